@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A growing byte buffer with a sticky error: append without checking, then ask once whether it failed.
+ * The content is not NUL-terminated; buffer_string() makes it so.
+ */
+#ifndef BASE_BUFFER_H
+#define BASE_BUFFER_H
+
+#include "base/util.h"
+
+struct buffer {
+    char *data;
+    size_t size, capacity;
+    bool failed; /* out of memory; what was appended since is lost */
+};
+
+void buffer_done(struct buffer *buffer);
+/* Keeps the memory, drops the content and the error. */
+void buffer_clear(struct buffer *buffer);
+
+/* Room for `n` more bytes, to be written by the caller and then counted by buffer_advance(); NULL when out of memory. */
+char *buffer_reserve(struct buffer *buffer, size_t n);
+static inline void buffer_advance(struct buffer *buffer, size_t n)
+{
+    buffer->size += n;
+}
+
+void buffer_append(struct buffer *buffer, const void *data, size_t size);
+void buffer_append_text(struct buffer *buffer, const char *text);
+void buffer_append_char(struct buffer *buffer, char c);
+void buffer_appendf(struct buffer *buffer, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* The content as a string that the caller frees; the buffer is empty afterwards. NULL if anything failed. */
+char *buffer_string(struct buffer *buffer);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Scope-bound cleanup, and the two ways out of it: steal() hands a pointer on, steal_fd() a descriptor.
+ *
+ * A type T with a `void *t_free(T *)` that takes NULL gets its attribute by DEFINE_CLEANUP(T *, t_free) and is used as
+ * `_cleanup_(t_freep) T *t = NULL;`. An embedded type with `void t_done(T *)` is used as `_cleanup_(t_done) T t = {0};`.
+ */
+#ifndef BASE_CLEANUP_H
+#define BASE_CLEANUP_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define _cleanup_(f) __attribute__((cleanup(f)))
+
+#define DEFINE_CLEANUP(type, func)                                                                                     \
+    static inline void func##p(type *p)                                                                                \
+    {                                                                                                                  \
+        if (*p)                                                                                                        \
+            func(*p);                                                                                                  \
+    }                                                                                                                  \
+    struct cleanup_needs_semicolon
+
+static inline void freep(void *p)
+{
+    free(*(void **)p);
+}
+
+static inline void fclosep(FILE **f)
+{
+    if (*f)
+        fclose(*f);
+}
+
+static inline void closep(const int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+}
+
+#define steal(pointer)                                                                                                 \
+    ({                                                                                                                 \
+        __typeof__(pointer) *steal_from = &(pointer);                                                                  \
+        __typeof__(pointer) stolen = *steal_from;                                                                      \
+        *steal_from = NULL;                                                                                            \
+        stolen;                                                                                                        \
+    })
+
+static inline int steal_fd(int *fd)
+{
+    int stolen = *fd;
+    *fd = -1;
+    return stolen;
+}
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An error that a person must mend: see error.h. */
+#include "base/error.h"
+
+#include <stdio.h>
+
+static int error_vset(struct error *error, int code, size_t offset, const char *format, va_list args)
+{
+    if (!error)
+        return code;
+    error->line = error->column = 0;
+    error->offset = offset;
+    vsnprintf(error->message, sizeof(error->message), format, args);
+    return code;
+}
+
+int error_set(struct error *error, int code, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    error_vset(error, code, 0, format, args);
+    va_end(args);
+    return code;
+}
+
+int error_set_at(struct error *error, int code, size_t offset, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    error_vset(error, code, offset, format, args);
+    va_end(args);
+    return code;
+}
+
+int error_oom(struct error *error)
+{
+    return error_set(error, -ENOMEM, "out of memory");
+}
+
+void error_prefix(struct error *error, const char *format, ...)
+{
+    char message[sizeof(error->message)];
+    va_list args;
+
+    if (!error)
+        return;
+    memcpy(message, error->message, sizeof(message));
+    va_start(args, format);
+    int n = vsnprintf(error->message, sizeof(error->message), format, args);
+    va_end(args);
+    if (n < 0 || (size_t)n >= sizeof(error->message))
+        return;
+    snprintf(error->message + n, sizeof(error->message) - (size_t)n, ": %s", message);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whole small files: see file.h. */
+#include "base/file.h"
+
+#include <fcntl.h>
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+
+#define CHUNK 4096
+
+int file_read(int dir_fd, const char *path, size_t max, char **ret_text, size_t *ret_size)
+{
+    _cleanup_(closep) int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    _cleanup_(buffer_done) struct buffer content = {0};
+
+    if (fd < 0)
+        return -errno;
+    for (;;) {
+        char *room = buffer_reserve(&content, CHUNK);
+        if (!room)
+            return -ENOMEM;
+        ssize_t n = read(fd, room, CHUNK);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        if (n == 0)
+            break;
+        buffer_advance(&content, (size_t)n);
+        if (content.size > max)
+            return -EFBIG;
+    }
+    size_t size = content.size;
+    char *text = buffer_string(&content);
+    if (!text)
+        return -ENOMEM;
+    *ret_text = text;
+    if (ret_size)
+        *ret_size = size;
+    return 0;
+}

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stands in for muldiv.c where the compiler has no 128-bit integers: see muldiv.h. */
+#include "base/muldiv.h"
+
+struct fixed muldiv(uint64_t a, uint64_t b, uint64_t divisor)
+{
+    return muldiv_portable(a, b, divisor);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * a * b / divisor without overflow, as 64 bits before the point and 64 behind it.
+ *
+ * muldiv.c uses the compiler's 128-bit integers; muldiv-portable.c does without, for 32-bit machines. The test suite holds
+ * the one against the other.
+ */
+#ifndef BASE_MULDIV_H
+#define BASE_MULDIV_H
+
+#include <stdint.h>
+
+/* A number of 2^-64ths: what is cut behind is below one in 10^19. */
+struct fixed {
+    uint64_t whole, fraction;
+};
+
+/* `divisor` is not 0. A quotient of 2^64 or more saturates at whole = UINT64_MAX, fraction = 0. */
+struct fixed muldiv(uint64_t a, uint64_t b, uint64_t divisor);
+struct fixed muldiv_portable(uint64_t a, uint64_t b, uint64_t divisor);
+
+/* Adds, with the carry; saturates at whole = UINT64_MAX. */
+static inline struct fixed fixed_add(struct fixed a, struct fixed b)
+{
+    struct fixed sum = {.fraction = a.fraction + b.fraction};
+
+    if (__builtin_add_overflow(a.whole, b.whole, &sum.whole) ||
+        __builtin_add_overflow(sum.whole, (uint64_t)(sum.fraction < a.fraction), &sum.whole))
+        return (struct fixed){.whole = UINT64_MAX};
+    return sum;
+}
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Numbers as text, strictly: a number is the whole text or it is an error, and what is written is exact.
+ */
+#ifndef BASE_NUMBER_H
+#define BASE_NUMBER_H
+
+#include "base/util.h"
+
+/* The most bytes that number_write_fixed() and number_write_u64() write. */
+#define NUMBER_SIZE_MAX 24
+
+/* Decimal, or hexadecimal after 0x. -EINVAL for anything else (also signs and spaces), -ERANGE above 2^64-1. */
+int number_parse_u64(const char *text, uint64_t *ret);
+/* The same for the first `size` bytes of a text. */
+int number_parse_u64_n(const char *text, size_t size, uint64_t *ret);
+/* Hexadecimal digits without a prefix. */
+int number_parse_hex_n(const char *text, size_t size, uint64_t *ret);
+/* A finite decimal number, as strtod() has it in the C locale, without surrounding spaces. -EINVAL, -ERANGE. */
+int number_parse_double(const char *text, double *ret);
+/* A number (fractions allowed) with its unit: ns, us, ms, s, m, h, d. Nanoseconds. -EINVAL, -ERANGE. */
+int number_parse_duration(const char *text, uint64_t *ret_ns);
+/* The shortest text that number_parse_duration() reads as `ns`. `text` has room for NUMBER_SIZE_MAX + 3 bytes. */
+void number_format_duration(uint64_t ns, char *text);
+
+/* Writes the digits of `value`, without a NUL, and returns how many; `to` has room for NUMBER_SIZE_MAX bytes. */
+size_t number_write_u64(char *to, uint64_t value);
+/* Writes value / 10^decimals exactly, without trailing zeros in the fraction; `decimals` is at most 19. */
+size_t number_write_fixed(char *to, uint64_t value, unsigned decimals);
+
+#endif

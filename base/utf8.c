@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* UTF-8 (RFC 3629): see utf8.h. */
+#include "base/utf8.h"
+
+/* Each row: the range of the first byte, the range of the second, how many bytes in all (RFC 3629, section 4). */
+static const struct {
+    unsigned char first_low, first_high, second_low, second_high, size;
+} forms[] = {
+    {0x00, 0x7f, 0x00, 0x00, 1}, {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
+    {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
+    {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
+};
+
+size_t utf8_character(const char *text, size_t size)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+
+    for (size_t i = 0; size && i < ARRAY_SIZE(forms); i++) {
+        if (bytes[0] < forms[i].first_low || bytes[0] > forms[i].first_high)
+            continue;
+        if (forms[i].size > size)
+            return 0;
+        if (forms[i].size > 1 && (bytes[1] < forms[i].second_low || bytes[1] > forms[i].second_high))
+            return 0;
+        for (size_t k = 2; k < forms[i].size; k++)
+            if ((bytes[k] & 0xc0) != 0x80)
+                return 0;
+        return forms[i].size;
+    }
+    return 0;
+}
+
+size_t utf8_valid_prefix(const char *text, size_t size)
+{
+    size_t offset = 0, length;
+
+    while (offset < size && (length = utf8_character(text + offset, size - offset)) > 0)
+        offset += length;
+    return offset;
+}

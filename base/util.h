@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What C lacks: the length of an array, the struct around a member, string equality, a growing array. */
+#ifndef BASE_UTIL_H
+#define BASE_UTIL_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
+
+#define NSEC_PER_SEC UINT64_C(1000000000)
+#define NSEC_PER_MSEC UINT64_C(1000000)
+
+static inline bool str_equal(const char *a, const char *b)
+{
+    return strcmp(a, b) == 0;
+}
+
+static inline bool str_starts(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/*
+ * Makes room for one more element in an array of `n` elements whose capacity is the power of two at or above n.
+ * Returns 0 or -ENOMEM; the array is untouched on failure.
+ */
+static inline int array_grow_(void **array, size_t n, size_t element_size)
+{
+    if (n != 0 && (n & (n - 1)) != 0)
+        return 0;
+    void *larger = reallocarray(*array, n ? 2 * n : 1, element_size);
+    if (!larger)
+        return -ENOMEM;
+    *array = larger;
+    return 0;
+}
+#define array_grow(array, n) array_grow_((void **)(array), (n), sizeof(**(array)))
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Metric families and their series, each rendered once: a series holds `name{labels} ` as text, and a scrape writes digits
+ * behind it. The sample lines of the Prometheus text format 0.0.4 and of OpenMetrics 1.0.0 are the same; only the
+ * comment lines of a family differ.
+ */
+#ifndef COLLECTORS_METRIC_H
+#define COLLECTORS_METRIC_H
+
+#include "base/util.h"
+
+enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_INFO };
+
+struct metric {
+    const char *name; /* of the sample: with _total for a counter, with _info for an info */
+    const char *help;
+    const char *unit; /* Prometheus base unit that the name contains, or "" */
+    enum metric_type type;
+};
+
+struct label {
+    const char *name;  /* a valid label name */
+    const char *value; /* any UTF-8; escaped here */
+};
+
+/* `decimals` of a series whose value is a double, stored by its bits. */
+#define SERIES_REAL 255
+
+struct series {
+    uint64_t value;    /* in 10^-decimals of the unit, exact; or the bits of a double */
+    uint32_t size;     /* of `text` */
+    uint8_t decimals;  /* 0 for counts, 9 for nanoseconds, or SERIES_REAL */
+    uint8_t collector; /* bit number of the collector it belongs to */
+    bool visible;      /* false leaves it out of the exposition: nothing is known */
+    char text[];       /* "name{labels} ", not NUL-terminated */
+};
+
+/* Opaque to collectors; the writers read it. */
+struct family {
+    char *name;
+    char *text_header;        /* "# HELP ...\n# TYPE ...\n" */
+    char *openmetrics_header; /* the same, with "# UNIT ...\n" where there is one */
+    struct series **series;
+    size_t n;
+};
+
+struct metrics {
+    struct family **families; /* in order of creation */
+    size_t n;
+    size_t text_size; /* no exposition is larger than this */
+};
+
+void metrics_done(struct metrics *metrics);
+/*
+ * Adds a series to the family of that name, which is made where it is missing; the first HELP stays. The series belongs to
+ * `metrics`. NULL when out of memory. Starts invisible, with value 0.
+ */
+struct series *metrics_add(struct metrics *metrics, const struct metric *metric, unsigned collector, unsigned decimals,
+                           const struct label *labels, size_t n_labels);
+/* NULL is ignored. A family without series goes as well. */
+void metrics_remove(struct metrics *metrics, struct series *series);
+
+static inline void series_set(struct series *series, uint64_t value)
+{
+    series->value = value;
+    series->visible = true;
+}
+
+static inline void series_set_real(struct series *series, double value)
+{
+    memcpy(&series->value, &value, sizeof(value));
+    series->decimals = SERIES_REAL;
+    series->visible = true;
+}
+
+static inline double series_real(const struct series *series)
+{
+    double value;
+
+    memcpy(&value, &series->value, sizeof(value));
+    return value;
+}
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rates and ratios between two readings of a snapshot: a baseline remembers the first, rates_row() compares.
+ *
+ * A ratio is given only where both of its events are in one group, and so were counted at the same time.
+ */
+#ifndef COLLECTORS_RATES_H
+#define COLLECTORS_RATES_H
+
+#include "collectors/snapshot.h"
+
+struct baseline;
+
+/* Remembers all rows; NULL when out of memory. */
+struct baseline *baseline_new(const struct snapshot *snapshot);
+struct baseline *baseline_free(struct baseline *baseline);
+
+#define RATES_RATIOS_MAX 8
+
+struct ratio {
+    const char *name; /* "ipc", "cache_miss_ratio", "branch_miss_ratio", "running_ratio" */
+    double value;
+};
+
+struct rates {
+    const struct row *row;
+    double *events; /* per second, in the counters' units, row->n_counters of them; NAN where nothing is known */
+    struct ratio ratios[RATES_RATIOS_MAX];
+    size_t n_ratios;
+};
+
+/* Seconds from the baseline to the snapshot's reading. */
+double rates_seconds(const struct baseline *baseline, const struct snapshot *snapshot);
+/*
+ * The rates of one row since the baseline. -ENODATA where the row was not there then, is absent or unavailable now.
+ * `events` has room for row->n_counters.
+ */
+int rates_row(const struct baseline *baseline, const struct snapshot *snapshot, const struct row *row, double *events,
+              struct rates *ret);
+
+#endif

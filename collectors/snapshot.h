@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What was read last, ready to be served: the metrics, and beside them the counters as /api/v1/counters shows them, one
+ * row per group and target.
+ *
+ * Collectors write it, the HTTP side reads it; both are on the one thread. Rows and series live until their collector
+ * removes them, also across a reload.
+ */
+#ifndef COLLECTORS_SNAPSHOT_H
+#define COLLECTORS_SNAPSHOT_H
+
+#include "collectors/metric.h"
+
+enum row_state { ROW_COUNTING, ROW_MULTIPLEXED, ROW_STARVED, ROW_UNAVAILABLE };
+#define N_ROW_STATES 4
+
+/* "counting", "multiplexed", "starved", "unavailable" */
+const char *row_state_name(enum row_state state);
+
+struct counter {
+    char *event;  /* metric name without prefix and unit: "cycles_user" */
+    char *pmu;    /* of this event: "software" in a mixed group */
+    char *unit;   /* "" for plain counts, "seconds", ... */
+    char *json;   /* `{"collector": ..., "event": ..., ...` rendered once, without the closing brace */
+    uint64_t value;   /* the scaled total, as series.value has it */
+    uint8_t decimals; /* as series.decimals */
+    bool known;       /* false: it never ran, and value says nothing */
+    uint64_t raw;     /* what the kernel counted, unscaled, since it was first opened */
+    struct series *series; /* NULL where it could not be opened */
+};
+
+/* One group on one target; or, in state ROW_UNAVAILABLE, one event that could not be opened there. */
+struct row {
+    uint64_t id; /* never used twice */
+    unsigned collector; /* bit number */
+    const char *collector_name;
+    char *group;
+    char *pmu;    /* the hardware PMU of the group, else that of its first event */
+    char *cgroup; /* NULL where the target is a CPU */
+    int cpu;      /* -1 where the target is not one CPU */
+    enum row_state state;
+    char *error; /* of ROW_UNAVAILABLE: the failure sentence */
+    bool absent; /* target gone for now (CPU offline): served nowhere */
+    uint64_t enabled_ns, running_ns;
+    struct series *enabled, *running; /* NULL for ROW_UNAVAILABLE */
+    size_t n_counters;
+    struct counter *counters;
+};
+
+struct snapshot {
+    struct metrics metrics;
+    struct row **rows; /* in order of creation */
+    size_t n_rows;
+    uint64_t generation;  /* changes with every reading and every change of rows or series */
+    uint64_t realtime_ns; /* when it was read: CLOCK_REALTIME */
+    uint64_t monotonic_ns;
+    const char *const *collector_names; /* by bit number; ends with NULL */
+    uint64_t next_row_id;
+};
+
+void snapshot_done(struct snapshot *snapshot);
+
+/* What a new row is made of; all strings are copied. */
+struct row_counter {
+    const char *event, *pmu, *unit;
+    uint8_t decimals;
+    struct metric metric; /* metric.name NULL: no series (ROW_UNAVAILABLE) */
+};
+struct row_target {
+    unsigned collector;
+    const char *group, *pmu, *cgroup, *error;
+    int cpu;
+};
+
+/*
+ * Adds a row with its series (those of the counters and, unless target->error is set, the group's enabled and running
+ * times as perf_COLLECTOR_group_..._seconds_total). Returns NULL when out of memory. The snapshot owns it.
+ */
+struct row *snapshot_add_row(struct snapshot *snapshot, const struct row_target *target,
+                             const struct row_counter *counters, size_t n);
+void snapshot_remove_row(struct snapshot *snapshot, struct row *row);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The typed configuration: what perfcountd.yaml says, over the defaults, under the flags. Immutable once loaded.
+ *
+ * config/options.c is the table that gives each key its type, range, default and help; loader, `check-config`,
+ * /api/v1/config and the manual page all follow it.
+ */
+#ifndef CONFIG_CONFIG_H
+#define CONFIG_CONFIG_H
+
+#include <jansson.h>
+
+#include "perf/attr.h"
+#include "perf/event.h"
+
+/* One event of a group, with where the file says it. */
+struct config_event {
+    struct event event;
+    char *help;  /* the operator's HELP; NULL for the usual one */
+    bool named;  /* `name:` was given */
+    unsigned line, column; /* 0 in the built-in default */
+};
+
+/* A configured group: what is counted together on each target. */
+struct config_group {
+    char *name;
+    bool strict;
+    struct config_event *events;
+    size_t n_events;
+    char *signature; /* equal for groups that count and name the same in the same way; for reload */
+    unsigned line, column;
+};
+
+struct config_groups {
+    struct config_group *items;
+    size_t n;
+};
+
+struct config_web {
+    char **listen; /* addresses as written: ":10298", "[::1]:10298", "unix:/path" */
+    size_t n_listen;
+    char *telemetry_path;
+    uint64_t min_interval_ns;
+};
+
+struct config_cpu {
+    bool enabled;
+    char *cpus; /* "all" or a list, checked */
+    struct config_groups groups;
+};
+
+struct config {
+    char *file; /* where it was read from; NULL for the built-in default */
+    struct config_web web;
+    struct config_cpu cpu;
+    bool self_enabled;
+};
+
+/* The largest file that is read, bytes. */
+#define CONFIG_FILE_MAX (1024 * 1024)
+
+/* The built-in default, over `config`, which is zeroed. */
+int config_default(struct config **ret, struct error *error);
+/*
+ * Reads `path`. -EINVAL for bad content, with line and column in the error; errors of open(2) and read(2); -EFBIG above
+ * CONFIG_FILE_MAX. The message does not repeat file and place: config_format_error() puts them before it.
+ */
+int config_load(const char *path, struct config **ret, struct error *error);
+/* The same for a text in memory (pure; what the fuzzer calls). */
+int config_parse(const char *text, size_t size, struct config **ret, struct error *error);
+struct config *config_free(struct config *config);
+
+/*
+ * Holds the events against a machine: a bare name that no PMU knows is an error with the nearest names. What is merely
+ * missing on this machine (a PMU, a term, a tracepoint) is none: it is reported at run time, and the rest is served.
+ */
+int config_check_events(const struct config *config, struct sys *sys, const struct machine *machine,
+                        struct error *error);
+
+/* "FILE:LINE:COLUMN: message", or what of it there is. `text` is always NUL-terminated. */
+const char *config_format_error(const char *file, const struct error *error, char *text, size_t size);
+
+/* Replaces web.listen, web.telemetry_path... by what flags said: `path` is a key's path, "web.telemetry_path". */
+int config_override(struct config *config, const char *path, const char *value, struct error *error);
+/* Empties web.listen, before the first --web.listen-address. */
+void config_clear_listen(struct config *config);
+
+/* What runs, as /api/v1/config shows it; NULL when out of memory. The caller owns it. */
+json_t *config_json(const struct config *config);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The HTTP server: libmicrohttpd inside sd-event, one MHD daemon per listening socket, limits counted across them.
+ */
+#ifndef HTTP_SERVER_H
+#define HTTP_SERVER_H
+
+#include <systemd/sd-event.h>
+
+#include "http/service.h"
+
+struct server;
+
+/*
+ * `limits` may be NULL for the defaults. Numbers of connections, bytes, nanoseconds.
+ * Deadlines are for the whole of what they name: a client that sends a byte a second does not extend them.
+ */
+struct server_limits {
+    unsigned connections, connections_per_address;
+    size_t memory_per_connection; /* request line and headers must fit */
+    uint64_t request_ns;   /* from accepting to the end of the first request's headers */
+    uint64_t keepalive_ns; /* from one response to the end of the next request's headers */
+    uint64_t response_ns;  /* to take the response */
+};
+
+/* `service` must outlive the server; `telemetry_path` is copied. */
+int server_new(sd_event *event, const struct service *service, const char *telemetry_path,
+               const struct server_limits *limits, struct server **ret, struct error *error);
+/* Closes everything at once, also connections with a waiting client. */
+struct server *server_free(struct server *server);
+
+/*
+ * Listens on exactly these addresses (config/address.h has the syntax): opens what is new, then retires what is gone,
+ * whose open requests are answered first. On failure nothing changes. -EADDRINUSE, -EADDRNOTAVAIL, -EACCES, -EINVAL...
+ * with a sentence that names the address.
+ */
+int server_listen(struct server *server, char *const *addresses, size_t n, struct error *error);
+int server_set_telemetry_path(struct server *server, const char *path);
+
+/* The n-th address as it was bound (":0" has its port by then), as a URL; NULL past the last. Borrowed. */
+const char *server_url(const struct server *server, size_t n);
+
+#endif

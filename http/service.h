@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the HTTP side asks of the daemon. It is handed a table of functions, so that it knows nothing of counters but the
+ * snapshot, and a test can serve any.
+ */
+#ifndef HTTP_SERVICE_H
+#define HTTP_SERVICE_H
+
+#include <jansson.h>
+
+#include "base/error.h"
+#include "collectors/snapshot.h"
+
+#define COLLECTORS_ALL UINT32_MAX
+
+/* The documents under /api/v1/ that are made on request. */
+enum service_document { DOCUMENT_PMUS, DOCUMENT_EVENTS, DOCUMENT_STATUS, DOCUMENT_CONFIG };
+
+struct service {
+    void *userdata;
+    /*
+     * A snapshot whose collectors in `mask` were read at most min_interval ago, or, if `fresh`, just now. Never NULL; a
+     * collector that failed has its series as they were. Borrowed until the event loop runs again.
+     */
+    const struct snapshot *(*read)(void *userdata, uint32_t mask, bool fresh);
+    /* NULL when out of memory; the caller owns it. */
+    json_t *(*document)(void *userdata, enum service_document which);
+    /* -EINVAL with the configuration error, and the old configuration goes on. */
+    int (*reload)(void *userdata, struct error *error);
+    /* Whether there was a first reading. */
+    bool (*ready)(void *userdata);
+    uint64_t (*now)(void *userdata); /* CLOCK_MONOTONIC, nanoseconds */
+};
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From an event and the PMU that is to count it to the perf_event_attr that the kernel wants (perf_event_open(2)).
+ */
+#ifndef PERF_ATTR_H
+#define PERF_ATTR_H
+
+#include "perf/event.h"
+#include "perf/machine.h"
+
+/* An event bound to a PMU. What the kernel counts, times `scale`, is in `unit`. */
+struct attr {
+    struct perf_event_attr kernel; /* read_format, disabled and the like are the group's business */
+    const struct pmu *pmu;
+    double scale;      /* 1.0; 1e-9 for the clocks, which count nanoseconds; or sysfs's */
+    const char *unit;  /* "" (plain counts), "seconds", "joules"...: lower case, plural, as Prometheus names base units */
+};
+
+/*
+ * Which PMU counts `event` on `cpu`: the core PMU for hardware, raw and cache events, "software" or "tracepoint" for
+ * theirs, the named one where it covers the CPU. NULL where that event is not of that CPU, which is no failure.
+ * An event of a PMU that does not exist gives NULL for every CPU: attr_check() tells that apart.
+ */
+const struct pmu *attr_pmu(const struct machine *machine, const struct event *event, unsigned cpu);
+
+/*
+ * Whether the machine knows the event at all: -ENODEV for a PMU it lacks, -ENOENT for a name that sysfs has nowhere (with
+ * the nearest names), -EINVAL for a term or value the PMU's format refuses.
+ */
+int attr_check(struct sys *sys, const struct machine *machine, const struct event *event, struct error *error);
+
+/* Builds the attr for `pmu`, which attr_pmu() gave. Errors as attr_check(), and those of reading a tracepoint's id. */
+int attr_build(struct sys *sys, const struct machine *machine, const struct event *event, const struct pmu *pmu,
+               struct attr *ret, struct error *error);
+
+#endif

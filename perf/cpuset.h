@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A set of CPU numbers, as the kernel numbers them: never an index. Embedded; a zeroed one is the empty set. */
+#ifndef PERF_CPUSET_H
+#define PERF_CPUSET_H
+
+#include "base/error.h"
+
+/* More than any kernel can have (CONFIG_NR_CPUS is at most 8192). */
+#define CPUSET_MAX 16384
+
+struct cpuset {
+    uint64_t *words;
+    size_t n_words;
+};
+
+void cpuset_done(struct cpuset *set);
+/*
+ * Parses the kernel's list format, "0-3,6" (Documentation/admin-guide/cputopology.rst); "" is the empty set.
+ * -EINVAL with an error at the offending character; -ERANGE for a number of CPUSET_MAX or more.
+ */
+int cpuset_parse(const char *text, struct cpuset *ret, struct error *error);
+int cpuset_add(struct cpuset *set, unsigned cpu);
+int cpuset_copy(const struct cpuset *from, struct cpuset *ret);
+/* Keeps in `set` only what is in `other` as well. */
+void cpuset_intersect(struct cpuset *set, const struct cpuset *other);
+/* Takes out of `set` what is in `other`. */
+void cpuset_subtract(struct cpuset *set, const struct cpuset *other);
+bool cpuset_has(const struct cpuset *set, unsigned cpu);
+bool cpuset_equal(const struct cpuset *a, const struct cpuset *b);
+size_t cpuset_count(const struct cpuset *set);
+/* The lowest member above `cpu` (start with -1), or -1. */
+int cpuset_next(const struct cpuset *set, int cpu);
+/* "0-3,6", which the caller frees; NULL when out of memory. */
+char *cpuset_format(const struct cpuset *set);
+
+#define CPUSET_FOREACH(cpu, set) for (int cpu = cpuset_next(set, -1); cpu >= 0; cpu = cpuset_next(set, cpu))
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The machine that is measured: its CPUs and the list of its PMUs. Immutable once loaded.
+ *
+ * Each possible CPU has a core PMU. Where sysfs names none (virtual machines, boards without the device tree node), an
+ * `absent` one called "cpu" covers the rest, so that what follows never has to ask.
+ */
+#ifndef PERF_MACHINE_H
+#define PERF_MACHINE_H
+
+#include "perf/pmu.h"
+
+struct machine {
+    struct cpuset possible, online;
+    struct pmu **pmus; /* in order of name, the absent one last */
+    size_t n_pmus;
+    int paranoid;      /* kernel.perf_event_paranoid; INT_MIN where it cannot be read */
+    char *release;     /* kernel release, "6.1.0-35-arm64" */
+    const char *tracefs; /* "/sys/kernel/tracing" or the older place; NULL where there is none */
+};
+
+/*
+ * Reads /sys and /proc; mounts tracefs where it is not mounted and that is allowed (it is left mounted, as perf does).
+ * Fails only when out of memory or when /sys/devices/system/cpu/online cannot be understood.
+ */
+int machine_load(struct sys *sys, struct machine **ret, struct error *error);
+struct machine *machine_free(struct machine *machine);
+
+/* NULL where there is none of that name. */
+const struct pmu *machine_find_pmu(const struct machine *machine, const char *name);
+/* The PMU that counts hardware events on `cpu`; never NULL for a possible CPU. */
+const struct pmu *machine_core_pmu(const struct machine *machine, unsigned cpu);
+
+#endif

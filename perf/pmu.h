@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A performance monitoring unit as sysfs describes it (Documentation/ABI/testing/sysfs-bus-event_source-devices*):
+ * its type number, the CPUs it covers, how its terms are laid into perf_event_attr, and the events it names.
+ */
+#ifndef PERF_PMU_H
+#define PERF_PMU_H
+
+#include "perf/cpuset.h"
+#include "perf/sys.h"
+
+enum pmu_scope {
+    PMU_CORE,   /* has `cpus`, or is named "cpu": counts on each CPU of `cpus` */
+    PMU_SYSTEM, /* has `cpumask`: counts for several CPUs, read on those of `cpus` */
+    PMU_ANY,    /* has neither: software, tracepoint, msr...: counts on every CPU */
+};
+
+/* A term of `format/`: which bits of which word take its value, the lowest bit of the value in the lowest bit. */
+struct pmu_format {
+    char *name;
+    unsigned word; /* 0 to 3: config, config1, config2, config3 */
+    uint64_t bits;
+};
+
+/* An event of `events/`, with its `.scale` (1.0 where there is none) and `.unit` ("" where there is none). */
+struct pmu_event {
+    char *name;
+    char *terms; /* "event=0x3c,umask=0x1" */
+    double scale;
+    char *unit;
+};
+
+struct pmu {
+    char *name; /* sysfs name: "cpu", "armv8_cortex_a76", "software" */
+    uint32_t type;
+    enum pmu_scope scope;
+    bool absent; /* stands for the hardware PMU of CPUs that have none; nothing can be opened on it */
+    struct cpuset cpus;
+    struct pmu_format *formats;
+    size_t n_formats;
+    struct pmu_event *events;
+    size_t n_events;
+    uint64_t threshold_max; /* caps/threshold_max; 0 where there is none */
+};
+
+/* Pure: parses "config1:0-7,32-35"; `ret` gets no name. -EINVAL, with the error at the offending character. */
+int pmu_format_parse(const char *text, struct pmu_format *ret, struct error *error);
+/* Pure: lays `value` into the bits of `format`. -ERANGE where it has more bits than there is room for. */
+int pmu_format_deposit(const struct pmu_format *format, uint64_t value, uint64_t *word);
+
+/*
+ * Loads /sys/bus/event_source/devices/NAME. What is unreadable or garbled in a single format or event is left out; only a
+ * missing or garbled `type` is an error. `online` is what a PMU without `cpus` and `cpumask` covers.
+ */
+int pmu_load(struct sys *sys, const char *name, const struct cpuset *online, struct pmu **ret, struct error *error);
+struct pmu *pmu_free(struct pmu *pmu);
+
+const struct pmu_format *pmu_find_format(const struct pmu *pmu, const char *name);
+const struct pmu_event *pmu_find_event(const struct pmu *pmu, const char *name);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The seam to the kernel: every system call and every file of /sys and /proc that counting needs goes through here, so that
+ * a unit test can play any machine.
+ *
+ * All functions return what the system call returns, or -errno. `struct sys` is embedded first in a larger struct by who
+ * plays a machine.
+ */
+#ifndef PERF_SYS_H
+#define PERF_SYS_H
+
+#include <linux/perf_event.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "base/error.h"
+
+struct sys {
+    /* What stands before /sys and /proc: "" on the real machine, a directory of fixtures in a test. */
+    const char *root;
+    int (*perf_event_open)(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
+                           unsigned long flags);
+    ssize_t (*read)(struct sys *sys, int fd, void *buffer, size_t size);
+    int (*ioctl)(struct sys *sys, int fd, unsigned long request, unsigned long argument);
+    int (*close)(struct sys *sys, int fd);
+    /* Nanoseconds of `clock`; cannot fail for the clocks in use. */
+    uint64_t (*now)(struct sys *sys, clockid_t clock);
+    /* Mounts tracefs at `path`. */
+    int (*mount_tracefs)(struct sys *sys, const char *path);
+};
+
+/* The machine that the process runs on. */
+void sys_init(struct sys *sys);
+
+/* The text of a file of at most 64 KiB below the root, without its trailing newlines; the caller frees it. */
+int sys_read_file(struct sys *sys, const char *path, char **ret_text);
+/* The same, for a path made by printf. */
+int sys_read_filef(struct sys *sys, char **ret_text, const char *format, ...) PRINTF_LIKE(3, 4);
+/*
+ * The names in a directory below the root, without those that start with a dot, sorted; each and the array are freed by
+ * strings_free(). Errors of opendir(3).
+ */
+int sys_list_directory(struct sys *sys, const char *path, char ***ret_names, size_t *ret_n);
+void strings_free(char **strings, size_t n);
+
+#endif
