@@ -23,7 +23,7 @@ sleep 1
 attached=$(date +%s.%N)
 sleep 10
 last=$(date +%s.%N)
-kill -INT "$tracer"
+kill -TERM "$tracer"
 wait "$tracer" 2>/dev/null
 holds "strace was attached" test -e "$scratch/trace"
 # Attaching interrupts the wait for events, which is then called again: only what came after counts.

@@ -4,8 +4,8 @@
 . "$(dirname "$0")/lib.sh"
 need curl valgrind
 
-wrapper=(valgrind --quiet --error-exitcode=99 --leak-check=full --show-leak-kinds=definite,indirect
-    --errors-for-leak-kinds=definite,indirect)
+wrapper=(valgrind --quiet --error-exitcode=99 --leak-check=full --show-leak-kinds="definite,indirect"
+    --errors-for-leak-kinds="definite,indirect")
 for arguments in 'check-config' 'list-events --json' 'plan' 'stat --interval=50ms' '--help'; do
     # shellcheck disable=SC2086 # a list
     holds "perfcountd $arguments" "${wrapper[@]}" "$PERFCOUNTD" $arguments
