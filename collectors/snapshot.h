@@ -24,6 +24,7 @@ struct counter {
     char *json;   /* `{"collector": ..., "event": ..., ...` rendered once, without the closing brace */
     uint64_t value;   /* the scaled total, as series.value has it */
     uint8_t decimals; /* as series.decimals */
+    double scale;     /* kernel counts times scale is the unit */
     bool known;       /* false: it never ran, and value says nothing */
     uint64_t raw;     /* what the kernel counted, unscaled, since it was first opened */
     struct series *series; /* NULL where it could not be opened */
@@ -64,6 +65,7 @@ void snapshot_done(struct snapshot *snapshot);
 struct row_counter {
     const char *event, *pmu, *unit;
     uint8_t decimals;
+    double scale;
     struct metric metric; /* metric.name NULL: no series (ROW_UNAVAILABLE) */
 };
 struct row_target {
