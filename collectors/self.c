@@ -180,7 +180,7 @@ static int self_collect(const struct collector_context *context, void *state, st
 {
     struct self *self = state;
     struct rlimit limit;
-    uint64_t open_fds;
+    uint64_t open_fds = 0;
 
     (void)error;
     series_set(self->series[CPU_SECONDS], context->sys->now(context->sys, CLOCK_PROCESS_CPUTIME_ID));
