@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Metric families and their series, each rendered once: a series holds `name{labels} ` as text, and a scrape writes digits
- * behind it. The sample lines of the Prometheus text format 0.0.4 and of OpenMetrics 1.0.0 are the same; only the
- * comment lines of a family differ.
+ * Metric families and their series, each rendered once: a series holds `name{labels} ` as text, and a scrape writes
+ * digits behind it. The sample lines of the Prometheus text format 0.0.4 and of OpenMetrics 1.0.0 are the same; only
+ * the comment lines of a family differ.
  */
 #ifndef COLLECTORS_METRIC_H
 #define COLLECTORS_METRIC_H
@@ -47,13 +47,13 @@ struct family {
 struct metrics {
     struct family **families; /* in order of creation */
     size_t n;
-    size_t text_size; /* no exposition is larger than this */
+    size_t text_size; /* no exposition is larger, but for OpenMetrics' last line */
 };
 
 void metrics_done(struct metrics *metrics);
 /*
- * Adds a series to the family of that name, which is made where it is missing; the first HELP stays. The series belongs to
- * `metrics`. NULL when out of memory. Starts invisible, with value 0.
+ * Adds a series to the family of that name, which is made where it is missing; the first HELP stays. The series belongs
+ * to `metrics`. NULL when out of memory. Starts invisible, with value 0.
  */
 struct series *metrics_add(struct metrics *metrics, const struct metric *metric, unsigned collector, unsigned decimals,
                            const struct label *labels, size_t n_labels);

@@ -18,20 +18,21 @@ enum row_state { ROW_COUNTING, ROW_MULTIPLEXED, ROW_STARVED, ROW_UNAVAILABLE };
 const char *row_state_name(enum row_state state);
 
 struct counter {
-    char *event;  /* metric name without prefix and unit: "cycles_user" */
-    char *pmu;    /* of this event: "software" in a mixed group */
-    char *unit;   /* "" for plain counts, "seconds", ... */
-    char *json;   /* `{"collector": ..., "event": ..., ...` rendered once, without the closing brace */
-    uint64_t value;   /* the scaled total, as series.value has it */
-    uint8_t decimals; /* as series.decimals */
-    bool known;       /* false: it never ran, and value says nothing */
-    uint64_t raw;     /* what the kernel counted, unscaled, since it was first opened */
+    char *event;           /* metric name without prefix and unit: "cycles_user" */
+    char *pmu;             /* of this event: "software" in a mixed group */
+    char *unit;            /* "" for plain counts, "seconds", ... */
+    char *json;            /* `{"collector": ..., "event": ..., ...` rendered once, without the closing brace */
+    uint64_t value;        /* the scaled total, as series.value has it */
+    uint8_t decimals;      /* as series.decimals */
+    double scale;          /* what the kernel counts times scale is in the unit */
+    bool known;            /* false: it never ran, and value says nothing */
+    uint64_t raw;          /* what the kernel counted, unscaled, since it was first opened */
     struct series *series; /* NULL where it could not be opened */
 };
 
 /* One group on one target; or, in state ROW_UNAVAILABLE, one event that could not be opened there. */
 struct row {
-    uint64_t id; /* never used twice */
+    uint64_t id;        /* never used twice */
     unsigned collector; /* bit number */
     const char *collector_name;
     char *group;
@@ -64,6 +65,7 @@ void snapshot_done(struct snapshot *snapshot);
 struct row_counter {
     const char *event, *pmu, *unit;
     uint8_t decimals;
+    double scale;
     struct metric metric; /* metric.name NULL: no series (ROW_UNAVAILABLE) */
 };
 struct row_target {

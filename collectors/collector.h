@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a collector is: one const table entry and its static functions. The registry runs, times and isolates it.
+ */
+#ifndef COLLECTORS_COLLECTOR_H
+#define COLLECTORS_COLLECTOR_H
+
+#include "collectors/failure.h"
+#include "collectors/snapshot.h"
+#include "config/config.h"
+
+/* How the configuration came to be what it is; kept by the daemon. */
+struct reload_outcome {
+    bool successful;
+    uint64_t success_realtime_ns; /* of the last one that was */
+};
+
+/* What collectors are given. All of it is borrowed and lives until close; machine and config until the next open. */
+struct collector_context {
+    struct sys *sys;
+    const struct machine *machine;
+    const struct config *config;
+    struct snapshot *snapshot;
+    const struct reload_outcome *reload;
+    unsigned collector; /* its bit number */
+};
+
+struct collector {
+    const char *name;
+    bool (*enabled)(const struct config *config);
+    /*
+     * Opens what the configuration wants. `previous` is what an earlier open returned, or NULL: it is consumed, and what the
+     * two have in common goes on counting. What could not be opened is reported, and is no failure.
+     */
+    int (*open)(const struct collector_context *context, void *previous, void **ret, struct error *error);
+    /* Reads everything into the snapshot. An error is for the collector as a whole: nothing of it could be read. */
+    int (*collect)(const struct collector_context *context, void *state, struct error *error);
+    /* What could not be opened. */
+    int (*report)(const struct collector_context *context, const void *state, struct failures *failures);
+    void (*close)(const struct collector_context *context, void *state);
+};
+
+extern const struct collector collector_cpu;
+extern const struct collector collector_self;
+
+#endif

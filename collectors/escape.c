@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text inside a text: see escape.h. */
+#include "collectors/escape.h"
+
+#include "base/utf8.h"
+
+static const struct {
+    bool quote;    /* \" */
+    bool controls; /* all below U+0020 as \u00XX; else the line feed alone, as \n */
+} dialects[] = {
+    [ESCAPE_TEXT_HELP] = {.quote = false, .controls = false},
+    [ESCAPE_OPENMETRICS_HELP] = {.quote = true, .controls = false},
+    [ESCAPE_LABEL] = {.quote = true, .controls = false},
+    [ESCAPE_JSON] = {.quote = true, .controls = true},
+};
+
+static void append_ascii(struct buffer *buffer, char c, enum escape escape)
+{
+    if (c == '\\')
+        buffer_append_text(buffer, "\\\\");
+    else if (c == '\n')
+        buffer_append_text(buffer, "\\n");
+    else if (c == '"' && dialects[escape].quote)
+        buffer_append_text(buffer, "\\\"");
+    else if ((unsigned char)c < 0x20 && dialects[escape].controls)
+        buffer_appendf(buffer, "\\u%04x", (unsigned char)c);
+    else
+        buffer_append_char(buffer, c);
+}
+
+void escape_append(struct buffer *buffer, const char *text, enum escape escape)
+{
+    size_t size = strlen(text);
+
+    for (size_t at = 0; at < size;) {
+        size_t length = utf8_character(text + at, size - at);
+        if (length == 1)
+            append_ascii(buffer, text[at], escape);
+        else if (length > 1)
+            buffer_append(buffer, text + at, length);
+        else
+            buffer_append_text(buffer, "\xef\xbf\xbd");
+        at += MAX(length, (size_t)1);
+    }
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What could not be opened: one entry per event and reason, with the CPUs on which it failed.
+ */
+#ifndef COLLECTORS_FAILURE_H
+#define COLLECTORS_FAILURE_H
+
+#include "perf/cpuset.h"
+
+struct failure {
+    unsigned collector;  /* bit number */
+    char *group;
+    char *event;  /* as it was written */
+    char *metric; /* as it is named: the label `event` */
+    char *pmu;    /* "" where there is none of that name */
+    char *reason; /* "ENOENT" */
+    char *message; /* what is wrong and what to do, without the place */
+    struct cpuset cpus;
+    size_t n_targets;
+};
+
+struct failures {
+    struct failure *items;
+    size_t n;
+};
+
+void failures_done(struct failures *failures);
+
+/* One more target of what may already be listed; `item` is copied, its cpus and n_targets are ignored. */
+int failures_add(struct failures *failures, const struct failure *item, int cpu);
+
+/* "cpu 0-3 bus-cycles: no such event on this PMU (ENOENT): ..."; the caller frees it. NULL when out of memory. */
+char *failure_sentence(const struct failure *failure);
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rates and ratios between two readings of a snapshot: see rates.h. */
+#include "collectors/rates.h"
+
+#include <math.h>
+
+#include "base/cleanup.h"
+
+struct past_row {
+    uint64_t id;
+    uint64_t enabled_ns, running_ns;
+    size_t first; /* of its counters */
+    size_t n;
+    bool starved, absent;
+};
+
+struct past_counter {
+    uint64_t value;
+    bool known;
+};
+
+struct baseline {
+    uint64_t monotonic_ns;
+    struct past_row *rows; /* ascending by id, as a snapshot has them */
+    size_t n_rows;
+    struct past_counter *counters;
+};
+
+struct baseline *baseline_free(struct baseline *baseline)
+{
+    if (!baseline)
+        return NULL;
+    free(baseline->rows);
+    free(baseline->counters);
+    free(baseline);
+    return NULL;
+}
+DEFINE_CLEANUP(struct baseline *, baseline_free);
+
+static size_t count_counters(const struct snapshot *snapshot)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < snapshot->n_rows; i++)
+        n += snapshot->rows[i]->n_counters;
+    return n;
+}
+
+static void remember_row(struct baseline *baseline, const struct row *row, size_t *first)
+{
+    baseline->rows[baseline->n_rows++] = (struct past_row){
+        .id = row->id,
+        .enabled_ns = row->enabled_ns,
+        .running_ns = row->running_ns,
+        .first = *first,
+        .n = row->n_counters,
+        .starved = row->state == ROW_STARVED,
+        .absent = row->absent,
+    };
+    for (size_t i = 0; i < row->n_counters; i++)
+        baseline->counters[(*first)++] = (struct past_counter){
+            .value = row->counters[i].value,
+            .known = row->counters[i].known,
+        };
+}
+
+struct baseline *baseline_new(const struct snapshot *snapshot)
+{
+    _cleanup_(baseline_freep) struct baseline *baseline = calloc(1, sizeof(*baseline));
+    size_t first = 0;
+
+    if (!baseline)
+        return NULL;
+    baseline->monotonic_ns = snapshot->monotonic_ns;
+    baseline->rows = calloc(snapshot->n_rows + 1, sizeof(baseline->rows[0]));
+    baseline->counters = calloc(count_counters(snapshot) + 1, sizeof(baseline->counters[0]));
+    if (!baseline->rows || !baseline->counters)
+        return NULL;
+    for (size_t i = 0; i < snapshot->n_rows; i++)
+        remember_row(baseline, snapshot->rows[i], &first);
+    return steal(baseline);
+}
+
+static int compare_id(const void *key, const void *element)
+{
+    uint64_t id = *(const uint64_t *)key, other = ((const struct past_row *)element)->id;
+
+    return (id > other) - (id < other);
+}
+
+double rates_seconds(const struct baseline *baseline, const struct snapshot *snapshot)
+{
+    return (double)(snapshot->monotonic_ns - baseline->monotonic_ns) / (double)NSEC_PER_SEC;
+}
+
+/* How much the counter grew, in its unit; NAN where it fell, which is no growth that anyone can judge. */
+static double growth(const struct counter *now, uint64_t then)
+{
+    if (now->decimals == SERIES_REAL) {
+        double value, before;
+        memcpy(&value, &now->value, sizeof(value));
+        memcpy(&before, &then, sizeof(before));
+        return value >= before ? value - before : NAN;
+    }
+    if (now->value < then)
+        return NAN;
+    return (double)(now->value - then) / pow(10, now->decimals);
+}
+
+static const struct {
+    const char *name, *numerator, *denominator;
+} ratio_table[] = {
+    {"ipc", "instructions", "cycles"},
+    {"ipc_user", "instructions_user", "cycles_user"},
+    {"ipc_kernel", "instructions_kernel", "cycles_kernel"},
+    {"cache_miss_ratio", "cache_misses", "cache_references"},
+    {"branch_miss_ratio", "branch_misses", "branches"},
+};
+
+/* The rate of the row's event of that name; NAN where there is none. */
+static double find_rate(const struct row *row, const double *events, const char *name)
+{
+    for (size_t i = 0; i < row->n_counters; i++)
+        if (str_equal(row->counters[i].event, name))
+            return events[i];
+    return NAN;
+}
+
+static void add_ratio(struct rates *rates, const char *name, double numerator, double denominator)
+{
+    if (isnan(numerator) || !(denominator > 0) || rates->n_ratios == RATES_RATIOS_MAX)
+        return;
+    rates->ratios[rates->n_ratios++] = (struct ratio){name, numerator / denominator};
+}
+
+static void compute_events(const struct past_counter *then, const struct row *row, bool unknown, double seconds,
+                           double *events)
+{
+    for (size_t i = 0; i < row->n_counters; i++) {
+        const struct counter *now = &row->counters[i];
+        events[i] = NAN;
+        if (!unknown && now->known && then[i].known && seconds > 0)
+            events[i] = growth(now, then[i].value) / seconds;
+    }
+}
+
+int rates_row(const struct baseline *baseline, const struct snapshot *snapshot, const struct row *row, double *events,
+              struct rates *ret)
+{
+    const struct past_row *then =
+        bsearch(&row->id, baseline->rows, baseline->n_rows, sizeof(baseline->rows[0]), compare_id);
+
+    if (!then || then->absent || then->n != row->n_counters || row->absent || row->state == ROW_UNAVAILABLE)
+        return -ENODATA;
+    /* Totals stand still while a group is starved and then catch up at once: neither is a rate of this interval. */
+    bool unknown = then->starved || row->state == ROW_STARVED;
+    struct rates rates = {.row = row, .events = events};
+    compute_events(baseline->counters + then->first, row, unknown, rates_seconds(baseline, snapshot), events);
+    for (size_t i = 0; i < ARRAY_SIZE(ratio_table); i++)
+        add_ratio(&rates, ratio_table[i].name, find_rate(row, events, ratio_table[i].numerator),
+                  find_rate(row, events, ratio_table[i].denominator));
+    if (row->enabled_ns >= then->enabled_ns && row->running_ns >= then->running_ns) {
+        uint64_t enabled = row->enabled_ns - then->enabled_ns, running = row->running_ns - then->running_ns;
+        add_ratio(&rates, "running_ratio", (double)MIN(running, enabled), (double)enabled);
+    }
+    *ret = rates;
+    return 0;
+}

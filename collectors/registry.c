@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The registry runs the collectors: see registry.h. */
+#include "collectors/registry.h"
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
+
+/* In the order in which they are served; the index is the bit number. A new collector is one row. */
+static const struct collector *const collectors[] = {
+    &collector_cpu,
+    &collector_self,
+};
+#define N_COLLECTORS ARRAY_SIZE(collectors)
+
+struct slot {
+    void *state; /* NULL while disabled */
+    bool successful;
+    uint64_t read_ns, duration_ns; /* read_ns is 0 before the first reading */
+    struct error error;
+    struct series *success, *duration;
+};
+
+struct registry {
+    struct sys *sys;
+    const struct reload_outcome *reload;
+    const struct machine *machine;
+    const struct config *config;
+    struct snapshot snapshot;
+    struct failures failures;
+    struct series **unavailable; /* one for each failure */
+    const char *names[N_COLLECTORS + 1];
+    struct slot slots[N_COLLECTORS];
+};
+
+static struct collector_context context_of(struct registry *registry, size_t i)
+{
+    return (struct collector_context){
+        .sys = registry->sys,
+        .machine = registry->machine,
+        .config = registry->config,
+        .snapshot = &registry->snapshot,
+        .reload = registry->reload,
+        .collector = (unsigned)i,
+    };
+}
+
+int registry_new(struct sys *sys, const struct reload_outcome *reload, struct registry **ret)
+{
+    struct registry *registry = calloc(1, sizeof(*registry));
+
+    if (!registry)
+        return -ENOMEM;
+    registry->sys = sys;
+    registry->reload = reload;
+    for (size_t i = 0; i < N_COLLECTORS; i++)
+        registry->names[i] = collectors[i]->name;
+    registry->snapshot.collector_names = registry->names;
+    *ret = registry;
+    return 0;
+}
+
+static void forget_failures(struct registry *registry)
+{
+    for (size_t i = 0; registry->unavailable && i < registry->failures.n; i++)
+        metrics_remove(&registry->snapshot.metrics, registry->unavailable[i]);
+    free(registry->unavailable);
+    registry->unavailable = NULL;
+    failures_done(&registry->failures);
+}
+
+static void close_collector(struct registry *registry, size_t i)
+{
+    struct slot *slot = &registry->slots[i];
+    struct collector_context context = context_of(registry, i);
+
+    collectors[i]->close(&context, slot->state);
+    metrics_remove(&registry->snapshot.metrics, slot->success);
+    metrics_remove(&registry->snapshot.metrics, slot->duration);
+    *slot = (struct slot){0};
+}
+
+struct registry *registry_free(struct registry *registry)
+{
+    if (!registry)
+        return NULL;
+    forget_failures(registry);
+    for (size_t i = 0; i < N_COLLECTORS; i++)
+        close_collector(registry, i);
+    snapshot_done(&registry->snapshot);
+    free(registry);
+    return NULL;
+}
+
+static int add_series(struct registry *registry, size_t i)
+{
+    static const struct metric success = {"perfcountd_collector_success", "Whether the last reading succeeded.", "",
+                                          METRIC_GAUGE};
+    static const struct metric duration = {"perfcountd_collector_duration_seconds", "How long the last reading took.",
+                                           "seconds", METRIC_GAUGE};
+    struct metrics *metrics = &registry->snapshot.metrics;
+    struct slot *slot = &registry->slots[i];
+    struct label label = {"collector", collectors[i]->name};
+
+    if (!slot->success)
+        slot->success = metrics_add(metrics, &success, (unsigned)i, 0, &label, 1);
+    if (!slot->duration)
+        slot->duration = metrics_add(metrics, &duration, (unsigned)i, 9, &label, 1);
+    return slot->success && slot->duration ? 0 : -ENOMEM;
+}
+
+static int open_collector(struct registry *registry, size_t i, struct error *error)
+{
+    struct slot *slot = &registry->slots[i];
+    struct collector_context context = context_of(registry, i);
+    void *state = NULL;
+
+    if (!collectors[i]->enabled(registry->config)) {
+        close_collector(registry, i);
+        return 0;
+    }
+    if (add_series(registry, i) < 0)
+        return error_oom(error);
+    slot->error = (struct error){0};
+    slot->successful = collectors[i]->open(&context, slot->state, &state, &slot->error) == 0;
+    slot->state = state;
+    slot->read_ns = 0;
+    return 0;
+}
+
+static int add_unavailable(struct registry *registry, size_t i)
+{
+    static const struct metric metric = {"perfcountd_events_unavailable",
+                                         "On how many CPUs or cgroups an event could not be opened.", "", METRIC_GAUGE};
+    const struct failure *failure = &registry->failures.items[i];
+    struct label labels[] = {{"collector", collectors[failure->collector]->name},
+                             {"group", failure->group},
+                             {"event", failure->metric},
+                             {"pmu", failure->pmu},
+                             {"reason", failure->reason}};
+
+    registry->unavailable[i] = metrics_add(&registry->snapshot.metrics, &metric, failure->collector, 0, labels,
+                                           ARRAY_SIZE(labels));
+    if (!registry->unavailable[i])
+        return -ENOMEM;
+    series_set(registry->unavailable[i], failure->n_targets);
+    return 0;
+}
+
+static int collect_failures(struct registry *registry)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < N_COLLECTORS && r == 0; i++) {
+        struct collector_context context = context_of(registry, i);
+        if (registry->slots[i].state)
+            r = collectors[i]->report(&context, registry->slots[i].state, &registry->failures);
+    }
+    if (r < 0 || registry->failures.n == 0)
+        return r;
+    registry->unavailable = calloc(registry->failures.n, sizeof(registry->unavailable[0]));
+    if (!registry->unavailable)
+        return -ENOMEM;
+    for (size_t i = 0; i < registry->failures.n && r == 0; i++)
+        r = add_unavailable(registry, i);
+    return r;
+}
+
+int registry_configure(struct registry *registry, const struct machine *machine, const struct config *config,
+                       struct error *error)
+{
+    int r = 0;
+
+    forget_failures(registry);
+    registry->machine = machine;
+    registry->config = config;
+    for (size_t i = 0; i < N_COLLECTORS && r == 0; i++)
+        r = open_collector(registry, i, error);
+    if (r == 0 && collect_failures(registry) < 0)
+        r = error_oom(error);
+    registry->snapshot.generation++;
+    return r;
+}
+
+static void read_collector(struct registry *registry, size_t i, uint64_t now_ns)
+{
+    struct slot *slot = &registry->slots[i];
+    struct collector_context context = context_of(registry, i);
+
+    if (slot->state) {
+        slot->error = (struct error){0};
+        slot->successful = collectors[i]->collect(&context, slot->state, &slot->error) == 0;
+    }
+    slot->read_ns = now_ns;
+    slot->duration_ns = registry->sys->now(registry->sys, CLOCK_MONOTONIC) - now_ns;
+    series_set(slot->success, slot->successful);
+    series_set(slot->duration, slot->duration_ns);
+}
+
+const struct snapshot *registry_read(struct registry *registry, uint32_t mask, uint64_t max_age_ns)
+{
+    uint64_t now_ns = registry->sys->now(registry->sys, CLOCK_MONOTONIC);
+    bool any = false;
+
+    for (size_t i = 0; i < N_COLLECTORS; i++) {
+        struct slot *slot = &registry->slots[i];
+        if (!slot->success || !(mask >> i & 1))
+            continue;
+        if (slot->read_ns && now_ns - slot->read_ns < max_age_ns)
+            continue;
+        read_collector(registry, i, now_ns);
+        any = true;
+    }
+    if (any) {
+        registry->snapshot.generation++;
+        registry->snapshot.monotonic_ns = now_ns;
+        registry->snapshot.realtime_ns = registry->sys->now(registry->sys, CLOCK_REALTIME);
+    }
+    return &registry->snapshot;
+}
+
+const struct failures *registry_failures(const struct registry *registry)
+{
+    return &registry->failures;
+}
+
+bool registry_status(const struct registry *registry, size_t n, struct collector_status *ret)
+{
+    if (n >= N_COLLECTORS)
+        return false;
+    const struct slot *slot = &registry->slots[n];
+    *ret = (struct collector_status){
+        .name = collectors[n]->name,
+        .enabled = slot->success != NULL,
+        .successful = slot->successful,
+        .duration_ns = slot->duration_ns,
+        .error = slot->error.message,
+    };
+    return true;
+}

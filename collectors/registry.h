@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The registry runs the collectors: opens, reads, times and isolates them, and reports how they fared. One that fails does
+ * not harm the others.
+ */
+#ifndef COLLECTORS_REGISTRY_H
+#define COLLECTORS_REGISTRY_H
+
+#include "collectors/collector.h"
+
+struct registry;
+
+/* What the registry works on must outlive it. */
+int registry_new(struct sys *sys, const struct reload_outcome *reload, struct registry **ret);
+struct registry *registry_free(struct registry *registry);
+
+/*
+ * Opens what `config` wants on `machine`, and closes what it no longer wants; groups that did not change go on counting.
+ * Both must live until the next call. A collector that cannot open is reported by its success metric.
+ * Fails only when out of memory.
+ */
+int registry_configure(struct registry *registry, const struct machine *machine, const struct config *config,
+                       struct error *error);
+
+/* Reads the collectors in `mask` (by bit number) that were read longer than `max_age_ns` ago. */
+const struct snapshot *registry_read(struct registry *registry, uint32_t mask, uint64_t max_age_ns);
+
+/* What could not be opened; borrowed until the next configure. */
+const struct failures *registry_failures(const struct registry *registry);
+
+/* How one collector fares. */
+struct collector_status {
+    const char *name;
+    bool enabled, successful;
+    uint64_t duration_ns; /* of the last reading */
+    const char *error;    /* of the last open or reading; "" where it was successful */
+};
+/* false past the last one. */
+bool registry_status(const struct registry *registry, size_t n, struct collector_status *ret);
+
+#endif

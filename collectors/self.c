@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The collector `self`: the process as all Prometheus clients tell it (process_*), its build, and its configuration.
+ *
+ * It is read at every scrape, so its files stay open and no directory is listed where the kernel tells a directory's size.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/number.h"
+#include "collectors/collector.h"
+
+enum value {
+    CPU_SECONDS,
+    OPEN_FDS,
+    MAX_FDS,
+    VIRTUAL_BYTES,
+    RESIDENT_BYTES,
+    START_TIME,
+    RELOAD_SUCCESSFUL,
+    RELOAD_TIME,
+    N_VALUES,
+};
+
+static const struct {
+    struct metric metric;
+    unsigned decimals;
+} values[N_VALUES] = {
+    [CPU_SECONDS] = {{"process_cpu_seconds_total", "Total user and system CPU time spent in seconds.", "seconds",
+                      METRIC_COUNTER}, 9},
+    [OPEN_FDS] = {{"process_open_fds", "Number of open file descriptors.", "", METRIC_GAUGE}, 0},
+    [MAX_FDS] = {{"process_max_fds", "Maximum number of open file descriptors.", "", METRIC_GAUGE}, 0},
+    [VIRTUAL_BYTES] = {{"process_virtual_memory_bytes", "Virtual memory size in bytes.", "bytes", METRIC_GAUGE}, 0},
+    [RESIDENT_BYTES] = {{"process_resident_memory_bytes", "Resident memory size in bytes.", "bytes", METRIC_GAUGE}, 0},
+    [START_TIME] = {{"process_start_time_seconds", "Start time of the process since unix epoch in seconds.", "seconds",
+                     METRIC_GAUGE}, 2},
+    [RELOAD_SUCCESSFUL] = {{"perfcountd_config_last_reload_successful",
+                            "Whether the last attempt to load the configuration succeeded.", "", METRIC_GAUGE}, 0},
+    [RELOAD_TIME] = {{"perfcountd_config_last_reload_success_timestamp_seconds",
+                      "When the configuration was last loaded, since unix epoch in seconds.", "seconds", METRIC_GAUGE},
+                     9},
+};
+
+static const struct metric build_info = {
+    .name = "perfcountd_build_info",
+    .help = "The version that runs and what it was built with.",
+    .unit = "",
+    .type = METRIC_INFO,
+};
+
+struct self {
+    int statm_fd, fd_directory;
+    uint64_t page_size;
+    struct series *series[N_VALUES];
+    struct series *build;
+};
+
+static bool self_enabled(const struct config *config)
+{
+    return config->self_enabled;
+}
+
+static void self_close(const struct collector_context *context, void *state)
+{
+    struct self *self = state;
+
+    if (!self)
+        return;
+    for (size_t i = 0; i < N_VALUES; i++)
+        metrics_remove(&context->snapshot->metrics, self->series[i]);
+    metrics_remove(&context->snapshot->metrics, self->build);
+    closep(&self->statm_fd);
+    closep(&self->fd_directory);
+    free(self);
+}
+
+/* Field 22 of /proc/PID/stat, in clock ticks since boot (proc(5)), as hundredths of a second since the epoch. */
+static int start_time(uint64_t *ret)
+{
+    _cleanup_(freep) char *stat = NULL, *boot = NULL;
+    unsigned long long ticks, boot_seconds;
+    int r = file_read(AT_FDCWD, "/proc/self/stat", 4096, &stat, NULL);
+
+    if (r == 0)
+        r = file_read(AT_FDCWD, "/proc/stat", 16 * 1024 * 1024, &boot, NULL);
+    if (r < 0)
+        return r;
+    /* The name in parentheses may itself hold parentheses and spaces. */
+    const char *fields = strrchr(stat, ')'), *btime = strstr(boot, "\nbtime ");
+    if (!fields || !btime || sscanf(btime, " btime %llu", &boot_seconds) != 1)
+        return -EBADMSG;
+    if (sscanf(fields, ") %*c%*d%*d%*d%*d%*d%*u%*u%*u%*u%*u%*u%*u%*d%*d%*d%*d%*d%*d%llu", &ticks) != 1)
+        return -EBADMSG;
+    *ret = boot_seconds * 100 + ticks * 100 / (unsigned long)sysconf(_SC_CLK_TCK);
+    return 0;
+}
+
+static int add_series(const struct collector_context *context, struct self *self)
+{
+    static const struct label build_labels[] = {{"version", PACKAGE_VERSION}, {"compiler", __VERSION__}};
+    struct metrics *metrics = &context->snapshot->metrics;
+
+    for (size_t i = 0; i < N_VALUES; i++) {
+        self->series[i] = metrics_add(metrics, &values[i].metric, context->collector, values[i].decimals, NULL, 0);
+        if (!self->series[i])
+            return -ENOMEM;
+    }
+    self->build =
+        metrics_add(metrics, &build_info, context->collector, 0, build_labels, ARRAY_SIZE(build_labels));
+    if (!self->build)
+        return -ENOMEM;
+    series_set(self->build, 1);
+    return 0;
+}
+
+static int self_open(const struct collector_context *context, void *previous, void **ret, struct error *error)
+{
+    struct self *self = calloc(1, sizeof(*self));
+    uint64_t started;
+
+    self_close(context, previous);
+    if (!self)
+        return error_oom(error);
+    self->statm_fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    self->fd_directory = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    self->page_size = (uint64_t)sysconf(_SC_PAGESIZE);
+    if (add_series(context, self) < 0) {
+        self_close(context, self);
+        return error_oom(error);
+    }
+    if (start_time(&started) == 0)
+        series_set(self->series[START_TIME], started);
+    *ret = self;
+    return 0;
+}
+
+/* Kernels before 6.2 give the directory the size 0: there it is listed. */
+static int count_open_fds(int directory, uint64_t *ret)
+{
+    struct stat status;
+
+    if (fstat(directory, &status) < 0)
+        return -errno;
+    if (status.st_size > 0) {
+        *ret = (uint64_t)status.st_size;
+        return 0;
+    }
+    DIR *entries = opendir("/proc/self/fd");
+    if (!entries)
+        return -errno;
+    uint64_t n = 0;
+    while (readdir(entries))
+        n++;
+    closedir(entries);
+    *ret = n - 3; /* ".", ".." and the descriptor of the listing */
+    return 0;
+}
+
+static void collect_memory(struct self *self)
+{
+    unsigned long long size, resident;
+    char text[128];
+    ssize_t n = pread(self->statm_fd, text, sizeof(text) - 1, 0);
+
+    if (n <= 0)
+        return;
+    text[n] = '\0';
+    if (sscanf(text, "%llu %llu", &size, &resident) != 2)
+        return;
+    series_set(self->series[VIRTUAL_BYTES], size * self->page_size);
+    series_set(self->series[RESIDENT_BYTES], resident * self->page_size);
+}
+
+static int self_collect(const struct collector_context *context, void *state, struct error *error)
+{
+    struct self *self = state;
+    struct rlimit limit;
+    uint64_t open_fds = 0;
+
+    (void)error;
+    series_set(self->series[CPU_SECONDS], context->sys->now(context->sys, CLOCK_PROCESS_CPUTIME_ID));
+    if (count_open_fds(self->fd_directory, &open_fds) == 0)
+        series_set(self->series[OPEN_FDS], open_fds);
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
+        series_set(self->series[MAX_FDS], limit.rlim_cur);
+    collect_memory(self);
+    series_set(self->series[RELOAD_SUCCESSFUL], context->reload->successful);
+    series_set(self->series[RELOAD_TIME], context->reload->success_realtime_ns);
+    return 0;
+}
+
+static int self_report(const struct collector_context *context, const void *state, struct failures *failures)
+{
+    (void)context;
+    (void)state;
+    (void)failures;
+    return 0;
+}
+
+const struct collector collector_self = {
+    .name = "self",
+    .enabled = self_enabled,
+    .open = self_open,
+    .collect = self_collect,
+    .report = self_report,
+    .close = self_close,
+};

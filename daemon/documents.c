@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The JSON documents that are made on request: see documents.h. */
+#include "daemon/documents.h"
+
+#include <limits.h>
+#include <sys/resource.h>
+
+#include "base/cleanup.h"
+
+static const char *const scope_names[] = {
+    [PMU_CORE] = "core",
+    [PMU_SYSTEM] = "system",
+    [PMU_ANY] = "any",
+};
+
+static json_t *pmu_formats(const struct pmu *pmu)
+{
+    json_t *formats = json_array();
+
+    for (size_t i = 0; formats && i < pmu->n_formats; i++)
+        json_array_append_new(formats, json_string(pmu->formats[i].name));
+    return formats;
+}
+
+static json_t *pmu_json(const struct pmu *pmu)
+{
+    _cleanup_(freep) char *cpus = cpuset_format(&pmu->cpus);
+
+    return json_pack("{s:s, s:I, s:s, s:s, s:b, s:I, s:o}", "name", pmu->name, "type", (json_int_t)pmu->type, "scope",
+                     scope_names[pmu->scope], "cpus", cpus ? cpus : "", "absent", pmu->absent, "named_events",
+                     (json_int_t)pmu->n_events, "terms", pmu_formats(pmu));
+}
+
+json_t *document_pmus(const struct machine *machine)
+{
+    json_t *pmus = json_array();
+
+    for (size_t i = 0; pmus && i < machine->n_pmus; i++)
+        json_array_append_new(pmus, pmu_json(machine->pmus[i]));
+    return pmus ? json_pack("{s:o}", "pmus", pmus) : NULL;
+}
+
+static json_t *collectors_json(const struct registry *registry)
+{
+    json_t *collectors = json_array();
+    struct collector_status status;
+
+    for (size_t i = 0; collectors && registry_status(registry, i, &status); i++)
+        json_array_append_new(collectors,
+                              json_pack("{s:s, s:b, s:b, s:f, s:s}", "name", status.name, "enabled", status.enabled,
+                                        "success", status.successful, "duration_seconds",
+                                        (double)status.duration_ns / (double)NSEC_PER_SEC, "error", status.error));
+    return collectors;
+}
+
+static json_t *failure_json(const struct failure *failure, const char *collector)
+{
+    _cleanup_(freep) char *cpus = cpuset_format(&failure->cpus), *sentence = failure_sentence(failure);
+
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "collector", collector, "group", failure->group, "event",
+                     failure->metric, "pmu", failure->pmu, "reason", failure->reason, "cpus", cpus ? cpus : "",
+                     "message", sentence ? sentence : "");
+}
+
+json_t *document_failures(const struct registry *registry)
+{
+    const struct failures *failures = registry_failures(registry);
+    struct collector_status status = {.name = ""};
+    json_t *array = json_array();
+
+    for (size_t i = 0; array && i < failures->n; i++) {
+        registry_status(registry, failures->items[i].collector, &status);
+        json_array_append_new(array, failure_json(&failures->items[i], status.name));
+    }
+    return array;
+}
+
+static json_t *machine_json(const struct machine *machine)
+{
+    _cleanup_(freep) char *online = cpuset_format(&machine->online), *possible = cpuset_format(&machine->possible);
+    json_t *paranoid = machine->paranoid == INT_MIN ? json_null() : json_integer(machine->paranoid);
+
+    return json_pack("{s:s, s:s, s:s, s:o}", "kernel", machine->release ? machine->release : "", "cpus_online",
+                     online ? online : "", "cpus_possible", possible ? possible : "", "perf_event_paranoid", paranoid);
+}
+
+json_t *document_status(const struct registry *registry, const struct document_process *process)
+{
+    struct rlimit limit = {0};
+    json_t *config_file = process->config->file ? json_string(process->config->file) : json_null();
+
+    getrlimit(RLIMIT_NOFILE, &limit);
+    return json_pack("{s:s, s:i, s:f, s:o, s:b, s:f, s:s, s:I, s:o, s:o, s:o}", "version", PACKAGE_VERSION, "pid",
+                     (int)getpid(), "start_time", (double)process->started_realtime_ns / (double)NSEC_PER_SEC,
+                     "config_file", config_file, "config_last_reload_successful", process->reload->successful,
+                     "config_last_reload_success_time",
+                     (double)process->reload->success_realtime_ns / (double)NSEC_PER_SEC, "config_last_reload_error",
+                     process->reload_error, "max_fds", (json_int_t)limit.rlim_cur, "machine",
+                     machine_json(process->machine), "collectors", collectors_json(registry), "failures",
+                     document_failures(registry));
+}

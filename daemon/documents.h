@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The JSON documents that are made on request: for /api/v1/ and for --json. NULL when out of memory; the caller owns them. */
+#ifndef DAEMON_DOCUMENTS_H
+#define DAEMON_DOCUMENTS_H
+
+#include <jansson.h>
+
+#include "collectors/registry.h"
+
+json_t *document_pmus(const struct machine *machine);
+
+/* What /api/v1/status says beside the registry. */
+struct document_process {
+    const struct config *config;
+    const struct machine *machine;
+    const struct reload_outcome *reload;
+    const char *reload_error; /* "" where the last one succeeded */
+    uint64_t started_realtime_ns;
+};
+json_t *document_status(const struct registry *registry, const struct document_process *process);
+
+/* [{"collector", "group", "event", "pmu", "reason", "cpus", "message"}] */
+json_t *document_failures(const struct registry *registry);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The log: one line an event, to standard error or to the journal. The level and the format are the one mutable global.
+ */
+#ifndef DAEMON_LOG_H
+#define DAEMON_LOG_H
+
+#include "base/util.h"
+
+/* Syslog's numbers, of which a smaller one is more severe. */
+enum log_level { LOG_LEVEL_ERROR = 3, LOG_LEVEL_WARNING = 4, LOG_LEVEL_INFO = 6, LOG_LEVEL_DEBUG = 7 };
+enum log_format { LOG_FORMAT_AUTO, LOG_FORMAT_TEXT, LOG_FORMAT_JSON, LOG_FORMAT_JOURNAL };
+
+/* "debug", "info", "warning", "error"; "auto", "text", "json", "journal". -EINVAL. */
+int log_parse_level(const char *text, enum log_level *ret);
+int log_parse_format(const char *text, enum log_format *ret);
+
+/* LOG_FORMAT_AUTO is the journal where standard error is connected to it, else text. */
+void log_configure(enum log_level level, enum log_format format);
+
+void log_write(enum log_level level, const char *format, ...) PRINTF_LIKE(2, 3);
+
+#define log_error(...) log_write(LOG_LEVEL_ERROR, __VA_ARGS__)
+#define log_warning(...) log_write(LOG_LEVEL_WARNING, __VA_ARGS__)
+#define log_info(...) log_write(LOG_LEVEL_INFO, __VA_ARGS__)
+#define log_debug(...) log_write(LOG_LEVEL_DEBUG, __VA_ARGS__)
+
+#endif

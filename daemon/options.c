@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command line: see options.h. */
+#include "daemon/options.h"
+
+#include <getopt.h>
+
+#include "base/number.h"
+#include "base/suggest.h"
+
+#define IN(command) (1u << (command))
+#define IN_ALL (~0u)
+
+static const struct {
+    const char *name, *argument, *help;
+} commands[] = {
+    [COMMAND_RUN] = {"run", "", "serve; stays in the foreground (the default)"},
+    [COMMAND_CHECK_CONFIG] = {"check-config", "[FILE]", "say what is wrong with a configuration, or that it is ok"},
+    [COMMAND_LIST_EVENTS] = {"list-events", "", "every event this machine offers"},
+    [COMMAND_PLAN] = {"plan", "", "what this configuration would open here, and what it could not"},
+    [COMMAND_STAT] = {"stat", "", "read, wait, read, and print rates and ratios"},
+};
+
+enum flag_id {
+    FLAG_CONFIG_FILE = 256, /* above every character, as getopt_long(3) wants */
+    FLAG_LISTEN,
+    FLAG_TELEMETRY_PATH,
+    FLAG_LOG_LEVEL,
+    FLAG_LOG_FORMAT,
+    FLAG_JSON,
+    FLAG_INTERVAL,
+    FLAG_COUNT,
+    FLAG_HELP,
+    FLAG_VERSION,
+};
+
+/* A new flag is one row here and one case in apply_flag(). */
+static const struct {
+    const char *name, *argument, *help;
+    enum flag_id id;
+    unsigned commands;
+} flags[] = {
+    {"config.file", "FILE", "configuration (default: " SYSCONFDIR "/perfcountd/perfcountd.yaml, if it is there)",
+     FLAG_CONFIG_FILE, IN_ALL},
+    {"web.listen-address", "ADDRESS", ":10298, 127.0.0.1:10298, [::1]:10298 or unix:/PATH; repeatable (default: :10298)",
+     FLAG_LISTEN, IN_ALL},
+    {"web.telemetry-path", "PATH", "where the metrics are (default: /metrics)", FLAG_TELEMETRY_PATH, IN_ALL},
+    {"log.level", "LEVEL", "debug, info, warning or error (default: info)", FLAG_LOG_LEVEL, IN_ALL},
+    {"log.format", "FORMAT", "auto, text, json or journal (default: auto)", FLAG_LOG_FORMAT, IN_ALL},
+    {"json", NULL, "list-events, plan, stat: print JSON", FLAG_JSON,
+     IN(COMMAND_LIST_EVENTS) | IN(COMMAND_PLAN) | IN(COMMAND_STAT)},
+    {"interval", "DURATION", "stat: time between two readings, 50ms to 1h (default: 1s)", FLAG_INTERVAL, IN(COMMAND_STAT)},
+    {"count", "N", "stat: how many intervals, 0 for no end (default: 1)", FLAG_COUNT, IN(COMMAND_STAT)},
+    {"help", NULL, "print this and exit", FLAG_HELP, IN_ALL},
+    {"version", NULL, "print the version and exit", FLAG_VERSION, IN_ALL},
+};
+
+void options_done(struct options *options)
+{
+    free(options->listen);
+    *options = (struct options){0};
+}
+
+void options_print_help(FILE *file)
+{
+    fprintf(file, "perfcountd exports Linux hardware counters to Prometheus and as JSON.\n\n"
+                  "usage: perfcountd [COMMAND] [FLAGS]\n\ncommands:\n");
+    for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+        fprintf(file, "  %-12s %-7s %s\n", commands[i].name, commands[i].argument, commands[i].help);
+    fprintf(file, "\nflags:\n");
+    for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
+        char left[64];
+        snprintf(left, sizeof(left), "--%s%s%s", flags[i].name, flags[i].argument ? "=" : "",
+                 flags[i].argument ? flags[i].argument : "");
+        fprintf(file, "  %-29s %s\n", left, flags[i].help);
+    }
+    fprintf(file, "\nManual: perfcountd(8), perfcountd.yaml(5).\n");
+}
+
+static int parse_command(const char *word, enum command *ret, struct error *error)
+{
+    struct suggest suggest = {.wrong = word};
+    char text[256];
+
+    for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+        if (str_equal(word, commands[i].name)) {
+            *ret = (enum command)i;
+            return 0;
+        }
+        suggest_consider(&suggest, commands[i].name);
+    }
+    return error_set(error, -EINVAL, "unknown command \"%s\"%s", word, suggest_format(&suggest, text, sizeof(text)));
+}
+
+static int unknown_flag(const char *argument, struct error *error)
+{
+    char name[64], text[256];
+
+    snprintf(name, sizeof(name), "%.*s", (int)strcspn(argument, "="), argument);
+    struct suggest suggest = {.wrong = name + strspn(name, "-")};
+    for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+        suggest_consider(&suggest, flags[i].name);
+    return error_set(error, -EINVAL, "unknown flag \"%s\"%s", name, suggest_format(&suggest, text, sizeof(text)));
+}
+
+static int bad_value(struct error *error, const char *flag, const char *value, const char *expected)
+{
+    return error_set(error, -EINVAL, "--%s: expected %s, found \"%s\"", flag, expected, value);
+}
+
+static int add_listen(struct options *options, char *address, struct error *error)
+{
+    if (array_grow(&options->listen, options->n_listen) < 0)
+        return error_oom(error);
+    options->listen[options->n_listen++] = address;
+    return 0;
+}
+
+static int parse_interval(const char *value, uint64_t *ret)
+{
+    uint64_t ns;
+    int r = number_parse_duration(value, &ns);
+
+    if (r < 0 || ns < 50 * NSEC_PER_MSEC || ns > 3600 * NSEC_PER_SEC)
+        return -EINVAL;
+    *ret = ns;
+    return 0;
+}
+
+static int apply_flag(struct options *options, size_t i, char *value, struct error *error)
+{
+    const char *name = flags[i].name;
+
+    switch (flags[i].id) {
+    case FLAG_CONFIG_FILE:
+        options->config_file = value;
+        return 0;
+    case FLAG_LISTEN:
+        return add_listen(options, value, error);
+    case FLAG_TELEMETRY_PATH:
+        options->telemetry_path = value;
+        return 0;
+    case FLAG_LOG_LEVEL:
+        return log_parse_level(value, &options->log_level) < 0
+                   ? bad_value(error, name, value, "debug, info, warning or error")
+                   : 0;
+    case FLAG_LOG_FORMAT:
+        return log_parse_format(value, &options->log_format) < 0
+                   ? bad_value(error, name, value, "auto, text, json or journal")
+                   : 0;
+    case FLAG_INTERVAL:
+        return parse_interval(value, &options->interval_ns) < 0
+                   ? bad_value(error, name, value, "a duration from 50ms to 1h")
+                   : 0;
+    case FLAG_COUNT:
+        return number_parse_u64(value, &options->count) < 0 ? bad_value(error, name, value, "a number") : 0;
+    case FLAG_JSON:
+        options->json = true;
+        return 0;
+    case FLAG_HELP:
+        options->help = true;
+        return 0;
+    case FLAG_VERSION:
+        options->version = true;
+        return 0;
+    }
+    return -EINVAL;
+}
+
+/* getopt_long(3) takes abbreviations; the exporters do not, and an abbreviation of today is ambiguous tomorrow. */
+static int check_spelling(const char *argument, size_t i, struct error *error)
+{
+    size_t size = strcspn(argument + 2, "=");
+
+    if (size != strlen(flags[i].name))
+        return unknown_flag(argument, error);
+    return 0;
+}
+
+static int parse_flags(int argc, char **argv, struct options *options, struct error *error)
+{
+    struct option table[ARRAY_SIZE(flags) + 1] = {0};
+    unsigned given = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+        table[i] = (struct option){flags[i].name, flags[i].argument ? required_argument : no_argument, NULL,
+                                   (int)flags[i].id};
+    opterr = 0;
+    optind = 0;
+    for (;;) {
+        int before = optind ? optind : 1, index = -1;
+        int id = getopt_long(argc, argv, "+:h", table, &index);
+        if (id == -1)
+            break;
+        if (id == ':')
+            return error_set(error, -EINVAL, "%s needs a value", argv[optind - 1]);
+        if (id == 'h')
+            options->help = true;
+        else if (id == '?' || index < 0)
+            return unknown_flag(argv[before], error);
+        if (index < 0)
+            continue;
+        int r = check_spelling(argv[before], (size_t)index, error);
+        if (r == 0)
+            r = apply_flag(options, (size_t)index, optarg, error);
+        if (r < 0)
+            return r;
+        given |= 1u << index;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+        if (given >> i & 1 && !(flags[i].commands & IN(options->command)))
+            return error_set(error, -EINVAL, "--%s has no meaning for \"%s\"", flags[i].name,
+                             commands[options->command].name);
+    return 0;
+}
+
+int options_parse(int argc, char **argv, struct options *ret, struct error *error)
+{
+    struct options options = {
+        .log_level = LOG_LEVEL_INFO,
+        .interval_ns = NSEC_PER_SEC,
+        .count = 1,
+    };
+    bool has_command = argc > 1 && argv[1][0] != '-';
+    int r = has_command ? parse_command(argv[1], &options.command, error) : 0;
+
+    if (r == 0)
+        r = parse_flags(argc - has_command, argv + has_command, &options, error);
+    int rest = optind + has_command;
+    if (r == 0 && options.command == COMMAND_CHECK_CONFIG && rest < argc && !options.config_file)
+        options.config_file = argv[rest++];
+    if (r == 0 && rest < argc)
+        r = error_set(error, -EINVAL, "unexpected argument \"%s\"", argv[rest]);
+    if (r < 0) {
+        options_done(&options);
+        return r;
+    }
+    *ret = options;
+    return 0;
+}

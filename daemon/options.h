@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command line: one row of a table a flag, in the exporters' convention. */
+#ifndef DAEMON_OPTIONS_H
+#define DAEMON_OPTIONS_H
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "daemon/log.h"
+
+enum command { COMMAND_RUN, COMMAND_CHECK_CONFIG, COMMAND_LIST_EVENTS, COMMAND_PLAN, COMMAND_STAT };
+
+struct options {
+    enum command command;
+    bool help, version;
+    const char *config_file; /* NULL: the usual place, if there is a file */
+    char **listen;           /* the array is owned, its texts are argv's */
+    size_t n_listen;
+    const char *telemetry_path; /* NULL: as configured */
+    enum log_level log_level;
+    enum log_format log_format;
+    bool json;
+    uint64_t interval_ns, count;
+};
+
+/* -EINVAL with a sentence; nothing is printed. */
+int options_parse(int argc, char **argv, struct options *ret, struct error *error);
+void options_done(struct options *options);
+void options_print_help(FILE *file);
+
+#endif

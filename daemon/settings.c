@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The configuration that is to run: see settings.h. */
+#include "daemon/settings.h"
+
+#include "base/cleanup.h"
+
+#define USUAL_PLACE SYSCONFDIR "/perfcountd/perfcountd.yaml"
+
+DEFINE_CLEANUP(struct config *, config_free);
+
+static int place_error(int code, const char *file, struct error *error)
+{
+    char text[sizeof(error->message)];
+
+    if (error) {
+        config_format_error(file, error, text, sizeof(text));
+        memcpy(error->message, text, sizeof(text));
+    }
+    return code;
+}
+
+static int load_file(const struct options *options, struct config **ret, struct error *error)
+{
+    const char *file = options->config_file ? options->config_file : USUAL_PLACE;
+
+    if (!options->config_file && access(file, F_OK) < 0 && errno == ENOENT)
+        return config_default(ret, error);
+    int r = config_load(file, ret, error);
+    return r < 0 ? place_error(r, file, error) : 0;
+}
+
+static int override(struct config *config, const char *key, const char *flag, const char *value, struct error *error)
+{
+    int r = config_override(config, key, value, error);
+
+    if (r < 0)
+        error_prefix(error, "--%s", flag);
+    return r;
+}
+
+static int apply_flags(const struct options *options, struct config *config, struct error *error)
+{
+    int r = 0;
+
+    if (options->n_listen > 0)
+        config_clear_listen(config);
+    for (size_t i = 0; i < options->n_listen && r == 0; i++)
+        r = override(config, "web.listen", "web.listen-address", options->listen[i], error);
+    if (r == 0 && options->telemetry_path)
+        r = override(config, "web.telemetry_path", "web.telemetry-path", options->telemetry_path, error);
+    return r;
+}
+
+int settings_load(const struct options *options, struct sys *sys, const struct machine *machine, struct config **ret,
+                  struct error *error)
+{
+    _cleanup_(config_freep) struct config *config = NULL;
+    int r = load_file(options, &config, error);
+
+    if (r < 0)
+        return r;
+    r = apply_flags(options, config, error);
+    if (r < 0)
+        return r;
+    r = config_check_events(config, sys, machine, error);
+    if (r < 0)
+        return place_error(r, config->file, error);
+    *ret = steal(config);
+    return 0;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The configuration that is to run: the file over the defaults, the flags over the file, held against the machine. */
+#ifndef DAEMON_SETTINGS_H
+#define DAEMON_SETTINGS_H
+
+#include "config/config.h"
+#include "daemon/options.h"
+
+/*
+ * -errno with a sentence that starts with FILE:LINE:COLUMN where there is a place. Nothing is opened but the file.
+ * `machine` may be NULL: then events are not looked up in sysfs.
+ */
+int settings_load(const struct options *options, struct sys *sys, const struct machine *machine, struct config **ret,
+                  struct error *error);
+
+#endif

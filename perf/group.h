@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A group of events that the kernel schedules together (perf_event_open(2)): one leader, its siblings, one read(2) for all.
+ *
+ * It opens whole or not at all. Opened disabled; group_enable() starts all members at once.
+ */
+#ifndef PERF_GROUP_H
+#define PERF_GROUP_H
+
+#include "perf/attr.h"
+
+#define GROUP_MEMBERS_MAX 64
+
+/* Where a group counts: the arguments of perf_event_open(2). */
+struct group_target {
+    pid_t pid; /* -1, or a cgroup's directory descriptor with PERF_FLAG_PID_CGROUP */
+    int cpu;
+    unsigned long flags; /* PERF_FLAG_FD_CLOEXEC is added */
+};
+
+/* What one read gave. Times in nanoseconds; values in the order in which the members were opened. */
+struct group_reading {
+    uint64_t enabled, running;
+    size_t n;
+    uint64_t values[GROUP_MEMBERS_MAX];
+};
+
+struct group;
+
+/*
+ * Starts a group with its leader; siblings join by group_add(). Errors of perf_event_open(2).
+ */
+int group_open(struct sys *sys, const struct attr *leader, const struct group_target *target, struct group **ret);
+/* Opens one more sibling. On failure (errors of perf_event_open(2), -E2BIG above GROUP_MEMBERS_MAX) nothing changes. */
+int group_add(struct group *group, const struct attr *sibling);
+/* Closes all descriptors. */
+struct group *group_free(struct group *group);
+
+/* Enables or disables all members. Errors of ioctl(2). */
+int group_enable(struct group *group);
+int group_disable(struct group *group);
+
+/*
+ * Reads all members by one read(2). -ENODATA: the kernel gave nothing, as for a pinned group in the error state.
+ * -EBADMSG: short, or not the members that were opened (their CPU went away). Errors of read(2).
+ */
+int group_read(const struct group *group, struct group_reading *ret);
+
+size_t group_size(const struct group *group);
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a configured group fits a PMU: see partition.h. */
+#include "perf/partition.h"
+
+#include "base/cleanup.h"
+
+struct opening {
+    struct sys *sys;
+    const struct attr *attrs;
+    size_t n;
+    const struct group_target *target;
+    bool placed[GROUP_MEMBERS_MAX]; /* in a part, or found not to open */
+};
+
+void partition_done(struct partition *partition)
+{
+    for (size_t i = 0; i < partition->n_parts; i++)
+        group_free(partition->parts[i].group);
+    free(partition->parts);
+    *partition = (struct partition){0};
+}
+
+static void part_add(struct opening *opening, struct partition_part *part, size_t member)
+{
+    part->members[part->n++] = member;
+    opening->placed[member] = true;
+}
+
+/*
+ * Opens the first member that can lead, and beside it whatever joins. A member that does not join may be missing or may not
+ * fit: it is left for the next part, where it shows as a leader which of the two it is.
+ */
+static void fill_part(struct opening *opening, int *errors, struct partition_part *part)
+{
+    for (size_t i = 0; i < opening->n; i++) {
+        if (opening->placed[i])
+            continue;
+        if (part->group) {
+            if (group_add(part->group, &opening->attrs[i]) == 0)
+                part_add(opening, part, i);
+            continue;
+        }
+        errors[i] = group_open(opening->sys, &opening->attrs[i], opening->target, &part->group);
+        if (errors[i] == 0)
+            part_add(opening, part, i);
+        opening->placed[i] = true;
+    }
+}
+
+static bool all_placed(const struct opening *opening)
+{
+    for (size_t i = 0; i < opening->n; i++)
+        if (!opening->placed[i])
+            return false;
+    return true;
+}
+
+static int enable_part(int *errors, struct partition_part *part)
+{
+    int r = group_enable(part->group);
+
+    if (r < 0) {
+        for (size_t i = 0; i < part->n; i++)
+            errors[part->members[i]] = r;
+        part->group = group_free(part->group);
+    }
+    return r;
+}
+
+static int open_weak(struct opening *opening, struct partition *partition)
+{
+    while (!all_placed(opening)) {
+        struct partition_part part = {0};
+        int r = array_grow(&partition->parts, partition->n_parts);
+        if (r < 0)
+            return r;
+        fill_part(opening, partition->errors, &part);
+        if (part.group && enable_part(partition->errors, &part) == 0)
+            partition->parts[partition->n_parts++] = part;
+    }
+    return 0;
+}
+
+static int open_whole(struct opening *opening, struct partition_part *part, size_t *ret_culprit)
+{
+    for (size_t i = 0; i < opening->n; i++) {
+        int r = i == 0 ? group_open(opening->sys, &opening->attrs[i], opening->target, &part->group)
+                       : group_add(part->group, &opening->attrs[i]);
+        if (r < 0) {
+            *ret_culprit = i;
+            return r;
+        }
+        part_add(opening, part, i);
+    }
+    *ret_culprit = 0;
+    return group_enable(part->group);
+}
+
+static int open_strict(struct opening *opening, struct partition *partition)
+{
+    struct partition_part part = {0};
+    int r = array_grow(&partition->parts, 0);
+
+    if (r < 0)
+        return r;
+    r = open_whole(opening, &part, &partition->culprit);
+    if (r == 0) {
+        partition->parts[partition->n_parts++] = part;
+        return 0;
+    }
+    group_free(part.group);
+    for (size_t i = 0; i < opening->n; i++)
+        partition->errors[i] = r;
+    return 0;
+}
+
+int partition_open(struct sys *sys, const struct attr *attrs, size_t n, bool strict, const struct group_target *target,
+                   struct partition *ret)
+{
+    struct opening opening = {.sys = sys, .attrs = attrs, .n = n, .target = target};
+    _cleanup_(partition_done) struct partition partition = {0};
+
+    if (n == 0 || n > GROUP_MEMBERS_MAX)
+        return -E2BIG;
+    int r = strict ? open_strict(&opening, &partition) : open_weak(&opening, &partition);
+    if (r < 0)
+        return r;
+    *ret = partition;
+    partition = (struct partition){0};
+    return 0;
+}

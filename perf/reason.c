@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why perf_event_open(2) refused: see reason.h. The causes are those of its man page and of kernel/events/core.c. */
+#include "perf/reason.h"
+
+#include <limits.h>
+#include <stdio.h>
+
+struct circumstances {
+    const struct machine *machine;
+    const struct pmu *pmu;
+};
+
+static bool is_pmu_absent(const struct circumstances *c)
+{
+    return c->pmu && c->pmu->absent;
+}
+
+static bool is_paranoid_debian(const struct circumstances *c)
+{
+    return c->machine->paranoid >= 3;
+}
+
+static bool is_kernel_before_perfmon(const struct circumstances *c)
+{
+    unsigned major = 0, minor = 0;
+
+    return c->machine->release && sscanf(c->machine->release, "%u.%u", &major, &minor) == 2 &&
+           (major < 5 || (major == 5 && minor < 8));
+}
+
+/* `%d` in a remedy is kernel.perf_event_paranoid. */
+static const struct {
+    int error;
+    bool (*applies)(const struct circumstances *c); /* NULL: always */
+    const char *what;
+    const char *remedy;
+} reasons[] = {
+    {ENOENT, is_pmu_absent, "this machine offers no hardware PMU",
+     "a virtual machine needs its host to pass one on, a board a `pmu` node in its device tree"},
+    {EOPNOTSUPP, is_pmu_absent, "this machine offers no hardware PMU",
+     "a virtual machine needs its host to pass one on, a board a `pmu` node in its device tree"},
+    {ENOENT, NULL, "no such event on this PMU", "see \"perfcountd list-events\""},
+    {EACCES, is_paranoid_debian, "permission denied",
+     "kernel.perf_event_paranoid is %d, where CAP_PERFMON does not suffice; set it to 2 or grant CAP_SYS_ADMIN"},
+    {EACCES, is_kernel_before_perfmon, "permission denied",
+     "kernel.perf_event_paranoid is %d; grant CAP_SYS_ADMIN (this kernel has no CAP_PERFMON) or set it to 0"},
+    {EACCES, NULL, "permission denied", "kernel.perf_event_paranoid is %d; grant CAP_PERFMON or set it to 0"},
+    {EPERM, NULL, "not permitted",
+     "a system-call filter (container runtime, SystemCallFilter=) or kernel lockdown refuses perf_event_open; allow it there"},
+    {ENODEV, NULL, "the PMU cannot count here", "its CPU is offline or the PMU is gone; see /sys/bus/event_source/devices"},
+    {EOPNOTSUPP, NULL, "the PMU does not support this",
+     "leave out modifiers that it lacks (precise, guest, hypervisor) or choose another event"},
+    {EINVAL, NULL, "the kernel refuses these attributes",
+     "a term or modifier is not valid for this PMU, or a strict group has more events than the PMU has counters"},
+    {EMFILE, NULL, "too many open files in this process", "raise LimitNOFILE (ulimit -n), or count fewer events"},
+    {ENFILE, NULL, "too many open files on this machine", "raise fs.file-max, or count fewer events"},
+    {EBUSY, NULL, "the PMU is in exclusive use", "another profiler holds it; stop it and reload"},
+    {ENOSPC, NULL, "no counter or breakpoint slot is left", "count fewer events of this kind, or stop what holds the others"},
+    {ENXIO, NULL, "the CPU is not there", "it is offline or not possible on this machine; see /sys/devices/system/cpu/online"},
+    {E2BIG, NULL, "the kernel is older than these attributes", "leave out config3 terms and other new attributes"},
+    {ENOMEM, NULL, "the kernel is out of memory", "count fewer events"},
+    {ESRCH, NULL, "the target is gone", "nothing needs to be done"},
+    {ENOSYS, NULL, "the kernel has no perf events", "build it with CONFIG_PERF_EVENTS"},
+};
+
+const char *reason_name(int error)
+{
+    const char *name = strerrorname_np(-error);
+
+    return name ? name : "EUNKNOWN";
+}
+
+void reason_format(const struct machine *machine, const struct pmu *pmu, int error, char *text, size_t size)
+{
+    struct circumstances circumstances = {.machine = machine, .pmu = pmu};
+
+    for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
+        if (reasons[i].error != -error || (reasons[i].applies && !reasons[i].applies(&circumstances)))
+            continue;
+        const char *number = strstr(reasons[i].remedy, "%d");
+        size_t before = number ? (size_t)(number - reasons[i].remedy) : strlen(reasons[i].remedy);
+        int n = snprintf(text, size, "%s (%s): %.*s", reasons[i].what, reason_name(error), (int)before, reasons[i].remedy);
+        if (number && n >= 0 && (size_t)n < size && machine->paranoid == INT_MIN)
+            snprintf(text + n, size - (size_t)n, "unknown%s", number + 2);
+        else if (number && n >= 0 && (size_t)n < size)
+            snprintf(text + n, size - (size_t)n, "%d%s", machine->paranoid, number + 2);
+        return;
+    }
+    snprintf(text, size, "%s (%s)", strerror(-error), reason_name(error));
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Why perf_event_open(2) refused, and what an operator can do about it: a table, first matching row wins.
+ */
+#ifndef PERF_REASON_H
+#define PERF_REASON_H
+
+#include "perf/machine.h"
+
+/*
+ * Writes "permission denied (EACCES): kernel.perf_event_paranoid is 3, ...; set it to 2 ..." for `error` (-errno) of an event
+ * on `pmu` (may be NULL). Always NUL-terminated.
+ */
+void reason_format(const struct machine *machine, const struct pmu *pmu, int error, char *text, size_t size);
+
+/* "EACCES", the `reason` label; "EUNKNOWN" for a number that has no name. */
+const char *reason_name(int error);
+
+#endif

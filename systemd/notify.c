@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the service manager is told: see notify.h. */
+#include "systemd/notify.h"
+
+#include <inttypes.h>
+#include <systemd/sd-daemon.h>
+#include <time.h>
+
+#include "base/util.h"
+
+void notify_ready(const char *status)
+{
+    sd_notifyf(0, "READY=1\nSTATUS=%s", status);
+}
+
+void notify_reloading(void)
+{
+    struct timespec now;
+
+    /* Type=notify-reload wants the time as well. */
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64,
+               (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000);
+}
+
+void notify_stopping(void)
+{
+    sd_notify(0, "STOPPING=1");
+}
