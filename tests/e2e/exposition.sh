@@ -85,8 +85,8 @@ for accept in text/plain application/openmetrics-text; do
     holds "gzip has the bytes of the plain answer, $accept" cmp "$scratch/plain" <(gzip -dc "$scratch/gzip")
 done
 get "/metrics?collect[]=cpu" -H 'Accept-Encoding: gzip;q=0' >"$scratch/refused"
-holds "gzip;q=0 refuses it" cmp "$scratch/plain" <(get "/metrics?collect[]=cpu" -H 'Accept: application/openmetrics-text' \
-    -H 'Accept-Encoding: gzip;q=0, identity')
+holds "gzip;q=0 refuses it" cmp "$scratch/plain" \
+    <(get "/metrics?collect[]=cpu" -H "Accept: $accept" -H 'Accept-Encoding: gzip;q=0, identity')
 holds "collect[] leaves out what was not asked for" not grep -q '^process_' "$scratch/refused"
 holds "collect[] has what was asked for" grep -q '^perf_cpu_' "$scratch/refused"
 stop_daemon

@@ -9,7 +9,7 @@ export LC_ALL=C
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
-for candidate in "${PERFCOUNTD-}" "$root/build/plain/perfcountd" "$root/build/run/perfcountd" "$root/build/perfcountd"; do
+for candidate in "${PERFCOUNTD-}" "$root"/build/{plain/,run/,}perfcountd; do
     [ -n "$candidate" ] && [ -x "$candidate" ] && break
 done
 PERFCOUNTD=$(realpath "$candidate")
@@ -127,7 +127,8 @@ listening_or_dead() {
     grep -q 'listening on ' "$daemon_log" || ! running "$daemon_pid"
 }
 
-# start_daemon FLAGS...: on a free port of 127.0.0.1 unless the flags name an address. Sets also url, without the last /.
+# start_daemon FLAGS...: on a free port of 127.0.0.1 unless the flags name an address. Sets also url, without the
+# last slash.
 start_daemon() {
     case " $* " in
     *' --web.listen-address'*) launch_daemon "$@" ;;

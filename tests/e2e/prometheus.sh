@@ -29,7 +29,10 @@ prometheus --config.file="$scratch/prometheus.yml" --storage.tsdb.path="$scratch
     --web.listen-address="127.0.0.1:$port" >"$scratch/prometheus.log" 2>&1 &
 prometheus=$!
 children+=("$prometheus")
-eventually 30 curl -sf "http://127.0.0.1:$port/-/ready" || { fail "Prometheus starts" "$(cat "$scratch/prometheus.log")"; finish; }
+if ! eventually 30 curl -sf "http://127.0.0.1:$port/-/ready"; then
+    fail "Prometheus starts" "$(cat "$scratch/prometheus.log")"
+    finish
+fi
 
 # query PROMQL: the value of the one series of the answer.
 query() {
@@ -54,7 +57,8 @@ now=$(date +%s.%N)
 rate_prometheus=$(query 'sum(rate(perf_cpu_context_switches_total[10s]))')
 rate_load=$(awk "BEGIN { print ($(switches) - $ticks) / ($now - $since) }")
 echo "context switches per second: Prometheus $rate_prometheus, /api/v1/rates $rate_api, the load alone $rate_load"
-compares "PromQL and /api/v1/rates agree within 10 %" "($rate_prometheus) / ($rate_api) > 0.9 && ($rate_prometheus) / ($rate_api) < 1.1"
+compares "PromQL and /api/v1/rates agree within 10 %" \
+    "$rate_prometheus > 0.9 * $rate_api && $rate_prometheus < 1.1 * $rate_api"
 compares "the load is in the rate" "$rate_prometheus > 0.95 * $rate_load"
 compares "the load runs as it should" "$rate_load > 2000"
 
