@@ -14,10 +14,7 @@ jobs=$(getconf _NPROCESSORS_ONLN)
 fuzz_seconds=${FUZZ_SECONDS-20}
 PATH=$PATH:/usr/sbin:/sbin:$build/tools/usr/bin
 begin=$SECONDS
-# The log is shown as it grows; a stopped run has to leave nothing behind.
-set -m
-trap 'kill 0' INT TERM
-set +m
+trap 'kill $(jobs -p) 2>/dev/null; exit 143' TERM
 
 rm -rf "$logs"
 mkdir -p "$logs"
@@ -117,7 +114,7 @@ end_to_end() {
     local script=$1
     shift
     check "e2e $script${*:+ ($*)}" env PERFCOUNTD="$build/${1-plain}/perfcountd" ${1:+SANITIZED=yes} \
-        timeout --kill-after=10 300 "$root/tests/e2e/$script.sh"
+        timeout --foreground --kill-after=10 300 "$root/tests/e2e/$script.sh"
 }
 
 benchmark() {
