@@ -22,8 +22,7 @@ static char *join_events(const json_t *events)
     const json_t *event;
     size_t i;
 
-    json_array_foreach(events, i, event)
-        buffer_appendf(&text, "%s%s", i ? "," : "", json_string_value(event));
+    json_array_foreach(events, i, event) buffer_appendf(&text, "%s%s", i ? "," : "", json_string_value(event));
     return buffer_string(&text);
 }
 
@@ -34,11 +33,8 @@ static char *join_states(json_t *states)
     const char *state;
     json_t *n;
 
-    json_object_foreach(states, state, n)
-        if (json_object_size(states) == 1)
-            buffer_append_text(&text, state);
-        else
-            buffer_appendf(&text, "%s%lld %s", text.size ? ", " : "", (long long)json_integer_value(n), state);
+    json_object_foreach(states, state, n) if (json_object_size(states) == 1) buffer_append_text(&text, state);
+    else buffer_appendf(&text, "%s%lld %s", text.size ? ", " : "", (long long)json_integer_value(n), state);
     return buffer_string(&text);
 }
 
@@ -67,8 +63,7 @@ static int print_groups(const json_t *groups)
 
     if (!table)
         return -ENOMEM;
-    json_array_foreach(groups, i, group)
-        add_group(table, group);
+    json_array_foreach(groups, i, group) add_group(table, group);
     return table_print(table, stdout);
 }
 

@@ -105,7 +105,7 @@ json_t *plan_json(const struct session *session)
     return json_pack("{s:s, s:s, s:o, s:o, s:o, s:I, s:I, s:I}", "config",
                      session->config->file ? session->config->file : "built-in", "kernel",
                      session->machine->release ? session->machine->release : "", "perf_event_paranoid",
-                     paranoid_json(session->machine), "groups", groups, "missing",
-                     document_failures(session->registry), "file_descriptors", descriptors, "file_descriptor_limit",
-                     (json_int_t)limit.rlim_cur, "series", count_series(&snapshot->metrics));
+                     paranoid_json(session->machine), "groups", groups, "missing", document_failures(session->registry),
+                     "file_descriptors", descriptors, "file_descriptor_limit", (json_int_t)limit.rlim_cur, "series",
+                     count_series(&snapshot->metrics));
 }
