@@ -18,7 +18,8 @@ void buffer_done(struct buffer *buffer);
 /* Keeps the memory, drops the content and the error. */
 void buffer_clear(struct buffer *buffer);
 
-/* Room for `n` more bytes, to be written by the caller and then counted by buffer_advance(); NULL when out of memory. */
+/* Room for `n` more bytes, to be written by the caller and then counted by buffer_advance(); NULL when out of memory.
+ */
 char *buffer_reserve(struct buffer *buffer, size_t n);
 static inline void buffer_advance(struct buffer *buffer, size_t n)
 {

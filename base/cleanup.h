@@ -3,7 +3,8 @@
  * Scope-bound cleanup, and the two ways out of it: steal() hands a pointer on, steal_fd() a descriptor.
  *
  * A type T with a `void *t_free(T *)` that takes NULL gets its attribute by DEFINE_CLEANUP(T *, t_free) and is used as
- * `_cleanup_(t_freep) T *t = NULL;`. An embedded type with `void t_done(T *)` is used as `_cleanup_(t_done) T t = {0};`.
+ * `_cleanup_(t_freep) T *t = NULL;`. An embedded type with `void t_done(T *)` is used as `_cleanup_(t_done) T t =
+ * {0};`.
  */
 #ifndef BASE_CLEANUP_H
 #define BASE_CLEANUP_H

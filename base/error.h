@@ -2,8 +2,8 @@
 /*
  * An error that a person must mend: one full sentence and, where the cause is in a text, its place.
  *
- * Functions return 0 or -errno, and fill the error they were given (which may be NULL) only on failure. Who calls decides
- * whether to log it.
+ * Functions return 0 or -errno, and fill the error they were given (which may be NULL) only on failure. Who calls
+ * decides whether to log it.
  */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
@@ -19,7 +19,8 @@ struct error {
     char message[512];     /* a sentence without the final stop; truncated, never overrun */
 };
 
-/* Sets the message, clears the place, and returns `code` (a negative errno), so that `return error_set(...)` reads well. */
+/* Sets the message, clears the place, and returns `code` (a negative errno), so that `return error_set(...)` reads
+ * well. */
 int error_set(struct error *error, int code, const char *format, ...) PRINTF_LIKE(3, 4);
 /* The same, for a cause at byte `offset` of a text. */
 int error_set_at(struct error *error, int code, size_t offset, const char *format, ...) PRINTF_LIKE(4, 5);

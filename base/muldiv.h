@@ -2,8 +2,8 @@
 /*
  * a * b / divisor without overflow, as 64 bits before the point and 64 behind it.
  *
- * muldiv.c uses the compiler's 128-bit integers; muldiv-portable.c does without, for 32-bit machines. The test suite holds
- * the one against the other.
+ * muldiv.c uses the compiler's 128-bit integers; muldiv-portable.c does without, for 32-bit machines. The test suite
+ * holds the one against the other.
  */
 #ifndef BASE_MULDIV_H
 #define BASE_MULDIV_H

@@ -73,8 +73,13 @@ static const struct {
     const char *name;
     uint64_t ns;
 } units[] = {
-    {"d", 86400 * NSEC_PER_SEC}, {"h", 3600 * NSEC_PER_SEC}, {"m", 60 * NSEC_PER_SEC}, {"s", NSEC_PER_SEC},
-    {"ms", NSEC_PER_MSEC},       {"us", 1000},               {"ns", 1},
+    {"d", 86400 * NSEC_PER_SEC},
+    {"h", 3600 * NSEC_PER_SEC},
+    {"m", 60 * NSEC_PER_SEC},
+    {"s", NSEC_PER_SEC},
+    {"ms", NSEC_PER_MSEC},
+    {"us", 1000},
+    {"ns", 1},
 };
 
 /* The digits after the point, as a part of `unit`; what is finer than a nanosecond is cut. */

@@ -29,8 +29,8 @@ struct collector {
     const char *name;
     bool (*enabled)(const struct config *config);
     /*
-     * Opens what the configuration wants. `previous` is what an earlier open returned, or NULL: it is consumed, and what the
-     * two have in common goes on counting. What could not be opened is reported, and is no failure.
+     * Opens what the configuration wants. `previous` is what an earlier open returned, or NULL: it is consumed, and
+     * what the two have in common goes on counting. What could not be opened is reported, and is no failure.
      */
     int (*open)(const struct collector_context *context, void *previous, void **ret, struct error *error);
     /* Reads everything into the snapshot. An error is for the collector as a whole: nothing of it could be read. */

@@ -8,12 +8,12 @@
 #include "perf/cpuset.h"
 
 struct failure {
-    unsigned collector;  /* bit number */
+    unsigned collector; /* bit number */
     char *group;
-    char *event;  /* as it was written */
-    char *metric; /* as it is named: the label `event` */
-    char *pmu;    /* "" where there is none of that name */
-    char *reason; /* "ENOENT" */
+    char *event;   /* as it was written */
+    char *metric;  /* as it is named: the label `event` */
+    char *pmu;     /* "" where there is none of that name */
+    char *reason;  /* "ENOENT" */
     char *message; /* what is wrong and what to do, without the place */
     struct cpuset cpus;
     size_t n_targets;

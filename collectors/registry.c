@@ -139,8 +139,8 @@ static int add_unavailable(struct registry *registry, size_t i)
                              {"pmu", failure->pmu},
                              {"reason", failure->reason}};
 
-    registry->unavailable[i] = metrics_add(&registry->snapshot.metrics, &metric, failure->collector, 0, labels,
-                                           ARRAY_SIZE(labels));
+    registry->unavailable[i] =
+        metrics_add(&registry->snapshot.metrics, &metric, failure->collector, 0, labels, ARRAY_SIZE(labels));
     if (!registry->unavailable[i])
         return -ENOMEM;
     series_set(registry->unavailable[i], failure->n_targets);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The registry runs the collectors: opens, reads, times and isolates them, and reports how they fared. One that fails does
- * not harm the others.
+ * The registry runs the collectors: opens, reads, times and isolates them, and reports how they fared. One that fails
+ * does not harm the others.
  */
 #ifndef COLLECTORS_REGISTRY_H
 #define COLLECTORS_REGISTRY_H
@@ -15,9 +15,9 @@ int registry_new(struct sys *sys, const struct reload_outcome *reload, struct re
 struct registry *registry_free(struct registry *registry);
 
 /*
- * Opens what `config` wants on `machine`, and closes what it no longer wants; groups that did not change go on counting.
- * Both must live until the next call. A collector that cannot open is reported by its success metric.
- * Fails only when out of memory.
+ * Opens what `config` wants on `machine`, and closes what it no longer wants; groups that did not change go on
+ * counting. Both must live until the next call. A collector that cannot open is reported by its success metric. Fails
+ * only when out of memory.
  */
 int registry_configure(struct registry *registry, const struct machine *machine, const struct config *config,
                        struct error *error);

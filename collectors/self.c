@@ -2,7 +2,8 @@
 /*
  * The collector `self`: the process as all Prometheus clients tell it (process_*), its build, and its configuration.
  *
- * It is read at every scrape, so its files stay open and no directory is listed where the kernel tells a directory's size.
+ * It is read at every scrape, so its files stay open and no directory is listed where the kernel tells a directory's
+ * size.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -32,15 +33,18 @@ static const struct {
     unsigned decimals;
 } values[N_VALUES] = {
     [CPU_SECONDS] = {{"process_cpu_seconds_total", "Total user and system CPU time spent in seconds.", "seconds",
-                      METRIC_COUNTER}, 9},
+                      METRIC_COUNTER},
+                     9},
     [OPEN_FDS] = {{"process_open_fds", "Number of open file descriptors.", "", METRIC_GAUGE}, 0},
     [MAX_FDS] = {{"process_max_fds", "Maximum number of open file descriptors.", "", METRIC_GAUGE}, 0},
     [VIRTUAL_BYTES] = {{"process_virtual_memory_bytes", "Virtual memory size in bytes.", "bytes", METRIC_GAUGE}, 0},
     [RESIDENT_BYTES] = {{"process_resident_memory_bytes", "Resident memory size in bytes.", "bytes", METRIC_GAUGE}, 0},
     [START_TIME] = {{"process_start_time_seconds", "Start time of the process since unix epoch in seconds.", "seconds",
-                     METRIC_GAUGE}, 2},
+                     METRIC_GAUGE},
+                    2},
     [RELOAD_SUCCESSFUL] = {{"perfcountd_config_last_reload_successful",
-                            "Whether the last attempt to load the configuration succeeded.", "", METRIC_GAUGE}, 0},
+                            "Whether the last attempt to load the configuration succeeded.", "", METRIC_GAUGE},
+                           0},
     [RELOAD_TIME] = {{"perfcountd_config_last_reload_success_timestamp_seconds",
                       "When the configuration was last loaded, since unix epoch in seconds.", "seconds", METRIC_GAUGE},
                      9},
@@ -110,8 +114,7 @@ static int add_series(const struct collector_context *context, struct self *self
         if (!self->series[i])
             return -ENOMEM;
     }
-    self->build =
-        metrics_add(metrics, &build_info, context->collector, 0, build_labels, ARRAY_SIZE(build_labels));
+    self->build = metrics_add(metrics, &build_info, context->collector, 0, build_labels, ARRAY_SIZE(build_labels));
     if (!self->build)
         return -ENOMEM;
     series_set(self->build, 1);

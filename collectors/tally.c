@@ -128,8 +128,12 @@ static int add_missing(struct tally *tally, const struct collector_context *cont
     const char *pmu_name = pmu ? pmu->name : event->event.pmu ? event->event.pmu : "";
     struct missing *missing = &tally->missing[tally->n_missing++];
     struct row_counter counter = {.event = event->event.metric, .pmu = pmu_name, .unit = ""};
-    struct row_target target = {.collector = context->collector, .group = tally->name, .pmu = pmu_name,
-                                .cgroup = cgroup, .cpu = tally->cpu, .error = message};
+    struct row_target target = {.collector = context->collector,
+                                .group = tally->name,
+                                .pmu = pmu_name,
+                                .cgroup = cgroup,
+                                .cpu = tally->cpu,
+                                .error = message};
     *missing = (struct missing){
         .event = strdup(event->event.text),
         .metric = strdup(event->event.metric),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The JSON documents that are made on request: for /api/v1/ and for --json. NULL when out of memory; the caller owns them. */
+/* The JSON documents that are made on request: for /api/v1/ and for --json. NULL when out of memory; the caller owns
+ * them. */
 #ifndef DAEMON_DOCUMENTS_H
 #define DAEMON_DOCUMENTS_H
 

@@ -41,14 +41,15 @@ static const struct {
 } flags[] = {
     {"config.file", "FILE", "configuration (default: " SYSCONFDIR "/perfcountd/perfcountd.yaml, if it is there)",
      FLAG_CONFIG_FILE, IN_ALL},
-    {"web.listen-address", "ADDRESS", ":10298, 127.0.0.1:10298, [::1]:10298 or unix:/PATH; repeatable (default: :10298)",
-     FLAG_LISTEN, IN_ALL},
+    {"web.listen-address", "ADDRESS",
+     ":10298, 127.0.0.1:10298, [::1]:10298 or unix:/PATH; repeatable (default: :10298)", FLAG_LISTEN, IN_ALL},
     {"web.telemetry-path", "PATH", "where the metrics are (default: /metrics)", FLAG_TELEMETRY_PATH, IN_ALL},
     {"log.level", "LEVEL", "debug, info, warning or error (default: info)", FLAG_LOG_LEVEL, IN_ALL},
     {"log.format", "FORMAT", "auto, text, json or journal (default: auto)", FLAG_LOG_FORMAT, IN_ALL},
     {"json", NULL, "list-events, plan, stat: print JSON", FLAG_JSON,
      IN(COMMAND_LIST_EVENTS) | IN(COMMAND_PLAN) | IN(COMMAND_STAT)},
-    {"interval", "DURATION", "stat: time between two readings, 50ms to 1h (default: 1s)", FLAG_INTERVAL, IN(COMMAND_STAT)},
+    {"interval", "DURATION", "stat: time between two readings, 50ms to 1h (default: 1s)", FLAG_INTERVAL,
+     IN(COMMAND_STAT)},
     {"count", "N", "stat: how many intervals, 0 for no end (default: 1)", FLAG_COUNT, IN(COMMAND_STAT)},
     {"help", NULL, "print this and exit", FLAG_HELP, IN_ALL},
     {"version", NULL, "print the version and exit", FLAG_VERSION, IN_ALL},
@@ -182,8 +183,8 @@ static int parse_flags(int argc, char **argv, struct options *options, struct er
     unsigned given = 0;
 
     for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
-        table[i] = (struct option){flags[i].name, flags[i].argument ? required_argument : no_argument, NULL,
-                                   (int)flags[i].id};
+        table[i] =
+            (struct option){flags[i].name, flags[i].argument ? required_argument : no_argument, NULL, (int)flags[i].id};
     opterr = 0;
     optind = 0;
     for (;;) {

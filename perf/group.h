@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A group of events that the kernel schedules together (perf_event_open(2)): one leader, its siblings, one read(2) for all.
+ * A group of events that the kernel schedules together (perf_event_open(2)): one leader, its siblings, one read(2) for
+ * all.
  *
  * It opens whole or not at all. Opened disabled; group_enable() starts all members at once.
  */

@@ -27,8 +27,8 @@ static void part_add(struct opening *opening, struct partition_part *part, size_
 }
 
 /*
- * Opens the first member that can lead, and beside it whatever joins. A member that does not join may be missing or may not
- * fit: it is left for the next part, where it shows as a leader which of the two it is.
+ * Opens the first member that can lead, and beside it whatever joins. A member that does not join may be missing or may
+ * not fit: it is left for the next part, where it shows as a leader which of the two it is.
  */
 static void fill_part(struct opening *opening, int *errors, struct partition_part *part)
 {

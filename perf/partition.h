@@ -24,8 +24,8 @@ struct partition {
 };
 
 /*
- * Opens `attrs` (at most GROUP_MEMBERS_MAX) on the target and enables them. What could not be opened is in ret->errors, and is no failure of
- * this function: that is only -ENOMEM.
+ * Opens `attrs` (at most GROUP_MEMBERS_MAX) on the target and enables them. What could not be opened is in ret->errors,
+ * and is no failure of this function: that is only -ENOMEM.
  */
 int partition_open(struct sys *sys, const struct attr *attrs, size_t n, bool strict, const struct group_target *target,
                    struct partition *ret);

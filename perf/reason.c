@@ -46,8 +46,10 @@ static const struct {
      "kernel.perf_event_paranoid is %d; grant CAP_SYS_ADMIN (this kernel has no CAP_PERFMON) or set it to 0"},
     {EACCES, NULL, "permission denied", "kernel.perf_event_paranoid is %d; grant CAP_PERFMON or set it to 0"},
     {EPERM, NULL, "not permitted",
-     "a system-call filter (container runtime, SystemCallFilter=) or kernel lockdown refuses perf_event_open; allow it there"},
-    {ENODEV, NULL, "the PMU cannot count here", "its CPU is offline or the PMU is gone; see /sys/bus/event_source/devices"},
+     "a system-call filter (container runtime, SystemCallFilter=) or kernel lockdown refuses perf_event_open; allow it "
+     "there"},
+    {ENODEV, NULL, "the PMU cannot count here",
+     "its CPU is offline or the PMU is gone; see /sys/bus/event_source/devices"},
     {EOPNOTSUPP, NULL, "the PMU does not support this",
      "leave out modifiers that it lacks (precise, guest, hypervisor) or choose another event"},
     {EINVAL, NULL, "the kernel refuses these attributes",
@@ -55,8 +57,10 @@ static const struct {
     {EMFILE, NULL, "too many open files in this process", "raise LimitNOFILE (ulimit -n), or count fewer events"},
     {ENFILE, NULL, "too many open files on this machine", "raise fs.file-max, or count fewer events"},
     {EBUSY, NULL, "the PMU is in exclusive use", "another profiler holds it; stop it and reload"},
-    {ENOSPC, NULL, "no counter or breakpoint slot is left", "count fewer events of this kind, or stop what holds the others"},
-    {ENXIO, NULL, "the CPU is not there", "it is offline or not possible on this machine; see /sys/devices/system/cpu/online"},
+    {ENOSPC, NULL, "no counter or breakpoint slot is left",
+     "count fewer events of this kind, or stop what holds the others"},
+    {ENXIO, NULL, "the CPU is not there",
+     "it is offline or not possible on this machine; see /sys/devices/system/cpu/online"},
     {E2BIG, NULL, "the kernel is older than these attributes", "leave out config3 terms and other new attributes"},
     {ENOMEM, NULL, "the kernel is out of memory", "count fewer events"},
     {ESRCH, NULL, "the target is gone", "nothing needs to be done"},
@@ -79,7 +83,8 @@ void reason_format(const struct machine *machine, const struct pmu *pmu, int err
             continue;
         const char *number = strstr(reasons[i].remedy, "%d");
         size_t before = number ? (size_t)(number - reasons[i].remedy) : strlen(reasons[i].remedy);
-        int n = snprintf(text, size, "%s (%s): %.*s", reasons[i].what, reason_name(error), (int)before, reasons[i].remedy);
+        int n =
+            snprintf(text, size, "%s (%s): %.*s", reasons[i].what, reason_name(error), (int)before, reasons[i].remedy);
         if (number && n >= 0 && (size_t)n < size && machine->paranoid == INT_MIN)
             snprintf(text + n, size - (size_t)n, "unknown%s", number + 2);
         else if (number && n >= 0 && (size_t)n < size)

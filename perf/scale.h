@@ -2,8 +2,8 @@
 /*
  * Honest totals of a group that the kernel multiplexes. Pure arithmetic on readings.
  *
- * Between two readings, total += dvalue * denabled / drunning, exactly (64 bits before the point and 64 behind), so that a
- * total never falls, whatever the ratio does, and a slow counter loses nothing.
+ * Between two readings, total += dvalue * denabled / drunning, exactly (64 bits before the point and 64 behind), so
+ * that a total never falls, whatever the ratio does, and a slow counter loses nothing.
  */
 #ifndef PERF_SCALE_H
 #define PERF_SCALE_H
@@ -42,8 +42,8 @@ struct scale {
 struct scale *scale_new(size_t n);
 
 /*
- * Takes the next reading. -ESTALE, and nothing changes, where time or a counter went backwards: the group is not the one
- * that was read before. A counter that passes 2^64 goes on.
+ * Takes the next reading. -ESTALE, and nothing changes, where time or a counter went backwards: the group is not the
+ * one that was read before. A counter that passes 2^64 goes on.
  */
 int scale_add(struct scale *scale, uint64_t enabled, uint64_t running, const uint64_t *values);
 

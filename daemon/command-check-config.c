@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `perfcountd check-config [FILE]`: "FILE:LINE:COLUMN: what is wrong", or "FILE: ok". */
+#include "base/cleanup.h"
+#include "daemon/command.h"
+
+int command_check_config(const struct options *options)
+{
+    _cleanup_(session_done) struct session session = {0};
+    struct error error = {0};
+
+    if (session_load(&session, options, &error) < 0) {
+        /* The place comes first, as editors want it. */
+        fprintf(stderr, "%s\n", error.message);
+        return EXIT_BAD_USAGE;
+    }
+    printf("%s: ok\n", session.config->file ? session.config->file : "built-in configuration");
+    return EXIT_SUCCESS;
+}

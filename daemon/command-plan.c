@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `perfcountd plan [--json]`: what this configuration would open here; opens, looks, closes. */
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "daemon/command.h"
+#include "daemon/plan.h"
+#include "daemon/table.h"
+
+DEFINE_CLEANUP(struct table *, table_free);
+
+/* Long enough that a multiplexed group has had its turn: the kernel turns every few milliseconds. */
+#define LOOK_NS (200 * NSEC_PER_MSEC)
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+static char *join_events(const json_t *events)
+{
+    _cleanup_(buffer_done) struct buffer text = {0};
+    const json_t *event;
+    size_t i;
+
+    json_array_foreach(events, i, event) buffer_appendf(&text, "%s%s", i ? "," : "", json_string_value(event));
+    return buffer_string(&text);
+}
+
+/* "counting", or "3 counting, 1 starved" where they differ. */
+static char *join_states(json_t *states)
+{
+    _cleanup_(buffer_done) struct buffer text = {0};
+    const char *state;
+    json_t *n;
+
+    json_object_foreach(states, state, n) if (json_object_size(states) == 1) buffer_append_text(&text, state);
+    else buffer_appendf(&text, "%s%lld %s", text.size ? ", " : "", (long long)json_integer_value(n), state);
+    return buffer_string(&text);
+}
+
+static void add_group(struct table *table, const json_t *group)
+{
+    _cleanup_(freep) char *events = join_events(json_object_get(group, "events"));
+    json_t *states_json = json_object_get(group, "states");
+    _cleanup_(freep) char *states = join_states(states_json);
+    bool steady = json_object_size(states_json) == 1 && json_object_get(states_json, "counting");
+
+    table_cell(table, TABLE_PLAIN, "%s", text_of(group, "collector"));
+    table_cell(table, TABLE_PLAIN, "%s", text_of(group, "group"));
+    table_cell(table, TABLE_PLAIN, "%s", text_of(group, "pmu"));
+    table_cell(table, TABLE_PLAIN, "%s", text_of(group, "cpus"));
+    table_cell(table, TABLE_PLAIN, "%lld", (long long)json_integer_value(json_object_get(group, "descriptors")));
+    table_cell(table, steady ? TABLE_PLAIN : TABLE_WARNING, "%s", states ? states : "");
+    table_cell(table, TABLE_DIM, "%s", events ? events : "");
+}
+
+static int print_groups(const json_t *groups)
+{
+    static const char *const titles[] = {"COLLECTOR", "GROUP", "PMU", "CPUS", ">FDS", "STATE", "EVENTS"};
+    _cleanup_(table_freep) struct table *table = table_new(titles, ARRAY_SIZE(titles));
+    const json_t *group;
+    size_t i;
+
+    if (!table)
+        return -ENOMEM;
+    json_array_foreach(groups, i, group) add_group(table, group);
+    return table_print(table, stdout);
+}
+
+static int print_plan(const json_t *plan)
+{
+    const json_t *missing = json_object_get(plan, "missing"), *failure;
+    size_t i;
+
+    if (print_groups(json_object_get(plan, "groups")) < 0)
+        return command_fail_memory();
+    printf("\n%lld file descriptors of %lld, %lld series\n",
+           (long long)json_integer_value(json_object_get(plan, "file_descriptors")),
+           (long long)json_integer_value(json_object_get(plan, "file_descriptor_limit")),
+           (long long)json_integer_value(json_object_get(plan, "series")));
+    if (json_array_size(missing) > 0)
+        table_print_styled(stdout, TABLE_BOLD, "\nnot counted:\n");
+    json_array_foreach(missing, i, failure)
+        table_print_styled(stdout, TABLE_WARNING, "  %s\n", text_of(failure, "message"));
+    return EXIT_SUCCESS;
+}
+
+int command_plan(const struct options *options)
+{
+    _cleanup_(session_done) struct session session = {0};
+    int status = command_open_session(&session, options);
+
+    if (status != EXIT_SUCCESS)
+        return status;
+    command_sleep(LOOK_NS);
+    json_t *plan = plan_json(&session);
+    if (!plan)
+        return command_fail_memory();
+    if (options->json)
+        return command_print_json(plan);
+    status = print_plan(plan);
+    json_decref(plan);
+    return status;
+}

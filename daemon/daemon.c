@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The daemon: see daemon.h. */
+#include "daemon/daemon.h"
+
+#include <signal.h>
+#include <systemd/sd-event.h>
+
+#include "base/cleanup.h"
+#include "daemon/catalogue.h"
+#include "daemon/command.h"
+#include "daemon/documents.h"
+#include "daemon/session.h"
+#include "http/server.h"
+#include "systemd/notify.h"
+
+struct daemon {
+    const struct options *options;
+    struct session session;
+    struct service service;
+    struct server *server;
+    sd_event *event;
+    char **logged_failures; /* sentences that the log has told */
+    size_t n_logged;
+    char reload_error[512];
+    bool ready;
+    uint64_t started_realtime_ns;
+};
+
+static void forget_logged(char **sentences, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(sentences[i]);
+    free(sentences);
+}
+
+static void daemon_done(struct daemon *daemon)
+{
+    daemon->server = server_free(daemon->server);
+    session_done(&daemon->session);
+    forget_logged(daemon->logged_failures, daemon->n_logged);
+    sd_event_unref(daemon->event);
+}
+
+static bool was_logged(const struct daemon *daemon, const char *sentence)
+{
+    for (size_t i = 0; i < daemon->n_logged; i++)
+        if (str_equal(daemon->logged_failures[i], sentence))
+            return true;
+    return false;
+}
+
+/* Once each, not at every scrape or reload; what was mended and fails again is told again. */
+static void log_failures(struct daemon *daemon)
+{
+    const struct failures *failures = registry_failures(daemon->session.registry);
+    char **sentences = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < failures->n; i++) {
+        char *sentence = failure_sentence(&failures->items[i]);
+        if (!sentence || array_grow(&sentences, n) < 0) {
+            free(sentence);
+            continue;
+        }
+        if (!was_logged(daemon, sentence))
+            log_warning("%s", sentence);
+        sentences[n++] = sentence;
+    }
+    forget_logged(daemon->logged_failures, daemon->n_logged);
+    daemon->logged_failures = sentences;
+    daemon->n_logged = n;
+}
+
+static const struct snapshot *serve_read(void *userdata, uint32_t mask, bool fresh)
+{
+    struct daemon *daemon = userdata;
+
+    return registry_read(daemon->session.registry, mask, fresh ? 0 : daemon->session.config->web.min_interval_ns);
+}
+
+static json_t *serve_document(void *userdata, enum service_document which)
+{
+    struct daemon *daemon = userdata;
+    struct session *session = &daemon->session;
+    struct document_process process = {
+        .config = session->config,
+        .machine = session->machine,
+        .reload = &session->reload,
+        .reload_error = daemon->reload_error,
+        .started_realtime_ns = daemon->started_realtime_ns,
+    };
+
+    switch (which) {
+    case DOCUMENT_PMUS:
+        return document_pmus(session->machine);
+    case DOCUMENT_EVENTS:
+        return catalogue_json(&session->sys, session->machine);
+    case DOCUMENT_STATUS:
+        return document_status(session->registry, &process);
+    case DOCUMENT_CONFIG:
+        return config_json(session->config);
+    }
+    return NULL;
+}
+
+static bool serve_ready(void *userdata)
+{
+    return ((struct daemon *)userdata)->ready;
+}
+
+static uint64_t serve_now(void *userdata)
+{
+    struct sys *sys = &((struct daemon *)userdata)->session.sys;
+
+    return sys->now(sys, CLOCK_MONOTONIC);
+}
+
+/* "30 groups counting, 6 events missing", for `systemctl status`. */
+static void notify_state(const struct daemon *daemon)
+{
+    const struct snapshot *snapshot = registry_read(daemon->session.registry, 0, UINT64_MAX);
+    size_t groups = 0;
+    char status[128];
+
+    for (size_t i = 0; i < snapshot->n_rows; i++)
+        groups += snapshot->rows[i]->state != ROW_UNAVAILABLE;
+    snprintf(status, sizeof(status), "%zu groups open, %zu events missing", groups,
+             registry_failures(daemon->session.registry)->n);
+    notify_ready(status);
+}
+
+static int accept_config(void *userdata, const struct config *config, struct error *error)
+{
+    struct daemon *daemon = userdata;
+    int r = server_listen(daemon->server, config->web.listen, config->web.n_listen, error);
+
+    return r < 0 ? r : server_set_telemetry_path(daemon->server, config->web.telemetry_path);
+}
+
+static int serve_reload(void *userdata, struct error *error)
+{
+    struct daemon *daemon = userdata;
+
+    notify_reloading();
+    int r = session_reload(&daemon->session, daemon->options, accept_config, daemon, error);
+    if (r < 0) {
+        snprintf(daemon->reload_error, sizeof(daemon->reload_error), "%s", error->message);
+        log_error("%s; the old configuration goes on", error->message);
+    } else {
+        daemon->reload_error[0] = '\0';
+        log_info("configuration reloaded");
+        log_failures(daemon);
+    }
+    notify_state(daemon);
+    return r;
+}
+
+static int on_hangup(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
+{
+    struct error error;
+
+    (void)source;
+    (void)info;
+    serve_reload(userdata, &error);
+    return 0;
+}
+
+static int on_end(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
+{
+    (void)userdata;
+    log_info("%s: ending", sigabbrev_np((int)info->ssi_signo));
+    return sd_event_exit(sd_event_source_get_event(source), 0);
+}
+
+static int watch_signals(struct daemon *daemon)
+{
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGHUP);
+    if (sigprocmask(SIG_BLOCK, &signals, NULL) < 0)
+        return -errno;
+    signal(SIGPIPE, SIG_IGN);
+    int r = sd_event_add_signal(daemon->event, NULL, SIGTERM, on_end, daemon);
+    if (r >= 0)
+        r = sd_event_add_signal(daemon->event, NULL, SIGINT, on_end, daemon);
+    if (r >= 0)
+        r = sd_event_add_signal(daemon->event, NULL, SIGHUP, on_hangup, daemon);
+    return r;
+}
+
+static int listen_as_configured(struct daemon *daemon, struct error *error)
+{
+    const struct config_web *web = &daemon->session.config->web;
+    int r = server_new(daemon->event, &daemon->service, web->telemetry_path, NULL, &daemon->server, error);
+
+    return r < 0 ? r : server_listen(daemon->server, web->listen, web->n_listen, error);
+}
+
+static int loop(struct daemon *daemon)
+{
+    const char *url;
+
+    daemon->ready = true;
+    log_failures(daemon);
+    for (size_t i = 0; (url = server_url(daemon->server, i)); i++)
+        log_info("listening on %s", url);
+    notify_state(daemon);
+    int r = sd_event_loop(daemon->event);
+    notify_stopping();
+    return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int start(struct daemon *daemon)
+{
+    struct error error = {0};
+
+    if (session_load(&daemon->session, daemon->options, &error) < 0) {
+        log_error("%s", error.message);
+        return EXIT_BAD_USAGE;
+    }
+    if (sd_event_new(&daemon->event) < 0 || watch_signals(daemon) < 0) {
+        log_error("the event loop cannot start");
+        return EXIT_FAILURE;
+    }
+    if (listen_as_configured(daemon, &error) < 0) {
+        log_error("%s", error.message);
+        return EXIT_BAD_USAGE;
+    }
+    if (session_open(&daemon->session, &error) < 0) {
+        log_error("%s", error.message);
+        return EXIT_FAILURE;
+    }
+    return loop(daemon);
+}
+
+int daemon_run(const struct options *options)
+{
+    struct daemon daemon = {.options = options};
+
+    daemon.service = (struct service){
+        .userdata = &daemon,
+        .read = serve_read,
+        .document = serve_document,
+        .reload = serve_reload,
+        .ready = serve_ready,
+        .now = serve_now,
+    };
+    sys_init(&daemon.session.sys);
+    daemon.started_realtime_ns = daemon.session.sys.now(&daemon.session.sys, CLOCK_REALTIME);
+    int status = start(&daemon);
+    daemon_done(&daemon);
+    return status;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* perfcountd: exports Linux hardware counters to Prometheus and as JSON. */
+#include "base/cleanup.h"
+#include "daemon/command.h"
+#include "daemon/daemon.h"
+
+static int (*const commands[])(const struct options *options) = {
+    [COMMAND_RUN] = daemon_run,
+    [COMMAND_CHECK_CONFIG] = command_check_config,
+    [COMMAND_LIST_EVENTS] = command_list_events,
+    [COMMAND_PLAN] = command_plan,
+    [COMMAND_STAT] = command_stat,
+};
+
+int main(int argc, char **argv)
+{
+    _cleanup_(options_done) struct options options = {0};
+    struct error error;
+
+    if (options_parse(argc, argv, &options, &error) < 0) {
+        fprintf(stderr, "perfcountd: %s; see \"perfcountd --help\"\n", error.message);
+        return EXIT_BAD_USAGE;
+    }
+    if (options.help) {
+        options_print_help(stdout);
+        return EXIT_SUCCESS;
+    }
+    if (options.version) {
+        printf("perfcountd %s\n", PACKAGE_VERSION);
+        return EXIT_SUCCESS;
+    }
+    log_configure(options.log_level, options.log_format);
+    return commands[options.command](&options);
+}

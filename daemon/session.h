@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is measured: a machine, a configuration for it, and the collectors that carry it out.
+ */
+#ifndef DAEMON_SESSION_H
+#define DAEMON_SESSION_H
+
+#include "collectors/registry.h"
+#include "daemon/options.h"
+
+struct session {
+    struct sys sys;
+    struct machine *machine;
+    struct config *config;
+    struct registry *registry;
+    struct reload_outcome reload;
+};
+
+/* Loads machine and configuration; opens no counter. -errno with a sentence. session_done() in either case. */
+int session_load(struct session *session, const struct options *options, struct error *error);
+/* Opens what the configuration wants and reads it once. */
+int session_open(struct session *session, struct error *error);
+/*
+ * Loads both anew, asks `accept` (which may refuse what it finds), and swaps them; on failure the old ones go on.
+ * Groups that did not change go on counting.
+ */
+int session_reload(struct session *session, const struct options *options,
+                   int (*accept)(void *userdata, const struct config *config, struct error *error), void *userdata,
+                   struct error *error);
+void session_done(struct session *session);
+
+#endif

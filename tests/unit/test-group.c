@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Groups and partitions over machines that tests play. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "perf/group.h"
+#include "perf/partition.h"
+#include "tests/unit/fake-sys.h"
+
+#define HARDWARE(number)                                                                                               \
+    {                                                                                                                  \
+        .kernel = {.type = PERF_TYPE_HARDWARE, .config = (number)}, .scale = 1.0, .unit = ""                           \
+    }
+#define SOFTWARE(number)                                                                                               \
+    {                                                                                                                  \
+        .kernel = {.type = PERF_TYPE_SOFTWARE, .config = (number)}, .scale = 1.0, .unit = ""                           \
+    }
+
+static const struct group_target on_cpu_0 = {.pid = -1, .cpu = 0};
+
+static void test_counts(void **state)
+{
+    const struct attr attrs[] = {HARDWARE(0), HARDWARE(1), SOFTWARE(3)};
+    struct fake_sys *fake = fake_machine_one_pmu();
+    struct group_reading reading;
+    struct group *group;
+
+    (void)state;
+    assert_int_equal(group_open(&fake->sys, &attrs[0], &on_cpu_0, &group), 0);
+    assert_int_equal(group_add(group, &attrs[1]), 0);
+    assert_int_equal(group_add(group, &attrs[2]), 0);
+    fake_rate(fake, (struct fake_rate){.type = PERF_TYPE_HARDWARE, .config = 1, .count = 3, .ns = 1});
+    fake_advance(fake, 10);
+    assert_int_equal(group_read(group, &reading), 0);
+    assert_int_equal(reading.enabled, 0);
+    assert_int_equal(group_enable(group), 0);
+    fake_advance(fake, 100);
+    unsigned before = fake->calls[FAKE_READ];
+    assert_int_equal(group_read(group, &reading), 0);
+    assert_int_equal(fake->calls[FAKE_READ], before + 1);
+    assert_int_equal(reading.n, 3);
+    assert_int_equal(reading.enabled, 100);
+    assert_int_equal(reading.running, 100);
+    assert_int_equal(reading.values[0], 100);
+    assert_int_equal(reading.values[1], 300);
+    assert_int_equal(group_disable(group), 0);
+    fake_advance(fake, 100);
+    assert_int_equal(group_read(group, &reading), 0);
+    assert_int_equal(reading.enabled, 100);
+    group_free(group);
+    assert_int_equal(fake->n_open, 0);
+    fake_sys_free(fake);
+}
+
+static void test_read_format(void **state)
+{
+    const struct attr attrs[] = {HARDWARE(0), HARDWARE(1)};
+    struct fake_sys *fake = fake_machine_one_pmu();
+    struct group *group;
+
+    (void)state;
+    assert_int_equal(group_open(&fake->sys, &attrs[0], &on_cpu_0, &group), 0);
+    assert_int_equal(group_add(group, &attrs[1]), 0);
+    const struct perf_event_attr *leader = fake_attr(fake, FAKE_FD_FIRST),
+                                 *sibling = fake_attr(fake, FAKE_FD_FIRST + 1);
+    assert_int_equal(leader->read_format, PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED |
+                                              PERF_FORMAT_TOTAL_TIME_RUNNING);
+    assert_true(leader->disabled);
+    assert_false(sibling->disabled);
+    assert_false(leader->inherit);
+    group_free(group);
+    fake_sys_free(fake);
+}
+
+/* What is read from a CPU that left has one member: an error, not a value. */
+static void test_cpu_leaves(void **state)
+{
+    const struct attr attrs[] = {HARDWARE(0), HARDWARE(1)};
+    struct fake_sys *fake = fake_machine_one_pmu();
+    struct group_reading reading = {.enabled = 77};
+    struct group *group;
+
+    (void)state;
+    assert_int_equal(group_open(&fake->sys, &attrs[0], &on_cpu_0, &group), 0);
+    assert_int_equal(group_add(group, &attrs[1]), 0);
+    assert_int_equal(group_enable(group), 0);
+    fake_set_online(fake, 0, false);
+    assert_int_equal(group_read(group, &reading), -EBADMSG);
+    assert_int_equal(reading.enabled, 77);
+    group_free(group);
+    assert_int_equal(fake->n_open, 0);
+    fake_sys_free(fake);
+}
+
+static void test_read_fails(void **state)
+{
+    static const struct {
+        int in_error, out_result;
+    } cases[] = {{0, -ENODATA}, {EIO, -EIO}, {EINTR, -EINTR}};
+    const struct attr attr = HARDWARE(0);
+    struct group_reading reading;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct fake_sys *fake = fake_machine_one_pmu();
+        struct group *group;
+        assert_int_equal(group_open(&fake->sys, &attr, &on_cpu_0, &group), 0);
+        fake_fail(fake, (struct fake_failure){.call = FAKE_READ, .error = cases[i].in_error, .times = 1});
+        assert_int_equal(group_read(group, &reading), cases[i].out_result);
+        assert_int_equal(group_read(group, &reading), 0);
+        group_free(group);
+        fake_sys_free(fake);
+    }
+}
+
+static void test_open_leaves_nothing(void **state)
+{
+    const struct attr attr = HARDWARE(0);
+    struct fake_sys *fake = fake_machine_one_pmu();
+    struct group *group = NULL;
+
+    (void)state;
+    fake_fail(fake, (struct fake_failure){.call = FAKE_OPEN, .error = EMFILE});
+    assert_int_equal(group_open(&fake->sys, &attr, &on_cpu_0, &group), -EMFILE);
+    assert_null(group);
+    fake_fail_no_more(fake);
+    fake_fail(fake, (struct fake_failure){.call = FAKE_IOCTL, .error = ENOTTY});
+    assert_int_equal(group_open(&fake->sys, &attr, &on_cpu_0, &group), -ENOTTY);
+    assert_null(group);
+    assert_int_equal(fake->n_open, 0);
+    assert_null(group_free(NULL));
+    fake_sys_free(fake);
+}
+
+static void test_too_many(void **state)
+{
+    const struct attr attr = SOFTWARE(3);
+    struct fake_sys *fake = fake_machine_one_pmu();
+    struct group *group;
+
+    (void)state;
+    assert_int_equal(group_open(&fake->sys, &attr, &on_cpu_0, &group), 0);
+    for (size_t i = 1; i < GROUP_MEMBERS_MAX; i++)
+        assert_int_equal(group_add(group, &attr), 0);
+    assert_int_equal(group_add(group, &attr), -E2BIG);
+    assert_int_equal(group_size(group), GROUP_MEMBERS_MAX);
+    group_free(group);
+    assert_int_equal(fake->n_open, 0);
+    fake_sys_free(fake);
+}
+
+/* Pinned is said of the leader alone: on a sibling the kernel refuses it. */
+static void test_pinned_leader(void **state)
+{
+    struct attr attrs[] = {HARDWARE(0), HARDWARE(1)};
+    struct fake_sys *fake = fake_machine_one_pmu();
+    struct group *group;
+
+    (void)state;
+    attrs[0].kernel.pinned = attrs[1].kernel.pinned = 1;
+    assert_int_equal(group_open(&fake->sys, &attrs[0], &on_cpu_0, &group), 0);
+    assert_int_equal(group_add(group, &attrs[1]), 0);
+    assert_true(fake_attr(fake, FAKE_FD_FIRST)->pinned);
+    assert_false(fake_attr(fake, FAKE_FD_FIRST + 1)->pinned);
+    group_free(group);
+    fake_sys_free(fake);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_read_format),
+        cmocka_unit_test(test_cpu_leaves),
+        cmocka_unit_test(test_read_fails),
+        cmocka_unit_test(test_open_leaves_nothing),
+        cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_pinned_leader),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each errno of perf_event_open(2) says what failed and what to do. */
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "perf/reason.h"
+
+static const struct pmu present = {.name = (char *)"cpu"}, absent = {.name = (char *)"cpu", .absent = true};
+
+static const struct {
+    int in_error, in_paranoid;
+    const char *in_release;
+    const struct pmu *in_pmu;
+    const char *out_start, *out_part;
+} cases[] = {
+    {-ENOENT, 2, "6.1.0", &present, "no such event on this PMU (ENOENT): ", "perfcountd list-events"},
+    {-ENOENT, 2, "6.1.0", &absent, "this machine offers no hardware PMU (ENOENT): ", "device tree"},
+    {-EOPNOTSUPP, 2, "6.1.0", &absent, "this machine offers no hardware PMU (EOPNOTSUPP): ", "virtual machine"},
+    {-EACCES, 3, "6.1.0", &present, "permission denied (EACCES): kernel.perf_event_paranoid is 3, where CAP_PERFMON",
+     "set it to 2 or grant CAP_SYS_ADMIN"},
+    {-EACCES, 4, "5.10.0", &present, "permission denied (EACCES): kernel.perf_event_paranoid is 4", "CAP_SYS_ADMIN"},
+    {-EACCES, 2, "5.4.0", &present, "permission denied (EACCES): kernel.perf_event_paranoid is 2",
+     "this kernel has no CAP_PERFMON"},
+    {-EACCES, 2, "5.10.0", &present, "permission denied (EACCES): kernel.perf_event_paranoid is 2",
+     "grant CAP_PERFMON"},
+    {-EACCES, INT_MIN, NULL, NULL, "permission denied (EACCES): kernel.perf_event_paranoid is unknown", "CAP_PERFMON"},
+    {-EPERM, 2, "6.1.0", &present, "not permitted (EPERM): ", "lockdown"},
+    {-ENODEV, 2, "6.1.0", &present, "the PMU cannot count here (ENODEV): ", "offline"},
+    {-EOPNOTSUPP, 2, "6.1.0", &present, "the PMU does not support this (EOPNOTSUPP): ", "modifiers"},
+    {-EINVAL, 2, "6.1.0", &present, "the kernel refuses these attributes (EINVAL): ", "strict group"},
+    {-EMFILE, 2, "6.1.0", &present, "too many open files in this process (EMFILE): ", "LimitNOFILE"},
+    {-ENFILE, 2, "6.1.0", &present, "too many open files on this machine (ENFILE): ", "fs.file-max"},
+    {-EBUSY, 2, "6.1.0", &present, "the PMU is in exclusive use (EBUSY): ", "profiler"},
+    {-ENOSPC, 2, "6.1.0", &present, "no counter or breakpoint slot is left (ENOSPC): ", "fewer"},
+    {-ENXIO, 2, "6.1.0", &present, "the CPU is not there (ENXIO): ", "online"},
+    {-E2BIG, 2, "6.1.0", &present, "the kernel is older than these attributes (E2BIG): ", "config3"},
+    {-EPIPE, 2, "6.1.0", &present, "Broken pipe (EPIPE)", ""},
+};
+
+static void test_sentences(void **state)
+{
+    char text[512];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct machine machine = {.paranoid = cases[i].in_paranoid, .release = (char *)cases[i].in_release};
+        reason_format(&machine, cases[i].in_pmu, cases[i].in_error, text, sizeof(text));
+        print_message("%s\n", text);
+        assert_true(str_starts(text, cases[i].out_start));
+        assert_non_null(strstr(text, cases[i].out_part));
+        assert_null(strchr(text, '%'));
+    }
+}
+
+/* A text that does not fit is cut, never overrun. */
+static void test_short_buffer(void **state)
+{
+    struct machine machine = {.paranoid = 3};
+
+    (void)state;
+    for (size_t size = 1; size < 120; size++) {
+        char text[128];
+        memset(text, '#', sizeof(text));
+        reason_format(&machine, &present, -EACCES, text, size);
+        assert_true(strlen(text) < size);
+        assert_int_equal(text[size], '#');
+    }
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    assert_string_equal(reason_name(-ENOENT), "ENOENT");
+    assert_string_equal(reason_name(-99999), "EUNKNOWN");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sentences),
+        cmocka_unit_test(test_short_buffer),
+        cmocka_unit_test(test_names),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
