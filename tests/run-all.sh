@@ -28,7 +28,7 @@ result() {
 
 # check NAME COMMAND...: one test. Exit status 77 is a skip, whose reason is the last line of the output.
 check() {
-    local name=$1 log=$logs/${1//[^a-z0-9]/-}.log start=$SECONDS status=0
+    local name=$1 log=$logs/${1//[^A-Za-z0-9]/-}.log start=$SECONDS status=0
     shift
     "$@" >"$log" 2>&1 </dev/null || status=$?
     case $status in

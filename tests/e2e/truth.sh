@@ -14,32 +14,28 @@ collectors:
 END
 start_daemon --config.file="$scratch/truth.yaml"
 
-# Maps and touches fresh pages, one fault each.
+# Maps and touches fresh pages, one fault each, for five seconds.
 cat >"$scratch/faults.py" <<'END'
-import mmap
+import mmap, time
 size = 16 << 20
-while True:
+end = time.monotonic() + 5
+while time.monotonic() < end:
     area = mmap.mmap(-1, size)
     area.madvise(mmap.MADV_NOHUGEPAGE)
     for page in range(0, size, 4096):
         area[page] = 1
     area.close()
 END
-/usr/bin/python3 "$scratch/faults.py" &
-children+=("$!")
-(while :; do perf bench sched pipe -l 100000; done >/dev/null 2>&1) &
-switcher=$!
-children+=("$switcher")
-sleep 1
-
-# perf reads its counters right after the command that it runs, so the command reads ours at its begin and at its end.
+# perf counts while the command runs, which reads our counters first and last. The load is inside, so that what happens
+# between perf's reading and ours is next to nothing.
 cat >"$scratch/interval" <<END
 curl -s '$url/api/v1/counters?collector=cpu' >$scratch/before
-sleep 5
+/usr/bin/python3 $scratch/faults.py &
+perf bench sched pipe -l 500000
+wait
 curl -s '$url/api/v1/counters?collector=cpu' >$scratch/after
 END
-perf stat -a -x, -o "$scratch/perf" -e context-switches,page-faults,minor-faults sh "$scratch/interval"
-pkill -P "$switcher"
+perf stat -a -x, -o "$scratch/perf" -e context-switches,page-faults,minor-faults sh "$scratch/interval" >/dev/null
 
 total() {
     jq "[.counters[] | select(.event == \"$1\") | .value] | add" "$2"
