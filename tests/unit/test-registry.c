@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From configuration to snapshot, on machines that tests play. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "collectors/registry.h"
+#include "tests/unit/fake-sys.h"
+
+/* A machine that is measured by a configuration. */
+struct rig {
+    struct fake_sys *fake;
+    struct machine *machine;
+    struct config *config;
+    struct registry *registry;
+    struct reload_outcome reload;
+};
+
+static struct config *parse(const char *groups)
+{
+    struct error error = {0};
+    struct config *config;
+    char text[1024];
+
+    int n = snprintf(text, sizeof(text), "collectors: {self: {enabled: false}, cpu: {groups: %s}}", groups);
+    if (config_parse(text, (size_t)n, &config, &error) < 0)
+        fail_msg("%s", error.message);
+    return config;
+}
+
+static void configure(struct rig *rig, const char *groups)
+{
+    struct config *config = parse(groups);
+    struct error error;
+
+    assert_int_equal(registry_configure(rig->registry, rig->machine, config, &error), 0);
+    config_free(rig->config);
+    rig->config = config;
+}
+
+static void rig_init(struct rig *rig, struct fake_sys *fake, const char *groups)
+{
+    struct error error;
+
+    *rig = (struct rig){.fake = fake};
+    assert_int_equal(machine_load(&fake->sys, &rig->machine, &error), 0);
+    assert_int_equal(registry_new(&fake->sys, &rig->reload, &rig->registry), 0);
+    configure(rig, groups);
+}
+
+static void rig_done(struct rig *rig)
+{
+    registry_free(rig->registry);
+    assert_int_equal(rig->fake->n_open, 0);
+    config_free(rig->config);
+    machine_free(rig->machine);
+    fake_sys_free(rig->fake);
+}
+
+static const struct snapshot *read_all(struct rig *rig)
+{
+    return registry_read(rig->registry, UINT32_MAX, 0);
+}
+
+/* The series whose text is `text`; NULL where there is none. */
+static const struct series *find(const struct snapshot *snapshot, const char *text)
+{
+    for (size_t i = 0; i < snapshot->metrics.n; i++)
+        for (size_t k = 0; k < snapshot->metrics.families[i]->n; k++) {
+            const struct series *series = snapshot->metrics.families[i]->series[k];
+            if (series->size == strlen(text) + 1 && memcmp(series->text, text, strlen(text)) == 0)
+                return series;
+        }
+    return NULL;
+}
+
+static uint64_t value(const struct snapshot *snapshot, const char *text)
+{
+    const struct series *series = find(snapshot, text);
+
+    if (!series || !series->visible)
+        fail_msg("%s is not there", text);
+    return series->value;
+}
+
+static bool is_visible(const struct snapshot *snapshot, const char *text)
+{
+    const struct series *series = find(snapshot, text);
+
+    return series && series->visible;
+}
+
+static void test_counts(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(), "[{name: core, events: '{cycles,instructions,cs}'}]");
+    fake_advance(rig.fake, 1000);
+    const struct snapshot *snapshot = read_all(&rig);
+    assert_int_equal(snapshot->n_rows, 4);
+    assert_int_equal(value(snapshot, "perf_cpu_cycles_total{cpu=\"3\",pmu=\"cpu\",group=\"core\"}"), 1000);
+    assert_int_equal(value(snapshot, "perf_cpu_context_switches_total{cpu=\"0\",pmu=\"software\",group=\"core\"}"),
+                     1000);
+    assert_int_equal(value(snapshot, "perf_cpu_group_enabled_seconds_total{cpu=\"3\",pmu=\"cpu\",group=\"core\"}"),
+                     1000);
+    assert_int_equal(value(snapshot, "perf_cpu_group_running_seconds_total{cpu=\"3\",pmu=\"cpu\",group=\"core\"}"),
+                     1000);
+    assert_int_equal(value(snapshot, "perfcountd_groups{collector=\"cpu\",state=\"counting\"}"), 4);
+    assert_int_equal(value(snapshot, "perfcountd_collector_success{collector=\"cpu\"}"), 1);
+    assert_string_equal(snapshot->rows[0]->counters[2].event, "context_switches");
+    rig_done(&rig);
+}
+
+/* One read(2) a group; within max_age none at all. */
+static void test_one_read_a_group(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(),
+             "[{name: a, events: 'cycles,instructions'}, {name: b, events: 'cs,faults'}]");
+    unsigned before = rig.fake->calls[FAKE_READ];
+    read_all(&rig);
+    assert_int_equal(rig.fake->calls[FAKE_READ], before + 8);
+    fake_advance(rig.fake, 99);
+    uint64_t generation = registry_read(rig.registry, UINT32_MAX, 100)->generation;
+    assert_int_equal(rig.fake->calls[FAKE_READ], before + 8);
+    fake_advance(rig.fake, 1);
+    assert_true(registry_read(rig.registry, UINT32_MAX, 100)->generation > generation);
+    assert_int_equal(rig.fake->calls[FAKE_READ], before + 16);
+    rig_done(&rig);
+}
+
+static void test_two_kinds_of_cpu(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_big_little(),
+             "[{name: core, events: 'cycles'}, {name: big, events: 'armv8_cortex_a76/l2d_cache_refill/'}]");
+    fake_advance(rig.fake, 10);
+    const struct snapshot *snapshot = read_all(&rig);
+    assert_int_equal(snapshot->n_rows, 12);
+    assert_true(is_visible(snapshot, "perf_cpu_cycles_total{cpu=\"0\",pmu=\"armv8_cortex_a55\",group=\"core\"}"));
+    assert_true(is_visible(snapshot, "perf_cpu_cycles_total{cpu=\"7\",pmu=\"armv8_cortex_a76\",group=\"core\"}"));
+    assert_true(
+        is_visible(snapshot, "perf_cpu_l2d_cache_refill_total{cpu=\"4\",pmu=\"armv8_cortex_a76\",group=\"big\"}"));
+    assert_null(find(snapshot, "perf_cpu_l2d_cache_refill_total{cpu=\"3\",pmu=\"armv8_cortex_a76\",group=\"big\"}"));
+    assert_int_equal(registry_failures(rig.registry)->n, 0);
+    rig_done(&rig);
+}
+
+static void test_no_pmu(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_no_pmu(), "[{name: core, events: 'cycles,cs'}, {name: bad, events: nothere/x/}]");
+    fake_advance(rig.fake, 10);
+    const struct snapshot *snapshot = read_all(&rig);
+    const struct failures *failures = registry_failures(rig.registry);
+    assert_int_equal(failures->n, 2);
+    char *sentence = failure_sentence(&failures->items[0]);
+    assert_true(str_starts(sentence, "cpu 0-1 cycles: this machine offers no hardware PMU (ENOENT)"));
+    free(sentence);
+    assert_int_equal(value(snapshot, "perfcountd_events_unavailable{collector=\"cpu\",group=\"core\",event=\"cycles\","
+                                     "pmu=\"cpu\",reason=\"ENOENT\"}"),
+                     2);
+    assert_true(is_visible(snapshot, "perf_cpu_context_switches_total{cpu=\"1\",pmu=\"software\",group=\"core\"}"));
+    assert_int_equal(value(snapshot, "perfcountd_groups{collector=\"cpu\",state=\"unavailable\"}"), 2);
+    size_t unavailable = 0;
+    for (size_t i = 0; i < snapshot->n_rows; i++)
+        if (snapshot->rows[i]->state == ROW_UNAVAILABLE) {
+            unavailable++;
+            assert_non_null(snapshot->rows[i]->error);
+            assert_null(snapshot->rows[i]->counters[0].series);
+        }
+    assert_int_equal(unavailable, 4);
+    rig_done(&rig);
+}
+
+static void test_nothing_at_all(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_no_pmu(), "[{name: core, events: cycles}]");
+    const struct snapshot *snapshot = read_all(&rig);
+    assert_int_equal(value(snapshot, "perfcountd_collector_success{collector=\"cpu\"}"), 0);
+    rig_done(&rig);
+}
+
+static void test_split(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_two_counters(),
+             "[{name: cache, events: 'cycles,instructions,branches,cache-misses,branch-misses'},"
+             " {name: cache-2, events: cs}]");
+    fake_advance(rig.fake, 300 * NSEC_PER_MSEC);
+    const struct snapshot *snapshot = read_all(&rig);
+    assert_true(is_visible(snapshot, "perf_cpu_cycles_total{cpu=\"0\",pmu=\"cpu\",group=\"cache\"}"));
+    /* "cache-2" is the name of another group. */
+    assert_true(is_visible(snapshot, "perf_cpu_branches_total{cpu=\"0\",pmu=\"cpu\",group=\"cache-3\"}"));
+    assert_true(is_visible(snapshot, "perf_cpu_branch_misses_total{cpu=\"0\",pmu=\"cpu\",group=\"cache-4\"}"));
+    assert_int_equal(value(snapshot, "perfcountd_groups{collector=\"cpu\",state=\"multiplexed\"}"), 6);
+    uint64_t cycles = value(snapshot, "perf_cpu_cycles_total{cpu=\"0\",pmu=\"cpu\",group=\"cache\"}");
+    assert_in_range(cycles, 299 * NSEC_PER_MSEC, 300 * NSEC_PER_MSEC);
+    assert_true(snapshot->rows[0]->counters[0].raw < cycles);
+    rig_done(&rig);
+}
+
+static void test_strict(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_two_counters(),
+             "[{name: all, strict: true, events: 'cycles,instructions,branches'}, {name: soft, events: cs}]");
+    const struct snapshot *snapshot = read_all(&rig);
+    const struct failures *failures = registry_failures(rig.registry);
+    assert_int_equal(failures->n, 3);
+    assert_string_equal(failures->items[2].reason, "EINVAL");
+    assert_non_null(strstr(failures->items[0].message, "because of branches"));
+    assert_null(find(snapshot, "perf_cpu_cycles_total{cpu=\"0\",pmu=\"cpu\",group=\"all\"}"));
+    rig_done(&rig);
+}
+
+/* Starved: counters are left out, times stay, and the next reading covers the gap. */
+static void test_starved(void **state)
+{
+    static const char cycles[] = "perf_cpu_cycles_total{cpu=\"0\",pmu=\"cpu\",group=\"core\"}";
+    static const char enabled[] = "perf_cpu_group_enabled_seconds_total{cpu=\"0\",pmu=\"cpu\",group=\"core\"}";
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(), "[{name: core, events: cycles}]");
+    fake_advance(rig.fake, 100);
+    assert_int_equal(value(read_all(&rig), cycles), 100);
+    fake_find_pmu(rig.fake, "cpu")->counters = 0;
+    fake_advance(rig.fake, 100);
+    const struct snapshot *snapshot = read_all(&rig);
+    assert_false(is_visible(snapshot, cycles));
+    assert_int_equal(value(snapshot, enabled), 200);
+    assert_int_equal(snapshot->rows[0]->state, ROW_STARVED);
+    assert_true(snapshot->rows[0]->counters[0].known);
+    assert_int_equal(snapshot->rows[0]->counters[0].value, 100);
+    assert_int_equal(value(snapshot, "perfcountd_groups{collector=\"cpu\",state=\"starved\"}"), 4);
+    fake_find_pmu(rig.fake, "cpu")->counters = 4;
+    fake_advance(rig.fake, 100);
+    assert_int_equal(value(read_all(&rig), cycles), 300);
+    rig_done(&rig);
+}
+
+static void test_never_ran(void **state)
+{
+    struct rig rig;
+    struct fake_sys *fake = fake_machine_one_pmu();
+
+    (void)state;
+    fake_find_pmu(fake, "cpu")->counters = 1;
+    rig_init(&rig, fake, "[{name: core, events: cycles}]");
+    fake_find_pmu(fake, "cpu")->counters = 0;
+    fake_advance(fake, 100);
+    assert_false(read_all(&rig)->rows[0]->counters[0].known);
+    rig_done(&rig);
+}
+
+/* A group that cannot be read is left out alone. */
+static void test_read_fails(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(), "[{name: core, events: cycles}, {name: soft, events: cs}]");
+    fake_fail(rig.fake, (struct fake_failure){.call = FAKE_READ, .error = EIO, .times = 1});
+    fake_advance(rig.fake, 100);
+    const struct snapshot *snapshot = read_all(&rig);
+    assert_false(is_visible(snapshot, "perf_cpu_cycles_total{cpu=\"0\",pmu=\"cpu\",group=\"core\"}"));
+    assert_true(is_visible(snapshot, "perf_cpu_context_switches_total{cpu=\"0\",pmu=\"software\",group=\"soft\"}"));
+    assert_true(is_visible(snapshot, "perf_cpu_cycles_total{cpu=\"1\",pmu=\"cpu\",group=\"core\"}"));
+    assert_int_equal(value(snapshot, "perfcountd_collector_success{collector=\"cpu\"}"), 1);
+    assert_true(is_visible(read_all(&rig), "perf_cpu_cycles_total{cpu=\"0\",pmu=\"cpu\",group=\"core\"}"));
+    rig_done(&rig);
+}
+
+static void test_reload(void **state)
+{
+    static const char kept[] = "perf_cpu_cycles_total{cpu=\"2\",pmu=\"cpu\",group=\"core\"}";
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(), "[{name: core, events: cycles}, {name: soft, events: cs}]");
+    fake_advance(rig.fake, 100);
+    uint64_t id = read_all(&rig)->rows[0]->id;
+    configure(&rig, "[{name: soft, events: 'cs,faults'}, {name: core, events: cycles}]");
+    fake_advance(rig.fake, 100);
+    const struct snapshot *snapshot = read_all(&rig);
+    assert_int_equal(value(snapshot, kept), 200);
+    assert_int_equal(snapshot->rows[0]->id, id);
+    assert_int_equal(value(snapshot, "perf_cpu_context_switches_total{cpu=\"2\",pmu=\"software\",group=\"soft\"}"),
+                     100);
+    assert_int_equal(rig.fake->n_open, 12);
+    configure(&rig, "[]");
+    snapshot = read_all(&rig);
+    assert_null(find(snapshot, kept));
+    assert_int_equal(rig.fake->n_open, 0);
+    rig_done(&rig);
+}
+
+static void test_self(void **state)
+{
+    struct rig rig;
+    struct error error;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(), "[]");
+    struct config *config;
+    assert_int_equal(config_default(&config, &error), 0);
+    assert_int_equal(registry_configure(rig.registry, rig.machine, config, &error), 0);
+    config_free(rig.config);
+    rig.config = config;
+    const struct snapshot *snapshot = read_all(&rig);
+    assert_in_range(value(snapshot, "process_open_fds"), 3, 1000);
+    assert_in_range(value(snapshot, "process_resident_memory_bytes"), 100000, UINT64_C(1) << 50);
+    assert_in_range(value(snapshot, "process_start_time_seconds"), UINT64_C(150000000000), UINT64_C(500000000000));
+    assert_int_equal(value(snapshot, "perfcountd_config_last_reload_successful"), 0);
+    rig_done(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_counts),           cmocka_unit_test(test_one_read_a_group),
+        cmocka_unit_test(test_two_kinds_of_cpu), cmocka_unit_test(test_no_pmu),
+        cmocka_unit_test(test_nothing_at_all),   cmocka_unit_test(test_split),
+        cmocka_unit_test(test_strict),           cmocka_unit_test(test_starved),
+        cmocka_unit_test(test_never_ran),        cmocka_unit_test(test_read_fails),
+        cmocka_unit_test(test_reload),           cmocka_unit_test(test_self),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
