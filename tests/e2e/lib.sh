@@ -12,6 +12,10 @@ root=$(cd "$here/../.." && pwd)
 for candidate in "${PERFCOUNTD-}" "$root"/build/{plain/,run/,}perfcountd; do
     [ -n "$candidate" ] && [ -x "$candidate" ] && break
 done
+if [ ! -x "$candidate" ]; then
+    echo "there is no perfcountd in build/: build it, or name it by PERFCOUNTD=/path" >&2
+    exit 1
+fi
 PERFCOUNTD=$(realpath "$candidate")
 PATH=$PATH:/usr/sbin:/sbin:$root/build/tools/usr/bin
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/perfcountd-test.XXXXXX")
