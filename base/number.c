@@ -73,8 +73,13 @@ static const struct {
     const char *name;
     uint64_t ns;
 } units[] = {
-    {"d", 86400 * NSEC_PER_SEC}, {"h", 3600 * NSEC_PER_SEC}, {"m", 60 * NSEC_PER_SEC}, {"s", NSEC_PER_SEC},
-    {"ms", NSEC_PER_MSEC},       {"us", 1000},               {"ns", 1},
+    {"d", 86400 * NSEC_PER_SEC},
+    {"h", 3600 * NSEC_PER_SEC},
+    {"m", 60 * NSEC_PER_SEC},
+    {"s", NSEC_PER_SEC},
+    {"ms", NSEC_PER_MSEC},
+    {"us", 1000},
+    {"ns", 1},
 };
 
 /* The digits after the point, as a part of `unit`; what is finer than a nanosecond is cut. */
@@ -196,5 +201,24 @@ size_t number_write_fixed(char *to, uint64_t value, unsigned decimals)
     size += decimals;
     while (to[size - 1] == '0')
         size--;
+    return size;
+}
+
+size_t number_write_real(char *to, double value)
+{
+    char text[NUMBER_SIZE_MAX + 8];
+
+    if (isnan(value))
+        strcpy(text, "NaN");
+    else if (isinf(value))
+        strcpy(text, value > 0 ? "+Inf" : "-Inf");
+    else
+        for (int digits = 15; digits <= 17; digits++) {
+            snprintf(text, sizeof(text), "%.*g", digits, value);
+            if (strtod(text, NULL) == value)
+                break;
+        }
+    size_t size = strlen(text);
+    memcpy(to, text, size);
     return size;
 }
