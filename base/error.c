@@ -4,13 +4,27 @@
 
 #include <stdio.h>
 
+#include "base/utf8.h"
+
+/* What vsnprintf() cut in the middle of a character, which JSON could not carry, ends before it. */
+static void end_at_character(char *message)
+{
+    size_t size = strlen(message), start = size;
+
+    while (start > 0 && size - start < 3 && (message[start - 1] & 0xc0) == 0x80)
+        start--;
+    if (start > 0 && utf8_character(message + start - 1, size - start + 1) == 0)
+        message[start - 1] = '\0';
+}
+
 static int error_vset(struct error *error, int code, size_t offset, const char *format, va_list args)
 {
     if (!error)
         return code;
     error->line = error->column = 0;
     error->offset = offset;
-    vsnprintf(error->message, sizeof(error->message), format, args);
+    if (vsnprintf(error->message, sizeof(error->message), format, args) >= (int)sizeof(error->message))
+        end_at_character(error->message);
     return code;
 }
 
@@ -50,7 +64,8 @@ void error_prefix(struct error *error, const char *format, ...)
     va_start(args, format);
     int n = vsnprintf(error->message, sizeof(error->message), format, args);
     va_end(args);
-    if (n < 0 || (size_t)n >= sizeof(error->message))
-        return;
-    snprintf(error->message + n, sizeof(error->message) - (size_t)n, ": %s", message);
+    if (n >= 0 && (size_t)n < sizeof(error->message))
+        n += snprintf(error->message + n, sizeof(error->message) - (size_t)n, ": %s", message);
+    if (n >= (int)sizeof(error->message))
+        end_at_character(error->message);
 }

@@ -3,6 +3,7 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
@@ -13,9 +14,14 @@ int file_read(int dir_fd, const char *path, size_t max, char **ret_text, size_t 
 {
     _cleanup_(closep) int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     _cleanup_(buffer_done) struct buffer content = {0};
+    struct stat status;
 
     if (fd < 0)
         return -errno;
+    if (fstat(fd, &status) < 0)
+        return -errno;
+    if (S_ISFIFO(status.st_mode)) /* without a writer it would read as empty */
+        return -ESPIPE;
     for (;;) {
         char *room = buffer_reserve(&content, CHUNK);
         if (!room)

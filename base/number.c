@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/muldiv.h"
+
 static int digit_value(char c)
 {
     if (c >= '0' && c <= '9')
@@ -82,20 +84,22 @@ static const struct {
     {"ns", 1},
 };
 
+/* The most digits whose power of ten is below 2^64; behind them nothing reaches a nanosecond. */
+#define FRACTION_DIGITS_MAX 19
+
 /* The digits after the point, as a part of `unit`; what is finer than a nanosecond is cut. */
 static int parse_fraction(const char *text, size_t size, uint64_t unit, uint64_t *ret)
 {
-    uint64_t value = 0;
+    uint64_t digits, power = 1;
 
-    if (size == 0)
+    if (strspn(text, "0123456789") < size)
         return -EINVAL;
-    for (size_t i = 0; i < size; i++) {
-        if (!isdigit((unsigned char)text[i]))
-            return -EINVAL;
-        unit /= 10;
-        value += (uint64_t)digit_value(text[i]) * unit;
-    }
-    *ret = value;
+    int r = parse_digits(text, MIN(size, (size_t)FRACTION_DIGITS_MAX), 10, &digits);
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < MIN(size, (size_t)FRACTION_DIGITS_MAX); i++)
+        power *= 10;
+    *ret = muldiv(digits, unit, power).whole;
     return 0;
 }
 
@@ -180,7 +184,7 @@ static void write_digits(char *to, uint64_t value, unsigned digits)
 
 size_t number_write_u64(char *to, uint64_t value)
 {
-    unsigned digits = MAX(count_digits(value), 1u);
+    unsigned digits = count_digits(value);
 
     write_digits(to, value, digits);
     return digits;

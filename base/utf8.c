@@ -38,3 +38,37 @@ size_t utf8_valid_prefix(const char *text, size_t size)
         offset += length;
     return offset;
 }
+
+/* Beyond ASCII: well-formed, but no text. Each row: the first bytes, then the range of the last. */
+static const struct {
+    const char *first;
+    unsigned char last_low, last_high;
+} unprintable[] = {
+    {"\xc2", 0x80, 0x9f},     /* C1 controls, among them the line break U+0085 */
+    {"\xe2\x80", 0xa8, 0xa9}, /* U+2028 and U+2029, line and paragraph separator */
+    {"\xef\xbb", 0xbf, 0xbf}, /* U+FEFF, the byte order mark */
+    {"\xef\xbf", 0xbe, 0xbf}, /* U+FFFE, U+FFFF */
+};
+
+static bool is_printable(const char *character, size_t length)
+{
+    unsigned char last = (unsigned char)character[length - 1];
+
+    if (length == 1)
+        return last >= 0x20 && last != 0x7f;
+    for (size_t i = 0; i < ARRAY_SIZE(unprintable); i++)
+        if (length == strlen(unprintable[i].first) + 1 && memcmp(character, unprintable[i].first, length - 1) == 0 &&
+            last >= unprintable[i].last_low && last <= unprintable[i].last_high)
+            return false;
+    return true;
+}
+
+size_t utf8_printable_prefix(const char *text, size_t size)
+{
+    size_t offset = 0, length;
+
+    while (offset < size && (length = utf8_character(text + offset, size - offset)) > 0 &&
+           is_printable(text + offset, length))
+        offset += length;
+    return offset;
+}

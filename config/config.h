@@ -10,14 +10,15 @@
 
 #include <jansson.h>
 
+#include "base/cleanup.h"
 #include "perf/attr.h"
 #include "perf/event.h"
 
 /* One event of a group, with where the file says it. */
 struct config_event {
     struct event event;
-    char *help;  /* the operator's HELP; NULL for the usual one */
-    bool named;  /* `name:` was given */
+    char *help;            /* the operator's HELP; NULL for the usual one */
+    bool named;            /* `name:` was given */
     unsigned line, column; /* 0 in the built-in default */
 };
 
@@ -25,6 +26,7 @@ struct config_event {
 struct config_group {
     char *name;
     bool strict;
+    char *text; /* the events as written, where that was one string; NULL for a list */
     struct config_event *events;
     size_t n_events;
     char *signature; /* equal for groups that count and name the same in the same way; for reload */
@@ -56,10 +58,12 @@ struct config {
     bool self_enabled;
 };
 
-/* The largest file that is read, bytes. */
+/* The most that is read: bytes of a file, groups of a collector, events of a group. */
 #define CONFIG_FILE_MAX (1024 * 1024)
+#define CONFIG_GROUPS_MAX 256
+#define CONFIG_EVENTS_MAX 64
 
-/* The built-in default, over `config`, which is zeroed. */
+/* The built-in default. */
 int config_default(struct config **ret, struct error *error);
 /*
  * Reads `path`. -EINVAL for bad content, with line and column in the error; errors of open(2) and read(2); -EFBIG above
@@ -69,6 +73,7 @@ int config_load(const char *path, struct config **ret, struct error *error);
 /* The same for a text in memory (pure; what the fuzzer calls). */
 int config_parse(const char *text, size_t size, struct config **ret, struct error *error);
 struct config *config_free(struct config *config);
+DEFINE_CLEANUP(struct config *, config_free);
 
 /*
  * Holds the events against a machine: a bare name that no PMU knows is an error with the nearest names. What is merely
@@ -80,7 +85,10 @@ int config_check_events(const struct config *config, struct sys *sys, const stru
 /* "FILE:LINE:COLUMN: message", or what of it there is. `text` is always NUL-terminated. */
 const char *config_format_error(const char *file, const struct error *error, char *text, size_t size);
 
-/* Replaces web.listen, web.telemetry_path... by what flags said: `path` is a key's path, "web.telemetry_path". */
+/*
+ * What a flag said: replaces web.telemetry_path..., adds to a list such as web.listen; `path` is a key's path. -EINVAL
+ * by the same checks as in the file, with a sentence that names neither key nor flag.
+ */
 int config_override(struct config *config, const char *path, const char *value, struct error *error);
 /* Empties web.listen, before the first --web.listen-address. */
 void config_clear_listen(struct config *config);

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The typed configuration, from its defaults to its end: see config.h. */
+#include "config/config.h"
+
+#include <stdio.h>
+
+#include "base/buffer.h"
+#include "base/utf8.h"
+#include "config/options.h"
+
+static int set_default(const struct option *option, struct config *config, struct error *error)
+{
+    _cleanup_(document_done) struct document document = {0};
+    int r = document_parse(option->fallback, strlen(option->fallback), &document, error);
+
+    if (r < 0)
+        return r;
+    document.builtin = true;
+    return option->type->read(option, &document, document_root(&document), config, error);
+}
+
+int config_default(struct config **ret, struct error *error)
+{
+    _cleanup_(config_freep) struct config *config = calloc(1, sizeof(*config));
+
+    if (!config)
+        return error_oom(error);
+    for (size_t i = 0; i < config_options.n; i++) {
+        int r = set_default(&config_options.rows[i], config, error);
+        if (r < 0)
+            return r;
+    }
+    *ret = steal(config);
+    return 0;
+}
+
+struct config *config_free(struct config *config)
+{
+    if (!config)
+        return NULL;
+    for (size_t i = 0; i < config_options.n; i++)
+        config_options.rows[i].type->done(&config_options.rows[i], config);
+    free(config->file);
+    free(config);
+    return NULL;
+}
+
+int config_override(struct config *config, const char *path, const char *value, struct error *error)
+{
+    const struct option *option = option_find(&config_options, path);
+
+    if (!option || !option->type->parse)
+        return error_set(error, -EINVAL, "the configuration has no key \"%s\" that a flag could set", path);
+    /* In the file the YAML reader sees to this. */
+    if (utf8_printable_prefix(value, strlen(value)) != strlen(value))
+        return error_set(error, -EINVAL, "the value has a control character or is not UTF-8");
+    return option->type->parse(option, value, config, error);
+}
+
+void config_clear_listen(struct config *config)
+{
+    const struct option *option = option_find(&config_options, "web.listen");
+
+    option->type->done(option, config);
+}
+
+static int check_groups(const struct config_groups *groups, struct sys *sys, const struct machine *machine,
+                        struct error *error)
+{
+    struct error reason;
+
+    for (size_t i = 0; i < groups->n; i++)
+        for (size_t k = 0; k < groups->items[i].n_events; k++) {
+            const struct config_event *event = &groups->items[i].events[k];
+            if (event->event.kind != EVENT_NAME || attr_check(sys, machine, &event->event, &reason) != -ENOENT)
+                continue;
+            if (error) {
+                *error = reason;
+                error->line = event->line;
+                error->column = event->column;
+            }
+            return -EINVAL;
+        }
+    return 0;
+}
+
+int config_check_events(const struct config *config, struct sys *sys, const struct machine *machine,
+                        struct error *error)
+{
+    return check_groups(&config->cpu.groups, sys, machine, error);
+}
+
+const char *config_format_error(const char *file, const struct error *error, char *text, size_t size)
+{
+    _cleanup_(buffer_done) struct buffer place = {0};
+
+    if (file)
+        buffer_appendf(&place, "%s:", file);
+    if (error->line)
+        buffer_appendf(&place, "%u:", error->line);
+    if (error->line && error->column)
+        buffer_appendf(&place, "%u:", error->column);
+    if (place.size)
+        buffer_append_char(&place, ' ');
+    snprintf(text, size, "%.*s%s", place.failed ? 0 : (int)place.size, place.failed ? "" : place.data, error->message);
+    return text;
+}

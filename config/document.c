@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A YAML text as a tree of nodes: see document.h. */
+#include "config/document.h"
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/utf8.h"
+
+/* What an error message quotes of a value. */
+#define QUOTE_MAX 60
+
+static void error_place(struct error *error, size_t line, size_t column)
+{
+    if (!error)
+        return;
+    error->line = (unsigned)line;
+    error->column = (unsigned)column;
+}
+
+static size_t count_characters(const char *text, size_t size)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < size; i++)
+        n += (text[i] & 0xc0) != 0x80;
+    return n;
+}
+
+/* For what is wrong with bytes, before there are lines. */
+static void place_of_byte(const char *text, size_t offset, struct error *error)
+{
+    size_t line = 1, start = 0;
+
+    for (size_t i = 0; i < offset; i++)
+        if (text[i] == '\n') {
+            line++;
+            start = i + 1;
+        }
+    error_place(error, line, count_characters(text + start, offset - start) + 1);
+}
+
+static int check_utf8(const char *text, size_t size, struct error *error)
+{
+    size_t valid = utf8_valid_prefix(text, size);
+
+    if (valid == size)
+        return 0;
+    error_set(error, -EINVAL, "the file is not UTF-8: byte 0x%02x belongs to no character", (unsigned char)text[valid]);
+    place_of_byte(text, valid, error);
+    return -EINVAL;
+}
+
+/* Whether the line (from 0) has a tab at `column`; libyaml only says that "a character" is out of place. */
+static bool is_tab(const char *text, size_t size, const yaml_mark_t *mark)
+{
+    const char *at = text, *end = text + size;
+
+    for (size_t line = 0; line < mark->line; line++) {
+        at = memchr(at, '\n', (size_t)(end - at));
+        if (!at)
+            return false;
+        at++;
+    }
+    return mark->column < (size_t)(end - at) && at[mark->column] == '\t';
+}
+
+static int reader_error(const yaml_parser_t *parser, const char *text, size_t size, struct error *error)
+{
+    error_set(error, -EINVAL, "the file has a control character, 0x%02x", (unsigned)parser->problem_value);
+    place_of_byte(text, MIN(parser->problem_offset, size), error);
+    return -EINVAL;
+}
+
+static int syntax_error(const yaml_parser_t *parser, const char *text, size_t size, struct error *error)
+{
+    const yaml_mark_t *mark = &parser->problem_mark;
+
+    if (parser->error == YAML_MEMORY_ERROR)
+        return error_oom(error);
+    if (parser->error == YAML_READER_ERROR)
+        return reader_error(parser, text, size, error);
+    if (is_tab(text, size, mark))
+        error_set(error, -EINVAL, "a tab cannot indent in YAML: use spaces");
+    else if (parser->context)
+        error_set(error, -EINVAL, "not valid YAML: %s, %s of line %zu", parser->problem, parser->context,
+                  parser->context_mark.line + 1);
+    else
+        error_set(error, -EINVAL, "not valid YAML: %s", parser->problem ? parser->problem : "it cannot be read");
+    error_place(error, mark->line + 1, mark->column + 1);
+    return -EINVAL;
+}
+
+static int check_end(yaml_parser_t *parser, const char *text, size_t size, struct error *error)
+{
+    yaml_document_t next;
+
+    if (!yaml_parser_load(parser, &next))
+        return syntax_error(parser, text, size, error);
+    yaml_mark_t mark = next.start_mark;
+    bool more = yaml_document_get_root_node(&next) != NULL;
+    yaml_document_delete(&next);
+    if (!more)
+        return 0;
+    error_set(error, -EINVAL, "a second YAML document starts here, where one is allowed");
+    error_place(error, mark.line + 1, mark.column + 1);
+    return -EINVAL;
+}
+
+/* What no value of ours has: a type of its own, a control character written as an escape, several lines. */
+static int check_scalar(const struct document *document, const node *n, struct error *error)
+{
+    const char *text = (const char *)n->data.scalar.value;
+    size_t size = n->data.scalar.length, printable = utf8_printable_prefix(text, size);
+
+    if (!str_equal((const char *)n->tag, YAML_DEFAULT_SCALAR_TAG))
+        return document_error(document, n, error, "tags such as \"%s\" are not supported", (const char *)n->tag);
+    if (printable == size)
+        return 0;
+    if (text[printable] == '\n')
+        return document_error(document, n, error,
+                              "this text ends with or has a line break: write it in one line, or after >-");
+    return document_error(document, n, error, "this text has a control character, 0x%02x",
+                          (unsigned char)text[printable]);
+}
+
+static int check_nodes(const struct document *document, struct error *error)
+{
+    for (const node *n = document->tree.nodes.start; n < document->tree.nodes.top; n++) {
+        int r = n->type == YAML_SCALAR_NODE ? check_scalar(document, n, error) : 0;
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+int document_parse(const char *text, size_t size, struct document *ret, struct error *error)
+{
+    _cleanup_(document_done) struct document document = {0};
+    _cleanup_(yaml_parser_delete) yaml_parser_t parser = {0};
+    int r;
+
+    r = check_utf8(text, size, error);
+    if (r < 0)
+        return r;
+    if (!yaml_parser_initialize(&parser))
+        return error_oom(error);
+    yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
+    if (!yaml_parser_load(&parser, &document.tree))
+        return syntax_error(&parser, text, size, error);
+    document.parsed = true;
+    if (yaml_document_get_root_node(&document.tree)) {
+        r = check_end(&parser, text, size, error);
+        if (r < 0)
+            return r;
+    }
+    r = check_nodes(&document, error);
+    if (r < 0)
+        return r;
+    *ret = document;
+    document.parsed = false;
+    return 0;
+}
+
+void document_done(struct document *document)
+{
+    if (document->parsed)
+        yaml_document_delete(&document->tree);
+    *document = (struct document){0};
+}
+
+const node *document_root(const struct document *document)
+{
+    const node *root = yaml_document_get_root_node((yaml_document_t *)&document->tree);
+
+    return root && !node_is_null(root) ? root : NULL;
+}
+
+void document_place(const struct document *document, const node *n, unsigned *ret_line, unsigned *ret_column)
+{
+    *ret_line = document->builtin ? 0 : (unsigned)n->start_mark.line + 1;
+    *ret_column = document->builtin ? 0 : (unsigned)n->start_mark.column + 1;
+}
+
+void document_place_at(const struct document *document, const node *n, size_t offset, unsigned *ret_line,
+                       unsigned *ret_column)
+{
+    document_place(document, n, ret_line, ret_column);
+    if (document->builtin || n->type != YAML_SCALAR_NODE || n->start_mark.line != n->end_mark.line)
+        return;
+    const char *text = (const char *)n->data.scalar.value;
+    size_t size = n->data.scalar.length, quote = n->data.scalar.style == YAML_PLAIN_SCALAR_STYLE ? 0 : 1;
+    /* With escapes the text is not what the line shows. */
+    if (n->end_mark.column - n->start_mark.column != count_characters(text, size) + 2 * quote)
+        return;
+    *ret_column += (unsigned)(quote + count_characters(text, MIN(offset, size)));
+}
+
+int document_error(const struct document *document, const node *n, struct error *error, const char *format, ...)
+{
+    char message[sizeof(error->message)];
+    va_list args;
+
+    if (!error)
+        return -EINVAL;
+    va_start(args, format);
+    vsnprintf(message, sizeof(message), format, args);
+    va_end(args);
+    error_set(error, -EINVAL, "%s", message);
+    document_place(document, n, &error->line, &error->column);
+    return -EINVAL;
+}
+
+int document_expected(const struct document *document, const node *n, const char *expected, struct error *error)
+{
+    const char *text = node_text(n);
+    bool value;
+
+    if (node_is_null(n))
+        return document_error(document, n, error, "expected %s, found nothing", expected);
+    if (node_bool(n, &value))
+        return document_error(document, n, error, "expected %s, found the truth value %s", expected,
+                              (const char *)n->data.scalar.value);
+    if (!text)
+        return document_error(document, n, error, "expected %s, found a %s", expected,
+                              n->type == YAML_MAPPING_NODE ? "map" : "list");
+    int shown = (int)MIN(strlen(text), (size_t)QUOTE_MAX);
+    while ((text[shown] & 0xc0) == 0x80) /* not in the middle of a character */
+        shown--;
+    return document_error(document, n, error, "expected %s, found \"%.*s\"%s", expected, shown, text,
+                          text[shown] ? "..." : "");
+}
+
+static bool is_plain(const node *n, const char *const *words, size_t n_words)
+{
+    if (n->type != YAML_SCALAR_NODE || n->data.scalar.style != YAML_PLAIN_SCALAR_STYLE)
+        return false;
+    for (size_t i = 0; i < n_words; i++)
+        if (str_equal((const char *)n->data.scalar.value, words[i]))
+            return true;
+    return false;
+}
+
+bool node_is_null(const node *n)
+{
+    static const char *const words[] = {"", "~", "null", "Null", "NULL"};
+
+    return is_plain(n, words, ARRAY_SIZE(words));
+}
+
+bool node_bool(const node *n, bool *ret)
+{
+    static const char *const yes[] = {"true", "True", "TRUE"}, *const no[] = {"false", "False", "FALSE"};
+    bool is_yes = is_plain(n, yes, ARRAY_SIZE(yes));
+
+    if (!is_yes && !is_plain(n, no, ARRAY_SIZE(no)))
+        return false;
+    *ret = is_yes;
+    return true;
+}
+
+const char *node_text(const node *n)
+{
+    bool value;
+
+    if (n->type != YAML_SCALAR_NODE || node_is_null(n) || node_bool(n, &value))
+        return NULL;
+    return (const char *)n->data.scalar.value;
+}
+
+static const node *get(const struct document *document, int id)
+{
+    return yaml_document_get_node((yaml_document_t *)&document->tree, id);
+}
+
+const node *document_item(const struct document *document, const node *list, size_t i)
+{
+    if (i >= (size_t)(list->data.sequence.items.top - list->data.sequence.items.start))
+        return NULL;
+    return get(document, list->data.sequence.items.start[i]);
+}
+
+int document_pair(const struct document *document, const node *map, size_t i, const node **ret_key,
+                  const node **ret_value, struct error *error)
+{
+    const yaml_node_pair_t *pairs = map->data.mapping.pairs.start;
+
+    if (i >= (size_t)(map->data.mapping.pairs.top - pairs))
+        return 0;
+    const node *key = get(document, pairs[i].key);
+    if (!node_text(key))
+        return document_expected(document, key, "a key", error);
+    for (size_t k = 0; k < i; k++) {
+        const node *earlier = get(document, pairs[k].key);
+        if (str_equal(node_text(key), node_text(earlier)))
+            return document_error(document, key, error, "key \"%s\" is there twice, first in line %zu", node_text(key),
+                                  earlier->start_mark.line + 1);
+    }
+    *ret_key = key;
+    *ret_value = get(document, pairs[i].value);
+    return 1;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A YAML text as libyaml's tree of nodes, read with the core schema of YAML 1.2, each error at its line and column.
+ */
+#ifndef CONFIG_DOCUMENT_H
+#define CONFIG_DOCUMENT_H
+
+#include <yaml.h>
+
+#include "base/error.h"
+
+/* Embedded; a zeroed one is empty. */
+struct document {
+    yaml_document_t tree;
+    bool parsed;
+    bool builtin; /* its text is in the program: nodes have no place */
+};
+
+typedef yaml_node_t node;
+
+/* -EINVAL with line and column for what is not YAML in UTF-8, or more than one document. */
+int document_parse(const char *text, size_t size, struct document *ret, struct error *error);
+void document_done(struct document *document);
+/* NULL for an empty document, and one that says only `null`. Nodes are borrowed from the document. */
+const node *document_root(const struct document *document);
+
+/* Line and column of the node, both from 1; 0 in a built-in document. */
+void document_place(const struct document *document, const node *n, unsigned *ret_line, unsigned *ret_column);
+/* The same for the byte at `offset` of its text; the start of the text where that place cannot be known. */
+void document_place_at(const struct document *document, const node *n, size_t offset, unsigned *ret_line,
+                       unsigned *ret_column);
+/* -EINVAL at the node. */
+int document_error(const struct document *document, const node *n, struct error *error, const char *format, ...)
+    PRINTF_LIKE(4, 5);
+/* -EINVAL at the node: "expected EXPECTED, found ...". */
+int document_expected(const struct document *document, const node *n, const char *expected, struct error *error);
+
+bool node_is_null(const node *n);
+/* The text of a scalar; NULL for a list, a map, null and the plain words true and false. Numbers are text. */
+const char *node_text(const node *n);
+/* True where `n` is a plain true or false, which goes to *ret. */
+bool node_bool(const node *n, bool *ret);
+
+/* The items of a list; NULL past the last. */
+const node *document_item(const struct document *document, const node *list, size_t i);
+/*
+ * The pairs of a map: 1 and the i-th, 0 past the last, -EINVAL for a key that is no text or was there before.
+ * Stop at the first unknown key: the search for duplicates compares with all earlier keys.
+ */
+int document_pair(const struct document *document, const node *map, size_t i, const node **ret_key,
+                  const node **ret_value, struct error *error);
+
+#endif

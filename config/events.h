@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The key `events` of a group, as an option type of struct config_group: one text in perf's syntax, or a list. */
+#ifndef CONFIG_EVENTS_H
+#define CONFIG_EVENTS_H
+
+#include "config/options.h"
+
+extern const struct option_type option_events;
+
+#endif

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The groups of a collector: see groups.h. */
+#include "config/groups.h"
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "config/config.h"
+#include "config/map.h"
+
+static void group_done(struct config_group *group)
+{
+    for (size_t i = 0; i < group_options.n; i++)
+        group_options.rows[i].type->done(&group_options.rows[i], group);
+    free(group->signature);
+    *group = (struct config_group){0};
+}
+
+static void items_done(struct config_groups *groups)
+{
+    for (size_t i = 0; i < groups->n; i++)
+        group_done(&groups->items[i]);
+    free(groups->items);
+    *groups = (struct config_groups){0};
+}
+
+static struct config_groups *member(const struct option *option, const void *base)
+{
+    return (struct config_groups *)((char *)base + option->offset);
+}
+
+static void groups_done(const struct option *option, void *base)
+{
+    items_done(member(option, base));
+}
+
+/*
+ * All that decides which series a group has and what they count, so that reload keeps the totals of equal groups. A
+ * line for each event; no text in it has a control character.
+ */
+static char *make_signature(const struct config_group *group)
+{
+    _cleanup_(buffer_done) struct buffer text = {0};
+
+    buffer_appendf(&text, "%s\t%s", group->name, group->strict ? "strict" : "weak");
+    for (size_t i = 0; i < group->n_events; i++) {
+        const struct config_event *event = &group->events[i];
+        buffer_appendf(&text, "\n%s\t%x\t%u\t%s\t%s", event->event.text, event->event.modifiers, event->event.precise,
+                       event->event.metric, event->help ? event->help : "");
+    }
+    return buffer_string(&text);
+}
+
+static int check_weak(const struct document *document, const node *n, const struct config_group *group,
+                      struct error *error)
+{
+    for (size_t i = 0; group->strict && i < group->n_events; i++)
+        if (group->events[i].event.modifiers & EVENT_WEAK)
+            return document_error(document, n, error, "\"strict\" contradicts the modifier W of \"%s\"",
+                                  group->events[i].event.text);
+    return 0;
+}
+
+static int read_group(const struct document *document, const node *n, struct config_group *group, struct error *error)
+{
+    const node *nodes[GROUP_OPTIONS] = {0};
+
+    if (n->type != YAML_MAPPING_NODE)
+        return document_expected(document, n, "a group, a map with \"name\" and \"events\"", error);
+    int r = map_read(&group_options, document, n, group, nodes, error);
+    if (r < 0)
+        return r;
+    if (!nodes[GROUP_NAME])
+        return document_error(document, n, error, "a group without \"name\"");
+    if (!nodes[GROUP_EVENTS])
+        return document_error(document, n, error, "group \"%s\" has no \"events\"", group->name);
+    r = check_weak(document, nodes[GROUP_STRICT] ? nodes[GROUP_STRICT] : n, group, error);
+    if (r < 0)
+        return r;
+    /* A group's place is that of its name, which is what messages are about. */
+    document_place(document, nodes[GROUP_NAME], &group->line, &group->column);
+    group->signature = make_signature(group);
+    return group->signature ? 0 : error_oom(error);
+}
+
+static int fail_at(unsigned line, unsigned column, struct error *error)
+{
+    if (error) {
+        error->line = line;
+        error->column = column;
+    }
+    return -EINVAL;
+}
+
+/* The size of BASE in "BASE-N" with N from 2, the label of a part of a split group; 0 for other names. */
+static size_t split_base(const char *name, uint64_t *ret_part)
+{
+    const char *dash = strrchr(name, '-');
+
+    if (!dash || dash == name || dash[1] == '0' || dash[1 + strspn(dash + 1, "0123456789")] != '\0')
+        return 0;
+    if (number_parse_u64(dash + 1, ret_part) < 0 || *ret_part < 2)
+        return 0;
+    return (size_t)(dash - name);
+}
+
+static int check_pair(const struct config_group *earlier, const struct config_group *group, struct error *error)
+{
+    if (!str_equal(earlier->name, group->name))
+        return 0;
+    if (earlier->line)
+        error_set(error, -EINVAL, "a second group named \"%.100s\"; the first is in line %u", group->name,
+                  earlier->line);
+    else
+        error_set(error, -EINVAL, "a second group named \"%.100s\"", group->name);
+    return fail_at(group->line, group->column, error);
+}
+
+/* Whether `group` has the label that a part of `other` would get: a group of n events has at most n parts. */
+static int check_split(const struct config_group *other, const struct config_group *group, struct error *error)
+{
+    uint64_t part;
+    size_t base = split_base(group->name, &part);
+
+    if (base == 0 || other->strict || part > other->n_events || strlen(other->name) != base ||
+        memcmp(other->name, group->name, base) != 0)
+        return 0;
+    error_set(error, -EINVAL,
+              "group \"%.100s\" has the name that a part of group \"%.100s\" gets where it must be split", group->name,
+              other->name);
+    return fail_at(group->line, group->column, error);
+}
+
+static int check_names(const struct config_groups *groups, struct error *error)
+{
+    for (size_t i = 0; i < groups->n; i++)
+        for (size_t k = 0; k < groups->n; k++) {
+            int r = k < i ? check_pair(&groups->items[k], &groups->items[i], error) : 0;
+            if (r == 0)
+                r = check_split(&groups->items[k], &groups->items[i], error);
+            if (r < 0)
+                return r;
+        }
+    return 0;
+}
+
+/* By metric; what was said first comes first. */
+static int compare_metrics(const void *a, const void *b)
+{
+    const struct config_event *one = *(const struct config_event *const *)a,
+                              *other = *(const struct config_event *const *)b;
+    int order = strcmp(one->event.metric, other->event.metric);
+
+    if (order == 0)
+        order = (one->line > other->line) - (one->line < other->line);
+    if (order == 0)
+        order = (one->column > other->column) - (one->column < other->column);
+    return order;
+}
+
+/* A metric has one HELP wherever it is named. */
+static int check_help(const struct config_groups *groups, struct error *error)
+{
+    _cleanup_(freep) const struct config_event **events = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < groups->n; i++)
+        for (size_t k = 0; k < groups->items[i].n_events; k++) {
+            if (!groups->items[i].events[k].help)
+                continue;
+            if (array_grow(&events, n) < 0)
+                return error_oom(error);
+            events[n++] = &groups->items[i].events[k];
+        }
+    if (n > 1)
+        qsort(events, n, sizeof(*events), compare_metrics);
+    for (size_t i = 1; i < n; i++)
+        if (str_equal(events[i - 1]->event.metric, events[i]->event.metric) &&
+            !str_equal(events[i - 1]->help, events[i]->help)) {
+            error_set(error, -EINVAL, "metric \"%.100s\" has another help in line %u", events[i]->event.metric,
+                      events[i - 1]->line);
+            return fail_at(events[i]->line, events[i]->column, error);
+        }
+    return 0;
+}
+
+static int read_items(const struct document *document, const node *n, struct config_groups *groups, struct error *error)
+{
+    const node *item;
+
+    for (size_t i = 0; (item = document_item(document, n, i)); i++) {
+        struct config_group group = {0};
+        if (i == CONFIG_GROUPS_MAX)
+            return document_error(document, item, error, "more than %d groups", CONFIG_GROUPS_MAX);
+        if (array_grow(&groups->items, groups->n) < 0)
+            return error_oom(error);
+        int r = read_group(document, item, &group, error);
+        if (r < 0) {
+            group_done(&group);
+            return r;
+        }
+        groups->items[groups->n++] = group;
+    }
+    return 0;
+}
+
+static int groups_read(const struct option *option, const struct document *document, const node *n, void *base,
+                       struct error *error)
+{
+    _cleanup_(items_done) struct config_groups groups = {0};
+    int r;
+
+    if (n->type != YAML_SEQUENCE_NODE) {
+        document_expected(document, n, "a list of groups", error);
+        error_prefix(error, "%s", option->path);
+        return -EINVAL;
+    }
+    r = read_items(document, n, &groups, error);
+    if (r == 0)
+        r = check_names(&groups, error);
+    if (r == 0)
+        r = check_help(&groups, error);
+    if (r < 0)
+        return r;
+    items_done(member(option, base));
+    *member(option, base) = groups;
+    groups = (struct config_groups){0};
+    return 0;
+}
+
+static json_t *group_json(const struct config_group *group)
+{
+    json_t *map = json_object();
+
+    for (size_t i = 0; i < group_options.n; i++) {
+        const struct option *row = &group_options.rows[i];
+        if (json_object_set_new(map, row->path, row->type->json(row, group)) < 0) {
+            json_decref(map);
+            return NULL;
+        }
+    }
+    return map;
+}
+
+static json_t *groups_json(const struct option *option, const void *base)
+{
+    const struct config_groups *groups = member(option, base);
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < groups->n; i++)
+        if (json_array_append_new(list, group_json(&groups->items[i])) < 0) {
+            json_decref(list);
+            return NULL;
+        }
+    return list;
+}
+
+const struct option_type option_groups = {"a list of groups", groups_read, NULL, groups_json, groups_done};

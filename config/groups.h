@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The groups of a collector, as an option type of struct config_groups. */
+#ifndef CONFIG_GROUPS_H
+#define CONFIG_GROUPS_H
+
+#include "config/options.h"
+
+extern const struct option_type option_groups;
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a file to the typed configuration: see config.h. */
+#include <fcntl.h>
+
+#include "base/file.h"
+#include "config/config.h"
+#include "config/map.h"
+
+static int read_document(const struct document *document, struct config *config, struct error *error)
+{
+    const node *root = document_root(document);
+
+    if (!root)
+        return 0;
+    if (root->type != YAML_MAPPING_NODE)
+        return document_expected(document, root, "a map with the keys \"web\" and \"collectors\"", error);
+    return map_read(&config_options, document, root, config, NULL, error);
+}
+
+int config_parse(const char *text, size_t size, struct config **ret, struct error *error)
+{
+    _cleanup_(document_done) struct document document = {0};
+    _cleanup_(config_freep) struct config *config = NULL;
+    int r = document_parse(text, size, &document, error);
+
+    if (r == 0)
+        r = config_default(&config, error);
+    if (r == 0)
+        r = read_document(&document, config, error);
+    if (r < 0)
+        return r;
+    *ret = steal(config);
+    return 0;
+}
+
+static const struct {
+    int code;
+    const char *sentence;
+} file_errors[] = {
+    {-ENOENT, "there is no such file"},
+    {-EISDIR, "this is a directory, where a file is expected"},
+    {-ESPIPE, "this is a pipe or socket, where a file is expected"},
+    {-ENXIO, "this is a socket or a device without a driver, where a file is expected"},
+    {-EACCES, "permission denied: this user may not read the file"},
+    {-EFBIG, "the file is larger than 1 MiB, which no configuration is"},
+};
+
+static int file_error(int code, struct error *error)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(file_errors); i++)
+        if (code == file_errors[i].code)
+            return error_set(error, code, "%s", file_errors[i].sentence);
+    return error_set(error, code, "the file cannot be read: %s", strerror(-code));
+}
+
+int config_load(const char *path, struct config **ret, struct error *error)
+{
+    _cleanup_(config_freep) struct config *config = NULL;
+    _cleanup_(freep) char *text = NULL;
+    size_t size;
+    int r = file_read(AT_FDCWD, path, CONFIG_FILE_MAX, &text, &size);
+
+    if (r < 0)
+        return file_error(r, error);
+    r = config_parse(text, size, &config, error);
+    if (r < 0)
+        return r;
+    config->file = strdup(path);
+    if (!config->file)
+        return error_oom(error);
+    *ret = steal(config);
+    return 0;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The types that a value can have. `groups` and `events` are in groups.c. */
+#ifndef CONFIG_OPTION_TYPE_H
+#define CONFIG_OPTION_TYPE_H
+
+#include "config/options.h"
+
+extern const struct option_type option_bool;      /* bool */
+extern const struct option_type option_text;      /* char *; NULL where nothing was said */
+extern const struct option_type option_text_list; /* char **, with its number at count_offset; never empty */
+extern const struct option_type option_duration;  /* uint64_t, nanoseconds */
+
+#endif

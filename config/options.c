@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of keys: see options.h. */
+#include "config/options.h"
+
+#include "base/utf8.h"
+#include "config/address.h"
+#include "config/config.h"
+#include "config/events.h"
+#include "config/groups.h"
+#include "config/option-type.h"
+#include "perf/cpuset.h"
+
+static int check_address(const char *text, struct error *error)
+{
+    struct address address;
+
+    return address_parse(text, &address, error);
+}
+
+/* Where other pages live. */
+static const char *const taken_prefixes[] = {"/api/", "/-/", "/debug/"};
+
+/* What a path may have besides letters and digits without percent-encoding (RFC 3986, section 3.3). */
+#define PATH_CHARACTERS                                                                                                \
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"                                                   \
+    "/-._~!$&'()*+,;=:@"
+
+static int check_telemetry_path(const char *text, struct error *error)
+{
+    size_t usual = strspn(text, PATH_CHARACTERS);
+
+    if (text[0] != '/')
+        return error_set(error, -EINVAL, "\"%s\" does not start with \"/\"", text);
+    if (str_equal(text, "/"))
+        return error_set(error, -EINVAL, "\"/\" is the page with links; take another path, such as /metrics");
+    if (text[usual])
+        return error_set(error, -EINVAL, "\"%s\" has a character that is not of a URL's path: \"%.*s\"", text,
+                         (int)utf8_character(text + usual, strlen(text + usual)), text + usual);
+    /* Clients resolve these before they send. */
+    if (strstr(text, "//") || strstr(text, "/./") || strstr(text, "/../") || str_equal(strrchr(text, '/'), "/.") ||
+        str_equal(strrchr(text, '/'), "/.."))
+        return error_set(error, -EINVAL, "\"%s\" has an empty part, \".\" or \"..\"", text);
+    for (size_t i = 0; i < ARRAY_SIZE(taken_prefixes); i++)
+        if (str_starts(text, taken_prefixes[i]))
+            return error_set(error, -EINVAL, "\"%s\" is below %s, which has other pages", text, taken_prefixes[i]);
+    return 0;
+}
+
+static int check_cpus(const char *text, struct error *error)
+{
+    _cleanup_(cpuset_done) struct cpuset set = {0};
+
+    if (str_equal(text, "all"))
+        return 0;
+    int r = cpuset_parse(text, &set, error);
+    if (r < 0)
+        return r;
+    if (cpuset_count(&set) == 0)
+        return error_set(error, -EINVAL, "expected \"all\" or a list of CPUs such as 0-3,6, found nothing");
+    return 0;
+}
+
+static int check_not_empty(const char *text, struct error *error)
+{
+    return text[0] ? 0 : error_set(error, -EINVAL, "the text is empty");
+}
+
+#define MEMBER(member) .offset = offsetof(struct config, member)
+
+static const struct option config_rows[] = {
+    {
+        .path = "web.listen",
+        .type = &option_text_list,
+        MEMBER(web.listen),
+        .count_offset = offsetof(struct config, web.n_listen),
+        .check = check_address,
+        .range = ":PORT, HOST:PORT, [IPv6]:PORT or unix:/PATH",
+        .fallback = "[\":10298\"]",
+        .help = "where to listen for HTTP",
+    },
+    {
+        .path = "web.telemetry_path",
+        .type = &option_text,
+        MEMBER(web.telemetry_path),
+        .check = check_telemetry_path,
+        .range = "starts with \"/\"; not \"/\" itself, nor below /api/, /-/ or /debug/",
+        .fallback = "/metrics",
+        .help = "the path of the metrics",
+    },
+    {
+        .path = "web.min_interval",
+        .type = &option_duration,
+        MEMBER(web.min_interval_ns),
+        .max = 60 * NSEC_PER_SEC,
+        .range = "0s to 60s",
+        .fallback = "100ms",
+        .help = "scrapes closer together than this share one reading",
+    },
+    {
+        .path = "collectors.cpu.enabled",
+        .type = &option_bool,
+        MEMBER(cpu.enabled),
+        .range = "true or false",
+        .fallback = "true",
+        .help = "whether to count per CPU",
+    },
+    {
+        .path = "collectors.cpu.cpus",
+        .type = &option_text,
+        MEMBER(cpu.cpus),
+        .check = check_cpus,
+        .range = "\"all\" or a list such as \"0-3,6\"",
+        .fallback = "all",
+        .help = "on which CPUs to count",
+    },
+    {
+        .path = "collectors.cpu.groups",
+        .type = &option_groups,
+        MEMBER(cpu.groups),
+        .range = "at most 256 groups of at most 64 events",
+        .fallback = "[{name: core, events: \"{cycles,instructions}\"},"
+                    " {name: cache, events: \"{cache-references,cache-misses}\"},"
+                    " {name: branch, events: \"{branches,branch-misses}\"},"
+                    " {name: software, events: \"{context-switches,cpu-migrations,minor-faults,major-faults}\"}]",
+        .help = "what to count on each CPU, each group's events together",
+    },
+    {
+        .path = "collectors.self.enabled",
+        .type = &option_bool,
+        MEMBER(self_enabled),
+        .range = "true or false",
+        .fallback = "true",
+        .help = "whether to report on the daemon itself",
+    },
+};
+
+const struct option_table config_options = {config_rows, ARRAY_SIZE(config_rows)};
+
+static const struct option group_rows[GROUP_OPTIONS] = {
+    [GROUP_NAME] =
+        {
+            .path = "name",
+            .type = &option_text,
+            .offset = offsetof(struct config_group, name),
+            .check = check_not_empty,
+            .range = "not empty; once among the groups of a collector",
+            .help = "the label \"group\" of its metrics",
+        },
+    [GROUP_EVENTS] =
+        {
+            .path = "events",
+            .type = &option_events,
+            .range = "1 to 64 events",
+            .help = "the events, as one text in perf's syntax or as a list",
+        },
+    [GROUP_STRICT] =
+        {
+            .path = "strict",
+            .type = &option_bool,
+            .offset = offsetof(struct config_group, strict),
+            .range = "true or false",
+            .fallback = "false",
+            .help = "whether the group counts whole on a PMU or not at all",
+        },
+};
+
+const struct option_table group_options = {group_rows, ARRAY_SIZE(group_rows)};
+
+static const struct option event_rows[EVENT_OPTIONS] = {
+    [EVENT_OPTION_EVENT] =
+        {
+            .path = "event",
+            .type = &option_text,
+            .offset = offsetof(struct event_text, event),
+            .range = "one event in perf's syntax",
+            .help = "the event",
+        },
+    [EVENT_OPTION_NAME] =
+        {
+            .path = "name",
+            .type = &option_text,
+            .offset = offsetof(struct event_text, name),
+            .range = "letters, digits and \"_\", not starting with a digit",
+            .help = "the metric's name instead of the one made of the event",
+        },
+    [EVENT_OPTION_HELP] =
+        {
+            .path = "help",
+            .type = &option_text,
+            .offset = offsetof(struct event_text, help),
+            .check = check_not_empty,
+            .range = "one line of text; the same wherever the metric is named",
+            .help = "the metric's HELP instead of the usual one",
+        },
+};
+
+const struct option_table event_options = {event_rows, ARRAY_SIZE(event_rows)};
+
+const struct option *option_find(const struct option_table *table, const char *path)
+{
+    for (size_t i = 0; i < table->n; i++)
+        if (str_equal(table->rows[i].path, path))
+            return &table->rows[i];
+    return NULL;
+}

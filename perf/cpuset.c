@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A set of CPU numbers as an array of bits, which grows with its highest member: see cpuset.h. */
+#include "perf/cpuset.h"
+
+#include <ctype.h>
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/number.h"
+
+#define BITS 64
+
+void cpuset_done(struct cpuset *set)
+{
+    free(set->words);
+    *set = (struct cpuset){0};
+}
+
+int cpuset_add(struct cpuset *set, unsigned cpu)
+{
+    size_t needed = cpu / BITS + 1;
+
+    if (cpu >= CPUSET_MAX)
+        return -ERANGE;
+    if (needed > set->n_words) {
+        uint64_t *words = reallocarray(set->words, needed, sizeof(words[0]));
+        if (!words)
+            return -ENOMEM;
+        memset(words + set->n_words, 0, (needed - set->n_words) * sizeof(words[0]));
+        set->words = words;
+        set->n_words = needed;
+    }
+    set->words[cpu / BITS] |= UINT64_C(1) << (cpu % BITS);
+    return 0;
+}
+
+/* Reads the number at *at and moves behind it. */
+static int parse_cpu(const char *text, size_t *at, unsigned *ret, struct error *error)
+{
+    uint64_t value;
+    size_t size = 0;
+
+    while (isdigit((unsigned char)text[*at + size]))
+        size++;
+    if (size == 0)
+        return error_set_at(error, -EINVAL, *at, "a CPU number is missing here");
+    int r = number_parse_u64_n(text + *at, size, &value);
+    if (r < 0 || value >= CPUSET_MAX)
+        return error_set_at(error, -ERANGE, *at, "a CPU number is at most %d", CPUSET_MAX - 1);
+    *at += size;
+    *ret = (unsigned)value;
+    return 0;
+}
+
+/* "6" or "0-3" */
+static int parse_range(const char *text, size_t *at, struct cpuset *set, struct error *error)
+{
+    unsigned first, last;
+    size_t start = *at;
+
+    int r = parse_cpu(text, at, &first, error);
+    if (r < 0)
+        return r;
+    last = first;
+    if (text[*at] == '-') {
+        (*at)++;
+        r = parse_cpu(text, at, &last, error);
+        if (r < 0)
+            return r;
+    }
+    if (last < first)
+        return error_set_at(error, -EINVAL, start, "the range %u-%u runs backwards", first, last);
+    for (unsigned cpu = first; cpu <= last; cpu++)
+        if (cpuset_add(set, cpu) < 0)
+            return error_oom(error);
+    return 0;
+}
+
+int cpuset_parse(const char *text, struct cpuset *ret, struct error *error)
+{
+    _cleanup_(cpuset_done) struct cpuset set = {0};
+    size_t at = 0;
+
+    while (text[at] || at) {
+        int r = parse_range(text, &at, &set, error);
+        if (r < 0)
+            return r;
+        if (!text[at])
+            break;
+        if (text[at] != ',')
+            return error_set_at(error, -EINVAL, at, "a list of CPUs is like \"0-3,6\"");
+        at++;
+    }
+    *ret = set;
+    set = (struct cpuset){0};
+    return 0;
+}
+
+int cpuset_copy(const struct cpuset *from, struct cpuset *ret)
+{
+    struct cpuset copy = {.n_words = from->n_words};
+
+    if (copy.n_words) {
+        copy.words = calloc(copy.n_words, sizeof(copy.words[0]));
+        if (!copy.words)
+            return -ENOMEM;
+        memcpy(copy.words, from->words, copy.n_words * sizeof(copy.words[0]));
+    }
+    *ret = copy;
+    return 0;
+}
+
+static uint64_t word(const struct cpuset *set, size_t i)
+{
+    return i < set->n_words ? set->words[i] : 0;
+}
+
+void cpuset_intersect(struct cpuset *set, const struct cpuset *other)
+{
+    for (size_t i = 0; i < set->n_words; i++)
+        set->words[i] &= word(other, i);
+}
+
+void cpuset_subtract(struct cpuset *set, const struct cpuset *other)
+{
+    for (size_t i = 0; i < set->n_words; i++)
+        set->words[i] &= ~word(other, i);
+}
+
+bool cpuset_has(const struct cpuset *set, unsigned cpu)
+{
+    return word(set, cpu / BITS) >> (cpu % BITS) & 1;
+}
+
+bool cpuset_equal(const struct cpuset *a, const struct cpuset *b)
+{
+    for (size_t i = 0; i < MAX(a->n_words, b->n_words); i++)
+        if (word(a, i) != word(b, i))
+            return false;
+    return true;
+}
+
+size_t cpuset_count(const struct cpuset *set)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < set->n_words; i++)
+        n += (size_t)__builtin_popcountll(set->words[i]);
+    return n;
+}
+
+int cpuset_next(const struct cpuset *set, int cpu)
+{
+    size_t from = (size_t)(cpu + 1);
+    uint64_t above = UINT64_MAX << (from % BITS);
+
+    for (size_t i = from / BITS; i < set->n_words; i++, above = UINT64_MAX)
+        if (set->words[i] & above)
+            return (int)(i * BITS) + __builtin_ctzll(set->words[i] & above);
+    return -1;
+}
+
+char *cpuset_format(const struct cpuset *set)
+{
+    _cleanup_(buffer_done) struct buffer text = {0};
+
+    for (int first = cpuset_next(set, -1), last; first >= 0; first = cpuset_next(set, last)) {
+        for (last = first; cpuset_has(set, (unsigned)last + 1);)
+            last++;
+        buffer_appendf(&text, last > first ? "%s%d-%d" : "%s%d", text.size ? "," : "", first, last);
+    }
+    return buffer_string(&text);
+}

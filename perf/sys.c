@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The seam to the kernel on the machine that the process runs on: see sys.h. */
+#include "perf/sys.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+
+#define FILE_MAX (64 * 1024)
+
+static int real_perf_event_open(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
+                                unsigned long flags)
+{
+    (void)sys;
+    long fd = syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, flags);
+    return fd < 0 ? -errno : (int)fd;
+}
+
+static ssize_t real_read(struct sys *sys, int fd, void *buffer, size_t size)
+{
+    (void)sys;
+    ssize_t n = read(fd, buffer, size);
+    return n < 0 ? -errno : n;
+}
+
+static int real_ioctl(struct sys *sys, int fd, unsigned long request, unsigned long argument)
+{
+    (void)sys;
+    int r = ioctl(fd, request, argument);
+    return r < 0 ? -errno : r;
+}
+
+static int real_close(struct sys *sys, int fd)
+{
+    (void)sys;
+    return close(fd) < 0 ? -errno : 0;
+}
+
+static uint64_t real_now(struct sys *sys, clockid_t clock)
+{
+    struct timespec now = {0};
+
+    (void)sys;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
+}
+
+/* The root and `path` in one; -ENAMETOOLONG rather than a path cut short, which would be another file. */
+static int rooted(const struct sys *sys, const char *path, char *text, size_t size)
+{
+    int n = snprintf(text, size, "%s%s", sys->root, path);
+    return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
+}
+
+static int real_mount_tracefs(struct sys *sys, const char *path)
+{
+    char target[PATH_MAX];
+
+    int r = rooted(sys, path, target, sizeof(target));
+    if (r < 0)
+        return r;
+    return mount("tracefs", target, "tracefs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0 ? -errno : 0;
+}
+
+void sys_init(struct sys *sys)
+{
+    *sys = (struct sys){
+        .root = "",
+        .perf_event_open = real_perf_event_open,
+        .read = real_read,
+        .ioctl = real_ioctl,
+        .close = real_close,
+        .now = real_now,
+        .mount_tracefs = real_mount_tracefs,
+    };
+}
+
+int sys_read_file(struct sys *sys, const char *path, char **ret_text)
+{
+    char target[PATH_MAX];
+    char *text;
+
+    int r = rooted(sys, path, target, sizeof(target));
+    if (r == 0)
+        r = file_read(AT_FDCWD, target, FILE_MAX, &text, NULL);
+    if (r < 0)
+        return r;
+    size_t size = strlen(text);
+    while (size && text[size - 1] == '\n')
+        text[--size] = '\0';
+    *ret_text = text;
+    return 0;
+}
+
+int sys_read_filef(struct sys *sys, char **ret_text, const char *format, ...)
+{
+    char path[PATH_MAX];
+    va_list args;
+
+    va_start(args, format);
+    int n = vsnprintf(path, sizeof(path), format, args);
+    va_end(args);
+    if (n < 0 || (size_t)n >= sizeof(path))
+        return -ENAMETOOLONG;
+    return sys_read_file(sys, path, ret_text);
+}
+
+static void closedirp(DIR **directory)
+{
+    if (*directory)
+        closedir(*directory);
+}
+
+static int compare_strings(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int list_names(DIR *directory, char ***names, size_t *n)
+{
+    for (;;) {
+        errno = 0;
+        const struct dirent *entry = readdir(directory);
+        if (!entry)
+            return -errno;
+        if (entry->d_name[0] == '.')
+            continue;
+        if (array_grow(names, *n) < 0)
+            return -ENOMEM;
+        (*names)[*n] = strdup(entry->d_name);
+        if (!(*names)[*n])
+            return -ENOMEM;
+        (*n)++;
+    }
+}
+
+int sys_list_directory(struct sys *sys, const char *path, char ***ret_names, size_t *ret_n)
+{
+    char target[PATH_MAX], **names = NULL;
+    size_t n = 0;
+
+    int r = rooted(sys, path, target, sizeof(target));
+    if (r < 0)
+        return r;
+    _cleanup_(closedirp) DIR *directory = opendir(target);
+    if (!directory)
+        return -errno;
+    r = list_names(directory, &names, &n);
+    if (r < 0) {
+        strings_free(names, n);
+        return r;
+    }
+    if (n)
+        qsort(names, n, sizeof(names[0]), compare_strings);
+    *ret_names = names;
+    *ret_n = n;
+    return 0;
+}
+
+void strings_free(char **strings, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(strings[i]);
+    free(strings);
+}

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernel of a machine to play: see fake-sys.h. The machines themselves are in fake-machine.c. */
+#undef NDEBUG
+#include "tests/unit/fake-sys.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+
+struct fake_event {
+    struct perf_event_attr attr;
+    int fd, cpu;
+    struct fake_pmu *pmu;
+    struct fake_event *leader; /* itself, where it leads a group or is alone */
+    bool enabled, dead;        /* dead: its CPU has left */
+    uint64_t count, remainder, time_enabled, time_running;
+};
+
+static struct fake_sys *fake_of(struct sys *sys)
+{
+    return (struct fake_sys *)sys;
+}
+
+static struct fake_event *find_event(const struct fake_sys *fake, int fd)
+{
+    size_t i = (size_t)fd - FAKE_FD_FIRST;
+    return fd >= FAKE_FD_FIRST && i < fake->n_events ? fake->events[i] : NULL;
+}
+
+const struct perf_event_attr *fake_attr(const struct fake_sys *fake, int fd)
+{
+    const struct fake_event *event = find_event(fake, fd);
+    return event ? &event->attr : NULL;
+}
+
+/* Failures to order */
+
+void fake_fail(struct fake_sys *fake, struct fake_failure failure)
+{
+    assert(fake->n_failures < ARRAY_SIZE(fake->failures));
+    fake->failures[fake->n_failures++] = failure;
+}
+
+void fake_fail_no_more(struct fake_sys *fake)
+{
+    fake->n_failures = 0;
+}
+
+/* The failure that has been ordered for this call, or NULL; counts the call. */
+static const struct fake_failure *ordered(struct fake_sys *fake, enum fake_call call,
+                                          const struct perf_event_attr *attr, int cpu)
+{
+    fake->calls[call]++;
+    for (size_t i = 0; i < fake->n_failures; i++) {
+        struct fake_failure *failure = &fake->failures[i];
+        if (failure->call != call || (failure->on_cpu && failure->cpu != cpu))
+            continue;
+        if (failure->on_event && (!attr || attr->type != failure->type || attr->config != failure->config))
+            continue;
+        if (failure->after) {
+            failure->after--;
+            continue;
+        }
+        if (failure->times && --failure->times == 0)
+            failure->call = N_FAKE_CALLS; /* spent: no call matches it any more */
+        return failure;
+    }
+    return NULL;
+}
+
+/* perf_event_open */
+
+static struct fake_pmu *pmu_for(struct fake_sys *fake, const struct perf_event_attr *attr, int cpu)
+{
+    bool generic = attr->type == PERF_TYPE_HARDWARE || attr->type == PERF_TYPE_HW_CACHE || attr->type == PERF_TYPE_RAW;
+    uint32_t extended = generic && attr->type != PERF_TYPE_RAW ? (uint32_t)(attr->config >> 32) : 0;
+
+    if (extended && !fake->extended_types)
+        return NULL;
+    for (size_t i = 0; i < fake->n_pmus; i++) {
+        struct fake_pmu *pmu = &fake->pmus[i];
+        bool right_type = generic && !extended ? pmu->core : pmu->type == (extended ? extended : attr->type);
+        if (right_type && (cpu < 0 || cpuset_has(&pmu->cpus, (unsigned)cpu)))
+            return pmu;
+    }
+    return NULL;
+}
+
+/* How many counters of a PMU the group of `leader` needs. */
+static uint32_t counters_needed(const struct fake_sys *fake, const struct fake_event *leader)
+{
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < fake->n_events; i++)
+        if (fake->events[i] && fake->events[i]->leader == leader)
+            n += !fake->events[i]->pmu->software;
+    return n;
+}
+
+/* The hardware PMU of a group, or NULL. */
+static struct fake_pmu *group_pmu(const struct fake_sys *fake, const struct fake_event *leader)
+{
+    for (size_t i = 0; i < fake->n_events; i++) {
+        const struct fake_event *event = fake->events[i];
+        if (event && event->leader == leader && !event->pmu->software)
+            return event->pmu;
+    }
+    return NULL;
+}
+
+/* What sys_perf_event_open() and the PMU drivers' validate_group() demand of a member. */
+static int check_member(const struct fake_sys *fake, const struct fake_event *leader, const struct fake_pmu *pmu,
+                        const struct perf_event_attr *attr, int cpu)
+{
+    const struct fake_pmu *other = group_pmu(fake, leader);
+
+    if (leader->leader != leader || leader->cpu != cpu || attr->pinned || attr->exclusive)
+        return -EINVAL;
+    if (pmu->software)
+        return 0;
+    if (other && other != pmu)
+        return -EINVAL;
+    return counters_needed(fake, leader) + 1 > pmu->counters ? -EINVAL : 0;
+}
+
+static int fake_open(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
+                     unsigned long flags)
+{
+    struct fake_sys *fake = fake_of(sys);
+    const struct fake_failure *failure = ordered(fake, FAKE_OPEN, attr, cpu);
+    struct fake_pmu *pmu = pmu_for(fake, attr, cpu);
+    struct fake_event *leader = group_fd < 0 ? NULL : find_event(fake, group_fd);
+
+    (void)pid;
+    (void)flags;
+    if (failure)
+        return -failure->error;
+    if (group_fd >= 0 && !leader)
+        return -EBADF;
+    if (cpu >= 0 && !cpuset_has(&fake->possible, (unsigned)cpu))
+        return -EINVAL;
+    if (!pmu)
+        return -ENOENT;
+    if (cpu >= 0 && !cpuset_has(&fake->online, (unsigned)cpu))
+        return -ENODEV;
+    int r = leader ? check_member(fake, leader, pmu, attr, cpu) : 0;
+    if (r < 0)
+        return r;
+    struct fake_event *event = calloc(1, sizeof(*event));
+    assert(event && array_grow(&fake->events, fake->n_events) == 0);
+    *event = (struct fake_event){.attr = *attr, .cpu = cpu, .pmu = pmu, .enabled = !attr->disabled};
+    event->fd = FAKE_FD_FIRST + (int)fake->n_events;
+    event->leader = leader ? leader : event;
+    fake->events[fake->n_events++] = event;
+    fake->n_open++;
+    return event->fd;
+}
+
+/* Members of a group without its leader are alone, each. */
+static void dissolve(struct fake_sys *fake, const struct fake_event *leader)
+{
+    for (size_t i = 0; i < fake->n_events; i++)
+        if (fake->events[i] && fake->events[i]->leader == leader)
+            fake->events[i]->leader = fake->events[i];
+}
+
+static int fake_close(struct sys *sys, int fd)
+{
+    struct fake_sys *fake = fake_of(sys);
+    struct fake_event *event = find_event(fake, fd);
+
+    fake->calls[FAKE_CLOSE]++;
+    if (!event)
+        return -EBADF;
+    dissolve(fake, event);
+    fake->events[fd - FAKE_FD_FIRST] = NULL;
+    fake->n_open--;
+    free(event);
+    return 0;
+}
+
+/* Time */
+
+void fake_rate(struct fake_sys *fake, struct fake_rate rate)
+{
+    assert(fake->n_rates < ARRAY_SIZE(fake->rates) && rate.ns);
+    fake->rates[fake->n_rates++] = rate;
+}
+
+static void count(const struct fake_sys *fake, struct fake_event *event, uint64_t running)
+{
+    struct fake_rate rate = {.count = 1, .ns = 1};
+
+    for (size_t i = 0; i < fake->n_rates; i++)
+        if (fake->rates[i].type == event->attr.type && fake->rates[i].config == event->attr.config)
+            rate = fake->rates[i];
+    unsigned __int128 counted = (unsigned __int128)running * rate.count + event->remainder;
+    event->count += (uint64_t)(counted / rate.ns);
+    event->remainder = (uint64_t)(counted % rate.ns);
+}
+
+static bool group_counts(const struct fake_event *leader)
+{
+    return leader->enabled && !leader->dead;
+}
+
+/* Of `ns`, how much the group has the counters of its PMU: all groups that want them share evenly. */
+static uint64_t running_time(const struct fake_sys *fake, const struct fake_event *leader, uint64_t ns)
+{
+    const struct fake_pmu *pmu = group_pmu(fake, leader);
+    uint64_t wanted = 0;
+
+    if (!pmu || pmu->counters == FAKE_UNLIMITED)
+        return ns;
+    for (size_t i = 0; i < fake->n_events; i++) {
+        const struct fake_event *other = fake->events[i];
+        if (other && other->leader == other && other->cpu == leader->cpu && group_counts(other) &&
+            group_pmu(fake, other) == pmu)
+            wanted += counters_needed(fake, other);
+    }
+    return wanted <= pmu->counters ? ns : (uint64_t)((unsigned __int128)ns * pmu->counters / wanted);
+}
+
+void fake_advance(struct fake_sys *fake, uint64_t ns)
+{
+    for (size_t i = 0; i < fake->n_events; i++) {
+        struct fake_event *event = fake->events[i];
+        if (!event || !event->enabled || event->dead || !group_counts(event->leader))
+            continue;
+        uint64_t running = running_time(fake, event->leader, ns);
+        event->time_enabled += ns;
+        event->time_running += running;
+        count(fake, event, running);
+    }
+    fake->monotonic_ns += ns;
+    fake->realtime_ns += ns;
+}
+
+static uint64_t fake_now(struct sys *sys, clockid_t clock)
+{
+    const struct fake_sys *fake = fake_of(sys);
+    return clock == CLOCK_REALTIME ? fake->realtime_ns : fake->monotonic_ns;
+}
+
+/* read and ioctl */
+
+/* The layout of perf_event_open(2), "Reading results". */
+static size_t layout(const struct fake_sys *fake, const struct fake_event *event, uint64_t *words, size_t max)
+{
+    uint64_t format = event->attr.read_format;
+    size_t n = 0;
+
+    if (format & PERF_FORMAT_GROUP)
+        words[n++] = 0;
+    else
+        words[n++] = event->count;
+    if (format & PERF_FORMAT_TOTAL_TIME_ENABLED)
+        words[n++] = event->time_enabled;
+    if (format & PERF_FORMAT_TOTAL_TIME_RUNNING)
+        words[n++] = event->time_running;
+    if (!(format & PERF_FORMAT_GROUP) && (format & PERF_FORMAT_ID))
+        words[n++] = (uint64_t)event->fd;
+    for (size_t i = 0; format & PERF_FORMAT_GROUP && i < fake->n_events; i++) {
+        const struct fake_event *member = fake->events[i];
+        /* A read of a member alone gives the member; of a leader, the leader first since it is older. */
+        if (!member || (member != event && member->leader != event))
+            continue;
+        assert(n + 2 <= max);
+        words[0]++;
+        words[n++] = member->count;
+        if (format & PERF_FORMAT_ID)
+            words[n++] = (uint64_t)member->fd;
+    }
+    return n * sizeof(words[0]);
+}
+
+static ssize_t fake_read(struct sys *sys, int fd, void *buffer, size_t size)
+{
+    struct fake_sys *fake = fake_of(sys);
+    const struct fake_event *event = find_event(fake, fd);
+    const struct fake_failure *failure = ordered(fake, FAKE_READ, event ? &event->attr : NULL, event ? event->cpu : -1);
+    uint64_t words[256];
+
+    if (failure)
+        return -failure->error;
+    if (!event)
+        return -EBADF;
+    size_t needed = layout(fake, event, words, ARRAY_SIZE(words));
+    if (size < needed)
+        return -ENOSPC;
+    memcpy(buffer, words, needed);
+    return (ssize_t)needed;
+}
+
+static int control(struct fake_event *event, unsigned long request)
+{
+    switch (request) {
+    case PERF_EVENT_IOC_ENABLE:
+        event->enabled = true;
+        return 0;
+    case PERF_EVENT_IOC_DISABLE:
+        event->enabled = false;
+        return 0;
+    case PERF_EVENT_IOC_RESET: /* the times stay */
+        event->count = 0;
+        return 0;
+    default:
+        return -ENOTTY;
+    }
+}
+
+static int fake_ioctl(struct sys *sys, int fd, unsigned long request, unsigned long argument)
+{
+    struct fake_sys *fake = fake_of(sys);
+    struct fake_event *event = find_event(fake, fd);
+    const struct fake_failure *failure =
+        ordered(fake, FAKE_IOCTL, event ? &event->attr : NULL, event ? event->cpu : -1);
+    int r = 0;
+
+    if (failure)
+        return -failure->error;
+    if (!event)
+        return -EBADF;
+    if (request == PERF_EVENT_IOC_ID) {
+        memcpy((void *)argument, &(uint64_t){(uint64_t)fd}, sizeof(uint64_t));
+        return 0;
+    }
+    if (!(argument & PERF_IOC_FLAG_GROUP))
+        return control(event, request);
+    for (size_t i = 0; r == 0 && i < fake->n_events; i++)
+        if (fake->events[i] && fake->events[i]->leader == event->leader)
+            r = control(fake->events[i], request);
+    return r;
+}
+
+static int fake_mount(struct sys *sys, const char *path)
+{
+    struct fake_sys *fake = fake_of(sys);
+    const struct fake_failure *failure = ordered(fake, FAKE_MOUNT, NULL, -1);
+    char id[128];
+
+    if (failure)
+        return -failure->error;
+    snprintf(id, sizeof(id), "%s/events/sched/sched_switch/id", path);
+    fake_file(fake, id, "316\n");
+    return 0;
+}
+
+void fake_set_online(struct fake_sys *fake, unsigned cpu, bool online)
+{
+    struct cpuset one = {0};
+
+    assert(cpuset_add(&one, cpu) == 0);
+    if (online)
+        assert(cpuset_add(&fake->online, cpu) == 0);
+    else
+        cpuset_subtract(&fake->online, &one);
+    cpuset_done(&one);
+    _cleanup_(freep) char *list = cpuset_format(&fake->online);
+    fake_file(fake, "/sys/devices/system/cpu/online", "%s\n", list);
+    for (size_t i = 0; i < fake->n_events; i++) {
+        struct fake_event *event = fake->events[i];
+        if (!event || event->cpu != (int)cpu || online)
+            continue;
+        event->dead = true;
+        event->leader = event;
+    }
+}
+
+struct fake_sys *fake_sys_new(void)
+{
+    struct fake_sys *fake = calloc(1, sizeof(*fake));
+
+    assert(fake);
+    strcpy(fake->root, "/tmp/perfcountd-test-XXXXXX");
+    assert(mkdtemp(fake->root));
+    fake->monotonic_ns = 1000 * NSEC_PER_SEC;
+    fake->realtime_ns = 1700000000 * NSEC_PER_SEC;
+    fake->sys = (struct sys){
+        .root = fake->root,
+        .perf_event_open = fake_open,
+        .read = fake_read,
+        .ioctl = fake_ioctl,
+        .close = fake_close,
+        .now = fake_now,
+        .mount_tracefs = fake_mount,
+    };
+    return fake;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A machine to play: /sys and /proc in a temporary directory, and a kernel that counts by a clock which the test moves.
+ *
+ *     struct fake_sys *fake = fake_machine_big_little();
+ *     machine_load(&fake->sys, &machine, &error);
+ *     ... open groups through &fake->sys ...
+ *     fake_advance(fake, 1000);
+ *     ... read: each counter shows 1000, unless fake_rate() said otherwise ...
+ *     assert_int_equal(fake->n_open, 0);
+ *     fake_sys_free(fake);
+ *
+ * What is wrong in a test itself (a fake PMU of unknown name, a full disk) ends it by assert().
+ */
+#ifndef TESTS_UNIT_FAKE_SYS_H
+#define TESTS_UNIT_FAKE_SYS_H
+
+#include "perf/cpuset.h"
+#include "perf/sys.h"
+
+enum fake_call { FAKE_OPEN, FAKE_READ, FAKE_IOCTL, FAKE_CLOSE, FAKE_MOUNT };
+#define N_FAKE_CALLS 5
+
+#define FAKE_UNLIMITED UINT32_MAX
+#define FAKE_FD_FIRST 1000
+
+struct fake_pmu {
+    const char *name;
+    uint32_t type;
+    struct cpuset cpus; /* those on which its events can be opened */
+    bool core;          /* counts the generic hardware and cache events and raw ones */
+    bool software;      /* needs no counters */
+    /*
+     * Programmable counters of each CPU. A group that needs more is refused when its next member is opened (EINVAL);
+     * groups that together need more share the time evenly. 0 lets nothing run: starvation. The test may change it at
+     * any time.
+     */
+    uint32_t counters;
+};
+
+/* Counts `count` in `ns` nanoseconds of running time. */
+struct fake_rate {
+    uint32_t type;
+    uint64_t config, count, ns;
+};
+
+/* Which calls fail: those that match, after `after` of them went well, `times` times (0: from then on, always). */
+struct fake_failure {
+    enum fake_call call;
+    int error; /* EMFILE; 0 for FAKE_READ is a read of 0 bytes, as of a pinned group in the error state */
+    unsigned after, times;
+    bool on_event; /* only events of this type and config */
+    uint32_t type;
+    uint64_t config;
+    bool on_cpu; /* only on this CPU */
+    int cpu;
+};
+
+struct fake_event;
+
+struct fake_sys {
+    struct sys sys;
+    char root[32];
+    struct cpuset possible, online;
+    struct fake_pmu pmus[8];
+    size_t n_pmus;
+    bool extended_types;        /* PERF_TYPE_HARDWARE takes a PMU's type in the upper half of config */
+    struct fake_event **events; /* by descriptor - FAKE_FD_FIRST; a number is never used twice */
+    size_t n_events;
+    unsigned n_open;              /* descriptors; 0 at the end of a test that leaks nothing */
+    unsigned calls[N_FAKE_CALLS]; /* made so far, failed ones included */
+    struct fake_rate rates[16];
+    size_t n_rates;
+    struct fake_failure failures[8];
+    size_t n_failures;
+    uint64_t monotonic_ns, realtime_ns;
+};
+
+/* Four CPUs with a core PMU "cpu" (type 4) like an x86's, four counters; a RAPL-like "power" with a cpumask. */
+struct fake_sys *fake_machine_one_pmu(void);
+/* armv8_cortex_a55 (type 8) on CPUs 0-3, armv8_cortex_a76 (type 9) on 4-7; six counters each, different events. */
+struct fake_sys *fake_machine_big_little(void);
+/* Two CPUs without a hardware PMU. */
+struct fake_sys *fake_machine_no_pmu(void);
+/* Two CPUs whose PMU "cpu" (type 4) has two counters. */
+struct fake_sys *fake_machine_two_counters(void);
+
+/* A machine without anything; the ones above are made from it. */
+struct fake_sys *fake_sys_new(void);
+struct fake_sys *fake_sys_free(struct fake_sys *fake);
+
+/* Writes a file below the root, with the directories before it. */
+void fake_file(struct fake_sys *fake, const char *path, const char *format, ...) PRINTF_LIKE(3, 4);
+/* Declares the CPUs; all are online. */
+void fake_cpus(struct fake_sys *fake, const char *list);
+/* Adds a PMU to sysfs and the kernel; `file` is "cpus", "cpumask" or NULL. `cpus` must be within the machine's. */
+struct fake_pmu *fake_add_pmu(struct fake_sys *fake, const char *name, uint32_t type, const char *file,
+                              const char *cpus);
+/* Writes the file "events/NAME" or the like of a PMU. */
+void fake_pmu_file(struct fake_sys *fake, const char *pmu, const char *path, const char *text);
+struct fake_pmu *fake_find_pmu(struct fake_sys *fake, const char *name);
+
+/* Lets time pass: everything that is enabled counts. */
+void fake_advance(struct fake_sys *fake, uint64_t ns);
+/* From now on; the default is one per nanosecond. */
+void fake_rate(struct fake_sys *fake, struct fake_rate rate);
+void fake_fail(struct fake_sys *fake, struct fake_failure failure);
+void fake_fail_no_more(struct fake_sys *fake);
+/*
+ * A CPU that leaves: sysfs says so, its events stop for good, and its groups fall apart, so that a read of a leader has
+ * one member (kernel/events/core.c, perf_event_exit_cpu_context()). A CPU that comes back has nothing open.
+ */
+void fake_set_online(struct fake_sys *fake, unsigned cpu, bool online);
+/* What an open descriptor was opened with; NULL for a closed one. */
+const struct perf_event_attr *fake_attr(const struct fake_sys *fake, int fd);
+
+#endif

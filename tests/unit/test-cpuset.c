@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sets of CPUs: the kernel's list format both ways, its errors, and the set operations. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "perf/cpuset.h"
+
+static void assert_set(const struct cpuset *set, const char *expected)
+{
+    _cleanup_(freep) char *text = cpuset_format(set);
+    assert_non_null(text);
+    assert_string_equal(text, expected);
+}
+
+static struct cpuset parse(const char *text)
+{
+    struct cpuset set = {0};
+    assert_int_equal(cpuset_parse(text, &set, NULL), 0);
+    return set;
+}
+
+static void test_parse(void **state)
+{
+    static const struct {
+        const char *in, *out;
+        size_t out_count;
+    } cases[] = {
+        {"", "", 0},
+        {"0", "0", 1},
+        {"0-3,6", "0-3,6", 5},
+        {"6,0-3", "0-3,6", 5},
+        {"1,2,3,3", "1-3", 3},
+        {"0-1", "0-1", 2},
+        {"5-5", "5", 1},
+        {"63-64,128", "63-64,128", 3},
+        {"0-127", "0-127", 128},
+        {"007", "7", 1},
+        {"16383", "16383", 1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_(cpuset_done) struct cpuset set = parse(cases[i].in);
+        assert_set(&set, cases[i].out);
+        assert_int_equal(cpuset_count(&set), cases[i].out_count);
+    }
+}
+
+static void test_parse_errors(void **state)
+{
+    static const struct {
+        const char *in;
+        int out;
+        size_t out_offset;
+    } cases[] = {
+        {"x", -EINVAL, 0},
+        {",", -EINVAL, 0},
+        {"0,", -EINVAL, 2},
+        {"0,,1", -EINVAL, 2},
+        {"0-", -EINVAL, 2},
+        {"-1", -EINVAL, 0},
+        {"0 ,1", -EINVAL, 1},
+        {"0-3:1/2", -EINVAL, 3},
+        {"1,3-2", -EINVAL, 2},
+        {"0x1", -EINVAL, 1},
+        {"16384", -ERANGE, 0},
+        {"1,0-16384", -ERANGE, 4},
+        {"99999999999999999999999", -ERANGE, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct cpuset untouched = {.n_words = 77};
+        struct error error = {0};
+        assert_int_equal(cpuset_parse(cases[i].in, &untouched, &error), cases[i].out);
+        assert_int_equal(error.offset, cases[i].out_offset);
+        assert_true(error.message[0] != '\0');
+        assert_int_equal(untouched.n_words, 77);
+    }
+}
+
+static void test_operations(void **state)
+{
+    static const struct {
+        const char *in_a, *in_b, *out_intersection, *out_difference;
+        bool out_equal;
+    } cases[] = {
+        {"0-7", "4-9", "4-7", "0-3", false}, {"0-7", "", "", "0-7", false},  {"", "0-7", "", "", false},
+        {"0,200", "0", "0", "200", false},   {"0", "0,200", "0", "", false}, {"3,70", "3,70", "3,70", "", true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_(cpuset_done) struct cpuset both = parse(cases[i].in_a), b = parse(cases[i].in_b);
+        _cleanup_(cpuset_done) struct cpuset only = {0};
+        assert_int_equal(cpuset_equal(&both, &b), cases[i].out_equal);
+        assert_int_equal(cpuset_copy(&both, &only), 0);
+        assert_true(cpuset_equal(&both, &only));
+        cpuset_intersect(&both, &b);
+        cpuset_subtract(&only, &b);
+        assert_set(&both, cases[i].out_intersection);
+        assert_set(&only, cases[i].out_difference);
+    }
+}
+
+/* Sets are equal by their members, whatever room they have. */
+static void test_equal_ignores_room(void **state)
+{
+    _cleanup_(cpuset_done) struct cpuset small = parse("1"), large = parse("1,500");
+    _cleanup_(cpuset_done) struct cpuset high = parse("500");
+
+    (void)state;
+    cpuset_subtract(&large, &high);
+    assert_true(cpuset_equal(&small, &large));
+    assert_true(cpuset_equal(&large, &small));
+}
+
+static void test_members(void **state)
+{
+    _cleanup_(cpuset_done) struct cpuset set = {0};
+    int expected[] = {0, 63, 64, 300}, n = 0;
+
+    (void)state;
+    assert_int_equal(cpuset_next(&set, -1), -1);
+    for (size_t i = ARRAY_SIZE(expected); i-- > 0;)
+        assert_int_equal(cpuset_add(&set, (unsigned)expected[i]), 0);
+    assert_int_equal(cpuset_add(&set, CPUSET_MAX), -ERANGE);
+    CPUSET_FOREACH (cpu, &set) {
+        assert_int_equal(cpu, expected[n++]);
+    }
+    assert_int_equal(n, ARRAY_SIZE(expected));
+    assert_true(cpuset_has(&set, 64));
+    assert_false(cpuset_has(&set, 65));
+    assert_false(cpuset_has(&set, 100000));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parse),      cmocka_unit_test(test_parse_errors),
+        cmocka_unit_test(test_operations), cmocka_unit_test(test_equal_ignores_room),
+        cmocka_unit_test(test_members),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Errors: message, place, prefix, and where a message is cut. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "base/utf8.h"
+
+static void test_set(void **state)
+{
+    (void)state;
+    struct error error = {.line = 3, .column = 4, .offset = 5};
+
+    assert_int_equal(error_set(&error, -EINVAL, "no %s", "way"), -EINVAL);
+    assert_string_equal(error.message, "no way");
+    assert_int_equal(error.line, 0);
+    assert_int_equal(error.column, 0);
+    assert_int_equal(error.offset, 0);
+    assert_int_equal(error_set_at(&error, -ENOENT, 7, "at %d", 7), -ENOENT);
+    assert_int_equal(error.offset, 7);
+    assert_int_equal(error_oom(&error), -ENOMEM);
+    assert_string_equal(error.message, "out of memory");
+}
+
+static void test_null(void **state)
+{
+    (void)state;
+    assert_int_equal(error_set(NULL, -EINVAL, "x"), -EINVAL);
+    assert_int_equal(error_set_at(NULL, -EINVAL, 1, "x"), -EINVAL);
+    assert_int_equal(error_oom(NULL), -ENOMEM);
+    error_prefix(NULL, "x");
+}
+
+static void test_prefix(void **state)
+{
+    (void)state;
+    struct error error;
+
+    error_set_at(&error, -EINVAL, 9, "reason");
+    error.line = 2;
+    error_prefix(&error, "group %d", 1);
+    assert_string_equal(error.message, "group 1: reason");
+    assert_int_equal(error.line, 2);
+    assert_int_equal(error.offset, 9);
+}
+
+/* A message that is too long ends after a whole character, wherever the cut falls. */
+static void test_cut(void **state)
+{
+    (void)state;
+    static const char *const characters[] = {"a", "ä", "€", "😀"};
+    struct error error;
+
+    for (size_t c = 0; c < ARRAY_SIZE(characters); c++)
+        for (size_t shift = 0; shift < 4; shift++) {
+            char text[1024] = "", prefix[1024] = "";
+            memset(text, '.', shift);
+            while (strlen(text) < 600)
+                strcat(text, characters[c]);
+            memcpy(prefix, text, sizeof(prefix));
+            error_set(&error, -EINVAL, "%s", text);
+            size_t size = strlen(error.message);
+            assert_true(size < sizeof(error.message) && size >= sizeof(error.message) - 4);
+            assert_int_equal(utf8_valid_prefix(error.message, size), size);
+            error_prefix(&error, "p");
+            size = strlen(error.message);
+            assert_int_equal(utf8_valid_prefix(error.message, size), size);
+            error_prefix(&error, "%s", prefix);
+            size = strlen(error.message);
+            assert_true(size < sizeof(error.message) && size >= sizeof(error.message) - 4);
+            assert_int_equal(utf8_valid_prefix(error.message, size), size);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_set),
+        cmocka_unit_test(test_null),
+        cmocka_unit_test(test_prefix),
+        cmocka_unit_test(test_cut),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
