@@ -28,7 +28,7 @@ void handle_reload(struct request *request, const struct route *route)
     (void)route;
     int r = service->reload(service->userdata, &error);
     if (r < 0)
-        reply_error(request, r == -EINVAL ? MHD_HTTP_BAD_REQUEST : MHD_HTTP_INTERNAL_SERVER_ERROR, "%s", error.message);
+        reply_error(request, r == -ENOMEM ? MHD_HTTP_INTERNAL_SERVER_ERROR : MHD_HTTP_BAD_REQUEST, "%s", error.message);
     else
         reply_text(request, MHD_HTTP_OK, "reloaded");
 }
