@@ -10,6 +10,26 @@
 /* What an error message quotes of a value. */
 #define QUOTE_MAX 60
 
+/* The core schema (YAML 1.2, section 10.3.2). */
+static const char *const null_words[] = {"", "~", "null", "Null", "NULL"};
+static const char *const true_words[] = {"true", "True", "TRUE"};
+static const char *const false_words[] = {"false", "False", "FALSE"};
+
+static bool is_one_of(const char *text, const char *const *words, size_t n_words)
+{
+    for (size_t i = 0; i < n_words; i++)
+        if (str_equal(text, words[i]))
+            return true;
+    return false;
+}
+#define IS_ONE_OF(text, words) is_one_of(text, words, ARRAY_SIZE(words))
+
+/* Whether the text would mean something else without quotes. */
+static bool is_word(const char *text)
+{
+    return IS_ONE_OF(text, null_words) || IS_ONE_OF(text, true_words) || IS_ONE_OF(text, false_words);
+}
+
 static void error_place(struct error *error, size_t line, size_t column)
 {
     if (!error)
@@ -118,8 +138,7 @@ static int check_scalar(const struct document *document, const node *n, struct e
     if (printable == size)
         return 0;
     if (text[printable] == '\n')
-        return document_error(document, n, error,
-                              "this text ends with or has a line break: write it in one line, or after >-");
+        return document_error(document, n, error, "this text has a line break: write it in one line, or behind >-");
     return document_error(document, n, error, "this text has a control character, 0x%02x",
                           (unsigned char)text[printable]);
 }
@@ -228,35 +247,32 @@ int document_expected(const struct document *document, const node *n, const char
     int shown = (int)MIN(strlen(text), (size_t)QUOTE_MAX);
     while ((text[shown] & 0xc0) == 0x80) /* not in the middle of a character */
         shown--;
-    return document_error(document, n, error, "expected %s, found \"%.*s\"%s", expected, shown, text,
-                          text[shown] ? "..." : "");
+    return document_error(document, n, error, "expected %s, found \"%.*s\"%s%s", expected, shown, text,
+                          text[shown] ? "..." : "", is_word(text) ? " in quotes" : "");
 }
 
-static bool is_plain(const node *n, const char *const *words, size_t n_words)
+/* The text of a scalar without quotes, to which the words apply; NULL for all else. */
+static const char *plain_text(const node *n)
 {
     if (n->type != YAML_SCALAR_NODE || n->data.scalar.style != YAML_PLAIN_SCALAR_STYLE)
-        return false;
-    for (size_t i = 0; i < n_words; i++)
-        if (str_equal((const char *)n->data.scalar.value, words[i]))
-            return true;
-    return false;
+        return NULL;
+    return (const char *)n->data.scalar.value;
 }
 
 bool node_is_null(const node *n)
 {
-    static const char *const words[] = {"", "~", "null", "Null", "NULL"};
+    const char *text = plain_text(n);
 
-    return is_plain(n, words, ARRAY_SIZE(words));
+    return text && IS_ONE_OF(text, null_words);
 }
 
 bool node_bool(const node *n, bool *ret)
 {
-    static const char *const yes[] = {"true", "True", "TRUE"}, *const no[] = {"false", "False", "FALSE"};
-    bool is_yes = is_plain(n, yes, ARRAY_SIZE(yes));
+    const char *text = plain_text(n);
 
-    if (!is_yes && !is_plain(n, no, ARRAY_SIZE(no)))
+    if (!text || (!IS_ONE_OF(text, true_words) && !IS_ONE_OF(text, false_words)))
         return false;
-    *ret = is_yes;
+    *ret = IS_ONE_OF(text, true_words);
     return true;
 }
 
