@@ -9,6 +9,8 @@
 
 /* What an error message quotes of a value. */
 #define QUOTE_MAX 60
+/* Far more than any key has; libyaml's time grows with the square of the depth. */
+#define DEPTH_MAX 32
 
 /* The core schema (YAML 1.2, section 10.3.2). */
 static const char *const null_words[] = {"", "~", "null", "Null", "NULL"};
@@ -111,20 +113,56 @@ static int syntax_error(const yaml_parser_t *parser, const char *text, size_t si
     return -EINVAL;
 }
 
-static int check_end(yaml_parser_t *parser, const char *text, size_t size, struct error *error)
+static int open_parser(const char *text, size_t size, yaml_parser_t *ret, struct error *error)
 {
-    yaml_document_t next;
+    if (!yaml_parser_initialize(ret))
+        return error_oom(error);
+    yaml_parser_set_encoding(ret, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(ret, (const unsigned char *)text, size);
+    return 0;
+}
 
-    if (!yaml_parser_load(parser, &next))
-        return syntax_error(parser, text, size, error);
-    yaml_mark_t mark = next.start_mark;
-    bool more = yaml_document_get_root_node(&next) != NULL;
-    yaml_document_delete(&next);
-    if (!more)
+/* The change of depth after the event. */
+static int step(const yaml_event_t *event)
+{
+    switch (event->type) {
+    case YAML_SEQUENCE_START_EVENT:
+    case YAML_MAPPING_START_EVENT:
+        return 1;
+    case YAML_SEQUENCE_END_EVENT:
+    case YAML_MAPPING_END_EVENT:
+        return -1;
+    default:
         return 0;
-    error_set(error, -EINVAL, "a second YAML document starts here, where one is allowed");
-    error_place(error, mark.line + 1, mark.column + 1);
-    return -EINVAL;
+    }
+}
+
+/* Goes over the text once, for its syntax, before a tree is made of it. */
+static int check_syntax(const char *text, size_t size, struct error *error)
+{
+    _cleanup_(yaml_parser_delete) yaml_parser_t parser = {0};
+    unsigned documents = 0;
+    int depth = 0, r = open_parser(text, size, &parser, error);
+
+    for (bool end = r < 0; !end;) {
+        yaml_event_t event;
+        if (!yaml_parser_parse(&parser, &event))
+            return syntax_error(&parser, text, size, error);
+        yaml_mark_t mark = event.start_mark;
+        depth += step(&event);
+        documents += event.type == YAML_DOCUMENT_START_EVENT;
+        end = event.type == YAML_STREAM_END_EVENT;
+        yaml_event_delete(&event);
+        if (depth <= DEPTH_MAX && documents <= 1)
+            continue;
+        if (documents > 1)
+            error_set(error, -EINVAL, "a second YAML document starts here, where one is allowed");
+        else
+            error_set(error, -EINVAL, "lists and maps are nested more than %d deep", DEPTH_MAX);
+        error_place(error, mark.line + 1, mark.column + 1);
+        return -EINVAL;
+    }
+    return r;
 }
 
 /* What no value of ours has: a type of its own, a control character written as an escape, several lines. */
@@ -157,23 +195,17 @@ int document_parse(const char *text, size_t size, struct document *ret, struct e
 {
     _cleanup_(document_done) struct document document = {0};
     _cleanup_(yaml_parser_delete) yaml_parser_t parser = {0};
-    int r;
+    int r = check_utf8(text, size, error);
 
-    r = check_utf8(text, size, error);
+    if (r == 0)
+        r = check_syntax(text, size, error);
+    if (r == 0)
+        r = open_parser(text, size, &parser, error);
     if (r < 0)
         return r;
-    if (!yaml_parser_initialize(&parser))
-        return error_oom(error);
-    yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
     if (!yaml_parser_load(&parser, &document.tree))
         return syntax_error(&parser, text, size, error);
     document.parsed = true;
-    if (yaml_document_get_root_node(&document.tree)) {
-        r = check_end(&parser, text, size, error);
-        if (r < 0)
-            return r;
-    }
     r = check_nodes(&document, error);
     if (r < 0)
         return r;
