@@ -165,14 +165,12 @@ static int check_syntax(const char *text, size_t size, struct error *error)
     return r;
 }
 
-/* What no value of ours has: a type of its own, a control character written as an escape, several lines. */
+/* What no value of ours has: a control character written as an escape, several lines. */
 static int check_scalar(const struct document *document, const node *n, struct error *error)
 {
     const char *text = (const char *)n->data.scalar.value;
     size_t size = n->data.scalar.length, printable = utf8_printable_prefix(text, size);
 
-    if (!str_equal((const char *)n->tag, YAML_DEFAULT_SCALAR_TAG))
-        return document_error(document, n, error, "tags such as \"%s\" are not supported", (const char *)n->tag);
     if (printable == size)
         return 0;
     if (text[printable] == '\n')
@@ -181,9 +179,19 @@ static int check_scalar(const struct document *document, const node *n, struct e
                           (unsigned char)text[printable]);
 }
 
+/* The tag that a node has which was given none. */
+static const char *default_tag(const node *n)
+{
+    return n->type == YAML_SCALAR_NODE     ? YAML_DEFAULT_SCALAR_TAG
+           : n->type == YAML_SEQUENCE_NODE ? YAML_DEFAULT_SEQUENCE_TAG
+                                           : YAML_DEFAULT_MAPPING_TAG;
+}
+
 static int check_nodes(const struct document *document, struct error *error)
 {
     for (const node *n = document->tree.nodes.start; n < document->tree.nodes.top; n++) {
+        if (!str_equal((const char *)n->tag, default_tag(n)))
+            return document_error(document, n, error, "tags, such as !!int, are not supported");
         int r = n->type == YAML_SCALAR_NODE ? check_scalar(document, n, error) : 0;
         if (r < 0)
             return r;

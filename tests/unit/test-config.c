@@ -19,6 +19,7 @@
 #include "base/buffer.h"
 #include "base/file.h"
 #include "config/config.h"
+#include "tests/unit/fake-sys.h"
 
 static const char *source_directory(void)
 {
@@ -381,6 +382,46 @@ static void test_bombs(void **state)
     }
 }
 
+static void test_check_events(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *in_events, *out_error; /* NULL: they pass */
+        unsigned out_column;
+    } cases[] = {
+        {"'{cycles,instructions}'", NULL, 0},
+        {"l2d_cache_refill", NULL, 0}, /* a name of sysfs */
+        {"no_such_pmu/event=1/", NULL, 0},
+        {"armv8_cortex_a55/no_such_event/", NULL, 0},
+        {"'no_such:tracepoint'", NULL, 0},
+        {"'{cycles,cycels}'", "did you mean \"cycles\"", 56},
+        {"[cycles, {event: l2d_cache_refil}]", "did you mean \"l2d_cache_refill\"", 64},
+        {"qqqqqqqqqqqq", "qqqqqqqqqqqq", 47},
+    };
+    struct fake_sys *fake = fake_machine_big_little();
+    struct machine *machine = NULL;
+    assert_int_equal(machine_load(&fake->sys, &machine, NULL), 0);
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char text[256];
+        struct error error = {0};
+        snprintf(text, sizeof(text), "collectors: {cpu: {groups: [{name: a, events: %s}]}}", cases[i].in_events);
+        _cleanup_(config_freep) struct config *config = parse(text);
+        int r = config_check_events(config, &fake->sys, machine, &error);
+        if (r != (cases[i].out_error ? -EINVAL : 0))
+            fail_msg("%s: %d, %s", text, r, error.message);
+        assert_int_equal(config_check_events(config, &fake->sys, machine, NULL), r);
+        if (r == 0) {
+            assert_string_equal(error.message, "");
+            continue;
+        }
+        if (!strstr(error.message, cases[i].out_error) || error.line != 1 || error.column != cases[i].out_column)
+            fail_msg("%u:%u: %s", error.line, error.column, error.message);
+    }
+    machine_free(machine);
+    fake_sys_free(fake);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -393,6 +434,7 @@ int main(void)
         cmocka_unit_test(test_override_listen),
         cmocka_unit_test(test_format_error),
         cmocka_unit_test_setup_teardown(test_odd_files, make_directory, remove_directory),
+        cmocka_unit_test(test_check_events),
         cmocka_unit_test(test_bombs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
