@@ -207,3 +207,22 @@ size_t number_write_fixed(char *to, uint64_t value, unsigned decimals)
         size--;
     return size;
 }
+
+size_t number_write_real(char *to, double value)
+{
+    char text[NUMBER_SIZE_MAX + 8];
+
+    if (isnan(value))
+        strcpy(text, "NaN");
+    else if (isinf(value))
+        strcpy(text, value > 0 ? "+Inf" : "-Inf");
+    else
+        for (int digits = 15; digits <= 17; digits++) {
+            snprintf(text, sizeof(text), "%.*g", digits, value);
+            if (strtod(text, NULL) == value)
+                break;
+        }
+    size_t size = strlen(text);
+    memcpy(to, text, size);
+    return size;
+}

@@ -7,7 +7,7 @@
 
 #include "base/util.h"
 
-/* The most bytes that number_write_fixed() and number_write_u64() write. */
+/* The most bytes that the number_write_...() functions write. */
 #define NUMBER_SIZE_MAX 24
 
 /* Decimal, or hexadecimal after 0x. -EINVAL for anything else (also signs and spaces), -ERANGE above 2^64-1. */
@@ -27,5 +27,7 @@ void number_format_duration(uint64_t ns, char *text);
 size_t number_write_u64(char *to, uint64_t value);
 /* Writes value / 10^decimals exactly, without trailing zeros in the fraction; `decimals` is at most 19. */
 size_t number_write_fixed(char *to, uint64_t value, unsigned decimals);
+/* Writes the fewest digits that read back as `value`; "NaN", "+Inf" and "-Inf" as Prometheus spells them. */
+size_t number_write_real(char *to, double value);
 
 #endif

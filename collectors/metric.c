@@ -3,8 +3,8 @@
 #include "collectors/metric.h"
 
 #include "base/cleanup.h"
+#include "base/escape.h"
 #include "base/number.h"
-#include "collectors/escape.h"
 
 /* The digits and the line feed that a scrape writes behind a series. */
 #define VALUE_SIZE_MAX (NUMBER_SIZE_MAX + 1)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "collectors/escape.h"
+#include "base/escape.h"
 
 static const char *const state_names[N_ROW_STATES] = {
     [ROW_COUNTING] = "counting",

@@ -112,7 +112,7 @@ static void any_address(in_port_t port, struct address *ret)
 
 int address_parse(const char *text, struct address *ret, struct error *error)
 {
-    in_port_t port;
+    in_port_t port = 0;
     int r;
 
     if (str_starts(text, UNIX_PREFIX))

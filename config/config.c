@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "base/utf8.h"
+#include "config/groups.h"
 #include "config/options.h"
 
 static int set_default(const struct option *option, struct config *config, struct error *error)
@@ -87,7 +88,16 @@ static int check_groups(const struct config_groups *groups, struct sys *sys, con
 int config_check_events(const struct config *config, struct sys *sys, const struct machine *machine,
                         struct error *error)
 {
-    return check_groups(&config->cpu.groups, sys, machine, error);
+    for (size_t i = 0; i < config_options.n; i++) {
+        const struct option *option = &config_options.rows[i];
+        int r = 0;
+        if (option->type == &option_groups)
+            r = check_groups((const struct config_groups *)((const char *)config + option->offset), sys, machine,
+                             error);
+        if (r < 0)
+            return r;
+    }
+    return 0;
 }
 
 const char *config_format_error(const char *file, const struct error *error, char *text, size_t size)

@@ -9,6 +9,28 @@
 
 /* What an error message quotes of a value. */
 #define QUOTE_MAX 60
+/* Far more than any key has; libyaml's time grows with the square of the depth. */
+#define DEPTH_MAX 32
+
+/* The core schema (YAML 1.2, section 10.3.2). */
+static const char *const null_words[] = {"", "~", "null", "Null", "NULL"};
+static const char *const true_words[] = {"true", "True", "TRUE"};
+static const char *const false_words[] = {"false", "False", "FALSE"};
+
+static bool is_one_of(const char *text, const char *const *words, size_t n_words)
+{
+    for (size_t i = 0; i < n_words; i++)
+        if (str_equal(text, words[i]))
+            return true;
+    return false;
+}
+#define IS_ONE_OF(text, words) is_one_of(text, words, ARRAY_SIZE(words))
+
+/* Whether the text would mean something else without quotes. */
+static bool is_word(const char *text)
+{
+    return IS_ONE_OF(text, null_words) || IS_ONE_OF(text, true_words) || IS_ONE_OF(text, false_words);
+}
 
 static void error_place(struct error *error, size_t line, size_t column)
 {
@@ -91,42 +113,85 @@ static int syntax_error(const yaml_parser_t *parser, const char *text, size_t si
     return -EINVAL;
 }
 
-static int check_end(yaml_parser_t *parser, const char *text, size_t size, struct error *error)
+static int open_parser(const char *text, size_t size, yaml_parser_t *ret, struct error *error)
 {
-    yaml_document_t next;
-
-    if (!yaml_parser_load(parser, &next))
-        return syntax_error(parser, text, size, error);
-    yaml_mark_t mark = next.start_mark;
-    bool more = yaml_document_get_root_node(&next) != NULL;
-    yaml_document_delete(&next);
-    if (!more)
-        return 0;
-    error_set(error, -EINVAL, "a second YAML document starts here, where one is allowed");
-    error_place(error, mark.line + 1, mark.column + 1);
-    return -EINVAL;
+    if (!yaml_parser_initialize(ret))
+        return error_oom(error);
+    yaml_parser_set_encoding(ret, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(ret, (const unsigned char *)text, size);
+    return 0;
 }
 
-/* What no value of ours has: a type of its own, a control character written as an escape, several lines. */
+/* The change of depth after the event. */
+static int step(const yaml_event_t *event)
+{
+    switch (event->type) {
+    case YAML_SEQUENCE_START_EVENT:
+    case YAML_MAPPING_START_EVENT:
+        return 1;
+    case YAML_SEQUENCE_END_EVENT:
+    case YAML_MAPPING_END_EVENT:
+        return -1;
+    default:
+        return 0;
+    }
+}
+
+/* Goes over the text once, for its syntax, before a tree is made of it. */
+static int check_syntax(const char *text, size_t size, struct error *error)
+{
+    _cleanup_(yaml_parser_delete) yaml_parser_t parser = {0};
+    unsigned documents = 0;
+    int depth = 0, r = open_parser(text, size, &parser, error);
+
+    for (bool end = r < 0; !end;) {
+        yaml_event_t event;
+        if (!yaml_parser_parse(&parser, &event))
+            return syntax_error(&parser, text, size, error);
+        yaml_mark_t mark = event.start_mark;
+        depth += step(&event);
+        documents += event.type == YAML_DOCUMENT_START_EVENT;
+        end = event.type == YAML_STREAM_END_EVENT;
+        yaml_event_delete(&event);
+        if (depth <= DEPTH_MAX && documents <= 1)
+            continue;
+        if (documents > 1)
+            error_set(error, -EINVAL, "a second YAML document starts here, where one is allowed");
+        else
+            error_set(error, -EINVAL, "lists and maps are nested more than %d deep", DEPTH_MAX);
+        error_place(error, mark.line + 1, mark.column + 1);
+        return -EINVAL;
+    }
+    return r;
+}
+
+/* What no value of ours has: a control character written as an escape, several lines. */
 static int check_scalar(const struct document *document, const node *n, struct error *error)
 {
     const char *text = (const char *)n->data.scalar.value;
     size_t size = n->data.scalar.length, printable = utf8_printable_prefix(text, size);
 
-    if (!str_equal((const char *)n->tag, YAML_DEFAULT_SCALAR_TAG))
-        return document_error(document, n, error, "tags such as \"%s\" are not supported", (const char *)n->tag);
     if (printable == size)
         return 0;
     if (text[printable] == '\n')
-        return document_error(document, n, error,
-                              "this text ends with or has a line break: write it in one line, or after >-");
+        return document_error(document, n, error, "this text has a line break: write it in one line, or behind >-");
     return document_error(document, n, error, "this text has a control character, 0x%02x",
                           (unsigned char)text[printable]);
+}
+
+/* The tag that a node has which was given none. */
+static const char *default_tag(const node *n)
+{
+    return n->type == YAML_SCALAR_NODE     ? YAML_DEFAULT_SCALAR_TAG
+           : n->type == YAML_SEQUENCE_NODE ? YAML_DEFAULT_SEQUENCE_TAG
+                                           : YAML_DEFAULT_MAPPING_TAG;
 }
 
 static int check_nodes(const struct document *document, struct error *error)
 {
     for (const node *n = document->tree.nodes.start; n < document->tree.nodes.top; n++) {
+        if (!str_equal((const char *)n->tag, default_tag(n)))
+            return document_error(document, n, error, "tags, such as !!int, are not supported");
         int r = n->type == YAML_SCALAR_NODE ? check_scalar(document, n, error) : 0;
         if (r < 0)
             return r;
@@ -138,23 +203,17 @@ int document_parse(const char *text, size_t size, struct document *ret, struct e
 {
     _cleanup_(document_done) struct document document = {0};
     _cleanup_(yaml_parser_delete) yaml_parser_t parser = {0};
-    int r;
+    int r = check_utf8(text, size, error);
 
-    r = check_utf8(text, size, error);
+    if (r == 0)
+        r = check_syntax(text, size, error);
+    if (r == 0)
+        r = open_parser(text, size, &parser, error);
     if (r < 0)
         return r;
-    if (!yaml_parser_initialize(&parser))
-        return error_oom(error);
-    yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
     if (!yaml_parser_load(&parser, &document.tree))
         return syntax_error(&parser, text, size, error);
     document.parsed = true;
-    if (yaml_document_get_root_node(&document.tree)) {
-        r = check_end(&parser, text, size, error);
-        if (r < 0)
-            return r;
-    }
     r = check_nodes(&document, error);
     if (r < 0)
         return r;
@@ -228,35 +287,32 @@ int document_expected(const struct document *document, const node *n, const char
     int shown = (int)MIN(strlen(text), (size_t)QUOTE_MAX);
     while ((text[shown] & 0xc0) == 0x80) /* not in the middle of a character */
         shown--;
-    return document_error(document, n, error, "expected %s, found \"%.*s\"%s", expected, shown, text,
-                          text[shown] ? "..." : "");
+    return document_error(document, n, error, "expected %s, found \"%.*s\"%s%s", expected, shown, text,
+                          text[shown] ? "..." : "", is_word(text) ? " in quotes" : "");
 }
 
-static bool is_plain(const node *n, const char *const *words, size_t n_words)
+/* The text of a scalar without quotes, to which the words apply; NULL for all else. */
+static const char *plain_text(const node *n)
 {
     if (n->type != YAML_SCALAR_NODE || n->data.scalar.style != YAML_PLAIN_SCALAR_STYLE)
-        return false;
-    for (size_t i = 0; i < n_words; i++)
-        if (str_equal((const char *)n->data.scalar.value, words[i]))
-            return true;
-    return false;
+        return NULL;
+    return (const char *)n->data.scalar.value;
 }
 
 bool node_is_null(const node *n)
 {
-    static const char *const words[] = {"", "~", "null", "Null", "NULL"};
+    const char *text = plain_text(n);
 
-    return is_plain(n, words, ARRAY_SIZE(words));
+    return text && IS_ONE_OF(text, null_words);
 }
 
 bool node_bool(const node *n, bool *ret)
 {
-    static const char *const yes[] = {"true", "True", "TRUE"}, *const no[] = {"false", "False", "FALSE"};
-    bool is_yes = is_plain(n, yes, ARRAY_SIZE(yes));
+    const char *text = plain_text(n);
 
-    if (!is_yes && !is_plain(n, no, ARRAY_SIZE(no)))
+    if (!text || (!IS_ONE_OF(text, true_words) && !IS_ONE_OF(text, false_words)))
         return false;
-    *ret = is_yes;
+    *ret = IS_ONE_OF(text, true_words);
     return true;
 }
 

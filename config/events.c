@@ -189,7 +189,7 @@ static int check_reserved(const struct config_event *event, struct error *error)
 {
     for (size_t i = 0; i < ARRAY_SIZE(reserved_metrics); i++)
         if (str_equal(event->event.metric, reserved_metrics[i])) {
-            error_set(error, -EINVAL, "\"%.100s\" would have the metric name of the group's own times, \"%s\"",
+            error_set(error, -EINVAL, "\"%s\" would have the metric name of the group's own times, \"%s\"",
                       event->event.text, reserved_metrics[i]);
             return fail_at(event, error);
         }
@@ -206,7 +206,7 @@ static int check_metrics(const struct config_group *group, struct error *error)
         for (size_t k = 0; k < i; k++)
             if (same_series(&event->event, &group->events[k].event)) {
                 error_set(error, -EINVAL,
-                          "\"%.100s\" would have the same metric name as \"%.100s\": write the events as a list and "
+                          "\"%s\" would have the same metric name as \"%s\": write the events as a list and "
                           "give one of them a name, as in {event: ..., name: ...}",
                           event->event.text, group->events[k].event.text);
                 return fail_at(event, error);

@@ -109,10 +109,9 @@ static int check_pair(const struct config_group *earlier, const struct config_gr
     if (!str_equal(earlier->name, group->name))
         return 0;
     if (earlier->line)
-        error_set(error, -EINVAL, "a second group named \"%.100s\"; the first is in line %u", group->name,
-                  earlier->line);
+        error_set(error, -EINVAL, "a second group named \"%s\"; the first is in line %u", group->name, earlier->line);
     else
-        error_set(error, -EINVAL, "a second group named \"%.100s\"", group->name);
+        error_set(error, -EINVAL, "a second group named \"%s\"", group->name);
     return fail_at(group->line, group->column, error);
 }
 
@@ -125,9 +124,8 @@ static int check_split(const struct config_group *other, const struct config_gro
     if (base == 0 || other->strict || part > other->n_events || strlen(other->name) != base ||
         memcmp(other->name, group->name, base) != 0)
         return 0;
-    error_set(error, -EINVAL,
-              "group \"%.100s\" has the name that a part of group \"%.100s\" gets where it must be split", group->name,
-              other->name);
+    error_set(error, -EINVAL, "group \"%s\" has the name that a part of group \"%s\" gets where it must be split",
+              group->name, other->name);
     return fail_at(group->line, group->column, error);
 }
 
@@ -177,7 +175,7 @@ static int check_help(const struct config_groups *groups, struct error *error)
     for (size_t i = 1; i < n; i++)
         if (str_equal(events[i - 1]->event.metric, events[i]->event.metric) &&
             !str_equal(events[i - 1]->help, events[i]->help)) {
-            error_set(error, -EINVAL, "metric \"%.100s\" has another help in line %u", events[i]->event.metric,
+            error_set(error, -EINVAL, "metric \"%s\" has another help in line %u", events[i]->event.metric,
                       events[i - 1]->line);
             return fail_at(events[i]->line, events[i]->column, error);
         }

@@ -55,7 +55,7 @@ static int unknown_key(const struct reading *reading, const char *prefix, const 
     if (suggest.n == 0)
         append_known(&known, table, prefix);
     buffer_append_char(&known, '\0');
-    document_error(reading->document, n, error, "unknown key \"%.100s\"%s%s", node_text(n), nearest,
+    document_error(reading->document, n, error, "unknown key \"%s\"%s%s", node_text(n), nearest,
                    known.failed ? "" : known.data);
     free(keys);
     return -EINVAL;

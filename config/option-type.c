@@ -27,7 +27,10 @@ static int read_text(const struct option *option, const struct document *documen
     }
     int r = option->type->parse(option, node_text(n), base, error);
     if (r < 0 && error) {
-        document_place(document, n, &line, &column);
+        if (error->offset)
+            document_place_at(document, n, error->offset, &line, &column);
+        else
+            document_place(document, n, &line, &column);
         error_prefix(error, "%s", option->path);
         error->line = line;
         error->column = column;

@@ -52,12 +52,14 @@ static int check_cpus(const char *text, struct error *error)
 
     if (str_equal(text, "all"))
         return 0;
-    int r = cpuset_parse(text, &set, error);
-    if (r < 0)
-        return r;
-    if (cpuset_count(&set) == 0)
+    if (text[0] == '\0')
         return error_set(error, -EINVAL, "expected \"all\" or a list of CPUs such as 0-3,6, found nothing");
-    return 0;
+    int r = cpuset_parse(text, &set, error);
+    if (r == -ENOMEM)
+        return r;
+    if (r < 0)
+        error_prefix(error, "neither \"all\" nor a list of CPUs such as 0-3,6");
+    return r < 0 ? -EINVAL : 0;
 }
 
 static int check_not_empty(const char *text, struct error *error)

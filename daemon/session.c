@@ -8,7 +8,6 @@
 #include "daemon/settings.h"
 
 DEFINE_CLEANUP(struct machine *, machine_free);
-DEFINE_CLEANUP(struct config *, config_free);
 
 /* Every event of every CPU is a descriptor; the soft limit is only for programs that use select(2). */
 static void raise_descriptor_limit(void)

@@ -6,8 +6,6 @@
 
 #define USUAL_PLACE SYSCONFDIR "/perfcountd/perfcountd.yaml"
 
-DEFINE_CLEANUP(struct config *, config_free);
-
 static int place_error(int code, const char *file, struct error *error)
 {
     char text[sizeof(error->message)];

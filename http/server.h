@@ -18,9 +18,9 @@ struct server;
 struct server_limits {
     unsigned connections, connections_per_address;
     size_t memory_per_connection; /* request line and headers must fit */
-    uint64_t request_ns;   /* from accepting to the end of the first request's headers */
-    uint64_t keepalive_ns; /* from one response to the end of the next request's headers */
-    uint64_t response_ns;  /* to take the response */
+    uint64_t request_ns;          /* from accepting to the end of the first request's headers */
+    uint64_t keepalive_ns;        /* from one response to the end of the next request's headers */
+    uint64_t response_ns;         /* to take the response */
 };
 
 /* `service` must outlive the server; `telemetry_path` is copied. */

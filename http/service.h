@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the HTTP side asks of the daemon. It is handed a table of functions, so that it knows nothing of counters but the
- * snapshot, and a test can serve any.
+ * What the HTTP side asks of the daemon. It is handed a table of functions, so that it knows nothing of counters but
+ * the snapshot, and a test can serve any.
  */
 #ifndef HTTP_SERVICE_H
 #define HTTP_SERVICE_H

@@ -10,7 +10,11 @@
 
 /* An event bound to a PMU. What the kernel counts, times `scale`, is in `unit`. */
 struct attr {
-    struct perf_event_attr kernel; /* read_format, disabled and the like are the group's business */
+    /*
+     * read_format, disabled and the like are the group's business. `pinned` and `exclusive` are as the event says: the
+     * kernel takes them of a leader only. precise_ip is for samples: x86 refuses it of what is only counted.
+     */
+    struct perf_event_attr kernel;
     const struct pmu *pmu;
     double scale;      /* 1.0; 1e-9 for the clocks, which count nanoseconds; or sysfs's */
     const char *unit;  /* "" (plain counts), "seconds", "joules"...: lower case, plural, as Prometheus names base units */

@@ -45,7 +45,7 @@ struct generic_event;
 struct event {
     enum event_kind kind;
     char *text; /* as written, with its modifiers; for messages */
-    char *pmu, *system, *name;
+    char *pmu, *system, *name; /* `name` also of EVENT_GENERIC and EVENT_RAW: the word as written */
     struct event_term *terms; /* without `name=`, which became the metric name */
     size_t n_terms;
     uint32_t type;
@@ -78,7 +78,10 @@ void event_done(struct event *event);
 /* Replaces the metric name by one that a person chose: [a-zA-Z_][a-zA-Z0-9_]*, else -EINVAL. */
 int event_set_metric(struct event *event, const char *name, struct error *error);
 
-/* Lower case, everything outside [a-z0-9_] turned to "_", runs of "_" are one, none at the ends. The caller frees it. */
+/*
+ * Lower case, everything outside [a-z0-9_] turned to "_", runs of "_" are one, none at the ends; "event_" before a digit.
+ * Always a valid name. The caller frees it; NULL when out of memory.
+ */
 char *event_metric_name(const char *text);
 
 /* The text a person reads about this metric, for HELP: from the table of generic events, or made of the name. */

@@ -26,7 +26,8 @@ const struct generic_event *generic_find(const char *name, size_t size);
 
 /*
  * A cache event: "L1-dcache-load-misses", "LLC-loads", "dTLB-store-misses", "branch-load-misses", "l1d-read"...
- * false where the text is none. `ret_metric` (which the caller frees) is canonical: "l1_dcache_load_misses".
+ * false where the text is none. `ret_metric` (which the caller frees) is canonical: "l1_dcache_load_misses"; NULL when out
+ * of memory.
  */
 bool generic_parse_cache(const char *text, size_t size, uint64_t *ret_config, char **ret_metric);
 /* perf's spelling of the n-th cache event that can exist, for lists and suggestions; false past the last. */

@@ -22,7 +22,10 @@ struct pmu_format {
     uint64_t bits;
 };
 
-/* An event of `events/`, with its `.scale` (1.0 where there is none) and `.unit` ("" where there is none). */
+/*
+ * An event of `events/`, with its `.scale` (1.0 where there is none) and `.unit` ("" where there is none), both turned into
+ * Prometheus base units: "MiB" at 6.1e-5 are "bytes" at 64.
+ */
 struct pmu_event {
     char *name;
     char *terms; /* "event=0x3c,umask=0x1" */

@@ -71,6 +71,8 @@ struct fake_pmu *fake_add_pmu(struct fake_sys *fake, const char *name, uint32_t 
 
 void fake_cpus(struct fake_sys *fake, const char *list)
 {
+    cpuset_done(&fake->possible);
+    cpuset_done(&fake->online);
     assert(cpuset_parse(list, &fake->possible, NULL) == 0);
     assert(cpuset_copy(&fake->possible, &fake->online) == 0);
     fake_file(fake, "/sys/devices/system/cpu/online", "%s\n", list);

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Text inside a text: see escape.h. */
-#include "collectors/escape.h"
+#include "base/escape.h"
 
 #include "base/utf8.h"
 
 static const struct {
-    bool quote;    /* \" */
-    bool controls; /* all below U+0020 as \u00XX; else the line feed alone, as \n */
+    bool backslash; /* and with it the line feed, as \n */
+    bool quote;
+    bool controls; /* all other characters below U+0020, as \u00XX */
 } dialects[] = {
-    [ESCAPE_TEXT_HELP] = {.quote = false, .controls = false},
-    [ESCAPE_OPENMETRICS_HELP] = {.quote = true, .controls = false},
-    [ESCAPE_LABEL] = {.quote = true, .controls = false},
-    [ESCAPE_JSON] = {.quote = true, .controls = true},
+    [ESCAPE_TEXT_HELP] = {.backslash = true},
+    [ESCAPE_OPENMETRICS_HELP] = {.backslash = true, .quote = true},
+    [ESCAPE_LABEL] = {.backslash = true, .quote = true},
+    [ESCAPE_JSON] = {.backslash = true, .quote = true, .controls = true},
+    [ESCAPE_NOTHING] = {.backslash = false},
 };
 
 static void append_ascii(struct buffer *buffer, char c, enum escape escape)
 {
-    if (c == '\\')
+    if (c == '\\' && dialects[escape].backslash)
         buffer_append_text(buffer, "\\\\");
-    else if (c == '\n')
+    else if (c == '\n' && dialects[escape].backslash)
         buffer_append_text(buffer, "\\n");
     else if (c == '"' && dialects[escape].quote)
         buffer_append_text(buffer, "\\\"");

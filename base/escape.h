@@ -3,8 +3,8 @@
  * Text inside a text: how each format that we write spells what cannot stand as it is. Bytes that are not UTF-8 become
  * U+FFFD in all of them.
  */
-#ifndef COLLECTORS_ESCAPE_H
-#define COLLECTORS_ESCAPE_H
+#ifndef BASE_ESCAPE_H
+#define BASE_ESCAPE_H
 
 #include "base/buffer.h"
 
@@ -13,6 +13,7 @@ enum escape {
     ESCAPE_OPENMETRICS_HELP, /* OpenMetrics 1.0.0, "escaped-string" */
     ESCAPE_LABEL,            /* a label value, the same in both */
     ESCAPE_JSON,             /* RFC 8259, section 7 */
+    ESCAPE_NOTHING,          /* only made UTF-8 */
 };
 
 /* Appends `text`, escaped, without quotes around it. */

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compressing a whole response at once: see gzip.h. */
+#include "http/gzip.h"
+
+#include <libdeflate.h>
+
+#include "base/cleanup.h"
+
+#define LEVEL 1
+
+DEFINE_CLEANUP(struct libdeflate_compressor *, libdeflate_free_compressor);
+
+int gzip_compress(struct buffer *buffer)
+{
+    _cleanup_(libdeflate_free_compressorp) struct libdeflate_compressor *compressor =
+        libdeflate_alloc_compressor(LEVEL);
+    _cleanup_(buffer_done) struct buffer compressed = {0};
+
+    if (!compressor)
+        return -ENOMEM;
+    size_t bound = libdeflate_gzip_compress_bound(compressor, buffer->size);
+    char *room = buffer_reserve(&compressed, bound);
+    if (!room)
+        return -ENOMEM;
+    size_t size = libdeflate_gzip_compress(compressor, buffer->data, buffer->size, room, bound);
+    if (size == 0)
+        return -ENOMEM;
+    buffer_advance(&compressed, size);
+    buffer_done(buffer);
+    *buffer = compressed;
+    compressed = (struct buffer){0};
+    return 0;
+}

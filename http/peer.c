@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who is at the other end: see peer.h. */
+#include "http/peer.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+/* 127.0.0.0/8 */
+#define IPV4_LOOPBACK_NET 127
+
+static struct peer ipv4_peer(const unsigned char *bytes)
+{
+    struct peer peer = {.local = bytes[0] == IPV4_LOOPBACK_NET};
+
+    memcpy(peer.key, bytes, 4);
+    return peer;
+}
+
+/* A host has a whole /64 to choose its addresses from (RFC 6177), so that single addresses would be no limit. */
+static struct peer ipv6_peer(const struct in6_addr *address)
+{
+    struct peer peer = {.local = IN6_IS_ADDR_LOOPBACK(address)};
+
+    if (IN6_IS_ADDR_V4MAPPED(address))
+        return ipv4_peer(address->s6_addr + 12);
+    if (peer.local)
+        memcpy(peer.key, address->s6_addr + 8, sizeof(peer.key));
+    else
+        memcpy(peer.key, address->s6_addr, sizeof(peer.key));
+    return peer;
+}
+
+struct peer peer_of(const struct sockaddr *address, socklen_t size)
+{
+    if (address && size >= sizeof(struct sockaddr_in) && address->sa_family == AF_INET)
+        return ipv4_peer((const unsigned char *)&((const struct sockaddr_in *)address)->sin_addr);
+    if (address && size >= sizeof(struct sockaddr_in6) && address->sa_family == AF_INET6)
+        return ipv6_peer(&((const struct sockaddr_in6 *)address)->sin6_addr);
+    if (address && size >= sizeof(sa_family_t) && address->sa_family == AF_UNIX)
+        return (struct peer){.unix_socket = true, .local = true};
+    return (struct peer){0};
+}
+
+bool peer_same(const struct peer *a, const struct peer *b)
+{
+    return a->unix_socket == b->unix_socket && memcmp(a->key, b->key, sizeof(a->key)) == 0;
+}

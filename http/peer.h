@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who is at the other end, as limits and permissions see it. Pure. */
+#ifndef HTTP_PEER_H
+#define HTTP_PEER_H
+
+#include <sys/socket.h>
+
+#include "base/util.h"
+
+struct peer {
+    bool unix_socket;
+    bool local;           /* on this machine */
+    unsigned char key[8]; /* equal for addresses that count as one: an IPv4 address, an IPv6 /64 */
+};
+
+struct peer peer_of(const struct sockaddr *address, socklen_t size);
+bool peer_same(const struct peer *a, const struct peer *b);
+
+#endif

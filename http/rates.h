@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rates and ratios as JSON: the body of /api/v1/rates, and of `perfcountd stat --json`. */
+#ifndef HTTP_RATES_H
+#define HTTP_RATES_H
+
+#include <jansson.h>
+
+#include "collectors/rates.h"
+#include "http/filter.h"
+
+/*
+ * The rows that pass `filter` (NULL: all), from the baseline to the snapshot. A rate of which nothing is known is null.
+ * NULL when out of memory; the caller owns it.
+ */
+json_t *rates_json(const struct baseline *baseline, const struct snapshot *snapshot, const struct filter *filter);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making the reply of a request: see reply.h. */
+#include "http/reply.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/escape.h"
+#include "http/gzip.h"
+
+/* Below this the headers weigh more than what is saved. */
+#define GZIP_SIZE_MIN 1024
+
+DEFINE_CLEANUP(struct MHD_Response *, MHD_destroy_response);
+
+void reply_set(struct request *request, unsigned status, struct MHD_Response *response)
+{
+    if (request->response && !request->borrowed)
+        MHD_destroy_response(request->response);
+    request->status = status;
+    request->response = response;
+    request->borrowed = false;
+}
+
+void reply_borrowed(struct request *request, unsigned status, struct MHD_Response *response)
+{
+    reply_set(request, status, response);
+    request->borrowed = true;
+}
+
+static int add_headers(struct MHD_Response *response, const char *type, const char *vary, bool compressed)
+{
+    if (MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type) != MHD_YES ||
+        MHD_add_response_header(response, "X-Content-Type-Options", "nosniff") != MHD_YES)
+        return -ENOMEM;
+    if (vary && MHD_add_response_header(response, MHD_HTTP_HEADER_VARY, vary) != MHD_YES)
+        return -ENOMEM;
+    if (compressed && MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip") != MHD_YES)
+        return -ENOMEM;
+    return 0;
+}
+
+struct MHD_Response *reply_make(struct buffer *content, const char *type, const char *vary, bool gzip)
+{
+    if (content->failed)
+        return NULL;
+    /* Without memory to compress, what was asked for goes out as it is. */
+    bool compressed = gzip && content->size > GZIP_SIZE_MIN && gzip_compress(content) == 0;
+    _cleanup_(MHD_destroy_responsep) struct MHD_Response *response =
+        MHD_create_response_from_buffer(content->size, content->data, MHD_RESPMEM_MUST_FREE);
+    if (!response)
+        return NULL;
+    *content = (struct buffer){0};
+    if (add_headers(response, type, vary, compressed) < 0)
+        return NULL;
+    return steal(response);
+}
+
+void reply_text(struct request *request, unsigned status, const char *format, ...)
+{
+    _cleanup_(buffer_done) struct buffer content = {0};
+    char line[1024];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    escape_append(&content, line, ESCAPE_NOTHING);
+    buffer_append_char(&content, '\n');
+    reply_set(request, status, reply_make(&content, TYPE_TEXT, NULL, false));
+}
+
+void reply_error(struct request *request, unsigned status, const char *format, ...)
+{
+    _cleanup_(buffer_done) struct buffer content = {0};
+    char sentence[1024];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(sentence, sizeof(sentence), format, args);
+    va_end(args);
+    if (!request_is_api(request)) {
+        reply_text(request, status, "%s", sentence);
+        return;
+    }
+    buffer_append_text(&content, "{\"error\": \"");
+    escape_append(&content, sentence, ESCAPE_JSON);
+    buffer_appendf(&content, "\", \"status\": %u}\n", status);
+    reply_set(request, status, reply_make(&content, TYPE_JSON, NULL, false));
+}
+
+static int append_chunk(const char *text, size_t size, void *userdata)
+{
+    struct buffer *content = userdata;
+
+    buffer_append(content, text, size);
+    return content->failed ? -1 : 0;
+}
+
+void reply_json(struct request *request, unsigned status, json_t *document, bool gzip)
+{
+    _cleanup_(json_decrefp) json_t *owned = document;
+    _cleanup_(buffer_done) struct buffer content = {0};
+
+    if (!owned || json_dump_callback(owned, append_chunk, &content, JSON_INDENT(2)) < 0)
+        return;
+    buffer_append_char(&content, '\n');
+    reply_set(request, status, reply_make(&content, TYPE_JSON, VARY_ALL, gzip));
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making the reply of a request. Out of memory leaves none, and the connection is closed. */
+#ifndef HTTP_REPLY_H
+#define HTTP_REPLY_H
+
+#include "http/request.h"
+
+#define VARY_ALL "Accept, Accept-Encoding"
+#define TYPE_TEXT "text/plain; charset=utf-8"
+#define TYPE_JSON "application/json"
+#define TYPE_HTML "text/html; charset=utf-8"
+
+/* Replies with a response that the request takes over. */
+void reply_set(struct request *request, unsigned status, struct MHD_Response *response);
+/* Replies with a response that belongs to site->pages. */
+void reply_borrowed(struct request *request, unsigned status, struct MHD_Response *response);
+
+/*
+ * A response made of the buffer's content, which it takes; compressed if `gzip` and large enough to be worth it. `vary`
+ * may be NULL. NULL when out of memory.
+ */
+struct MHD_Response *reply_make(struct buffer *content, const char *type, const char *vary, bool gzip);
+
+/* A line of text. */
+void reply_text(struct request *request, unsigned status, const char *format, ...) PRINTF_LIKE(3, 4);
+/* A sentence: a JSON document under /api/, a line of text elsewhere. */
+void reply_error(struct request *request, unsigned status, const char *format, ...) PRINTF_LIKE(3, 4);
+/* Takes over the document; NULL is out of memory. */
+void reply_json(struct request *request, unsigned status, json_t *document, bool gzip);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One request: what the client asked and takes, and the reply that is being made for it.
+ *
+ * A handler leaves its reply in the request. It is queued when libmicrohttpd calls next, at once or, after a wait, on
+ * the call that follows the resumption.
+ */
+#ifndef HTTP_REQUEST_H
+#define HTTP_REQUEST_H
+
+#include <microhttpd.h>
+#include <systemd/sd-event.h>
+
+#include "base/buffer.h"
+#include "http/accept.h"
+#include "http/page.h"
+#include "http/service.h"
+
+/* What requests are answered from; the server owns it. */
+struct site {
+    sd_event *event;
+    const struct service *service;
+    char *telemetry_path;
+    struct pages pages;
+    unsigned waits; /* requests that wait for their second reading */
+};
+
+struct wait;
+
+struct request {
+    struct site *site;
+    struct MHD_Connection *mhd;
+    const char *method, *path;
+    bool local;        /* from this machine: loopback or a unix socket */
+    bool seen;         /* libmicrohttpd has announced it */
+    bool answered;     /* its handler has run */
+    bool bad_encoding; /* of the URL */
+    unsigned status;
+    struct MHD_Response *response; /* NULL as long as there is none */
+    bool borrowed;                 /* the response belongs to site->pages */
+    struct wait *wait;             /* not NULL: the connection is suspended */
+};
+
+/* Starts anew on the connection; `uri` is as the client sent it. */
+void request_begin(struct request *request, struct site *site, struct MHD_Connection *mhd, bool local, const char *uri);
+/* Frees what is left, also after a client that went away. */
+void request_end(struct request *request);
+/* Whether it announces a body that nobody will read; then there is a reply. */
+bool request_refuse_body(struct request *request);
+/* Hands the reply to libmicrohttpd; MHD_NO (close the connection) where there is none. */
+enum MHD_Result request_queue(struct request *request);
+
+/*
+ * Calls `take` for each parameter of the query, until one fails. A parameter that is not in `known` (NULL-terminated)
+ * is -EINVAL, with its name.
+ */
+typedef int (*take_parameter)(void *userdata, const char *name, const char *value, struct error *error);
+int request_parameters(struct request *request, const char *const *known, take_parameter take, void *userdata,
+                       struct error *error);
+
+/* The first value of a header, or NULL. */
+const char *request_header(struct request *request, const char *name);
+/* Weighs the offers; without an Accept all are welcome. Returns whether the client wants gzip. */
+bool request_negotiate(struct request *request, struct offer *offers, size_t n);
+bool request_is_api(const struct request *request);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What there is to ask for: see routes.h. */
+#include "http/routes.h"
+
+#include "base/cleanup.h"
+#include "base/utf8.h"
+#include "http/handlers.h"
+#include "http/reply.h"
+
+static const char *const telemetry_parameters[] = {"collect[]", NULL};
+static const char *const counters_parameters[] = {"collector", "cpu", "pmu", "cgroup", "group", "event", NULL};
+static const char *const rates_parameters[] = {"collector", "cpu", "pmu", "cgroup", "group", "event", "seconds", NULL};
+
+const struct route routes[] = {
+    {.path = NULL,
+     .method = "GET",
+     .handle = handle_telemetry,
+     .parameters = telemetry_parameters,
+     .example = "",
+     .help = "all metrics, for Prometheus; ?collect[]=cpu chooses collectors"},
+    {.path = "/api/v1/counters",
+     .method = "GET",
+     .handle = handle_counters,
+     .parameters = counters_parameters,
+     .json = true,
+     .example = "?cpu=0-3&event=cycles",
+     .help = "every counter with its raw count; filters collector, cpu, pmu, cgroup (glob), group, event"},
+    {.path = "/api/v1/rates",
+     .method = "GET",
+     .handle = handle_rates,
+     .parameters = rates_parameters,
+     .json = true,
+     .example = "?seconds=1",
+     .help = "per-second rates and ratios over 0.05 to 60 seconds; same filters"},
+    {.path = "/api/v1/pmus",
+     .method = "GET",
+     .handle = handle_document,
+     .json = true,
+     .document = DOCUMENT_PMUS,
+     .example = "",
+     .help = "the PMUs of this machine and their CPUs"},
+    {.path = "/api/v1/events",
+     .method = "GET",
+     .handle = handle_document,
+     .json = true,
+     .document = DOCUMENT_EVENTS,
+     .example = "",
+     .help = "every event that this machine offers"},
+    {.path = "/api/v1/status",
+     .method = "GET",
+     .handle = handle_document,
+     .json = true,
+     .document = DOCUMENT_STATUS,
+     .example = "",
+     .help = "what is open, what failed and why"},
+    {.path = "/api/v1/config",
+     .method = "GET",
+     .handle = handle_document,
+     .json = true,
+     .document = DOCUMENT_CONFIG,
+     .example = "",
+     .help = "the configuration that runs"},
+    {.path = "/-/healthy", .method = "GET", .handle = handle_healthy, .example = "", .help = "200 while it runs"},
+    {.path = "/-/ready",
+     .method = "GET",
+     .handle = handle_ready,
+     .example = "",
+     .help = "200 once there was a reading, 503 until then"},
+    {.path = "/-/reload",
+     .method = "POST",
+     .handle = handle_reload,
+     .local = true,
+     .example = "",
+     .help = "reads the configuration again; from this machine only"},
+    {.path = "/", .method = "GET", .handle = handle_index},
+};
+const size_t n_routes = ARRAY_SIZE(routes);
+
+const char *route_path(const struct route *route, const struct site *site)
+{
+    return route->path ? route->path : site->telemetry_path;
+}
+
+static bool is_get(const char *method)
+{
+    return str_equal(method, MHD_HTTP_METHOD_GET);
+}
+
+static bool takes_method(const struct route *route, const char *method)
+{
+    return str_equal(route->method, method) || (is_get(route->method) && str_equal(method, MHD_HTTP_METHOD_HEAD));
+}
+
+/* The route that takes the method; else NULL, with the methods that would be taken, "" where the path is unknown. */
+static const struct route *find_route(const struct request *request, char *allow, size_t size)
+{
+    _cleanup_(buffer_done) struct buffer methods = {0};
+
+    allow[0] = '\0';
+    for (size_t i = 0; i < n_routes; i++) {
+        if (!str_equal(request->path, route_path(&routes[i], request->site)))
+            continue;
+        if (takes_method(&routes[i], request->method))
+            return &routes[i];
+        buffer_appendf(&methods, "%s%s", methods.size ? ", " : "", routes[i].method);
+        if (is_get(routes[i].method))
+            buffer_append_text(&methods, ", HEAD");
+    }
+    if (methods.size < size && methods.size) {
+        memcpy(allow, methods.data, methods.size);
+        allow[methods.size] = '\0';
+    }
+    return NULL;
+}
+
+static void answer_unknown(struct request *request, const char *allow)
+{
+    if (!*allow) {
+        reply_error(request, MHD_HTTP_NOT_FOUND, "there is nothing at %.256s; see / for what there is", request->path);
+        return;
+    }
+    reply_error(request, MHD_HTTP_METHOD_NOT_ALLOWED, "%.16s is not possible here, only %s", request->method, allow);
+    if (request->response)
+        MHD_add_response_header(request->response, MHD_HTTP_HEADER_ALLOW, allow);
+}
+
+static bool accepts_json(struct request *request)
+{
+    struct offer offer = {.type = "application", .subtype = "json"};
+
+    request_negotiate(request, &offer, 1);
+    return offer.quality > 0;
+}
+
+/* A page in a browser on this machine is a stranger, not the machine's operator. */
+static bool is_local(struct request *request)
+{
+    return request->local && !request_header(request, MHD_HTTP_HEADER_ORIGIN);
+}
+
+void routes_answer(struct request *request)
+{
+    struct error error;
+    char allow[64];
+
+    if (request->bad_encoding || utf8_valid_prefix(request->path, strlen(request->path)) < strlen(request->path)) {
+        reply_error(request, MHD_HTTP_BAD_REQUEST, "the URL is not well-formed: bad percent-encoding or not UTF-8");
+        return;
+    }
+    const struct route *route = find_route(request, allow, sizeof(allow));
+    if (!route)
+        answer_unknown(request, allow);
+    else if (route->local && !is_local(request))
+        reply_error(request, MHD_HTTP_FORBIDDEN, "only a client on this machine may do this: loopback or unix socket");
+    else if (request_parameters(request, route->parameters, NULL, NULL, &error) < 0)
+        reply_error(request, MHD_HTTP_BAD_REQUEST, "%s", error.message);
+    else if (route->json && !accepts_json(request))
+        reply_error(request, MHD_HTTP_NOT_ACCEPTABLE, "this is served as application/json only");
+    else
+        route->handle(request, route);
+}

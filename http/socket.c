@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A listening socket from an address as configured: see socket.h. */
+#include "http/socket.h"
+
+#include <netinet/in.h>
+#include <stdio.h>
+#include <sys/un.h>
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "config/address.h"
+
+static const struct {
+    int code;
+    const char *name, *remedy;
+} remedies[] = {
+    {EADDRINUSE, "EADDRINUSE", "another process listens there; stop it or choose another port"},
+    {EADDRNOTAVAIL, "EADDRNOTAVAIL", "no interface of this machine has this address"},
+    {EACCES, "EACCES", "ports below 1024 need CAP_NET_BIND_SERVICE, and a unix socket a directory that may be written"},
+    {EPERM, "EPERM", "a security policy of this machine forbids it"},
+    {ENOENT, "ENOENT", "the directory of the unix socket does not exist"},
+    {ENOTDIR, "ENOTDIR", "a part of the path is not a directory"},
+    {ENOTSOCK, "ENOTSOCK", "there is a file at this path, and it is not a socket"},
+    {EROFS, "EROFS", "the file system is read-only"},
+    {EAFNOSUPPORT, "EAFNOSUPPORT", "this kernel does not have this kind of address"},
+    {EMFILE, "EMFILE", "the limit of open files is reached (RLIMIT_NOFILE)"},
+};
+
+static int listen_error(struct error *error, const char *text, int code)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(remedies); i++)
+        if (remedies[i].code == code)
+            return error_set(error, -code, "cannot listen on \"%.128s\": %s (%s): %s", text, strerror(code),
+                             remedies[i].name, remedies[i].remedy);
+    return error_set(error, -code, "cannot listen on \"%.128s\": %s", text, strerror(code));
+}
+
+/* -EADDRINUSE where somebody answers, -ENOTSOCK where it is something else. */
+static int remove_stale(const struct address *address, const char *path)
+{
+    struct stat status;
+
+    if (lstat(path, &status) < 0)
+        return errno == ENOENT ? 0 : -errno;
+    if (!S_ISSOCK(status.st_mode))
+        return -ENOTSOCK;
+    _cleanup_(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -errno;
+    if (connect(fd, (const struct sockaddr *)&address->socket, address->size) == 0 || errno == EAGAIN)
+        return -EADDRINUSE;
+    if (errno != ECONNREFUSED)
+        return -errno;
+    return unlink(path) < 0 && errno != ENOENT ? -errno : 0;
+}
+
+static int bind_unix(int fd, const struct address *address)
+{
+    int r = remove_stale(address, ((const struct sockaddr_un *)&address->socket)->sun_path);
+
+    if (r < 0)
+        return r;
+    /* So that nobody can connect between bind(2) and a chmod(2). */
+    mode_t mask = umask(0117);
+    r = bind(fd, (const struct sockaddr *)&address->socket, address->size) < 0 ? -errno : 0;
+    umask(mask);
+    return r;
+}
+
+static int bind_ip(int fd, const struct address *address)
+{
+    int on = 1, only_v6 = !address->any;
+
+    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0)
+        return -errno;
+    if (address->socket.ss_family == AF_INET6 &&
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only_v6, sizeof(only_v6)) < 0)
+        return -errno;
+    return bind(fd, (const struct sockaddr *)&address->socket, address->size) < 0 ? -errno : 0;
+}
+
+static int listen_on(const struct address *address, int *ret_fd)
+{
+    int family = address->socket.ss_family;
+    _cleanup_(closep) int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0)
+        return -errno;
+    int r = family == AF_UNIX ? bind_unix(fd, address) : bind_ip(fd, address);
+    if (r < 0)
+        return r;
+    if (listen(fd, SOMAXCONN) < 0)
+        return -errno;
+    *ret_fd = steal_fd(&fd);
+    return 0;
+}
+
+static in_port_t port_of(const struct address *address)
+{
+    if (address->socket.ss_family == AF_INET6)
+        return ((const struct sockaddr_in6 *)&address->socket)->sin6_port;
+    return ((const struct sockaddr_in *)&address->socket)->sin_port;
+}
+
+/* All addresses of a machine whose kernel has no IPv6. */
+static struct address any_ipv4(const struct address *address)
+{
+    struct address ipv4 = {.size = sizeof(struct sockaddr_in), .any = true};
+    struct sockaddr_in *socket = (struct sockaddr_in *)&ipv4.socket;
+
+    socket->sin_family = AF_INET;
+    socket->sin_port = port_of(address);
+    return ipv4;
+}
+
+/* As it was bound; a client on this machine reaches "any" as localhost. */
+static char *bound_url(int fd, const struct address *address)
+{
+    _cleanup_(buffer_done) struct buffer url = {0};
+    struct address bound = {.size = sizeof(bound.socket)};
+
+    if (address->socket.ss_family == AF_UNIX)
+        return address_format((const struct sockaddr *)&address->socket, address->size);
+    if (getsockname(fd, (struct sockaddr *)&bound.socket, &bound.size) < 0)
+        return NULL;
+    if (!address->any)
+        return address_format((const struct sockaddr *)&bound.socket, bound.size);
+    buffer_appendf(&url, "http://localhost:%u/", ntohs(port_of(&bound)));
+    return buffer_string(&url);
+}
+
+static int describe_file(const struct address *address, struct socket_file *file)
+{
+    struct stat status;
+
+    if (address->socket.ss_family != AF_UNIX)
+        return 0;
+    const char *path = ((const struct sockaddr_un *)&address->socket)->sun_path;
+    if (lstat(path, &status) < 0)
+        return -errno;
+    file->path = strdup(path);
+    file->device = status.st_dev;
+    file->inode = status.st_ino;
+    return file->path ? 0 : -ENOMEM;
+}
+
+int socket_listen(const char *text, int *ret_fd, char **ret_url, struct socket_file *ret_file, struct error *error)
+{
+    _cleanup_(socket_file_done) struct socket_file file = {0};
+    _cleanup_(closep) int fd = -1;
+    struct address address;
+
+    int r = address_parse(text, &address, error);
+    if (r < 0)
+        return r;
+    r = listen_on(&address, &fd);
+    if (r == -EAFNOSUPPORT && address.any && address.socket.ss_family == AF_INET6) {
+        address = any_ipv4(&address);
+        r = listen_on(&address, &fd);
+    }
+    if (r == 0)
+        r = describe_file(&address, &file);
+    if (r < 0)
+        return listen_error(error, text, -r);
+    char *url = bound_url(fd, &address);
+    if (!url)
+        return error_oom(error);
+    *ret_fd = steal_fd(&fd);
+    *ret_url = url;
+    *ret_file = file;
+    file = (struct socket_file){0};
+    return 0;
+}
+
+void socket_file_done(struct socket_file *file)
+{
+    struct stat status;
+
+    if (file->path && lstat(file->path, &status) == 0 && status.st_dev == file->device && status.st_ino == file->inode)
+        unlink(file->path);
+    free(file->path);
+    *file = (struct socket_file){0};
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The two readings of /api/v1/rates: see wait.h. */
+#include "http/wait.h"
+
+#include "base/cleanup.h"
+#include "http/rates.h"
+#include "http/reply.h"
+
+/* Each keeps a copy of all counters. */
+#define WAITS_MAX 64
+
+struct wait {
+    struct request *request;
+    struct baseline *baseline;
+    struct filter filter;
+    bool gzip;
+    sd_event_source *timer;
+};
+
+struct wait *wait_free(struct wait *wait)
+{
+    if (!wait)
+        return NULL;
+    wait->request->wait = NULL;
+    wait->request->site->waits--;
+    sd_event_source_disable_unref(wait->timer);
+    baseline_free(wait->baseline);
+    filter_done(&wait->filter);
+    free(wait);
+    return NULL;
+}
+DEFINE_CLEANUP(struct wait *, wait_free);
+
+static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    _cleanup_(wait_freep) struct wait *wait = userdata;
+    struct request *request = wait->request;
+    const struct service *service = request->site->service;
+
+    (void)source;
+    (void)usec;
+    const struct snapshot *snapshot = service->read(service->userdata, filter_mask(&wait->filter), true);
+    json_t *rates = rates_json(wait->baseline, snapshot, &wait->filter);
+    reply_json(request, MHD_HTTP_OK, rates, wait->gzip);
+    MHD_resume_connection(request->mhd);
+    return 0;
+}
+
+static struct wait *wait_new(struct request *request, struct filter *filter, bool gzip)
+{
+    struct wait *wait = calloc(1, sizeof(*wait));
+
+    if (!wait)
+        return NULL;
+    *wait = (struct wait){.request = request, .filter = *filter, .gzip = gzip};
+    *filter = (struct filter){0};
+    request->site->waits++;
+    return wait;
+}
+
+void wait_start(struct request *request, struct filter *filter, double seconds, bool gzip)
+{
+    struct site *site = request->site;
+    const struct service *service = site->service;
+
+    if (site->waits >= WAITS_MAX) {
+        reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "%d clients wait for rates already; try again", WAITS_MAX);
+        return;
+    }
+    _cleanup_(wait_freep) struct wait *wait = wait_new(request, filter, gzip);
+    if (!wait)
+        return;
+    wait->baseline = baseline_new(service->read(service->userdata, filter_mask(&wait->filter), true));
+    uint64_t end = service->now(service->userdata) + (uint64_t)(seconds * (double)NSEC_PER_SEC);
+    if (!wait->baseline ||
+        sd_event_add_time(site->event, &wait->timer, CLOCK_MONOTONIC, end / 1000, 1, on_timer, wait) < 0)
+        return;
+    MHD_suspend_connection(request->mhd);
+    request->wait = steal(wait);
+}

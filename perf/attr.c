@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From an event and a PMU to perf_event_attr: see attr.h. */
+#include "perf/attr.h"
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "base/suggest.h"
+#include "perf/attr-terms.h"
+#include "perf/generic.h"
+
+/* Where config3 stands in perf_event_attr since Linux 6.3: the headers at hand may be older. */
+#define CONFIG3_OFFSET 128
+
+static bool covers(const struct pmu *pmu, unsigned cpu)
+{
+    return pmu->scope == PMU_ANY || cpuset_has(&pmu->cpus, cpu);
+}
+
+/* The core PMU first, so that each kind of CPU has its own event of a name. */
+static const struct pmu *pmu_of_name(const struct machine *machine, const char *name, unsigned cpu)
+{
+    const struct pmu *core = machine_core_pmu(machine, cpu);
+
+    if (core && pmu_find_event(core, name))
+        return core;
+    for (size_t i = 0; i < machine->n_pmus; i++)
+        if (covers(machine->pmus[i], cpu) && pmu_find_event(machine->pmus[i], name))
+            return machine->pmus[i];
+    return NULL;
+}
+
+/* Of those that exist. */
+static const struct pmu *find_present(const struct machine *machine, const char *name)
+{
+    const struct pmu *pmu = machine_find_pmu(machine, name);
+    return pmu && !pmu->absent ? pmu : NULL;
+}
+
+const struct pmu *attr_pmu(const struct machine *machine, const struct event *event, unsigned cpu)
+{
+    const struct pmu *pmu = NULL;
+
+    switch (event->kind) {
+    case EVENT_GENERIC:
+        return event->type == PERF_TYPE_SOFTWARE ? machine_find_pmu(machine, "software")
+                                                 : machine_core_pmu(machine, cpu);
+    case EVENT_RAW:
+        return machine_core_pmu(machine, cpu);
+    case EVENT_TRACEPOINT:
+        return machine_find_pmu(machine, "tracepoint");
+    case EVENT_PMU:
+        pmu = find_present(machine, event->pmu);
+        return pmu && covers(pmu, cpu) ? pmu : NULL;
+    case EVENT_NAME:
+        return pmu_of_name(machine, event->name, cpu);
+    }
+    return NULL;
+}
+
+static int no_pmu(const struct machine *machine, const struct event *event, struct error *error)
+{
+    struct suggest suggest = {.wrong = event->pmu};
+    const struct pmu *absent = machine_find_pmu(machine, event->pmu);
+    char nearest[256];
+
+    if (absent)
+        return error_set_at(error, -ENODEV, event->offset,
+                            "there is no PMU \"%s\": this machine, or what it runs in, has no hardware counters",
+                            event->pmu);
+    for (size_t i = 0; i < machine->n_pmus; i++)
+        if (!machine->pmus[i]->absent)
+            suggest_consider(&suggest, machine->pmus[i]->name);
+    return error_set_at(error, -ENODEV, event->offset, "there is no PMU \"%s\" on this machine%s", event->pmu,
+                        suggest_format(&suggest, nearest, sizeof(nearest)));
+}
+
+#define CACHE_NAMES_MAX 64
+
+static int no_event(const struct machine *machine, const struct event *event, struct error *error)
+{
+    struct suggest suggest = {.wrong = event->name};
+    char caches[CACHE_NAMES_MAX][40], nearest[256];
+    uint64_t config;
+
+    for (size_t i = 0; i < n_generic_events; i++) {
+        suggest_consider(&suggest, generic_events[i].name);
+        for (size_t k = 0; k < ARRAY_SIZE(generic_events[i].aliases) && generic_events[i].aliases[k]; k++)
+            suggest_consider(&suggest, generic_events[i].aliases[k]);
+    }
+    for (size_t i = 0; i < CACHE_NAMES_MAX && generic_cache_name(i, caches[i], sizeof(caches[i]), &config); i++)
+        suggest_consider(&suggest, caches[i]);
+    for (size_t i = 0; i < machine->n_pmus; i++)
+        for (size_t k = 0; k < machine->pmus[i]->n_events; k++)
+            suggest_consider(&suggest, machine->pmus[i]->events[k].name);
+    return error_set_at(error, -ENOENT, event->offset, "there is no event \"%s\"%s", event->name,
+                        suggest_format(&suggest, nearest, sizeof(nearest)));
+}
+
+/* On each PMU that has the name. */
+static int check_name(struct sys *sys, const struct machine *machine, const struct event *event, struct error *error)
+{
+    struct attr attr;
+    bool found = false;
+
+    for (size_t i = 0; i < machine->n_pmus; i++) {
+        if (!pmu_find_event(machine->pmus[i], event->name))
+            continue;
+        int r = attr_build(sys, machine, event, machine->pmus[i], &attr, error);
+        if (r < 0)
+            return r;
+        found = true;
+    }
+    return found ? 0 : no_event(machine, event, error);
+}
+
+int attr_check(struct sys *sys, const struct machine *machine, const struct event *event, struct error *error)
+{
+    const struct pmu *pmu = NULL;
+    struct attr attr;
+
+    switch (event->kind) {
+    case EVENT_GENERIC:
+    case EVENT_RAW:
+        return 0;
+    case EVENT_NAME:
+        return check_name(sys, machine, event, error);
+    case EVENT_TRACEPOINT:
+        pmu = machine_find_pmu(machine, "tracepoint");
+        break;
+    case EVENT_PMU:
+        pmu = find_present(machine, event->pmu);
+        break;
+    }
+    if (!pmu)
+        return no_pmu(machine, event, error);
+    return attr_build(sys, machine, event, pmu, &attr, error);
+}
+
+/* Which part of a tracepoint's name does not exist, with what comes near. */
+static int no_tracepoint(struct sys *sys, const struct machine *machine, const struct event *event, struct error *error)
+{
+    struct suggest suggest = {.wrong = event->name};
+    char path[256], nearest[256], **names = NULL;
+    size_t n = 0;
+
+    snprintf(path, sizeof(path), "%s/events/%.128s", machine->tracefs, event->system);
+    bool has_system = sys_list_directory(sys, path, &names, &n) == 0;
+    if (!has_system) {
+        snprintf(path, sizeof(path), "%s/events", machine->tracefs);
+        suggest.wrong = event->system;
+        if (sys_list_directory(sys, path, &names, &n) < 0)
+            n = 0;
+    }
+    for (size_t i = 0; i < n; i++)
+        suggest_consider(&suggest, names[i]);
+    suggest_format(&suggest, nearest, sizeof(nearest));
+    int r = error_set_at(error, -ENOENT, event->offset, "there is no tracepoint %s \"%s\"%s",
+                         has_system ? "event" : "system", suggest.wrong, nearest);
+    strings_free(names, n);
+    return r;
+}
+
+static int read_tracepoint(struct sys *sys, const struct machine *machine, const struct event *event, uint64_t *ret_id,
+                           struct error *error)
+{
+    _cleanup_(freep) char *text = NULL;
+
+    if (!machine->tracefs)
+        return error_set_at(error, -ENOENT, event->offset,
+                            "tracepoints need tracefs, which is not mounted; as root: mount -t tracefs tracefs "
+                            "/sys/kernel/tracing");
+    int r = sys_read_filef(sys, &text, "%s/events/%s/%s/id", machine->tracefs, event->system, event->name);
+    if (r == -ENOENT)
+        return no_tracepoint(sys, machine, event, error);
+    if (r < 0)
+        return error_set_at(error, r, event->offset, "the id of tracepoint %s:%s cannot be read below %s: %s",
+                            event->system, event->name, machine->tracefs, strerror(-r));
+    r = number_parse_u64(text, ret_id);
+    return r < 0 ? error_set_at(error, -EINVAL, event->offset, "the id of tracepoint %s:%s is no number", event->system,
+                                event->name)
+                 : 0;
+}
+
+static int put_words(const struct event *event, const struct attr_words *words, struct attr *attr, struct error *error)
+{
+    attr->kernel.config = words->words[0];
+    attr->kernel.config1 = words->words[1];
+    attr->kernel.config2 = words->words[2];
+    if (words->words[3] && sizeof(attr->kernel) < CONFIG3_OFFSET + sizeof(uint64_t))
+        return error_set_at(error, -EINVAL, event->offset,
+                            "\"%s\" needs config3, which is known only when built with headers of Linux 6.3 or newer",
+                            event->text);
+    if (words->words[3])
+        memcpy((char *)&attr->kernel + CONFIG3_OFFSET, &words->words[3], sizeof(uint64_t));
+    attr->scale = words->scale;
+    attr->unit = words->unit;
+    return 0;
+}
+
+/* With none of user, kernel and hypervisor all are counted; with some, the others are not. So for guest and host. */
+static void put_modifiers(const struct event *event, struct perf_event_attr *attr)
+{
+    unsigned m = event->modifiers;
+
+    if (m & (EVENT_USER | EVENT_KERNEL | EVENT_HYPERVISOR)) {
+        attr->exclude_user = !(m & EVENT_USER);
+        attr->exclude_kernel = !(m & EVENT_KERNEL);
+        attr->exclude_hv = !(m & EVENT_HYPERVISOR);
+    }
+    if (m & (EVENT_GUEST | EVENT_HOST)) {
+        attr->exclude_guest = !(m & EVENT_GUEST);
+        attr->exclude_host = !(m & EVENT_HOST);
+    }
+    attr->pinned = !!(m & EVENT_PINNED);
+    attr->exclusive = !!(m & EVENT_EXCLUSIVE);
+    attr->precise_ip = event->precise & 3;
+}
+
+int attr_build(struct sys *sys, const struct machine *machine, const struct event *event, const struct pmu *pmu,
+               struct attr *ret, struct error *error)
+{
+    struct attr attr = {.pmu = pmu, .scale = 1, .unit = ""};
+    struct attr_words words;
+    uint64_t id = 0;
+    int r = 0;
+
+    attr.kernel.size = sizeof(attr.kernel);
+    attr.kernel.type = pmu->type;
+    attr.kernel.config = event->config;
+    switch (event->kind) {
+    case EVENT_GENERIC: /* the plain type: the kernel picks the CPU's PMU */
+        attr.kernel.type = event->type;
+        if (event->generic && event->generic->clock) {
+            attr.scale = 1e-9;
+            attr.unit = "seconds";
+        }
+        break;
+    case EVENT_RAW:
+        break;
+    case EVENT_TRACEPOINT:
+        r = read_tracepoint(sys, machine, event, &id, error);
+        attr.kernel.config = id;
+        break;
+    case EVENT_PMU:
+    case EVENT_NAME:
+        r = attr_words_build(event, pmu, &words, error);
+        if (r == 0)
+            r = put_words(event, &words, &attr, error);
+        break;
+    }
+    if (r < 0)
+        return r;
+    put_modifiers(event, &attr.kernel);
+    *ret = attr;
+    return 0;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A place in the text that is parsed: what the parts of the event syntax share. Not for other parts of the daemon. */
+#ifndef PERF_EVENT_CURSOR_H
+#define PERF_EVENT_CURSOR_H
+
+#include "base/error.h"
+
+struct cursor {
+    const char *text;
+    size_t at;
+};
+
+static inline char cursor_peek(const struct cursor *cursor)
+{
+    return cursor->text[cursor->at];
+}
+
+/* Steps over `c` where it stands here. */
+static inline bool cursor_take(struct cursor *cursor, char c)
+{
+    if (c == '\0' || cursor_peek(cursor) != c)
+        return false;
+    cursor->at++;
+    return true;
+}
+
+void cursor_skip_space(struct cursor *cursor);
+/* How many characters of a name stand here: letters, digits, "_", "-" and ".". */
+size_t cursor_name(const struct cursor *cursor);
+/* -EINVAL at the character that stands here; `expected` says what should: "a comma". */
+int cursor_unexpected(const struct cursor *cursor, const char *expected, struct error *error);
+
+/*
+ * Modifiers, up to a comma, a brace, a space or the end. Adds to `modifiers` and `precise`; an unknown letter, one said
+ * twice, or none at all is an error at its place.
+ */
+int modifiers_parse(struct cursor *cursor, unsigned *modifiers, unsigned *precise, struct error *error);
+/* Whether `text` is nothing but modifier letters. */
+bool modifiers_only(const char *text, size_t size);
+
+#endif

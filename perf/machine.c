@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The machine that is measured: see machine.h. */
+#include "perf/machine.h"
+
+#include <limits.h>
+
+#include "base/cleanup.h"
+
+#define DEVICES "/sys/bus/event_source/devices"
+
+DEFINE_CLEANUP(struct machine *, machine_free);
+DEFINE_CLEANUP(struct pmu *, pmu_free);
+
+static int load_cpus(struct sys *sys, struct machine *machine, struct error *error)
+{
+    static const char online[] = "/sys/devices/system/cpu/online";
+    _cleanup_(freep) char *text = NULL, *possible = NULL;
+
+    int r = sys_read_file(sys, online, &text);
+    if (r < 0)
+        return error_set(error, r, "%s cannot be read: %s; is /sys mounted?", online, strerror(-r));
+    r = cpuset_parse(text, &machine->online, error);
+    if (r < 0) {
+        error_prefix(error, "%s cannot be understood, \"%.64s\"", online, text);
+        return r;
+    }
+    if (cpuset_count(&machine->online) == 0)
+        return error_set(error, -EINVAL, "%s is empty, but some CPU must be online", online);
+    r = sys_read_file(sys, "/sys/devices/system/cpu/possible", &possible);
+    if (r == 0)
+        r = cpuset_parse(possible, &machine->possible, NULL);
+    if (r < 0)
+        r = cpuset_copy(&machine->online, &machine->possible);
+    return r < 0 ? error_oom(error) : 0;
+}
+
+static int add_pmu(struct machine *machine, struct pmu **pmu)
+{
+    if (array_grow(&machine->pmus, machine->n_pmus) < 0)
+        return -ENOMEM;
+    machine->pmus[machine->n_pmus++] = steal(*pmu);
+    return 0;
+}
+
+/* A PMU that sysfs does not have. */
+static int add_made(struct machine *machine, const struct pmu *like, const struct cpuset *cpus)
+{
+    _cleanup_(pmu_freep) struct pmu *pmu = calloc(1, sizeof(*pmu));
+
+    if (!pmu)
+        return -ENOMEM;
+    *pmu = (struct pmu){.type = like->type, .scope = like->scope, .absent = like->absent};
+    pmu->name = strdup(like->name);
+    if (!pmu->name || cpuset_copy(cpus, &pmu->cpus) < 0)
+        return -ENOMEM;
+    return add_pmu(machine, &pmu);
+}
+
+static int load_pmus(struct sys *sys, struct machine *machine)
+{
+    char **names;
+    size_t n;
+
+    int r = sys_list_directory(sys, DEVICES, &names, &n);
+    if (r < 0)
+        return r == -ENOMEM ? r : 0;
+    for (size_t i = 0; i < n && r == 0; i++) {
+        _cleanup_(pmu_freep) struct pmu *pmu = NULL;
+        r = pmu_load(sys, names[i], &machine->online, &pmu, NULL);
+        if (r == 0)
+            r = add_pmu(machine, &pmu);
+        else if (r != -ENOMEM)
+            r = 0; /* a PMU that cannot be understood is as good as none */
+    }
+    strings_free(names, n);
+    return r;
+}
+
+static int compare_pmus(const void *a, const void *b)
+{
+    return strcmp((*(struct pmu *const *)a)->name, (*(struct pmu *const *)b)->name);
+}
+
+/* The kernel always has these two, whatever sysfs shows. */
+static int complete_pmus(struct machine *machine)
+{
+    static const struct pmu always[] = {
+        {.name = (char *)"software", .type = PERF_TYPE_SOFTWARE, .scope = PMU_ANY},
+        {.name = (char *)"tracepoint", .type = PERF_TYPE_TRACEPOINT, .scope = PMU_ANY},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(always); i++)
+        if (!machine_find_pmu(machine, always[i].name) && add_made(machine, &always[i], &machine->online) < 0)
+            return -ENOMEM;
+    qsort(machine->pmus, machine->n_pmus, sizeof(machine->pmus[0]), compare_pmus);
+    return 0;
+}
+
+/* What stands for the hardware PMU of CPUs that have none. */
+static int add_absent(struct machine *machine)
+{
+    static const struct pmu absent = {.name = (char *)"cpu", .type = PERF_TYPE_RAW, .scope = PMU_CORE, .absent = true};
+    _cleanup_(cpuset_done) struct cpuset rest = {0};
+
+    if (cpuset_copy(&machine->possible, &rest) < 0)
+        return -ENOMEM;
+    for (size_t i = 0; i < machine->n_pmus; i++)
+        if (machine->pmus[i]->scope == PMU_CORE)
+            cpuset_subtract(&rest, &machine->pmus[i]->cpus);
+    return cpuset_count(&rest) ? add_made(machine, &absent, &rest) : 0;
+}
+
+static int load_kernel(struct sys *sys, struct machine *machine)
+{
+    _cleanup_(freep) char *paranoid = NULL;
+    char *end;
+
+    machine->paranoid = INT_MIN;
+    if (sys_read_file(sys, "/proc/sys/kernel/perf_event_paranoid", &paranoid) == 0) {
+        errno = 0;
+        long value = strtol(paranoid, &end, 10);
+        if (end != paranoid && !*end && !errno && value > INT_MIN && value <= INT_MAX)
+            machine->paranoid = (int)value;
+    }
+    if (sys_read_file(sys, "/proc/sys/kernel/osrelease", &machine->release) < 0)
+        machine->release = strdup("");
+    return machine->release ? 0 : -ENOMEM;
+}
+
+/* Mounted, though perhaps not for us to read. */
+static bool has_tracefs(struct sys *sys, const char *events)
+{
+    char **names;
+    size_t n;
+
+    int r = sys_list_directory(sys, events, &names, &n);
+    if (r == 0)
+        strings_free(names, n);
+    return r == 0 || r == -EACCES;
+}
+
+static void find_tracefs(struct sys *sys, struct machine *machine)
+{
+    static const char place[] = "/sys/kernel/tracing", older[] = "/sys/kernel/debug/tracing";
+
+    if (has_tracefs(sys, "/sys/kernel/tracing/events"))
+        machine->tracefs = place;
+    else if (has_tracefs(sys, "/sys/kernel/debug/tracing/events"))
+        machine->tracefs = older;
+    else if (sys->mount_tracefs(sys, place) == 0 && has_tracefs(sys, "/sys/kernel/tracing/events"))
+        machine->tracefs = place;
+}
+
+int machine_load(struct sys *sys, struct machine **ret, struct error *error)
+{
+    _cleanup_(machine_freep) struct machine *machine = calloc(1, sizeof(*machine));
+
+    if (!machine)
+        return error_oom(error);
+    int r = load_cpus(sys, machine, error);
+    if (r < 0)
+        return r;
+    if (load_pmus(sys, machine) < 0 || complete_pmus(machine) < 0 || add_absent(machine) < 0 ||
+        load_kernel(sys, machine) < 0)
+        return error_oom(error);
+    find_tracefs(sys, machine);
+    *ret = steal(machine);
+    return 0;
+}
+
+struct machine *machine_free(struct machine *machine)
+{
+    if (!machine)
+        return NULL;
+    for (size_t i = 0; i < machine->n_pmus; i++)
+        pmu_free(machine->pmus[i]);
+    free(machine->pmus);
+    cpuset_done(&machine->possible);
+    cpuset_done(&machine->online);
+    free(machine->release);
+    free(machine);
+    return NULL;
+}
+
+const struct pmu *machine_find_pmu(const struct machine *machine, const char *name)
+{
+    for (size_t i = 0; i < machine->n_pmus; i++)
+        if (str_equal(machine->pmus[i]->name, name))
+            return machine->pmus[i];
+    return NULL;
+}
+
+const struct pmu *machine_core_pmu(const struct machine *machine, unsigned cpu)
+{
+    for (size_t i = 0; i < machine->n_pmus; i++)
+        if (machine->pmus[i]->scope == PMU_CORE && cpuset_has(&machine->pmus[i]->cpus, cpu))
+            return machine->pmus[i];
+    return NULL;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any text as a configuration: an error has a sentence, and what is taken is the same again after a turn through JSON.
+ */
+#include "base/cleanup.h"
+#include "base/utf8.h"
+#include "config/config.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_error(const struct error *error)
+{
+    if (error->message[0] == '\0' ||
+        utf8_valid_prefix(error->message, strlen(error->message)) != strlen(error->message))
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    _cleanup_(config_freep) struct config *config = NULL, *again = NULL;
+    struct error error = {0};
+
+    if (config_parse((const char *)data, size, &config, &error) < 0) {
+        check_error(&error);
+        return 0;
+    }
+    json_t *json = config_json(config);
+    char *text = json ? json_dumps(json, 0) : NULL;
+    if (!text || config_parse(text, strlen(text), &again, &error) < 0)
+        abort();
+    json_t *json_again = config_json(again);
+    if (!json_equal(json, json_again))
+        abort();
+    json_decref(json);
+    json_decref(json_again);
+    free(text);
+    return 0;
+}

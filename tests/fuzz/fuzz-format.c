@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any bytes as what sysfs writes: lists of CPUs, formats of terms, the terms of events. */
+#undef NDEBUG
+#include <assert.h>
+
+#include "base/cleanup.h"
+#include "perf/event-term.h"
+#include "perf/pmu.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* A set that is written and read again is the same set. */
+static void try_cpuset(const char *text)
+{
+    _cleanup_(cpuset_done) struct cpuset set = {0}, again = {0};
+    struct error error = {0};
+    size_t n = 0;
+
+    if (cpuset_parse(text, &set, &error) < 0) {
+        assert(error.offset <= strlen(text) && error.message[0]);
+        return;
+    }
+    _cleanup_(freep) char *written = cpuset_format(&set);
+    assert(written && cpuset_parse(written, &again, NULL) == 0 && cpuset_equal(&set, &again));
+    CPUSET_FOREACH (cpu, &set) {
+        assert(cpuset_has(&set, (unsigned)cpu));
+        n++;
+    }
+    assert(n == cpuset_count(&set));
+}
+
+/* As many ones as fit fill the format's bits exactly; one more does not fit. */
+static void try_format(const char *text)
+{
+    struct pmu_format format;
+    struct error error = {0};
+    uint64_t word = 0;
+
+    if (pmu_format_parse(text, &format, &error) < 0) {
+        assert(error.offset <= strlen(text) && error.message[0]);
+        return;
+    }
+    int n = __builtin_popcountll(format.bits);
+    assert(format.word < 4 && n > 0);
+    assert(pmu_format_deposit(&format, UINT64_MAX >> (64 - n), &word) == 0 && word == format.bits);
+    assert(n == 64 || pmu_format_deposit(&format, UINT64_C(1) << n, &word) == -ERANGE);
+}
+
+static void try_terms(const char *text)
+{
+    _cleanup_(event_terms_done) struct event_terms terms = {0};
+    struct error error = {0};
+
+    if (event_terms_parse_text(text, &terms, &error) < 0) {
+        assert(error.offset <= strlen(text) && error.message[0]);
+        return;
+    }
+    assert(terms.n > 0);
+    for (size_t i = 0; i < terms.n; i++)
+        assert(terms.terms[i].name[0] && terms.terms[i].offset < strlen(text));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    _cleanup_(freep) char *text = strndup((const char *)data, size);
+
+    assert(text);
+    try_cpuset(text);
+    try_format(text);
+    try_terms(text);
+    return 0;
+}

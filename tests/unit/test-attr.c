@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events on machines: which PMU counts them where, what the kernel is asked for, and what is said of those it has not.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "perf/attr.h"
+#include "tests/unit/fake-sys.h"
+
+enum played { ONE_PMU, BIG_LITTLE, NO_PMU, N_PLAYED };
+
+struct fixture {
+    struct fake_sys *fakes[N_PLAYED];
+    struct machine *machines[N_PLAYED];
+};
+
+static int setup(void **state)
+{
+    static struct fixture fixture;
+
+    fixture.fakes[ONE_PMU] = fake_machine_one_pmu();
+    fixture.fakes[BIG_LITTLE] = fake_machine_big_little();
+    fixture.fakes[NO_PMU] = fake_machine_no_pmu();
+    fake_pmu_file(fixture.fakes[ONE_PMU], "cpu", "events/parametric", "event=0x1,umask=?");
+    fake_pmu_file(fixture.fakes[ONE_PMU], "cpu", "events/odd", "event=some");
+    fake_pmu_file(fixture.fakes[ONE_PMU], "cpu", "events/wide", "event=0x100");
+    fake_pmu_file(fixture.fakes[ONE_PMU], "cpu", "format/split", "config2:0-3,60-63");
+    fake_pmu_file(fixture.fakes[ONE_PMU], "cpu", "format/third", "config3:0-3");
+    for (size_t i = 0; i < N_PLAYED; i++)
+        assert_int_equal(machine_load(&fixture.fakes[i]->sys, &fixture.machines[i], NULL), 0);
+    *state = &fixture;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fixture = *state;
+
+    for (size_t i = 0; i < N_PLAYED; i++) {
+        machine_free(fixture->machines[i]);
+        fake_sys_free(fixture->fakes[i]);
+    }
+    return 0;
+}
+
+static void parse(const char *text, struct event *ret)
+{
+    struct error error;
+    if (event_parse(text, ret, &error) < 0)
+        fail_msg("%s: %s", text, error.message);
+}
+
+static void test_which_pmu(void **state)
+{
+    const struct fixture *fixture = *state;
+    static const struct {
+        enum played in_machine;
+        const char *in;
+        unsigned in_cpu;
+        const char *out; /* NULL: none on that CPU */
+    } cases[] = {
+        {ONE_PMU, "cycles", 0, "cpu"},
+        {ONE_PMU, "LLC-loads", 3, "cpu"},
+        {ONE_PMU, "r11", 3, "cpu"},
+        {ONE_PMU, "cs", 3, "software"},
+        {ONE_PMU, "sched:sched_switch", 1, "tracepoint"},
+        {ONE_PMU, "power/energy-pkg/", 0, "power"},
+        {ONE_PMU, "power/energy-pkg/", 1, NULL},
+        {ONE_PMU, "energy-pkg", 0, "power"},
+        {ONE_PMU, "energy-pkg", 1, NULL},
+        {ONE_PMU, "mem-loads", 2, "cpu"},
+        {ONE_PMU, "nothing", 2, NULL},
+        {ONE_PMU, "nothing/event=1/", 2, NULL},
+        {BIG_LITTLE, "cycles", 0, "armv8_cortex_a55"},
+        {BIG_LITTLE, "cycles", 7, "armv8_cortex_a76"},
+        {BIG_LITTLE, "r11", 4, "armv8_cortex_a76"},
+        {BIG_LITTLE, "armv8_cortex_a76/l2d_cache_refill/", 4, "armv8_cortex_a76"},
+        {BIG_LITTLE, "armv8_cortex_a76/l2d_cache_refill/", 3, NULL},
+        {BIG_LITTLE, "l2d_cache_refill", 3, "armv8_cortex_a55"},
+        {BIG_LITTLE, "l2d_cache_refill", 4, "armv8_cortex_a76"},
+        {BIG_LITTLE, "stall_backend", 0, NULL},
+        {BIG_LITTLE, "stall_backend", 4, "armv8_cortex_a76"},
+        {NO_PMU, "cycles", 0, "cpu"},
+        {NO_PMU, "task-clock", 0, "software"},
+        {NO_PMU, "cpu/event=1/", 0, NULL},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_(event_done) struct event event = {0};
+        parse(cases[i].in, &event);
+        const struct pmu *pmu = attr_pmu(fixture->machines[cases[i].in_machine], &event, cases[i].in_cpu);
+        if (!cases[i].out) {
+            assert_null(pmu);
+            continue;
+        }
+        assert_non_null(pmu);
+        assert_string_equal(pmu->name, cases[i].out);
+    }
+}
+
+static void test_build(void **state)
+{
+    const struct fixture *fixture = *state;
+    static const struct {
+        enum played in_machine;
+        const char *in;
+        unsigned in_cpu;
+        uint32_t out_type;
+        uint64_t out_config[3];
+        const char *out_unit;
+        double out_scale;
+    } cases[] = {
+        {ONE_PMU, "instructions", 0, PERF_TYPE_HARDWARE, {1}, "", 1},
+        {ONE_PMU, "LLC-load-misses", 0, PERF_TYPE_HW_CACHE, {0x10002}, "", 1},
+        {ONE_PMU, "task-clock", 0, PERF_TYPE_SOFTWARE, {1}, "seconds", 1e-9},
+        {ONE_PMU, "cs", 0, PERF_TYPE_SOFTWARE, {3}, "", 1},
+        {ONE_PMU, "r1234", 0, 4, {0x1234}, "", 1},
+        {ONE_PMU, "sched:sched_switch", 0, PERF_TYPE_TRACEPOINT, {316}, "", 1},
+        {ONE_PMU, "cpu/event=0x3c,umask=0x1/", 0, 4, {0x13c}, "", 1},
+        {ONE_PMU, "cpu/event=60,edge,cmask=255/", 0, 4, {0xff04003c}, "", 1},
+        {ONE_PMU, "cpu/mem-loads/", 0, 4, {0x1cd, 3}, "", 1},
+        {ONE_PMU, "cpu/mem-loads,ldlat=30/", 0, 4, {0x1cd, 30}, "", 1},
+        {ONE_PMU, "cpu/ldlat=30,mem-loads/", 0, 4, {0x1cd, 30}, "", 1},
+        {ONE_PMU, "cpu/umask=2,config=0x4400ff,config1=7/", 0, 4, {0x4402ff, 7}, "", 1},
+        {ONE_PMU, "cpu/split=0xa5/", 0, 4, {0, 0, 0xa000000000000005}, "", 1},
+        {ONE_PMU, "cpu/parametric,umask=2/", 0, 4, {0x201}, "", 1},
+        {ONE_PMU, "cpu/config3=0/", 0, 4, {0}, "", 1},
+        {ONE_PMU, "mem-loads", 0, 4, {0x1cd, 3}, "", 1},
+        {ONE_PMU, "topdown-slots", 0, 4, {0x400}, "", 4},
+        {ONE_PMU, "energy-pkg", 0, 11, {2}, "joules", 0x1p-32},
+        {BIG_LITTLE, "cycles", 4, PERF_TYPE_HARDWARE, {0}, "", 1},
+        {BIG_LITTLE, "r11", 3, 8, {0x11}, "", 1},
+        {BIG_LITTLE, "r11", 4, 9, {0x11}, "", 1},
+        {BIG_LITTLE, "armv8_cortex_a76/l2d_cache_refill/", 4, 9, {0x17}, "", 1},
+        {BIG_LITTLE, "l2d_cache_refill", 0, 8, {0x17}, "", 1},
+        {NO_PMU, "r11", 0, PERF_TYPE_RAW, {0x11}, "", 1},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_(event_done) struct event event = {0};
+        const struct machine *machine = fixture->machines[cases[i].in_machine];
+        struct sys *sys = &fixture->fakes[cases[i].in_machine]->sys;
+        struct attr attr;
+        struct error error;
+        parse(cases[i].in, &event);
+        const struct pmu *pmu = attr_pmu(machine, &event, cases[i].in_cpu);
+        if (attr_build(sys, machine, &event, pmu, &attr, &error) < 0)
+            fail_msg("%s: %s", cases[i].in, error.message);
+        assert_int_equal(attr_check(sys, machine, &event, NULL), 0);
+        assert_ptr_equal(attr.pmu, pmu);
+        assert_int_equal(attr.kernel.type, cases[i].out_type);
+        assert_int_equal(attr.kernel.size, sizeof(attr.kernel));
+        assert_true(attr.kernel.config == cases[i].out_config[0]);
+        assert_true(attr.kernel.config1 == cases[i].out_config[1]);
+        assert_true(attr.kernel.config2 == cases[i].out_config[2]);
+        assert_string_equal(attr.unit, cases[i].out_unit);
+        assert_true(attr.scale == cases[i].out_scale);
+    }
+}
+
+static void test_modifiers(void **state)
+{
+    const struct fixture *fixture = *state;
+    static const struct {
+        const char *in;
+        bool out_user, out_kernel, out_hv, out_guest, out_host; /* excluded */
+        bool out_pinned, out_exclusive;
+        unsigned out_precise;
+    } cases[] = {
+        {"cycles", 0, 0, 0, 0, 0, 0, 0, 0},     {"cycles:u", 0, 1, 1, 0, 0, 0, 0, 0},
+        {"cycles:k", 1, 0, 1, 0, 0, 0, 0, 0},   {"cycles:uk", 0, 0, 1, 0, 0, 0, 0, 0},
+        {"cycles:ukh", 0, 0, 0, 0, 0, 0, 0, 0}, {"cycles:G", 0, 0, 0, 0, 1, 0, 0, 0},
+        {"cycles:H", 0, 0, 0, 1, 0, 0, 0, 0},   {"cycles:GH", 0, 0, 0, 0, 0, 0, 0, 0},
+        {"cycles:kH", 1, 0, 1, 1, 0, 0, 0, 0},  {"cycles:De", 0, 0, 0, 0, 0, 1, 1, 0},
+        {"cycles:pp", 0, 0, 0, 0, 0, 0, 0, 2},  {"cycles:P", 0, 0, 0, 0, 0, 0, 0, 3},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_(event_done) struct event event = {0};
+        const struct machine *machine = fixture->machines[ONE_PMU];
+        struct attr attr;
+        parse(cases[i].in, &event);
+        assert_int_equal(
+            attr_build(&fixture->fakes[ONE_PMU]->sys, machine, &event, machine_core_pmu(machine, 0), &attr, NULL), 0);
+        assert_int_equal(attr.kernel.exclude_user, cases[i].out_user);
+        assert_int_equal(attr.kernel.exclude_kernel, cases[i].out_kernel);
+        assert_int_equal(attr.kernel.exclude_hv, cases[i].out_hv);
+        assert_int_equal(attr.kernel.exclude_guest, cases[i].out_guest);
+        assert_int_equal(attr.kernel.exclude_host, cases[i].out_host);
+        assert_int_equal(attr.kernel.pinned, cases[i].out_pinned);
+        assert_int_equal(attr.kernel.exclusive, cases[i].out_exclusive);
+        assert_int_equal(attr.kernel.precise_ip, cases[i].out_precise);
+    }
+}
+
+static void test_check_errors(void **state)
+{
+    const struct fixture *fixture = *state;
+    static const struct {
+        enum played in_machine;
+        const char *in;
+        int out;
+        size_t out_offset;
+        const char *out_message;
+    } cases[] = {
+        {ONE_PMU, "cpu/evnt=1/", -ENOENT, 4, "PMU \"cpu\" has no event or term \"evnt\"; did you mean \"event\""},
+        {ONE_PMU, "cpu/mem-load/", -ENOENT, 4, "did you mean \"mem-loads\""},
+        {ONE_PMU, "cpu/mem-loads=1/", -ENOENT, 4, "no event or term \"mem-loads\""},
+        {ONE_PMU, "cpu/event=1,umask=0x1ff/", -EINVAL, 12, "0x1ff of \"umask\" is too large: PMU \"cpu\" has 8 bits"},
+        {ONE_PMU, "cpu/wide/", -EINVAL, 4, "0x100 of \"event\" is too large"},
+        {ONE_PMU, "cpu/parametric/", -EINVAL, 4, "needs a value for \"umask\": cpu/parametric,umask=.../"},
+        {ONE_PMU, "parametric", -EINVAL, 0, "needs a value for \"umask\""},
+        {ONE_PMU, "cpu/odd/", -EINVAL, 4, "\"event=some\""},
+        {ONE_PMU, "cpuu/event=1/", -ENODEV, 0, "no PMU \"cpuu\" on this machine; did you mean \"cpu\""},
+        {ONE_PMU, "cyclse", -ENOENT, 0, "no event \"cyclse\"; did you mean \"cycles\""},
+        {ONE_PMU, "L1-dcache-lods", -ENOENT, 0, "did you mean \"L1-dcache-loads\""},
+        {ONE_PMU, "energy-pgk", -ENOENT, 0, "did you mean \"energy-pkg\""},
+        {ONE_PMU, "sched:sched_swich", -ENOENT, 0,
+         "no tracepoint event \"sched_swich\"; did you mean \"sched_switch\""},
+        {ONE_PMU, "shed:sched_switch", -ENOENT, 0, "no tracepoint system \"shed\"; did you mean \"sched\""},
+        {BIG_LITTLE, "cpu/event=1/", -ENODEV, 0, "no PMU \"cpu\" on this machine"},
+        {BIG_LITTLE, "armv8_cortex_a76/bus_cycles/", -ENOENT, 17, "\"armv8_cortex_a76\" has no event"},
+        {NO_PMU, "cpu/event=1/", -ENODEV, 0, "has no hardware counters"},
+        {NO_PMU, "zzzzzz", -ENOENT, 0, "there is no event \"zzzzzz\""},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_(event_done) struct event event = {0};
+        enum played played = cases[i].in_machine;
+        struct error error = {0};
+        parse(cases[i].in, &event);
+        int r = attr_check(&fixture->fakes[played]->sys, fixture->machines[played], &event, &error);
+        if (r != cases[i].out || error.offset != cases[i].out_offset || !strstr(error.message, cases[i].out_message))
+            fail_msg("%s: %d at %zu: %s", cases[i].in, r, error.offset, error.message);
+    }
+}
+
+/* config3 is used where the headers have it, and refused where they have not: never dropped. */
+static void test_config3(void **state)
+{
+    const struct fixture *fixture = *state;
+    static const char *const events[] = {"cpu/config3=5/", "cpu/third=5/"};
+    const struct machine *machine = fixture->machines[ONE_PMU];
+
+    for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
+        _cleanup_(event_done) struct event event = {0};
+        struct attr attr;
+        struct error error = {0};
+        uint64_t config3;
+        parse(events[i], &event);
+        int r = attr_build(&fixture->fakes[ONE_PMU]->sys, machine, &event, machine_core_pmu(machine, 0), &attr, &error);
+        if (sizeof(attr.kernel) <= 128) {
+            assert_int_equal(r, -EINVAL);
+            assert_non_null(strstr(error.message, "needs config3"));
+            continue;
+        }
+        assert_int_equal(r, 0);
+        memcpy(&config3, (const char *)&attr.kernel + 128, sizeof(config3));
+        assert_int_equal(config3, 5);
+    }
+}
+
+static void test_tracepoint_errors(void **state)
+{
+    _cleanup_(event_done) struct event event = {0};
+    struct fake_sys *fake = fake_sys_new();
+    struct machine *machine = NULL;
+    struct error error = {0};
+
+    (void)state;
+    parse("sched:sched_switch", &event);
+    fake_cpus(fake, "0");
+    fake_fail(fake, (struct fake_failure){.call = FAKE_MOUNT, .error = EPERM});
+    assert_int_equal(machine_load(&fake->sys, &machine, NULL), 0);
+    assert_int_equal(attr_check(&fake->sys, machine, &event, &error), -ENOENT);
+    assert_non_null(strstr(error.message, "mount -t tracefs"));
+    machine_free(machine);
+    fake_file(fake, "/sys/kernel/tracing/events/sched/sched_switch/id", "x\n");
+    assert_int_equal(machine_load(&fake->sys, &machine, NULL), 0);
+    assert_int_equal(attr_check(&fake->sys, machine, &event, &error), -EINVAL);
+    machine_free(machine);
+    fake_sys_free(fake);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_which_pmu),    cmocka_unit_test(test_build),   cmocka_unit_test(test_modifiers),
+        cmocka_unit_test(test_check_errors), cmocka_unit_test(test_config3), cmocka_unit_test(test_tracepoint_errors),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

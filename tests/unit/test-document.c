@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The YAML tree: which words mean what, and where in the file a byte of a text stands. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "config/document.h"
+
+static void parse(const char *text, struct document *ret)
+{
+    struct error error = {0};
+
+    if (document_parse(text, strlen(text), ret, &error) < 0)
+        fail_msg("%s: %u:%u: %s", text, error.line, error.column, error.message);
+}
+
+static void test_words(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *in, *out_text;
+        bool out_null, out_is_bool, out_bool;
+    } cases[] = {
+        {"- true", NULL, false, true, true},
+        {"- True", NULL, false, true, true},
+        {"- FALSE", NULL, false, true, false},
+        {"- tRUE", "tRUE", false, false, false},
+        {"- yes", "yes", false, false, false},
+        {"- 'true'", "true", false, false, false},
+        {"- \"true\"", "true", false, false, false},
+        {"- null", NULL, true, false, false},
+        {"- NULL", NULL, true, false, false},
+        {"- ~", NULL, true, false, false},
+        {"-", NULL, true, false, false},
+        {"- ''", "", false, false, false},
+        {"- 'null'", "null", false, false, false},
+        {"- 017", "017", false, false, false},
+        {"- 1.5", "1.5", false, false, false},
+        {"- \"\\u00e4\\x41\"", "äA", false, false, false},
+        {"- []", NULL, false, false, false},
+        {"- {}", NULL, false, false, false},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_(document_done) struct document document = {0};
+        bool value = !cases[i].out_bool;
+        parse(cases[i].in, &document);
+        const node *n = document_item(&document, document_root(&document), 0);
+        assert_null(document_item(&document, document_root(&document), 1));
+        assert_int_equal(node_is_null(n), cases[i].out_null);
+        assert_int_equal(node_bool(n, &value), cases[i].out_is_bool);
+        assert_int_equal(value, cases[i].out_is_bool ? cases[i].out_bool : !cases[i].out_bool);
+        if (cases[i].out_text)
+            assert_string_equal(node_text(n), cases[i].out_text);
+        else
+            assert_null(node_text(n));
+    }
+}
+
+static void test_places(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *in;
+        size_t in_offset;
+        unsigned out_line, out_column;
+    } cases[] = {
+        {"- abc", 0, 1, 3},          {"- abc", 2, 1, 5},      {"- abc", 99, 1, 6}, {"- 'abc'", 0, 1, 4},
+        {"- \"abc\"", 2, 1, 6},      {"#\n-   abc", 1, 2, 6}, {"- äbc", 2, 1, 4}, /* the second character, by the third
+                                                                                     byte */
+        {"- 'ä', 'b'", 0, 0, 0},     {"- 'a''b'", 1, 1, 3},                       /* an escape: the start */
+        {"- \"\\u0041b\"", 1, 1, 3}, {"- a\n  b", 2, 1, 3},                       /* two lines: the start */
+        {"- [a]", 1, 1, 3},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_(document_done) struct document document = {0};
+        unsigned line, column;
+        if (cases[i].out_line == 0) {
+            assert_int_equal(document_parse(cases[i].in, strlen(cases[i].in), &document, NULL), -EINVAL);
+            continue;
+        }
+        parse(cases[i].in, &document);
+        const node *n = document_item(&document, document_root(&document), 0);
+        document_place_at(&document, n, cases[i].in_offset, &line, &column);
+        if (line != cases[i].out_line || column != cases[i].out_column)
+            fail_msg("%s: %zu is at %u:%u", cases[i].in, cases[i].in_offset, line, column);
+        document.builtin = true;
+        document_place_at(&document, n, cases[i].in_offset, &line, &column);
+        assert_int_equal(line, 0);
+        assert_int_equal(column, 0);
+    }
+}
+
+static void test_pairs(void **state)
+{
+    (void)state;
+    _cleanup_(document_done) struct document document = {0};
+    const node *key = NULL, *value = NULL;
+    struct error error = {0};
+
+    parse("a: 1\n'b c': 2\na: 3\n", &document);
+    const node *map = document_root(&document);
+    assert_int_equal(document_pair(&document, map, 1, &key, &value, &error), 1);
+    assert_string_equal(node_text(key), "b c");
+    assert_string_equal(node_text(value), "2");
+    assert_int_equal(document_pair(&document, map, 2, &key, &value, &error), -EINVAL);
+    assert_string_equal(error.message, "key \"a\" is there twice, first in line 1");
+    assert_int_equal(error.line, 3);
+    assert_string_equal(node_text(value), "2"); /* untouched */
+    assert_int_equal(document_pair(&document, map, 3, &key, &value, &error), 0);
+}
+
+static void test_empty(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"", "\n", "# x", "---", "--- ~\n...\n", "null"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+        _cleanup_(document_done) struct document document = {0};
+        parse(texts[i], &document);
+        assert_null(document_root(&document));
+    }
+}
+
+/* What was found is quoted, but not at any length, and never cut within a character. */
+static void test_expected(void **state)
+{
+    (void)state;
+    _cleanup_(document_done) struct document document = {0};
+    struct error error = {0};
+
+    parse("- aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaääää", &document); /* 59 a */
+    const node *n = document_item(&document, document_root(&document), 0);
+    assert_int_equal(document_expected(&document, n, "less", &error), -EINVAL);
+    assert_string_equal(error.message,
+                        "expected less, found \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"...");
+    assert_int_equal(document_expected(&document, n, "less", NULL), -EINVAL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_words), cmocka_unit_test(test_places),   cmocka_unit_test(test_pairs),
+        cmocka_unit_test(test_empty), cmocka_unit_test(test_expected),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

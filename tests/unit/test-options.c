@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of keys: that its rows are whole, and that the manual page has each key with its default. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "config/config.h"
+#include "config/groups.h"
+#include "config/option-type.h"
+#include "config/options.h"
+
+static const struct option_table *const tables[] = {&config_options, &group_options, &event_options};
+
+static void test_rows(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < ARRAY_SIZE(tables); t++)
+        for (size_t i = 0; i < tables[t]->n; i++) {
+            const struct option *row = &tables[t]->rows[i];
+            assert_non_null(row->path);
+            assert_non_null(row->type);
+            assert_non_null(row->range);
+            assert_non_null(row->help);
+            assert_non_null(row->type->read);
+            assert_non_null(row->type->json);
+            assert_non_null(row->type->done);
+            assert_true(row->help[strlen(row->help) - 1] != '.');
+            /* What stands in none of the files has its value from the row. */
+            assert_true(tables[t] != &config_options || row->fallback);
+            assert_ptr_equal(option_find(tables[t], row->path), row); /* no path is there twice */
+        }
+    assert_null(option_find(&config_options, "web"));
+    assert_null(option_find(&config_options, "web.lis"));
+    assert_null(option_find(&config_options, ""));
+}
+
+/* A key is not a map as well: "a.b" and "a.b.c" cannot both be. */
+static void test_paths(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < config_options.n; i++)
+        for (size_t k = 0; k < config_options.n; k++) {
+            const char *path = config_options.rows[i].path, *other = config_options.rows[k].path;
+            assert_true(strcspn(strrchr(path, '.') + 1, "") < 32); /* what map.c has room for */
+            if (i != k && str_starts(other, path))
+                assert_true(other[strlen(path)] != '.');
+        }
+}
+
+/* The default of each key, written in a file, is the default. */
+static void test_fallbacks(void **state)
+{
+    (void)state;
+    _cleanup_(config_freep) struct config *expected = NULL;
+    assert_int_equal(config_default(&expected, NULL), 0);
+
+    for (size_t i = 0; i < config_options.n; i++) {
+        const struct option *row = &config_options.rows[i];
+        _cleanup_(config_freep) struct config *config = NULL;
+        struct buffer buffer = {0};
+        unsigned depth = 0;
+        for (const char *c = row->path; *c; c++)
+            if (*c == '.') {
+                buffer_append_text(&buffer, ": {");
+                depth++;
+            } else {
+                buffer_append_char(&buffer, *c);
+            }
+        buffer_appendf(&buffer, ": %s", row->fallback);
+        while (depth--)
+            buffer_append_char(&buffer, '}');
+        _cleanup_(freep) char *text = buffer_string(&buffer);
+        struct error error = {0};
+        if (config_parse(text, strlen(text), &config, &error) < 0)
+            fail_msg("%s: %s", text, error.message);
+        json_t *one = config_json(config), *other = config_json(expected);
+        assert_true(json_equal(one, other));
+        json_decref(one);
+        json_decref(other);
+    }
+}
+
+static char *read_manual(void)
+{
+    const char *srcdir = getenv("srcdir"); /* from automake's test driver */
+    char path[512], *text = NULL;
+
+    snprintf(path, sizeof(path), "%s/doc/perfcountd.yaml.5", srcdir ? srcdir : "..");
+    if (file_read(AT_FDCWD, path, 1024 * 1024, &text, NULL) < 0)
+        fail_msg("%s: cannot be read", path);
+    return text;
+}
+
+/* The default as mdoc writes it: quotes are escaped. */
+static char *as_manual(const char *fallback)
+{
+    struct buffer text = {0};
+
+    buffer_append_text(&text, ".Ql ");
+    for (const char *c = fallback; *c; c++)
+        if (*c == '"')
+            buffer_append_text(&text, "\\(dq");
+        else
+            buffer_append_char(&text, *c);
+    buffer_append_char(&text, '\n');
+    return buffer_string(&text);
+}
+
+static void test_manual_has_each_key(void **state)
+{
+    (void)state;
+    _cleanup_(freep) char *manual = read_manual();
+
+    for (size_t t = 0; t < ARRAY_SIZE(tables); t++)
+        for (size_t i = 0; i < tables[t]->n; i++) {
+            const struct option *row = &tables[t]->rows[i];
+            char heading[128];
+            snprintf(heading, sizeof(heading), "\n.It Ic %s\n", row->path);
+            const char *entry = strstr(manual, heading);
+            if (!entry)
+                fail_msg("perfcountd.yaml.5 has no \".It Ic %s\"", row->path);
+            if (!row->fallback || row->type == &option_groups)
+                continue;
+            const char *end = strstr(entry + strlen(heading), "\n.Sh ");
+            _cleanup_(freep) char *text = strndup(entry, (size_t)(end - entry) + 1),
+                                  *fallback = as_manual(row->fallback);
+            char *next = strstr(text + strlen(heading), "\n.It Ic ");
+            if (next)
+                next[1] = '\0';
+            const char *said = strstr(text, "\nDefault:\n");
+            if (!said || !str_starts(said + strlen("\nDefault:\n"), fallback))
+                fail_msg("perfcountd.yaml.5 does not say \"Default:\" and \"%s\" for %s", row->fallback, row->path);
+        }
+}
+
+/* Each literal block of the page that begins with one of our maps is a file that is taken. */
+static void test_manual_examples(void **state)
+{
+    (void)state;
+    static const char begin[] = "\n.Bd -literal -offset indent\n", end[] = "\n.Ed\n";
+    _cleanup_(freep) char *manual = read_manual();
+    unsigned n = 0;
+
+    for (const char *block = manual; (block = strstr(block, begin));) {
+        block += strlen(begin);
+        size_t size = (size_t)(strstr(block, end) - block);
+        _cleanup_(config_freep) struct config *config = NULL;
+        struct error error = {0};
+        if (!str_starts(block, "web:\n") && !str_starts(block, "collectors:\n"))
+            continue;
+        if (config_parse(block, size, &config, &error) < 0)
+            fail_msg("%u:%u: %s in\n%.*s", error.line, error.column, error.message, (int)size, block);
+        n++;
+    }
+    assert_true(n >= 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_fallbacks),
+        cmocka_unit_test(test_manual_has_each_key),
+        cmocka_unit_test(test_manual_examples),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

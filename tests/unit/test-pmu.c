@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PMUs from sysfs: the format grammar, laying values into bits, and what becomes of garbled files. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "perf/pmu.h"
+#include "tests/unit/fake-sys.h"
+
+static void test_format(void **state)
+{
+    static const struct {
+        const char *in;
+        unsigned out_word;
+        uint64_t out_bits;
+    } cases[] = {
+        {"config:0-7", 0, 0xff},        {"config:63", 0, UINT64_C(1) << 63},
+        {"config:0-63", 0, UINT64_MAX}, {"config1:0-7,32-35", 1, 0xf000000ff},
+        {"config2:1,3,5", 2, 0x2a},     {"config3:32-35,0-7", 3, 0xf000000ff},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct pmu_format format;
+        assert_int_equal(pmu_format_parse(cases[i].in, &format, NULL), 0);
+        assert_int_equal(format.word, cases[i].out_word);
+        assert_true(format.bits == cases[i].out_bits);
+        assert_null(format.name);
+    }
+}
+
+static void test_format_errors(void **state)
+{
+    static const struct {
+        const char *in;
+        size_t out_offset;
+    } cases[] = {
+        {"", 0},           {"config", 0},        {"config4:0", 0},
+        {"konfig:0", 0},   {"config:", 7},       {"config:0-", 9},
+        {"config:7-0", 7}, {"config:64", 7},     {"config:0-64", 9},
+        {"config:0,", 9},  {"config:0,,1", 9},   {"config:0 ,1", 8},
+        {"config:x", 7},   {"config:0-7\n", 10}, {"config:99999999999999999999", 7},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct pmu_format untouched = {.word = 77};
+        struct error error = {0};
+        assert_int_equal(pmu_format_parse(cases[i].in, &untouched, &error), -EINVAL);
+        assert_int_equal(error.offset, cases[i].out_offset);
+        assert_int_equal(untouched.word, 77);
+    }
+}
+
+static void test_deposit(void **state)
+{
+    static const struct {
+        uint64_t in_bits, in_value, in_word;
+        int out;
+        uint64_t out_word;
+    } cases[] = {
+        {0xff, 0x3c, 0, 0, 0x3c},
+        {0xff00, 0x3c, 0x11, 0, 0x3c11},
+        {0xff00, 0x01, 0xffff, 0, 0x01ff}, /* replaces what was there */
+        {0xf000000ff, 0xabc, 0, 0, 0xa000000bc},
+        {0x2a, 0x5, 0, 0, 0x22},
+        {UINT64_MAX, UINT64_MAX, 0, 0, UINT64_MAX},
+        {UINT64_C(1) << 63, 1, 0, 0, UINT64_C(1) << 63},
+        {0xff, 0x100, 7, -ERANGE, 7},
+        {0xf000000ff, 0x1000, 7, -ERANGE, 7},
+        {1, 2, 0, -ERANGE, 0},
+        {1, UINT64_MAX, 0, -ERANGE, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct pmu_format format = {.bits = cases[i].in_bits};
+        uint64_t word = cases[i].in_word;
+        assert_int_equal(pmu_format_deposit(&format, cases[i].in_value, &word), cases[i].out);
+        assert_true(word == cases[i].out_word);
+    }
+}
+
+static struct pmu *load(struct fake_sys *fake, const char *name)
+{
+    struct pmu *pmu = NULL;
+    assert_int_equal(pmu_load(&fake->sys, name, &fake->online, &pmu, NULL), 0);
+    return pmu;
+}
+
+static void assert_cpus(const struct pmu *pmu, enum pmu_scope scope, const char *cpus)
+{
+    _cleanup_(freep) char *text = cpuset_format(&pmu->cpus);
+    assert_int_equal(pmu->scope, scope);
+    assert_string_equal(text, cpus);
+}
+
+static void test_scopes(void **state)
+{
+    struct fake_sys *fake = fake_machine_big_little();
+    static const struct {
+        const char *in_name, *in_file, *in_cpus;
+        enum pmu_scope out_scope;
+        const char *out_cpus;
+    } cases[] = {
+        {"core", "cpus", "2-3", PMU_CORE, "2-3"},    {"offline", "cpus", "", PMU_CORE, ""},
+        {"uncore", "cpumask", "0", PMU_SYSTEM, "0"}, {"cpu", NULL, NULL, PMU_CORE, "0-7"},
+        {"msr", NULL, NULL, PMU_ANY, "0-7"},         {"garbled", "cpus", "x", PMU_ANY, "0-7"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        fake_pmu_file(fake, cases[i].in_name, "type", "42");
+        if (cases[i].in_file)
+            fake_pmu_file(fake, cases[i].in_name, cases[i].in_file, cases[i].in_cpus);
+        struct pmu *pmu = load(fake, cases[i].in_name);
+        assert_int_equal(pmu->type, 42);
+        assert_cpus(pmu, cases[i].out_scope, cases[i].out_cpus);
+        pmu_free(pmu);
+    }
+    fake_sys_free(fake);
+}
+
+static void test_load(void **state)
+{
+    struct fake_sys *fake = fake_machine_big_little();
+    struct pmu *pmu = load(fake, "armv8_cortex_a76");
+
+    (void)state;
+    assert_string_equal(pmu->name, "armv8_cortex_a76");
+    assert_int_equal(pmu->type, 9);
+    assert_int_equal(pmu->threshold_max, 0xfff);
+    assert_false(pmu->absent);
+    assert_int_equal(pmu->n_formats, 2);
+    assert_int_equal(pmu_find_format(pmu, "long")->word, 1);
+    assert_null(pmu_find_format(pmu, "umask"));
+    assert_string_equal(pmu_find_event(pmu, "stall_backend")->terms, "event=0x0024");
+    assert_null(pmu_find_event(pmu, "bus_cycles"));
+    pmu_free(pmu);
+    fake_sys_free(fake);
+}
+
+/* One bad file costs one entry, not the PMU. */
+static void test_garbled_files(void **state)
+{
+    struct fake_sys *fake = fake_machine_one_pmu();
+    static const struct {
+        const char *path, *text;
+    } files[] = {
+        {"events/energy-pkg.snapshot", "1"}, {"events/energy-pkg.per-pkg", "1"},
+        {"events/bad-terms", "event=,"},     {"events/empty", ""},
+        {"events/bad-scale", "event=1"},     {"events/bad-scale.scale", "two"},
+        {"events/zero-scale", "event=1"},    {"events/zero-scale.scale", "0"},
+        {"events/minus-scale", "event=1"},   {"events/minus-scale.scale", "-1"},
+        {"events/fine", "event=1"},          {"events/directory/x", "event=1"},
+        {"format/bad", "config:99"},         {"format/fine", "config:8"},
+        {"caps/threshold_max", "many"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+        fake_pmu_file(fake, "power", files[i].path, files[i].text);
+    struct pmu *pmu = load(fake, "power");
+    assert_int_equal(pmu->n_events, 2);
+    assert_non_null(pmu_find_event(pmu, "energy-pkg"));
+    assert_non_null(pmu_find_event(pmu, "fine"));
+    assert_int_equal(pmu->n_formats, 2);
+    assert_non_null(pmu_find_format(pmu, "fine"));
+    assert_int_equal(pmu->threshold_max, 0);
+    pmu_free(pmu);
+    fake_sys_free(fake);
+}
+
+static void test_units(void **state)
+{
+    static const struct {
+        const char *in_scale, *in_unit, *out_unit;
+        double out_scale;
+    } cases[] = {
+        {NULL, NULL, "", 1},
+        {"2.3283064365386962890625e-10", "Joules", "joules", 0x1p-32},
+        {"6.103515625e-5", "MiB", "bytes", 64},
+        {"1e9", "ns", "seconds", 1},
+        {"4", NULL, "", 4},
+        {NULL, "CPU Ticks", "cpu_ticks", 1},
+        {NULL, "%", "ratio", 0.01},
+        {NULL, "??", "", 1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct fake_sys *fake = fake_machine_no_pmu();
+        fake_pmu_file(fake, "p", "type", "9");
+        fake_pmu_file(fake, "p", "events/e", "event=1");
+        if (cases[i].in_scale)
+            fake_pmu_file(fake, "p", "events/e.scale", cases[i].in_scale);
+        if (cases[i].in_unit)
+            fake_pmu_file(fake, "p", "events/e.unit", cases[i].in_unit);
+        struct pmu *pmu = load(fake, "p");
+        const struct pmu_event *event = pmu_find_event(pmu, "e");
+        assert_string_equal(event->unit, cases[i].out_unit);
+        assert_true(event->scale > cases[i].out_scale * (1 - 1e-12) && event->scale < cases[i].out_scale * (1 + 1e-12));
+        pmu_free(pmu);
+        fake_sys_free(fake);
+    }
+}
+
+static void test_bad_type(void **state)
+{
+    static const char *const types[] = {"", "-1", "x", "4294967296"};
+    struct fake_sys *fake = fake_machine_no_pmu();
+    struct pmu *untouched = NULL;
+    struct error error = {0};
+
+    (void)state;
+    assert_int_equal(pmu_load(&fake->sys, "none", &fake->online, &untouched, &error), -ENOENT);
+    assert_non_null(strstr(error.message, "none/type cannot be read"));
+    for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+        fake_pmu_file(fake, "p", "type", types[i]);
+        assert_int_equal(pmu_load(&fake->sys, "p", &fake->online, &untouched, &error), -EINVAL);
+    }
+    assert_null(untouched);
+    assert_null(pmu_free(NULL));
+    fake_sys_free(fake);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_format), cmocka_unit_test(test_format_errors), cmocka_unit_test(test_deposit),
+        cmocka_unit_test(test_scopes), cmocka_unit_test(test_load),          cmocka_unit_test(test_garbled_files),
+        cmocka_unit_test(test_units),  cmocka_unit_test(test_bad_type),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
