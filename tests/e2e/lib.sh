@@ -136,7 +136,7 @@ listening_or_dead() {
 start_daemon() {
     case " $* " in
     *' --web.listen-address'*) launch_daemon "$@" ;;
-    *) launch_daemon --web.listen-address=127.0.0.1:0 "$@" ;;
+    *) launch_daemon "$@" --web.listen-address=127.0.0.1:0 ;;
     esac
     eventually 30 listening_or_dead
     url=$(sed -n 's|.*listening on \(http://[^ "]*\)/.*|\1|p' "$daemon_log" | head -n 1)
