@@ -41,7 +41,6 @@ done <<'END'
 /api/v1/rates?seconds=61 seconds
 /api/v1/rates?seconds=soon seconds
 /api/v1/rates?seconds=nan seconds
-/api/v1/rates?seconds=1&seconds=2 seconds
 /metrics?collect[]=weather collect
 /metrics?colour=red colour
 END
