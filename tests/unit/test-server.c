@@ -253,7 +253,7 @@ static const struct {
     {"GET /api/v1/rates?seconds=0.05&cpu=1",
      "",
      200,
-     {"\"cycles\": 1200000000.0", "\"ipc\": 0.8", "\"running_ratio\": 0.5"}},
+     {"\"cycles\": 1200000000.0", "\"ipc\": 0.8,", "\"running_ratio\": 0.5"}},
     {"POST /-/reload", "Content-Length: 2000\r\n", 413, {"needs no body"}},
     {"GET /metrics", "Transfer-Encoding: chunked\r\n", 413, {"needs no body"}},
     {"GET /-/healthy", "Content-Length: 4\r\n\r\nbody", 200, {"healthy"}},
