@@ -2,9 +2,9 @@
 /* What could not be opened: see failure.h. */
 #include "collectors/failure.h"
 
-#include <stdio.h>
-
+#include "base/buffer.h"
 #include "base/cleanup.h"
+#include "perf/sys.h"
 
 static void failure_done(struct failure *failure)
 {
@@ -68,12 +68,61 @@ int failures_add(struct failures *failures, const struct failure *item, int cpu)
     return r;
 }
 
-char *failure_sentence(const struct failure *failure)
+static bool shares_sentence(const struct failure *a, const struct failure *b)
 {
-    _cleanup_(freep) char *cpus = cpuset_format(&failure->cpus);
-    char *sentence;
+    return str_equal(a->message, b->message) && cpuset_equal(&a->cpus, &b->cpus);
+}
 
-    if (!cpus || asprintf(&sentence, "cpu %s %s: %s", cpus, failure->event, failure->message) < 0)
+/* Whether an earlier one has told it. */
+static bool is_told(const struct failures *failures, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (shares_sentence(&failures->items[k], &failures->items[i]))
+            return true;
+    return false;
+}
+
+static bool names_event(const struct failures *failures, size_t first, size_t end, const char *event)
+{
+    for (size_t i = first; i < end; i++)
+        if (shares_sentence(&failures->items[first], &failures->items[i]) && str_equal(failures->items[i].event, event))
+            return true;
+    return false;
+}
+
+static char *tell(const struct failures *failures, size_t first)
+{
+    _cleanup_(buffer_done) struct buffer sentence = {0};
+    const struct failure *failure = &failures->items[first];
+    _cleanup_(freep) char *cpus = cpuset_format(&failure->cpus);
+
+    if (!cpus)
         return NULL;
-    return sentence;
+    buffer_appendf(&sentence, "cpu %s %s", cpus, failure->event);
+    for (size_t i = first + 1; i < failures->n; i++)
+        if (shares_sentence(failure, &failures->items[i]) && !names_event(failures, first, i, failures->items[i].event))
+            buffer_appendf(&sentence, ", %s", failures->items[i].event);
+    buffer_appendf(&sentence, ": %s", failure->message);
+    return buffer_string(&sentence);
+}
+
+int failures_sentences(const struct failures *failures, char ***ret, size_t *ret_n)
+{
+    char **sentences = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < failures->n; i++) {
+        if (is_told(failures, i))
+            continue;
+        char *sentence = tell(failures, i);
+        if (!sentence || array_grow(&sentences, n) < 0) {
+            free(sentence);
+            strings_free(sentences, n);
+            return -ENOMEM;
+        }
+        sentences[n++] = sentence;
+    }
+    *ret = sentences;
+    *ret_n = n;
+    return 0;
 }

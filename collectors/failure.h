@@ -29,7 +29,10 @@ void failures_done(struct failures *failures);
 /* One more target of what may already be listed; `item` is copied, its cpus and n_targets are ignored. */
 int failures_add(struct failures *failures, const struct failure *item, int cpu);
 
-/* "cpu 0-3 bus-cycles: no such event on this PMU (ENOENT): ..."; the caller frees it. NULL when out of memory. */
-char *failure_sentence(const struct failure *failure);
+/*
+ * What a person reads: "cpu 0-3 bus-cycles, ref-cycles: no such event on this PMU (ENOENT): ...". Events that failed
+ * for the same reason on the same CPUs share a sentence. The caller frees the sentences and the array. -ENOMEM.
+ */
+int failures_sentences(const struct failures *failures, char ***ret, size_t *ret_n);
 
 #endif

@@ -119,13 +119,11 @@ static int open_collector(struct registry *registry, size_t i, struct error *err
         close_collector(registry, i);
         return 0;
     }
-    if (add_series(registry, i) < 0)
-        return error_oom(error);
     slot->error = (struct error){0};
     slot->successful = collectors[i]->open(&context, slot->state, &state, &slot->error) == 0;
     slot->state = state;
     slot->read_ns = 0;
-    return 0;
+    return add_series(registry, i) < 0 ? error_oom(error) : 0;
 }
 
 static int add_unavailable(struct registry *registry, size_t i)

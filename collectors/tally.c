@@ -26,7 +26,6 @@ struct missing {
 struct tally {
     char *signature, *name;
     int cpu;
-    unsigned last_number; /* of the last part: "cache-2" */
     struct part *parts;
     size_t n_parts;
     struct missing *missing;
@@ -190,32 +189,14 @@ static const char *group_pmu(const struct binding *binding, const struct partiti
     return binding->attrs[opened->members[0]].pmu->name;
 }
 
-static bool is_configured(const struct config *config, const char *name)
+/* "cache", then "cache-2", ...: the configuration sees to it that no other group has such a name. */
+static char *name_part(const struct tally *tally)
 {
-    for (size_t i = 0; i < config->cpu.groups.n; i++)
-        if (str_equal(config->cpu.groups.items[i].name, name))
-            return true;
-    return false;
-}
+    char *name;
 
-/* "cache", then "cache-2", ...: a part never takes the name of another configured group. */
-static int name_part(struct tally *tally, const struct config *config, char **ret)
-{
-    char *name = NULL;
-
-    if (++tally->last_number == 1) {
-        *ret = strdup(tally->name);
-        return *ret ? 0 : -ENOMEM;
-    }
-    while (asprintf(&name, "%s-%u", tally->name, tally->last_number) >= 0) {
-        if (!is_configured(config, name)) {
-            *ret = name;
-            return 0;
-        }
-        free(name);
-        tally->last_number++;
-    }
-    return -ENOMEM;
+    if (tally->n_parts == 0)
+        return strdup(tally->name);
+    return asprintf(&name, "%s-%zu", tally->name, tally->n_parts + 1) < 0 ? NULL : name;
 }
 
 static struct row *add_part_row(const struct collector_context *context, const struct row_target *target,
@@ -250,11 +231,9 @@ static struct row *add_part_row(const struct collector_context *context, const s
 static int add_part(struct tally *tally, const struct collector_context *context, const char *cgroup,
                     const struct binding *binding, struct partition_part *opened)
 {
-    _cleanup_(freep) char *name = NULL;
-    int r = array_grow(&tally->parts, tally->n_parts);
+    _cleanup_(freep) char *name = name_part(tally);
+    int r = name ? array_grow(&tally->parts, tally->n_parts) : -ENOMEM;
 
-    if (r == 0)
-        r = name_part(tally, context->config, &name);
     if (r < 0)
         return r;
     struct part *part = &tally->parts[tally->n_parts++];

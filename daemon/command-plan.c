@@ -67,22 +67,30 @@ static int print_groups(const json_t *groups)
     return table_print(table, stdout);
 }
 
-static int print_plan(const json_t *plan)
+static int print_missing(const struct registry *registry)
 {
-    const json_t *missing = json_object_get(plan, "missing"), *failure;
-    size_t i;
+    char **sentences;
+    size_t n;
 
+    if (failures_sentences(registry_failures(registry), &sentences, &n) < 0)
+        return -ENOMEM;
+    if (n > 0)
+        table_print_styled(stdout, TABLE_BOLD, "\nnot counted:\n");
+    for (size_t i = 0; i < n; i++)
+        table_print_styled(stdout, TABLE_WARNING, "  %s\n", sentences[i]);
+    strings_free(sentences, n);
+    return 0;
+}
+
+static int print_plan(const json_t *plan, const struct registry *registry)
+{
     if (print_groups(json_object_get(plan, "groups")) < 0)
         return command_fail_memory();
     printf("\n%lld file descriptors of %lld, %lld series\n",
            (long long)json_integer_value(json_object_get(plan, "file_descriptors")),
            (long long)json_integer_value(json_object_get(plan, "file_descriptor_limit")),
            (long long)json_integer_value(json_object_get(plan, "series")));
-    if (json_array_size(missing) > 0)
-        table_print_styled(stdout, TABLE_BOLD, "\nnot counted:\n");
-    json_array_foreach(missing, i, failure)
-        table_print_styled(stdout, TABLE_WARNING, "  %s\n", text_of(failure, "message"));
-    return EXIT_SUCCESS;
+    return print_missing(registry) < 0 ? command_fail_memory() : EXIT_SUCCESS;
 }
 
 int command_plan(const struct options *options)
@@ -98,7 +106,7 @@ int command_plan(const struct options *options)
         return command_fail_memory();
     if (options->json)
         return command_print_json(plan);
-    status = print_plan(plan);
+    status = print_plan(plan, session.registry);
     json_decref(plan);
     return status;
 }

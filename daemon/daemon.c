@@ -26,18 +26,11 @@ struct daemon {
     uint64_t started_realtime_ns;
 };
 
-static void forget_logged(char **sentences, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        free(sentences[i]);
-    free(sentences);
-}
-
 static void daemon_done(struct daemon *daemon)
 {
     daemon->server = server_free(daemon->server);
     session_done(&daemon->session);
-    forget_logged(daemon->logged_failures, daemon->n_logged);
+    strings_free(daemon->logged_failures, daemon->n_logged);
     sd_event_unref(daemon->event);
 }
 
@@ -52,21 +45,15 @@ static bool was_logged(const struct daemon *daemon, const char *sentence)
 /* Once each, not at every scrape or reload; what was mended and fails again is told again. */
 static void log_failures(struct daemon *daemon)
 {
-    const struct failures *failures = registry_failures(daemon->session.registry);
-    char **sentences = NULL;
-    size_t n = 0;
+    char **sentences;
+    size_t n;
 
-    for (size_t i = 0; i < failures->n; i++) {
-        char *sentence = failure_sentence(&failures->items[i]);
-        if (!sentence || array_grow(&sentences, n) < 0) {
-            free(sentence);
-            continue;
-        }
-        if (!was_logged(daemon, sentence))
-            log_warning("%s", sentence);
-        sentences[n++] = sentence;
-    }
-    forget_logged(daemon->logged_failures, daemon->n_logged);
+    if (failures_sentences(registry_failures(daemon->session.registry), &sentences, &n) < 0)
+        return;
+    for (size_t i = 0; i < n; i++)
+        if (!was_logged(daemon, sentences[i]))
+            log_warning("%s", sentences[i]);
+    strings_free(daemon->logged_failures, daemon->n_logged);
     daemon->logged_failures = sentences;
     daemon->n_logged = n;
 }

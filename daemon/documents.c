@@ -55,11 +55,11 @@ static json_t *collectors_json(const struct registry *registry)
 
 static json_t *failure_json(const struct failure *failure, const char *collector)
 {
-    _cleanup_(freep) char *cpus = cpuset_format(&failure->cpus), *sentence = failure_sentence(failure);
+    _cleanup_(freep) char *cpus = cpuset_format(&failure->cpus);
 
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "collector", collector, "group", failure->group, "event",
                      failure->metric, "pmu", failure->pmu, "reason", failure->reason, "cpus", cpus ? cpus : "",
-                     "message", sentence ? sentence : "");
+                     "message", failure->message);
 }
 
 json_t *document_failures(const struct registry *registry)

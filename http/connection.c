@@ -39,6 +39,21 @@ static void list_append(struct connection_list *list, struct connection *connect
     list->last = connection;
 }
 
+/* A client that does not take its response leaves it in the kernel's buffers: throw that away as well. */
+static void discard_unsent(const struct connection *connection)
+{
+    struct linger linger = {.l_onoff = 1};
+
+    setsockopt(connection->fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
+}
+
+static void expire(struct connection *connection)
+{
+    if (connection->deadline == DEADLINE_RESPONSE)
+        discard_unsent(connection);
+    connection_shutdown(connection);
+}
+
 static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct connections *all = userdata;
@@ -48,7 +63,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
     (void)usec;
     for (enum deadline i = 0; i < DEADLINE_NONE; i++)
         while (all->lists[i].first && all->lists[i].first->deadline_ns <= now)
-            connection_shutdown(all->lists[i].first);
+            expire(all->lists[i].first);
     all->armed_ns = 0;
     connections_arm(all);
     return 0;

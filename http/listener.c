@@ -65,6 +65,13 @@ static void on_connection(void *userdata, struct MHD_Connection *mhd, void **con
     }
 }
 
+static void wake(void *userdata)
+{
+    struct listener *listener = userdata;
+
+    sd_event_source_set_enabled(listener->again, SD_EVENT_ONESHOT);
+}
+
 /* What this returns is the request's context in the calls that follow. */
 static void *on_uri(void *userdata, const char *uri, struct MHD_Connection *mhd)
 {
@@ -72,8 +79,11 @@ static void *on_uri(void *userdata, const char *uri, struct MHD_Connection *mhd)
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     struct connection *connection = info ? info->socket_context : NULL;
 
-    if (connection)
+    if (connection) {
         request_begin(&connection->request, listener->site, mhd, connection->peer.local, uri);
+        connection->request.wake = wake;
+        connection->request.wake_userdata = listener;
+    }
     return connection;
 }
 
@@ -148,7 +158,7 @@ static void run(struct listener *listener)
         more = MHD_get_timeout(listener->daemon, &timeout) == MHD_YES && timeout == 0;
     }
     if (more)
-        sd_event_source_set_enabled(listener->again, SD_EVENT_ONESHOT);
+        wake(listener);
     connections_arm(listener->all);
     if (listener->retired && listener->n_connections == 0)
         listener->on_empty(listener, listener->on_empty_userdata);
@@ -283,5 +293,5 @@ void listener_retire(struct listener *listener, void (*on_empty)(struct listener
         close(steal_fd(&listener->quiesced_fd));
     socket_file_done(&listener->file);
     connections_each(listener->all, end_idle, listener);
-    sd_event_source_set_enabled(listener->again, SD_EVENT_ONESHOT);
+    wake(listener);
 }

@@ -9,6 +9,9 @@
 #include "base/escape.h"
 #include "http/gzip.h"
 
+/* A line per member, and doubles without the digits that only their binary form has: 0.8, not 0.80000000000000004. */
+#define JSON_FLAGS (JSON_INDENT(2) | JSON_REAL_PRECISION(15))
+
 /* Below this the headers weigh more than what is saved. */
 #define GZIP_SIZE_MIN 1024
 
@@ -103,7 +106,7 @@ void reply_json(struct request *request, unsigned status, json_t *document, bool
     _cleanup_(json_decrefp) json_t *owned = document;
     _cleanup_(buffer_done) struct buffer content = {0};
 
-    if (!owned || json_dump_callback(owned, append_chunk, &content, JSON_INDENT(2)) < 0)
+    if (!owned || json_dump_callback(owned, append_chunk, &content, JSON_FLAGS) < 0)
         return;
     buffer_append_char(&content, '\n');
     reply_set(request, status, reply_make(&content, TYPE_JSON, VARY_ALL, gzip));

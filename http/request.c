@@ -51,6 +51,13 @@ enum MHD_Result request_queue(struct request *request)
     return result;
 }
 
+/* Inside a foreign event loop, libmicrohttpd does not make itself heard after a resumption. */
+void request_resume(struct request *request)
+{
+    MHD_resume_connection(request->mhd);
+    request->wake(request->wake_userdata);
+}
+
 bool request_is_api(const struct request *request)
 {
     return request->path && str_starts(request->path, "/api/");

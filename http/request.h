@@ -39,6 +39,8 @@ struct request {
     struct MHD_Response *response; /* NULL as long as there is none */
     bool borrowed;                 /* the response belongs to site->pages */
     struct wait *wait;             /* not NULL: the connection is suspended */
+    void (*wake)(void *userdata);  /* has libmicrohttpd run soon */
+    void *wake_userdata;
 };
 
 /* Starts anew on the connection; `uri` is as the client sent it. */
@@ -47,6 +49,8 @@ void request_begin(struct request *request, struct site *site, struct MHD_Connec
 void request_end(struct request *request);
 /* Whether it announces a body that nobody will read; then there is a reply. */
 bool request_refuse_body(struct request *request);
+/* Goes on with a suspended connection: queues the reply from the event loop. */
+void request_resume(struct request *request);
 /* Hands the reply to libmicrohttpd; MHD_NO (close the connection) where there is none. */
 enum MHD_Result request_queue(struct request *request);
 

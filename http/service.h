@@ -20,7 +20,8 @@ struct service {
     void *userdata;
     /*
      * A snapshot whose collectors in `mask` were read at most min_interval ago, or, if `fresh`, just now. Never NULL; a
-     * collector that failed has its series as they were. Borrowed until the event loop runs again.
+     * collector that failed has its series as they were. A mask of 0 reads nothing: it only asks for the names of the
+     * collectors. Borrowed until the event loop runs again.
      */
     const struct snapshot *(*read)(void *userdata, uint32_t mask, bool fresh);
     /* NULL when out of memory; the caller owns it. */

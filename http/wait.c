@@ -42,7 +42,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
     const struct snapshot *snapshot = service->read(service->userdata, filter_mask(&wait->filter), true);
     json_t *rates = rates_json(wait->baseline, snapshot, &wait->filter);
     reply_json(request, MHD_HTTP_OK, rates, wait->gzip);
-    MHD_resume_connection(request->mhd);
+    request_resume(request);
     return 0;
 }
 

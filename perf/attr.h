@@ -16,8 +16,9 @@ struct attr {
      */
     struct perf_event_attr kernel;
     const struct pmu *pmu;
-    double scale;      /* 1.0; 1e-9 for the clocks, which count nanoseconds; or sysfs's */
-    const char *unit;  /* "" (plain counts), "seconds", "joules"...: lower case, plural, as Prometheus names base units */
+    double scale; /* 1.0; 1e-9 for the clocks, which count nanoseconds; or sysfs's */
+    const char
+        *unit; /* "" (plain counts), "seconds", "joules"...: lower case, plural, as Prometheus names base units */
 };
 
 /*
@@ -28,8 +29,8 @@ struct attr {
 const struct pmu *attr_pmu(const struct machine *machine, const struct event *event, unsigned cpu);
 
 /*
- * Whether the machine knows the event at all: -ENODEV for a PMU it lacks, -ENOENT for a name that sysfs has nowhere (with
- * the nearest names), -EINVAL for a term or value the PMU's format refuses.
+ * Whether the machine knows the event at all: -ENODEV for a PMU it lacks, -ENOENT for a name that sysfs has nowhere
+ * (with the nearest names), -EINVAL for a term or value the PMU's format refuses.
  */
 int attr_check(struct sys *sys, const struct machine *machine, const struct event *event, struct error *error);
 

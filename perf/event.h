@@ -44,9 +44,9 @@ struct generic_event;
 
 struct event {
     enum event_kind kind;
-    char *text; /* as written, with its modifiers; for messages */
+    char *text;                /* as written, with its modifiers; for messages */
     char *pmu, *system, *name; /* `name` also of EVENT_GENERIC and EVENT_RAW: the word as written */
-    struct event_term *terms; /* without `name=`, which became the metric name */
+    struct event_term *terms;  /* without `name=`, which became the metric name */
     size_t n_terms;
     uint32_t type;
     uint64_t config;
@@ -79,8 +79,8 @@ void event_done(struct event *event);
 int event_set_metric(struct event *event, const char *name, struct error *error);
 
 /*
- * Lower case, everything outside [a-z0-9_] turned to "_", runs of "_" are one, none at the ends; "event_" before a digit.
- * Always a valid name. The caller frees it; NULL when out of memory.
+ * Lower case, everything outside [a-z0-9_] turned to "_", runs of "_" are one, none at the ends; "event_" before a
+ * digit. Always a valid name. The caller frees it; NULL when out of memory.
  */
 char *event_metric_name(const char *text);
 

@@ -56,6 +56,8 @@ int group_add(struct group *group, const struct attr *sibling)
     attr.size = sizeof(attr);
     attr.read_format = READ_FORMAT;
     attr.disabled = leads;
+    /* Where nothing is sampled there is no instruction pointer to be precise about, and x86 refuses to try. */
+    attr.precise_ip = 0;
     /* Pinned and exclusive are said of a whole group: the kernel refuses them on a sibling. */
     attr.pinned = leads && attr.pinned;
     attr.exclusive = leads && attr.exclusive;

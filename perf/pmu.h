@@ -23,8 +23,8 @@ struct pmu_format {
 };
 
 /*
- * An event of `events/`, with its `.scale` (1.0 where there is none) and `.unit` ("" where there is none), both turned into
- * Prometheus base units: "MiB" at 6.1e-5 are "bytes" at 64.
+ * An event of `events/`, with its `.scale` (1.0 where there is none) and `.unit` ("" where there is none), both turned
+ * into Prometheus base units: "MiB" at 6.1e-5 are "bytes" at 64.
  */
 struct pmu_event {
     char *name;
@@ -52,8 +52,8 @@ int pmu_format_parse(const char *text, struct pmu_format *ret, struct error *err
 int pmu_format_deposit(const struct pmu_format *format, uint64_t value, uint64_t *word);
 
 /*
- * Loads /sys/bus/event_source/devices/NAME. What is unreadable or garbled in a single format or event is left out; only a
- * missing or garbled `type` is an error. `online` is what a PMU without `cpus` and `cpumask` covers.
+ * Loads /sys/bus/event_source/devices/NAME. What is unreadable or garbled in a single format or event is left out; only
+ * a missing or garbled `type` is an error. `online` is what a PMU without `cpus` and `cpumask` covers.
  */
 int pmu_load(struct sys *sys, const char *name, const struct cpuset *online, struct pmu **ret, struct error *error);
 struct pmu *pmu_free(struct pmu *pmu);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The seam to the kernel: every system call and every file of /sys and /proc that counting needs goes through here, so that
- * a unit test can play any machine.
+ * The seam to the kernel: every system call and every file of /sys and /proc that counting needs goes through here, so
+ * that a unit test can play any machine.
  *
- * All functions return what the system call returns, or -errno. `struct sys` is embedded first in a larger struct by who
- * plays a machine.
+ * All functions return what the system call returns, or -errno. `struct sys` is embedded first in a larger struct by
+ * who plays a machine.
  */
 #ifndef PERF_SYS_H
 #define PERF_SYS_H

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A daemon to play behind the HTTP server: see fake-service.h. */
+#include "tests/unit/fake-service.h"
+
+#include <time.h>
+
+#define CYCLES_PER_SEC 1200000000
+#define INSTRUCTIONS_PER_SEC 960000000
+
+static const char *const names[] = {"cpu", "cgroup", "self", NULL};
+
+static uint64_t now(void *userdata)
+{
+    struct timespec t;
+
+    (void)userdata;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * NSEC_PER_SEC + (uint64_t)t.tv_nsec;
+}
+
+static void advance_row(struct row *row)
+{
+    if (row->state == ROW_UNAVAILABLE || row->state == ROW_STARVED)
+        return;
+    row->enabled_ns += NSEC_PER_SEC;
+    row->running_ns += NSEC_PER_SEC / 2;
+    series_set(row->enabled, row->enabled_ns);
+    series_set(row->running, row->running_ns);
+    for (size_t i = 0; i < row->n_counters; i++) {
+        struct counter *counter = &row->counters[i];
+        counter->value += i == 0 ? CYCLES_PER_SEC : INSTRUCTIONS_PER_SEC;
+        counter->raw += (i == 0 ? CYCLES_PER_SEC : INSTRUCTIONS_PER_SEC) / 2;
+        counter->known = true;
+        series_set(counter->series, counter->value);
+    }
+}
+
+void fake_service_advance(struct fake_service *fake)
+{
+    struct snapshot *snapshot = &fake->snapshot;
+
+    for (size_t i = 0; i < snapshot->n_rows; i++)
+        advance_row(snapshot->rows[i]);
+    snapshot->monotonic_ns += NSEC_PER_SEC;
+    snapshot->realtime_ns += NSEC_PER_SEC;
+    snapshot->generation++;
+}
+
+static const struct snapshot *read_snapshot(void *userdata, uint32_t mask, bool fresh)
+{
+    struct fake_service *fake = userdata;
+
+    if (mask)
+        fake->reads++;
+    if (mask && fresh) {
+        fake->fresh_reads++;
+        fake_service_advance(fake);
+    }
+    return &fake->snapshot;
+}
+
+static json_t *document(void *userdata, enum service_document which)
+{
+    static const char *const documents[] = {
+        [DOCUMENT_PMUS] = "pmus",
+        [DOCUMENT_EVENTS] = "events",
+        [DOCUMENT_STATUS] = "status",
+        [DOCUMENT_CONFIG] = "config",
+    };
+
+    (void)userdata;
+    return json_pack("{s:s}", "document", documents[which]);
+}
+
+static int reload(void *userdata, struct error *error)
+{
+    struct fake_service *fake = userdata;
+
+    fake->reloads++;
+    if (fake->reload_error)
+        return error_set(error, -EINVAL, "%s", fake->reload_error);
+    return fake->on_reload ? fake->on_reload(fake) : 0;
+}
+
+static bool ready(void *userdata)
+{
+    return ((struct fake_service *)userdata)->ready;
+}
+
+static const struct row_counter core[] = {
+    {"cycles", "cpu", "", 0, {"perf_cpu_cycles_total", "CPU cycles.", "", METRIC_COUNTER}},
+    {"instructions", "cpu", "", 0, {"perf_cpu_instructions_total", "Retired instructions.", "", METRIC_COUNTER}},
+};
+static const struct row_counter cgroup_core[] = {
+    {"cycles", "cpu", "", 0, {"perf_cgroup_cycles_total", "CPU cycles.", "", METRIC_COUNTER}},
+    {"task_clock",
+     "software",
+     "seconds",
+     9,
+     {"perf_cgroup_task_clock_seconds_total", "Time on a CPU.", "seconds", METRIC_COUNTER}},
+};
+static const struct row_counter missing[] = {
+    {"bus_cycles", "cpu", "", 0, {0}},
+};
+
+static void add_rows(struct snapshot *snapshot, unsigned n_cpus)
+{
+    for (unsigned cpu = 0; cpu < n_cpus; cpu++)
+        snapshot_add_row(snapshot, &(struct row_target){FAKE_CPU, "core", "cpu", NULL, NULL, (int)cpu}, core,
+                         ARRAY_SIZE(core));
+    snapshot_add_row(snapshot,
+                     &(struct row_target){FAKE_CGROUP, "core", "cpu", "/system.slice/a\\x2d\"b\".service", NULL, -1},
+                     cgroup_core, ARRAY_SIZE(cgroup_core));
+    struct row *starved = snapshot_add_row(snapshot, &(struct row_target){FAKE_CPU, "late", "cpu", NULL, NULL, 0}, core,
+                                           ARRAY_SIZE(core));
+    starved->state = ROW_STARVED;
+    series_set(starved->enabled, NSEC_PER_SEC);
+    series_set(starved->running, 0);
+    snapshot_add_row(snapshot, &(struct row_target){FAKE_CPU, "bus", "cpu", NULL, "no such \"event\" (ENOENT)", 0},
+                     missing, ARRAY_SIZE(missing));
+}
+
+static void add_self(struct snapshot *snapshot)
+{
+    const struct metric success = {"perfcountd_collector_success", "Whether it worked.", "", METRIC_GAUGE};
+    const struct metric build = {"perfcountd_build_info", "A \"quoted\"\nhelp with a \\.", "", METRIC_INFO};
+    const struct metric duration = {"perfcountd_collector_duration_seconds", "How long.", "seconds", METRIC_GAUGE};
+    const struct label collector = {"collector", "cpu"}, version = {"version", "0.1\xff"};
+
+    series_set(metrics_add(&snapshot->metrics, &success, FAKE_SELF, 0, &collector, 1), 1);
+    series_set(metrics_add(&snapshot->metrics, &build, FAKE_SELF, 0, &version, 1), 1);
+    series_set_real(metrics_add(&snapshot->metrics, &duration, FAKE_SELF, 0, &collector, 1), 0.1);
+}
+
+void fake_service_init(struct fake_service *fake, unsigned n_cpus)
+{
+    *fake = (struct fake_service){
+        .service = {fake, read_snapshot, document, reload, ready, now},
+        .snapshot = {.collector_names = names, .realtime_ns = 1700000000123 * NSEC_PER_MSEC},
+        .ready = true,
+    };
+    add_rows(&fake->snapshot, n_cpus);
+    add_self(&fake->snapshot);
+    fake_service_advance(fake);
+}
+
+void fake_service_done(struct fake_service *fake)
+{
+    snapshot_done(&fake->snapshot);
+}

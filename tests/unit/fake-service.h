@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A daemon to play behind the HTTP server: a snapshot of a few series, which grows by a second at each fresh reading.
+ */
+#ifndef TESTS_FAKE_SERVICE_H
+#define TESTS_FAKE_SERVICE_H
+
+#include "http/service.h"
+
+enum fake_collector { FAKE_CPU, FAKE_CGROUP, FAKE_SELF };
+
+struct fake_service {
+    struct service service;
+    struct snapshot snapshot;
+    unsigned reads, fresh_reads; /* of a mask that is not 0 */
+    unsigned reloads;
+    const char *reload_error; /* NULL: it succeeds */
+    int (*on_reload)(struct fake_service *fake);
+    void *reload_userdata;
+    bool ready;
+};
+
+/* `n_cpus` CPUs with a group of cycles and instructions each, a cgroup with an odd name, and the self collector. */
+void fake_service_init(struct fake_service *fake, unsigned n_cpus);
+void fake_service_done(struct fake_service *fake);
+/* As a fresh reading a second later. */
+void fake_service_advance(struct fake_service *fake);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /api/v1/counters as a JSON reader sees it, and what its filters let through. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "base/cleanup.h"
+#include "http/counters.h"
+#include "tests/unit/fake-service.h"
+
+static json_t *render(const struct snapshot *snapshot, const struct filter *filter)
+{
+    _cleanup_(buffer_done) struct buffer buffer = {0};
+    json_error_t error;
+
+    assert_int_equal(counters_write(&buffer, snapshot, filter, "a\"b"), 0);
+    json_t *document = json_loadb(buffer.data, buffer.size, JSON_REJECT_DUPLICATES, &error);
+    if (!document)
+        fail_msg("%s in %.*s", error.text, (int)buffer.size, buffer.data);
+    return document;
+}
+
+static void test_document(void **state)
+{
+    const char *hostname, *event, *cgroup, *unit, *state_name, *error;
+    struct fake_service fake;
+    double timestamp, seconds;
+    json_int_t value, raw;
+    json_t *list, *null;
+
+    (void)state;
+    fake_service_init(&fake, 1);
+    fake.snapshot.rows[0]->counters[0].value = INT64_MAX;
+    json_t *document = render(&fake.snapshot, NULL);
+    assert_int_equal(
+        json_unpack(document, "{s:F, s:s, s:o !}", "timestamp", &timestamp, "hostname", &hostname, "counters", &list),
+        0);
+    assert_true(timestamp == 1700000001.123);
+    assert_string_equal(hostname, "a\"b");
+    assert_int_equal(json_array_size(list), 7);
+    assert_int_equal(json_unpack(json_array_get(list, 0), "{s:I, s:I, s:s, s:s}", "value", &value, "raw", &raw, "state",
+                                 &state_name, "unit", &unit),
+                     0);
+    assert_true(value == INT64_MAX && raw == 600000000);
+    assert_string_equal(state_name, "counting");
+    assert_string_equal(unit, "");
+    assert_int_equal(json_unpack(json_array_get(list, 3), "{s:s, s:s, s:F, s:s}", "event", &event, "cgroup", &cgroup,
+                                 "value", &seconds, "unit", &unit),
+                     0);
+    assert_string_equal(event, "task_clock");
+    assert_string_equal(cgroup, "/system.slice/a\\x2d\"b\".service");
+    assert_true(seconds == 0.96);
+    assert_string_equal(unit, "seconds");
+    assert_null(json_object_get(json_array_get(list, 3), "cpu"));
+    assert_int_equal(json_unpack(json_array_get(list, 4), "{s:s, s:o}", "state", &state_name, "value", &null), 0);
+    assert_string_equal(state_name, "starved");
+    assert_true(json_is_null(null));
+    assert_int_equal(
+        json_unpack(json_array_get(list, 6), "{s:s, s:o, s:s}", "state", &state_name, "value", &null, "error", &error),
+        0);
+    assert_string_equal(state_name, "unavailable");
+    assert_true(json_is_null(null));
+    assert_string_equal(error, "no such \"event\" (ENOENT)");
+    json_decref(document);
+    fake.snapshot.rows[0]->absent = true;
+    document = render(&fake.snapshot, NULL);
+    assert_int_equal(json_array_size(json_object_get(document, "counters")), 5);
+    json_decref(document);
+    fake_service_done(&fake);
+}
+
+/* With 4 CPUs: 8 counters of cpu/core, 2 of the cgroup, 2 starved and 1 unavailable on CPU 0. */
+static const struct {
+    const char *in[8]; /* name, value, ... */
+    size_t out;
+} filters[] = {
+    {{NULL}, 13},
+    {{"collector", "cpu"}, 11},
+    {{"collector", "cgroup"}, 2},
+    {{"collector", "cgroup", "collector", "cpu"}, 13},
+    {{"collector", "self"}, 0},
+    {{"cpu", "0"}, 5},
+    {{"cpu", "1-2"}, 4},
+    {{"cpu", "1", "cpu", "3-65535"}, 4},
+    {{"cpu", "1", "event", "cycles"}, 1},
+    {{"event", "cycles", "event", "instructions"}, 11},
+    {{"pmu", "software"}, 1},
+    {{"pmu", "nope"}, 0},
+    {{"group", "late"}, 2},
+    {{"cgroup", "/system.slice/*"}, 2},
+    {{"cgroup", "*\"b\"*"}, 2},
+    {{"cgroup", "/user.slice"}, 0},
+    {{"cgroup", "*", "cpu", "0"}, 0},
+};
+
+static void test_filters(void **state)
+{
+    struct fake_service fake;
+    struct error error;
+
+    (void)state;
+    fake_service_init(&fake, 4);
+    for (size_t i = 0; i < ARRAY_SIZE(filters); i++) {
+        _cleanup_(filter_done) struct filter filter = {0};
+        for (size_t k = 0; k < ARRAY_SIZE(filters[i].in) && filters[i].in[k]; k += 2)
+            assert_int_equal(
+                filter_add(&filter, fake.snapshot.collector_names, filters[i].in[k], filters[i].in[k + 1], &error), 0);
+        json_t *document = render(&fake.snapshot, &filter);
+        print_message("%s %s\n", filters[i].in[0] ? filters[i].in[0] : "", filters[i].in[0] ? filters[i].in[1] : "");
+        assert_int_equal(json_array_size(json_object_get(document, "counters")), filters[i].out);
+        json_decref(document);
+    }
+    fake_service_done(&fake);
+}
+
+static const struct {
+    const char *in_name, *in_value;
+    int out;
+} bad[] = {
+    {"collector", "x", -EINVAL}, {"collector", "", -EINVAL}, {"cpu", "", -EINVAL},    {"cpu", "-1", -EINVAL},
+    {"cpu", "1-", -EINVAL},      {"cpu", "65536", -EINVAL},  {"cpu", "2-1", -EINVAL}, {"cpu", "0-1-2", -EINVAL},
+    {"cpu", " 1", -EINVAL},      {"event", "", -EINVAL},     {"nope", "1", -ENOENT},
+};
+
+static void test_bad_filters(void **state)
+{
+    static const char *const names[] = {"cpu", NULL};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        _cleanup_(filter_done) struct filter filter = {0};
+        struct error error = {.message = ""};
+        assert_int_equal(filter_add(&filter, names, bad[i].in_name, bad[i].in_value, &error), bad[i].out);
+        if (bad[i].out == -EINVAL)
+            assert_non_null(strstr(error.message, bad[i].in_name));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_document),
+        cmocka_unit_test(test_filters),
+        cmocka_unit_test(test_bad_filters),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

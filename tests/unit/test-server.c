@@ -1,0 +1,678 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The HTTP server in a real event loop, asked over real sockets. */
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <cmocka.h>
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "http/server.h"
+#include "tests/unit/fake-service.h"
+
+#define PATIENCE_NS (5 * NSEC_PER_SEC)
+
+struct fixture {
+    struct fake_service fake;
+    sd_event *event;
+    struct server *server;
+};
+
+static const struct server_limits tight = {
+    .connections = 6,
+    .connections_per_address = 4,
+    .memory_per_connection = 8192,
+    .request_ns = 150 * NSEC_PER_MSEC,
+    .keepalive_ns = 400 * NSEC_PER_MSEC,
+    .response_ns = 600 * NSEC_PER_MSEC,
+};
+
+static const struct server_limits few = {
+    .connections = 6,
+    .connections_per_address = 4,
+    .memory_per_connection = 8192,
+    .request_ns = PATIENCE_NS,
+    .keepalive_ns = PATIENCE_NS,
+    .response_ns = PATIENCE_NS,
+};
+
+static uint64_t now(const struct fixture *f)
+{
+    return f->fake.service.now(NULL);
+}
+
+static void start(struct fixture *f, const struct server_limits *limits, const char *address)
+{
+    char *addresses[] = {(char *)address};
+    struct error error;
+
+    *f = (struct fixture){0};
+    fake_service_init(&f->fake, 4);
+    assert_int_equal(sd_event_new(&f->event), 0);
+    assert_int_equal(server_new(f->event, &f->fake.service, "/metrics", limits, &f->server, &error), 0);
+    assert_int_equal(server_listen(f->server, addresses, 1, &error), 0);
+}
+
+static void stop(struct fixture *f)
+{
+    server_free(f->server);
+    sd_event_unref(f->event);
+    fake_service_done(&f->fake);
+}
+
+static int connect_to(const struct fixture *f, size_t n)
+{
+    struct sockaddr_in in = {.sin_family = AF_INET};
+    struct sockaddr_un un = {.sun_family = AF_UNIX};
+    const char *url = server_url(f->server, n);
+    unsigned a, b, c, d, port;
+    int fd;
+
+    assert_non_null(url);
+    if (sscanf(url, "http://%u.%u.%u.%u:%u/", &a, &b, &c, &d, &port) == 5) {
+        in.sin_addr.s_addr = htonl(a << 24 | b << 16 | c << 8 | d);
+        in.sin_port = htons((in_port_t)port);
+        fd = socket(AF_INET, SOCK_STREAM, 0);
+        assert_int_equal(connect(fd, (struct sockaddr *)&in, sizeof(in)), 0);
+        return fd;
+    }
+    assert_int_equal(sscanf(url, "unix:%107s", un.sun_path), 1);
+    fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&un, sizeof(un)), 0);
+    return fd;
+}
+
+static void spin(struct fixture *f, uint64_t ns)
+{
+    uint64_t end = now(f) + ns;
+
+    do
+        sd_event_run(f->event, 1000);
+    while (now(f) < end);
+}
+
+/* Whether `in` is a whole response; its size. */
+static size_t whole_response(const struct buffer *in, bool head)
+{
+    const char *end = in->size ? memmem(in->data, in->size, "\r\n\r\n", 4) : NULL;
+    size_t headers = end ? (size_t)(end + 4 - in->data) : 0, length = 0;
+
+    if (!end)
+        return 0;
+    const char *at = memmem(in->data, headers, "Content-Length: ", 16);
+    if (at && !head)
+        length = strtoul(at + 16, NULL, 10);
+    return in->size >= headers + length ? headers + length : 0;
+}
+
+/* Reads a response while the server runs; "" if the connection is closed first. The caller frees it. */
+static char *receive(struct fixture *f, int fd, bool head)
+{
+    struct buffer in = {0};
+    uint64_t end = now(f) + PATIENCE_NS;
+
+    while (!whole_response(&in, head)) {
+        assert_true(now(f) < end);
+        sd_event_run(f->event, 1000);
+        ssize_t n = recv(fd, buffer_reserve(&in, 65536), 65536, MSG_DONTWAIT);
+        if (n == 0 || (n < 0 && errno == ECONNRESET))
+            break;
+        if (n > 0)
+            buffer_advance(&in, (size_t)n);
+    }
+    buffer_append_char(&in, '\0');
+    return in.data;
+}
+
+static void say(int fd, const char *text)
+{
+    size_t size = strlen(text);
+
+    assert_int_equal(send(fd, text, size, MSG_NOSIGNAL), size);
+}
+
+static bool is_closed(struct fixture *f, int fd, uint64_t within_ns)
+{
+    uint64_t end = now(f) + within_ns;
+    char c;
+
+    while (now(f) < end) {
+        sd_event_run(f->event, 1000);
+        ssize_t n = recv(fd, &c, 1, MSG_DONTWAIT);
+        if (n == 0 || (n < 0 && errno != EAGAIN))
+            return true;
+    }
+    return false;
+}
+
+/* One request on a connection of its own. */
+static char *ask(struct fixture *f, size_t n, const char *request, const char *headers)
+{
+    _cleanup_(closep) int fd = connect_to(f, n);
+    _cleanup_(buffer_done) struct buffer text = {0};
+
+    buffer_appendf(&text, "%s HTTP/1.1\r\nHost: a\r\n%s\r\n", request, headers);
+    buffer_append_char(&text, '\0');
+    say(fd, text.data);
+    return receive(f, fd, str_starts(request, "HEAD"));
+}
+
+static void assert_has(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("no \"%s\" in:\n%s", part, text);
+}
+
+static void assert_has_not(const char *text, const char *part)
+{
+    if (strstr(text, part))
+        fail_msg("\"%s\" in:\n%s", part, text);
+}
+
+static const struct {
+    const char *in, *headers;
+    unsigned out_status;
+    const char *out[3];
+} cases[] = {
+    {"GET /metrics",
+     "",
+     200,
+     {"Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n", "Vary: Accept, Accept-Encoding\r\n",
+      "\nperf_cpu_cycles_total{cpu=\"0\",pmu=\"cpu\",group=\"core\"} 1200000000\n"}},
+    {"GET /metrics",
+     "Accept: "
+     "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/"
+     "plain;version=0.0.4;q=0.5,*/*;q=0.1\r\n",
+     200,
+     {"Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n", "# EOF\n"}},
+    {"GET /metrics", "Accept: image/png\r\n", 200, {"text/plain; version=0.0.4"}},
+    {"GET /metrics?collect[]=self", "", 200, {"\n# HELP perfcountd_collector_success"}},
+    {"GET /metrics?collect%5B%5D=self", "", 200, {"\n# HELP perfcountd_collector_success"}},
+    {"GET /metrics?collect[]=nope",
+     "",
+     400,
+     {"parameter \"collect[]\": there is no collector \"nope\"; known are \"cpu\", \"cgroup\", \"self\"\n"}},
+    {"GET /metrics?collect=cpu", "", 400, {"unknown parameter \"collect\"; did you mean \"collect[]\"?\n"}},
+    {"GET /metrics?x", "", 400, {"unknown parameter \"x\""}},
+    {"HEAD /metrics", "", 200, {"Content-Length: "}},
+    {"POST /metrics",
+     "Content-Length: 0\r\n",
+     405,
+     {"Allow: GET, HEAD\r\n", "POST is not possible here, only GET, HEAD\n"}},
+    {"OPTIONS /-/reload", "", 405, {"Allow: POST\r\n"}},
+    {"DELETE /api/v1/rates",
+     "",
+     405,
+     {"{\"error\": \"DELETE is not possible here, only GET, HEAD\", \"status\": 405}\n"}},
+    {"GET /nothing", "", 404, {"Content-Type: text/plain; charset=utf-8\r\n", "there is nothing at /nothing; see /"}},
+    {"GET /metrics/", "", 404, {"there is nothing"}},
+    {"GET /api/v1/%22nothing%22",
+     "",
+     404,
+     {"Content-Type: application/json\r\n",
+      "{\"error\": \"there is nothing at /api/v1/\\\"nothing\\\"; see / for what there is\", \"status\": 404}\n"}},
+    {"GET /%zz", "", 400, {"not well-formed"}},
+    {"GET /metrics?collect[]=%4", "", 400, {"not well-formed"}},
+    {"GET /metrics?collect[]=%00", "", 400, {"not well-formed"}},
+    {"GET /%ff", "", 400, {"not well-formed"}},
+    {"GET /metrics?collect[]=%ff", "", 400, {"parameter \"collect[]\" is not UTF-8"}},
+    {"GET /metrics?%c3%28=1", "", 400, {"is not UTF-8"}},
+    {"GET /",
+     "",
+     200,
+     {"Content-Type: text/html", "<code>curl 'http://a/api/v1/rates?seconds=1'</code>",
+      "curl -X POST 'http://a/-/reload'"}},
+    {"GET /?%3cb%3e", "", 400, {"Content-Type: text/plain", "unknown parameter \"<b>\""}},
+    {"GET /-/healthy", "", 200, {"\r\n\r\nhealthy\n"}},
+    {"GET /-/ready", "", 200, {"\r\n\r\nready\n"}},
+    {"POST /-/reload", "Content-Length: 0\r\n", 200, {"\r\n\r\nreloaded\n"}},
+    {"POST /-/reload", "Content-Length: 0\r\nOrigin: http://evil.example\r\n", 403, {"only a client on this machine"}},
+    {"GET /api/v1/pmus", "", 200, {"Content-Type: application/json\r\n", "\"document\": \"pmus\""}},
+    {"GET /api/v1/events", "", 200, {"\"document\": \"events\""}},
+    {"GET /api/v1/status", "Accept: application/*;q=0.1\r\n", 200, {"\"document\": \"status\""}},
+    {"GET /api/v1/config", "", 200, {"\"document\": \"config\""}},
+    {"GET /api/v1/config", "Accept: text/html, application/json;q=0\r\n", 406, {"\"status\": 406}"}},
+    {"GET /api/v1/counters?event=cycles&cpu=2",
+     "",
+     200,
+     {"{\"timestamp\": 1700000001.123, \"hostname\": \"",
+      "{\"collector\": \"cpu\", \"event\": \"cycles\", \"cpu\": 2, \"pmu\": \"cpu\", \"group\": \"core\", \"unit\": "
+      "\"\", \"value\": 1200000000, \"raw\": 600000000, \"enabled_ns\": 1000000000, \"running_ns\": 500000000, "
+      "\"state\": \"counting\"}]}\n"}},
+    {"GET /api/v1/counters?cpu=x",
+     "",
+     400,
+     {"parameter \\\"cpu\\\": \\\"x\\\" is neither a number from 0 to 65535 nor a range"}},
+    {"GET /api/v1/counters?cpu=3-1", "", 400, {"parameter \\\"cpu\\\""}},
+    {"GET /api/v1/counters?collector=x", "", 400, {"known are \\\"cpu\\\""}},
+    {"GET /api/v1/counters?seconds=1", "", 400, {"unknown parameter \\\"seconds\\\""}},
+    {"GET /api/v1/rates?seconds=0.04",
+     "",
+     400,
+     {"parameter \\\"seconds\\\": \\\"0.04\\\" is not a number from 0.05 to 60"}},
+    {"GET /api/v1/rates?seconds=61", "", 400, {"from 0.05 to 60"}},
+    {"GET /api/v1/rates?seconds=nan", "", 400, {"from 0.05 to 60"}},
+    {"GET /api/v1/rates?seconds=", "", 400, {"from 0.05 to 60"}},
+    {"GET /api/v1/rates?seconds=0.05&cpu=1",
+     "",
+     200,
+     {"\"cycles\": 1200000000.0", "\"ipc\": 0.8,", "\"running_ratio\": 0.5"}},
+    {"POST /-/reload", "Content-Length: 2000\r\n", 413, {"needs no body"}},
+    {"GET /metrics", "Transfer-Encoding: chunked\r\n", 413, {"needs no body"}},
+    {"GET /-/healthy", "Content-Length: 4\r\n\r\nbody", 200, {"healthy"}},
+};
+
+static void test_answers(void **state)
+{
+    struct fixture f;
+    char status[32];
+
+    (void)state;
+    start(&f, NULL, "127.0.0.1:0");
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_(freep) char *response = ask(&f, 0, cases[i].in, cases[i].headers);
+        snprintf(status, sizeof(status), "HTTP/1.1 %u ", cases[i].out_status);
+        print_message("%s\n", cases[i].in);
+        assert_has(response, status);
+        for (size_t k = 0; k < ARRAY_SIZE(cases[i].out) && cases[i].out[k]; k++)
+            assert_has(response, cases[i].out[k]);
+    }
+    stop(&f);
+}
+
+static void test_keep_alive(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    start(&f, NULL, "127.0.0.1:0");
+    _cleanup_(closep) int fd = connect_to(&f, 0);
+    for (int i = 0; i < 3; i++) {
+        say(fd, "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
+        _cleanup_(freep) char *response = receive(&f, fd, false);
+        assert_has(response, "HTTP/1.1 200 ");
+        assert_has_not(response, "Connection: close");
+    }
+    say(fd, "HEAD /metrics HTTP/1.1\r\nHost: a\r\n\r\nGET /nothing HTTP/1.1\r\nHost: a\r\n\r\n");
+    _cleanup_(freep) char *head = receive(&f, fd, true);
+    assert_has(head, "HTTP/1.1 200 ");
+    if (!strstr(head, " 404 ")) {
+        _cleanup_(freep) char *next = receive(&f, fd, false);
+        assert_has(next, "HTTP/1.1 404 ");
+    }
+    stop(&f);
+}
+
+static void test_too_long(void **state)
+{
+    struct fixture f;
+    _cleanup_(buffer_done) struct buffer url = {0};
+
+    (void)state;
+    start(&f, NULL, "127.0.0.1:0");
+    buffer_append_text(&url, "GET /metrics?");
+    for (int i = 0; i < 20000; i++)
+        buffer_append_text(&url, "a&");
+    buffer_append_char(&url, '\0');
+    _cleanup_(freep) char *response = ask(&f, 0, url.data, "");
+    assert_has(response, "HTTP/1.1 414 ");
+    buffer_clear(&url);
+    buffer_append_text(&url, "X: ");
+    for (int i = 0; i < 20000; i++)
+        buffer_append_text(&url, "ab");
+    buffer_append_text(&url, "\r\n");
+    buffer_append_char(&url, '\0');
+    _cleanup_(freep) char *headers = ask(&f, 0, "GET /metrics", url.data);
+    assert_has(headers, "HTTP/1.1 431 ");
+    stop(&f);
+}
+
+static void test_gzip(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    start(&f, NULL, "127.0.0.1:0");
+    for (int i = 0; i < 2; i++) {
+        _cleanup_(freep) char *text = ask(&f, 0, "GET /metrics", "Accept-Encoding: gzip\r\n");
+        assert_has(text, "Content-Encoding: gzip\r\n");
+        const char *body = strstr(text, "\r\n\r\n") + 4;
+        assert_memory_equal(body, "\x1f\x8b", 2);
+    }
+    _cleanup_(freep) char *plain = ask(&f, 0, "GET /metrics", "Accept-Encoding: gzip;q=0\r\n");
+    assert_has_not(plain, "Content-Encoding");
+    _cleanup_(freep) char *json = ask(&f, 0, "GET /api/v1/counters", "Accept-Encoding: gzip\r\n");
+    assert_has(json, "Content-Encoding: gzip\r\n");
+    _cleanup_(freep) char *small = ask(&f, 0, "GET /api/v1/counters?cpu=1", "Accept-Encoding: gzip\r\n");
+    assert_has_not(small, "Content-Encoding");
+    stop(&f);
+}
+
+static void test_ready_and_reload(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    start(&f, NULL, "127.0.0.1:0");
+    f.fake.ready = false;
+    _cleanup_(freep) char *ready = ask(&f, 0, "GET /-/ready", "");
+    assert_has(ready, "HTTP/1.1 503 ");
+    f.fake.reload_error = "perfcountd.yaml:3:1: unknown key";
+    _cleanup_(freep) char *reload = ask(&f, 0, "POST /-/reload", "");
+    assert_has(reload, "HTTP/1.1 400 ");
+    assert_has(reload, "perfcountd.yaml:3:1: unknown key\n");
+    assert_int_equal(f.fake.reloads, 1);
+    assert_int_equal(server_set_telemetry_path(f.server, "/other"), 0);
+    _cleanup_(freep) char *old = ask(&f, 0, "GET /metrics", ""), *new = ask(&f, 0, "GET /other", "");
+    assert_has(old, "HTTP/1.1 404 ");
+    assert_has(new, "HTTP/1.1 200 ");
+    stop(&f);
+}
+
+static void test_rates_hold_up_nobody(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    start(&f, NULL, "127.0.0.1:0");
+    _cleanup_(closep) int waiting = connect_to(&f, 0);
+    uint64_t begun = now(&f);
+    say(waiting, "GET /api/v1/rates?seconds=0.6 HTTP/1.1\r\nHost: a\r\n\r\n");
+    spin(&f, 20 * NSEC_PER_MSEC);
+    assert_int_equal(f.fake.fresh_reads, 1);
+    _cleanup_(freep) char *other = ask(&f, 0, "GET /-/healthy", "");
+    assert_has(other, "HTTP/1.1 200 ");
+    assert_true(now(&f) - begun < 500 * NSEC_PER_MSEC);
+    _cleanup_(freep) char *rates = receive(&f, waiting, false);
+    assert_has(rates, "HTTP/1.1 200 ");
+    assert_has(rates, "\"seconds\": 1.0");
+    assert_true(now(&f) - begun >= 600 * NSEC_PER_MSEC);
+    assert_int_equal(f.fake.fresh_reads, 2);
+    say(waiting, "GET /-/healthy HTTP/1.1\r\nHost: a\r\n\r\n");
+    _cleanup_(freep) char *next = receive(&f, waiting, false);
+    assert_has(next, "HTTP/1.1 200 ");
+    stop(&f);
+}
+
+static void test_client_disappears_while_waiting(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    start(&f, NULL, "127.0.0.1:0");
+    int fd = connect_to(&f, 0);
+    say(fd, "GET /api/v1/rates?seconds=0.1 HTTP/1.1\r\nHost: a\r\n\r\n");
+    spin(&f, 20 * NSEC_PER_MSEC);
+    close(fd);
+    spin(&f, 200 * NSEC_PER_MSEC);
+    assert_int_equal(f.fake.fresh_reads, 2);
+    _cleanup_(freep) char *other = ask(&f, 0, "GET /-/healthy", "");
+    assert_has(other, "HTTP/1.1 200 ");
+    stop(&f);
+}
+
+static void test_server_is_freed_while_waiting(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    start(&f, NULL, "127.0.0.1:0");
+    _cleanup_(closep) int fd = connect_to(&f, 0);
+    say(fd, "GET /api/v1/rates?seconds=60 HTTP/1.1\r\nHost: a\r\n\r\n");
+    spin(&f, 20 * NSEC_PER_MSEC);
+    assert_int_equal(f.fake.fresh_reads, 1);
+    stop(&f);
+}
+
+static void test_deadlines(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    start(&f, &tight, "127.0.0.1:0");
+    _cleanup_(closep) int silent = connect_to(&f, 0), half = connect_to(&f, 0), kept = connect_to(&f, 0);
+    uint64_t begun = now(&f);
+    say(half, "GET /metrics HTTP/1.1\r\nHost:");
+    say(kept, "GET /-/healthy HTTP/1.1\r\nHost: a\r\n\r\n");
+    _cleanup_(freep) char *response = receive(&f, kept, false);
+    assert_has(response, "HTTP/1.1 200 ");
+    /* A byte at a time does not help. */
+    while (now(&f) - begun < 100 * NSEC_PER_MSEC) {
+        spin(&f, 20 * NSEC_PER_MSEC);
+        say(half, "x");
+    }
+    assert_true(is_closed(&f, half, NSEC_PER_SEC));
+    assert_true(is_closed(&f, silent, NSEC_PER_SEC));
+    assert_in_range(now(&f) - begun, 150 * NSEC_PER_MSEC, 2 * NSEC_PER_SEC);
+    say(kept, "GET /-/healthy HTTP/1.1\r\nHost: a\r\n\r\n");
+    _cleanup_(freep) char *again = receive(&f, kept, false);
+    assert_has(again, "HTTP/1.1 200 ");
+    assert_true(is_closed(&f, kept, NSEC_PER_SEC));
+    stop(&f);
+}
+
+static size_t count_descriptors(void)
+{
+    DIR *directory = opendir("/proc/self/fd");
+    size_t n = 0;
+
+    while (readdir(directory))
+        n++;
+    closedir(directory);
+    return n;
+}
+
+static void test_response_is_not_taken(void **state)
+{
+    struct fixture f;
+    int size = 4096;
+
+    (void)state;
+    start(&f, &tight, "127.0.0.1:0");
+    fake_service_done(&f.fake);
+    fake_service_init(&f.fake, 30000);
+    _cleanup_(closep) int fd = connect_to(&f, 0);
+    size_t descriptors = count_descriptors();
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+    say(fd, "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
+    spin(&f, 150 * NSEC_PER_MSEC);
+    assert_int_equal(count_descriptors(), descriptors + 1);
+    _cleanup_(freep) char *other = ask(&f, 0, "GET /-/healthy", "");
+    assert_has(other, "HTTP/1.1 200 ");
+    spin(&f, 1000 * NSEC_PER_MSEC);
+    assert_int_equal(count_descriptors(), descriptors);
+    stop(&f);
+}
+
+static void test_limits(void **state)
+{
+    struct fixture f;
+    int fds[4];
+
+    (void)state;
+    start(&f, &few, "127.0.0.1:0");
+    for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+        fds[i] = connect_to(&f, 0);
+    spin(&f, 10 * NSEC_PER_MSEC);
+    _cleanup_(closep) int fifth = connect_to(&f, 0);
+    assert_true(is_closed(&f, fifth, NSEC_PER_SEC));
+    for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+        say(fds[i], "GET /-/healthy HTTP/1.1\r\nHost: a\r\n\r\n");
+        _cleanup_(freep) char *response = receive(&f, fds[i], false);
+        assert_has(response, "HTTP/1.1 200 ");
+        close(fds[i]);
+    }
+    spin(&f, 10 * NSEC_PER_MSEC);
+    _cleanup_(freep) char *again = ask(&f, 0, "GET /-/healthy", "");
+    assert_has(again, "HTTP/1.1 200 ");
+    stop(&f);
+}
+
+static void test_listeners(void **state)
+{
+    char *both[] = {(char *)"127.0.0.1:0", (char *)"127.0.0.2:0"}, *bad[] = {(char *)"127.0.0.3:0", NULL};
+    char taken[64], *gone[] = {(char *)"127.0.0.2:0"}, *foreign[] = {(char *)"192.0.2.1:1234"};
+    struct fixture f;
+    struct error error;
+    unsigned port;
+
+    (void)state;
+    start(&f, NULL, "127.0.0.1:0");
+    assert_int_equal(server_listen(f.server, both, 2, &error), 0);
+    assert_null(server_url(f.server, 2));
+    for (size_t i = 0; i < 2; i++) {
+        _cleanup_(freep) char *response = ask(&f, i, "GET /-/healthy", "");
+        assert_has(response, "HTTP/1.1 200 ");
+    }
+    /* A failure leaves what was. */
+    _cleanup_(closep) int holder = socket(AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof(in);
+    assert_int_equal(bind(holder, (struct sockaddr *)&in, size), 0);
+    assert_int_equal(listen(holder, 1), 0);
+    getsockname(holder, (struct sockaddr *)&in, &size);
+    snprintf(taken, sizeof(taken), "127.0.0.1:%u", ntohs(in.sin_port));
+    bad[1] = taken;
+    assert_int_equal(server_listen(f.server, bad, 2, &error), -EADDRINUSE);
+    assert_has(error.message, taken);
+    assert_has(error.message, "EADDRINUSE");
+    assert_int_equal(server_listen(f.server, foreign, 1, &error), -EADDRNOTAVAIL);
+    assert_has(error.message, "192.0.2.1:1234");
+    _cleanup_(freep) char *still = ask(&f, 0, "GET /-/healthy", "");
+    assert_has(still, "HTTP/1.1 200 ");
+    /* A retired one answers what was asked, and ends its idle connections. */
+    _cleanup_(closep) int waiting = connect_to(&f, 0), idle = connect_to(&f, 0);
+    say(waiting, "GET /api/v1/rates?seconds=0.2 HTTP/1.1\r\nHost: a\r\n\r\n");
+    say(idle, "GET /-/healthy HTTP/1.1\r\nHost: a\r\n\r\n");
+    _cleanup_(freep) char *response = receive(&f, idle, false);
+    assert_has(response, "HTTP/1.1 200 ");
+    assert_int_equal(sscanf(server_url(f.server, 0), "http://127.0.0.1:%u/", &port), 1);
+    assert_int_equal(server_listen(f.server, gone, 1, &error), 0);
+    assert_true(is_closed(&f, idle, NSEC_PER_SEC));
+    _cleanup_(freep) char *rates = receive(&f, waiting, false);
+    assert_has(rates, "HTTP/1.1 200 ");
+    assert_true(is_closed(&f, waiting, NSEC_PER_SEC));
+    _cleanup_(closep) int refused = socket(AF_INET, SOCK_STREAM, 0);
+    in.sin_port = htons((in_port_t)port);
+    assert_int_equal(connect(refused, (struct sockaddr *)&in, sizeof(in)), -1);
+    assert_int_equal(errno, ECONNREFUSED);
+    _cleanup_(freep) char *second = ask(&f, 0, "GET /-/healthy", "");
+    assert_has(second, "HTTP/1.1 200 ");
+    stop(&f);
+}
+
+static int move(struct fake_service *fake)
+{
+    char *addresses[] = {(char *)"127.0.0.2:0"};
+    struct error error;
+
+    return server_listen(fake->reload_userdata, addresses, 1, &error);
+}
+
+/* A reload that takes away the address it was asked on is answered all the same. */
+static void test_reload_retires_its_listener(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    start(&f, NULL, "127.0.0.1:0");
+    f.fake.reload_userdata = f.server;
+    f.fake.on_reload = move;
+    _cleanup_(closep) int fd = connect_to(&f, 0);
+    say(fd, "POST /-/reload HTTP/1.1\r\nHost: a\r\n\r\n");
+    _cleanup_(freep) char *response = receive(&f, fd, false);
+    assert_has(response, "HTTP/1.1 200 ");
+    assert_true(is_closed(&f, fd, NSEC_PER_SEC));
+    _cleanup_(freep) char *other = ask(&f, 0, "GET /-/healthy", "");
+    assert_has(other, "HTTP/1.1 200 ");
+    stop(&f);
+}
+
+static void test_unix_socket(void **state)
+{
+    char directory[] = "/tmp/test-server-XXXXXX", path[64], address[80], *addresses[] = {address};
+    struct sockaddr_un un = {.sun_family = AF_UNIX};
+    struct fixture f, second;
+    struct error error;
+    struct stat status;
+
+    (void)state;
+    assert_non_null(mkdtemp(directory));
+    snprintf(path, sizeof(path), "%s/http.sock", directory);
+    snprintf(address, sizeof(address), "unix:%s", path);
+    /* What a dead process left is in nobody's way. */
+    strcpy(un.sun_path, path);
+    int stale = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_int_equal(bind(stale, (struct sockaddr *)&un, sizeof(un)), 0);
+    close(stale);
+    start(&f, NULL, address);
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0660);
+    _cleanup_(freep) char *response = ask(&f, 0, "POST /-/reload", "");
+    assert_has(response, "HTTP/1.1 200 ");
+    /* A living one is. */
+    start(&second, NULL, "127.0.0.1:0");
+    assert_int_equal(server_listen(second.server, addresses, 1, &error), -EADDRINUSE);
+    assert_has(error.message, path);
+    stop(&second);
+    stop(&f);
+    assert_int_equal(stat(path, &status), -1);
+    /* And a file that is no socket is not touched. */
+    fclose(fopen(path, "w"));
+    start(&f, NULL, "127.0.0.1:0");
+    assert_int_equal(server_listen(f.server, addresses, 1, &error), -ENOTSOCK);
+    stop(&f);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(directory), 0);
+}
+
+/* Many clients within one reading: rendered once, and byte for byte the same. */
+static void test_pages_are_shared(void **state)
+{
+    struct fixture f;
+    _cleanup_(freep) char *first = NULL;
+
+    (void)state;
+    start(&f, NULL, "127.0.0.1:0");
+    for (int i = 0; i < 20; i++) {
+        _cleanup_(freep) char *response = ask(&f, 0, "GET /metrics", "");
+        const char *body = strstr(response, "\r\n\r\n");
+        if (first)
+            assert_string_equal(body, strstr(first, "\r\n\r\n"));
+        else
+            first = steal(response);
+    }
+    assert_int_equal(f.fake.reads, 20);
+    fake_service_advance(&f.fake);
+    _cleanup_(freep) char *next = ask(&f, 0, "GET /metrics", "");
+    assert_has(next, "perf_cpu_cycles_total{cpu=\"0\",pmu=\"cpu\",group=\"core\"} 2400000000\n");
+    stop(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_keep_alive),
+        cmocka_unit_test(test_too_long),
+        cmocka_unit_test(test_gzip),
+        cmocka_unit_test(test_ready_and_reload),
+        cmocka_unit_test(test_rates_hold_up_nobody),
+        cmocka_unit_test(test_client_disappears_while_waiting),
+        cmocka_unit_test(test_server_is_freed_while_waiting),
+        cmocka_unit_test(test_deadlines),
+        cmocka_unit_test(test_response_is_not_taken),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_listeners),
+        cmocka_unit_test(test_reload_retires_its_listener),
+        cmocka_unit_test(test_unix_socket),
+        cmocka_unit_test(test_pages_are_shared),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
