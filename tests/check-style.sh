@@ -54,7 +54,8 @@ plain() {
 undocumented_flags() {
     local flag
     "$PERFCOUNTD" --help | grep -oE -- '--[a-z][a-z.-]*' | sort -u | while read -r flag; do
-        plain doc/perfcountd.8 | grep -qF -e "$flag" || echo "$flag"
+        # mdoc(7) writes the first dash by itself: .Fl -help
+        plain doc/perfcountd.8 | grep -qE -e "(^|[^a-z])Fl -${flag#--}( |$)|$flag([^a-z]|$)" || echo "$flag"
     done
 }
 
