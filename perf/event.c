@@ -135,45 +135,6 @@ static int set_name(char **name, const char *text, size_t size, struct error *er
     return *name ? 0 : error_oom(error);
 }
 
-static bool is_capitals(const char *text, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", text[i]))
-            return false;
-    return true;
-}
-
-/* The parts of libpfm4's "EVENT:UMASK:c=1" from the first colon on: they belong to the name, modifiers do not. */
-static size_t colon_parts(const char *text)
-{
-    struct cursor cursor = {.text = text};
-
-    while (cursor_peek(&cursor) == ':') {
-        struct cursor ahead = {.text = text, .at = cursor.at + 1};
-        size_t part = cursor_name(&ahead);
-        ahead.at += part;
-        bool value = cursor_take(&ahead, '=');
-        if (part == 0 || (!value && modifiers_only(text + ahead.at - part, part)))
-            break;
-        if (value)
-            ahead.at += cursor_name(&ahead);
-        cursor.at = ahead.at;
-    }
-    return cursor.at;
-}
-
-/* The name of an EVENT_NAME whose first `size` characters are a word. Without a prefix, capitals tell libpfm4's. */
-static size_t colon_name(const char *word, size_t size)
-{
-    struct cursor cursor = {.text = word, .at = size};
-
-    if (!str_starts(word + size, "::"))
-        return size + (is_capitals(word, size) ? colon_parts(word + size) : 0);
-    cursor.at += 2;
-    cursor.at += cursor_name(&cursor);
-    return cursor.at + colon_parts(word + cursor.at);
-}
-
 /* A word of `size` characters before ":" and another one: a tracepoint, unless the other are modifiers. */
 static bool is_tracepoint(const char *text, size_t size)
 {
@@ -225,7 +186,7 @@ static int parse_word(struct cursor *cursor, size_t size, struct event *event, s
         size = tracepoint_name(word);
     } else {
         event->kind = EVENT_NAME;
-        size = colon_name(word, size);
+        size = colon_name_size(word, size);
     }
     cursor->at += size;
     return set_name(&event->name, word, size, error);

@@ -78,7 +78,7 @@ static int no_event(const struct pfm_library *library, const struct pfm_table *t
     if (pfm_each_event(library, table, is_sought, &sought) && reason != PFM_ERR_NOTFOUND)
         return bad_mask(library, table, &sought, reason, offset, error);
     snprintf(event, sizeof(event), "%.*s", (int)parts->event_size, parts->event);
-    pfm_each_event(library, table, consider_event, &suggest);
+    pfm_each_event(library, table, pfm_consider_event, &suggest);
     return error_set_at(error, -ENOENT, offset, "libpfm4's PMU \"%s\" has no event \"%s\"%s", table->name, event,
                         suggest_format(&suggest, nearest, sizeof(nearest)));
 }

@@ -177,3 +177,9 @@ bool pfm_each_event(const struct pfm_library *library, const struct pfm_table *t
     }
     return false;
 }
+
+bool pfm_consider_event(void *userdata, const pfm_event_info_t *event)
+{
+    suggest_consider(userdata, event->name);
+    return false;
+}

@@ -11,6 +11,7 @@
 #include <perfmon/pfmlib_perf_event.h>
 
 #include "base/error.h"
+#include "base/suggest.h"
 
 #define PFM_NAME_SIZE 256
 /* Above every number of a PMU: libpfm4 tells where they end, but its header may be of another version. */
@@ -64,5 +65,7 @@ int pfm_ask(const struct pfm_library *library, const struct pfm_table *table, co
 typedef bool (*pfm_event_visit)(void *userdata, const pfm_event_info_t *event);
 bool pfm_each_event(const struct pfm_library *library, const struct pfm_table *table, pfm_event_visit visit,
                     void *userdata);
+/* A visit that considers each name for the struct suggest in `userdata`. */
+bool pfm_consider_event(void *userdata, const pfm_event_info_t *event);
 
 #endif

@@ -50,12 +50,6 @@ int pfm_encode(const struct pmu *pmu, const char *name, struct pfm_words *ret)
     return -ENOENT;
 }
 
-static bool consider_event(void *userdata, const pfm_event_info_t *event)
-{
-    suggest_consider(userdata, event->name);
-    return false;
-}
-
 void pfm_suggest(const struct machine *machine, struct suggest *suggest)
 {
     struct pfm_library library;
@@ -64,8 +58,8 @@ void pfm_suggest(const struct machine *machine, struct suggest *suggest)
     if (pfm_library_load(&library, NULL) < 0)
         return;
     for (size_t i = 0; i < machine->n_pmus; i++)
-        for (size_t at = 0; !machine->pmus[i]->absent && pfm_next_table(&library, machine->pmus[i], &n, &table);)
-            pfm_each_event(&library, &table, consider_event, suggest);
+        for (size_t at = 0; !machine->pmus[i]->absent && pfm_next_table(&library, machine->pmus[i]->name, &at, &table);)
+            pfm_each_event(&library, &table, pfm_consider_event, suggest);
 }
 
 struct listing {
