@@ -209,6 +209,7 @@ static int self_report(const struct collector_context *context, const void *stat
 
 const struct collector collector_self = {
     .name = "self",
+    .min_age_ns = NSEC_PER_SEC,
     .enabled = self_enabled,
     .open = self_open,
     .collect = self_collect,
