@@ -453,6 +453,7 @@ static void test_error_state(void **state)
     for (unsigned second = 0; second < 16; second++) {
         const struct snapshot *snapshot = read_all(&rig);
         assert_int_equal(snapshot->rows[0]->state, ROW_STARVED);
+        assert_non_null(strstr(snapshot->rows[0]->cause, "pinned"));
         fake_advance(rig.fake, NSEC_PER_SEC);
     }
     /* On two CPUs after 0, 1, 3, 7 and 15 seconds. */
