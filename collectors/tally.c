@@ -26,6 +26,7 @@ struct missing {
 struct tally {
     char *signature, *name;
     int cpu;
+    char *pmu; /* as place_pmu_name() has it */
     struct part *parts;
     size_t n_parts;
     struct missing *missing;
@@ -65,20 +66,22 @@ struct tally *tally_free(struct tally *tally, struct snapshot *snapshot)
     free(tally->missing);
     free(tally->signature);
     free(tally->name);
+    free(tally->pmu);
     free(tally);
     return NULL;
 }
 
-static struct tally *tally_new(const struct config_group *group, int cpu)
+static struct tally *tally_new(const struct config_group *group, const struct place *place)
 {
     struct tally *tally = calloc(1, sizeof(*tally));
 
     if (!tally)
         return NULL;
-    tally->cpu = cpu;
+    tally->cpu = place->target.cpu;
     tally->signature = strdup(group->signature);
     tally->name = strdup(group->name);
-    if (!tally->signature || !tally->name)
+    tally->pmu = strdup(place_pmu_name(place));
+    if (!tally->signature || !tally->name || !tally->pmu)
         return tally_free(tally, NULL);
     return tally;
 }
@@ -157,23 +160,22 @@ static int add_refused(struct tally *tally, const struct collector_context *cont
     return add_missing(tally, context, cgroup, event, pmu, error, whole);
 }
 
-/* Binds one event; what this machine lacks is noted as missing, what is merely not of this CPU is passed over. */
-static int bind_event(struct tally *tally, const struct collector_context *context, const char *cgroup,
+/* Binds one event; what should be counted here and cannot be is noted as missing. */
+static int bind_event(struct tally *tally, const struct collector_context *context, const struct place *place,
                       const struct config_event *event, struct binding *binding)
 {
     struct error error;
-    const struct pmu *pmu = attr_pmu(context->machine, &event->event, (unsigned)tally->cpu);
+    const struct pmu *pmu = NULL;
+    int r = place_bind(place, context, &event->event, &pmu, &error);
 
-    if (!pmu) {
-        int r = attr_check(context->sys, context->machine, &event->event, &error);
-        return r < 0 ? add_missing(tally, context, cgroup, event, NULL, r, error.message) : 0;
-    }
-    struct attr *attr = &binding->attrs[binding->n];
-    int r = attr_build(context->sys, context->machine, &event->event, pmu, attr, &error);
+    if (r == 0 && !pmu)
+        return 0;
+    if (r == 0)
+        r = attr_build(context->sys, context->machine, &event->event, pmu, &binding->attrs[binding->n], &error);
     if (r == -ENOMEM)
         return r;
     if (r < 0)
-        return add_missing(tally, context, cgroup, event, pmu, r, error.message);
+        return add_missing(tally, context, place->cgroup, event, pmu, r, error.message);
     binding->events[binding->n++] = event;
     return 0;
 }
@@ -265,20 +267,20 @@ static int open_bound(struct tally *tally, const struct collector_context *conte
     return r;
 }
 
-int tally_open(const struct collector_context *context, const struct config_group *group,
-               const struct group_target *target, const char *cgroup, struct tally **ret)
+int tally_open(const struct collector_context *context, const struct config_group *group, const struct place *place,
+               struct tally **ret)
 {
     _cleanup_(freep) struct binding *binding = calloc(1, sizeof(*binding));
-    struct tally *tally = tally_new(group, target->cpu);
+    struct tally *tally = tally_new(group, place);
     int r = tally && binding ? 0 : -ENOMEM;
 
     for (size_t i = 0; i < group->n_events && r == 0; i++)
-        r = bind_event(tally, context, cgroup, &group->events[i], binding);
+        r = bind_event(tally, context, place, &group->events[i], binding);
     bool refused = group->strict && tally && tally->n_missing > 0;
     if (r == 0 && binding->n > 0 && !refused)
-        r = open_bound(tally, context, group, target, cgroup, binding);
+        r = open_bound(tally, context, group, &place->target, place->cgroup, binding);
     for (size_t i = 0; refused && r == 0 && i < binding->n; i++)
-        r = add_missing(tally, context, cgroup, binding->events[i], binding->attrs[i].pmu, -ENOENT,
+        r = add_missing(tally, context, place->cgroup, binding->events[i], binding->attrs[i].pmu, -ENOENT,
                         "left out with its strict group, another event of which is not there");
     if (r < 0 || (tally->n_parts == 0 && tally->n_missing == 0)) {
         tally_free(tally, context->snapshot);
@@ -379,9 +381,10 @@ int tally_report(const struct tally *tally, const struct collector_context *cont
     return 0;
 }
 
-bool tally_goes_on(const struct tally *tally, const char *signature, int cpu)
+bool tally_goes_on(const struct tally *tally, const char *signature, const struct place *place)
 {
-    return tally->cpu == cpu && tally->n_parts > 0 && str_equal(tally->signature, signature);
+    return tally->cpu == place->target.cpu && tally->n_parts > 0 && str_equal(tally->pmu, place_pmu_name(place)) &&
+           str_equal(tally->signature, signature);
 }
 
 void tally_count(const struct tally *tally, size_t counts[N_ROW_STATES])

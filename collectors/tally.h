@@ -6,17 +6,16 @@
 #ifndef COLLECTORS_TALLY_H
 #define COLLECTORS_TALLY_H
 
-#include "collectors/collector.h"
-#include "perf/group.h"
+#include "collectors/place.h"
 
 struct tally;
 
 /*
- * Opens `group` on `target`; `cgroup` is the label, or NULL. What could not be opened is in the tally's report.
- * Fails only with -ENOMEM. Gives NULL, which is no failure, where none of the events is of that CPU.
+ * Opens `group` at `place`. What could not be opened is in the tally's report. Fails only with -ENOMEM. Gives NULL,
+ * which is no failure, where none of the events is of that place.
  */
-int tally_open(const struct collector_context *context, const struct config_group *group,
-               const struct group_target *target, const char *cgroup, struct tally **ret);
+int tally_open(const struct collector_context *context, const struct config_group *group, const struct place *place,
+               struct tally **ret);
 /* Closes the descriptors and removes the rows. */
 struct tally *tally_free(struct tally *tally, struct snapshot *snapshot);
 
@@ -25,8 +24,8 @@ size_t tally_collect(struct tally *tally);
 
 int tally_report(const struct tally *tally, const struct collector_context *context, struct failures *failures);
 
-/* Whether it counts `signature` on `cpu` and at least a part of it is open: then a reload keeps it. */
-bool tally_goes_on(const struct tally *tally, const char *signature, int cpu);
+/* Whether it counts `signature` at `place` and at least a part of it is open: then a reload keeps it. */
+bool tally_goes_on(const struct tally *tally, const char *signature, const struct place *place);
 
 /* Adds its parts to the number of groups in each state; one that opened nothing counts once, as unavailable. */
 void tally_count(const struct tally *tally, size_t counts[N_ROW_STATES]);

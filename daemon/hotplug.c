@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CPUs that come and go, in the event loop: see hotplug.h. */
+#include "daemon/hotplug.h"
+
+#include <sys/epoll.h>
+
+#include "base/cleanup.h"
+#include "perf/uevent.h"
+
+struct hotplug {
+    int fd;
+    sd_event_source *io;
+    void (*on_change)(void *userdata, const struct cpuset *left);
+    void *userdata;
+};
+
+/* Returns whether any CPU came or went. */
+static bool gather(int fd, struct cpuset *left)
+{
+    enum uevent_change change;
+    bool any = false;
+    unsigned cpu;
+    int r;
+
+    while ((r = uevent_receive(fd, &change, &cpu)) == 0) {
+        any = true;
+        if (change == UEVENT_OFFLINE)
+            cpuset_add(left, cpu);
+    }
+    if (r != -ENOBUFS)
+        return any;
+    for (cpu = 0; cpu < CPUSET_MAX; cpu++)
+        cpuset_add(left, cpu);
+    return true;
+}
+
+static int on_io(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+    _cleanup_(cpuset_done) struct cpuset left = {0};
+    struct hotplug *hotplug = userdata;
+
+    (void)source;
+    (void)events;
+    if (gather(fd, &left))
+        hotplug->on_change(hotplug->userdata, &left);
+    return 0;
+}
+
+DEFINE_CLEANUP(struct hotplug *, hotplug_free);
+
+int hotplug_new(sd_event *event, void (*on_change)(void *userdata, const struct cpuset *left), void *userdata,
+                struct hotplug **ret)
+{
+    _cleanup_(hotplug_freep) struct hotplug *hotplug = calloc(1, sizeof(*hotplug));
+
+    if (!hotplug)
+        return -ENOMEM;
+    hotplug->on_change = on_change;
+    hotplug->userdata = userdata;
+    hotplug->fd = uevent_open();
+    if (hotplug->fd < 0)
+        return hotplug->fd;
+    int r = sd_event_add_io(event, &hotplug->io, hotplug->fd, EPOLLIN, on_io, hotplug);
+    if (r < 0)
+        return r;
+    *ret = steal(hotplug);
+    return 0;
+}
+
+struct hotplug *hotplug_free(struct hotplug *hotplug)
+{
+    if (!hotplug)
+        return NULL;
+    sd_event_source_disable_unref(hotplug->io);
+    closep(&hotplug->fd);
+    free(hotplug);
+    return NULL;
+}

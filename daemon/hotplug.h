@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CPUs that come and go, in the event loop: what waits is gathered, and told once. */
+#ifndef DAEMON_HOTPLUG_H
+#define DAEMON_HOTPLUG_H
+
+#include <systemd/sd-event.h>
+
+#include "perf/cpuset.h"
+
+struct hotplug;
+
+/*
+ * `on_change` is told the CPUs that left since the last call, whether or not they are back; it may be none, when CPUs only
+ * came. Where messages were lost all CPUs that can be are among them. -errno of the socket.
+ */
+int hotplug_new(sd_event *event, void (*on_change)(void *userdata, const struct cpuset *left), void *userdata,
+                struct hotplug **ret);
+struct hotplug *hotplug_free(struct hotplug *hotplug);
+
+#endif
