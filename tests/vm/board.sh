@@ -4,7 +4,7 @@
 #
 # QEMU counts instructions (-icount), so that PMU values are deterministic: one instruction of any CPU is 2 ns of time.
 
-# shellcheck source=tests/vm/lib.sh
+# shellcheck source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 VM_BOOT_TIMEOUT=${VM_BOOT_TIMEOUT:-180} # seconds, on a busy host
@@ -77,6 +77,7 @@ board_start() {
     read -r -a ports <<<"$(free_ports)"
     url=http://127.0.0.1:${ports[0]}
     control=http://127.0.0.1:${ports[1]}/cgi-bin/run
+    # shellcheck disable=SC2054 # the commas are QEMU's
     arguments+=(-icount shift=1 -display none -monitor none -serial "file:$console" -no-reboot
         -netdev "user,id=n,restrict=on,hostfwd=tcp:127.0.0.1:${ports[0]}-:10298,hostfwd=tcp:127.0.0.1:${ports[1]}-:8080"
         -device virtio-net-device,netdev=n -kernel "$vmlinuz" -initrd "$scratch/initrd"
@@ -106,9 +107,9 @@ not() {
 vm_run() {
     local answer
     answer=$(curl -sS --max-time "${VM_RUN_TIMEOUT:-120}" --data-binary "$*" "$control") || return 255
-    [[ $answer =~ ^(.*)$'\n'status\ ([0-9]+)$ ]] || return 255
-    printf '%s' "${BASH_REMATCH[1]}"
-    return "${BASH_REMATCH[2]}"
+    [[ ${answer##*$'\n'} =~ ^status\ [0-9]+$ ]] || return 255
+    printf '%s' "${answer%$'\n'*}"
+    return "${answer##*status }"
 }
 
 # get PATH [CURL-OPTIONS...]: the body, from the daemon.

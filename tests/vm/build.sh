@@ -3,7 +3,7 @@
 # Cross-builds perfcountd for arm64 below VM_BUILD, and packs it with the libraries it needs, busybox and the guest's
 # scripts into initramfs.gz there; linux-6.1.modules.gz and linux-5.10.modules.gz are appended to it at boot.
 
-# shellcheck source=tests/vm/lib.sh
+# shellcheck source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 host=aarch64-linux-gnu

@@ -5,7 +5,7 @@
 #
 # Afterwards VM_CACHE has `linux-6.1`, `linux-5.10` and `sysroot`, links to directories named after the versions.
 
-# shellcheck source=tests/vm/lib.sh
+# shellcheck source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 tools="qemu-system-aarch64:qemu-system-arm dtc:device-tree-compiler cpio:cpio aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu
