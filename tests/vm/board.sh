@@ -44,24 +44,25 @@ machine() {
     machine_arguments=(-M "virt,gic-version=3" -cpu cortex-a72 -smp "$1" -m 1024)
 }
 
-# write_device_tree CPUS FILE
+# write_device_tree CPUS LITTLE BIG FILE
 write_device_tree() {
     machine "$1"
-    machine_arguments[1]+=",dumpdtb=$2.virt"
+    machine_arguments[1]+=",dumpdtb=$4.virt"
     quietly "QEMU does not write its device tree" qemu-system-aarch64 "${machine_arguments[@]}" -nic none -display none
-    dtc -q -I dtb -O dts "$2.virt" | python3 "$vm_dir/device-tree.py" "$1" >"$2.dts" ||
+    dtc -q -I dtb -O dts "$4.virt" | python3 "$vm_dir/device-tree.py" "$1" "$2" "$3" >"$4.dts" ||
         die "cannot write a device tree with two kinds of core"
-    quietly "dtc does not take the device tree" dtc -q -I dts -O dtb -o "$2" "$2.dts"
+    quietly "dtc does not take the device tree" dtc -q -I dts -O dtb -o "$4" "$4.dts"
 }
 
 board_is_up() {
     vm_run true || ! board_alive
 }
 
-# board_start NAME KERNEL CPUS KINDS: KERNEL is 6.1 or 5.10; KINDS is 2 for two kinds of core, 1 for the plain machine.
+# board_start NAME KERNEL CPUS [LITTLE BIG]: KERNEL is 6.1 or 5.10; LITTLE and BIG are two kinds of core, cortex-a55 and
+# so on. Without them it is the plain machine.
 # Sets url, where the daemon will be.
 board_start() {
-    local name=$1 kernel=$2 cpus=$3 kinds=$4 vmlinuz ports arguments started=$SECONDS
+    local name=$1 kernel=$2 cpus=$3 vmlinuz ports arguments started=$SECONDS
     board_stop
     console=$VM_BUILD/console-$name.log
     vmlinuz=$(find "$VM_CACHE/linux-$kernel/boot" -name 'vmlinuz-*' 2>/dev/null)
@@ -70,8 +71,8 @@ board_start() {
     cat "$VM_BUILD/initramfs.gz" "$VM_BUILD/linux-$kernel.modules.gz" >"$scratch/initrd" || exit
     machine "$cpus"
     arguments=("${machine_arguments[@]}")
-    if [ "$kinds" = 2 ]; then
-        write_device_tree "$cpus" "$scratch/board.dtb"
+    if [ $# -gt 3 ]; then
+        write_device_tree "$cpus" "$4" "$5" "$scratch/board.dtb"
         arguments+=(-dtb "$scratch/board.dtb")
     fi
     read -r -a ports <<<"$(free_ports)"
@@ -81,7 +82,7 @@ board_start() {
     arguments+=(-icount shift=1 -display none -monitor none -serial "file:$console" -no-reboot
         -netdev "user,id=n,restrict=on,hostfwd=tcp:127.0.0.1:${ports[0]}-:10298,hostfwd=tcp:127.0.0.1:${ports[1]}-:8080"
         -device virtio-net-device,netdev=n -kernel "$vmlinuz" -initrd "$scratch/initrd"
-        -append "console=ttyAMA0 quiet panic=-1")
+        -append "console=ttyAMA0 quiet panic=-1 isolcpus=1,3")
     : >"$console"
     timeout -k 10 "$VM_LIFE" qemu-system-aarch64 "${arguments[@]}" >>"$console" 2>&1 </dev/null &
     board_pid=$!
@@ -121,13 +122,14 @@ daemon_ready() {
     get /-/ready -f
 }
 
-# daemon_start [WRAPPER...]: with the configuration of standard input, on CPU 0, so that it leaves the others alone.
+# daemon_start [WRAPPER...]: with the configuration of standard input, on CPU 0, so that it leaves the others alone;
+# daemon_cpu may name another.
 daemon_start() {
     daemon_stop
     vm_run "cat >/etc/perfcountd.yaml <<'END'
 $(cat)
 END
-    $* taskset 1 perfcountd run --config.file=/etc/perfcountd.yaml >/tmp/daemon.log 2>&1 &
+    $* taskset -c ${daemon_cpu-0} perfcountd run --config.file=/etc/perfcountd.yaml >/tmp/daemon.log 2>&1 &
     echo \$! >/tmp/daemon.pid" || board_failed "cannot start the daemon"
     eventually 60 daemon_ready || board_failed "the daemon is not ready after 60 s: $(vm_run cat /tmp/daemon.log)"
 }

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Turns the device tree of QEMU's virt machine into that of a board with two kinds of core.
 
-usage: device-tree.py CPUS <virt.dts >board.dts
+usage: device-tree.py CPUS LITTLE BIG <virt.dts >board.dts
 
-The first half of the CPUs become Cortex-A55, the others Cortex-A76, as far as the PMU drivers are concerned. Each PMU's
+The first half of the CPUs become LITTLE (cortex-a55), the others BIG, as far as the PMU drivers are concerned. Each PMU's
 interrupt is the same private one, told apart by a partition of the interrupt controller (arm,gic-v3 binding).
 """
 import re
@@ -45,13 +45,13 @@ def pmu(name, core, number):
 
 
 def main():
-    count = int(sys.argv[1])
+    count, little, big = int(sys.argv[1]), sys.argv[2], sys.argv[3]
     text = sys.stdin.read()
 
     text = replace_node(text, r"pcie@[0-9a-f]+", "")
     text = re.sub(r"(\n\s*interrupts = )<([^>]*)>", widen, text)
     text = re.sub(r"(\n\s*)cpu@([0-9a-f]+) \{", lambda m: f"{m[1]}cpu{int(m[2], 16)}: cpu@{m[2]} {{", text)
-    text = replace_node(text, "pmu", pmu("pmu-little", "cortex-a55", 0) + pmu("pmu-big", "cortex-a76", 1))
+    text = replace_node(text, "pmu", pmu("pmu-little", little, 0) + pmu("pmu-big", big, 1))
 
     controller = re.search(r"^\s*intc@[0-9a-f]+ \{", text, re.M)
     end = node(text, controller.start())
