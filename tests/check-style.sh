@@ -46,9 +46,9 @@ long_functions() {
         /^\}/ && start { if (FNR - start > 100) printf "%s:%d: %d lines\n", FILENAME, start, FNR - start; start = 0 }'
 }
 
-# plain FILE: a manual page without its markup.
+# plain FILE: a manual page without its markup; mdoc(7) writes a flag as "Fl -name".
 plain() {
-    sed 's/\\-/-/g; s/\\f[BIRP]//g' "$1"
+    sed 's/\\-/-/g; s/\\f[BIRP]//g; s/\(^\|[ .]\)Fl /&-/g; s/Fl -/-/g' "$1"
 }
 
 undocumented_flags() {
