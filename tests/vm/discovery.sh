@@ -90,7 +90,7 @@ test_plan() {
         <<<"$plan")" '[["armv8_cortex_a55","0-1",{"counting":2}],["armv8_cortex_a76","2-3",{"counting":2}]]'
     equals "plan: the descriptors are those of its groups" \
         "$(jq -c '.file_descriptors == ([.groups[].descriptors] | add)' <<<"$plan")" true
-    equals "plan: kernel.perf_event_paranoid" "$(jq .perf_event_paranoid <<<"$plan")" 3
+    equals "plan: kernel.perf_event_paranoid" "$(jq .privileges.perf_event_paranoid <<<"$plan")" 3
     matches "plan: what is missing, and why" "$(jq -c .missing <<<"$plan")" 'no such event on this PMU \(ENOENT\)'
     plan=$(many_groups | plan_json)
     equals "plan: which groups will multiplex" \
