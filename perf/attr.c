@@ -15,7 +15,14 @@
 
 static bool covers(const struct pmu *pmu, unsigned cpu)
 {
-    return pmu->scope == PMU_ANY || cpuset_has(&pmu->cpus, cpu);
+    return pmu->scope == PMU_ANY || (pmu->scope == PMU_CORE && cpuset_has(&pmu->cpus, cpu));
+}
+
+bool attr_names_pmu(const struct event *event, const struct pmu *pmu)
+{
+    if (event->kind == EVENT_PMU)
+        return !pmu->absent && pmu_name_matches(event->pmu, pmu->name);
+    return event->kind == EVENT_NAME && pmu_find_event(pmu, event->name);
 }
 
 /* The core PMU first, so that each kind of CPU has its own event of a name. */
@@ -31,17 +38,25 @@ static const struct pmu *pmu_of_name(const struct machine *machine, const char *
     return NULL;
 }
 
-/* Of those that exist. */
-static const struct pmu *find_present(const struct machine *machine, const char *name)
+/* The first that the event names; they are in order of name. */
+static const struct pmu *find_named(const struct machine *machine, const struct event *event)
 {
-    const struct pmu *pmu = machine_find_pmu(machine, name);
-    return pmu && !pmu->absent ? pmu : NULL;
+    for (size_t i = 0; i < machine->n_pmus; i++)
+        if (attr_names_pmu(event, machine->pmus[i]))
+            return machine->pmus[i];
+    return NULL;
+}
+
+static const struct pmu *find_named_on(const struct machine *machine, const struct event *event, unsigned cpu)
+{
+    for (size_t i = 0; i < machine->n_pmus; i++)
+        if (attr_names_pmu(event, machine->pmus[i]) && covers(machine->pmus[i], cpu))
+            return machine->pmus[i];
+    return NULL;
 }
 
 const struct pmu *attr_pmu(const struct machine *machine, const struct event *event, unsigned cpu)
 {
-    const struct pmu *pmu = NULL;
-
     switch (event->kind) {
     case EVENT_GENERIC:
         return event->type == PERF_TYPE_SOFTWARE ? machine_find_pmu(machine, "software")
@@ -51,8 +66,7 @@ const struct pmu *attr_pmu(const struct machine *machine, const struct event *ev
     case EVENT_TRACEPOINT:
         return machine_find_pmu(machine, "tracepoint");
     case EVENT_PMU:
-        pmu = find_present(machine, event->pmu);
-        return pmu && covers(pmu, cpu) ? pmu : NULL;
+        return find_named_on(machine, event, cpu);
     case EVENT_NAME:
         return pmu_of_name(machine, event->name, cpu);
     }
@@ -130,7 +144,7 @@ int attr_check(struct sys *sys, const struct machine *machine, const struct even
         pmu = machine_find_pmu(machine, "tracepoint");
         break;
     case EVENT_PMU:
-        pmu = find_present(machine, event->pmu);
+        pmu = find_named(machine, event);
         break;
     }
     if (!pmu)

@@ -324,6 +324,29 @@ struct pmu *pmu_free(struct pmu *pmu)
     return NULL;
 }
 
+bool pmu_name_matches(const char *written, const char *name)
+{
+    size_t size = strlen(written);
+
+    if (!str_starts(name, written))
+        return false;
+    if (name[size] == '\0')
+        return true;
+    const char *number = name + size + 1;
+    return name[size] == '_' && number[0] && number[strspn(number, "0123456789")] == '\0';
+}
+
+/* Of those without `cpus` and `cpumask`: what the kernel counts itself on each CPU (kernel/events, arch/x86/events). */
+static const char *const per_cpu[] = {"software", "tracepoint", "breakpoint", "kprobe", "uprobe", "msr"};
+
+bool pmu_is_per_cpu(const struct pmu *pmu)
+{
+    for (size_t i = 0; pmu->scope == PMU_ANY && i < ARRAY_SIZE(per_cpu); i++)
+        if (str_equal(pmu->name, per_cpu[i]))
+            return true;
+    return pmu->scope == PMU_CORE;
+}
+
 const struct pmu_format *pmu_find_format(const struct pmu *pmu, const char *name)
 {
     for (size_t i = 0; i < pmu->n_formats; i++)

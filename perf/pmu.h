@@ -58,6 +58,17 @@ int pmu_format_deposit(const struct pmu_format *format, uint64_t value, uint64_t
 int pmu_load(struct sys *sys, const char *name, const struct cpuset *online, struct pmu **ret, struct error *error);
 struct pmu *pmu_free(struct pmu *pmu);
 
+/*
+ * Whether "uncore_imc" as a person writes it means the PMU `name`: the same, or with a "_NUMBER" behind it, as perf has
+ * it where a machine has several of a kind.
+ */
+bool pmu_name_matches(const char *written, const char *name);
+/*
+ * Whether it counts what each CPU does: a core PMU, and those of the kernel's own (software, tracepoints, breakpoints,
+ * probes, msr). The others count for several CPUs, or for the machine, and are read once.
+ */
+bool pmu_is_per_cpu(const struct pmu *pmu);
+
 const struct pmu_format *pmu_find_format(const struct pmu *pmu, const char *name);
 const struct pmu_event *pmu_find_event(const struct pmu *pmu, const char *name);
 
