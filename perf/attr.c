@@ -65,6 +65,8 @@ const struct pmu *attr_pmu(const struct machine *machine, const struct event *ev
         return machine_core_pmu(machine, cpu);
     case EVENT_TRACEPOINT:
         return machine_find_pmu(machine, "tracepoint");
+    case EVENT_BREAKPOINT:
+        return machine_find_pmu(machine, "breakpoint");
     case EVENT_PMU:
         return find_named_on(machine, event, cpu);
     case EVENT_NAME:
@@ -143,6 +145,9 @@ int attr_check(struct sys *sys, const struct machine *machine, const struct even
     case EVENT_TRACEPOINT:
         pmu = machine_find_pmu(machine, "tracepoint");
         break;
+    case EVENT_BREAKPOINT:
+        pmu = machine_find_pmu(machine, "breakpoint");
+        break;
     case EVENT_PMU:
         pmu = find_named(machine, event);
         break;
@@ -188,6 +193,12 @@ static int read_tracepoint(struct sys *sys, const struct machine *machine, const
     int r = sys_read_filef(sys, &text, "%s/events/%s/%s/id", machine->tracefs, event->system, event->name);
     if (r == -ENOENT)
         return no_tracepoint(sys, machine, event, error);
+    if (r == -EACCES || r == -EPERM)
+        return error_set_at(
+            error, r, event->offset,
+            "the id of tracepoint %s:%s may not be read below %s: grant CAP_DAC_READ_SEARCH, or let the "
+            "daemon's group in (mount -o remount,gid=GROUP,mode=750 %s)",
+            event->system, event->name, machine->tracefs, machine->tracefs);
     if (r < 0)
         return error_set_at(error, r, event->offset, "the id of tracepoint %s:%s cannot be read below %s: %s",
                             event->system, event->name, machine->tracefs, strerror(-r));
@@ -232,6 +243,25 @@ static void put_modifiers(const struct event *event, struct perf_event_attr *att
     attr->precise_ip = event->precise & 3;
 }
 
+/* The plain type lets the kernel pick the CPU's PMU; where it takes the PMU's type as well, there is no question. */
+static void put_generic(const struct event *event, struct attr *attr)
+{
+    attr->kernel.type = event->type;
+    if (attr->pmu->extended && event->type != PERF_TYPE_SOFTWARE)
+        attr->kernel.config |= (uint64_t)attr->pmu->type << PERF_PMU_TYPE_SHIFT;
+    if (event->generic && event->generic->clock) {
+        attr->scale = 1e-9;
+        attr->unit = "seconds";
+    }
+}
+
+static void put_breakpoint(const struct event_breakpoint *breakpoint, struct perf_event_attr *attr)
+{
+    attr->bp_type = breakpoint->access;
+    attr->bp_addr = breakpoint->address;
+    attr->bp_len = breakpoint->length;
+}
+
 int attr_build(struct sys *sys, const struct machine *machine, const struct event *event, const struct pmu *pmu,
                struct attr *ret, struct error *error)
 {
@@ -244,14 +274,13 @@ int attr_build(struct sys *sys, const struct machine *machine, const struct even
     attr.kernel.type = pmu->type;
     attr.kernel.config = event->config;
     switch (event->kind) {
-    case EVENT_GENERIC: /* the plain type: the kernel picks the CPU's PMU */
-        attr.kernel.type = event->type;
-        if (event->generic && event->generic->clock) {
-            attr.scale = 1e-9;
-            attr.unit = "seconds";
-        }
+    case EVENT_GENERIC:
+        put_generic(event, &attr);
         break;
     case EVENT_RAW:
+        break;
+    case EVENT_BREAKPOINT:
+        put_breakpoint(&event->breakpoint, &attr.kernel);
         break;
     case EVENT_TRACEPOINT:
         r = read_tracepoint(sys, machine, event, &id, error);

@@ -8,7 +8,11 @@
 #include "perf/event.h"
 #include "perf/machine.h"
 
-/* An event bound to a PMU. What the kernel counts, times `scale`, is in `unit`. */
+/*
+ * An event bound to a PMU. What the kernel counts, times `scale`, is in `unit`. It borrows from both: `pmu` and `unit`
+ * from the machine, and a probe's config1 points to the text of the event's term, which the kernel copies when it
+ * opens.
+ */
 struct attr {
     /*
      * read_format, disabled and the like are the group's business. `pinned` and `exclusive` are as the event says: the

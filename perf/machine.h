@@ -20,8 +20,9 @@ struct machine {
 };
 
 /*
- * Reads /sys and /proc; mounts tracefs where it is not mounted and that is allowed (it is left mounted, as perf does).
- * Fails only when out of memory or when /sys/devices/system/cpu/online cannot be understood.
+ * Reads /sys and /proc; asks the kernel of a machine with several core PMUs whether generic events can name them;
+ * mounts tracefs where it is not mounted and that is allowed (it is left mounted, as perf does). Fails only when out of
+ * memory or when /sys/devices/system/cpu/online cannot be understood.
  */
 int machine_load(struct sys *sys, struct machine **ret, struct error *error);
 struct machine *machine_free(struct machine *machine);

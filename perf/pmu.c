@@ -282,6 +282,7 @@ static void load_caps(struct sys *sys, struct pmu *pmu)
 {
     _cleanup_(freep) char *text = NULL;
 
+    pmu->threshold_max = UINT64_MAX;
     if (sys_read_filef(sys, &text, DEVICE "/caps/threshold_max", pmu->name) == 0)
         number_parse_u64(text, &pmu->threshold_max);
 }

@@ -37,13 +37,14 @@ struct pmu {
     char *name; /* sysfs name: "cpu", "armv8_cortex_a76", "software" */
     uint32_t type;
     enum pmu_scope scope;
-    bool absent; /* stands for the hardware PMU of CPUs that have none; nothing can be opened on it */
+    bool extended; /* the kernel takes its type in the upper half of a generic event's config; machine_load() asks it */
+    bool absent;   /* stands for the hardware PMU of CPUs that have none; nothing can be opened on it */
     struct cpuset cpus;
     struct pmu_format *formats;
     size_t n_formats;
     struct pmu_event *events;
     size_t n_events;
-    uint64_t threshold_max; /* caps/threshold_max; 0 where there is none */
+    uint64_t threshold_max; /* caps/threshold_max; UINT64_MAX where there is no such file, 0 where the CPU has none */
 };
 
 /* Pure: parses "config1:0-7,32-35"; `ret` gets no name. -EINVAL, with the error at the offending character. */
