@@ -13,10 +13,10 @@ static int chosen_cpus(const struct collector_context *context, struct cpuset *r
     const struct config_cpu *config = &context->config->cpu;
 
     if (str_equal(config->cpus, "all"))
-        return cpuset_copy(&context->machine->online, ret);
+        return cpuset_copy(&context->machine->possible, ret);
     int r = cpuset_parse(config->cpus, ret, error);
     if (r == 0)
-        cpuset_intersect(ret, &context->machine->online);
+        cpuset_intersect(ret, &context->machine->possible);
     return r;
 }
 
@@ -25,8 +25,14 @@ static int choose_places(const struct collector_context *context, struct places 
     _cleanup_(cpuset_done) struct cpuset cpus = {0};
     int r = chosen_cpus(context, &cpus, error);
 
-    for (int cpu = cpuset_next(&cpus, -1); r == 0 && cpu >= 0; cpu = cpuset_next(&cpus, cpu))
-        r = places_add(places, &(struct place){.kind = PLACE_CPU, .target = {.pid = -1, .cpu = cpu}});
+    for (int cpu = cpuset_next(&cpus, -1); r == 0 && cpu >= 0; cpu = cpuset_next(&cpus, cpu)) {
+        struct place place = {
+            .kind = PLACE_CPU,
+            .target = {.pid = -1, .cpu = cpu},
+            .away = !cpuset_has(&context->machine->online, (unsigned)cpu),
+        };
+        r = places_add(places, &place);
+    }
     if (r == 0)
         r = places_add(places, &(struct place){.kind = PLACE_NO_CPU, .target = {.cpu = -1}, .list = places});
     return r == -ENOMEM ? error_oom(error) : r;

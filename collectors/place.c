@@ -51,11 +51,13 @@ static int bind_pmu(const struct place *place, const struct event *event, const 
     return 0;
 }
 
-/* Whether another place of the list takes the event, or says why it cannot. */
+/* Whether another place of the list takes the event now, or says why it cannot. */
 static bool is_taken(const struct place *place, const struct collector_context *context, const struct event *event)
 {
     for (size_t i = 0; i < place->list->n && &place->list->items[i] != place; i++) {
         const struct pmu *pmu = NULL;
+        if (place->list->items[i].away)
+            continue;
         if (place_bind(&place->list->items[i], context, event, &pmu, NULL) < 0 || pmu)
             return true;
     }
