@@ -43,8 +43,11 @@ static int whole_word(const struct pmu *pmu, const char *name)
 static int unknown_term(const struct pmu *pmu, const char *name, size_t offset, struct error *error)
 {
     struct suggest suggest = {.wrong = name};
+    const char *reason = broken_find(&pmu->broken, name);
     char nearest[256];
 
+    if (reason)
+        return error_set_at(error, -EINVAL, offset, "\"%s\" of PMU \"%s\" cannot be used: %s", name, pmu->name, reason);
     for (size_t i = 0; i < pmu->n_events; i++)
         suggest_consider(&suggest, pmu->events[i].name);
     for (size_t i = 0; i < pmu->n_formats; i++)

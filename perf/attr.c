@@ -79,7 +79,11 @@ static int no_pmu(const struct machine *machine, const struct event *event, stru
 {
     struct suggest suggest = {.wrong = event->pmu};
     const struct pmu *absent = machine_find_pmu(machine, event->pmu);
+    const char *reason = broken_find(&machine->broken, event->pmu);
     char nearest[256];
+
+    if (reason)
+        return error_set_at(error, -ENODEV, event->offset, "PMU \"%s\" cannot be used: %s", event->pmu, reason);
 
     if (absent)
         return error_set_at(error, -ENODEV, event->offset,
@@ -94,12 +98,28 @@ static int no_pmu(const struct machine *machine, const struct event *event, stru
 
 #define CACHE_NAMES_MAX 64
 
+/* A name that only a garbled file has. */
+static int broken_event(const struct machine *machine, const struct event *event, struct error *error)
+{
+    for (size_t i = 0; i < machine->n_pmus; i++) {
+        const struct pmu *pmu = machine->pmus[i];
+        const char *reason = broken_find(&pmu->broken, event->name);
+        if (reason)
+            return error_set_at(error, -EINVAL, event->offset, "\"%s\" of PMU \"%s\" cannot be used: %s", event->name,
+                                pmu->name, reason);
+    }
+    return 0;
+}
+
 static int no_event(const struct machine *machine, const struct event *event, struct error *error)
 {
     struct suggest suggest = {.wrong = event->name};
     char caches[CACHE_NAMES_MAX][40], nearest[256];
     uint64_t config;
 
+    int r = broken_event(machine, event, error);
+    if (r < 0)
+        return r;
     for (size_t i = 0; i < n_generic_events; i++) {
         suggest_consider(&suggest, generic_events[i].name);
         for (size_t k = 0; k < ARRAY_SIZE(generic_events[i].aliases) && generic_events[i].aliases[k]; k++)

@@ -66,11 +66,12 @@ static int load_pmus(struct sys *sys, struct machine *machine)
         return r == -ENOMEM ? r : 0;
     for (size_t i = 0; i < n && r == 0; i++) {
         _cleanup_(pmu_freep) struct pmu *pmu = NULL;
-        r = pmu_load(sys, names[i], &machine->online, &pmu, NULL);
+        struct error error;
+        r = pmu_load(sys, names[i], &machine->online, &pmu, &error);
         if (r == 0)
             r = add_pmu(machine, &pmu);
         else if (r != -ENOMEM)
-            r = 0; /* a PMU that cannot be understood is as good as none */
+            r = broken_add(&machine->broken, names[i], error.message);
     }
     strings_free(names, n);
     return r;
@@ -210,6 +211,7 @@ struct machine *machine_free(struct machine *machine)
     for (size_t i = 0; i < machine->n_pmus; i++)
         pmu_free(machine->pmus[i]);
     free(machine->pmus);
+    broken_done(&machine->broken);
     cpuset_done(&machine->possible);
     cpuset_done(&machine->online);
     free(machine->release);

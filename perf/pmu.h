@@ -6,6 +6,7 @@
 #ifndef PERF_PMU_H
 #define PERF_PMU_H
 
+#include "perf/broken.h"
 #include "perf/cpuset.h"
 #include "perf/sys.h"
 
@@ -44,6 +45,7 @@ struct pmu {
     size_t n_formats;
     struct pmu_event *events;
     size_t n_events;
+    struct broken broken;   /* formats and events that are in sysfs and make no sense */
     uint64_t threshold_max; /* caps/threshold_max; UINT64_MAX where there is no such file, 0 where the CPU has none */
 };
 
@@ -53,8 +55,9 @@ int pmu_format_parse(const char *text, struct pmu_format *ret, struct error *err
 int pmu_format_deposit(const struct pmu_format *format, uint64_t value, uint64_t *word);
 
 /*
- * Loads /sys/bus/event_source/devices/NAME. What is unreadable or garbled in a single format or event is left out; only
- * a missing or garbled `type` is an error. `online` is what a PMU without `cpus` and `cpumask` covers.
+ * Loads /sys/bus/event_source/devices/NAME. A single format or event that is unreadable or garbled is left out and
+ * listed in `broken`; a `type`, `cpus` or `cpumask` that is so is an error. `online` is what a PMU without `cpus` and
+ * `cpumask` covers.
  */
 int pmu_load(struct sys *sys, const char *name, const struct cpuset *online, struct pmu **ret, struct error *error);
 struct pmu *pmu_free(struct pmu *pmu);
