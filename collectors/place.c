@@ -25,13 +25,22 @@ const char *place_pmu_name(const struct place *place)
     return place->pmu ? place->pmu->name : "";
 }
 
-/* What this machine lacks is an error on each CPU; what is merely not of this CPU is none. */
+/* The first PMU that the event names; NULL where it names none. */
+static const struct pmu *named_pmu(const struct machine *machine, const struct event *event)
+{
+    for (size_t i = 0; i < machine->n_pmus; i++)
+        if (attr_names_pmu(event, machine->pmus[i]))
+            return machine->pmus[i];
+    return NULL;
+}
+
+/* What this machine lacks is an error on each CPU; what is merely of another PMU than this CPU's is none. */
 static int bind_cpu(const struct place *place, const struct collector_context *context, const struct event *event,
                     const struct pmu **ret, struct error *error)
 {
     const struct pmu *pmu = attr_pmu(context->machine, event, (unsigned)place->target.cpu);
 
-    if (!pmu) {
+    if (!pmu && !named_pmu(context->machine, event)) {
         int r = attr_check(context->sys, context->machine, event, error);
         if (r < 0)
             return r;
@@ -62,15 +71,6 @@ static bool is_taken(const struct place *place, const struct collector_context *
             return true;
     }
     return false;
-}
-
-/* The first PMU that the event names; NULL where it names none. */
-static const struct pmu *named_pmu(const struct machine *machine, const struct event *event)
-{
-    for (size_t i = 0; i < machine->n_pmus; i++)
-        if (attr_names_pmu(event, machine->pmus[i]))
-            return machine->pmus[i];
-    return NULL;
 }
 
 static int tell_no_cpu(const struct machine *machine, const struct event *event, struct error *error)

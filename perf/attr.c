@@ -30,7 +30,8 @@ static const struct pmu *pmu_of_name(const struct machine *machine, const char *
 {
     const struct pmu *core = machine_core_pmu(machine, cpu);
 
-    if (core && pmu_find_event(core, name))
+    /* Also where its file is garbled: building it tells so. */
+    if (core && (pmu_find_event(core, name) || broken_find(&core->broken, name)))
         return core;
     for (size_t i = 0; i < machine->n_pmus; i++)
         if (covers(machine->pmus[i], cpu) && pmu_find_event(machine->pmus[i], name))
