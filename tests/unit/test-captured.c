@@ -302,12 +302,107 @@ static void test_damaged(void **state)
     }
 }
 
+static struct config *parse(const char *text)
+{
+    struct config *config = NULL;
+    struct error error;
+
+    if (config_parse(text, strlen(text), &config, &error) < 0)
+        fail_msg("%s", error.message);
+    return config;
+}
+
+static const struct series *find(const struct snapshot *snapshot, const char *text)
+{
+    for (size_t i = 0; i < snapshot->metrics.n; i++)
+        for (size_t k = 0; k < snapshot->metrics.families[i]->n; k++) {
+            const struct series *series = snapshot->metrics.families[i]->series[k];
+            if (series->visible && series->size == strlen(text) && memcmp(series->text, text, strlen(text)) == 0)
+                return series;
+        }
+    fail_msg("%s is not there", text);
+    return NULL;
+}
+
+/* Scale and unit are applied, each PMU of a kind has its own series, and a reload keeps all of them. */
+static void test_values(void **state)
+{
+    static const char before[] = "{collectors: {cpu: {enabled: false}, self: {enabled: false}, pmu: {groups: ["
+                                 "{name: p, events: energy-pkg}, {name: r, events: uncore_imc/event=1/}]}}}";
+    static const char after[] = "{collectors: {cpu: {enabled: false}, self: {enabled: false}, pmu: {groups: ["
+                                "{name: r, events: uncore_imc/event=1/}, {name: p, events: energy-pkg}]}}}";
+    struct fake_sys *fake = captured_intel_hybrid();
+    struct machine *machine = load(fake);
+    struct config *first = parse(before), *second = parse(after);
+    struct reload_outcome outcome = {0};
+    struct registry *registry;
+
+    (void)state;
+    assert_int_equal(registry_new(&fake->sys, &outcome, &registry), 0);
+    assert_int_equal(registry_configure(registry, machine, first, NULL, NULL), 0);
+    fake_rate(fake, (struct fake_rate){.type = 21, .config = 1, .count = 3, .ns = 1});
+    fake_advance(fake, 1 << 20);
+    assert_int_equal(registry_configure(registry, machine, second, NULL, NULL), 0);
+    fake_advance(fake, 1 << 20);
+    const struct snapshot *snapshot = registry_read(registry, UINT32_MAX, 0);
+    const struct series *joules =
+        find(snapshot, "perf_pmu_energy_pkg_joules_total{cpu=\"0\",pmu=\"power\",group=\"p\"} ");
+    assert_int_equal(joules->decimals, SERIES_REAL);
+    assert_true(series_real(joules) == 0x1p-11);
+    assert_int_equal(find(snapshot, "perf_pmu_event_1_total{cpu=\"0\",pmu=\"uncore_imc_0\",group=\"r\"} ")->value,
+                     2 << 20);
+    assert_int_equal(find(snapshot, "perf_pmu_event_1_total{cpu=\"0\",pmu=\"uncore_imc_1\",group=\"r\"} ")->value,
+                     6 << 20);
+    assert_int_equal(
+        find(snapshot, "perf_pmu_group_enabled_seconds_total{cpu=\"0\",pmu=\"power\",group=\"p\"} ")->value, 2 << 20);
+    assert_int_equal(
+        find(snapshot, "perf_pmu_group_running_seconds_total{cpu=\"0\",pmu=\"power\",group=\"p\"} ")->value, 2 << 20);
+    assert_int_equal(find(snapshot, "perfcountd_groups{collector=\"pmu\",state=\"counting\"} ")->value, 3);
+    assert_int_equal(fake->n_open, 3);
+    registry_free(registry);
+    config_free(first);
+    config_free(second);
+    machine_free(machine);
+    fake_sys_free(fake);
+}
+
+/* What no machine could count there is an error in the file; what this one lacks is none. */
+static void test_check_events(void **state)
+{
+    static const struct {
+        const char *in, *out;
+    } cases[] = {
+        {"cycles", "\"cycles\" is counted on each CPU: it belongs to collectors.cpu"},
+        {"energy-pkg,r11", "\"r11\" is counted on each CPU: it belongs to collectors.cpu"},
+        {"sched:sched_switch", "it belongs to collectors.cpu"},
+        {"mem:0x1000:w", "it belongs to collectors.cpu"},
+        {"energy-pgk", "there is no event \"energy-pgk\"; did you mean \"energy-pkg\""},
+        {"energy-pkg", NULL},
+        {"amd_l3/event=1/", NULL},
+    };
+    struct fake_sys *fake = captured_intel_hybrid();
+    struct machine *machine = load(fake);
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct error error = {0};
+        char text[256];
+        snprintf(text, sizeof(text), "collectors:\n  pmu:\n    groups:\n    - {name: a, events: '%s'}\n", cases[i].in);
+        struct config *config = parse(text);
+        assert_int_equal(config_check_events(config, &fake->sys, machine, &error), cases[i].out ? -EINVAL : 0);
+        if (cases[i].out && (error.line != 4 || !strstr(error.message, cases[i].out)))
+            fail_msg("line %u: %s", error.line, error.message);
+        config_free(config);
+    }
+    machine_free(machine);
+    fake_sys_free(fake);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pmus),
-        cmocka_unit_test(test_configurations),
-        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_pmus),   cmocka_unit_test(test_configurations), cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_values), cmocka_unit_test(test_check_events),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
