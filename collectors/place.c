@@ -78,7 +78,7 @@ static int tell_no_cpu(const struct machine *machine, const struct event *event,
     const struct pmu *pmu = named_pmu(machine, event);
 
     if (!pmu)
-        return error_set(error, -ENODEV, "none of the CPUs in collectors.cpu.cpus is online");
+        return error_set(error, -ENODEV, "none of the CPUs in collectors.cpu.cpus that are online has this event");
     if (!pmu_is_per_cpu(pmu))
         return error_set(error, -EINVAL,
                          "PMU \"%s\" counts for several CPUs at once: this event belongs to collectors.pmu", pmu->name);

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/suggest.h"
 #include "perf/event-term.h"
+#include "perf/pfm.h"
 
 /* Terms that every PMU has: whole words. */
 static const char *const word_names[ATTR_WORDS] = {"config", "config1", "config2", "config3"};
@@ -158,18 +159,29 @@ static int lay_terms(const struct event *event, const struct pmu *pmu, struct at
     return 0;
 }
 
+/* A name of sysfs's, or else of libpfm4's. */
+static int lay_name(const struct event *event, const struct pmu *pmu, struct attr_words *words, struct error *error)
+{
+    const struct pmu_event *named = pmu_find_event(pmu, event->name);
+    struct pfm_words found;
+
+    if (named)
+        return lay_named(event, pmu, named, event->offset, words, error);
+    if (pfm_encode(pmu, event->name, &found) < 0)
+        return unknown_term(pmu, event->name, event->offset, error);
+    memcpy(words->words, found.words, sizeof(found.words));
+    return 0;
+}
+
 int attr_words_build(const struct event *event, const struct pmu *pmu, struct attr_words *ret, struct error *error)
 {
     struct attr_words words = {.scale = 1, .unit = ""};
     int r;
 
-    if (event->kind == EVENT_NAME) {
-        const struct pmu_event *named = pmu_find_event(pmu, event->name);
-        r = named ? lay_named(event, pmu, named, event->offset, &words, error)
-                  : unknown_term(pmu, event->name, event->offset, error);
-    } else {
+    if (event->kind == EVENT_NAME)
+        r = lay_name(event, pmu, &words, error);
+    else
         r = lay_terms(event, pmu, &words, error);
-    }
     if (r < 0)
         return r;
     *ret = words;

@@ -9,6 +9,7 @@
 #include "base/suggest.h"
 #include "perf/attr-terms.h"
 #include "perf/generic.h"
+#include "perf/pfm.h"
 
 /* Where config3 stands in perf_event_attr since Linux 6.3: the headers at hand may be older. */
 #define CONFIG3_OFFSET 128
@@ -35,6 +36,25 @@ static const struct pmu *pmu_of_name(const struct machine *machine, const char *
         return core;
     for (size_t i = 0; i < machine->n_pmus; i++)
         if (covers(machine->pmus[i], cpu) && pmu_find_event(machine->pmus[i], name))
+            return machine->pmus[i];
+    return NULL;
+}
+
+static bool is_in_sysfs(const struct machine *machine, const char *name)
+{
+    for (size_t i = 0; i < machine->n_pmus; i++)
+        if (pmu_find_event(machine->pmus[i], name) || broken_find(&machine->pmus[i]->broken, name))
+            return true;
+    return false;
+}
+
+/* The same among libpfm4's names, which is asked only where sysfs has the name nowhere. */
+static const struct pmu *pmu_of_pfm(const struct machine *machine, const char *name, unsigned cpu)
+{
+    struct pfm_words words;
+
+    for (size_t i = 0; i < machine->n_pmus; i++)
+        if (covers(machine->pmus[i], cpu) && pfm_encode(machine->pmus[i], name, &words) == 0)
             return machine->pmus[i];
     return NULL;
 }
@@ -71,7 +91,8 @@ const struct pmu *attr_pmu(const struct machine *machine, const struct event *ev
     case EVENT_PMU:
         return find_named_on(machine, event, cpu);
     case EVENT_NAME:
-        return pmu_of_name(machine, event->name, cpu);
+        return is_in_sysfs(machine, event->name) ? pmu_of_name(machine, event->name, cpu)
+                                                 : pmu_of_pfm(machine, event->name, cpu);
     }
     return NULL;
 }
@@ -85,7 +106,6 @@ static int no_pmu(const struct machine *machine, const struct event *event, stru
 
     if (reason)
         return error_set_at(error, -ENODEV, event->offset, "PMU \"%s\" cannot be used: %s", event->pmu, reason);
-
     if (absent)
         return error_set_at(error, -ENODEV, event->offset,
                             "there is no PMU \"%s\": this machine, or what it runs in, has no hardware counters",
@@ -119,6 +139,8 @@ static int no_event(const struct machine *machine, const struct event *event, st
     uint64_t config;
 
     int r = broken_event(machine, event, error);
+    if (r == 0)
+        r = pfm_explain(machine, event->name, event->offset, error);
     if (r < 0)
         return r;
     for (size_t i = 0; i < n_generic_events; i++) {
@@ -131,18 +153,21 @@ static int no_event(const struct machine *machine, const struct event *event, st
     for (size_t i = 0; i < machine->n_pmus; i++)
         for (size_t k = 0; k < machine->pmus[i]->n_events; k++)
             suggest_consider(&suggest, machine->pmus[i]->events[k].name);
+    pfm_suggest(machine, &suggest);
     return error_set_at(error, -ENOENT, event->offset, "there is no event \"%s\"%s", event->name,
                         suggest_format(&suggest, nearest, sizeof(nearest)));
 }
 
-/* On each PMU that has the name. */
+/* On each PMU that has the name, by sysfs or by libpfm4. */
 static int check_name(struct sys *sys, const struct machine *machine, const struct event *event, struct error *error)
 {
     struct attr attr;
-    bool found = false;
+    bool found = false, in_sysfs = is_in_sysfs(machine, event->name);
+    struct pfm_words words;
 
     for (size_t i = 0; i < machine->n_pmus; i++) {
-        if (!pmu_find_event(machine->pmus[i], event->name))
+        if (in_sysfs ? !pmu_find_event(machine->pmus[i], event->name)
+                     : pfm_encode(machine->pmus[i], event->name, &words) < 0)
             continue;
         int r = attr_build(sys, machine, event, machine->pmus[i], &attr, error);
         if (r < 0)

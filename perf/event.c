@@ -151,22 +151,6 @@ static int set_name(char **name, const char *text, size_t size, struct error *er
     return *name ? 0 : error_oom(error);
 }
 
-/* libpfm4's "PMU::EVENT:UMASK": colons belong to the name, but for modifiers at the end. */
-static size_t colon_name(const struct cursor *cursor, size_t size)
-{
-    struct cursor ahead = {.text = cursor->text, .at = cursor->at + size + 2};
-
-    ahead.at += cursor_name(&ahead);
-    while (cursor_peek(&ahead) == ':') {
-        struct cursor next = {.text = cursor->text, .at = ahead.at + 1};
-        size_t part = cursor_name(&next);
-        if (part == 0 || modifiers_only(next.text + next.at, part))
-            break;
-        ahead.at = next.at + part;
-    }
-    return ahead.at - cursor->at;
-}
-
 /* A word of `size` characters before ":" and another one: a tracepoint, unless the other are modifiers. */
 static bool is_tracepoint(const char *text, size_t size)
 {
@@ -218,8 +202,7 @@ static int parse_word(struct cursor *cursor, size_t size, struct event *event, s
         size = tracepoint_name(word);
     } else {
         event->kind = EVENT_NAME;
-        if (str_starts(word + size, "::"))
-            size = colon_name(cursor, size);
+        size = colon_name_size(word, size);
     }
     cursor->at += size;
     return set_name(&event->name, word, size, error);

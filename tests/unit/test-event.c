@@ -47,6 +47,11 @@ static void test_kinds(void **state)
         {"mem:0x1000", EVENT_BREAKPOINT, 0, "mem:0x1000", "mem_0x1000", "mem:0x1000"},
         {"mem:0x1000/8:w:u", EVENT_BREAKPOINT, 0, "mem:0x1000/8:w", "mem_0x1000_8_w_user", "mem:0x1000/8:w:u"},
         {"mem:load", EVENT_TRACEPOINT, 0, "load", "mem_load", "mem:load"},
+        {"INST_RETIRED:ANY_P:u", EVENT_NAME, 0, "INST_RETIRED:ANY_P", "inst_retired_any_p_user",
+         "INST_RETIRED:ANY_P:u"},
+        {"skl::UOPS_ISSUED:any:c=2:e=1:k", EVENT_NAME, 0, "skl::UOPS_ISSUED:any:c=2:e=1",
+         "uops_issued_any_c_2_e_1_kernel", "skl::UOPS_ISSUED:any:c=2:e=1:k"},
+        {"CYCLES_X:e=1:e", EVENT_NAME, 0, "CYCLES_X:e=1", "cycles_x_e_1", "CYCLES_X:e=1:e"},
         {"4way", EVENT_NAME, 0, "4way", "event_4way", "4way"},
     };
 
@@ -269,6 +274,10 @@ static void test_errors(void **state)
         {"cycles:\xff", 7, "unknown modifier \"0xff\""},
         {"cycles:foo", 7, "unknown modifier \"f\""},
         {"FOO:bar", 4, "unknown modifier \"b\""},
+        {"FOO:BAR:x", 8, "unknown modifier \"x\""},
+        {"foo:BAR", 4, "unknown modifier \"B\""},
+        {"FOO:", 4, "a modifier is missing"},
+        {"skl::FOO:", 9, "a modifier is missing"},
         {"\xff", 0, "byte 0xff"},
         {"cycles\x01", 6, "byte 0x01"},
         {"-a", 0, "an event is missing"},
