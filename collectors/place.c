@@ -29,7 +29,7 @@ const char *place_pmu_name(const struct place *place)
 static const struct pmu *named_pmu(const struct machine *machine, const struct event *event)
 {
     for (size_t i = 0; i < machine->n_pmus; i++)
-        if (attr_names_pmu(event, machine->pmus[i]))
+        if (attr_names_pmu(machine, event, machine->pmus[i]))
             return machine->pmus[i];
     return NULL;
 }
@@ -49,9 +49,10 @@ static int bind_cpu(const struct place *place, const struct collector_context *c
     return 0;
 }
 
-static int bind_pmu(const struct place *place, const struct event *event, const struct pmu **ret, struct error *error)
+static int bind_pmu(const struct place *place, const struct collector_context *context, const struct event *event,
+                    const struct pmu **ret, struct error *error)
 {
-    bool is_own = attr_names_pmu(event, place->pmu);
+    bool is_own = attr_names_pmu(context->machine, event, place->pmu);
 
     if (is_own && place->target.cpu < 0)
         return error_set(error, -ENODEV, "none of the CPUs on which PMU \"%s\" is read is online: see its cpumask",
@@ -107,7 +108,7 @@ int place_bind(const struct place *place, const struct collector_context *contex
     case PLACE_CPU:
         return bind_cpu(place, context, event, ret, error);
     case PLACE_PMU:
-        return bind_pmu(place, event, ret, error);
+        return bind_pmu(place, context, event, ret, error);
     case PLACE_NO_CPU:
     case PLACE_NO_PMU:
         break;

@@ -19,27 +19,7 @@ static bool covers(const struct pmu *pmu, unsigned cpu)
     return pmu->scope == PMU_ANY || (pmu->scope == PMU_CORE && cpuset_has(&pmu->cpus, cpu));
 }
 
-bool attr_names_pmu(const struct event *event, const struct pmu *pmu)
-{
-    if (event->kind == EVENT_PMU)
-        return !pmu->absent && pmu_name_matches(event->pmu, pmu->name);
-    return event->kind == EVENT_NAME && pmu_find_event(pmu, event->name);
-}
-
-/* The core PMU first, so that each kind of CPU has its own event of a name. */
-static const struct pmu *pmu_of_name(const struct machine *machine, const char *name, unsigned cpu)
-{
-    const struct pmu *core = machine_core_pmu(machine, cpu);
-
-    /* Also where its file is garbled: building it tells so. */
-    if (core && (pmu_find_event(core, name) || broken_find(&core->broken, name)))
-        return core;
-    for (size_t i = 0; i < machine->n_pmus; i++)
-        if (covers(machine->pmus[i], cpu) && pmu_find_event(machine->pmus[i], name))
-            return machine->pmus[i];
-    return NULL;
-}
-
+/* Else libpfm4 is asked, and only then is it loaded. */
 static bool is_in_sysfs(const struct machine *machine, const char *name)
 {
     for (size_t i = 0; i < machine->n_pmus; i++)
@@ -48,22 +28,23 @@ static bool is_in_sysfs(const struct machine *machine, const char *name)
     return false;
 }
 
-/* The same among libpfm4's names, which is asked only where sysfs has the name nowhere. */
-static const struct pmu *pmu_of_pfm(const struct machine *machine, const char *name, unsigned cpu)
+bool attr_names_pmu(const struct machine *machine, const struct event *event, const struct pmu *pmu)
 {
     struct pfm_words words;
 
-    for (size_t i = 0; i < machine->n_pmus; i++)
-        if (covers(machine->pmus[i], cpu) && pfm_encode(machine->pmus[i], name, &words) == 0)
-            return machine->pmus[i];
-    return NULL;
+    if (event->kind == EVENT_PMU)
+        return !pmu->absent && pmu_name_matches(event->pmu, pmu->name);
+    if (event->kind != EVENT_NAME)
+        return false;
+    return is_in_sysfs(machine, event->name) ? pmu_find_event(pmu, event->name) != NULL
+                                             : pfm_encode(pmu, event->name, &words) == 0;
 }
 
 /* The first that the event names; they are in order of name. */
 static const struct pmu *find_named(const struct machine *machine, const struct event *event)
 {
     for (size_t i = 0; i < machine->n_pmus; i++)
-        if (attr_names_pmu(event, machine->pmus[i]))
+        if (attr_names_pmu(machine, event, machine->pmus[i]))
             return machine->pmus[i];
     return NULL;
 }
@@ -71,9 +52,22 @@ static const struct pmu *find_named(const struct machine *machine, const struct 
 static const struct pmu *find_named_on(const struct machine *machine, const struct event *event, unsigned cpu)
 {
     for (size_t i = 0; i < machine->n_pmus; i++)
-        if (attr_names_pmu(event, machine->pmus[i]) && covers(machine->pmus[i], cpu))
+        if (covers(machine->pmus[i], cpu) && attr_names_pmu(machine, event, machine->pmus[i]))
             return machine->pmus[i];
     return NULL;
+}
+
+/*
+ * The core PMU first, so that each kind of CPU has its own event of a name; also where its file is garbled, since
+ * building it tells so.
+ */
+static const struct pmu *pmu_of_name(const struct machine *machine, const struct event *event, unsigned cpu)
+{
+    const struct pmu *core = machine_core_pmu(machine, cpu);
+
+    if (core && (pmu_find_event(core, event->name) || broken_find(&core->broken, event->name)))
+        return core;
+    return find_named_on(machine, event, cpu);
 }
 
 const struct pmu *attr_pmu(const struct machine *machine, const struct event *event, unsigned cpu)
@@ -91,8 +85,7 @@ const struct pmu *attr_pmu(const struct machine *machine, const struct event *ev
     case EVENT_PMU:
         return find_named_on(machine, event, cpu);
     case EVENT_NAME:
-        return is_in_sysfs(machine, event->name) ? pmu_of_name(machine, event->name, cpu)
-                                                 : pmu_of_pfm(machine, event->name, cpu);
+        return pmu_of_name(machine, event, cpu);
     }
     return NULL;
 }

@@ -33,8 +33,8 @@ struct attr {
  */
 const struct pmu *attr_pmu(const struct machine *machine, const struct event *event, unsigned cpu);
 
-/* Whether `event` names `pmu` ("uncore_imc/.../" names uncore_imc_0 too), or is a bare name that `pmu` has. */
-bool attr_names_pmu(const struct event *event, const struct pmu *pmu);
+/* Whether `event` names `pmu` ("uncore_imc/.../" names uncore_imc_0 too), or is a bare name of one of its events. */
+bool attr_names_pmu(const struct machine *machine, const struct event *event, const struct pmu *pmu);
 
 /*
  * Whether the machine knows the event at all: -ENODEV for a PMU it lacks, -ENOENT for a name that sysfs has nowhere

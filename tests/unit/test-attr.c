@@ -192,7 +192,7 @@ static void test_build(void **state)
         parse(cases[i].in, &event);
         const struct pmu *pmu = attr_pmu(machine, &event, cases[i].in_cpu);
         for (size_t k = 0; !pmu && k < machine->n_pmus; k++)
-            pmu = attr_names_pmu(&event, machine->pmus[k]) ? machine->pmus[k] : NULL;
+            pmu = attr_names_pmu(machine, &event, machine->pmus[k]) ? machine->pmus[k] : NULL;
         assert_non_null(pmu);
         if (attr_build(sys, machine, &event, pmu, &attr, &error) < 0)
             fail_msg("%s: %s", cases[i].in, error.message);
