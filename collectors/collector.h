@@ -46,6 +46,7 @@ struct collector {
 };
 
 extern const struct collector collector_cpu;
+extern const struct collector collector_pmu;
 extern const struct collector collector_self;
 
 #endif

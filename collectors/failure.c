@@ -98,7 +98,9 @@ static char *tell(const struct failures *failures, size_t first)
 
     if (!cpus)
         return NULL;
-    buffer_appendf(&sentence, "cpu %s %s", cpus, failure->event);
+    /* Some are of no CPU, and some of no event. */
+    buffer_appendf(&sentence, "%s%s", cpus[0] ? "cpu " : "", cpus);
+    buffer_appendf(&sentence, "%s%s", cpus[0] && failure->event[0] ? " " : "", failure->event);
     for (size_t i = first + 1; i < failures->n; i++)
         if (shares_sentence(failure, &failures->items[i]) && !names_event(failures, first, i, failures->items[i].event))
             buffer_appendf(&sentence, ", %s", failures->items[i].event);

@@ -9,6 +9,7 @@
 /* In the order in which they are served; the index is the bit number. A new collector is one row. */
 static const struct collector *const collectors[] = {
     &collector_cpu,
+    &collector_pmu,
     &collector_self,
 };
 #define N_COLLECTORS ARRAY_SIZE(collectors)

@@ -208,8 +208,7 @@ static void test_build(void **state)
         {"L2D_CACHE_REFILL", 4, 9, 0x17, 0, "arm_n1::L2D_CACHE_REFILL"},
         {"MASKED:BIG", 4, 9, 0x31, 7, "arm_n1::MASKED:BIG"},
         {"MASKED:BIG:k", 0, 0, 0, 0, NULL},
-        {"hisi_sccl1_ddrc0::FLUX_WR", 0, 42, 5, 0, "hisi_sccl1_ddrc0::FLUX_WR"},
-        {"hisi_sccl1_ddrc0::FLUX_WR", 1, 0, 0, 0, NULL},
+        {"hisi_sccl1_ddrc0::FLUX_WR", 0, 0, 0, 0, NULL}, /* for several CPUs: it has a cpumask */
         /* Another core than the stand-in: what is only its own is not known of this one. */
         {"arm_ac55::OWN_EVENT", 0, 0, 0, 0, NULL},
         {"arm_ac53::L2D_CACHE_REFILL", 0, 0, 0, 0, NULL},
@@ -234,6 +233,23 @@ static void test_build(void **state)
         assert_string_equal(attr.unit, "");
         assert_true(attr.scale == 1);
     }
+}
+
+/* An event of a PMU with a cpumask is of no CPU, but of that PMU. */
+static void test_uncore(void **state)
+{
+    const struct fixture *fixture = *state;
+    _cleanup_(event_done) struct event event = {0};
+    const struct pmu *pmu = machine_find_pmu(fixture->machine, "hisi_sccl1_ddrc0");
+    struct attr attr;
+
+    parse("hisi_sccl1_ddrc0::FLUX_WR", &event);
+    assert_true(attr_names_pmu(fixture->machine, &event, pmu));
+    assert_false(attr_names_pmu(fixture->machine, &event, machine_core_pmu(fixture->machine, 0)));
+    assert_int_equal(attr_build(&fixture->fake->sys, fixture->machine, &event, pmu, &attr, NULL), 0);
+    assert_string_equal(asked, "hisi_sccl1_ddrc0::FLUX_WR");
+    assert_int_equal(attr.kernel.type, 42);
+    assert_int_equal(attr.kernel.config, 5);
 }
 
 /* Ours, not libpfm4's, which would leave guests out unasked. */
@@ -380,9 +396,13 @@ static void test_list(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_build, restart),  cmocka_unit_test_setup(test_modifiers, restart),
-        cmocka_unit_test_setup(test_newer, restart),  cmocka_unit_test_setup(test_one_pmu_for_all, restart),
-        cmocka_unit_test_setup(test_errors, restart), cmocka_unit_test_setup(test_not_loaded_without_need, restart),
+        cmocka_unit_test_setup(test_uncore, restart),
+        cmocka_unit_test_setup(test_build, restart),
+        cmocka_unit_test_setup(test_modifiers, restart),
+        cmocka_unit_test_setup(test_newer, restart),
+        cmocka_unit_test_setup(test_one_pmu_for_all, restart),
+        cmocka_unit_test_setup(test_errors, restart),
+        cmocka_unit_test_setup(test_not_loaded_without_need, restart),
         cmocka_unit_test_setup(test_list, restart),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
