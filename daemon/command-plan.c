@@ -64,6 +64,8 @@ static int print_groups(const json_t *groups)
     if (!table)
         return -ENOMEM;
     json_array_foreach(groups, i, group) add_group(table, group);
+    if (i == 0)
+        return puts("no group can be opened here") < 0 ? -EIO : 0;
     return table_print(table, stdout);
 }
 
