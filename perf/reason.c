@@ -59,7 +59,9 @@ static const struct {
      "cannot be watched with :u"},
     {ENOENT, NULL, "no such event on this PMU", "see \"perfcountd list-events\""},
     {EACCES, is_paranoid_debian, "permission denied",
-     "kernel.perf_event_paranoid is %d, where CAP_PERFMON does not suffice; set it to 2 or grant CAP_SYS_ADMIN"},
+     "kernel.perf_event_paranoid is %d, where CAP_PERFMON does not suffice; grant CAP_SYS_ADMIN, or set it to 2 and "
+     "grant "
+     "CAP_PERFMON"},
     {EACCES, is_kernel_before_perfmon, "permission denied",
      "kernel.perf_event_paranoid is %d; grant CAP_SYS_ADMIN (this kernel has no CAP_PERFMON) or set it to 0"},
     {EACCES, NULL, "permission denied", "kernel.perf_event_paranoid is %d; grant CAP_PERFMON or set it to 0"},

@@ -8,7 +8,7 @@
 #include "perf/machine.h"
 
 /*
- * Writes "permission denied (EACCES): kernel.perf_event_paranoid is 3, ...; set it to 2 ..." for `error` (-errno) of an
+ * Writes "permission denied (EACCES): kernel.perf_event_paranoid is 3, ...; grant ..." for `error` (-errno) of an
  * event on `pmu` (may be NULL). Always NUL-terminated.
  */
 void reason_format(const struct machine *machine, const struct pmu *pmu, int error, char *text, size_t size);

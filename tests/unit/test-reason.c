@@ -22,7 +22,7 @@ static const struct {
     {-ENOENT, 2, "6.1.0", &absent, "this machine offers no hardware PMU (ENOENT): ", "device tree"},
     {-EOPNOTSUPP, 2, "6.1.0", &absent, "this machine offers no hardware PMU (EOPNOTSUPP): ", "virtual machine"},
     {-EACCES, 3, "6.1.0", &present, "permission denied (EACCES): kernel.perf_event_paranoid is 3, where CAP_PERFMON",
-     "set it to 2 or grant CAP_SYS_ADMIN"},
+     "grant CAP_SYS_ADMIN, or set it to 2 and grant CAP_PERFMON"},
     {-EACCES, 4, "5.10.0", &present, "permission denied (EACCES): kernel.perf_event_paranoid is 4", "CAP_SYS_ADMIN"},
     {-EACCES, 2, "5.4.0", &present, "permission denied (EACCES): kernel.perf_event_paranoid is 2",
      "this kernel has no CAP_PERFMON"},

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # What the daemon finds on a board: its PMUs, their CPUs and events, and what it says of those that are not there.
+# Sourced after board.sh.
+# shellcheck disable=SC2154 # set there
 
 # The PMUs with their CPUs, as "NAME:CPUS ..."; core PMUs alone.
 core_pmus() {
@@ -43,7 +45,7 @@ test_exposition() {
 
 # The built-in configuration, then events of one PMU only and one that it lacks.
 test_two_kinds() {
-    local little big
+    local little big pmu
     little=$(place_list armv8_cortex_a55 0 1)
     big=$(place_list armv8_cortex_a76 2 3)
     daemon_start <<<"{}"
@@ -51,10 +53,10 @@ test_two_kinds() {
     equals "cycles on every CPU, with the PMU that counted" "$(places perf_cpu_cycles_total)" "$little $big"
     equals "the enabled time tells the same" "$(places perf_cpu_group_enabled_seconds_total | tr ' ' '\n' |
         grep -v software | paste -sd ' ')" "$little $big"
-    matches "what is missing is told for the little cores" "$(get /metrics)" \
-        'events_unavailable{collector="cpu",group="cache",event="cache_misses",pmu="armv8_cortex_a55",reason="ENOENT"} 2'
-    matches "and for the big ones" "$(get /metrics)" \
-        'events_unavailable{collector="cpu",group="cache",event="cache_misses",pmu="armv8_cortex_a76",reason="ENOENT"} 2'
+    for pmu in armv8_cortex_a55 armv8_cortex_a76; do
+        contains "what is missing is told for $pmu" "$(get /metrics | grep events_unavailable)" \
+            "group=\"cache\",event=\"cache_misses\",pmu=\"$pmu\",reason=\"ENOENT\"} 2"
+    done
     test_exposition
 
     daemon_start <<'END'
@@ -91,7 +93,7 @@ test_plan() {
     equals "plan: the descriptors are those of its groups" \
         "$(jq -c '.file_descriptors == ([.groups[].descriptors] | add)' <<<"$plan")" true
     equals "plan: kernel.perf_event_paranoid" "$(jq .privileges.perf_event_paranoid <<<"$plan")" 3
-    matches "plan: what is missing, and why" "$(jq -c .missing <<<"$plan")" 'no such event on this PMU \(ENOENT\)'
+    contains "plan: what is missing, and why" "$(jq -c .missing <<<"$plan")" 'no such event on this PMU (ENOENT)'
     plan=$(many_groups | plan_json)
     equals "plan: which groups will multiplex" \
         "$(jq -c '[.groups[] | [.group == "pinned", (.states | keys[])]] | unique' <<<"$plan")" \

@@ -66,6 +66,14 @@ debian_sources() {
             }'
 }
 
+# Only unpacked, as the package would start a service.
+unpack_promtool() {
+    say "Fetching promtool"
+    (cd "$1" && quietly "could not download prometheus" apt-get -q download prometheus) || exit
+    quietly "could not unpack prometheus" dpkg-deb -x "$1"/prometheus_*.deb "$1"
+    find "$1" -type f ! -name promtool -delete
+}
+
 # An apt for arm64 only, with an empty machine: what it would install is the whole closure.
 prepare_apt() {
     local apt=$VM_CACHE/apt
@@ -171,6 +179,7 @@ mkdir -p "$VM_CACHE" "$VM_BUILD" || die "cannot write to $VM_CACHE"
 exec 9>"$VM_CACHE/lock"
 flock -w 900 9 || die "something else has been filling $VM_CACHE for 15 minutes"
 install_tools
+command -v promtool >/dev/null || complete "$VM_CACHE/tools" unpack_promtool
 ready && exit
 prepare_apt
 current=$(apt-cache depends linux-image-arm64 | awk '$1 == "Depends:" { print $2; exit }')

@@ -46,7 +46,7 @@ fail() {
     checks=$((checks + 1))
     failures=$((failures + 1))
     echo "NOT OK: $1"
-    [ $# -lt 2 ] || printf '%s\n' "${@:2}" | cut -c1-1000 | sed 's/^/    /'
+    [ $# -lt 2 ] || printf '%s\n' "${@:2}" | head -n 20 | cut -c1-500 | sed 's/^/    /'
 }
 
 # holds TITLE COMMAND...: the command succeeds. What it prints is shown if it does not.
@@ -69,12 +69,12 @@ equals() {
     fi
 }
 
-# matches TITLE ACTUAL REGEX
-matches() {
-    if [[ $2 =~ $3 ]]; then
+# contains TITLE ACTUAL TEXT
+contains() {
+    if [[ $2 == *"$3"* ]]; then
         pass "$1"
     else
-        fail "$1" "expected a match of: $3" "got: $2"
+        fail "$1" "expected in it: $3" "got: $2"
     fi
 }
 

@@ -57,6 +57,8 @@ int main(int argc, char **argv)
         perror("sched_setaffinity");
         return 1;
     }
+    /* What started this is to be at rest: QEMU's counters see the instructions of all CPUs. */
+    usleep(300000);
     if (argc == 3)
         loop((uint64_t)atoll(argv[2]) * 500000);
     else
