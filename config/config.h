@@ -56,11 +56,22 @@ struct config_pmu {
     struct config_groups groups;
 };
 
+struct config_cgroup {
+    bool enabled;
+    char **include, **exclude; /* patterns of base/glob.h, checked */
+    size_t n_include, n_exclude;
+    uint64_t max_cgroups;
+    bool per_cpu;
+    uint64_t linger_ns;
+    struct config_groups groups;
+};
+
 struct config {
     char *file; /* where it was read from; NULL for the built-in default */
     struct config_web web;
     struct config_cpu cpu;
     struct config_pmu pmu;
+    struct config_cgroup cgroup;
     bool self_enabled;
 };
 
