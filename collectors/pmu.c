@@ -11,9 +11,10 @@ static bool pmu_enabled(const struct config *config)
     return config->pmu.enabled;
 }
 
-static int add_place(struct places *places, const struct pmu *pmu, int cpu)
+static int add_place(struct places *places, const struct pmu *pmu, int cpu, bool away)
 {
-    return places_add(places, &(struct place){.kind = PLACE_PMU, .pmu = pmu, .target = {.pid = -1, .cpu = cpu}});
+    return places_add(places,
+                      &(struct place){.kind = PLACE_PMU, .pmu = pmu, .target = {.pid = -1, .cpu = cpu}, .away = away});
 }
 
 /* At least one place, so that a PMU whose CPUs are all offline is told of. */
@@ -27,19 +28,38 @@ static int add_pmu(const struct machine *machine, const struct pmu *pmu, struct 
     cpuset_intersect(&cpus, &machine->online);
     int cpu = cpuset_next(&cpus, -1);
     do {
-        r = add_place(places, pmu, cpu);
+        r = add_place(places, pmu, cpu, false);
         cpu = cpuset_next(&cpus, cpu);
     } while (r == 0 && cpu >= 0 && pmu->scope == PMU_SYSTEM);
     return r;
 }
 
-static int choose_places(const struct machine *machine, struct places *places)
+/*
+ * Where it is not read now. The kernel moves the cpumask when a CPU goes offline, and may move it back: the totals of
+ * the first CPU then go on.
+ */
+static int add_former(const struct machine *machine, const struct pmu *pmu, struct places *places)
 {
     int r = 0;
 
-    for (size_t i = 0; i < machine->n_pmus && r == 0; i++)
-        if (!pmu_is_per_cpu(machine->pmus[i]))
-            r = add_pmu(machine, machine->pmus[i], places);
+    for (int cpu = cpuset_next(&machine->possible, -1); r == 0 && cpu >= 0; cpu = cpuset_next(&machine->possible, cpu))
+        if (!cpuset_has(&pmu->cpus, (unsigned)cpu) || !cpuset_has(&machine->online, (unsigned)cpu))
+            r = add_place(places, pmu, cpu, true);
+    return r;
+}
+
+static int choose_places(const struct machine *machine, bool again, struct places *places)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < machine->n_pmus && r == 0; i++) {
+        const struct pmu *pmu = machine->pmus[i];
+        if (pmu_is_per_cpu(pmu))
+            continue;
+        r = add_pmu(machine, pmu, places);
+        if (r == 0 && again && pmu->scope == PMU_SYSTEM)
+            r = add_former(machine, pmu, places);
+    }
     if (r == 0)
         r = places_add(places, &(struct place){.kind = PLACE_NO_PMU, .target = {.cpu = -1}, .list = places});
     return r;
@@ -49,7 +69,7 @@ static int pmu_open(const struct collector_context *context, void *previous, voi
 {
     _cleanup_(places_done) struct places places = {0};
     struct counted *counted;
-    int r = choose_places(context->machine, &places);
+    int r = choose_places(context->machine, previous != NULL, &places);
 
     if (r < 0) {
         counted_close(context, previous);

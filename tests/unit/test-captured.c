@@ -366,6 +366,45 @@ static void test_values(void **state)
     fake_sys_free(fake);
 }
 
+/* The PMU is read on another CPU while its own is offline; when that is back, its totals go on. */
+static void test_cpumask_moves(void **state)
+{
+    static const char on_0[] = "perf_pmu_cycles_total{cpu=\"0\",pmu=\"arm_dsu_0\",group=\"d\"} ";
+    static const char on_1[] = "perf_pmu_cycles_total{cpu=\"1\",pmu=\"arm_dsu_0\",group=\"d\"} ";
+    static const struct {
+        const char *in_cpumask;
+        bool in_online; /* CPU 0 */
+        const char *out;
+        uint64_t out_value;
+    } steps[] = {{"0", true, on_0, 100}, {"1", false, on_1, 100}, {"1", true, on_1, 200}, {"0", true, on_0, 200}};
+    struct fake_sys *fake = captured_rk3588_6_1();
+    struct config *config = parse("{collectors: {cpu: {enabled: false}, self: {enabled: false}, pmu: {groups: ["
+                                  "{name: d, events: arm_dsu/cycles/}]}}}");
+    struct reload_outcome outcome = {0};
+    struct machine *machine = NULL;
+    struct registry *registry;
+
+    (void)state;
+    assert_int_equal(cpuset_add(&fake_find_pmu(fake, "arm_dsu_0")->cpus, 1), 0);
+    assert_int_equal(registry_new(&fake->sys, &outcome, &registry), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+        fake_set_online(fake, 0, steps[i].in_online);
+        fake_pmu_file(fake, "arm_dsu_0", "cpumask", steps[i].in_cpumask);
+        struct machine *next = load(fake);
+        assert_int_equal(registry_configure(registry, next, config, NULL, NULL), 0);
+        machine_free(machine);
+        machine = next;
+        assert_int_equal(fake->n_open, 1);
+        fake_advance(fake, 100);
+        assert_int_equal(find(registry_read(registry, UINT32_MAX, 0), steps[i].out)->value, steps[i].out_value);
+        assert_int_equal(registry_failures(registry)->n, 0);
+    }
+    registry_free(registry);
+    config_free(config);
+    machine_free(machine);
+    fake_sys_free(fake);
+}
+
 /* What no machine could count there is an error in the file; what this one lacks is none. */
 static void test_check_events(void **state)
 {
@@ -402,7 +441,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pmus),   cmocka_unit_test(test_configurations), cmocka_unit_test(test_damaged),
-        cmocka_unit_test(test_values), cmocka_unit_test(test_check_events),
+        cmocka_unit_test(test_values), cmocka_unit_test(test_cpumask_moves),  cmocka_unit_test(test_check_events),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

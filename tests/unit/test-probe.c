@@ -19,7 +19,7 @@
 static volatile uint64_t watched __attribute__((aligned(8)));
 
 /* Of its own, and big enough for a probe. */
-__attribute__((noinline, noclone)) static int probed(int n)
+__attribute__((noinline)) static int probed(int n)
 {
     __asm__ volatile("" : "+r"(n));
     return n + 1;
