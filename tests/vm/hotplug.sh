@@ -36,7 +36,7 @@ hotplug_once() {
     holds "its total goes on" test "$(total 3)" -ge "$before"
     equals "under its own number and PMU" "$(places perf_cpu_cycles_total | tr ' ' '\n' | tail -n 1)" "3:$big_pmu"
     equals "as many descriptors as before" "$(descriptors)" "$open"
-    matches "the log says so" "$(vm_run cat /tmp/daemon.log)" "CPUs online: 0-2"
+    contains "the log says so" "$(vm_run cat /tmp/daemon.log)" "CPUs online: 0-2"
 }
 
 # Scrapes while CPU 3 comes and goes, and holds each total against the one before.
