@@ -43,6 +43,10 @@ struct collector {
     /* What could not be opened. */
     int (*report)(const struct collector_context *context, const void *state, struct failures *failures);
     void (*close)(const struct collector_context *context, void *state);
+    /* A descriptor that is readable when something changed, -1 where there is none; NULL for who never has one. */
+    int (*fd)(const void *state);
+    /* Takes in what changed. */
+    void (*dispatch)(const struct collector_context *context, void *state);
 };
 
 extern const struct collector collector_cpu;

@@ -154,6 +154,7 @@ static int collect_failures(struct registry *registry)
 {
     int r = 0;
 
+    forget_failures(registry);
     for (size_t i = 0; i < N_COLLECTORS && r == 0; i++) {
         struct collector_context context = context_of(registry, i);
         if (registry->slots[i].state)
@@ -174,7 +175,6 @@ int registry_configure(struct registry *registry, const struct machine *machine,
 {
     int r = left ? cpuset_copy(left, &registry->left) : 0;
 
-    forget_failures(registry);
     registry->machine = machine;
     registry->config = config;
     for (size_t i = 0; i < N_COLLECTORS && r == 0; i++)
@@ -222,6 +222,24 @@ const struct snapshot *registry_read(struct registry *registry, uint32_t mask, u
         registry->snapshot.realtime_ns = registry->sys->now(registry->sys, CLOCK_REALTIME);
     }
     return &registry->snapshot;
+}
+
+int registry_fd(const struct registry *registry, size_t n)
+{
+    if (n >= N_COLLECTORS)
+        return -ENODEV;
+    return collectors[n]->fd && registry->slots[n].state ? collectors[n]->fd(registry->slots[n].state) : -1;
+}
+
+void registry_dispatch(struct registry *registry, size_t n)
+{
+    struct collector_context context = context_of(registry, n);
+
+    if (!registry->slots[n].state)
+        return;
+    collectors[n]->dispatch(&context, registry->slots[n].state);
+    collect_failures(registry);
+    registry->snapshot.generation++;
 }
 
 void registry_expire(struct registry *registry)

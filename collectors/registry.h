@@ -34,7 +34,14 @@ const struct snapshot *registry_read(struct registry *registry, uint32_t mask, u
 /* The next reading is a new one for all collectors, whatever their age. */
 void registry_expire(struct registry *registry);
 
-/* What could not be opened; borrowed until the next configure. */
+/*
+ * The n-th collector's descriptor that is readable when registry_dispatch() has something to take in; -1 where it has
+ * none. It may be another after registry_configure(). -ENODEV past the last collector.
+ */
+int registry_fd(const struct registry *registry, size_t n);
+void registry_dispatch(struct registry *registry, size_t n);
+
+/* What could not be opened; borrowed until the next configure or dispatch. */
 const struct failures *registry_failures(const struct registry *registry);
 
 /* How one collector fares. */
