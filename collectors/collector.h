@@ -22,7 +22,10 @@ struct collector_context {
     const struct config *config;
     struct snapshot *snapshot;
     const struct reload_outcome *reload;
-    unsigned collector; /* its bit number */
+    const struct cpuset *left; /* CPUs that went offline since the last open, whether or not they are back: what was
+                                  open there is dead */
+    bool *stale;               /* set by collect: what is open is no longer what was opened; open again soon */
+    unsigned collector;        /* its bit number */
 };
 
 struct collector {

@@ -26,6 +26,8 @@ struct registry {
     const struct reload_outcome *reload;
     const struct machine *machine;
     const struct config *config;
+    struct cpuset left; /* see struct collector_context */
+    bool stale;
     struct snapshot snapshot;
     struct failures failures;
     struct series **unavailable; /* one for each failure */
@@ -41,6 +43,8 @@ static struct collector_context context_of(struct registry *registry, size_t i)
         .config = registry->config,
         .snapshot = &registry->snapshot,
         .reload = registry->reload,
+        .left = &registry->left,
+        .stale = &registry->stale,
         .collector = (unsigned)i,
     };
 }
@@ -165,9 +169,9 @@ static int collect_failures(struct registry *registry)
 }
 
 int registry_configure(struct registry *registry, const struct machine *machine, const struct config *config,
-                       struct error *error)
+                       const struct cpuset *left, struct error *error)
 {
-    int r = 0;
+    int r = left ? cpuset_copy(left, &registry->left) : 0;
 
     forget_failures(registry);
     registry->machine = machine;
@@ -176,6 +180,8 @@ int registry_configure(struct registry *registry, const struct machine *machine,
         r = open_collector(registry, i, error);
     if (r == 0 && collect_failures(registry) < 0)
         r = error_oom(error);
+    cpuset_done(&registry->left);
+    registry->stale = false;
     registry->snapshot.generation++;
     return r;
 }
@@ -215,6 +221,11 @@ const struct snapshot *registry_read(struct registry *registry, uint32_t mask, u
         registry->snapshot.realtime_ns = registry->sys->now(registry->sys, CLOCK_REALTIME);
     }
     return &registry->snapshot;
+}
+
+bool registry_is_stale(const struct registry *registry)
+{
+    return registry->stale;
 }
 
 const struct failures *registry_failures(const struct registry *registry)

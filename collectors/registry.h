@@ -20,7 +20,10 @@ struct registry *registry_free(struct registry *registry);
  * only when out of memory.
  */
 int registry_configure(struct registry *registry, const struct machine *machine, const struct config *config,
-                       struct error *error);
+                       const struct cpuset *left, struct error *error);
+
+/* Whether the last reading showed that something must be opened anew: registry_configure() does it. */
+bool registry_is_stale(const struct registry *registry);
 
 /* Reads the collectors in `mask` (by bit number) that were read longer than `max_age_ns` ago. */
 const struct snapshot *registry_read(struct registry *registry, uint32_t mask, uint64_t max_age_ns);

@@ -9,9 +9,13 @@
 #include "daemon/catalogue.h"
 #include "daemon/command.h"
 #include "daemon/documents.h"
+#include "daemon/hotplug.h"
 #include "daemon/session.h"
 #include "http/server.h"
 #include "systemd/notify.h"
+
+/* A reading this long after the last look at the CPUs asks for another, in case an uevent was not heard. */
+#define LOOK_NS (60 * NSEC_PER_SEC)
 
 struct daemon {
     const struct options *options;
@@ -19,6 +23,8 @@ struct daemon {
     struct service service;
     struct server *server;
     sd_event *event;
+    struct hotplug *hotplug;
+    uint64_t looked_ns;     /* at the CPUs */
     char **logged_failures; /* sentences that the log has told */
     size_t n_logged;
     char reload_error[512];
@@ -29,6 +35,7 @@ struct daemon {
 static void daemon_done(struct daemon *daemon)
 {
     daemon->server = server_free(daemon->server);
+    daemon->hotplug = hotplug_free(daemon->hotplug);
     session_done(&daemon->session);
     strings_free(daemon->logged_failures, daemon->n_logged);
     sd_event_unref(daemon->event);
@@ -61,8 +68,13 @@ static void log_failures(struct daemon *daemon)
 static const struct snapshot *serve_read(void *userdata, uint32_t mask, bool fresh)
 {
     struct daemon *daemon = userdata;
+    struct registry *registry = daemon->session.registry;
+    const struct snapshot *snapshot =
+        registry_read(registry, mask, fresh ? 0 : daemon->session.config->web.min_interval_ns);
 
-    return registry_read(daemon->session.registry, mask, fresh ? 0 : daemon->session.config->web.min_interval_ns);
+    if (registry_is_stale(registry) || snapshot->monotonic_ns - daemon->looked_ns > LOOK_NS)
+        hotplug_suspect(daemon->hotplug);
+    return snapshot;
 }
 
 static json_t *serve_document(void *userdata, enum service_document which)
@@ -114,6 +126,27 @@ static void notify_state(const struct daemon *daemon)
     snprintf(status, sizeof(status), "%zu groups open, %zu events missing", groups,
              registry_failures(daemon->session.registry)->n);
     notify_ready(status);
+}
+
+/* `left` is empty where nothing was heard and something is suspected. */
+static void on_cpus(void *userdata, const struct cpuset *left)
+{
+    struct daemon *daemon = userdata;
+    struct session *session = &daemon->session;
+    struct error error;
+
+    daemon->looked_ns = serve_now(daemon);
+    if (cpuset_count(left) == 0 && !registry_is_stale(session->registry) &&
+        !machine_is_outdated(&session->sys, session->machine))
+        return;
+    if (session_rescan(session, left, &error) < 0) {
+        log_error("the CPUs changed, and what is counted cannot follow: %s", error.message);
+        return;
+    }
+    _cleanup_(freep) char *online = cpuset_format(&session->machine->online);
+    log_info("CPUs online: %s", online ? online : "");
+    log_failures(daemon);
+    notify_state(daemon);
 }
 
 static int accept_config(void *userdata, const struct config *config, struct error *error)
@@ -192,6 +225,9 @@ static int loop(struct daemon *daemon)
 
     daemon->ready = true;
     log_failures(daemon);
+    if (hotplug_deafness(daemon->hotplug) < 0)
+        log_warning("CPUs that come and go are noticed late: the kernel's messages cannot be heard: %s",
+                    strerror(-hotplug_deafness(daemon->hotplug)));
     for (size_t i = 0; (url = server_url(daemon->server, i)); i++)
         log_info("listening on %s", url);
     notify_state(daemon);
@@ -208,7 +244,9 @@ static int start(struct daemon *daemon)
         log_error("%s", error.message);
         return EXIT_BAD_USAGE;
     }
-    if (sd_event_new(&daemon->event) < 0 || watch_signals(daemon) < 0) {
+    daemon->looked_ns = serve_now(daemon);
+    if (sd_event_new(&daemon->event) < 0 || watch_signals(daemon) < 0 ||
+        hotplug_new(daemon->event, on_cpus, daemon, &daemon->hotplug) < 0) {
         log_error("the event loop cannot start");
         return EXIT_FAILURE;
     }

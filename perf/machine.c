@@ -197,3 +197,13 @@ const struct pmu *machine_core_pmu(const struct machine *machine, unsigned cpu)
             return machine->pmus[i];
     return NULL;
 }
+
+bool machine_is_outdated(struct sys *sys, const struct machine *machine)
+{
+    _cleanup_(cpuset_done) struct cpuset online = {0};
+    _cleanup_(freep) char *text = NULL;
+
+    if (sys_read_file(sys, "/sys/devices/system/cpu/online", &text) < 0 || cpuset_parse(text, &online, NULL) < 0)
+        return false;
+    return !cpuset_equal(&online, &machine->online);
+}

@@ -26,6 +26,9 @@ struct machine {
 int machine_load(struct sys *sys, struct machine **ret, struct error *error);
 struct machine *machine_free(struct machine *machine);
 
+/* Whether other CPUs are online than were when it was loaded; false where that cannot be told. */
+bool machine_is_outdated(struct sys *sys, const struct machine *machine);
+
 /* NULL where there is none of that name. */
 const struct pmu *machine_find_pmu(const struct machine *machine, const char *name);
 /* The PMU that counts hardware events on `cpu`; never NULL for a possible CPU. */

@@ -88,19 +88,20 @@ static bool ready(void *userdata)
 }
 
 static const struct row_counter core[] = {
-    {"cycles", "cpu", "", 0, {"perf_cpu_cycles_total", "CPU cycles.", "", METRIC_COUNTER}},
-    {"instructions", "cpu", "", 0, {"perf_cpu_instructions_total", "Retired instructions.", "", METRIC_COUNTER}},
+    {"cycles", "cpu", "", 0, 1.0, {"perf_cpu_cycles_total", "CPU cycles.", "", METRIC_COUNTER}},
+    {"instructions", "cpu", "", 0, 1.0, {"perf_cpu_instructions_total", "Retired instructions.", "", METRIC_COUNTER}},
 };
 static const struct row_counter cgroup_core[] = {
-    {"cycles", "cpu", "", 0, {"perf_cgroup_cycles_total", "CPU cycles.", "", METRIC_COUNTER}},
+    {"cycles", "cpu", "", 0, 1.0, {"perf_cgroup_cycles_total", "CPU cycles.", "", METRIC_COUNTER}},
     {"task_clock",
      "software",
      "seconds",
      9,
+     1e-9,
      {"perf_cgroup_task_clock_seconds_total", "Time on a CPU.", "seconds", METRIC_COUNTER}},
 };
 static const struct row_counter missing[] = {
-    {"bus_cycles", "cpu", "", 0, {0}},
+    {"bus_cycles", "cpu", "", 0, 1.0, {0}},
 };
 
 static void add_rows(struct snapshot *snapshot, unsigned n_cpus)

@@ -11,10 +11,15 @@
 static const char *const names[] = {"cpu", NULL};
 
 static const struct row_counter counters[] = {
-    {"cycles", "cpu", "", 0, {"perf_cpu_cycles_total", "C.", "", METRIC_COUNTER}},
-    {"instructions", "cpu", "", 0, {"perf_cpu_instructions_total", "I.", "", METRIC_COUNTER}},
-    {"task_clock", "software", "seconds", 9, {"perf_cpu_task_clock_seconds_total", "T.", "seconds", METRIC_COUNTER}},
-    {"energy", "power", "joules", SERIES_REAL, {"perf_cpu_energy_joules_total", "E.", "joules", METRIC_COUNTER}},
+    {"cycles", "cpu", "", 0, 1.0, {"perf_cpu_cycles_total", "C.", "", METRIC_COUNTER}},
+    {"instructions", "cpu", "", 0, 1.0, {"perf_cpu_instructions_total", "I.", "", METRIC_COUNTER}},
+    {"task_clock",
+     "software",
+     "seconds",
+     9,
+     1e-9,
+     {"perf_cpu_task_clock_seconds_total", "T.", "seconds", METRIC_COUNTER}},
+    {"energy", "power", "joules", SERIES_REAL, 1e-6, {"perf_cpu_energy_joules_total", "E.", "joules", METRIC_COUNTER}},
 };
 
 struct reading {

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Configured groups counted at places: see counted.h. */
+#include "collectors/counted.h"
+
+#include "base/cleanup.h"
+
+struct counted {
+    struct tally **tallies; /* by place, then in the order of the configuration */
+    size_t n;
+    struct series *groups[N_ROW_STATES];
+};
+
+void counted_close(const struct collector_context *context, void *state)
+{
+    struct counted *counted = state;
+
+    if (!counted)
+        return;
+    for (size_t i = 0; i < counted->n; i++)
+        tally_free(counted->tallies[i], context->snapshot);
+    for (size_t i = 0; i < N_ROW_STATES; i++)
+        metrics_remove(&context->snapshot->metrics, counted->groups[i]);
+    free(counted->tallies);
+    free(counted);
+}
+
+/* Takes a tally that counts the same at the same place out of the previous state. */
+static struct tally *take_over(struct counted *previous, const struct config_group *group, const struct place *place)
+{
+    for (size_t i = 0; previous && i < previous->n; i++)
+        if (previous->tallies[i] && tally_goes_on(previous->tallies[i], group->signature, place))
+            return steal(previous->tallies[i]);
+    return NULL;
+}
+
+static int add_tally(struct counted *counted, struct tally *tally)
+{
+    int r = array_grow(&counted->tallies, counted->n);
+
+    if (r == 0)
+        counted->tallies[counted->n++] = tally;
+    return r;
+}
+
+/* What goes on: parked while its CPU is away, opened anew where the CPU was away meanwhile. */
+static void go_on(const struct collector_context *context, struct tally *tally, const struct config_group *group,
+                  const struct place *place)
+{
+    if (place->away || (place->target.cpu >= 0 && cpuset_has(context->left, (unsigned)place->target.cpu)))
+        tally_park(tally);
+    if (!place->away)
+        tally_revive(tally, context, group, place);
+}
+
+static int open_at(const struct collector_context *context, struct counted *counted, struct counted *previous,
+                   const struct config_groups *groups, const struct place *place)
+{
+    for (size_t i = 0; i < groups->n; i++) {
+        const struct config_group *group = &groups->items[i];
+        struct tally *tally = take_over(previous, group, place);
+        int r = 0;
+        if (tally)
+            go_on(context, tally, group, place);
+        else if (!place->away)
+            r = tally_open(context, group, place, &tally);
+        if (r == 0 && tally)
+            r = add_tally(counted, tally);
+        if (r < 0) {
+            tally_free(tally, context->snapshot);
+            return r;
+        }
+    }
+    return 0;
+}
+
+static int add_state_series(const struct collector_context *context, struct counted *counted)
+{
+    static const struct metric metric = {
+        .name = "perfcountd_groups",
+        .help = "Number of groups in each state; a group is counted once for each target.",
+        .unit = "",
+        .type = METRIC_GAUGE,
+    };
+    const char *collector = context->snapshot->collector_names[context->collector];
+
+    for (size_t i = 0; i < N_ROW_STATES; i++) {
+        struct label labels[] = {{"collector", collector}, {"state", row_state_name((enum row_state)i)}};
+        counted->groups[i] =
+            metrics_add(&context->snapshot->metrics, &metric, context->collector, 0, labels, ARRAY_SIZE(labels));
+        if (!counted->groups[i])
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+int counted_open(const struct collector_context *context, const struct config_groups *groups,
+                 const struct places *places, struct counted *previous, struct counted **ret, struct error *error)
+{
+    struct counted *counted = calloc(1, sizeof(*counted));
+    int r = counted ? 0 : -ENOMEM;
+
+    for (size_t i = 0; r == 0 && i < places->n; i++)
+        r = open_at(context, counted, previous, groups, &places->items[i]);
+    counted_close(context, previous);
+    if (r == 0)
+        r = add_state_series(context, counted);
+    if (r < 0) {
+        counted_close(context, counted);
+        return error_oom(error);
+    }
+    *ret = counted;
+    return 0;
+}
+
+int counted_collect(const struct collector_context *context, void *state, struct error *error)
+{
+    size_t counts[N_ROW_STATES] = {0}, readable = 0;
+    struct counted *counted = state;
+
+    for (size_t i = 0; i < counted->n; i++) {
+        readable += tally_collect(counted->tallies[i], context->sys);
+        if (tally_is_stale(counted->tallies[i]))
+            *context->stale = true;
+        tally_count(counted->tallies[i], counts);
+    }
+    for (size_t i = 0; i < N_ROW_STATES; i++)
+        series_set(counted->groups[i], counts[i]);
+    if (counted->n > 0 && readable == 0)
+        return error_set(error, -ENODATA, "no group of the collector %s could be read",
+                         context->snapshot->collector_names[context->collector]);
+    return 0;
+}
+
+int counted_report(const struct collector_context *context, const void *state, struct failures *failures)
+{
+    const struct counted *counted = state;
+    int r = 0;
+
+    for (size_t i = 0; i < counted->n && r == 0; i++)
+        r = tally_report(counted->tallies[i], context, failures);
+    return r;
+}

@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What a reader may rely on in every file: licence line, layout, length of functions; and that the manual knows each
+# flag and each key.
+#
+# PERFCOUNTD names a binary, for the flags. Exit status 77 where clang-format is not there and all else is well.
+set -u
+export LC_ALL=C
+
+cd "${srcdir-$(dirname "$0")/..}" || exit 1
+failures=0
+
+# complain TITLE LINES: nothing if there are none.
+complain() {
+    [ -n "$2" ] || return 0
+    failures=$((failures + 1))
+    printf '%s:\n%s\n\n' "$1" "$2"
+}
+
+# sources NAME-PATTERN...: the files of the tree with one of these names.
+sources() {
+    local pattern tests=()
+    for pattern in "$@"; do
+        tests+=(-o -name "$pattern")
+    done
+    find . \( -name .git -o -name 'build*' -type d -o -name '_*' -o -name autom4te.cache -o -name corpus \) -prune -o \
+        -type f \( "${tests[@]:1}" \) -print | sort
+}
+
+without_licence() {
+    local file
+    sources '*.[ch]' '*.sh' '*.py' '*.am' configure.ac quickstart run run-bench '*.service' '*.socket' |
+        while read -r file; do
+            case $file in
+            */Makemodule.am) continue ;; # fragments of Makefile.am
+            esac
+            head -n 2 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0' || echo "$file"
+        done
+}
+
+# Functions are indented by nothing, so one ends at the next line that is a lone brace.
+long_functions() {
+    sources '*.c' | xargs awk '
+        FNR == 1 { start = 0 }
+        /^\{/ { start = FNR }
+        /^\}/ && start { if (FNR - start > 100) printf "%s:%d: %d lines\n", FILENAME, start, FNR - start; start = 0 }'
+}
+
+# plain FILE: a manual page without its markup.
+plain() {
+    sed 's/\\-/-/g; s/\\f[BIRP]//g' "$1"
+}
+
+undocumented_flags() {
+    local flag
+    "$PERFCOUNTD" --help | grep -oE -- '--[a-z][a-z.-]*' | sort -u | while read -r flag; do
+        plain doc/perfcountd.8 | grep -qF -e "$flag" || echo "$flag"
+    done
+}
+
+undocumented_keys() {
+    local key
+    sed -nE 's/.*\.path = "([a-z_.]+)".*/\1/p' config/options.c | sort -u | while read -r key; do
+        plain doc/perfcountd.yaml.5 | grep -qE -e "(^|[^a-z_])${key##*.}([^a-z_]|$)" || echo "$key"
+    done
+}
+
+complain "without a licence line" "$(without_licence)"
+complain "functions of more than 100 lines" "$(long_functions)"
+complain "lines of more than 120 characters" "$(sources '*.sh' quickstart | xargs grep -nE '^.{121}' | cut -c1-160)"
+complain "blanks at the end of a line" \
+    "$(sources '*.[ch]' '*.sh' '*.am' '*.md' quickstart | xargs grep -nE '[[:blank:]]+$')"
+[ ! -e doc/perfcountd.8 ] || [ ! -x "${PERFCOUNTD-}" ] ||
+    complain "flags that doc/perfcountd.8 does not have" "$(undocumented_flags)"
+[ ! -e doc/perfcountd.yaml.5 ] || complain "keys that doc/perfcountd.yaml.5 does not have" "$(undocumented_keys)"
+if command -v clang-format >/dev/null; then
+    # shellcheck disable=SC2046 # a list of files
+    complain "not as clang-format has it" "$(clang-format --dry-run -Werror $(sources '*.[ch]') 2>&1 | grep 'error:')"
+    [ "$failures" -eq 0 ]
+    exit
+fi
+[ "$failures" -eq 0 ] || exit 1
+echo "skipped: there is no clang-format here; the rest is well"
+exit 77

@@ -1,0 +1,170 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The command line: what it prints where, and with which exit status.
+. "$(dirname "$0")/lib.sh"
+need jq
+
+# try ARGUMENTS...: sets status, and leaves its output in $scratch/out and $scratch/err.
+try() {
+    status=0
+    timeout 30 "$PERFCOUNTD" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null || status=$?
+    out=$(tr -d '\0' <"$scratch/out")
+    err=$(tr -d '\0' <"$scratch/err")
+}
+# refuses TITLE REGEX ARGUMENTS...: exit status 2, nothing on stdout, one line on stderr that matches.
+refuses() {
+    try "${@:3}"
+    equals "$1: exit status" "$status" 2
+    equals "$1: nothing on standard output" "$out" ""
+    equals "$1: one line" "$(wc -l <"$scratch/err")" 1
+    matches "$1: says why" "$err" "$2"
+}
+
+# --- help and version
+
+try --help
+equals "--help: exit status" "$status" 0
+for word in check-config list-events plan stat --config.file --web.listen-address --web.telemetry-path --log.level \
+    --log.format --help --version; do
+    holds "--help tells of $word" grep -q -e "$word" "$scratch/out"
+done
+equals "--help: nothing on standard error" "$err" ""
+compares "--help fits a terminal: longest line" "$(wc -L <"$scratch/out") <= 120"
+try --version
+equals "--version: exit status" "$status" 0
+matches "--version" "$out" '^perfcountd [0-9]+\.[0-9]+\.[0-9]+'
+for command in check-config list-events plan stat; do
+    try "$command" --help
+    equals "$command --help: exit status" "$status" 0
+done
+
+# --- bad usage
+
+refuses "an unknown flag" '--web.listen-adress.*did you mean.*web.listen-address' --web.listen-adress=:1
+refuses "an unknown command" 'chek-config.*check-config' chek-config
+refuses "a flag without its value" '--log.level' --log.level
+refuses "a bad log level" 'loud' --log.level=loud
+refuses "a bad log format" 'xml' --log.format=xml
+refuses "a bad address" '70000' --web.listen-address=:70000
+refuses "an address without a port" 'localhost' --web.listen-address=localhost
+refuses "a telemetry path without a slash" 'metrics' --web.telemetry-path=metrics
+refuses "a value for --help" 'help' --help=yes
+refuses "a flag of another command" '--json' --json
+refuses "an argument too many" 'extra' list-events extra
+refuses "a bad interval" 'soon' stat --interval=soon
+refuses "a bad count" '-1' stat --count=-1
+
+# --- check-config
+
+good=$scratch/good.yaml
+bad=$scratch/bad.yaml
+echo 'collectors: {cpu: {groups: [{name: x, events: "{context-switches,minor-faults}"}]}}' >"$good"
+try check-config "$good"
+equals "a good file: exit status" "$status" 0
+equals "a good file" "$out" "$good: ok"
+try check-config --config.file="$good"
+equals "the file of --config.file=" "$out" "$good: ok"
+try check-config --config.file "$good"
+equals "the file of --config.file" "$out" "$good: ok"
+echo '{"collectors": {"cpu": {"groups": [{"name": "x", "events": ["minor-faults"]}]}}}' >"$good"
+try check-config "$good"
+equals "JSON is YAML" "$status" 0
+
+# LINE:COLUMN | what the message has | the file, \n for a new line
+while IFS='|' read -r place message text; do
+    printf '%b' "$text" >"$bad"
+    refuses "bad: $text" "^$bad:$place: .*$message" check-config "$bad"
+    refuses "bad, to run: $text" "$bad:$place: .*$message" --config.file="$bad" --web.listen-address=127.0.0.1:0
+done <<'END'
+1:1|wbe.*web|wbe: {}\n
+2:3|lisen.*listen|web:\n  lisen: [":1"]\n
+1:[0-9]+|enabled|collectors: {self: {enabled: maybe}}\n
+1:[0-9]+|min_interval|web: {min_interval: soon}\n
+1:[0-9]+|telemetry_path|web: {telemetry_path: metrics}\n
+1:[0-9]+|70000|web: {listen: [":70000"]}\n
+1:[0-9]+|cpus|collectors: {cpu: {cpus: "0-x"}}\n
+1:[0-9]+|cycles|collectors: {cpu: {groups: [{name: x, events: "{cycels}"}]}}\n
+1:[0-9]+|name|collectors: {cpu: {groups: [{events: "{cycles}"}]}}\n
+2:[0-9]+|x|collectors: {cpu: {groups: [{name: x, events: "{cycles}"},\n  {name: x, events: "{cycles}"}]}}\n
+1:[0-9]+|name:|collectors: {cpu: {groups: [{name: x, events: "{cycles,cycles:p}"}]}}\n
+1:[0-9]+|}|collectors: {cpu: {groups: [{name: x, events: "{cycles,instructions"}]}}\n
+[0-9]+:[0-9]+||web: {listen: [":1"\n
+[0-9]+:[0-9]+|UTF-8|web: {telemetry_path: "/\xff\xfe"}\n
+1:[0-9]+|web|web: 3\n
+2:[0-9]+|web|web: {}\nweb: {}\n
+END
+
+head -c 100M /dev/zero | tr '\0' '#' >"$bad"
+refuses "a file of 100 MB" "$bad.*(large|big|MiB|MB|bytes)" check-config "$bad"
+refuses "a directory" "$scratch" check-config "$scratch"
+refuses "a file that is not there" "$scratch/missing.yaml.*[Nn]o such file" check-config "$scratch/missing.yaml"
+refuses "a file that is not there, to run" "$scratch/missing.yaml.*[Nn]o such file" \
+    --config.file="$scratch/missing.yaml"
+printf 'web: {}\n' >"$bad"
+chmod 0 "$bad"
+if [ "$(id -u)" -ne 0 ]; then
+    refuses "a file that may not be read" "$bad.*[Pp]ermission" check-config "$bad"
+elif command -v setpriv >/dev/null; then
+    chmod 755 "$scratch"
+    if setpriv --reuid=65534 --clear-groups test -x "$PERFCOUNTD"; then
+        status=0
+        setpriv --reuid=65534 --clear-groups "$PERFCOUNTD" check-config "$bad" >/dev/null 2>"$scratch/err" || status=$?
+        equals "a file that may not be read: exit status" "$status" 2
+        matches "a file that may not be read: says why" "$(cat "$scratch/err")" "$bad.*[Pp]ermission"
+    fi
+fi
+: >"$scratch/empty.yaml"
+try check-config "$scratch/empty.yaml"
+equals "an empty file is the defaults" "$status" 0
+
+# --- what the machine offers
+
+try list-events
+equals "list-events: exit status" "$status" 0
+holds "list-events has software events" grep -q context-switches "$scratch/out"
+try list-events --json
+equals "list-events --json: exit status" "$status" 0
+holds "each has a name, a PMU, CPUs and a description" \
+    jq -e '[.. | objects | select(.name? == "context-switches")] | length == 1 and
+        (.[0] | has("pmu") and has("cpus") and has("description"))' "$scratch/out"
+if [ "$(id -u)" -eq 0 ]; then
+    holds "there are tracepoints" grep -q 'sched:sched_switch' "$scratch/out"
+fi
+try plan --config.file="$good"
+equals "plan: exit status" "$status" 0
+holds "plan names the group" grep -qw x "$scratch/out"
+try plan --json
+equals "plan --json: exit status" "$status" 0
+holds "plan --json is JSON" jq -e . "$scratch/out"
+try stat --interval=100ms
+equals "stat: exit status" "$status" 0
+holds "stat shows rates" grep -q context.switches "$scratch/out"
+try stat --interval 100ms --count 2 --json
+equals "stat --json: exit status" "$status" 0
+equals "stat --json: a document for each reading" "$(jq -s length "$scratch/out")" 2
+holds "stat --json has rates" jq -e '.rates | length > 0' "$scratch/out"
+
+for command in --help list-events plan 'stat --interval=50ms' "check-config $bad"; do
+    # shellcheck disable=SC2086 # a list
+    try $command
+    holds "no colour without a terminal: $command" not grep -q $'\e' "$scratch/out" "$scratch/err"
+done
+
+# --- flags of run
+
+start_daemon --log.format=json --log.level info
+holds "every line of the log is JSON" jq -es 'length > 0' "$daemon_log"
+stop_daemon
+start_daemon run --web.telemetry-path /m
+equals "the word run, and a flag with its value apart" "$(status_of /m)" 200
+stop_daemon
+printf 'web: {listen: ["127.0.0.1:0"], telemetry_path: /file}\n' >"$good"
+launch_daemon --config.file="$good"
+eventually 10 listening_or_dead
+url=$(sed -n 's|.*listening on \(http://[^ "]*\)/.*|\1|p' "$daemon_log" | head -n 1)
+equals "what the file says" "$(status_of /file)" 200
+stop_daemon
+start_daemon --config.file="$good" --web.telemetry-path=/flag
+equals "flags replace what the file says" "$(status_of /flag)" 200
+stop_daemon
+finish

@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Both expositions, held against the tools that read them: promtool and the strict OpenMetrics parser.
+. "$(dirname "$0")/lib.sh"
+need curl /usr/bin/python3
+
+start_daemon
+get /metrics >"$scratch/text"
+get /metrics -H 'Accept: application/openmetrics-text; version=1.0.0' >"$scratch/openmetrics"
+
+headers=$(get /metrics -D - -o /dev/null)
+matches "text says its content type" "$headers" 'Content-Type: text/plain; version=0\.0\.4'
+headers=$(get /metrics -D - -o /dev/null -H 'Accept: application/openmetrics-text; version=1.0.0,text/plain;q=0.5')
+matches "OpenMetrics says its content type" "$headers" 'Content-Type: application/openmetrics-text; version=1\.0\.0'
+headers=$(get /metrics -D - -o /dev/null -H 'Accept: application/openmetrics-text;q=0.1,text/plain;q=0.5')
+matches "the larger q wins" "$headers" 'Content-Type: text/plain'
+headers=$(get /metrics -D - -o /dev/null -H 'Accept: image/png')
+matches "text where nothing matches" "$headers" 'Content-Type: text/plain'
+
+if command -v promtool >/dev/null; then
+    equals "promtool check metrics has nothing to say" "$(promtool check metrics <"$scratch/text" 2>&1)" ""
+else
+    echo "no promtool here: its check is left out"
+fi
+
+holds "there are counters of this machine" grep -q '^perf_cpu_context_switches_total{.*} [0-9]' "$scratch/text"
+
+series=$(grep -v '^#' "$scratch/text" | sed 's/ [^ ]*$//')
+equals "no two series are the same" "$(sort <<<"$series" | uniq -d)" ""
+families=$(awk '$1 == "#" && $2 == "TYPE" { print $3 }' "$scratch/text")
+equals "no metric is described twice" "$(sort <<<"$families" | uniq -d)" ""
+
+cat >"$scratch/compare.py" <<'END'
+import sys
+try:
+    from prometheus_client.openmetrics import parser as strict
+    from prometheus_client import parser as plain
+except ImportError:
+    sys.exit(77)
+
+def samples(families):
+    return {(s.name, tuple(sorted(s.labels.items()))) for f in families for s in f.samples}
+
+def helps(families, counter):
+    return {f.name.removesuffix(counter): f.documentation for f in families}
+
+text = list(plain.text_string_to_metric_families(open(sys.argv[1]).read()))
+openmetrics = list(strict.text_string_to_metric_families(open(sys.argv[2]).read()))
+created = {"_created"}
+left = samples(text)
+right = {s for s in samples(openmetrics) if not s[0].endswith("_created")}
+if left != right:
+    sys.exit("only in text: %r\nonly in OpenMetrics: %r" % (left - right, right - left))
+
+def base(name):
+    for suffix in ("_total", "_info"):
+        name = name.removesuffix(suffix)
+    return name
+
+text_help = {base(f.name): f.documentation for f in text}
+openmetrics_help = {base(f.name): f.documentation for f in openmetrics}
+if text_help != openmetrics_help:
+    sys.exit("HELP differs: %r" % (set(text_help.items()) ^ set(openmetrics_help.items())))
+if any(not f.documentation for f in text):
+    sys.exit("no HELP: %r" % [f.name for f in text if not f.documentation])
+print("%d series" % len(left))
+END
+output=$(/usr/bin/python3 "$scratch/compare.py" "$scratch/text" "$scratch/openmetrics" 2>&1)
+case $? in
+0) pass "a strict parser accepts OpenMetrics, with the samples and the HELP of the text ($output)" ;;
+77) echo "no python3-prometheus-client here: the strict parser is left out" ;;
+*) fail "a strict parser accepts OpenMetrics, with the samples and the HELP of the text" "$output" ;;
+esac
+equals "OpenMetrics ends with # EOF" "$(tail -n 1 "$scratch/openmetrics")" "# EOF"
+holds "OpenMetrics says units" grep -q '^# UNIT perf_cpu_group_enabled_seconds seconds$' "$scratch/openmetrics"
+
+# A daemon that reads only once, so that two scrapes have to be equal to the last byte.
+stop_daemon
+echo 'web: {min_interval: 60s}' >"$scratch/once.yaml"
+start_daemon --config.file="$scratch/once.yaml"
+for accept in text/plain application/openmetrics-text; do
+    get "/metrics?collect[]=cpu" -H "Accept: $accept" >"$scratch/plain"
+    get "/metrics?collect[]=cpu" -H "Accept: $accept" -H 'Accept-Encoding: gzip' >"$scratch/gzip"
+    equals "gzip is asked for and given, $accept" "$(od -An -tx1 -N2 "$scratch/gzip")" " 1f 8b"
+    holds "gzip has the bytes of the plain answer, $accept" cmp "$scratch/plain" <(gzip -dc "$scratch/gzip")
+done
+get "/metrics?collect[]=cpu" -H 'Accept-Encoding: gzip;q=0' >"$scratch/refused"
+holds "gzip;q=0 refuses it" cmp "$scratch/plain" \
+    <(get "/metrics?collect[]=cpu" -H "Accept: $accept" -H 'Accept-Encoding: gzip;q=0, identity')
+holds "collect[] leaves out what was not asked for" not grep -q '^process_' "$scratch/refused"
+holds "collect[] has what was asked for" grep -q '^perf_cpu_' "$scratch/refused"
+stop_daemon
+equals "it ends well" "$daemon_status" 0
+finish

@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Between scrapes the process makes no system call at all, also with a connection open.
+. "$(dirname "$0")/lib.sh"
+need curl strace /usr/bin/python3
+
+start_daemon
+cat >"$scratch/keep.py" <<'END'
+import http.client, sys, time
+connection = http.client.HTTPConnection(sys.argv[1])
+connection.request("GET", "/metrics")
+connection.getresponse().read()
+time.sleep(60)
+END
+/usr/bin/python3 "$scratch/keep.py" "${url#http://}" &
+children+=("$!")
+sleep 1
+
+strace -f -ttt -o "$scratch/trace" -p "$daemon_pid" 2>/dev/null &
+tracer=$!
+children+=("$tracer")
+sleep 1
+attached=$(date +%s.%N)
+sleep 10
+last=$(date +%s.%N)
+kill -TERM "$tracer"
+wait "$tracer" 2>/dev/null
+holds "strace was attached" test -e "$scratch/trace"
+# Attaching interrupts the wait for events, which is then called again: only what came after counts.
+calls=$(awk -v from="$attached" -v to="$last" '$2 > from && $2 < to' "$scratch/trace")
+equals "no system call in 10 s between scrapes" "$calls" ""
+equals "it answers still" "$(status_of /metrics)" 200
+stop_daemon
+finish

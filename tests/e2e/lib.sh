@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# What the end-to-end tests share: a daemon on a port of its own, and checks that say what they expected.
+#
+# PERFCOUNTD names the binary. A script ends with `finish`: exit 0 if all checks held, 1 if not, 77 if it was skipped.
+
+set -u
+export LC_ALL=C
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+for candidate in "${PERFCOUNTD-}" "$root"/build/{plain/,run/,}perfcountd; do
+    [ -n "$candidate" ] && [ -x "$candidate" ] && break
+done
+if [ ! -x "$candidate" ]; then
+    echo "there is no perfcountd in build/: build it, or name it by PERFCOUNTD=/path" >&2
+    exit 1
+fi
+PERFCOUNTD=$(realpath "$candidate")
+PATH=$PATH:/usr/sbin:/sbin:$root/build/tools/usr/bin
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/perfcountd-test.XXXXXX")
+checks=0
+failures=0
+children=()   # ended with the script
+wrapper=()    # what start_daemon puts before the binary, as valgrind
+daemon_pid=0
+
+cleanup() {
+    local pid
+    for pid in "${children[@]}"; do
+        kill -9 "$pid" 2>/dev/null
+    done
+    wait 2>/dev/null
+    rm -rf "$scratch"
+}
+trap cleanup EXIT
+trap 'exit 1' INT TERM
+
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+
+need() {
+    local tool
+    for tool in "$@"; do
+        command -v "$tool" >/dev/null || skip "there is no $tool here"
+    done
+}
+
+pass() {
+    checks=$((checks + 1))
+    echo "ok: $1"
+}
+
+fail() {
+    checks=$((checks + 1))
+    failures=$((failures + 1))
+    echo "NOT OK: $1"
+    [ $# -lt 2 ] || printf '%s\n' "${@:2}" | cut -c1-1000 | sed 's/^/    /'
+}
+
+# holds TITLE COMMAND...: the command succeeds. What it prints is shown if it does not.
+holds() {
+    local title=$1 output
+    shift
+    if output=$("$@" 2>&1); then
+        pass "$title"
+    else
+        fail "$title" "$* failed" "$output"
+    fi
+}
+
+# equals TITLE ACTUAL EXPECTED
+equals() {
+    if [ "$2" = "$3" ]; then
+        pass "$1"
+    else
+        fail "$1" "expected: $3" "got:      $2"
+    fi
+}
+
+# matches TITLE ACTUAL REGEX
+matches() {
+    if [[ $2 =~ $3 ]]; then
+        pass "$1"
+    else
+        fail "$1" "expected a match of: $3" "got: $2"
+    fi
+}
+
+# compares TITLE EXPRESSION: an awk expression of numbers is true.
+compares() {
+    if awk "BEGIN { exit !($2) }"; then
+        pass "$1 ($2)"
+    else
+        fail "$1" "not so: $2"
+    fi
+}
+
+finish() {
+    echo "$((checks - failures)) of $checks checks passed"
+    [ "$checks" -gt 0 ] && [ "$failures" -eq 0 ]
+    exit
+}
+
+# eventually SECONDS COMMAND...: repeats the command until it succeeds.
+eventually() {
+    local end=$((SECONDS + $1))
+    shift
+    until "$@" >/dev/null 2>&1; do
+        [ $SECONDS -lt $end ] || return 1
+        sleep 0.05
+    done
+}
+
+running() {
+    local state
+    state=$(awk '$1 == "State:" { print $2 }' "/proc/$1/status" 2>/dev/null) && [ -n "$state" ] && [ "$state" != Z ]
+}
+
+# launch_daemon FLAGS...: starts it and waits for nothing. Sets daemon_pid and daemon_log.
+launch_daemon() {
+    daemon_log=$(mktemp "$scratch/daemon.XXXXXX.log")
+    "${wrapper[@]}" "$PERFCOUNTD" "$@" >"$daemon_log" 2>&1 </dev/null &
+    daemon_pid=$!
+    children+=("$daemon_pid")
+}
+
+listening_or_dead() {
+    grep -q 'listening on ' "$daemon_log" || ! running "$daemon_pid"
+}
+
+# start_daemon FLAGS...: on a free port of 127.0.0.1 unless the flags name an address. Sets also url, without the
+# last slash.
+start_daemon() {
+    case " $* " in
+    *' --web.listen-address'*) launch_daemon "$@" ;;
+    *) launch_daemon "$@" --web.listen-address=127.0.0.1:0 ;;
+    esac
+    eventually 30 listening_or_dead
+    url=$(sed -n 's|.*listening on \(http://[^ "]*\)/.*|\1|p' "$daemon_log" | head -n 1)
+    if ! running "$daemon_pid" || { [ -n "$url" ] && ! eventually 30 curl -sf "$url/-/ready"; }; then
+        fail "the daemon starts" "$(cat "$daemon_log")"
+        finish
+    fi
+}
+
+# stop_daemon: SIGTERM, up to 30 s. Sets daemon_status, 137 where it had to be killed.
+stop_daemon() {
+    kill -TERM "$daemon_pid"
+    eventually 30 not running "$daemon_pid" || kill -9 "$daemon_pid"
+    wait "$daemon_pid"
+    # shellcheck disable=SC2034 # for the scripts
+    daemon_status=$?
+}
+
+not() {
+    ! "$@"
+}
+
+# get PATH [CURL-OPTIONS...]: the body.
+get() {
+    curl -sS --globoff --max-time 90 "${@:2}" "$url$1"
+}
+
+# status_of PATH [CURL-OPTIONS...]: the status code alone.
+status_of() {
+    curl -sS --globoff --max-time 90 -o /dev/null -w '%{http_code}' "${@:2}" "$url$1"
+}
+
+# memory_of PID: resident kilobytes.
+memory_of() {
+    awk '$1 == "VmRSS:" { print $2 }' "/proc/$1/status"
+}
+
+# sum_of METRIC-REGEX: the values of all series that match, added up.
+sum_of() {
+    get /metrics | awk -v pattern="^$1[{ ]" '$0 ~ pattern { sum += $NF } END { printf "%.9g\n", sum }'
+}

@@ -1,0 +1,138 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Start, reload, stop, kill and rest of the daemon.
+. "$(dirname "$0")/lib.sh"
+need curl jq
+
+config=$scratch/perfcountd.yaml
+groups() {
+    printf 'web: {min_interval: 0s}\ncollectors:\n  cpu:\n    groups:\n'
+    printf '      - {name: %s, events: "%s"}\n' "$@"
+}
+# value EVENT GROUP: the total over all CPUs.
+value() {
+    get "/api/v1/counters?group=$2&event=$1" | jq '[.counters[].value] | add'
+}
+has_group() {
+    get "/api/v1/counters?group=$1" | jq -e '.counters | length > 0'
+}
+value_of_metric() {
+    get /metrics | awk -v name="$1" '$1 == name { print $2 }'
+}
+# exit_status_within SECONDS FLAGS...: of a daemon that is expected not to run.
+exit_status_within() {
+    local status=0
+    timeout "$1" "$PERFCOUNTD" "${@:2}" >"$scratch/stdout" 2>"$scratch/stderr" || status=$?
+    echo "$status"
+}
+
+# --- SIGTERM with a client that waits
+
+start_daemon
+get '/api/v1/rates?seconds=60' >/dev/null 2>&1 &
+waiter=$!
+sleep 0.5
+before=$(date +%s%N)
+stop_daemon
+compares "SIGTERM with a waiting client: ends within a second" "$((($(date +%s%N) - before) / 1000000)) < 1000"
+equals "with exit status 0" "$daemon_status" 0
+wait "$waiter"
+start_daemon
+kill -INT "$daemon_pid"
+wait "$daemon_pid"
+equals "SIGINT ends it with exit status 0, too" "$?" 0
+
+# --- reload
+
+groups stays '{minor-faults,context-switches}' goes '{cpu-migrations}' >"$config"
+start_daemon --config.file="$config"
+equals "a fresh daemon has loaded its configuration" "$(value_of_metric perfcountd_config_last_reload_successful)" 1
+# The faults of many processes make the total large, so that a total that starts anew is seen.
+for _ in $(seq 200); do /bin/true; done
+stays=$(value minor_faults stays)
+enabled=$(sum_of 'perf_cpu_group_enabled_seconds_total{.*group="stays".*}')
+compares "something was counted" "$stays > 1000"
+
+groups stays '{minor-faults,context-switches}' comes '{major-faults}' >"$config"
+kill -HUP "$daemon_pid"
+holds "SIGHUP brings the new group" eventually 5 has_group comes
+holds "and takes the old one away" not has_group goes
+compares "the totals of a group that did not change go on" "$(value minor_faults stays) >= $stays"
+compares "so do its enabled seconds" "$(sum_of 'perf_cpu_group_enabled_seconds_total{.*group="stays".*}') >= $enabled"
+
+stays=$(value minor_faults stays)
+groups before '{page-faults}' stays '{minor-faults,context-switches}' >"$config"
+equals "POST /-/reload" "$(status_of /-/reload -X POST)" 200
+compares "totals go on also where the order changes" "$(value minor_faults stays) >= $stays"
+compares "the new one counts" "$(value page_faults before) >= 0"
+
+stays=$(value minor_faults stays)
+groups stays '{minor-faults' >"$config"
+echo 'nonsense: true' >>"$config"
+equals "a bad file is refused" "$(status_of /-/reload -X POST)" 400
+matches "with file, line and column" "$(get /-/reload -X POST)" "$config:[0-9]+:[0-9]+: "
+equals "the metric tells" "$(value_of_metric perfcountd_config_last_reload_successful)" 0
+holds "the old configuration runs" has_group before
+kill -HUP "$daemon_pid"
+sleep 0.3
+holds "so it does after a SIGHUP" has_group before
+matches "the log tells, too" "$(cat "$daemon_log")" "$config:[0-9]+:[0-9]+: "
+rm "$config"
+equals "a missing file is refused" "$(status_of /-/reload -X POST)" 400
+groups stays '{minor-faults,context-switches}' >"$config"
+equals "a good file is taken again" "$(status_of /-/reload -X POST)" 200
+equals "the metric tells, again" "$(value_of_metric perfcountd_config_last_reload_successful)" 1
+compares "after all that the totals have gone on" "$(value minor_faults stays) >= $stays"
+
+# Groups come and go.
+files=$(find "/proc/$daemon_pid/fd" | wc -l)
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+    groups a$_ '{minor-faults}' stays '{minor-faults,context-switches}' >"$config"
+    get /-/reload -X POST -o /dev/null
+done
+groups stays '{minor-faults,context-switches}' >"$config"
+get /-/reload -X POST -o /dev/null
+equals "ten reloads leave no descriptor behind" "$(find "/proc/$daemon_pid/fd" | wc -l)" "$files"
+
+# Totals never fall while the configuration changes again and again.
+fell=0
+last=0
+for i in $(seq 20); do
+    groups "other$((i % 2))" '{page-faults}' stays '{minor-faults,context-switches}' >"$config"
+    kill -HUP "$daemon_pid"
+    now=$(value minor_faults stays)
+    [ "$now" -ge "$last" ] || fell=$((fell + 1))
+    last=$now
+done
+equals "totals never fall across twenty SIGHUPs" "$fell" 0
+
+# --- kill -9, and again on the same port
+
+port=${url##*:}
+kill -9 "$daemon_pid"
+wait "$daemon_pid" 2>/dev/null
+start_daemon --config.file="$config" --web.listen-address="127.0.0.1:$port"
+equals "after kill -9 it starts again on the same port" "$(status_of /metrics)" 200
+
+# --- what is said before anything is opened
+
+equals "a port in use: exit status 2" "$(exit_status_within 5 --web.listen-address="127.0.0.1:$port")" 2
+equals "in one sentence" "$(wc -l <"$scratch/stderr")" 1
+matches "that names the address" "$(cat "$scratch/stderr")" "127\.0\.0\.1:$port.*in use"
+equals "an address of somebody else: exit status 2" "$(exit_status_within 5 --web.listen-address=192.0.2.1:9999)" 2
+equals "in one sentence, too" "$(wc -l <"$scratch/stderr")" 1
+matches "that names it" "$(cat "$scratch/stderr")" "192\.0\.2\.1"
+stop_daemon
+
+socket=$scratch/http.sock
+start_daemon --web.listen-address="unix:$socket" --web.listen-address=127.0.0.1:0
+kill -9 "$daemon_pid"
+wait "$daemon_pid" 2>/dev/null
+start_daemon --web.listen-address="unix:$socket" --web.listen-address=127.0.0.1:0
+equals "a unix socket left by kill -9 is no obstacle" \
+    "$(curl -s -o /dev/null -w '%{http_code}' --unix-socket "$socket" http://localhost/metrics)" 200
+equals "one in use is" "$(exit_status_within 5 --web.listen-address="unix:$socket")" 2
+equals "and stays in use" \
+    "$(curl -s -o /dev/null -w '%{http_code}' --unix-socket "$socket" http://localhost/metrics)" 200
+stop_daemon
+finish

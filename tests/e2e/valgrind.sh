@@ -1,0 +1,30 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The smoke test and the commands under valgrind: no error, no leak.
+. "$(dirname "$0")/lib.sh"
+need curl valgrind
+
+wrapper=(valgrind --quiet --error-exitcode=99 --leak-check=full --show-leak-kinds="definite,indirect"
+    --errors-for-leak-kinds="definite,indirect")
+for arguments in 'check-config' 'list-events --json' 'plan' 'stat --interval=50ms' '--help'; do
+    # shellcheck disable=SC2086 # a list
+    holds "perfcountd $arguments" "${wrapper[@]}" "$PERFCOUNTD" $arguments
+done
+echo 'collectors: {cpu: {groups: [{name: x, events: "{cycels}"}]}}' >"$scratch/bad.yaml"
+"${wrapper[@]}" "$PERFCOUNTD" check-config "$scratch/bad.yaml" >"$scratch/output" 2>&1
+equals "check-config of a bad file" "$?" 2
+
+start_daemon
+get /metrics -o /dev/null
+get /metrics -o /dev/null -H 'Accept: application/openmetrics-text' -H 'Accept-Encoding: gzip'
+for path in / /api/v1/counters /api/v1/pmus /api/v1/events /api/v1/status /api/v1/config '/api/v1/rates?seconds=0.1' \
+    /nothing '/api/v1/counters?cpu=x'; do
+    get "$path" -o /dev/null
+done
+get /-/reload -X POST -o /dev/null
+get '/api/v1/rates?seconds=60' >/dev/null 2>&1 &
+sleep 0.5
+stop_daemon
+equals "start, scrape, reload, stop with a waiting client" "$daemon_status" 0
+equals "valgrind has nothing to say" "$(grep '^==' "$daemon_log")" ""
+finish

@@ -1,0 +1,178 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Every test there is, in as many builds as they need: what `./quickstart test` runs once the packages are there.
+#
+# The last line is "N passed, N failed", with ", N skipped" where some were. Each test program or script counts as one.
+# FUZZ_SECONDS is the time for each fuzzer.
+set -u
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+build=$root/build
+logs=$build/test
+results=$logs/results
+jobs=$(getconf _NPROCESSORS_ONLN)
+fuzz_seconds=${FUZZ_SECONDS-20}
+PATH=$PATH:/usr/sbin:/sbin:$build/tools/usr/bin
+begin=$SECONDS
+trap 'kill $(jobs -p) 2>/dev/null; exit 143' TERM
+
+rm -rf "$logs"
+mkdir -p "$logs"
+: >"$results"
+
+# result passed|failed|skipped NAME SECONDS [REMARK]
+result() {
+    echo "$1 $2" >>"$results"
+    printf '%-7s %s%s%s\n' "$1" "$2" "${3:+ ($3 s)}" "${4:+: $4}"
+}
+
+# check NAME COMMAND...: one test. Exit status 77 is a skip, whose reason is the last line of the output.
+check() {
+    local name=$1 log=$logs/${1//[^A-Za-z0-9]/-}.log start=$SECONDS status=0
+    shift
+    "$@" >"$log" 2>&1 </dev/null || status=$?
+    case $status in
+    0) result passed "$name" $((SECONDS - start)) ;;
+    77) result skipped "$name" "" "$(tail -n 1 "$log" | sed 's/^skipped: //')" ;;
+    *)
+        result failed "$name" $((SECONDS - start)) "exit status $status, all of it is in ${log#"$root/"}"
+        { grep -A 4 -E '^NOT OK|(error|warning):' "$log" || tail -n 30 "$log"; } | head -n 60 | sed 's/^/    | /'
+        return 1
+        ;;
+    esac
+}
+
+# configured NAME ARGUMENTS...: makes the build directory, again where the arguments are new.
+configured() {
+    local directory=$build/$1
+    shift
+    mkdir -p "$directory"
+    if [ ! -e "$directory/Makefile" ] || [ "$(cat "$directory/arguments" 2>/dev/null)" != "$*" ]; then
+        (cd "$directory" && ../../configure "$@") || return
+        echo "$*" >"$directory/arguments"
+    fi
+}
+
+# Everything is compiled, also the tests and the benchmark.
+build_plain() {
+    configured plain CFLAGS='-O2 -g' --enable-werror && make -C "$build/plain" -j"$jobs" all &&
+        make -C "$build/plain" -j"$jobs" check TESTS=
+}
+
+build_sanitized() {
+    configured sanitized CFLAGS='-O1 -g' --enable-werror --enable-asan --enable-ubsan &&
+        make -C "$build/sanitized" -j"$jobs" all && make -C "$build/sanitized" -j"$jobs" check TESTS=
+}
+
+build_clang() {
+    configured clang CC=clang CFLAGS='-O1 -g' --enable-werror --enable-asan --enable-ubsan --enable-fuzzing &&
+        make -C "$build/clang" -j"$jobs" all && make -C "$build/clang" -j"$jobs" check TESTS=
+}
+
+# The unit tests of a build directory; automake leaves a .trs file for each.
+unit_tests() {
+    local trs name log=$logs/unit.log
+    find "$build/$1" -name '*.trs' -delete
+    make -C "$build/$1" -k -j"$jobs" check >"$log" 2>&1 </dev/null
+    if [ -z "$(find "$build/$1" -name '*.trs' -print -quit)" ]; then
+        result failed "unit tests" "" "none was run, see ${log#"$root/"}"
+        return 1
+    fi
+    while read -r trs; do
+        name=${trs#"$build/$1/"}
+        case $(sed -n 's/^:global-test-result: //p' "$trs") in
+        PASS | XFAIL) result passed "${name%.trs}" ;;
+        SKIP) result skipped "${name%.trs}" "" "$(tail -n 1 "${trs%.trs}.log")" ;;
+        *)
+            result failed "${name%.trs}" "" "${trs%.trs}.log"
+            tail -n 30 "${trs%.trs}.log" | sed 's/^/    | /'
+            ;;
+        esac
+    done < <(find "$build/$1" -name '*.trs' | sort)
+}
+
+# fuzz PROGRAM: for a bounded time, from the corpus in the tree and what earlier runs found.
+fuzz() {
+    local name corpus=()
+    name=$(basename "$1")
+    mkdir -p "$build/clang/corpus/$name"
+    [ ! -d "$root/tests/fuzz/corpus/${name#fuzz-}" ] || corpus=("$root/tests/fuzz/corpus/${name#fuzz-}")
+    "$1" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
+        -artifact_prefix="$logs/$name-" "$build/clang/corpus/$name" "${corpus[@]}"
+}
+
+fuzz_all() {
+    local program n=0
+    while read -r program; do
+        check "fuzz $(basename "$program"), $fuzz_seconds s" fuzz "$program"
+        n=$((n + 1))
+    done < <(find "$build/clang/tests/fuzz" -maxdepth 1 -type f -name 'fuzz-*' -perm -u+x | sort)
+    [ $n -gt 0 ] || result failed fuzzers "" "there is none in build/clang/tests/fuzz"
+}
+
+end_to_end() {
+    local script=$1
+    shift
+    check "e2e $script${*:+ ($*)}" env PERFCOUNTD="$build/${1-plain}/perfcountd" ${1:+SANITIZED=yes} \
+        timeout --foreground --kill-after=10 300 "$root/tests/e2e/$script.sh"
+}
+
+benchmark() {
+    command -v prometheus-node-exporter >/dev/null || echo "no node_exporter: only the bare server is compared"
+    make -C "$build/plain" bench-quick
+}
+
+shellcheck_all() {
+    command -v shellcheck >/dev/null || { echo "skipped: there is no shellcheck here"; return 77; }
+    shellcheck "$root/quickstart" "$root/.ci/run" "$root"/tests/*.sh "$root"/tests/e2e/*.sh
+}
+
+# --- what needs no quiet machine: two lanes
+
+cd "$root" || exit 1
+check "shellcheck" shellcheck_all
+if check "gcc -O2 -Werror builds" build_plain; then
+    check "tests/check-style.sh" env PERFCOUNTD="$build/plain/perfcountd" tests/check-style.sh
+    (
+        for script in cli exposition http lifecycle idle valgrind; do
+            end_to_end $script
+        done
+        check "make distcheck" make -C "$build/plain" distcheck
+    ) &
+fi
+(
+    if check "gcc with ASan and UBSan builds" build_sanitized; then
+        unit_tests sanitized
+        end_to_end smoke sanitized
+        end_to_end http sanitized
+        end_to_end lifecycle sanitized
+    fi
+    if check "clang with ASan and UBSan builds" build_clang; then
+        fuzz_all
+    fi
+) &
+wait
+
+# --- what measures, alone
+
+if [ -x "$build/plain/perfcountd" ]; then
+    end_to_end truth
+    end_to_end prometheus
+    check "make bench-quick" benchmark && sed 's/^/    /' "$logs/make-bench-quick.log" | grep -v 'make'
+fi
+
+count() {
+    grep -c "^$1 " "$results"
+}
+passed=$(count passed)
+failed=$(count failed)
+skipped=$(count skipped)
+echo
+[ "$failed" -eq 0 ] || grep '^failed ' "$results"
+echo "$((SECONDS - begin)) s; logs in build/test"
+if [ "$skipped" -gt 0 ]; then
+    echo "$passed passed, $failed failed, $skipped skipped"
+else
+    echo "$passed passed, $failed failed"
+fi
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
