@@ -115,7 +115,8 @@ void fake_fail_no_more(struct fake_sys *fake);
 void fake_set_online(struct fake_sys *fake, unsigned cpu, bool online);
 /*
  * Events may be read in user space: their pages offer it from now on. The numbers of the counters are those of
- * fake_user_counter(), which counts in 32 bits; the clock is monotonic_ns.
+ * fake_user_counter(), 32 bits wide; the clock is monotonic_ns. No overflow interrupt writes the page: that is up to
+ * fake_set_off_counter().
  */
 void fake_user_reads(struct fake_sys *fake);
 uint64_t fake_user_counter(const struct fake_sys *fake, unsigned number);

@@ -93,12 +93,12 @@ static void test_user(void **state)
     assert_false(fake_attr(rig.fake, FAKE_FD_FIRST)->pinned);
     assert_true(selfcount_has_kernel(rig.selfcount));
     for (uint64_t i = 1; i <= 3; i++) {
-        fake_advance(rig.fake, 5000000000);
+        fake_advance(rig.fake, 500 * NSEC_PER_MSEC);
         struct selfcount_reading reading = read_one(&rig);
         assert_true(reading.user);
-        assert_int_equal(reading.value, i * 5000000000);
-        assert_int_equal(reading.enabled, i * 5000000000);
-        assert_int_equal(reading.running, i * 5000000000);
+        assert_int_equal(reading.value, i * 500 * NSEC_PER_MSEC);
+        assert_int_equal(reading.enabled, i * 500 * NSEC_PER_MSEC);
+        assert_int_equal(reading.running, i * 500 * NSEC_PER_MSEC);
     }
     assert_int_equal(rig.fake->calls[FAKE_READ], 0);
     rig_done(&rig);
