@@ -99,21 +99,18 @@ static int build_own(struct sys *sys, const struct machine *machine, const struc
     return r;
 }
 
-/* With the config1 that asks for reads in user space, from what the reader would like to what always goes: 0. */
-static int open_asking(struct selfcount *selfcount, struct attr *attr, bool may_ask, struct group **ret)
+/* What cannot be had with reads in user space is had without. */
+static int open_asking(const struct selfcount *selfcount, const struct attr *attr, uint64_t ask, struct group **ret)
 {
-    const uint64_t *asks = selfcount->reader->asks, config1 = attr->kernel.config1;
-    int r = -EINVAL;
+    struct attr asking = *attr;
 
-    attr->kernel.exclude_kernel = attr->kernel.exclude_hv = selfcount->excludes_kernel;
-    for (size_t i = 0; may_ask && i < ARRAY_SIZE(selfcount->reader->asks) && asks[i]; i++) {
-        attr->kernel.config1 = config1 | asks[i];
-        r = group_open(selfcount->sys, attr, &own_task, ret);
-        if (r == 0 || r == -EACCES)
-            return r;
-    }
-    attr->kernel.config1 = config1;
-    return group_open(selfcount->sys, attr, &own_task, ret);
+    asking.kernel.exclude_kernel = asking.kernel.exclude_hv = selfcount->excludes_kernel;
+    asking.kernel.config1 |= ask;
+    int r = group_open(selfcount->sys, &asking, &own_task, ret);
+    if (r == 0 || r == -EACCES || !ask)
+        return r;
+    asking.kernel.config1 = attr->kernel.config1;
+    return group_open(selfcount->sys, &asking, &own_task, ret);
 }
 
 /* Leaves the page out where it is of no use. */
@@ -130,14 +127,14 @@ static void map_part(const struct selfcount *selfcount, struct part *part)
         sys->munmap(sys, page, selfcount->page_size);
 }
 
-static int open_part(struct selfcount *selfcount, struct attr *attr, bool may_ask)
+static int open_part(struct selfcount *selfcount, const struct attr *attr, uint64_t ask)
 {
     struct part *part = &selfcount->parts[selfcount->n];
-    int r = open_asking(selfcount, attr, may_ask, &part->group);
+    int r = open_asking(selfcount, attr, ask, &part->group);
 
     if (r == -EACCES && !selfcount->excludes_kernel) {
         selfcount->excludes_kernel = true;
-        r = open_asking(selfcount, attr, may_ask, &part->group);
+        r = open_asking(selfcount, attr, ask, &part->group);
     }
     if (r < 0)
         return r;
@@ -146,11 +143,14 @@ static int open_part(struct selfcount *selfcount, struct attr *attr, bool may_as
     return group_enable(part->group);
 }
 
-static bool reader_may_ask(struct sys *sys, const struct userpage_reader *reader)
+/* The config1 that asks for reads in user space; 0 where that is not allowed, or goes unasked. */
+static uint64_t what_to_ask(struct sys *sys, const struct userpage_reader *reader)
 {
     _cleanup_(freep) char *text = NULL;
 
-    return reader->allowed_path && sys_read_file(sys, reader->allowed_path, &text) == 0 && str_equal(text, "1");
+    if (!reader->allowed_path || sys_read_file(sys, reader->allowed_path, &text) < 0)
+        return 0;
+    return str_equal(text, "1") ? reader->ask : 0;
 }
 
 int selfcount_open(struct sys *sys, const struct machine *machine, const struct userpage_reader *reader,
@@ -158,7 +158,7 @@ int selfcount_open(struct sys *sys, const struct machine *machine, const struct 
 {
     size_t n_present = count_cores(machine, false), n = n_present ? n_present : count_cores(machine, true), at = 0;
     _cleanup_(selfcount_freep) struct selfcount *selfcount = calloc(1, sizeof(*selfcount) + n * sizeof(struct part));
-    bool may_ask = reader_may_ask(sys, reader);
+    uint64_t ask = what_to_ask(sys, reader);
 
     if (!selfcount)
         return -ENOMEM;
@@ -170,7 +170,7 @@ int selfcount_open(struct sys *sys, const struct machine *machine, const struct 
         struct attr attr = {.kernel = {.type = PERF_TYPE_HARDWARE, .config = events[event].config}, .pmu = pmu};
         int r = n > 1 ? build_own(sys, machine, pmu, event, &attr) : 0;
         if (r == 0)
-            r = open_part(selfcount, &attr, may_ask);
+            r = open_part(selfcount, &attr, ask);
         if (r < 0) {
             *ret_refused = pmu;
             return r;

@@ -13,9 +13,12 @@
 
 #define MRS_SIZE 4
 
-/* config1 of the PMU: bit 0 is `long`, bit 1 `rdpmc`. */
+/*
+ * config1 of the PMU: bit 1 is `rdpmc`. Not `long` as well (bit 0): before PMUv3p5 that binds cycles to the cycle
+ * counter, which a CPU's own cycles hold, and the event would never run. 32 bits do, since the kernel adds up what
+ * overflows.
+ */
 #define ASK_USER 2
-#define ASK_USER_LONG 3
 
 /* The linker's names for where the section below begins and ends. */
 extern const char __start_userpage_counter[], __stop_userpage_counter[];
@@ -124,5 +127,5 @@ const struct userpage_reader userpage_reader = {
     .counter = arm64_counter,
     .clock = arm64_clock,
     .allowed_path = "/proc/sys/kernel/perf_user_access",
-    .asks = {ASK_USER_LONG, ASK_USER},
+    .ask = ASK_USER,
 };

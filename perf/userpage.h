@@ -21,10 +21,10 @@ struct userpage_reader {
     uint64_t (*clock)(const struct userpage_reader *reader);
     /*
      * Where an event must ask for it when it is opened: the file that is "1" where asking is allowed, and the config1
-     * to ask with, the better first, up to a 0. NULL: nothing to ask.
+     * to ask with. NULL: nothing to ask.
      */
     const char *allowed_path;
-    uint64_t asks[2];
+    uint64_t ask;
 };
 
 /* Of the CPU this is built for: userpage-x86.c, userpage-arm64.c or userpage-fallback.c. */

@@ -47,11 +47,8 @@ static void rig_init(struct rig *rig, struct fake_sys *fake)
     struct error error;
 
     *rig = (struct rig){
-        .reader = {.prepare = rig_prepare,
-                   .counter = rig_counter,
-                   .clock = rig_clock,
-                   .allowed_path = ALLOWED,
-                   .asks = {3, 2}},
+        .reader =
+            {.prepare = rig_prepare, .counter = rig_counter, .clock = rig_clock, .allowed_path = ALLOWED, .ask = 2},
         .fake = fake,
     };
     assert_int_equal(machine_load(&fake->sys, &rig->machine, &error), 0);
@@ -151,11 +148,14 @@ static void test_asks(void **state)
 {
     static const struct {
         const char *in_allowed; /* NULL: no such file */
-        unsigned in_refused;    /* so many questions are answered EOPNOTSUPP */
+        unsigned in_refused;    /* so many openings are answered EOPNOTSUPP */
         uint64_t out_config1;
         unsigned out_opens;
     } cases[] = {
-        {NULL, 0, 0, 1}, {"0", 0, 0, 1}, {"1", 0, 3, 1}, {"1", 1, 2, 2}, {"1", 2, 0, 3},
+        {NULL, 0, 0, 1},
+        {"0", 0, 0, 1},
+        {"1", 0, 2, 1},
+        {"1", 1, 0, 2},
     };
 
     (void)state;
