@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The daemon's own cost on the board: counters of the own task that are read in user space say what read(2) of them says,
-# on both kinds of core and across them; and what is done where that is not allowed.
+# The daemon's own cost on the board: counters of the own task that are read in user space say what read(2) of them
+# says, on both kinds of core and across them; and what is done where that is not allowed.
 
 # shellcheck source=board.sh
 . "$(dirname "${BASH_SOURCE[0]}")/board.sh"
@@ -40,7 +40,8 @@ grows() {
     [ -n "$before" ] && [ "$before" -gt 0 ] && [ "$after" -gt "$before" ]
 }
 
-# refuted LINES USER: lines of selfcount that show a wrong reading, or not USER (a regular expression) of them in user space.
+# refuted LINES USER: those of selfcount's lines that tell of a wrong reading, or of other than USER (a regular
+# expression) in user space.
 refuted() {
     grep -vE "^(cycles|instructions) cpu=[0-9]+ user=$2 wrong=0 " <<<"$1"
 }
@@ -101,6 +102,7 @@ test_forbidden() {
 
 # Debian's kernel forbids an unprivileged process even its own counters at 3.
 test_unprivileged() {
+    local why='collector="self",group="self",event="cycles",pmu="armv8_cortex_a55",reason="EACCES"'
     allow perf_event_paranoid 2
     daemon_start drop none </dev/null
     equals "$1, unprivileged at 2: only user mode is counted" "$(own kernel_counted)" 0
@@ -109,11 +111,12 @@ test_unprivileged() {
     daemon_start drop none </dev/null
     equals "$1, unprivileged at 3: no series" "$(own cycles_total)$(own user_reads)" ""
     matches "$1, unprivileged at 3: but why" "$(get /metrics)" \
-        'perfcountd_events_unavailable\{collector="self",group="self",event="cycles",pmu="armv8_cortex_a55",reason="EACCES"\} 1'
+        "perfcountd_events_unavailable\{$why\} 1"
     equals "$1, unprivileged at 3: the log says it of the CPUs, and not again" \
         "$(vm_run 'grep -c "own task" /tmp/daemon.log')" 0
     daemon_start drop none <<<'collectors: {cpu: {enabled: false}}'
-    matches "$1, unprivileged at 3: alone, it is said so" "$(vm_run 'grep -c EACCES /tmp/daemon.log; cat /tmp/daemon.log')" \
+    matches "$1, unprivileged at 3: alone, it is said so" \
+        "$(vm_run 'grep -c EACCES /tmp/daemon.log; cat /tmp/daemon.log')" \
         '^1.* own task cycles, instructions: permission denied \(EACCES\): kernel.perf_event_paranoid is 3'
 }
 

@@ -92,6 +92,7 @@ static void read_forbidden(enum selfcount_event event, struct selfcount *selfcou
     if (pwrite(fd, "1", 1, 0) != 1)
         perror("perf_user_access");
     close(fd);
+    usleep(10000); /* it is allowed again from the next time the task is switched to */
 }
 
 int main(int argc, char **argv)
