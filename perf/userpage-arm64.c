@@ -35,7 +35,7 @@ struct outcome {
 #define READ_EVENT(number) READ(number, "pmevcntr" #number "_el0")
 
 /* Alone in its section, so that the handler knows the instructions by their address; it speaks through x9. */
-__attribute__((section("userpage_counter"), noinline, noclone)) static struct outcome read_register(unsigned number)
+__attribute__((section("userpage_counter"), noinline)) static struct outcome read_register(unsigned number)
 {
     register uint64_t refused __asm__("x9") = 0;
     uint64_t value = 0;

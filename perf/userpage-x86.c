@@ -21,7 +21,7 @@ struct outcome {
 };
 
 /* Alone in its section, so that the handler knows the instruction by its address; it speaks through rsi. */
-__attribute__((section("userpage_counter"), noinline, noclone)) static struct outcome rdpmc(uint32_t number)
+__attribute__((section("userpage_counter"), noinline)) static struct outcome rdpmc(uint32_t number)
 {
     struct outcome outcome = {0};
     uint32_t low, high;
