@@ -30,6 +30,8 @@ struct collector_context {
 
 struct collector {
     const char *name;
+    /* It is read no more often than this, however fresh a reading is wanted. 0 for what is measured. */
+    uint64_t min_age_ns;
     bool (*enabled)(const struct config *config);
     /*
      * Opens what the configuration wants. `previous` is what an earlier open returned, or NULL: it is consumed, and
@@ -44,6 +46,7 @@ struct collector {
 };
 
 extern const struct collector collector_cpu;
+extern const struct collector collector_pmu;
 extern const struct collector collector_self;
 
 #endif

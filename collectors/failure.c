@@ -118,10 +118,10 @@ static char *tell(const struct failures *failures, const size_t *tellers, size_t
 
     if (!cpus)
         return NULL;
-    if (failure->place)
-        buffer_appendf(&sentence, "%s %s", failure->place, failure->event);
-    else
-        buffer_appendf(&sentence, "cpu %s %s", cpus, failure->event);
+    /* Some are of no CPU, and some of no event. */
+    const char *place = failure->place ? failure->place : cpus, *kind = failure->place || !cpus[0] ? "" : "cpu ";
+    buffer_appendf(&sentence, "%s%s", kind, place);
+    buffer_appendf(&sentence, "%s%s", place[0] && failure->event[0] ? " " : "", failure->event);
     for (size_t i = 0; i < failures->n; i++)
         if (tellers[i] == teller && !is_named(failures, tellers, teller, i))
             buffer_appendf(&sentence, ", %s", failures->items[i].event);

@@ -45,6 +45,26 @@ static void update_counter(struct counter *counter, const struct scale_counter *
     counter->known = known;
 }
 
+/* Of a group that was read, or could not be. */
+static const struct {
+    int error;
+    const char *cause;
+} causes[] = {
+    {0, "it did not run since the reading before: other groups or programs hold the counters it needs"},
+    {-ENODATA,
+     "it is pinned and found no counter, because something else holds it; it is enabled again from time to time"},
+    {-EBADMSG, "its CPU went away; it is opened anew"},
+    {-ESTALE, "its CPU went away; it is opened anew"},
+};
+
+static const char *cause_of(int error)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(causes); i++)
+        if (causes[i].error == error)
+            return causes[i].cause;
+    return "the kernel refused to read it";
+}
+
 static void update_row(struct part *part)
 {
     struct scale_times times = scale_times(part->scale);
@@ -52,6 +72,7 @@ static void update_row(struct part *part)
     bool starved = part->scale->state == SCALE_STARVED;
 
     row->state = row_state_of(part->scale);
+    row->cause = starved ? cause_of(0) : NULL;
     row->enabled_ns = times.enabled;
     row->running_ns = times.running;
     series_set(row->enabled, times.enabled);
@@ -94,6 +115,7 @@ int part_collect(struct part *part, struct sys *sys)
     }
     /* A group that cannot be read says nothing of now: its counters are left out, its times stay. */
     part->row->state = ROW_STARVED;
+    part->row->cause = cause_of(part->error);
     hide_counters(part->row);
     if (part->error == -ENODATA)
         try_again(part, sys);

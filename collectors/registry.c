@@ -9,6 +9,7 @@
 /* In the order in which they are served; the index is the bit number. A new collector is one row. */
 static const struct collector *const collectors[] = {
     &collector_cpu,
+    &collector_pmu,
     &collector_self,
 };
 #define N_COLLECTORS ARRAY_SIZE(collectors)
@@ -210,7 +211,7 @@ const struct snapshot *registry_read(struct registry *registry, uint32_t mask, u
         struct slot *slot = &registry->slots[i];
         if (!slot->success || !(mask >> i & 1))
             continue;
-        if (slot->read_ns && now_ns - slot->read_ns < max_age_ns)
+        if (slot->read_ns && now_ns - slot->read_ns < MAX(max_age_ns, collectors[i]->min_age_ns))
             continue;
         read_collector(registry, i, now_ns);
         any = true;
@@ -221,6 +222,12 @@ const struct snapshot *registry_read(struct registry *registry, uint32_t mask, u
         registry->snapshot.realtime_ns = registry->sys->now(registry->sys, CLOCK_REALTIME);
     }
     return &registry->snapshot;
+}
+
+void registry_expire(struct registry *registry)
+{
+    for (size_t i = 0; i < N_COLLECTORS; i++)
+        registry->slots[i].read_ns = 0;
 }
 
 bool registry_is_stale(const struct registry *registry)

@@ -25,8 +25,14 @@ int registry_configure(struct registry *registry, const struct machine *machine,
 /* Whether the last reading showed that something must be opened anew: registry_configure() does it. */
 bool registry_is_stale(const struct registry *registry);
 
-/* Reads the collectors in `mask` (by bit number) that were read longer than `max_age_ns` ago. */
+/*
+ * Reads the collectors in `mask` (by bit number) that were read longer than `max_age_ns`, and than their own
+ * min_age_ns, ago.
+ */
 const struct snapshot *registry_read(struct registry *registry, uint32_t mask, uint64_t max_age_ns);
+
+/* The next reading is a new one for all collectors, whatever their age. */
+void registry_expire(struct registry *registry);
 
 /* What could not be opened; borrowed until the next configure. */
 const struct failures *registry_failures(const struct registry *registry);

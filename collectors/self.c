@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/number.h"
 #include "collectors/self-cost.h"
+#include "perf/pfm.h"
 
 enum value {
     CPU_SECONDS,
@@ -109,7 +110,8 @@ static int start_time(uint64_t *ret)
 
 static int add_series(const struct collector_context *context, struct self *self)
 {
-    static const struct label build_labels[] = {{"version", PACKAGE_VERSION}, {"compiler", __VERSION__}};
+    const struct label build_labels[] = {
+        {"version", PACKAGE_VERSION}, {"compiler", __VERSION__}, {"libpfm4", pfm_built()}};
     struct metrics *metrics = &context->snapshot->metrics;
 
     for (size_t i = 0; i < N_VALUES; i++) {
@@ -212,6 +214,7 @@ static int self_report(const struct collector_context *context, const void *stat
 
 const struct collector collector_self = {
     .name = "self",
+    .min_age_ns = NSEC_PER_SEC,
     .enabled = self_enabled,
     .open = self_open,
     .collect = self_collect,

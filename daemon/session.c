@@ -57,6 +57,7 @@ int session_reload(struct session *session, const struct options *options,
     _cleanup_(config_freep) struct config *config = NULL;
 
     session->reload.successful = false;
+    registry_expire(session->registry);
     int r = machine_load(&session->sys, &machine, error);
     if (r == 0)
         r = settings_load(options, &session->sys, machine, &config, error);

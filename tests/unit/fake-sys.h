@@ -62,7 +62,7 @@ struct fake_sys {
     struct sys sys;
     char root[32];
     struct cpuset possible, online;
-    struct fake_pmu pmus[8];
+    struct fake_pmu pmus[32];
     size_t n_pmus;
     bool user_reads;            /* see fake_user_reads() */
     bool extended_types;        /* PERF_TYPE_HARDWARE takes a PMU's type in the upper half of config */

@@ -453,6 +453,7 @@ static void test_error_state(void **state)
     for (unsigned second = 0; second < 16; second++) {
         const struct snapshot *snapshot = read_all(&rig);
         assert_int_equal(snapshot->rows[0]->state, ROW_STARVED);
+        assert_non_null(strstr(snapshot->rows[0]->cause, "pinned"));
         fake_advance(rig.fake, NSEC_PER_SEC);
     }
     /* On two CPUs after 0, 1, 3, 7 and 15 seconds. */
@@ -501,25 +502,25 @@ static void test_self_cost(void **state)
     rig_init(&rig, fake_machine_one_pmu(), "[]");
     configure_text(&rig, "collectors: {cpu: {enabled: false}}");
     assert_int_equal(rig.fake->n_open, 2);
-    fake_advance(rig.fake, 100);
+    fake_advance(rig.fake, 100 * NSEC_PER_SEC);
     const struct snapshot *snapshot = read_all(&rig);
-    assert_int_equal(value(snapshot, "perfcountd_self_cycles_total"), 100);
-    assert_int_equal(value(snapshot, "perfcountd_self_instructions_total"), 100);
+    assert_int_equal(value(snapshot, "perfcountd_self_cycles_total"), 100 * NSEC_PER_SEC);
+    assert_int_equal(value(snapshot, "perfcountd_self_instructions_total"), 100 * NSEC_PER_SEC);
     assert_int_equal(value(snapshot, "perfcountd_self_user_reads"), 0);
     assert_int_equal(value(snapshot, "perfcountd_self_kernel_counted"), 1);
     assert_int_equal(registry_failures(rig.registry)->n, 0);
     /* Another configuration: the totals go on. */
     configure_text(&rig, "collectors: {cpu: {groups: []}}");
-    fake_advance(rig.fake, 50);
+    fake_advance(rig.fake, 50 * NSEC_PER_SEC);
     snapshot = read_all(&rig);
-    assert_int_equal(value(snapshot, "perfcountd_self_cycles_total"), 150);
+    assert_int_equal(value(snapshot, "perfcountd_self_cycles_total"), 150 * NSEC_PER_SEC);
     /* Starved: left out, then made up for. */
     fake_find_pmu(rig.fake, "cpu")->counters = 0;
-    fake_advance(rig.fake, 50);
+    fake_advance(rig.fake, 50 * NSEC_PER_SEC);
     assert_false(is_visible(read_all(&rig), "perfcountd_self_cycles_total"));
     fake_find_pmu(rig.fake, "cpu")->counters = 4;
-    fake_advance(rig.fake, 100);
-    assert_int_equal(value(read_all(&rig), "perfcountd_self_cycles_total"), 300);
+    fake_advance(rig.fake, 100 * NSEC_PER_SEC);
+    assert_int_equal(value(read_all(&rig), "perfcountd_self_cycles_total"), 300 * NSEC_PER_SEC);
     configure_text(&rig, "collectors: {cpu: {groups: []}, self: {enabled: false}}");
     assert_null(find(read_all(&rig), "perfcountd_self_cycles_total"));
     assert_int_equal(rig.fake->n_open, 0);
@@ -542,17 +543,17 @@ static void test_self_cost_in_part(void **state)
                                               .type = PERF_TYPE_HARDWARE,
                                               .config = PERF_COUNT_HW_INSTRUCTIONS});
     configure_text(&rig, "collectors: {cpu: {enabled: false}}");
-    fake_advance(rig.fake, 10);
+    fake_advance(rig.fake, 10 * NSEC_PER_SEC);
     const struct snapshot *snapshot = read_all(&rig);
-    assert_int_equal(value(snapshot, "perfcountd_self_cycles_total"), 10);
+    assert_int_equal(value(snapshot, "perfcountd_self_cycles_total"), 10 * NSEC_PER_SEC);
     assert_null(find(snapshot, "perfcountd_self_instructions_total"));
     assert_int_equal(value(snapshot, unavailable), 1);
     assert_int_equal(value(snapshot, "perfcountd_collector_success{collector=\"self\"}"), 1);
     configure_text(&rig, "collectors: {cpu: {enabled: false}}");
-    fake_advance(rig.fake, 10);
+    fake_advance(rig.fake, 10 * NSEC_PER_SEC);
     snapshot = read_all(&rig);
-    assert_int_equal(value(snapshot, "perfcountd_self_cycles_total"), 20);
-    assert_int_equal(value(snapshot, "perfcountd_self_instructions_total"), 10);
+    assert_int_equal(value(snapshot, "perfcountd_self_cycles_total"), 20 * NSEC_PER_SEC);
+    assert_int_equal(value(snapshot, "perfcountd_self_instructions_total"), 10 * NSEC_PER_SEC);
     assert_null(find(snapshot, unavailable));
     rig_done(&rig);
 }

@@ -34,7 +34,7 @@ own() {
 grows() {
     local before after
     before=$(own "$1")
-    sleep 0.2 # longer than scrapes share a reading, however slow the board
+    vm_run "sleep 1.1" # longer than scrapes share a reading of the collector self
     after=$(own "$1")
     echo "$before, then $after"
     [ -n "$before" ] && [ "$before" -gt 0 ] && [ "$after" -gt "$before" ]

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# An emulated arm64 board, one at a time in a script: board_start, vm_run, daemon_start, get, board_stop.
+#
+# QEMU counts instructions (-icount), so that PMU values are deterministic: one instruction of any CPU is 2 ns of time.
+
+# shellcheck source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+VM_BOOT_TIMEOUT=${VM_BOOT_TIMEOUT:-180} # seconds, on a busy host
+VM_LIFE=${VM_LIFE:-3600}                # a board that is forgotten ends by itself
+
+board_pid=
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/perfcountd-vm.XXXXXX")
+
+board_cleanup() {
+    board_stop
+    rm -rf "$scratch"
+}
+trap board_cleanup EXIT
+trap 'exit 1' INT TERM
+
+# Two ports of the loopback that nobody has now.
+free_ports() {
+    python3 -c '
+import socket
+sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
+print(*(s.getsockname()[1] for s in sockets))'
+}
+
+board_alive() {
+    [ -n "$board_pid" ] && kill -0 "$board_pid" 2>/dev/null
+}
+
+# The board says why by its console; how QEMU itself ended stands there too.
+board_failed() {
+    echo "the end of the console, kept in $console:" >&2
+    tail -n 40 "$console" >&2
+    die "$*"
+}
+
+# machine CPUS: QEMU's arguments for the machine alone.
+machine() {
+    machine_arguments=(-M "virt,gic-version=3" -cpu cortex-a72 -smp "$1" -m 1024)
+}
+
+# write_device_tree CPUS LITTLE BIG FILE
+write_device_tree() {
+    machine "$1"
+    machine_arguments[1]+=",dumpdtb=$4.virt"
+    quietly "QEMU does not write its device tree" qemu-system-aarch64 "${machine_arguments[@]}" -nic none -display none
+    dtc -q -I dtb -O dts "$4.virt" | python3 "$vm_dir/device-tree.py" "$1" "$2" "$3" >"$4.dts" ||
+        die "cannot write a device tree with two kinds of core"
+    quietly "dtc does not take the device tree" dtc -q -I dts -O dtb -o "$4" "$4.dts"
+}
+
+board_is_up() {
+    vm_run true || ! board_alive
+}
+
+# board_start NAME KERNEL CPUS [LITTLE BIG]: KERNEL is 6.1 or 5.10; LITTLE and BIG are two kinds of core, cortex-a55 and
+# so on. Without them it is the plain machine.
+# Sets url, where the daemon will be.
+board_start() {
+    local name=$1 kernel=$2 cpus=$3 vmlinuz ports arguments started=$SECONDS
+    board_stop
+    console=$VM_BUILD/console-$name.log
+    vmlinuz=$(find "$VM_CACHE/linux-$kernel/boot" -name 'vmlinuz-*' 2>/dev/null)
+    [ -n "$vmlinuz" ] || die "there is no kernel $kernel in $VM_CACHE: run fetch.sh first"
+    [ -e "$VM_BUILD/initramfs.gz" ] || die "there is no $VM_BUILD/initramfs.gz: run build.sh first"
+    cat "$VM_BUILD/initramfs.gz" "$VM_BUILD/linux-$kernel.modules.gz" >"$scratch/initrd" || exit
+    machine "$cpus"
+    arguments=("${machine_arguments[@]}")
+    if [ $# -gt 3 ]; then
+        write_device_tree "$cpus" "$4" "$5" "$scratch/board.dtb"
+        arguments+=(-dtb "$scratch/board.dtb")
+    fi
+    read -r -a ports <<<"$(free_ports)"
+    url=http://127.0.0.1:${ports[0]}
+    control=http://127.0.0.1:${ports[1]}/cgi-bin/run
+    # shellcheck disable=SC2054 # the commas are QEMU's
+    arguments+=(-icount shift=1 -display none -monitor none -serial "file:$console" -no-reboot
+        -netdev "user,id=n,restrict=on,hostfwd=tcp:127.0.0.1:${ports[0]}-:10298,hostfwd=tcp:127.0.0.1:${ports[1]}-:8080"
+        -device virtio-net-device,netdev=n -kernel "$vmlinuz" -initrd "$scratch/initrd"
+        -append "console=ttyAMA0 quiet panic=-1 isolcpus=1,3")
+    : >"$console"
+    timeout -k 10 "$VM_LIFE" qemu-system-aarch64 "${arguments[@]}" >>"$console" 2>&1 </dev/null &
+    board_pid=$!
+    eventually "$VM_BOOT_TIMEOUT" board_is_up || board_failed "$name did not come up in $VM_BOOT_TIMEOUT s"
+    board_alive || board_failed "$name ended while it booted"
+    say "$name: Linux $(vm_run uname -r), $cpus CPUs, up in $((SECONDS - started)) s"
+}
+
+board_stop() {
+    [ -n "$board_pid" ] || return 0
+    kill "$board_pid" 2>/dev/null
+    eventually 20 not board_alive || kill -9 "$board_pid" 2>/dev/null
+    wait "$board_pid" 2>/dev/null
+    board_pid=
+}
+
+not() {
+    ! "$@"
+}
+
+# vm_run COMMANDS: a shell script for the board. Prints its output and returns its exit status; 255 where the board
+# does not answer.
+vm_run() {
+    local answer
+    answer=$(curl -sS --max-time "${VM_RUN_TIMEOUT:-120}" --data-binary "$*" "$control") || return 255
+    [[ ${answer##*$'\n'} =~ ^status\ [0-9]+$ ]] || return 255
+    printf '%s' "${answer%$'\n'*}"
+    return "${answer##*status }"
+}
+
+# get PATH [CURL-OPTIONS...]: the body, from the daemon.
+get() {
+    curl -sS --globoff --max-time 120 "${@:2}" "$url$1"
+}
+
+daemon_ready() {
+    get /-/ready -f
+}
+
+# daemon_start [WRAPPER...]: with the configuration of standard input, on CPU 0, so that it leaves the others alone;
+# daemon_cpu may name another.
+daemon_start() {
+    daemon_stop
+    vm_run "cat >/etc/perfcountd.yaml <<'END'
+$(cat)
+END
+    $* taskset -c ${daemon_cpu-0} perfcountd run --config.file=/etc/perfcountd.yaml >/tmp/daemon.log 2>&1 &
+    echo \$! >/tmp/daemon.pid" || board_failed "cannot start the daemon"
+    eventually 60 daemon_ready || board_failed "the daemon is not ready after 60 s: $(vm_run cat /tmp/daemon.log)"
+}
+
+daemon_stop() {
+    # shellcheck disable=SC2016 # the board's
+    vm_run '[ -e /tmp/daemon.pid ] || exit 0
+        pid=$(cat /tmp/daemon.pid)
+        rm /tmp/daemon.pid
+        kill $pid 2>/dev/null
+        while kill -0 $pid 2>/dev/null; do sleep 0.1; done' || board_failed "cannot stop the daemon"
+}

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# What the daemon finds on a board: its PMUs, their CPUs and events, and what it says of those that are not there.
+
+# The PMUs with their CPUs, as "NAME:CPUS ..."; core PMUs alone.
+core_pmus() {
+    get /api/v1/pmus | jq -r '[.pmus[] | select(.scope == "core") | "\(.name):\(.cpus)"] | sort | join(" ")'
+}
+
+# places METRIC: its labels, as "CPU:PMU ...".
+places() {
+    get /metrics | sed -n "s/^$1{cpu=\"\([0-9]*\)\",pmu=\"\([^\"]*\)\".*/\1:\2/p" | sort -n | paste -sd ' '
+}
+
+# place_list PMU CPU...: what `places` gives for one PMU.
+place_list() {
+    printf "%s:$1\n" "${@:2}" | paste -sd ' '
+}
+
+exposition_is_good() {
+    get /metrics -f >"$scratch/metrics" || return
+    python3 "$vm_dir/exposition.py" <"$scratch/metrics"
+}
+
+promtool_is_silent() {
+    local output
+    output=$(get /metrics -f | "$promtool" check metrics 2>&1) && [ -z "$output" ] && return
+    echo "$output"
+    return 1
+}
+
+openmetrics_ends() {
+    [ "$(get /metrics -f -H 'Accept: application/openmetrics-text;version=1.0.0' | tail -n 1)" = "# EOF" ]
+}
+
+test_exposition() {
+    promtool=$(command -v promtool || command -v "$VM_CACHE/tools/usr/bin/promtool") ||
+        die "there is no promtool: run fetch.sh first"
+    holds "no series is there twice" exposition_is_good
+    holds "promtool has nothing to say" promtool_is_silent
+    holds "OpenMetrics is served" openmetrics_ends
+}
+
+# The built-in configuration, then events of one PMU only and one that it lacks.
+test_two_kinds() {
+    local little big
+    little=$(place_list armv8_cortex_a55 0 1)
+    big=$(place_list armv8_cortex_a76 2 3)
+    daemon_start <<<"{}"
+    equals "two kinds of core, each with its PMU" "$(core_pmus)" "armv8_cortex_a55:0-1 armv8_cortex_a76:2-3"
+    equals "cycles on every CPU, with the PMU that counted" "$(places perf_cpu_cycles_total)" "$little $big"
+    equals "the enabled time tells the same" "$(places perf_cpu_group_enabled_seconds_total | tr ' ' '\n' |
+        grep -v software | paste -sd ' ')" "$little $big"
+    matches "what is missing is told for the little cores" "$(get /metrics)" \
+        'events_unavailable{collector="cpu",group="cache",event="cache_misses",pmu="armv8_cortex_a55",reason="ENOENT"} 2'
+    matches "and for the big ones" "$(get /metrics)" \
+        'events_unavailable{collector="cpu",group="cache",event="cache_misses",pmu="armv8_cortex_a76",reason="ENOENT"} 2'
+    test_exposition
+
+    daemon_start <<'END'
+collectors:
+  cpu:
+    groups:
+      - {name: big, events: "armv8_cortex_a76/inst_retired/"}
+      - {name: little, events: "armv8_cortex_a55/cpu_cycles/"}
+      - {name: raw, events: "armv8_cortex_a76/event=0x08/u"}
+      - {name: wide, events: "armv8_cortex_a76/event=0x08,long=1,name=wide/"}
+      - {name: software, events: "{context-switches,armv8_cortex_a76/cpu_cycles,name=big_cycles/}"}
+END
+    equals "an event of the big PMU is only on its CPUs" "$(places perf_cpu_inst_retired_total)" "$big"
+    equals "an event of the little PMU is only on its CPUs" "$(places perf_cpu_cpu_cycles_total)" "$little"
+    equals "an event by its terms is only on the CPUs of its PMU" "$(places perf_cpu_event_0x08_user_total)" "$big"
+    equals "a 64-bit event is counted" "$(places perf_cpu_wide_total)" "$big"
+    equals "software events with one PMU's" "$(places perf_cpu_big_cycles_total)" "$big"
+    daemon_stop
+}
+
+# plan_json < CONFIGURATION
+plan_json() {
+    vm_run "cat >/tmp/plan.yaml <<'END'
+$(cat)
+END
+    perfcountd plan --json --config.file=/tmp/plan.yaml"
+}
+
+test_plan() {
+    local plan
+    plan=$(plan_json <<<"{}")
+    equals "plan: the groups on each PMU" "$(jq -c '[.groups[] | select(.group == "core") | [.pmu, .cpus, .states]]' \
+        <<<"$plan")" '[["armv8_cortex_a55","0-1",{"counting":2}],["armv8_cortex_a76","2-3",{"counting":2}]]'
+    equals "plan: the descriptors are those of its groups" \
+        "$(jq -c '.file_descriptors == ([.groups[].descriptors] | add)' <<<"$plan")" true
+    equals "plan: kernel.perf_event_paranoid" "$(jq .privileges.perf_event_paranoid <<<"$plan")" 3
+    matches "plan: what is missing, and why" "$(jq -c .missing <<<"$plan")" 'no such event on this PMU \(ENOENT\)'
+    plan=$(many_groups | plan_json)
+    equals "plan: which groups will multiplex" \
+        "$(jq -c '[.groups[] | [.group == "pinned", (.states | keys[])]] | unique' <<<"$plan")" \
+        '[[false,"multiplexed"],[true,"counting"]]'
+}
+
+# An event that one kind of core has and the other lacks: the kernel's tables differ for A53 and A72.
+test_one_lacks_an_event() {
+    local little=armv8_cortex_a53 big=armv8_cortex_a72
+    daemon_start <<'END'
+collectors:
+  cpu:
+    groups:
+      - {name: prefetch, events: "{cycles,L1-dcache-prefetch-misses}"}
+      - {name: tlb, events: "dTLB-load-misses"}
+END
+    equals "eight cores of two kinds" "$(core_pmus)" "$little:0-3 $big:4-7"
+    # shellcheck disable=SC2046 # lists
+    {
+        equals "cycles on all of them" "$(places perf_cpu_cycles_total)" \
+            "$(place_list $little 0 1 2 3) $(place_list $big 4 5 6 7)"
+        equals "an event that the big cores lack is served for the little ones" \
+            "$(places perf_cpu_l1_dcache_prefetch_misses_total)" "$(place_list $little 0 1 2 3)"
+        equals "an event that the little cores lack is served for the big ones" \
+            "$(places perf_cpu_dtlb_load_misses_total)" "$(place_list $big 4 5 6 7)"
+    }
+    equals "each is reported for the PMU that lacks it" "$(get /metrics | sed -n \
+        's/^perfcountd_events_unavailable{.*event="\([^"]*\)",pmu="\([^"]*\)",reason="ENOENT"} \(.*\)/\1 \2 \3/p' |
+        sort | paste -sd ,)" "dtlb_load_misses $little 4,l1_dcache_prefetch_misses $big 4"
+    test_exposition
+    daemon_stop
+}
+
+test_single_pmu() {
+    daemon_start <<<"{}"
+    equals "one PMU for all" "$(core_pmus)" "armv8_pmuv3:0-1"
+    equals "cycles on every CPU" "$(places perf_cpu_cycles_total)" "$(place_list armv8_pmuv3 0 1)"
+    test_exposition
+    daemon_stop
+}
