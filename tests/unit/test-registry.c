@@ -483,26 +483,124 @@ static void test_self(void **state)
     rig_done(&rig);
 }
 
+static void configure_text(struct rig *rig, const char *text)
+{
+    struct config *config;
+    struct error error;
+
+    assert_int_equal(config_parse(text, strlen(text), &config, &error), 0);
+    assert_int_equal(registry_configure(rig->registry, rig->machine, config, NULL, &error), 0);
+    config_free(rig->config);
+    rig->config = config;
+}
+
+static void test_self_cost(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(), "[]");
+    configure_text(&rig, "collectors: {cpu: {enabled: false}}");
+    assert_int_equal(rig.fake->n_open, 2);
+    fake_advance(rig.fake, 100 * NSEC_PER_SEC);
+    const struct snapshot *snapshot = read_all(&rig);
+    assert_int_equal(value(snapshot, "perfcountd_self_cycles_total"), 100 * NSEC_PER_SEC);
+    assert_int_equal(value(snapshot, "perfcountd_self_instructions_total"), 100 * NSEC_PER_SEC);
+    assert_int_equal(value(snapshot, "perfcountd_self_user_reads"), 0);
+    assert_int_equal(value(snapshot, "perfcountd_self_kernel_counted"), 1);
+    assert_int_equal(registry_failures(rig.registry)->n, 0);
+    /* Another configuration: the totals go on. */
+    configure_text(&rig, "collectors: {cpu: {groups: []}}");
+    fake_advance(rig.fake, 50 * NSEC_PER_SEC);
+    snapshot = read_all(&rig);
+    assert_int_equal(value(snapshot, "perfcountd_self_cycles_total"), 150 * NSEC_PER_SEC);
+    /* Starved: left out, then made up for. */
+    fake_find_pmu(rig.fake, "cpu")->counters = 0;
+    fake_advance(rig.fake, 50 * NSEC_PER_SEC);
+    assert_false(is_visible(read_all(&rig), "perfcountd_self_cycles_total"));
+    fake_find_pmu(rig.fake, "cpu")->counters = 4;
+    fake_advance(rig.fake, 100 * NSEC_PER_SEC);
+    assert_int_equal(value(read_all(&rig), "perfcountd_self_cycles_total"), 300 * NSEC_PER_SEC);
+    configure_text(&rig, "collectors: {cpu: {groups: []}, self: {enabled: false}}");
+    assert_null(find(read_all(&rig), "perfcountd_self_cycles_total"));
+    assert_int_equal(rig.fake->n_open, 0);
+    rig_done(&rig);
+}
+
+/* One that is refused does not take the other along, and a reload tries it again. */
+static void test_self_cost_in_part(void **state)
+{
+    static const char unavailable[] = "perfcountd_events_unavailable{collector=\"self\",group=\"self\",event="
+                                      "\"instructions\",pmu=\"cpu\",reason=\"EBUSY\"}";
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(), "[]");
+    fake_fail(rig.fake, (struct fake_failure){.call = FAKE_OPEN,
+                                              .error = EBUSY,
+                                              .times = 1,
+                                              .on_event = true,
+                                              .type = PERF_TYPE_HARDWARE,
+                                              .config = PERF_COUNT_HW_INSTRUCTIONS});
+    configure_text(&rig, "collectors: {cpu: {enabled: false}}");
+    fake_advance(rig.fake, 10 * NSEC_PER_SEC);
+    const struct snapshot *snapshot = read_all(&rig);
+    assert_int_equal(value(snapshot, "perfcountd_self_cycles_total"), 10 * NSEC_PER_SEC);
+    assert_null(find(snapshot, "perfcountd_self_instructions_total"));
+    assert_int_equal(value(snapshot, unavailable), 1);
+    assert_int_equal(value(snapshot, "perfcountd_collector_success{collector=\"self\"}"), 1);
+    configure_text(&rig, "collectors: {cpu: {enabled: false}}");
+    fake_advance(rig.fake, 10 * NSEC_PER_SEC);
+    snapshot = read_all(&rig);
+    assert_int_equal(value(snapshot, "perfcountd_self_cycles_total"), 20 * NSEC_PER_SEC);
+    assert_int_equal(value(snapshot, "perfcountd_self_instructions_total"), 10 * NSEC_PER_SEC);
+    assert_null(find(snapshot, unavailable));
+    rig_done(&rig);
+}
+
+/* Without a PMU it is reported, and the log has the one sentence that the collector cpu has already. */
+static void test_self_cost_no_pmu(void **state)
+{
+    struct rig rig;
+    char **sentences;
+    size_t n;
+
+    (void)state;
+    rig_init(&rig, fake_machine_no_pmu(), "[]");
+    configure_text(&rig, "collectors: {cpu: {groups: [{name: a, events: 'cycles,instructions,branches,cs'}]}}");
+    const struct snapshot *snapshot = read_all(&rig);
+    assert_null(find(snapshot, "perfcountd_self_cycles_total"));
+    assert_null(find(snapshot, "perfcountd_self_user_reads"));
+    assert_int_equal(value(snapshot, "perfcountd_events_unavailable{collector=\"self\",group=\"self\",event=\"cycles\","
+                                     "pmu=\"cpu\",reason=\"ENOENT\"}"),
+                     1);
+    assert_int_equal(failures_sentences(registry_failures(rig.registry), &sentences, &n), 0);
+    assert_int_equal(n, 1);
+    assert_true(
+        str_starts(sentences[0], "cpu 0-1 cycles, instructions, branches: this machine offers no hardware PMU"));
+    strings_free(sentences, n);
+    configure_text(&rig, "collectors: {cpu: {enabled: false}}");
+    assert_int_equal(failures_sentences(registry_failures(rig.registry), &sentences, &n), 0);
+    assert_int_equal(n, 1);
+    assert_true(
+        str_starts(sentences[0], "own task cycles, instructions: this machine offers no hardware PMU (ENOENT): "));
+    strings_free(sentences, n);
+    rig_done(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_one_read_a_group),
-        cmocka_unit_test(test_two_kinds_of_cpu),
-        cmocka_unit_test(test_no_pmu),
-        cmocka_unit_test(test_nothing_at_all),
-        cmocka_unit_test(test_split),
-        cmocka_unit_test(test_strict),
-        cmocka_unit_test(test_starved),
-        cmocka_unit_test(test_never_ran),
-        cmocka_unit_test(test_read_fails),
-        cmocka_unit_test(test_reload),
-        cmocka_unit_test(test_self),
-        cmocka_unit_test(test_cpu_leaves_and_returns),
-        cmocka_unit_test(test_cpu_blinks),
-        cmocka_unit_test(test_suspend),
-        cmocka_unit_test(test_cpu_comes_later),
-        cmocka_unit_test(test_transitions),
+        cmocka_unit_test(test_counts),           cmocka_unit_test(test_one_read_a_group),
+        cmocka_unit_test(test_two_kinds_of_cpu), cmocka_unit_test(test_no_pmu),
+        cmocka_unit_test(test_nothing_at_all),   cmocka_unit_test(test_split),
+        cmocka_unit_test(test_strict),           cmocka_unit_test(test_starved),
+        cmocka_unit_test(test_never_ran),        cmocka_unit_test(test_read_fails),
+        cmocka_unit_test(test_reload),           cmocka_unit_test(test_self),
+        cmocka_unit_test(test_self_cost),        cmocka_unit_test(test_self_cost_in_part),
+        cmocka_unit_test(test_self_cost_no_pmu), cmocka_unit_test(test_cpu_leaves_and_returns),
+        cmocka_unit_test(test_cpu_blinks),       cmocka_unit_test(test_suspend),
+        cmocka_unit_test(test_cpu_comes_later),  cmocka_unit_test(test_transitions),
         cmocka_unit_test(test_error_state),
     };
 

@@ -21,12 +21,15 @@ board() {
     . "$vm_dir/truth.sh"
     # shellcheck source=privilege.sh
     . "$vm_dir/privilege.sh"
+    # shellcheck source=self.sh
+    . "$vm_dir/self.sh"
     case $1 in
     two-*)
         board_start "$1" "${1#two-}" 4 cortex-a55 cortex-a76
         test_two_kinds
         test_plan
         test_hotplug armv8_cortex_a76
+        test_self
         test_privilege
         test_truth
         ;;
