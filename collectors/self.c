@@ -6,13 +6,12 @@
  * It is read at every scrape, so its files stay open and no directory is listed where the kernel tells a directory's
  * size.
  */
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "base/file.h"
 #include "base/number.h"
 #include "collectors/self-cost.h"
@@ -149,28 +148,6 @@ static int self_open(const struct collector_context *context, void *previous, vo
     return 0;
 }
 
-/* Kernels before 6.2 give the directory the size 0: there it is listed. */
-static int count_open_fds(int directory, uint64_t *ret)
-{
-    struct stat status;
-
-    if (fstat(directory, &status) < 0)
-        return -errno;
-    if (status.st_size > 0) {
-        *ret = (uint64_t)status.st_size;
-        return 0;
-    }
-    DIR *entries = opendir("/proc/self/fd");
-    if (!entries)
-        return -errno;
-    uint64_t n = 0;
-    while (readdir(entries))
-        n++;
-    closedir(entries);
-    *ret = n - 3; /* ".", ".." and the descriptor of the listing */
-    return 0;
-}
-
 static void collect_memory(struct self *self)
 {
     unsigned long long size, resident;
@@ -194,7 +171,7 @@ static int self_collect(const struct collector_context *context, void *state, st
 
     (void)error;
     series_set(self->series[CPU_SECONDS], context->sys->now(context->sys, CLOCK_PROCESS_CPUTIME_ID));
-    if (count_open_fds(self->fd_directory, &open_fds) == 0)
+    if (fd_count_open(self->fd_directory, &open_fds) == 0)
         series_set(self->series[OPEN_FDS], open_fds);
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
         series_set(self->series[MAX_FDS], limit.rlim_cur);
