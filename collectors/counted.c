@@ -73,7 +73,7 @@ static int open_at(const struct collector_context *context, struct counted *coun
     return 0;
 }
 
-static int add_state_series(const struct collector_context *context, struct counted *counted)
+int counted_add_states(const struct collector_context *context, struct series *states[N_ROW_STATES])
 {
     static const struct metric metric = {
         .name = "perfcountd_groups",
@@ -85,9 +85,9 @@ static int add_state_series(const struct collector_context *context, struct coun
 
     for (size_t i = 0; i < N_ROW_STATES; i++) {
         struct label labels[] = {{"collector", collector}, {"state", row_state_name((enum row_state)i)}};
-        counted->groups[i] =
+        states[i] =
             metrics_add(&context->snapshot->metrics, &metric, context->collector, 0, labels, ARRAY_SIZE(labels));
-        if (!counted->groups[i])
+        if (!states[i])
             return -ENOMEM;
     }
     return 0;
@@ -103,7 +103,7 @@ int counted_open(const struct collector_context *context, const struct config_gr
         r = open_at(context, counted, previous, groups, &places->items[i]);
     counted_close(context, previous);
     if (r == 0)
-        r = add_state_series(context, counted);
+        r = counted_add_states(context, counted->groups);
     if (r < 0) {
         counted_close(context, counted);
         return error_oom(error);
