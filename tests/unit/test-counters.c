@@ -72,6 +72,25 @@ static void test_document(void **state)
     fake_service_done(&fake);
 }
 
+static void test_odd_names(void **state)
+{
+    const struct filter filter = {.mask = 1 << FAKE_CGROUP};
+    struct fake_service fake;
+
+    (void)state;
+    fake_service_init(&fake, 1);
+    fake_service_add_odd_cgroups(&fake.snapshot);
+    json_t *document = render(&fake.snapshot, &filter), *list = json_object_get(document, "counters");
+    assert_int_equal(json_array_size(list), 2 + 2 * N_ODD_CGROUPS);
+    for (size_t i = 0; i < N_ODD_CGROUPS; i++) {
+        json_t *counter = json_array_get(list, 2 + 2 * i);
+        assert_string_equal(json_string_value(json_object_get(counter, "cgroup")), odd_cgroups[i].label);
+        assert_int_equal(json_integer_value(json_object_get(counter, "value")), 1200000000);
+    }
+    json_decref(document);
+    fake_service_done(&fake);
+}
+
 /* With 4 CPUs: 8 counters of cpu/core, 2 of the cgroup, 2 starved and 1 unavailable on CPU 0. */
 static const struct {
     const char *in[8]; /* name, value, ... */
@@ -143,6 +162,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_document),
+        cmocka_unit_test(test_odd_names),
         cmocka_unit_test(test_filters),
         cmocka_unit_test(test_bad_filters),
     };
