@@ -111,7 +111,14 @@ static const struct {
     {{"group", "late"}, 2},
     {{"cgroup", "/system.slice/*"}, 2},
     {{"cgroup", "*\"b\"*"}, 2},
+    {{"cgroup", "*.service"}, 2},
+    {{"cgroup", "system.slice"}, 0},
+    {{"cgroup", "/*"}, 0},
+    {{"cgroup", "/*/*"}, 2},
+    {{"cgroup", "/**"}, 2},
+    {{"cgroup", "/system.slice/a\\\\x2d*"}, 2},
     {{"cgroup", "/user.slice"}, 0},
+    {{"cgroup", "/user.slice", "cgroup", "*.service"}, 2},
     {{"cgroup", "*", "cpu", "0"}, 0},
 };
 
@@ -139,9 +146,13 @@ static const struct {
     const char *in_name, *in_value;
     int out;
 } bad[] = {
-    {"collector", "x", -EINVAL}, {"collector", "", -EINVAL}, {"cpu", "", -EINVAL},    {"cpu", "-1", -EINVAL},
-    {"cpu", "1-", -EINVAL},      {"cpu", "65536", -EINVAL},  {"cpu", "2-1", -EINVAL}, {"cpu", "0-1-2", -EINVAL},
-    {"cpu", " 1", -EINVAL},      {"event", "", -EINVAL},     {"nope", "1", -ENOENT},
+    {"collector", "x", -EINVAL}, {"collector", "", -EINVAL},
+    {"cpu", "", -EINVAL},        {"cpu", "-1", -EINVAL},
+    {"cpu", "1-", -EINVAL},      {"cpu", "65536", -EINVAL},
+    {"cpu", "2-1", -EINVAL},     {"cpu", "0-1-2", -EINVAL},
+    {"cpu", " 1", -EINVAL},      {"event", "", -EINVAL},
+    {"nope", "1", -ENOENT},      {"cgroup", "", -EINVAL},
+    {"cgroup", "/[a", -EINVAL},  {"cgroup", "system.slice/a", -EINVAL},
 };
 
 static void test_bad_filters(void **state)
