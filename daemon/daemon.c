@@ -74,7 +74,7 @@ static json_t *serve_document(void *userdata, enum service_document which)
     case DOCUMENT_EVENTS:
         return catalogue_json(&session->sys, session->machine);
     case DOCUMENT_CGROUPS:
-        return json_pack("{s:[]}", "cgroups");
+        return document_cgroups(session->registry);
     case DOCUMENT_STATUS:
         return document_status(session->registry, &process);
     case DOCUMENT_CONFIG:
