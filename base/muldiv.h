@@ -30,4 +30,10 @@ static inline struct fixed fixed_add(struct fixed a, struct fixed b)
     return sum;
 }
 
+/* The nearest double. */
+static inline double fixed_real(struct fixed fixed)
+{
+    return (double)fixed.whole + (double)fixed.fraction * 0x1p-64;
+}
+
 #endif

@@ -20,7 +20,8 @@ int number_parse_hex_n(const char *text, size_t size, uint64_t *ret);
 int number_parse_double(const char *text, double *ret);
 /* A number (fractions allowed) with its unit: ns, us, ms, s, m, h, d. Nanoseconds. -EINVAL, -ERANGE. */
 int number_parse_duration(const char *text, uint64_t *ret_ns);
-/* What number_parse_duration() reads as `ns`, in the largest unit of which it is a whole number. `text` has room for NUMBER_SIZE_MAX + 3 bytes. */
+/* What number_parse_duration() reads as `ns`, in the largest unit of which it is a whole number. `text` has room for
+ * NUMBER_SIZE_MAX + 3 bytes. */
 void number_format_duration(uint64_t ns, char *text);
 
 /* Writes the digits of `value`, without a NUL, and returns how many; `to` has room for NUMBER_SIZE_MAX bytes. */

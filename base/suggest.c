@@ -4,8 +4,10 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <strings.h>
 
 #define LENGTH_MAX 64
+#define ABBREVIATION_MIN 4
 
 static char fold(char c)
 {
@@ -43,6 +45,9 @@ void suggest_consider(struct suggest *suggest, const char *candidate)
     if (wrong_size > LENGTH_MAX || size > LENGTH_MAX)
         return;
     unsigned d = distance(suggest->wrong, wrong_size, candidate, size);
+    /* Who left off the end meant the whole. */
+    if (wrong_size >= ABBREVIATION_MIN && strncasecmp(suggest->wrong, candidate, wrong_size) == 0)
+        d = MIN(d, 2u);
     if (d > wrong_size / 3 + 1)
         return;
     for (at = 0; at < suggest->n; at++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * "Did you mean": the known names nearest to a wrong one, by edit distance with transpositions, ignoring case.
+ * "Did you mean": the known names nearest to a wrong one, by edit distance with transpositions, ignoring case; also
+ * those that it abbreviates.
  */
 #ifndef BASE_SUGGEST_H
 #define BASE_SUGGEST_H

@@ -22,11 +22,16 @@ struct collector_context {
     const struct config *config;
     struct snapshot *snapshot;
     const struct reload_outcome *reload;
-    unsigned collector; /* its bit number */
+    const struct cpuset *left; /* CPUs that went offline since the last open, whether or not they are back: what was
+                                  open there is dead */
+    bool *stale;               /* set by collect: what is open is no longer what was opened; open again soon */
+    unsigned collector;        /* its bit number */
 };
 
 struct collector {
     const char *name;
+    /* It is read no more often than this, however fresh a reading is wanted. 0 for what is measured. */
+    uint64_t min_age_ns;
     bool (*enabled)(const struct config *config);
     /*
      * Opens what the configuration wants. `previous` is what an earlier open returned, or NULL: it is consumed, and
@@ -38,9 +43,14 @@ struct collector {
     /* What could not be opened. */
     int (*report)(const struct collector_context *context, const void *state, struct failures *failures);
     void (*close)(const struct collector_context *context, void *state);
+    /* A descriptor that is readable when something changed, -1 where there is none; NULL for who never has one. */
+    int (*fd)(const void *state);
+    /* Takes in what changed. */
+    void (*dispatch)(const struct collector_context *context, void *state);
 };
 
 extern const struct collector collector_cpu;
+extern const struct collector collector_pmu;
 extern const struct collector collector_self;
 
 #endif

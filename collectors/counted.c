@@ -42,12 +42,27 @@ static int add_tally(struct counted *counted, struct tally *tally)
     return r;
 }
 
+/* What goes on: parked while its CPU is away, opened anew where the CPU was away meanwhile. */
+static void go_on(const struct collector_context *context, struct tally *tally, const struct config_group *group,
+                  const struct place *place)
+{
+    if (place->away || (place->target.cpu >= 0 && cpuset_has(context->left, (unsigned)place->target.cpu)))
+        tally_park(tally);
+    if (!place->away)
+        tally_revive(tally, context, group, place);
+}
+
 static int open_at(const struct collector_context *context, struct counted *counted, struct counted *previous,
                    const struct config_groups *groups, const struct place *place)
 {
     for (size_t i = 0; i < groups->n; i++) {
-        struct tally *tally = take_over(previous, &groups->items[i], place);
-        int r = tally ? 0 : tally_open(context, &groups->items[i], place, &tally);
+        const struct config_group *group = &groups->items[i];
+        struct tally *tally = take_over(previous, group, place);
+        int r = 0;
+        if (tally)
+            go_on(context, tally, group, place);
+        else if (!place->away)
+            r = tally_open(context, group, place, &tally);
         if (r == 0 && tally)
             r = add_tally(counted, tally);
         if (r < 0) {
@@ -58,7 +73,7 @@ static int open_at(const struct collector_context *context, struct counted *coun
     return 0;
 }
 
-static int add_state_series(const struct collector_context *context, struct counted *counted)
+int counted_add_states(const struct collector_context *context, struct series *states[N_ROW_STATES])
 {
     static const struct metric metric = {
         .name = "perfcountd_groups",
@@ -70,9 +85,9 @@ static int add_state_series(const struct collector_context *context, struct coun
 
     for (size_t i = 0; i < N_ROW_STATES; i++) {
         struct label labels[] = {{"collector", collector}, {"state", row_state_name((enum row_state)i)}};
-        counted->groups[i] =
+        states[i] =
             metrics_add(&context->snapshot->metrics, &metric, context->collector, 0, labels, ARRAY_SIZE(labels));
-        if (!counted->groups[i])
+        if (!states[i])
             return -ENOMEM;
     }
     return 0;
@@ -88,7 +103,7 @@ int counted_open(const struct collector_context *context, const struct config_gr
         r = open_at(context, counted, previous, groups, &places->items[i]);
     counted_close(context, previous);
     if (r == 0)
-        r = add_state_series(context, counted);
+        r = counted_add_states(context, counted->groups);
     if (r < 0) {
         counted_close(context, counted);
         return error_oom(error);
@@ -103,7 +118,9 @@ int counted_collect(const struct collector_context *context, void *state, struct
     struct counted *counted = state;
 
     for (size_t i = 0; i < counted->n; i++) {
-        readable += tally_collect(counted->tallies[i]);
+        readable += tally_collect(counted->tallies[i], context->sys);
+        if (tally_is_stale(counted->tallies[i]))
+            *context->stale = true;
         tally_count(counted->tallies[i], counts);
     }
     for (size_t i = 0; i < N_ROW_STATES; i++)

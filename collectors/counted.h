@@ -20,4 +20,7 @@ int counted_collect(const struct collector_context *context, void *state, struct
 int counted_report(const struct collector_context *context, const void *state, struct failures *failures);
 void counted_close(const struct collector_context *context, void *state);
 
+/* The series of perfcountd_groups, one for each state; the caller removes them. -ENOMEM. */
+int counted_add_states(const struct collector_context *context, struct series *states[N_ROW_STATES]);
+
 #endif

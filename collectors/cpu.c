@@ -13,10 +13,10 @@ static int chosen_cpus(const struct collector_context *context, struct cpuset *r
     const struct config_cpu *config = &context->config->cpu;
 
     if (str_equal(config->cpus, "all"))
-        return cpuset_copy(&context->machine->online, ret);
+        return cpuset_copy(&context->machine->possible, ret);
     int r = cpuset_parse(config->cpus, ret, error);
     if (r == 0)
-        cpuset_intersect(ret, &context->machine->online);
+        cpuset_intersect(ret, &context->machine->possible);
     return r;
 }
 
@@ -25,8 +25,16 @@ static int choose_places(const struct collector_context *context, struct places 
     _cleanup_(cpuset_done) struct cpuset cpus = {0};
     int r = chosen_cpus(context, &cpus, error);
 
-    for (int cpu = cpuset_next(&cpus, -1); r == 0 && cpu >= 0; cpu = cpuset_next(&cpus, cpu))
-        r = places_add(places, &(struct place){.kind = PLACE_CPU, .target = {.pid = -1, .cpu = cpu}});
+    for (int cpu = cpuset_next(&cpus, -1); r == 0 && cpu >= 0; cpu = cpuset_next(&cpus, cpu)) {
+        struct place place = {
+            .kind = PLACE_CPU,
+            .target = {.pid = -1, .cpu = cpu},
+            .away = !cpuset_has(&context->machine->online, (unsigned)cpu),
+        };
+        r = places_add(places, &place);
+    }
+    if (r == 0)
+        r = places_add(places, &(struct place){.kind = PLACE_NO_CPU, .target = {.cpu = -1}, .list = places});
     return r == -ENOMEM ? error_oom(error) : r;
 }
 
@@ -46,11 +54,47 @@ static int cpu_open(const struct collector_context *context, void *previous, voi
     return r;
 }
 
+/* The CPUs that the configuration names and that this machine cannot have. */
+static int report_beyond(const struct collector_context *context, struct failures *failures)
+{
+    _cleanup_(cpuset_done) struct cpuset cpus = {0};
+    _cleanup_(freep) char *possible = cpuset_format(&context->machine->possible), *message = NULL;
+    char none[] = "";
+    struct failure item = {.collector = context->collector,
+                           .group = none,
+                           .event = none,
+                           .metric = none,
+                           .pmu = none,
+                           .reason = (char *)"ENXIO"};
+    int r = 0;
+
+    if (str_equal(context->config->cpu.cpus, "all"))
+        return 0;
+    if (!possible ||
+        asprintf(&message, "in collectors.cpu.cpus, but this machine has only CPU %s: the others are counted",
+                 possible) < 0)
+        return -ENOMEM;
+    item.message = message;
+    r = cpuset_parse(context->config->cpu.cpus, &cpus, NULL);
+    if (r == 0)
+        cpuset_subtract(&cpus, &context->machine->possible);
+    for (int cpu = cpuset_next(&cpus, -1); r == 0 && cpu >= 0; cpu = cpuset_next(&cpus, cpu))
+        r = failures_add(failures, &item, cpu);
+    return r;
+}
+
+static int cpu_report(const struct collector_context *context, const void *state, struct failures *failures)
+{
+    int r = report_beyond(context, failures);
+
+    return r < 0 ? r : counted_report(context, state, failures);
+}
+
 const struct collector collector_cpu = {
     .name = "cpu",
     .enabled = cpu_enabled,
     .open = cpu_open,
     .collect = counted_collect,
-    .report = counted_report,
+    .report = cpu_report,
     .close = counted_close,
 };

@@ -14,6 +14,7 @@ static void failure_done(struct failure *failure)
     free(failure->pmu);
     free(failure->reason);
     free(failure->message);
+    free(failure->place);
     cpuset_done(&failure->cpus);
 }
 
@@ -45,8 +46,10 @@ static int append(struct failures *failures, const struct failure *item)
         .pmu = strdup(item->pmu),
         .reason = strdup(item->reason),
         .message = strdup(item->message),
+        .place = item->place ? strdup(item->place) : NULL,
     };
-    if (!copy.group || !copy.event || !copy.metric || !copy.pmu || !copy.reason || !copy.message) {
+    if (!copy.group || !copy.event || !copy.metric || !copy.pmu || !copy.reason || !copy.message ||
+        (item->place && !copy.place)) {
         failure_done(&copy);
         return -ENOMEM;
     }
@@ -68,39 +71,59 @@ int failures_add(struct failures *failures, const struct failure *item, int cpu)
     return r;
 }
 
-static bool shares_sentence(const struct failure *a, const struct failure *b)
+static bool is_same_place(const struct failure *a, const struct failure *b)
 {
-    return str_equal(a->message, b->message) && cpuset_equal(&a->cpus, &b->cpus);
+    if (!a->place || !b->place)
+        return !a->place && !b->place && cpuset_equal(&a->cpus, &b->cpus);
+    return str_equal(a->place, b->place);
 }
 
-/* Whether an earlier one has told it. */
-static bool is_told(const struct failures *failures, size_t i)
+/*
+ * Whose sentence tells the i-th: the first that failed for the same reason at the same place. What says of some CPUs
+ * that permission or a PMU is lacking says it of any other place as well.
+ */
+static size_t teller_of(const struct failures *failures, size_t i)
 {
+    const struct failure *told = &failures->items[i];
+    size_t teller = i;
+
+    for (size_t k = 0; k < failures->n; k++) {
+        const struct failure *other = &failures->items[k];
+        if (!str_equal(other->message, told->message))
+            continue;
+        if (told->place && !other->place)
+            return k;
+        if (k < teller && is_same_place(other, told))
+            teller = k;
+    }
+    return teller;
+}
+
+/* Whether the sentence of `teller` has named the event of the i-th already. */
+static bool is_named(const struct failures *failures, const size_t *tellers, size_t teller, size_t i)
+{
+    const char *event = failures->items[i].event;
+
     for (size_t k = 0; k < i; k++)
-        if (shares_sentence(&failures->items[k], &failures->items[i]))
+        if (tellers[k] == teller && str_equal(failures->items[k].event, event))
             return true;
-    return false;
+    return str_equal(failures->items[teller].event, event);
 }
 
-static bool names_event(const struct failures *failures, size_t first, size_t end, const char *event)
-{
-    for (size_t i = first; i < end; i++)
-        if (shares_sentence(&failures->items[first], &failures->items[i]) && str_equal(failures->items[i].event, event))
-            return true;
-    return false;
-}
-
-static char *tell(const struct failures *failures, size_t first)
+static char *tell(const struct failures *failures, const size_t *tellers, size_t teller)
 {
     _cleanup_(buffer_done) struct buffer sentence = {0};
-    const struct failure *failure = &failures->items[first];
+    const struct failure *failure = &failures->items[teller];
     _cleanup_(freep) char *cpus = cpuset_format(&failure->cpus);
 
     if (!cpus)
         return NULL;
-    buffer_appendf(&sentence, "cpu %s %s", cpus, failure->event);
-    for (size_t i = first + 1; i < failures->n; i++)
-        if (shares_sentence(failure, &failures->items[i]) && !names_event(failures, first, i, failures->items[i].event))
+    /* Some are of no CPU, and some of no event. */
+    const char *place = failure->place ? failure->place : cpus, *kind = failure->place || !cpus[0] ? "" : "cpu ";
+    buffer_appendf(&sentence, "%s%s", kind, place);
+    buffer_appendf(&sentence, "%s%s", place[0] && failure->event[0] ? " " : "", failure->event);
+    for (size_t i = 0; i < failures->n; i++)
+        if (tellers[i] == teller && !is_named(failures, tellers, teller, i))
             buffer_appendf(&sentence, ", %s", failures->items[i].event);
     buffer_appendf(&sentence, ": %s", failure->message);
     return buffer_string(&sentence);
@@ -108,13 +131,18 @@ static char *tell(const struct failures *failures, size_t first)
 
 int failures_sentences(const struct failures *failures, char ***ret, size_t *ret_n)
 {
+    _cleanup_(freep) size_t *tellers = calloc(failures->n + 1, sizeof(tellers[0]));
     char **sentences = NULL;
     size_t n = 0;
 
+    if (!tellers)
+        return -ENOMEM;
+    for (size_t i = 0; i < failures->n; i++)
+        tellers[i] = teller_of(failures, i);
     for (size_t i = 0; i < failures->n; i++) {
-        if (is_told(failures, i))
+        if (tellers[i] != i)
             continue;
-        char *sentence = tell(failures, i);
+        char *sentence = tell(failures, tellers, i);
         if (!sentence || array_grow(&sentences, n) < 0) {
             free(sentence);
             strings_free(sentences, n);

@@ -15,6 +15,7 @@ struct failure {
     char *pmu;     /* "" where there is none of that name */
     char *reason;  /* "ENOENT" */
     char *message; /* what is wrong and what to do, without the place */
+    char *place;   /* "own task"; NULL where it is `cpus` */
     struct cpuset cpus;
     size_t n_targets;
 };
@@ -31,7 +32,8 @@ int failures_add(struct failures *failures, const struct failure *item, int cpu)
 
 /*
  * What a person reads: "cpu 0-3 bus-cycles, ref-cycles: no such event on this PMU (ENOENT): ...". Events that failed
- * for the same reason on the same CPUs share a sentence. The caller frees the sentences and the array. -ENOMEM.
+ * for the same reason on the same CPUs share a sentence; what failed elsewhere for a reason that is told of CPUs joins
+ * it. The caller frees the sentences and the array. -ENOMEM.
  */
 int failures_sentences(const struct failures *failures, char ***ret, size_t *ret_n);
 

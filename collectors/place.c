@@ -2,6 +2,7 @@
 /* Where an event is counted: see place.h. */
 #include "collectors/place.h"
 
+#include "base/cleanup.h"
 #include "perf/attr.h"
 
 void places_done(struct places *places)
@@ -24,13 +25,22 @@ const char *place_pmu_name(const struct place *place)
     return place->pmu ? place->pmu->name : "";
 }
 
-/* What this machine lacks is an error on each CPU; what is merely not of this CPU is none. */
+/* The first PMU that the event names; NULL where it names none. */
+static const struct pmu *named_pmu(const struct machine *machine, const struct event *event)
+{
+    for (size_t i = 0; i < machine->n_pmus; i++)
+        if (attr_names_pmu(machine, event, machine->pmus[i]))
+            return machine->pmus[i];
+    return NULL;
+}
+
+/* What this machine lacks is an error on each CPU; what is merely of another PMU than this CPU's is none. */
 static int bind_cpu(const struct place *place, const struct collector_context *context, const struct event *event,
                     const struct pmu **ret, struct error *error)
 {
     const struct pmu *pmu = attr_pmu(context->machine, event, (unsigned)place->target.cpu);
 
-    if (!pmu) {
+    if (!pmu && !named_pmu(context->machine, event)) {
         int r = attr_check(context->sys, context->machine, event, error);
         if (r < 0)
             return r;
@@ -39,8 +49,74 @@ static int bind_cpu(const struct place *place, const struct collector_context *c
     return 0;
 }
 
+static int bind_pmu(const struct place *place, const struct collector_context *context, const struct event *event,
+                    const struct pmu **ret, struct error *error)
+{
+    bool is_own = attr_names_pmu(context->machine, event, place->pmu);
+
+    if (is_own && place->target.cpu < 0)
+        return error_set(error, -ENODEV, "none of the CPUs on which PMU \"%s\" is read is online: see its cpumask",
+                         place->pmu->name);
+    *ret = is_own ? place->pmu : NULL;
+    return 0;
+}
+
+/* Whether another place of the list takes the event now, or says why it cannot. */
+static bool is_taken(const struct place *place, const struct collector_context *context, const struct event *event)
+{
+    for (size_t i = 0; i < place->list->n && &place->list->items[i] != place; i++) {
+        const struct pmu *pmu = NULL;
+        if (place->list->items[i].away)
+            continue;
+        if (place_bind(&place->list->items[i], context, event, &pmu, NULL) < 0 || pmu)
+            return true;
+    }
+    return false;
+}
+
+static int tell_no_cpu(const struct machine *machine, const struct event *event, struct error *error)
+{
+    const struct pmu *pmu = named_pmu(machine, event);
+
+    if (!pmu)
+        return error_set(error, -ENODEV, "none of the CPUs in collectors.cpu.cpus that are online has this event");
+    if (!pmu_is_per_cpu(pmu))
+        return error_set(error, -EINVAL,
+                         "PMU \"%s\" counts for several CPUs at once: this event belongs to collectors.pmu", pmu->name);
+    _cleanup_(freep) char *cpus = cpuset_format(&pmu->cpus);
+    if (!cpus)
+        return error_oom(error);
+    if (!cpus[0])
+        return error_set(error, -ENODEV, "PMU \"%s\" has no CPU: its list of CPUs in sysfs is empty", pmu->name);
+    return error_set(error, -ENODEV, "PMU \"%s\" is that of CPU %s, none of which is online and in collectors.cpu.cpus",
+                     pmu->name, cpus);
+}
+
+static int tell_no_pmu(const struct collector_context *context, const struct event *event, struct error *error)
+{
+    int r = attr_check(context->sys, context->machine, event, error);
+
+    if (r < 0)
+        return r;
+    return error_set(error, -EINVAL, "this event is counted on each CPU: it belongs to collectors.cpu");
+}
+
 int place_bind(const struct place *place, const struct collector_context *context, const struct event *event,
                const struct pmu **ret, struct error *error)
 {
-    return bind_cpu(place, context, event, ret, error);
+    switch (place->kind) {
+    case PLACE_CPU:
+        return bind_cpu(place, context, event, ret, error);
+    case PLACE_PMU:
+        return bind_pmu(place, context, event, ret, error);
+    case PLACE_NO_CPU:
+    case PLACE_NO_PMU:
+        break;
+    }
+    if (is_taken(place, context, event)) {
+        *ret = NULL;
+        return 0;
+    }
+    return place->kind == PLACE_NO_CPU ? tell_no_cpu(context->machine, event, error)
+                                       : tell_no_pmu(context, event, error);
 }

@@ -12,19 +12,21 @@
 #include "perf/group.h"
 
 enum place_kind {
-    PLACE_CPU,     /* a CPU: core, software, tracepoint... events; also for one cgroup */
-    PLACE_PMU,     /* one PMU of the system: only its events */
-    PLACE_NOWHERE, /* counts nothing: what no other place of its list takes is missing here */
+    PLACE_CPU,    /* a CPU: core, software, tracepoint... events; also for one cgroup */
+    PLACE_PMU,    /* one PMU of the system: only its events */
+    PLACE_NO_CPU, /* counts nothing: what no CPU of its list takes is missing here */
+    PLACE_NO_PMU, /* counts nothing: what no PMU of its list takes is missing here */
 };
 
 struct places;
 
 struct place {
     enum place_kind kind;
-    struct group_target target; /* cpu -1: none of the PMU's CPUs is online, or PLACE_NOWHERE */
+    struct group_target target; /* cpu -1: none of the PMU's CPUs is online, or PLACE_NO_... */
     const char *cgroup;         /* its label, or NULL */
     const struct pmu *pmu;      /* of PLACE_PMU; borrowed from the machine */
-    const struct places *list;  /* of PLACE_NOWHERE: where it is in */
+    bool away;                  /* its CPU is offline: nothing is opened, what was counted is kept */
+    const struct places *list;  /* of PLACE_NO_...: what it is in */
 };
 
 struct places {

@@ -9,6 +9,7 @@
 /* In the order in which they are served; the index is the bit number. A new collector is one row. */
 static const struct collector *const collectors[] = {
     &collector_cpu,
+    &collector_pmu,
     &collector_self,
 };
 #define N_COLLECTORS ARRAY_SIZE(collectors)
@@ -26,6 +27,8 @@ struct registry {
     const struct reload_outcome *reload;
     const struct machine *machine;
     const struct config *config;
+    struct cpuset left; /* see struct collector_context */
+    bool stale;
     struct snapshot snapshot;
     struct failures failures;
     struct series **unavailable; /* one for each failure */
@@ -41,6 +44,8 @@ static struct collector_context context_of(struct registry *registry, size_t i)
         .config = registry->config,
         .snapshot = &registry->snapshot,
         .reload = registry->reload,
+        .left = &registry->left,
+        .stale = &registry->stale,
         .collector = (unsigned)i,
     };
 }
@@ -149,6 +154,7 @@ static int collect_failures(struct registry *registry)
 {
     int r = 0;
 
+    forget_failures(registry);
     for (size_t i = 0; i < N_COLLECTORS && r == 0; i++) {
         struct collector_context context = context_of(registry, i);
         if (registry->slots[i].state)
@@ -165,17 +171,18 @@ static int collect_failures(struct registry *registry)
 }
 
 int registry_configure(struct registry *registry, const struct machine *machine, const struct config *config,
-                       struct error *error)
+                       const struct cpuset *left, struct error *error)
 {
-    int r = 0;
+    int r = left ? cpuset_copy(left, &registry->left) : 0;
 
-    forget_failures(registry);
     registry->machine = machine;
     registry->config = config;
     for (size_t i = 0; i < N_COLLECTORS && r == 0; i++)
         r = open_collector(registry, i, error);
     if (r == 0 && collect_failures(registry) < 0)
         r = error_oom(error);
+    cpuset_done(&registry->left);
+    registry->stale = false;
     registry->snapshot.generation++;
     return r;
 }
@@ -204,7 +211,7 @@ const struct snapshot *registry_read(struct registry *registry, uint32_t mask, u
         struct slot *slot = &registry->slots[i];
         if (!slot->success || !(mask >> i & 1))
             continue;
-        if (slot->read_ns && now_ns - slot->read_ns < max_age_ns)
+        if (slot->read_ns && now_ns - slot->read_ns < MAX(max_age_ns, collectors[i]->min_age_ns))
             continue;
         read_collector(registry, i, now_ns);
         any = true;
@@ -215,6 +222,35 @@ const struct snapshot *registry_read(struct registry *registry, uint32_t mask, u
         registry->snapshot.realtime_ns = registry->sys->now(registry->sys, CLOCK_REALTIME);
     }
     return &registry->snapshot;
+}
+
+int registry_fd(const struct registry *registry, size_t n)
+{
+    if (n >= N_COLLECTORS)
+        return -ENODEV;
+    return collectors[n]->fd && registry->slots[n].state ? collectors[n]->fd(registry->slots[n].state) : -1;
+}
+
+void registry_dispatch(struct registry *registry, size_t n)
+{
+    struct collector_context context = context_of(registry, n);
+
+    if (!registry->slots[n].state)
+        return;
+    collectors[n]->dispatch(&context, registry->slots[n].state);
+    collect_failures(registry);
+    registry->snapshot.generation++;
+}
+
+void registry_expire(struct registry *registry)
+{
+    for (size_t i = 0; i < N_COLLECTORS; i++)
+        registry->slots[i].read_ns = 0;
+}
+
+bool registry_is_stale(const struct registry *registry)
+{
+    return registry->stale;
 }
 
 const struct failures *registry_failures(const struct registry *registry)

@@ -20,12 +20,28 @@ struct registry *registry_free(struct registry *registry);
  * only when out of memory.
  */
 int registry_configure(struct registry *registry, const struct machine *machine, const struct config *config,
-                       struct error *error);
+                       const struct cpuset *left, struct error *error);
 
-/* Reads the collectors in `mask` (by bit number) that were read longer than `max_age_ns` ago. */
+/* Whether the last reading showed that something must be opened anew: registry_configure() does it. */
+bool registry_is_stale(const struct registry *registry);
+
+/*
+ * Reads the collectors in `mask` (by bit number) that were read longer than `max_age_ns`, and than their own
+ * min_age_ns, ago.
+ */
 const struct snapshot *registry_read(struct registry *registry, uint32_t mask, uint64_t max_age_ns);
 
-/* What could not be opened; borrowed until the next configure. */
+/* The next reading is a new one for all collectors, whatever their age. */
+void registry_expire(struct registry *registry);
+
+/*
+ * The n-th collector's descriptor that is readable when registry_dispatch() has something to take in; -1 where it has
+ * none. It may be another after registry_configure(). -ENODEV past the last collector.
+ */
+int registry_fd(const struct registry *registry, size_t n);
+void registry_dispatch(struct registry *registry, size_t n);
+
+/* What could not be opened; borrowed until the next configure or dispatch. */
 const struct failures *registry_failures(const struct registry *registry);
 
 /* How one collector fares. */

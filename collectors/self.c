@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The collector `self`: the process as all Prometheus clients tell it (process_*), its build, and its configuration.
+ * The collector `self`: the process as all Prometheus clients tell it (process_*), its build, its configuration, and
+ * what it costs in hardware events.
  *
  * It is read at every scrape, so its files stay open and no directory is listed where the kernel tells a directory's
  * size.
  */
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "base/file.h"
 #include "base/number.h"
-#include "collectors/collector.h"
+#include "collectors/self-cost.h"
+#include "perf/pfm.h"
 
 enum value {
     CPU_SECONDS,
@@ -62,6 +63,7 @@ struct self {
     uint64_t page_size;
     struct series *series[N_VALUES];
     struct series *build;
+    struct self_cost *cost;
 };
 
 static bool self_enabled(const struct config *config)
@@ -78,6 +80,7 @@ static void self_close(const struct collector_context *context, void *state)
     for (size_t i = 0; i < N_VALUES; i++)
         metrics_remove(&context->snapshot->metrics, self->series[i]);
     metrics_remove(&context->snapshot->metrics, self->build);
+    self_cost_free(self->cost, &context->snapshot->metrics);
     closep(&self->statm_fd);
     closep(&self->fd_directory);
     free(self);
@@ -106,7 +109,8 @@ static int start_time(uint64_t *ret)
 
 static int add_series(const struct collector_context *context, struct self *self)
 {
-    static const struct label build_labels[] = {{"version", PACKAGE_VERSION}, {"compiler", __VERSION__}};
+    const struct label build_labels[] = {
+        {"version", PACKAGE_VERSION}, {"compiler", __VERSION__}, {"libpfm4", pfm_built()}};
     struct metrics *metrics = &context->snapshot->metrics;
 
     for (size_t i = 0; i < N_VALUES; i++) {
@@ -123,44 +127,24 @@ static int add_series(const struct collector_context *context, struct self *self
 
 static int self_open(const struct collector_context *context, void *previous, void **ret, struct error *error)
 {
-    struct self *self = calloc(1, sizeof(*self));
+    struct self *self = calloc(1, sizeof(*self)), *before = previous;
     uint64_t started;
 
-    self_close(context, previous);
+    if (self && before)
+        self->cost = steal(before->cost);
+    self_close(context, before);
     if (!self)
         return error_oom(error);
     self->statm_fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     self->fd_directory = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     self->page_size = (uint64_t)sysconf(_SC_PAGESIZE);
-    if (add_series(context, self) < 0) {
+    if (add_series(context, self) < 0 || self_cost_open(context, steal(self->cost), &self->cost) < 0) {
         self_close(context, self);
         return error_oom(error);
     }
     if (start_time(&started) == 0)
         series_set(self->series[START_TIME], started);
     *ret = self;
-    return 0;
-}
-
-/* Kernels before 6.2 give the directory the size 0: there it is listed. */
-static int count_open_fds(int directory, uint64_t *ret)
-{
-    struct stat status;
-
-    if (fstat(directory, &status) < 0)
-        return -errno;
-    if (status.st_size > 0) {
-        *ret = (uint64_t)status.st_size;
-        return 0;
-    }
-    DIR *entries = opendir("/proc/self/fd");
-    if (!entries)
-        return -errno;
-    uint64_t n = 0;
-    while (readdir(entries))
-        n++;
-    closedir(entries);
-    *ret = n - 3; /* ".", ".." and the descriptor of the listing */
     return 0;
 }
 
@@ -187,11 +171,12 @@ static int self_collect(const struct collector_context *context, void *state, st
 
     (void)error;
     series_set(self->series[CPU_SECONDS], context->sys->now(context->sys, CLOCK_PROCESS_CPUTIME_ID));
-    if (count_open_fds(self->fd_directory, &open_fds) == 0)
+    if (fd_count_open(self->fd_directory, &open_fds) == 0)
         series_set(self->series[OPEN_FDS], open_fds);
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
         series_set(self->series[MAX_FDS], limit.rlim_cur);
     collect_memory(self);
+    self_cost_collect(self->cost);
     series_set(self->series[RELOAD_SUCCESSFUL], context->reload->successful);
     series_set(self->series[RELOAD_TIME], context->reload->success_realtime_ns);
     return 0;
@@ -199,14 +184,14 @@ static int self_collect(const struct collector_context *context, void *state, st
 
 static int self_report(const struct collector_context *context, const void *state, struct failures *failures)
 {
-    (void)context;
-    (void)state;
-    (void)failures;
-    return 0;
+    const struct self *self = state;
+
+    return self_cost_report(self->cost, context, failures);
 }
 
 const struct collector collector_self = {
     .name = "self",
+    .min_age_ns = NSEC_PER_SEC,
     .enabled = self_enabled,
     .open = self_open,
     .collect = self_collect,

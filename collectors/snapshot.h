@@ -40,8 +40,9 @@ struct row {
     char *cgroup; /* NULL where the target is a CPU */
     int cpu;      /* -1 where the target is not one CPU */
     enum row_state state;
-    char *error; /* of ROW_UNAVAILABLE: the failure sentence */
-    bool absent; /* target gone for now (CPU offline): served nowhere */
+    char *error;       /* of ROW_UNAVAILABLE: the failure sentence */
+    const char *cause; /* of ROW_STARVED: why, as far as can be told; static text */
+    bool absent;       /* target gone for now (CPU offline): served nowhere */
     uint64_t enabled_ns, running_ns;
     struct series *enabled, *running; /* NULL for ROW_UNAVAILABLE */
     size_t n_counters;

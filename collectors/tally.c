@@ -5,16 +5,9 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "collectors/part.h"
 #include "perf/partition.h"
 #include "perf/reason.h"
-#include "perf/scale.h"
-
-struct part {
-    struct group *group;
-    struct scale *scale;
-    struct row *row;
-    int error; /* of the last read */
-};
 
 /* An event that is not counted here, with its row in the snapshot. */
 struct missing {
@@ -54,12 +47,8 @@ struct tally *tally_free(struct tally *tally, struct snapshot *snapshot)
 {
     if (!tally)
         return NULL;
-    for (size_t i = 0; i < tally->n_parts; i++) {
-        group_free(tally->parts[i].group);
-        free(tally->parts[i].scale);
-        if (tally->parts[i].row)
-            snapshot_remove_row(snapshot, tally->parts[i].row);
-    }
+    for (size_t i = 0; i < tally->n_parts; i++)
+        part_done(&tally->parts[i], snapshot);
     for (size_t i = 0; i < tally->n_missing; i++)
         missing_done(&tally->missing[i], snapshot);
     free(tally->parts);
@@ -230,8 +219,18 @@ static struct row *add_part_row(const struct collector_context *context, const s
     return row;
 }
 
-static int add_part(struct tally *tally, const struct collector_context *context, const char *cgroup,
-                    const struct binding *binding, struct partition_part *opened)
+static uint8_t *copy_members(const struct config_group *group, const struct binding *binding,
+                             const struct partition_part *opened)
+{
+    uint8_t *members = malloc(opened->n);
+
+    for (size_t i = 0; members && i < opened->n; i++)
+        members[i] = (uint8_t)(binding->events[opened->members[i]] - group->events);
+    return members;
+}
+
+static int add_part(struct tally *tally, const struct collector_context *context, const struct config_group *group,
+                    const char *cgroup, const struct binding *binding, struct partition_part *opened)
 {
     _cleanup_(freep) char *name = name_part(tally);
     int r = name ? array_grow(&tally->parts, tally->n_parts) : -ENOMEM;
@@ -248,8 +247,9 @@ static int add_part(struct tally *tally, const struct collector_context *context
         .group = steal(opened->group),
         .scale = scale_new(opened->n),
         .row = add_part_row(context, &target, binding, opened),
+        .members = copy_members(group, binding, opened),
     };
-    return part->scale && part->row ? 0 : -ENOMEM;
+    return part->scale && part->row && part->members ? 0 : -ENOMEM;
 }
 
 static int open_bound(struct tally *tally, const struct collector_context *context, const struct config_group *group,
@@ -259,7 +259,7 @@ static int open_bound(struct tally *tally, const struct collector_context *conte
     int r = partition_open(context->sys, binding->attrs, binding->n, group->strict, target, &partition);
 
     for (size_t i = 0; i < partition.n_parts && r == 0; i++)
-        r = add_part(tally, context, cgroup, binding, &partition.parts[i]);
+        r = add_part(tally, context, group, cgroup, binding, &partition.parts[i]);
     for (size_t i = 0; i < binding->n && r == 0; i++)
         if (partition.errors[i] < 0)
             r = add_refused(tally, context, cgroup, binding->events[i], binding->attrs[i].pmu, partition.errors[i],
@@ -291,74 +291,55 @@ int tally_open(const struct collector_context *context, const struct config_grou
     return r;
 }
 
-static enum row_state row_state_of(const struct scale *scale)
+size_t tally_collect(struct tally *tally, struct sys *sys)
 {
-    switch (scale->state) {
-    case SCALE_MULTIPLEXED:
-        return ROW_MULTIPLEXED;
-    case SCALE_STARVED:
-        return ROW_STARVED;
-    case SCALE_COUNTING:
-        break;
-    }
-    return ROW_COUNTING;
-}
-
-static void update_counter(struct counter *counter, const struct scale_counter *counted, bool known, bool visible)
-{
-    counter->raw = counted->raw;
-    counter->known = known;
-    counter->series->visible = visible;
-    if (counter->decimals == SERIES_REAL) {
-        double total = (double)counted->total.whole + (double)counted->total.fraction * 0x1p-64;
-        series_set_real(counter->series, total * counter->scale);
-        counter->series->visible = visible;
-    } else {
-        counter->series->value = counted->total.whole;
-    }
-    counter->value = counter->series->value;
-}
-
-static void update_row(struct part *part)
-{
-    struct scale_times times = scale_times(part->scale);
-    struct row *row = part->row;
-    bool starved = part->scale->state == SCALE_STARVED;
-
-    row->state = row_state_of(part->scale);
-    row->enabled_ns = times.enabled;
-    row->running_ns = times.running;
-    series_set(row->enabled, times.enabled);
-    series_set(row->running, times.running);
-    for (size_t i = 0; i < row->n_counters; i++)
-        update_counter(&row->counters[i], &part->scale->counters[i], part->scale->ran || !starved, !starved);
-}
-
-/* A group that cannot be read says nothing of now: its samples are left out, its times stay. */
-static void update_unreadable(struct row *row)
-{
-    row->state = ROW_STARVED;
-    for (size_t i = 0; i < row->n_counters; i++)
-        row->counters[i].series->visible = false;
-}
-
-size_t tally_collect(struct tally *tally)
-{
-    struct group_reading reading;
     size_t readable = 0;
 
+    for (size_t i = 0; i < tally->n_parts; i++)
+        readable += part_collect(&tally->parts[i], sys) == 0;
+    return readable;
+}
+
+bool tally_is_stale(const struct tally *tally)
+{
+    for (size_t i = 0; i < tally->n_parts; i++)
+        if (part_is_stale(&tally->parts[i]))
+            return true;
+    return false;
+}
+
+void tally_park(struct tally *tally)
+{
+    for (size_t i = 0; i < tally->n_parts; i++)
+        part_park(&tally->parts[i]);
+}
+
+static int revive_part(struct part *part, const struct collector_context *context, const struct config_group *group,
+                       const struct place *place)
+{
+    struct attr attrs[GROUP_MEMBERS_MAX];
+    const struct pmu *pmu = NULL;
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < part->scale->n; i++) {
+        const struct event *event = &group->events[part->members[i]].event;
+        r = place_bind(place, context, event, &pmu, NULL);
+        if (r == 0)
+            r = pmu ? attr_build(context->sys, context->machine, event, pmu, &attrs[i], NULL) : -ENODEV;
+    }
+    return r < 0 ? r : part_reopen(part, context->sys, attrs, &place->target);
+}
+
+void tally_revive(struct tally *tally, const struct collector_context *context, const struct config_group *group,
+                  const struct place *place)
+{
     for (size_t i = 0; i < tally->n_parts; i++) {
         struct part *part = &tally->parts[i];
-        part->error = group_read(part->group, &reading);
-        if (part->error == 0)
-            part->error = scale_add(part->scale, reading.enabled, reading.running, reading.values);
-        if (part->error == 0)
-            update_row(part);
-        else
-            update_unreadable(part->row);
-        readable += part->error == 0;
+        if (part_is_stale(part))
+            part_park(part);
+        if (!part->group)
+            revive_part(part, context, group, place);
     }
-    return readable;
 }
 
 int tally_report(const struct tally *tally, const struct collector_context *context, struct failures *failures)
@@ -390,7 +371,7 @@ bool tally_goes_on(const struct tally *tally, const char *signature, const struc
 void tally_count(const struct tally *tally, size_t counts[N_ROW_STATES])
 {
     for (size_t i = 0; i < tally->n_parts; i++)
-        counts[tally->parts[i].row->state]++;
+        counts[tally->parts[i].row->state] += !tally->parts[i].row->absent;
     if (tally->n_parts == 0)
         counts[ROW_UNAVAILABLE]++;
 }

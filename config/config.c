@@ -65,15 +65,28 @@ void config_clear_listen(struct config *config)
     option->type->done(option, config);
 }
 
-static int check_groups(const struct config_groups *groups, struct sys *sys, const struct machine *machine,
-                        struct error *error)
+/* What is wrong with an event of the key `path`, whatever else the machine lacks. */
+static int check_event(const char *path, const struct event *event, struct sys *sys, const struct machine *machine,
+                       struct error *error)
+{
+    bool of_pmu = event->kind == EVENT_PMU || event->kind == EVENT_NAME;
+
+    if (!of_pmu && str_equal(path, "collectors.pmu.groups"))
+        return error_set(error, -EINVAL, "\"%s\" is counted on each CPU: it belongs to collectors.cpu", event->text);
+    if (event->kind == EVENT_NAME && attr_check(sys, machine, event, error) == -ENOENT)
+        return -EINVAL;
+    return 0;
+}
+
+static int check_groups(const char *path, const struct config_groups *groups, struct sys *sys,
+                        const struct machine *machine, struct error *error)
 {
     struct error reason;
 
     for (size_t i = 0; i < groups->n; i++)
         for (size_t k = 0; k < groups->items[i].n_events; k++) {
             const struct config_event *event = &groups->items[i].events[k];
-            if (event->event.kind != EVENT_NAME || attr_check(sys, machine, &event->event, &reason) != -ENOENT)
+            if (check_event(path, &event->event, sys, machine, &reason) == 0)
                 continue;
             if (error) {
                 *error = reason;
@@ -92,8 +105,8 @@ int config_check_events(const struct config *config, struct sys *sys, const stru
         const struct option *option = &config_options.rows[i];
         int r = 0;
         if (option->type == &option_groups)
-            r = check_groups((const struct config_groups *)((const char *)config + option->offset), sys, machine,
-                             error);
+            r = check_groups(option->path, (const struct config_groups *)((const char *)config + option->offset), sys,
+                             machine, error);
         if (r < 0)
             return r;
     }

@@ -51,10 +51,27 @@ struct config_cpu {
     struct config_groups groups;
 };
 
+struct config_pmu {
+    bool enabled;
+    struct config_groups groups;
+};
+
+struct config_cgroup {
+    bool enabled;
+    char **include, **exclude; /* patterns of base/glob.h, checked */
+    size_t n_include, n_exclude;
+    uint64_t max_cgroups;
+    bool per_cpu;
+    uint64_t linger_ns;
+    struct config_groups groups;
+};
+
 struct config {
     char *file; /* where it was read from; NULL for the built-in default */
     struct config_web web;
     struct config_cpu cpu;
+    struct config_pmu pmu;
+    struct config_cgroup cgroup;
     bool self_enabled;
 };
 
@@ -76,8 +93,9 @@ struct config *config_free(struct config *config);
 DEFINE_CLEANUP(struct config *, config_free);
 
 /*
- * Holds the events against a machine: a bare name that no PMU knows is an error with the nearest names. What is merely
- * missing on this machine (a PMU, a term, a tracepoint) is none: it is reported at run time, and the rest is served.
+ * Holds the events against a machine: a bare name that no PMU knows is an error with the nearest names, and so is an
+ * event in collectors.pmu that is of no PMU of the system anywhere (cycles, a tracepoint). What is merely missing on
+ * this machine (a PMU, a term, a tracepoint) is none: it is reported at run time, and the rest is served.
  */
 int config_check_events(const struct config *config, struct sys *sys, const struct machine *machine,
                         struct error *error);

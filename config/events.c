@@ -182,7 +182,8 @@ static bool same_series(const struct event *a, const struct event *b)
 {
     if (!str_equal(a->metric, b->metric))
         return false;
-    return a->kind != EVENT_PMU || b->kind != EVENT_PMU || str_equal(a->pmu, b->pmu);
+    return a->kind != EVENT_PMU || b->kind != EVENT_PMU || pmu_name_matches(a->pmu, b->pmu) ||
+           pmu_name_matches(b->pmu, a->pmu);
 }
 
 static int check_reserved(const struct config_event *event, struct error *error)

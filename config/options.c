@@ -127,6 +127,22 @@ static const struct option config_rows[] = {
         .help = "what to count on each CPU, each group's events together",
     },
     {
+        .path = "collectors.pmu.enabled",
+        .type = &option_bool,
+        MEMBER(pmu.enabled),
+        .range = "true or false",
+        .fallback = "true",
+        .help = "whether to count on PMUs that are not of one CPU: uncore, DSU, RAPL",
+    },
+    {
+        .path = "collectors.pmu.groups",
+        .type = &option_groups,
+        MEMBER(pmu.groups),
+        .range = "at most 256 groups of at most 64 events",
+        .fallback = "[]",
+        .help = "what to count on each of these PMUs, each group's events together",
+    },
+    {
         .path = "collectors.self.enabled",
         .type = &option_bool,
         MEMBER(self_enabled),

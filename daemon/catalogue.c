@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "perf/generic.h"
 #include "perf/group.h"
+#include "perf/pfm.h"
 
 struct catalogue {
     struct sys *sys;
@@ -85,6 +86,23 @@ static void add_named(struct catalogue *catalogue, const struct pmu *pmu)
     }
 }
 
+struct named {
+    struct catalogue *catalogue;
+    const struct pmu *pmu;
+};
+
+static void add_pfm_event(void *userdata, const char *name, const char *description)
+{
+    const struct named *named = userdata;
+    add(named->catalogue, "libpfm4", name, named->pmu, description);
+}
+
+static void add_pfm(struct catalogue *catalogue, const struct pmu *pmu)
+{
+    struct named named = {.catalogue = catalogue, .pmu = pmu};
+    pfm_list(pmu, add_pfm_event, &named);
+}
+
 static void add_tracepoints_of(struct catalogue *catalogue, const struct pmu *pmu, const char *system)
 {
     char path[512];
@@ -133,6 +151,7 @@ json_t *catalogue_json(struct sys *sys, const struct machine *machine)
         if (machine->pmus[i]->scope == PMU_CORE && !machine->pmus[i]->absent)
             add_cache(&catalogue, machine->pmus[i]);
         add_named(&catalogue, machine->pmus[i]);
+        add_pfm(&catalogue, machine->pmus[i]);
     }
     add_tracepoints(&catalogue);
     if (catalogue.failed) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every event this machine offers: generic ones that its PMUs take (each is tried), those that sysfs names,
- * tracepoints.
+ * Every event this machine offers: generic ones that its PMUs take (each is tried), those that sysfs names, those that
+ * libpfm4 names, tracepoints.
  */
 #ifndef DAEMON_CATALOGUE_H
 #define DAEMON_CATALOGUE_H

@@ -64,7 +64,58 @@ static int print_groups(const json_t *groups)
     if (!table)
         return -ENOMEM;
     json_array_foreach(groups, i, group) add_group(table, group);
+    if (i == 0)
+        return puts("no group can be opened here") < 0 ? -EIO : 0;
     return table_print(table, stdout);
+}
+
+static void add_pmu(struct table *table, const json_t *pmu)
+{
+    const json_t *counters = json_object_get(pmu, "counters");
+    bool multiplexes = json_is_true(json_object_get(pmu, "multiplexes"));
+
+    table_cell(table, TABLE_PLAIN, "%s", text_of(pmu, "pmu"));
+    table_cell(table, TABLE_PLAIN, "%s", text_of(pmu, "cpus"));
+    if (json_is_integer(counters))
+        table_cell(table, TABLE_PLAIN, "%lld", (long long)json_integer_value(counters));
+    else
+        table_cell(table, TABLE_PLAIN, "?");
+    table_cell(table, TABLE_PLAIN, "%lld", (long long)json_integer_value(json_object_get(pmu, "wanted")));
+    table_cell(table, multiplexes ? TABLE_WARNING : TABLE_DIM, "%s",
+               multiplexes ? "its groups take turns: totals are scaled" : "");
+}
+
+static int print_pmus(const json_t *pmus)
+{
+    static const char *const titles[] = {"PMU", "CPUS", ">COUNTERS", ">WANTED", ""};
+    _cleanup_(table_freep) struct table *table = table_new(titles, ARRAY_SIZE(titles));
+    const json_t *pmu;
+    size_t i;
+
+    if (!table)
+        return -ENOMEM;
+    json_array_foreach(pmus, i, pmu) add_pmu(table, pmu);
+    if (i == 0)
+        return 0;
+    fputc('\n', stdout);
+    return table_print(table, stdout);
+}
+
+static void print_privileges(const json_t *privileges)
+{
+    const json_t *paranoid = json_object_get(privileges, "perf_event_paranoid");
+
+    printf("uid %lld, CAP_PERFMON %s, CAP_SYS_ADMIN %s, kernel.perf_event_paranoid ",
+           (long long)json_integer_value(json_object_get(privileges, "uid")),
+           json_is_true(json_object_get(privileges, "cap_perfmon")) ? "yes" : "no",
+           json_is_true(json_object_get(privileges, "cap_sys_admin")) ? "yes" : "no");
+    if (json_is_integer(paranoid))
+        printf("%lld\n", (long long)json_integer_value(paranoid));
+    else
+        printf("unknown\n");
+    if (json_is_true(json_object_get(privileges, "nmi_watchdog")))
+        table_print_styled(stdout, TABLE_WARNING,
+                           "the NMI watchdog holds a counter of each CPU: kernel.nmi_watchdog=0 frees it\n");
 }
 
 static int print_missing(const struct registry *registry)
@@ -84,12 +135,13 @@ static int print_missing(const struct registry *registry)
 
 static int print_plan(const json_t *plan, const struct registry *registry)
 {
-    if (print_groups(json_object_get(plan, "groups")) < 0)
+    if (print_groups(json_object_get(plan, "groups")) < 0 || print_pmus(json_object_get(plan, "pmus")) < 0)
         return command_fail_memory();
     printf("\n%lld file descriptors of %lld, %lld series\n",
            (long long)json_integer_value(json_object_get(plan, "file_descriptors")),
            (long long)json_integer_value(json_object_get(plan, "file_descriptor_limit")),
            (long long)json_integer_value(json_object_get(plan, "series")));
+    print_privileges(json_object_get(plan, "privileges"));
     return print_missing(registry) < 0 ? command_fail_memory() : EXIT_SUCCESS;
 }
 

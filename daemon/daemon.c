@@ -8,10 +8,16 @@
 #include "base/cleanup.h"
 #include "daemon/catalogue.h"
 #include "daemon/command.h"
+#include "daemon/complaints.h"
 #include "daemon/documents.h"
+#include "daemon/hotplug.h"
 #include "daemon/session.h"
+#include "daemon/watches.h"
 #include "http/server.h"
 #include "systemd/notify.h"
+
+/* A reading this long after the last look at the CPUs asks for another, in case an uevent was not heard. */
+#define LOOK_NS (60 * NSEC_PER_SEC)
 
 struct daemon {
     const struct options *options;
@@ -19,8 +25,10 @@ struct daemon {
     struct service service;
     struct server *server;
     sd_event *event;
-    char **logged_failures; /* sentences that the log has told */
-    size_t n_logged;
+    struct hotplug *hotplug;
+    uint64_t looked_ns; /* at the CPUs */
+    struct watches *watches;
+    struct complaints complaints;
     char reload_error[512];
     bool ready;
     uint64_t started_realtime_ns;
@@ -29,40 +37,23 @@ struct daemon {
 static void daemon_done(struct daemon *daemon)
 {
     daemon->server = server_free(daemon->server);
+    daemon->hotplug = hotplug_free(daemon->hotplug);
+    daemon->watches = watches_free(daemon->watches);
     session_done(&daemon->session);
-    strings_free(daemon->logged_failures, daemon->n_logged);
+    complaints_done(&daemon->complaints);
     sd_event_unref(daemon->event);
-}
-
-static bool was_logged(const struct daemon *daemon, const char *sentence)
-{
-    for (size_t i = 0; i < daemon->n_logged; i++)
-        if (str_equal(daemon->logged_failures[i], sentence))
-            return true;
-    return false;
-}
-
-/* Once each, not at every scrape or reload; what was mended and fails again is told again. */
-static void log_failures(struct daemon *daemon)
-{
-    char **sentences;
-    size_t n;
-
-    if (failures_sentences(registry_failures(daemon->session.registry), &sentences, &n) < 0)
-        return;
-    for (size_t i = 0; i < n; i++)
-        if (!was_logged(daemon, sentences[i]))
-            log_warning("%s", sentences[i]);
-    strings_free(daemon->logged_failures, daemon->n_logged);
-    daemon->logged_failures = sentences;
-    daemon->n_logged = n;
 }
 
 static const struct snapshot *serve_read(void *userdata, uint32_t mask, bool fresh)
 {
     struct daemon *daemon = userdata;
+    struct registry *registry = daemon->session.registry;
+    const struct snapshot *snapshot =
+        registry_read(registry, mask, fresh ? 0 : daemon->session.config->web.min_interval_ns);
 
-    return registry_read(daemon->session.registry, mask, fresh ? 0 : daemon->session.config->web.min_interval_ns);
+    if (registry_is_stale(registry) || snapshot->monotonic_ns - daemon->looked_ns > LOOK_NS)
+        hotplug_suspect(daemon->hotplug);
+    return snapshot;
 }
 
 static json_t *serve_document(void *userdata, enum service_document which)
@@ -116,6 +107,44 @@ static void notify_state(const struct daemon *daemon)
     notify_ready(status);
 }
 
+/* After each opening of what the configuration wants: what came with it is watched, what is missing is told. */
+static void settle(struct daemon *daemon)
+{
+    int r = watches_update(daemon->watches, daemon->session.registry);
+
+    if (r < 0)
+        log_error("changes are not noticed: %s", strerror(-r));
+    complaints_tell(&daemon->complaints, daemon->session.registry);
+    notify_state(daemon);
+}
+
+static void on_watched(void *userdata)
+{
+    struct daemon *daemon = userdata;
+
+    complaints_tell(&daemon->complaints, daemon->session.registry);
+}
+
+/* `left` is empty where nothing was heard and something is suspected. */
+static void on_cpus(void *userdata, const struct cpuset *left)
+{
+    struct daemon *daemon = userdata;
+    struct session *session = &daemon->session;
+    struct error error;
+
+    daemon->looked_ns = serve_now(daemon);
+    if (cpuset_count(left) == 0 && !registry_is_stale(session->registry) &&
+        !machine_is_outdated(&session->sys, session->machine))
+        return;
+    if (session_rescan(session, left, &error) < 0) {
+        log_error("the CPUs changed, and what is counted cannot follow: %s", error.message);
+        return;
+    }
+    _cleanup_(freep) char *online = cpuset_format(&session->machine->online);
+    log_info("CPUs online: %s", online ? online : "");
+    settle(daemon);
+}
+
 static int accept_config(void *userdata, const struct config *config, struct error *error)
 {
     struct daemon *daemon = userdata;
@@ -136,9 +165,8 @@ static int serve_reload(void *userdata, struct error *error)
     } else {
         daemon->reload_error[0] = '\0';
         log_info("configuration reloaded");
-        log_failures(daemon);
     }
-    notify_state(daemon);
+    settle(daemon);
     return r;
 }
 
@@ -191,10 +219,12 @@ static int loop(struct daemon *daemon)
     const char *url;
 
     daemon->ready = true;
-    log_failures(daemon);
+    settle(daemon);
+    if (hotplug_deafness(daemon->hotplug) < 0)
+        log_warning("CPUs that come and go are noticed late: the kernel's messages cannot be heard: %s",
+                    strerror(-hotplug_deafness(daemon->hotplug)));
     for (size_t i = 0; (url = server_url(daemon->server, i)); i++)
         log_info("listening on %s", url);
-    notify_state(daemon);
     int r = sd_event_loop(daemon->event);
     notify_stopping();
     return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
@@ -208,7 +238,10 @@ static int start(struct daemon *daemon)
         log_error("%s", error.message);
         return EXIT_BAD_USAGE;
     }
-    if (sd_event_new(&daemon->event) < 0 || watch_signals(daemon) < 0) {
+    daemon->looked_ns = serve_now(daemon);
+    if (sd_event_new(&daemon->event) < 0 || watch_signals(daemon) < 0 ||
+        hotplug_new(daemon->event, on_cpus, daemon, &daemon->hotplug) < 0 ||
+        watches_new(daemon->event, on_watched, daemon, &daemon->watches) < 0) {
         log_error("the event loop cannot start");
         return EXIT_FAILURE;
     }

@@ -75,6 +75,20 @@ json_t *document_failures(const struct registry *registry)
     return array;
 }
 
+static json_t *starved_json(const struct snapshot *snapshot)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; array && i < snapshot->n_rows; i++) {
+        const struct row *row = snapshot->rows[i];
+        if (row->state == ROW_STARVED && !row->absent)
+            json_array_append_new(array,
+                                  json_pack("{s:s, s:s, s:s, s:i, s:s}", "collector", row->collector_name, "group",
+                                            row->group, "pmu", row->pmu, "cpu", row->cpu, "cause", row->cause));
+    }
+    return array;
+}
+
 static json_t *machine_json(const struct machine *machine)
 {
     _cleanup_(freep) char *online = cpuset_format(&machine->online), *possible = cpuset_format(&machine->possible);
@@ -84,17 +98,18 @@ static json_t *machine_json(const struct machine *machine)
                      online ? online : "", "cpus_possible", possible ? possible : "", "perf_event_paranoid", paranoid);
 }
 
-json_t *document_status(const struct registry *registry, const struct document_process *process)
+json_t *document_status(struct registry *registry, const struct document_process *process)
 {
     struct rlimit limit = {0};
     json_t *config_file = process->config->file ? json_string(process->config->file) : json_null();
 
     getrlimit(RLIMIT_NOFILE, &limit);
-    return json_pack(
-        "{s:s, s:i, s:f, s:o, s:b, s:f, s:s, s:I, s:o, s:o, s:o}", "version", PACKAGE_VERSION, "pid", (int)getpid(),
-        "start_time", (double)process->started_realtime_ns / (double)NSEC_PER_SEC, "config_file", config_file,
-        "config_last_reload_successful", process->reload->successful, "config_last_reload_success_time",
-        (double)process->reload->success_realtime_ns / (double)NSEC_PER_SEC, "config_last_reload_error",
-        process->reload_error, "max_fds", (json_int_t)limit.rlim_cur, "machine", machine_json(process->machine),
-        "collectors", collectors_json(registry), "failures", document_failures(registry));
+    return json_pack("{s:s, s:i, s:f, s:o, s:b, s:f, s:s, s:I, s:o, s:o, s:o, s:o}", "version", PACKAGE_VERSION, "pid",
+                     (int)getpid(), "start_time", (double)process->started_realtime_ns / (double)NSEC_PER_SEC,
+                     "config_file", config_file, "config_last_reload_successful", process->reload->successful,
+                     "config_last_reload_success_time",
+                     (double)process->reload->success_realtime_ns / (double)NSEC_PER_SEC, "config_last_reload_error",
+                     process->reload_error, "max_fds", (json_int_t)limit.rlim_cur, "machine",
+                     machine_json(process->machine), "collectors", collectors_json(registry), "failures",
+                     document_failures(registry), "starved", starved_json(registry_read(registry, 0, UINT64_MAX)));
 }

@@ -18,7 +18,7 @@ struct document_process {
     const char *reload_error; /* "" where the last one succeeded */
     uint64_t started_realtime_ns;
 };
-json_t *document_status(const struct registry *registry, const struct document_process *process);
+json_t *document_status(struct registry *registry, const struct document_process *process);
 
 /* [{"collector", "group", "event", "pmu", "reason", "cpus", "message"}] */
 json_t *document_failures(const struct registry *registry);

@@ -7,9 +7,12 @@
 #include "base/cleanup.h"
 #include "perf/uevent.h"
 
+#define SUSPICION_USEC 1000000
+
 struct hotplug {
     int fd;
-    sd_event_source *io;
+    sd_event_source *io, *timer;
+    uint64_t next_usec; /* not before this may a suspicion be followed */
     void (*on_change)(void *userdata, const struct cpuset *left);
     void *userdata;
 };
@@ -46,6 +49,26 @@ static int on_io(sd_event_source *source, int fd, uint32_t events, void *userdat
     return 0;
 }
 
+static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    struct hotplug *hotplug = userdata;
+    struct cpuset none = {0};
+
+    (void)source;
+    hotplug->next_usec = usec + SUSPICION_USEC;
+    hotplug->on_change(hotplug->userdata, &none);
+    return 0;
+}
+
+void hotplug_suspect(struct hotplug *hotplug)
+{
+    uint64_t now = 0;
+
+    sd_event_now(sd_event_source_get_event(hotplug->timer), CLOCK_MONOTONIC, &now);
+    sd_event_source_set_time(hotplug->timer, MAX(now, hotplug->next_usec));
+    sd_event_source_set_enabled(hotplug->timer, SD_EVENT_ONESHOT);
+}
+
 DEFINE_CLEANUP(struct hotplug *, hotplug_free);
 
 int hotplug_new(sd_event *event, void (*on_change)(void *userdata, const struct cpuset *left), void *userdata,
@@ -58,13 +81,20 @@ int hotplug_new(sd_event *event, void (*on_change)(void *userdata, const struct 
     hotplug->on_change = on_change;
     hotplug->userdata = userdata;
     hotplug->fd = uevent_open();
-    if (hotplug->fd < 0)
-        return hotplug->fd;
-    int r = sd_event_add_io(event, &hotplug->io, hotplug->fd, EPOLLIN, on_io, hotplug);
+    int r = hotplug->fd < 0 ? 0 : sd_event_add_io(event, &hotplug->io, hotplug->fd, EPOLLIN, on_io, hotplug);
     if (r < 0)
         return r;
+    r = sd_event_add_time(event, &hotplug->timer, CLOCK_MONOTONIC, 0, 1000, on_timer, hotplug);
+    if (r < 0)
+        return r;
+    sd_event_source_set_enabled(hotplug->timer, SD_EVENT_OFF);
     *ret = steal(hotplug);
     return 0;
+}
+
+int hotplug_deafness(const struct hotplug *hotplug)
+{
+    return MIN(hotplug->fd, 0);
 }
 
 struct hotplug *hotplug_free(struct hotplug *hotplug)
@@ -72,6 +102,7 @@ struct hotplug *hotplug_free(struct hotplug *hotplug)
     if (!hotplug)
         return NULL;
     sd_event_source_disable_unref(hotplug->io);
+    sd_event_source_disable_unref(hotplug->timer);
     closep(&hotplug->fd);
     free(hotplug);
     return NULL;

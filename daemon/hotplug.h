@@ -10,11 +10,19 @@
 struct hotplug;
 
 /*
- * `on_change` is told the CPUs that left since the last call, whether or not they are back; it may be none, when CPUs only
- * came. Where messages were lost all CPUs that can be are among them. -errno of the socket.
+ * `on_change` is told the CPUs that left since the last call, whether or not they are back; it may be none, when CPUs
+ * only came. Where messages were lost all CPUs that can be are among them. Where the kernel cannot be heard it is deaf,
+ * and only suspicions remain.
  */
 int hotplug_new(sd_event *event, void (*on_change)(void *userdata, const struct cpuset *left), void *userdata,
                 struct hotplug **ret);
+/*
+ * Asks for a call of on_change from the event loop, with no CPU that left: for who suspects a change of which nothing
+ * was heard. At most one such call a second.
+ */
+void hotplug_suspect(struct hotplug *hotplug);
+/* 0, or why the kernel cannot be heard: errors of uevent_open(). */
+int hotplug_deafness(const struct hotplug *hotplug);
 struct hotplug *hotplug_free(struct hotplug *hotplug);
 
 #endif

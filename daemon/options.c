@@ -35,24 +35,25 @@ enum flag_id {
 
 /* A new flag is one row here and one case in apply_flag(). */
 static const struct {
-    const char *name, *argument, *help;
+    const char *name; /* with its dashes */
+    const char *argument, *help;
     enum flag_id id;
     unsigned commands;
 } flags[] = {
-    {"config.file", "FILE", "configuration (default: " SYSCONFDIR "/perfcountd/perfcountd.yaml, if it is there)",
+    {"--config.file", "FILE", "configuration (default: " SYSCONFDIR "/perfcountd/perfcountd.yaml, if it is there)",
      FLAG_CONFIG_FILE, IN_ALL},
-    {"web.listen-address", "ADDRESS",
+    {"--web.listen-address", "ADDRESS",
      ":10298, 127.0.0.1:10298, [::1]:10298 or unix:/PATH; repeatable (default: :10298)", FLAG_LISTEN, IN_ALL},
-    {"web.telemetry-path", "PATH", "where the metrics are (default: /metrics)", FLAG_TELEMETRY_PATH, IN_ALL},
-    {"log.level", "LEVEL", "debug, info, warning or error (default: info)", FLAG_LOG_LEVEL, IN_ALL},
-    {"log.format", "FORMAT", "auto, text, json or journal (default: auto)", FLAG_LOG_FORMAT, IN_ALL},
-    {"json", NULL, "list-events, plan, stat: print JSON", FLAG_JSON,
+    {"--web.telemetry-path", "PATH", "where the metrics are (default: /metrics)", FLAG_TELEMETRY_PATH, IN_ALL},
+    {"--log.level", "LEVEL", "debug, info, warning or error (default: info)", FLAG_LOG_LEVEL, IN_ALL},
+    {"--log.format", "FORMAT", "auto, text, json or journal (default: auto)", FLAG_LOG_FORMAT, IN_ALL},
+    {"--json", NULL, "list-events, plan, stat: print JSON", FLAG_JSON,
      IN(COMMAND_LIST_EVENTS) | IN(COMMAND_PLAN) | IN(COMMAND_STAT)},
-    {"interval", "DURATION", "stat: time between two readings, 50ms to 1h (default: 1s)", FLAG_INTERVAL,
+    {"--interval", "DURATION", "stat: time between two readings, 50ms to 1h (default: 1s)", FLAG_INTERVAL,
      IN(COMMAND_STAT)},
-    {"count", "N", "stat: how many intervals, 0 for no end (default: 1)", FLAG_COUNT, IN(COMMAND_STAT)},
-    {"help", NULL, "print this and exit", FLAG_HELP, IN_ALL},
-    {"version", NULL, "print the version and exit", FLAG_VERSION, IN_ALL},
+    {"--count", "N", "stat: how many intervals, 0 for no end (default: 1)", FLAG_COUNT, IN(COMMAND_STAT)},
+    {"--help", NULL, "print this and exit", FLAG_HELP, IN_ALL},
+    {"--version", NULL, "print the version and exit", FLAG_VERSION, IN_ALL},
 };
 
 void options_done(struct options *options)
@@ -70,7 +71,7 @@ void options_print_help(FILE *file)
     fprintf(file, "\nflags:\n");
     for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
         char left[64];
-        snprintf(left, sizeof(left), "--%s%s%s", flags[i].name, flags[i].argument ? "=" : "",
+        snprintf(left, sizeof(left), "%s%s%s", flags[i].name, flags[i].argument ? "=" : "",
                  flags[i].argument ? flags[i].argument : "");
         fprintf(file, "  %-29s %s\n", left, flags[i].help);
     }
@@ -97,7 +98,7 @@ static int unknown_flag(const char *argument, struct error *error)
     char name[64], text[256];
 
     snprintf(name, sizeof(name), "%.*s", (int)strcspn(argument, "="), argument);
-    struct suggest suggest = {.wrong = name + strspn(name, "-")};
+    struct suggest suggest = {.wrong = name};
     for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
         suggest_consider(&suggest, flags[i].name);
     return error_set(error, -EINVAL, "unknown flag \"%s\"%s", name, suggest_format(&suggest, text, sizeof(text)));
@@ -105,7 +106,7 @@ static int unknown_flag(const char *argument, struct error *error)
 
 static int bad_value(struct error *error, const char *flag, const char *value, const char *expected)
 {
-    return error_set(error, -EINVAL, "--%s: expected %s, found \"%s\"", flag, expected, value);
+    return error_set(error, -EINVAL, "%s: expected %s, found \"%s\"", flag, expected, value);
 }
 
 static int add_listen(struct options *options, char *address, struct error *error)
@@ -170,7 +171,7 @@ static int apply_flag(struct options *options, size_t i, char *value, struct err
 /* getopt_long(3) takes abbreviations; the exporters do not, and an abbreviation of today is ambiguous tomorrow. */
 static int check_spelling(const char *argument, size_t i, struct error *error)
 {
-    size_t size = strcspn(argument + 2, "=");
+    size_t size = strcspn(argument, "=");
 
     if (size != strlen(flags[i].name))
         return unknown_flag(argument, error);
@@ -183,8 +184,8 @@ static int parse_flags(int argc, char **argv, struct options *options, struct er
     unsigned given = 0;
 
     for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
-        table[i] =
-            (struct option){flags[i].name, flags[i].argument ? required_argument : no_argument, NULL, (int)flags[i].id};
+        table[i] = (struct option){flags[i].name + 2, flags[i].argument ? required_argument : no_argument, NULL,
+                                   (int)flags[i].id};
     opterr = 0;
     optind = 0;
     for (;;) {
@@ -209,7 +210,7 @@ static int parse_flags(int argc, char **argv, struct options *options, struct er
     }
     for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
         if (given >> i & 1 && !(flags[i].commands & IN(options->command)))
-            return error_set(error, -EINVAL, "--%s has no meaning for \"%s\"", flags[i].name,
+            return error_set(error, -EINVAL, "%s has no meaning for \"%s\"", flags[i].name,
                              commands[options->command].name);
     return 0;
 }

@@ -2,11 +2,15 @@
 /* What a session has opened: see plan.h. */
 #include "daemon/plan.h"
 
+#include <fcntl.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <sys/resource.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "daemon/documents.h"
+#include "perf/capacity.h"
 
 /* Rows of several CPUs that count the same. */
 struct plan_group {
@@ -84,7 +88,68 @@ static json_t *paranoid_json(const struct machine *machine)
     return machine->paranoid == INT_MIN ? json_null() : json_integer(machine->paranoid);
 }
 
-json_t *plan_json(const struct session *session)
+/* How many events of `pmu` are open on one of its CPUs. */
+static json_int_t count_wanted(const struct snapshot *snapshot, const struct pmu *pmu)
+{
+    int cpu = cpuset_next(&pmu->cpus, -1);
+    json_int_t n = 0;
+
+    for (size_t i = 0; i < snapshot->n_rows; i++) {
+        const struct row *row = snapshot->rows[i];
+        for (size_t k = 0; row->state != ROW_UNAVAILABLE && row->cpu == cpu && k < row->n_counters; k++)
+            n += str_equal(row->counters[k].pmu, pmu->name);
+    }
+    return n;
+}
+
+/* A PMU that is asked for more than it has takes turns: its groups are multiplexed. */
+static json_t *pmu_json(struct sys *sys, const struct snapshot *snapshot, const struct pmu *pmu)
+{
+    _cleanup_(freep) char *cpus = cpuset_format(&pmu->cpus);
+    json_int_t wanted = count_wanted(snapshot, pmu);
+    unsigned counters = 0;
+    bool known = capacity_probe(sys, pmu, &counters) == 0;
+
+    return json_pack("{s:s, s:s, s:o, s:I, s:b}", "pmu", pmu->name, "cpus", cpus ? cpus : "", "counters",
+                     known ? json_integer(counters) : json_null(), "wanted", wanted, "multiplexes",
+                     known && wanted > counters);
+}
+
+static json_t *pmus_json(struct sys *sys, const struct machine *machine, const struct snapshot *snapshot)
+{
+    json_t *pmus = json_array();
+
+    for (size_t i = 0; i < machine->n_pmus; i++)
+        if (machine->pmus[i]->scope == PMU_CORE && !machine->pmus[i]->absent)
+            json_array_append_new(pmus, pmu_json(sys, snapshot, machine->pmus[i]));
+    return pmus;
+}
+
+/* The effective capabilities of the process (capabilities(7)), as /proc/self/status has them. */
+static uint64_t effective_capabilities(void)
+{
+    _cleanup_(freep) char *status = NULL;
+    unsigned long long mask = 0;
+
+    if (file_read(AT_FDCWD, "/proc/self/status", 65536, &status, NULL) < 0)
+        return 0;
+    const char *line = strstr(status, "\nCapEff:");
+    return line && sscanf(line, " CapEff: %llx", &mask) == 1 ? mask : 0;
+}
+
+static json_t *privileges_json(struct session *session)
+{
+    uint64_t capabilities = effective_capabilities();
+    _cleanup_(freep) char *watchdog = NULL;
+    bool held =
+        sys_read_file(&session->sys, "/proc/sys/kernel/nmi_watchdog", &watchdog) == 0 && str_equal(watchdog, "1");
+
+    return json_pack("{s:i, s:b, s:b, s:o, s:b}", "uid", (int)geteuid(), "cap_perfmon", capabilities >> CAP_PERFMON & 1,
+                     "cap_sys_admin", capabilities >> CAP_SYS_ADMIN & 1, "perf_event_paranoid",
+                     paranoid_json(session->machine), "nmi_watchdog", held);
+}
+
+json_t *plan_json(struct session *session)
 {
     const struct snapshot *snapshot = registry_read(session->registry, UINT32_MAX, 0);
     _cleanup_(plan_done) struct plan plan = {0};
@@ -102,10 +167,10 @@ json_t *plan_json(const struct session *session)
         descriptors += (json_int_t)plan.groups[i].descriptors;
     }
     getrlimit(RLIMIT_NOFILE, &limit);
-    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:I, s:I, s:I}", "config",
+    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:I}", "config",
                      session->config->file ? session->config->file : "built-in", "kernel",
-                     session->machine->release ? session->machine->release : "", "perf_event_paranoid",
-                     paranoid_json(session->machine), "groups", groups, "missing", document_failures(session->registry),
-                     "file_descriptors", descriptors, "file_descriptor_limit", (json_int_t)limit.rlim_cur, "series",
-                     count_series(&snapshot->metrics));
+                     session->machine->release ? session->machine->release : "", "privileges", privileges_json(session),
+                     "pmus", pmus_json(&session->sys, session->machine, snapshot), "groups", groups, "missing",
+                     document_failures(session->registry), "file_descriptors", descriptors, "file_descriptor_limit",
+                     (json_int_t)limit.rlim_cur, "series", count_series(&snapshot->metrics));
 }

@@ -8,9 +8,10 @@
 #include "daemon/session.h"
 
 /*
- * {"groups": [{"collector", "group", "pmu", "cpus", "events", "descriptors", "states"}], "missing": [...],
+ * {"privileges": {...}, "pmus": [{"pmu", "cpus", "counters", "wanted", "multiplexes"}],
+ *  "groups": [{"collector", "group", "pmu", "cpus", "events", "descriptors", "states"}], "missing": [...],
  *  "file_descriptors", "file_descriptor_limit", "series", ...}; NULL when out of memory. The caller owns it.
  */
-json_t *plan_json(const struct session *session);
+json_t *plan_json(struct session *session);
 
 #endif

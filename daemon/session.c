@@ -43,7 +43,7 @@ int session_open(struct session *session, struct error *error)
     int r = registry_new(&session->sys, &session->reload, &session->registry);
     if (r < 0)
         return error_oom(error);
-    r = registry_configure(session->registry, session->machine, session->config, error);
+    r = registry_configure(session->registry, session->machine, session->config, NULL, error);
     if (r == 0)
         registry_read(session->registry, UINT32_MAX, 0);
     return r;
@@ -57,13 +57,14 @@ int session_reload(struct session *session, const struct options *options,
     _cleanup_(config_freep) struct config *config = NULL;
 
     session->reload.successful = false;
+    registry_expire(session->registry);
     int r = machine_load(&session->sys, &machine, error);
     if (r == 0)
         r = settings_load(options, &session->sys, machine, &config, error);
     if (r == 0)
         r = accept(userdata, config, error);
     if (r == 0)
-        r = registry_configure(session->registry, machine, config, error);
+        r = registry_configure(session->registry, machine, config, NULL, error);
     if (r < 0)
         return r;
     machine_free(session->machine);
@@ -71,6 +72,20 @@ int session_reload(struct session *session, const struct options *options,
     session->machine = steal(machine);
     session->config = steal(config);
     note_success(session);
+    return 0;
+}
+
+int session_rescan(struct session *session, const struct cpuset *left, struct error *error)
+{
+    _cleanup_(machine_freep) struct machine *machine = NULL;
+    int r = machine_load(&session->sys, &machine, error);
+
+    if (r == 0)
+        r = registry_configure(session->registry, machine, session->config, left, error);
+    if (r < 0)
+        return r;
+    machine_free(session->machine);
+    session->machine = steal(machine);
     return 0;
 }
 

@@ -27,6 +27,11 @@ int session_open(struct session *session, struct error *error);
 int session_reload(struct session *session, const struct options *options,
                    int (*accept)(void *userdata, const struct config *config, struct error *error), void *userdata,
                    struct error *error);
+/*
+ * Loads the machine anew, and opens and closes what its CPUs and PMUs now ask for. `left` are the CPUs that went away
+ * since the last time (may be NULL): what was open there is opened anew, and its totals go on.
+ */
+int session_rescan(struct session *session, const struct cpuset *left, struct error *error);
 void session_done(struct session *session);
 
 #endif

@@ -7,9 +7,30 @@
 #include "base/cleanup.h"
 #include "base/suggest.h"
 #include "perf/event-term.h"
+#include "perf/pfm.h"
 
 /* Terms that every PMU has: whole words. */
 static const char *const word_names[ATTR_WORDS] = {"config", "config1", "config2", "config3"};
+
+/* What a probe is set on is not in `format/`: "func" and "path" are addresses of text (perf_event_open(2)). */
+static const struct {
+    const char *pmu, *term;
+    unsigned word;
+    bool text;
+} probe_terms[] = {
+    {"kprobe", "func", 1, true}, {"kprobe", "addr", 2, false},   {"kprobe", "offset", 2, false},
+    {"uprobe", "path", 1, true}, {"uprobe", "offset", 2, false},
+};
+
+static bool lay_probe(const struct pmu *pmu, const struct event_term *term, struct attr_words *words)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(probe_terms); i++)
+        if (str_equal(probe_terms[i].pmu, pmu->name) && str_equal(probe_terms[i].term, term->name)) {
+            words->words[probe_terms[i].word] = probe_terms[i].text ? (uintptr_t)term->text : term->value;
+            return true;
+        }
+    return false;
+}
 
 /* The number of the word that a term sets as a whole, or -1. A format of that name comes first. */
 static int whole_word(const struct pmu *pmu, const char *name)
@@ -23,8 +44,11 @@ static int whole_word(const struct pmu *pmu, const char *name)
 static int unknown_term(const struct pmu *pmu, const char *name, size_t offset, struct error *error)
 {
     struct suggest suggest = {.wrong = name};
+    const char *reason = broken_find(&pmu->broken, name);
     char nearest[256];
 
+    if (reason)
+        return error_set_at(error, -EINVAL, offset, "\"%s\" of PMU \"%s\" cannot be used: %s", name, pmu->name, reason);
     for (size_t i = 0; i < pmu->n_events; i++)
         suggest_consider(&suggest, pmu->events[i].name);
     for (size_t i = 0; i < pmu->n_formats; i++)
@@ -33,6 +57,20 @@ static int unknown_term(const struct pmu *pmu, const char *name, size_t offset, 
         suggest_consider(&suggest, word_names[i]);
     return error_set_at(error, -ENOENT, offset, "PMU \"%s\" has no event or term \"%s\"%s", pmu->name, name,
                         suggest_format(&suggest, nearest, sizeof(nearest)));
+}
+
+/* Larger ones than the CPU can compare with would be refused by the kernel, without a reason. */
+static int check_threshold(const struct pmu *pmu, const char *name, uint64_t value, size_t offset, struct error *error)
+{
+    if (!str_equal(name, "threshold") || value <= pmu->threshold_max)
+        return 0;
+    if (pmu->threshold_max == 0)
+        return error_set_at(error, -EINVAL, offset,
+                            "the CPUs of PMU \"%s\" have no thresholds (caps/threshold_max is 0)", pmu->name);
+    return error_set_at(error, -EINVAL, offset,
+                        "the threshold %" PRIu64 " is too large: PMU \"%s\" has at most %" PRIu64
+                        " (caps/threshold_max)",
+                        value, pmu->name, pmu->threshold_max);
 }
 
 static int lay_term(const struct pmu *pmu, const char *name, uint64_t value, size_t offset, struct attr_words *words,
@@ -47,6 +85,9 @@ static int lay_term(const struct pmu *pmu, const char *name, uint64_t value, siz
     }
     if (!format)
         return unknown_term(pmu, name, offset, error);
+    int r = check_threshold(pmu, name, value, offset, error);
+    if (r < 0)
+        return r;
     if (pmu_format_deposit(format, value, &words->words[format->word]) < 0)
         return error_set_at(error, -EINVAL, offset,
                             "the value 0x%" PRIx64 " of \"%s\" is too large: PMU \"%s\" has %d bits for it", value,
@@ -106,6 +147,8 @@ static int lay_terms(const struct event *event, const struct pmu *pmu, struct at
             int own = named ? NAMED : whole_word(pmu, term->name) >= 0 ? WHOLE : SINGLE, r = 0;
             if (own != pass)
                 continue;
+            if (lay_probe(pmu, term, words))
+                continue;
             if (named)
                 r = lay_named(event, pmu, named, term->offset, words, error);
             else
@@ -116,18 +159,29 @@ static int lay_terms(const struct event *event, const struct pmu *pmu, struct at
     return 0;
 }
 
+/* A name of sysfs's, or else of libpfm4's. */
+static int lay_name(const struct event *event, const struct pmu *pmu, struct attr_words *words, struct error *error)
+{
+    const struct pmu_event *named = pmu_find_event(pmu, event->name);
+    struct pfm_words found;
+
+    if (named)
+        return lay_named(event, pmu, named, event->offset, words, error);
+    if (pfm_encode(pmu, event->name, &found) < 0)
+        return unknown_term(pmu, event->name, event->offset, error);
+    memcpy(words->words, found.words, sizeof(found.words));
+    return 0;
+}
+
 int attr_words_build(const struct event *event, const struct pmu *pmu, struct attr_words *ret, struct error *error)
 {
     struct attr_words words = {.scale = 1, .unit = ""};
     int r;
 
-    if (event->kind == EVENT_NAME) {
-        const struct pmu_event *named = pmu_find_event(pmu, event->name);
-        r = named ? lay_named(event, pmu, named, event->offset, &words, error)
-                  : unknown_term(pmu, event->name, event->offset, error);
-    } else {
+    if (event->kind == EVENT_NAME)
+        r = lay_name(event, pmu, &words, error);
+    else
         r = lay_terms(event, pmu, &words, error);
-    }
     if (r < 0)
         return r;
     *ret = words;

@@ -9,39 +9,69 @@
 #include "base/suggest.h"
 #include "perf/attr-terms.h"
 #include "perf/generic.h"
+#include "perf/pfm.h"
 
 /* Where config3 stands in perf_event_attr since Linux 6.3: the headers at hand may be older. */
 #define CONFIG3_OFFSET 128
 
 static bool covers(const struct pmu *pmu, unsigned cpu)
 {
-    return pmu->scope == PMU_ANY || cpuset_has(&pmu->cpus, cpu);
+    return pmu->scope == PMU_ANY || (pmu->scope == PMU_CORE && cpuset_has(&pmu->cpus, cpu));
 }
 
-/* The core PMU first, so that each kind of CPU has its own event of a name. */
-static const struct pmu *pmu_of_name(const struct machine *machine, const char *name, unsigned cpu)
+/* Else libpfm4 is asked, and only then is it loaded. */
+static bool is_in_sysfs(const struct machine *machine, const char *name)
 {
-    const struct pmu *core = machine_core_pmu(machine, cpu);
-
-    if (core && pmu_find_event(core, name))
-        return core;
     for (size_t i = 0; i < machine->n_pmus; i++)
-        if (covers(machine->pmus[i], cpu) && pmu_find_event(machine->pmus[i], name))
+        if (pmu_find_event(machine->pmus[i], name) || broken_find(&machine->pmus[i]->broken, name))
+            return true;
+    return false;
+}
+
+bool attr_names_pmu(const struct machine *machine, const struct event *event, const struct pmu *pmu)
+{
+    struct pfm_words words;
+
+    if (event->kind == EVENT_PMU)
+        return !pmu->absent && pmu_name_matches(event->pmu, pmu->name);
+    if (event->kind != EVENT_NAME)
+        return false;
+    return is_in_sysfs(machine, event->name) ? pmu_find_event(pmu, event->name) != NULL
+                                             : pfm_encode(pmu, event->name, &words) == 0;
+}
+
+/* The first that the event names; they are in order of name. */
+static const struct pmu *find_named(const struct machine *machine, const struct event *event)
+{
+    for (size_t i = 0; i < machine->n_pmus; i++)
+        if (attr_names_pmu(machine, event, machine->pmus[i]))
             return machine->pmus[i];
     return NULL;
 }
 
-/* Of those that exist. */
-static const struct pmu *find_present(const struct machine *machine, const char *name)
+static const struct pmu *find_named_on(const struct machine *machine, const struct event *event, unsigned cpu)
 {
-    const struct pmu *pmu = machine_find_pmu(machine, name);
-    return pmu && !pmu->absent ? pmu : NULL;
+    for (size_t i = 0; i < machine->n_pmus; i++)
+        if (covers(machine->pmus[i], cpu) && attr_names_pmu(machine, event, machine->pmus[i]))
+            return machine->pmus[i];
+    return NULL;
+}
+
+/*
+ * The core PMU first, so that each kind of CPU has its own event of a name; also where its file is garbled, since
+ * building it tells so.
+ */
+static const struct pmu *pmu_of_name(const struct machine *machine, const struct event *event, unsigned cpu)
+{
+    const struct pmu *core = machine_core_pmu(machine, cpu);
+
+    if (core && (pmu_find_event(core, event->name) || broken_find(&core->broken, event->name)))
+        return core;
+    return find_named_on(machine, event, cpu);
 }
 
 const struct pmu *attr_pmu(const struct machine *machine, const struct event *event, unsigned cpu)
 {
-    const struct pmu *pmu = NULL;
-
     switch (event->kind) {
     case EVENT_GENERIC:
         return event->type == PERF_TYPE_SOFTWARE ? machine_find_pmu(machine, "software")
@@ -50,11 +80,12 @@ const struct pmu *attr_pmu(const struct machine *machine, const struct event *ev
         return machine_core_pmu(machine, cpu);
     case EVENT_TRACEPOINT:
         return machine_find_pmu(machine, "tracepoint");
+    case EVENT_BREAKPOINT:
+        return machine_find_pmu(machine, "breakpoint");
     case EVENT_PMU:
-        pmu = find_present(machine, event->pmu);
-        return pmu && covers(pmu, cpu) ? pmu : NULL;
+        return find_named_on(machine, event, cpu);
     case EVENT_NAME:
-        return pmu_of_name(machine, event->name, cpu);
+        return pmu_of_name(machine, event, cpu);
     }
     return NULL;
 }
@@ -63,8 +94,11 @@ static int no_pmu(const struct machine *machine, const struct event *event, stru
 {
     struct suggest suggest = {.wrong = event->pmu};
     const struct pmu *absent = machine_find_pmu(machine, event->pmu);
+    const char *reason = broken_find(&machine->broken, event->pmu);
     char nearest[256];
 
+    if (reason)
+        return error_set_at(error, -ENODEV, event->offset, "PMU \"%s\" cannot be used: %s", event->pmu, reason);
     if (absent)
         return error_set_at(error, -ENODEV, event->offset,
                             "there is no PMU \"%s\": this machine, or what it runs in, has no hardware counters",
@@ -78,12 +112,30 @@ static int no_pmu(const struct machine *machine, const struct event *event, stru
 
 #define CACHE_NAMES_MAX 64
 
+/* A name that only a garbled file has. */
+static int broken_event(const struct machine *machine, const struct event *event, struct error *error)
+{
+    for (size_t i = 0; i < machine->n_pmus; i++) {
+        const struct pmu *pmu = machine->pmus[i];
+        const char *reason = broken_find(&pmu->broken, event->name);
+        if (reason)
+            return error_set_at(error, -EINVAL, event->offset, "\"%s\" of PMU \"%s\" cannot be used: %s", event->name,
+                                pmu->name, reason);
+    }
+    return 0;
+}
+
 static int no_event(const struct machine *machine, const struct event *event, struct error *error)
 {
     struct suggest suggest = {.wrong = event->name};
     char caches[CACHE_NAMES_MAX][40], nearest[256];
     uint64_t config;
 
+    int r = broken_event(machine, event, error);
+    if (r == 0)
+        r = pfm_explain(machine, event->name, event->offset, error);
+    if (r < 0)
+        return r;
     for (size_t i = 0; i < n_generic_events; i++) {
         suggest_consider(&suggest, generic_events[i].name);
         for (size_t k = 0; k < ARRAY_SIZE(generic_events[i].aliases) && generic_events[i].aliases[k]; k++)
@@ -94,18 +146,21 @@ static int no_event(const struct machine *machine, const struct event *event, st
     for (size_t i = 0; i < machine->n_pmus; i++)
         for (size_t k = 0; k < machine->pmus[i]->n_events; k++)
             suggest_consider(&suggest, machine->pmus[i]->events[k].name);
+    pfm_suggest(machine, &suggest);
     return error_set_at(error, -ENOENT, event->offset, "there is no event \"%s\"%s", event->name,
                         suggest_format(&suggest, nearest, sizeof(nearest)));
 }
 
-/* On each PMU that has the name. */
+/* On each PMU that has the name, by sysfs or by libpfm4. */
 static int check_name(struct sys *sys, const struct machine *machine, const struct event *event, struct error *error)
 {
     struct attr attr;
-    bool found = false;
+    bool found = false, in_sysfs = is_in_sysfs(machine, event->name);
+    struct pfm_words words;
 
     for (size_t i = 0; i < machine->n_pmus; i++) {
-        if (!pmu_find_event(machine->pmus[i], event->name))
+        if (in_sysfs ? !pmu_find_event(machine->pmus[i], event->name)
+                     : pfm_encode(machine->pmus[i], event->name, &words) < 0)
             continue;
         int r = attr_build(sys, machine, event, machine->pmus[i], &attr, error);
         if (r < 0)
@@ -129,8 +184,11 @@ int attr_check(struct sys *sys, const struct machine *machine, const struct even
     case EVENT_TRACEPOINT:
         pmu = machine_find_pmu(machine, "tracepoint");
         break;
+    case EVENT_BREAKPOINT:
+        pmu = machine_find_pmu(machine, "breakpoint");
+        break;
     case EVENT_PMU:
-        pmu = find_present(machine, event->pmu);
+        pmu = find_named(machine, event);
         break;
     }
     if (!pmu)
@@ -174,6 +232,12 @@ static int read_tracepoint(struct sys *sys, const struct machine *machine, const
     int r = sys_read_filef(sys, &text, "%s/events/%s/%s/id", machine->tracefs, event->system, event->name);
     if (r == -ENOENT)
         return no_tracepoint(sys, machine, event, error);
+    if (r == -EACCES || r == -EPERM)
+        return error_set_at(
+            error, r, event->offset,
+            "the id of tracepoint %s:%s may not be read below %s: grant CAP_DAC_READ_SEARCH, or let the "
+            "daemon's group in (mount -o remount,gid=GROUP,mode=750 %s)",
+            event->system, event->name, machine->tracefs, machine->tracefs);
     if (r < 0)
         return error_set_at(error, r, event->offset, "the id of tracepoint %s:%s cannot be read below %s: %s",
                             event->system, event->name, machine->tracefs, strerror(-r));
@@ -218,6 +282,25 @@ static void put_modifiers(const struct event *event, struct perf_event_attr *att
     attr->precise_ip = event->precise & 3;
 }
 
+/* The plain type lets the kernel pick the CPU's PMU; where it takes the PMU's type as well, there is no question. */
+static void put_generic(const struct event *event, struct attr *attr)
+{
+    attr->kernel.type = event->type;
+    if (attr->pmu->extended && event->type != PERF_TYPE_SOFTWARE)
+        attr->kernel.config |= (uint64_t)attr->pmu->type << PERF_PMU_TYPE_SHIFT;
+    if (event->generic && event->generic->clock) {
+        attr->scale = 1e-9;
+        attr->unit = "seconds";
+    }
+}
+
+static void put_breakpoint(const struct event_breakpoint *breakpoint, struct perf_event_attr *attr)
+{
+    attr->bp_type = breakpoint->access;
+    attr->bp_addr = breakpoint->address;
+    attr->bp_len = breakpoint->length;
+}
+
 int attr_build(struct sys *sys, const struct machine *machine, const struct event *event, const struct pmu *pmu,
                struct attr *ret, struct error *error)
 {
@@ -230,14 +313,13 @@ int attr_build(struct sys *sys, const struct machine *machine, const struct even
     attr.kernel.type = pmu->type;
     attr.kernel.config = event->config;
     switch (event->kind) {
-    case EVENT_GENERIC: /* the plain type: the kernel picks the CPU's PMU */
-        attr.kernel.type = event->type;
-        if (event->generic && event->generic->clock) {
-            attr.scale = 1e-9;
-            attr.unit = "seconds";
-        }
+    case EVENT_GENERIC:
+        put_generic(event, &attr);
         break;
     case EVENT_RAW:
+        break;
+    case EVENT_BREAKPOINT:
+        put_breakpoint(&event->breakpoint, &attr.kernel);
         break;
     case EVENT_TRACEPOINT:
         r = read_tracepoint(sys, machine, event, &id, error);

@@ -8,7 +8,11 @@
 #include "perf/event.h"
 #include "perf/machine.h"
 
-/* An event bound to a PMU. What the kernel counts, times `scale`, is in `unit`. */
+/*
+ * An event bound to a PMU. What the kernel counts, times `scale`, is in `unit`. It borrows from both: `pmu` and `unit`
+ * from the machine, and a probe's config1 points to the text of the event's term, which the kernel copies when it
+ * opens.
+ */
 struct attr {
     /*
      * read_format, disabled and the like are the group's business. `pinned` and `exclusive` are as the event says: the
@@ -23,10 +27,14 @@ struct attr {
 
 /*
  * Which PMU counts `event` on `cpu`: the core PMU for hardware, raw and cache events, "software" or "tracepoint" for
- * theirs, the named one where it covers the CPU. NULL where that event is not of that CPU, which is no failure.
+ * theirs, the named one where it covers the CPU. NULL where that event is not of that CPU, which is no failure: so are
+ * those of PMUs with a cpumask, which count for several CPUs.
  * An event of a PMU that does not exist gives NULL for every CPU: attr_check() tells that apart.
  */
 const struct pmu *attr_pmu(const struct machine *machine, const struct event *event, unsigned cpu);
+
+/* Whether `event` names `pmu` ("uncore_imc/.../" names uncore_imc_0 too), or is a bare name of one of its events. */
+bool attr_names_pmu(const struct machine *machine, const struct event *event, const struct pmu *pmu);
 
 /*
  * Whether the machine knows the event at all: -ENODEV for a PMU it lacks, -ENOENT for a name that sysfs has nowhere

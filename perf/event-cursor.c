@@ -105,3 +105,45 @@ int modifiers_parse(struct cursor *cursor, unsigned *modifiers, unsigned *precis
     *precise = MIN(*precise + p, (unsigned)PRECISE_MAX);
     return 0;
 }
+
+static bool is_capitals(const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", text[i]))
+            return false;
+    return true;
+}
+
+/*
+ * The parts of libpfm4's "EVENT:UMASK:c=1" from the first colon on: they belong to the name, modifiers do not. `bare`:
+ * without a prefix only capitals tell a unit mask from a slip.
+ */
+static size_t colon_parts(const char *text, bool bare)
+{
+    struct cursor cursor = {.text = text};
+
+    while (cursor_peek(&cursor) == ':') {
+        struct cursor ahead = {.text = text, .at = cursor.at + 1};
+        const char *part = text + ahead.at;
+        size_t size = cursor_name(&ahead);
+        ahead.at += size;
+        bool value = cursor_take(&ahead, '=');
+        if (size == 0 || (!value && (modifiers_only(part, size) || (bare && !is_capitals(part, size)))))
+            break;
+        if (value)
+            ahead.at += cursor_name(&ahead);
+        cursor.at = ahead.at;
+    }
+    return cursor.at;
+}
+
+size_t colon_name_size(const char *word, size_t size)
+{
+    struct cursor cursor = {.text = word, .at = size};
+
+    if (!str_starts(word + size, "::"))
+        return size + (is_capitals(word, size) ? colon_parts(word + size, true) : 0);
+    cursor.at += 2;
+    cursor.at += cursor_name(&cursor);
+    return cursor.at + colon_parts(word + cursor.at, false);
+}

@@ -37,5 +37,10 @@ int cursor_unexpected(const struct cursor *cursor, const char *expected, struct 
 int modifiers_parse(struct cursor *cursor, unsigned *modifiers, unsigned *precise, struct error *error);
 /* Whether `text` is nothing but modifier letters. */
 bool modifiers_only(const char *text, size_t size);
+/*
+ * The size of one of libpfm4's names, "PMU::EVENT:UMASK:c=1" or "EVENT:UMASK", which begins with a word of `size`
+ * characters; of any other word that size. Modifiers at the end do not belong to it.
+ */
+size_t colon_name_size(const char *word, size_t size);
 
 #endif

@@ -102,6 +102,7 @@ int event_name_base(struct event *event)
             return -ENOMEM;
         break;
     case EVENT_RAW:
+    case EVENT_BREAKPOINT:
     case EVENT_NAME: /* "PMU::EVENT" is called as the event */
         colons = strstr(event->name, "::");
         text = strdup(colons ? colons + 2 : event->name);
@@ -158,6 +159,9 @@ static void append_what(struct buffer *help, const struct event *event)
         return;
     case EVENT_TRACEPOINT:
         buffer_appendf(help, "Passes of the tracepoint %s:%s", event->system, event->name);
+        return;
+    case EVENT_BREAKPOINT:
+        buffer_appendf(help, "Accesses to memory at %s", event->name);
         return;
     case EVENT_NAME:
         buffer_appendf(help, "Event %s, as its PMU defines it", event->name);

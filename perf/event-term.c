@@ -27,6 +27,32 @@ static bool is_value(char c)
     return c > ' ' && c <= '~' && !strchr(",/{}=", c);
 }
 
+/*
+ * A file's name, which has slashes as the end of the terms has: it ends at a comma, so that another term must follow.
+ */
+static int parse_path(struct cursor *cursor, struct event_term *term, struct error *error)
+{
+    const char *text = cursor->text + cursor->at;
+    size_t size = 0;
+
+    while (text[size] > ' ' && text[size] <= '~' && text[size] != ',')
+        size++;
+    if (text[size] != ',' || text[size - 1] == '/')
+        return error_set_at(error, -EINVAL, cursor->at,
+                            "a file's name ends at a comma: write another term behind it, as in "
+                            "uprobe/path=/bin/bash,offset=0x1234/");
+    term->text = strndup(text, size);
+    cursor->at += size;
+    return term->text ? 0 : error_oom(error);
+}
+
+static bool is_path(const struct cursor *cursor)
+{
+    const char *text = cursor->text + cursor->at;
+
+    return text[0] == '/' && text[1] && !strchr(", }\t\r\n", text[1]);
+}
+
 static int parse_value(struct cursor *cursor, struct event_term *term, struct error *error)
 {
     const char *text = cursor->text + cursor->at;
@@ -56,7 +82,9 @@ static int parse_term(struct cursor *cursor, struct event_term *term, struct err
     if (!term->name)
         return error_oom(error);
     cursor->at += size;
-    return cursor_take(cursor, '=') ? parse_value(cursor, term, error) : 0;
+    if (!cursor_take(cursor, '='))
+        return 0;
+    return is_path(cursor) ? parse_path(cursor, term, error) : parse_value(cursor, term, error);
 }
 
 int event_terms_parse(struct cursor *cursor, struct event_terms *ret, struct error *error)

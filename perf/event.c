@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "perf/event-breakpoint.h"
 #include "perf/event-cursor.h"
 #include "perf/event-name.h"
 #include "perf/event-term.h"
@@ -58,12 +59,27 @@ static const struct {
     {"metric-id", "is perf's own: give the metric's name by \"name=\""},
 };
 
-static int check_term(const struct event_term *term, struct error *error)
+/* Terms that are text: what a probe is set on. */
+static const struct {
+    const char *pmu, *name;
+} text_terms[] = {{"kprobe", "func"}, {"uprobe", "path"}};
+
+static bool takes_text(const char *pmu, const struct event_term *term)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(text_terms); i++)
+        if (str_equal(text_terms[i].pmu, pmu) && str_equal(text_terms[i].name, term->name))
+            return true;
+    return false;
+}
+
+static int check_term(const char *pmu, const struct event_term *term, struct error *error)
 {
     for (size_t i = 0; i < ARRAY_SIZE(refused_terms); i++)
         if (str_equal(term->name, refused_terms[i].name))
             return error_set_at(error, -EINVAL, term->offset, "the term \"%s\" %s", term->name,
                                 refused_terms[i].reason);
+    if (takes_text(pmu, term))
+        return term->text ? 0 : error_set_at(error, -EINVAL, term->offset, "the term \"%s\" needs a value", term->name);
     if (term->text && !term->numeric)
         return error_set_at(error, -EINVAL, term->offset + strlen(term->name) + 1,
                             "the value of \"%s\" is a number like 17 or 0x11, not \"%s\"", term->name, term->text);
@@ -97,7 +113,7 @@ static int parse_terms(struct cursor *cursor, struct event *event, struct error 
     int r = event_terms_parse(cursor, &terms, error);
     for (size_t i = 0; r == 0 && i < terms.n;) {
         bool name = str_equal(terms.terms[i].name, "name");
-        r = name ? take_name(event, &terms, i, error) : check_term(&terms.terms[i++], error);
+        r = name ? take_name(event, &terms, i, error) : check_term(event->pmu, &terms.terms[i++], error);
     }
     if (r < 0)
         return r;
@@ -133,22 +149,6 @@ static int set_name(char **name, const char *text, size_t size, struct error *er
 {
     *name = strndup(text, size);
     return *name ? 0 : error_oom(error);
-}
-
-/* libpfm4's "PMU::EVENT:UMASK": colons belong to the name, but for modifiers at the end. */
-static size_t colon_name(const struct cursor *cursor, size_t size)
-{
-    struct cursor ahead = {.text = cursor->text, .at = cursor->at + size + 2};
-
-    ahead.at += cursor_name(&ahead);
-    while (cursor_peek(&ahead) == ':') {
-        struct cursor next = {.text = cursor->text, .at = ahead.at + 1};
-        size_t part = cursor_name(&next);
-        if (part == 0 || modifiers_only(next.text + next.at, part))
-            break;
-        ahead.at = next.at + part;
-    }
-    return ahead.at - cursor->at;
 }
 
 /* A word of `size` characters before ":" and another one: a tracepoint, unless the other are modifiers. */
@@ -202,8 +202,7 @@ static int parse_word(struct cursor *cursor, size_t size, struct event *event, s
         size = tracepoint_name(word);
     } else {
         event->kind = EVENT_NAME;
-        if (str_starts(word + size, "::"))
-            size = colon_name(cursor, size);
+        size = colon_name_size(word, size);
     }
     cursor->at += size;
     return set_name(&event->name, word, size, error);
@@ -240,9 +239,11 @@ static int parse_event(struct cursor *cursor, struct event *ret, struct error *e
     size_t size = cursor_name(cursor);
     int r;
 
-    if (size == 0 || start[0] == '-' || start[0] == '.')
+    if (breakpoint_starts(cursor)) {
+        r = breakpoint_parse(cursor, &event, error);
+    } else if (size == 0 || start[0] == '-' || start[0] == '.') {
         return cursor_unexpected(cursor, "an event", error);
-    if (start[size] == '/') {
+    } else if (start[size] == '/') {
         r = set_name(&event.pmu, start, size, error);
         cursor->at += size + 1;
         if (r == 0)

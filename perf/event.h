@@ -3,7 +3,7 @@
  * An event as `perf` writes it (perf-list(1)): pure syntax, without any machine.
  *
  *     cycles   L1-dcache-load-misses   r11   cpu/event=0x3c,umask=0x0/   armv8_cortex_a76/l2d_cache_refill/
- *     sched:sched_switch   name-known-to-sysfs   {a,b}:k
+ *     sched:sched_switch   mem:0x1000/8:w   uprobe/path=/bin/bash,offset=0x1234/   name-known-to-sysfs   {a,b}:k
  *
  * Every event has a metric name (DESIGN section 6): "cycles:u" is "cycles_user".
  */
@@ -17,6 +17,7 @@ enum event_kind {
     EVENT_RAW,        /* rNNN: `config`, on the core PMU of each CPU */
     EVENT_PMU,        /* pmu/terms/: `pmu` and `terms` */
     EVENT_TRACEPOINT, /* system:name: `system` and `name` */
+    EVENT_BREAKPOINT, /* mem:ADDRESS/LENGTH:ACCESS: `breakpoint` */
     EVENT_NAME,       /* a bare word that is no generic event: `name`, to be found in sysfs */
 };
 
@@ -34,10 +35,16 @@ enum event_modifier {
 
 struct event_term {
     char *name;
-    char *text; /* the value as written; NULL where there was none (which means 1) */
+    char *text; /* the value as written, a number or a probe's function or file; NULL where there was none (means 1) */
     uint64_t value;
     bool numeric; /* `text` is a number, and `value` is it */
     size_t offset;
+};
+
+/* An access to memory: what perf_event_open(2) calls bp_addr, bp_len and bp_type. */
+struct event_breakpoint {
+    uint64_t address, length;
+    unsigned access; /* of HW_BREAKPOINT_R, _W, _X */
 };
 
 struct generic_event;
@@ -45,11 +52,12 @@ struct generic_event;
 struct event {
     enum event_kind kind;
     char *text;                /* as written, with its modifiers; for messages */
-    char *pmu, *system, *name; /* `name` also of EVENT_GENERIC and EVENT_RAW: the word as written */
+    char *pmu, *system, *name; /* `name` also of EVENT_GENERIC, EVENT_RAW, EVENT_BREAKPOINT: the word as written */
     struct event_term *terms;  /* without `name=`, which became the metric name */
     size_t n_terms;
     uint32_t type;
     uint64_t config;
+    struct event_breakpoint breakpoint;
     const struct generic_event *generic; /* of EVENT_GENERIC with a row of its own; NULL for cache events */
     unsigned modifiers;                  /* of enum event_modifier */
     unsigned precise;                    /* how many p; P is 3 */

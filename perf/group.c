@@ -139,3 +139,8 @@ size_t group_size(const struct group *group)
 {
     return group->n;
 }
+
+int group_fd(const struct group *group, size_t n)
+{
+    return group->members[n].fd;
+}

@@ -48,5 +48,7 @@ int group_disable(struct group *group);
 int group_read(const struct group *group, struct group_reading *ret);
 
 size_t group_size(const struct group *group);
+/* The descriptor of the n-th member, which the group owns; to map it. */
+int group_fd(const struct group *group, size_t n);
 
 #endif

@@ -49,7 +49,7 @@ static int add_made(struct machine *machine, const struct pmu *like, const struc
 
     if (!pmu)
         return -ENOMEM;
-    *pmu = (struct pmu){.type = like->type, .scope = like->scope, .absent = like->absent};
+    *pmu = (struct pmu){.type = like->type, .scope = like->scope, .absent = like->absent, .threshold_max = UINT64_MAX};
     pmu->name = strdup(like->name);
     if (!pmu->name || cpuset_copy(cpus, &pmu->cpus) < 0)
         return -ENOMEM;
@@ -66,11 +66,12 @@ static int load_pmus(struct sys *sys, struct machine *machine)
         return r == -ENOMEM ? r : 0;
     for (size_t i = 0; i < n && r == 0; i++) {
         _cleanup_(pmu_freep) struct pmu *pmu = NULL;
-        r = pmu_load(sys, names[i], &machine->online, &pmu, NULL);
+        struct error error;
+        r = pmu_load(sys, names[i], &machine->online, &pmu, &error);
         if (r == 0)
             r = add_pmu(machine, &pmu);
         else if (r != -ENOMEM)
-            r = 0; /* a PMU that cannot be understood is as good as none */
+            r = broken_add(&machine->broken, names[i], error.message);
     }
     strings_free(names, n);
     return r;
@@ -79,6 +80,40 @@ static int load_pmus(struct sys *sys, struct machine *machine)
 static int compare_pmus(const void *a, const void *b)
 {
     return strcmp((*(struct pmu *const *)a)->name, (*(struct pmu *const *)b)->name);
+}
+
+/*
+ * Whether a generic event can name its PMU. It is asked for the own process, which wants the least privilege; nothing
+ * is counted. Kernels that do not know answer ENOENT or EINVAL, and keep the plain type.
+ */
+static bool takes_extended_type(struct sys *sys, const struct pmu *pmu)
+{
+    struct perf_event_attr attr = {
+        .size = sizeof(attr),
+        .type = PERF_TYPE_HARDWARE,
+        .config = (uint64_t)pmu->type << PERF_PMU_TYPE_SHIFT | PERF_COUNT_HW_CPU_CYCLES,
+        .disabled = 1,
+        .exclude_kernel = 1,
+        .exclude_hv = 1,
+    };
+    int fd = sys->perf_event_open(sys, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+    if (fd < 0)
+        return false;
+    sys->close(sys, fd);
+    return true;
+}
+
+/* With one kind of CPU there is nothing to tell apart. */
+static void probe_extended_types(struct sys *sys, struct machine *machine)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < machine->n_pmus; i++)
+        n += machine->pmus[i]->scope == PMU_CORE && !machine->pmus[i]->absent;
+    for (size_t i = 0; n > 1 && i < machine->n_pmus; i++)
+        if (machine->pmus[i]->scope == PMU_CORE && !machine->pmus[i]->absent)
+            machine->pmus[i]->extended = takes_extended_type(sys, machine->pmus[i]);
 }
 
 /* The kernel always has these two, whatever sysfs shows. */
@@ -163,6 +198,7 @@ int machine_load(struct sys *sys, struct machine **ret, struct error *error)
     if (load_pmus(sys, machine) < 0 || complete_pmus(machine) < 0 || add_absent(machine) < 0 ||
         load_kernel(sys, machine) < 0)
         return error_oom(error);
+    probe_extended_types(sys, machine);
     find_tracefs(sys, machine);
     *ret = steal(machine);
     return 0;
@@ -175,6 +211,7 @@ struct machine *machine_free(struct machine *machine)
     for (size_t i = 0; i < machine->n_pmus; i++)
         pmu_free(machine->pmus[i]);
     free(machine->pmus);
+    broken_done(&machine->broken);
     cpuset_done(&machine->possible);
     cpuset_done(&machine->online);
     free(machine->release);
@@ -196,4 +233,14 @@ const struct pmu *machine_core_pmu(const struct machine *machine, unsigned cpu)
         if (machine->pmus[i]->scope == PMU_CORE && cpuset_has(&machine->pmus[i]->cpus, cpu))
             return machine->pmus[i];
     return NULL;
+}
+
+bool machine_is_outdated(struct sys *sys, const struct machine *machine)
+{
+    _cleanup_(cpuset_done) struct cpuset online = {0};
+    _cleanup_(freep) char *text = NULL;
+
+    if (sys_read_file(sys, "/sys/devices/system/cpu/online", &text) < 0 || cpuset_parse(text, &online, NULL) < 0)
+        return false;
+    return !cpuset_equal(&online, &machine->online);
 }

@@ -14,17 +14,22 @@ struct machine {
     struct cpuset possible, online;
     struct pmu **pmus; /* in order of name, the absent one last */
     size_t n_pmus;
-    int paranoid;        /* kernel.perf_event_paranoid; INT_MIN where it cannot be read */
-    char *release;       /* kernel release, "6.1.0-35-arm64" */
-    const char *tracefs; /* "/sys/kernel/tracing" or the older place; NULL where there is none */
+    struct broken broken; /* PMUs that are in sysfs and make no sense */
+    int paranoid;         /* kernel.perf_event_paranoid; INT_MIN where it cannot be read */
+    char *release;        /* kernel release, "6.1.0-35-arm64" */
+    const char *tracefs;  /* "/sys/kernel/tracing" or the older place; NULL where there is none */
 };
 
 /*
- * Reads /sys and /proc; mounts tracefs where it is not mounted and that is allowed (it is left mounted, as perf does).
- * Fails only when out of memory or when /sys/devices/system/cpu/online cannot be understood.
+ * Reads /sys and /proc; asks the kernel of a machine with several core PMUs whether generic events can name them;
+ * mounts tracefs where it is not mounted and that is allowed (it is left mounted, as perf does). Fails only when out of
+ * memory or when /sys/devices/system/cpu/online cannot be understood.
  */
 int machine_load(struct sys *sys, struct machine **ret, struct error *error);
 struct machine *machine_free(struct machine *machine);
+
+/* Whether other CPUs are online than were when it was loaded; false where that cannot be told. */
+bool machine_is_outdated(struct sys *sys, const struct machine *machine);
 
 /* NULL where there is none of that name. */
 const struct pmu *machine_find_pmu(const struct machine *machine, const char *name);

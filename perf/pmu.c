@@ -131,43 +131,60 @@ static void event_clear(struct pmu_event *event)
     *event = (struct pmu_event){0};
 }
 
-static int load_scale(struct sys *sys, const char *pmu, struct pmu_event *event)
+static int unreadable(int r, const char *what, struct error *error)
+{
+    return error_set(error, r, "its %s cannot be read: %s", what, strerror(-r));
+}
+
+static int load_scale(struct sys *sys, const char *pmu, struct pmu_event *event, struct error *error)
 {
     _cleanup_(freep) char *text = NULL;
 
     event->scale = 1;
     int r = sys_read_filef(sys, &text, DEVICE "/events/%s.scale", pmu, event->name);
     if (r < 0)
-        return r == -ENOENT ? 0 : r;
+        return r == -ENOENT ? 0 : unreadable(r, "scale", error);
     r = number_parse_double(text, &event->scale);
-    return r == 0 && event->scale <= 0 ? -EINVAL : r;
+    if (r < 0 || event->scale <= 0)
+        return error_set(error, -EINVAL, "its scale is no number above 0: \"%.32s\"", text);
+    return 0;
 }
 
-static int load_unit(struct sys *sys, const char *pmu, struct pmu_event *event)
+static int load_unit(struct sys *sys, const char *pmu, struct pmu_event *event, struct error *error)
 {
     _cleanup_(freep) char *text = NULL;
 
     int r = sys_read_filef(sys, &text, DEVICE "/events/%s.unit", pmu, event->name);
     if (r < 0 && r != -ENOENT)
-        return r;
+        return unreadable(r, "unit", error);
     return convert_unit(text ? text : "", event);
 }
 
+static int load_terms(struct sys *sys, const char *pmu, struct pmu_event *event, struct error *error)
+{
+    _cleanup_(event_terms_done) struct event_terms terms = {0};
+
+    int r = sys_read_filef(sys, &event->terms, DEVICE "/events/%s", pmu, event->name);
+    if (r < 0)
+        return unreadable(r, "file", error);
+    r = event_terms_parse_text(event->terms, &terms, error);
+    if (r < 0)
+        error_prefix(error, "its file cannot be understood, \"%.64s\"", event->terms);
+    return r;
+}
+
 /* Its values would be wrong without its scale or unit, so that it is loaded whole or not at all. */
-static int load_event(struct sys *sys, const char *pmu, const char *name, struct pmu_event *ret)
+static int load_event(struct sys *sys, const char *pmu, const char *name, struct pmu_event *ret, struct error *error)
 {
     _cleanup_(event_clear) struct pmu_event event = {.name = strdup(name)};
-    _cleanup_(event_terms_done) struct event_terms terms = {0};
 
     if (!event.name)
         return -ENOMEM;
-    int r = sys_read_filef(sys, &event.terms, DEVICE "/events/%s", pmu, name);
+    int r = load_terms(sys, pmu, &event, error);
     if (r == 0)
-        r = event_terms_parse_text(event.terms, &terms, NULL);
+        r = load_scale(sys, pmu, &event, error);
     if (r == 0)
-        r = load_scale(sys, pmu, &event);
-    if (r == 0)
-        r = load_unit(sys, pmu, &event);
+        r = load_unit(sys, pmu, &event, error);
     if (r < 0)
         return r;
     *ret = event;
@@ -192,24 +209,31 @@ static int add_event(struct sys *sys, struct pmu *pmu, const char *name)
 {
     if (is_attribute(name))
         return 0;
+    struct error error;
     if (array_grow(&pmu->events, pmu->n_events) < 0)
         return -ENOMEM;
-    int r = load_event(sys, pmu->name, name, &pmu->events[pmu->n_events]);
+    int r = load_event(sys, pmu->name, name, &pmu->events[pmu->n_events], &error);
     if (r == 0)
         pmu->n_events++;
-    return r == -ENOMEM ? r : 0;
+    return r < 0 && r != -ENOMEM ? broken_add(&pmu->broken, name, error.message) : r;
 }
 
 static int add_format(struct sys *sys, struct pmu *pmu, const char *name)
 {
     _cleanup_(freep) char *text = NULL;
     struct pmu_format format;
+    struct error error;
 
     int r = sys_read_filef(sys, &text, DEVICE "/format/%s", pmu->name, name);
-    if (r == 0)
-        r = pmu_format_parse(text, &format, NULL);
+    if (r < 0 && r != -ENOMEM)
+        unreadable(r, "file", &error);
+    if (r == 0) {
+        r = pmu_format_parse(text, &format, &error);
+        if (r < 0)
+            error_prefix(&error, "its file cannot be understood, \"%.64s\"", text);
+    }
     if (r < 0)
-        return r == -ENOMEM ? r : 0;
+        return r == -ENOMEM ? r : broken_add(&pmu->broken, name, error.message);
     if (array_grow(&pmu->formats, pmu->n_formats) < 0)
         return -ENOMEM;
     format.name = strdup(name);
@@ -239,7 +263,7 @@ static int load_directory(struct sys *sys, struct pmu *pmu, const char *director
 }
 
 /* `cpus` is a core's, `cpumask` a system's; either may be empty while its CPUs are offline. */
-static int load_cpus(struct sys *sys, struct pmu *pmu, const struct cpuset *online)
+static int load_cpus(struct sys *sys, struct pmu *pmu, const struct cpuset *online, struct error *error)
 {
     static const struct {
         const char *file;
@@ -249,17 +273,20 @@ static int load_cpus(struct sys *sys, struct pmu *pmu, const struct cpuset *onli
     for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
         _cleanup_(freep) char *text = NULL;
         int r = sys_read_filef(sys, &text, DEVICE "/%s", pmu->name, files[i].file);
-        if (r == 0)
-            r = cpuset_parse(text, &pmu->cpus, NULL);
-        if (r == -ENOMEM)
-            return r;
-        if (r < 0)
+        if (r == -ENOENT)
             continue;
+        if (r < 0)
+            return error_set(error, r, DEVICE "/%s cannot be read: %s", pmu->name, files[i].file, strerror(-r));
+        r = cpuset_parse(text, &pmu->cpus, error);
+        if (r < 0) {
+            error_prefix(error, DEVICE "/%s cannot be understood, \"%.64s\"", pmu->name, files[i].file, text);
+            return r;
+        }
         pmu->scope = files[i].scope;
         return 0;
     }
     pmu->scope = str_equal(pmu->name, "cpu") ? PMU_CORE : PMU_ANY;
-    return cpuset_copy(online, &pmu->cpus);
+    return cpuset_copy(online, &pmu->cpus) < 0 ? error_oom(error) : 0;
 }
 
 static int load_type(struct sys *sys, struct pmu *pmu, struct error *error)
@@ -282,6 +309,7 @@ static void load_caps(struct sys *sys, struct pmu *pmu)
 {
     _cleanup_(freep) char *text = NULL;
 
+    pmu->threshold_max = UINT64_MAX;
     if (sys_read_filef(sys, &text, DEVICE "/caps/threshold_max", pmu->name) == 0)
         number_parse_u64(text, &pmu->threshold_max);
 }
@@ -298,10 +326,11 @@ int pmu_load(struct sys *sys, const char *name, const struct cpuset *online, str
     if (!pmu->name)
         return error_oom(error);
     int r = load_type(sys, pmu, error);
+    if (r == 0)
+        r = load_cpus(sys, pmu, online, error);
     if (r < 0)
         return r;
-    if (load_cpus(sys, pmu, online) < 0 || load_directory(sys, pmu, "format", add_format) < 0 ||
-        load_directory(sys, pmu, "events", add_event) < 0)
+    if (load_directory(sys, pmu, "format", add_format) < 0 || load_directory(sys, pmu, "events", add_event) < 0)
         return error_oom(error);
     load_caps(sys, pmu);
     *ret = steal(pmu);
@@ -318,10 +347,34 @@ struct pmu *pmu_free(struct pmu *pmu)
         event_clear(&pmu->events[i]);
     free(pmu->formats);
     free(pmu->events);
+    broken_done(&pmu->broken);
     cpuset_done(&pmu->cpus);
     free(pmu->name);
     free(pmu);
     return NULL;
+}
+
+bool pmu_name_matches(const char *written, const char *name)
+{
+    size_t size = strlen(written);
+
+    if (!str_starts(name, written))
+        return false;
+    if (name[size] == '\0')
+        return true;
+    const char *number = name + size + 1;
+    return name[size] == '_' && number[0] && number[strspn(number, "0123456789")] == '\0';
+}
+
+/* Of those without `cpus` and `cpumask`: what the kernel counts itself on each CPU (kernel/events, arch/x86/events). */
+static const char *const per_cpu[] = {"software", "tracepoint", "breakpoint", "kprobe", "uprobe", "msr"};
+
+bool pmu_is_per_cpu(const struct pmu *pmu)
+{
+    for (size_t i = 0; pmu->scope == PMU_ANY && i < ARRAY_SIZE(per_cpu); i++)
+        if (str_equal(pmu->name, per_cpu[i]))
+            return true;
+    return pmu->scope == PMU_CORE;
 }
 
 const struct pmu_format *pmu_find_format(const struct pmu *pmu, const char *name)

@@ -6,6 +6,7 @@
 #ifndef PERF_PMU_H
 #define PERF_PMU_H
 
+#include "perf/broken.h"
 #include "perf/cpuset.h"
 #include "perf/sys.h"
 
@@ -37,13 +38,15 @@ struct pmu {
     char *name; /* sysfs name: "cpu", "armv8_cortex_a76", "software" */
     uint32_t type;
     enum pmu_scope scope;
-    bool absent; /* stands for the hardware PMU of CPUs that have none; nothing can be opened on it */
+    bool extended; /* the kernel takes its type in the upper half of a generic event's config; machine_load() asks it */
+    bool absent;   /* stands for the hardware PMU of CPUs that have none; nothing can be opened on it */
     struct cpuset cpus;
     struct pmu_format *formats;
     size_t n_formats;
     struct pmu_event *events;
     size_t n_events;
-    uint64_t threshold_max; /* caps/threshold_max; 0 where there is none */
+    struct broken broken;   /* formats and events that are in sysfs and make no sense */
+    uint64_t threshold_max; /* caps/threshold_max; UINT64_MAX where there is no such file, 0 where the CPU has none */
 };
 
 /* Pure: parses "config1:0-7,32-35"; `ret` gets no name. -EINVAL, with the error at the offending character. */
@@ -52,11 +55,23 @@ int pmu_format_parse(const char *text, struct pmu_format *ret, struct error *err
 int pmu_format_deposit(const struct pmu_format *format, uint64_t value, uint64_t *word);
 
 /*
- * Loads /sys/bus/event_source/devices/NAME. What is unreadable or garbled in a single format or event is left out; only
- * a missing or garbled `type` is an error. `online` is what a PMU without `cpus` and `cpumask` covers.
+ * Loads /sys/bus/event_source/devices/NAME. A single format or event that is unreadable or garbled is left out and
+ * listed in `broken`; a `type`, `cpus` or `cpumask` that is so is an error. `online` is what a PMU without `cpus` and
+ * `cpumask` covers.
  */
 int pmu_load(struct sys *sys, const char *name, const struct cpuset *online, struct pmu **ret, struct error *error);
 struct pmu *pmu_free(struct pmu *pmu);
+
+/*
+ * Whether "uncore_imc" as a person writes it means the PMU `name`: the same, or with a "_NUMBER" behind it, as perf has
+ * it where a machine has several of a kind.
+ */
+bool pmu_name_matches(const char *written, const char *name);
+/*
+ * Whether it counts what each CPU does: a core PMU, and those of the kernel's own (software, tracepoints, breakpoints,
+ * probes, msr). The others count for several CPUs, or for the machine, and are read once.
+ */
+bool pmu_is_per_cpu(const struct pmu *pmu);
 
 const struct pmu_format *pmu_find_format(const struct pmu *pmu, const char *name);
 const struct pmu_event *pmu_find_event(const struct pmu *pmu, const char *name);

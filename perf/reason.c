@@ -15,6 +15,16 @@ static bool is_pmu_absent(const struct circumstances *c)
     return c->pmu && c->pmu->absent;
 }
 
+static bool is_probe(const struct circumstances *c)
+{
+    return c->pmu && (str_equal(c->pmu->name, "kprobe") || str_equal(c->pmu->name, "uprobe"));
+}
+
+static bool is_breakpoint(const struct circumstances *c)
+{
+    return c->pmu && c->pmu->type == PERF_TYPE_BREAKPOINT;
+}
+
 static bool is_paranoid_debian(const struct circumstances *c)
 {
     return c->machine->paranoid >= 3;
@@ -39,6 +49,14 @@ static const struct {
      "a virtual machine needs its host to pass one on, a board a `pmu` node in its device tree"},
     {EOPNOTSUPP, is_pmu_absent, "this machine offers no hardware PMU",
      "a virtual machine needs its host to pass one on, a board a `pmu` node in its device tree"},
+    {ENOENT, is_probe, "there is no such function or file to set a probe on",
+     "functions of the kernel are in /proc/kallsyms; of a file give the whole path"},
+    {EINVAL, is_probe, "no probe can be set there",
+     "give the offset of an instruction in the file (as objdump -F -d shows it), or a function that can be traced"},
+    {EINVAL, is_breakpoint, "the CPU cannot watch this memory",
+     "the address must be a multiple of the length, 1, 2, 4 or 8; x86 has no :r alone, give :rw; an address of the "
+     "kernel "
+     "cannot be watched with :u"},
     {ENOENT, NULL, "no such event on this PMU", "see \"perfcountd list-events\""},
     {EACCES, is_paranoid_debian, "permission denied",
      "kernel.perf_event_paranoid is %d, where CAP_PERFMON does not suffice; grant CAP_SYS_ADMIN, or set it to 2 and "

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -44,6 +45,22 @@ static int real_close(struct sys *sys, int fd)
     return close(fd) < 0 ? -errno : 0;
 }
 
+static int real_mmap(struct sys *sys, int fd, size_t size, int protection, void **ret)
+{
+    (void)sys;
+    void *address = mmap(NULL, size, protection, MAP_SHARED, fd, 0);
+    if (address == MAP_FAILED)
+        return -errno;
+    *ret = address;
+    return 0;
+}
+
+static int real_munmap(struct sys *sys, void *address, size_t size)
+{
+    (void)sys;
+    return munmap(address, size) < 0 ? -errno : 0;
+}
+
 static uint64_t real_now(struct sys *sys, clockid_t clock)
 {
     struct timespec now = {0};
@@ -78,6 +95,8 @@ void sys_init(struct sys *sys)
         .read = real_read,
         .ioctl = real_ioctl,
         .close = real_close,
+        .mmap = real_mmap,
+        .munmap = real_munmap,
         .now = real_now,
         .mount_tracefs = real_mount_tracefs,
     };

@@ -23,6 +23,9 @@ struct sys {
     ssize_t (*read)(struct sys *sys, int fd, void *buffer, size_t size);
     int (*ioctl)(struct sys *sys, int fd, unsigned long request, unsigned long argument);
     int (*close)(struct sys *sys, int fd);
+    /* The first `size` bytes of `fd`, shared. */
+    int (*mmap)(struct sys *sys, int fd, size_t size, int protection, void **ret);
+    int (*munmap)(struct sys *sys, void *address, size_t size);
     /* Nanoseconds of `clock`; cannot fail for the clocks in use. */
     uint64_t (*now)(struct sys *sys, clockid_t clock);
     /* Mounts tracefs at `path`. */

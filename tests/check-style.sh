@@ -46,15 +46,16 @@ long_functions() {
         /^\}/ && start { if (FNR - start > 100) printf "%s:%d: %d lines\n", FILENAME, start, FNR - start; start = 0 }'
 }
 
-# plain FILE: a manual page without its markup.
+# plain FILE: a manual page without its markup; mdoc(7) writes a flag as "Fl -name".
 plain() {
-    sed 's/\\-/-/g; s/\\f[BIRP]//g' "$1"
+    sed 's/\\-/-/g; s/\\f[BIRP]//g; s/\(^\|[ .]\)Fl /&-/g; s/Fl -/-/g' "$1"
 }
 
 undocumented_flags() {
     local flag
     "$PERFCOUNTD" --help | grep -oE -- '--[a-z][a-z.-]*' | sort -u | while read -r flag; do
-        plain doc/perfcountd.8 | grep -qF -e "$flag" || echo "$flag"
+        # mdoc(7) writes the first dash by itself: .Fl -help
+        plain doc/perfcountd.8 | grep -qE -e "(^|[^a-z])Fl -${flag#--}( |$)|$flag([^a-z]|$)" || echo "$flag"
     done
 }
 

@@ -36,7 +36,7 @@ check() {
     77) result skipped "$name" "" "$(tail -n 1 "$log" | sed 's/^skipped: //')" ;;
     *)
         result failed "$name" $((SECONDS - start)) "exit status $status, all of it is in ${log#"$root/"}"
-        { grep -A 4 -E '^NOT OK|(error|warning):' "$log" || tail -n 30 "$log"; } | head -n 60 | sed 's/^/    | /'
+        { grep -A 4 -E '^NOT OK|(error|warning):' "$log" || tail -n 30 "$log"; } | head -n 30 | sed 's/^/    | /'
         return 1
         ;;
     esac
@@ -96,8 +96,8 @@ fuzz() {
     local name corpus=()
     name=$(basename "$1")
     mkdir -p "$build/clang/corpus/$name"
-    [ ! -d "$root/tests/fuzz/corpus/${name#fuzz-}" ] || corpus=("$root/tests/fuzz/corpus/${name#fuzz-}")
-    "$1" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
+    [ ! -d "$root/tests/fuzz/corpus-${name#fuzz-}" ] || corpus=("$root/tests/fuzz/corpus-${name#fuzz-}")
+    "$1" -max_total_time="$fuzz_seconds" -max_len=4096 -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
         -artifact_prefix="$logs/$name-" "$build/clang/corpus/$name" "${corpus[@]}"
 }
 
@@ -131,10 +131,12 @@ shellcheck_all() {
 
 cd "$root" || exit 1
 check "shellcheck" shellcheck_all
+plain=no
 if check "gcc -O2 -Werror builds" build_plain; then
+    plain=yes
     check "tests/check-style.sh" env PERFCOUNTD="$build/plain/perfcountd" tests/check-style.sh
     (
-        for script in cli exposition http lifecycle idle valgrind; do
+        for script in cli exposition http libpfm4 lifecycle idle valgrind; do
             end_to_end $script
         done
         check "make distcheck" make -C "$build/plain" distcheck
@@ -155,7 +157,7 @@ wait
 
 # --- what measures, alone
 
-if [ -x "$build/plain/perfcountd" ]; then
+if [ $plain = yes ]; then
     end_to_end truth
     end_to_end prometheus
     check "make bench-quick" benchmark && sed 's/^/    /' "$logs/make-bench-quick.log" | grep -v 'make'

@@ -14,7 +14,9 @@ struct fake_event {
     struct fake_pmu *pmu;
     struct fake_event *leader; /* itself, where it leads a group or is alone */
     bool enabled, dead;        /* dead: its CPU has left */
+    bool off_counter;
     uint64_t count, remainder, time_enabled, time_running;
+    struct perf_event_mmap_page *page; /* NULL where it is not mapped */
 };
 
 static struct fake_sys *fake_of(struct sys *sys)
@@ -173,11 +175,89 @@ static int fake_close(struct sys *sys, int fd)
     fake->calls[FAKE_CLOSE]++;
     if (!event)
         return -EBADF;
+    assert(!event->page);
     dissolve(fake, event);
     fake->events[fd - FAKE_FD_FIRST] = NULL;
     fake->n_open--;
     free(event);
     return 0;
+}
+
+/* Reads in user space */
+
+/* What perf_event_update_userpage() of kernel/events/core.c writes. */
+static void update_page(const struct fake_sys *fake, const struct fake_event *event)
+{
+    struct perf_event_mmap_page *page = event->page;
+    uint64_t counter = fake_user_counter(fake, (unsigned)(event->fd - FAKE_FD_FIRST));
+
+    page->lock += 2;
+    page->cap_user_rdpmc = page->cap_user_time = fake->user_reads;
+    page->pmc_width = 32;
+    page->time_mult = 1;
+    page->index = fake->user_reads && !event->off_counter ? (uint32_t)(event->fd - FAKE_FD_FIRST) + 1 : 0;
+    page->offset = (int64_t)(event->count - (page->index ? (uint64_t)(int64_t)(int32_t)counter : 0));
+    page->time_enabled = event->time_enabled;
+    page->time_running = event->time_running;
+    page->time_offset = -fake->monotonic_ns;
+}
+
+void fake_user_reads(struct fake_sys *fake)
+{
+    fake->user_reads = true;
+    for (size_t i = 0; i < fake->n_events; i++)
+        if (fake->events[i] && fake->events[i]->page)
+            update_page(fake, fake->events[i]);
+}
+
+uint64_t fake_user_counter(const struct fake_sys *fake, unsigned number)
+{
+    assert(number < fake->n_events && fake->events[number]);
+    return (uint32_t)(fake->events[number]->count - 1000);
+}
+
+void fake_set_off_counter(struct fake_sys *fake, int fd, bool off)
+{
+    struct fake_event *event = find_event(fake, fd);
+
+    assert(event);
+    event->off_counter = off;
+    if (event->page)
+        update_page(fake, event);
+}
+
+static int fake_mmap(struct sys *sys, int fd, size_t size, int protection, void **ret)
+{
+    struct fake_sys *fake = fake_of(sys);
+    struct fake_event *event = find_event(fake, fd);
+    const struct fake_failure *failure = ordered(fake, FAKE_MMAP, event ? &event->attr : NULL, event ? event->cpu : -1);
+
+    (void)protection;
+    if (failure)
+        return -failure->error;
+    if (!event || event->page || size < sizeof(*event->page))
+        return -EINVAL;
+    event->page = calloc(1, size);
+    assert(event->page);
+    fake->n_mapped++;
+    update_page(fake, event);
+    *ret = event->page;
+    return 0;
+}
+
+static int fake_munmap(struct sys *sys, void *address, size_t size)
+{
+    struct fake_sys *fake = fake_of(sys);
+
+    (void)size;
+    for (size_t i = 0; i < fake->n_events; i++)
+        if (fake->events[i] && fake->events[i]->page == address) {
+            free(address);
+            fake->events[i]->page = NULL;
+            fake->n_mapped--;
+            return 0;
+        }
+    return -EINVAL;
 }
 
 /* Time */
@@ -228,7 +308,7 @@ void fake_advance(struct fake_sys *fake, uint64_t ns)
         struct fake_event *event = fake->events[i];
         if (!event || !event->enabled || event->dead || !group_counts(event->leader))
             continue;
-        uint64_t running = running_time(fake, event->leader, ns);
+        uint64_t running = event->off_counter ? 0 : running_time(fake, event->leader, ns);
         event->time_enabled += ns;
         event->time_running += running;
         count(fake, event, running);
@@ -383,6 +463,8 @@ struct fake_sys *fake_sys_new(void)
         .read = fake_read,
         .ioctl = fake_ioctl,
         .close = fake_close,
+        .mmap = fake_mmap,
+        .munmap = fake_munmap,
         .now = fake_now,
         .mount_tracefs = fake_mount,
     };

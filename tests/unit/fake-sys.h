@@ -18,8 +18,8 @@
 #include "perf/cpuset.h"
 #include "perf/sys.h"
 
-enum fake_call { FAKE_OPEN, FAKE_READ, FAKE_IOCTL, FAKE_CLOSE, FAKE_MOUNT };
-#define N_FAKE_CALLS 5
+enum fake_call { FAKE_OPEN, FAKE_READ, FAKE_IOCTL, FAKE_CLOSE, FAKE_MOUNT, FAKE_MMAP };
+#define N_FAKE_CALLS 6
 
 #define FAKE_UNLIMITED UINT32_MAX
 #define FAKE_FD_FIRST 1000
@@ -62,12 +62,14 @@ struct fake_sys {
     struct sys sys;
     char root[32];
     struct cpuset possible, online;
-    struct fake_pmu pmus[8];
+    struct fake_pmu pmus[32];
     size_t n_pmus;
+    bool user_reads;            /* see fake_user_reads() */
     bool extended_types;        /* PERF_TYPE_HARDWARE takes a PMU's type in the upper half of config */
     struct fake_event **events; /* by descriptor - FAKE_FD_FIRST; a number is never used twice */
     size_t n_events;
     unsigned n_open;              /* descriptors; 0 at the end of a test that leaks nothing */
+    unsigned n_mapped;            /* pages; the same */
     unsigned calls[N_FAKE_CALLS]; /* made so far, failed ones included */
     struct fake_rate rates[16];
     size_t n_rates;
@@ -111,6 +113,15 @@ void fake_fail_no_more(struct fake_sys *fake);
  * one member (kernel/events/core.c, perf_event_exit_cpu_context()). A CPU that comes back has nothing open.
  */
 void fake_set_online(struct fake_sys *fake, unsigned cpu, bool online);
+/*
+ * Events may be read in user space: their pages offer it from now on. The numbers of the counters are those of
+ * fake_user_counter(), 32 bits wide; the clock is monotonic_ns. No overflow interrupt writes the page: that is up to
+ * fake_set_off_counter().
+ */
+void fake_user_reads(struct fake_sys *fake);
+uint64_t fake_user_counter(const struct fake_sys *fake, unsigned number);
+/* An event that is on no counter for now, as one of a kind of core on which the task does not run. */
+void fake_set_off_counter(struct fake_sys *fake, int fd, bool off);
 /* What an open descriptor was opened with; NULL for a closed one. */
 const struct perf_event_attr *fake_attr(const struct fake_sys *fake, int fd);
 

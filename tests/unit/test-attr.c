@@ -8,11 +8,17 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "base/cleanup.h"
 #include "perf/attr.h"
 #include "tests/unit/fake-sys.h"
 
-enum played { ONE_PMU, BIG_LITTLE, NO_PMU, N_PLAYED };
+#define NOBODY 65534
+
+enum played { ONE_PMU, BIG_LITTLE, NO_PMU, EXTENDED, N_PLAYED };
 
 struct fixture {
     struct fake_sys *fakes[N_PLAYED];
@@ -26,6 +32,24 @@ static int setup(void **state)
     fixture.fakes[ONE_PMU] = fake_machine_one_pmu();
     fixture.fakes[BIG_LITTLE] = fake_machine_big_little();
     fixture.fakes[NO_PMU] = fake_machine_no_pmu();
+    fixture.fakes[EXTENDED] = fake_machine_big_little();
+    fixture.fakes[EXTENDED]->extended_types = true;
+    fake_pmu_file(fixture.fakes[BIG_LITTLE], "armv8_cortex_a76", "format/threshold", "config1:5-16");
+    fake_pmu_file(fixture.fakes[BIG_LITTLE], "armv8_cortex_a76", "format/threshold_compare", "config1:3-4");
+    fake_pmu_file(fixture.fakes[BIG_LITTLE], "armv8_cortex_a76", "format/threshold_count", "config1:2");
+    fake_pmu_file(fixture.fakes[BIG_LITTLE], "armv8_cortex_a76", "caps/threshold_max", "0x000000ff");
+    fake_pmu_file(fixture.fakes[BIG_LITTLE], "armv8_cortex_a55", "format/threshold", "config1:5-16");
+    fake_pmu_file(fixture.fakes[BIG_LITTLE], "armv8_cortex_a55", "caps/threshold_max", "0x00000000");
+    fake_add_pmu(fixture.fakes[ONE_PMU], "breakpoint", PERF_TYPE_BREAKPOINT, NULL, "0-3");
+    fake_add_pmu(fixture.fakes[ONE_PMU], "kprobe", 6, NULL, "0-3");
+    fake_pmu_file(fixture.fakes[ONE_PMU], "kprobe", "format/retprobe", "config:0");
+    fake_add_pmu(fixture.fakes[ONE_PMU], "uncore_imc_0", 20, "cpumask", "0");
+    fake_add_pmu(fixture.fakes[ONE_PMU], "uncore_imc_1", 21, "cpumask", "0");
+    fake_pmu_file(fixture.fakes[ONE_PMU], "hollow", "type", "22");
+    fake_pmu_file(fixture.fakes[ONE_PMU], "hollow", "cpus", "x");
+    fake_pmu_file(fixture.fakes[ONE_PMU], "uncore_imc_0", "format/event", "config:0-7");
+    fake_pmu_file(fixture.fakes[ONE_PMU], "cpu", "events/torn", "event=");
+    fake_pmu_file(fixture.fakes[ONE_PMU], "cpu", "format/rent", "config:99");
     fake_pmu_file(fixture.fakes[ONE_PMU], "cpu", "events/parametric", "event=0x1,umask=?");
     fake_pmu_file(fixture.fakes[ONE_PMU], "cpu", "events/odd", "event=some");
     fake_pmu_file(fixture.fakes[ONE_PMU], "cpu", "events/wide", "event=0x100");
@@ -69,10 +93,9 @@ static void test_which_pmu(void **state)
         {ONE_PMU, "r11", 3, "cpu"},
         {ONE_PMU, "cs", 3, "software"},
         {ONE_PMU, "sched:sched_switch", 1, "tracepoint"},
-        {ONE_PMU, "power/energy-pkg/", 0, "power"},
-        {ONE_PMU, "power/energy-pkg/", 1, NULL},
-        {ONE_PMU, "energy-pkg", 0, "power"},
-        {ONE_PMU, "energy-pkg", 1, NULL},
+        {ONE_PMU, "power/energy-pkg/", 0, NULL}, /* for several CPUs: it has a cpumask */
+        {ONE_PMU, "energy-pkg", 0, NULL},
+        {ONE_PMU, "software/config=3/", 3, "software"},
         {ONE_PMU, "mem-loads", 2, "cpu"},
         {ONE_PMU, "nothing", 2, NULL},
         {ONE_PMU, "nothing/event=1/", 2, NULL},
@@ -85,6 +108,9 @@ static void test_which_pmu(void **state)
         {BIG_LITTLE, "l2d_cache_refill", 4, "armv8_cortex_a76"},
         {BIG_LITTLE, "stall_backend", 0, NULL},
         {BIG_LITTLE, "stall_backend", 4, "armv8_cortex_a76"},
+        {ONE_PMU, "uncore_imc/event=1/", 0, NULL},
+        {ONE_PMU, "mem:0x1000:w", 1, "breakpoint"},
+        {BIG_LITTLE, "mem:0x1000:w", 1, NULL},
         {NO_PMU, "cycles", 0, "cpu"},
         {NO_PMU, "task-clock", 0, "software"},
         {NO_PMU, "cpu/event=1/", 0, NULL},
@@ -119,6 +145,22 @@ static void test_build(void **state)
         {ONE_PMU, "LLC-load-misses", 0, PERF_TYPE_HW_CACHE, {0x10002}, "", 1},
         {ONE_PMU, "task-clock", 0, PERF_TYPE_SOFTWARE, {1}, "seconds", 1e-9},
         {ONE_PMU, "cs", 0, PERF_TYPE_SOFTWARE, {3}, "", 1},
+        {ONE_PMU, "uncore_imc/event=7/", 0, 20, {7}, "", 1},
+        {ONE_PMU, "mem:0x1000/8:w", 0, PERF_TYPE_BREAKPOINT, {0, 0x1000, 8}, "", 1},
+        {ONE_PMU, "kprobe/addr=0x77,offset=0x77,retprobe/", 0, 6, {1, 0, 0x77}, "", 1},
+        {BIG_LITTLE, "armv8_cortex_a76/cpu_cycles,long/", 4, 9, {0x11, 1}, "", 1},
+        {BIG_LITTLE,
+         "armv8_cortex_a76/event=0x24,threshold=255,threshold_compare=2,threshold_count/",
+         4,
+         9,
+         {0x24, 0xff << 5 | 2 << 3 | 1 << 2},
+         "",
+         1},
+        {BIG_LITTLE, "cycles", 4, PERF_TYPE_HARDWARE, {0}, "", 1},
+        {EXTENDED, "cycles", 0, PERF_TYPE_HARDWARE, {UINT64_C(8) << 32}, "", 1},
+        {EXTENDED, "LLC-load-misses", 7, PERF_TYPE_HW_CACHE, {UINT64_C(9) << 32 | 0x10002}, "", 1},
+        {EXTENDED, "cs", 7, PERF_TYPE_SOFTWARE, {3}, "", 1},
+        {EXTENDED, "r11", 7, 9, {0x11}, "", 1},
         {ONE_PMU, "r1234", 0, 4, {0x1234}, "", 1},
         {ONE_PMU, "sched:sched_switch", 0, PERF_TYPE_TRACEPOINT, {316}, "", 1},
         {ONE_PMU, "cpu/event=0x3c,umask=0x1/", 0, 4, {0x13c}, "", 1},
@@ -149,6 +191,9 @@ static void test_build(void **state)
         struct error error;
         parse(cases[i].in, &event);
         const struct pmu *pmu = attr_pmu(machine, &event, cases[i].in_cpu);
+        for (size_t k = 0; !pmu && k < machine->n_pmus; k++)
+            pmu = attr_names_pmu(machine, &event, machine->pmus[k]) ? machine->pmus[k] : NULL;
+        assert_non_null(pmu);
         if (attr_build(sys, machine, &event, pmu, &attr, &error) < 0)
             fail_msg("%s: %s", cases[i].in, error.message);
         assert_int_equal(attr_check(sys, machine, &event, NULL), 0);
@@ -223,6 +268,20 @@ static void test_check_errors(void **state)
         {ONE_PMU, "sched:sched_swich", -ENOENT, 0,
          "no tracepoint event \"sched_swich\"; did you mean \"sched_switch\""},
         {ONE_PMU, "shed:sched_switch", -ENOENT, 0, "no tracepoint system \"shed\"; did you mean \"sched\""},
+        {ONE_PMU, "hollow/event=1/", -ENODEV, 0,
+         "PMU \"hollow\" cannot be used: /sys/bus/event_source/devices/hollow/cpus"},
+        {ONE_PMU, "cpu/torn/", -EINVAL, 4,
+         "\"torn\" of PMU \"cpu\" cannot be used: its file cannot be understood, \"event=\""},
+        {ONE_PMU, "torn", -EINVAL, 0, "\"torn\" of PMU \"cpu\" cannot be used"},
+        {ONE_PMU, "cpu/event=1,rent=2/", -EINVAL, 12, "\"rent\" of PMU \"cpu\" cannot be used"},
+        {BIG_LITTLE, "mem:0x1000:w", -ENODEV, 0, "no PMU \"breakpoint\""},
+        {BIG_LITTLE, "armv8_cortex_a76/event=1,threshold=256/", -EINVAL, 25,
+         "the threshold 256 is too large: PMU \"armv8_cortex_a76\" has at most 255 (caps/threshold_max)"},
+        {BIG_LITTLE, "armv8_cortex_a76/event=1,threshold=1,threshold_compare=4/", -EINVAL, 37,
+         "\"threshold_compare\" is too large: PMU \"armv8_cortex_a76\" has 2 bits"},
+        {BIG_LITTLE, "armv8_cortex_a55/event=1,threshold=1/", -EINVAL, 25,
+         "have no thresholds (caps/threshold_max is 0)"},
+        {EXTENDED, "armv8_cortex_a76/event=1,threshold=1/", -ENOENT, 25, "has no event or term \"threshold\""},
         {BIG_LITTLE, "cpu/event=1/", -ENODEV, 0, "no PMU \"cpu\" on this machine"},
         {BIG_LITTLE, "armv8_cortex_a76/bus_cycles/", -ENOENT, 17, "\"armv8_cortex_a76\" has no event"},
         {NO_PMU, "cpu/event=1/", -ENODEV, 0, "has no hardware counters"},
@@ -238,6 +297,47 @@ static void test_check_errors(void **state)
         if (r != cases[i].out || error.offset != cases[i].out_offset || !strstr(error.message, cases[i].out_message))
             fail_msg("%s: %d at %zu: %s", cases[i].in, r, error.offset, error.message);
     }
+}
+
+/* The string that the kernel is given is the event's own. */
+static void test_probe(void **state)
+{
+    const struct fixture *fixture = *state;
+    _cleanup_(event_done) struct event event = {0};
+    const struct machine *machine = fixture->machines[ONE_PMU];
+    const struct pmu *pmu = machine_find_pmu(machine, "kprobe");
+    struct attr attr;
+
+    parse("kprobe/func=do_sys_open,offset=0x4/", &event);
+    assert_ptr_equal(attr_pmu(machine, &event, 2), pmu);
+    assert_int_equal(attr_build(&fixture->fakes[ONE_PMU]->sys, machine, &event, pmu, &attr, NULL), 0);
+    assert_int_equal(attr.kernel.config, 0);
+    assert_string_equal((const char *)(uintptr_t)attr.kernel.config1, "do_sys_open");
+    assert_int_equal(attr.kernel.config2, 4);
+}
+
+/* A tracepoint's id that may not be read: a sentence with the remedy. */
+static void test_tracepoint_forbidden(void **state)
+{
+    _cleanup_(event_done) struct event event = {0};
+    struct fake_sys *fake = fake_machine_no_pmu();
+    struct machine *machine = NULL;
+    struct error error = {0};
+    char path[256];
+
+    (void)state;
+    parse("sched:sched_switch", &event);
+    snprintf(path, sizeof(path), "%s/sys/kernel/tracing/events/sched/sched_switch/id", fake->root);
+    assert_int_equal(machine_load(&fake->sys, &machine, NULL), 0);
+    assert_int_equal(chmod(path, 0), 0);
+    uid_t user = geteuid(); /* root may read everything */
+    assert_int_equal(user == 0 ? seteuid(NOBODY) : 0, 0);
+    int r = attr_check(&fake->sys, machine, &event, &error);
+    assert_int_equal(user == 0 ? seteuid(user) : 0, 0);
+    assert_non_null(strstr(error.message, "CAP_DAC_READ_SEARCH"));
+    assert_int_equal(r, -EACCES);
+    machine_free(machine);
+    fake_sys_free(fake);
 }
 
 /* config3 is used where the headers have it, and refused where they have not: never dropped. */
@@ -290,8 +390,10 @@ static void test_tracepoint_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_which_pmu),    cmocka_unit_test(test_build),   cmocka_unit_test(test_modifiers),
-        cmocka_unit_test(test_check_errors), cmocka_unit_test(test_config3), cmocka_unit_test(test_tracepoint_errors),
+        cmocka_unit_test(test_probe),     cmocka_unit_test(test_tracepoint_forbidden),
+        cmocka_unit_test(test_which_pmu), cmocka_unit_test(test_build),
+        cmocka_unit_test(test_modifiers), cmocka_unit_test(test_check_errors),
+        cmocka_unit_test(test_config3),   cmocka_unit_test(test_tracepoint_errors),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

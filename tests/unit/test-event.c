@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include <linux/hw_breakpoint.h>
+
 #include "base/cleanup.h"
 #include "perf/event.h"
 
@@ -42,6 +44,14 @@ static void test_kinds(void **state)
         {"skl::INST_RETIRED", EVENT_NAME, 0, "skl::INST_RETIRED", "inst_retired", "skl::INST_RETIRED"},
         {"skl::INST_RETIRED:ANY_P:u", EVENT_NAME, 0, "skl::INST_RETIRED:ANY_P", "inst_retired_any_p_user",
          "skl::INST_RETIRED:ANY_P:u"},
+        {"mem:0x1000", EVENT_BREAKPOINT, 0, "mem:0x1000", "mem_0x1000", "mem:0x1000"},
+        {"mem:0x1000/8:w:u", EVENT_BREAKPOINT, 0, "mem:0x1000/8:w", "mem_0x1000_8_w_user", "mem:0x1000/8:w:u"},
+        {"mem:load", EVENT_TRACEPOINT, 0, "load", "mem_load", "mem:load"},
+        {"INST_RETIRED:ANY_P:u", EVENT_NAME, 0, "INST_RETIRED:ANY_P", "inst_retired_any_p_user",
+         "INST_RETIRED:ANY_P:u"},
+        {"skl::UOPS_ISSUED:any:c=2:e=1:k", EVENT_NAME, 0, "skl::UOPS_ISSUED:any:c=2:e=1",
+         "uops_issued_any_c_2_e_1_kernel", "skl::UOPS_ISSUED:any:c=2:e=1:k"},
+        {"CYCLES_X:e=1:e", EVENT_NAME, 0, "CYCLES_X:e=1", "cycles_x_e_1", "CYCLES_X:e=1:e"},
         {"4way", EVENT_NAME, 0, "4way", "event_4way", "4way"},
     };
 
@@ -109,6 +119,61 @@ static void test_pmu(void **state)
             assert_string_equal(event.terms[k].name, cases[i].out_terms[k].name);
             assert_int_equal(event.terms[k].value, cases[i].out_terms[k].value);
         }
+    }
+}
+
+static void test_breakpoints(void **state)
+{
+    static const struct {
+        const char *in;
+        struct event_breakpoint out;
+        unsigned out_modifiers;
+    } cases[] = {
+        {"mem:0x1000", {0x1000, 4, HW_BREAKPOINT_RW}, 0},
+        {"mem:4096:rw", {0x1000, 4, HW_BREAKPOINT_RW}, 0},
+        {"mem:0xffffffff81000000:x", {0xffffffff81000000, sizeof(long), HW_BREAKPOINT_X}, 0},
+        {"mem:0x1000/1:r", {0x1000, 1, HW_BREAKPOINT_R}, 0},
+        {"mem:0x1000/8:wr:k", {0x1000, 8, HW_BREAKPOINT_RW}, EVENT_KERNEL},
+        {"mem:0x1000/2:u", {0x1000, 2, HW_BREAKPOINT_RW}, EVENT_USER},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_(event_done) struct event event = {0};
+        assert_int_equal(event_parse(cases[i].in, &event, NULL), 0);
+        assert_int_equal(event.kind, EVENT_BREAKPOINT);
+        assert_true(event.breakpoint.address == cases[i].out.address);
+        assert_int_equal(event.breakpoint.length, cases[i].out.length);
+        assert_int_equal(event.breakpoint.access, cases[i].out.access);
+        assert_int_equal(event.modifiers, cases[i].out_modifiers);
+    }
+}
+
+/* Terms that are text, one of them with slashes. */
+static void test_probes(void **state)
+{
+    static const struct {
+        const char *in, *out_term, *out_text, *out_metric;
+        size_t out_n;
+    } cases[] = {
+        {"kprobe/func=do_sys_open/", "func", "do_sys_open", "func_do_sys_open", 1},
+        {"kprobe/func=vfs_read.isra.0,offset=0x4,retprobe/k", "func", "vfs_read.isra.0",
+         "func_vfs_read_isra_0_offset_0x4_retprobe_kernel", 3},
+        {"uprobe/path=/bin/bash,offset=0x1234,name=shells/", "path", "/bin/bash", "shells", 2},
+        {"uprobe/retprobe,path=/opt/a b/", NULL, NULL, NULL, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_(event_done) struct event event = {0};
+        int r = event_parse(cases[i].in, &event, NULL);
+        assert_int_equal(r, cases[i].out_term ? 0 : -EINVAL);
+        if (r < 0)
+            continue;
+        assert_int_equal(event.n_terms, cases[i].out_n);
+        assert_string_equal(event.terms[0].name, cases[i].out_term);
+        assert_string_equal(event.terms[0].text, cases[i].out_text);
+        assert_string_equal(event.metric, cases[i].out_metric);
     }
 }
 
@@ -209,6 +274,10 @@ static void test_errors(void **state)
         {"cycles:\xff", 7, "unknown modifier \"0xff\""},
         {"cycles:foo", 7, "unknown modifier \"f\""},
         {"FOO:bar", 4, "unknown modifier \"b\""},
+        {"FOO:BAR:x", 8, "unknown modifier \"x\""},
+        {"foo:BAR", 4, "unknown modifier \"B\""},
+        {"FOO:", 4, "a modifier is missing"},
+        {"skl::FOO:", 9, "a modifier is missing"},
         {"\xff", 0, "byte 0xff"},
         {"cycles\x01", 6, "byte 0x01"},
         {"-a", 0, "an event is missing"},
@@ -216,6 +285,15 @@ static void test_errors(void **state)
         {"cpu/", 4, "a term"},
         {"cpu//", 4, "a term"},
         {"cpu/event=0x3c", 14, "a comma or a slash is missing at the end"},
+        {"mem:0x", 4, "the address is a number like 4096 or 0x1000"},
+        {"mem:1/", 6, "the length is missing at the end"},
+        {"mem:1/9:w", 6, "1 to 8 bytes"},
+        {"mem:1:ww", 7, "the access \"w\" stands here twice"},
+        {"mem:1:rq", 7, "before \"q\""},
+        {"uprobe/path=/bin/bash/", 12, "write another term behind it"},
+        {"uprobe/offset=1,path=/bin/bash/,cycles", 21, "write another term behind it"},
+        {"uprobe/path,offset=1/", 7, "the term \"path\" needs a value"},
+        {"cpu/path=x/", 9, "the value of \"path\" is a number"},
         {"cpu/event=/", 10, "a value is missing"},
         {"cpu/event=a/", 10, "is a number"},
         {"cpu/event=1=2/", 11, "a comma or a slash"},
@@ -358,7 +436,7 @@ int main(void)
         cmocka_unit_test(test_kinds),  cmocka_unit_test(test_pmu),         cmocka_unit_test(test_modifiers),
         cmocka_unit_test(test_lists),  cmocka_unit_test(test_errors),      cmocka_unit_test(test_single_event_errors),
         cmocka_unit_test(test_limits), cmocka_unit_test(test_metric_name), cmocka_unit_test(test_set_metric),
-        cmocka_unit_test(test_help),
+        cmocka_unit_test(test_help),   cmocka_unit_test(test_breakpoints), cmocka_unit_test(test_probes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -109,7 +109,7 @@ static void test_scopes(void **state)
     } cases[] = {
         {"core", "cpus", "2-3", PMU_CORE, "2-3"},    {"offline", "cpus", "", PMU_CORE, ""},
         {"uncore", "cpumask", "0", PMU_SYSTEM, "0"}, {"cpu", NULL, NULL, PMU_CORE, "0-7"},
-        {"msr", NULL, NULL, PMU_ANY, "0-7"},         {"garbled", "cpus", "x", PMU_ANY, "0-7"},
+        {"msr", NULL, NULL, PMU_ANY, "0-7"},
     };
 
     (void)state;
@@ -144,6 +144,60 @@ static void test_load(void **state)
     fake_sys_free(fake);
 }
 
+/* Where the PMU itself makes no sense. */
+static void test_garbled_pmu(void **state)
+{
+    static const struct {
+        const char *in_file, *in_text;
+        int out;
+        const char *out_message;
+    } cases[] = {
+        {"type", "x", -EINVAL, "/type is no number of a PMU: \"x\""},
+        {"type", "4294967296", -EINVAL, "/type is no number of a PMU"},
+        {"cpus", "0-x", -EINVAL, "/cpus cannot be understood, \"0-x\""},
+        {"cpumask", "99999", -ERANGE, "/cpumask cannot be understood"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct fake_sys *fake = fake_machine_no_pmu();
+        struct pmu *untouched = NULL;
+        struct error error = {0};
+        fake_pmu_file(fake, "p", "type", "9");
+        fake_pmu_file(fake, "p", cases[i].in_file, cases[i].in_text);
+        assert_int_equal(pmu_load(&fake->sys, "p", &fake->online, &untouched, &error), cases[i].out);
+        assert_null(untouched);
+        if (!strstr(error.message, cases[i].out_message))
+            fail_msg("%s", error.message);
+        fake_sys_free(fake);
+    }
+}
+
+static void test_names(void **state)
+{
+    static const struct {
+        const char *in_written, *in_name;
+        bool out;
+    } cases[] = {
+        {"uncore_imc", "uncore_imc", true},
+        {"uncore_imc", "uncore_imc_0", true},
+        {"uncore_imc", "uncore_imc_12", true},
+        {"uncore_imc_1", "uncore_imc_12", false},
+        {"uncore_imc", "uncore_imc_", false},
+        {"uncore_imc", "uncore_imc_free_running_0", false},
+        {"uncore_imc_free_running", "uncore_imc_free_running_0", true},
+        {"uncore", "uncore_imc_0", false},
+        {"uncore_imc_0", "uncore_imc", false},
+        {"armv8_cortex", "armv8_cortex_a76", false},
+        {"armv8_pmuv3", "armv8_pmuv3_1", true},
+        {"cpu", "cpu_core", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        assert_int_equal(pmu_name_matches(cases[i].in_written, cases[i].in_name), cases[i].out);
+}
+
 /* One bad file costs one entry, not the PMU. */
 static void test_garbled_files(void **state)
 {
@@ -170,7 +224,9 @@ static void test_garbled_files(void **state)
     assert_non_null(pmu_find_event(pmu, "fine"));
     assert_int_equal(pmu->n_formats, 2);
     assert_non_null(pmu_find_format(pmu, "fine"));
-    assert_int_equal(pmu->threshold_max, 0);
+    assert_true(pmu->threshold_max == UINT64_MAX);
+    assert_non_null(strstr(broken_find(&pmu->broken, "bad"), "cannot be understood"));
+    assert_null(broken_find(&pmu->broken, "fine"));
     pmu_free(pmu);
     fake_sys_free(fake);
 }
@@ -231,9 +287,10 @@ static void test_bad_type(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_format), cmocka_unit_test(test_format_errors), cmocka_unit_test(test_deposit),
-        cmocka_unit_test(test_scopes), cmocka_unit_test(test_load),          cmocka_unit_test(test_garbled_files),
-        cmocka_unit_test(test_units),  cmocka_unit_test(test_bad_type),
+        cmocka_unit_test(test_format),   cmocka_unit_test(test_format_errors), cmocka_unit_test(test_deposit),
+        cmocka_unit_test(test_scopes),   cmocka_unit_test(test_garbled_pmu),   cmocka_unit_test(test_names),
+        cmocka_unit_test(test_load),     cmocka_unit_test(test_garbled_files), cmocka_unit_test(test_units),
+        cmocka_unit_test(test_bad_type),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

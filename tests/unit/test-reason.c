@@ -11,6 +11,8 @@
 #include "perf/reason.h"
 
 static const struct pmu present = {.name = (char *)"cpu"}, absent = {.name = (char *)"cpu", .absent = true};
+static const struct pmu uprobe = {.name = (char *)"uprobe", .type = 7},
+                        breakpoint = {.name = (char *)"breakpoint", .type = PERF_TYPE_BREAKPOINT};
 
 static const struct {
     int in_error, in_paranoid;
@@ -29,6 +31,9 @@ static const struct {
     {-EACCES, 2, "5.10.0", &present, "permission denied (EACCES): kernel.perf_event_paranoid is 2",
      "grant CAP_PERFMON"},
     {-EACCES, INT_MIN, NULL, NULL, "permission denied (EACCES): kernel.perf_event_paranoid is unknown", "CAP_PERFMON"},
+    {-ENOENT, 2, "6.1.0", &uprobe, "there is no such function or file to set a probe on (ENOENT): ", "/proc/kallsyms"},
+    {-EINVAL, 2, "6.1.0", &uprobe, "no probe can be set there (EINVAL): ", "objdump"},
+    {-EINVAL, 2, "6.1.0", &breakpoint, "the CPU cannot watch this memory (EINVAL): ", ":rw"},
     {-EPERM, 2, "6.1.0", &present, "not permitted (EPERM): ", "lockdown"},
     {-ENODEV, 2, "6.1.0", &present, "the PMU cannot count here (ENODEV): ", "offline"},
     {-EOPNOTSUPP, 2, "6.1.0", &present, "the PMU does not support this (EOPNOTSUPP): ", "modifiers"},

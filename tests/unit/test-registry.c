@@ -37,7 +37,7 @@ static void configure(struct rig *rig, const char *groups)
     struct config *config = parse(groups);
     struct error error;
 
-    assert_int_equal(registry_configure(rig->registry, rig->machine, config, &error), 0);
+    assert_int_equal(registry_configure(rig->registry, rig->machine, config, NULL, &error), 0);
     config_free(rig->config);
     rig->config = config;
 }
@@ -316,6 +316,153 @@ static void test_reload(void **state)
     rig_done(&rig);
 }
 
+/* What the daemon does when CPUs came or went; `left` as the kernel's messages say. */
+static void rescan(struct rig *rig, const char *left_list)
+{
+    struct cpuset left = {0};
+    struct machine *machine;
+    struct error error;
+
+    assert_int_equal(cpuset_parse(left_list, &left, NULL), 0);
+    assert_int_equal(machine_load(&rig->fake->sys, &machine, &error), 0);
+    assert_int_equal(registry_configure(rig->registry, machine, rig->config, &left, &error), 0);
+    machine_free(rig->machine);
+    rig->machine = machine;
+    cpuset_done(&left);
+}
+
+static const char cycles_of_3[] = "perf_cpu_cycles_total{cpu=\"3\",pmu=\"cpu\",group=\"core\"}";
+static const char enabled_of_3[] = "perf_cpu_group_enabled_seconds_total{cpu=\"3\",pmu=\"cpu\",group=\"core\"}";
+
+static void test_cpu_leaves_and_returns(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(), "[{name: core, events: 'cycles,instructions'}]");
+    fake_advance(rig.fake, 100);
+    assert_int_equal(value(read_all(&rig), cycles_of_3), 100);
+    fake_set_online(rig.fake, 3, false);
+    rescan(&rig, "3");
+    assert_int_equal(rig.fake->n_open, 6);
+    fake_advance(rig.fake, 1000);
+    const struct snapshot *snapshot = read_all(&rig);
+    assert_false(is_visible(snapshot, cycles_of_3));
+    assert_false(is_visible(snapshot, enabled_of_3));
+    assert_true(snapshot->rows[3]->absent);
+    assert_int_equal(value(snapshot, "perfcountd_groups{collector=\"cpu\",state=\"counting\"}"), 3);
+    fake_set_online(rig.fake, 3, true);
+    rescan(&rig, "");
+    fake_advance(rig.fake, 10);
+    snapshot = read_all(&rig);
+    assert_int_equal(rig.fake->n_open, 8);
+    assert_int_equal(value(snapshot, cycles_of_3), 110);
+    assert_int_equal(value(snapshot, enabled_of_3), 110);
+    assert_int_equal(snapshot->rows[3]->cpu, 3);
+    rig_done(&rig);
+}
+
+/* Back before anybody looked: the messages still say that it was away, and what was open there is dead. */
+static void test_cpu_blinks(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(), "[{name: core, events: cycles}]");
+    fake_advance(rig.fake, 100);
+    read_all(&rig);
+    fake_set_online(rig.fake, 3, false);
+    fake_set_online(rig.fake, 3, true);
+    rescan(&rig, "3");
+    fake_advance(rig.fake, 10);
+    assert_int_equal(value(read_all(&rig), cycles_of_3), 110);
+    rig_done(&rig);
+}
+
+/* A suspend sends no message: what the read says is enough. */
+static void test_suspend(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(), "[{name: core, events: 'cycles,instructions'}]");
+    fake_advance(rig.fake, 100);
+    read_all(&rig);
+    assert_false(registry_is_stale(rig.registry));
+    fake_set_online(rig.fake, 3, false);
+    fake_set_online(rig.fake, 3, true);
+    assert_false(is_visible(read_all(&rig), cycles_of_3));
+    assert_true(registry_is_stale(rig.registry));
+    rescan(&rig, "");
+    fake_advance(rig.fake, 10);
+    assert_int_equal(value(read_all(&rig), cycles_of_3), 110);
+    assert_false(registry_is_stale(rig.registry));
+    rig_done(&rig);
+}
+
+static void test_cpu_comes_later(void **state)
+{
+    struct fake_sys *fake = fake_machine_one_pmu();
+    struct rig rig;
+
+    (void)state;
+    fake_set_online(fake, 3, false);
+    rig_init(&rig, fake, "[{name: core, events: cycles}]");
+    fake_advance(fake, 100);
+    assert_null(find(read_all(&rig), cycles_of_3));
+    assert_int_equal(registry_failures(rig.registry)->n, 0);
+    fake_set_online(fake, 3, true);
+    rescan(&rig, "");
+    fake_advance(fake, 10);
+    assert_int_equal(value(read_all(&rig), cycles_of_3), 10);
+    rig_done(&rig);
+}
+
+/* A thousand transitions: no descriptor leaks, no total falls. */
+static void test_transitions(void **state)
+{
+    uint64_t before = 0;
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(), "[{name: core, events: 'cycles,instructions'}]");
+    for (unsigned i = 0; i < 1000; i++) {
+        bool online = i % 2;
+        fake_set_online(rig.fake, 3, online);
+        rescan(&rig, online ? "" : "3");
+        fake_advance(rig.fake, 10);
+        const struct series *series = find(read_all(&rig), cycles_of_3);
+        assert_int_equal(series->visible, online);
+        assert_true(series->value >= before);
+        before = series->value;
+        assert_int_equal(rig.fake->n_open, online ? 8 : 6);
+    }
+    assert_int_equal(before, 5000);
+    rig_done(&rig);
+}
+
+/* A pinned group that found no counter reads as nothing; it is enabled again after a second, then later and later. */
+static void test_error_state(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_no_pmu(), "[{name: soft, events: cs}]");
+    fake_fail(rig.fake, (struct fake_failure){.call = FAKE_READ, .error = 0});
+    unsigned before = rig.fake->calls[FAKE_IOCTL];
+    for (unsigned second = 0; second < 16; second++) {
+        const struct snapshot *snapshot = read_all(&rig);
+        assert_int_equal(snapshot->rows[0]->state, ROW_STARVED);
+        assert_non_null(strstr(snapshot->rows[0]->cause, "pinned"));
+        fake_advance(rig.fake, NSEC_PER_SEC);
+    }
+    /* On two CPUs after 0, 1, 3, 7 and 15 seconds. */
+    assert_int_equal(rig.fake->calls[FAKE_IOCTL], before + 10);
+    fake_fail_no_more(rig.fake);
+    assert_int_equal(read_all(&rig)->rows[0]->state, ROW_COUNTING);
+    rig_done(&rig);
+}
+
 static void test_self(void **state)
 {
     struct rig rig;
@@ -325,7 +472,7 @@ static void test_self(void **state)
     rig_init(&rig, fake_machine_one_pmu(), "[]");
     struct config *config;
     assert_int_equal(config_default(&config, &error), 0);
-    assert_int_equal(registry_configure(rig.registry, rig.machine, config, &error), 0);
+    assert_int_equal(registry_configure(rig.registry, rig.machine, config, NULL, &error), 0);
     config_free(rig.config);
     rig.config = config;
     const struct snapshot *snapshot = read_all(&rig);
@@ -333,6 +480,111 @@ static void test_self(void **state)
     assert_in_range(value(snapshot, "process_resident_memory_bytes"), 100000, UINT64_C(1) << 50);
     assert_in_range(value(snapshot, "process_start_time_seconds"), UINT64_C(150000000000), UINT64_C(500000000000));
     assert_int_equal(value(snapshot, "perfcountd_config_last_reload_successful"), 0);
+    rig_done(&rig);
+}
+
+static void configure_text(struct rig *rig, const char *text)
+{
+    struct config *config;
+    struct error error;
+
+    assert_int_equal(config_parse(text, strlen(text), &config, &error), 0);
+    assert_int_equal(registry_configure(rig->registry, rig->machine, config, NULL, &error), 0);
+    config_free(rig->config);
+    rig->config = config;
+}
+
+static void test_self_cost(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(), "[]");
+    configure_text(&rig, "collectors: {cpu: {enabled: false}}");
+    assert_int_equal(rig.fake->n_open, 2);
+    fake_advance(rig.fake, 100 * NSEC_PER_SEC);
+    const struct snapshot *snapshot = read_all(&rig);
+    assert_int_equal(value(snapshot, "perfcountd_self_cycles_total"), 100 * NSEC_PER_SEC);
+    assert_int_equal(value(snapshot, "perfcountd_self_instructions_total"), 100 * NSEC_PER_SEC);
+    assert_int_equal(value(snapshot, "perfcountd_self_user_reads"), 0);
+    assert_int_equal(value(snapshot, "perfcountd_self_kernel_counted"), 1);
+    assert_int_equal(registry_failures(rig.registry)->n, 0);
+    /* Another configuration: the totals go on. */
+    configure_text(&rig, "collectors: {cpu: {groups: []}}");
+    fake_advance(rig.fake, 50 * NSEC_PER_SEC);
+    snapshot = read_all(&rig);
+    assert_int_equal(value(snapshot, "perfcountd_self_cycles_total"), 150 * NSEC_PER_SEC);
+    /* Starved: left out, then made up for. */
+    fake_find_pmu(rig.fake, "cpu")->counters = 0;
+    fake_advance(rig.fake, 50 * NSEC_PER_SEC);
+    assert_false(is_visible(read_all(&rig), "perfcountd_self_cycles_total"));
+    fake_find_pmu(rig.fake, "cpu")->counters = 4;
+    fake_advance(rig.fake, 100 * NSEC_PER_SEC);
+    assert_int_equal(value(read_all(&rig), "perfcountd_self_cycles_total"), 300 * NSEC_PER_SEC);
+    configure_text(&rig, "collectors: {cpu: {groups: []}, self: {enabled: false}}");
+    assert_null(find(read_all(&rig), "perfcountd_self_cycles_total"));
+    assert_int_equal(rig.fake->n_open, 0);
+    rig_done(&rig);
+}
+
+/* One that is refused does not take the other along, and a reload tries it again. */
+static void test_self_cost_in_part(void **state)
+{
+    static const char unavailable[] = "perfcountd_events_unavailable{collector=\"self\",group=\"self\",event="
+                                      "\"instructions\",pmu=\"cpu\",reason=\"EBUSY\"}";
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(), "[]");
+    fake_fail(rig.fake, (struct fake_failure){.call = FAKE_OPEN,
+                                              .error = EBUSY,
+                                              .times = 1,
+                                              .on_event = true,
+                                              .type = PERF_TYPE_HARDWARE,
+                                              .config = PERF_COUNT_HW_INSTRUCTIONS});
+    configure_text(&rig, "collectors: {cpu: {enabled: false}}");
+    fake_advance(rig.fake, 10 * NSEC_PER_SEC);
+    const struct snapshot *snapshot = read_all(&rig);
+    assert_int_equal(value(snapshot, "perfcountd_self_cycles_total"), 10 * NSEC_PER_SEC);
+    assert_null(find(snapshot, "perfcountd_self_instructions_total"));
+    assert_int_equal(value(snapshot, unavailable), 1);
+    assert_int_equal(value(snapshot, "perfcountd_collector_success{collector=\"self\"}"), 1);
+    configure_text(&rig, "collectors: {cpu: {enabled: false}}");
+    fake_advance(rig.fake, 10 * NSEC_PER_SEC);
+    snapshot = read_all(&rig);
+    assert_int_equal(value(snapshot, "perfcountd_self_cycles_total"), 20 * NSEC_PER_SEC);
+    assert_int_equal(value(snapshot, "perfcountd_self_instructions_total"), 10 * NSEC_PER_SEC);
+    assert_null(find(snapshot, unavailable));
+    rig_done(&rig);
+}
+
+/* Without a PMU it is reported, and the log has the one sentence that the collector cpu has already. */
+static void test_self_cost_no_pmu(void **state)
+{
+    struct rig rig;
+    char **sentences;
+    size_t n;
+
+    (void)state;
+    rig_init(&rig, fake_machine_no_pmu(), "[]");
+    configure_text(&rig, "collectors: {cpu: {groups: [{name: a, events: 'cycles,instructions,branches,cs'}]}}");
+    const struct snapshot *snapshot = read_all(&rig);
+    assert_null(find(snapshot, "perfcountd_self_cycles_total"));
+    assert_null(find(snapshot, "perfcountd_self_user_reads"));
+    assert_int_equal(value(snapshot, "perfcountd_events_unavailable{collector=\"self\",group=\"self\",event=\"cycles\","
+                                     "pmu=\"cpu\",reason=\"ENOENT\"}"),
+                     1);
+    assert_int_equal(failures_sentences(registry_failures(rig.registry), &sentences, &n), 0);
+    assert_int_equal(n, 1);
+    assert_true(
+        str_starts(sentences[0], "cpu 0-1 cycles, instructions, branches: this machine offers no hardware PMU"));
+    strings_free(sentences, n);
+    configure_text(&rig, "collectors: {cpu: {enabled: false}}");
+    assert_int_equal(failures_sentences(registry_failures(rig.registry), &sentences, &n), 0);
+    assert_int_equal(n, 1);
+    assert_true(
+        str_starts(sentences[0], "own task cycles, instructions: this machine offers no hardware PMU (ENOENT): "));
+    strings_free(sentences, n);
     rig_done(&rig);
 }
 
@@ -345,6 +597,11 @@ int main(void)
         cmocka_unit_test(test_strict),           cmocka_unit_test(test_starved),
         cmocka_unit_test(test_never_ran),        cmocka_unit_test(test_read_fails),
         cmocka_unit_test(test_reload),           cmocka_unit_test(test_self),
+        cmocka_unit_test(test_self_cost),        cmocka_unit_test(test_self_cost_in_part),
+        cmocka_unit_test(test_self_cost_no_pmu), cmocka_unit_test(test_cpu_leaves_and_returns),
+        cmocka_unit_test(test_cpu_blinks),       cmocka_unit_test(test_suspend),
+        cmocka_unit_test(test_cpu_comes_later),  cmocka_unit_test(test_transitions),
+        cmocka_unit_test(test_error_state),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,8 @@
 #
 # usage: run.sh [BOARD...]   where BOARD is one of two-6.1, two-5.10, eight-6.1, single-6.1, single-5.10
 #
-# VM_CACHE, VM_BUILD: see lib.sh. TRUTH_SECONDS=60 TRUTH_READINGS=10000 runs the measurements in full length.
+# VM_CACHE, VM_BUILD: see lib.sh. TRUTH_SECONDS=60 TRUTH_READINGS=10000 HOTPLUG_TRANSITIONS=1000 is
+# the full length.
 
 # shellcheck source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -14,17 +15,23 @@ board() {
     . "$vm_dir/board.sh"
     # shellcheck source=discovery.sh
     . "$vm_dir/discovery.sh"
+    # shellcheck source=hotplug.sh
+    . "$vm_dir/hotplug.sh"
     # shellcheck source=truth.sh
     . "$vm_dir/truth.sh"
     # shellcheck source=privilege.sh
     . "$vm_dir/privilege.sh"
+    # shellcheck source=self.sh
+    . "$vm_dir/self.sh"
     case $1 in
     two-*)
         board_start "$1" "${1#two-}" 4 cortex-a55 cortex-a76
         test_two_kinds
         test_plan
+        test_self
         test_privilege
         test_truth
+        test_hotplug armv8_cortex_a76
         ;;
     eight-*)
         board_start "$1" "${1#eight-}" 8 cortex-a53 cortex-a72

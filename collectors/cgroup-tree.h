@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The directories of a cgroup hierarchy, kept up to date by inotify(7).
+ *
+ * A cgroup is its inode, not its name: one that is removed and made anew is another. The removal of a cgroup sends no
+ * IN_DELETE_SELF; on the parent's IN_DELETE the watch of the child is removed here.
+ */
+#ifndef COLLECTORS_CGROUP_TREE_H
+#define COLLECTORS_CGROUP_TREE_H
+
+#include "base/error.h"
+
+/* Longer paths are left out; their ancestors count what is in them. */
+#define CGROUP_PATH_MAX (64 * 1024)
+
+struct cgroup_node {
+    char *path; /* relative to the root: "/", "/system.slice/ssh.service"; any bytes */
+    uint64_t inode;
+    unsigned depth; /* 0 for the root */
+    void *userdata; /* of who listens; NULL at first */
+};
+
+/* Called from cgroup_tree_new(), _dispatch() and _rescan(); parents are added before and removed after their children.
+ */
+struct cgroup_listener {
+    void *userdata;
+    void (*added)(void *userdata, struct cgroup_node *node);
+    void (*removed)(void *userdata, struct cgroup_node *node); /* `node` is freed afterwards */
+};
+
+struct cgroup_tree;
+
+/* `root` is the hierarchy's directory. Errors of opening it, with a sentence. A watch that cannot be had is none (see
+ * below). */
+int cgroup_tree_new(const char *root, const struct cgroup_listener *listener, struct cgroup_tree **ret,
+                    struct error *error);
+/* Does not call `removed`. */
+struct cgroup_tree *cgroup_tree_free(struct cgroup_tree *tree);
+
+/* Readable when something changed; owned by the tree; -1 where inotify is not to be had at all. */
+int cgroup_tree_fd(const struct cgroup_tree *tree);
+/* Takes in what changed. After an overflow of the queue it rescans. */
+void cgroup_tree_dispatch(struct cgroup_tree *tree);
+/* Compares with the directories. */
+void cgroup_tree_rescan(struct cgroup_tree *tree);
+/*
+ * NULL, or why changes are noticed by rescans alone: "the limit of inotify watches is reached
+ * (fs.inotify.max_user_watches)...". Static text.
+ */
+const char *cgroup_tree_limitation(const struct cgroup_tree *tree);
+/* How many inotify watches it holds. */
+size_t cgroup_tree_watches(const struct cgroup_tree *tree);
+/* Opens a node's directory for perf_event_open(2). Errors of open(2); -ESTALE where another cgroup has its place. */
+int cgroup_tree_open(const struct cgroup_tree *tree, const struct cgroup_node *node);
+
+/* The n-th node, in no order; NULL past the last. */
+struct cgroup_node *cgroup_tree_node(const struct cgroup_tree *tree, size_t n);
+
+#endif

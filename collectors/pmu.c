@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The collector `pmu`: every configured group on the PMUs that count for several CPUs at once (uncore, DSU, RAPL), each
+ * read on the CPUs of its cpumask; one without a cpumask is read once, on the lowest CPU that is online.
+ */
+#include "base/cleanup.h"
+#include "collectors/counted.h"
+
+static bool pmu_enabled(const struct config *config)
+{
+    return config->pmu.enabled;
+}
+
+static int add_place(struct places *places, const struct pmu *pmu, int cpu, bool away)
+{
+    return places_add(places,
+                      &(struct place){.kind = PLACE_PMU, .pmu = pmu, .target = {.pid = -1, .cpu = cpu}, .away = away});
+}
+
+/* At least one place, so that a PMU whose CPUs are all offline is told of. */
+static int add_pmu(const struct machine *machine, const struct pmu *pmu, struct places *places)
+{
+    _cleanup_(cpuset_done) struct cpuset cpus = {0};
+    int r = cpuset_copy(&pmu->cpus, &cpus);
+
+    if (r < 0)
+        return r;
+    cpuset_intersect(&cpus, &machine->online);
+    int cpu = cpuset_next(&cpus, -1);
+    do {
+        r = add_place(places, pmu, cpu, false);
+        cpu = cpuset_next(&cpus, cpu);
+    } while (r == 0 && cpu >= 0 && pmu->scope == PMU_SYSTEM);
+    return r;
+}
+
+/*
+ * Where it is not read now. The kernel moves the cpumask when a CPU goes offline, and may move it back: the totals of
+ * the first CPU then go on.
+ */
+static int add_former(const struct machine *machine, const struct pmu *pmu, struct places *places)
+{
+    int r = 0;
+
+    for (int cpu = cpuset_next(&machine->possible, -1); r == 0 && cpu >= 0; cpu = cpuset_next(&machine->possible, cpu))
+        if (!cpuset_has(&pmu->cpus, (unsigned)cpu) || !cpuset_has(&machine->online, (unsigned)cpu))
+            r = add_place(places, pmu, cpu, true);
+    return r;
+}
+
+static int choose_places(const struct machine *machine, bool again, struct places *places)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < machine->n_pmus && r == 0; i++) {
+        const struct pmu *pmu = machine->pmus[i];
+        if (pmu_is_per_cpu(pmu))
+            continue;
+        r = add_pmu(machine, pmu, places);
+        if (r == 0 && again && pmu->scope == PMU_SYSTEM)
+            r = add_former(machine, pmu, places);
+    }
+    if (r == 0)
+        r = places_add(places, &(struct place){.kind = PLACE_NO_PMU, .target = {.cpu = -1}, .list = places});
+    return r;
+}
+
+static int pmu_open(const struct collector_context *context, void *previous, void **ret, struct error *error)
+{
+    _cleanup_(places_done) struct places places = {0};
+    struct counted *counted;
+    int r = choose_places(context->machine, previous != NULL, &places);
+
+    if (r < 0) {
+        counted_close(context, previous);
+        return error_oom(error);
+    }
+    r = counted_open(context, &context->config->pmu.groups, &places, previous, &counted, error);
+    if (r == 0)
+        *ret = counted;
+    return r;
+}
+
+const struct collector collector_pmu = {
+    .name = "pmu",
+    .enabled = pmu_enabled,
+    .open = pmu_open,
+    .collect = counted_collect,
+    .report = counted_report,
+    .close = counted_close,
+};

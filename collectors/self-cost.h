@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the daemon itself costs in hardware events: perfcountd_self_cycles_total and the like. A series that cannot be
+ * counted is not there; one that is starved is left out of the scrape.
+ */
+#ifndef COLLECTORS_SELF_COST_H
+#define COLLECTORS_SELF_COST_H
+
+#include "collectors/collector.h"
+
+struct self_cost;
+
+/*
+ * Opens what is not open in `previous` (which may be NULL, and is consumed); what is goes on. Fails only with -ENOMEM.
+ * What cannot be opened is in the report.
+ */
+int self_cost_open(const struct collector_context *context, struct self_cost *previous, struct self_cost **ret);
+struct self_cost *self_cost_free(struct self_cost *cost, struct metrics *metrics);
+
+/* On the thread that opened it; no system call where the CPU and the kernel allow it. */
+void self_cost_collect(struct self_cost *cost);
+
+int self_cost_report(const struct self_cost *cost, const struct collector_context *context, struct failures *failures);
+
+#endif

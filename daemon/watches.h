@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The collectors' descriptors in the event loop. */
+#ifndef DAEMON_WATCHES_H
+#define DAEMON_WATCHES_H
+
+#include <systemd/sd-event.h>
+
+#include "collectors/registry.h"
+
+struct watches;
+
+/* `on_change` is called after a collector took in what changed. -ENOMEM. */
+int watches_new(sd_event *event, void (*on_change)(void *userdata), void *userdata, struct watches **ret);
+struct watches *watches_free(struct watches *watches);
+
+/* Watches what the collectors have now: after each registry_configure(). -errno of sd_event_add_io(3). */
+int watches_update(struct watches *watches, struct registry *registry);
+
+#endif

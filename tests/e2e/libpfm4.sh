@@ -1,0 +1,53 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# libpfm4 is loaded when a name asks for it, and not before: it costs 2 MB.
+. "$(dirname "$0")/lib.sh"
+need curl jq
+
+maps_libpfm() {
+    grep -q 'libpfm\.so' "/proc/$daemon_pid/maps"
+}
+
+# with_event EVENT: a configuration that counts it, beside something that every machine has.
+with_event() {
+    cat >"$scratch/perfcountd.yaml" <<EOF
+web: {min_interval: 0s}
+collectors:
+  cpu:
+    groups:
+      - {name: named, events: "$1"}
+      - {name: software, events: "page-faults"}
+EOF
+}
+
+failure() {
+    get /api/v1/status | jq -r '[.failures[] | select(.group == "named") | .message][0]'
+}
+
+start_daemon
+built=$(get /metrics | sed -n 's/^perfcountd_build_info{.*libpfm4="\([a-z]*\)".*/\1/p')
+matches "the build tells whether it has libpfm4" "$built" '^(yes|no)$'
+holds "the default configuration does not load it" not maps_libpfm
+stop_daemon
+
+with_event 'page-faults,sched:sched_switch,armv8_none/event=1/,cpu/event=0x3c/'
+start_daemon --config.file="$scratch/perfcountd.yaml"
+get /metrics >/dev/null
+holds "nor do events of sysfs, tracepoints and PMUs that are not there" not maps_libpfm
+
+with_event 'arm_none::L2D_CACHE_REFILL:u'
+equals "a name of libpfm4's for another machine is no error of the configuration" "$(status_of /-/reload -X POST)" 200
+holds "the other groups are served" test "$(sum_of perf_cpu_page_faults_total)" != 0
+if [ "$built" = yes ]; then
+    holds "its name loads it" maps_libpfm
+    matches "what is wrong is said" "$(failure)" '^libpfm4 has no PMU "arm_none" for this machine'
+else
+    matches "what is missing is said" "$(failure)" 'libpfm4, which knows such names, is not built into this perfcountd'
+fi
+
+with_event 'page_fault'
+equals "a slip is one" "$(status_of /-/reload -X POST)" 400
+matches "and says what comes near" "$(get /-/reload -X POST)" 'did you mean "page-faults"'
+stop_daemon
+equals "it ends well" "$daemon_status" 0
+finish

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is said of libpfm4's names by a perfcountd that was built without it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "perf/attr.h"
+#include "tests/unit/fake-sys.h"
+
+/* In the place of the archive's. */
+#include "perf/pfm-fallback.c"
+
+static void test_sentences(void **state)
+{
+    static const struct {
+        const char *in;
+        int out;
+        const char *out_message;
+    } cases[] = {
+        {"SKL::UNHALTED_CORE_CYCLES:u", -ENODEV, "and libpfm4, which knows such names, is not built into"},
+        {"arm_ac76::l2d_cache_refill", -ENODEV,
+         "there is no event \"arm_ac76::l2d_cache_refill\" in sysfs, and libpfm4"},
+        {"INST_RETIRED:ANY_P", -ENODEV, "there is no event \"INST_RETIRED:ANY_P\" in sysfs, and libpfm4"},
+        {"mem-load", -ENOENT, "there is no event \"mem-load\"; did you mean \"mem-loads\""},
+        {"mem-loads", 0, ""},
+    };
+    struct fake_sys *fake = fake_machine_one_pmu();
+    struct machine *machine = NULL;
+
+    (void)state;
+    assert_int_equal(machine_load(&fake->sys, &machine, NULL), 0);
+    assert_string_equal(pfm_built(), "no");
+    pfm_list(machine_core_pmu(machine, 0), NULL, NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_(event_done) struct event event = {0};
+        struct error error = {.offset = 99};
+        assert_int_equal(event_parse(cases[i].in, &event, NULL), 0);
+        int r = attr_check(&fake->sys, machine, &event, &error);
+        if (r != cases[i].out || !strstr(error.message, cases[i].out_message) || (r < 0 && error.offset != 0))
+            fail_msg("%s: %d: %s", cases[i].in, r, error.message);
+    }
+    machine_free(machine);
+    fake_sys_free(fake);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sentences)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

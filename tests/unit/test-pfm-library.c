@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The libpfm4 of this machine itself: its own tables, with a model of CPU that the environment makes it detect. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "perf/attr.h"
+#include "perf/pfm.h"
+#include "tests/unit/fake-sys.h"
+
+#ifdef __x86_64__
+#define MODEL "skl"
+#else
+#define MODEL "arm_ac53"
+#endif
+
+struct sample {
+    const char *in, *in_pmu;
+    uint64_t out[PFM_WORDS];
+};
+
+#ifdef __x86_64__
+/* Intel's numbers (SDM volume 3, "Performance Monitoring Events"): event, unit mask << 8, counter mask << 24. */
+static const struct sample samples[] = {
+    {"SKL::UNHALTED_CORE_CYCLES", "cpu", {0x3c}},
+    {"skl::INST_RETIRED:ANY_P", "cpu", {0xc0}},
+    {"INST_RETIRED:ANY_P", "cpu", {0xc0}},
+    {"skl::UOPS_ISSUED:STALL_CYCLES", "cpu", {0x180010e}},
+    {"skl::UOPS_ISSUED:ANY:c=2", "cpu", {0x200010e}},
+    {"skl::OFFCORE_RESPONSE_0:DMND_DATA_RD:L3_HIT:SNP_NONE", "cpu", {0x1b7, 0x801c0001}},
+};
+static const char wrong[] = "skl::UNHALTED_CORE_CYCLE", suggested[] = "did you mean \"UNHALTED_CORE_CYCLES\"";
+#else
+/* Arm's (Architecture Reference Manual, "PMU event number space"). */
+static const struct sample samples[] = {
+    {"ARM_CORTEX_A76::L2D_CACHE_REFILL", "armv8_cortex_a76", {0x17}},
+    {"arm_ac55::L2D_CACHE_REFILL", "armv8_cortex_a55", {0x17}},
+    {"L2D_CACHE_REFILL", "armv8_cortex_a76", {0x17}},
+    {"CPU_CYCLES", "armv8_cortex_a55", {0x11}},
+    {"arm_ac76::INST_RETIRED", "armv8_cortex_a76", {0x08}},
+};
+static const char wrong[] = "arm_ac76::L2D_CACHE_REFIL", suggested[] = "\"L2D_CACHE_REFILL\"";
+#endif
+
+static int setup(void **state)
+{
+    static struct machine *machine;
+#ifdef __x86_64__
+    struct fake_sys *fake = fake_machine_one_pmu();
+#else
+    struct fake_sys *fake = fake_machine_big_little();
+#endif
+
+    setenv("LIBPFM_FORCE_PMU", MODEL, 1);
+    assert_int_equal(machine_load(&fake->sys, &machine, NULL), 0);
+    fake_sys_free(fake);
+    *state = machine;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    machine_free(*state);
+    return 0;
+}
+
+static void test_encode(void **state)
+{
+    const struct machine *machine = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(samples); i++) {
+        struct pfm_words words;
+        int r = pfm_encode(machine_find_pmu(machine, samples[i].in_pmu), samples[i].in, &words);
+        if (r < 0 || memcmp(words.words, samples[i].out, sizeof(words.words)) != 0)
+            fail_msg("%s: %d, %#jx %#jx", samples[i].in, r, (uintmax_t)words.words[0], (uintmax_t)words.words[1]);
+    }
+}
+
+static void test_explain(void **state)
+{
+    struct error error = {0};
+
+    assert_int_equal(pfm_explain(*state, wrong, 3, &error), -ENOENT);
+    assert_non_null(strstr(error.message, suggested));
+    assert_int_equal(error.offset, 3);
+    assert_int_equal(pfm_explain(*state, "none_such::EVENT", 0, &error), -ENODEV);
+    assert_int_equal(pfm_explain(*state, "cyclse", 0, &error), 0);
+}
+
+/* A model that is not this machine's: libpfm4 would encode it, and the kernel count something else. */
+static void test_other_model(void **state)
+{
+    const struct machine *machine = *state;
+    struct pfm_words words;
+    struct error error = {0};
+
+#ifdef __x86_64__
+    static const char other[] = "hsw::UNHALTED_CORE_CYCLES";
+#else
+    static const char other[] = "arm_ac57::L2D_CACHE_REFILL";
+#endif
+    for (unsigned cpu = 0; cpu < 4; cpu++)
+        assert_int_equal(pfm_encode(machine_core_pmu(machine, cpu), other, &words), -ENOENT);
+    assert_int_equal(pfm_explain(machine, other, 0, &error), -ENODEV);
+    assert_non_null(strstr(error.message, "this machine has no PMU of the kind"));
+}
+
+static void count(void *userdata, const char *name, const char *description)
+{
+    assert_non_null(strstr(name, "::"));
+    assert_true(strlen(description) > 0);
+    ++*(unsigned *)userdata;
+}
+
+static void test_list(void **state)
+{
+    unsigned n = 0;
+
+    pfm_list(machine_core_pmu(*state, 0), count, &n);
+    assert_true(n >= 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_encode),
+        cmocka_unit_test(test_explain),
+        cmocka_unit_test(test_other_model),
+        cmocka_unit_test(test_list),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libpfm4's names on machines with several kinds of core, over a libpfm4 that the test plays: its functions are here,
+ * and dlopen() finds the program itself. It has the tables of Debian 12's on arm64, which lack the Cortex-A55 and A76.
+ */
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <strings.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "perf/attr.h"
+#include "perf/pfm-library.h"
+#include "perf/pfm.h"
+#include "tests/unit/fake-sys.h"
+
+enum { GAP, KERNEL, A53, A57, N1, A76, UNCORE, N_PMUS };
+
+static struct played_pmu {
+    const char *name;
+    pfm_pmu_type_t type;
+    bool hidden, detected;
+    int first_event;
+} pmus[N_PMUS] = {
+    [KERNEL] = {"perf", PFM_PMU_TYPE_OS_GENERIC, false, true, 0},
+    [A53] = {"arm_ac53", PFM_PMU_TYPE_CORE, false, false, 1},
+    [A57] = {"arm_ac57", PFM_PMU_TYPE_CORE, false, false, 5},
+    [N1] = {"arm_n1", PFM_PMU_TYPE_CORE, false, false, 6},
+    [A76] = {"arm_ac76", PFM_PMU_TYPE_CORE, true, false, 9},
+    [UNCORE] = {"hisi_sccl1_ddrc0", PFM_PMU_TYPE_UNCORE, false, true, 10},
+};
+
+/* The numbers of Arm's manuals; the last of A53 is its own. */
+static const struct played_event {
+    int pmu;
+    const char *name;
+    uint64_t code;
+    const char *mask;
+} events[] = {
+    {KERNEL, "PERF_COUNT_HW_CPU_CYCLES", 0, NULL},
+    {A53, "L2D_CACHE_REFILL", 0x17, NULL},
+    {A53, "CPU_CYCLES", 0x11, NULL},
+    {A53, "BUS_CYCLES", 0x1d, NULL},
+    {A53, "OWN_EVENT", 0xc2, NULL},
+    {A57, "L2D_CACHE_REFILL", 0x17, NULL},
+    {N1, "L2D_CACHE_REFILL", 0x17, NULL},
+    {N1, "STALL_BACKEND", 0x24, NULL},
+    {N1, "MASKED", 0x30, "BIG"},
+    {A76, "NEW_NAME", 0x18, NULL},
+    {UNCORE, "FLUX_WR", 5, NULL},
+};
+
+static unsigned n_loads, n_asked;
+static bool missing;
+static char asked[256];
+
+void *__wrap_dlopen(const char *name, int flags);
+void *__real_dlopen(const char *name, int flags);
+
+void *__wrap_dlopen(const char *name, int flags)
+{
+    assert_string_equal(name, "libpfm.so.4");
+    assert_true(flags & RTLD_NODELETE);
+    n_loads++;
+    return __real_dlopen(missing ? "libpfm-that-is-not-there.so" : NULL, RTLD_NOW);
+}
+
+pfm_err_t pfm_initialize(void)
+{
+    assert_string_equal(getenv("LIBPFM_ENCODE_INACTIVE"), "1");
+    return PFM_SUCCESS;
+}
+
+const char *pfm_strerror(int code)
+{
+    return code == PFM_ERR_ATTR ? "invalid event attribute" : "no text";
+}
+
+pfm_err_t pfm_get_pmu_info(pfm_pmu_t pmu, pfm_pmu_info_t *output)
+{
+    if ((int)pmu >= N_PMUS)
+        return PFM_ERR_INVAL;
+    if (!pmus[pmu].name || pmus[pmu].hidden)
+        return PFM_ERR_NOTSUPP;
+    output->name = pmus[pmu].name;
+    output->type = pmus[pmu].type;
+    output->first_event = pmus[pmu].first_event;
+    output->is_present = pmus[pmu].detected;
+    return PFM_SUCCESS;
+}
+
+int pfm_get_event_next(int i)
+{
+    return i + 1 < (int)ARRAY_SIZE(events) && events[i + 1].pmu == events[i].pmu ? i + 1 : -1;
+}
+
+pfm_err_t pfm_get_event_info(int i, pfm_os_t os, pfm_event_info_t *output)
+{
+    assert_int_equal(os, PFM_OS_PERF_EVENT);
+    output->name = events[i].name;
+    output->desc = "Described";
+    output->idx = i;
+    output->nattrs = events[i].mask ? 2 : 1;
+    return PFM_SUCCESS;
+}
+
+pfm_err_t pfm_get_event_attr_info(int i, int k, pfm_os_t os, pfm_event_attr_info_t *output)
+{
+    assert_int_equal(os, PFM_OS_PERF_EVENT);
+    output->name = k == 0 && events[i].mask ? events[i].mask : "u";
+    output->type = k == 0 && events[i].mask ? PFM_ATTR_UMASK : PFM_ATTR_MOD_BOOL;
+    output->desc = "masked";
+    return PFM_SUCCESS;
+}
+
+pfm_err_t pfm_get_os_event_encoding(const char *text, int levels, pfm_os_t os, void *args)
+{
+    pfm_perf_encode_arg_t *arg = args;
+    const char *colons = strstr(text, "::");
+    size_t size = (size_t)(colons - text), event_size = strcspn(colons + 2, ":");
+
+    assert_int_equal(os, PFM_OS_PERF_EVENT);
+    assert_int_equal(levels, PFM_PLM0 | PFM_PLM3 | PFM_PLMH);
+    snprintf(asked, sizeof(asked), "%s", text);
+    n_asked++;
+    for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
+        const char *pmu = pmus[events[i].pmu].name, *rest = colons + 2 + event_size;
+        if (strlen(pmu) != size || strncasecmp(pmu, text, size) != 0 || strlen(events[i].name) != event_size ||
+            strncasecmp(events[i].name, colons + 2, event_size) != 0)
+            continue;
+        if (*rest && (!events[i].mask || strcasecmp(rest + 1, events[i].mask) != 0))
+            return PFM_ERR_ATTR;
+        arg->attr->type = events[i].pmu == UNCORE ? 42 : PERF_TYPE_RAW;
+        arg->attr->config = events[i].code | (*rest ? 1 : 0);
+        arg->attr->config1 = *rest ? 7 : 0;
+        arg->attr->exclude_guest = 1; /* as libpfm4 does, unasked */
+        return PFM_SUCCESS;
+    }
+    return PFM_ERR_NOTFOUND;
+}
+
+struct fixture {
+    struct fake_sys *fake;
+    struct machine *machine;
+};
+
+static int setup(void **state)
+{
+    static struct fixture fixture;
+
+    fixture.fake = fake_machine_big_little();
+    fake_add_pmu(fixture.fake, "hisi_sccl1_ddrc0", 42, "cpumask", "0");
+    assert_int_equal(machine_load(&fixture.fake->sys, &fixture.machine, NULL), 0);
+    *state = &fixture;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fixture = *state;
+
+    machine_free(fixture->machine);
+    fake_sys_free(fixture->fake);
+    return 0;
+}
+
+static int restart(void **state)
+{
+    (void)state;
+    pmus[A76].hidden = true;
+    pmus[A53].detected = false;
+    missing = false;
+    n_loads = n_asked = 0;
+    return 0;
+}
+
+static void parse(const char *text, struct event *ret)
+{
+    struct error error;
+    if (event_parse(text, ret, &error) < 0)
+        fail_msg("%s: %s", text, error.message);
+}
+
+static void test_build(void **state)
+{
+    const struct fixture *fixture = *state;
+    static const struct {
+        const char *in;
+        unsigned in_cpu;
+        uint32_t out_type; /* 0: not of that CPU */
+        uint64_t out_config, out_config1;
+        const char *out_asked;
+    } cases[] = {
+        {"ARM_CORTEX_A76::L2D_CACHE_REFILL", 4, 9, 0x17, 0, "arm_n1::L2D_CACHE_REFILL"},
+        {"ARM_CORTEX_A76::L2D_CACHE_REFILL", 3, 0, 0, 0, NULL},
+        {"arm_ac76::stall_backend", 7, 9, 0x24, 0, "arm_n1::stall_backend"},
+        {"arm_ac55::L2D_CACHE_REFILL", 0, 8, 0x17, 0, "arm_ac53::L2D_CACHE_REFILL"},
+        {"arm_ac55::L2D_CACHE_REFILL", 5, 0, 0, 0, NULL},
+        {"arm_ac55::L2D_CACHE_REFILL:u", 0, 8, 0x17, 0, "arm_ac53::L2D_CACHE_REFILL"},
+        {"arm_ac76::MASKED:BIG", 4, 9, 0x31, 7, "arm_n1::MASKED:BIG"},
+        {"arm_ac76::MASKED:BIG:ku", 4, 9, 0x31, 7, "arm_n1::MASKED:BIG"},
+        {"L2D_CACHE_REFILL", 0, 8, 0x17, 0, "arm_ac53::L2D_CACHE_REFILL"},
+        {"L2D_CACHE_REFILL", 4, 9, 0x17, 0, "arm_n1::L2D_CACHE_REFILL"},
+        {"MASKED:BIG", 4, 9, 0x31, 7, "arm_n1::MASKED:BIG"},
+        {"MASKED:BIG:k", 0, 0, 0, 0, NULL},
+        {"hisi_sccl1_ddrc0::FLUX_WR", 0, 0, 0, 0, NULL}, /* for several CPUs: it has a cpumask */
+        /* Another core than the stand-in: what is only its own is not known of this one. */
+        {"arm_ac55::OWN_EVENT", 0, 0, 0, 0, NULL},
+        {"arm_ac53::L2D_CACHE_REFILL", 0, 0, 0, 0, NULL},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_(event_done) struct event event = {0};
+        struct attr attr;
+        parse(cases[i].in, &event);
+        assert_int_equal(event.kind, EVENT_NAME);
+        const struct pmu *pmu = attr_pmu(fixture->machine, &event, cases[i].in_cpu);
+        if (!pmu != !cases[i].out_type)
+            fail_msg("%s on %u: %s", cases[i].in, cases[i].in_cpu, pmu ? pmu->name : "none");
+        if (!pmu)
+            continue;
+        assert_int_equal(attr_build(&fixture->fake->sys, fixture->machine, &event, pmu, &attr, NULL), 0);
+        assert_string_equal(asked, cases[i].out_asked);
+        assert_int_equal(attr_check(&fixture->fake->sys, fixture->machine, &event, NULL), 0);
+        assert_int_equal(attr.kernel.type, cases[i].out_type);
+        assert_int_equal(attr.kernel.config, cases[i].out_config);
+        assert_int_equal(attr.kernel.config1, cases[i].out_config1);
+        assert_string_equal(attr.unit, "");
+        assert_true(attr.scale == 1);
+    }
+}
+
+/* An event of a PMU with a cpumask is of no CPU, but of that PMU. */
+static void test_uncore(void **state)
+{
+    const struct fixture *fixture = *state;
+    _cleanup_(event_done) struct event event = {0};
+    const struct pmu *pmu = machine_find_pmu(fixture->machine, "hisi_sccl1_ddrc0");
+    struct attr attr;
+
+    parse("hisi_sccl1_ddrc0::FLUX_WR", &event);
+    assert_true(attr_names_pmu(fixture->machine, &event, pmu));
+    assert_false(attr_names_pmu(fixture->machine, &event, machine_core_pmu(fixture->machine, 0)));
+    assert_int_equal(attr_build(&fixture->fake->sys, fixture->machine, &event, pmu, &attr, NULL), 0);
+    assert_string_equal(asked, "hisi_sccl1_ddrc0::FLUX_WR");
+    assert_int_equal(attr.kernel.type, 42);
+    assert_int_equal(attr.kernel.config, 5);
+}
+
+/* Ours, not libpfm4's, which would leave guests out unasked. */
+static void test_modifiers(void **state)
+{
+    const struct fixture *fixture = *state;
+    _cleanup_(event_done) struct event user = {0}, plain = {0};
+    struct attr attr;
+
+    parse("arm_ac76::STALL_BACKEND:u", &user);
+    parse("arm_ac76::STALL_BACKEND", &plain);
+    assert_string_equal(user.metric, "stall_backend_user");
+    assert_string_equal(plain.metric, "stall_backend");
+    const struct pmu *pmu = attr_pmu(fixture->machine, &user, 4);
+    assert_int_equal(attr_build(&fixture->fake->sys, fixture->machine, &user, pmu, &attr, NULL), 0);
+    assert_int_equal(attr.kernel.exclude_user, 0);
+    assert_int_equal(attr.kernel.exclude_kernel, 1);
+    assert_int_equal(attr.kernel.exclude_guest, 0);
+    assert_string_equal(asked, "arm_n1::STALL_BACKEND");
+    assert_int_equal(attr_build(&fixture->fake->sys, fixture->machine, &plain, pmu, &attr, NULL), 0);
+    assert_int_equal(attr.kernel.exclude_kernel, 0);
+    assert_int_equal(attr.kernel.exclude_guest, 0);
+}
+
+/* A libpfm4 that has the core's own table is asked for that one. */
+static void test_newer(void **state)
+{
+    const struct fixture *fixture = *state;
+    struct pfm_words words;
+
+    pmus[A76].hidden = false;
+    const struct pmu *pmu = machine_core_pmu(fixture->machine, 4);
+    assert_int_equal(pfm_encode(pmu, "ARM_CORTEX_A76::NEW_NAME", &words), 0);
+    assert_int_equal(words.words[0], 0x18);
+    assert_string_equal(asked, "arm_ac76::NEW_NAME");
+    assert_int_equal(pfm_encode(pmu, "ARM_CORTEX_A76::STALL_BACKEND", &words), -ENOENT);
+}
+
+/* One PMU for both kinds, as the vendor's kernel has it: by name either, without only what was detected. */
+static void test_one_pmu_for_all(void **state)
+{
+    struct fake_sys *fake = fake_sys_new();
+    struct machine *machine = NULL;
+    struct pfm_words words;
+
+    (void)state;
+    fake_cpus(fake, "0-7");
+    fake_add_pmu(fake, "armv8_pmuv3", 8, "cpus", "0-7");
+    assert_int_equal(machine_load(&fake->sys, &machine, NULL), 0);
+    const struct pmu *pmu = machine_core_pmu(machine, 0);
+    assert_int_equal(pfm_encode(pmu, "arm_ac76::STALL_BACKEND", &words), 0);
+    assert_int_equal(pfm_encode(pmu, "STALL_BACKEND", &words), -ENOENT);
+    assert_int_equal(pfm_encode(pmu, "BUS_CYCLES", &words), -ENOENT);
+    pmus[A53].detected = true;
+    assert_int_equal(pfm_encode(pmu, "BUS_CYCLES", &words), 0);
+    assert_int_equal(words.words[0], 0x1d);
+    machine_free(machine);
+    fake_sys_free(fake);
+}
+
+static void test_errors(void **state)
+{
+    const struct fixture *fixture = *state;
+    static const struct {
+        const char *in;
+        bool in_missing;
+        int out;
+        const char *out_message;
+    } cases[] = {
+        {"arm_ac76::STALL_BACKED", false, -ENOENT,
+         "libpfm4's PMU \"arm_ac76\" has no event \"STALL_BACKED\"; did you mean \"STALL_BACKEND\"?"},
+        {"arm_ac55::OWN_EVENT", false, -ENOENT, "libpfm4's PMU \"arm_ac55\" has no event \"OWN_EVENT\""},
+        {"arm_ac76::MASKED:BIGG", false, -ENOENT,
+         "of the event \"MASKED\" of its PMU \"arm_ac76\", with \":BIGG\": invalid event attribute; did you mean "
+         "\"BIG\"?"},
+        {"MASKED:BIGG", false, -ENOENT, "did you mean \"BIG\"?"},
+        {"arm_ac76::MASKED:u=1", false, -ENOENT, "the modifiers u, k, h, G and H at the end"},
+        {"arm_ac57::L2D_CACHE_REFILL", false, -ENODEV,
+         "this machine has no PMU of the kind that libpfm4 calls \"arm_ac57\""},
+        {"arm_ac54::L2D_CACHE_REFILL", false, -ENODEV,
+         "libpfm4 has no PMU \"arm_ac54\" for this machine; did you mean \"arm_ac53\""},
+        {"ARM_CORTEX_A510::L2D_CACHE_REFILL", false, -ENODEV, "libpfm4 has no PMU \"ARM_CORTEX_A510\" in its version"},
+        {"perf::PERF_COUNT_HW_CPU_CYCLES", false, -ENOENT, "is the kernel's own"},
+        {"STALL_BACKED", false, -ENOENT, "did you mean \"stall_backend\", \"STALL_BACKEND\"?"},
+        {"cyclse", false, -ENOENT, "there is no event \"cyclse\"; did you mean \"cycles\""},
+        {"arm_ac76::STALL_BACKEND", true, -ENODEV, "libpfm4, which knows such names, cannot be loaded (libpfm-that-is"},
+        {"STALL_BACKEND", true, -ENODEV, "install the package libpfm4"},
+        {"cyclse", true, -ENOENT, "there is no event \"cyclse\"; did you mean \"cycles\""},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_(event_done) struct event event = {0};
+        struct error error = {0};
+        parse(cases[i].in, &event);
+        event.offset = 7;
+        missing = cases[i].in_missing;
+        int r = attr_check(&fixture->fake->sys, fixture->machine, &event, &error);
+        if (r != cases[i].out || error.offset != 7 || !strstr(error.message, cases[i].out_message))
+            fail_msg("%s: %d at %zu: %s", cases[i].in, r, error.offset, error.message);
+    }
+}
+
+static void test_not_loaded_without_need(void **state)
+{
+    const struct fixture *fixture = *state;
+    static const char *const known[] = {"cycles",        "r11", "l2d_cache_refill",
+                                        "stall_backend", "cs",  "armv8_cortex_a76/l2d_cache_refill/"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+        _cleanup_(event_done) struct event event = {0};
+        struct attr attr;
+        parse(known[i], &event);
+        assert_int_equal(attr_check(&fixture->fake->sys, fixture->machine, &event, NULL), 0);
+        for (unsigned cpu = 0; cpu < 8; cpu++) {
+            const struct pmu *pmu = attr_pmu(fixture->machine, &event, cpu);
+            if (pmu)
+                assert_int_equal(attr_build(&fixture->fake->sys, fixture->machine, &event, pmu, &attr, NULL), 0);
+        }
+    }
+    assert_int_equal(n_loads, 0);
+}
+
+static void collect(void *userdata, const char *name, const char *description)
+{
+    size_t used = strlen(userdata);
+    snprintf((char *)userdata + used, 512 - used, "%s (%s)\n", name, description);
+}
+
+static void test_list(void **state)
+{
+    const struct fixture *fixture = *state;
+    char text[512] = "";
+
+    pfm_list(machine_core_pmu(fixture->machine, 0), collect, text);
+    pfm_list(machine_core_pmu(fixture->machine, 4), collect, text);
+    assert_string_equal(text, "arm_ac55::L2D_CACHE_REFILL (Described)\n"
+                              "arm_ac55::CPU_CYCLES (Described)\n"
+                              "arm_ac55::BUS_CYCLES (Described)\n"
+                              "arm_ac76::L2D_CACHE_REFILL (Described)\n"
+                              "arm_ac76::STALL_BACKEND (Described)\n"
+                              "arm_ac76::MASKED:BIG (Described: masked)\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_uncore, restart),
+        cmocka_unit_test_setup(test_build, restart),
+        cmocka_unit_test_setup(test_modifiers, restart),
+        cmocka_unit_test_setup(test_newer, restart),
+        cmocka_unit_test_setup(test_one_pmu_for_all, restart),
+        cmocka_unit_test_setup(test_errors, restart),
+        cmocka_unit_test_setup(test_not_loaded_without_need, restart),
+        cmocka_unit_test_setup(test_list, restart),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Counts itself on the board, and reads each counter in user space between two read(2) of it.
+ *
+ *   selfcount CPU...            a hundred readings on each of these CPUs in turn
+ *   selfcount forbid            forbids it (kernel.perf_user_access=0) between two readings, without giving up the CPU
+ *
+ * A line for each CPU and event: how many readings were without a system call, how many did not lie between what the
+ * two read(2) said, in count and in time, the least distance of those two, and the last count.
+ */
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "perf/selfcount.h"
+
+#define READINGS 100
+
+/* The CPU's own reader, which can be told to refuse: then the same counter is read by read(2). */
+struct switched {
+    struct userpage_reader reader;
+    bool refuses;
+};
+
+static int switched_counter(const struct userpage_reader *reader, unsigned number, uint64_t *ret)
+{
+    if (((const struct switched *)reader)->refuses)
+        return -EACCES;
+    return userpage_reader.counter(&userpage_reader, number, ret);
+}
+
+static void work(void)
+{
+    for (volatile int i = 0; i < 20000; i++)
+        ;
+}
+
+static struct selfcount_reading read_one(struct selfcount *selfcount, struct switched *switched, bool user)
+{
+    struct selfcount_reading reading = {0};
+
+    switched->refuses = !user;
+    if (selfcount_read(selfcount, &reading) < 0)
+        perror("selfcount_read");
+    return reading;
+}
+
+static bool is_between(const struct selfcount_reading *a, const struct selfcount_reading *b,
+                       const struct selfcount_reading *c)
+{
+    return a->value <= b->value && b->value <= c->value && a->enabled <= b->enabled && b->enabled <= c->enabled &&
+           a->running <= b->running && b->running <= c->running;
+}
+
+static void read_on(int cpu, enum selfcount_event event, struct selfcount *selfcount, struct switched *switched)
+{
+    unsigned user = 0, wrong = 0;
+    uint64_t slack = UINT64_MAX, value = 0;
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    if (sched_setaffinity(0, sizeof(set), &set) < 0)
+        perror("sched_setaffinity");
+    for (int i = 0; i < READINGS; i++) {
+        work();
+        struct selfcount_reading before = read_one(selfcount, switched, false);
+        struct selfcount_reading between = read_one(selfcount, switched, true);
+        struct selfcount_reading after = read_one(selfcount, switched, false);
+        user += between.user;
+        wrong += before.user || after.user || !is_between(&before, &between, &after);
+        slack = MIN(slack, after.value - before.value);
+        value = after.value;
+    }
+    printf("%s cpu=%d user=%u wrong=%u slack=%llu value=%llu\n", selfcount_event_name(event), cpu, user, wrong,
+           (unsigned long long)slack, (unsigned long long)value);
+}
+
+static void read_forbidden(enum selfcount_event event, struct selfcount *selfcount, struct switched *switched)
+{
+    int fd = open("/proc/sys/kernel/perf_user_access", O_WRONLY | O_CLOEXEC);
+    bool user = read_one(selfcount, switched, true).user;
+
+    if (write(fd, "0", 1) != 1)
+        perror("perf_user_access");
+    struct selfcount_reading a = read_one(selfcount, switched, true), b;
+    work();
+    b = read_one(selfcount, switched, true);
+    printf("%s before=%d after=%d,%d grew=%d\n", selfcount_event_name(event), user, a.user, b.user, b.value > a.value);
+    if (pwrite(fd, "1", 1, 0) != 1)
+        perror("perf_user_access");
+    close(fd);
+    usleep(10000); /* it is allowed again from the next time the task is switched to */
+}
+
+int main(int argc, char **argv)
+{
+    struct switched switched = {.reader = userpage_reader};
+    struct selfcount *selfcounts[N_SELFCOUNT_EVENTS] = {NULL};
+    struct machine *machine;
+    const struct pmu *refused;
+    struct error error;
+    struct sys sys;
+
+    if (userpage_reader.counter)
+        switched.reader.counter = switched_counter;
+    sys_init(&sys);
+    if (machine_load(&sys, &machine, &error) < 0)
+        return 1;
+    for (int i = 0; i < N_SELFCOUNT_EVENTS; i++) {
+        int r = selfcount_open(&sys, machine, &switched.reader, (enum selfcount_event)i, &selfcounts[i], &refused);
+        if (r < 0)
+            printf("%s on %s: %s\n", selfcount_event_name((enum selfcount_event)i), refused->name, strerror(-r));
+    }
+    for (int i = 0; i < N_SELFCOUNT_EVENTS; i++)
+        for (int k = 1; selfcounts[i] && k < argc; k++)
+            if (str_equal(argv[k], "forbid"))
+                read_forbidden((enum selfcount_event)i, selfcounts[i], &switched);
+            else
+                read_on(atoi(argv[k]), (enum selfcount_event)i, selfcounts[i], &switched);
+    return 0;
+}

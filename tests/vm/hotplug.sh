@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# CPUs that come and go: groups are opened anew, totals go on, nothing leaks.
+
+HOTPLUG_TRANSITIONS=${HOTPLUG_TRANSITIONS:-200}
+
+switch_cpu() {
+    vm_run "echo $2 >/sys/devices/system/cpu/cpu$1/online"
+}
+
+# total CPU: of its cycles, nothing where they are not served.
+total() {
+    get /metrics | sed -n "s/^perf_cpu_cycles_total{cpu=\"$1\",.*} //p"
+}
+
+is_served() {
+    [ -n "$(total "$1")" ]
+}
+
+descriptors() {
+    # shellcheck disable=SC2016 # the board's
+    vm_run 'ls /proc/$(cat /tmp/daemon.pid)/fd | wc -l'
+}
+
+hotplug_once() {
+    local before open
+    before=$(total 3)
+    open=$(descriptors)
+    holds "CPU 3 goes" switch_cpu 3 0
+    holds "its series go" eventually 10 not is_served 3
+    equals "the others stay" "$(places perf_cpu_cycles_total | tr ' ' '\n' | cut -d: -f1 | paste -sd ' ')" "0 1 2"
+    equals "its descriptors are closed" "$(descriptors)" "$((open - 3))"
+    equals "JSON does not have it either" "$(get '/api/v1/counters?cpu=3' | jq -c '.counters')" "[]"
+    holds "CPU 3 returns" switch_cpu 3 1
+    holds "its series return" eventually 10 is_served 3
+    holds "its total goes on" test "$(total 3)" -ge "$before"
+    equals "under its own number and PMU" "$(places perf_cpu_cycles_total | tr ' ' '\n' | tail -n 1)" "3:$big_pmu"
+    equals "as many descriptors as before" "$(descriptors)" "$open"
+    contains "the log says so" "$(vm_run cat /tmp/daemon.log)" "CPUs online: 0-2"
+}
+
+# Scrapes while CPU 3 comes and goes, and holds each total against the one before.
+hotplug_often() {
+    local open output
+    open=$(descriptors)
+    # shellcheck disable=SC2016 # the board's
+    vm_run "i=0
+        while [ \$i -lt $((HOTPLUG_TRANSITIONS / 2)) ]; do
+            echo 0 >/sys/devices/system/cpu/cpu3/online
+            echo 1 >/sys/devices/system/cpu/cpu3/online
+            i=\$((i + 1))
+        done >/tmp/hotplug.log 2>&1 &
+        echo \$! >/tmp/hotplug.pid"
+    if output=$(python3 "$vm_dir/monotonic.py" "$url" "$control" 2>&1); then
+        pass "no total falls in $HOTPLUG_TRANSITIONS transitions: $output"
+    else
+        fail "no total falls in $HOTPLUG_TRANSITIONS transitions" "$output"
+    fi
+    equals "each transition worked" "$(vm_run cat /tmp/hotplug.log)" ""
+    holds "CPU 3 is served in the end" eventually 20 is_served 3
+    equals "no descriptor leaked" "$(descriptors)" "$open"
+}
+
+# A CPU that is offline when the daemon starts, and comes later.
+hotplug_late() {
+    holds "CPU 2 goes before the start" switch_cpu 2 0
+    hotplug_daemon
+    equals "it is not served, and is no failure" \
+        "$(total 2)$(get /api/v1/status | jq -r '.failures[] | select(.cpus == "2") | .message')" ""
+    holds "CPU 2 comes" switch_cpu 2 1
+    holds "it is served" eventually 10 is_served 2
+}
+
+hotplug_daemon() {
+    daemon_start <<'END'
+web: {min_interval: 0s}
+collectors:
+  cpu:
+    groups:
+      - {name: core, events: "{cycles,instructions}"}
+      - {name: software, events: "context-switches"}
+END
+}
+
+# test_hotplug BIG-PMU
+test_hotplug() {
+    big_pmu=$1
+    hotplug_daemon
+    hotplug_once
+    hotplug_often
+    hotplug_late
+    daemon_stop
+}
