@@ -215,7 +215,10 @@ static int set_up(void **state, const char *parent, bool cgroups)
 static int set_up_directory(void **state)
 {
     const char *parent = getenv("TMPDIR");
-    return set_up(state, parent ? parent : "/tmp", false);
+
+    if (!parent) /* disks take milliseconds to remove a directory */
+        parent = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+    return set_up(state, parent, false);
 }
 
 /* Without cgroups that we may make, the state is NULL. */
