@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of the wanted cgroups are watched where there is not room for all: the shallow ones first, then by name. Pure. */
+/* Which of the wanted cgroups are watched where there is not room for all: the shallow ones first, then by name. Pure.
+ */
 #ifndef COLLECTORS_CGROUP_SELECTION_H
 #define COLLECTORS_CGROUP_SELECTION_H
 
