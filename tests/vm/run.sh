@@ -28,10 +28,10 @@ board() {
         board_start "$1" "${1#two-}" 4 cortex-a55 cortex-a76
         test_two_kinds
         test_plan
-        test_hotplug armv8_cortex_a76
         test_self
         test_privilege
         test_truth
+        test_hotplug armv8_cortex_a76
         ;;
     eight-*)
         board_start "$1" "${1#eight-}" 8 cortex-a53 cortex-a72
