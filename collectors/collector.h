@@ -49,6 +49,7 @@ struct collector {
     void (*dispatch)(const struct collector_context *context, void *state);
 };
 
+extern const struct collector collector_cgroup;
 extern const struct collector collector_cpu;
 extern const struct collector collector_pmu;
 extern const struct collector collector_self;

@@ -28,6 +28,15 @@ static bool ends_with(const char *text, size_t size, const char *suffix)
     return size > n && memcmp(text + size - n, suffix, n) == 0;
 }
 
+/* The size of a counter's name without _total; 0 for what is no counter or has another name. */
+static size_t counter_size(const struct metric *metric)
+{
+    const char *suffix = types[METRIC_COUNTER].suffix;
+    size_t size = strlen(metric->name);
+
+    return metric->type == METRIC_COUNTER && ends_with(metric->name, size, suffix) ? size - strlen(suffix) : 0;
+}
+
 static char *render_text_header(const struct metric *metric)
 {
     _cleanup_(buffer_done) struct buffer header = {0};
@@ -81,6 +90,7 @@ static struct family *family_new(const struct metric *metric)
     if (!family)
         return NULL;
     family->name = strdup(metric->name);
+    family->counter_size = counter_size(metric);
     family->text_header = render_text_header(metric);
     family->openmetrics_header = render_openmetrics_header(metric);
     if (!family->name || !family->text_header || !family->openmetrics_header)
@@ -128,7 +138,18 @@ static void remove_family(struct metrics *metrics, size_t i)
     memmove(&metrics->families[i], &metrics->families[i + 1], (metrics->n - i) * sizeof(metrics->families[0]));
 }
 
-static struct series *series_new(const char *name, const struct label *labels, size_t n_labels)
+/* Seconds, as precise as anything can tell. */
+static void append_created(struct buffer *text, uint64_t created_ns)
+{
+    char *to = buffer_reserve(text, VALUE_SIZE_MAX);
+
+    if (!to)
+        return;
+    buffer_advance(text, number_write_fixed(to, created_ns / NSEC_PER_MSEC, 3));
+    buffer_append_char(text, '\n');
+}
+
+static struct series *series_new(const char *name, const struct label *labels, size_t n_labels, uint64_t created_ns)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
 
@@ -139,18 +160,37 @@ static struct series *series_new(const char *name, const struct label *labels, s
         buffer_append_char(&text, '"');
     }
     buffer_append_text(&text, n_labels ? "} " : " ");
+    size_t size = text.size;
+    if (created_ns)
+        append_created(&text, created_ns);
     struct series *series = text.failed ? NULL : calloc(1, sizeof(*series) + text.size);
     if (!series)
         return NULL;
     memcpy(series->text, text.data, text.size);
-    series->size = (uint32_t)text.size;
+    series->size = (uint32_t)size;
+    series->created_size = (uint8_t)(text.size - size);
     return series;
+}
+
+/* Its _created line: the series' text with another suffix in the name, and what stands behind that text. */
+static size_t created_line_size(const struct series *series)
+{
+    size_t longer = strlen(CREATED_SUFFIX) - strlen(types[METRIC_COUNTER].suffix);
+
+    return series->created_size ? series->size + longer + series->created_size : 0;
 }
 
 struct series *metrics_add(struct metrics *metrics, const struct metric *metric, unsigned collector, unsigned decimals,
                            const struct label *labels, size_t n_labels)
 {
-    _cleanup_(freep) struct series *series = series_new(metric->name, labels, n_labels);
+    return metrics_add_created(metrics, metric, collector, decimals, labels, n_labels, 0);
+}
+
+struct series *metrics_add_created(struct metrics *metrics, const struct metric *metric, unsigned collector,
+                                   unsigned decimals, const struct label *labels, size_t n_labels, uint64_t created_ns)
+{
+    _cleanup_(freep) struct series *series =
+        series_new(metric->name, labels, n_labels, counter_size(metric) ? created_ns : 0);
     struct family *family = series ? find_or_add_family(metrics, metric) : NULL;
 
     if (!family)
@@ -163,6 +203,7 @@ struct series *metrics_add(struct metrics *metrics, const struct metric *metric,
     series->collector = (uint8_t)collector;
     series->decimals = (uint8_t)decimals;
     metrics->text_size += series->size + VALUE_SIZE_MAX;
+    metrics->created_text_size += created_line_size(series);
     return family->series[family->n++] = steal(series);
 }
 
@@ -188,6 +229,7 @@ void metrics_remove(struct metrics *metrics, struct series *series)
         if (family->series[i] != series)
             continue;
         metrics->text_size -= series->size + VALUE_SIZE_MAX;
+        metrics->created_text_size -= created_line_size(series);
         family_remove_series(family, i);
         break;
     }

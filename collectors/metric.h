@@ -27,12 +27,13 @@ struct label {
 #define SERIES_REAL 255
 
 struct series {
-    uint64_t value;    /* in 10^-decimals of the unit, exact; or the bits of a double */
-    uint32_t size;     /* of `text` */
-    uint8_t decimals;  /* 0 for counts, 9 for nanoseconds, or SERIES_REAL */
-    uint8_t collector; /* bit number of the collector it belongs to */
-    bool visible;      /* false leaves it out of the exposition: nothing is known */
-    char text[];       /* "name{labels} ", not NUL-terminated */
+    uint64_t value;       /* in 10^-decimals of the unit, exact; or the bits of a double */
+    uint32_t size;        /* of `text` */
+    uint8_t decimals;     /* 0 for counts, 9 for nanoseconds, or SERIES_REAL */
+    uint8_t collector;    /* bit number of the collector it belongs to */
+    bool visible;         /* false leaves it out of the exposition: nothing is known */
+    uint8_t created_size; /* of what stands in `text` behind its `size` bytes; 0 for most series */
+    char text[];          /* "name{labels} ", not NUL-terminated; then "1700000000.123\n", when the counter was 0 */
 };
 
 /* Opaque to collectors; the writers read it. */
@@ -40,6 +41,7 @@ struct family {
     char *name;
     char *text_header;        /* "# HELP ...\n# TYPE ...\n" */
     char *openmetrics_header; /* the same, with "# UNIT ...\n" where there is one */
+    size_t counter_size;      /* of `name` without _total; 0 where its series have no _created */
     struct series **series;
     size_t n;
 };
@@ -47,7 +49,8 @@ struct family {
 struct metrics {
     struct family **families; /* in order of creation */
     size_t n;
-    size_t text_size; /* no exposition is larger, but for OpenMetrics' last line */
+    size_t text_size;         /* no exposition is larger, but for OpenMetrics' _created and its last line */
+    size_t created_text_size; /* no exposition has more in its _created lines */
 };
 
 void metrics_done(struct metrics *metrics);
@@ -57,8 +60,17 @@ void metrics_done(struct metrics *metrics);
  */
 struct series *metrics_add(struct metrics *metrics, const struct metric *metric, unsigned collector, unsigned decimals,
                            const struct label *labels, size_t n_labels);
+/*
+ * The same, for a counter that comes and goes: `created_ns` (CLOCK_REALTIME) is when it started from 0, which
+ * OpenMetrics tells as NAME_created. 0 tells nothing, and neither does a family other than a counter NAME_total.
+ */
+struct series *metrics_add_created(struct metrics *metrics, const struct metric *metric, unsigned collector,
+                                   unsigned decimals, const struct label *labels, size_t n_labels, uint64_t created_ns);
 /* NULL is ignored. A family without series goes as well. */
 void metrics_remove(struct metrics *metrics, struct series *series);
+
+/* `NAME_created` takes the place of `NAME_total`. */
+#define CREATED_SUFFIX "_created"
 
 static inline void series_set(struct series *series, uint64_t value)
 {

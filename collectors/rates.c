@@ -117,6 +117,17 @@ static const struct {
     {"branch_miss_ratio", "branch_misses", "branches"},
 };
 
+#define RUNNING_RATIO "running_ratio"
+#define CPU_UTILIZATION "cpu_utilization"
+
+const char *rates_ratio_name(size_t n)
+{
+    static const char *const others[] = {RUNNING_RATIO, CPU_UTILIZATION, NULL};
+
+    return n < ARRAY_SIZE(ratio_table) ? ratio_table[n].name
+                                       : others[MIN(n - ARRAY_SIZE(ratio_table), ARRAY_SIZE(others) - 1)];
+}
+
 /* The rate of the row's event of that name; NAN where there is none. */
 static double find_rate(const struct row *row, const double *events, const char *name)
 {
@@ -159,9 +170,12 @@ int rates_row(const struct baseline *baseline, const struct snapshot *snapshot, 
     for (size_t i = 0; i < ARRAY_SIZE(ratio_table); i++)
         add_ratio(&rates, ratio_table[i].name, find_rate(row, events, ratio_table[i].numerator),
                   find_rate(row, events, ratio_table[i].denominator));
+    /* On a CPU this clock runs whatever the CPU does; in a cgroup it is the time that tasks ran. */
+    if (row->cgroup)
+        add_ratio(&rates, CPU_UTILIZATION, find_rate(row, events, "task_clock"), 1);
     if (row->enabled_ns >= then->enabled_ns && row->running_ns >= then->running_ns) {
         uint64_t enabled = row->enabled_ns - then->enabled_ns, running = row->running_ns - then->running_ns;
-        add_ratio(&rates, "running_ratio", (double)MIN(running, enabled), (double)enabled);
+        add_ratio(&rates, RUNNING_RATIO, (double)MIN(running, enabled), (double)enabled);
     }
     *ret = rates;
     return 0;

@@ -18,7 +18,7 @@ struct baseline *baseline_free(struct baseline *baseline);
 #define RATES_RATIOS_MAX 8
 
 struct ratio {
-    const char *name; /* "ipc", "cache_miss_ratio", "branch_miss_ratio", "running_ratio" */
+    const char *name; /* "ipc", "cache_miss_ratio", "running_ratio"; of a cgroup "cpu_utilization", the CPUs in use */
     double value;
 };
 
@@ -28,6 +28,9 @@ struct rates {
     struct ratio ratios[RATES_RATIOS_MAX];
     size_t n_ratios;
 };
+
+/* The n-th name that a ratio can have; NULL past the last. */
+const char *rates_ratio_name(size_t n);
 
 /* Seconds from the baseline to the snapshot's reading. */
 double rates_seconds(const struct baseline *baseline, const struct snapshot *snapshot);

@@ -10,6 +10,7 @@
 static const struct collector *const collectors[] = {
     &collector_cpu,
     &collector_pmu,
+    &collector_cgroup,
     &collector_self,
 };
 #define N_COLLECTORS ARRAY_SIZE(collectors)
@@ -222,6 +223,14 @@ const struct snapshot *registry_read(struct registry *registry, uint32_t mask, u
         registry->snapshot.realtime_ns = registry->sys->now(registry->sys, CLOCK_REALTIME);
     }
     return &registry->snapshot;
+}
+
+const void *registry_state(const struct registry *registry, const struct collector *collector)
+{
+    for (size_t i = 0; i < N_COLLECTORS; i++)
+        if (collectors[i] == collector)
+            return registry->slots[i].state;
+    return NULL;
 }
 
 int registry_fd(const struct registry *registry, size_t n)

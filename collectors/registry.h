@@ -34,6 +34,9 @@ const struct snapshot *registry_read(struct registry *registry, uint32_t mask, u
 /* The next reading is a new one for all collectors, whatever their age. */
 void registry_expire(struct registry *registry);
 
+/* What `collector` keeps, for its own header's functions; NULL while it is disabled or could not be opened. */
+const void *registry_state(const struct registry *registry, const struct collector *collector);
+
 /*
  * The n-th collector's descriptor that is readable when registry_dispatch() has something to take in; -1 where it has
  * none. It may be another after registry_configure(). -ENODEV past the last collector.

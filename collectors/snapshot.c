@@ -120,7 +120,7 @@ static struct row *row_new(const struct snapshot *snapshot, const struct row_tar
 
 /* A series of the row, whose labels are its target's; `pmu` may be an event's own. */
 static struct series *add_series(struct snapshot *snapshot, const struct row *row, const struct metric *metric,
-                                 const char *pmu, unsigned decimals)
+                                 const char *pmu, unsigned decimals, uint64_t created_ns)
 {
     struct label labels[4];
     char cpu[16];
@@ -134,32 +134,35 @@ static struct series *add_series(struct snapshot *snapshot, const struct row *ro
     }
     labels[n++] = (struct label){"pmu", pmu};
     labels[n++] = (struct label){"group", row->group};
-    return metrics_add(&snapshot->metrics, metric, row->collector, decimals, labels, n);
+    return metrics_add_created(&snapshot->metrics, metric, row->collector, decimals, labels, n, created_ns);
 }
 
 static struct series *add_time_series(struct snapshot *snapshot, const struct row *row, const char *time,
-                                      const char *help)
+                                      const char *help, uint64_t created_ns)
 {
     char name[128];
     struct metric metric = {.name = name, .help = help, .unit = "seconds", .type = METRIC_COUNTER};
 
     snprintf(name, sizeof(name), "perf_%s_group_%s_seconds_total", row->collector_name, time);
-    return add_series(snapshot, row, &metric, row->pmu, 9);
+    return add_series(snapshot, row, &metric, row->pmu, 9, created_ns);
 }
 
-static int add_all_series(struct snapshot *snapshot, struct row *row, const struct row_counter *counters)
+static int add_all_series(struct snapshot *snapshot, struct row *row, const struct row_counter *counters,
+                          uint64_t created_ns)
 {
     for (size_t i = 0; i < row->n_counters; i++) {
         if (!counters[i].metric.name)
             continue;
-        row->counters[i].series = add_series(snapshot, row, &counters[i].metric, counters[i].pmu, counters[i].decimals);
+        row->counters[i].series =
+            add_series(snapshot, row, &counters[i].metric, counters[i].pmu, counters[i].decimals, created_ns);
         if (!row->counters[i].series)
             return -ENOMEM;
     }
     if (row->error)
         return 0;
-    row->enabled = add_time_series(snapshot, row, "enabled", "Time that the counter group was enabled.");
-    row->running = add_time_series(snapshot, row, "running", "Time that the counter group was counting on its PMU.");
+    row->enabled = add_time_series(snapshot, row, "enabled", "Time that the counter group was enabled.", created_ns);
+    row->running =
+        add_time_series(snapshot, row, "running", "Time that the counter group was counting on its PMU.", created_ns);
     return row->enabled && row->running ? 0 : -ENOMEM;
 }
 
@@ -178,7 +181,7 @@ struct row *snapshot_add_row(struct snapshot *snapshot, const struct row_target 
 
     if (!row || array_grow(&snapshot->rows, snapshot->n_rows) < 0)
         return NULL;
-    if (add_all_series(snapshot, row, counters) < 0) {
+    if (add_all_series(snapshot, row, counters, target->created_ns) < 0) {
         remove_all_series(snapshot, row);
         return NULL;
     }

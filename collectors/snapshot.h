@@ -73,6 +73,7 @@ struct row_target {
     unsigned collector;
     const char *group, *pmu, *cgroup, *error;
     int cpu;
+    uint64_t created_ns; /* CLOCK_REALTIME when its totals started from 0, where that is to be told; 0 */
 };
 
 /*

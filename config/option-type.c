@@ -154,7 +154,7 @@ static int list_read_items(const struct option *option, const struct document *d
         if (r < 0)
             return r;
     }
-    if (*list_count(option, base) == 0)
+    if (option->min && *list_count(option, base) == 0)
         return document_error(document, n, error, "%s: the list is empty", option->path);
     return 0;
 }
@@ -193,6 +193,36 @@ static json_t *list_json(const struct option *option, const void *base)
 }
 
 const struct option_type option_text_list = {"a text or a list of texts", list_read, list_parse, list_json, list_done};
+
+static int number_parse(const struct option *option, const char *text, void *base, struct error *error)
+{
+    uint64_t value;
+    int r = number_parse_u64(text, &value);
+
+    if (r == -ERANGE || (r == 0 && (value < option->min || value > option->max)))
+        return error_set(error, -EINVAL, "%s is out of range, %s", text, option->range);
+    if (r < 0)
+        return error_set(error, -EINVAL, "expected a whole number, %s, found \"%s\"", option->range, text);
+    *(uint64_t *)member(option, base) = value;
+    return 0;
+}
+
+/* What is in quotes is a text. */
+static int number_read(const struct option *option, const struct document *document, const node *n, void *base,
+                       struct error *error)
+{
+    if (node_text(n) && n->data.scalar.style != YAML_PLAIN_SCALAR_STYLE)
+        return document_error(document, n, error, "%s: expected %s, found a text in quotes", option->path,
+                              option->type->name);
+    return read_text(option, document, n, base, error);
+}
+
+static json_t *number_json(const struct option *option, const void *base)
+{
+    return json_integer((json_int_t) * (uint64_t *)member(option, base));
+}
+
+const struct option_type option_number = {"a whole number", number_read, number_parse, number_json, nothing_to_free};
 
 static int duration_parse(const struct option *option, const char *text, void *base, struct error *error)
 {

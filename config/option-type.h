@@ -7,7 +7,8 @@
 
 extern const struct option_type option_bool;      /* bool */
 extern const struct option_type option_text;      /* char *; NULL where nothing was said */
-extern const struct option_type option_text_list; /* char **, with its number at count_offset; never empty */
+extern const struct option_type option_text_list; /* char **, with its number at count_offset */
+extern const struct option_type option_number;    /* uint64_t */
 extern const struct option_type option_duration;  /* uint64_t, nanoseconds */
 
 #endif

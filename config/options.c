@@ -2,6 +2,7 @@
 /* The table of keys: see options.h. */
 #include "config/options.h"
 
+#include "base/glob.h"
 #include "base/utf8.h"
 #include "config/address.h"
 #include "config/config.h"
@@ -62,6 +63,18 @@ static int check_cpus(const char *text, struct error *error)
     return r < 0 ? -EINVAL : 0;
 }
 
+/* A pattern that no cgroup's path can match is a mistake. */
+static int check_pattern(const char *text, struct error *error)
+{
+    size_t size = strlen(text);
+
+    if (text[0] != '/')
+        return error_set(error, -EINVAL, "\"%s\" does not start with \"/\", as the path of every cgroup does", text);
+    if (strstr(text, "//") || (size > 1 && text[size - 1] == '/'))
+        return error_set(error, -EINVAL, "\"%s\" has an empty part, which the path of no cgroup has", text);
+    return glob_check(text, error);
+}
+
 static int check_not_empty(const char *text, struct error *error)
 {
     return text[0] ? 0 : error_set(error, -EINVAL, "the text is empty");
@@ -75,6 +88,7 @@ static const struct option config_rows[] = {
         .type = &option_text_list,
         MEMBER(web.listen),
         .count_offset = offsetof(struct config, web.n_listen),
+        .min = 1,
         .check = check_address,
         .range = ":PORT, HOST:PORT, [IPv6]:PORT or unix:/PATH",
         .fallback = "[\":10298\"]",
@@ -141,6 +155,70 @@ static const struct option config_rows[] = {
         .range = "at most 256 groups of at most 64 events",
         .fallback = "[]",
         .help = "what to count on each of these PMUs, each group's events together",
+    },
+    {
+        .path = "collectors.cgroup.enabled",
+        .type = &option_bool,
+        MEMBER(cgroup.enabled),
+        .range = "true or false",
+        .fallback = "true",
+        .help = "whether to count per cgroup",
+    },
+    {
+        .path = "collectors.cgroup.include",
+        .type = &option_text_list,
+        MEMBER(cgroup.include),
+        .count_offset = offsetof(struct config, cgroup.n_include),
+        .min = 1,
+        .check = check_pattern,
+        .range = "patterns of paths from the root of the cgroups, which is \"/\"",
+        .fallback = "[\"/*.slice\", \"/system.slice/*.service\"]",
+        .help = "which cgroups to count",
+    },
+    {
+        .path = "collectors.cgroup.exclude",
+        .type = &option_text_list,
+        MEMBER(cgroup.exclude),
+        .count_offset = offsetof(struct config, cgroup.n_exclude),
+        .check = check_pattern,
+        .range = "patterns of paths from the root of the cgroups, which is \"/\"",
+        .fallback = "[]",
+        .help = "which of these cgroups not to count",
+    },
+    {
+        .path = "collectors.cgroup.max_cgroups",
+        .type = &option_number,
+        MEMBER(cgroup.max_cgroups),
+        .max = 100000,
+        .range = "0 to 100000",
+        .fallback = "256",
+        .help = "how many cgroups to count at most, those nearest to the root first",
+    },
+    {
+        .path = "collectors.cgroup.per_cpu",
+        .type = &option_bool,
+        MEMBER(cgroup.per_cpu),
+        .range = "true or false",
+        .fallback = "false",
+        .help = "whether each CPU has its own series, with the label \"cpu\"",
+    },
+    {
+        .path = "collectors.cgroup.linger",
+        .type = &option_duration,
+        MEMBER(cgroup.linger_ns),
+        .max = 3600 * NSEC_PER_SEC,
+        .range = "0s to 1h",
+        .fallback = "60s",
+        .help = "how long the last values of a removed cgroup stay",
+    },
+    {
+        .path = "collectors.cgroup.groups",
+        .type = &option_groups,
+        MEMBER(cgroup.groups),
+        .range = "at most 256 groups of at most 64 events",
+        .fallback = "[{name: core, events: \"{cycles,instructions}\"},"
+                    " {name: software, events: \"{task-clock,context-switches,minor-faults,major-faults}\"}]",
+        .help = "what to count in each cgroup, each group's events together",
     },
     {
         .path = "collectors.self.enabled",

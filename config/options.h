@@ -31,9 +31,9 @@ struct option_type {
 struct option {
     const char *path; /* "web.min_interval" */
     const struct option_type *type;
-    size_t offset;                                       /* of the member */
-    size_t count_offset;                                 /* of a list: of the member that counts */
-    uint64_t min, max;                                   /* of a duration, nanoseconds */
+    size_t offset;       /* of the member */
+    size_t count_offset; /* of a list: of the member that counts */
+    uint64_t min, max;   /* of a number; of a duration, nanoseconds; of a list, `min` is how many items at least */
     int (*check)(const char *text, struct error *error); /* of a text, and of each of a list; may be NULL */
     const char *range;                                   /* in words */
     const char *fallback; /* the default, as YAML; NULL for a key that must be there or may be absent */

@@ -78,7 +78,7 @@ static int print_interval(const struct options *options, struct registry *regist
     command_sleep(options->interval_ns);
     const struct snapshot *snapshot = registry_read(registry, UINT32_MAX, 0);
     if (options->json)
-        return command_print_json(rates_json(baseline, snapshot, NULL));
+        return command_print_json(rates_json(baseline, snapshot, NULL, NULL));
     if (print_table(baseline, snapshot) < 0)
         return command_fail_memory();
     return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

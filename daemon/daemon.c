@@ -73,6 +73,8 @@ static json_t *serve_document(void *userdata, enum service_document which)
         return document_pmus(session->machine);
     case DOCUMENT_EVENTS:
         return catalogue_json(&session->sys, session->machine);
+    case DOCUMENT_CGROUPS:
+        return document_cgroups(session->registry);
     case DOCUMENT_STATUS:
         return document_status(session->registry, &process);
     case DOCUMENT_CONFIG:

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include "base/cleanup.h"
+#include "collectors/cgroup.h"
 
 static const char *const scope_names[] = {
     [PMU_CORE] = "core",
@@ -112,4 +113,33 @@ json_t *document_status(struct registry *registry, const struct document_process
                      process->reload_error, "max_fds", (json_int_t)limit.rlim_cur, "machine",
                      machine_json(process->machine), "collectors", collectors_json(registry), "failures",
                      document_failures(registry), "starved", starved_json(registry_read(registry, 0, UINT64_MAX)));
+}
+
+static void add_cgroup(void *userdata, const struct cgroup_view *view)
+{
+    json_t *cgroup = json_pack("{s:s, s:s, s:I, s:I}", "cgroup", view->label, "state", cgroup_state_name(view->state),
+                               "inode", (json_int_t)view->inode, "descriptors", (json_int_t)view->descriptors);
+
+    if (cgroup && view->identity) {
+        json_object_set_new(cgroup, "unit", json_string(view->identity->unit));
+        json_object_set_new(cgroup, "slice", json_string(view->identity->slice));
+        json_object_set_new(cgroup, "container_id", json_string(view->identity->container_id));
+    }
+    json_array_append_new(userdata, cgroup);
+}
+
+json_t *document_cgroups(const struct registry *registry)
+{
+    const void *state = registry_state(registry, &collector_cgroup);
+    json_t *cgroups = json_array();
+    struct cgroup_summary summary;
+
+    if (!state || !cgroups)
+        return json_pack("{s:o}", "cgroups", cgroups);
+    cgroup_visit(state, add_cgroup, cgroups);
+    cgroup_summarize(state, &summary);
+    return json_pack("{s:s, s:i, s:I, s:I, s:I, s:s?, s:o}", "hierarchy", summary.hierarchy, "version",
+                     summary.v1 ? 1 : 2, "wanted", (json_int_t)summary.n_wanted, "limit", (json_int_t)summary.limit,
+                     "descriptors_each", (json_int_t)summary.descriptors_each, "limitation", summary.limitation,
+                     "cgroups", cgroups);
 }

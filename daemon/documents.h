@@ -20,6 +20,9 @@ struct document_process {
 };
 json_t *document_status(struct registry *registry, const struct document_process *process);
 
+/* {"hierarchy", ..., "cgroups": [{"cgroup", "state", "unit", ...}]}: what is watched, lingers, or was dropped. */
+json_t *document_cgroups(const struct registry *registry);
+
 /* [{"collector", "group", "event", "pmu", "reason", "cpus", "message"}] */
 json_t *document_failures(const struct registry *registry);
 

@@ -11,6 +11,7 @@
 
 struct question {
     struct filter filter;
+    struct order order;
     double seconds;
     const char *const *names;
 };
@@ -25,6 +26,9 @@ static int take(void *userdata, const char *name, const char *value, struct erro
     struct question *question = userdata;
     double seconds;
 
+    int r = order_add(&question->order, name, value, error);
+    if (r != -ENOENT)
+        return r;
     if (!str_equal(name, "seconds"))
         return filter_add(&question->filter, question->names, name, value, error);
     if (number_parse_double(value, &seconds) < 0 || seconds < WAIT_SECONDS_MIN || seconds > WAIT_SECONDS_MAX)
@@ -87,7 +91,7 @@ void handle_rates(struct request *request, const struct route *route)
     _cleanup_(question_done) struct question question = {.seconds = 1};
 
     if (ask(request, route, &question))
-        wait_start(request, &question.filter, question.seconds, request_negotiate(request, NULL, 0));
+        wait_start(request, &question.filter, &question.order, question.seconds, request_negotiate(request, NULL, 0));
 }
 
 void handle_document(struct request *request, const struct route *route)

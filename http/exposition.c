@@ -37,6 +37,18 @@ static char *write_series(char *to, const struct series *series)
     return to;
 }
 
+/* Directly behind its sample: OpenMetrics wants the samples of one label set together. */
+static char *write_created(char *to, const struct family *family, const struct series *series)
+{
+    size_t name_size = strlen(family->name);
+
+    memcpy(to, family->name, family->counter_size);
+    to = write_text(to + family->counter_size, CREATED_SUFFIX);
+    size_t size = series->size - name_size + series->created_size;
+    memcpy(to, series->text + name_size, size);
+    return to + size;
+}
+
 /* The header stands before the first series that is written, so that nothing is announced that does not follow. */
 static char *write_family(char *to, const struct family *family, uint32_t mask, enum exposition format)
 {
@@ -50,13 +62,16 @@ static char *write_family(char *to, const struct family *family, uint32_t mask, 
             to = write_text(to, header);
         header = NULL;
         to = write_series(to, series);
+        if (series->created_size && format == EXPOSITION_OPENMETRICS)
+            to = write_created(to, family, series);
     }
     return to;
 }
 
 int exposition_write(struct buffer *buffer, const struct metrics *metrics, uint32_t mask, enum exposition format)
 {
-    char *start = buffer_reserve(buffer, metrics->text_size + strlen(OPENMETRICS_END)), *to = start;
+    size_t more = format == EXPOSITION_OPENMETRICS ? metrics->created_text_size + strlen(OPENMETRICS_END) : 0;
+    char *start = buffer_reserve(buffer, metrics->text_size + more), *to = start;
 
     if (!start)
         return -ENOMEM;

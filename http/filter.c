@@ -2,10 +2,9 @@
 /* Which counters a client asks for: see filter.h. */
 #include "http/filter.h"
 
-#include <fnmatch.h>
-
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/glob.h"
 #include "base/number.h"
 
 #define CPU_MAX 65535
@@ -63,6 +62,19 @@ static int parse_cpus(const char *value, unsigned *ret_first, unsigned *ret_last
     return 0;
 }
 
+static int check_cgroup(const char *value, struct error *error)
+{
+    int r = glob_check(value, error);
+
+    if (r < 0)
+        error_prefix(error, "parameter \"cgroup\"");
+    else if (value[0] != '/' && strchr(value, '/'))
+        r = error_set(error, -EINVAL,
+                      "parameter \"cgroup\": \"%.64s\" is neither a path, which starts with \"/\", nor one name",
+                      value);
+    return r;
+}
+
 static int find_key(const char *name, enum filter_key *ret)
 {
     for (size_t i = 0; i < N_FILTER_KEYS; i++)
@@ -77,7 +89,7 @@ int filter_add(struct filter *filter, const char *const *collector_names, const 
                struct error *error)
 {
     struct filter_term term = {.text = value};
-    int r;
+    int r = 0;
 
     if (str_equal(name, "collector"))
         return filter_add_collector(&filter->mask, collector_names, name, value, error);
@@ -85,11 +97,12 @@ int filter_add(struct filter *filter, const char *const *collector_names, const 
         return -ENOENT;
     if (!*value)
         return error_set(error, -EINVAL, "parameter \"%s\" is empty", name);
-    if (term.key == FILTER_CPU) {
+    if (term.key == FILTER_CPU)
         r = parse_cpus(value, &term.first, &term.last, error);
-        if (r < 0)
-            return r;
-    }
+    else if (term.key == FILTER_CGROUP)
+        r = check_cgroup(value, error);
+    if (r < 0)
+        return r;
     if (array_grow(&filter->terms, filter->n) < 0)
         return error_oom(error);
     filter->terms[filter->n++] = term;
@@ -107,6 +120,13 @@ bool filter_is_mask(const struct filter *filter)
     return filter->n == 0;
 }
 
+static bool match_cgroup(const char *pattern, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return glob_match(pattern, slash && !strchr(pattern, '/') ? slash + 1 : path);
+}
+
 /* `text` is NULL where the row has no such thing. */
 static bool pass_text(const struct filter *filter, enum filter_key key, const char *text)
 {
@@ -116,7 +136,7 @@ static bool pass_text(const struct filter *filter, enum filter_key key, const ch
         const struct filter_term *term = &filter->terms[i];
         if (term->key != key)
             continue;
-        if (key == FILTER_CGROUP ? fnmatch(term->text, text, 0) == 0 : str_equal(term->text, text))
+        if (key == FILTER_CGROUP ? match_cgroup(term->text, text) : str_equal(term->text, text))
             return true;
     }
     return false;

@@ -2,6 +2,8 @@
 /*
  * Which counters a client asks for: parameters `collector`, `cpu`, `pmu`, `cgroup`, `group` and `event`. Values of one
  * parameter are alternatives; a counter must satisfy every parameter that is given.
+ *
+ * A `cgroup` is a pattern of the whole path, or, without any slash, of its last part: "*.service" is all services.
  */
 #ifndef HTTP_FILTER_H
 #define HTTP_FILTER_H
@@ -14,7 +16,7 @@ enum filter_key { FILTER_CPU, FILTER_PMU, FILTER_CGROUP, FILTER_GROUP, FILTER_EV
 
 struct filter_term {
     enum filter_key key;
-    const char *text;     /* borrowed; a glob for FILTER_CGROUP */
+    const char *text;     /* borrowed; for FILTER_CGROUP a pattern of base/glob.h */
     unsigned first, last; /* of FILTER_CPU */
 };
 

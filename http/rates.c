@@ -82,29 +82,72 @@ static bool passes(const struct row *row, const struct filter *filter)
     return any && filter_row(filter, row);
 }
 
+/* The rates of a row, with the memory for them. */
+struct computed {
+    struct rates rates;
+    double *events;
+};
+
+static void computed_done(struct computed *computed)
+{
+    free(computed->events);
+}
+
+/* Errors of rates_row(); -ENOMEM. */
+static int compute(const struct baseline *baseline, const struct snapshot *snapshot, const struct row *row,
+                   struct computed *ret)
+{
+    ret->events = calloc(row->n_counters + 1, sizeof(*ret->events));
+    return ret->events ? rates_row(baseline, snapshot, row, ret->events, &ret->rates) : -ENOMEM;
+}
+
+static int add_key(const struct baseline *baseline, const struct snapshot *snapshot, const struct row *row,
+                   const struct order *order, struct order_key *keys, size_t *n)
+{
+    _cleanup_(computed_done) struct computed computed = {0};
+    int r = compute(baseline, snapshot, row, &computed);
+
+    if (r == 0)
+        keys[(*n)++] = (struct order_key){row, order->sort ? order_value(order, &computed.rates) : NAN};
+    return r == -ENODATA ? 0 : r;
+}
+
 static int append_row(json_t *list, const struct baseline *baseline, const struct snapshot *snapshot,
                       const struct row *row, const struct filter *filter)
 {
-    _cleanup_(freep) double *events = calloc(row->n_counters + 1, sizeof(*events));
-    struct rates rates;
+    _cleanup_(computed_done) struct computed computed = {0};
 
-    if (!events)
+    if (compute(baseline, snapshot, row, &computed) < 0)
         return -ENOMEM;
-    if (rates_row(baseline, snapshot, row, events, &rates) < 0)
-        return 0;
-    return json_array_append_new(list, render_row(&rates, filter)) < 0 ? -ENOMEM : 0;
+    return json_array_append_new(list, render_row(&computed.rates, filter)) < 0 ? -ENOMEM : 0;
 }
 
-json_t *rates_json(const struct baseline *baseline, const struct snapshot *snapshot, const struct filter *filter)
+static int append_rows(json_t *list, const struct baseline *baseline, const struct snapshot *snapshot,
+                       const struct filter *filter, const struct order *order)
 {
+    _cleanup_(freep) struct order_key *keys = calloc(snapshot->n_rows + 1, sizeof(*keys));
+    size_t n = 0;
+    int r = keys ? 0 : -ENOMEM;
+
+    for (size_t i = 0; r == 0 && i < snapshot->n_rows; i++)
+        if (passes(snapshot->rows[i], filter))
+            r = add_key(baseline, snapshot, snapshot->rows[i], order, keys, &n);
+    if (r == 0)
+        n = order_apply(order, keys, n);
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = append_row(list, baseline, snapshot, keys[i].row, filter);
+    return r;
+}
+
+json_t *rates_json(const struct baseline *baseline, const struct snapshot *snapshot, const struct filter *filter,
+                   const struct order *order)
+{
+    static const struct order as_they_are = {0};
     _cleanup_(json_decrefp) json_t *document = json_object();
     json_t *list = json_array();
 
     if (!document || json_object_set_new(document, "seconds", json_number(rates_seconds(baseline, snapshot))) < 0 ||
         json_object_set_new(document, "rates", list) < 0)
         return NULL;
-    for (size_t i = 0; i < snapshot->n_rows; i++)
-        if (passes(snapshot->rows[i], filter) && append_row(list, baseline, snapshot, snapshot->rows[i], filter) < 0)
-            return NULL;
-    return steal(document);
+    return append_rows(list, baseline, snapshot, filter, order ? order : &as_they_are) < 0 ? NULL : steal(document);
 }

@@ -7,11 +7,13 @@
 
 #include "collectors/rates.h"
 #include "http/filter.h"
+#include "http/order.h"
 
 /*
- * The rows that pass `filter` (NULL: all), from the baseline to the snapshot. A rate of which nothing is known is null.
- * NULL when out of memory; the caller owns it.
+ * The rows that pass `filter` (NULL: all), from the baseline to the snapshot, in `order` (NULL: that of the snapshot).
+ * A rate of which nothing is known is null. NULL when out of memory; the caller owns it.
  */
-json_t *rates_json(const struct baseline *baseline, const struct snapshot *snapshot, const struct filter *filter);
+json_t *rates_json(const struct baseline *baseline, const struct snapshot *snapshot, const struct filter *filter,
+                   const struct order *order);
 
 #endif

@@ -9,7 +9,8 @@
 
 static const char *const telemetry_parameters[] = {"collect[]", NULL};
 static const char *const counters_parameters[] = {"collector", "cpu", "pmu", "cgroup", "group", "event", NULL};
-static const char *const rates_parameters[] = {"collector", "cpu", "pmu", "cgroup", "group", "event", "seconds", NULL};
+static const char *const rates_parameters[] = {"collector", "cpu",  "pmu",   "cgroup", "group", "event",
+                                               "seconds",   "sort", "order", "limit",  NULL};
 
 const struct route routes[] = {
     {.path = NULL,
@@ -31,7 +32,7 @@ const struct route routes[] = {
      .parameters = rates_parameters,
      .json = true,
      .example = "?seconds=1",
-     .help = "per-second rates and ratios over 0.05 to 60 seconds; same filters"},
+     .help = "per-second rates and ratios over 0.05 to 60 seconds; same filters; sort, order, limit"},
     {.path = "/api/v1/pmus",
      .method = "GET",
      .handle = handle_document,
@@ -46,6 +47,13 @@ const struct route routes[] = {
      .document = DOCUMENT_EVENTS,
      .example = "",
      .help = "every event that this machine offers"},
+    {.path = "/api/v1/cgroups",
+     .method = "GET",
+     .handle = handle_document,
+     .json = true,
+     .document = DOCUMENT_CGROUPS,
+     .example = "",
+     .help = "the cgroups that are counted, and those that are not and why"},
     {.path = "/api/v1/status",
      .method = "GET",
      .handle = handle_document,

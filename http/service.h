@@ -14,7 +14,7 @@
 #define COLLECTORS_ALL UINT32_MAX
 
 /* The documents under /api/v1/ that are made on request. */
-enum service_document { DOCUMENT_PMUS, DOCUMENT_EVENTS, DOCUMENT_STATUS, DOCUMENT_CONFIG };
+enum service_document { DOCUMENT_PMUS, DOCUMENT_EVENTS, DOCUMENT_CGROUPS, DOCUMENT_STATUS, DOCUMENT_CONFIG };
 
 struct service {
     void *userdata;

@@ -13,6 +13,7 @@ struct wait {
     struct request *request;
     struct baseline *baseline;
     struct filter filter;
+    struct order order;
     bool gzip;
     sd_event_source *timer;
 };
@@ -40,37 +41,43 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
     (void)source;
     (void)usec;
     const struct snapshot *snapshot = service->read(service->userdata, filter_mask(&wait->filter), true);
-    json_t *rates = rates_json(wait->baseline, snapshot, &wait->filter);
+    json_t *rates = rates_json(wait->baseline, snapshot, &wait->filter, &wait->order);
     reply_json(request, MHD_HTTP_OK, rates, wait->gzip);
     request_resume(request);
     return 0;
 }
 
-static struct wait *wait_new(struct request *request, struct filter *filter, bool gzip)
+static struct wait *wait_new(struct request *request, struct filter *filter, const struct order *order, bool gzip)
 {
     struct wait *wait = calloc(1, sizeof(*wait));
 
     if (!wait)
         return NULL;
-    *wait = (struct wait){.request = request, .filter = *filter, .gzip = gzip};
+    *wait = (struct wait){.request = request, .filter = *filter, .order = *order, .gzip = gzip};
     *filter = (struct filter){0};
     request->site->waits++;
     return wait;
 }
 
-void wait_start(struct request *request, struct filter *filter, double seconds, bool gzip)
+void wait_start(struct request *request, struct filter *filter, const struct order *order, double seconds, bool gzip)
 {
     struct site *site = request->site;
     const struct service *service = site->service;
+    struct error error;
 
     if (site->waits >= WAITS_MAX) {
         reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "%d clients wait for rates already; try again", WAITS_MAX);
         return;
     }
-    _cleanup_(wait_freep) struct wait *wait = wait_new(request, filter, gzip);
+    _cleanup_(wait_freep) struct wait *wait = wait_new(request, filter, order, gzip);
     if (!wait)
         return;
-    wait->baseline = baseline_new(service->read(service->userdata, filter_mask(&wait->filter), true));
+    const struct snapshot *snapshot = service->read(service->userdata, filter_mask(&wait->filter), true);
+    if (order_check(order, snapshot, &error) < 0) {
+        reply_error(request, MHD_HTTP_BAD_REQUEST, "%s", error.message);
+        return;
+    }
+    wait->baseline = baseline_new(snapshot);
     uint64_t end = service->now(service->userdata) + (uint64_t)(seconds * (double)NSEC_PER_SEC);
     if (!wait->baseline ||
         sd_event_add_time(site->event, &wait->timer, CLOCK_MONOTONIC, end / 1000, 1, on_timer, wait) < 0)

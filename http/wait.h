@@ -6,13 +6,14 @@
 #define HTTP_WAIT_H
 
 #include "http/filter.h"
+#include "http/order.h"
 #include "http/request.h"
 
 #define WAIT_SECONDS_MIN 0.05
 #define WAIT_SECONDS_MAX 60.0
 
 /* Takes the filter. There is a wait in the request afterwards, or an error as its reply. */
-void wait_start(struct request *request, struct filter *filter, double seconds, bool gzip);
+void wait_start(struct request *request, struct filter *filter, const struct order *order, double seconds, bool gzip);
 /* Ends the wait without a reply; does not resume the connection. */
 struct wait *wait_free(struct wait *wait);
 

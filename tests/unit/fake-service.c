@@ -4,6 +4,8 @@
 
 #include <time.h>
 
+#include "collectors/cgroup-label.h"
+
 #define CYCLES_PER_SEC 1200000000
 #define INSTRUCTIONS_PER_SEC 960000000
 
@@ -62,10 +64,8 @@ static const struct snapshot *read_snapshot(void *userdata, uint32_t mask, bool 
 static json_t *document(void *userdata, enum service_document which)
 {
     static const char *const documents[] = {
-        [DOCUMENT_PMUS] = "pmus",
-        [DOCUMENT_EVENTS] = "events",
-        [DOCUMENT_STATUS] = "status",
-        [DOCUMENT_CONFIG] = "config",
+        [DOCUMENT_PMUS] = "pmus",     [DOCUMENT_EVENTS] = "events", [DOCUMENT_CGROUPS] = "cgroups",
+        [DOCUMENT_STATUS] = "status", [DOCUMENT_CONFIG] = "config",
     };
 
     (void)userdata;
@@ -104,20 +104,68 @@ static const struct row_counter missing[] = {
     {"bus_cycles", "cpu", "", 0, 1.0, {0}},
 };
 
+struct row *fake_service_add_cgroup(struct snapshot *snapshot, const char *cgroup)
+{
+    const struct row_target target = {
+        .collector = FAKE_CGROUP,
+        .group = "core",
+        .pmu = "cpu",
+        .cgroup = cgroup,
+        .cpu = -1,
+        .created_ns = 1600000000500 * NSEC_PER_MSEC,
+    };
+
+    return snapshot_add_row(snapshot, &target, cgroup_core, ARRAY_SIZE(cgroup_core));
+}
+
+#define TEN(text) text text text text text text text text text text
+#define THOUSAND(text) TEN(TEN(TEN(text)))
+
+const struct odd_cgroup odd_cgroups[N_ODD_CGROUPS] = {
+    {"/", "/", "/"},
+    {"/a b.slice/{c=\"d\"} 1", "/a b.slice/{c=\"d\"} 1", "/a b.slice/{c=\\\"d\\\"} 1"},
+    {"/a\\x2db\\", "/a\\x2db\\", "/a\\\\x2db\\\\"},
+    {"/a\nb_total{c=\"d\"} 1\n# EOF\n\r\t\x7f", "/a\nb_total{c=\"d\"} 1\n# EOF\n\r\t\x7f",
+     "/a\\nb_total{c=\\\"d\\\"} 1\\n# EOF\\n\r\t\x7f"},
+    {"/caf\xe9", "/caf\xef\xbf\xbd", "/caf\xef\xbf\xbd"},
+    {"/caf\xe8", "/caf\xef\xbf\xbd#e8", "/caf\xef\xbf\xbd#e8"},
+    {"/" THOUSAND("a\"\\\n"), "/" THOUSAND("a\"\\\n"), "/" THOUSAND("a\\\"\\\\\\n")},
+};
+
+static bool has_cgroup(const struct snapshot *snapshot, const char *label)
+{
+    for (size_t i = 0; i < snapshot->n_rows; i++)
+        if (snapshot->rows[i]->cgroup && str_equal(snapshot->rows[i]->cgroup, label))
+            return true;
+    return false;
+}
+
+void fake_service_add_odd_cgroups(struct snapshot *snapshot)
+{
+    for (size_t i = 0; i < N_ODD_CGROUPS; i++) {
+        char *label = NULL;
+        cgroup_label(odd_cgroups[i].path, CGROUP_LABEL_PLAIN, &label);
+        if (has_cgroup(snapshot, label)) {
+            free(label);
+            cgroup_label(odd_cgroups[i].path, CGROUP_LABEL_DISTINCT, &label);
+        }
+        advance_row(fake_service_add_cgroup(snapshot, label));
+        free(label);
+    }
+}
+
 static void add_rows(struct snapshot *snapshot, unsigned n_cpus)
 {
     for (unsigned cpu = 0; cpu < n_cpus; cpu++)
-        snapshot_add_row(snapshot, &(struct row_target){FAKE_CPU, "core", "cpu", NULL, NULL, (int)cpu}, core,
+        snapshot_add_row(snapshot, &(struct row_target){FAKE_CPU, "core", "cpu", NULL, NULL, (int)cpu, 0}, core,
                          ARRAY_SIZE(core));
-    snapshot_add_row(snapshot,
-                     &(struct row_target){FAKE_CGROUP, "core", "cpu", "/system.slice/a\\x2d\"b\".service", NULL, -1},
-                     cgroup_core, ARRAY_SIZE(cgroup_core));
-    struct row *starved = snapshot_add_row(snapshot, &(struct row_target){FAKE_CPU, "late", "cpu", NULL, NULL, 0}, core,
-                                           ARRAY_SIZE(core));
+    fake_service_add_cgroup(snapshot, "/system.slice/a\\x2d\"b\".service");
+    struct row *starved = snapshot_add_row(snapshot, &(struct row_target){FAKE_CPU, "late", "cpu", NULL, NULL, 0, 0},
+                                           core, ARRAY_SIZE(core));
     starved->state = ROW_STARVED;
     series_set(starved->enabled, NSEC_PER_SEC);
     series_set(starved->running, 0);
-    snapshot_add_row(snapshot, &(struct row_target){FAKE_CPU, "bus", "cpu", NULL, "no such \"event\" (ENOENT)", 0},
+    snapshot_add_row(snapshot, &(struct row_target){FAKE_CPU, "bus", "cpu", NULL, "no such \"event\" (ENOENT)", 0, 0},
                      missing, ARRAY_SIZE(missing));
 }
 

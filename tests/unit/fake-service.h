@@ -8,6 +8,13 @@
 
 enum fake_collector { FAKE_CPU, FAKE_CGROUP, FAKE_SELF };
 
+/* A cgroup whose name is hard on a writer: its path, and what it is in JSON's strings and as a label of a series. */
+struct odd_cgroup {
+    const char *path, *label, *escaped;
+};
+#define N_ODD_CGROUPS 7
+extern const struct odd_cgroup odd_cgroups[N_ODD_CGROUPS];
+
 struct fake_service {
     struct service service;
     struct snapshot snapshot;
@@ -21,6 +28,10 @@ struct fake_service {
 
 /* `n_cpus` CPUs with a group of cycles and instructions each, a cgroup with an odd name, and the self collector. */
 void fake_service_init(struct fake_service *fake, unsigned n_cpus);
+/* Another cgroup, created at 1600000000.5, with cycles and task-clock. */
+struct row *fake_service_add_cgroup(struct snapshot *snapshot, const char *cgroup);
+/* All the odd ones. */
+void fake_service_add_odd_cgroups(struct snapshot *snapshot);
 void fake_service_done(struct fake_service *fake);
 /* As a fresh reading a second later. */
 void fake_service_advance(struct fake_service *fake);

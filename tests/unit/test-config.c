@@ -124,6 +124,16 @@ static void assert_default(const struct config *config)
     assert_true(config->cpu.enabled);
     assert_string_equal(config->cpu.cpus, "all");
     assert_true(config->self_enabled);
+    assert_true(config->cgroup.enabled);
+    assert_int_equal(config->cgroup.n_include, 2);
+    assert_string_equal(config->cgroup.include[0], "/*.slice");
+    assert_string_equal(config->cgroup.include[1], "/system.slice/*.service");
+    assert_int_equal(config->cgroup.n_exclude, 0);
+    assert_int_equal(config->cgroup.max_cgroups, 256);
+    assert_false(config->cgroup.per_cpu);
+    assert_int_equal(config->cgroup.linger_ns, 60 * NSEC_PER_SEC);
+    assert_int_equal(config->cgroup.groups.n, 2);
+    assert_string_equal(config->cgroup.groups.items[1].events[0].event.metric, "task_clock");
     assert_int_equal(config->cpu.groups.n, ARRAY_SIZE(groups));
     for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
         const struct config_group *group = &config->cpu.groups.items[i];

@@ -72,6 +72,25 @@ static void test_document(void **state)
     fake_service_done(&fake);
 }
 
+static void test_odd_names(void **state)
+{
+    const struct filter filter = {.mask = 1 << FAKE_CGROUP};
+    struct fake_service fake;
+
+    (void)state;
+    fake_service_init(&fake, 1);
+    fake_service_add_odd_cgroups(&fake.snapshot);
+    json_t *document = render(&fake.snapshot, &filter), *list = json_object_get(document, "counters");
+    assert_int_equal(json_array_size(list), 2 + 2 * N_ODD_CGROUPS);
+    for (size_t i = 0; i < N_ODD_CGROUPS; i++) {
+        json_t *counter = json_array_get(list, 2 + 2 * i);
+        assert_string_equal(json_string_value(json_object_get(counter, "cgroup")), odd_cgroups[i].label);
+        assert_int_equal(json_integer_value(json_object_get(counter, "value")), 1200000000);
+    }
+    json_decref(document);
+    fake_service_done(&fake);
+}
+
 /* With 4 CPUs: 8 counters of cpu/core, 2 of the cgroup, 2 starved and 1 unavailable on CPU 0. */
 static const struct {
     const char *in[8]; /* name, value, ... */
@@ -92,7 +111,14 @@ static const struct {
     {{"group", "late"}, 2},
     {{"cgroup", "/system.slice/*"}, 2},
     {{"cgroup", "*\"b\"*"}, 2},
+    {{"cgroup", "*.service"}, 2},
+    {{"cgroup", "system.slice"}, 0},
+    {{"cgroup", "/*"}, 0},
+    {{"cgroup", "/*/*"}, 2},
+    {{"cgroup", "/**"}, 2},
+    {{"cgroup", "/system.slice/a\\\\x2d*"}, 2},
     {{"cgroup", "/user.slice"}, 0},
+    {{"cgroup", "/user.slice", "cgroup", "*.service"}, 2},
     {{"cgroup", "*", "cpu", "0"}, 0},
 };
 
@@ -120,9 +146,13 @@ static const struct {
     const char *in_name, *in_value;
     int out;
 } bad[] = {
-    {"collector", "x", -EINVAL}, {"collector", "", -EINVAL}, {"cpu", "", -EINVAL},    {"cpu", "-1", -EINVAL},
-    {"cpu", "1-", -EINVAL},      {"cpu", "65536", -EINVAL},  {"cpu", "2-1", -EINVAL}, {"cpu", "0-1-2", -EINVAL},
-    {"cpu", " 1", -EINVAL},      {"event", "", -EINVAL},     {"nope", "1", -ENOENT},
+    {"collector", "x", -EINVAL}, {"collector", "", -EINVAL},
+    {"cpu", "", -EINVAL},        {"cpu", "-1", -EINVAL},
+    {"cpu", "1-", -EINVAL},      {"cpu", "65536", -EINVAL},
+    {"cpu", "2-1", -EINVAL},     {"cpu", "0-1-2", -EINVAL},
+    {"cpu", " 1", -EINVAL},      {"event", "", -EINVAL},
+    {"nope", "1", -ENOENT},      {"cgroup", "", -EINVAL},
+    {"cgroup", "/[a", -EINVAL},  {"cgroup", "system.slice/a", -EINVAL},
 };
 
 static void test_bad_filters(void **state)
@@ -143,6 +173,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_document),
+        cmocka_unit_test(test_odd_names),
         cmocka_unit_test(test_filters),
         cmocka_unit_test(test_bad_filters),
     };

@@ -50,7 +50,8 @@ static char *render(const struct metrics *metrics, uint32_t mask, enum expositio
     _cleanup_(buffer_done) struct buffer buffer = {0};
 
     assert_int_equal(exposition_write(&buffer, metrics, mask, format), 0);
-    assert_true(buffer.size <= metrics->text_size + strlen("# EOF\n"));
+    size_t created = format == EXPOSITION_OPENMETRICS ? metrics->created_text_size : 0;
+    assert_true(buffer.size <= metrics->text_size + created + strlen("# EOF\n"));
     return buffer_string(&buffer);
 }
 
@@ -81,6 +82,53 @@ static void test_what_is_left_out(void **state)
     assert_string_equal(one, "# TYPE c counter\n# HELP c C.\nc_total{n=\"2\"} 22\n# EOF\n");
     _cleanup_(freep) char *none = render(&metrics, 4, EXPOSITION_TEXT);
     assert_string_equal(none, "");
+}
+
+static void test_created(void **state)
+{
+    _cleanup_(metrics_done) struct metrics metrics = {0};
+    const struct metric unknown = {"odd", "O.", "", METRIC_COUNTER};
+    const struct label labels[] = {{"n", "1"}, {"n", "2"}};
+    const uint64_t created = 1700000000120 * NSEC_PER_MSEC;
+
+    (void)state;
+    series_set(metrics_add_created(&metrics, &counter, 0, 0, &labels[0], 1, created), 5);
+    series_set(metrics_add(&metrics, &counter, 0, 0, &labels[1], 1), 6);
+    series_set(metrics_add_created(&metrics, &counter, 0, 9, NULL, 0, created + 999999), 7);
+    metrics_add_created(&metrics, &counter, 0, 0, &labels[1], 1, created); /* invisible */
+    series_set(metrics_add_created(&metrics, &gauge, 0, 0, NULL, 0, created), 8);
+    series_set(metrics_add_created(&metrics, &unknown, 0, 0, NULL, 0, created), 9);
+    _cleanup_(freep) char *openmetrics = render(&metrics, 1, EXPOSITION_OPENMETRICS);
+    assert_string_equal(openmetrics, "# TYPE c counter\n# HELP c C.\n"
+                                     "c_total{n=\"1\"} 5\nc_created{n=\"1\"} 1700000000.12\n"
+                                     "c_total{n=\"2\"} 6\n"
+                                     "c_total 0.000000007\nc_created 1700000000.12\n"
+                                     "# TYPE g gauge\n# HELP g G.\ng 8\n"
+                                     "# TYPE odd unknown\n# HELP odd O.\nodd 9\n# EOF\n");
+    _cleanup_(freep) char *text = render(&metrics, 1, EXPOSITION_TEXT);
+    assert_null(strstr(text, "_created"));
+}
+
+static void test_odd_names(void **state)
+{
+    struct fake_service fake;
+
+    (void)state;
+    fake_service_init(&fake, 1);
+    fake_service_add_odd_cgroups(&fake.snapshot);
+    _cleanup_(freep) char *text = render(&fake.snapshot.metrics, UINT32_MAX, EXPOSITION_TEXT);
+    _cleanup_(freep) char *openmetrics = render(&fake.snapshot.metrics, UINT32_MAX, EXPOSITION_OPENMETRICS);
+    for (size_t i = 0; i < N_ODD_CGROUPS; i++) {
+        _cleanup_(buffer_done) struct buffer sample = {0}, created = {0};
+        buffer_appendf(&sample, "\nperf_cgroup_cycles_total{cgroup=\"%s\",pmu=\"cpu\",group=\"core\"} 1200000000\n",
+                       odd_cgroups[i].escaped);
+        buffer_appendf(&created,
+                       "%.*sperf_cgroup_cycles_created{cgroup=\"%s\",pmu=\"cpu\",group=\"core\"} 1600000000.5\n",
+                       (int)sample.size, sample.data, odd_cgroups[i].escaped);
+        assert_non_null(memmem(text, strlen(text), sample.data, sample.size));
+        assert_non_null(memmem(openmetrics, strlen(openmetrics), created.data, created.size));
+    }
+    fake_service_done(&fake);
 }
 
 static const struct {
@@ -176,6 +224,7 @@ static void test_promtool(void **state)
 
     (void)state;
     fake_service_init(&fake, 4);
+    fake_service_add_odd_cgroups(&fake.snapshot);
     _cleanup_(freep) char *text = render(&fake.snapshot.metrics, UINT32_MAX, EXPOSITION_TEXT);
     fake_service_done(&fake);
     assert_accepted("command -v promtool >/dev/null || exit 127; out=$(promtool check metrics 2>&1) && [ -z \"$out\" ]",
@@ -188,13 +237,17 @@ static void test_strict_openmetrics(void **state)
 
     (void)state;
     fake_service_init(&fake, 4);
+    fake_service_add_odd_cgroups(&fake.snapshot);
     _cleanup_(freep) char *text = render(&fake.snapshot.metrics, UINT32_MAX, EXPOSITION_OPENMETRICS);
     fake_service_done(&fake);
     assert_accepted("/usr/bin/python3 -c 'import prometheus_client' 2>/dev/null || exit 127; /usr/bin/python3 -c '"
                     "import sys\n"
                     "from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse\n"
-                    "n = sum(len(f.samples) for f in parse(sys.stdin.read()))\n"
-                    "sys.exit(n < 20)'",
+                    "samples = [s for f in parse(sys.stdin.buffer.read().decode()) for s in f.samples]\n"
+                    "series = {(s.name, tuple(sorted(s.labels.items()))) for s in samples}\n"
+                    "created = [s for s in samples if s.name == \"perf_cgroup_cycles_created\"]\n"
+                    "long = max(len(s.labels[\"cgroup\"]) for s in created)\n"
+                    "sys.exit(not (len(samples) == len(series) > 60 and len(created) == 8 and long == 4001))'",
                     text);
 }
 
@@ -202,6 +255,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_empty),    cmocka_unit_test(test_what_is_left_out),
+        cmocka_unit_test(test_created),  cmocka_unit_test(test_odd_names),
         cmocka_unit_test(test_values),   cmocka_unit_test(test_no_allocation_per_series),
         cmocka_unit_test(test_promtool), cmocka_unit_test(test_strict_openmetrics),
     };

@@ -74,6 +74,30 @@ static void test_series_text(void **state)
     }
 }
 
+static void test_created(void **state)
+{
+    const struct metric counter = {"m_total", "Help.", "", METRIC_COUNTER}, gauge = {"g", "Help.", "", METRIC_GAUGE};
+    const struct label label = {"a", "b"};
+    _cleanup_(metrics_done) struct metrics metrics = {0};
+
+    (void)state;
+    struct series *plain = metrics_add(&metrics, &counter, 0, 0, &label, 1);
+    assert_int_equal(plain->created_size, 0);
+    struct series *not_counter = metrics_add_created(&metrics, &gauge, 0, 0, &label, 1, NSEC_PER_SEC);
+    assert_int_equal(not_counter->created_size, 0);
+    assert_int_equal(metrics.created_text_size, 0);
+    struct series *series = metrics_add_created(&metrics, &counter, 0, 0, &label, 1, 1500 * NSEC_PER_MSEC);
+    assert_int_equal(series->size, strlen("m_total{a=\"b\"} "));
+    assert_int_equal(series->created_size, strlen("1.5\n"));
+    assert_memory_equal(series->text, "m_total{a=\"b\"} 1.5\n", series->size + series->created_size);
+    assert_int_equal(metrics.created_text_size, strlen("m_created{a=\"b\"} 1.5\n"));
+    metrics_remove(&metrics, plain);
+    metrics_remove(&metrics, not_counter);
+    metrics_remove(&metrics, series);
+    assert_int_equal(metrics.created_text_size, 0);
+    assert_int_equal(metrics.text_size, 0);
+}
+
 static void test_adding_and_removing(void **state)
 {
     const struct metric a = {"a", "First.", "", METRIC_GAUGE}, a2 = {"a", "Second.", "", METRIC_GAUGE},
@@ -105,6 +129,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_headers),
         cmocka_unit_test(test_series_text),
+        cmocka_unit_test(test_created),
         cmocka_unit_test(test_adding_and_removing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

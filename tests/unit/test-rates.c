@@ -153,6 +153,44 @@ static void test_rates(void **state)
     }
 }
 
+static void test_cpu_utilization(void **state)
+{
+    const struct row_target targets[] = {
+        {.group = "g", .pmu = "cpu", .cgroup = "/a", .cpu = -1},
+        {.group = "g", .pmu = "cpu", .cpu = 0},
+    };
+    static const double out[] = {1.5, NAN};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(targets); i++) {
+        struct snapshot snapshot = {.collector_names = names};
+        struct rates rates;
+        double events[4];
+        struct row *row = snapshot_add_row(&snapshot, &targets[i], counters, ARRAY_SIZE(counters));
+        set(row, &(struct reading){.task_clock = 5});
+        struct baseline *baseline = baseline_new(&snapshot);
+        set(row, &(struct reading){.task_clock = 5 + 3 * NSEC_PER_SEC});
+        snapshot.monotonic_ns = 2 * NSEC_PER_SEC;
+        assert_int_equal(rates_row(baseline, &snapshot, row, events, &rates), 0);
+        assert_real(ratio(&rates, "cpu_utilization"), out[i]);
+        baseline_free(baseline);
+        snapshot_done(&snapshot);
+    }
+}
+
+static void test_ratio_names(void **state)
+{
+    bool found = false;
+    size_t n = 0;
+
+    (void)state;
+    for (const char *name; (name = rates_ratio_name(n)); n++)
+        found |= str_equal(name, "cpu_utilization");
+    assert_true(found);
+    assert_int_equal(n, 7);
+    assert_null(rates_ratio_name(n + 1));
+}
+
 static void test_rows_come_and_go(void **state)
 {
     const struct row_target cpu0 = {.group = "g", .pmu = "cpu", .cpu = 0},
@@ -189,6 +227,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rates),
+        cmocka_unit_test(test_cpu_utilization),
+        cmocka_unit_test(test_ratio_names),
         cmocka_unit_test(test_rows_come_and_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

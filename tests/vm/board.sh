@@ -8,7 +8,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 VM_BOOT_TIMEOUT=${VM_BOOT_TIMEOUT:-180} # seconds, on a busy host
-VM_LIFE=${VM_LIFE:-3600}                # a board that is forgotten ends by itself
+VM_LIFE=${VM_LIFE:-10800}                # a board that is forgotten ends by itself
 
 board_pid=
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/perfcountd-vm.XXXXXX")

@@ -65,12 +65,14 @@ collectors:
     groups:
       - {name: big, events: "armv8_cortex_a76/inst_retired/"}
       - {name: little, events: "armv8_cortex_a55/cpu_cycles/"}
+      - {name: pfm, events: "ARM_CORTEX_A76::INST_RETIRED:u"}
       - {name: raw, events: "armv8_cortex_a76/event=0x08/u"}
       - {name: wide, events: "armv8_cortex_a76/event=0x08,long=1,name=wide/"}
       - {name: software, events: "{context-switches,armv8_cortex_a76/cpu_cycles,name=big_cycles/}"}
 END
     equals "an event of the big PMU is only on its CPUs" "$(places perf_cpu_inst_retired_total)" "$big"
     equals "an event of the little PMU is only on its CPUs" "$(places perf_cpu_cpu_cycles_total)" "$little"
+    equals "an event by libpfm4's name is only on its CPUs" "$(places perf_cpu_inst_retired_user_total)" "$big"
     equals "an event by its terms is only on the CPUs of its PMU" "$(places perf_cpu_event_0x08_user_total)" "$big"
     equals "a 64-bit event is counted" "$(places perf_cpu_wide_total)" "$big"
     equals "software events with one PMU's" "$(places perf_cpu_big_cycles_total)" "$big"

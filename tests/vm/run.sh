@@ -48,9 +48,13 @@ board() {
 
 # lane BOARD...: one after the other, each with a log of its own.
 lane() {
-    local name
+    local name child
+    # A board ends its QEMU when it is told to end.
+    trap 'kill "$child" 2>/dev/null; wait "$child"; exit 143' INT TERM
     for name in "$@"; do
-        (board "$name") >"$VM_BUILD/test-$name.log" 2>&1
+        (board "$name") >"$VM_BUILD/test-$name.log" 2>&1 &
+        child=$!
+        wait "$child"
         echo $? >"$VM_BUILD/test-$name.status"
     done
 }
@@ -71,7 +75,7 @@ lane "${even[@]}" &
 lanes=($!)
 lane "${odd[@]}" &
 lanes+=($!)
-trap 'kill "${lanes[@]}" 2>/dev/null; exit 143' INT TERM
+trap 'kill "${lanes[@]}" 2>/dev/null; wait; exit 143' INT TERM
 wait
 
 for name in "${boards[@]}"; do

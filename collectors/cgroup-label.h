@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A cgroup's path as the label that stands for it everywhere: UTF-8, though a path may be any bytes. Pure.
+ *
+ * Each byte that is not of UTF-8 becomes U+FFFD. Two paths may so become the same text; the one that comes later is
+ * told apart by a tail that says what each U+FFFD of its text stands for, in the path's order: the byte in hexadecimal,
+ * or "--" for one that the path has itself. "/a\xff" is "/a\uFFFD", and, where that is taken, "/a\uFFFD#ff".
+ */
+#ifndef COLLECTORS_CGROUP_LABEL_H
+#define COLLECTORS_CGROUP_LABEL_H
+
+#include "base/util.h"
+
+enum cgroup_label { CGROUP_LABEL_PLAIN, CGROUP_LABEL_DISTINCT };
+
+/* The caller frees `ret`. No two paths have the same distinct label. -ENOMEM. */
+int cgroup_label(const char *path, enum cgroup_label kind, char **ret);
+/* Whether another path might have the same plain label: a U+FFFD is in it. */
+bool cgroup_label_is_ambiguous(const char *label);
+
+#endif

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /api/v1/rates as a JSON reader sees it: in which order, how many, and with names that are hard to write. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "http/rates.h"
+#include "tests/unit/fake-service.h"
+
+static const char *const names[] = {"cpu", "cgroup", "self", NULL};
+
+static const struct row_counter core[] = {
+    {"cycles", "cpu", "", 0, 1.0, {"perf_cgroup_cycles_total", "C.", "", METRIC_COUNTER}},
+    {"instructions", "cpu", "", 0, 1.0, {"perf_cgroup_instructions_total", "I.", "", METRIC_COUNTER}},
+};
+static const struct row_counter software[] = {
+    {"task_clock", "software", "seconds", 9, 1e-9, {"perf_cgroup_task_clock_seconds_total", "T.", "", METRIC_COUNTER}},
+};
+
+/* What each cgroup does within the second; one without instructions has no ipc, and the software groups have none. */
+static const struct {
+    const char *cgroup;
+    uint64_t cycles, instructions, task_clock;
+} cgroups[] = {
+    {"/a", 1000, 800, 500000000}, {"/b", 2000, 600, 100000000}, {"/c", 0, 0, 0},
+    {"/d", 3000, 900, 900000000}, {"/e", 100, 300, 100000000},
+};
+
+#define N ARRAY_SIZE(cgroups)
+
+struct fixture {
+    struct snapshot snapshot;
+    struct baseline *baseline;
+};
+
+static void start(struct fixture *f)
+{
+    *f = (struct fixture){.snapshot = {.collector_names = names}};
+    for (size_t i = 0; i < N; i++)
+        snapshot_add_row(
+            &f->snapshot,
+            &(struct row_target){.collector = 1, .group = "core", .pmu = "cpu", .cgroup = cgroups[i].cgroup, .cpu = -1},
+            core, ARRAY_SIZE(core));
+    for (size_t i = 0; i < N; i++)
+        snapshot_add_row(
+            &f->snapshot,
+            &(struct row_target){
+                .collector = 1, .group = "software", .pmu = "software", .cgroup = cgroups[i].cgroup, .cpu = -1},
+            software, ARRAY_SIZE(software));
+    for (size_t i = 0; i < f->snapshot.n_rows; i++)
+        for (size_t k = 0; k < f->snapshot.rows[i]->n_counters; k++)
+            f->snapshot.rows[i]->counters[k].known = true;
+    f->baseline = baseline_new(&f->snapshot);
+    f->snapshot.monotonic_ns = NSEC_PER_SEC;
+    for (size_t i = 0; i < N; i++) {
+        f->snapshot.rows[i]->counters[0].value = cgroups[i].cycles;
+        f->snapshot.rows[i]->counters[1].value = cgroups[i].instructions;
+        f->snapshot.rows[N + i]->counters[0].value = cgroups[i].task_clock;
+    }
+}
+
+static void stop(struct fixture *f)
+{
+    baseline_free(f->baseline);
+    snapshot_done(&f->snapshot);
+}
+
+/* The names of the cgroups in the order of the document, capitals for the software groups. */
+static void describe(json_t *document, char *text)
+{
+    json_t *list = json_object_get(document, "rates"), *entry;
+    size_t i;
+
+    json_array_foreach(list, i, entry)
+    {
+        bool is_core = str_equal(json_string_value(json_object_get(entry, "group")), "core");
+        char name = json_string_value(json_object_get(entry, "cgroup"))[1];
+        text[i] = is_core ? name : (char)(name - 'a' + 'A');
+    }
+    text[json_array_size(list)] = '\0';
+}
+
+static const struct {
+    const char *in[6]; /* name, value, ... */
+    const char *out;
+} cases[] = {
+    {{NULL}, "abcdeABCDE"},
+    {{"limit", "3"}, "abc"},
+    {{"limit", "10000"}, "abcdeABCDE"},
+    {{"sort", "cycles"}, "dbaecABCDE"},
+    {{"sort", "cycles", "order", "desc"}, "dbaecABCDE"},
+    {{"sort", "cycles", "order", "asc"}, "ceabdABCDE"},
+    {{"sort", "ipc", "order", "asc", "limit", "3"}, "bda"},
+    {{"sort", "ipc", "order", "asc"}, "bdaecABCDE"},
+    {{"sort", "ipc"}, "eabdcABCDE"},
+    {{"sort", "task_clock"}, "DABECabcde"},
+    {{"sort", "cpu_utilization", "limit", "1"}, "D"},
+    {{"sort", "running_ratio"}, "abcdeABCDE"}, /* known, though nothing here has it */
+};
+
+static void test_orders(void **state)
+{
+    struct fixture f;
+    char text[2 * N + 1];
+
+    (void)state;
+    start(&f);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct order order = {0};
+        struct error error;
+        for (size_t k = 0; k < ARRAY_SIZE(cases[i].in) && cases[i].in[k]; k += 2)
+            assert_int_equal(order_add(&order, cases[i].in[k], cases[i].in[k + 1], &error), 0);
+        assert_int_equal(order_check(&order, &f.snapshot, &error), 0);
+        json_t *document = rates_json(f.baseline, &f.snapshot, NULL, &order);
+        describe(document, text);
+        assert_string_equal(text, cases[i].out);
+        json_decref(document);
+    }
+    stop(&f);
+}
+
+/* Sorting by what the filter leaves out of the document. */
+static void test_filter_and_order(void **state)
+{
+    struct fixture f;
+    char text[2 * N + 1];
+
+    (void)state;
+    start(&f);
+    _cleanup_(filter_done) struct filter filter = {0};
+    assert_int_equal(filter_add(&filter, names, "event", "cycles", NULL), 0);
+    assert_int_equal(filter_add(&filter, names, "cgroup", "/[abe]", NULL), 0);
+    const struct order order = {.sort = "instructions", .ascending = true, .limit = 2};
+    json_t *document = rates_json(f.baseline, &f.snapshot, &filter, &order);
+    describe(document, text);
+    assert_string_equal(text, "eb");
+    json_decref(document);
+    stop(&f);
+}
+
+static const struct {
+    const char *in_name, *in_value;
+    int out;
+} bad[] = {
+    {"limit", "0", -EINVAL},   {"limit", "10001", -EINVAL}, {"limit", "-1", -EINVAL},  {"limit", "", -EINVAL},
+    {"limit", "1.5", -EINVAL}, {"order", "", -EINVAL},      {"order", "ASC", -EINVAL}, {"seconds", "1", -ENOENT},
+};
+
+static void test_bad_parameters(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        struct order order = {0};
+        struct error error = {.message = ""};
+        assert_int_equal(order_add(&order, bad[i].in_name, bad[i].in_value, &error), bad[i].out);
+        if (bad[i].out == -EINVAL)
+            assert_non_null(strstr(error.message, bad[i].in_name));
+    }
+}
+
+static void test_unknown_names(void **state)
+{
+    const struct order unknown = {.sort = "ipcc"}, nothing = {.given = true};
+    struct fixture f;
+    struct error error;
+
+    (void)state;
+    start(&f);
+    assert_int_equal(order_check(&unknown, &f.snapshot, &error), -EINVAL);
+    assert_string_equal(error.message, "parameter \"sort\": nothing here has \"ipcc\"; known are ipc, ipc_user, "
+                                       "ipc_kernel, cache_miss_ratio, branch_miss_ratio, running_ratio, "
+                                       "cpu_utilization, cycles, instructions, task_clock");
+    assert_int_equal(order_check(&nothing, &f.snapshot, &error), -EINVAL);
+    assert_string_equal(error.message, "parameter \"order\" needs \"sort\"");
+    stop(&f);
+}
+
+static void test_odd_names(void **state)
+{
+    struct fake_service fake;
+
+    (void)state;
+    fake_service_init(&fake, 0);
+    fake_service_add_odd_cgroups(&fake.snapshot);
+    struct baseline *baseline = baseline_new(&fake.snapshot);
+    fake_service_advance(&fake);
+    json_t *document = rates_json(baseline, &fake.snapshot, &(struct filter){.mask = 1 << FAKE_CGROUP}, NULL);
+    _cleanup_(freep) char *text = json_dumps(document, 0);
+    json_decref(document);
+    document = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    json_t *list = json_object_get(document, "rates");
+    assert_int_equal(json_array_size(list), 1 + N_ODD_CGROUPS);
+    for (size_t i = 0; i < N_ODD_CGROUPS; i++)
+        assert_string_equal(json_string_value(json_object_get(json_array_get(list, 1 + i), "cgroup")),
+                            odd_cgroups[i].label);
+    json_decref(document);
+    baseline_free(baseline);
+    fake_service_done(&fake);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_orders),         cmocka_unit_test(test_filter_and_order),
+        cmocka_unit_test(test_bad_parameters), cmocka_unit_test(test_unknown_names),
+        cmocka_unit_test(test_odd_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
