@@ -42,16 +42,6 @@ static int add_tally(struct counted *counted, struct tally *tally)
     return r;
 }
 
-/* What goes on: parked while its CPU is away, opened anew where the CPU was away meanwhile. */
-static void go_on(const struct collector_context *context, struct tally *tally, const struct config_group *group,
-                  const struct place *place)
-{
-    if (place->away || (place->target.cpu >= 0 && cpuset_has(context->left, (unsigned)place->target.cpu)))
-        tally_park(tally);
-    if (!place->away)
-        tally_revive(tally, context, group, place);
-}
-
 static int open_at(const struct collector_context *context, struct counted *counted, struct counted *previous,
                    const struct config_groups *groups, const struct place *place)
 {
@@ -60,9 +50,9 @@ static int open_at(const struct collector_context *context, struct counted *coun
         struct tally *tally = take_over(previous, group, place);
         int r = 0;
         if (tally)
-            go_on(context, tally, group, place);
+            r = tally_resume(tally, context, group, place, 1);
         else if (!place->away)
-            r = tally_open(context, group, place, &tally);
+            r = tally_open(context, group, place, 1, false, &tally);
         if (r == 0 && tally)
             r = add_tally(counted, tally);
         if (r < 0) {

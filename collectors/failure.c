@@ -57,24 +57,46 @@ static int append(struct failures *failures, const struct failure *item)
     return 0;
 }
 
+static struct failure *find_or_append(struct failures *failures, const struct failure *item)
+{
+    for (size_t i = 0; i < failures->n; i++)
+        if (is_same(&failures->items[i], item))
+            return &failures->items[i];
+    return append(failures, item) < 0 ? NULL : &failures->items[failures->n - 1];
+}
+
 int failures_add(struct failures *failures, const struct failure *item, int cpu)
 {
-    size_t i = 0;
+    struct failure *failure = find_or_append(failures, item);
+    int r = failure ? 0 : -ENOMEM;
 
-    while (i < failures->n && !is_same(&failures->items[i], item))
-        i++;
-    int r = i < failures->n ? 0 : append(failures, item);
     if (r == 0 && cpu >= 0)
-        r = cpuset_add(&failures->items[i].cpus, (unsigned)cpu);
+        r = cpuset_add(&failure->cpus, (unsigned)cpu);
     if (r == 0)
-        failures->items[i].n_targets++;
+        failure->n_targets++;
     return r;
+}
+
+int failures_add_cgroup(struct failures *failures, const struct failures *cgroup)
+{
+    for (size_t i = 0; i < cgroup->n; i++) {
+        const struct cpuset *cpus = &cgroup->items[i].cpus;
+        struct failure *failure = find_or_append(failures, &cgroup->items[i]);
+        int r = failure ? 0 : -ENOMEM;
+        for (int cpu = cpuset_next(cpus, -1); cpu >= 0 && r == 0; cpu = cpuset_next(cpus, cpu))
+            r = cpuset_add(&failure->cpus, (unsigned)cpu);
+        if (r < 0)
+            return r;
+        failure->in_cgroups = true;
+        failure->n_targets++;
+    }
+    return 0;
 }
 
 static bool is_same_place(const struct failure *a, const struct failure *b)
 {
     if (!a->place || !b->place)
-        return !a->place && !b->place && cpuset_equal(&a->cpus, &b->cpus);
+        return !a->place && !b->place && a->in_cgroups == b->in_cgroups && cpuset_equal(&a->cpus, &b->cpus);
     return str_equal(a->place, b->place);
 }
 
@@ -91,7 +113,7 @@ static size_t teller_of(const struct failures *failures, size_t i)
         const struct failure *other = &failures->items[k];
         if (!str_equal(other->message, told->message))
             continue;
-        if (told->place && !other->place)
+        if ((told->place || told->in_cgroups) && !other->place && !other->in_cgroups)
             return k;
         if (k < teller && is_same_place(other, told))
             teller = k;
@@ -125,7 +147,7 @@ static char *tell(const struct failures *failures, const size_t *tellers, size_t
     for (size_t i = 0; i < failures->n; i++)
         if (tellers[i] == teller && !is_named(failures, tellers, teller, i))
             buffer_appendf(&sentence, ", %s", failures->items[i].event);
-    buffer_appendf(&sentence, ": %s", failure->message);
+    buffer_appendf(&sentence, "%s: %s", failure->in_cgroups ? " of cgroups" : "", failure->message);
     return buffer_string(&sentence);
 }
 

@@ -17,6 +17,7 @@ struct failure {
     char *message; /* what is wrong and what to do, without the place */
     char *place;   /* "own task"; NULL where it is `cpus` */
     struct cpuset cpus;
+    bool in_cgroups; /* the targets are cgroups, each on these CPUs; else the CPUs */
     size_t n_targets;
 };
 
@@ -29,11 +30,13 @@ void failures_done(struct failures *failures);
 
 /* One more target of what may already be listed; `item` is copied, its cpus and n_targets are ignored. */
 int failures_add(struct failures *failures, const struct failure *item, int cpu);
+/* What one cgroup lacks, listed by CPU: to each that is one more target. */
+int failures_add_cgroup(struct failures *failures, const struct failures *cgroup);
 
 /*
  * What a person reads: "cpu 0-3 bus-cycles, ref-cycles: no such event on this PMU (ENOENT): ...". Events that failed
- * for the same reason on the same CPUs share a sentence; what failed elsewhere for a reason that is told of CPUs joins
- * it. The caller frees the sentences and the array. -ENOMEM.
+ * for the same reason on the same CPUs share a sentence, which does not change when cgroups come and go; what failed
+ * elsewhere for a reason that is told of CPUs joins it. The caller frees the sentences and the array. -ENOMEM.
  */
 int failures_sentences(const struct failures *failures, char ***ret, size_t *ret_n);
 

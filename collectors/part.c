@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One perf group that a configured group became on a target: see part.h. */
+/* One perf group that a configured group became on a CPU: see part.h. */
 #include "collectors/part.h"
 
 #include "base/cleanup.h"
@@ -10,81 +10,11 @@
 
 DEFINE_CLEANUP(struct group *, group_free);
 
-void part_done(struct part *part, struct snapshot *snapshot)
+void part_done(struct part *part)
 {
     group_free(part->group);
     free(part->scale);
-    free(part->members);
-    if (part->row)
-        snapshot_remove_row(snapshot, part->row);
     *part = (struct part){0};
-}
-
-static enum row_state row_state_of(const struct scale *scale)
-{
-    switch (scale->state) {
-    case SCALE_MULTIPLEXED:
-        return ROW_MULTIPLEXED;
-    case SCALE_STARVED:
-        return ROW_STARVED;
-    case SCALE_COUNTING:
-        break;
-    }
-    return ROW_COUNTING;
-}
-
-static void update_counter(struct counter *counter, const struct scale_counter *counted, bool known, bool visible)
-{
-    if (counter->decimals == SERIES_REAL)
-        series_set_real(counter->series, fixed_real(counted->total) * counter->scale);
-    else
-        series_set(counter->series, counted->total.whole);
-    counter->series->visible = visible;
-    counter->value = counter->series->value;
-    counter->raw = counted->raw;
-    counter->known = known;
-}
-
-/* Of a group that was read, or could not be. */
-static const struct {
-    int error;
-    const char *cause;
-} causes[] = {
-    {0, "it did not run since the reading before: other groups or programs hold the counters it needs"},
-    {-ENODATA,
-     "it is pinned and found no counter, because something else holds it; it is enabled again from time to time"},
-    {-EBADMSG, "its CPU went away; it is opened anew"},
-    {-ESTALE, "its CPU went away; it is opened anew"},
-};
-
-static const char *cause_of(int error)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(causes); i++)
-        if (causes[i].error == error)
-            return causes[i].cause;
-    return "the kernel refused to read it";
-}
-
-static void update_row(struct part *part)
-{
-    struct scale_times times = scale_times(part->scale);
-    struct row *row = part->row;
-    bool starved = part->scale->state == SCALE_STARVED;
-
-    row->state = row_state_of(part->scale);
-    row->cause = starved ? cause_of(0) : NULL;
-    row->enabled_ns = times.enabled;
-    row->running_ns = times.running;
-    series_set(row->enabled, times.enabled);
-    series_set(row->running, times.running);
-    for (size_t i = 0; i < row->n_counters; i++)
-        update_counter(&row->counters[i], &part->scale->counters[i], part->scale->ran || !starved, !starved);
-}
-
-static void hide_counters(struct row *row)
-{
-    for (size_t i = 0; i < row->n_counters; i++)
-        row->counters[i].series->visible = false;
 }
 
 /* Enabling clears the error state, and the kernel tries to place the group once more. */
@@ -99,7 +29,33 @@ static void try_again(struct part *part, struct sys *sys)
     part->retry_ns = now + part->backoff_ns;
 }
 
-int part_collect(struct part *part, struct sys *sys)
+static enum part_news news_of(const struct scale *scale, bool idle)
+{
+    if (idle)
+        return PART_IDLE;
+    switch (scale->state) {
+    case SCALE_MULTIPLEXED:
+        return PART_MULTIPLEXED;
+    case SCALE_STARVED:
+        return PART_STARVED;
+    case SCALE_COUNTING:
+        break;
+    }
+    return PART_COUNTED;
+}
+
+static int take(struct part *part, const struct group_reading *reading)
+{
+    const struct scale_times *baseline = &part->scale->baseline;
+    bool idle = reading->enabled == baseline->enabled && reading->running == baseline->running;
+    int r = scale_add(part->scale, reading->enabled, reading->running, reading->values);
+
+    if (r == 0)
+        part->news = news_of(part->scale, idle);
+    return r;
+}
+
+int part_read(struct part *part, struct sys *sys)
 {
     struct group_reading reading;
 
@@ -107,36 +63,30 @@ int part_collect(struct part *part, struct sys *sys)
         return part->error;
     part->error = group_read(part->group, &reading);
     if (part->error == 0)
-        part->error = scale_add(part->scale, reading.enabled, reading.running, reading.values);
+        part->error = take(part, &reading);
     if (part->error == 0) {
         part->backoff_ns = 0;
-        update_row(part);
         return 0;
     }
-    /* A group that cannot be read says nothing of now: its counters are left out, its times stay. */
-    part->row->state = ROW_STARVED;
-    part->row->cause = cause_of(part->error);
-    hide_counters(part->row);
+    part->news = part->error == -EBADMSG || part->error == -ESTALE ? PART_STALE : PART_STARVED;
     if (part->error == -ENODATA)
         try_again(part, sys);
     return part->error;
 }
 
-bool part_is_stale(const struct part *part)
-{
-    return part->group && (part->error == -EBADMSG || part->error == -ESTALE);
-}
-
-void part_park(struct part *part)
+void part_close(struct part *part)
 {
     if (!part->group)
         return;
     part->group = group_free(part->group);
-    part->error = -ENODEV;
     scale_reopen(part->scale);
-    part->row->absent = true;
-    part->row->enabled->visible = part->row->running->visible = false;
-    hide_counters(part->row);
+}
+
+void part_park(struct part *part)
+{
+    part_close(part);
+    part->error = -ENODEV;
+    part->news = PART_AWAY;
 }
 
 int part_reopen(struct part *part, struct sys *sys, const struct attr *attrs, const struct group_target *target)
@@ -149,9 +99,8 @@ int part_reopen(struct part *part, struct sys *sys, const struct attr *attrs, co
     if (r == 0)
         r = group_enable(group);
     part->error = r;
-    if (r < 0)
-        return r;
-    part->group = steal(group);
-    part->row->absent = false;
-    return 0;
+    part->news = r == 0 ? PART_IDLE : r == -ENODEV ? PART_AWAY : PART_STARVED;
+    if (r == 0)
+        part->group = steal(group);
+    return r;
 }

@@ -1,36 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One perf group that a configured group became on a target: its descriptors, its totals, and the row that it fills.
+ * One perf group that a configured group became on a CPU: its descriptors and its totals. Rows are made of parts
+ * (sum.h).
  *
- * A part outlives its descriptors: while its CPU is away it is parked, and when it is opened anew its totals go on.
+ * A part outlives its descriptors: while its CPU is away, or its cgroup, it is closed; opened anew, its totals go on.
  */
 #ifndef COLLECTORS_PART_H
 #define COLLECTORS_PART_H
 
-#include "collectors/snapshot.h"
 #include "perf/group.h"
 #include "perf/scale.h"
 
+/* What the last reading said of the time since the one before. */
+enum part_news {
+    PART_IDLE, /* it was not enabled: a cgroup's task was not on the CPU */
+    PART_COUNTED,
+    PART_MULTIPLEXED,
+    PART_STARVED, /* it was enabled and did not run, or it cannot be read or opened: nothing is known */
+    PART_STALE,   /* what is open is not what was opened: its CPU went away, maybe in a suspend */
+    PART_AWAY,    /* its CPU is away: nothing can happen there */
+};
+#define N_PART_NEWS 6
+
 struct part {
-    struct group *group; /* NULL while it is parked */
+    struct group *group; /* NULL while it is closed */
     struct scale *scale;
-    struct row *row;
-    uint8_t *members;              /* which events of the configured group, in the order of the perf group */
-    int error;                     /* of the last read */
+    uint64_t members; /* which events of the configured group: a bit each, in the order of the perf group */
+    int cpu;
+    int error; /* of the last reading, or of opening it anew */
+    enum part_news news;
+    uint32_t next;                 /* the next part of the same row, for sum.c */
     uint64_t retry_ns, backoff_ns; /* when a group in the error state is enabled again, and how long to wait then */
 };
 
-void part_done(struct part *part, struct snapshot *snapshot);
+void part_done(struct part *part);
 
-/* Reads by one read(2) and updates the row. Errors of group_read() and scale_add(). */
-int part_collect(struct part *part, struct sys *sys);
+/* Reads by one read(2). Errors of group_read() and scale_add(); that of opening it, where it is closed. */
+int part_read(struct part *part, struct sys *sys);
 
-/* Whether the last read showed that what is open is not what was opened: its CPU went away, maybe in a suspend. */
-bool part_is_stale(const struct part *part);
-
-/* Closes the descriptors; the row is served nowhere, the totals are kept. */
+/* Closes the descriptors; the totals are kept. */
+void part_close(struct part *part);
+/* Its CPU is away: closes. */
 void part_park(struct part *part);
-/* Opens a parked part anew, whole: `attrs` are its members in order. On failure it stays parked. */
+/* Opens a closed part anew, whole: `attrs` are its members in order. On failure it stays closed. */
 int part_reopen(struct part *part, struct sys *sys, const struct attr *attrs, const struct group_target *target);
 
 #endif

@@ -74,22 +74,26 @@ static bool is_taken(const struct place *place, const struct collector_context *
     return false;
 }
 
-static int tell_no_cpu(const struct machine *machine, const struct event *event, struct error *error)
+/* Cgroups are counted on all CPUs. */
+static int tell_no_cpu(const struct place *place, const struct machine *machine, const struct event *event,
+                       struct error *error)
 {
     const struct pmu *pmu = named_pmu(machine, event);
 
     if (!pmu)
-        return error_set(error, -ENODEV, "none of the CPUs in collectors.cpu.cpus that are online has this event");
+        return error_set(error, -ENODEV, "none of the CPUs %sthat are online has this event",
+                         place->cgroup ? "" : "in collectors.cpu.cpus ");
     if (!pmu_is_per_cpu(pmu))
         return error_set(error, -EINVAL,
-                         "PMU \"%s\" counts for several CPUs at once: this event belongs to collectors.pmu", pmu->name);
+                         "PMU \"%s\" counts for several CPUs at once%s: this event belongs to collectors.pmu",
+                         pmu->name, place->cgroup ? ", whatever cgroup is on them" : "");
     _cleanup_(freep) char *cpus = cpuset_format(&pmu->cpus);
     if (!cpus)
         return error_oom(error);
     if (!cpus[0])
         return error_set(error, -ENODEV, "PMU \"%s\" has no CPU: its list of CPUs in sysfs is empty", pmu->name);
-    return error_set(error, -ENODEV, "PMU \"%s\" is that of CPU %s, none of which is online and in collectors.cpu.cpus",
-                     pmu->name, cpus);
+    return error_set(error, -ENODEV, "PMU \"%s\" is that of CPU %s, none of which is online%s", pmu->name, cpus,
+                     place->cgroup ? "" : " and in collectors.cpu.cpus");
 }
 
 static int tell_no_pmu(const struct collector_context *context, const struct event *event, struct error *error)
@@ -117,6 +121,6 @@ int place_bind(const struct place *place, const struct collector_context *contex
         *ret = NULL;
         return 0;
     }
-    return place->kind == PLACE_NO_CPU ? tell_no_cpu(context->machine, event, error)
+    return place->kind == PLACE_NO_CPU ? tell_no_cpu(place, context->machine, event, error)
                                        : tell_no_pmu(context, event, error);
 }

@@ -5,54 +5,46 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "collectors/part.h"
+#include "collectors/missing.h"
+#include "collectors/sum.h"
 #include "perf/partition.h"
 #include "perf/reason.h"
 
-/* An event that is not counted here, with its row in the snapshot. */
-struct missing {
-    char *event, *metric, *pmu, *message;
-    int error;
-    struct row *row;
-};
+#define ALL_EVENTS UINT64_MAX
 
 struct tally {
     char *signature, *name;
-    int cpu;
-    char *pmu; /* as place_pmu_name() has it */
+    int cpu;     /* of its place, where it has only one; else -1 */
+    char *pmu;   /* as place_pmu_name() has it */
+    bool summed; /* else each row is of one CPU */
+    bool spans;  /* summed, and its rows are of several kinds of CPU: see row_pmu() */
+    bool stale;
     struct part *parts;
-    size_t n_parts;
-    struct missing *missing;
-    size_t n_missing;
+    struct sum *sums;
+    size_t n_parts, n_sums;
+    struct missings missings;
 };
 
-/* The members of a group that are of this CPU, bound to their PMUs. */
-struct binding {
-    const struct config_event *events[GROUP_MEMBERS_MAX];
-    struct attr attrs[GROUP_MEMBERS_MAX];
-    size_t n;
+/* What opening needs beside the tally. */
+struct opening {
+    struct tally *tally;
+    const struct collector_context *context;
+    const struct config_group *group;
+    struct binding *binding;
+    size_t n_refused; /* at this place, before anything was opened */
 };
-
-static void missing_done(struct missing *missing, struct snapshot *snapshot)
-{
-    free(missing->event);
-    free(missing->metric);
-    free(missing->pmu);
-    free(missing->message);
-    if (missing->row)
-        snapshot_remove_row(snapshot, missing->row);
-}
 
 struct tally *tally_free(struct tally *tally, struct snapshot *snapshot)
 {
     if (!tally)
         return NULL;
     for (size_t i = 0; i < tally->n_parts; i++)
-        part_done(&tally->parts[i], snapshot);
-    for (size_t i = 0; i < tally->n_missing; i++)
-        missing_done(&tally->missing[i], snapshot);
+        part_done(&tally->parts[i]);
+    for (size_t i = 0; i < tally->n_sums; i++)
+        sum_done(&tally->sums[i], snapshot);
+    missings_done(&tally->missings, snapshot);
     free(tally->parts);
-    free(tally->missing);
+    free(tally->sums);
     free(tally->signature);
     free(tally->name);
     free(tally->pmu);
@@ -60,229 +52,280 @@ struct tally *tally_free(struct tally *tally, struct snapshot *snapshot)
     return NULL;
 }
 
-static struct tally *tally_new(const struct config_group *group, const struct place *place)
+/* Whether the machine has CPUs of several kinds, and the group counts something that depends on the kind. */
+static bool spans_kinds(const struct machine *machine, const struct config_group *group)
+{
+    size_t kinds = 0;
+    bool depends = false;
+
+    for (size_t i = 0; i < machine->n_pmus; i++)
+        kinds += machine->pmus[i]->scope == PMU_CORE && cpuset_next(&machine->pmus[i]->cpus, -1) >= 0;
+    for (int cpu = cpuset_next(&machine->possible, -1); cpu >= 0; cpu = cpuset_next(&machine->possible, cpu))
+        for (size_t i = 0; i < group->n_events; i++) {
+            const struct pmu *pmu = attr_pmu(machine, &group->events[i].event, (unsigned)cpu);
+            depends |= pmu && pmu->scope != PMU_ANY;
+        }
+    return kinds > 1 && depends;
+}
+
+static struct tally *tally_new(const struct collector_context *context, const struct config_group *group,
+                               const struct place *places, size_t n, bool summed)
 {
     struct tally *tally = calloc(1, sizeof(*tally));
 
     if (!tally)
         return NULL;
-    tally->cpu = place->target.cpu;
+    tally->cpu = n == 1 ? places[0].target.cpu : -1;
+    tally->summed = summed;
+    tally->spans = summed && spans_kinds(context->machine, group);
     tally->signature = strdup(group->signature);
     tally->name = strdup(group->name);
-    tally->pmu = strdup(place_pmu_name(place));
+    tally->pmu = strdup(n == 1 ? place_pmu_name(&places[0]) : "");
     if (!tally->signature || !tally->name || !tally->pmu)
         return tally_free(tally, NULL);
     return tally;
 }
 
-/*
- * Metric and unit of an event. The caller frees the strings of `ret`: perf_COLLECTOR_EVENT[_UNIT]_total.
- */
-struct naming {
-    char *name, *help;
-};
+/* What is missing */
 
-static void naming_done(struct naming *naming)
+static int add_missing(void *userdata, const struct place *place, size_t event, const struct pmu *pmu, int error,
+                       const char *message)
 {
-    free(naming->name);
-    free(naming->help);
-}
-
-static int name_metric(const char *collector, const struct config_event *event, const char *unit, struct naming *ret)
-{
-    const char *separator = unit[0] ? "_" : "";
-
-    ret->help = event->help ? strdup(event->help) : event_help(&event->event);
-    if (!ret->help ||
-        asprintf(&ret->name, "perf_%s_%s%s%s_total", collector, event->event.metric, separator, unit) < 0) {
-        ret->name = NULL;
-        return -ENOMEM;
-    }
-    return 0;
-}
-
-/* How a counter of this scale is served: exact decimals where the scale is a power of ten, else a double. */
-static uint8_t scale_decimals(double scale)
-{
-    if (scale == 1.0)
-        return 0;
-    return scale == 1e-9 ? 9 : SERIES_REAL;
-}
-
-static int add_missing(struct tally *tally, const struct collector_context *context, const char *cgroup,
-                       const struct config_event *event, const struct pmu *pmu, int error, const char *message)
-{
-    int r = array_grow(&tally->missing, tally->n_missing);
-
-    if (r < 0)
-        return r;
-    const char *pmu_name = pmu ? pmu->name : event->event.pmu ? event->event.pmu : "";
-    struct missing *missing = &tally->missing[tally->n_missing++];
-    struct row_counter counter = {.event = event->event.metric, .pmu = pmu_name, .unit = ""};
-    struct row_target target = {.collector = context->collector,
-                                .group = tally->name,
-                                .pmu = pmu_name,
-                                .cgroup = cgroup,
-                                .cpu = tally->cpu,
-                                .error = message};
-    *missing = (struct missing){
-        .event = strdup(event->event.text),
-        .metric = strdup(event->event.metric),
-        .pmu = strdup(pmu_name),
-        .message = strdup(message),
+    struct opening *opening = userdata;
+    const struct config_event *config = &opening->group->events[event];
+    int cpu = place->target.cpu;
+    struct missing item = {
+        .event = event,
+        .pmu = (char *)(pmu                 ? pmu->name
+                        : config->event.pmu ? config->event.pmu
+                                            : ""),
+        .message = (char *)message,
         .error = error,
-        .row = snapshot_add_row(context->snapshot, &target, &counter, 1),
+        .cpu = opening->tally->summed ? -1 : cpu,
     };
-    return missing->event && missing->metric && missing->pmu && missing->message && missing->row ? 0 : -ENOMEM;
+
+    opening->n_refused++;
+    return missings_add(&opening->tally->missings, config, &item, cpu);
 }
 
-static int add_refused(struct tally *tally, const struct collector_context *context, const char *cgroup,
-                       const struct config_event *event, const struct pmu *pmu, int error,
-                       const struct config_event *culprit)
+/* `culprit` is the bound event because of which a strict group was left out, or -1. */
+static int add_refused(struct opening *opening, const struct place *place, size_t i, int error, ssize_t culprit)
 {
+    const struct binding *binding = opening->binding;
+    const struct pmu *pmu = binding->attrs[i].pmu;
     char message[512], whole[1024];
 
-    reason_format(context->machine, pmu, error, message, sizeof(message));
-    if (!culprit || culprit == event)
-        return add_missing(tally, context, cgroup, event, pmu, error, message);
-    snprintf(whole, sizeof(whole), "left out with its strict group, because of %s: %s", culprit->event.text, message);
-    return add_missing(tally, context, cgroup, event, pmu, error, whole);
+    reason_format(opening->context->machine, pmu, error, message, sizeof(message));
+    if (culprit < 0 || (size_t)culprit == i)
+        return add_missing(opening, place, binding->events[i], pmu, error, message);
+    snprintf(whole, sizeof(whole), "left out with its strict group, because of %s: %s",
+             opening->group->events[binding->events[culprit]].event.text, message);
+    return add_missing(opening, place, binding->events[i], pmu, error, whole);
 }
 
-/* Binds one event; what should be counted here and cannot be is noted as missing. */
-static int bind_event(struct tally *tally, const struct collector_context *context, const struct place *place,
-                      const struct config_event *event, struct binding *binding)
-{
-    struct error error;
-    const struct pmu *pmu = NULL;
-    int r = place_bind(place, context, &event->event, &pmu, &error);
+/* Rows */
 
-    if (r == 0 && !pmu)
-        return 0;
-    if (r == 0)
-        r = attr_build(context->sys, context->machine, &event->event, pmu, &binding->attrs[binding->n], &error);
-    if (r == -ENOMEM)
-        return r;
-    if (r < 0)
-        return add_missing(tally, context, place->cgroup, event, pmu, r, error.message);
-    binding->events[binding->n++] = event;
-    return 0;
+static size_t count_parts(const struct tally *tally, int cpu)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < tally->n_parts; i++)
+        n += tally->parts[i].cpu == cpu;
+    return n;
 }
 
-/* The hardware PMU of a group, else that of its first event. */
-static const char *group_pmu(const struct binding *binding, const struct partition_part *opened)
+static struct sum *find_sum(const struct tally *tally, unsigned ordinal, int cpu, const char *pmu)
 {
-    for (size_t i = 0; i < opened->n; i++) {
-        const struct pmu *pmu = binding->attrs[opened->members[i]].pmu;
-        if (pmu->scope != PMU_ANY)
-            return pmu->name;
+    for (size_t i = 0; i < tally->n_sums; i++) {
+        struct sum *sum = &tally->sums[i];
+        if (sum->ordinal == ordinal && sum->row->cpu == cpu && str_equal(sum->row->pmu, pmu))
+            return sum;
     }
-    return binding->attrs[opened->members[0]].pmu->name;
+    return NULL;
 }
 
-/* "cache", then "cache-2", ...: the configuration sees to it that no other group has such a name. */
-static char *name_part(const struct tally *tally)
+/*
+ * The hardware PMU of a perf group, else that of its first event. A sum goes by kinds of CPU: where these differ, or
+ * where only this CPU lacks the hardware events that the others of its kind have, it is the CPU's PMU in any case.
+ */
+static const char *row_pmu(const struct opening *opening, const struct sum_key *key, int cpu,
+                           const struct partition_part *opened)
 {
-    char *name;
+    const struct attr *attrs = opening->binding->attrs;
+    const struct tally *tally = opening->tally;
 
-    if (tally->n_parts == 0)
-        return strdup(tally->name);
-    return asprintf(&name, "%s-%zu", tally->name, tally->n_parts + 1) < 0 ? NULL : name;
-}
-
-static struct row *add_part_row(const struct collector_context *context, const struct row_target *target,
-                                const struct binding *binding, const struct partition_part *opened)
-{
-    struct row_counter counters[GROUP_MEMBERS_MAX];
-    struct naming names[GROUP_MEMBERS_MAX] = {0};
-    struct row *row = NULL;
-    const char *collector = context->snapshot->collector_names[context->collector];
-    int r = 0;
-
-    for (size_t i = 0; i < opened->n && r == 0; i++) {
-        const struct attr *attr = &binding->attrs[opened->members[i]];
-        const struct config_event *event = binding->events[opened->members[i]];
-        r = name_metric(collector, event, attr->unit, &names[i]);
-        counters[i] = (struct row_counter){
-            .event = event->event.metric,
-            .pmu = attr->pmu->name,
-            .unit = attr->unit,
-            .decimals = scale_decimals(attr->scale),
-            .scale = attr->scale,
-            .metric = {.name = names[i].name, .help = names[i].help, .unit = attr->unit, .type = METRIC_COUNTER},
-        };
-    }
-    if (r == 0)
-        row = snapshot_add_row(context->snapshot, target, counters, opened->n);
     for (size_t i = 0; i < opened->n; i++)
-        naming_done(&names[i]);
-    return row;
+        if (attrs[opened->members[i]].pmu->scope != PMU_ANY)
+            return attrs[opened->members[i]].pmu->name;
+    if (tally->summed) {
+        const char *core = machine_core_pmu(opening->context->machine, (unsigned)cpu)->name;
+        if (tally->spans || find_sum(tally, key->ordinal, key->cpu, core))
+            return core;
+    }
+    return attrs[opened->members[0]].pmu->name;
 }
 
-static uint8_t *copy_members(const struct config_group *group, const struct binding *binding,
-                             const struct partition_part *opened)
+/* Two rows of one name would show the same software event as the same series. */
+static bool has_sibling(const struct tally *tally, const struct sum_key *key)
 {
-    uint8_t *members = malloc(opened->n);
-
-    for (size_t i = 0; members && i < opened->n; i++)
-        members[i] = (uint8_t)(binding->events[opened->members[i]] - group->events);
-    return members;
+    for (size_t i = 0; i < tally->n_sums; i++)
+        if (tally->sums[i].ordinal == key->ordinal && tally->sums[i].row->cpu == key->cpu &&
+            !str_equal(tally->sums[i].row->pmu, key->pmu))
+            return true;
+    return false;
 }
 
-static int add_part(struct tally *tally, const struct collector_context *context, const struct config_group *group,
-                    const char *cgroup, const struct binding *binding, struct partition_part *opened)
+/* Finds the row of a part that was opened, or makes it. */
+static int place_part(struct opening *opening, const struct place *place, const struct partition_part *opened,
+                      uint64_t members, uint32_t part)
 {
-    _cleanup_(freep) char *name = name_part(tally);
-    int r = name ? array_grow(&tally->parts, tally->n_parts) : -ENOMEM;
-
-    if (r < 0)
-        return r;
-    struct part *part = &tally->parts[tally->n_parts++];
-    struct row_target target = {.collector = context->collector,
-                                .group = name,
-                                .pmu = group_pmu(binding, opened),
-                                .cgroup = cgroup,
-                                .cpu = tally->cpu};
-    *part = (struct part){
-        .group = steal(opened->group),
-        .scale = scale_new(opened->n),
-        .row = add_part_row(context, &target, binding, opened),
-        .members = copy_members(group, binding, opened),
+    struct tally *tally = opening->tally;
+    struct sum_key key = {
+        .ordinal = (unsigned)count_parts(tally, place->target.cpu),
+        .cpu = tally->summed ? -1 : place->target.cpu,
+        .group = tally->name,
+        .cgroup = place->cgroup,
     };
-    return part->scale && part->row && part->members ? 0 : -ENOMEM;
-}
 
-static int open_bound(struct tally *tally, const struct collector_context *context, const struct config_group *group,
-                      const struct group_target *target, const char *cgroup, const struct binding *binding)
-{
-    _cleanup_(partition_done) struct partition partition = {0};
-    int r = partition_open(context->sys, binding->attrs, binding->n, group->strict, target, &partition);
-
-    for (size_t i = 0; i < partition.n_parts && r == 0; i++)
-        r = add_part(tally, context, group, cgroup, binding, &partition.parts[i]);
-    for (size_t i = 0; i < binding->n && r == 0; i++)
-        if (partition.errors[i] < 0)
-            r = add_refused(tally, context, cgroup, binding->events[i], binding->attrs[i].pmu, partition.errors[i],
-                            group->strict ? binding->events[partition.culprit] : NULL);
+    key.pmu = row_pmu(opening, &key, place->target.cpu, opened);
+    key.own_pmu = !tally->spans && !has_sibling(tally, &key);
+    struct sum *sum = find_sum(tally, key.ordinal, key.cpu, key.pmu);
+    int r = 0;
+    if (!sum) {
+        r = array_grow(&tally->sums, tally->n_sums);
+        if (r == 0)
+            r = sum_init(&tally->sums[tally->n_sums], opening->context, opening->binding, &key, members);
+        if (r < 0)
+            return r;
+        sum = &tally->sums[tally->n_sums++];
+    } else if (members & ~sum->members) {
+        r = sum_widen(sum, opening->context, opening->binding, &key, members | sum->members);
+    }
+    if (r == 0)
+        sum_add_part(sum, tally->parts, part);
     return r;
 }
 
-int tally_open(const struct collector_context *context, const struct config_group *group, const struct place *place,
-               struct tally **ret)
+/* Opening */
+
+static int add_part(struct opening *opening, const struct place *place, struct partition_part *opened)
+{
+    struct tally *tally = opening->tally;
+    uint64_t members = 0;
+    int r = array_grow(&tally->parts, tally->n_parts);
+
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < opened->n; i++)
+        members |= event_bit(opening->binding->events[opened->members[i]]);
+    tally->parts[tally->n_parts] = (struct part){
+        .group = steal(opened->group),
+        .scale = scale_new(opened->n),
+        .members = members,
+        .cpu = place->target.cpu,
+        .next = SUM_END,
+    };
+    tally->n_parts++;
+    if (!tally->parts[tally->n_parts - 1].scale)
+        return -ENOMEM;
+    return place_part(opening, place, opened, members, (uint32_t)(tally->n_parts - 1));
+}
+
+/*
+ * Of a cgroup, which are many, a group for which descriptors do not suffice leaves none open: it is tried again as a
+ * whole when there is room.
+ */
+static int lack_of_descriptors(const struct place *place, const struct binding *binding,
+                               const struct partition *partition)
+{
+    for (size_t i = 0; i < binding->n && place->cgroup; i++)
+        if (partition->errors[i] == -EMFILE || partition->errors[i] == -ENFILE)
+            return partition->errors[i];
+    return 0;
+}
+
+static int open_bound(struct opening *opening, const struct place *place)
+{
+    _cleanup_(partition_done) struct partition partition = {0};
+    const struct binding *binding = opening->binding;
+    bool strict = opening->group->strict;
+    int r = partition_open(opening->context->sys, binding->attrs, binding->n, strict, &place->target, &partition);
+
+    if (r < 0)
+        return r;
+    int lack = lack_of_descriptors(place, binding, &partition);
+    for (size_t i = 0; i < partition.n_parts && r == 0 && !lack; i++)
+        r = add_part(opening, place, &partition.parts[i]);
+    for (size_t i = 0; i < binding->n && r == 0; i++)
+        if (lack || partition.errors[i] < 0)
+            r = add_refused(opening, place, i, lack ? lack : partition.errors[i],
+                            strict ? (ssize_t)partition.culprit : -1);
+    return r;
+}
+
+static int bind_at(struct opening *opening, const struct place *place)
+{
+    struct binding_listener listener = {.userdata = opening, .refused = add_missing};
+
+    opening->n_refused = 0;
+    return binding_bind(opening->binding, opening->context, opening->group, place, &listener);
+}
+
+static int open_at(struct opening *opening, const struct place *place)
+{
+    const struct binding *binding = opening->binding;
+    int r = bind_at(opening, place);
+    bool refused = opening->group->strict && opening->n_refused > 0;
+
+    if (r == 0 && binding->n > 0 && !refused)
+        r = open_bound(opening, place);
+    for (size_t i = 0; refused && r == 0 && i < binding->n; i++)
+        r = add_missing(opening, place, binding->events[i], binding->attrs[i].pmu, -ENOENT,
+                        "left out with its strict group, another event of which is not there");
+    return r;
+}
+
+/* Where CPUs of one kind differ the row that sums them shows what there is. */
+static bool is_counted(const struct tally *tally, const struct missing *missing)
+{
+    for (size_t i = 0; i < tally->n_sums; i++) {
+        const struct sum *sum = &tally->sums[i];
+        uint64_t bit = event_bit(missing->event);
+        int at = __builtin_popcountll(sum->members & (bit - 1));
+        if ((sum->members & bit) && sum->row->cpu == missing->cpu &&
+            str_equal(sum->row->counters[at].pmu, missing->pmu))
+            return true;
+    }
+    return false;
+}
+
+static int show_missing(const struct opening *opening, const char *cgroup)
+{
+    struct tally *tally = opening->tally;
+    int r = 0;
+
+    missings_sweep(&tally->missings, opening->context->snapshot);
+    for (size_t i = 0; i < tally->missings.n && r == 0; i++) {
+        struct missing *missing = &tally->missings.items[i];
+        r = missing_show(missing, opening->context, tally->name, cgroup, !is_counted(tally, missing));
+    }
+    return r;
+}
+
+int tally_open(const struct collector_context *context, const struct config_group *group, const struct place *places,
+               size_t n, bool summed, struct tally **ret)
 {
     _cleanup_(freep) struct binding *binding = calloc(1, sizeof(*binding));
-    struct tally *tally = tally_new(group, place);
+    struct tally *tally = tally_new(context, group, places, n, summed);
+    struct opening opening = {.tally = tally, .context = context, .group = group, .binding = binding};
     int r = tally && binding ? 0 : -ENOMEM;
 
-    for (size_t i = 0; i < group->n_events && r == 0; i++)
-        r = bind_event(tally, context, place, &group->events[i], binding);
-    bool refused = group->strict && tally && tally->n_missing > 0;
-    if (r == 0 && binding->n > 0 && !refused)
-        r = open_bound(tally, context, group, &place->target, place->cgroup, binding);
-    for (size_t i = 0; refused && r == 0 && i < binding->n; i++)
-        r = add_missing(tally, context, place->cgroup, binding->events[i], binding->attrs[i].pmu, -ENOENT,
-                        "left out with its strict group, another event of which is not there");
-    if (r < 0 || (tally->n_parts == 0 && tally->n_missing == 0)) {
+    for (size_t i = 0; i < n && r == 0; i++)
+        if (!places[i].away)
+            r = open_at(&opening, &places[i]);
+    if (r == 0)
+        r = show_missing(&opening, places[0].cgroup);
+    if (r < 0 || (tally->n_parts == 0 && tally->missings.n == 0)) {
         tally_free(tally, context->snapshot);
         tally = NULL;
     }
@@ -291,87 +334,125 @@ int tally_open(const struct collector_context *context, const struct config_grou
     return r;
 }
 
+/* Reading */
+
 size_t tally_collect(struct tally *tally, struct sys *sys)
 {
     size_t readable = 0;
 
-    for (size_t i = 0; i < tally->n_parts; i++)
-        readable += part_collect(&tally->parts[i], sys) == 0;
+    tally->stale = false;
+    for (size_t i = 0; i < tally->n_parts; i++) {
+        readable += part_read(&tally->parts[i], sys) == 0;
+        tally->stale |= tally->parts[i].news == PART_STALE;
+    }
+    for (size_t i = 0; i < tally->n_sums; i++)
+        sum_update(&tally->sums[i], tally->parts);
     return readable;
 }
 
 bool tally_is_stale(const struct tally *tally)
 {
-    for (size_t i = 0; i < tally->n_parts; i++)
-        if (part_is_stale(&tally->parts[i]))
-            return true;
-    return false;
+    return tally->stale;
 }
 
-void tally_park(struct tally *tally)
+/* Closing and opening anew */
+
+void tally_end(struct tally *tally)
 {
     for (size_t i = 0; i < tally->n_parts; i++)
-        part_park(&tally->parts[i]);
+        part_close(&tally->parts[i]);
+    tally->stale = false;
 }
 
-static int revive_part(struct part *part, const struct collector_context *context, const struct config_group *group,
-                       const struct place *place)
+static bool has_left(const struct collector_context *context, const struct place *place)
+{
+    return place->away || (place->target.cpu >= 0 && cpuset_has(context->left, (unsigned)place->target.cpu));
+}
+
+static int revive_part(struct opening *opening, struct part *part, const struct place *place)
 {
     struct attr attrs[GROUP_MEMBERS_MAX];
-    const struct pmu *pmu = NULL;
+    int r = bind_at(opening, place);
+
+    missings_forget(&opening->tally->missings, part->members, part->cpu);
+    if (r == 0)
+        r = binding_select(opening->binding, part->members, attrs);
+    if (r < 0)
+        return r == -ENOMEM ? r : 0;
+    int error = part_reopen(part, opening->context->sys, attrs, &place->target);
+    for (size_t i = 0; i < opening->binding->n && r == 0 && error < 0 && error != -ENODEV; i++)
+        if (part->members & event_bit(opening->binding->events[i]))
+            r = add_refused(opening, place, i, error, -1);
+    return r;
+}
+
+static int resume_at(struct opening *opening, const struct place *place)
+{
+    struct tally *tally = opening->tally;
+    size_t n = 0;
     int r = 0;
 
-    for (size_t i = 0; r == 0 && i < part->scale->n; i++) {
-        const struct event *event = &group->events[part->members[i]].event;
-        r = place_bind(place, context, event, &pmu, NULL);
-        if (r == 0)
-            r = pmu ? attr_build(context->sys, context->machine, event, pmu, &attrs[i], NULL) : -ENODEV;
+    for (size_t i = 0; i < tally->n_parts && r == 0; i++) {
+        struct part *part = &tally->parts[i];
+        if (part->cpu != place->target.cpu)
+            continue;
+        n++;
+        if (part->news == PART_STALE || has_left(opening->context, place))
+            part_park(part);
+        if (!part->group && !place->away)
+            r = revive_part(opening, part, place);
     }
-    return r < 0 ? r : part_reopen(part, context->sys, attrs, &place->target);
+    if (n > 0 || r < 0)
+        return r;
+    missings_forget(&tally->missings, ALL_EVENTS, place->target.cpu);
+    return place->away ? 0 : open_at(opening, place);
 }
 
-void tally_revive(struct tally *tally, const struct collector_context *context, const struct config_group *group,
-                  const struct place *place)
+int tally_resume(struct tally *tally, const struct collector_context *context, const struct config_group *group,
+                 const struct place *places, size_t n)
 {
-    for (size_t i = 0; i < tally->n_parts; i++) {
-        struct part *part = &tally->parts[i];
-        if (part_is_stale(part))
-            part_park(part);
-        if (!part->group)
-            revive_part(part, context, group, place);
-    }
+    _cleanup_(freep) struct binding *binding = calloc(1, sizeof(*binding));
+    struct opening opening = {.tally = tally, .context = context, .group = group, .binding = binding};
+    int r = binding ? 0 : -ENOMEM;
+
+    for (size_t i = 0; i < n && r == 0; i++)
+        r = resume_at(&opening, &places[i]);
+    for (size_t i = 0; i < tally->n_sums; i++)
+        sum_check(&tally->sums[i], tally->parts);
+    return r < 0 ? r : show_missing(&opening, places[0].cgroup);
 }
+
+/* What it is */
 
 int tally_report(const struct tally *tally, const struct collector_context *context, struct failures *failures)
 {
-    for (size_t i = 0; i < tally->n_missing; i++) {
-        const struct missing *missing = &tally->missing[i];
-        struct failure item = {
-            .collector = context->collector,
-            .group = tally->name,
-            .event = missing->event,
-            .metric = missing->metric,
-            .pmu = missing->pmu,
-            .reason = (char *)reason_name(missing->error),
-            .message = missing->message,
-        };
-        int r = failures_add(failures, &item, tally->cpu);
-        if (r < 0)
-            return r;
-    }
-    return 0;
+    return missings_report(&tally->missings, context, tally->name, failures);
+}
+
+bool tally_counts(const struct tally *tally, const char *signature)
+{
+    return str_equal(tally->signature, signature);
 }
 
 bool tally_goes_on(const struct tally *tally, const char *signature, const struct place *place)
 {
     return tally->cpu == place->target.cpu && tally->n_parts > 0 && str_equal(tally->pmu, place_pmu_name(place)) &&
-           str_equal(tally->signature, signature);
+           tally_counts(tally, signature);
 }
 
 void tally_count(const struct tally *tally, size_t counts[N_ROW_STATES])
 {
-    for (size_t i = 0; i < tally->n_parts; i++)
-        counts[tally->parts[i].row->state] += !tally->parts[i].row->absent;
-    if (tally->n_parts == 0)
+    for (size_t i = 0; i < tally->n_sums; i++)
+        counts[tally->sums[i].row->state] += !tally->sums[i].row->absent;
+    if (tally->n_sums == 0)
         counts[ROW_UNAVAILABLE]++;
+}
+
+size_t tally_descriptors(const struct tally *tally)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < tally->n_parts; i++)
+        n += tally->parts[i].group ? group_size(tally->parts[i].group) : 0;
+    return n;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A configured group counted on one target: the perf groups it became there, their scaled totals, and the rows of the
- * snapshot that they fill.
+ * A configured group counted on one target, which is a CPU, a PMU on a CPU, or a cgroup on all CPUs: the perf groups
+ * that it became at each place of the target (part.h), the rows that these fill (sum.h), and what is missing.
  */
 #ifndef COLLECTORS_TALLY_H
 #define COLLECTORS_TALLY_H
@@ -11,31 +11,40 @@
 struct tally;
 
 /*
- * Opens `group` at `place`. What could not be opened is in the tally's report. Fails only with -ENOMEM. Gives NULL,
- * which is no failure, where none of the events is of that place.
+ * Opens `group` at the `n` places of a target. `summed`: a row is of all CPUs of a PMU, not of one CPU. What could not
+ * be opened is in the tally's report. Fails only with -ENOMEM. Gives NULL, which is no failure, where none of the
+ * events is of these places.
  */
-int tally_open(const struct collector_context *context, const struct config_group *group, const struct place *place,
-               struct tally **ret);
+int tally_open(const struct collector_context *context, const struct config_group *group, const struct place *places,
+               size_t n, bool summed, struct tally **ret);
 /* Closes the descriptors and removes the rows. */
 struct tally *tally_free(struct tally *tally, struct snapshot *snapshot);
 
-/* Reads each part by one read(2) and updates its row. Returns how many parts could be read. */
+/* Reads each part by one read(2) and updates the rows. Returns how many parts could be read. */
 size_t tally_collect(struct tally *tally, struct sys *sys);
 
-/* Whether what is open is no longer what was opened: tally_revive() mends it. */
+/* Whether what was read last is no longer what was opened: tally_resume() mends it. */
 bool tally_is_stale(const struct tally *tally);
-/* The place is away: closes the descriptors, keeps the totals, serves nothing. */
-void tally_park(struct tally *tally);
-/* Opens anew what is parked or stale; what fails stays parked. `group` is the one it was opened with, or its equal. */
-void tally_revive(struct tally *tally, const struct collector_context *context, const struct config_group *group,
-                  const struct place *place);
+/* Closes the descriptors; rows and totals stay as they are. */
+void tally_end(struct tally *tally);
+/*
+ * Closes what is at places that are away or were (context->left), and opens anew what is closed or stale at the others;
+ * totals go on. Where nothing was opened it tries once more. `group` is the one it was opened with, or its equal.
+ * -ENOMEM.
+ */
+int tally_resume(struct tally *tally, const struct collector_context *context, const struct config_group *group,
+                 const struct place *places, size_t n);
 
 int tally_report(const struct tally *tally, const struct collector_context *context, struct failures *failures);
 
-/* Whether it counts `signature` at `place` and at least a part of it was opened: then a reload keeps it. */
+/* Whether it counts what has this signature. */
+bool tally_counts(const struct tally *tally, const char *signature);
+/* The same, at a single place, and at least a part of it was opened: then a reload keeps it. */
 bool tally_goes_on(const struct tally *tally, const char *signature, const struct place *place);
 
-/* Adds its parts to the number of groups in each state; one that opened nothing counts once, as unavailable. */
+/* Adds its rows to the number of groups in each state; one that opened nothing counts once, as unavailable. */
 void tally_count(const struct tally *tally, size_t counts[N_ROW_STATES]);
+/* Open descriptors. */
+size_t tally_descriptors(const struct tally *tally);
 
 #endif

@@ -121,6 +121,12 @@ void cpuset_intersect(struct cpuset *set, const struct cpuset *other)
         set->words[i] &= word(other, i);
 }
 
+void cpuset_remove(struct cpuset *set, unsigned cpu)
+{
+    if (cpu / BITS < set->n_words)
+        set->words[cpu / BITS] &= ~(UINT64_C(1) << cpu % BITS);
+}
+
 void cpuset_subtract(struct cpuset *set, const struct cpuset *other)
 {
     for (size_t i = 0; i < set->n_words; i++)

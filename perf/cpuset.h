@@ -20,6 +20,7 @@ void cpuset_done(struct cpuset *set);
  */
 int cpuset_parse(const char *text, struct cpuset *ret, struct error *error);
 int cpuset_add(struct cpuset *set, unsigned cpu);
+void cpuset_remove(struct cpuset *set, unsigned cpu);
 int cpuset_copy(const struct cpuset *from, struct cpuset *ret);
 /* Keeps in `set` only what is in `other` as well. */
 void cpuset_intersect(struct cpuset *set, const struct cpuset *other);

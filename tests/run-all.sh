@@ -128,7 +128,7 @@ cgroup_benchmark() {
 
 shellcheck_all() {
     command -v shellcheck >/dev/null || { echo "skipped: there is no shellcheck here"; return 77; }
-    shellcheck "$root/quickstart" "$root/.ci/run" "$root"/tests/*.sh "$root"/tests/e2e/*.sh
+    shellcheck "$root/quickstart" "$root/.ci/run" "$root"/tests/*.sh "$root"/tests/e2e/*.sh "$root"/tests/vm/*.sh
 }
 
 # --- what needs no quiet machine: two lanes
@@ -158,6 +158,13 @@ fi
     fi
 ) &
 wait
+
+# --- the emulated boards, which take both CPUs
+
+if [ $plain = yes ]; then
+    check "emulated boards, Linux 6.1 and 5.10" env VM_BUILD="$build/arm64" tests/vm/run.sh &&
+        grep -E '^==|checks passed|up in' "$logs/emulated-boards--Linux-6-1-and-5-10.log" | sed 's/^/    /'
+fi
 
 # --- what measures, alone
 

@@ -11,6 +11,7 @@
 struct fake_event {
     struct perf_event_attr attr;
     int fd, cpu;
+    int cgroup; /* its descriptor, or -1 */
     struct fake_pmu *pmu;
     struct fake_event *leader; /* itself, where it leads a group or is alone */
     bool enabled, dead;        /* dead: its CPU has left */
@@ -113,17 +114,36 @@ static struct fake_pmu *group_pmu(const struct fake_sys *fake, const struct fake
 
 /* What sys_perf_event_open() and the PMU drivers' validate_group() demand of a member. */
 static int check_member(const struct fake_sys *fake, const struct fake_event *leader, const struct fake_pmu *pmu,
-                        const struct perf_event_attr *attr, int cpu)
+                        const struct perf_event_attr *attr, int cgroup, int cpu)
 {
     const struct fake_pmu *other = group_pmu(fake, leader);
 
-    if (leader->leader != leader || leader->cpu != cpu || attr->pinned || attr->exclusive)
+    if (leader->leader != leader || leader->cpu != cpu || leader->cgroup != cgroup || attr->pinned || attr->exclusive)
         return -EINVAL;
     if (pmu->software)
         return 0;
     if (other && other != pmu)
         return -EINVAL;
     return counters_needed(fake, leader) + 1 > pmu->counters ? -EINVAL : 0;
+}
+
+void fake_cgroup_remove(struct fake_sys *fake, int fd)
+{
+    assert(fake->n_removed_cgroups < ARRAY_SIZE(fake->removed_cgroups));
+    fake->removed_cgroups[fake->n_removed_cgroups++] = fd;
+}
+
+/* What perf_cgroup_connect() demands. */
+static int check_cgroup(const struct fake_sys *fake, int fd, int cpu)
+{
+    if (cpu < 0)
+        return -EINVAL;
+    if (fd < 0)
+        return -EBADF;
+    for (size_t i = 0; i < fake->n_removed_cgroups; i++)
+        if (fake->removed_cgroups[i] == fd)
+            return -ENOENT;
+    return 0;
 }
 
 static int fake_open(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
@@ -134,8 +154,8 @@ static int fake_open(struct sys *sys, struct perf_event_attr *attr, pid_t pid, i
     struct fake_pmu *pmu = pmu_for(fake, attr, cpu);
     struct fake_event *leader = group_fd < 0 ? NULL : find_event(fake, group_fd);
 
-    (void)pid;
-    (void)flags;
+    int cgroup = flags & PERF_FLAG_PID_CGROUP ? pid : -1;
+
     if (failure)
         return -failure->error;
     if (group_fd >= 0 && !leader)
@@ -146,12 +166,14 @@ static int fake_open(struct sys *sys, struct perf_event_attr *attr, pid_t pid, i
         return -ENOENT;
     if (cpu >= 0 && !cpuset_has(&fake->online, (unsigned)cpu))
         return -ENODEV;
-    int r = leader ? check_member(fake, leader, pmu, attr, cpu) : 0;
+    int r = flags & PERF_FLAG_PID_CGROUP ? check_cgroup(fake, pid, cpu) : 0;
+    if (r == 0 && leader)
+        r = check_member(fake, leader, pmu, attr, cgroup, cpu);
     if (r < 0)
         return r;
     struct fake_event *event = calloc(1, sizeof(*event));
     assert(event && array_grow(&fake->events, fake->n_events) == 0);
-    *event = (struct fake_event){.attr = *attr, .cpu = cpu, .pmu = pmu, .enabled = !attr->disabled};
+    *event = (struct fake_event){.attr = *attr, .cpu = cpu, .cgroup = cgroup, .pmu = pmu, .enabled = !attr->disabled};
     event->fd = FAKE_FD_FIRST + (int)fake->n_events;
     event->leader = leader ? leader : event;
     fake->events[fake->n_events++] = event;
@@ -285,7 +307,10 @@ static bool group_counts(const struct fake_event *leader)
     return leader->enabled && !leader->dead;
 }
 
-/* Of `ns`, how much the group has the counters of its PMU: all groups that want them share evenly. */
+/*
+ * Of `ns`, how much the group has the counters of its PMU: all groups that want them share evenly, those of cgroups
+ * that do not run want none.
+ */
 static uint64_t running_time(const struct fake_sys *fake, const struct fake_event *leader, uint64_t ns)
 {
     const struct fake_pmu *pmu = group_pmu(fake, leader);
@@ -296,23 +321,34 @@ static uint64_t running_time(const struct fake_sys *fake, const struct fake_even
     for (size_t i = 0; i < fake->n_events; i++) {
         const struct fake_event *other = fake->events[i];
         if (other && other->leader == other && other->cpu == leader->cpu && group_counts(other) &&
-            group_pmu(fake, other) == pmu)
+            (other->cgroup == -1 || other->cgroup == leader->cgroup) && group_pmu(fake, other) == pmu)
             wanted += counters_needed(fake, other);
     }
     return wanted <= pmu->counters ? ns : (uint64_t)((unsigned __int128)ns * pmu->counters / wanted);
 }
 
+static void run(const struct fake_sys *fake, struct fake_event *event, uint64_t ns)
+{
+    if (!event->enabled || event->dead || !group_counts(event->leader))
+        return;
+    uint64_t running = event->off_counter ? 0 : running_time(fake, event->leader, ns);
+    event->time_enabled += ns;
+    event->time_running += running;
+    count(fake, event, running);
+}
+
+void fake_cgroup_run(struct fake_sys *fake, int fd, unsigned cpu, uint64_t ns)
+{
+    for (size_t i = 0; i < fake->n_events; i++)
+        if (fake->events[i] && fake->events[i]->cgroup == fd && fake->events[i]->cpu == (int)cpu)
+            run(fake, fake->events[i], ns);
+}
+
 void fake_advance(struct fake_sys *fake, uint64_t ns)
 {
-    for (size_t i = 0; i < fake->n_events; i++) {
-        struct fake_event *event = fake->events[i];
-        if (!event || !event->enabled || event->dead || !group_counts(event->leader))
-            continue;
-        uint64_t running = event->off_counter ? 0 : running_time(fake, event->leader, ns);
-        event->time_enabled += ns;
-        event->time_running += running;
-        count(fake, event, running);
-    }
+    for (size_t i = 0; i < fake->n_events; i++)
+        if (fake->events[i] && fake->events[i]->cgroup == -1)
+            run(fake, fake->events[i], ns);
     fake->monotonic_ns += ns;
     fake->realtime_ns += ns;
 }

@@ -75,6 +75,8 @@ struct fake_sys {
     size_t n_rates;
     struct fake_failure failures[8];
     size_t n_failures;
+    int removed_cgroups[8];
+    size_t n_removed_cgroups;
     uint64_t monotonic_ns, realtime_ns;
 };
 
@@ -102,8 +104,15 @@ struct fake_pmu *fake_add_pmu(struct fake_sys *fake, const char *name, uint32_t 
 void fake_pmu_file(struct fake_sys *fake, const char *pmu, const char *path, const char *text);
 struct fake_pmu *fake_find_pmu(struct fake_sys *fake, const char *name);
 
-/* Lets time pass: everything that is enabled counts. */
+/* Lets time pass: everything that is enabled counts, but for what counts a cgroup. */
 void fake_advance(struct fake_sys *fake, uint64_t ns);
+/*
+ * The cgroup whose directory is open as `fd` (any number that the test likes, from 0) runs on a CPU: what counts it
+ * there counts. The clock does not move, since several CPUs may run at once.
+ */
+void fake_cgroup_run(struct fake_sys *fake, int fd, unsigned cpu, uint64_t ns);
+/* rmdir: nothing can be opened on it any more (ENOENT); what is open can be read. */
+void fake_cgroup_remove(struct fake_sys *fake, int fd);
 /* From now on; the default is one per nanosecond. */
 void fake_rate(struct fake_sys *fake, struct fake_rate rate);
 void fake_fail(struct fake_sys *fake, struct fake_failure failure);

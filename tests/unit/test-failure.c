@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What could not be opened, on CPUs and in cgroups, and how it is told. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/util.h"
+#include "collectors/failure.h"
+#include "perf/sys.h"
+
+static char event[] = "cycles", other[] = "instructions", group[] = "core", pmu[] = "cpu", reason[] = "ENOENT",
+            message[] = "there is no PMU";
+
+static struct failure failure_of(unsigned collector, char *what)
+{
+    return (struct failure){.collector = collector,
+                            .group = group,
+                            .event = what,
+                            .metric = what,
+                            .pmu = pmu,
+                            .reason = reason,
+                            .message = message};
+}
+
+static void add(struct failures *failures, unsigned collector, char *what, int first, int last)
+{
+    struct failure item = failure_of(collector, what);
+
+    for (int cpu = first; cpu <= last; cpu++)
+        assert_int_equal(failures_add(failures, &item, cpu), 0);
+}
+
+static void assert_sentences(const struct failures *failures, const char *const *expected, size_t n_expected)
+{
+    char **sentences;
+    size_t n;
+
+    assert_int_equal(failures_sentences(failures, &sentences, &n), 0);
+    assert_int_equal(n, n_expected);
+    for (size_t i = 0; i < n; i++)
+        assert_string_equal(sentences[i], expected[i]);
+    strings_free(sentences, n);
+}
+
+static void test_cpus(void **state)
+{
+    static const char *const expected[] = {"cpu 0-3 cycles, instructions: there is no PMU"};
+    struct failures failures = {0};
+
+    (void)state;
+    add(&failures, 0, event, 0, 3);
+    add(&failures, 0, other, 0, 3);
+    assert_int_equal(failures.n, 2);
+    assert_int_equal(failures.items[0].n_targets, 4);
+    assert_sentences(&failures, expected, 1);
+    failures_done(&failures);
+}
+
+/* However many cgroups there are, the sentence is the same. */
+static void test_cgroups(void **state)
+{
+    static const char *const expected[] = {"cpu 0-1 cycles: there is no PMU",
+                                           "cpu 0-1 cycles, instructions of cgroups: there is no PMU"};
+    struct failures failures = {0}, cgroup = {0};
+
+    (void)state;
+    add(&failures, 0, event, 0, 1);
+    add(&cgroup, 1, event, 0, 1);
+    add(&cgroup, 1, other, 0, 1);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(failures_add_cgroup(&failures, &cgroup), 0);
+        assert_sentences(&failures, expected, 2);
+    }
+    assert_int_equal(failures.n, 3);
+    assert_int_equal(failures.items[0].n_targets, 2);
+    assert_int_equal(failures.items[1].n_targets, 3);
+    assert_int_equal(failures.items[2].n_targets, 3);
+    failures_done(&failures);
+    failures_done(&cgroup);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cpus),
+        cmocka_unit_test(test_cgroups),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
