@@ -122,6 +122,10 @@ benchmark() {
     make -C "$build/plain" bench-quick
 }
 
+cgroup_benchmark() {
+    make -C "$build/plain" bench-cgroup-quick
+}
+
 shellcheck_all() {
     command -v shellcheck >/dev/null || { echo "skipped: there is no shellcheck here"; return 77; }
     shellcheck "$root/quickstart" "$root/.ci/run" "$root"/tests/*.sh "$root"/tests/e2e/*.sh "$root"/tests/vm/*.sh
@@ -166,8 +170,12 @@ fi
 
 if [ $plain = yes ]; then
     end_to_end truth
+    end_to_end cgroup
+    end_to_end cgroup-soak
     end_to_end prometheus
     check "make bench-quick" benchmark && sed 's/^/    /' "$logs/make-bench-quick.log" | grep -v 'make'
+    check "make bench-cgroup-quick" cgroup_benchmark &&
+        sed 's/^/    /' "$logs/make-bench-cgroup-quick.log" | grep -v 'make'
 fi
 
 count() {

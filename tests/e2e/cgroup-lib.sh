@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# shellcheck disable=SC2154,SC2034 # what lib.sh has, and what is for the scripts
+# Cgroups of a test's own, below one parent that is removed at the end whatever happens, and loads of known size in
+# them. Read after lib.sh.
+#
+# Sets: hierarchy (the directory where perf counts cgroups), below (the parent's path as the label `cgroup` has it),
+# parent (its directory), load (the program of cgroup-load.c).
+
+[ "$(id -u)" -eq 0 ] || skip "only root makes cgroups"
+
+# hierarchy_of MOUNTINFO: a v1 hierarchy with perf_event where there is one, since the kernel then counts there, or v2.
+hierarchy_of() {
+    awk '{
+            for (i = 7; $i != "-"; i++)
+                ;
+            if ($(i + 1) == "cgroup" && $(i + 3) ~ /(^|,)perf_event(,|$)/)
+                v1 = $5
+            else if ($(i + 1) == "cgroup2")
+                v2 = $5
+        }
+        END { print v1 ? v1 : v2 }' "$1"
+}
+
+hierarchy=$(hierarchy_of /proc/self/mountinfo)
+[ -n "$hierarchy" ] || skip "no cgroup hierarchy is mounted in which perf counts"
+below=/perfcountd-test-$$
+parent=$hierarchy$below
+mkdir "$parent" 2>/dev/null || skip "no cgroup can be made in $hierarchy"
+
+# remove_cgroups DIRECTORY: it and all below, however deep. Processes that were moved in are the test's own.
+remove_cgroups() {
+    local attempt
+    for attempt in 1 2 3 4 5 6 7 8 9 10; do
+        [ -d "$1" ] || return 0
+        [ ! -e "$1/cgroup.kill" ] || echo 1 >"$1/cgroup.kill"
+        find "$1" -depth -type d -delete 2>/dev/null
+        [ ! -d "$1" ] || sleep "0.0$attempt"
+    done
+    [ ! -d "$1" ]
+}
+
+# Commands that put right what a test changed, run at the end while the children are there no more.
+at_end=()
+cleanup_cgroups() {
+    local pid command
+    for pid in "${children[@]}"; do
+        kill -9 "$pid" 2>/dev/null
+    done
+    wait 2>/dev/null
+    for command in "${at_end[@]}"; do
+        $command
+    done
+    remove_cgroups "$parent" || echo "$parent is still there" >&2
+    cleanup
+}
+trap cleanup_cgroups EXIT
+
+load=$scratch/cgroup-load
+cc -O2 -o "$load" "$here/cgroup-load.c" || skip "cgroup-load.c cannot be compiled here"
+
+# fault CGROUP PAGES: a program that faults so many pages in it.
+fault() {
+    "$load" "$hierarchy$1" faults "$2"
+}
+
+# remove CGROUP...: a process that has just ended can hold one for a moment.
+remove() {
+    local cgroup
+    for cgroup in "$@"; do
+        eventually 5 rmdir "$hierarchy$cgroup" || fail "$cgroup can be removed" "$(rmdir "$hierarchy$cgroup" 2>&1)"
+    done
+}
+
+# cgroup_config FILE LINES...: what is written below collectors.cgroup; cgroups alone are measured.
+cgroup_config() {
+    {
+        printf 'web: {min_interval: 0s}\ncollectors:\n  cpu: {enabled: false}\n  cgroup:\n    enabled: true\n'
+        printf '    %s\n' "${@:2}"
+    } >"$1"
+}
+# The groups that most of the tests count.
+faults_group='groups: [{name: f, events: "{minor-faults,context-switches}"}]'
+
+# count CGROUP [EVENT]: its total, "none" where there is no such series.
+count() {
+    get "/api/v1/counters?collector=cgroup&event=${2-minor_faults}" |
+        jq -r --arg cgroup "$1" '[.counters[] | select(.cgroup == $cgroup) | .value] | add // "none"'
+}
+
+# cgroups_in STATE: what perfcountd_cgroups says.
+cgroups_in() {
+    get /metrics | awk -v series="perfcountd_cgroups{state=\"$1\"}" '$1 == series { print $2 }'
+}
+
+# has_cgroup CGROUP: there is a series of it.
+has_cgroup() {
+    [ "$(count "$1")" != none ]
+}
+
+# open_files PID, inotify_watches PID
+open_files() {
+    find "/proc/$1/fd" -mindepth 1 | wc -l
+}
+inotify_watches() {
+    cat "/proc/$1/fdinfo/"* 2>/dev/null | grep -c '^inotify '
+}
+
+# dying: how many removed cgroups below the parent somebody still holds open.
+dying() {
+    awk '$1 == "nr_dying_descendants" { print $2 }' "$parent/cgroup.stat"
+}

@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Cgroups come and go by the hundreds while the daemon is scraped at 10 Hz: nothing leaks, no scrape fails, no total
+# falls, and what was counted is what was caused.
+#
+# usage: cgroup-soak.sh [--full]     2,000 cgroups in 60 s; without it 300 in 10 s
+. "$(dirname "$0")/lib.sh"
+need curl jq cc /usr/bin/python3
+. "$here/cgroup-lib.sh"
+
+cgroups=300 seconds=10
+[ "${1-}" != --full ] || cgroups=2000 seconds=60
+linger=2
+config=$scratch/soak.yaml
+cgroup_config "$config" "include: [\"$below\", \"$below/*\"]" "linger: ${linger}s" 'max_cgroups: 1000' \
+    'groups: [{name: f, events: "{task-clock,context-switches,minor-faults,major-faults}"}]'
+start_daemon --config.file="$config"
+
+anonymous() {
+    awk '$1 == "Anonymous:" { print $2 }' "/proc/$daemon_pid/smaps_rollup"
+}
+# figures: once nothing lingers and the kernel has let go of what was removed.
+figures() {
+    for _ in $(seq 100); do
+        [ "$(cgroups_in watched) $(cgroups_in lingering) $(dying)" != "1 0 0" ] || break
+        sleep 0.1
+    done
+    jq -n '$ARGS.named' --argjson descriptors "$(open_files "$daemon_pid")" \
+        --argjson watches "$(inotify_watches "$daemon_pid")" --argjson anonymous "$(anonymous)" \
+        --argjson dying "$(dying)" --argjson watched "$(cgroups_in watched)" \
+        --argjson lingering "$(cgroups_in lingering)" --argjson series "$(get /metrics | grep -vc '^#')"
+}
+churn() {
+    /usr/bin/python3 "$here/cgroup-soak.py" --load "$load" --root "$hierarchy" --below "$below" --url "$url" \
+        --cgroups "$1" --seconds "$2" --linger "$linger" --name "$3"
+}
+
+# The same rate as later, so that what the daemon keeps for so many at once is there.
+churn $((cgroups / 4)) $((seconds / 4)) warm >"$scratch/warm"
+figures >"$scratch/before"
+churn $cgroups $seconds soak >"$scratch/soak"
+figures >"$scratch/after"
+jq -c . "$scratch/before" "$scratch/after" "$scratch/soak"
+
+# of NAME [FILE]
+of() {
+    jq -r ".$1" "$scratch/${2-soak}"
+}
+equals "so many cgroups were created and removed" "$(of created)" "$cgroups"
+compares "in the time that was meant" "$(of seconds) < $seconds * 1.2 + 2"
+compares "scrapes came at 10 Hz" "$(of scrapes) > 9 * $(of seconds) - 5"
+equals "no scrape failed" "$(of failed_scrapes)" 0
+equals "no total fell" "$(of fell)" 0
+equals "no collector failed" "$(of failed_collectors)" 0
+compares "the sum over the cgroups is what was caused, within 1 %" \
+    "$(of counted) > 0.99 * $(of caused) && $(of counted) < 1.01 * $(of caused)"
+compares "their parent has it, too" \
+    "$(of counted_by_parent) > 0.99 * $(of caused) && $(of counted_by_parent) < 1.01 * $(of caused)"
+equals "one that came back within linger went on from its total" "$(of fresh_returns)" 0
+equals "one that came back after it started at 0" "$(of stale_returns)" 0
+compares "there were both kinds" "$(of returns_within) > 0 && $(of returns_after) > 0"
+for figure in descriptors watches dying watched lingering series; do
+    equals "as before: $figure" "$(of $figure after)" "$(of $figure before)"
+done
+if [ -n "${SANITIZED-}" ]; then
+    echo "a sanitizer keeps what was freed: memory is left out"
+else
+    compares "as before: memory, within 128 kB" "$(of anonymous after) <= $(of anonymous before) + 128"
+fi
+stop_daemon
+equals "it ends well" "$daemon_status" 0
+finish

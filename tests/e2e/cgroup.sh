@@ -1,0 +1,622 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Cgroups that come and go on the real kernel: which are counted, from when on, how exactly, under what names, and what
+# happens where cgroups cannot be had.
+#
+# usage: cgroup.sh [TEST...]     all of them without an argument
+# shellcheck disable=SC2086 # the paths of the test's own cgroups have no blanks
+. "$(dirname "$0")/lib.sh"
+need curl jq cc /usr/bin/python3
+. "$here/cgroup-lib.sh"
+
+config=$scratch/cgroup.yaml
+
+# document JQ-FILTER: of /api/v1/cgroups.
+document() {
+    get /api/v1/cgroups | jq -r "$1"
+}
+# state_of CGROUP: as /api/v1/cgroups has it.
+state_of() {
+    get /api/v1/cgroups |
+        jq -r --arg cgroup "$1" '[.. | objects | select(.cgroup? == $cgroup) | .state] | first // "none"'
+}
+is_in_state() {
+    [ "$(state_of "$1")" = "$2" ]
+}
+watched() {
+    document '[.. | objects | select(.state? == "watched") | .cgroup] | sort | join(" ")'
+}
+watches_exactly() {
+    [ "$(watched)" = "$*" ]
+}
+# make CGROUP...: below the test's parent.
+make() {
+    local cgroup
+    for cgroup in "$@"; do
+        mkdir "$hierarchy$cgroup"
+    done
+}
+
+# --- which are counted
+
+test_selection() {
+    local in=$below/selection
+    make $in $in/a $in/b $in/b/x $in/b/y $in/c $in/c.skip $in/b/x.skip $in/b/x/deep
+    cgroup_config "$config" "include: [\"$in/*\", \"$in/**/x*\"]" "exclude: [\"$in/**.skip\"]" "linger: 0s" \
+        "$faults_group"
+    start_daemon --config.file="$config"
+    holds "globs choose: * stops at a slash, ** crosses it, exclude wins" eventually 5 \
+        watches_exactly $in/a $in/b $in/b/x $in/c
+    equals "the gauge says the same" "$(cgroups_in watched)" 4
+    equals "nothing is dropped" "$(cgroups_in dropped)" 0
+    fault $in/a 1000
+    fault $in/b/y 500
+    equals "one that is counted" "$(count $in/a)" 1000
+    equals "one that matches nothing has no series" "$(count $in/b/y)" none
+    equals "its parent has what it did" "$(count $in/b)" 500
+    equals "?cgroup=GLOB" "$(get "/api/v1/counters?cgroup=$in/*" | jq -r '[.counters[].cgroup] | unique | join(" ")')" \
+        "$in/a $in/b $in/c"
+    equals "a glob of one" "$(get "/api/v1/counters?cgroup=$in/b/x&event=minor_faults" | jq '.counters | length')" 1
+    matches "a bad glob is refused, by name" "$(get "/api/v1/counters?cgroup=[x" -w ' %{http_code}')" 'cgroup.* 400$'
+    stop_daemon
+
+    cgroup_config "$config" "include: [\"$in/**\"]" "exclude: [\"$in/**.skip\"]" "linger: 0s" "max_cgroups: 4" \
+        "$faults_group"
+    start_daemon --config.file="$config"
+    holds "max_cgroups takes the shallow ones first, then by name" eventually 5 \
+        watches_exactly $in/a $in/b $in/b/x $in/c
+    equals "what was dropped is counted" "$(cgroups_in dropped)" 2
+    equals "and named" "$(state_of $in/b/y) $(state_of $in/b/x/deep)" "dropped dropped"
+    equals "it has no series" "$(count $in/b/y)" none
+    matches "the log says it, once" "$(grep -c 'max_cgroups' "$daemon_log")" '^1$'
+    remove $in/c
+    holds "there is room: the next is taken in" eventually 5 watches_exactly $in/a $in/b $in/b/x $in/b/y
+    fault $in/b/y 300
+    equals "and counted" "$(count $in/b/y)" 300
+    make $in/d
+    holds "a new one is counted or dropped, never lost" eventually 5 not is_in_state $in/d none
+    equals "no more than max_cgroups" "$(cgroups_in watched)" 4
+    equals "with the rest dropped" "$(cgroups_in dropped)" 2
+    stop_daemon
+
+    cgroup_config "$config" 'include: ["/perfcountd-no-such-*"]' "$faults_group"
+    start_daemon --config.file="$config"
+    equals "a glob that matches nothing: served" "$(status_of /metrics)" 200
+    equals "with nothing watched" "$(cgroups_in watched)" 0
+    matches "a sentence says it" "$(cat "$daemon_log"; get /api/v1/status)" 'match'
+    stop_daemon
+}
+
+# --- within 100 ms, and to the end
+
+# late_by MILLISECONDS COUNT: how many of COUNT new cgroups, each with a program that faults so long after the mkdir,
+# were not counted in full.
+late_by() {
+    local i late=0
+    for ((i = 0; i < $2; i++)); do
+        make "$below/new-$1-$i"
+        sleep "$(printf '0.%03d' "$1")"
+        fault "$below/new-$1-$i" 1000
+    done
+    for ((i = 0; i < $2; i++)); do
+        [ "$(count "$below/new-$1-$i")" = 1000 ] || late=$((late + 1))
+        remove "$below/new-$1-$i"
+    done
+    echo $late
+}
+
+test_coming_and_going() {
+    local in=$below files watches pinned created
+    cgroup_config "$config" "include: [\"$below/**\"]" "linger: 2s" "$faults_group"
+    make $in/stays
+    start_daemon --config.file="$config"
+    holds "the cgroups that are there are watched" eventually 5 watches_exactly $in/stays
+    equals "a new cgroup is counted within 100 ms of its creation, 20 of 20" "$(late_by 100 20)" 0
+    equals "a nested one, too" "$(
+        make $in/stays/inner
+        sleep 0.1
+        fault $in/stays/inner 700
+        count $in/stays/inner
+    )" 700
+    remove $in/stays/inner
+    # mkdir -p: the second directory is there before the first can be watched.
+    equals "a whole path made at once, 10 of 10" "$(
+        for i in 1 2 3 4 5 6 7 8 9 10; do
+            mkdir -p "$parent/path$i/to/it"
+            sleep 0.1
+            fault "$in/path$i/to/it" 100
+            count "$in/path$i/to/it"
+            remove "$in/path$i/to/it" "$in/path$i/to" "$in/path$i"
+        done | uniq -c | awk '{ print $1, $2 }'
+    )" "10 100"
+
+    eventually 10 equal_numbers "cgroups_in lingering" 0
+    holds "what lingered is gone" equal_numbers "cgroups_in lingering" 0
+    files=$(open_files "$daemon_pid")
+    watches=$(inotify_watches "$daemon_pid")
+    pinned=$(dying)
+    make $in/brief
+    holds "a brief cgroup" eventually 5 has_cgroup $in/brief
+    compares "has descriptors" "$(open_files "$daemon_pid") > $files"
+    fault $in/brief 3000
+    remove $in/brief
+    holds "its descriptors are closed at once, without a scrape" \
+        eventually 1 equal_numbers "open_files $daemon_pid" "$files"
+    holds "so is its watch" eventually 1 equal_numbers "inotify_watches $daemon_pid" "$watches"
+    holds "nothing pins it: nr_dying_descendants is what it was" eventually 3 no_more_dying "$pinned"
+    equals "it was read a last time: its total is what was caused" "$(count $in/brief)" 3000
+    equals "it lingers" "$(cgroups_in lingering) $(state_of $in/brief)" "1 lingering"
+    make $in/brief
+    holds "it comes back within linger" eventually 5 is_in_state $in/brief watched
+    sleep 0.1
+    fault $in/brief 500
+    equals "and goes on from its total" "$(count $in/brief)" 3500
+    created=$(created_of $in/brief)
+    remove $in/brief
+    holds "it lingers again" eventually 1 is_in_state $in/brief lingering
+    sleep 2.5
+    equals "after linger its series are gone" "$(count $in/brief) $(state_of $in/brief)" "none none"
+    holds "from the text as well" not grep -qF "\"$in/brief\"" <(get /metrics)
+    make $in/brief
+    sleep 0.1
+    fault $in/brief 200
+    equals "after linger it starts at 0" "$(count $in/brief)" 200
+    compares "with a later _created" "$(created_of $in/brief) > ${created:-0} && ${created:-0} > 0"
+    # Another inode in the same place, faster than a look at the directory.
+    rmdir "$hierarchy$in/brief"
+    make $in/brief
+    sleep 0.1
+    fault $in/brief 40
+    equals "removed and made anew at once: a new inode, counted on" "$(count $in/brief)" 240
+    mv "$hierarchy$in/brief" "$hierarchy$in/moved" 2>/dev/null && fail "v2 cgroups can be renamed?"
+    remove $in/brief $in/stays
+    equals "no collector failed" "$(get /metrics | grep '^perfcountd_collector_success' | grep -vc ' 1$')" 0
+    stop_daemon
+    equals "it ends well" "$daemon_status" 0
+}
+equal_numbers() {
+    [ "$($1)" = "$2" ]
+}
+no_more_dying() {
+    [ "$(dying)" -le "$1" ]
+}
+created_of() {
+    get /metrics -H 'Accept: application/openmetrics-text; version=1.0.0' |
+        awk -v start="perf_cgroup_minor_faults_created{" -v label="cgroup=\"$1\"" \
+            'index($0, start) == 1 && index($0, label) { print $2 }'
+}
+
+# --- the truth
+
+# cpu_time CGROUP: microseconds, as the kernel accounts them.
+cpu_time() {
+    awk '$1 == "usage_usec" { print $2 }' "$hierarchy$1/cpu.stat"
+}
+
+test_truth() {
+    local in=$below/truth caused=0 i ours perfs event before after
+    make $in $in/A $in/B $in/B/inner
+    cgroup_config "$config" "include: [\"$in\", \"$in/**\"]" "linger: 30s" \
+        'groups: [{name: f, events: "{task-clock,minor-faults,context-switches}"}]'
+    start_daemon --config.file="$config"
+    local summed=$url first=$daemon_pid
+    sed 's/^    enabled: true$/&\n    per_cpu: true/' "$config" >"$scratch/per-cpu.yaml"
+    start_daemon --config.file="$scratch/per-cpu.yaml"
+    local split=$url
+    url=$summed
+
+    cat >"$scratch/interval" <<END
+curl -s '$url/api/v1/counters?collector=cgroup' >$scratch/before
+for i in 1 2 3 4 5 6 7 8 9 10; do
+    $load $parent/truth/A faults 5000 &
+    $load $parent/truth/B/inner faults 3000
+    wait
+done
+curl -s '$url/api/v1/counters?collector=cgroup' >$scratch/middle
+sh -c 'echo \$\$ >$parent/truth/A/cgroup.procs; exec perf bench sched pipe -l 40000' >/dev/null
+sh -c 'echo \$\$ >$parent/truth/B/inner/cgroup.procs; exec perf bench sched pipe -l 20000' >/dev/null
+curl -s '$url/api/v1/counters?collector=cgroup' >$scratch/after
+END
+    if command -v perf >/dev/null &&
+        perf stat -a -x, -o "$scratch/perf" -e minor-faults,context-switches --for-each-cgroup "${in#/}/A,${in#/}/B" \
+            sh "$scratch/interval"; then
+        for i in $in/A $in/B; do
+            for event in minor-faults context-switches; do
+                total="[.counters[] | select(.cgroup == \"$i\" and .event == \"${event//-/_}\") | .value] | add"
+                ours=$(($(jq "$total" "$scratch/after") - $(jq "$total" "$scratch/before")))
+                perfs=$(awk -F, -v event=$event -v cgroup="${i#/}" '$3 == event && $4 == cgroup { print $1 }' \
+                    "$scratch/perf")
+                compares "$event of $i are within 1 % of perf stat --for-each-cgroup" \
+                    "${perfs:-0} > 10000 && $ours > 0.99 * ${perfs:-0} && $ours < 1.01 * ${perfs:-0}"
+            done
+        done
+    else
+        echo "no perf stat --for-each-cgroup here: its comparison is left out"
+        sh "$scratch/interval"
+    fi
+    ours=$(jq "[.counters[] | select(.cgroup == \"$in/A\" and .event == \"minor_faults\") | .value] | add" \
+        "$scratch/middle")
+    compares "minor faults are what was caused, within 1 %" "$ours > 0.99 * 50000 && $ours < 1.01 * 50000"
+
+    # Nested cgroups include their descendants; beside each other they sum up.
+    before=$(($(count $in/A) + $(count $in/B)))
+    after=$(count $in)
+    equals "a parent has the sum of its children" "$after" "$before"
+    before=$(count $in/B/inner)
+    i=$(count $in/B)
+    fault $in/B 1000
+    equals "what is done in the parent itself is not in the child" "$(count $in/B/inner)" "$before"
+    equals "but in the parent" "$(count $in/B)" "$((i + 1000))"
+
+    # Short-lived ones, all of them beside each other.
+    before=$(count $in)
+    for i in $(seq 25); do
+        make "$in/short$i"
+    done
+    sleep 0.1
+    for i in $(seq 25); do
+        fault "$in/short$i" $((1000 + i))
+        rmdir "$hierarchy$in/short$i" || remove "$in/short$i"
+        caused=$((caused + 1000 + i))
+    done
+    ours=$(get "/api/v1/counters?cgroup=$in/short*&event=minor_faults" | jq '[.counters[].value] | add')
+    compares "25 short-lived cgroups: their sum is what was caused, within 1 %" \
+        "$ours > 0.99 * $caused && $ours < 1.01 * $caused"
+    ours=$(($(count $in) - before))
+    compares "so is what the parent has more" "$ours > 0.99 * $caused && $ours < 1.01 * $caused"
+
+    # One series for each CPU.
+    for event in minor_faults context_switches; do
+        ours=$(count $in/A $event)
+        url=$split
+        equals "per_cpu: $event of all CPUs are the same sum" "$(count $in/A $event)" "$ours"
+        url=$summed
+    done
+    url=$split
+    equals "per_cpu: a series for each CPU" "$(get /metrics | grep -F "cgroup=\"$in/A\"" |
+        grep -c '^perf_cgroup_minor_faults_total{.*cpu="')" "$(nproc --all)"
+    equals "per_cpu: /api/v1/counters has the CPUs" \
+        "$(get "/api/v1/counters?cgroup=$in/A&event=minor_faults" | jq -c '[.counters[].cpu] | sort')" \
+        "$(jq -nc "[range($(nproc --all))]")"
+    url=$summed
+
+    # A busy loop.
+    "$load" "$parent/truth/A" spin 4000 &
+    children+=($!)
+    sleep 0.3
+    before=$(cpu_time $in/A)
+    i=$(date +%s%N)
+    get "/api/v1/rates?seconds=2&cgroup=$in/A" >"$scratch/rates"
+    get "/api/v1/rates?seconds=0.5&cgroup=$in/*&sort=context_switches&limit=1" >"$scratch/top"
+    after=$(cpu_time $in/A)
+    local utilization share
+    utilization=$(jq '[.. | .cpu_utilization? | numbers] | first // 0' "$scratch/rates")
+    share=$(awk "BEGIN { print ($after - $before) * 1000 / ($(date +%s%N) - $i) }")
+    compares "cpu_utilization of a busy loop is about 1, as busy as this machine lets it be" \
+        "$utilization > 0.9 * $share && $utilization < 1.05 && $utilization > 0.3"
+    equals "limit=1 gives one" "$(jq '.rates | length' "$scratch/top")" 1
+    wait "${children[-1]}"
+    before=$(cpu_time $in/A)
+    ours=$(get /metrics | awk -v label="cgroup=\"$in/A\"" \
+        'index($0, "perf_cgroup_task_clock_seconds_total{") == 1 && index($0, label) { print $2 }')
+    compares "task-clock is the kernel's CPU time of the cgroup, within 2 %" \
+        "$ours > 0.98 * $before / 1e6 && $ours < 1.02 * $before / 1e6 && $ours > 1"
+
+    # The top of the list by an event.
+    fault $in/B 3000 &
+    get "/api/v1/rates?seconds=0.5&cgroup=$in/[AB]&sort=minor_faults" >"$scratch/top"
+    wait $!
+    equals "sort=minor_faults: the busiest first" "$(jq -r '[.rates[].cgroup] | join(" ")' "$scratch/top")" \
+        "$in/B $in/A"
+    equals "an unknown thing to sort by is refused" "$(status_of "/api/v1/rates?seconds=0.05&sort=nonsense")" 400
+    kill "$daemon_pid"
+    wait "$daemon_pid"
+    daemon_pid=$first
+    stop_daemon
+    remove $in/B/inner $in/A $in/B $in
+}
+
+# --- names
+
+# The strict parser, and a look for series that are there twice; the names that it found.
+cat >"$scratch/names.py" <<'END'
+import sys
+try:
+    from prometheus_client.openmetrics import parser as strict
+except ImportError:
+    strict = None
+from prometheus_client import parser as plain
+
+def labels(parse, path):
+    seen, names = set(), set()
+    for family in parse(open(path, encoding="utf-8", newline="").read()):
+        for sample in family.samples:
+            key = (sample.name, tuple(sorted(sample.labels.items())))
+            if key in seen:
+                sys.exit("twice in %s: %r" % (path, key))
+            seen.add(key)
+            names.add(sample.labels.get("cgroup"))
+    return names - {None}
+
+text = labels(plain.text_string_to_metric_families, sys.argv[1])
+if strict:
+    openmetrics = labels(strict.text_string_to_metric_families, sys.argv[2])
+    if openmetrics != text:
+        sys.exit("the names differ: %r" % (text ^ openmetrics))
+for name in sorted(text):
+    print(ascii(name)[1:-1] if len(name) < 200 else "%d characters" % len(name))
+END
+
+test_names() {
+    local in=$below/names long deep i
+    make $in
+    # shellcheck disable=SC1003 # a backslash at the end is one of them
+    local names=('with space' 'quote"s' "apostro'phe" 'back\slash' 'back\nslash' 'ends\' '{brace="x"}' '#hash'
+        $'tab\there' $'\x01control' 'umlaut-ü' '日本' '-leading' '%25' 'a=b,c' '*star' '[x]' '~'
+        '..hidden' $'\x7f' '\x2d')
+    for i in "${names[@]}"; do
+        make "$in/$i"
+    done
+    # Linux refuses newlines in the names of cgroups (EINVAL).
+    mkdir "$hierarchy$in/"$'new\nline' 2>/dev/null && names+=($'new\nline')
+    # What is no UTF-8 looks alike as U+FFFD, and must not be two equal series; nor must what it is told apart by.
+    for i in $'\xff' $'\xfe' $'\xef\xbf\xbd' $'\xef\xbf\xbd#fe' $'\xef\xbf\xbd#ff' $'\xc3\x28' $'cut\xe2\x82' \
+        $'surrogate\xed\xa0\x80' $'over\xc0\xaf' $'beyond\xf4\x90\x80\x80'; do
+        make "$in/bad$i"
+    done
+    long=$(printf 'n%.0s' $(seq 255))
+    deep=$in
+    make "$in/$long"
+    while [ ${#deep} -lt 3700 ]; do
+        deep=$deep/${long:0:250}
+        make "$deep"
+    done
+    deep=$deep/${long:0:$((4000 - ${#deep} - 1))}
+    make "$deep"
+    # And one whose path is longer than any system call takes.
+    (cd "$hierarchy$deep" && mkdir "$long" && cd "$long" && mkdir "$long") || fail "a path beyond PATH_MAX can be made"
+
+    cgroup_config "$config" "include: [\"$in/**\"]" "linger: 2s" "$faults_group"
+    start_daemon --config.file="$config"
+    fault "$in/quote\"s" 100
+    fault "$in/"$'bad\xff' 100
+    fault "$in/"$'bad\xfe' 30
+    fault "$deep" 50
+    get /metrics >"$scratch/text"
+    get /metrics -H 'Accept: application/openmetrics-text; version=1.0.0' >"$scratch/openmetrics"
+    if command -v promtool >/dev/null; then
+        equals "promtool has nothing to say about strange names" "$(promtool check metrics <"$scratch/text" 2>&1)" ""
+    fi
+    holds "the exposition is UTF-8" iconv -f UTF-8 -t UTF-8 -o /dev/null "$scratch/text"
+    holds "a strict parser takes text and OpenMetrics, no two series are equal" \
+        /usr/bin/python3 "$scratch/names.py" "$scratch/text" "$scratch/openmetrics"
+    /usr/bin/python3 "$scratch/names.py" "$scratch/text" "$scratch/openmetrics" >"$scratch/names"
+    for i in "${names[@]}"; do
+        holds "$(printf '%q' "$i") is there under its name" grep -qxF -- \
+            "$(/usr/bin/python3 -c 'import sys; print(ascii(sys.argv[1])[1:-1])' "$in/$i")" "$scratch/names"
+        equals "and in JSON" "$(state_of "$in/$i")" watched
+    done
+    holds "4,000 characters are there" grep -qx '4000 characters' "$scratch/names"
+    equals "JSON is JSON" "$(get /api/v1/cgroups | jq -r type) $(get /api/v1/counters | jq -r type)" "object object"
+    holds "JSON is UTF-8" iconv -f UTF-8 -t UTF-8 -o /dev/null <(get /api/v1/counters)
+    holds "U+FFFD stands for what is no UTF-8" grep -qF $'\xef\xbf\xbd' "$scratch/text"
+    equals "the long one was counted" "$(count "$deep")" 50
+    equals "the quoted one was counted" "$(count "$in/quote\"s")" 100
+    equals "?cgroup= takes a name with a quote" "$(get "/api/v1/counters?event=minor_faults" -G \
+        --data-urlencode "cgroup=$in/quote\"s" | jq -r '.counters[0].value')" 100
+    equals "of those that look alike each was counted by itself" "$(get "/api/v1/counters?event=minor_faults" |
+        jq -c '[.counters[] | select(.cgroup | test("bad\ufffd")) | .value | select(. > 0)] | sort')" '[30,100]'
+    remove_cgroups "$hierarchy$in"
+    sleep 3
+    equals "all of them are gone after linger" "$(count "$in/quote\"s") $(cgroups_in watched) $(cgroups_in lingering)" \
+        "none 0 0"
+    stop_daemon
+    equals "it ends well" "$daemon_status" 0
+}
+
+# --- descriptors and watches run out
+
+test_limits() {
+    local in=$below/limits i cpus clients=()
+    make $in
+    for i in $(seq 10 39); do
+        make "$in/c$i"
+    done
+    cpus=$(nproc)
+    cgroup_config "$config" "include: [\"$in/*\"]" \
+        'groups: [{name: f, events: "{minor-faults,major-faults,context-switches,cpu-migrations}"}]'
+    # shellcheck disable=SC2016 # of the inner shell
+    wrapper=(bash -c 'ulimit -n 64; exec "$@"' limited)
+    start_daemon --config.file="$config"
+    wrapper=()
+    compares "with 64 descriptors it watches what fits" \
+        "$(cgroups_in watched) > 0 && $(cgroups_in watched) * 4 * $cpus < 64"
+    compares "the rest is dropped" "$(cgroups_in dropped) == 30 - $(cgroups_in watched)"
+    equals "and named" "$(state_of $in/c10) $(state_of $in/c39)" "watched dropped"
+    matches "the log tells why" "$(cat "$daemon_log")" '[Dd]escriptor|RLIMIT_NOFILE|LimitNOFILE|open files'
+    fault $in/c10 100
+    equals "what is watched is counted" "$(count $in/c10)" 100
+    for i in $(seq 20); do
+        get /metrics -o /dev/null 2>/dev/null &
+        clients+=($!)
+    done
+    wait "${clients[@]}"
+    equals "twenty clients at once later it serves" "$(status_of /metrics)" 200
+    remove $in/c10
+    holds "one goes, one comes" eventually 5 not is_in_state $in/c10 watched
+    eventually 5 equal_numbers "cgroups_in dropped" "$((29 - $(cgroups_in watched)))"
+    compares "still as many as fit" "$(cgroups_in watched) + $(cgroups_in dropped) == 29 && $(cgroups_in watched) > 0"
+    holds "it never dies of it" running "$daemon_pid"
+    stop_daemon
+
+    # The limit is each user's: as another user, for a moment.
+    at_end+=(restore_watches)
+    cgroup_config "$config" "include: [\"$in/**\"]" "$faults_group"
+    chmod 755 "$scratch"
+    chmod 644 "$config"
+    # shellcheck disable=SC2054 # the comma is setpriv's
+    local as_other=(setpriv --reuid=65123 --clear-groups
+        --inh-caps=+perfmon,+sys_admin --ambient-caps=+perfmon,+sys_admin)
+    if "${as_other[@]}" "$PERFCOUNTD" plan --config.file="$config" >"$scratch/plan" 2>&1; then
+        wrapper=("${as_other[@]}")
+        echo 5 >/proc/sys/fs/inotify/max_user_watches
+        start_daemon --config.file="$config"
+        wrapper=()
+        restore_watches
+        matches "inotify's limit: a sentence names it" "$(cat "$daemon_log")" 'max_user_watches'
+        equals "in the status, too" "$(get /api/v1/status | grep -c max_user_watches)" 1
+        compares "all are watched nevertheless" "$(cgroups_in watched) == 29"
+        fault $in/c20 100
+        equals "and counted" "$(count $in/c20)" 100
+        make $in/late $in/c20/late
+        holds "new ones are found by rescans" eventually 15 has_cgroup $in/late
+        holds "nested ones, too" eventually 15 has_cgroup $in/c20/late
+        remove $in/c20/late
+        holds "so are those that went" eventually 15 not is_in_state $in/c20/late watched
+        stop_daemon
+    else
+        echo "left out: inotify's limit, as the daemon does not run as another user here"
+        head -n 3 "$scratch/plan"
+    fi
+    remove_cgroups "$hierarchy$in"
+}
+watches_limit=$(cat /proc/sys/fs/inotify/max_user_watches)
+restore_watches() {
+    echo "$watches_limit" >/proc/sys/fs/inotify/max_user_watches
+}
+
+# --- other layouts, in private mount namespaces
+
+# in_layout COMMANDS CONFIG-LINES...: starts a daemon in a mount namespace of its own, after the commands ($1 is a
+# free directory); sets layout, that directory as it is seen there.
+in_layout() {
+    layout=$(mktemp -d "$scratch/layout.XXXXXX")
+    wrapper=(unshare --mount --propagation private bash -c "set -e; $1
+        shift; exec \"\$@\"" layout "$layout")
+    cgroup_config "$config" "${@:2}"
+    sed -i 's/cpu: {enabled: false}/cpu: {enabled: true}/' "$config"
+    start_daemon --config.file="$config"
+    wrapper=()
+}
+cpus_are_served() {
+    get /metrics | grep -q '^perf_cpu_context_switches_total{.*} [1-9]'
+}
+
+test_layouts() {
+    local in=$below/layouts
+    make $in $in/a
+    in_layout 'umount -R /sys/fs/cgroup; mount -t cgroup2 none /sys/fs/cgroup' "include: [\"$in/*\"]" "$faults_group"
+    fault $in/a 100
+    equals "v2 alone on /sys/fs/cgroup" "$(count $in/a)" 100
+    make $in/b
+    sleep 0.1
+    fault $in/b 50
+    equals "with what comes later" "$(count $in/b)" 50
+    stop_daemon
+
+    in_layout "mount -o remount,bind,ro $hierarchy" "include: [\"$in/*\"]" "$faults_group"
+    fault $in/a 100
+    equals "mounted read-only" "$(count $in/a)" 100
+    holds "CPUs are served beside it" cpus_are_served
+    stop_daemon
+
+    in_layout "mount -t cgroup2 none \$1; umount -R /sys/fs/cgroup" "include: [\"$in/*\"]" "$faults_group"
+    fault $in/a 100
+    equals "mounted in an unusual place" "$(count $in/a)" 100
+    stop_daemon
+
+    in_layout 'umount -R /sys/fs/cgroup' "include: [\"$in/*\"]" "$faults_group"
+    matches "no cgroup file system: a sentence in the log" "$(cat "$daemon_log")" 'no cgroup|cgroup.*not mounted'
+    matches "and in the status" "$(get /api/v1/status | grep -i cgroup)" 'mount'
+    holds "CPUs are served" cpus_are_served
+    equals "/api/v1/cgroups answers" "$(status_of /api/v1/cgroups)" 200
+    equals "nothing is watched" "$(cgroups_in watched)" 0
+    stop_daemon
+
+    # A cgroup namespace: the tree begins at the daemon's own cgroup.
+    make $in/space
+    wrapper=()
+    in_layout "echo 0 >$hierarchy$in/space/cgroup.procs; umount -R /sys/fs/cgroup
+        exec unshare --cgroup bash -c 'mount -t cgroup2 none /sys/fs/cgroup; shift; exec \"\$@\"' x \"\$@\"" \
+        'include: ["/", "/*"]' "$faults_group"
+    matches "a cgroup namespace: a sentence says so" "$(cat "$daemon_log"; get /api/v1/status)" 'namespace'
+    holds "its root is watched" eventually 5 is_in_state / watched
+    make $in/space/inner
+    sleep 0.1
+    fault $in/space/inner 100
+    equals "and what is below it" "$(count /inner)" 100
+    stop_daemon
+    remove $in/space/inner
+    remove $in/space $in/a $in/b $in
+}
+
+# --- a v1 perf_event hierarchy
+
+v1_hierarchy() {
+    awk '$1 == "perf_event" { print $2 }' /proc/cgroups
+}
+v1_is_gone() {
+    [ "$(v1_hierarchy)" = 0 ]
+}
+# What holds the controller away from v2: a v1 hierarchy that was unmounted while a cgroup of it was still dying.
+restore_v1() {
+    local attempt where
+    where=$(mktemp -d "${TMPDIR:-/tmp}/perfcountd-v1.XXXXXX")
+    for attempt in 1 2 3 4 5; do
+        v1_is_gone && break
+        # shellcheck disable=SC2016 # of the inner shell
+        unshare --mount --propagation private sh -c 'mount -t cgroup -o perf_event none "$1" &&
+            find "$1" -mindepth 1 -depth -type d -path "*perfcountd-test*" -delete; sleep 0.3; umount "$1"' x "$where"
+        sleep "0.$attempt"
+    done
+    rmdir "$where"
+    v1_is_gone || echo "the perf_event controller is still in a v1 hierarchy" >&2
+}
+
+test_v1() {
+    local tree keeper v1
+    if ! v1_is_gone; then
+        echo "left out: the perf_event controller is in a v1 hierarchy already"
+        return
+    fi
+    at_end+=(restore_v1)
+    v1=$scratch/v1
+    mkdir "$v1"
+    # The keeper holds the mount while daemons come and go.
+    unshare --mount --propagation private sh -c "mount -t cgroup -o perf_event none '$v1' && exec sleep 60" \
+        2>"$scratch/mount" &
+    keeper=$!
+    children+=("$keeper")
+    if ! eventually 3 grep -q "$v1" "/proc/$keeper/mountinfo"; then
+        echo "left out: no v1 perf_event hierarchy can be mounted here: $(cat "$scratch/mount")"
+        return
+    fi
+    tree=/proc/$keeper/root$v1
+    mkdir "$tree$below" "$tree$below/a"
+    cgroup_config "$config" "include: [\"$below/*\"]" "linger: 30s" "$faults_group"
+    wrapper=(nsenter --mount="/proc/$keeper/ns/mnt")
+    start_daemon --config.file="$config"
+    wrapper=()
+    "$load" "$tree$below/a" faults 400
+    equals "a v1 perf_event hierarchy is found and counted" "$(count $below/a)" 400
+    mkdir "$tree$below/b"
+    sleep 0.1
+    "$load" "$tree$below/b" faults 300
+    eventually 5 rmdir "$tree$below/b"
+    equals "also what comes and goes in it" "$(count $below/b)" 300
+    matches "/api/v1/cgroups names it" "$(get /api/v1/cgroups)" "$v1"
+    stop_daemon
+    remove_cgroups "$tree$below"
+    sleep 0.3
+    kill "$keeper"
+    wait "$keeper" 2>/dev/null
+    eventually 2 v1_is_gone || restore_v1
+    holds "the controller is back in v2" v1_is_gone
+}
+
+tests=(selection coming_and_going truth names limits layouts v1)
+for test in "${@:-${tests[@]}}"; do
+    echo "-- ${test//_/ }"
+    "test_$test"
+done
+finish
