@@ -10,6 +10,9 @@
 
 #include "base/error.h"
 
+/* Longer paths are left out; their ancestors count what is in them. */
+#define CGROUP_PATH_MAX (64 * 1024)
+
 struct cgroup_node {
     char *path; /* relative to the root: "/", "/system.slice/ssh.service"; any bytes */
     uint64_t inode;
