@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # The daemon's own cost on the board: counters of the own task that are read in user space say what read(2) of them
-# says, on both kinds of core and across them; and what is done where that is not allowed.
+# says, on both kinds of core and across them; and what is done where that is not allowed. Sourced after board.sh.
+# shellcheck disable=SC2154 # set there
 
 # Built here and handed over, since only this test needs it.
 self_hand_over() {
