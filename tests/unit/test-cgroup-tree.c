@@ -89,7 +89,9 @@ static void added(void *userdata, struct cgroup_node *node)
     assert_null(node->userdata);
     assert_int_equal(node->depth, depth_of(node->path));
     if (play->tree && !play->terse) {
-        char *parent = strdup(node->path), *slash = strrchr(parent, '/');
+        char *parent = strdup(node->path);
+        assert_non_null(parent);
+        char *slash = strrchr(parent, '/');
         assert_false(is_known(play, node->path));
         slash[slash == parent] = '\0';
         assert_true(is_known(play, parent));
@@ -200,6 +202,7 @@ static int set_up(void **state, const char *parent, bool cgroups)
 {
     struct play *play = calloc(1, sizeof(*play));
 
+    assert_non_null(play);
     play->cgroups = cgroups;
     play->n_descriptors = count_descriptors();
     snprintf(play->root, sizeof(play->root), "%s/perfcountd-test-XXXXXX", parent);
