@@ -26,7 +26,8 @@ size_t cgroup_count_collect(struct cgroup_count *count, struct sys *sys);
 void cgroup_count_end(struct cgroup_count *count, struct sys *sys);
 /*
  * Opens anew, and goes on from the totals: after a reload or when CPUs came or went (`fd` is the same cgroup's; what
- * did not change is not touched), and when an ended cgroup came back under the same name.
+ * did not change is not touched, what could not be opened is tried again), and when an ended cgroup came back under
+ * the same name. -ENODEV where it was removed meanwhile: then it has ended, and its rows stay. -ENOMEM.
  */
 int cgroup_count_resume(struct cgroup_count *count, const struct collector_context *context, int fd);
 
@@ -34,9 +35,9 @@ int cgroup_count_report(const struct cgroup_count *count, const struct collector
                         struct failures *failures);
 /* Whether a read showed that something must be opened anew. */
 bool cgroup_count_is_stale(const struct cgroup_count *count);
-/* Open descriptors. */
+/* Open descriptors; 0 once it has ended. */
 size_t cgroup_count_descriptors(const struct cgroup_count *count);
-/* Adds its groups to the number in each state. */
+/* Adds its groups to the number in each state; one that has ended has none. */
 void cgroup_count_states(const struct cgroup_count *count, size_t counts[N_ROW_STATES]);
 
 /* How many descriptors one cgroup needs here at most: events x CPUs. */

@@ -1,78 +1,147 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a cgroup's path says of systemd units and containers: see cgroup-identity.h. */
+/*
+ * What a cgroup's path says of units and containers: see cgroup-identity.h.
+ *
+ * Units are directories named after them: systemd.unit(5) has the suffixes, systemd's control-group documentation
+ * (https://systemd.io/CGROUP_DELEGATION/) says which of them have cgroups. Inside of a unit that delegates, and so
+ * inside of a container, systemd's names may come again; the innermost is what runs.
+ */
 #include "collectors/cgroup-identity.h"
 
-#include "base/number.h"
+#include "base/cleanup.h"
 
-#define CONTAINER_ID_SIZE 64
+#define ID_LENGTH 64
 
-/* How the runtimes name a container's cgroup around its id; systemd's driver makes scopes, cgroupfs bare ids. */
-static const struct {
-    const char *prefix, *suffix;
-} containers[] = {
-    {"", ""}, {"docker-", ".scope"}, {"cri-containerd-", ".scope"}, {"crio-", ".scope"}, {"libpod-", ".scope"},
+/* A component of the path. */
+struct part {
+    const char *text;
+    size_t length;
 };
 
-static const char *const unit_suffixes[] = {".service", ".scope", ".mount", ".socket", ".swap"};
+/* Units other than slices that have cgroups. */
+static const char *const unit_suffixes[] = {".service", ".scope", ".socket", ".mount", ".swap"};
 
-static bool ends_with(const char *text, size_t size, const char *suffix)
+/*
+ * How the names of containers' cgroups begin and end: "docker-ID.scope" with systemd's driver, "/docker/ID" with that
+ * of plain cgroups, where the runtime is named by the directory above or not at all (Kubernetes: ".../podUID/ID").
+ */
+static const struct {
+    const char *prefix, *suffix;
+} container_names[] = {
+    {"docker-", ".scope"},
+    {"cri-containerd-", ".scope"},
+    {"nerdctl-", ".scope"},
+    {"crio-", ".scope"},
+    {"crio-", ""},
+    {"libpod-", ".scope"},
+    {"libpod-", ""},
+    {"libpod-payload-", ""},
+    {"", ""},
+};
+
+static bool ends_with(struct part part, const char *suffix)
 {
-    size_t n = strlen(suffix);
-
-    return size > n && memcmp(text + size - n, suffix, n) == 0;
+    size_t length = strlen(suffix);
+    return part.length > length && memcmp(part.text + part.length - length, suffix, length) == 0;
 }
 
-static bool is_unit(const char *name, size_t size)
+static bool is_unit(struct part part)
 {
     for (size_t i = 0; i < ARRAY_SIZE(unit_suffixes); i++)
-        if (ends_with(name, size, unit_suffixes[i]))
+        if (ends_with(part, unit_suffixes[i]))
             return true;
     return false;
 }
 
-/* "\x2d" is "-", as systemd-escape(1) has it. */
-static int assign(char **ret, const char *name, size_t size)
+static bool is_id(const char *text)
 {
-    char *text = malloc(size + 1), *to = text;
-    uint64_t byte;
-
-    if (!text)
-        return -ENOMEM;
-    for (size_t i = 0; i < size; i++) {
-        bool escaped = size - i >= 4 && name[i] == '\\' && name[i + 1] == 'x' &&
-                       number_parse_hex_n(name + i + 2, 2, &byte) == 0 && byte != 0;
-        *to++ = escaped ? (char)byte : name[i];
-        i += escaped ? 3 : 0;
-    }
-    *to = '\0';
-    free(*ret);
-    *ret = text;
-    return 0;
+    return strspn(text, "0123456789abcdef") >= ID_LENGTH;
 }
 
-static const char *find_container_id(const char *name, size_t size)
+/* The container's id in a component, NULL where there is none. */
+static const char *find_id(struct part part)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(containers); i++) {
-        size_t before = strlen(containers[i].prefix), after = strlen(containers[i].suffix);
-        if (size != before + CONTAINER_ID_SIZE + after || memcmp(name, containers[i].prefix, before) != 0 ||
-            memcmp(name + size - after, containers[i].suffix, after) != 0)
+    for (size_t i = 0; i < ARRAY_SIZE(container_names); i++) {
+        size_t prefix = strlen(container_names[i].prefix), suffix = strlen(container_names[i].suffix);
+        if (part.length != prefix + ID_LENGTH + suffix)
             continue;
-        if (strspn(name + before, "0123456789abcdef") >= CONTAINER_ID_SIZE)
-            return name + before;
+        const char *id = part.text + prefix;
+        if (memcmp(part.text, container_names[i].prefix, prefix) == 0 && is_id(id) &&
+            memcmp(id + ID_LENGTH, container_names[i].suffix, suffix) == 0)
+            return id;
     }
     return NULL;
 }
 
-static int take(struct cgroup_identity *identity, const char *name, size_t size)
+static int hex_digit(char c)
 {
-    const char *id = find_container_id(name, size);
-    int r = id ? assign(&identity->container_id, id, CONTAINER_ID_SIZE) : 0;
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
 
-    if (r == 0 && is_unit(name, size))
-        r = assign(&identity->unit, name, size);
-    if (r == 0 && ends_with(name, size, ".slice"))
-        r = assign(&identity->slice, name, size);
-    return r;
+/* The byte of "\x2d" at the start of `text`; -1 where there is none. A NUL ends the text and is not taken. */
+static int escaped_byte(const char *text, size_t length)
+{
+    if (length < 4 || text[0] != '\\' || text[1] != 'x')
+        return -1;
+    int high = hex_digit(text[2]), low = hex_digit(text[3]);
+    return high < 0 || low < 0 || (high | low) == 0 ? -1 : high << 4 | low;
+}
+
+/* The name of a unit. A "-" stays: only where a name was made of a path does it stand for a slash. */
+static char *unescape(struct part part)
+{
+    char *text = malloc(part.length + 1);
+    size_t used = 0;
+
+    if (!text)
+        return NULL;
+    /* systemd's cg_escape() puts "_" before names that could be taken for one of the kernel's files. */
+    for (size_t i = part.length && part.text[0] == '_'; i < part.length;) {
+        int byte = escaped_byte(part.text + i, part.length - i);
+        text[used++] = byte < 0 ? part.text[i] : (char)byte;
+        i += byte < 0 ? 1 : 4;
+    }
+    text[used] = '\0';
+    return text;
+}
+
+/* The next component from `*at` on; false at the end of the path. */
+static bool next_part(const char **at, struct part *ret)
+{
+    *at += strspn(*at, "/");
+    if (!**at)
+        return false;
+    *ret = (struct part){.text = *at, .length = strcspn(*at, "/")};
+    *at += ret->length;
+    return true;
+}
+
+int cgroup_identify(const char *path, struct cgroup_identity *ret)
+{
+    _cleanup_(cgroup_identity_done) struct cgroup_identity identity = {0};
+    struct part part, unit = {"", 0}, slice = {"", 0}, id = {"", 0};
+
+    while (next_part(&path, &part)) {
+        const char *found = find_id(part);
+        if (found)
+            id = (struct part){found, ID_LENGTH};
+        if (ends_with(part, ".slice"))
+            slice = part;
+        else if (is_unit(part))
+            unit = part;
+    }
+    identity.unit = unescape(unit);
+    identity.slice = unescape(slice);
+    identity.container_id = strndup(id.text, id.length);
+    if (!identity.unit || !identity.slice || !identity.container_id)
+        return -ENOMEM;
+    *ret = identity;
+    identity = (struct cgroup_identity){0};
+    return 0;
 }
 
 void cgroup_identity_done(struct cgroup_identity *identity)
@@ -81,21 +150,4 @@ void cgroup_identity_done(struct cgroup_identity *identity)
     free(identity->slice);
     free(identity->container_id);
     *identity = (struct cgroup_identity){0};
-}
-
-int cgroup_identify(const char *path, struct cgroup_identity *ret)
-{
-    struct cgroup_identity identity = {.unit = strdup(""), .slice = strdup(""), .container_id = strdup("")};
-    int r = identity.unit && identity.slice && identity.container_id ? 0 : -ENOMEM;
-
-    for (const char *name = path; r == 0 && *name; name += strcspn(name, "/")) {
-        name += strspn(name, "/");
-        r = take(&identity, name, strcspn(name, "/"));
-    }
-    if (r < 0) {
-        cgroup_identity_done(&identity);
-        return r;
-    }
-    *ret = identity;
-    return 0;
 }

@@ -1,19 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of the wanted cgroups are watched where there is not room for all: the shallow ones first, then by name. Pure.
+/*
+ * Which cgroups are watched: those that an include pattern matches and no exclude pattern does, shallow ones first and
+ * then by name, as many as the configured maximum and the descriptors that are left allow. Pure.
  */
 #ifndef COLLECTORS_CGROUP_SELECTION_H
 #define COLLECTORS_CGROUP_SELECTION_H
 
 #include "base/util.h"
 
+/* Borrows the patterns (base/glob.h). */
+struct cgroup_rules {
+    char *const *include, *const *exclude;
+    size_t n_include, n_exclude;
+    uint64_t max_cgroups;
+    uint64_t descriptor_budget;      /* for all cgroups; UINT64_MAX where it does not matter */
+    uint64_t descriptors_per_cgroup; /* 0: they cost none */
+};
+
+enum cgroup_choice { CGROUP_UNWANTED, CGROUP_WATCHED, CGROUP_DROPPED };
+
 struct cgroup_candidate {
     const char *path;
     unsigned depth;
-    void *userdata;
-    bool watched; /* out */
+    void *userdata; /* the caller's, since the order changes */
+    enum cgroup_choice choice;
 };
 
-/* Sorts the candidates, and marks those for which there is room. */
-void cgroup_select(struct cgroup_candidate *candidates, size_t n, size_t limit);
+struct cgroup_selection {
+    size_t watched, dropped; /* how many of each; watched + dropped match */
+};
+
+bool cgroup_rules_want(const struct cgroup_rules *rules, const char *path);
+/* How many cgroups fit. */
+uint64_t cgroup_rules_room(const struct cgroup_rules *rules);
+/* Sorts the candidates, so that those watched come in the order in which they are taken, and sets their choices. */
+struct cgroup_selection cgroup_select(const struct cgroup_rules *rules, struct cgroup_candidate *candidates, size_t n);
 
 #endif

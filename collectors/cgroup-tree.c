@@ -155,6 +155,8 @@ static bool is_below(const struct cgroup_entry *entry, const struct cgroup_entry
 static bool take_over_watch(struct cgroup_tree *tree, const struct cgroup_entry *entry, struct cgroup_entry *holder)
 {
     _cleanup_(closep) int fd = cgroup_tree_open(tree, &holder->node);
+    if (fd < 0 && !is_gone(fd))
+        tree->limited[NOT_READ] = true;
     if (!is_gone(fd) || is_below(entry, holder))
         return false; /* a bind mount shows one directory twice */
     cgroup_index_set_watch(&tree->index, holder, -1);
@@ -343,8 +345,10 @@ static void lost_watch(struct cgroup_tree *tree, struct cgroup_entry *entry)
     char name[NAME_MAX + 1];
 
     cgroup_index_set_watch(&tree->index, entry, -1);
-    if (!parent)
+    if (!parent) {
+        tree->limited[NOT_WATCHED] = true;
         return;
+    }
     snprintf(name, sizeof(name), "%s", entry->name);
     forget_tree(tree, entry);
     look_at(tree, parent, name);

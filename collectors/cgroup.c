@@ -11,7 +11,6 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "base/glob.h"
 #include "collectors/cgroup-entry.h"
 #include "collectors/cgroup-label.h"
 #include "collectors/cgroup-selection.h"
@@ -30,16 +29,17 @@ struct cgroup {
     struct cgroup_entry **entries; /* watched and lingering */
     size_t n;
     struct cgroup_node **dropped; /* borrowed from the tree; valid until it changes */
-    size_t n_dropped, n_wanted, limit, descriptors_each;
-    bool changed; /* the tree did, since the last selection */
+    size_t n_dropped, n_wanted;
+    uint64_t limit, descriptors_each; /* as struct cgroup_summary has them */
+    bool changed;                     /* the tree did, since the last selection */
     uint64_t rescanned_ns;
     struct series *groups[N_ROW_STATES], *states[N_CGROUP_STATES];
 };
 
 static const char *const state_names[N_CGROUP_STATES] = {
-    [CGROUP_WATCHED] = "watched",
-    [CGROUP_DROPPED] = "dropped",
-    [CGROUP_LINGERING] = "lingering",
+    [CGROUP_STATE_WATCHED] = "watched",
+    [CGROUP_STATE_DROPPED] = "dropped",
+    [CGROUP_STATE_LINGERING] = "lingering",
 };
 
 const char *cgroup_state_name(enum cgroup_state state)
@@ -87,18 +87,34 @@ static void on_removed(void *userdata, struct cgroup_node *node)
         cgroup_entry_end(node->userdata, cgroup->sys);
 }
 
-static bool matches_any(char *const *patterns, size_t n, const char *path)
+/* What is left of descriptors for all cgroups, beside all else that is open; UINT64_MAX where that cannot be told. */
+static uint64_t descriptor_budget(const struct cgroup *cgroup)
 {
-    for (size_t i = 0; i < n; i++)
-        if (glob_match(patterns[i], path))
-            return true;
-    return false;
+    size_t own = 0;
+    struct rlimit limit;
+    uint64_t open = 0;
+
+    for (size_t i = 0; i < cgroup->n; i++)
+        own += cgroup_count_descriptors(cgroup->entries[i]->count);
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || fd_count_open(-1, &open) < 0)
+        return UINT64_MAX;
+    uint64_t others = open - MIN(open, own) + MIN((uint64_t)RESERVE, limit.rlim_cur / 4);
+    return limit.rlim_cur - MIN(limit.rlim_cur, others);
 }
 
-static bool is_wanted(const struct config_cgroup *config, const struct cgroup_node *node)
+static struct cgroup_rules rules_of(const struct collector_context *context, const struct cgroup *cgroup)
 {
-    return matches_any(config->include, config->n_include, node->path) &&
-           !matches_any(config->exclude, config->n_exclude, node->path);
+    const struct config_cgroup *config = &context->config->cgroup;
+
+    return (struct cgroup_rules){
+        .include = config->include,
+        .exclude = config->exclude,
+        .n_include = config->n_include,
+        .n_exclude = config->n_exclude,
+        .max_cgroups = config->max_cgroups,
+        .descriptor_budget = descriptor_budget(cgroup),
+        .descriptors_per_cgroup = cgroup_count_needs(context),
+    };
 }
 
 static struct cgroup_entry *find_lingering(const struct cgroup *cgroup, const char *path)
@@ -126,15 +142,24 @@ static bool is_taken(const struct cgroup *cgroup, const char *label)
     return false;
 }
 
-/* Names that are not UTF-8 may look the same. */
+/* Names that are not UTF-8 may look the same, and a name may be made to look like such a one: that one is not watched.
+ */
 static int choose_label(const struct cgroup *cgroup, const char *path, char **ret)
 {
-    int r = cgroup_label(path, CGROUP_LABEL_PLAIN, ret);
+    _cleanup_(freep) char *plain = NULL, *distinct = NULL;
+    int r = cgroup_label(path, CGROUP_LABEL_PLAIN, &plain);
 
-    if (r < 0 || !cgroup_label_is_ambiguous(*ret) || !is_taken(cgroup, *ret))
-        return r;
-    free(steal(*ret));
-    return cgroup_label(path, CGROUP_LABEL_DISTINCT, ret);
+    if (r == 0 && !is_taken(cgroup, plain)) {
+        *ret = steal(plain);
+        return 0;
+    }
+    if (r == 0)
+        r = cgroup_label(path, CGROUP_LABEL_DISTINCT, &distinct);
+    if (r == 0 && is_taken(cgroup, distinct))
+        r = -EEXIST;
+    if (r == 0)
+        *ret = steal(distinct);
+    return r;
 }
 
 /* A cgroup that vanished while it was opened is no failure: the tree tells of it. */
@@ -160,32 +185,13 @@ static int watch(const struct collector_context *context, struct cgroup *cgroup,
     return r;
 }
 
-/* How many cgroups the descriptors suffice for, beside all else that is open. */
-static size_t descriptor_limit(const struct cgroup *cgroup)
-{
-    size_t own = 0;
-    struct rlimit limit;
-    uint64_t open = 0;
-
-    for (size_t i = 0; i < cgroup->n; i++)
-        own += cgroup_count_descriptors(cgroup->entries[i]->count);
-    if (cgroup->descriptors_each == 0 || getrlimit(RLIMIT_NOFILE, &limit) < 0 || fd_count_open(-1, &open) < 0)
-        return SIZE_MAX;
-    uint64_t others = open - MIN(open, own) + MIN((uint64_t)RESERVE, limit.rlim_cur / 4);
-    return limit.rlim_cur > others ? (limit.rlim_cur - others) / cgroup->descriptors_each : 0;
-}
-
-/* All that the patterns want; those that are chosen come first. */
-static int list_candidates(const struct collector_context *context, struct cgroup *cgroup,
-                           struct cgroup_candidate **ret, size_t *ret_n)
+static int list_candidates(const struct cgroup *cgroup, struct cgroup_candidate **ret, size_t *ret_n)
 {
     struct cgroup_candidate *candidates = NULL;
     struct cgroup_node *node;
     size_t n = 0;
 
     for (size_t i = 0; (node = cgroup_tree_node(cgroup->tree, i)); i++) {
-        if (!is_wanted(&context->config->cgroup, node))
-            continue;
         if (array_grow(&candidates, n) < 0) {
             free(candidates);
             return -ENOMEM;
@@ -208,36 +214,51 @@ static int note_dropped(struct cgroup *cgroup, struct cgroup_node *node)
     return r;
 }
 
-/* What is no longer wanted ends first, so that its descriptors are free. */
-static void end_unwanted(const struct collector_context *context, struct cgroup *cgroup)
+/* What is not watched ends first, so that its descriptors are free. */
+static int end_others(struct cgroup *cgroup, const struct cgroup_candidate *candidates, size_t n)
 {
-    for (size_t i = 0; i < cgroup->n; i++)
-        if (cgroup->entries[i]->node && !is_wanted(&context->config->cgroup, cgroup->entries[i]->node))
-            cgroup_entry_end(cgroup->entries[i], cgroup->sys);
+    for (size_t i = 0; i < n; i++) {
+        struct cgroup_node *node = candidates[i].userdata;
+        if (candidates[i].choice == CGROUP_UNWANTED && node->userdata)
+            cgroup_entry_end(node->userdata, cgroup->sys);
+        if (candidates[i].choice == CGROUP_DROPPED && note_dropped(cgroup, node) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int watch_chosen(const struct collector_context *context, struct cgroup *cgroup,
+                        const struct cgroup_candidate *candidates, size_t n)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < n && r != -ENOMEM; i++) {
+        if (candidates[i].choice != CGROUP_WATCHED)
+            continue;
+        r = watch(context, cgroup, candidates[i].userdata);
+        if (r == -EEXIST)
+            r = note_dropped(cgroup, candidates[i].userdata);
+    }
+    return r == -ENOMEM ? r : 0;
 }
 
 static int select_cgroups(const struct collector_context *context, struct cgroup *cgroup)
 {
     _cleanup_(freep) struct cgroup_candidate *candidates = NULL;
+    struct cgroup_rules rules = rules_of(context, cgroup);
     size_t n;
 
     cgroup->changed = false;
     cgroup->n_dropped = 0;
-    cgroup->descriptors_each = cgroup_count_needs(context);
-    end_unwanted(context, cgroup);
-    int r = list_candidates(context, cgroup, &candidates, &n);
+    int r = list_candidates(cgroup, &candidates, &n);
     if (r < 0)
         return r;
-    cgroup->n_wanted = n;
-    cgroup->limit = MIN((size_t)context->config->cgroup.max_cgroups, descriptor_limit(cgroup));
-    cgroup_select(candidates, n, cgroup->limit);
-    for (size_t i = 0; i < n && r != -ENOMEM; i++)
-        if (!candidates[i].watched)
-            r = note_dropped(cgroup, candidates[i].userdata);
-    for (size_t i = 0; i < n && r != -ENOMEM; i++)
-        if (candidates[i].watched)
-            r = watch(context, cgroup, candidates[i].userdata);
-    return r == -ENOMEM ? r : 0;
+    struct cgroup_selection selection = cgroup_select(&rules, candidates, n);
+    cgroup->n_wanted = selection.watched + selection.dropped;
+    cgroup->limit = cgroup_rules_room(&rules);
+    cgroup->descriptors_each = rules.descriptors_per_cgroup;
+    r = end_others(cgroup, candidates, n);
+    return r < 0 ? r : watch_chosen(context, cgroup, candidates, n);
 }
 
 /* Those whose time is over; with linger 0 at once. */
@@ -259,9 +280,11 @@ static void forget_lingering(const struct collector_context *context, struct cgr
 /* The entries go on with the new configuration and CPUs; the tree is kept. */
 static int go_on(const struct collector_context *context, struct cgroup *cgroup)
 {
+    struct cgroup_rules rules = rules_of(context, cgroup);
+
     for (size_t i = 0; i < cgroup->n; i++) {
         struct cgroup_entry *entry = cgroup->entries[i];
-        if (!entry->node || !is_wanted(&context->config->cgroup, entry->node))
+        if (!entry->node || !cgroup_rules_want(&rules, entry->path))
             continue;
         if (cgroup_entry_resume(entry, context, cgroup->tree, entry->node) == -ENOMEM)
             return -ENOMEM;
@@ -337,9 +360,9 @@ static void cgroup_dispatch(const struct collector_context *context, void *state
 
 static void count_states(const struct cgroup *cgroup, size_t states[N_CGROUP_STATES])
 {
-    states[CGROUP_DROPPED] = cgroup->n_dropped;
+    states[CGROUP_STATE_DROPPED] = cgroup->n_dropped;
     for (size_t i = 0; i < cgroup->n; i++)
-        states[cgroup->entries[i]->node ? CGROUP_WATCHED : CGROUP_LINGERING]++;
+        states[cgroup->entries[i]->node ? CGROUP_STATE_WATCHED : CGROUP_STATE_LINGERING]++;
 }
 
 static void rescan_if_blind(const struct collector_context *context, struct cgroup *cgroup)
@@ -422,7 +445,7 @@ void cgroup_visit(const void *state, void (*visit)(void *userdata, const struct 
         const struct cgroup_entry *entry = cgroup->entries[i];
         struct cgroup_view view = {
             .label = entry->label,
-            .state = entry->node ? CGROUP_WATCHED : CGROUP_LINGERING,
+            .state = entry->node ? CGROUP_STATE_WATCHED : CGROUP_STATE_LINGERING,
             .inode = entry->inode,
             .identity = &entry->identity,
             .descriptors = cgroup_count_descriptors(entry->count),
@@ -433,7 +456,7 @@ void cgroup_visit(const void *state, void (*visit)(void *userdata, const struct 
         _cleanup_(freep) char *label = NULL;
         if (cgroup_label(cgroup->dropped[i]->path, CGROUP_LABEL_PLAIN, &label) < 0)
             return;
-        struct cgroup_view view = {.label = label, .state = CGROUP_DROPPED, .inode = cgroup->dropped[i]->inode};
+        struct cgroup_view view = {.label = label, .state = CGROUP_STATE_DROPPED, .inode = cgroup->dropped[i]->inode};
         visit(userdata, &view);
     }
 }

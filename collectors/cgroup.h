@@ -6,7 +6,7 @@
 #include "collectors/cgroup-identity.h"
 #include "collectors/collector.h"
 
-enum cgroup_state { CGROUP_WATCHED, CGROUP_DROPPED, CGROUP_LINGERING };
+enum cgroup_state { CGROUP_STATE_WATCHED, CGROUP_STATE_DROPPED, CGROUP_STATE_LINGERING };
 #define N_CGROUP_STATES 3
 
 /* "watched", "dropped", "lingering" */
@@ -23,10 +23,10 @@ struct cgroup_view {
 struct cgroup_summary {
     const char *hierarchy; /* its directory */
     bool v1;
-    size_t n_wanted;         /* that the patterns want */
-    size_t descriptors_each; /* that one needs here */
-    size_t limit;            /* how many can be watched, by max_cgroups and by descriptors */
-    const char *limitation;  /* NULL, or why changes are noticed late */
+    size_t n_wanted;           /* that the patterns want */
+    uint64_t descriptors_each; /* that one needs here */
+    uint64_t limit;            /* how many can be watched, by max_cgroups and by descriptors */
+    const char *limitation;    /* NULL, or why changes are noticed late */
 };
 
 /* `state` is of the collector `cgroup`. Calls `visit` for each cgroup. */

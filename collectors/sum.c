@@ -52,8 +52,13 @@ static struct row *add_row(const struct collector_context *context, const struct
                            const struct sum_key *key, uint64_t members)
 {
     _cleanup_(freep) char *name = name_row(key);
-    struct row_target target = {
-        .collector = context->collector, .group = name, .pmu = key->pmu, .cgroup = key->cgroup, .cpu = key->cpu};
+    struct row_target target = {.collector = context->collector,
+                                .group = name,
+                                .pmu = key->pmu,
+                                .cgroup = key->cgroup,
+                                .cpu = key->cpu,
+                                /* Cgroups come and go, and Prometheus cannot see that a series began at 0. */
+                                .created_ns = key->cgroup ? context->sys->now(context->sys, CLOCK_REALTIME) : 0};
     struct row_counter counters[GROUP_MEMBERS_MAX];
     struct naming names[GROUP_MEMBERS_MAX] = {0};
     const char *collector = context->snapshot->collector_names[context->collector];

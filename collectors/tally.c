@@ -19,6 +19,7 @@ struct tally {
     bool summed; /* else each row is of one CPU */
     bool spans;  /* summed, and its rows are of several kinds of CPU: see row_pmu() */
     bool stale;
+    bool quiet; /* the rows show what there is, and nothing has happened since */
     struct part *parts;
     struct sum *sums;
     size_t n_parts, n_sums;
@@ -339,14 +340,19 @@ int tally_open(const struct collector_context *context, const struct config_grou
 size_t tally_collect(struct tally *tally, struct sys *sys)
 {
     size_t readable = 0;
+    bool quiet = true;
 
     tally->stale = false;
     for (size_t i = 0; i < tally->n_parts; i++) {
-        readable += part_read(&tally->parts[i], sys) == 0;
-        tally->stale |= tally->parts[i].news == PART_STALE;
+        struct part *part = &tally->parts[i];
+        readable += part_read(part, sys) == 0;
+        tally->stale |= part->news == PART_STALE;
+        quiet &= part->news == PART_IDLE || part->news == PART_AWAY;
     }
-    for (size_t i = 0; i < tally->n_sums; i++)
+    /* Most of many cgroups sleep most of the time. */
+    for (size_t i = 0; i < tally->n_sums && !(quiet && tally->quiet); i++)
         sum_update(&tally->sums[i], tally->parts);
+    tally->quiet = quiet;
     return readable;
 }
 
@@ -415,6 +421,7 @@ int tally_resume(struct tally *tally, const struct collector_context *context, c
     struct opening opening = {.tally = tally, .context = context, .group = group, .binding = binding};
     int r = binding ? 0 : -ENOMEM;
 
+    tally->quiet = false;
     for (size_t i = 0; i < n && r == 0; i++)
         r = resume_at(&opening, &places[i]);
     for (size_t i = 0; i < tally->n_sums; i++)

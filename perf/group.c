@@ -104,7 +104,7 @@ int group_disable(struct group *group)
 static int find_value(const struct raw_reading *raw, size_t hint, uint64_t id, uint64_t *ret)
 {
     for (size_t i = 0; i < raw->n; i++) {
-        size_t at = (hint + i) % raw->n;
+        size_t at = hint + i < raw->n ? hint + i : hint + i - raw->n;
         if (raw->members[at].id == id) {
             *ret = raw->members[at].value;
             return 0;

@@ -89,7 +89,9 @@ static void added(void *userdata, struct cgroup_node *node)
     assert_null(node->userdata);
     assert_int_equal(node->depth, depth_of(node->path));
     if (play->tree && !play->terse) {
-        char *parent = strdup(node->path), *slash = strrchr(parent, '/');
+        char *parent = strdup(node->path);
+        assert_non_null(parent);
+        char *slash = strrchr(parent, '/');
         assert_false(is_known(play, node->path));
         slash[slash == parent] = '\0';
         assert_true(is_known(play, parent));
@@ -200,6 +202,7 @@ static int set_up(void **state, const char *parent, bool cgroups)
 {
     struct play *play = calloc(1, sizeof(*play));
 
+    assert_non_null(play);
     play->cgroups = cgroups;
     play->n_descriptors = count_descriptors();
     snprintf(play->root, sizeof(play->root), "%s/perfcountd-test-XXXXXX", parent);
@@ -500,6 +503,46 @@ static void test_storm(void **state)
     assert_true(play->n_removed > 100);
     assert_int_equal(play->n_known, n);
     play->log[0] = '\0';
+    assert_heard(play, "");
+}
+
+/* Somebody else makes and removes nested directories while they are looked at. */
+static void make_trouble(const struct play *play)
+{
+    char path[64];
+
+    srand(5);
+    for (size_t i = 0; i < 20000; i++) {
+        chance_path(path, sizeof(path));
+        if (rand() % 2)
+            mkdirat(play->root_fd, path, 0755);
+        else
+            unlinkat(play->root_fd, path, AT_REMOVEDIR);
+    }
+}
+
+static void test_race(void **state)
+{
+    struct play *play = begin(state);
+    size_t n = 1, n_reads = 0;
+    int status;
+
+    start(play);
+    play->terse = true;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        make_trouble(play);
+        _exit(0);
+    }
+    for (; waitpid(child, &status, WNOHANG) == 0; n_reads++)
+        cgroup_tree_dispatch(play->tree);
+    assert_int_equal(status, 0);
+    cgroup_tree_dispatch(play->tree);
+    compare(play, openat(play->root_fd, ".", O_RDONLY | O_DIRECTORY), "", &n);
+    print_message("%zu came, %zu went, %zu are there after %zu reads\n", play->n_added, play->n_removed, n, n_reads);
+    assert_int_equal(play->n_known, n);
+    assert_true(play->n_removed > 10);
     assert_heard(play, "");
 }
 
@@ -808,6 +851,7 @@ int main(void)
         ON_BOTH(test_names),
         ON_BOTH(test_deep),
         ON_BOTH(test_storm),
+        ON_BOTH(test_race),
         ON_BOTH(test_many),
         ON_DIRECTORIES(test_rename),
         ON_DIRECTORIES(test_overflow),

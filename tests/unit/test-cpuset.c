@@ -120,6 +120,17 @@ static void test_equal_ignores_room(void **state)
     assert_true(cpuset_equal(&large, &small));
 }
 
+static void test_remove(void **state)
+{
+    _cleanup_(cpuset_done) struct cpuset set = parse("1,63-65"), left = parse("1,63,65");
+
+    (void)state;
+    cpuset_remove(&set, 64);
+    cpuset_remove(&set, 2);
+    cpuset_remove(&set, 5000);
+    assert_true(cpuset_equal(&set, &left));
+}
+
 static void test_members(void **state)
 {
     _cleanup_(cpuset_done) struct cpuset set = {0};
@@ -144,7 +155,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parse),      cmocka_unit_test(test_parse_errors),
         cmocka_unit_test(test_operations), cmocka_unit_test(test_equal_ignores_room),
-        cmocka_unit_test(test_members),
+        cmocka_unit_test(test_remove),     cmocka_unit_test(test_members),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -121,6 +121,36 @@ static void test_cpu_leaves(void **state)
     fake_sys_free(fake);
 }
 
+static int open_in_cgroup(struct fake_sys *fake, int cgroup, int cpu, int leader)
+{
+    struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE, .config = 3, .size = sizeof(attr), .read_format = GROUP};
+
+    return fake->sys.perf_event_open(&fake->sys, &attr, cgroup, cpu, leader, PERF_FLAG_PID_CGROUP);
+}
+
+static void test_cgroups(void **state)
+{
+    struct fake_sys *fake = fake_machine_one_pmu();
+
+    (void)state;
+    int zero = open_in_cgroup(fake, 0, 1, -1), one = open_in_cgroup(fake, 1, 1, -1);
+    int all = open_event(fake, PERF_TYPE_SOFTWARE, 3, 1, -1);
+    enable(fake, all);
+    fake_advance(fake, 100);
+    fake_cgroup_run(fake, 1, 1, 10);
+    fake_cgroup_run(fake, 1, 2, 10);
+    assert_words(fake, all, 1, 100, 100, 100, (uint64_t)all);
+    assert_words(fake, zero, 1, 0, 0, 0, (uint64_t)zero);
+    assert_words(fake, one, 1, 10, 10, 10, (uint64_t)one);
+    assert_int_equal(open_in_cgroup(fake, 0, 1, one), -EINVAL);
+    assert_int_equal(open_in_cgroup(fake, 0, -1, -1), -EINVAL);
+    assert_int_equal(open_in_cgroup(fake, -1, 0, -1), -EBADF);
+    fake_cgroup_remove(fake, 1);
+    assert_int_equal(open_in_cgroup(fake, 1, 0, -1), -ENOENT);
+    assert_words(fake, one, 1, 10, 10, 10, (uint64_t)one);
+    fake_sys_free(fake);
+}
+
 static void test_ordered_failures(void **state)
 {
     struct fake_sys *fake = fake_machine_no_pmu();
@@ -151,7 +181,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_group_counts),     cmocka_unit_test(test_two_counters_multiplex),
         cmocka_unit_test(test_refusals),         cmocka_unit_test(test_cpu_leaves),
-        cmocka_unit_test(test_ordered_failures),
+        cmocka_unit_test(test_ordered_failures), cmocka_unit_test(test_cgroups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

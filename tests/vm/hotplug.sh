@@ -3,7 +3,7 @@
 # CPUs that come and go: groups are opened anew, totals go on, nothing leaks. Sourced after board.sh.
 # shellcheck disable=SC2154 # set there
 
-HOTPLUG_TRANSITIONS=${HOTPLUG_TRANSITIONS:-200}
+HOTPLUG_TRANSITIONS=${HOTPLUG_TRANSITIONS:-50}
 
 switch_cpu() {
     vm_run "echo $2 >/sys/devices/system/cpu/cpu$1/online"

@@ -69,6 +69,15 @@ equals() {
     fi
 }
 
+# matches TITLE ACTUAL REGEX
+matches() {
+    if [[ $2 =~ $3 ]]; then
+        pass "$1"
+    else
+        fail "$1" "expected a match of: $3" "got: $2"
+    fi
+}
+
 # contains TITLE ACTUAL TEXT
 contains() {
     if [[ $2 == *"$3"* ]]; then

@@ -48,14 +48,17 @@ board() {
 
 # lane BOARD...: one after the other, each with a log of its own.
 lane() {
-    local name child
+    local name child status
     # A board ends its QEMU when it is told to end.
     trap 'kill "$child" 2>/dev/null; wait "$child"; exit 143' INT TERM
     for name in "$@"; do
         (board "$name") >"$VM_BUILD/test-$name.log" 2>&1 &
         child=$!
         wait "$child"
-        echo $? >"$VM_BUILD/test-$name.status"
+        status=$?
+        # A check that does not exist is not one that held.
+        ! grep -q ': command not found$' "$VM_BUILD/test-$name.log" || status=127
+        echo "$status" >"$VM_BUILD/test-$name.status"
     done
 }
 

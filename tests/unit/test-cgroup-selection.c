@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which cgroups are watched: by patterns, and in which order under the limits. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+
+#include "collectors/cgroup-selection.h"
+
+#define PATTERNS_MAX 3
+
+static const char *const tree[] = {"/system.slice/b.service",
+                                   "/user.slice",
+                                   "/",
+                                   "/system.slice/a.service",
+                                   "/user.slice/user-0.slice/s.scope",
+                                   "/system.slice",
+                                   "/system.slice/c.service/x",
+                                   "/\xff.slice",
+                                   "/system.slice/a.service/y"};
+
+static const struct {
+    const char *name;
+    const char *in_include[PATTERNS_MAX], *in_exclude[PATTERNS_MAX];
+    uint64_t in_max, in_budget, in_needs;
+    const char *out_watched, *out_dropped;
+} cases[] = {
+    {"the built-in patterns",
+     {"/*.slice", "/system.slice/*.service"},
+     {0},
+     256,
+     UINT64_MAX,
+     48,
+     "/system.slice /user.slice /\xff.slice /system.slice/a.service /system.slice/b.service",
+     ""},
+    {"no include", {0}, {0}, 256, UINT64_MAX, 48, "", ""},
+    {"the root", {"/"}, {0}, 256, UINT64_MAX, 48, "/", ""},
+    {"nothing like it", {"/none/*"}, {0}, 256, UINT64_MAX, 48, "", ""},
+    {"exclude wins",
+     {"/system.slice/*", "/system.slice"},
+     {"/**/a.*", "/system.slice"},
+     256,
+     UINT64_MAX,
+     48,
+     "/system.slice/b.service",
+     ""},
+    {"everything excluded", {"/**"}, {"/**"}, 256, UINT64_MAX, 48, "", ""},
+    {"shallow first, then by name",
+     {"/**"},
+     {0},
+     4,
+     UINT64_MAX,
+     48,
+     "/ /system.slice /user.slice /\xff.slice",
+     "/system.slice/a.service /system.slice/b.service /system.slice/a.service/y /system.slice/c.service/x "
+     "/user.slice/user-0.slice/s.scope"},
+    {"within one depth",
+     {"/system.slice/*"},
+     {0},
+     1,
+     UINT64_MAX,
+     48,
+     "/system.slice/a.service",
+     "/system.slice/b.service"},
+    {"what is not wanted takes no room",
+     {"/system.slice/*"},
+     {"/**/a.service"},
+     1,
+     UINT64_MAX,
+     48,
+     "/system.slice/b.service",
+     ""},
+    {"descriptors", {"/*.slice"}, {0}, 256, 96, 48, "/system.slice /user.slice", "/\xff.slice"},
+    {"almost enough of them", {"/*.slice"}, {0}, 256, 143, 48, "/system.slice /user.slice", "/\xff.slice"},
+    {"just enough of them", {"/*.slice"}, {0}, 256, 144, 48, "/system.slice /user.slice /\xff.slice", ""},
+    {"none left", {"/*.slice"}, {0}, 256, 47, 48, "", "/system.slice /user.slice /\xff.slice"},
+    {"the maximum is less", {"/*.slice"}, {0}, 1, 1000, 48, "/system.slice", "/user.slice /\xff.slice"},
+    {"nothing to open", {"/*.slice"}, {0}, 2, 0, 0, "/system.slice /user.slice", "/\xff.slice"},
+    {"maximum 0", {"/*.slice"}, {0}, 0, UINT64_MAX, 48, "", "/system.slice /user.slice /\xff.slice"},
+};
+
+static size_t count(const char *const *patterns)
+{
+    size_t n = 0;
+
+    while (n < PATTERNS_MAX && patterns[n])
+        n++;
+    return n;
+}
+
+static void list(const struct cgroup_candidate *candidates, size_t n, enum cgroup_choice choice, char *text,
+                 size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < n; i++)
+        if (candidates[i].choice == choice)
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? " " : "", candidates[i].path);
+}
+
+static unsigned depth_of(const char *path)
+{
+    unsigned depth = 0;
+
+    for (const char *at = path; *at; at++)
+        depth += *at == '/' && at[1];
+    return depth;
+}
+
+static void test_select(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct cgroup_rules rules = {
+            .include = (char *const *)cases[i].in_include,
+            .n_include = count(cases[i].in_include),
+            .exclude = (char *const *)cases[i].in_exclude,
+            .n_exclude = count(cases[i].in_exclude),
+            .max_cgroups = cases[i].in_max,
+            .descriptor_budget = cases[i].in_budget,
+            .descriptors_per_cgroup = cases[i].in_needs,
+        };
+        struct cgroup_candidate candidates[ARRAY_SIZE(tree)] = {0};
+        char watched[512], dropped[512];
+        size_t n_watched = 0, n_dropped = 0;
+
+        print_message("%s\n", cases[i].name);
+        for (size_t k = 0; k < ARRAY_SIZE(tree); k++)
+            candidates[k] = (struct cgroup_candidate){
+                .path = tree[k], .depth = depth_of(tree[k]), .userdata = (void *)(uintptr_t)tree[k]};
+        struct cgroup_selection selection = cgroup_select(&rules, candidates, ARRAY_SIZE(tree));
+        list(candidates, ARRAY_SIZE(tree), CGROUP_WATCHED, watched, sizeof(watched));
+        list(candidates, ARRAY_SIZE(tree), CGROUP_DROPPED, dropped, sizeof(dropped));
+        assert_string_equal(watched, cases[i].out_watched);
+        assert_string_equal(dropped, cases[i].out_dropped);
+        for (size_t k = 0; k < ARRAY_SIZE(tree); k++) {
+            assert_ptr_equal(candidates[k].userdata, candidates[k].path);
+            n_watched += candidates[k].choice == CGROUP_WATCHED;
+            n_dropped += candidates[k].choice == CGROUP_DROPPED;
+        }
+        assert_int_equal(selection.watched, n_watched);
+        assert_int_equal(selection.dropped, n_dropped);
+    }
+}
+
+static void test_nothing(void **state)
+{
+    struct cgroup_rules rules = {.max_cgroups = 3};
+
+    (void)state;
+    struct cgroup_selection selection = cgroup_select(&rules, NULL, 0);
+    assert_int_equal(selection.watched + selection.dropped, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_select), cmocka_unit_test(test_nothing)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
