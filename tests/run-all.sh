@@ -123,7 +123,7 @@ benchmark() {
 }
 
 cgroup_benchmark() {
-    make -C "$build/plain" bench-cgroup-quick
+    make -C "$build/plain" bench/bare-cgroups && "$root/bench/run-bench-cgroup" --quick "$build/plain"
 }
 
 shellcheck_all() {
@@ -170,12 +170,12 @@ fi
 
 if [ $plain = yes ]; then
     end_to_end truth
-    end_to_end cgroup
+    [ ! -x "$build/sanitized/perfcountd" ] || end_to_end cgroup sanitized
     end_to_end cgroup-soak
     end_to_end prometheus
     check "make bench-quick" benchmark && sed 's/^/    /' "$logs/make-bench-quick.log" | grep -v 'make'
-    check "make bench-cgroup-quick" cgroup_benchmark &&
-        sed 's/^/    /' "$logs/make-bench-cgroup-quick.log" | grep -v 'make'
+    check "bench/run-bench-cgroup --quick" cgroup_benchmark &&
+        sed 's/^/    /' "$logs/bench-run-bench-cgroup---quick.log" | grep -v 'make'
 fi
 
 count() {

@@ -41,6 +41,11 @@ caused() {
         fail "$1" "expected: $3, or a few more" "got:      $2"
     fi
 }
+# Each daemon ends without complaint, also of its sanitizers.
+end_daemon() {
+    stop_daemon
+    [ "$daemon_status" -eq 0 ] || fail "the daemon ends well" "exit status $daemon_status" "$(cat "$daemon_log")"
+}
 # make CGROUP...: below the test's parent.
 make() {
     local cgroup
@@ -70,7 +75,7 @@ test_selection() {
         "$in/a $in/b $in/c"
     equals "a glob of one" "$(get "/api/v1/counters?cgroup=$in/b/x&event=minor_faults" | jq '.counters | length')" 1
     matches "a bad glob is refused, by name" "$(get "/api/v1/counters?cgroup=[x" -w ' %{http_code}')" 'cgroup.* 400$'
-    stop_daemon
+    end_daemon
 
     cgroup_config "$config" "include: [\"$in/**\"]" "exclude: [\"$in/**.skip\"]" "linger: 0s" "max_cgroups: 4" \
         "$faults_group"
@@ -89,14 +94,14 @@ test_selection() {
     holds "a new one is counted or dropped, never lost" eventually 5 not is_in_state $in/d none
     equals "no more than max_cgroups" "$(cgroups_in watched)" 4
     equals "with the rest dropped" "$(cgroups_in dropped)" 2
-    stop_daemon
+    end_daemon
 
     cgroup_config "$config" 'include: ["/perfcountd-no-such-*"]' "$faults_group"
     start_daemon --config.file="$config"
     equals "a glob that matches nothing: served" "$(status_of /metrics)" 200
     equals "with nothing watched" "$(cgroups_in watched)" 0
     matches "a sentence says it" "$(cat "$daemon_log"; get /api/v1/status)" 'matche?s? (no|any)|no cgroup'
-    stop_daemon
+    end_daemon
     remove_cgroups "$hierarchy$in"
 }
 
@@ -186,8 +191,7 @@ test_coming_and_going() {
     mv "$hierarchy$in/brief" "$hierarchy$in/moved" 2>/dev/null && fail "v2 cgroups can be renamed?"
     remove $in/brief $in/stays
     equals "no collector failed" "$(get /metrics | grep '^perfcountd_collector_success' | grep -vc ' 1$')" 0
-    stop_daemon
-    equals "it ends well" "$daemon_status" 0
+    end_daemon
 }
 equal_numbers() {
     [ "$($1)" = "$2" ]
@@ -327,7 +331,7 @@ END
     kill "$daemon_pid"
     wait "$daemon_pid"
     daemon_pid=$first
-    stop_daemon
+    end_daemon
     remove $in/B/inner $in/A $in/B $in
 }
 
@@ -424,6 +428,8 @@ test_names() {
     caused "the quoted one was counted" "$(count "$in/quote\"s")" 100
     caused "?cgroup= takes a name with a quote" "$(get "/api/v1/counters?event=minor_faults" -G \
         --data-urlencode "cgroup=$in/quote\"s" | jq -r '.counters[0].value')" 100
+    equals "names that look alike are all watched, and told apart" "$(get /api/v1/cgroups | jq -c \
+        '[.cgroups[] | select(.state == "watched" and (.cgroup | test("/bad.*\ufffd"))) | .cgroup] | unique | length')" 10
     get "/api/v1/counters?event=minor_faults" |
         jq -c '[.counters[] | select(.cgroup | test("bad\ufffd")) | .value | select(. > 0)] | sort' >"$scratch/alike"
     if [ "$(jq length "$scratch/alike")" = 2 ] && is_caused "$(jq '.[0]' "$scratch/alike")" 30 &&
@@ -436,8 +442,7 @@ test_names() {
     sleep 3
     equals "all of them are gone after linger" "$(count "$in/quote\"s") $(cgroups_in watched) $(cgroups_in lingering)" \
         "none 0 0"
-    stop_daemon
-    equals "it ends well" "$daemon_status" 0
+    end_daemon
 }
 
 # --- descriptors and watches run out
@@ -473,7 +478,7 @@ test_limits() {
     eventually 5 equal_numbers "cgroups_in dropped" "$((29 - $(cgroups_in watched)))"
     compares "still as many as fit" "$(cgroups_in watched) + $(cgroups_in dropped) == 29 && $(cgroups_in watched) > 0"
     holds "it never dies of it" running "$daemon_pid"
-    stop_daemon
+    end_daemon
 
     # The limit is each user's: as another user, for a moment.
     at_end+=(restore_watches)
@@ -499,7 +504,7 @@ test_limits() {
         holds "nested ones, too" eventually 15 has_cgroup $in/c20/late
         remove $in/c20/late
         holds "so are those that went" eventually 15 not is_in_state $in/c20/late watched
-        stop_daemon
+        end_daemon
     else
         echo "left out: inotify's limit, as the daemon does not run as another user here"
         head -n 3 "$scratch/plan"
@@ -549,18 +554,18 @@ test_layouts() {
     sleep 0.1
     fault $in/b 50
     caused "with what comes later" "$(count $in/b)" 50
-    stop_daemon
+    end_daemon
 
     in_layout "mount -o remount,bind,ro $hierarchy" "include: [\"$in/*\"]" "$faults_group"
     fault $in/a 100
     caused "mounted read-only" "$(count $in/a)" 100
     holds "CPUs are served beside it" cpus_are_served
-    stop_daemon
+    end_daemon
 
     in_layout "mount -t cgroup2 none \$1; umount -R /sys/fs/cgroup" "include: [\"$in/*\"]" "$faults_group"
     fault $in/a 100
     caused "mounted in an unusual place" "$(count $in/a)" 100
-    stop_daemon
+    end_daemon
 
     in_layout 'umount -R /sys/fs/cgroup' "include: [\"$in/*\"]" "$faults_group"
     matches "no cgroup file system: a sentence in the log" "$(cat "$daemon_log")" 'no cgroup|cgroup.*not mounted'
@@ -568,7 +573,7 @@ test_layouts() {
     holds "CPUs are served" cpus_are_served
     equals "/api/v1/cgroups answers" "$(status_of /api/v1/cgroups)" 200
     equals "nothing is watched" "$(document '[.. | objects | select(.state? == "watched")] | length')" 0
-    stop_daemon
+    end_daemon
 
     # A cgroup namespace: the tree begins at the daemon's own cgroup.
     make $in/space
@@ -576,19 +581,19 @@ test_layouts() {
         exec unshare --cgroup bash -c 'mount -t cgroup2 none /sys/fs/cgroup; shift; exec \"\$@\"' x \"\$@\"" \
         'include: ["/", "/*"]' "$faults_group"
     check_part "a cgroup namespace"
-    stop_daemon
+    end_daemon
     # A container without one: a part of the tree is bound in its place.
     in_layout "mkdir \$1/part; mount --bind $hierarchy$in/space \$1/part; umount -R /sys/fs/cgroup" \
         'include: ["/", "/*"]' "$faults_group"
     check_part "a part of the tree"
-    stop_daemon
+    end_daemon
     # And one whose mounts are older than the namespace: the whole tree is seen.
     in_layout "echo 0 >$hierarchy$in/space/cgroup.procs
         exec unshare --cgroup bash -c 'shift; exec \"\$@\"' x \"\$@\"" \
         "include: [\"$in/*\"]" "$faults_group"
     fault $in/a 100
     caused "a cgroup namespace with the mounts of the host" "$(count $in/a)" 100
-    stop_daemon
+    end_daemon
     remove $in/space $in/a $in/b $in
 }
 
@@ -647,7 +652,7 @@ test_v1() {
     eventually 5 rmdir "$tree$below/b"
     caused "also what comes and goes in it" "$(count $below/b)" 300
     matches "/api/v1/cgroups names it" "$(get /api/v1/cgroups)" "$v1"
-    stop_daemon
+    end_daemon
     remove_cgroups "$tree$below"
     sleep 0.3
     kill "$keeper"
