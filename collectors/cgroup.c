@@ -419,17 +419,36 @@ static int complain(const struct collector_context *context, struct failures *fa
     return failures_add(failures, &item, -1);
 }
 
+/* What keeps the collector from seeing all that is meant, first to last. */
+static int complain_of_sight(const struct collector_context *context, const struct cgroup *cgroup,
+                             struct failures *failures)
+{
+    const char *limitation = cgroup_tree_limitation(cgroup->tree);
+    int r = 0;
+
+    if (limitation)
+        r = complain(context, failures, "inotify", limitation);
+    if (r == 0 && cgroup->hierarchy.namespaced)
+        r = complain(context, failures, "namespace",
+                     "this process is in a cgroup namespace and sees only what is below its own root; start it outside "
+                     "to see all");
+    if (r == 0 && cgroup->n_wanted == 0)
+        r = complain(context, failures, "patterns",
+                     "no cgroup matches collectors.cgroup.include; patterns are relative to the root of the hierarchy, "
+                     "which /api/v1/cgroups names");
+    return r;
+}
+
 static int cgroup_report(const struct collector_context *context, const void *state, struct failures *failures)
 {
     const struct cgroup *cgroup = state;
-    const char *limitation = cgroup_tree_limitation(cgroup->tree);
     int r = 0;
 
     for (size_t i = 0; i < cgroup->n && r == 0; i++)
         if (cgroup->entries[i]->node)
             r = cgroup_count_report(cgroup->entries[i]->count, context, failures);
-    if (r == 0 && limitation)
-        r = complain(context, failures, "inotify", limitation);
+    if (r == 0)
+        r = complain_of_sight(context, cgroup, failures);
     if (r == 0 && cgroup->n_dropped)
         r = complain(context, failures, "limit",
                      "some are not watched, because collectors.cgroup.max_cgroups or the limit of open files "
