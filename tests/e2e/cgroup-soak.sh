@@ -19,14 +19,16 @@ start_daemon --config.file="$config"
 anonymous() {
     awk '$1 == "Anonymous:" { print $2 }' "/proc/$daemon_pid/smaps_rollup"
 }
-# figures: once nothing lingers and the kernel has let go of what was removed.
+# figures: once nothing lingers and the kernel has let go of what was removed. What others do on the machine may need
+# another look.
 figures() {
     for _ in $(seq 100); do
-        [ "$(cgroups_in watched) $(cgroups_in lingering) $(dying)" != "1 0 0" ] || break
+        watches=$(inotify_watches "$daemon_pid")
+        [ "$(cgroups_in watched) $(cgroups_in lingering) $(dying) $watches" != "1 0 0 0" ] || break
         sleep 0.1
     done
     jq -n '$ARGS.named' --argjson descriptors "$(open_files "$daemon_pid")" \
-        --argjson watches "$(inotify_watches "$daemon_pid")" --argjson anonymous "$(anonymous)" \
+        --argjson watches "$watches" --argjson anonymous "$(anonymous)" \
         --argjson dying "$(dying)" --argjson watched "$(cgroups_in watched)" \
         --argjson lingering "$(cgroups_in lingering)" --argjson series "$(get /metrics | grep -vc '^#')"
 }

@@ -29,6 +29,18 @@ watched() {
 watches_exactly() {
     [ "$(watched)" = "$*" ]
 }
+# is_caused COUNT PAGES: so many, or a fault or two more, which a program has of its own at its end.
+is_caused() {
+    [[ $1 =~ ^[0-9]+$ ]] && [ "$1" -ge "$2" ] && [ "$1" -le $(($2 + 2 + $2 / 100)) ]
+}
+# caused TITLE COUNT PAGES
+caused() {
+    if is_caused "$2" "$3"; then
+        pass "$1"
+    else
+        fail "$1" "expected: $3, or a few more" "got:      $2"
+    fi
+}
 # make CGROUP...: below the test's parent.
 make() {
     local cgroup
@@ -51,9 +63,9 @@ test_selection() {
     equals "nothing is dropped" "$(cgroups_in dropped)" 0
     fault $in/a 1000
     fault $in/b/y 500
-    equals "one that is counted" "$(count $in/a)" 1000
+    caused "one that is counted" "$(count $in/a)" 1000
     equals "one that matches nothing has no series" "$(count $in/b/y)" none
-    equals "its parent has what it did" "$(count $in/b)" 500
+    caused "its parent has what it did" "$(count $in/b)" 500
     equals "?cgroup=GLOB" "$(get "/api/v1/counters?cgroup=$in/*" | jq -r '[.counters[].cgroup] | unique | join(" ")')" \
         "$in/a $in/b $in/c"
     equals "a glob of one" "$(get "/api/v1/counters?cgroup=$in/b/x&event=minor_faults" | jq '.counters | length')" 1
@@ -72,7 +84,7 @@ test_selection() {
     remove $in/c
     holds "there is room: the next is taken in" eventually 5 watches_exactly $in/a $in/b $in/b/x $in/b/y
     fault $in/b/y 300
-    equals "and counted" "$(count $in/b/y)" 300
+    caused "and counted" "$(count $in/b/y)" 300
     make $in/d
     holds "a new one is counted or dropped, never lost" eventually 5 not is_in_state $in/d none
     equals "no more than max_cgroups" "$(cgroups_in watched)" 4
@@ -83,8 +95,9 @@ test_selection() {
     start_daemon --config.file="$config"
     equals "a glob that matches nothing: served" "$(status_of /metrics)" 200
     equals "with nothing watched" "$(cgroups_in watched)" 0
-    matches "a sentence says it" "$(cat "$daemon_log"; get /api/v1/status)" 'match'
+    matches "a sentence says it" "$(cat "$daemon_log"; get /api/v1/status)" 'matche?s? (no|any)|no cgroup'
     stop_daemon
+    remove_cgroups "$hierarchy$in"
 }
 
 # --- within 100 ms, and to the end
@@ -99,20 +112,20 @@ late_by() {
         fault "$below/new-$1-$i" 1000
     done
     for ((i = 0; i < $2; i++)); do
-        [ "$(count "$below/new-$1-$i")" = 1000 ] || late=$((late + 1))
+        is_caused "$(count "$below/new-$1-$i")" 1000 || late=$((late + 1))
         remove "$below/new-$1-$i"
     done
     echo $late
 }
 
 test_coming_and_going() {
-    local in=$below files watches pinned created
+    local in=$below i files watches pinned created
     cgroup_config "$config" "include: [\"$below/**\"]" "linger: 2s" "$faults_group"
     make $in/stays
     start_daemon --config.file="$config"
     holds "the cgroups that are there are watched" eventually 5 watches_exactly $in/stays
     equals "a new cgroup is counted within 100 ms of its creation, 20 of 20" "$(late_by 100 20)" 0
-    equals "a nested one, too" "$(
+    caused "a nested one, too" "$(
         make $in/stays/inner
         sleep 0.1
         fault $in/stays/inner 700
@@ -120,15 +133,15 @@ test_coming_and_going() {
     )" 700
     remove $in/stays/inner
     # mkdir -p: the second directory is there before the first can be watched.
-    equals "a whole path made at once, 10 of 10" "$(
-        for i in 1 2 3 4 5 6 7 8 9 10; do
-            mkdir -p "$parent/path$i/to/it"
-            sleep 0.1
-            fault "$in/path$i/to/it" 100
-            count "$in/path$i/to/it"
-            remove "$in/path$i/to/it" "$in/path$i/to" "$in/path$i"
-        done | uniq -c | awk '{ print $1, $2 }'
-    )" "10 100"
+    local lost=0
+    for i in 1 2 3 4 5 6 7 8 9 10; do
+        mkdir -p "$parent/path$i/to/it"
+        sleep 0.1
+        fault "$in/path$i/to/it" 100
+        is_caused "$(count "$in/path$i/to/it")" 100 || lost=$((lost + 1))
+        remove "$in/path$i/to/it" "$in/path$i/to" "$in/path$i"
+    done
+    equals "a whole path made at once, 10 of 10" $lost 0
 
     eventually 10 equal_numbers "cgroups_in lingering" 0
     holds "what lingered is gone" equal_numbers "cgroups_in lingering" 0
@@ -144,13 +157,13 @@ test_coming_and_going() {
         eventually 1 equal_numbers "open_files $daemon_pid" "$files"
     holds "so is its watch" eventually 1 equal_numbers "inotify_watches $daemon_pid" "$watches"
     holds "nothing pins it: nr_dying_descendants is what it was" eventually 3 no_more_dying "$pinned"
-    equals "it was read a last time: its total is what was caused" "$(count $in/brief)" 3000
+    caused "it was read a last time: its total is what was caused" "$(count $in/brief)" 3000
     equals "it lingers" "$(cgroups_in lingering) $(state_of $in/brief)" "1 lingering"
     make $in/brief
     holds "it comes back within linger" eventually 5 is_in_state $in/brief watched
     sleep 0.1
     fault $in/brief 500
-    equals "and goes on from its total" "$(count $in/brief)" 3500
+    caused "and goes on from its total" "$(count $in/brief)" 3500
     created=$(created_of $in/brief)
     remove $in/brief
     holds "it lingers again" eventually 1 is_in_state $in/brief lingering
@@ -160,14 +173,16 @@ test_coming_and_going() {
     make $in/brief
     sleep 0.1
     fault $in/brief 200
-    equals "after linger it starts at 0" "$(count $in/brief)" 200
-    compares "with a later _created" "$(created_of $in/brief) > ${created:-0} && ${created:-0} > 0"
+    caused "after linger it starts at 0" "$(count $in/brief)" 200
+    local again
+    again=$(created_of $in/brief)
+    compares "with a later _created" "${again:-0} > ${created:-0} && ${created:-0} > 0"
     # Another inode in the same place, faster than a look at the directory.
     rmdir "$hierarchy$in/brief"
     make $in/brief
     sleep 0.1
     fault $in/brief 40
-    equals "removed and made anew at once: a new inode, counted on" "$(count $in/brief)" 240
+    caused "removed and made anew at once: a new inode, counted on" "$(count $in/brief)" 240
     mv "$hierarchy$in/brief" "$hierarchy$in/moved" 2>/dev/null && fail "v2 cgroups can be renamed?"
     remove $in/brief $in/stays
     equals "no collector failed" "$(get /metrics | grep '^perfcountd_collector_success' | grep -vc ' 1$')" 0
@@ -246,7 +261,7 @@ END
     i=$(count $in/B)
     fault $in/B 1000
     equals "what is done in the parent itself is not in the child" "$(count $in/B/inner)" "$before"
-    equals "but in the parent" "$(count $in/B)" "$((i + 1000))"
+    caused "but in the parent" "$(count $in/B)" "$((i + 1000))"
 
     # Short-lived ones, all of them beside each other.
     before=$(count $in)
@@ -327,24 +342,28 @@ except ImportError:
     strict = None
 from prometheus_client import parser as plain
 
+twice = None
+
 def labels(parse, path):
     seen, names = set(), set()
+    global twice
     for family in parse(open(path, encoding="utf-8", newline="").read()):
         for sample in family.samples:
             key = (sample.name, tuple(sorted(sample.labels.items())))
             if key in seen:
-                sys.exit("twice in %s: %r" % (path, key))
+                twice = "twice in %s: %r" % (path, key)
             seen.add(key)
             names.add(sample.labels.get("cgroup"))
     return names - {None}
 
 text = labels(plain.text_string_to_metric_families, sys.argv[1])
-if strict:
+if strict and len(sys.argv) > 2:
     openmetrics = labels(strict.text_string_to_metric_families, sys.argv[2])
     if openmetrics != text:
         sys.exit("the names differ: %r" % (text ^ openmetrics))
 for name in sorted(text):
     print(ascii(name)[1:-1] if len(name) < 200 else "%d characters" % len(name))
+sys.exit(twice)
 END
 
 test_names() {
@@ -390,7 +409,8 @@ test_names() {
     holds "the exposition is UTF-8" iconv -f UTF-8 -t UTF-8 -o /dev/null "$scratch/text"
     holds "a strict parser takes text and OpenMetrics, no two series are equal" \
         /usr/bin/python3 "$scratch/names.py" "$scratch/text" "$scratch/openmetrics"
-    /usr/bin/python3 "$scratch/names.py" "$scratch/text" "$scratch/openmetrics" >"$scratch/names"
+    # The text alone, so that one name that is wrong does not hide the others.
+    /usr/bin/python3 "$scratch/names.py" "$scratch/text" >"$scratch/names" 2>/dev/null
     for i in "${names[@]}"; do
         holds "$(printf '%q' "$i") is there under its name" grep -qxF -- \
             "$(/usr/bin/python3 -c 'import sys; print(ascii(sys.argv[1])[1:-1])' "$in/$i")" "$scratch/names"
@@ -400,12 +420,18 @@ test_names() {
     equals "JSON is JSON" "$(get /api/v1/cgroups | jq -r type) $(get /api/v1/counters | jq -r type)" "object object"
     holds "JSON is UTF-8" iconv -f UTF-8 -t UTF-8 -o /dev/null <(get /api/v1/counters)
     holds "U+FFFD stands for what is no UTF-8" grep -qF $'\xef\xbf\xbd' "$scratch/text"
-    equals "the long one was counted" "$(count "$deep")" 50
-    equals "the quoted one was counted" "$(count "$in/quote\"s")" 100
-    equals "?cgroup= takes a name with a quote" "$(get "/api/v1/counters?event=minor_faults" -G \
+    caused "the long one was counted" "$(count "$deep")" 50
+    caused "the quoted one was counted" "$(count "$in/quote\"s")" 100
+    caused "?cgroup= takes a name with a quote" "$(get "/api/v1/counters?event=minor_faults" -G \
         --data-urlencode "cgroup=$in/quote\"s" | jq -r '.counters[0].value')" 100
-    equals "of those that look alike each was counted by itself" "$(get "/api/v1/counters?event=minor_faults" |
-        jq -c '[.counters[] | select(.cgroup | test("bad\ufffd")) | .value | select(. > 0)] | sort')" '[30,100]'
+    get "/api/v1/counters?event=minor_faults" |
+        jq -c '[.counters[] | select(.cgroup | test("bad\ufffd")) | .value | select(. > 0)] | sort' >"$scratch/alike"
+    if [ "$(jq length "$scratch/alike")" = 2 ] && is_caused "$(jq '.[0]' "$scratch/alike")" 30 &&
+        is_caused "$(jq '.[1]' "$scratch/alike")" 100; then
+        pass "of those that look alike each was counted by itself"
+    else
+        fail "of those that look alike each was counted by itself" "$(cat "$scratch/alike")"
+    fi
     remove_cgroups "$hierarchy$in"
     sleep 3
     equals "all of them are gone after linger" "$(count "$in/quote\"s") $(cgroups_in watched) $(cgroups_in lingering)" \
@@ -435,7 +461,7 @@ test_limits() {
     equals "and named" "$(state_of $in/c10) $(state_of $in/c39)" "watched dropped"
     matches "the log tells why" "$(cat "$daemon_log")" '[Dd]escriptor|RLIMIT_NOFILE|LimitNOFILE|open files'
     fault $in/c10 100
-    equals "what is watched is counted" "$(count $in/c10)" 100
+    caused "what is watched is counted" "$(count $in/c10)" 100
     for i in $(seq 20); do
         get /metrics -o /dev/null 2>/dev/null &
         clients+=($!)
@@ -467,7 +493,7 @@ test_limits() {
         equals "in the status, too" "$(get /api/v1/status | grep -c max_user_watches)" 1
         compares "all are watched nevertheless" "$(cgroups_in watched) == 29"
         fault $in/c20 100
-        equals "and counted" "$(count $in/c20)" 100
+        caused "and counted" "$(count $in/c20)" 100
         make $in/late $in/c20/late
         holds "new ones are found by rescans" eventually 15 has_cgroup $in/late
         holds "nested ones, too" eventually 15 has_cgroup $in/c20/late
@@ -502,27 +528,38 @@ cpus_are_served() {
     get /metrics | grep -q '^perf_cpu_context_switches_total{.*} [1-9]'
 }
 
+# check_part TITLE: the root is $in/space.
+check_part() {
+    matches "$1: a sentence says so" "$(cat "$daemon_log"; get /api/v1/status)" 'namespace|part of'
+    holds "$1: its root is watched" eventually 5 is_in_state / watched
+    make $in/space/inner
+    sleep 0.1
+    fault $in/space/inner 100
+    caused "$1: and what is below it" "$(count /inner)" 100
+    remove $in/space/inner
+}
+
 test_layouts() {
     local in=$below/layouts
     make $in $in/a
     in_layout 'umount -R /sys/fs/cgroup; mount -t cgroup2 none /sys/fs/cgroup' "include: [\"$in/*\"]" "$faults_group"
     fault $in/a 100
-    equals "v2 alone on /sys/fs/cgroup" "$(count $in/a)" 100
+    caused "v2 alone on /sys/fs/cgroup" "$(count $in/a)" 100
     make $in/b
     sleep 0.1
     fault $in/b 50
-    equals "with what comes later" "$(count $in/b)" 50
+    caused "with what comes later" "$(count $in/b)" 50
     stop_daemon
 
     in_layout "mount -o remount,bind,ro $hierarchy" "include: [\"$in/*\"]" "$faults_group"
     fault $in/a 100
-    equals "mounted read-only" "$(count $in/a)" 100
+    caused "mounted read-only" "$(count $in/a)" 100
     holds "CPUs are served beside it" cpus_are_served
     stop_daemon
 
     in_layout "mount -t cgroup2 none \$1; umount -R /sys/fs/cgroup" "include: [\"$in/*\"]" "$faults_group"
     fault $in/a 100
-    equals "mounted in an unusual place" "$(count $in/a)" 100
+    caused "mounted in an unusual place" "$(count $in/a)" 100
     stop_daemon
 
     in_layout 'umount -R /sys/fs/cgroup' "include: [\"$in/*\"]" "$faults_group"
@@ -530,23 +567,28 @@ test_layouts() {
     matches "and in the status" "$(get /api/v1/status | grep -i cgroup)" 'mount'
     holds "CPUs are served" cpus_are_served
     equals "/api/v1/cgroups answers" "$(status_of /api/v1/cgroups)" 200
-    equals "nothing is watched" "$(cgroups_in watched)" 0
+    equals "nothing is watched" "$(document '[.. | objects | select(.state? == "watched")] | length')" 0
     stop_daemon
 
     # A cgroup namespace: the tree begins at the daemon's own cgroup.
     make $in/space
-    wrapper=()
     in_layout "echo 0 >$hierarchy$in/space/cgroup.procs; umount -R /sys/fs/cgroup
         exec unshare --cgroup bash -c 'mount -t cgroup2 none /sys/fs/cgroup; shift; exec \"\$@\"' x \"\$@\"" \
         'include: ["/", "/*"]' "$faults_group"
-    matches "a cgroup namespace: a sentence says so" "$(cat "$daemon_log"; get /api/v1/status)" 'namespace'
-    holds "its root is watched" eventually 5 is_in_state / watched
-    make $in/space/inner
-    sleep 0.1
-    fault $in/space/inner 100
-    equals "and what is below it" "$(count /inner)" 100
+    check_part "a cgroup namespace"
     stop_daemon
-    remove $in/space/inner
+    # A container without one: a part of the tree is bound in its place.
+    in_layout "mkdir \$1/part; mount --bind $hierarchy$in/space \$1/part; umount -R /sys/fs/cgroup" \
+        'include: ["/", "/*"]' "$faults_group"
+    check_part "a part of the tree"
+    stop_daemon
+    # And one whose mounts are older than the namespace: the whole tree is seen.
+    in_layout "echo 0 >$hierarchy$in/space/cgroup.procs
+        exec unshare --cgroup bash -c 'shift; exec \"\$@\"' x \"\$@\"" \
+        "include: [\"$in/*\"]" "$faults_group"
+    fault $in/a 100
+    caused "a cgroup namespace with the mounts of the host" "$(count $in/a)" 100
+    stop_daemon
     remove $in/space $in/a $in/b $in
 }
 
@@ -598,12 +640,12 @@ test_v1() {
     start_daemon --config.file="$config"
     wrapper=()
     "$load" "$tree$below/a" faults 400
-    equals "a v1 perf_event hierarchy is found and counted" "$(count $below/a)" 400
+    caused "a v1 perf_event hierarchy is found and counted" "$(count $below/a)" 400
     mkdir "$tree$below/b"
     sleep 0.1
     "$load" "$tree$below/b" faults 300
     eventually 5 rmdir "$tree$below/b"
-    equals "also what comes and goes in it" "$(count $below/b)" 300
+    caused "also what comes and goes in it" "$(count $below/b)" 300
     matches "/api/v1/cgroups names it" "$(get /api/v1/cgroups)" "$v1"
     stop_daemon
     remove_cgroups "$tree$below"
