@@ -16,6 +16,11 @@ static const char *text_of(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
+static long long number_of(const json_t *object, const char *key)
+{
+    return (long long)json_integer_value(json_object_get(object, key));
+}
+
 static char *join_events(const json_t *events)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
@@ -48,15 +53,21 @@ static void add_group(struct table *table, const json_t *group)
     table_cell(table, TABLE_PLAIN, "%s", text_of(group, "collector"));
     table_cell(table, TABLE_PLAIN, "%s", text_of(group, "group"));
     table_cell(table, TABLE_PLAIN, "%s", text_of(group, "pmu"));
-    table_cell(table, TABLE_PLAIN, "%s", text_of(group, "cpus"));
-    table_cell(table, TABLE_PLAIN, "%lld", (long long)json_integer_value(json_object_get(group, "descriptors")));
+    if (number_of(group, "cgroups") > 0)
+        table_cell(table, TABLE_PLAIN, "%lld cgroups", number_of(group, "cgroups"));
+    else
+        table_cell(table, TABLE_PLAIN, "%s", text_of(group, "cpus"));
+    if (number_of(group, "cgroups") > 0)
+        table_cell(table, TABLE_PLAIN, "%s", "");
+    else
+        table_cell(table, TABLE_PLAIN, "%lld", number_of(group, "descriptors"));
     table_cell(table, steady ? TABLE_PLAIN : TABLE_WARNING, "%s", states ? states : "");
     table_cell(table, TABLE_DIM, "%s", events ? events : "");
 }
 
 static int print_groups(const json_t *groups)
 {
-    static const char *const titles[] = {"COLLECTOR", "GROUP", "PMU", "CPUS", ">FDS", "STATE", "EVENTS"};
+    static const char *const titles[] = {"COLLECTOR", "GROUP", "PMU", "WHERE", ">FDS", "STATE", "EVENTS"};
     _cleanup_(table_freep) struct table *table = table_new(titles, ARRAY_SIZE(titles));
     const json_t *group;
     size_t i;
@@ -101,6 +112,18 @@ static int print_pmus(const json_t *pmus)
     return table_print(table, stdout);
 }
 
+static void print_cgroups(const json_t *cgroups)
+{
+    if (json_is_null(cgroups))
+        return;
+    printf("\n%lld cgroups match below %s; %lld are watched, for %lld file descriptors (at most %lld each)\n",
+           number_of(cgroups, "match"), text_of(cgroups, "hierarchy"), number_of(cgroups, "watched"),
+           number_of(cgroups, "descriptors"), number_of(cgroups, "descriptors_each"));
+    if (number_of(cgroups, "dropped") > 0)
+        table_print_styled(stdout, TABLE_WARNING, "%lld are dropped: there is room for %lld\n",
+                           number_of(cgroups, "dropped"), number_of(cgroups, "room"));
+}
+
 static void print_privileges(const json_t *privileges)
 {
     const json_t *paranoid = json_object_get(privileges, "perf_event_paranoid");
@@ -137,6 +160,7 @@ static int print_plan(const json_t *plan, const struct registry *registry)
 {
     if (print_groups(json_object_get(plan, "groups")) < 0 || print_pmus(json_object_get(plan, "pmus")) < 0)
         return command_fail_memory();
+    print_cgroups(json_object_get(plan, "cgroups"));
     printf("\n%lld file descriptors of %lld, %lld series\n",
            (long long)json_integer_value(json_object_get(plan, "file_descriptors")),
            (long long)json_integer_value(json_object_get(plan, "file_descriptor_limit")),

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "collectors/cgroup.h"
 #include "daemon/documents.h"
 #include "perf/capacity.h"
 
@@ -16,6 +17,7 @@
 struct plan_group {
     const struct row *example;
     struct cpuset cpus;
+    size_t n_cgroups; /* rows of cgroups, whose descriptors the collector itself counts */
     size_t states[N_ROW_STATES];
     size_t descriptors;
 };
@@ -55,7 +57,8 @@ static int plan_add(struct plan *plan, const struct row *row)
         plan->groups[plan->n++] = (struct plan_group){.example = row};
     }
     plan->groups[i].states[row->state]++;
-    plan->groups[i].descriptors += row->n_counters;
+    plan->groups[i].n_cgroups += row->cgroup != NULL;
+    plan->groups[i].descriptors += row->cgroup ? 0 : row->n_counters;
     return row->cpu < 0 ? 0 : cpuset_add(&plan->groups[i].cpus, (unsigned)row->cpu);
 }
 
@@ -69,9 +72,41 @@ static json_t *group_json(const struct plan_group *group)
     for (size_t i = 0; i < N_ROW_STATES; i++)
         if (group->states[i])
             json_object_set_new(states, row_state_name((enum row_state)i), json_integer((json_int_t)group->states[i]));
-    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:I, s:o}", "collector", group->example->collector_name, "group",
-                     group->example->group, "pmu", group->example->pmu, "cpus", cpus ? cpus : "", "events", events,
-                     "descriptors", (json_int_t)group->descriptors, "states", states);
+    return json_pack("{s:s, s:s, s:s, s:s, s:I, s:o, s:I, s:o}", "collector", group->example->collector_name, "group",
+                     group->example->group, "pmu", group->example->pmu, "cpus", cpus ? cpus : "", "cgroups",
+                     (json_int_t)group->n_cgroups, "events", events, "descriptors", (json_int_t)group->descriptors,
+                     "states", states);
+}
+
+struct cgroup_totals {
+    json_int_t watched, dropped, descriptors;
+};
+
+static void add_cgroup(void *userdata, const struct cgroup_view *view)
+{
+    struct cgroup_totals *totals = userdata;
+
+    totals->watched += view->state == CGROUP_STATE_WATCHED;
+    totals->dropped += view->state == CGROUP_STATE_DROPPED;
+    totals->descriptors += (json_int_t)view->descriptors;
+}
+
+/* How many match, what they cost, and how many find no room; null where the collector does not run. */
+static json_t *cgroups_json(const struct registry *registry, json_int_t *ret_descriptors)
+{
+    const void *state = registry_state(registry, &collector_cgroup);
+    struct cgroup_totals totals = {0};
+    struct cgroup_summary summary;
+
+    if (!state)
+        return json_null();
+    cgroup_visit(state, add_cgroup, &totals);
+    cgroup_summarize(state, &summary);
+    *ret_descriptors += totals.descriptors;
+    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "hierarchy", summary.hierarchy, "match",
+                     (json_int_t)summary.n_wanted, "watched", totals.watched, "dropped", totals.dropped, "room",
+                     (json_int_t)summary.limit, "descriptors_each", (json_int_t)summary.descriptors_each, "descriptors",
+                     totals.descriptors);
 }
 
 static json_int_t count_series(const struct metrics *metrics)
@@ -167,10 +202,11 @@ json_t *plan_json(struct session *session)
         descriptors += (json_int_t)plan.groups[i].descriptors;
     }
     getrlimit(RLIMIT_NOFILE, &limit);
-    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:I}", "config",
+    json_t *cgroups = cgroups_json(session->registry, &descriptors);
+    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I}", "config",
                      session->config->file ? session->config->file : "built-in", "kernel",
                      session->machine->release ? session->machine->release : "", "privileges", privileges_json(session),
-                     "pmus", pmus_json(&session->sys, session->machine, snapshot), "groups", groups, "missing",
-                     document_failures(session->registry), "file_descriptors", descriptors, "file_descriptor_limit",
-                     (json_int_t)limit.rlim_cur, "series", count_series(&snapshot->metrics));
+                     "pmus", pmus_json(&session->sys, session->machine, snapshot), "groups", groups, "cgroups", cgroups,
+                     "missing", document_failures(session->registry), "file_descriptors", descriptors,
+                     "file_descriptor_limit", (json_int_t)limit.rlim_cur, "series", count_series(&snapshot->metrics));
 }

@@ -9,8 +9,9 @@
 
 /*
  * {"privileges": {...}, "pmus": [{"pmu", "cpus", "counters", "wanted", "multiplexes"}],
- *  "groups": [{"collector", "group", "pmu", "cpus", "events", "descriptors", "states"}], "missing": [...],
- *  "file_descriptors", "file_descriptor_limit", "series", ...}; NULL when out of memory. The caller owns it.
+ *  "groups": [{"collector", "group", "pmu", "cpus", "cgroups", "events", "descriptors", "states"}], "cgroups": {...},
+ * "missing": [...], "file_descriptors", "file_descriptor_limit", "series", ...}; NULL when out of memory. The caller
+ * owns it.
  */
 json_t *plan_json(struct session *session);
 

@@ -512,7 +512,14 @@ static void make_trouble(const struct play *play)
     char path[64];
 
     srand(5);
-    for (size_t i = 0; i < 20000; i++) {
+    for (size_t i = 0; i < 10000; i++) {
+        if (i % 20 == 0) { /* one in the other as fast as can be */
+            for (size_t depth = 0; depth < 3; depth++) {
+                static const char *const below[] = {"", "/x", "/x/y"};
+                snprintf(path, sizeof(path), "n%zu%s", i, below[depth]);
+                mkdirat(play->root_fd, path, 0755);
+            }
+        }
         chance_path(path, sizeof(path));
         if (rand() % 2)
             mkdirat(play->root_fd, path, 0755);
