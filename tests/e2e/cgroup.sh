@@ -428,8 +428,8 @@ test_names() {
     caused "the quoted one was counted" "$(count "$in/quote\"s")" 100
     caused "?cgroup= takes a name with a quote" "$(get "/api/v1/counters?event=minor_faults" -G \
         --data-urlencode "cgroup=$in/quote\"s" | jq -r '.counters[0].value')" 100
-    equals "names that look alike are all watched, and told apart" "$(document \
-        '[.cgroups[] | select(.state == "watched" and (.cgroup | test("/bad.*\ufffd"))) | .cgroup] | unique | length')" 10
+    equals "names that look alike are all watched, and told apart" "$(document '[.cgroups[] |
+        select(.state == "watched" and (.cgroup | test("/bad.*\ufffd"))) | .cgroup] | unique | length')" 10
     get "/api/v1/counters?event=minor_faults" |
         jq -c '[.counters[] | select(.cgroup | test("bad\ufffd")) | .value | select(. > 0)] | sort' >"$scratch/alike"
     if [ "$(jq length "$scratch/alike")" = 2 ] && is_caused "$(jq '.[0]' "$scratch/alike")" 30 &&
