@@ -7,7 +7,7 @@
 #define BUCKETS_MIN 64
 
 /* FNV-1a. */
-static size_t hash_name(const struct cgroup_entry *parent, const char *name)
+static size_t hash_name(const struct cgroup_index_entry *parent, const char *name)
 {
     uint64_t hash = UINT64_C(14695981039346656037) ^ (uintptr_t)parent;
 
@@ -16,7 +16,7 @@ static size_t hash_name(const struct cgroup_entry *parent, const char *name)
     return (size_t)(hash ^ hash >> 32);
 }
 
-static struct cgroup_list *name_bucket(const struct cgroup_index *index, const struct cgroup_entry *parent,
+static struct cgroup_list *name_bucket(const struct cgroup_index *index, const struct cgroup_index_entry *parent,
                                        const char *name)
 {
     return &index->by_name[hash_name(parent, name) & (index->n_buckets - 1)];
@@ -33,7 +33,7 @@ static void refill(struct cgroup_index *index, const struct cgroup_list *by_name
                    size_t n_buckets)
 {
     for (size_t i = 0; i < n_buckets; i++) {
-        struct cgroup_entry *entry = LIST_FIRST(&by_name[i]), *next;
+        struct cgroup_index_entry *entry = LIST_FIRST(&by_name[i]), *next;
         for (; entry; entry = next) {
             next = LIST_NEXT(entry, of_name);
             LIST_INSERT_HEAD(name_bucket(index, entry->parent, entry->name), entry, of_name);
@@ -64,20 +64,20 @@ static int make_room(struct cgroup_index *index)
     return 0;
 }
 
-static struct cgroup_entry *entry_free(struct cgroup_entry *entry)
+static struct cgroup_index_entry *entry_free(struct cgroup_index_entry *entry)
 {
     if (entry)
         free(entry->node.path);
     free(entry);
     return NULL;
 }
-DEFINE_CLEANUP(struct cgroup_entry *, entry_free);
+DEFINE_CLEANUP(struct cgroup_index_entry *, entry_free);
 
 void cgroup_index_done(struct cgroup_index *index)
 {
     for (size_t i = 0; i < index->n_buckets; i++) {
-        struct cgroup_entry *next;
-        for (struct cgroup_entry *entry = LIST_FIRST(&index->by_name[i]); entry; entry = next) {
+        struct cgroup_index_entry *next;
+        for (struct cgroup_index_entry *entry = LIST_FIRST(&index->by_name[i]); entry; entry = next) {
             next = LIST_NEXT(entry, of_name);
             entry_free(entry);
         }
@@ -89,9 +89,9 @@ void cgroup_index_done(struct cgroup_index *index)
 }
 
 /* "/" for the root, "/name" below it, "PARENT/name" elsewhere. */
-static int set_path(struct cgroup_entry *entry)
+static int set_path(struct cgroup_index_entry *entry)
 {
-    const struct cgroup_entry *parent = entry->parent;
+    const struct cgroup_index_entry *parent = entry->parent;
     const char *before = parent && parent->parent ? parent->node.path : "";
     size_t length = strlen(before), name_length = strlen(entry->name);
 
@@ -108,10 +108,10 @@ static int set_path(struct cgroup_entry *entry)
     return 0;
 }
 
-int cgroup_index_add(struct cgroup_index *index, struct cgroup_entry *parent, const char *name, uint64_t inode,
-                     struct cgroup_entry **ret)
+int cgroup_index_add(struct cgroup_index *index, struct cgroup_index_entry *parent, const char *name, uint64_t inode,
+                     struct cgroup_index_entry **ret)
 {
-    _cleanup_(entry_freep) struct cgroup_entry *entry = calloc(1, sizeof(*entry));
+    _cleanup_(entry_freep) struct cgroup_index_entry *entry = calloc(1, sizeof(*entry));
 
     if (!entry || make_room(index) < 0)
         return -ENOMEM;
@@ -133,11 +133,11 @@ int cgroup_index_add(struct cgroup_index *index, struct cgroup_entry *parent, co
     return 0;
 }
 
-void cgroup_index_remove(struct cgroup_index *index, struct cgroup_entry *entry)
+void cgroup_index_remove(struct cgroup_index *index, struct cgroup_index_entry *entry)
 {
     cgroup_index_set_watch(index, entry, -1);
     if (entry->announced) { /* the last one takes its place */
-        struct cgroup_entry *last = index->announced[--index->n_announced];
+        struct cgroup_index_entry *last = index->announced[--index->n_announced];
         index->announced[entry->position] = last;
         last->position = entry->position;
     }
@@ -147,7 +147,7 @@ void cgroup_index_remove(struct cgroup_index *index, struct cgroup_entry *entry)
     entry_free(entry);
 }
 
-void cgroup_index_set_watch(struct cgroup_index *index, struct cgroup_entry *entry, int watch)
+void cgroup_index_set_watch(struct cgroup_index *index, struct cgroup_index_entry *entry, int watch)
 {
     if (entry->watch >= 0) {
         LIST_REMOVE(entry, of_watch);
@@ -160,7 +160,7 @@ void cgroup_index_set_watch(struct cgroup_index *index, struct cgroup_entry *ent
     }
 }
 
-int cgroup_index_announce(struct cgroup_index *index, struct cgroup_entry *entry)
+int cgroup_index_announce(struct cgroup_index *index, struct cgroup_index_entry *entry)
 {
     if (array_grow(&index->announced, index->n_announced) < 0)
         return -ENOMEM;
@@ -170,21 +170,21 @@ int cgroup_index_announce(struct cgroup_index *index, struct cgroup_entry *entry
     return 0;
 }
 
-struct cgroup_entry *cgroup_index_child(const struct cgroup_index *index, const struct cgroup_entry *parent,
-                                        const char *name)
+struct cgroup_index_entry *cgroup_index_child(const struct cgroup_index *index, const struct cgroup_index_entry *parent,
+                                              const char *name)
 {
-    struct cgroup_entry *entry = LIST_FIRST(name_bucket(index, parent, name));
+    struct cgroup_index_entry *entry = LIST_FIRST(name_bucket(index, parent, name));
 
     while (entry && (entry->parent != parent || !str_equal(entry->name, name)))
         entry = LIST_NEXT(entry, of_name);
     return entry;
 }
 
-struct cgroup_entry *cgroup_index_of_watch(const struct cgroup_index *index, int watch)
+struct cgroup_index_entry *cgroup_index_of_watch(const struct cgroup_index *index, int watch)
 {
     if (watch < 0 || index->n_buckets == 0)
         return NULL;
-    struct cgroup_entry *entry = LIST_FIRST(watch_bucket(index, watch));
+    struct cgroup_index_entry *entry = LIST_FIRST(watch_bucket(index, watch));
     while (entry && entry->watch != watch)
         entry = LIST_NEXT(entry, of_watch);
     return entry;

@@ -13,10 +13,10 @@
 LIST_HEAD(cgroup_list, cgroup_entry);
 TAILQ_HEAD(cgroup_queue, cgroup_entry);
 
-struct cgroup_entry {
+struct cgroup_index_entry {
     struct cgroup_node node;
-    const char *name;            /* the end of node.path; "" for the root */
-    struct cgroup_entry *parent; /* NULL for the root */
+    const char *name;                  /* the end of node.path; "" for the root */
+    struct cgroup_index_entry *parent; /* NULL for the root */
     struct cgroup_list children;
     int watch;        /* -1: none */
     bool announced;   /* the listener knows it */
@@ -30,8 +30,8 @@ struct cgroup_entry {
 };
 
 struct cgroup_index {
-    struct cgroup_entry *root;
-    struct cgroup_entry **announced;
+    struct cgroup_index_entry *root;
+    struct cgroup_index_entry **announced;
     struct cgroup_list *by_name, *by_watch; /* n_buckets each; a power of two, at least n */
     size_t n_buckets, n, n_announced, n_watches;
 };
@@ -40,18 +40,18 @@ struct cgroup_index {
 void cgroup_index_done(struct cgroup_index *index);
 
 /* The first entry, of `parent` NULL, is the root. -ENOMEM; -ENAMETOOLONG above CGROUP_PATH_MAX. */
-int cgroup_index_add(struct cgroup_index *index, struct cgroup_entry *parent, const char *name, uint64_t inode,
-                     struct cgroup_entry **ret);
+int cgroup_index_add(struct cgroup_index *index, struct cgroup_index_entry *parent, const char *name, uint64_t inode,
+                     struct cgroup_index_entry **ret);
 /* Of an entry without children. The root goes in cgroup_index_done() only. */
-void cgroup_index_remove(struct cgroup_index *index, struct cgroup_entry *entry);
+void cgroup_index_remove(struct cgroup_index *index, struct cgroup_index_entry *entry);
 /* `watch` -1 forgets its watch. */
-void cgroup_index_set_watch(struct cgroup_index *index, struct cgroup_entry *entry, int watch);
+void cgroup_index_set_watch(struct cgroup_index *index, struct cgroup_index_entry *entry, int watch);
 /* From now on it is in `announced`. -ENOMEM. */
-int cgroup_index_announce(struct cgroup_index *index, struct cgroup_entry *entry);
+int cgroup_index_announce(struct cgroup_index *index, struct cgroup_index_entry *entry);
 
 /* NULL where there is none. */
-struct cgroup_entry *cgroup_index_child(const struct cgroup_index *index, const struct cgroup_entry *parent,
-                                        const char *name);
-struct cgroup_entry *cgroup_index_of_watch(const struct cgroup_index *index, int watch);
+struct cgroup_index_entry *cgroup_index_child(const struct cgroup_index *index, const struct cgroup_index_entry *parent,
+                                              const char *name);
+struct cgroup_index_entry *cgroup_index_of_watch(const struct cgroup_index *index, int watch);
 
 #endif

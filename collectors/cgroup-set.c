@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/utf8.h"
 #include "collectors/cgroup-label.h"
 #include "collectors/cgroup-selection.h"
 
@@ -94,19 +95,23 @@ static bool is_taken(const struct cgroup_set *set, const char *label)
     return false;
 }
 
-/* Names that are not UTF-8 may look the same, and a name may be made to look like such a one: that one is not watched.
+/*
+ * Names that are not UTF-8 may look the same, so the second is told apart, and so is always a name that looks like one
+ * of them. What still has another's label was made to, and is not watched.
  */
 static int choose_label(const struct cgroup_set *set, const char *path, char **ret)
 {
+    bool is_utf8 = utf8_valid_prefix(path, strlen(path)) == strlen(path);
     _cleanup_(freep) char *plain = NULL, *distinct = NULL;
     int r = cgroup_label(path, CGROUP_LABEL_PLAIN, &plain);
 
-    if (r == 0 && !is_taken(set, plain)) {
+    if (r < 0)
+        return r;
+    if (!is_taken(set, plain) && !(is_utf8 && cgroup_label_is_ambiguous(plain))) {
         *ret = steal(plain);
         return 0;
     }
-    if (r == 0)
-        r = cgroup_label(path, CGROUP_LABEL_DISTINCT, &distinct);
+    r = cgroup_label(path, CGROUP_LABEL_DISTINCT, &distinct);
     if (r == 0 && is_taken(set, distinct))
         r = -EEXIST;
     if (r == 0)

@@ -106,7 +106,7 @@ static bool is_gone(int error)
 
 /* --- entries that leave --- */
 
-static void forget(struct cgroup_tree *tree, struct cgroup_entry *entry)
+static void forget(struct cgroup_tree *tree, struct cgroup_index_entry *entry)
 {
     if (entry->pending)
         TAILQ_REMOVE(&tree->pending, entry, queue);
@@ -119,15 +119,15 @@ static void forget(struct cgroup_tree *tree, struct cgroup_entry *entry)
 }
 
 /* With all below it, children first. */
-static void forget_tree(struct cgroup_tree *tree, struct cgroup_entry *top)
+static void forget_tree(struct cgroup_tree *tree, struct cgroup_index_entry *top)
 {
-    struct cgroup_entry *entry = top;
+    struct cgroup_index_entry *entry = top;
     bool done;
 
     do {
         while (!LIST_EMPTY(&entry->children))
             entry = LIST_FIRST(&entry->children);
-        struct cgroup_entry *parent = entry->parent;
+        struct cgroup_index_entry *parent = entry->parent;
         done = entry == top;
         forget(tree, entry);
         entry = parent;
@@ -136,7 +136,7 @@ static void forget_tree(struct cgroup_tree *tree, struct cgroup_entry *top)
 
 /* --- entries that come --- */
 
-static void enqueue(struct cgroup_tree *tree, struct cgroup_entry *entry)
+static void enqueue(struct cgroup_tree *tree, struct cgroup_index_entry *entry)
 {
     if (entry->pending)
         return;
@@ -144,7 +144,7 @@ static void enqueue(struct cgroup_tree *tree, struct cgroup_entry *entry)
     TAILQ_INSERT_TAIL(&tree->pending, entry, queue);
 }
 
-static bool is_below(const struct cgroup_entry *entry, const struct cgroup_entry *ancestor)
+static bool is_below(const struct cgroup_index_entry *entry, const struct cgroup_index_entry *ancestor)
 {
     while (entry && entry != ancestor)
         entry = entry->parent;
@@ -152,7 +152,8 @@ static bool is_below(const struct cgroup_entry *entry, const struct cgroup_entry
 }
 
 /* The watch that inotify gave for this entry's inode is `holder`'s already. */
-static bool take_over_watch(struct cgroup_tree *tree, const struct cgroup_entry *entry, struct cgroup_entry *holder)
+static bool take_over_watch(struct cgroup_tree *tree, const struct cgroup_index_entry *entry,
+                            struct cgroup_index_entry *holder)
 {
     _cleanup_(closep) int fd = cgroup_tree_open(tree, &holder->node);
     if (fd < 0 && !is_gone(fd))
@@ -165,7 +166,7 @@ static bool take_over_watch(struct cgroup_tree *tree, const struct cgroup_entry 
 }
 
 /* -EEXIST where the directory is one that is known under another path. */
-static int add_watch(struct cgroup_tree *tree, struct cgroup_entry *entry, int fd)
+static int add_watch(struct cgroup_tree *tree, struct cgroup_index_entry *entry, int fd)
 {
     char path[32];
 
@@ -177,14 +178,14 @@ static int add_watch(struct cgroup_tree *tree, struct cgroup_entry *entry, int f
         tree->limited[errno == ENOSPC ? NO_WATCHES_LEFT : NOT_WATCHED] = true;
         return 0;
     }
-    struct cgroup_entry *holder = cgroup_index_of_watch(&tree->index, watch);
+    struct cgroup_index_entry *holder = cgroup_index_of_watch(&tree->index, watch);
     if (holder && !take_over_watch(tree, entry, holder))
         return -EEXIST;
     cgroup_index_set_watch(&tree->index, entry, watch);
     return 0;
 }
 
-static int announce(struct cgroup_tree *tree, struct cgroup_entry *entry)
+static int announce(struct cgroup_tree *tree, struct cgroup_index_entry *entry)
 {
     if (entry->announced)
         return 0;
@@ -195,9 +196,9 @@ static int announce(struct cgroup_tree *tree, struct cgroup_entry *entry)
 }
 
 /* `name` in `parent` is a directory of this inode now. */
-static void found(struct cgroup_tree *tree, struct cgroup_entry *parent, const char *name, uint64_t inode)
+static void found(struct cgroup_tree *tree, struct cgroup_index_entry *parent, const char *name, uint64_t inode)
 {
-    struct cgroup_entry *entry = cgroup_index_child(&tree->index, parent, name);
+    struct cgroup_index_entry *entry = cgroup_index_child(&tree->index, parent, name);
 
     if (entry && entry->node.inode != inode) {
         forget_tree(tree, entry);
@@ -241,7 +242,7 @@ static DIR *directory_close(DIR *directory)
 }
 DEFINE_CLEANUP(DIR *, directory_close);
 
-static int list(struct cgroup_tree *tree, struct cgroup_entry *entry, int *fd)
+static int list(struct cgroup_tree *tree, struct cgroup_index_entry *entry, int *fd)
 {
     _cleanup_(directory_closep) DIR *directory = fdopendir(*fd);
     uint64_t inode;
@@ -259,11 +260,11 @@ static int list(struct cgroup_tree *tree, struct cgroup_entry *entry, int *fd)
     }
 }
 
-static void forget_unseen(struct cgroup_tree *tree, const struct cgroup_entry *parent)
+static void forget_unseen(struct cgroup_tree *tree, const struct cgroup_index_entry *parent)
 {
-    struct cgroup_entry *next;
+    struct cgroup_index_entry *next;
 
-    for (struct cgroup_entry *entry = LIST_FIRST(&parent->children); entry; entry = next) {
+    for (struct cgroup_index_entry *entry = LIST_FIRST(&parent->children); entry; entry = next) {
         next = LIST_NEXT(entry, siblings);
         if (entry->seen_in != tree->scan)
             forget_tree(tree, entry);
@@ -271,7 +272,7 @@ static void forget_unseen(struct cgroup_tree *tree, const struct cgroup_entry *p
 }
 
 /* What is in a directory that is watched by now. */
-static void look_into(struct cgroup_tree *tree, struct cgroup_entry *entry, int *fd)
+static void look_into(struct cgroup_tree *tree, struct cgroup_index_entry *entry, int *fd)
 {
     struct stat status;
 
@@ -286,7 +287,7 @@ static void look_into(struct cgroup_tree *tree, struct cgroup_entry *entry, int 
 }
 
 /* Watches, announces and lists one directory, in this order. */
-static void visit(struct cgroup_tree *tree, struct cgroup_entry *entry)
+static void visit(struct cgroup_tree *tree, struct cgroup_index_entry *entry)
 {
     _cleanup_(closep) int fd = cgroup_tree_open(tree, &entry->node);
     bool stays = !is_gone(fd);
@@ -307,7 +308,7 @@ static void visit(struct cgroup_tree *tree, struct cgroup_entry *entry)
 
 static void visit_pending(struct cgroup_tree *tree)
 {
-    struct cgroup_entry *entry;
+    struct cgroup_index_entry *entry;
 
     while ((entry = TAILQ_FIRST(&tree->pending))) {
         TAILQ_REMOVE(&tree->pending, entry, queue);
@@ -319,7 +320,7 @@ static void visit_pending(struct cgroup_tree *tree)
 /* --- what inotify tells --- */
 
 /* Compares one name with what is known of it. */
-static void look_at(struct cgroup_tree *tree, struct cgroup_entry *parent, const char *name)
+static void look_at(struct cgroup_tree *tree, struct cgroup_index_entry *parent, const char *name)
 {
     uint64_t inode;
 
@@ -328,7 +329,7 @@ static void look_at(struct cgroup_tree *tree, struct cgroup_entry *parent, const
         tree->limited[NOT_READ] |= !is_gone(fd);
         return;
     }
-    struct cgroup_entry *known = cgroup_index_child(&tree->index, parent, name);
+    struct cgroup_index_entry *known = cgroup_index_child(&tree->index, parent, name);
     if (!is_cgroup(tree, fd, name, &inode)) {
         if (known)
             forget_tree(tree, known);
@@ -339,9 +340,9 @@ static void look_at(struct cgroup_tree *tree, struct cgroup_entry *parent, const
 }
 
 /* The kernel took a watch back, as file systems other than the cgroups' do with a removed directory. */
-static void lost_watch(struct cgroup_tree *tree, struct cgroup_entry *entry)
+static void lost_watch(struct cgroup_tree *tree, struct cgroup_index_entry *entry)
 {
-    struct cgroup_entry *parent = entry->parent;
+    struct cgroup_index_entry *parent = entry->parent;
     char name[NAME_MAX + 1];
 
     cgroup_index_set_watch(&tree->index, entry, -1);
@@ -356,7 +357,7 @@ static void lost_watch(struct cgroup_tree *tree, struct cgroup_entry *entry)
 
 static void take_event(struct cgroup_tree *tree, const struct inotify_event *event)
 {
-    struct cgroup_entry *entry = cgroup_index_of_watch(&tree->index, event->wd);
+    struct cgroup_index_entry *entry = cgroup_index_of_watch(&tree->index, event->wd);
 
     if (event->mask & IN_Q_OVERFLOW)
         tree->overflow = true;
@@ -403,7 +404,7 @@ int cgroup_tree_new(const char *root, const struct cgroup_listener *listener, st
                     struct error *error)
 {
     _cleanup_(cgroup_tree_freep) struct cgroup_tree *tree = calloc(1, sizeof(*tree));
-    struct cgroup_entry *entry;
+    struct cgroup_index_entry *entry;
     struct stat status;
 
     if (!tree)
