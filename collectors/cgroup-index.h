@@ -10,8 +10,8 @@
 
 #include "collectors/cgroup-tree.h"
 
-LIST_HEAD(cgroup_list, cgroup_entry);
-TAILQ_HEAD(cgroup_queue, cgroup_entry);
+LIST_HEAD(cgroup_list, cgroup_index_entry);
+TAILQ_HEAD(cgroup_queue, cgroup_index_entry);
 
 struct cgroup_index_entry {
     struct cgroup_node node;
@@ -23,9 +23,9 @@ struct cgroup_index_entry {
     bool pending;     /* in the queue of who visits directories */
     unsigned seen_in; /* the number of the last scan that saw it */
 
-    LIST_ENTRY(cgroup_entry) siblings;
-    LIST_ENTRY(cgroup_entry) of_name, of_watch; /* in the buckets */
-    TAILQ_ENTRY(cgroup_entry) queue;
+    LIST_ENTRY(cgroup_index_entry) siblings;
+    LIST_ENTRY(cgroup_index_entry) of_name, of_watch; /* in the buckets */
+    TAILQ_ENTRY(cgroup_index_entry) queue;
     size_t position; /* in `announced` */
 };
 
