@@ -9,7 +9,8 @@
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 tools="qemu-system-aarch64:qemu-system-arm dtc:device-tree-compiler cpio:cpio
-    aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu aarch64-linux-gnu-readelf:binutils-aarch64-linux-gnu autoreconf:autoconf automake:automake make:make
+    aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu aarch64-linux-gnu-readelf:binutils-aarch64-linux-gnu
+    autoreconf:autoconf automake:automake make:make
     pkg-config:pkg-config curl:curl jq:jq python3:python3 xz:xz-utils"
 # With -dev come the libraries and all that these need. libpfm4 is loaded at run time.
 sysroot_packages="libc6-dev linux-libc-dev libmicrohttpd-dev libjansson-dev libyaml-dev libdeflate-dev libsystemd-dev
