@@ -79,7 +79,8 @@ boot() {
             systemd-nspawn --register=no --keep-unit --boot --directory="$tree" --read-only --volatile=overlay \
             --machine="perfcountd-$$" --capability=all --system-call-filter=perf_event_open \
             --link-journal=no --resolv-conf=off --timezone=off \
-            --bind-ro="$PERFCOUNTD:/usr/local/bin/perfcountd" --bind-ro="$scratch/cgroup-load:/usr/local/bin/cgroup-load"
+            --bind-ro="$PERFCOUNTD:/usr/local/bin/perfcountd" \
+            --bind-ro="$scratch/cgroup-load:/usr/local/bin/cgroup-load"
     ) >"$scratch/boot.log" 2>&1 </dev/null &
     nspawn=$!
     eventually 30 find_leader || no_machine "there is no init"
