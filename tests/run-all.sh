@@ -128,7 +128,8 @@ cgroup_benchmark() {
 
 shellcheck_all() {
     command -v shellcheck >/dev/null || { echo "skipped: there is no shellcheck here"; return 77; }
-    shellcheck "$root/quickstart" "$root/.ci/run" "$root"/tests/*.sh "$root"/tests/e2e/*.sh "$root"/tests/vm/*.sh
+    shellcheck "$root/quickstart" "$root/.ci/run" "$root"/tests/*.sh "$root"/tests/e2e/*.sh "$root"/tests/vm/*.sh \
+        "$root"/tests/systemd/*.sh
 }
 
 # --- what needs no quiet machine: two lanes
@@ -172,6 +173,7 @@ if [ $plain = yes ]; then
     end_to_end truth
     [ ! -x "$build/sanitized/perfcountd" ] || end_to_end cgroup sanitized
     end_to_end cgroup-soak
+    check "systemd machine" env PERFCOUNTD="$build/plain/perfcountd" timeout --foreground 600 tests/systemd/units.sh
     end_to_end prometheus
     check "make bench-quick" benchmark && sed 's/^/    /' "$logs/make-bench-quick.log" | grep -v 'make'
     check "bench/run-bench-cgroup --quick" cgroup_benchmark &&

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# shellcheck disable=SC2034 # what is for the scripts
+# A machine with systemd of the test's own, booted by systemd-nspawn and ended with the script, and perfcountd as a
+# service in it. It shares the loopback network, so that curl out here reaches it. Its changes go to memory.
+#
+# Sets: leader (its init's process), machine (the directory of its cgroups).
+
+# shellcheck source=../e2e/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../e2e/lib.sh"
+
+[ "$(id -u)" -eq 0 ] || skip "only root boots a machine"
+tree=$("$root/tests/systemd/tree.sh") || exit 1
+need curl jq cc nsenter
+cc -O2 -static -o "$scratch/cgroup-load" "$here/cgroup-load.c" || exit 1
+nspawn=0
+leader=0
+machine=
+own_cgroups=() # where nspawn makes the machine's
+
+# Also where the host is of v1: there systemd keeps a hierarchy of its own beside v2, and nspawn looks at both.
+make_cgroups() {
+    local mount
+    while read -r mount; do
+        mkdir "$mount/perfcountd-machine-$$" && own_cgroups+=("$mount/perfcountd-machine-$$")
+    done < <(awk '$3 == "cgroup2" || ($3 == "cgroup" && $4 ~ /(^|,)name=systemd(,|$)/) { print $2 }' /proc/mounts)
+}
+
+cleanup_machine() {
+    local cgroup
+    if running $nspawn; then
+        kill -TERM $nspawn # it shuts the machine down
+        eventually 10 not running $nspawn || kill -KILL $nspawn
+    fi
+    for cgroup in "${own_cgroups[@]}"; do
+        [ ! -e "$cgroup/cgroup.kill" ] || echo 1 >"$cgroup/cgroup.kill"
+        eventually 5 remove_below "$cgroup" || echo "$cgroup is still there" >&2
+    done
+    cleanup
+}
+remove_below() {
+    find "$1" -depth -type d -delete
+    [ ! -d "$1" ]
+}
+trap cleanup_machine EXIT
+
+# A machine that will not boot is a skip, with nspawn's own words.
+no_machine() {
+    tail -n 15 "$scratch/boot.log" | tr -d '\033\r'
+    skip "systemd-nspawn boots no machine here: $1"
+}
+
+# The process that is 1 in there.
+find_leader() {
+    local pid
+    running $nspawn || return 0
+    for pid in $(pgrep -P "$nspawn"); do
+        if awk '$1 == "NSpid:" { exit !($NF == 1 && NF > 2) }' "/proc/$pid/status"; then
+            leader=$pid
+            return
+        fi
+    done
+    return 1
+}
+
+booted() {
+    not running $nspawn || [[ $(inside systemctl is-system-running) =~ ^(running|degraded)$ ]]
+}
+
+# boot: --read-only lets others use the tree as well; --volatile makes a writable machine of it.
+boot() {
+    local cgroup
+    make_cgroups
+    (
+        for cgroup in "${own_cgroups[@]}"; do
+            echo "$BASHPID" >"$cgroup/cgroup.procs"
+        done
+        SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=1 exec setpriv --pdeathsig KILL \
+            systemd-nspawn --register=no --keep-unit --boot --directory="$tree" --read-only --volatile=overlay \
+            --machine="perfcountd-$$" --capability=all --system-call-filter=perf_event_open \
+            --link-journal=no --resolv-conf=off --timezone=off \
+            --bind-ro="$PERFCOUNTD:/usr/local/bin/perfcountd" \
+            --bind-ro="$scratch/cgroup-load:/usr/local/bin/cgroup-load"
+    ) >"$scratch/boot.log" 2>&1 </dev/null &
+    nspawn=$!
+    eventually 30 find_leader || no_machine "there is no init"
+    running $nspawn || no_machine "it ended"
+    eventually 60 booted || no_machine "it stays $(inside systemctl is-system-running)"
+    running $nspawn || no_machine "it ended while it booted"
+    machine=/proc/$leader/root/sys/fs/cgroup
+    [ -e "$machine/cgroup.controllers" ] || no_machine "it has no cgroup v2"
+}
+
+# inside COMMAND...: in the machine's namespaces, in no cgroup of it.
+inside() {
+    nsenter --target "$leader" --all -- "$@"
+}
+
+# inside_write FILE: from the standard input.
+inside_write() {
+    # shellcheck disable=SC2016 # the shell in there expands it
+    inside sh -c 'cat >"$1"' sh "$1"
+}
+
+log_of_service() {
+    inside journalctl --no-pager -o cat "_SYSTEMD_INVOCATION_ID=$(inside systemctl show -P InvocationID perfcountd)"
+}
+
+listens() {
+    url=$(log_of_service | sed -n 's|.*listening on \(http://[^ "]*\)/.*|\1|p' | head -n 1)
+    [ -n "$url" ]
+}
+
+# start_service SYSTEMD-RUN-OPTIONS... [-- FLAGS...]: perfcountd.service, until it says that it is ready. Sets url.
+start_service() {
+    local options=()
+    while [ $# -gt 0 ] && [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    if ! inside systemd-run --quiet --unit=perfcountd -p Type=notify "${options[@]}" /usr/local/bin/perfcountd \
+        --web.listen-address=127.0.0.1:0 "${@:2}" || ! eventually 10 listens; then
+        fail "perfcountd.service starts" "$(log_of_service)"
+        finish
+    fi
+}
+
+# stop_service: sets took (milliseconds).
+stop_service() {
+    local begin
+    begin=$(date +%s%N)
+    inside systemctl stop perfcountd
+    took=$((($(date +%s%N) - begin) / 1000000))
+}

@@ -1,0 +1,239 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Real services, scopes and slices of a real systemd, counted by perfcountd that is itself a service there.
+#
+# usage: units.sh [TEST...]      all of them without an argument
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+pages=100000 # what a unit's own start faults is far below 1 % of it
+config=/run/perfcountd.yaml
+
+# count CGROUP: its minor faults, "none" where there is no such series.
+count() {
+    get "/api/v1/counters?collector=cgroup&event=minor_faults" |
+        jq -r --arg cgroup "$1" '[.counters[] | select(.cgroup == $cgroup) | .value] | add // "none"'
+}
+state_of() {
+    get /api/v1/cgroups | jq -r --arg cgroup "$1" '[.cgroups[] | select(.cgroup == $cgroup) | .state] | first // "none"'
+}
+is_in_state() {
+    [ "$(state_of "$1")" = "$2" ]
+}
+# caused TITLE COUNT PAGES: within 1 %, and never less.
+caused() {
+    compares "$1" "\"$2\" != \"none\" && ${2/none/0} >= $3 && ${2/none/0} <= $3 * 1.01"
+}
+# info CGROUP: its series of perf_cgroup_info, without the path.
+info() {
+    get /metrics | grep -F "perf_cgroup_info{cgroup=\"$1\"," | sed 's/^[^,]*,//'
+}
+# write_config INCLUDE: what is written below collectors.cgroup.include.
+write_config() {
+    printf 'web: {min_interval: 0s}\ncollectors:\n  cpu: {enabled: false}\n  cgroup:\n    include: %s\n' "$1" |
+        inside_write "$config"
+}
+# run_job NAME WAIT: a service in jobs.slice that waits, faults the pages and is gone.
+run_job() {
+    inside systemd-run --quiet --wait --collect --slice=jobs.slice --unit="$1" -p ExecStartPre="/bin/sleep $2" \
+        /usr/local/bin/cgroup-load "/sys/fs/cgroup/jobs.slice/$1.service" faults "$pages"
+}
+sum_of_jobs() {
+    get '/api/v1/counters?cgroup=/jobs.slice/*&event=minor_faults' | jq '[.counters[].value] | add'
+}
+dying() {
+    awk '$1 == "nr_dying_descendants" { print $2 }' "$machine/cgroup.stat"
+}
+no_more_dying() {
+    [ "$(dying)" -le "$1" ]
+}
+services_there() {
+    (cd "$machine" && printf '/%s\n' system.slice/*.service | sort)
+}
+all_are_watched() {
+    [ "$(services_watched)" = "$(services_there)" ]
+}
+services_watched() {
+    get /api/v1/cgroups | jq -r '.cgroups[] | select(.state == "watched") | .cgroup' |
+        grep '^/system.slice/.*[.]service$' | sort
+}
+
+has_logged() {
+    log_of_service | grep -q "$1"
+}
+
+# install_load_unit: load@NAME.service waits until it is surely watched, faults the pages before it counts as started,
+# and stays.
+install_load_unit() {
+    inside_write /run/systemd/system/load@.service <<END
+[Service]
+Type=exec
+Slice=system.slice
+ExecStartPre=/bin/sleep 0.2
+ExecStartPre=/usr/local/bin/cgroup-load /sys/fs/cgroup/system.slice/%n faults $pages
+ExecStart=/bin/sleep infinity
+END
+    inside systemctl daemon-reload
+}
+
+# --- as it comes, without a configuration
+
+test_defaults() {
+    local unit cgroup before after
+    unit=load@$(inside systemd-escape 'a-b c').service
+    cgroup=/system.slice/$unit
+    start_service
+    equals "the service is up" "$(inside systemctl is-active perfcountd)" active
+    matches "systemctl status has a line of it" "$(inside systemctl show -P StatusText perfcountd)" 'groups open'
+    equals "system.slice is counted" "$(state_of /system.slice)" watched
+    eventually 5 all_are_watched # the last of those that run once at boot may just have ended
+    equals "and every service below it" "$(services_watched)" "$(services_there)"
+    equals "perfcountd.service by its name" "$(info /system.slice/perfcountd.service)" \
+        'unit="perfcountd.service",slice="system.slice",container_id=""} 1'
+    equals "a slice by its own" "$(info /system.slice)" 'unit="",slice="system.slice",container_id=""} 1'
+
+    before=$(count /system.slice)
+    inside systemctl start "$unit"
+    after=$(count /system.slice)
+    caused "a service that was started later has what it caused" "$(count "$cgroup")" "$pages"
+    compares "system.slice has it, too" "$after - $before >= $pages && $after - $before < 1.03 * $pages"
+    # In the text backslashes are doubled.
+    equals "an escaped unit's name is told as it was before" "$(info "${cgroup//\\/\\\\}")" \
+        'unit="load@a-b c.service",slice="system.slice",container_id=""} 1'
+    equals "?cgroup=GLOB finds it" "$(get "/api/v1/counters?cgroup=/system.slice/load@*&event=minor_faults" |
+        jq -r '.counters[].cgroup')" "$cgroup"
+    equals "it is watched" "$(state_of "$cgroup")" watched
+    inside systemctl stop "$unit"
+    holds "stopped, it lingers" eventually 5 is_in_state "$cgroup" lingering
+    inside systemctl start "$unit"
+    caused "started again, it goes on from its total" "$(count "$cgroup")" $((2 * pages))
+    inside systemctl stop "$unit"
+    # systemd puts a "_" before what could be taken for a file of the kernel's.
+    inside systemd-run --quiet --unit=cgroup.odd sleep infinity
+    holds "a unit whose cgroup has another name is counted" \
+        eventually 5 is_in_state /system.slice/_cgroup.odd.service watched
+    equals "and told by its own" "$(info /system.slice/_cgroup.odd.service)" \
+        'unit="cgroup.odd.service",slice="system.slice",container_id=""} 1'
+    inside systemctl stop cgroup.odd
+    stop_service
+}
+
+# --- scopes
+
+test_scopes() {
+    write_config '["/**/*.scope"]'
+    start_service -- --config.file="$config"
+    inside systemd-run --quiet --scope --unit=work sh -c \
+        "sleep 0.2; cgroup-load /sys/fs/cgroup/system.slice/work.scope faults $pages"
+    caused "a scope is counted" "$(count /system.slice/work.scope)" "$pages"
+    equals "by its name" "$(info /system.slice/work.scope)" \
+        'unit="work.scope",slice="system.slice",container_id=""} 1'
+    inside systemd-run --quiet --scope --slice=a-b.slice --unit=deep sh -c \
+        "sleep 0.2; cgroup-load /sys/fs/cgroup/a.slice/a-b.slice/deep.scope faults $pages"
+    caused "also in slices of slices" "$(count /a.slice/a-b.slice/deep.scope)" "$pages"
+    equals "with the inner slice" "$(info /a.slice/a-b.slice/deep.scope)" \
+        'unit="deep.scope",slice="a-b.slice",container_id=""} 1'
+    equals "init.scope is one as well" "$(state_of /init.scope)" watched
+    equals "nothing else is counted" "$(get /api/v1/counters?collector=cgroup | jq -r '.counters[].cgroup' |
+        grep -vc '[.]scope$')" 0
+    stop_service
+}
+
+# --- units that come and go
+
+test_short_lived() {
+    local i dying jobs=10 before after missing=0
+    inside systemctl start jobs.slice
+    write_config '["/*.slice", "/jobs.slice/*.service"]'
+    start_service -- --config.file="$config"
+    sleep 0.5
+    dying=$(dying)
+    before=$(count /jobs.slice)
+    run_job job-0 0.2
+    holds "a job that is done lingers" eventually 5 is_in_state /jobs.slice/job-0.service lingering
+    equals "its cgroup is gone" "$(ls -d "$machine/jobs.slice/job-0.service" 2>/dev/null)" ""
+    caused "its total is what it caused" "$(count /jobs.slice/job-0.service)" "$pages"
+    for ((i = 1; i < jobs; i++)); do
+        run_job "job-$i" 0
+        [ "$(count "/jobs.slice/job-$i.service")" != none ] || missing=$((missing + 1))
+    done
+    equals "each of $jobs jobs that start at once has a series" "$missing" 0
+    caused "the slice has all of what they did" $(($(count /jobs.slice) - before)) $((jobs * pages))
+    after=$(count /jobs.slice)
+    compares "and the jobs by themselves no more" "$(sum_of_jobs) <= $((after - before))"
+    holds "nothing pins them: nr_dying_descendants is what it was" eventually 5 no_more_dying "$dying"
+    inside systemctl stop jobs.slice
+    stop_service
+}
+
+# --- without root
+
+test_dynamic_user() {
+    local paranoid pid
+    paranoid=$(cat /proc/sys/kernel/perf_event_paranoid)
+    if [ "$paranoid" -gt 2 ]; then
+        echo "left out: kernel.perf_event_paranoid is $paranoid, where CAP_PERFMON is not enough"
+        return
+    fi
+    start_service -p DynamicUser=yes -p AmbientCapabilities=CAP_PERFMON
+    pid=$(inside systemctl show -P MainPID perfcountd)
+    compares "perfcountd is not root" "$(inside ps -o uid= -p "$pid") >= 61184"
+    equals "it has one capability, CAP_PERFMON" \
+        "$(inside grep CapEff "/proc/$pid/status" | tr -s '[:space:]' ' ')" \
+        "CapEff: 0000004000000000 "
+    eventually 5 all_are_watched
+    equals "every service is counted" "$(services_watched)" "$(services_there)"
+    inside systemctl start load@user.service
+    caused "and right" "$(count /system.slice/load@user.service)" "$pages"
+    inside systemctl stop load@user.service
+    stop_service
+    equals "it ends well" "$(inside systemctl is-failed perfcountd)" inactive
+
+    [ "$paranoid" -gt 0 ] || return
+    start_service -p DynamicUser=yes
+    equals "without the capability it serves, too" "$(status_of /metrics)" 200
+    equals "with nothing counted" "$(count /system.slice)" none
+    holds "and says which it needs" eventually 5 has_logged CAP_PERFMON
+    stop_service
+}
+
+# --- for as long as it runs
+
+test_reload() {
+    local pid before cgroup=/system.slice/load@reload.service
+    write_config '["/system.slice/*.service"]'
+    start_service -- --config.file="$config"
+    inside systemctl start load@gone.service
+    inside systemctl stop load@gone.service
+    pid=$(inside systemctl show -P MainPID perfcountd)
+    inside systemctl start load@reload.service
+    before=$(count "$cgroup")
+    caused "before the reload" "$before" "$pages"
+    write_config '["/*.slice", "/system.slice/*.service"]'
+    inside systemctl kill --signal=HUP perfcountd
+    holds "SIGHUP: what the new file names is counted" eventually 5 is_in_state /system.slice watched
+    equals "by the same process" "$(inside systemctl show -P MainPID perfcountd)" "$pid"
+    equals "systemd knows that the reload is over" "$(inside systemctl is-active perfcountd)" active
+    equals "a total is what it was" "$(count "$cgroup")" "$before"
+    caused "also that of a unit that is gone" "$(count /system.slice/load@gone.service)" "$pages"
+    inside cgroup-load "/sys/fs/cgroup$cgroup" faults 5000
+    compares "and goes on" "$(count "$cgroup") - $before >= 5000"
+    printf 'collectors: {cgroup: {include: maybe}}\n' | inside_write "$config"
+    inside systemctl kill --signal=HUP perfcountd
+    holds "a bad file is told" eventually 5 has_logged 'cgroup[.]include.*maybe'
+    equals "and changes nothing" "$(state_of "$cgroup") $(inside systemctl is-active perfcountd)" "watched active"
+    inside systemctl stop load@reload.service
+    stop_service
+    compares "systemctl stop takes less than a second, in ms" "$took < 1000"
+    equals "it ended well" "$(inside systemctl is-failed perfcountd)" inactive
+    equals "nothing of it listens" "$(status_of /metrics 2>/dev/null)" 000
+}
+
+boot
+install_load_unit
+tests=(defaults scopes short_lived dynamic_user reload)
+for test in "${@:-${tests[@]}}"; do
+    echo "-- ${test//_/ }"
+    "test_$test"
+done
+finish
