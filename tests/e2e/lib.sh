@@ -9,6 +9,8 @@ export LC_ALL=C
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
+# shellcheck source=../checks.sh
+. "$root/tests/checks.sh"
 for candidate in "${PERFCOUNTD-}" "$root"/build/{plain/,run/,}perfcountd; do
     [ -n "$candidate" ] && [ -x "$candidate" ] && break
 done
@@ -19,8 +21,6 @@ fi
 PERFCOUNTD=$(realpath "$candidate")
 PATH=$PATH:/usr/sbin:/sbin:$root/build/tools/usr/bin
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/perfcountd-test.XXXXXX")
-checks=0
-failures=0
 children=()   # ended with the script
 wrapper=()    # what start_daemon puts before the binary, as valgrind
 daemon_pid=0
@@ -45,72 +45,6 @@ need() {
     local tool
     for tool in "$@"; do
         command -v "$tool" >/dev/null || skip "there is no $tool here"
-    done
-}
-
-pass() {
-    checks=$((checks + 1))
-    echo "ok: $1"
-}
-
-fail() {
-    checks=$((checks + 1))
-    failures=$((failures + 1))
-    echo "NOT OK: $1"
-    [ $# -lt 2 ] || printf '%s\n' "${@:2}" | cut -c1-1000 | sed 's/^/    /'
-}
-
-# holds TITLE COMMAND...: the command succeeds. What it prints is shown if it does not.
-holds() {
-    local title=$1 output
-    shift
-    if output=$("$@" 2>&1); then
-        pass "$title"
-    else
-        fail "$title" "$* failed" "$output"
-    fi
-}
-
-# equals TITLE ACTUAL EXPECTED
-equals() {
-    if [ "$2" = "$3" ]; then
-        pass "$1"
-    else
-        fail "$1" "expected: $3" "got:      $2"
-    fi
-}
-
-# matches TITLE ACTUAL REGEX
-matches() {
-    if [[ $2 =~ $3 ]]; then
-        pass "$1"
-    else
-        fail "$1" "expected a match of: $3" "got: $2"
-    fi
-}
-
-# compares TITLE EXPRESSION: an awk expression of numbers is true.
-compares() {
-    if awk "BEGIN { exit !($2) }"; then
-        pass "$1 ($2)"
-    else
-        fail "$1" "not so: $2"
-    fi
-}
-
-finish() {
-    echo "$((checks - failures)) of $checks checks passed"
-    [ "$checks" -gt 0 ] && [ "$failures" -eq 0 ]
-    exit
-}
-
-# eventually SECONDS COMMAND...: repeats the command until it succeeds.
-eventually() {
-    local end=$((SECONDS + $1))
-    shift
-    until "$@" >/dev/null 2>&1; do
-        [ $SECONDS -lt $end ] || return 1
-        sleep 0.05
     done
 }
 

@@ -15,38 +15,12 @@
 
 #include "collectors/cgroup-count.h"
 #include "perf/machine.h"
+#include "tests/unit/count-allocations.h"
 #include "tests/unit/fake-sys.h"
 
 /* The descriptor of the cgroup that most tests have, and that of another. */
 #define CGROUP 7
 #define OTHER 8
-
-static size_t n_allocations;
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-void *__wrap_malloc(size_t size)
-{
-    n_allocations++;
-    return __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    n_allocations++;
-    return __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    n_allocations++;
-    return __real_realloc(old, size);
-}
 
 /* A machine whose cgroups are counted by a configuration. */
 struct rig {
@@ -210,10 +184,10 @@ static void test_sums(void **state)
     assert_int_equal(rig.snapshot.n_rows, 2);
     fake_advance(rig.fake, 500);
     unsigned before = rig.fake->calls[FAKE_READ];
-    size_t allocations = n_allocations;
-    assert_true(allocations > 0);
+    size_t allocations_before = allocations;
+    assert_true(allocations_before > 0);
     assert_int_equal(cgroup_count_collect(count, rig.sys), 8);
-    assert_int_equal(n_allocations, allocations);
+    assert_int_equal(allocations, allocations_before);
     assert_int_equal(rig.fake->calls[FAKE_READ], before + 8);
     assert_int_equal(value(&rig, "cycles", "cpu", "core"), 0);
     fake_rate(rig.fake, (struct fake_rate){PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 3, 2});

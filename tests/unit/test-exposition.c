@@ -13,34 +13,8 @@
 
 #include "base/cleanup.h"
 #include "http/exposition.h"
+#include "tests/unit/count-allocations.h"
 #include "tests/unit/fake-service.h"
-
-static size_t allocations;
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-void *__wrap_malloc(size_t size)
-{
-    allocations++;
-    return __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    allocations++;
-    return __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    allocations++;
-    return __real_realloc(old, size);
-}
 
 static const struct metric counter = {"c_total", "C.", "", METRIC_COUNTER};
 static const struct metric gauge = {"g", "G.", "", METRIC_GAUGE};

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Checks that are counted and told a line each, for all test scripts; finish() ends the script with the count.
+
+checks=0
+failures=0
+
+pass() {
+    checks=$((checks + 1))
+    echo "ok: $1"
+}
+
+fail() {
+    checks=$((checks + 1))
+    failures=$((failures + 1))
+    echo "NOT OK: $1"
+    [ $# -lt 2 ] || printf '%s\n' "${@:2}" | head -n 40 | cut -c1-1000 | sed 's/^/    /'
+}
+
+# holds TITLE COMMAND...: the command succeeds. What it prints is shown if it does not.
+holds() {
+    local title=$1 output
+    shift
+    if output=$("$@" 2>&1); then
+        pass "$title"
+    else
+        fail "$title" "$* failed" "$output"
+    fi
+}
+
+# equals TITLE ACTUAL EXPECTED
+equals() {
+    if [ "$2" = "$3" ]; then
+        pass "$1"
+    else
+        fail "$1" "expected: $3" "got:      $2"
+    fi
+}
+
+# matches TITLE ACTUAL REGEX
+matches() {
+    if [[ $2 =~ $3 ]]; then
+        pass "$1"
+    else
+        fail "$1" "expected a match of: $3" "got: $2"
+    fi
+}
+
+# contains TITLE ACTUAL TEXT
+contains() {
+    if [[ $2 == *"$3"* ]]; then
+        pass "$1"
+    else
+        fail "$1" "expected in it: $3" "got: $2"
+    fi
+}
+
+# compares TITLE EXPRESSION: an awk expression of numbers is true.
+compares() {
+    if awk "BEGIN { exit !($2) }"; then
+        pass "$1 ($2)"
+    else
+        fail "$1" "not so: $2"
+    fi
+}
+
+finish() {
+    echo "$((checks - failures)) of $checks checks passed"
+    [ "$checks" -gt 0 ] && [ "$failures" -eq 0 ]
+    exit
+}
+
+# eventually SECONDS COMMAND...: repeats the command until it succeeds.
+eventually() {
+    local end=$((SECONDS + $1))
+    shift
+    until "$@" >/dev/null 2>&1; do
+        [ $SECONDS -lt $end ] || return 1
+        sleep 0.05
+    done
+}
