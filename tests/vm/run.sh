@@ -4,7 +4,7 @@
 #
 # usage: run.sh [BOARD...]   where BOARD is one of two-6.1, two-5.10, eight-6.1, single-6.1, single-5.10
 #
-# VM_CACHE, VM_BUILD: see lib.sh. TRUTH_SECONDS=60 TRUTH_READINGS=10000 HOTPLUG_TRANSITIONS=1000 is
+# VM_CACHE, VM_BUILD: see lib.sh. TRUTH_SECONDS=60 TRUTH_READINGS=2000 TRUTH_SCRAPES=10000 HOTPLUG_TRANSITIONS=1000 is
 # the full length.
 
 # shellcheck source=lib.sh

@@ -2,11 +2,13 @@
 # shellcheck shell=bash
 # The truth of the numbers: a loop of known length, and many groups on few counters beside one that always counts.
 #
-# TRUTH_SECONDS and TRUTH_READINGS make it longer: 60 and 10000 is the full length. Sourced after board.sh.
+# TRUTH_SECONDS, TRUTH_READINGS and TRUTH_SCRAPES make it longer: 60, 2000 and 10000 is the full length. Sourced after
+# board.sh.
 # shellcheck disable=SC2154 # set there
 
 TRUTH_SECONDS=${TRUTH_SECONDS:-4}
 TRUTH_READINGS=${TRUTH_READINGS:-40}
+TRUTH_SCRAPES=${TRUTH_SCRAPES:-200}
 
 # instructions_of CPU EVENT: the total now.
 instructions_of() {
@@ -76,7 +78,25 @@ multiplexed() {
     done
 }
 
+# The multiplexed groups, read over and over under a load that comes and goes.
+never_falls() {
+    local output
+    many_groups | daemon_cpu=3 daemon_start
+    # shellcheck disable=SC2016 # the board's
+    vm_run 'while :; do i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done; sleep 1; done >/dev/null 2>&1 &
+        echo $! >/tmp/load.pid
+        taskset -p 8 $!' >/dev/null
+    if output=$(python3 "$vm_dir/monotonic.py" "$url" "$control" "$TRUTH_SCRAPES" 2>&1); then
+        pass "no total falls in readings at random intervals: $output"
+    else
+        fail "no total falls in readings at random intervals" "$output"
+    fi
+    # shellcheck disable=SC2016 # the board's
+    vm_run 'kill $(cat /tmp/load.pid)'
+}
+
 test_truth() {
     known_loops
     multiplexed
+    never_falls
 }
