@@ -90,13 +90,18 @@ static json_t *starved_json(const struct snapshot *snapshot)
     return array;
 }
 
+json_t *document_paranoid(const struct machine *machine)
+{
+    return machine->paranoid == INT_MIN ? json_null() : json_integer(machine->paranoid);
+}
+
 static json_t *machine_json(const struct machine *machine)
 {
     _cleanup_(freep) char *online = cpuset_format(&machine->online), *possible = cpuset_format(&machine->possible);
-    json_t *paranoid = machine->paranoid == INT_MIN ? json_null() : json_integer(machine->paranoid);
 
     return json_pack("{s:s, s:s, s:s, s:o}", "kernel", machine->release ? machine->release : "", "cpus_online",
-                     online ? online : "", "cpus_possible", possible ? possible : "", "perf_event_paranoid", paranoid);
+                     online ? online : "", "cpus_possible", possible ? possible : "", "perf_event_paranoid",
+                     document_paranoid(machine));
 }
 
 json_t *document_status(struct registry *registry, const struct document_process *process)

@@ -23,6 +23,9 @@ json_t *document_status(struct registry *registry, const struct document_process
 /* {"hierarchy", ..., "cgroups": [{"cgroup", "state", "unit", ...}]}: what is watched, lingers, or was dropped. */
 json_t *document_cgroups(const struct registry *registry);
 
+/* kernel.perf_event_paranoid; null where it cannot be read. */
+json_t *document_paranoid(const struct machine *machine);
+
 /* [{"collector", "group", "event", "pmu", "reason", "cpus", "message"}] */
 json_t *document_failures(const struct registry *registry);
 

@@ -3,7 +3,6 @@
 #include "daemon/plan.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/capability.h>
 #include <sys/resource.h>
 
@@ -118,11 +117,6 @@ static json_int_t count_series(const struct metrics *metrics)
     return n;
 }
 
-static json_t *paranoid_json(const struct machine *machine)
-{
-    return machine->paranoid == INT_MIN ? json_null() : json_integer(machine->paranoid);
-}
-
 /* How many events of `pmu` are open on one of its CPUs. */
 static json_int_t count_wanted(const struct snapshot *snapshot, const struct pmu *pmu)
 {
@@ -181,7 +175,7 @@ static json_t *privileges_json(struct session *session)
 
     return json_pack("{s:i, s:b, s:b, s:o, s:b}", "uid", (int)geteuid(), "cap_perfmon", capabilities >> CAP_PERFMON & 1,
                      "cap_sys_admin", capabilities >> CAP_SYS_ADMIN & 1, "perf_event_paranoid",
-                     paranoid_json(session->machine), "nmi_watchdog", held);
+                     document_paranoid(session->machine), "nmi_watchdog", held);
 }
 
 json_t *plan_json(struct session *session)
