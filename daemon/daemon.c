@@ -95,6 +95,12 @@ static uint64_t serve_now(void *userdata)
     return sys->now(sys, CLOCK_MONOTONIC);
 }
 
+static void serve_complain(void *userdata, const char *sentence)
+{
+    (void)userdata;
+    log_warning("%s", sentence);
+}
+
 /* "30 groups counting, 6 events missing", for `systemctl status`. */
 static void notify_state(const struct daemon *daemon)
 {
@@ -269,6 +275,7 @@ int daemon_run(const struct options *options)
         .reload = serve_reload,
         .ready = serve_ready,
         .now = serve_now,
+        .complain = serve_complain,
     };
     sys_init(&daemon.session.sys);
     daemon.started_realtime_ns = daemon.session.sys.now(&daemon.session.sys, CLOCK_REALTIME);

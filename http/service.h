@@ -31,6 +31,8 @@ struct service {
     /* Whether there was a first reading. */
     bool (*ready)(void *userdata);
     uint64_t (*now)(void *userdata); /* CLOCK_MONOTONIC, nanoseconds */
+    /* Something that an operator has to mend: a sentence for the log. NULL where nobody listens. */
+    void (*complain)(void *userdata, const char *sentence);
 };
 
 #endif

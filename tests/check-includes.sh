@@ -11,14 +11,15 @@ table() {
     cat <<'END'
 base       |
 perf       | base
+opener     | base perf
 config     | base perf
 collectors | base perf config
 sampler    | base perf config
 http       | base config collectors/snapshot.h collectors/metric.h collectors/rates.h sampler/stream.h
 systemd    | base
-daemon     | base perf config collectors sampler http systemd
-tests      | base perf config collectors sampler http systemd daemon
-bench      | base perf config collectors sampler http systemd daemon tests
+daemon     | base perf config collectors sampler http systemd opener
+tests      | base perf config collectors sampler http systemd daemon opener
+bench      | base perf config collectors sampler http systemd daemon tests opener
 END
 }
 

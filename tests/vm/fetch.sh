@@ -14,6 +14,7 @@ tools="qemu-system-aarch64:qemu-system-arm dtc:device-tree-compiler cpio:cpio
     pkg-config:pkg-config curl:curl jq:jq python3:python3 xz:xz-utils"
 # With -dev come the libraries and all that these need. libpfm4 is loaded at run time.
 sysroot_packages="libc6-dev linux-libc-dev libmicrohttpd-dev libjansson-dev libyaml-dev libdeflate-dev libsystemd-dev
+    libgnutls28-dev libcap-ng-dev libseccomp-dev libcrypt-dev
     libpfm4-dev busybox-static"
 old_kernel=linux-image-5.10.0-32-arm64 # of the Orange Pi 5's series
 old_suite=bullseye

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The web configuration file of the Prometheus exporters (prometheus/exporter-toolkit, docs/web-configuration.md): TLS,
+ * passwords, headers and a rate limit. Immutable once loaded.
+ *
+ * Loading checks what can be said of the text alone; whether a certificate is one, and whether GnuTLS can do what the
+ * TLS part asks for, is found out by who uses it.
+ */
+#ifndef CONFIG_WEB_CONFIG_H
+#define CONFIG_WEB_CONFIG_H
+
+#include "base/cleanup.h"
+
+/* crypto/tls.ClientAuthType of Go, whose names the file uses. */
+enum client_auth {
+    CLIENT_AUTH_NONE,
+    CLIENT_AUTH_REQUEST,
+    CLIENT_AUTH_REQUIRE_ANY,
+    CLIENT_AUTH_VERIFY_IF_GIVEN,
+    CLIENT_AUTH_REQUIRE_AND_VERIFY,
+};
+
+enum tls_version { TLS_VERSION_1_0, TLS_VERSION_1_1, TLS_VERSION_1_2, TLS_VERSION_1_3 };
+
+struct web_texts {
+    char **items;
+    size_t n;
+};
+
+struct web_tls {
+    bool enabled; /* there is a tls_server_config */
+    /* Paths, those that were relative joined to the directory of the file; or the PEM text itself. NULL: not given. */
+    char *cert_file, *key_file, *client_ca_file;
+    char *cert, *key, *client_ca;
+    enum client_auth client_auth;
+    struct web_texts client_allowed_sans;
+    enum tls_version min_version, max_version; /* TLS 1.2 and 1.3 where nothing is said */
+    struct web_texts cipher_suites;            /* Go's names, each known; empty: the usual ones */
+    struct web_texts curve_preferences;        /* Go's names: CurveP256, X25519...; empty: the usual ones */
+};
+
+struct web_header {
+    char *name, *value;
+};
+
+struct web_user {
+    char *name, *hash; /* bcrypt, well-formed */
+};
+
+struct web_config {
+    char *file; /* where it was read from */
+    struct web_tls tls;
+    struct web_header *headers;
+    size_t n_headers;
+    struct web_user *users;
+    size_t n_users;
+    uint64_t rate_interval_ns; /* a request per this long, in the mean; 0: no limit */
+    uint64_t rate_burst;       /* so many at once */
+    bool http2;                /* asked for explicitly: the server may, and this one speaks HTTP/1.1 */
+};
+
+/*
+ * Reads `path`. -EINVAL for bad content, with line and column in the error; errors of open(2) and read(2). The message
+ * does not repeat file and place, as with config_load().
+ */
+int web_config_load(const char *path, struct web_config **ret, struct error *error);
+/* The same for a text in memory; `directory` is what relative paths in it are relative to. Pure. */
+int web_config_parse(const char *text, size_t size, const char *directory, struct web_config **ret,
+                     struct error *error);
+struct web_config *web_config_free(struct web_config *config);
+DEFINE_CLEANUP(struct web_config *, web_config_free);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What connections and requests must satisfy, from the web configuration (config/web-config.h). Counted, so that a
+ * connection keeps what it began with while new ones get what a reload brought.
+ */
+#ifndef HTTP_SECURITY_H
+#define HTTP_SECURITY_H
+
+#include "config/web-config.h"
+
+struct tls;
+
+struct security {
+    unsigned references;
+    struct web_config *config; /* NULL: plain HTTP, open to all */
+    struct tls *tls;           /* NULL: plain HTTP */
+};
+
+/*
+ * Reads the file, and the certificates that it names; "" or NULL for no file. The error's sentence names the file (and
+ * line and column where there is one).
+ */
+int security_load(const char *path, struct security **ret, struct error *error);
+struct security *security_ref(struct security *security);
+struct security *security_unref(struct security *security);
+DEFINE_CLEANUP(struct security *, security_unref);
+
+#endif
