@@ -54,6 +54,7 @@ struct web_config {
     size_t n_headers;
     struct web_user *users;
     size_t n_users;
+    struct web_texts auth_excluded_paths; /* URL paths that need no password */
     uint64_t rate_interval_ns; /* a request per this long, in the mean; 0: no limit */
     uint64_t rate_burst;       /* so many at once */
     bool http2;                /* asked for explicitly: the server may, and this one speaks HTTP/1.1 */
