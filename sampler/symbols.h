@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a process's addresses to symbols: which process has what mapped (from /proc, then from the records), and the
+ * symbols of each mapped file and of the kernel.
+ *
+ * Tables of symbols are made by a process of their own (symboliser.h), since ELF files of strangers are read there.
+ * Until a table is there, an address of it has no symbol. All is bounded: the least recently used goes first.
+ */
+#ifndef SAMPLER_SYMBOLS_H
+#define SAMPLER_SYMBOLS_H
+
+#include <systemd/sd-event.h>
+
+#include "perf/record.h"
+#include "perf/sys.h"
+
+struct symbols;
+
+int symbols_new(struct sys *sys, sd_event *event, struct symbols **ret);
+struct symbols *symbols_free(struct symbols *symbols);
+
+/* A file, or the kernel or vdso, mapped into a process. Borrowed until symbols_take() is called next. */
+struct mapping {
+    uint64_t start, end, offset; /* addresses; offset in the file */
+    const char *file;            /* "[kernel.kallsyms]", "[vdso]" and the like for what is no file */
+    const unsigned char *build_id;
+    size_t build_id_size; /* 0: not known (yet) */
+    uint32_t major, minor;
+    uint64_t inode, inode_generation;
+    uint32_t protection, flags;
+    unsigned number; /* the same for the same file and offset, small, for tables */
+};
+
+struct frame {
+    uint64_t ip;
+    const struct mapping *mapping; /* NULL: none is known there */
+    const char *symbol;            /* NULL: none is known; borrowed until the event loop runs again */
+    uint64_t offset;               /* from the start of the symbol */
+    bool kernel;
+};
+
+/* Learns from COMM, MMAP, MMAP2, FORK, EXIT and KSYMBOL records; others are ignored. */
+void symbols_take(struct symbols *symbols, const struct record *record);
+
+/*
+ * Reads from /proc what already runs; bounded work per turn of the event loop, so it is complete only after
+ * `done` was called. An all-zero `pid` is all processes.
+ */
+int symbols_learn(struct symbols *symbols, uint32_t pid, void (*done)(void *userdata), void *userdata);
+
+/* Calls `visit` for each process that is known, with each of its mappings; comm alone has mapping NULL. */
+typedef void (*symbols_visit)(void *userdata, uint32_t pid, uint32_t tid, const char *comm,
+                              const struct mapping *mapping);
+void symbols_each(struct symbols *symbols, symbols_visit visit, void *userdata);
+
+/* "" where it is not known. */
+const char *symbols_comm(struct symbols *symbols, uint32_t pid, uint32_t tid);
+/* `kernel`: the address is one of the kernel's, whatever the process. */
+void symbols_resolve(struct symbols *symbols, uint32_t pid, bool kernel, uint64_t ip, struct frame *ret);
+
+/* Whether tables are still being made. `idle` of the last caller is called once when none is any more. */
+bool symbols_pending(const struct symbols *symbols);
+
+#endif

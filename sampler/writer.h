@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What turns records into a format: one const table entry and its functions. A writer appends to a buffer; what is
+ * appended while the buffer is over its limit is the stream's business (it drops whole records and counts them).
+ */
+#ifndef SAMPLER_WRITER_H
+#define SAMPLER_WRITER_H
+
+#include "base/buffer.h"
+#include "perf/record.h"
+#include "sampler/stream.h"
+#include "sampler/symbols.h"
+
+/* What a capture samples, as its writers need to know it; outlives them. */
+struct writer_source {
+    const char *event;                  /* as perf writes it: "cycles", "cpu-clock:u" */
+    const struct perf_event_attr *attr; /* of the leader */
+    struct record_layout layout;
+    const uint64_t *ids; /* of the leader on each CPU, as PERF_SAMPLE_ID has them */
+    size_t n_ids;
+    const char *const *members; /* events of the group, the leader first, for PERF_SAMPLE_READ */
+    size_t n_members;
+    struct symbols *symbols;
+    uint64_t start_realtime_ns, start_monotonic_ns;
+    double seconds; /* asked for */
+};
+
+struct writer_end {
+    const char *reason;              /* "seconds", "max", "error: ...", "stopping" */
+    uint64_t records, lost, dropped; /* written; lost by the kernel; dropped since the client was slow */
+    uint64_t duration_ns;
+};
+
+struct writer {
+    /* The format's header, and what already runs. NULL when out of memory. */
+    void *(*begin)(const struct writer_source *source, struct buffer *out);
+    /* One record. Returns whether it was written (counts towards `max`). */
+    bool (*record)(void *state, const struct record *record, struct buffer *out);
+    /* After each round over the rings; may be NULL. */
+    void (*round)(void *state, struct buffer *out);
+    /* This many records were dropped since the last call; may be NULL. */
+    void (*dropped)(void *state, uint64_t n, struct buffer *out);
+    void (*end)(void *state, const struct writer_end *end, struct buffer *out);
+    void (*free)(void *state);
+};
+
+extern const struct writer writer_ndjson, writer_perf_data, writer_pprof, writer_folded;
+
+#endif
