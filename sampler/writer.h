@@ -11,18 +11,22 @@
 #include "sampler/stream.h"
 #include "sampler/symbols.h"
 
+/* One event of the sampled group. */
+struct writer_event {
+    const char *name; /* as perf writes it: "cycles", "cpu-clock:u" */
+    const struct perf_event_attr *attr;
+    const uint64_t *ids; /* on each CPU, as PERF_SAMPLE_ID has them */
+};
+
 /* What a capture samples, as its writers need to know it; outlives them. */
 struct writer_source {
-    const char *event;                  /* as perf writes it: "cycles", "cpu-clock:u" */
-    const struct perf_event_attr *attr; /* of the leader */
-    struct record_layout layout;
-    const uint64_t *ids; /* of the leader on each CPU, as PERF_SAMPLE_ID has them */
-    size_t n_ids;
-    const char *const *members; /* events of the group, the leader first, for PERF_SAMPLE_READ */
-    size_t n_members;
+    const struct writer_event *events; /* the leader, which samples, first */
+    size_t n_events, n_ids;            /* ids of each event */
+    struct record_layout layout;       /* of the leader: its records are in the rings */
+    bool read;                         /* samples have the values of all events */
     struct symbols *symbols;
-    uint64_t start_realtime_ns, start_monotonic_ns;
-    double seconds; /* asked for */
+    uint64_t start_realtime_ns, start_monotonic_ns; /* record times are of CLOCK_MONOTONIC (attr.clockid) */
+    double seconds;                                 /* asked for */
 };
 
 struct writer_end {
