@@ -19,11 +19,9 @@
 #include "perf/ring.h"
 #include "tests/unit/walk-record.h"
 
-DEFINE_CLEANUP(struct ring *, ring_free);
-
 /* ---- a ring in memory ---- */
 
-/* Gives `memory` where a descriptor would be mapped. */
+/* Gives `page` where a descriptor would be mapped. */
 struct played {
     struct sys sys;
     struct perf_event_mmap_page *page;
@@ -511,7 +509,7 @@ static void check_clock_record(struct clock *clock, const struct record *record)
         clock->comms += record->comm.pid == (uint32_t)getpid() && str_equal(record->comm.comm, "ring-of-gold");
         break;
     case PERF_RECORD_MMAP2:
-        clock->mmaps += record->mmap.length == 4096 && record->mmap.inode != 0 &&
+        clock->mmaps += record->mmap.length == (uint64_t)sysconf(_SC_PAGESIZE) && record->mmap.inode != 0 &&
                         record->mmap.protection == (PROT_READ | PROT_EXEC) && strstr(record->mmap.file, "test-ring");
         break;
     case PERF_RECORD_FORK:
