@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records written field by field, for tests; and decoded cut short at every length and with every word a lie. */
+#ifndef TESTS_UNIT_BUILD_RECORD_H
+#define TESTS_UNIT_BUILD_RECORD_H
+
+#include "perf/record.h"
+
+/* Newer than some headers. */
+#define SAMPLE_DATA_PAGE_SIZE (UINT64_C(1) << 22)
+#define SAMPLE_CODE_PAGE_SIZE (UINT64_C(1) << 23)
+#define SAMPLE_WEIGHT_STRUCT (UINT64_C(1) << 24)
+#define SAMPLE_ALL ((UINT64_C(1) << 25) - 1)
+#define FORMAT_LOST (UINT64_C(1) << 4)
+#define FORMAT_ALL ((UINT64_C(1) << 5) - 1)
+#define BRANCH_COUNTERS (UINT64_C(1) << 19)
+#define MISC_BUILD_ID (1 << 14)
+
+#define BUILT_MAX 4096
+
+struct built {
+    _Alignas(8) unsigned char bytes[BUILT_MAX];
+    size_t size;
+};
+
+/* The header, whose size set_record_size() says at the end. */
+void start_record(struct built *built, uint32_t type, uint16_t misc);
+void put_bytes(struct built *built, const void *bytes, size_t size);
+void put8(struct built *built, uint64_t value);
+void put4(struct built *built, uint32_t value);
+void put2(struct built *built, uint16_t value);
+/* With its NUL, to the next multiple of 8. */
+void put_text(struct built *built, const char *text);
+/* What is behind the body of all but samples. */
+void put_trailer(struct built *built, uint64_t sample_type);
+/* That it is what put_trailer() put. */
+void check_id(const struct record_id *id, uint64_t sample_type);
+void set_record_size(void *bytes, size_t size);
+
+/* A copy that ends where the memory ends; the caller frees it. */
+void *exact_copy(const void *bytes, size_t size);
+/* What record_decode() returns, after all that was decoded was read. */
+int try_decode(const void *bytes, size_t size, const struct record_layout *layout);
+/* -EBADMSG, or whatever is in the bytes, and nothing else. `tight`: nothing of it can be spared. */
+void try_cut_and_lies(const struct built *built, const struct record_layout *layout, bool tight);
+
+#endif
