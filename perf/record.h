@@ -32,15 +32,32 @@ struct record_value {
     uint64_t value, id, lost;
 };
 
+/* Of PERF_SAMPLE_REGS_USER and _INTR: one value for each bit of the attr's mask, from the lowest. */
+struct record_registers {
+    uint64_t abi;           /* PERF_SAMPLE_REGS_ABI_*; where it is NONE there are no values */
+    const uint64_t *values; /* NULL: none */
+};
+
+/* What the sample_type does not ask for is 0. */
 struct record_sample {
     uint64_t ip, address, period, weight, data_source, transaction, physical_address, cgroup;
+    uint64_t data_page_size, code_page_size;
     uint64_t time_enabled, time_running; /* of `read` */
     const uint64_t *read;                /* the values of PERF_SAMPLE_READ as they stand: use record_read_value() */
     size_t n_read;
     const uint64_t *callchain; /* innermost first, with the PERF_CONTEXT_* markers among the addresses */
     size_t n_callchain;
-    const void *raw;
+    const void *raw; /* with the kernel's padding at its end */
     size_t raw_size;
+    const struct perf_branch_entry *branches; /* the latest first */
+    const uint64_t *branch_counters;          /* one for each branch; NULL: none */
+    size_t n_branches;
+    uint64_t branch_index; /* PERF_SAMPLE_BRANCH_HW_INDEX */
+    struct record_registers user_registers, interrupt_registers;
+    const void *stack; /* of user space, from the stack pointer */
+    size_t stack_size; /* what was really copied */
+    const void *aux;
+    size_t aux_size;
 };
 
 struct record_mmap {
@@ -60,7 +77,7 @@ struct record {
     const struct perf_event_header *bytes;
     struct record_id id;
     union {
-        struct record_sample sample; /* SAMPLE */
+        struct record_sample sample; /* SAMPLE; of READ the times, `read` and `n_read` */
         struct record_mmap mmap;     /* MMAP, MMAP2 */
         struct {
             uint32_t pid, tid;
@@ -93,15 +110,17 @@ struct record {
 };
 
 /*
- * Decodes the record whose header starts at `bytes` (aligned to 8). -EBADMSG: shorter than its type needs, or larger
- * than `size`. A type that is not known is decoded as far as its header (and its trailer where there is one).
+ * Decodes the record whose header starts at `bytes` (aligned to 8). -EBADMSG: shorter than its type needs, larger than
+ * `size`, of a size that is no multiple of 8 (the kernel pads), or with a text that does not end. A type that is not
+ * known is decoded as far as its header (and its trailer where there is one); more than a type needs is no error, as
+ * newer kernels add to the ends.
  */
 int record_decode(const void *bytes, size_t size, const struct record_layout *layout, struct record *ret);
 
-/* The n-th value of a sample's read. */
+/* The n-th value of a sample's read, of the same layout; all 0 beyond `n_read`, `id` and `lost` where not asked for. */
 struct record_value record_read_value(const struct record_sample *sample, const struct record_layout *layout, size_t n);
 
-/* "SAMPLE", "MMAP2"...; NULL for a type that the header of this build does not name. */
+/* "SAMPLE", "MMAP2"...; NULL for a type that is not known (they are known up to Linux 6.19). */
 const char *record_type_name(uint32_t type);
 
 #endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The reader's side of a ring: the kernel moves data_head after it has written, we move data_tail after we have read.
+ * Both only ever grow; their places in the data are modulo its size.
+ */
+#include "perf/ring.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define ALIGNMENT sizeof(uint64_t) /* of every record; so a header never wraps */
+
+struct ring {
+    struct sys *sys;
+    void *mapping;
+    size_t mapping_size;
+    struct perf_event_mmap_page *page;
+    const char *data;
+    uint64_t size;     /* of the data, a power of two */
+    uint64_t head;     /* as last seen: what is below it can be read */
+    uint64_t tail;     /* of what was not taken */
+    uint64_t released; /* what data_tail is */
+    size_t current;    /* the size of the record that ring_next() gave and nobody took */
+    void *bounce;      /* a record that wraps, in one piece */
+    size_t bounce_size;
+};
+
+DEFINE_CLEANUP(struct ring *, ring_free);
+
+static bool power_of_two(uint64_t n)
+{
+    return n != 0 && (n & (n - 1)) == 0;
+}
+
+/* Before Linux 4.1 the page does not say where the data are: behind it, to the end. */
+static int find_data(struct ring *ring, size_t page_size)
+{
+    uint64_t offset = ring->page->data_offset, size = ring->page->data_size;
+
+    if (size == 0) {
+        offset = page_size;
+        size = ring->mapping_size - page_size;
+    }
+    if (!power_of_two(size) || size < ALIGNMENT || offset % ALIGNMENT != 0 || offset > ring->mapping_size ||
+        size > ring->mapping_size - offset)
+        return -EBADMSG;
+    ring->data = (const char *)ring->mapping + offset;
+    ring->size = size;
+    return 0;
+}
+
+int ring_open(struct sys *sys, int fd, size_t pages, struct ring **ret)
+{
+    size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
+
+    if (!power_of_two(pages) || pages > SIZE_MAX / page_size - 1)
+        return -EINVAL;
+    _cleanup_(ring_freep) struct ring *ring = calloc(1, sizeof(*ring));
+    if (!ring)
+        return -ENOMEM;
+    ring->sys = sys;
+    ring->mapping_size = (1 + pages) * page_size;
+    int r = sys->mmap(sys, fd, ring->mapping_size, PROT_READ | PROT_WRITE, &ring->mapping);
+    if (r < 0)
+        return r;
+    ring->page = ring->mapping;
+    r = find_data(ring, page_size);
+    if (r < 0)
+        return r;
+    ring->head = ring->tail = ring->released = ring->page->data_tail;
+    *ret = steal(ring);
+    return 0;
+}
+
+struct ring *ring_free(struct ring *ring)
+{
+    if (!ring)
+        return NULL;
+    if (ring->mapping)
+        ring->sys->munmap(ring->sys, ring->mapping, ring->mapping_size);
+    free(ring->bounce);
+    free(ring);
+    return NULL;
+}
+
+static int give_up(struct ring *ring)
+{
+    ring->tail = ring->head;
+    return -EBADMSG;
+}
+
+static int grow_bounce(struct ring *ring, size_t size)
+{
+    if (size <= ring->bounce_size)
+        return 0;
+    size_t larger = MAX(ring->bounce_size, 1024);
+    while (larger < size)
+        larger *= 2;
+    void *bounce = realloc(ring->bounce, larger);
+    if (!bounce)
+        return -ENOMEM;
+    ring->bounce = bounce;
+    ring->bounce_size = larger;
+    return 0;
+}
+
+/* The `size` bytes from `start`, which go on at the beginning of the data. */
+static int join(struct ring *ring, uint64_t start, size_t size, const struct perf_event_header **ret)
+{
+    size_t first = (size_t)(ring->size - start);
+
+    int r = grow_bounce(ring, size);
+    if (r < 0)
+        return r;
+    memcpy(ring->bounce, ring->data + start, first);
+    memcpy((char *)ring->bounce + first, ring->data, size - first);
+    *ret = ring->bounce;
+    return 0;
+}
+
+/* Looks for more only where all that was seen is taken: the head is on a line of the cache that the kernel writes. */
+static uint64_t available(struct ring *ring)
+{
+    if (ring->tail == ring->head)
+        ring->head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+    return ring->head - ring->tail;
+}
+
+int ring_next(struct ring *ring, const struct perf_event_header **ret)
+{
+    uint64_t n = available(ring);
+
+    ring->current = 0;
+    if (n == 0) {
+        *ret = NULL;
+        return 0;
+    }
+    if (n > ring->size || n < sizeof(**ret) || ring->tail % ALIGNMENT != 0)
+        return give_up(ring);
+    uint64_t start = ring->tail & (ring->size - 1);
+    const struct perf_event_header *header = (const struct perf_event_header *)(ring->data + start);
+    size_t size = header->size;
+    if (size < sizeof(*header) || size % ALIGNMENT != 0 || size > n)
+        return give_up(ring);
+    int r = 0;
+    if (start + size > ring->size)
+        r = join(ring, start, size, &header);
+    if (r < 0)
+        return r;
+    ring->current = size;
+    *ret = header;
+    return 0;
+}
+
+void ring_take(struct ring *ring)
+{
+    ring->tail += ring->current;
+    ring->current = 0;
+}
+
+/* The kernel may write over what is below the tail, so all that was read of it must have been read by then. */
+void ring_release(struct ring *ring)
+{
+    if (ring->tail == ring->released)
+        return;
+    ring->released = ring->tail;
+    __atomic_store_n(&ring->page->data_tail, ring->tail, __ATOMIC_RELEASE);
+}
