@@ -275,6 +275,8 @@ static int insert_place(struct process *process, size_t at, struct place place)
 
 static void remove_places(struct process *process, size_t at, size_t n)
 {
+    if (n == 0)
+        return;
     for (size_t i = at; i < at + n; i++)
         image_unref(process->places[i].image);
     memmove(&process->places[at], &process->places[at + n], (process->n_places - at - n) * sizeof(process->places[0]));

@@ -339,3 +339,8 @@ const char *symbols_reason_kernel(const struct symbols *symbols)
                "(kernel.kptr_restrict, kernel.perf_event_paranoid)";
     return NULL;
 }
+
+pid_t symbols_symboliser(const struct symbols *symbols)
+{
+    return images_symboliser(symbols->images);
+}

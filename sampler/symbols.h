@@ -72,4 +72,7 @@ int symbols_when_idle(struct symbols *symbols, void (*idle)(void *userdata), voi
 const char *symbols_reason_user(const struct symbols *symbols);
 const char *symbols_reason_kernel(const struct symbols *symbols);
 
+/* The process that makes tables, 0 where none runs. */
+pid_t symbols_symboliser(const struct symbols *symbols);
+
 #endif
