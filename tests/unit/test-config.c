@@ -370,7 +370,7 @@ static void test_web_config_file(void **state)
         fprintf(file, "web: {config_file: %s}\n", cases[i].in);
         fclose(file);
         assert_int_equal(config_load(path, &config, NULL), 0);
-        snprintf(expected, sizeof(expected), "%s%s", (char *)*state, cases[i].out);
+        snprintf(expected, sizeof(expected), "%s%s", (char *)*state, cases[i].out ? cases[i].out : "");
         assert_string_equal(config->web.config_file, cases[i].out ? expected : "");
         assert_int_equal(config_override(config, "web.config_file", "x.yml", NULL), 0);
         assert_string_equal(config->web.config_file, "x.yml");

@@ -376,6 +376,34 @@ static void test_odd_files(void **state)
     rmdir(directory);
 }
 
+/* The page has each key, and its literal blocks that begin with one of our maps are files that are taken. */
+static void test_manual(void **state)
+{
+    (void)state;
+    static const char begin[] = "\n.Bd -literal -offset indent\n", end[] = "\n.Ed\n";
+    char path[512], heading[128];
+    _cleanup_(freep) char *manual = NULL;
+    unsigned n = 0;
+
+    assert_int_equal(file_read(AT_FDCWD, fixture("../../doc/perfcountd.yaml.5", path), 1 << 20, &manual, NULL), 0);
+    for (size_t i = 0; i < web_options.n; i++) {
+        snprintf(heading, sizeof(heading), "\n.It Ic %s\n", web_options.rows[i].path);
+        if (!strstr(manual, heading))
+            fail_msg("perfcountd.yaml.5 has no \".It Ic %s\"", web_options.rows[i].path);
+    }
+    for (const char *block = manual; (block = strstr(block, begin));) {
+        _cleanup_(web_config_freep) struct web_config *config = NULL;
+        struct error error = {0};
+        block += strlen(begin);
+        if (!str_starts(block, "tls_server_config:\n"))
+            continue;
+        if (web_config_parse(block, (size_t)(strstr(block, end) - block), ".", &config, &error) < 0)
+            fail_msg("%u:%u: %s", error.line, error.column, error.message);
+        n++;
+    }
+    assert_true(n >= 1);
+}
+
 /* Nothing can show a secret, since nothing shows such a type at all. */
 static void test_rows(void **state)
 {
@@ -404,7 +432,7 @@ int main(void)
         cmocka_unit_test(test_node_exporter), cmocka_unit_test(test_client_auth), cmocka_unit_test(test_tls),
         cmocka_unit_test(test_paths),         cmocka_unit_test(test_http),        cmocka_unit_test(test_rate),
         cmocka_unit_test(test_many),          cmocka_unit_test(test_large_text),  cmocka_unit_test(test_odd_files),
-        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_manual),        cmocka_unit_test(test_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
