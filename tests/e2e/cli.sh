@@ -24,8 +24,8 @@ refuses() {
 
 try --help
 equals "--help: exit status" "$status" 0
-for word in check-config list-events plan stat --config.file --web.listen-address --web.telemetry-path --web.config.file --log.level \
-    --log.format --help --version; do
+for word in check-config list-events plan stat --config.file --web.listen-address --web.telemetry-path \
+    --web.config.file --log.level --log.format --help --version; do
     holds "--help tells of $word" grep -q -e "$word" "$scratch/out"
 done
 equals "--help: nothing on standard error" "$err" ""
