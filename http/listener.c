@@ -10,8 +10,8 @@
 #include <sys/epoll.h>
 
 #include "base/cleanup.h"
+#include "http/gate.h"
 #include "http/reply.h"
-#include "http/routes.h"
 #include "http/socket.h"
 
 /* So often in a row it may run when it has something left to do, before others have their turn. */
@@ -80,7 +80,7 @@ static void *on_uri(void *userdata, const char *uri, struct MHD_Connection *mhd)
     struct connection *connection = info ? info->socket_context : NULL;
 
     if (connection) {
-        request_begin(&connection->request, listener->site, mhd, connection->peer.local, uri);
+        request_begin(&connection->request, listener->site, mhd, &connection->peer, uri);
         connection->request.wake = wake;
         connection->request.wake_userdata = listener;
     }
@@ -117,12 +117,11 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *mhd, co
         *body_size = 0;
         return MHD_YES;
     }
-    if (!request->answered) {
-        request->answered = true;
-        routes_answer(request);
-    }
-    connection_set_deadline(connection, request->wait ? DEADLINE_NONE : DEADLINE_RESPONSE);
-    return request->wait ? MHD_YES : request_queue(request);
+    if (!request->answered)
+        gate_answer(request);
+    bool waits = request_waits(request);
+    connection_set_deadline(connection, waits ? DEADLINE_NONE : DEADLINE_RESPONSE);
+    return waits ? MHD_YES : request_queue(request);
 }
 
 static void on_completed(void *userdata, struct MHD_Connection *mhd, void **context,
@@ -243,7 +242,7 @@ int listener_open(struct site *site, struct connections *all, const char *addres
 /* libmicrohttpd must not be stopped with a suspended connection; its request ends by on_completed. */
 static void resume(struct connection *connection, void *userdata)
 {
-    if (connection->listener == userdata && connection->request.wait)
+    if (connection->listener == userdata && request_waits(&connection->request))
         MHD_resume_connection(connection->mhd);
 }
 

@@ -3,7 +3,9 @@
 #include "http/server.h"
 
 #include "base/cleanup.h"
+#include "http/auth.h"
 #include "http/listener.h"
+#include "http/security.h"
 
 struct listeners {
     struct listener **items;
@@ -68,6 +70,7 @@ struct server *server_free(struct server *server)
     listeners_done(&server->active);
     listeners_done(&server->retired);
     connections_done(&server->connections);
+    auth_free(server->site.auth);
     pages_done(&server->site.pages);
     free(server->site.telemetry_path);
     sd_event_unref(server->site.event);
@@ -84,6 +87,12 @@ int server_set_telemetry_path(struct server *server, const char *path)
     free(server->site.telemetry_path);
     server->site.telemetry_path = copy;
     return 0;
+}
+
+void server_set_security(struct server *server, struct security *security)
+{
+    server->site.security = security;
+    pages_done(&server->site.pages);
 }
 
 /* `wanted` has the listener of each address, those that were there before and new ones; on failure it is incomplete. */

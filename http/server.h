@@ -9,6 +9,7 @@
 
 #include "http/service.h"
 
+struct security;
 struct server;
 
 /*
@@ -36,6 +37,8 @@ struct server *server_free(struct server *server);
  */
 int server_listen(struct server *server, char *const *addresses, size_t n, struct error *error);
 int server_set_telemetry_path(struct server *server, const char *path);
+
+void server_set_security(struct server *server, struct security *security);
 
 /* The n-th address as it was bound (":0" has its port by then), as a URL; NULL past the last. Borrowed. */
 const char *server_url(const struct server *server, size_t n);
