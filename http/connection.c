@@ -79,6 +79,18 @@ int connections_init(struct connections *all, sd_event *event, const struct serv
     return sd_event_source_set_enabled(all->timer, SD_EVENT_OFF);
 }
 
+/* All deadlines of a list move by the same time, so that it stays in order. */
+void connections_set_limits(struct connections *all, const struct server_limits *limits)
+{
+    struct server_limits old = all->limits;
+
+    all->limits = limits ? *limits : default_limits;
+    for (enum deadline i = 0; i < DEADLINE_NONE; i++)
+        for (struct connection *c = all->lists[i].first; c; c = c->next)
+            c->deadline_ns += deadline_time(&all->limits, i) - deadline_time(&old, i);
+    connections_arm(all);
+}
+
 void connections_done(struct connections *all)
 {
     all->timer = sd_event_source_disable_unref(all->timer);

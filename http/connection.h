@@ -48,6 +48,8 @@ struct connections {
 /* `limits` may be NULL. */
 int connections_init(struct connections *all, sd_event *event, const struct service *service,
                      const struct server_limits *limits);
+/* `limits` may be NULL. Deadlines that run move by what their time changes. */
+void connections_set_limits(struct connections *all, const struct server_limits *limits);
 /* There must be none left. */
 void connections_done(struct connections *all);
 /* Whether one more connection from there fits. */

@@ -78,6 +78,11 @@ struct server *server_free(struct server *server)
     return NULL;
 }
 
+void server_set_limits(struct server *server, const struct server_limits *limits)
+{
+    connections_set_limits(&server->connections, limits);
+}
+
 int server_set_telemetry_path(struct server *server, const char *path)
 {
     char *copy = strdup(path);

@@ -36,6 +36,11 @@ struct server *server_free(struct server *server);
  * with a sentence that names the address.
  */
 int server_listen(struct server *server, char *const *addresses, size_t n, struct error *error);
+/*
+ * For new connections, and for the deadlines of those that are open. A listener keeps the memory per connection that it
+ * was opened with. `limits` may be NULL for the defaults.
+ */
+void server_set_limits(struct server *server, const struct server_limits *limits);
 int server_set_telemetry_path(struct server *server, const char *path);
 
 void server_set_security(struct server *server, struct security *security);
