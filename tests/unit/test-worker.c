@@ -18,6 +18,7 @@
 struct task {
     struct job job;
     sem_t *start, *go; /* run() says that it is there, and waits; NULL: it does not */
+    sem_t *then;       /* done() lets another one go */
     int nice;
     sigset_t blocked;
     bool in_loop;
@@ -54,6 +55,8 @@ static void on_done(struct job *job, bool cancelled)
     task->done++;
     task->cancelled += cancelled;
     task->order = ++*task->counter;
+    if (task->then)
+        sem_post(task->then);
 }
 
 static void start(struct fixture *f, uint64_t idle_ns)
@@ -209,10 +212,10 @@ static void test_free_with_jobs(void **state)
     (void)state;
     start(&f, NSEC_PER_SEC);
     struct task running = blocker_of(&f), waiting = task_of(&f);
+    waiting.then = &f.go;
     assert_int_equal(worker_submit(f.worker, &running.job), 0);
     assert_int_equal(worker_submit(f.worker, &waiting.job), 0);
     sem_wait(&f.start);
-    sem_post(&f.go);
     stop(&f);
     assert_int_equal(running.done, 1);
     assert_int_equal(running.cancelled, 1);
