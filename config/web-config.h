@@ -37,6 +37,7 @@ struct web_tls {
     enum tls_version min_version, max_version; /* TLS 1.2 and 1.3 where nothing is said */
     struct web_texts cipher_suites;            /* Go's names, each known; empty: the usual ones */
     struct web_texts curve_preferences;        /* Go's names: CurveP256, X25519...; empty: the usual ones */
+    bool prefer_server_cipher_suites;
 };
 
 struct web_header {
