@@ -134,7 +134,8 @@ static int warn_of_dates(const struct pem *pem, gnutls_x509_crt_t certificate, c
     time_t which = now < begin ? begin : end;
     if (!gmtime_r(&which, &tm) || !strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S UTC", &tm))
         snprintf(date, sizeof(date), "an unknown date");
-    return asprintf(ret, "certificate %s%s %s: clients will refuse it", pem->file ? pem->file : "in the web configuration",
+    return asprintf(ret, "certificate %s%s %s: clients will refuse it",
+                    pem->file ? pem->file : "in the web configuration",
                     now < begin ? " is not valid before" : " expired on", date) < 0
                ? -ENOMEM
                : 0;

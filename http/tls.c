@@ -158,10 +158,10 @@ static int verify_client(gnutls_session_t session)
     const gnutls_datum_t *certificates = gnutls_certificate_get_peers(session, &n);
 
     if (n == 0)
-        return !requires(tls) ? 0
-                              : refuse(session, gnutls_protocol_get_version(session) >= GNUTLS_TLS1_3
-                                                    ? GNUTLS_A_CERTIFICATE_REQUIRED
-                                                    : GNUTLS_A_BAD_CERTIFICATE);
+    return !requires(tls)
+               ? 0
+               : refuse(session, gnutls_protocol_get_version(session) >= GNUTLS_TLS1_3 ? GNUTLS_A_CERTIFICATE_REQUIRED
+                                                                                       : GNUTLS_A_BAD_CERTIFICATE);
     if (verifies(tls) && gnutls_certificate_verify_peers(session, &purpose, 1, &status) < 0)
         return refuse(session, GNUTLS_A_BAD_CERTIFICATE);
     if (status)
