@@ -247,4 +247,5 @@ static json_t *duration_json(const struct option *option, const void *base)
     return json_string(text);
 }
 
-const struct option_type option_duration = {"a duration", option_read_text, duration_parse, duration_json, nothing_to_free};
+const struct option_type option_duration = {"a duration", option_read_text, duration_parse, duration_json,
+                                            nothing_to_free};

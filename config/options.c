@@ -298,7 +298,7 @@ static const struct option config_rows[] = {
     },
 };
 
-const struct option_table config_options = {config_rows, ARRAY_SIZE(config_rows)};
+const struct option_table config_options = {.rows = config_rows, .n = ARRAY_SIZE(config_rows)};
 
 static const struct option group_rows[GROUP_OPTIONS] = {
     [GROUP_NAME] =
@@ -328,7 +328,7 @@ static const struct option group_rows[GROUP_OPTIONS] = {
         },
 };
 
-const struct option_table group_options = {group_rows, ARRAY_SIZE(group_rows)};
+const struct option_table group_options = {.rows = group_rows, .n = ARRAY_SIZE(group_rows)};
 
 static const struct option event_rows[EVENT_OPTIONS] = {
     [EVENT_OPTION_EVENT] =
@@ -358,7 +358,7 @@ static const struct option event_rows[EVENT_OPTIONS] = {
         },
 };
 
-const struct option_table event_options = {event_rows, ARRAY_SIZE(event_rows)};
+const struct option_table event_options = {.rows = event_rows, .n = ARRAY_SIZE(event_rows)};
 
 const struct option *option_find(const struct option_table *table, const char *path)
 {

@@ -153,12 +153,31 @@ static void on_cpus(void *userdata, const struct cpuset *left)
     settle(daemon);
 }
 
+static struct server_limits limits_of(const struct config_limits *limits)
+{
+    return (struct server_limits){
+        .connections = (unsigned)limits->connections,
+        .connections_per_address = (unsigned)limits->connections_per_address,
+        .memory_per_connection = limits->header_size,
+        .request_ns = limits->request_timeout_ns,
+        .keepalive_ns = limits->idle_timeout_ns,
+        .response_ns = limits->response_timeout_ns,
+    };
+}
+
 static int accept_config(void *userdata, const struct config *config, struct error *error)
 {
     struct daemon *daemon = userdata;
-    int r = server_listen(daemon->server, config->web.listen, config->web.n_listen, error);
+    const struct config_web *web = &config->web;
+    struct server_settings settings = {
+        .addresses = web->listen,
+        .n_addresses = web->n_listen,
+        .telemetry_path = web->telemetry_path,
+        .web_config = web->config_file,
+        .limits = limits_of(&web->limits),
+    };
 
-    return r < 0 ? r : server_set_telemetry_path(daemon->server, config->web.telemetry_path);
+    return server_configure(daemon->server, &settings, error);
 }
 
 static int serve_reload(void *userdata, struct error *error)
@@ -219,7 +238,7 @@ static int listen_as_configured(struct daemon *daemon, struct error *error)
     const struct config_web *web = &daemon->session.config->web;
     int r = server_new(daemon->event, &daemon->service, web->telemetry_path, NULL, &daemon->server, error);
 
-    return r < 0 ? r : server_listen(daemon->server, web->listen, web->n_listen, error);
+    return r < 0 ? r : accept_config(daemon, daemon->session.config, error);
 }
 
 static int loop(struct daemon *daemon)

@@ -82,20 +82,15 @@ int connections_init(struct connections *all, sd_event *event, const struct serv
     return sd_event_source_set_enabled(all->timer, SD_EVENT_OFF);
 }
 
+/* All deadlines of a list move by the same time, so that it stays in order. */
 void connections_set_limits(struct connections *all, const struct server_limits *limits)
 {
+    struct server_limits old = all->limits;
+
     all->limits = *limits;
-    /* So that each list is in order again, and the timer is for what comes first. */
-    for (enum deadline i = 0; i < DEADLINE_NONE; i++) {
-        const struct connection *last = all->lists[i].last;
-        struct connection *first;
-        do {
-            first = all->lists[i].first;
-            if (first)
-                connection_set_deadline(first, i);
-        } while (first != last);
-    }
-    all->armed_ns = 0;
+    for (enum deadline i = 0; i < DEADLINE_NONE; i++)
+        for (struct connection *c = all->lists[i].first; c; c = c->next)
+            c->deadline_ns += deadline_time(&all->limits, i) - deadline_time(&old, i);
     connections_arm(all);
 }
 

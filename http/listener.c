@@ -8,6 +8,7 @@
 #include "http/listener.h"
 
 #include <fcntl.h>
+#include <gnutls/abstract.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 
@@ -222,11 +223,9 @@ static int on_again(sd_event_source *source, void *userdata)
 static struct MHD_Daemon *start_daemon(struct listener *listener, int fd)
 {
     const struct listener_terms *terms = &listener->terms;
-    struct MHD_OptionItem secure[] = {
-        {MHD_OPTION_HTTPS_CERT_CALLBACK, (intptr_t)no_certificate, NULL},
-        {MHD_OPTION_TLS_NO_ALPN, 1, NULL}, /* tls_begin() sets it */
-        {MHD_OPTION_END, 0, NULL},
-    };
+    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (terms->tls ? MHD_USE_TLS : 0);
+    /* The end of the list for plain HTTP; functions are not taken in an array. */
+    enum MHD_OPTION secure = terms->tls ? MHD_OPTION_HTTPS_CERT_CALLBACK : MHD_OPTION_END;
     struct MHD_OptionItem options[] = {
         {MHD_OPTION_LISTEN_SOCKET, fd, NULL},
         {MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL},
@@ -239,9 +238,9 @@ static struct MHD_Daemon *start_daemon(struct listener *listener, int fd)
         {MHD_OPTION_END, 0, NULL},
     };
 
-    return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (terms->tls ? MHD_USE_TLS : 0), 0, on_accept,
-                            listener, on_request, listener, MHD_OPTION_ARRAY, options, MHD_OPTION_ARRAY,
-                            terms->tls ? secure : &secure[ARRAY_SIZE(secure) - 1], MHD_OPTION_END);
+    /* ALPN is set by tls_begin(). */
+    return MHD_start_daemon(flags, 0, on_accept, listener, on_request, listener, MHD_OPTION_ARRAY, options, secure,
+                            no_certificate, MHD_OPTION_TLS_NO_ALPN, 1, MHD_OPTION_END);
 }
 
 static int attach(struct listener *listener)

@@ -42,13 +42,14 @@ static const char *const suites_1_3[] = {
     "TLS_CHACHA20_POLY1305_SHA256",
 };
 
+/* In Go's order of preference, where none are named: clients send a share for the first, others cost a round trip. */
 static const struct {
     const char *name, *group;
 } curves[] = {
+    {"X25519", "GROUP-X25519"},
     {"CurveP256", "GROUP-SECP256R1"},
     {"CurveP384", "GROUP-SECP384R1"},
     {"CurveP521", "GROUP-SECP521R1"},
-    {"X25519", "GROUP-X25519"},
 };
 
 static const char *const versions[] = {
@@ -128,8 +129,9 @@ static void append_versions(struct buffer *text, const struct web_tls *config)
 
 static int append_curves(struct buffer *text, const struct web_texts *names, struct error *error)
 {
-    if (names->n)
-        buffer_append_text(text, ":-GROUP-ALL");
+    buffer_append_text(text, ":-GROUP-ALL");
+    for (size_t i = 0; i < ARRAY_SIZE(curves) && names->n == 0; i++)
+        buffer_appendf(text, ":+%s", curves[i].group);
     for (size_t i = 0; i < names->n; i++) {
         size_t j = 0;
         while (j < ARRAY_SIZE(curves) && !str_equal(curves[j].name, names->items[i]))

@@ -7,11 +7,8 @@
  */
 #include "http/tls.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <time.h>
+#include <gnutls/x509.h>
 
-#include "base/file.h"
 #include "http/tls-certificate.h"
 #include "http/tls-priority.h"
 
