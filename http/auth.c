@@ -8,7 +8,6 @@
 #include "http/credential.h"
 #include "http/password.h"
 #include "http/reply.h"
-#include "http/security.h"
 #include "http/worker.h"
 
 /* A thread that has nothing to do is not kept, but it is not made anew for each of a few wrong ones either. */
@@ -290,8 +289,7 @@ static enum verdict judge_header(struct request *request)
 
 enum admission auth_admit(struct request *request)
 {
-    const struct security *security = request->site->security;
-    const struct web_config *config = security ? security->config : NULL;
+    const struct web_config *config = request->site->security->config;
 
     if (!config || config->n_users == 0 || is_excluded(config, request->path))
         return ADMISSION_GRANTED;

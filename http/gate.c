@@ -8,7 +8,6 @@
 #include "http/auth.h"
 #include "http/reply.h"
 #include "http/routes.h"
-#include "http/security.h"
 
 static void add_retry_after(struct request *request, uint64_t wait_ns)
 {
@@ -24,7 +23,7 @@ static void add_retry_after(struct request *request, uint64_t wait_ns)
 static bool is_within_rate(struct request *request)
 {
     struct site *site = request->site;
-    const struct web_config *config = site->security ? site->security->config : NULL;
+    const struct web_config *config = site->security->config;
     uint64_t wait_ns, now = site->service->now(site->service->userdata);
 
     if (request->counted || !config)

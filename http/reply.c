@@ -8,7 +8,6 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "http/gzip.h"
-#include "http/security.h"
 
 /* A line per member, and doubles without the digits that only their binary form has: 0.8, not 0.80000000000000004. */
 #define JSON_FLAGS (JSON_INDENT(2) | JSON_REAL_PRECISION(15))
@@ -21,8 +20,7 @@ DEFINE_CLEANUP(struct MHD_Response *, MHD_destroy_response);
 /* What the web configuration wants in each response comes in place of what would be there. */
 void reply_dress(struct request *request, struct MHD_Response *response)
 {
-    const struct security *security = request->site->security;
-    const struct web_config *config = security ? security->config : NULL;
+    const struct web_config *config = request->site->security->config;
     const char *old;
 
     for (size_t i = 0; config && i < config->n_headers; i++) {

@@ -16,24 +16,27 @@
 #include "http/bucket.h"
 #include "http/page.h"
 #include "http/peer.h"
+#include "http/security.h"
 #include "http/service.h"
 #include "http/verdicts.h"
 
 struct auth;
 struct check;
-struct security;
 struct wait;
 
 /* What requests are answered from; the server owns it. */
 struct site {
     sd_event *event;
+    struct security *security; /* what holds now; never NULL. Another one after any turn of the event loop */
     const struct service *service;
     char *telemetry_path;
     struct pages pages;
-    struct security *security; /* NULL: plain HTTP, open to all */
-    struct auth *auth;         /* NULL until there is a password to check */
-    struct bucket bucket;      /* of all requests */
-    unsigned waits;            /* requests that wait for their second reading */
+    struct auth *auth;    /* NULL until there is a password to check */
+    struct bucket bucket; /* of all requests */
+    unsigned waits;       /* requests that wait for their second reading */
+    /* Has the server look whether the files of its web configuration have changed; before what depends on them. */
+    void (*look)(void *userdata);
+    void *look_userdata;
 };
 
 struct request {
@@ -41,7 +44,7 @@ struct request {
     struct MHD_Connection *mhd;
     const char *method, *path;
     const struct peer *peer;
-    bool certified;       /* with a client certificate that was verified */
+    bool certified;       /* the client has shown a certificate, and it was verified */
     bool seen;            /* libmicrohttpd has announced it */
     bool counted;         /* against the rate limit */
     bool answered;        /* its handler has run, or it was refused */
