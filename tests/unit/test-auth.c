@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Passwords, the rate limit, headers and permissions, asked of a server over real sockets. */
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +14,6 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "http/auth.h"
-#include "http/security.h"
 #include "http/server.h"
 #include "tests/unit/fake-service.h"
 
@@ -28,10 +28,7 @@ struct fixture {
     struct fake_service fake;
     sd_event *event;
     struct server *server;
-    struct web_user users[2];
-    struct web_header headers[2];
-    struct web_config config;
-    struct security security;
+    char web_config[32]; /* a file */
 };
 
 static uint64_t now(const struct fixture *f)
@@ -39,24 +36,33 @@ static uint64_t now(const struct fixture *f)
     return f->fake.service.now(NULL);
 }
 
-static void apply(struct fixture *f)
+/* The users of most tests: their passwords are "secret". */
+#define USERS(hash) "basic_auth_users: {alice: \"" hash "\", bob: \"" CHEAP "\"}\n"
+
+/* The web configuration is this, from now on. */
+static void apply(struct fixture *f, const char *text)
 {
-    server_set_security(f->server, &f->security);
+    struct error error = {0};
+    int fd = open(f->web_config, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+    if (server_secure(f->server, f->web_config, &error) < 0)
+        fail_msg("%s", error.message);
 }
 
-static void start(struct fixture *f, const char *hash)
+static void start(struct fixture *f, const char *web_config)
 {
     char address[] = "127.0.0.1:0", *addresses[] = {address};
     struct error error;
 
-    *f = (struct fixture){.users = {{(char *)"alice", (char *)hash}, {(char *)"bob", (char *)CHEAP}}};
-    f->config.users = f->users;
-    f->config.n_users = hash ? 2 : 0;
-    f->security = (struct security){.references = 1, .config = &f->config};
+    *f = (struct fixture){.web_config = "/tmp/test-auth.XXXXXX"};
+    close(mkstemp(f->web_config));
     fake_service_init(&f->fake, 4);
     assert_int_equal(sd_event_new(&f->event), 0);
     assert_int_equal(server_new(f->event, &f->fake.service, "/metrics", NULL, &f->server, &error), 0);
-    apply(f);
+    if (web_config)
+        apply(f, web_config);
     assert_int_equal(server_listen(f->server, addresses, 1, &error), 0);
 }
 
@@ -65,6 +71,7 @@ static void stop(struct fixture *f)
     server_free(f->server);
     sd_event_unref(f->event);
     fake_service_done(&f->fake);
+    unlink(f->web_config);
 }
 
 /* A client of its own address, 127.0.0.n. */
@@ -194,12 +201,10 @@ static const struct {
 
 static void test_answers(void **state)
 {
-    char path[] = "/-/healthy", *paths[] = {path};
     struct fixture f;
 
     (void)state;
-    start(&f, CHEAP);
-    f.config.auth_excluded_paths = (struct web_texts){paths, 1};
+    start(&f, USERS(CHEAP) "auth_excluded_paths: [/-/healthy]\n");
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         _cleanup_(closep) int fd = connect_from(&f, 1);
         print_message("%s %s\n", cases[i].in_request, cases[i].in_credential ? cases[i].in_credential : "");
@@ -217,7 +222,7 @@ static void test_keep_alive(void **state)
     struct fixture f;
 
     (void)state;
-    start(&f, CHEAP);
+    start(&f, USERS(CHEAP));
     _cleanup_(closep) int fd = connect_from(&f, 1);
     for (unsigned i = 0; i < 6; i++) {
         say(fd, "GET /-/healthy", i % 3 ? "alice:secret" : "alice:wrong", "");
@@ -236,9 +241,9 @@ static void test_no_users(void **state)
     assert_int_equal(status(&f, "GET /metrics", NULL), 200);
     assert_int_equal(status(&f, "GET /metrics", "alice:wrong"), 200);
     assert_int_equal(status(&f, "POST /-/reload", NULL), 200);
-    f.security.config = NULL;
-    assert_int_equal(status(&f, "GET /metrics", NULL), 200);
-    server_set_security(f.server, NULL);
+    apply(&f, USERS(CHEAP));
+    assert_int_equal(status(&f, "GET /metrics", NULL), 401);
+    apply(&f, "# nothing\n");
     assert_int_equal(status(&f, "GET /metrics", NULL), 200);
     stop(&f);
 }
@@ -249,13 +254,13 @@ static void test_change_of_password(void **state)
     struct fixture f;
 
     (void)state;
-    start(&f, CHEAP);
+    start(&f, USERS(CHEAP));
     assert_int_equal(status(&f, "GET /metrics", "alice:secret"), 200);
     assert_int_equal(status(&f, "GET /metrics", "alice:other"), 401);
-    f.users[0].hash = (char *)CHANGED;
+    apply(&f, USERS(CHANGED));
     assert_int_equal(status(&f, "GET /metrics", "alice:secret"), 401);
     assert_int_equal(status(&f, "GET /metrics", "alice:other"), 200);
-    f.users[0].name = (char *)"dave";
+    apply(&f, "basic_auth_users: {dave: \"" CHANGED "\"}\n");
     assert_int_equal(status(&f, "GET /metrics", "alice:other"), 401);
     assert_int_equal(status(&f, "GET /metrics", "dave:other"), 200);
     stop(&f);
@@ -270,7 +275,7 @@ static void test_queue(void **state)
     char credential[32];
 
     (void)state;
-    start(&f, COSTLY);
+    start(&f, USERS(COSTLY));
     assert_int_equal(status(&f, "GET /metrics", "alice:secret"), 200);
     for (unsigned i = 0; i < N; i++) {
         fds[i] = connect_from(&f, 1);
@@ -309,7 +314,7 @@ static void test_whole_queue(void **state)
     char credential[32];
 
     (void)state;
-    start(&f, COSTLY);
+    start(&f, USERS(COSTLY));
     for (unsigned i = 0; i < N; i++) {
         fds[i] = connect_from(&f, 1 + i / CHECKS_PER_ADDRESS_MAX);
         snprintf(credential, sizeof(credential), "alice:wrong%u", i);
@@ -331,7 +336,7 @@ static void test_same_at_once(void **state)
     int fds[CHECKS_PER_ADDRESS_MAX];
 
     (void)state;
-    start(&f, COSTLY);
+    start(&f, USERS(COSTLY));
     for (unsigned i = 0; i < ARRAY_SIZE(fds); i++) {
         fds[i] = connect_from(&f, 1);
         say(fds[i], "GET /metrics", "alice:secret", "");
@@ -354,7 +359,7 @@ static void test_leavers_make_room(void **state)
     char credential[32];
 
     (void)state;
-    start(&f, COSTLY);
+    start(&f, USERS(COSTLY));
     for (unsigned round = 0; round < 3; round++)
         for (unsigned i = 0; i < CHECKS_PER_ADDRESS_MAX; i++) {
             int fd = connect_from(&f, 1);
@@ -375,7 +380,7 @@ static void test_freed_while_checking(void **state)
     char credential[32];
 
     (void)state;
-    start(&f, COSTLY);
+    start(&f, USERS(COSTLY));
     for (unsigned i = 0; i < ARRAY_SIZE(fds); i++) {
         fds[i] = connect_from(&f, 1);
         snprintf(credential, sizeof(credential), "alice:%u", i);
@@ -392,9 +397,7 @@ static void test_rate_limit(void **state)
     struct fixture f;
 
     (void)state;
-    start(&f, CHEAP);
-    f.config.rate_interval_ns = 3600 * NSEC_PER_SEC;
-    f.config.rate_burst = 3;
+    start(&f, USERS(CHEAP) "rate_limit: {interval: 1h, burst: 3}\n");
     /* A suspension does not count twice. */
     assert_int_equal(status(&f, "GET /metrics", "alice:secret"), 200);
     assert_int_equal(status(&f, "GET /metrics", NULL), 401);
@@ -403,7 +406,7 @@ static void test_rate_limit(void **state)
     assert_int_equal(status_of(response), 429);
     assert_has(response, "Retry-After: 3600\r\n");
     assert_has(response, "\"status\": 429}");
-    f.config.rate_interval_ns = 0;
+    apply(&f, USERS(CHEAP));
     assert_int_equal(status(&f, "GET /metrics", "alice:secret"), 200);
     stop(&f);
 }
@@ -435,14 +438,11 @@ static void test_headers(void **state)
     struct fixture f;
 
     (void)state;
-    start(&f, CHEAP);
-    f.headers[0] = (struct web_header){(char *)"Strict-Transport-Security", (char *)"max-age=31536000"};
-    f.headers[1] = (struct web_header){(char *)"X-Content-Type-Options", (char *)"nosniff"};
+    start(&f, USERS(CHEAP));
     _cleanup_(freep) char *before = ask(&f, "GET /metrics", "alice:secret", "");
     assert_int_equal(count_of(before, "Strict-Transport-Security"), 0);
-    f.config.headers = f.headers;
-    f.config.n_headers = 2;
-    apply(&f);
+    apply(&f, USERS(CHEAP) "http_server_config: {headers: {Strict-Transport-Security: max-age=31536000, "
+                           "X-Content-Type-Options: nosniff}}\n");
     for (size_t i = 0; i < ARRAY_SIZE(requests); i++)
         for (int k = 0; k < 2; k++) {
             _cleanup_(freep) char *response = ask(&f, requests[i], k ? "alice:secret" : NULL, "");
@@ -450,9 +450,7 @@ static void test_headers(void **state)
             assert_int_equal(count_of(response, "\r\nStrict-Transport-Security: max-age=31536000\r\n"), 1);
             assert_int_equal(count_of(response, "\r\nX-Content-Type-Options: nosniff\r\n"), 1);
         }
-    f.headers[0].name = (char *)"Content-Security-Policy";
-    f.headers[0].value = (char *)"default-src 'self'";
-    apply(&f);
+    apply(&f, USERS(CHEAP) "http_server_config: {headers: {Content-Security-Policy: \"default-src 'self'\"}}\n");
     _cleanup_(freep) char *index = ask(&f, "GET /", "alice:secret", "");
     assert_int_equal(count_of(index, "Content-Security-Policy: "), 1);
     assert_has(index, "Content-Security-Policy: default-src 'self'\r\n");
