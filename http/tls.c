@@ -10,12 +10,14 @@
 #include <gnutls/x509.h>
 
 #include "http/tls-certificate.h"
+#include "http/tls-hello.h"
 #include "http/tls-priority.h"
 
 struct tls {
     unsigned references;
     gnutls_certificate_credentials_t credentials;
     struct tls_priorities priorities;
+    enum tls_version min_version, max_version;
     enum client_auth client_auth;
     bool named_cas; /* the client is told whose certificates are taken */
     char **sans;
@@ -70,6 +72,8 @@ static int fill(struct tls *tls, const struct web_tls *config, struct error *err
     struct pem key = {.what = "key", .file = config->key_file, .text = config->key};
 
     tls->client_auth = config->client_auth;
+    tls->min_version = config->min_version;
+    tls->max_version = config->max_version;
     if (gnutls_certificate_allocate_credentials(&tls->credentials) < 0 || copy_sans(tls, &config->client_allowed_sans))
         return error_oom(error);
     int r = tls_certificate_load(tls->credentials, &certificate, &key, &tls->warning, error);
@@ -166,6 +170,19 @@ static int verify_client(gnutls_session_t session)
     return san_allowed(tls, &certificates[0]) ? 0 : refuse(session, GNUTLS_A_BAD_CERTIFICATE);
 }
 
+/* Called before GnuTLS looks at the message. */
+static int before_hello(gnutls_session_t session, unsigned type, unsigned when, unsigned incoming,
+                        const gnutls_datum_t *message)
+{
+    const struct tls *tls = gnutls_session_get_ptr(session);
+
+    (void)type, (void)when;
+    if (!incoming || tls_hello_offers(message, tls->min_version, tls->max_version))
+        return 0;
+    gnutls_alert_send(session, GNUTLS_AL_FATAL, GNUTLS_A_PROTOCOL_VERSION);
+    return GNUTLS_E_UNSUPPORTED_VERSION_PACKET;
+}
+
 /* Called when the version is known and the cipher suite is not. */
 static int on_hello(gnutls_session_t session)
 {
@@ -189,6 +206,7 @@ int tls_begin(struct tls *tls, gnutls_session_t session)
     if (r != GNUTLS_E_SUCCESS)
         return r == GNUTLS_E_MEMORY_ERROR ? -ENOMEM : -EPROTO;
     gnutls_session_set_ptr(session, tls);
+    gnutls_handshake_set_hook_function(session, GNUTLS_HANDSHAKE_CLIENT_HELLO, GNUTLS_HOOK_PRE, before_hello);
     gnutls_handshake_set_post_client_hello_function(session, on_hello);
     /* A request only: for a client that has to show one it is verify_client() that tells it so. */
     gnutls_certificate_server_set_request(session, tls->client_auth == CLIENT_AUTH_NONE ? GNUTLS_CERT_IGNORE
