@@ -20,6 +20,13 @@
 /* So often in a row it may run when it has something left to do, before others have their turn. */
 #define RUNS_MAX 16
 
+/*
+ * With part of a TLS handshake libmicrohttpd has always something left to do and does nothing. After so many turns
+ * without anything from the network it gets but one each pause, until the deadline ends that client.
+ */
+#define TURNS_MAX 16
+#define PAUSE_USEC 5000
+
 struct listener {
     struct site *site;
     struct connections *all;
@@ -29,7 +36,9 @@ struct listener {
     int fd;          /* the socket, libmicrohttpd's */
     int quiesced_fd; /* the socket, once it is ours again; -1 */
     struct MHD_Daemon *daemon;
+    /* `again` is a timer, since a defer source that asks for another turn in each of its own is before all others. */
     sd_event_source *io, *again;
+    unsigned turns; /* since there was something from the network */
     unsigned n_connections;
     bool retired;
     void (*on_empty)(struct listener *listener, void *userdata);
@@ -99,6 +108,7 @@ static void wake(void *userdata)
 {
     struct listener *listener = userdata;
 
+    sd_event_source_set_time(listener->again, 0);
     sd_event_source_set_enabled(listener->again, SD_EVENT_ONESHOT);
 }
 
@@ -183,6 +193,17 @@ static void on_completed(void *userdata, struct MHD_Connection *mhd, void **cont
         connection_set_deadline(connection, DEADLINE_KEEPALIVE);
 }
 
+static void come_again(struct listener *listener)
+{
+    uint64_t now = 0;
+
+    wake(listener);
+    if (listener->turns++ < TURNS_MAX)
+        return;
+    sd_event_now(listener->site->event, CLOCK_MONOTONIC, &now);
+    sd_event_source_set_time(listener->again, now + PAUSE_USEC);
+}
+
 /*
  * Lets libmicrohttpd work until it waits for the network. It has no timer of its own, since it was given no timeouts,
  * so MHD_get_timeout() says 0 or nothing.
@@ -197,7 +218,7 @@ static void run(struct listener *listener)
         more = MHD_get_timeout(listener->daemon, &timeout) == MHD_YES && timeout == 0;
     }
     if (more)
-        wake(listener);
+        come_again(listener);
     connections_arm(listener->all);
     if (listener->retired && listener->n_connections == 0)
         listener->on_empty(listener, listener->on_empty_userdata);
@@ -208,13 +229,15 @@ static int on_io(sd_event_source *source, int fd, uint32_t events, void *userdat
     (void)source;
     (void)fd;
     (void)events;
+    ((struct listener *)userdata)->turns = 0;
     run(userdata);
     return 0;
 }
 
-static int on_again(sd_event_source *source, void *userdata)
+static int on_again(sd_event_source *source, uint64_t usec, void *userdata)
 {
     (void)source;
+    (void)usec;
     run(userdata);
     return 0;
 }
@@ -252,7 +275,7 @@ static int attach(struct listener *listener)
     int r = sd_event_add_io(event, &listener->io, info->epoll_fd, EPOLLIN, on_io, listener);
     if (r < 0)
         return r;
-    r = sd_event_add_defer(event, &listener->again, on_again, listener);
+    r = sd_event_add_time(event, &listener->again, CLOCK_MONOTONIC, 0, 1, on_again, listener);
     return r < 0 ? r : sd_event_source_set_enabled(listener->again, SD_EVENT_OFF);
 }
 
