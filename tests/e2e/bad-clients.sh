@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Clients that send nothing, a byte a second, too much or garbage, over plain HTTP and over TLS: each has its answer or
+# is ended, memory and descriptors stay, and clients of another address are served meanwhile.
+. "$(dirname "$0")/lib.sh"
+need curl openssl /usr/bin/python3
+
+# attack NAME [CA]: against the daemon that runs.
+attack() {
+    local host=${url#*://} state name what
+    /usr/bin/python3 "$here/bad-clients.py" "${host%:*}" "${host##*:}" "$daemon_pid" "${@:2}" \
+        >"$scratch/attack" 2>"$scratch/complaints" || fail "$1: bad-clients.py" "$(tail -n 5 "$scratch/complaints")"
+    sed 's/^/    /' "$scratch/complaints"
+    while read -r state name what; do
+        equals "$1: $name ($what)" "$state" ok
+    done <"$scratch/attack"
+    holds "$1: the daemon lives" running "$daemon_pid"
+    equals "$1: nothing was complained of for each of them" "$(grep -cE ' (error|warning) ' "$daemon_log")" "$complaints"
+}
+count_complaints() {
+    complaints=$(grep -cE ' (error|warning) ' "$daemon_log")
+}
+
+start_daemon
+count_complaints
+attack plain
+stop_daemon
+equals "it ends well" "$daemon_status" 0
+
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost \
+    -addext subjectAltName=DNS:localhost,IP:127.0.0.1 -keyout "$scratch/key.pem" -out "$scratch/cert.pem" 2>/dev/null
+cat >"$scratch/web.yml" <<'END'
+tls_server_config: {cert_file: cert.pem, key_file: key.pem}
+END
+launch_daemon --web.listen-address=127.0.0.1:0 --web.config.file="$scratch/web.yml"
+url_is_known() {
+    url=$(sed -n 's|.*listening on \(https*://[^ "]*\)/.*|\1|p' "$daemon_log" | head -n 1)
+    [ -n "$url" ]
+}
+eventually 30 url_is_known
+url=https://${url#*://}
+equals "it speaks TLS" "$(status_of /-/healthy --cacert "$scratch/cert.pem")" 200
+count_complaints
+attack TLS "$scratch/cert.pem"
+stop_daemon
+equals "it ends well after TLS" "$daemon_status" 0
+finish
