@@ -131,14 +131,14 @@ static bool target_is_allowed(const struct opener_group *group, const struct ope
 int opener_request_check(const struct opener_request *request, const struct opener_rules *rules)
 {
     if (request->kind == OPENER_FILE)
-        return opener_path_is_known(request->path) ? 0 : -EPERM;
+        return opener_path_is_known(request->path) ? 0 : -EBADRQC;
     if (!target_is_allowed(request->group, rules))
-        return -EPERM;
+        return -EBADRQC;
     for (size_t i = 0; i < request->group->n_events; i++) {
         const struct opener_event *event = &request->events[i];
         if (!size_is_known(&event->attr) || !text_is_allowed(rules, event, request->text) ||
             (!rules->sampling && !only_counts(&event->attr)))
-            return -EPERM;
+            return -EBADRQC;
     }
     return 0;
 }

@@ -66,7 +66,7 @@ struct opener_request {
 
 /* `packet` is aligned as uint64_t. -EBADMSG for one that is not a request with so many descriptors. */
 int opener_request_parse(const void *packet, size_t size, size_t n_fds, struct opener_request *ret);
-/* -EPERM for what no daemon needs that only counts, or what it may not have; 0. */
+/* -EBADRQC for what no daemon needs that only counts, or what it may not have; 0. */
 int opener_request_check(const struct opener_request *request, const struct opener_rules *rules);
 /* The n-th event, as perf_event_open(2) wants it. */
 struct perf_event_attr opener_request_attr(const struct opener_request *request, size_t n);

@@ -86,7 +86,7 @@ static int open_file(const struct opener_server *server, const struct opener_req
 
     /* Where tracefs is not mounted something else may be. */
     if (fd >= 0 && !is_on(fd, TRACEFS_MAGIC))
-        return -EPERM;
+        return -EBADRQC;
     add_result(fd, reply, opened);
     fd = -1;
     return 0;

@@ -66,8 +66,8 @@ static const struct {
      "kernel.perf_event_paranoid is %d; grant CAP_SYS_ADMIN (this kernel has no CAP_PERFMON) or set it to 0"},
     {EACCES, NULL, "permission denied", "kernel.perf_event_paranoid is %d; grant CAP_PERFMON or set it to 0"},
     {EPERM, NULL, "not permitted",
-     "a system-call filter (container runtime, SystemCallFilter=), kernel lockdown or the opener refuses "
-     "perf_event_open; allow it there"},
+     "a system-call filter (container runtime, SystemCallFilter=) or kernel lockdown refuses perf_event_open; allow it "
+     "there"},
     {ENODEV, NULL, "the PMU cannot count here",
      "its CPU is offline or the PMU is gone; see /sys/bus/event_source/devices"},
     {EOPNOTSUPP, NULL, "the PMU does not support this",
@@ -87,7 +87,7 @@ static const struct {
     {EPIPE, NULL, "the opener is gone", "restart perfcountd"},
     {EXDEV, NULL, "the opener does not take this directory for a cgroup",
      "it knows those below the hierarchy that was mounted when perfcountd started; restart perfcountd"},
-    {EBADMSG, NULL, "the opener does not understand", "please report this"},
+    {EBADRQC, NULL, "the opener refuses this", "it opens what counts, and nothing else; please report this"},
     {ENOSYS, NULL, "the kernel has no perf events", "build it with CONFIG_PERF_EVENTS"},
 };
 
