@@ -3,7 +3,7 @@
 # The opener: what the two processes may do, that what is counted through it is right, what it refuses, and who outlives
 # whom.
 . "$(dirname "$0")/lib.sh"
-need curl jq setpriv
+need curl jq pgrep setpriv
 [ "$(id -u)" -eq 0 ] || skip "only root has privileges to part with"
 . "$here/cgroup-lib.sh"
 beside=$(dirname "$PERFCOUNTD")
@@ -14,8 +14,7 @@ field() {
     awk -v name="$2:" '$1 == name { print $2 }' "/proc/$1/status"
 }
 opener_of() {
-    awk -v parent="$1" '$1 == "PPid:" && $2 == parent { split(FILENAME, path, "/"); print path[3] }' \
-        /proc/[0-9]*/status 2>/dev/null
+    pgrep -P "$1"
 }
 # set_opener: the opener of the daemon at hand.
 set_opener() {
