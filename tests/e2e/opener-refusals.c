@@ -122,9 +122,12 @@ static bool check_leader(const struct opener *opener)
     size_t n;
 
     opener_request_write(&opener->client.rules, &group, 0, &packet, &n);
-    return check("a leader that is a file", send_raw(opener->client.socket, packet.data, packet.size, &one), -EBADF) &
-           check("a leader that is missing",
-                 send_raw(opener->client.socket, packet.data, packet.size, &(struct opener_fds){0}), -EBADMSG);
+    bool fine =
+        check("a leader that is a file", send_raw(opener->client.socket, packet.data, packet.size, &one), -EBADF);
+    one.n = 0;
+    return check("a leader that is missing", send_raw(opener->client.socket, packet.data, packet.size, &one),
+                 -EBADMSG) &&
+           fine;
 }
 
 int main(void)
