@@ -75,6 +75,16 @@ struct config_cgroup {
     struct config_groups groups;
 };
 
+struct config_sampler {
+    bool enabled;
+    char *event;                /* "auto", or one group in perf's syntax, checked */
+    uint64_t frequency, period; /* Hz, or events; one of them is 0 */
+    bool callchain;
+    uint64_t ring_pages; /* of data on each CPU, a power of two */
+    uint64_t max_clients, max_seconds;
+    bool allow_remote;
+};
+
 struct config {
     char *file; /* where it was read from; NULL for the built-in default */
     struct config_web web;
@@ -82,6 +92,7 @@ struct config {
     struct config_pmu pmu;
     struct config_cgroup cgroup;
     bool self_enabled;
+    struct config_sampler sampler;
 };
 
 /* The most that is read: bytes of a file, groups of a collector, events of a group. */

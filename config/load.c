@@ -7,6 +7,29 @@
 #include "config/load.h"
 #include "config/map.h"
 
+static const node *node_of(const node *const *nodes, const char *path)
+{
+    return nodes[option_find(&config_options, path) - config_options.rows];
+}
+
+/* The kernel samples by one of them. The frequency has a default, which a period replaces. */
+static int settle_sampling(const struct document *document, const node **nodes, struct config *config,
+                           struct error *error)
+{
+    const node *frequency = node_of(nodes, "sampler.frequency"), *period = node_of(nodes, "sampler.period");
+    struct config_sampler *sampler = &config->sampler;
+
+    if (sampler->period && sampler->frequency && frequency && period)
+        return document_error(document, period, error,
+                              "sampler.period: there is a sampler.frequency as well; give one of them");
+    if (sampler->period)
+        sampler->frequency = 0;
+    if (!sampler->period && !sampler->frequency)
+        return document_error(document, frequency ? frequency : period, error,
+                              "sampler.frequency: it is 0, and there is no sampler.period");
+    return 0;
+}
+
 static int read_document(const struct document *document, struct config *config, struct error *error)
 {
     const node *root = document_root(document);
@@ -14,8 +37,15 @@ static int read_document(const struct document *document, struct config *config,
     if (!root)
         return 0;
     if (root->type != YAML_MAPPING_NODE)
-        return document_expected(document, root, "a map with the keys \"web\" and \"collectors\"", error);
-    return map_read(&config_options, document, root, config, NULL, error);
+        return document_expected(document, root, "a map with the keys \"web\", \"collectors\" and \"sampler\"", error);
+    const node **nodes = calloc(config_options.n, sizeof(const node *));
+    if (!nodes)
+        return error_oom(error);
+    int r = map_read(&config_options, document, root, config, nodes, error);
+    if (r == 0)
+        r = settle_sampling(document, nodes, config, error);
+    free(nodes);
+    return r;
 }
 
 int config_parse(const char *text, size_t size, struct config **ret, struct error *error)

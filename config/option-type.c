@@ -203,6 +203,9 @@ static int number_parse(const struct option *option, const char *text, void *bas
         return error_set(error, -EINVAL, "%s is out of range, %s", text, option->range);
     if (r < 0)
         return error_set(error, -EINVAL, "expected a whole number, %s, found \"%s\"", option->range, text);
+    r = option->check ? option->check(text, error) : 0;
+    if (r < 0)
+        return r;
     *(uint64_t *)member(option, base) = value;
     return 0;
 }

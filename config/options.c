@@ -3,6 +3,7 @@
 #include "config/options.h"
 
 #include "base/glob.h"
+#include "base/number.h"
 #include "base/utf8.h"
 #include "config/address.h"
 #include "config/config.h"
@@ -78,6 +79,29 @@ static int check_pattern(const char *text, struct error *error)
 static int check_not_empty(const char *text, struct error *error)
 {
     return text[0] ? 0 : error_set(error, -EINVAL, "the text is empty");
+}
+
+static int check_sampled_event(const char *text, struct error *error)
+{
+    struct event_list list;
+
+    if (str_equal(text, "auto"))
+        return 0;
+    int r = event_list_parse(text, &list, error);
+    if (r < 0)
+        return r;
+    event_list_done(&list);
+    return 0;
+}
+
+/* The kernel has rings of no other size. */
+static int check_power_of_two(const char *text, struct error *error)
+{
+    uint64_t value = 0;
+
+    if (number_parse_u64(text, &value) < 0 || value == 0 || (value & (value - 1)) != 0)
+        return error_set(error, -EINVAL, "%s is no power of two", text);
+    return 0;
 }
 
 #define MEMBER(member) .offset = offsetof(struct config, member)
@@ -295,6 +319,88 @@ static const struct option config_rows[] = {
         .range = "true or false",
         .fallback = "true",
         .help = "whether to report on the daemon itself",
+    },
+    {
+        .path = "sampler.enabled",
+        .type = &option_bool,
+        MEMBER(sampler.enabled),
+        .range = "true or false",
+        .fallback = "false",
+        .help = "whether clients may have samples of what runs: profiles",
+    },
+    {
+        .path = "sampler.event",
+        .type = &option_text,
+        MEMBER(sampler.event),
+        .check = check_sampled_event,
+        .range = "\"auto\" or events in perf's syntax, of which the first samples",
+        .fallback = "auto",
+        .help = "what samples, where a client does not say; auto is cycles, and cpu-clock where no PMU has them",
+    },
+    {
+        .path = "sampler.frequency",
+        .type = &option_number,
+        MEMBER(sampler.frequency),
+        .max = 1000000,
+        .range = "0 to 1000000",
+        .fallback = "99",
+        .help = "samples a second on each CPU, where a client does not say; 0 with sampler.period",
+    },
+    {
+        .path = "sampler.period",
+        .type = &option_number,
+        MEMBER(sampler.period),
+        .max = INT64_MAX,
+        .range = "0 to 2^63 - 1",
+        .fallback = "0",
+        .help = "a sample after so many events instead of sampler.frequency; 0 for none",
+    },
+    {
+        .path = "sampler.callchain",
+        .type = &option_bool,
+        MEMBER(sampler.callchain),
+        .range = "true or false",
+        .fallback = "true",
+        .help = "whether samples have the chain of calls",
+    },
+    {
+        .path = "sampler.ring_pages",
+        .type = &option_number,
+        MEMBER(sampler.ring_pages),
+        .min = 1,
+        .max = 4096,
+        .check = check_power_of_two,
+        .range = "a power of two, 1 to 4096",
+        .fallback = "128",
+        .help = "pages of memory that take the samples of a CPU",
+    },
+    {
+        .path = "sampler.max_clients",
+        .type = &option_number,
+        MEMBER(sampler.max_clients),
+        .min = 1,
+        .max = 64,
+        .range = "1 to 64",
+        .fallback = "4",
+        .help = "how many streams may run",
+    },
+    {
+        .path = "sampler.max_seconds",
+        .type = &option_number,
+        MEMBER(sampler.max_seconds),
+        .min = 1,
+        .max = 604800,
+        .range = "1 to 604800",
+        .fallback = "3600",
+        .help = "how many seconds a stream may run",
+    },
+    {
+        .path = "sampler.allow_remote",
+        .type = &option_bool,
+        MEMBER(sampler.allow_remote),
+        .range = "true or false",
+        .fallback = "false",
+        .help = "whether everybody may have samples, not only this machine and who has authenticated",
     },
 };
 

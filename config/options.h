@@ -41,7 +41,7 @@ struct option {
     size_t count_offset; /* of a list: of the member that counts */
     uint64_t min, max;   /* of a number; of a duration, nanoseconds; of a list, how many items; `max` 0: 64 */
     const struct option_choice *choices;                 /* of an enum, ended by one without a word */
-    int (*check)(const char *text, struct error *error); /* of a text, and of each of a list; may be NULL */
+    int (*check)(const char *text, struct error *error); /* of a text or number, and of each of a list; may be NULL */
     const char *range;                                   /* in words */
     const char *fallback; /* the default, as YAML; NULL for a key that must be there or may be absent */
     const char *help;     /* a sentence without the final stop */

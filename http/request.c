@@ -6,6 +6,7 @@
 #include "base/suggest.h"
 #include "base/utf8.h"
 #include "http/auth.h"
+#include "http/feed.h"
 #include "http/percent.h"
 #include "http/reply.h"
 #include "http/wait.h"
@@ -24,6 +25,7 @@ void request_end(struct request *request)
 {
     check_free(request->check);
     wait_free(request->wait);
+    feed_free(request->feed);
     if (request->response && !request->borrowed)
         MHD_destroy_response(request->response);
     *request = (struct request){0};
@@ -56,7 +58,7 @@ enum MHD_Result request_queue(struct request *request)
 
 bool request_waits(const struct request *request)
 {
-    return request->check || request->wait;
+    return request->check || request->wait || feed_is_suspended(request->feed);
 }
 
 /* Inside a foreign event loop, libmicrohttpd does not make itself heard after a resumption. */
@@ -69,6 +71,17 @@ void request_resume(struct request *request)
 bool request_is_api(const struct request *request)
 {
     return request->path && str_starts(request->path, "/api/");
+}
+
+/*
+ * Where passwords are asked for, who has come here has a right one. A page in a browser is a stranger, whoever sits in
+ * front of it.
+ */
+bool request_is_operator(struct request *request)
+{
+    bool known = request->peer->local || request->verdict == VERDICT_RIGHT || request->certified;
+
+    return known && !request_header(request, MHD_HTTP_HEADER_ORIGIN);
 }
 
 const char *request_header(struct request *request, const char *name)

@@ -22,6 +22,7 @@
 
 struct auth;
 struct check;
+struct feed;
 struct wait;
 
 /* What requests are answered from; the server owns it. */
@@ -56,6 +57,7 @@ struct request {
     /* One that is not NULL: the connection is suspended. */
     struct check *check;          /* of its password */
     struct wait *wait;            /* for its second reading */
+    struct feed *feed;            /* a response that goes on; it knows itself whether it is suspended */
     void (*wake)(void *userdata); /* has libmicrohttpd run soon */
     void *wake_userdata;
 };
@@ -81,6 +83,12 @@ enum MHD_Result request_queue(struct request *request);
 typedef int (*take_parameter)(void *userdata, const char *name, const char *value, struct error *error);
 int request_parameters(struct request *request, const char *const *known, take_parameter take, void *userdata,
                        struct error *error);
+
+/*
+ * Whether it comes from who operates the machine: from the machine itself (loopback, unix socket), with the right
+ * password, or with a verified certificate.
+ */
+bool request_is_operator(struct request *request);
 
 /* The first value of a header, or NULL. */
 const char *request_header(struct request *request, const char *name);

@@ -68,6 +68,35 @@ const struct route routes[] = {
      .document = DOCUMENT_CONFIG,
      .example = "",
      .help = "the configuration that runs"},
+    {.path = "/api/v1/samples",
+     .method = "GET",
+     .handle = handle_stream,
+     .parameters = stream_record_parameters,
+     .stream = STREAM_NDJSON,
+     .example = "?seconds=1",
+     .help = "samples of what runs, a line of JSON each; seconds, event, frequency or period, cpu, cgroup, pid, max, "
+             "read"},
+    {.path = "/api/v1/perf.data",
+     .method = "GET",
+     .handle = handle_stream,
+     .parameters = stream_record_parameters,
+     .stream = STREAM_PERF_DATA,
+     .example = "?seconds=1",
+     .help = "the same for perf script -i - and perf report -i -"},
+    {.path = "/api/v1/folded",
+     .method = "GET",
+     .handle = handle_stream,
+     .parameters = stream_profile_parameters,
+     .stream = STREAM_FOLDED,
+     .example = "?seconds=10",
+     .help = "stacks and how often each was seen, for flame graphs"},
+    {.path = "/debug/pprof/profile",
+     .method = "GET",
+     .handle = handle_stream,
+     .parameters = stream_profile_parameters,
+     .stream = STREAM_PPROF,
+     .example = "?seconds=10",
+     .help = "a profile for go tool pprof, Pyroscope, Parca"},
     {.path = "/-/healthy", .method = "GET", .handle = handle_healthy, .example = "", .help = "200 while it runs"},
     {.path = "/-/ready",
      .method = "GET",
@@ -140,17 +169,6 @@ static bool accepts_json(struct request *request)
     return offer.quality > 0;
 }
 
-/*
- * Where passwords are asked for, who has come here has a right one. A page in a browser is a stranger, whoever sits in
- * front of it.
- */
-static bool is_operator(struct request *request)
-{
-    bool known = request->peer->local || request->verdict == VERDICT_RIGHT || request->certified;
-
-    return known && !request_header(request, MHD_HTTP_HEADER_ORIGIN);
-}
-
 void routes_answer(struct request *request)
 {
     struct error error;
@@ -163,7 +181,7 @@ void routes_answer(struct request *request)
     const struct route *route = find_route(request, allow, sizeof(allow));
     if (!route)
         answer_unknown(request, allow);
-    else if (route->operator&& !is_operator(request))
+    else if (route->operator&& !request_is_operator(request))
         reply_error(request, MHD_HTTP_FORBIDDEN,
                     "only a client on this machine (loopback or unix socket), with a password or with a certificate "
                     "may do this");

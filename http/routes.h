@@ -4,6 +4,7 @@
 #define HTTP_ROUTES_H
 
 #include "http/request.h"
+#include "sampler/stream.h"
 
 struct route {
     const char *path;   /* NULL: the telemetry path */
@@ -13,6 +14,7 @@ struct route {
     bool json;                     /* sends application/json and nothing else */
     bool operator;                 /* only for who operates the machine: see routes_answer() */
     enum service_document document;
+    enum stream_format stream;
     const char *example; /* the query to try it with; NULL leaves it out of the page of links */
     const char *help;
 };

@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "collectors/snapshot.h"
 
+struct sampler;
+
 #define COLLECTORS_ALL UINT32_MAX
 
 /* The documents under /api/v1/ that are made on request. */
@@ -31,6 +33,8 @@ struct service {
     /* Whether there was a first reading. */
     bool (*ready)(void *userdata);
     uint64_t (*now)(void *userdata); /* CLOCK_MONOTONIC, nanoseconds */
+    /* What streams are asked of; never NULL. */
+    struct sampler *(*sampler)(void *userdata);
     /* Something that an operator has to mend: a sentence for the log. NULL where nobody listens. */
     void (*complain)(void *userdata, const char *sentence);
 };
