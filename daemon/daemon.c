@@ -12,6 +12,7 @@
 #include "daemon/documents.h"
 #include "daemon/hotplug.h"
 #include "daemon/session.h"
+#include "daemon/split.h"
 #include "daemon/watches.h"
 #include "http/server.h"
 #include "systemd/notify.h"
@@ -22,6 +23,7 @@
 struct daemon {
     const struct options *options;
     struct session session;
+    struct split *split;
     struct service service;
     struct server *server;
     sd_event *event;
@@ -40,6 +42,7 @@ static void daemon_done(struct daemon *daemon)
     daemon->hotplug = hotplug_free(daemon->hotplug);
     daemon->watches = watches_free(daemon->watches);
     session_done(&daemon->session);
+    daemon->split = split_free(daemon->split);
     complaints_done(&daemon->complaints);
     sd_event_unref(daemon->event);
 }
@@ -60,11 +63,13 @@ static json_t *serve_document(void *userdata, enum service_document which)
 {
     struct daemon *daemon = userdata;
     struct session *session = &daemon->session;
+    _cleanup_(json_decrefp) json_t *opener = split_json(daemon->split);
     struct document_process process = {
         .config = session->config,
         .machine = session->machine,
         .reload = &session->reload,
         .reload_error = daemon->reload_error,
+        .opener = opener,
         .started_realtime_ns = daemon->started_realtime_ns,
     };
 
@@ -110,8 +115,9 @@ static void notify_state(const struct daemon *daemon)
 
     for (size_t i = 0; i < snapshot->n_rows; i++)
         groups += snapshot->rows[i]->state != ROW_UNAVAILABLE;
-    snprintf(status, sizeof(status), "%zu groups open, %zu events missing", groups,
-             registry_failures(daemon->session.registry)->n);
+    snprintf(status, sizeof(status), "%zu groups open, %zu events missing%s", groups,
+             registry_failures(daemon->session.registry)->n,
+             split_is_lost(daemon->split) ? ", the opener is gone: restart perfcountd" : "");
     notify_ready(status);
 }
 
@@ -124,6 +130,12 @@ static void settle(struct daemon *daemon)
         log_error("changes are not noticed: %s", strerror(-r));
     complaints_tell(&daemon->complaints, daemon->session.registry);
     notify_state(daemon);
+}
+
+static void on_opener_lost(void *userdata)
+{
+    log_error("the opener is gone: what is open goes on counting, and nothing new can be opened; restart perfcountd");
+    notify_state(userdata);
 }
 
 static void on_watched(void *userdata)
@@ -260,6 +272,10 @@ static int start(struct daemon *daemon)
 {
     struct error error = {0};
 
+    if (split_new(daemon->options, &daemon->session.sys, &daemon->split, &error) < 0) {
+        log_error("%s", error.message);
+        return EXIT_FAILURE;
+    }
     if (session_load(&daemon->session, daemon->options, &error) < 0) {
         log_error("%s", error.message);
         return EXIT_BAD_USAGE;
@@ -267,7 +283,8 @@ static int start(struct daemon *daemon)
     daemon->looked_ns = serve_now(daemon);
     if (sd_event_new(&daemon->event) < 0 || watch_signals(daemon) < 0 ||
         hotplug_new(daemon->event, on_cpus, daemon, &daemon->hotplug) < 0 ||
-        watches_new(daemon->event, on_watched, daemon, &daemon->watches) < 0) {
+        watches_new(daemon->event, on_watched, daemon, &daemon->watches) < 0 ||
+        split_watch(daemon->split, daemon->event, on_opener_lost, daemon) < 0) {
         log_error("the event loop cannot start");
         return EXIT_FAILURE;
     }
