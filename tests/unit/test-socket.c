@@ -127,7 +127,7 @@ static char *ask(sd_event *event, int domain, const struct sockaddr *address, so
 /* Both are served, addresses do not matter any more, and the file of the unix socket stays. */
 static void test_server(void **state)
 {
-    const char *path = "/tmp/perfcountd-test-socket";
+    static const char path[] = "/tmp/perfcountd-test-socket";
     int fds[] = {listening("127.0.0.1"), listening_unix(path)}, wrong[] = {listening("127.0.0.1"), datagram()};
     char *elsewhere[] = {"127.0.0.1:0"};
     struct sockaddr_un un = {.sun_family = AF_UNIX};
