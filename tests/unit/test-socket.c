@@ -129,7 +129,7 @@ static void test_server(void **state)
 {
     static const char path[] = "/tmp/perfcountd-test-socket";
     int fds[] = {listening("127.0.0.1"), listening_unix(path)}, wrong[] = {listening("127.0.0.1"), datagram()};
-    char *elsewhere[] = {"127.0.0.1:0"};
+    char *elsewhere[] = {(char *)"127.0.0.1:0"};
     struct sockaddr_un un = {.sun_family = AF_UNIX};
     struct sockaddr_in in;
     socklen_t size = sizeof(in);

@@ -2,6 +2,7 @@
 /* Versions, suites and curves by Go's names, and what GnuTLS then enables. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
 
 #include <cmocka.h>
 
@@ -11,7 +12,7 @@
 
 #define NAMES_MAX 8
 
-static size_t count(char **names)
+static size_t count(const char *const *names)
 {
     size_t n = 0;
 
@@ -64,7 +65,7 @@ static char *versions(gnutls_priority_t priority)
 static const struct {
     const char *name;
     enum tls_version min, max;
-    char *suites[NAMES_MAX], *curves[NAMES_MAX];
+    const char *suites[NAMES_MAX], *curves[NAMES_MAX];
     const char *versions, *older, *groups; /* `older` of the priority that serves up to 1.2 */
 } good[] = {
     {"the usual",
@@ -122,7 +123,7 @@ static const struct {
 static const struct {
     const char *name;
     enum tls_version min, max;
-    char *suites[NAMES_MAX], *curves[NAMES_MAX];
+    const char *suites[NAMES_MAX], *curves[NAMES_MAX];
     const char *error;
 } bad[] = {
     {"a product that has more",
@@ -150,8 +151,8 @@ static void test_good(void **state)
         struct web_tls config = {
             .min_version = good[i].min,
             .max_version = good[i].max,
-            .cipher_suites = {(char **)good[i].suites, count((char **)good[i].suites)},
-            .curve_preferences = {(char **)good[i].curves, count((char **)good[i].curves)},
+            .cipher_suites = {(char **)good[i].suites, count(good[i].suites)},
+            .curve_preferences = {(char **)good[i].curves, count(good[i].curves)},
         };
         _cleanup_(tls_priorities_done) struct tls_priorities priorities = {0};
         struct error error = {0};
@@ -177,8 +178,8 @@ static void test_bad(void **state)
         struct web_tls config = {
             .min_version = bad[i].min,
             .max_version = bad[i].max,
-            .cipher_suites = {(char **)bad[i].suites, count((char **)bad[i].suites)},
-            .curve_preferences = {(char **)bad[i].curves, count((char **)bad[i].curves)},
+            .cipher_suites = {(char **)bad[i].suites, count(bad[i].suites)},
+            .curve_preferences = {(char **)bad[i].curves, count(bad[i].curves)},
         };
         struct tls_priorities priorities = {0};
         struct error error = {0};
