@@ -180,14 +180,16 @@ static struct server_limits limits_of(const struct config_limits *limits)
 static int accept_config(void *userdata, const struct config *config, struct error *error)
 {
     struct daemon *daemon = userdata;
-    struct server_limits limits = limits_of(&config->web.limits);
-    int r = server_listen(daemon->server, config->web.listen, config->web.n_listen, error);
+    const struct config_web *web = &config->web;
+    struct server_settings settings = {
+        .addresses = web->listen,
+        .n_addresses = web->n_listen,
+        .telemetry_path = web->telemetry_path,
+        .web_config = web->config_file,
+        .limits = limits_of(&web->limits),
+    };
 
-    if (r == 0)
-        r = server_set_telemetry_path(daemon->server, config->web.telemetry_path);
-    if (r == 0)
-        server_set_limits(daemon->server, &limits);
-    return r;
+    return server_configure(daemon->server, &settings, error);
 }
 
 static int serve_reload(void *userdata, struct error *error)
@@ -246,10 +248,9 @@ static int watch_signals(struct daemon *daemon)
 static int listen_as_configured(struct daemon *daemon, struct error *error)
 {
     const struct config_web *web = &daemon->session.config->web;
-    struct server_limits limits = limits_of(&web->limits);
-    int r = server_new(daemon->event, &daemon->service, web->telemetry_path, &limits, &daemon->server, error);
+    int r = server_new(daemon->event, &daemon->service, web->telemetry_path, NULL, &daemon->server, error);
 
-    return r < 0 ? r : server_listen(daemon->server, web->listen, web->n_listen, error);
+    return r < 0 ? r : accept_config(daemon, daemon->session.config, error);
 }
 
 static int loop(struct daemon *daemon)
