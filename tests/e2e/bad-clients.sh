@@ -16,7 +16,7 @@ attack() {
         equals "$1: $name ($what)" "$state" ok
     done <"$scratch/attack"
     holds "$1: the daemon lives" running "$daemon_pid"
-    equals "$1: nothing was complained of for each of them" "$(grep -cE ' (error|warning) ' "$daemon_log")" "$complaints"
+    equals "$1: the log says nothing of each" "$(grep -cE ' (error|warning) ' "$daemon_log")" "$complaints"
 }
 count_complaints() {
     complaints=$(grep -cE ' (error|warning) ' "$daemon_log")
