@@ -41,6 +41,7 @@ configure() {
 # deploy NAME: what is served, each file replaced as a whole.
 deploy() {
     local suffix
+    [ ! -d "$pki/live.key" ] || rmdir "$pki/live.key"
     for suffix in key pem; do
         cp "$pki/$1.$suffix" "$pki/live.$suffix.new"
         mv "$pki/live.$suffix.new" "$pki/live.$suffix"
@@ -347,7 +348,7 @@ no key|sed -i /key_file/d "$web"|key
 no certificate|sed -i /cert_file/d "$web"|cert
 a key that is not there|rm "$pki/live.key"|key_file ".*pki/live.key" cannot be read: No such file or directory
 a directory|rm "$pki/live.key"; mkdir "$pki/live.key"|key_file ".*pki/live.key" cannot be read: Is a directory
-another's key|cp "$pki/second.key" "$pki/live.key"; rmdir "$pki/live.key.d" 2>/dev/null|is not the key of cert_file ".*pki/live.pem"
+another's key|cp "$pki/second.key" "$pki/live.key"|is not the key of cert_file ".*pki/live.pem"
 an encrypted key|openssl pkey -aes256 -passout pass:x -in "$pki/server.key" -out "$pki/live.key"|is encrypted
 a key that is none|echo x >"$pki/live.key"|has no private key in PEM form
 a certificate that is none|echo x >"$pki/live.pem"|live.pem" is not PEM
@@ -357,7 +358,6 @@ no CA in the file|configure "client_auth_type: RequireAndVerifyClientCert" "clie
 suites that GnuTLS cannot have alone|configure "cipher_suites: [TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384]"|would add TLS_ECDHE_
 1.2 with suites of 1.3|configure "max_version: TLS12" "cipher_suites: [TLS_AES_128_GCM_SHA256]"|only suites of TLS 1.3
 END
-rm -rf "$pki/live.key"
 if [ "$(id -u)" -eq 0 ]; then
     deploy server
     configure
