@@ -14,8 +14,8 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "http/gate.h"
 #include "http/reply.h"
-#include "http/routes.h"
 #include "http/socket.h"
 
 /* So often in a row it may run when it has something left to do, before others have their turn. */
@@ -33,6 +33,7 @@ struct listener {
     int fd;          /* the socket, libmicrohttpd's */
     int quiesced_fd; /* the socket, once it is ours again; -1 */
     struct MHD_Daemon *daemon;
+    /* `again` is a timer, since a defer source that asks for another turn in each of its own is before all others. */
     sd_event_source *io, *again, *later;
     uint64_t progress; /* grows with whatever happens */
     unsigned n_connections;
@@ -108,6 +109,7 @@ static void wake(void *userdata)
 {
     struct listener *listener = userdata;
 
+    sd_event_source_set_time(listener->again, 0);
     sd_event_source_set_enabled(listener->again, SD_EVENT_ONESHOT);
 }
 
@@ -129,7 +131,7 @@ static void *on_uri(void *userdata, const char *uri, struct MHD_Connection *mhd)
     listener->progress++;
     listener->site->look(listener->site->look_userdata);
     if (connection) {
-        request_begin(&connection->request, listener->site, mhd, connection->peer.local, uri);
+        request_begin(&connection->request, listener->site, mhd, &connection->peer, uri);
         connection->request.certified = is_certified(connection);
         connection->request.wake = wake;
         connection->request.wake_userdata = listener;
@@ -168,12 +170,11 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *mhd, co
         *body_size = 0;
         return MHD_YES;
     }
-    if (!request->answered) {
-        request->answered = true;
-        routes_answer(request);
-    }
-    connection_set_deadline(connection, request->wait ? DEADLINE_NONE : DEADLINE_RESPONSE);
-    return request->wait ? MHD_YES : request_queue(request);
+    if (!request->answered)
+        gate_answer(request);
+    bool waits = request_waits(request);
+    connection_set_deadline(connection, waits ? DEADLINE_NONE : DEADLINE_RESPONSE);
+    return waits ? MHD_YES : request_queue(request);
 }
 
 static void on_completed(void *userdata, struct MHD_Connection *mhd, void **context,
@@ -236,14 +237,7 @@ static int on_io(sd_event_source *source, int fd, uint32_t events, void *userdat
     return 0;
 }
 
-static int on_again(sd_event_source *source, void *userdata)
-{
-    (void)source;
-    run(userdata);
-    return 0;
-}
-
-static int on_later(sd_event_source *source, uint64_t usec, void *userdata)
+static int on_again(sd_event_source *source, uint64_t usec, void *userdata)
 {
     (void)source;
     (void)usec;
@@ -284,11 +278,11 @@ static int attach(struct listener *listener)
     int r = sd_event_add_io(event, &listener->io, info->epoll_fd, EPOLLIN, on_io, listener);
     if (r < 0)
         return r;
-    r = sd_event_add_defer(event, &listener->again, on_again, listener);
+    r = sd_event_add_time(event, &listener->again, CLOCK_MONOTONIC, 0, 1, on_again, listener);
     if (r >= 0)
         r = sd_event_source_set_enabled(listener->again, SD_EVENT_OFF);
     if (r >= 0)
-        r = sd_event_add_time(event, &listener->later, CLOCK_MONOTONIC, 0, 1000, on_later, listener);
+        r = sd_event_add_time(event, &listener->later, CLOCK_MONOTONIC, 0, 1000, on_again, listener);
     return r < 0 ? r : sd_event_source_set_enabled(listener->later, SD_EVENT_OFF);
 }
 
@@ -403,7 +397,7 @@ bool listener_is_on(const struct listener *listener, const struct listener_terms
 /* libmicrohttpd must not be stopped with a suspended connection; its request ends by on_completed. */
 static void resume(struct connection *connection, void *userdata)
 {
-    if (connection->listener == userdata && connection->request.wait)
+    if (connection->listener == userdata && request_waits(&connection->request))
         MHD_resume_connection(connection->mhd);
 }
 

@@ -5,6 +5,7 @@
 #include "base/number.h"
 #include "base/suggest.h"
 #include "base/utf8.h"
+#include "http/auth.h"
 #include "http/percent.h"
 #include "http/reply.h"
 #include "http/wait.h"
@@ -12,14 +13,16 @@
 /* A body up to here is read and thrown away: some clients send one without need. */
 #define BODY_MAX 1024
 
-void request_begin(struct request *request, struct site *site, struct MHD_Connection *mhd, bool local, const char *uri)
+void request_begin(struct request *request, struct site *site, struct MHD_Connection *mhd, const struct peer *peer,
+                   const char *uri)
 {
     request_end(request);
-    *request = (struct request){.site = site, .mhd = mhd, .local = local, .bad_encoding = !percent_valid(uri)};
+    *request = (struct request){.site = site, .mhd = mhd, .peer = peer, .bad_encoding = !percent_valid(uri)};
 }
 
 void request_end(struct request *request)
 {
+    check_free(request->check);
     wait_free(request->wait);
     if (request->response && !request->borrowed)
         MHD_destroy_response(request->response);
@@ -49,6 +52,11 @@ enum MHD_Result request_queue(struct request *request)
         MHD_destroy_response(request->response);
     request->response = NULL;
     return result;
+}
+
+bool request_waits(const struct request *request)
+{
+    return request->check || request->wait;
 }
 
 /* Inside a foreign event loop, libmicrohttpd does not make itself heard after a resumption. */

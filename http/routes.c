@@ -77,9 +77,9 @@ const struct route routes[] = {
     {.path = "/-/reload",
      .method = "POST",
      .handle = handle_reload,
-     .local = true,
+     .operator= true,
      .example = "",
-     .help = "reads the configuration again; from this machine only"},
+     .help = "reads the configuration again; from this machine, or with a password or certificate"},
     {.path = "/", .method = "GET", .handle = handle_index},
 };
 const size_t n_routes = ARRAY_SIZE(routes);
@@ -140,10 +140,15 @@ static bool accepts_json(struct request *request)
     return offer.quality > 0;
 }
 
-/* A page in a browser on this machine is a stranger, not the machine's operator. */
-static bool is_local(struct request *request)
+/*
+ * Where passwords are asked for, who has come here has a right one. A page in a browser is a stranger, whoever sits in
+ * front of it.
+ */
+static bool is_operator(struct request *request)
 {
-    return request->local && !request_header(request, MHD_HTTP_HEADER_ORIGIN);
+    bool known = request->peer->local || request->verdict == VERDICT_RIGHT || request->certified;
+
+    return known && !request_header(request, MHD_HTTP_HEADER_ORIGIN);
 }
 
 void routes_answer(struct request *request)
@@ -158,8 +163,10 @@ void routes_answer(struct request *request)
     const struct route *route = find_route(request, allow, sizeof(allow));
     if (!route)
         answer_unknown(request, allow);
-    else if (route->local && !is_local(request))
-        reply_error(request, MHD_HTTP_FORBIDDEN, "only a client on this machine may do this: loopback or unix socket");
+    else if (route->operator&& !is_operator(request))
+        reply_error(request, MHD_HTTP_FORBIDDEN,
+                    "only a client on this machine (loopback or unix socket), with a password or with a certificate "
+                    "may do this");
     else if (request_parameters(request, route->parameters, NULL, NULL, &error) < 0)
         reply_error(request, MHD_HTTP_BAD_REQUEST, "%s", error.message);
     else if (route->json && !accepts_json(request))

@@ -3,6 +3,7 @@
 #include "http/server.h"
 
 #include "base/cleanup.h"
+#include "http/auth.h"
 #include "http/listener.h"
 
 /* So often at most are the files of the web configuration looked at. */
@@ -97,6 +98,7 @@ struct server *server_free(struct server *server)
     listeners_done(&server->active);
     listeners_done(&server->retired);
     connections_done(&server->connections);
+    auth_free(server->site.auth);
     sd_event_source_disable_unref(server->turn);
     security_unref(server->pending);
     security_unref(server->site.security);
@@ -260,6 +262,8 @@ static void use_security(struct server *server, struct security *security)
     server->pending = security_unref(server->pending);
     security_unref(server->site.security);
     server->site.security = security;
+    /* They have the headers of before. */
+    pages_done(&server->site.pages);
     warn(server);
 }
 

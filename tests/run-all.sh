@@ -141,7 +141,7 @@ if check "gcc -O2 -Werror builds" build_plain; then
     plain=yes
     check "tests/check-style.sh" env PERFCOUNTD="$build/plain/perfcountd" tests/check-style.sh
     (
-        for script in cli exposition http limits libpfm4 lifecycle idle opener tls valgrind; do
+        for script in cli exposition http limits libpfm4 lifecycle idle opener tls bad-clients valgrind; do
             end_to_end $script
         done
         check "make distcheck" make -C "$build/plain" distcheck
@@ -177,6 +177,8 @@ if [ $plain = yes ]; then
     end_to_end cgroup-soak
     check "systemd machine" env PERFCOUNTD="$build/plain/perfcountd" timeout --foreground 600 tests/systemd/units.sh
     end_to_end prometheus
+    end_to_end prometheus-secure
+    end_to_end auth
     check "make bench-quick" benchmark && sed 's/^/    /' "$logs/make-bench-quick.log" | grep -v 'make'
     check "bench/run-bench-cgroup --quick" cgroup_benchmark &&
         sed 's/^/    /' "$logs/bench-run-bench-cgroup---quick.log" | grep -v 'make'
