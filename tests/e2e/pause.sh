@@ -3,7 +3,7 @@
 # Counting that is paused, with real counters: nothing is counted, no time is, nothing falls, and it goes on by itself.
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
-need curl jq
+need curl jq ip
 # shellcheck source=cgroup-lib.sh
 . "$here/cgroup-lib.sh"
 
@@ -77,8 +77,7 @@ mkdir "$parent/b"
 holds "a cgroup that is made meanwhile has a series" eventually 5 has_cgroup "$below/b"
 fault "$below/b" 20000
 equals "and does not count" "$(count "$below/b")" 0
-sed -i 's/{min_interval: 0s}/{min_interval: 1ms}/; s/name: f, events: "{minor-faults,context-switches}"}]}$/name: g, events: "minor-faults"}]}/' \
-    "$config"
+sed -i '/^  cpu:/s/name: f, events: .*/name: g, events: "minor-faults"}]}/' "$config"
 equals "a reload goes well" "$(status_of /-/reload -X POST)" 200
 equals "and keeps the pause" "$(paused)" 1
 work
@@ -143,22 +142,29 @@ equals "it ends well" "$daemon_status" 0
 
 # --- from another machine: a network of its own, joined by a pair of virtual cards
 
-from_elsewhere() {
-    local inside=(ip netns exec "perfcountd-$$") near=169.254.177.1 far=169.254.177.2
-    ip netns add "perfcountd-$$" 2>/dev/null || { echo "left out: no network namespace can be made here"; return; }
-    at_end+=("ip netns delete perfcountd-$$")
-    ip link add "pc$$" type veth peer name "pd$$" netns "perfcountd-$$" && ip address add $near/30 dev "pc$$" &&
-        ip link set "pc$$" up && "${inside[@]}" ip address add $far/30 dev "pd$$" &&
-        "${inside[@]}" ip link set "pd$$" up || { echo "left out: no virtual card can be made here"; return; }
+near=169.254.177.1
+far=169.254.177.2
+elsewhere=(ip netns exec "perfcountd-$$")
+make_elsewhere() {
+    ip netns add "perfcountd-$$" && at_end+=("ip netns delete perfcountd-$$") &&
+        ip link add "pc$$" type veth peer name "pd$$" netns "perfcountd-$$" &&
+        ip address add $near/30 dev "pc$$" && ip link set "pc$$" up &&
+        "${elsewhere[@]}" ip address add $far/30 dev "pd$$" && "${elsewhere[@]}" ip link set "pd$$" up
+}
+test_elsewhere() {
+    if ! make_elsewhere 2>"$scratch/elsewhere"; then
+        echo "left out: no other machine can be played here: $(tail -n 1 "$scratch/elsewhere")"
+        return
+    fi
     start_daemon --config.file="$config" --web.listen-address=$near:0
-    equals "another machine may scrape" "$("${inside[@]}" curl -s -o /dev/null -w '%{http_code}' "$url/metrics")" 200
-    equals "and see whether it is paused" "$("${inside[@]}" curl -s "$url/api/v1/pause" | jq -c .)" '{"paused":false}'
+    equals "another machine may scrape" "$("${elsewhere[@]}" curl -s -o /dev/null -w '%{http_code}' "$url/metrics")" 200
+    equals "and see whether it is paused" "$("${elsewhere[@]}" curl -s "$url/api/v1/pause" | jq -c .)" '{"paused":false}'
     for method in POST DELETE; do
         equals "but 403: $method" \
-            "$("${inside[@]}" curl -s -o /dev/null -w '%{http_code}' -X $method "$url/api/v1/pause")" 403
+            "$("${elsewhere[@]}" curl -s -o /dev/null -w '%{http_code}' -X $method "$url/api/v1/pause")" 403
     done
-    equals "nothing is paused" "$("${inside[@]}" curl -s "$url/api/v1/pause" | jq -c .)" '{"paused":false}'
+    equals "nothing is paused" "$("${elsewhere[@]}" curl -s "$url/api/v1/pause" | jq -c .)" '{"paused":false}'
     stop_daemon
 }
-from_elsewhere
+test_elsewhere
 finish
