@@ -100,10 +100,11 @@ void part_park(struct part *part)
 int part_reopen(struct part *part, struct sys *sys, const struct attr *attrs, const struct group_target *target)
 {
     _cleanup_(group_freep) struct group *group = NULL;
-    int r = group_open(sys, &attrs[0], target, &group);
+    int errors[GROUP_MEMBERS_MAX];
+    int r = group_open_many(sys, attrs, part->scale->n, true, target, errors, &group);
 
-    for (size_t i = 1; r == 0 && i < part->scale->n; i++)
-        r = group_add(group, &attrs[i]);
+    for (size_t i = 0; r == 0 && i < part->scale->n; i++)
+        r = errors[i];
     if (r == 0 && !target->paused)
         r = group_enable(group);
     part->paused = target->paused;

@@ -8,6 +8,7 @@ int command_check_config(const struct options *options)
     _cleanup_(session_done) struct session session = {0};
     struct error error = {0};
 
+    sys_init(&session.sys);
     if (session_load(&session, options, &error) < 0) {
         /* The place comes first, as editors want it. */
         fprintf(stderr, "%s\n", error.message);

@@ -14,6 +14,7 @@
 #include "daemon/listening.h"
 #include "daemon/pause.h"
 #include "daemon/session.h"
+#include "daemon/split.h"
 #include "daemon/summary.h"
 #include "daemon/watches.h"
 #include "http/server.h"
@@ -25,6 +26,7 @@
 struct daemon {
     const struct options *options;
     struct session session;
+    struct split *split;
     struct service service;
     struct server *server;
     sd_event *event;
@@ -47,6 +49,7 @@ static void daemon_done(struct daemon *daemon)
     daemon->watches = watches_free(daemon->watches);
     daemon->pause = pause_free(daemon->pause);
     session_done(&daemon->session);
+    daemon->split = split_free(daemon->split);
     complaints_done(&daemon->complaints);
     sd_event_unref(daemon->event);
 }
@@ -88,11 +91,13 @@ static json_t *serve_document(void *userdata, enum service_document which)
 {
     struct daemon *daemon = userdata;
     struct session *session = &daemon->session;
+    _cleanup_(json_decrefp) json_t *opener = split_json(daemon->split);
     struct document_process process = {
         .config = session->config,
         .machine = session->machine,
         .reload = &session->reload,
         .reload_error = daemon->reload_error,
+        .opener = opener,
         .started_realtime_ns = daemon->started_realtime_ns,
         .pause = serve_paused(daemon),
     };
@@ -133,9 +138,14 @@ static void serve_complain(void *userdata, const char *sentence)
 /* For `systemctl status`; `notify` is notify_ready() or notify_status(). */
 static void tell_state(struct daemon *daemon, void (*notify)(const char *status))
 {
+    struct summary_state state = {
+        .reload_error = daemon->reload_error,
+        .paused_seconds = paused_seconds(daemon),
+        .opener_lost = split_is_lost(daemon->split),
+    };
     char status[1024];
 
-    summary_format(daemon->session.registry, daemon->reload_error, paused_seconds(daemon), status, sizeof(status));
+    summary_format(daemon->session.registry, &state, status, sizeof(status));
     daemon->n_missing = registry_failures(daemon->session.registry)->n;
     notify(status);
 }
@@ -149,6 +159,13 @@ static void settle(struct daemon *daemon)
         log_event(LOG_KIND_CHANGES_UNHEARD, NULL, 0, "changes are not noticed: %s", strerror(-r));
     complaints_tell(&daemon->complaints, daemon->session.registry);
     tell_state(daemon, notify_ready);
+}
+
+static void on_opener_lost(void *userdata)
+{
+    log_event(LOG_KIND_OPENER_LOST, NULL, 0,
+              "the opener is gone: what is open goes on counting, and nothing new can be opened; restart perfcountd");
+    tell_state(userdata, notify_status);
 }
 
 static void on_watched(void *userdata)
@@ -340,6 +357,10 @@ static int start(struct daemon *daemon)
 {
     struct error error = {0};
 
+    if (split_new(daemon->options, &daemon->session.sys, &daemon->split, &error) < 0) {
+        log_event(LOG_KIND_START_FAILED, NULL, 0, "%s", error.message);
+        return EXIT_FAILURE;
+    }
     if (session_load(&daemon->session, daemon->options, &error) < 0) {
         const struct log_field field = config_field(daemon);
         log_event(LOG_KIND_CONFIG_BAD, &field, 1, "%s", error.message);
@@ -349,6 +370,7 @@ static int start(struct daemon *daemon)
     if (sd_event_new(&daemon->event) < 0 || watch_signals(daemon) < 0 ||
         hotplug_new(daemon->event, on_cpus, daemon, &daemon->hotplug) < 0 ||
         watches_new(daemon->event, on_watched, daemon, &daemon->watches) < 0 ||
+        split_watch(daemon->split, daemon->event, on_opener_lost, daemon) < 0 ||
         pause_new(daemon->event, on_pause_end, daemon, &daemon->pause) < 0 ||
         sd_event_set_watchdog(daemon->event, true) < 0) {
         log_event(LOG_KIND_START_FAILED, NULL, 0, "the event loop cannot start");

@@ -17,6 +17,7 @@ struct document_process {
     const struct machine *machine;
     const struct reload_outcome *reload;
     const char *reload_error; /* "" where the last one succeeded */
+    json_t *opener;           /* as split_json() has it */
     uint64_t started_realtime_ns;
     struct service_pause pause;
 };

@@ -27,6 +27,7 @@ enum flag_id {
     FLAG_WEB_CONFIG_FILE,
     FLAG_LOG_LEVEL,
     FLAG_LOG_FORMAT,
+    FLAG_NO_OPENER,
     FLAG_JSON,
     FLAG_INTERVAL,
     FLAG_COUNT,
@@ -50,6 +51,7 @@ static const struct {
      FLAG_WEB_CONFIG_FILE, IN_ALL},
     {"--log.level", "LEVEL", "debug, info, warning or error (default: info)", FLAG_LOG_LEVEL, IN_ALL},
     {"--log.format", "FORMAT", "auto, text, json or journal (default: auto)", FLAG_LOG_FORMAT, IN_ALL},
+    {"--no-opener", NULL, "run: one process, which keeps its privileges", FLAG_NO_OPENER, IN(COMMAND_RUN)},
     {"--json", NULL, "list-events, plan, stat: print JSON", FLAG_JSON,
      IN(COMMAND_LIST_EVENTS) | IN(COMMAND_PLAN) | IN(COMMAND_STAT)},
     {"--interval", "DURATION", "stat: time between two readings, 50ms to 1h (default: 1s)", FLAG_INTERVAL,
@@ -161,6 +163,9 @@ static int apply_flag(struct options *options, size_t i, char *value, struct err
                    : 0;
     case FLAG_COUNT:
         return number_parse_u64(value, &options->count) < 0 ? bad_value(error, name, value, "a number") : 0;
+    case FLAG_NO_OPENER:
+        options->no_opener = true;
+        return 0;
     case FLAG_JSON:
         options->json = true;
         return 0;

@@ -20,6 +20,7 @@ struct options {
     const char *web_config_file; /* NULL: as configured */
     enum log_level log_level;
     enum log_format log_format;
+    bool no_opener;
     bool json;
     uint64_t interval_ns, count;
 };

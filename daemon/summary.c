@@ -64,17 +64,18 @@ static void append_missing(struct buffer *line, const struct registry *registry)
         buffer_append_text(line, " missing, see /api/v1/status");
 }
 
-void summary_format(struct registry *registry, const char *reload_error, unsigned paused_seconds, char *text,
-                    size_t size)
+void summary_format(struct registry *registry, const struct summary_state *state, char *text, size_t size)
 {
     _cleanup_(buffer_done) struct buffer line = {0};
 
-    if (reload_error[0])
-        buffer_appendf(&line, "reload failed, the old configuration goes on: %s; ", reload_error);
-    if (paused_seconds > 0)
-        append_count(&line, "paused for ", paused_seconds, "second");
-    if (paused_seconds > 0)
+    if (state->opener_lost)
+        buffer_append_text(&line, "the opener is gone, restart perfcountd; ");
+    if (state->reload_error[0])
+        buffer_appendf(&line, "reload failed, the old configuration goes on: %s; ", state->reload_error);
+    if (state->paused_seconds > 0) {
+        append_count(&line, "paused for ", state->paused_seconds, "second");
         buffer_append_text(&line, "; ");
+    }
     append_counted(&line, registry);
     append_missing(&line, registry);
     size_t n = line.failed ? 0 : MIN(line.size, size - 1);

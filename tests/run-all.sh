@@ -141,7 +141,7 @@ if check "gcc -O2 -Werror builds" build_plain; then
     plain=yes
     check "tests/check-style.sh" env PERFCOUNTD="$build/plain/perfcountd" tests/check-style.sh
     (
-        for script in cli exposition http libpfm4 lifecycle idle valgrind; do
+        for script in cli exposition http libpfm4 lifecycle idle opener valgrind; do
             end_to_end $script
         done
         check "make distcheck" make -C "$build/plain" distcheck
@@ -153,6 +153,7 @@ fi
         end_to_end smoke sanitized
         end_to_end http sanitized
         end_to_end lifecycle sanitized
+        end_to_end opener sanitized
     fi
     if check "clang with ASan and UBSan builds" build_clang; then
         fuzz_all
