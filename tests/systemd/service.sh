@@ -234,8 +234,8 @@ test_activation() {
     equals "the socket alone starts nothing" "$(inside systemctl is-active perfcountd)" inactive
     equals "the first request is served" "$(status_of /metrics)" 200
     equals "by a service that is active then" "$(inside systemctl is-active perfcountd)" active
-    equals "the second address is served" "$(curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:$second/metrics")" \
-        200
+    equals "the second address is served" \
+        "$(curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:$second/metrics")" 200
     equals "the unix socket as well" \
         "$(curl -s -o /dev/null -w '%{http_code}' --unix-socket "/proc/$leader/root$path" http://x/metrics)" 200
     equals "by it one may reload" "$(curl -s -o /dev/null -w '%{http_code}' -X POST \

@@ -82,6 +82,23 @@ static int reload(void *userdata, struct error *error)
     return fake->on_reload ? fake->on_reload(fake) : 0;
 }
 
+static int pause_for(void *userdata, unsigned seconds, struct error *error)
+{
+    struct fake_service *fake = userdata;
+
+    (void)error;
+    fake->paused = seconds;
+    fake->pauses++;
+    return 0;
+}
+
+static struct service_pause paused(void *userdata)
+{
+    struct fake_service *fake = userdata;
+
+    return (struct service_pause){.paused = fake->paused > 0, .seconds = fake->paused, .until = 1700000000.5};
+}
+
 static bool ready(void *userdata)
 {
     return ((struct fake_service *)userdata)->ready;
@@ -188,6 +205,8 @@ void fake_service_init(struct fake_service *fake, unsigned n_cpus)
         .snapshot = {.collector_names = names, .realtime_ns = 1700000000123 * NSEC_PER_MSEC},
         .ready = true,
     };
+    fake->service.pause = pause_for;
+    fake->service.paused = paused;
     add_rows(&fake->snapshot, n_cpus);
     add_self(&fake->snapshot);
     fake_service_advance(fake);
