@@ -233,6 +233,16 @@ static const struct {
     {"GET /-/ready", "", 200, {"\r\n\r\nready\n"}},
     {"POST /-/reload", "Content-Length: 0\r\n", 200, {"\r\n\r\nreloaded\n"}},
     {"POST /-/reload", "Content-Length: 0\r\nOrigin: http://evil.example\r\n", 403, {"only a client on this machine"}},
+    {"GET /api/v1/pause", "", 200, {"Content-Type: application/json\r\n", "\"paused\": false\n"}},
+    {"GET /api/v1/pause?seconds=1", "", 400, {"unknown parameter \\\"seconds\\\""}},
+    {"POST /api/v1/pause?seconds=0", "Content-Length: 0\r\n", 400, {"\\\"0\\\" is not a number from 1 to 3600"}},
+    {"POST /api/v1/pause?seconds=3601", "Content-Length: 0\r\n", 400, {"parameter \\\"seconds\\\""}},
+    {"POST /api/v1/pause?seconds=1.5", "Content-Length: 0\r\n", 400, {"parameter \\\"seconds\\\""}},
+    {"POST /api/v1/pause?seconds=", "Content-Length: 0\r\n", 400, {"parameter \\\"seconds\\\""}},
+    {"POST /api/v1/pause", "Content-Length: 0\r\nOrigin: http://evil.example\r\n", 403, {"only a client on this"}},
+    {"DELETE /api/v1/pause", "Origin: http://evil.example\r\n", 403, {"only a client on this machine"}},
+    {"DELETE /api/v1/pause?seconds=1", "", 400, {"unknown parameter"}},
+    {"PUT /api/v1/pause", "Content-Length: 0\r\n", 405, {"Allow: GET, HEAD, POST, DELETE\r\n"}},
     {"GET /api/v1/pmus", "", 200, {"Content-Type: application/json\r\n", "\"document\": \"pmus\""}},
     {"GET /api/v1/events", "", 200, {"\"document\": \"events\""}},
     {"GET /api/v1/cgroups", "", 200, {"Content-Type: application/json\r\n", "\"document\": \"cgroups\""}},
@@ -370,6 +380,26 @@ static void test_gzip(void **state)
     assert_has(json, "Content-Encoding: gzip\r\n");
     _cleanup_(freep) char *small = ask(&f, 0, "GET /api/v1/counters?cpu=1", "Accept-Encoding: gzip\r\n");
     assert_has_not(small, "Content-Encoding");
+    stop(&f);
+}
+
+static void test_pause(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    start(&f, NULL, "127.0.0.1:0");
+    _cleanup_(freep) char *pause = ask(&f, 0, "POST /api/v1/pause?seconds=3600", "Content-Length: 0\r\n");
+    assert_has(pause, "\"paused\": true,\n  \"seconds\": 3600,\n  \"until\": 1700000000.5\n");
+    _cleanup_(freep) char *again = ask(&f, 0, "POST /api/v1/pause", "Content-Length: 0\r\n");
+    assert_has(again, "\"seconds\": 60,");
+    _cleanup_(freep) char *state_of_it = ask(&f, 0, "GET /api/v1/pause", "");
+    assert_has(state_of_it, "\"paused\": true,\n  \"seconds\": 60,\n  \"until\": 1700000000.5\n");
+    assert_int_equal(f.fake.pauses, 2);
+    _cleanup_(freep) char *resume = ask(&f, 0, "DELETE /api/v1/pause", "");
+    assert_has(resume, "\"paused\": false\n");
+    assert_int_equal(f.fake.pauses, 3);
+    assert_int_equal(f.fake.paused, 0);
     stop(&f);
 }
 
@@ -739,6 +769,7 @@ int main(void)
         cmocka_unit_test(test_keep_alive),
         cmocka_unit_test(test_too_long),
         cmocka_unit_test(test_gzip),
+        cmocka_unit_test(test_pause),
         cmocka_unit_test(test_ready_and_reload),
         cmocka_unit_test(test_rates_hold_up_nobody),
         cmocka_unit_test(test_client_disappears_while_waiting),
