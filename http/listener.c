@@ -10,6 +10,7 @@
 #include <sys/epoll.h>
 
 #include "base/cleanup.h"
+#include "config/address.h"
 #include "http/reply.h"
 #include "http/routes.h"
 #include "http/socket.h"
@@ -236,6 +237,33 @@ int listener_open(struct site *site, struct connections *all, const char *addres
     r = attach(listener);
     if (r < 0)
         return error_set(error, r, "cannot listen on \"%.128s\": %s", address, strerror(-r));
+    *ret = steal(listener);
+    return 0;
+}
+
+int listener_adopt(struct site *site, struct connections *all, int fd, struct listener **ret, struct error *error)
+{
+    _cleanup_(listener_freep) struct listener *listener = calloc(1, sizeof(*listener));
+    _cleanup_(closep) int own = fd;
+    struct sockaddr_storage bound = {0};
+    socklen_t size = sizeof(bound);
+
+    if (!listener)
+        return error_oom(error);
+    *listener = (struct listener){.site = site, .all = all, .quiesced_fd = -1};
+    if (getsockname(own, (struct sockaddr *)&bound, &size) < 0)
+        return error_set(error, -errno, "a socket that was handed over has no address: %s", strerror(errno));
+    listener->url = address_format((struct sockaddr *)&bound, size);
+    listener->address = listener->url ? strdup(listener->url) : NULL;
+    if (!listener->address)
+        return error_oom(error);
+    listener->daemon = start_daemon(listener, own);
+    if (!listener->daemon)
+        return error_set(error, -EIO, "cannot listen on \"%.128s\": libmicrohttpd did not start", listener->url);
+    steal_fd(&own);
+    int r = attach(listener);
+    if (r < 0)
+        return error_set(error, r, "cannot listen on \"%.128s\": %s", listener->url, strerror(-r));
     *ret = steal(listener);
     return 0;
 }

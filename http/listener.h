@@ -8,6 +8,8 @@
 /* `site` and `all` must outlive it. -EADDRINUSE... with a sentence that names the address. */
 int listener_open(struct site *site, struct connections *all, const char *address, struct listener **ret,
                   struct error *error);
+/* The same for a socket that listens already, which it takes; also on failure. */
+int listener_adopt(struct site *site, struct connections *all, int fd, struct listener **ret, struct error *error);
 /* Ends its connections as well, at once. */
 struct listener *listener_free(struct listener *listener);
 

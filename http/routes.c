@@ -11,6 +11,7 @@ static const char *const telemetry_parameters[] = {"collect[]", NULL};
 static const char *const counters_parameters[] = {"collector", "cpu", "pmu", "cgroup", "group", "event", NULL};
 static const char *const rates_parameters[] = {"collector", "cpu",  "pmu",   "cgroup", "group", "event",
                                                "seconds",   "sort", "order", "limit",  NULL};
+static const char *const pause_parameters[] = {"seconds", NULL};
 
 const struct route routes[] = {
     {.path = NULL,
@@ -68,6 +69,27 @@ const struct route routes[] = {
      .document = DOCUMENT_CONFIG,
      .example = "",
      .help = "the configuration that runs"},
+    {.path = "/api/v1/pause",
+     .method = "GET",
+     .handle = handle_paused,
+     .json = true,
+     .example = "",
+     .help = "whether counting is paused"},
+    {.path = "/api/v1/pause",
+     .method = "POST",
+     .handle = handle_pause,
+     .parameters = pause_parameters,
+     .json = true,
+     .local = true,
+     .example = "?seconds=60",
+     .help = "disables all groups, so that others can use the PMUs, for 1 to 3600 seconds; from this machine only"},
+    {.path = "/api/v1/pause",
+     .method = "DELETE",
+     .handle = handle_resume,
+     .json = true,
+     .local = true,
+     .example = "",
+     .help = "counts again at once; from this machine only"},
     {.path = "/-/healthy", .method = "GET", .handle = handle_healthy, .example = "", .help = "200 while it runs"},
     {.path = "/-/ready",
      .method = "GET",

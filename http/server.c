@@ -2,6 +2,8 @@
 /* The HTTP server: its listeners, and what their requests are answered from. See server.h. */
 #include "http/server.h"
 
+#include <unistd.h>
+
 #include "base/cleanup.h"
 #include "http/listener.h"
 
@@ -159,6 +161,21 @@ int server_listen(struct server *server, char *const *addresses, size_t n, struc
     free(server->active.items);
     server->active = wanted;
     return 0;
+}
+
+int server_adopt(struct server *server, int *fds, size_t n, struct error *error)
+{
+    int r = make_room(&server->active, n) < 0 ? error_oom(error) : 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (r < 0) {
+            close(fds[i]);
+            continue;
+        }
+        r = listener_adopt(&server->site, &server->connections, fds[i], &server->active.items[server->active.n], error);
+        server->active.n += r == 0;
+    }
+    return r;
 }
 
 const char *server_url(const struct server *server, size_t n)

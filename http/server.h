@@ -35,6 +35,11 @@ struct server *server_free(struct server *server);
  * with a sentence that names the address.
  */
 int server_listen(struct server *server, char *const *addresses, size_t n, struct error *error);
+/*
+ * Serves on sockets that listen already, as a service manager hands them over; they are taken, also on failure. Then
+ * there is no server_listen().
+ */
+int server_adopt(struct server *server, int *fds, size_t n, struct error *error);
 int server_set_telemetry_path(struct server *server, const char *path);
 
 /* The n-th address as it was bound (":0" has its port by then), as a URL; NULL past the last. Borrowed. */

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the server listens: see listening.h. */
+#include "daemon/listening.h"
+
+#include "base/cleanup.h"
+#include "daemon/log.h"
+#include "systemd/sockets.h"
+
+/* Whether somebody chose addresses; the built-in one is no choice. */
+static bool has_chosen(const struct config_web *web)
+{
+    struct config *builtin;
+
+    if (config_default(&builtin, NULL) < 0)
+        return false;
+    bool same = web->n_listen == builtin->web.n_listen;
+    for (size_t i = 0; same && i < web->n_listen; i++)
+        same = str_equal(web->listen[i], builtin->web.listen[i]);
+    config_free(builtin);
+    return !same;
+}
+
+int listening_follow(struct listening *listening, struct server *server, const struct config_web *web,
+                     struct error *error)
+{
+    if (!listening->handed_over)
+        return server_listen(server, web->listen, web->n_listen, error);
+    if (!listening->told && has_chosen(web)) {
+        listening->told = true;
+        log_event(LOG_KIND_ADDRESSES_IGNORED, NULL, 0,
+                  "web.listen and --web.listen-address are ignored: systemd handed over the sockets to listen on");
+    }
+    return 0;
+}
+
+int listening_start(struct listening *listening, struct server *server, const struct config_web *web,
+                    struct error *error)
+{
+    _cleanup_(sockets_done) struct sockets sockets = {0};
+    int r = sockets_take(&sockets, error);
+
+    if (r < 0)
+        return r;
+    listening->handed_over = sockets.n > 0;
+    if (listening->handed_over) {
+        r = server_adopt(server, sockets.fds, sockets.n, error);
+        sockets.n = 0; /* they are the server's now */
+    }
+    return r < 0 ? r : listening_follow(listening, server, web, error);
+}
