@@ -82,9 +82,12 @@ if [ "$(cat "$PACKAGE_BUILD/key" 2>/dev/null)" != "$key" ]; then
     copy_sources "$PACKAGE_BUILD/new/source"
     cp "$here/inside.sh" "$PACKAGE_BUILD/new/"
     chown -R 65534:65534 "$PACKAGE_BUILD/new"
-    clean_system /build/inside.sh "${architectures[@]}" || die "the packages were not built"
+    if ! clean_system /build/inside.sh "${architectures[@]}" >"$PACKAGE_BUILD/build.log" 2>&1; then
+        tail -n 30 "$PACKAGE_BUILD/build.log" >&2
+        die "the packages were not built; all of the output is in $PACKAGE_BUILD/build.log"
+    fi
     chown -R "$(id -u):$(id -g)" "$PACKAGE_BUILD/new"
-    mv "$PACKAGE_BUILD"/new/perfcountd_* "$PACKAGE_BUILD/" || exit
+    mv "$PACKAGE_BUILD"/new/perfcountd[_-]*_* "$PACKAGE_BUILD/" || exit
     rm -rf "$PACKAGE_BUILD/new"
     echo "$key" >"$PACKAGE_BUILD/key"
 fi
