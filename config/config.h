@@ -38,11 +38,20 @@ struct config_groups {
     size_t n;
 };
 
+/* What clients may take: numbers of connections, bytes, nanoseconds. */
+struct config_limits {
+    uint64_t connections, connections_per_address;
+    uint64_t header_size; /* of the request line and the headers together */
+    uint64_t request_timeout_ns, idle_timeout_ns, response_timeout_ns;
+};
+
 struct config_web {
     char **listen; /* addresses as written: ":10298", "[::1]:10298", "unix:/path" */
     size_t n_listen;
     char *telemetry_path;
     uint64_t min_interval_ns;
+    char *config_file; /* of the exporters' web configuration (web-config.h); "" for none */
+    struct config_limits limits;
 };
 
 struct config_cpu {

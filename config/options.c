@@ -113,6 +113,74 @@ static const struct option config_rows[] = {
         .help = "scrapes closer together than this share one reading",
     },
     {
+        .path = "web.config_file",
+        .type = &option_text,
+        MEMBER(web.config_file),
+        .range = "the path of a file, relative to the directory of this one; empty for none",
+        .fallback = "\"\"",
+        .help = "the exporters' web configuration: TLS, passwords, headers",
+    },
+    {
+        .path = "web.limits.connections",
+        .type = &option_number,
+        MEMBER(web.limits.connections),
+        .min = 1,
+        .max = 100000,
+        .range = "1 to 100000",
+        .fallback = "512",
+        .help = "how many connections may be open",
+    },
+    {
+        .path = "web.limits.connections_per_address",
+        .type = &option_number,
+        MEMBER(web.limits.connections_per_address),
+        .min = 1,
+        .max = 100000,
+        .range = "1 to 100000",
+        .fallback = "128",
+        .help = "how many connections may be open from one address",
+    },
+    {
+        .path = "web.limits.header_size",
+        .type = &option_number,
+        MEMBER(web.limits.header_size),
+        .min = 4096,
+        .max = 1048576,
+        .range = "4096 to 1048576",
+        .fallback = "16384",
+        .help = "how many bytes the line and the headers of a request may have",
+    },
+    {
+        .path = "web.limits.request_timeout",
+        .type = &option_duration,
+        MEMBER(web.limits.request_timeout_ns),
+        .min = 100 * NSEC_PER_MSEC,
+        .max = 86400 * NSEC_PER_SEC,
+        .range = "100ms to 24h",
+        .fallback = "10s",
+        .help = "how long a new connection has for its first request",
+    },
+    {
+        .path = "web.limits.idle_timeout",
+        .type = &option_duration,
+        MEMBER(web.limits.idle_timeout_ns),
+        .min = 100 * NSEC_PER_MSEC,
+        .max = 86400 * NSEC_PER_SEC,
+        .range = "100ms to 24h",
+        .fallback = "300s",
+        .help = "how long a connection may go without a request",
+    },
+    {
+        .path = "web.limits.response_timeout",
+        .type = &option_duration,
+        MEMBER(web.limits.response_timeout_ns),
+        .min = 100 * NSEC_PER_MSEC,
+        .max = 86400 * NSEC_PER_SEC,
+        .range = "100ms to 24h",
+        .fallback = "60s",
+        .help = "how long a client may take to read a response",
+    },
+    {
         .path = "collectors.cpu.enabled",
         .type = &option_bool,
         MEMBER(cpu.enabled),
@@ -230,7 +298,7 @@ static const struct option config_rows[] = {
     },
 };
 
-const struct option_table config_options = {config_rows, ARRAY_SIZE(config_rows)};
+const struct option_table config_options = {.rows = config_rows, .n = ARRAY_SIZE(config_rows)};
 
 static const struct option group_rows[GROUP_OPTIONS] = {
     [GROUP_NAME] =
@@ -260,7 +328,7 @@ static const struct option group_rows[GROUP_OPTIONS] = {
         },
 };
 
-const struct option_table group_options = {group_rows, ARRAY_SIZE(group_rows)};
+const struct option_table group_options = {.rows = group_rows, .n = ARRAY_SIZE(group_rows)};
 
 static const struct option event_rows[EVENT_OPTIONS] = {
     [EVENT_OPTION_EVENT] =
@@ -290,7 +358,7 @@ static const struct option event_rows[EVENT_OPTIONS] = {
         },
 };
 
-const struct option_table event_options = {event_rows, ARRAY_SIZE(event_rows)};
+const struct option_table event_options = {.rows = event_rows, .n = ARRAY_SIZE(event_rows)};
 
 const struct option *option_find(const struct option_table *table, const char *path)
 {

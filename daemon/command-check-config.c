@@ -14,5 +14,7 @@ int command_check_config(const struct options *options)
         return EXIT_BAD_USAGE;
     }
     printf("%s: ok\n", session.config->file ? session.config->file : "built-in configuration");
+    if (session.config->web.config_file[0])
+        printf("%s: ok\n", session.config->web.config_file);
     return EXIT_SUCCESS;
 }

@@ -183,13 +183,32 @@ static void on_cpus(void *userdata, const struct cpuset *left)
     settle(daemon);
 }
 
+static struct server_limits limits_of(const struct config_limits *limits)
+{
+    return (struct server_limits){
+        .connections = (unsigned)limits->connections,
+        .connections_per_address = (unsigned)limits->connections_per_address,
+        .memory_per_connection = limits->header_size,
+        .request_ns = limits->request_timeout_ns,
+        .keepalive_ns = limits->idle_timeout_ns,
+        .response_ns = limits->response_timeout_ns,
+    };
+}
+
 static int accept_config(void *userdata, const struct config *config, struct error *error)
 {
     struct daemon *daemon = userdata;
     const struct config_web *web = &config->web;
-    int r = listening_follow(&daemon->listening, daemon->server, web, error);
+    struct server_settings settings = {
+        .addresses = web->listen,
+        .n_addresses = web->n_listen,
+        .telemetry_path = web->telemetry_path,
+        .web_config = web->config_file,
+        .limits = limits_of(&web->limits),
+    };
 
-    return r < 0 ? r : server_set_telemetry_path(daemon->server, web->telemetry_path);
+    listening_check(&daemon->listening, web);
+    return server_configure(daemon->server, &settings, error);
 }
 
 static struct log_field config_field(const struct daemon *daemon)
@@ -295,7 +314,9 @@ static int listen_as_configured(struct daemon *daemon, struct error *error)
     const struct config_web *web = &daemon->session.config->web;
     int r = server_new(daemon->event, &daemon->service, web->telemetry_path, NULL, &daemon->server, error);
 
-    return r < 0 ? r : listening_start(&daemon->listening, daemon->server, web, error);
+    if (r == 0)
+        r = listening_adopt(&daemon->listening, daemon->server, error);
+    return r < 0 ? r : accept_config(daemon, daemon->session.config, error);
 }
 
 static int loop(struct daemon *daemon)

@@ -20,31 +20,27 @@ static bool has_chosen(const struct config_web *web)
     return !same;
 }
 
-int listening_follow(struct listening *listening, struct server *server, const struct config_web *web,
-                     struct error *error)
+void listening_check(struct listening *listening, const struct config_web *web)
 {
-    if (!listening->handed_over)
-        return server_listen(server, web->listen, web->n_listen, error);
-    if (!listening->told && has_chosen(web)) {
-        listening->told = true;
-        log_event(LOG_KIND_ADDRESSES_IGNORED, NULL, 0,
-                  "web.listen and --web.listen-address are ignored: systemd handed over the sockets to listen on");
-    }
-    return 0;
+    if (!listening->handed_over || listening->told || !has_chosen(web))
+        return;
+    listening->told = true;
+    log_event(LOG_KIND_ADDRESSES_IGNORED, NULL, 0,
+              "web.listen and --web.listen-address are ignored: systemd handed over the sockets to listen on; "
+              "ListenStream= of the socket unit says where");
 }
 
-int listening_start(struct listening *listening, struct server *server, const struct config_web *web,
-                    struct error *error)
+int listening_adopt(struct listening *listening, struct server *server, struct error *error)
 {
     _cleanup_(sockets_done) struct sockets sockets = {0};
     int r = sockets_take(&sockets, error);
 
+    if (r < 0 || sockets.n == 0)
+        return r;
+    r = server_adopt(server, sockets.fds, sockets.n, error);
     if (r < 0)
         return r;
-    listening->handed_over = sockets.n > 0;
-    if (listening->handed_over) {
-        r = server_adopt(server, sockets.fds, sockets.n, error);
-        sockets.n = 0; /* they are the server's now */
-    }
-    return r < 0 ? r : listening_follow(listening, server, web, error);
+    listening->handed_over = true;
+    sockets.n = 0; /* they are the server's now */
+    return 0;
 }

@@ -14,11 +14,9 @@ struct listening {
     bool told; /* that the configuration's addresses are ignored */
 };
 
-/* Errors of sockets_take(), server_adopt() and server_listen(). */
-int listening_start(struct listening *listening, struct server *server, const struct config_web *web,
-                    struct error *error);
-/* After a reload. */
-int listening_follow(struct listening *listening, struct server *server, const struct config_web *web,
-                     struct error *error);
+/* Has the server listen on what was handed over, if anything was. Errors of sockets_take() and server_adopt(). */
+int listening_adopt(struct listening *listening, struct server *server, struct error *error);
+/* Tells, once, that addresses which somebody chose are ignored. */
+void listening_check(struct listening *listening, const struct config_web *web);
 
 #endif

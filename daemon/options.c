@@ -24,6 +24,7 @@ enum flag_id {
     FLAG_CONFIG_FILE = 256, /* above every character, as getopt_long(3) wants */
     FLAG_LISTEN,
     FLAG_TELEMETRY_PATH,
+    FLAG_WEB_CONFIG_FILE,
     FLAG_LOG_LEVEL,
     FLAG_LOG_FORMAT,
     FLAG_JSON,
@@ -45,6 +46,8 @@ static const struct {
     {"--web.listen-address", "ADDRESS",
      ":10298, 127.0.0.1:10298, [::1]:10298 or unix:/PATH; repeatable (default: :10298)", FLAG_LISTEN, IN_ALL},
     {"--web.telemetry-path", "PATH", "where the metrics are (default: /metrics)", FLAG_TELEMETRY_PATH, IN_ALL},
+    {"--web.config.file", "FILE", "the exporters' web configuration: TLS, passwords (default: none)",
+     FLAG_WEB_CONFIG_FILE, IN_ALL},
     {"--log.level", "LEVEL", "debug, info, warning or error (default: info)", FLAG_LOG_LEVEL, IN_ALL},
     {"--log.format", "FORMAT", "auto, text, json or journal (default: auto)", FLAG_LOG_FORMAT, IN_ALL},
     {"--json", NULL, "list-events, plan, stat: print JSON", FLAG_JSON,
@@ -140,6 +143,9 @@ static int apply_flag(struct options *options, size_t i, char *value, struct err
         return add_listen(options, value, error);
     case FLAG_TELEMETRY_PATH:
         options->telemetry_path = value;
+        return 0;
+    case FLAG_WEB_CONFIG_FILE:
+        options->web_config_file = value;
         return 0;
     case FLAG_LOG_LEVEL:
         return log_parse_level(value, &options->log_level) < 0

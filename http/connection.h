@@ -23,7 +23,8 @@ struct connection {
     struct connections *all;
     struct listener *listener;
     struct MHD_Connection *mhd;
-    int fd; /* libmicrohttpd's */
+    int fd;          /* libmicrohttpd's */
+    struct tls *tls; /* what its session began with; NULL: plain HTTP */
     struct peer peer;
     enum deadline deadline;
     uint64_t deadline_ns;
@@ -48,6 +49,8 @@ struct connections {
 /* `limits` may be NULL. */
 int connections_init(struct connections *all, sd_event *event, const struct service *service,
                      const struct server_limits *limits);
+/* What is open has the new times from now on. */
+void connections_set_limits(struct connections *all, const struct server_limits *limits);
 /* There must be none left. */
 void connections_done(struct connections *all);
 /* Whether one more connection from there fits. */
@@ -66,5 +69,7 @@ struct connection *connection_free(struct connection *connection);
 void connection_set_deadline(struct connection *connection, enum deadline deadline);
 /* Ends it, whatever it is at; libmicrohttpd learns it from its socket and frees it later. */
 void connection_shutdown(struct connection *connection);
+/* The same for one that has nothing more to say, of which TLS tells the client. */
+void connection_end(struct connection *connection);
 
 #endif

@@ -7,10 +7,12 @@
  */
 #include "http/listener.h"
 
+#include <fcntl.h>
+#include <gnutls/abstract.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 
 #include "base/cleanup.h"
-#include "config/address.h"
 #include "http/reply.h"
 #include "http/routes.h"
 #include "http/socket.h"
@@ -22,7 +24,9 @@ struct listener {
     struct site *site;
     struct connections *all;
     char *address, *url;
+    struct listener_terms terms;
     struct socket_file file;
+    int fd;          /* the socket, libmicrohttpd's */
     int quiesced_fd; /* the socket, once it is ours again; -1 */
     struct MHD_Daemon *daemon;
     sd_event_source *io, *again;
@@ -37,7 +41,29 @@ static enum MHD_Result on_accept(void *userdata, const struct sockaddr *address,
     struct listener *listener = userdata;
     struct peer peer = peer_of(address, size);
 
+    listener->site->look(listener->site->look_userdata);
     return connections_admit(listener->all, &peer) ? MHD_YES : MHD_NO;
+}
+
+/* libmicrohttpd has made the session, and its handshake has not begun: certificate and all else are ours. */
+static int begin_tls(struct connection *connection, struct tls *tls)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection->mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    int r = info && tls ? tls_begin(tls, info->tls_session) : -EPROTO;
+
+    if (r == 0)
+        connection->tls = tls_ref(tls);
+    return r;
+}
+
+/* Never called, since each session gets credentials of its own; without them a handshake fails here. */
+static int no_certificate(gnutls_session_t session, const gnutls_datum_t *cas, int n_cas,
+                          const gnutls_pk_algorithm_t *algorithms, int n_algorithms, gnutls_pcert_st **certificates,
+                          unsigned *n_certificates, gnutls_privkey_t *key)
+{
+    (void)session, (void)cas, (void)n_cas, (void)algorithms, (void)n_algorithms;
+    (void)certificates, (void)n_certificates, (void)key;
+    return -1;
 }
 
 static struct connection *new_connection(struct listener *listener, struct MHD_Connection *mhd)
@@ -58,8 +84,11 @@ static void on_connection(void *userdata, struct MHD_Connection *mhd, void **con
     struct listener *listener = userdata;
 
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-        *context = new_connection(listener, mhd);
-        listener->n_connections += *context != NULL;
+        struct connection *connection = new_connection(listener, mhd);
+        *context = connection;
+        listener->n_connections += connection != NULL;
+        if (connection && listener->terms.tls && begin_tls(connection, listener->site->security->tls) < 0)
+            connection_shutdown(connection);
     } else if (*context) {
         *context = connection_free(*context);
         listener->n_connections--;
@@ -73,6 +102,14 @@ static void wake(void *userdata)
     sd_event_source_set_enabled(listener->again, SD_EVENT_ONESHOT);
 }
 
+static bool is_certified(const struct connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        connection->tls ? MHD_get_connection_info(connection->mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION) : NULL;
+
+    return info && tls_peer_verified(info->tls_session);
+}
+
 /* What this returns is the request's context in the calls that follow. */
 static void *on_uri(void *userdata, const char *uri, struct MHD_Connection *mhd)
 {
@@ -80,8 +117,10 @@ static void *on_uri(void *userdata, const char *uri, struct MHD_Connection *mhd)
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     struct connection *connection = info ? info->socket_context : NULL;
 
+    listener->site->look(listener->site->look_userdata);
     if (connection) {
         request_begin(&connection->request, listener->site, mhd, connection->peer.local, uri);
+        connection->request.certified = is_certified(connection);
         connection->request.wake = wake;
         connection->request.wake_userdata = listener;
     }
@@ -140,7 +179,7 @@ static void on_completed(void *userdata, struct MHD_Connection *mhd, void **cont
     if (why != MHD_REQUEST_TERMINATED_COMPLETED_OK)
         return;
     if (listener->retired)
-        connection_shutdown(connection);
+        connection_end(connection);
     else
         connection_set_deadline(connection, DEADLINE_KEEPALIVE);
 }
@@ -183,21 +222,25 @@ static int on_again(sd_event_source *source, void *userdata)
 
 static struct MHD_Daemon *start_daemon(struct listener *listener, int fd)
 {
-    const struct server_limits *limits = &listener->all->limits;
+    const struct listener_terms *terms = &listener->terms;
+    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (terms->tls ? MHD_USE_TLS : 0);
+    /* The end of the list for plain HTTP; functions are not taken in an array. */
+    enum MHD_OPTION secure = terms->tls ? MHD_OPTION_HTTPS_CERT_CALLBACK : MHD_OPTION_END;
     struct MHD_OptionItem options[] = {
         {MHD_OPTION_LISTEN_SOCKET, fd, NULL},
         {MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL},
-        {MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)limits->memory_per_connection, NULL},
+        {MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)terms->memory_per_connection, NULL},
         /* One above ours, so that it is on_accept that refuses, at once: at its own limit it leaves clients waiting. */
-        {MHD_OPTION_CONNECTION_LIMIT, (intptr_t)limits->connections + 1, NULL},
+        {MHD_OPTION_CONNECTION_LIMIT, (intptr_t)terms->connections + 1, NULL},
         {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, listener},
         {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_completed, listener},
         {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)on_uri, listener},
         {MHD_OPTION_END, 0, NULL},
     };
 
-    return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, on_accept, listener, on_request, listener,
-                            MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+    /* ALPN is set by tls_begin(). */
+    return MHD_start_daemon(flags, 0, on_accept, listener, on_request, listener, MHD_OPTION_ARRAY, options, secure,
+                            no_certificate, MHD_OPTION_TLS_NO_ALPN, 1, MHD_OPTION_END);
 }
 
 static int attach(struct listener *listener)
@@ -216,56 +259,110 @@ static int attach(struct listener *listener)
 
 DEFINE_CLEANUP(struct listener *, listener_free);
 
-int listener_open(struct site *site, struct connections *all, const char *address, struct listener **ret,
-                  struct error *error)
+static struct listener *new_listener(struct site *site, struct connections *all, const struct listener_terms *terms)
 {
-    _cleanup_(listener_freep) struct listener *listener = calloc(1, sizeof(*listener));
+    struct listener *listener = calloc(1, sizeof(*listener));
+
+    if (listener)
+        *listener = (struct listener){.site = site, .all = all, .terms = *terms, .fd = -1, .quiesced_fd = -1};
+    return listener;
+}
+
+/* A URL with the scheme that is spoken here. */
+static int fix_scheme(struct listener *listener)
+{
+    const char *rest = strstr(listener->url, "://");
+    char *url;
+
+    if (!rest)
+        return 0;
+    if (asprintf(&url, "http%s%s", listener->terms.tls ? "s" : "", rest) < 0)
+        return -ENOMEM;
+    free(listener->url);
+    listener->url = url;
+    return 0;
+}
+
+/* For one that has address and URL; takes the socket over on success. */
+static int serve(struct listener *listener, int *fd, struct error *error)
+{
+    if (fix_scheme(listener) < 0)
+        return error_oom(error);
+    if (listener->terms.tls && MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
+        return error_set(error, -EOPNOTSUPP, "this libmicrohttpd was built without TLS");
+    listener->daemon = start_daemon(listener, *fd);
+    if (!listener->daemon)
+        return error_set(error, -EIO, "cannot listen on \"%.128s\": libmicrohttpd did not start", listener->address);
+    listener->fd = steal_fd(fd);
+    int r = attach(listener);
+    if (r < 0)
+        return error_set(error, r, "cannot listen on \"%.128s\": %s", listener->address, strerror(-r));
+    return 0;
+}
+
+int listener_open(struct site *site, struct connections *all, const char *address, const struct listener_terms *terms,
+                  struct listener **ret, struct error *error)
+{
+    _cleanup_(listener_freep) struct listener *listener = new_listener(site, all, terms);
     _cleanup_(closep) int fd = -1;
 
-    if (!listener)
-        return error_oom(error);
-    *listener = (struct listener){.site = site, .all = all, .quiesced_fd = -1, .address = strdup(address)};
-    if (!listener->address)
+    if (!listener || !(listener->address = strdup(address)))
         return error_oom(error);
     int r = socket_listen(address, &fd, &listener->url, &listener->file, error);
+    if (r == 0)
+        r = serve(listener, &fd, error);
     if (r < 0)
         return r;
-    listener->daemon = start_daemon(listener, fd);
-    if (!listener->daemon)
-        return error_set(error, -EIO, "cannot listen on \"%.128s\": libmicrohttpd did not start", address);
-    steal_fd(&fd);
-    r = attach(listener);
-    if (r < 0)
-        return error_set(error, r, "cannot listen on \"%.128s\": %s", address, strerror(-r));
     *ret = steal(listener);
     return 0;
 }
 
-int listener_adopt(struct site *site, struct connections *all, int fd, struct listener **ret, struct error *error)
+int listener_adopt(struct site *site, struct connections *all, int fd, const struct listener_terms *terms,
+                   struct listener **ret, struct error *error)
 {
-    _cleanup_(listener_freep) struct listener *listener = calloc(1, sizeof(*listener));
-    _cleanup_(closep) int own = fd;
-    struct sockaddr_storage bound = {0};
-    socklen_t size = sizeof(bound);
+    _cleanup_(listener_freep) struct listener *listener = new_listener(site, all, terms);
+    _cleanup_(closep) int own = -1;
 
     if (!listener)
         return error_oom(error);
-    *listener = (struct listener){.site = site, .all = all, .quiesced_fd = -1};
-    if (getsockname(own, (struct sockaddr *)&bound, &size) < 0)
-        return error_set(error, -errno, "a socket that was handed over has no address: %s", strerror(errno));
-    listener->url = address_format((struct sockaddr *)&bound, size);
-    listener->address = listener->url ? strdup(listener->url) : NULL;
-    if (!listener->address)
-        return error_oom(error);
-    listener->daemon = start_daemon(listener, own);
-    if (!listener->daemon)
-        return error_set(error, -EIO, "cannot listen on \"%.128s\": libmicrohttpd did not start", listener->url);
-    steal_fd(&own);
-    int r = attach(listener);
+    int r = socket_adopt(fd, &own, &listener->url, error);
     if (r < 0)
-        return error_set(error, r, "cannot listen on \"%.128s\": %s", listener->url, strerror(-r));
+        return r;
+    listener->address = strdup(listener->url);
+    r = listener->address ? serve(listener, &own, error) : error_oom(error);
+    if (r < 0)
+        return r;
     *ret = steal(listener);
     return 0;
+}
+
+int listener_succeed(const struct listener *before, const struct listener_terms *terms, struct listener **ret,
+                     struct error *error)
+{
+    _cleanup_(listener_freep) struct listener *listener = new_listener(before->site, before->all, terms);
+    _cleanup_(closep) int fd = fcntl(before->fd, F_DUPFD_CLOEXEC, 0);
+
+    if (fd < 0)
+        return error_set(error, -errno, "cannot listen on \"%.128s\": %s", before->address, strerror(errno));
+    if (!listener || !(listener->address = strdup(before->address)) || !(listener->url = strdup(before->url)))
+        return error_oom(error);
+    int r = serve(listener, &fd, error);
+    if (r < 0)
+        return r;
+    *ret = steal(listener);
+    return 0;
+}
+
+void listener_inherit(struct listener *listener, struct listener *before)
+{
+    listener->file = before->file;
+    before->file = (struct socket_file){0};
+}
+
+bool listener_is_on(const struct listener *listener, const struct listener_terms *terms)
+{
+    return listener->terms.tls == terms->tls && listener->terms.connections == terms->connections &&
+           listener->terms.memory_per_connection == terms->memory_per_connection;
 }
 
 /* libmicrohttpd must not be stopped with a suspended connection; its request ends by on_completed. */
@@ -307,7 +404,7 @@ const char *listener_url(const struct listener *listener)
 static void end_idle(struct connection *connection, void *userdata)
 {
     if (connection->listener == userdata && connection->deadline == DEADLINE_KEEPALIVE)
-        connection_shutdown(connection);
+        connection_end(connection);
 }
 
 void listener_retire(struct listener *listener, void (*on_empty)(struct listener *listener, void *userdata),

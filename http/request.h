@@ -14,15 +14,20 @@
 #include "base/buffer.h"
 #include "http/accept.h"
 #include "http/page.h"
+#include "http/security.h"
 #include "http/service.h"
 
 /* What requests are answered from; the server owns it. */
 struct site {
     sd_event *event;
+    struct security *security; /* what holds now; never NULL. Another one after any turn of the event loop */
     const struct service *service;
     char *telemetry_path;
     struct pages pages;
     unsigned waits; /* requests that wait for their second reading */
+    /* Has the server look whether the files of its web configuration have changed; before what depends on them. */
+    void (*look)(void *userdata);
+    void *look_userdata;
 };
 
 struct wait;
@@ -32,6 +37,7 @@ struct request {
     struct MHD_Connection *mhd;
     const char *method, *path;
     bool local;        /* from this machine: loopback or a unix socket */
+    bool certified;    /* the client has shown a certificate, and it was verified */
     bool seen;         /* libmicrohttpd has announced it */
     bool answered;     /* its handler has run */
     bool bad_encoding; /* of the URL */

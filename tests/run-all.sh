@@ -173,7 +173,10 @@ if [ $plain = yes ]; then
     end_to_end truth
     [ ! -x "$build/sanitized/perfcountd" ] || end_to_end cgroup sanitized
     end_to_end cgroup-soak
+    end_to_end pause
     check "systemd machine" env PERFCOUNTD="$build/plain/perfcountd" timeout --foreground 600 tests/systemd/units.sh
+    check "systemd service" env PERFCOUNTD="$build/plain/perfcountd" timeout --foreground 300 tests/systemd/service.sh &&
+        grep 'systemd-analyze security' "$logs/systemd-service.log" | sed 's/^/    /'
     end_to_end prometheus
     check "make bench-quick" benchmark && sed 's/^/    /' "$logs/make-bench-quick.log" | grep -v 'make'
     check "bench/run-bench-cgroup --quick" cgroup_benchmark &&
