@@ -129,7 +129,7 @@ cgroup_benchmark() {
 shellcheck_all() {
     command -v shellcheck >/dev/null || { echo "skipped: there is no shellcheck here"; return 77; }
     shellcheck "$root/quickstart" "$root/.ci/run" "$root"/tests/*.sh "$root"/tests/e2e/*.sh "$root"/tests/vm/*.sh \
-        "$root"/tests/systemd/*.sh
+        "$root"/tests/systemd/*.sh "$root"/tests/package/*.sh "$root/bench/footprint"
 }
 
 # --- what needs no quiet machine: two lanes
@@ -141,10 +141,12 @@ if check "gcc -O2 -Werror builds" build_plain; then
     plain=yes
     check "tests/check-style.sh" env PERFCOUNTD="$build/plain/perfcountd" tests/check-style.sh
     (
-        for script in cli exposition http libpfm4 lifecycle idle valgrind; do
+        for script in cli contrib exposition http libpfm4 lifecycle idle valgrind; do
             end_to_end $script
         done
         check "make distcheck" make -C "$build/plain" distcheck
+        check "Debian packages, with lintian" tests/package/build.sh &&
+            sed -n 's/^perfcountd_/    &/p' "$logs/Debian-packages--with-lintian.log"
     ) &
 fi
 (
@@ -177,6 +179,9 @@ if [ $plain = yes ]; then
     check "systemd machine" env PERFCOUNTD="$build/plain/perfcountd" timeout --foreground 600 tests/systemd/units.sh
     check "systemd service" env PERFCOUNTD="$build/plain/perfcountd" timeout --foreground 300 tests/systemd/service.sh &&
         grep 'systemd-analyze security' "$logs/systemd-service.log" | sed 's/^/    /'
+    check "the package in the systemd machine" env PERFCOUNTD="$build/plain/perfcountd" \
+        timeout --foreground 900 tests/package/run.sh
+    check "bench/footprint" bench/footprint "$build/plain" && sed 's/^/    /' "$logs/bench-footprint.log"
     end_to_end prometheus
     check "make bench-quick" benchmark && sed 's/^/    /' "$logs/make-bench-quick.log" | grep -v 'make'
     check "bench/run-bench-cgroup --quick" cgroup_benchmark &&
