@@ -141,9 +141,10 @@ if check "gcc -O2 -Werror builds" build_plain; then
     plain=yes
     check "tests/check-style.sh" env PERFCOUNTD="$build/plain/perfcountd" tests/check-style.sh
     (
-        for script in cli contrib exposition http libpfm4 lifecycle idle valgrind; do
+        for script in cli exposition http libpfm4 lifecycle idle valgrind; do
             end_to_end $script
         done
+        end_to_end contrib
         check "make distcheck" make -C "$build/plain" distcheck
         check "Debian packages, with lintian" tests/package/build.sh &&
             sed -n 's/^perfcountd_/    &/p' "$logs/Debian-packages--with-lintian.log"
