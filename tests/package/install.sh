@@ -59,7 +59,7 @@ files >"$scratch/before"
 echo "-- install"
 install_package "$PACKAGE"
 equals "the service is enabled and active" "$(state_of_unit perfcountd.service)" "enabled active"
-equals "the socket is neither" "$(state_of_unit perfcountd.socket)" "disabled inactive"
+equals "and so is its socket" "$(state_of_unit perfcountd.socket)" "enabled active"
 holds "it serves at the default port" eventually 10 serves
 equals "what it runs is the package's" "$(inside readlink "/proc/$(main_pid)/exe")" /usr/sbin/perfcountd
 matches "it says the package's version" "$(get /metrics | grep '^perfcountd_build_info')" \
@@ -81,6 +81,8 @@ install_package "$scratch/0.1.0-1.1.deb"
 equals "an upgrade brings a new configuration where nobody changed it" "$(inside tail -n 1 "$conffile")" "# upgraded"
 compares "and restarts the service" "$(main_pid) > 0 && $(main_pid) != $pid"
 equals "which is enabled and active" "$(state_of_unit perfcountd.service)" "enabled active"
+equals "with its socket" "$(state_of_unit perfcountd.socket)" "enabled active"
+holds "and serves" eventually 10 serves
 inside sed -i 's/max_cgroups: 256/max_cgroups: 99/' "$conffile"
 inside cat "$conffile" >"$scratch/local.yaml"
 install_package "$scratch/0.1.0-1.1.deb"
@@ -90,9 +92,10 @@ equals "and a new one" "$(inside cat "$conffile")" "$(cat "$scratch/local.yaml")
 holds "whose own configuration is put beside it" inside test -e "$conffile.dpkg-dist"
 holds "it serves" eventually 10 serves
 equals "by the changed configuration" "$(get /api/v1/config | jq '.. | .max_cgroups? // empty')" 99
-inside systemctl disable --now perfcountd.service 2>/dev/null
+inside systemctl disable --now perfcountd.service perfcountd.socket 2>/dev/null
 install_package "$scratch/0.1.0-1.2.deb"
-equals "who disabled it is not overruled" "$(inside systemctl is-enabled perfcountd.service)" disabled
+equals "who disabled it is not overruled" \
+    "$(inside systemctl is-enabled perfcountd.service perfcountd.socket | tr '\n' ' ')" "disabled disabled "
 inside systemctl enable --now perfcountd.service 2>/dev/null
 
 echo "-- remove and purge"
