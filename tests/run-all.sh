@@ -129,7 +129,7 @@ cgroup_benchmark() {
 shellcheck_all() {
     command -v shellcheck >/dev/null || { echo "skipped: there is no shellcheck here"; return 77; }
     shellcheck "$root/quickstart" "$root/.ci/run" "$root"/tests/*.sh "$root"/tests/e2e/*.sh "$root"/tests/vm/*.sh \
-        "$root"/tests/systemd/*.sh
+        "$root"/tests/systemd/*.sh "$root"/tests/package/*.sh "$root/bench/footprint"
 }
 
 # --- what needs no quiet machine: two lanes
@@ -144,7 +144,10 @@ if check "gcc -O2 -Werror builds" build_plain; then
         for script in cli exposition http limits libpfm4 lifecycle idle opener tls bad-clients valgrind; do
             end_to_end $script
         done
+        end_to_end contrib
         check "make distcheck" make -C "$build/plain" distcheck
+        check "Debian packages, with lintian" tests/package/build.sh &&
+            sed -n 's/^perfcountd_/    &/p' "$logs/Debian-packages--with-lintian.log"
     ) &
 fi
 (
@@ -180,6 +183,9 @@ if [ $plain = yes ]; then
     check "systemd service" env PERFCOUNTD="$build/plain/perfcountd" timeout --foreground 300 \
         tests/systemd/service.sh &&
         grep 'systemd-analyze security' "$logs/systemd-service.log" | sed 's/^/    /'
+    check "the package in the systemd machine" env PERFCOUNTD="$build/plain/perfcountd" \
+        timeout --foreground 900 tests/package/run.sh
+    check "bench/footprint" bench/footprint "$build/plain" && sed 's/^/    /' "$logs/bench-footprint.log"
     end_to_end prometheus
     end_to_end prometheus-secure
     end_to_end auth
