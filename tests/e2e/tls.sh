@@ -130,7 +130,7 @@ TLS 1.1 where it is asked for|min_version: TLS11|-tls1_1 -cipher ALL:@SECLEVEL=0
 1.2 at most|max_version: TLS12|-no_ssl3|New, TLSv1.2
 a suite that is named|cipher_suites: [ECDHE_RSA_256_GCM_SHA384]|-tls1_2|Cipher is ECDHE-RSA-AES256-GCM-SHA384
 no other one|cipher_suites: [ECDHE_RSA_256_GCM_SHA384]|-tls1_2 -cipher ECDHE-RSA-AES128-GCM-SHA256|Cipher is \(NONE\)
-but those of TLS 1.3|cipher_suites: [ECDHE_RSA_256_GCM_SHA384]|-tls1_3 -ciphersuites TLS_CHACHA20_POLY1305_SHA256|TLS_CHACHA20
+not in 1.3|cipher_suites: [ECDHE_RSA_256_GCM_SHA384]|-tls1_3 -ciphersuites TLS_CHACHA20_POLY1305_SHA256|TLS_CHACHA20
 the server's order|cipher_suites: [ECDHE_RSA_256_GCM_SHA384, ECDHE_RSA_128_GCM_SHA256]|-tls1_2|AES256-GCM-SHA384
 a curve that is named|curve_preferences: [CurveP384]|-tls1_3|Server Temp Key: ECDH, secp384r1
 no other one, 1.3|curve_preferences: [CurveP384]|-tls1_3 -groups X25519|Cipher is \(NONE\)
@@ -359,7 +359,7 @@ a key that is none|echo x >"$pki/live.key"|has no private key in PEM form
 a certificate that is none|echo x >"$pki/live.pem"|live.pem" is not PEM
 a key for a certificate|cp "$pki/live.key" "$pki/live.pem"|live.pem" has no certificate in it
 a damaged certificate|sed -i "3s/...../AAAAA/" "$pki/live.pem"|live.pem" has a damaged certificate
-no CA in the file|configure "client_auth_type: RequireAnyClientCert" "client_ca_file: pki/live.key"|live.key" has no certificate
+no CA|configure "client_auth_type: RequireAnyClientCert" "client_ca_file: pki/live.key"|live.key" has no certificate
 suites that GnuTLS cannot have alone|configure "$unlike"|would add TLS_ECDHE_
 1.2 with suites of 1.3|configure "max_version: TLS12" "cipher_suites: [TLS_AES_128_GCM_SHA256]"|only suites of TLS 1.3
 END
