@@ -21,7 +21,10 @@ static int check_key(const struct document *document, const node *key, struct er
     const char *text = key->type == YAML_SCALAR_NODE ? (const char *)key->data.scalar.value : "";
 
     if (strchr(text, ':'))
-        return document_error(document, key, error, "this key has a colon in it: a space goes behind the colon");
+        return document_error(
+            document, key, error,
+            "this key has a colon in it, which no key and no user's name may have; behind the colon that ends "
+            "a key goes a space");
     if (str_starts(text, "$2"))
         return document_error(document, key, error,
                               "this key is a hash: the name of the user goes before the colon, the hash behind it");
@@ -163,7 +166,7 @@ static int check_tls(const struct reading *reading, struct web_tls *tls)
         r = check_client_auth(reading, tls);
     if (r == 0 && tls->min_version > tls->max_version)
         r = wrong(reading, is_given(reading, WEB_MAX_VERSION) ? WEB_MAX_VERSION : WEB_MIN_VERSION,
-                  "no version is left: min_version is above max_version");
+                  "no version is left: max_version is below min_version, which is TLS12 where nothing is said");
     tls->enabled = r == 0;
     return r;
 }

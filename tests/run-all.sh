@@ -141,7 +141,7 @@ if check "gcc -O2 -Werror builds" build_plain; then
     plain=yes
     check "tests/check-style.sh" env PERFCOUNTD="$build/plain/perfcountd" tests/check-style.sh
     (
-        for script in bad-clients cli exposition http tls libpfm4 lifecycle idle valgrind; do
+        for script in bad-clients cli exposition http limits tls libpfm4 lifecycle idle valgrind; do
             end_to_end $script
         done
         check "make distcheck" make -C "$build/plain" distcheck

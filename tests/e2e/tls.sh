@@ -388,7 +388,7 @@ if [ -z "${SANITIZED-}" ]; then
     }
     handshakes 2 >/dev/null
     before=$(memory_of "$daemon_pid")
-    handshakes 4
+    handshakes 8
     compares "memory is flat over many handshakes: kB" "$(memory_of "$daemon_pid") - $before < 1000"
 fi
 stop_daemon

@@ -184,7 +184,12 @@ static void add_self(struct snapshot *snapshot)
 void fake_service_init(struct fake_service *fake, unsigned n_cpus)
 {
     *fake = (struct fake_service){
-        .service = {fake, read_snapshot, document, reload, ready, now},
+        .service = {.userdata = fake,
+                    .read = read_snapshot,
+                    .document = document,
+                    .reload = reload,
+                    .ready = ready,
+                    .now = now},
         .snapshot = {.collector_names = names, .realtime_ns = 1700000000123 * NSEC_PER_MSEC},
         .ready = true,
     };

@@ -533,6 +533,27 @@ static void test_limits(void **state)
     stop(&f);
 }
 
+static void test_limits_change(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    start(&f, &few, "127.0.0.1:0");
+    _cleanup_(closep) int silent = connect_to(&f, 0), kept = connect_to(&f, 0);
+    say(kept, "GET /-/healthy HTTP/1.1\r\nHost: a\r\n\r\n");
+    _cleanup_(freep) char *response = receive(&f, kept, false);
+    assert_has(response, "HTTP/1.1 200 ");
+    assert_false(is_closed(&f, silent, 200 * NSEC_PER_MSEC));
+    /* Shorter times are for those that wait already, each for its own. */
+    server_set_limits(f.server, &tight);
+    assert_true(is_closed(&f, silent, NSEC_PER_SEC));
+    assert_true(is_closed(&f, kept, NSEC_PER_SEC));
+    server_set_limits(f.server, &few);
+    _cleanup_(closep) int patient = connect_to(&f, 0);
+    assert_false(is_closed(&f, patient, 300 * NSEC_PER_MSEC));
+    stop(&f);
+}
+
 static void test_listeners(void **state)
 {
     char *both[] = {(char *)"127.0.0.1:0", (char *)"127.0.0.2:0"}, *bad[] = {(char *)"127.0.0.3:0", NULL};
@@ -688,6 +709,7 @@ int main(void)
         cmocka_unit_test(test_deadlines),
         cmocka_unit_test(test_response_is_not_taken),
         cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_limits_change),
         cmocka_unit_test(test_listeners),
         cmocka_unit_test(test_reload_retires_its_listener),
         cmocka_unit_test(test_unix_socket),
