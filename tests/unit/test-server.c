@@ -533,6 +533,43 @@ static void test_limits(void **state)
     stop(&f);
 }
 
+static void set_limits(struct fixture *f, const struct server_limits *limits)
+{
+    char *addresses[] = {(char *)"127.0.0.1:0"};
+    struct server_settings settings = {addresses, 1, "/metrics", NULL, *limits};
+    struct error error;
+
+    assert_int_equal(server_configure(f->server, &settings, &error), 0);
+}
+
+/* It takes another libmicrohttpd on the same socket; what was begun is answered by the old one. */
+static void test_header_size_changes(void **state)
+{
+    struct server_limits large = few;
+    struct fixture f;
+    char long_path[12000];
+
+    (void)state;
+    start(&f, &few, "127.0.0.1:0");
+    _cleanup_(freep) char *url = strdup(server_url(f.server, 0));
+    snprintf(long_path, sizeof(long_path), "GET /%0*d", (int)sizeof(long_path) - 10, 0);
+    _cleanup_(freep) char *refused = ask(&f, 0, long_path, "");
+    assert_has(refused, "HTTP/1.1 4");
+    assert_null(strstr(refused, " 404 "));
+    _cleanup_(closep) int begun = connect_to(&f, 0);
+    say(begun, "GET /-/healthy HTTP/1.1\r\n");
+    spin(&f, 50 * NSEC_PER_MSEC);
+    large.memory_per_connection = 65536;
+    set_limits(&f, &large);
+    assert_string_equal(server_url(f.server, 0), url);
+    say(begun, "Host: a\r\n\r\n");
+    _cleanup_(freep) char *answer = receive(&f, begun, false), *taken = ask(&f, 0, long_path, "");
+    assert_has(answer, "HTTP/1.1 200 ");
+    assert_has(taken, "HTTP/1.1 404 ");
+    assert_true(is_closed(&f, begun, NSEC_PER_SEC));
+    stop(&f);
+}
+
 static void test_limits_change(void **state)
 {
     struct fixture f;
@@ -545,10 +582,10 @@ static void test_limits_change(void **state)
     assert_has(response, "HTTP/1.1 200 ");
     assert_false(is_closed(&f, silent, 200 * NSEC_PER_MSEC));
     /* Shorter times are for those that wait already, each for its own. */
-    server_set_limits(f.server, &tight);
+    set_limits(&f, &tight);
     assert_true(is_closed(&f, silent, NSEC_PER_SEC));
     assert_true(is_closed(&f, kept, NSEC_PER_SEC));
-    server_set_limits(f.server, &few);
+    set_limits(&f, &few);
     _cleanup_(closep) int patient = connect_to(&f, 0);
     assert_false(is_closed(&f, patient, 300 * NSEC_PER_MSEC));
     stop(&f);
@@ -710,6 +747,7 @@ int main(void)
         cmocka_unit_test(test_response_is_not_taken),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_limits_change),
+        cmocka_unit_test(test_header_size_changes),
         cmocka_unit_test(test_listeners),
         cmocka_unit_test(test_reload_retires_its_listener),
         cmocka_unit_test(test_unix_socket),
