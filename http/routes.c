@@ -80,16 +80,16 @@ const struct route routes[] = {
      .handle = handle_pause,
      .parameters = pause_parameters,
      .json = true,
-     .local = true,
+     .restricted = true,
      .example = "?seconds=60",
-     .help = "disables all groups, so that others can use the PMUs, for 1 to 3600 seconds; from this machine only"},
+     .help = "disables all groups, so that others can use the PMUs, for 1 to 3600 seconds; from this machine, or with a password or certificate"},
     {.path = "/api/v1/pause",
      .method = "DELETE",
      .handle = handle_resume,
      .json = true,
-     .local = true,
+     .restricted = true,
      .example = "",
-     .help = "counts again at once; from this machine only"},
+     .help = "counts again at once; from this machine, or with a password or certificate"},
     {.path = "/-/healthy", .method = "GET", .handle = handle_healthy, .example = "", .help = "200 while it runs"},
     {.path = "/-/ready",
      .method = "GET",
@@ -99,7 +99,7 @@ const struct route routes[] = {
     {.path = "/-/reload",
      .method = "POST",
      .handle = handle_reload,
-     .operator= true,
+     .restricted = true,
      .example = "",
      .help = "reads the configuration again; from this machine, or with a password or certificate"},
     {.path = "/", .method = "GET", .handle = handle_index},
@@ -185,7 +185,7 @@ void routes_answer(struct request *request)
     const struct route *route = find_route(request, allow, sizeof(allow));
     if (!route)
         answer_unknown(request, allow);
-    else if (route->operator&& !is_operator(request))
+    else if (route->restricted && !is_operator(request))
         reply_error(request, MHD_HTTP_FORBIDDEN,
                     "only a client on this machine (loopback or unix socket), with a password or with a certificate "
                     "may do this");
