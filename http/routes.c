@@ -82,7 +82,8 @@ const struct route routes[] = {
      .json = true,
      .restricted = true,
      .example = "?seconds=60",
-     .help = "disables all groups, so that others can use the PMUs, for 1 to 3600 seconds; from this machine, or with a password or certificate"},
+     .help = "disables all groups, so that others can use the PMUs, for 1 to 3600 seconds; from this machine, or with "
+             "a password or certificate"},
     {.path = "/api/v1/pause",
      .method = "DELETE",
      .handle = handle_resume,
