@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "collectors/registry.h"
+#include "http/service.h"
 
 json_t *document_pmus(const struct machine *machine);
 
@@ -18,6 +19,7 @@ struct document_process {
     const char *reload_error; /* "" where the last one succeeded */
     json_t *opener;           /* as split_json() has it */
     uint64_t started_realtime_ns;
+    struct service_pause pause;
 };
 json_t *document_status(struct registry *registry, const struct document_process *process);
 

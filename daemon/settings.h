@@ -14,4 +14,7 @@
 int settings_load(const struct options *options, struct sys *sys, const struct machine *machine, struct config **ret,
                   struct error *error);
 
+/* Whether the file asks for the sampler; false where it cannot be read, which settings_load() will tell. */
+bool settings_want_sampler(const struct options *options);
+
 #endif

@@ -2,6 +2,8 @@
 /* The open connections of all listeners: see connection.h. */
 #include "http/connection.h"
 
+#include <gnutls/gnutls.h>
+
 /* A deadline may be late by this much, so that it wakes the process together with something else. */
 #define ACCURACY_USEC 10000
 
@@ -186,6 +188,7 @@ void connection_set_deadline(struct connection *connection, enum deadline deadli
 
 void connection_shutdown(struct connection *connection)
 {
+    connection->transport.ended = true;
     shutdown(connection->fd, SHUT_RDWR);
     connection_set_deadline(connection, DEADLINE_NONE);
 }

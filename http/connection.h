@@ -13,6 +13,7 @@
 #include "http/peer.h"
 #include "http/request.h"
 #include "http/server.h"
+#include "http/tls-transport.h"
 
 enum deadline { DEADLINE_REQUEST, DEADLINE_KEEPALIVE, DEADLINE_RESPONSE, DEADLINE_NONE };
 #define N_DEADLINES 4
@@ -25,6 +26,7 @@ struct connection {
     struct MHD_Connection *mhd;
     int fd;          /* libmicrohttpd's */
     struct tls *tls; /* what its session began with; NULL: plain HTTP */
+    struct tls_transport transport;
     struct peer peer;
     enum deadline deadline;
     uint64_t deadline_ns;

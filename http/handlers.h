@@ -19,5 +19,8 @@ void handle_stream(struct request *request, const struct route *route);
 void handle_healthy(struct request *request, const struct route *route);
 void handle_ready(struct request *request, const struct route *route);
 void handle_reload(struct request *request, const struct route *route);
+void handle_paused(struct request *request, const struct route *route);
+void handle_pause(struct request *request, const struct route *route);
+void handle_resume(struct request *request, const struct route *route);
 
 #endif

@@ -11,6 +11,7 @@
 #include <gnutls/abstract.h>
 #include <stdio.h>
 #include <sys/epoll.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "http/gate.h"
@@ -19,13 +20,9 @@
 
 /* So often in a row it may run when it has something left to do, before others have their turn. */
 #define RUNS_MAX 16
-
-/*
- * With part of a TLS handshake libmicrohttpd has always something left to do and does nothing. After so many turns
- * without anything from the network it gets but one each pause, until the deadline ends that client.
- */
-#define TURNS_MAX 16
-#define PAUSE_USEC 5000
+/* So often in a row it may run in vain; then it is tried again only so much later, or when something comes in. */
+#define VAIN_RUNS_MAX 4
+#define VAIN_PAUSE_USEC 20000
 
 struct listener {
     struct site *site;
@@ -37,8 +34,8 @@ struct listener {
     int quiesced_fd; /* the socket, once it is ours again; -1 */
     struct MHD_Daemon *daemon;
     /* `again` is a timer, since a defer source that asks for another turn in each of its own is before all others. */
-    sd_event_source *io, *again;
-    unsigned turns; /* since there was something from the network */
+    sd_event_source *io, *again, *later;
+    uint64_t progress; /* grows with whatever happens */
     unsigned n_connections;
     bool retired;
     void (*on_empty)(struct listener *listener, void *userdata);
@@ -50,6 +47,7 @@ static enum MHD_Result on_accept(void *userdata, const struct sockaddr *address,
     struct listener *listener = userdata;
     struct peer peer = peer_of(address, size);
 
+    listener->progress++;
     listener->site->look(listener->site->look_userdata);
     return connections_admit(listener->all, &peer) ? MHD_YES : MHD_NO;
 }
@@ -60,9 +58,12 @@ static int begin_tls(struct connection *connection, struct tls *tls)
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection->mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION);
     int r = info && tls ? tls_begin(tls, info->tls_session) : -EPROTO;
 
-    if (r == 0)
-        connection->tls = tls_ref(tls);
-    return r;
+    if (r < 0)
+        return r;
+    connection->tls = tls_ref(tls);
+    connection->transport = (struct tls_transport){.fd = connection->fd, .progress = &connection->listener->progress};
+    tls_transport_use(&connection->transport, info->tls_session);
+    return 0;
 }
 
 /* Never called, since each session gets credentials of its own; without them a handshake fails here. */
@@ -127,6 +128,7 @@ static void *on_uri(void *userdata, const char *uri, struct MHD_Connection *mhd)
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     struct connection *connection = info ? info->socket_context : NULL;
 
+    listener->progress++;
     listener->site->look(listener->site->look_userdata);
     if (connection) {
         request_begin(&connection->request, listener->site, mhd, &connection->peer, uri);
@@ -159,6 +161,7 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *mhd, co
     if (!connection)
         return MHD_NO;
     struct request *request = &connection->request;
+    connection->listener->progress++;
     request->path = path;
     request->method = method;
     if (!request->seen)
@@ -182,6 +185,7 @@ static void on_completed(void *userdata, struct MHD_Connection *mhd, void **cont
 
     (void)mhd;
     *context = NULL;
+    listener->progress++;
     if (!connection)
         return;
     request_end(&connection->request);
@@ -193,15 +197,10 @@ static void on_completed(void *userdata, struct MHD_Connection *mhd, void **cont
         connection_set_deadline(connection, DEADLINE_KEEPALIVE);
 }
 
-static void come_again(struct listener *listener)
+static void wake_later(struct listener *listener)
 {
-    uint64_t now = 0;
-
-    wake(listener);
-    if (listener->turns++ < TURNS_MAX)
-        return;
-    sd_event_now(listener->site->event, CLOCK_MONOTONIC, &now);
-    sd_event_source_set_time(listener->again, now + PAUSE_USEC);
+    sd_event_source_set_time_relative(listener->later, VAIN_PAUSE_USEC);
+    sd_event_source_set_enabled(listener->later, SD_EVENT_ONESHOT);
 }
 
 /*
@@ -211,14 +210,19 @@ static void come_again(struct listener *listener)
 static void run(struct listener *listener)
 {
     MHD_UNSIGNED_LONG_LONG timeout;
+    unsigned in_vain = 0;
     bool more = true;
 
-    for (unsigned i = 0; i < RUNS_MAX && more; i++) {
+    for (unsigned i = 0; i < RUNS_MAX && more && in_vain < VAIN_RUNS_MAX; i++) {
+        uint64_t before = listener->progress;
         MHD_run(listener->daemon);
         more = MHD_get_timeout(listener->daemon, &timeout) == MHD_YES && timeout == 0;
+        in_vain = listener->terms.tls && listener->progress == before ? in_vain + 1 : 0;
     }
-    if (more)
-        come_again(listener);
+    if (more && in_vain == VAIN_RUNS_MAX)
+        wake_later(listener);
+    else if (more)
+        wake(listener);
     connections_arm(listener->all);
     if (listener->retired && listener->n_connections == 0)
         listener->on_empty(listener, listener->on_empty_userdata);
@@ -229,7 +233,6 @@ static int on_io(sd_event_source *source, int fd, uint32_t events, void *userdat
     (void)source;
     (void)fd;
     (void)events;
-    ((struct listener *)userdata)->turns = 0;
     run(userdata);
     return 0;
 }
@@ -276,7 +279,11 @@ static int attach(struct listener *listener)
     if (r < 0)
         return r;
     r = sd_event_add_time(event, &listener->again, CLOCK_MONOTONIC, 0, 1, on_again, listener);
-    return r < 0 ? r : sd_event_source_set_enabled(listener->again, SD_EVENT_OFF);
+    if (r >= 0)
+        r = sd_event_source_set_enabled(listener->again, SD_EVENT_OFF);
+    if (r >= 0)
+        r = sd_event_add_time(event, &listener->later, CLOCK_MONOTONIC, 0, 1000, on_again, listener);
+    return r < 0 ? r : sd_event_source_set_enabled(listener->later, SD_EVENT_OFF);
 }
 
 DEFINE_CLEANUP(struct listener *, listener_free);
@@ -400,6 +407,7 @@ struct listener *listener_free(struct listener *listener)
         return NULL;
     sd_event_source_disable_unref(listener->io);
     sd_event_source_disable_unref(listener->again);
+    sd_event_source_disable_unref(listener->later);
     if (listener->daemon) {
         connections_each(listener->all, resume, listener);
         MHD_stop_daemon(listener->daemon);

@@ -11,6 +11,7 @@ static const char *const telemetry_parameters[] = {"collect[]", NULL};
 static const char *const counters_parameters[] = {"collector", "cpu", "pmu", "cgroup", "group", "event", NULL};
 static const char *const rates_parameters[] = {"collector", "cpu",  "pmu",   "cgroup", "group", "event",
                                                "seconds",   "sort", "order", "limit",  NULL};
+static const char *const pause_parameters[] = {"seconds", NULL};
 
 const struct route routes[] = {
     {.path = NULL,
@@ -68,6 +69,28 @@ const struct route routes[] = {
      .document = DOCUMENT_CONFIG,
      .example = "",
      .help = "the configuration that runs"},
+    {.path = "/api/v1/pause",
+     .method = "GET",
+     .handle = handle_paused,
+     .json = true,
+     .example = "",
+     .help = "whether counting is paused"},
+    {.path = "/api/v1/pause",
+     .method = "POST",
+     .handle = handle_pause,
+     .parameters = pause_parameters,
+     .json = true,
+     .restricted = true,
+     .example = "?seconds=60",
+     .help = "disables all groups, so that others can use the PMUs, for 1 to 3600 seconds; from this machine, or with "
+             "a password or certificate"},
+    {.path = "/api/v1/pause",
+     .method = "DELETE",
+     .handle = handle_resume,
+     .json = true,
+     .restricted = true,
+     .example = "",
+     .help = "counts again at once; from this machine, or with a password or certificate"},
     {.path = "/api/v1/samples",
      .method = "GET",
      .handle = handle_stream,
@@ -106,7 +129,7 @@ const struct route routes[] = {
     {.path = "/-/reload",
      .method = "POST",
      .handle = handle_reload,
-     .operator= true,
+     .restricted = true,
      .example = "",
      .help = "reads the configuration again; from this machine, or with a password or certificate"},
     {.path = "/", .method = "GET", .handle = handle_index},
@@ -181,7 +204,7 @@ void routes_answer(struct request *request)
     const struct route *route = find_route(request, allow, sizeof(allow));
     if (!route)
         answer_unknown(request, allow);
-    else if (route->operator&& !request_is_operator(request))
+    else if (route->restricted && !request_is_operator(request))
         reply_error(request, MHD_HTTP_FORBIDDEN,
                     "only a client on this machine (loopback or unix socket), with a password or with a certificate "
                     "may do this");

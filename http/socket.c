@@ -23,7 +23,8 @@ static const struct {
     {ENOTDIR, "ENOTDIR", "a part of the path is not a directory"},
     {ENOTSOCK, "ENOTSOCK", "there is a file at this path, and it is not a socket"},
     {EROFS, "EROFS", "the file system is read-only"},
-    {EAFNOSUPPORT, "EAFNOSUPPORT", "this kernel does not have this kind of address"},
+    {EAFNOSUPPORT, "EAFNOSUPPORT",
+     "this kernel has no such addresses, or the unit forbids them (RestrictAddressFamilies=)"},
     {EMFILE, "EMFILE", "the limit of open files is reached (RLIMIT_NOFILE)"},
 };
 

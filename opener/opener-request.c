@@ -74,33 +74,62 @@ static bool size_is_known(const struct perf_event_attr *attr)
     return false;
 }
 
-/* What counting needs is copied; a difference is something else: samples, records, signals, inheritance. */
-static bool only_counts(const struct perf_event_attr *attr)
-{
-    struct perf_event_attr counting;
+/* What a sample may have: where the CPU was, and what it counted; no registers, memory or data of tasks. */
+#define KNOWN_SAMPLES                                                                                                  \
+    (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |                  \
+     PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_READ)
 
-    memset(&counting, 0, sizeof(counting));
-    counting.type = attr->type;
-    counting.size = attr->size;
-    counting.config = attr->config;
-    counting.config1 = attr->config1;
-    counting.config2 = attr->config2;
-    counting.read_format = attr->read_format & KNOWN_FORMATS;
-    counting.disabled = attr->disabled;
-    counting.pinned = attr->pinned;
-    counting.exclusive = attr->exclusive;
-    counting.exclude_user = attr->exclude_user;
-    counting.exclude_kernel = attr->exclude_kernel;
-    counting.exclude_hv = attr->exclude_hv;
-    counting.exclude_idle = attr->exclude_idle;
-    counting.exclude_host = attr->exclude_host;
-    counting.exclude_guest = attr->exclude_guest;
+static void copy_sampling(const struct perf_event_attr *from, struct perf_event_attr *to)
+{
+    to->sample_period = from->sample_period;
+    to->sample_type = from->sample_type & KNOWN_SAMPLES;
+    to->freq = from->freq;
+    to->inherit = from->inherit;
+    to->mmap = from->mmap;
+    to->mmap2 = from->mmap2;
+    to->comm = from->comm;
+    to->comm_exec = from->comm_exec;
+    to->task = from->task;
+    to->ksymbol = from->ksymbol;
+    to->watermark = from->watermark;
+    to->wakeup_watermark = from->wakeup_watermark;
+    to->precise_ip = from->precise_ip;
+    to->sample_id_all = from->sample_id_all;
+    to->exclude_callchain_kernel = from->exclude_callchain_kernel;
+    to->use_clockid = from->use_clockid;
+    to->clockid = from->clockid;
+}
+
+/* What is known is copied; a difference is something else: signals, other data of tasks, and samples where nobody is
+ * to have any. */
+static bool only_known(const struct perf_event_attr *attr, bool sampling)
+{
+    struct perf_event_attr known;
+
+    memset(&known, 0, sizeof(known));
+    known.type = attr->type;
+    known.size = attr->size;
+    known.config = attr->config;
+    known.config1 = attr->config1;
+    known.config2 = attr->config2;
+    known.read_format = attr->read_format & KNOWN_FORMATS;
+    known.disabled = attr->disabled;
+    known.pinned = attr->pinned;
+    known.exclusive = attr->exclusive;
+    known.exclude_user = attr->exclude_user;
+    known.exclude_kernel = attr->exclude_kernel;
+    known.exclude_hv = attr->exclude_hv;
+    known.exclude_idle = attr->exclude_idle;
+    known.exclude_host = attr->exclude_host;
+    known.exclude_guest = attr->exclude_guest;
     if (attr->type == PERF_TYPE_BREAKPOINT)
-        counting.bp_type = attr->bp_type;
+        known.bp_type = attr->bp_type;
+    if (sampling)
+        copy_sampling(attr, &known);
     /* config3, where the headers have it, and whatever was appended since. */
-    memcpy((char *)&counting + PERF_ATTR_SIZE_VER7, (const char *)attr + PERF_ATTR_SIZE_VER7,
-           MIN(sizeof(counting) - PERF_ATTR_SIZE_VER7, sizeof(uint64_t)));
-    return memcmp(&counting, attr, sizeof(counting)) == 0;
+    memcpy((char *)&known + PERF_ATTR_SIZE_VER7, (const char *)attr + PERF_ATTR_SIZE_VER7,
+           MIN(sizeof(known) - PERF_ATTR_SIZE_VER7, sizeof(uint64_t)));
+    return memcmp(&known, attr, sizeof(known)) == 0;
 }
 
 static bool is_probe(const struct opener_rules *rules, const struct perf_event_attr *attr)
@@ -125,7 +154,7 @@ static bool target_is_allowed(const struct opener_group *group, const struct ope
         return false;
     if (group->pid == -1)
         return group->cpu >= 0;
-    return group->pid == rules->daemon && group->pid > 0 && !(group->flags & PERF_FLAG_PID_CGROUP);
+    return (group->pid == rules->daemon || rules->sampling) && group->pid > 0 && !(group->flags & PERF_FLAG_PID_CGROUP);
 }
 
 int opener_request_check(const struct opener_request *request, const struct opener_rules *rules)
@@ -137,7 +166,7 @@ int opener_request_check(const struct opener_request *request, const struct open
     for (size_t i = 0; i < request->group->n_events; i++) {
         const struct opener_event *event = &request->events[i];
         if (!size_is_known(&event->attr) || !text_is_allowed(rules, event, request->text) ||
-            (!rules->sampling && !only_counts(&event->attr)))
+            !only_known(&event->attr, rules->sampling))
             return -EBADRQC;
     }
     return 0;

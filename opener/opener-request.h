@@ -51,7 +51,7 @@ struct opener_file {
 
 /* What is known before the two part. */
 struct opener_rules {
-    pid_t daemon; /* the only task that may be counted */
+    pid_t daemon; /* the only task that may be counted, unless `sampling` */
     bool sampling;
     int64_t probe_types[2]; /* PMUs whose config1 is the address of a text: kprobe and uprobe; -1: there is none */
 };

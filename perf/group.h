@@ -17,6 +17,7 @@ struct group_target {
     pid_t pid; /* -1, or a cgroup's directory descriptor with PERF_FLAG_PID_CGROUP */
     int cpu;
     unsigned long flags; /* PERF_FLAG_FD_CLOEXEC is added */
+    bool paused;         /* for who enables what was opened: not yet */
 };
 
 /* What one read gave. Times in nanoseconds; values in the order in which the members were opened. */

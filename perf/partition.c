@@ -62,9 +62,14 @@ static bool all_placed(const struct opening *opening)
     return true;
 }
 
-static int enable_part(int *errors, struct partition_part *part)
+static int start(const struct opening *opening, struct group *group)
 {
-    int r = group_enable(part->group);
+    return opening->target->paused ? 0 : group_enable(group);
+}
+
+static int enable_part(const struct opening *opening, int *errors, struct partition_part *part)
+{
+    int r = start(opening, part->group);
 
     if (r < 0) {
         for (size_t i = 0; i < part->n; i++)
@@ -84,7 +89,7 @@ static int open_weak(struct opening *opening, struct partition *partition)
         r = fill_part(opening, partition->errors, &part);
         if (r < 0)
             return r;
-        if (part.group && enable_part(partition->errors, &part) == 0)
+        if (part.group && enable_part(opening, partition->errors, &part) == 0)
             partition->parts[partition->n_parts++] = part;
     }
     return 0;
@@ -105,7 +110,7 @@ static int open_whole(struct opening *opening, struct partition_part *part, size
         }
         part_add(opening, part, i);
     }
-    return group_enable(part->group);
+    return start(opening, part->group);
 }
 
 static int open_strict(struct opening *opening, struct partition *partition)

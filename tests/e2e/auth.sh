@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Passwords with curl: who is let in, what a change of the file does, and what a flood of wrong ones costs the right ones.
+# Passwords with curl: who is let in, what a change of the file does, and what a flood of wrong ones costs the right
+# ones.
 . "$(dirname "$0")/lib.sh"
 need curl jq /usr/bin/python3
 

@@ -171,12 +171,12 @@ async def main():
     seed = random.Random(5)
     for i in range(20):
         garbage = bytes(seed.randrange(256) for _ in range(2000))
-        await exchange("pipelined-garbage", get * seed.randrange(1, 5) + garbage + b"\r\n\r\n", ["200", "400", "405", "505"],
-                       parts=seed.randrange(1, 5), seconds=30)
+        await exchange("pipelined-garbage", get * seed.randrange(1, 5) + garbage + b"\r\n\r\n",
+                       ["200", "400", "405", "505"], parts=seed.randrange(1, 5), seconds=30)
     await exchange("garbage-for-a-method", b"\x00\xff / HTTP/1.1\r\nHost: a\r\n\r\n", ["400", "404", "405", "401"], 30)
     await exchange("another-protocol", b"SSH-2.0-OpenSSH_9.2\r\n\r\n", ["400", "505"], 30)
-    await exchange("pipelined-then-close", get * 100 + b"GET /-/healthy HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
-                   ["200"])
+    last = b"GET /-/healthy HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+    await exchange("pipelined-then-close", get * 100 + last, ["200"])
     if context:
         s = socket.create_connection((host, port))
         s.settimeout(20)

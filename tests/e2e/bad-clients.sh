@@ -3,6 +3,7 @@
 # Clients that send nothing, a byte a second, too much or garbage, over plain HTTP and over TLS: each has its answer or
 # is ended, memory and descriptors stay, and clients of another address are served meanwhile.
 . "$(dirname "$0")/lib.sh"
+. "$here/tls-lib.sh"
 need curl openssl /usr/bin/python3
 
 # attack NAME [CA]: against the daemon that runs.
@@ -15,7 +16,7 @@ attack() {
         equals "$1: $name ($what)" "$state" ok
     done <"$scratch/attack"
     holds "$1: the daemon lives" running "$daemon_pid"
-    equals "$1: nothing was complained of for each of them" "$(grep -cE ' (error|warning) ' "$daemon_log")" "$complaints"
+    equals "$1: the log says nothing of each" "$(grep -cE ' (error|warning) ' "$daemon_log")" "$complaints"
 }
 count_complaints() {
     complaints=$(grep -cE ' (error|warning) ' "$daemon_log")
@@ -27,21 +28,16 @@ attack plain
 stop_daemon
 equals "it ends well" "$daemon_status" 0
 
-openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost \
-    -addext subjectAltName=DNS:localhost,IP:127.0.0.1 -keyout "$scratch/key.pem" -out "$scratch/cert.pem" 2>/dev/null
-cat >"$scratch/web.yml" <<'END'
-tls_server_config: {cert_file: cert.pem, key_file: key.pem}
+make_ca ca
+make_certificate server ca server DNS:localhost,IP:127.0.0.1
+cat >"$scratch/web.yml" <<END
+tls_server_config: {cert_file: $pki/server.pem, key_file: $pki/server.key}
 END
-launch_daemon --web.listen-address=127.0.0.1:0 --web.config.file="$scratch/web.yml"
-url_is_known() {
-    url=$(sed -n 's|.*listening on \(https*://[^ "]*\)/.*|\1|p' "$daemon_log" | head -n 1)
-    [ -n "$url" ]
-}
-eventually 30 url_is_known
-url=https://${url#*://}
-equals "it speaks TLS" "$(status_of /-/healthy --cacert "$scratch/cert.pem")" 200
+client=(--cacert "$pki/ca.pem")
+start_daemon --web.config.file="$scratch/web.yml"
+matches "it speaks TLS" "$url" '^https://'
 count_complaints
-attack TLS "$scratch/cert.pem"
+attack TLS "$pki/ca.pem"
 stop_daemon
 equals "it ends well after TLS" "$daemon_status" 0
 finish

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""flood.py HOST PORT CONNECTIONS ROUNDS SECONDS [PID]: scrapes with a right password, quiet and in a flood of wrong ones.
+"""flood.py HOST PORT CONNECTIONS ROUNDS SECONDS [PID]: scrapes with a right password, in quiet and in a flood.
 
-Both in turns, so that whatever else the machine does is in both. The flood is processes of their own, at the lowest
-priority since they stand for other machines: each connection asks again as soon as it is answered, always with another
-password. Prints a line per figure: NAME VALUE.
+Both in turns, so that whatever else the machine does is in both. The flood is wrong passwords from processes of their
+own, at the lowest priority since they stand for other machines: each connection asks again as soon as it is answered,
+always with another password. Prints a line per figure: NAME VALUE.
 """
 import base64
 import http.client

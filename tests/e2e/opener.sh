@@ -129,7 +129,10 @@ faults=$(value minor_faults software)
 for _ in $(seq 20); do "$probed"; done
 compares "what is open goes on counting" "$(value minor_faults software) > $faults"
 mkdir "$parent/b"
-sleep 0.5
+cgroup_is_told() {
+    [[ $(status_field '.failures[] | select(.collector == "cgroup") | .message') == *"the opener is gone"* ]]
+}
+holds "a new cgroup is not counted, with the reason" eventually 5 cgroup_is_told
 equals "a scrape is answered" "$(status_of /metrics)" 200
 write_config '      - {name: never, events: "{page-faults}"}'
 equals "a reload is taken" "$(status_of /-/reload -X POST)" 200
@@ -147,7 +150,9 @@ ends_with() {
     start_daemon --config.file="$config"
     set_opener
     kill "-$1" "$daemon_pid"
-    holds "the opener ends within a second of $1 to the daemon" eventually 1 not running "$opener"
+    # On a busy machine the kernel takes its time to close counters, of tracepoints above all.
+    holds "the daemon ends by $1" eventually 10 not running "$daemon_pid"
+    holds "the opener ends within a second of it" eventually 1 not running "$opener"
     wait "$daemon_pid" 2>/dev/null
 }
 ends_with KILL
