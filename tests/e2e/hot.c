@@ -5,8 +5,8 @@
  * usage: hot SECONDS
  *
  * Prints its name and process id, then runs. The split is by the clock of its own CPU time and not by work, so it holds
- * on any machine and under any load; the turns are short, so that any part of the time has it. Build it with -O1
- * -fno-omit-frame-pointer, and without sanitizers.
+ * on any machine and under any load; the turns are short and random, so that any part of the time has it. Build it with
+ * -O1 -fno-omit-frame-pointer, and without sanitizers.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -17,11 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Some 50 us: long beside what the reading of the clock takes, short beside the time between two samples. */
-#define STEPS 20000
-
-unsigned hot_seventy(unsigned seed);
-unsigned hot_thirty(unsigned seed);
+unsigned hot_seventy(unsigned seed, unsigned steps);
+unsigned hot_thirty(unsigned seed, unsigned steps);
 
 static uint64_t now(clockid_t clock)
 {
@@ -32,29 +29,35 @@ static uint64_t now(clockid_t clock)
 }
 
 /* Two functions that differ, or a compiler makes one of them. */
-__attribute__((noinline)) unsigned hot_seventy(unsigned seed)
+__attribute__((noinline)) unsigned hot_seventy(unsigned seed, unsigned steps)
 {
-    for (volatile unsigned i = 0; i < STEPS; i++)
+    for (volatile unsigned i = 0; i < steps; i++)
         seed = seed * 1664525 + 1013904223;
     return seed;
 }
 
-__attribute__((noinline)) unsigned hot_thirty(unsigned seed)
+__attribute__((noinline)) unsigned hot_thirty(unsigned seed, unsigned steps)
 {
-    for (volatile unsigned i = 0; i < STEPS; i++)
+    for (volatile unsigned i = 0; i < steps; i++)
         seed = (seed ^ seed >> 7) * 22695477 + 1;
     return seed;
 }
 
-/* Whichever is behind its share runs, so what one call takes too long is made good by the next. */
+/*
+ * Whichever is behind its share runs, so what one call takes too long is made good by the next. For a random time, or
+ * the turns would keep step with a sampler, and have other shares there.
+ */
 static unsigned run_until(uint64_t until)
 {
     uint64_t seventy = 0, thirty = 0, start = now(CLOCK_PROCESS_CPUTIME_ID);
     unsigned seed = 1;
+    uint32_t random = 1;
 
     while (now(CLOCK_MONOTONIC) < until) {
         bool behind = seventy * 3 <= thirty * 7;
-        seed = behind ? hot_seventy(seed) : hot_thirty(seed);
+        random = random * 1103515245 + 12345;
+        unsigned steps = 1 + random / 65536 * 2;
+        seed = behind ? hot_seventy(seed, steps) : hot_thirty(seed, steps);
         uint64_t end = now(CLOCK_PROCESS_CPUTIME_ID);
         *(behind ? &seventy : &thirty) += end - start;
         start = end;
