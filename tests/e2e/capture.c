@@ -63,6 +63,8 @@ static void set_attrs(struct capture *capture, uint64_t frequency, bool callchai
         .size = sizeof(*attr),
         .config = PERF_COUNT_SW_CONTEXT_SWITCHES,
         .read_format = attr->read_format,
+        .use_clockid = 1, /* the kernel wants the same clock in all of a group */
+        .clockid = CLOCK_MONOTONIC,
     };
     capture->source.n_events = read ? 2 : 1;
     capture->source.read = read;
