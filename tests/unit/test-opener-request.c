@@ -237,9 +237,6 @@ static void test_sampling_where_it_is_allowed(void **state)
     packet.events[0].attr.sample_regs_user = 0;
     packet.events[0].attr.sigtrap = 1;
     assert_int_equal(judge(&packet, &sampling), -EBADRQC);
-    packet.events[0].attr.sigtrap = 0;
-    packet.group.flags |= PERF_FLAG_PID_CGROUP;
-    assert_int_equal(judge(&packet, &sampling), -EBADRQC);
 }
 
 static void test_paths(void **state)
