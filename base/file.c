@@ -13,11 +13,15 @@
 int file_read(int dir_fd, const char *path, size_t max, char **ret_text, size_t *ret_size)
 {
     _cleanup_(closep) int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+    return fd < 0 ? -errno : file_read_fd(fd, max, ret_text, ret_size);
+}
+
+int file_read_fd(int fd, size_t max, char **ret_text, size_t *ret_size)
+{
     _cleanup_(buffer_done) struct buffer content = {0};
     struct stat status;
 
-    if (fd < 0)
-        return -errno;
     if (fstat(fd, &status) < 0)
         return -errno;
     if (S_ISFIFO(status.st_mode)) /* without a writer it would read as empty */

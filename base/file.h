@@ -11,5 +11,7 @@
  * block.
  */
 int file_read(int dir_fd, const char *path, size_t max, char **ret_text, size_t *ret_size);
+/* The same for an open file, which stays open. */
+int file_read_fd(int fd, size_t max, char **ret_text, size_t *ret_size);
 
 #endif

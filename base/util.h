@@ -17,6 +17,8 @@
 
 #define NSEC_PER_SEC UINT64_C(1000000000)
 #define NSEC_PER_MSEC UINT64_C(1000000)
+#define NSEC_PER_USEC UINT64_C(1000)
+#define USEC_PER_SEC UINT64_C(1000000)
 
 static inline bool str_equal(const char *a, const char *b)
 {

@@ -176,6 +176,17 @@ size_t cgroup_count_collect(struct cgroup_count *count, struct sys *sys)
     return readable;
 }
 
+int cgroup_count_pause(struct cgroup_count *count, bool paused)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < count->n && !count->ended; i++) {
+        int error = tally_pause(count->tallies[i], paused);
+        r = r < 0 ? r : error;
+    }
+    return r;
+}
+
 void cgroup_count_end(struct cgroup_count *count, struct sys *sys)
 {
     cgroup_count_collect(count, sys);

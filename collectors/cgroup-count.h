@@ -22,6 +22,8 @@ struct cgroup_count *cgroup_count_free(struct cgroup_count *count, struct snapsh
 
 /* Reads each perf group by one read(2) and updates the rows. Returns how many could be read. */
 size_t cgroup_count_collect(struct cgroup_count *count, struct sys *sys);
+/* Disables what is open, or enables it again. Errors of ioctl(2). */
+int cgroup_count_pause(struct cgroup_count *count, bool paused);
 /* The cgroup is gone: reads a last time, closes all descriptors at once (they pin it); the rows stay as they are. */
 void cgroup_count_end(struct cgroup_count *count, struct sys *sys);
 /*

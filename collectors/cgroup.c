@@ -147,6 +147,18 @@ static int cgroup_collect(const struct collector_context *context, void *state, 
     return 0;
 }
 
+static int cgroup_pause(const struct collector_context *context, void *state)
+{
+    struct cgroup *cgroup = state;
+    int r = 0;
+
+    for (size_t i = 0; i < cgroup->set.n; i++) {
+        int error = cgroup_count_pause(cgroup->set.entries[i]->count, context->paused);
+        r = r < 0 ? r : error;
+    }
+    return r;
+}
+
 static int complain(const struct collector_context *context, struct failures *failures, const char *reason,
                     const char *message)
 {
@@ -245,6 +257,7 @@ const struct collector collector_cgroup = {
     .enabled = cgroup_enabled,
     .open = cgroup_open,
     .collect = cgroup_collect,
+    .pause = cgroup_pause,
     .report = cgroup_report,
     .close = cgroup_close,
     .fd = cgroup_fd,

@@ -25,6 +25,7 @@ struct collector_context {
     const struct cpuset *left; /* CPUs that went offline since the last open, whether or not they are back: what was
                                   open there is dead */
     bool *stale;               /* set by collect: what is open is no longer what was opened; open again soon */
+    bool paused;               /* groups that are opened stay disabled */
     unsigned collector;        /* its bit number */
 };
 
@@ -40,6 +41,11 @@ struct collector {
     int (*open)(const struct collector_context *context, void *previous, void **ret, struct error *error);
     /* Reads everything into the snapshot. An error is for the collector as a whole: nothing of it could be read. */
     int (*collect)(const struct collector_context *context, void *state, struct error *error);
+    /*
+     * Disables all groups, or enables them again, as context->paused says; NULL for who has none. Errors of ioctl(2),
+     * and then as many groups as possible did.
+     */
+    int (*pause)(const struct collector_context *context, void *state);
     /* What could not be opened. */
     int (*report)(const struct collector_context *context, const void *state, struct failures *failures);
     void (*close)(const struct collector_context *context, void *state);

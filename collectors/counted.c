@@ -121,6 +121,18 @@ int counted_collect(const struct collector_context *context, void *state, struct
     return 0;
 }
 
+int counted_pause(const struct collector_context *context, void *state)
+{
+    struct counted *counted = state;
+    int r = 0;
+
+    for (size_t i = 0; i < counted->n; i++) {
+        int error = tally_pause(counted->tallies[i], context->paused);
+        r = r < 0 ? r : error;
+    }
+    return r;
+}
+
 int counted_report(const struct collector_context *context, const void *state, struct failures *failures)
 {
     const struct counted *counted = state;

@@ -17,6 +17,7 @@ int counted_open(const struct collector_context *context, const struct config_gr
 
 /* The rest of a struct collector; `state` is what counted_open() gave. */
 int counted_collect(const struct collector_context *context, void *state, struct error *error);
+int counted_pause(const struct collector_context *context, void *state);
 int counted_report(const struct collector_context *context, const void *state, struct failures *failures);
 void counted_close(const struct collector_context *context, void *state);
 

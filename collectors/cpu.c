@@ -95,6 +95,7 @@ const struct collector collector_cpu = {
     .enabled = cpu_enabled,
     .open = cpu_open,
     .collect = counted_collect,
+    .pause = counted_pause,
     .report = cpu_report,
     .close = counted_close,
 };

@@ -151,28 +151,52 @@ static char *tell(const struct failures *failures, const size_t *tellers, size_t
     return buffer_string(&sentence);
 }
 
-int failures_sentences(const struct failures *failures, char ***ret, size_t *ret_n)
+int failures_tell(const struct failures *failures,
+                  int (*visit)(void *userdata, const struct failure *first, const char *sentence), void *userdata)
 {
     _cleanup_(freep) size_t *tellers = calloc(failures->n + 1, sizeof(tellers[0]));
-    char **sentences = NULL;
-    size_t n = 0;
+    int r = tellers ? 0 : -ENOMEM;
 
-    if (!tellers)
-        return -ENOMEM;
-    for (size_t i = 0; i < failures->n; i++)
+    for (size_t i = 0; i < failures->n && r == 0; i++)
         tellers[i] = teller_of(failures, i);
-    for (size_t i = 0; i < failures->n; i++) {
+    for (size_t i = 0; i < failures->n && r == 0; i++) {
         if (tellers[i] != i)
             continue;
-        char *sentence = tell(failures, tellers, i);
-        if (!sentence || array_grow(&sentences, n) < 0) {
-            free(sentence);
-            strings_free(sentences, n);
-            return -ENOMEM;
-        }
-        sentences[n++] = sentence;
+        _cleanup_(freep) char *sentence = tell(failures, tellers, i);
+        r = sentence ? visit(userdata, &failures->items[i], sentence) : -ENOMEM;
     }
-    *ret = sentences;
-    *ret_n = n;
+    return r;
+}
+
+struct sentences {
+    char **items;
+    size_t n;
+};
+
+static int add_sentence(void *userdata, const struct failure *first, const char *sentence)
+{
+    struct sentences *sentences = userdata;
+    char *copy = strdup(sentence);
+
+    (void)first;
+    if (!copy || array_grow(&sentences->items, sentences->n) < 0) {
+        free(copy);
+        return -ENOMEM;
+    }
+    sentences->items[sentences->n++] = copy;
+    return 0;
+}
+
+int failures_sentences(const struct failures *failures, char ***ret, size_t *ret_n)
+{
+    struct sentences sentences = {0};
+    int r = failures_tell(failures, add_sentence, &sentences);
+
+    if (r < 0) {
+        strings_free(sentences.items, sentences.n);
+        return r;
+    }
+    *ret = sentences.items;
+    *ret_n = sentences.n;
     return 0;
 }

@@ -34,6 +34,12 @@ int failures_add(struct failures *failures, const struct failure *item, int cpu)
 int failures_add_cgroup(struct failures *failures, const struct failures *cgroup);
 
 /*
+ * Calls `visit` with each sentence and the first failure that it tells, until one fails. -ENOMEM.
+ */
+int failures_tell(const struct failures *failures,
+                  int (*visit)(void *userdata, const struct failure *first, const char *sentence), void *userdata);
+
+/*
  * What a person reads: "cpu 0-3 bus-cycles, ref-cycles: no such event on this PMU (ENOENT): ...". Events that failed
  * for the same reason on the same CPUs share a sentence, which does not change when cgroups come and go; what failed
  * elsewhere for a reason that is told of CPUs joins it. The caller frees the sentences and the array. -ENOMEM.

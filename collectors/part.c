@@ -22,7 +22,7 @@ static void try_again(struct part *part, struct sys *sys)
 {
     uint64_t now = sys->now(sys, CLOCK_MONOTONIC);
 
-    if (now < part->retry_ns)
+    if (part->paused || now < part->retry_ns)
         return;
     group_enable(part->group);
     part->backoff_ns = part->backoff_ns ? MIN(2 * part->backoff_ns, BACKOFF_MAX_NS) : BACKOFF_MIN_NS;
@@ -74,6 +74,14 @@ int part_read(struct part *part, struct sys *sys)
     return part->error;
 }
 
+int part_pause(struct part *part, bool paused)
+{
+    part->paused = paused;
+    if (!part->group)
+        return 0;
+    return paused ? group_disable(part->group) : group_enable(part->group);
+}
+
 void part_close(struct part *part)
 {
     if (!part->group)
@@ -92,12 +100,14 @@ void part_park(struct part *part)
 int part_reopen(struct part *part, struct sys *sys, const struct attr *attrs, const struct group_target *target)
 {
     _cleanup_(group_freep) struct group *group = NULL;
-    int r = group_open(sys, &attrs[0], target, &group);
+    int errors[GROUP_MEMBERS_MAX];
+    int r = group_open_many(sys, attrs, part->scale->n, true, target, errors, &group);
 
-    for (size_t i = 1; r == 0 && i < part->scale->n; i++)
-        r = group_add(group, &attrs[i]);
-    if (r == 0)
+    for (size_t i = 0; r == 0 && i < part->scale->n; i++)
+        r = errors[i];
+    if (r == 0 && !target->paused)
         r = group_enable(group);
+    part->paused = target->paused;
     part->error = r;
     part->news = r == 0 ? PART_IDLE : r == -ENODEV ? PART_AWAY : PART_STARVED;
     if (r == 0)

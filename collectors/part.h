@@ -29,6 +29,7 @@ struct part {
     int cpu;
     int error; /* of the last reading, or of opening it anew */
     enum part_news news;
+    bool paused;                   /* disabled on purpose */
     uint32_t next;                 /* the next part of the same row, for sum.c */
     uint64_t retry_ns, backoff_ns; /* when a group in the error state is enabled again, and how long to wait then */
 };
@@ -37,6 +38,9 @@ void part_done(struct part *part);
 
 /* Reads by one read(2). Errors of group_read() and scale_add(); that of opening it, where it is closed. */
 int part_read(struct part *part, struct sys *sys);
+
+/* Disables what is open, or enables it again. Errors of ioctl(2). */
+int part_pause(struct part *part, bool paused);
 
 /* Closes the descriptors; the totals are kept. */
 void part_close(struct part *part);

@@ -86,6 +86,7 @@ const struct collector collector_pmu = {
     .enabled = pmu_enabled,
     .open = pmu_open,
     .collect = counted_collect,
+    .pause = counted_pause,
     .report = counted_report,
     .close = counted_close,
 };

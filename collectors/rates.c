@@ -20,7 +20,7 @@ struct past_counter {
 };
 
 struct baseline {
-    uint64_t monotonic_ns;
+    uint64_t monotonic_ns, pauses;
     struct past_row *rows; /* ascending by id, as a snapshot has them */
     size_t n_rows;
     struct past_counter *counters;
@@ -72,6 +72,7 @@ struct baseline *baseline_new(const struct snapshot *snapshot)
     if (!baseline)
         return NULL;
     baseline->monotonic_ns = snapshot->monotonic_ns;
+    baseline->pauses = snapshot->pauses;
     baseline->rows = calloc(snapshot->n_rows + 1, sizeof(baseline->rows[0]));
     baseline->counters = calloc(count_counters(snapshot) + 1, sizeof(baseline->counters[0]));
     if (!baseline->rows || !baseline->counters)
@@ -155,6 +156,12 @@ static void compute_events(const struct past_counter *then, const struct row *ro
     }
 }
 
+/* Then nothing was counted for a part of the interval. */
+static bool was_paused(const struct baseline *baseline, const struct snapshot *snapshot)
+{
+    return baseline->pauses != snapshot->pauses || snapshot->pauses % 2 != 0;
+}
+
 int rates_row(const struct baseline *baseline, const struct snapshot *snapshot, const struct row *row, double *events,
               struct rates *ret)
 {
@@ -164,7 +171,7 @@ int rates_row(const struct baseline *baseline, const struct snapshot *snapshot, 
     if (!then || then->absent || then->n != row->n_counters || row->absent || row->state == ROW_UNAVAILABLE)
         return -ENODATA;
     /* Totals stand still while a group is starved and then catch up at once: neither is a rate of this interval. */
-    bool unknown = then->starved || row->state == ROW_STARVED;
+    bool unknown = then->starved || row->state == ROW_STARVED || was_paused(baseline, snapshot);
     struct rates rates = {.row = row, .events = events};
     compute_events(baseline->counters + then->first, row, unknown, rates_seconds(baseline, snapshot), events);
     for (size_t i = 0; i < ARRAY_SIZE(ratio_table); i++)

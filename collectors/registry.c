@@ -47,6 +47,7 @@ static struct collector_context context_of(struct registry *registry, size_t i)
         .reload = registry->reload,
         .left = &registry->left,
         .stale = &registry->stale,
+        .paused = registry_is_paused(registry),
         .collector = (unsigned)i,
     };
 }
@@ -223,6 +224,29 @@ const struct snapshot *registry_read(struct registry *registry, uint32_t mask, u
         registry->snapshot.realtime_ns = registry->sys->now(registry->sys, CLOCK_REALTIME);
     }
     return &registry->snapshot;
+}
+
+int registry_pause(struct registry *registry, bool paused)
+{
+    int r = 0;
+
+    if (registry_is_paused(registry) == paused)
+        return 0;
+    registry->snapshot.pauses++;
+    for (size_t i = 0; i < N_COLLECTORS; i++) {
+        struct collector_context context = context_of(registry, i);
+        if (!registry->slots[i].state || !collectors[i]->pause)
+            continue;
+        int error = collectors[i]->pause(&context, registry->slots[i].state);
+        r = r < 0 ? r : error;
+    }
+    registry_expire(registry);
+    return r;
+}
+
+bool registry_is_paused(const struct registry *registry)
+{
+    return registry->snapshot.pauses % 2 != 0;
 }
 
 const void *registry_state(const struct registry *registry, const struct collector *collector)

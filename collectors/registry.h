@@ -34,6 +34,13 @@ const struct snapshot *registry_read(struct registry *registry, uint32_t mask, u
 /* The next reading is a new one for all collectors, whatever their age. */
 void registry_expire(struct registry *registry);
 
+/*
+ * Disables all groups so that others can use the PMUs, or enables them again; what is opened meanwhile stays disabled.
+ * Totals and times stand still, and no state changes. Errors of ioctl(2), and then as many groups as possible did.
+ */
+int registry_pause(struct registry *registry, bool paused);
+bool registry_is_paused(const struct registry *registry);
+
 /* What `collector` keeps, for its own header's functions; NULL while it is disabled or could not be opened. */
 const void *registry_state(const struct registry *registry, const struct collector *collector);
 

@@ -78,6 +78,8 @@ static int counter_open(const struct collector_context *context, struct cost_cou
     int r = selfcount_open(context->sys, context->machine, &userpage_reader, event, &counter->selfcount, &pmu);
     if (r < 0)
         return pmu ? note_refusal(context, counter, r, pmu) : r;
+    if (context->paused)
+        selfcount_pause(counter->selfcount, true);
     counter->scale = scale_new(1);
     counter->series = metrics_add(metrics, &totals[event], context->collector, 0, NULL, 0);
     return counter->scale && counter->series ? 0 : -ENOMEM;
@@ -151,6 +153,18 @@ void self_cost_collect(struct self_cost *cost)
             counter_collect(&cost->counters[i], &user);
     if (cost->user_reads)
         series_set(cost->user_reads, user);
+}
+
+int self_cost_pause(const struct collector_context *context, struct self_cost *cost)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < N_SELFCOUNT_EVENTS; i++)
+        if (cost->counters[i].selfcount) {
+            int error = selfcount_pause(cost->counters[i].selfcount, context->paused);
+            r = r < 0 ? r : error;
+        }
+    return r;
 }
 
 int self_cost_report(const struct self_cost *cost, const struct collector_context *context, struct failures *failures)

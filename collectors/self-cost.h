@@ -20,6 +20,9 @@ struct self_cost *self_cost_free(struct self_cost *cost, struct metrics *metrics
 /* On the thread that opened it; no system call where the CPU and the kernel allow it. */
 void self_cost_collect(struct self_cost *cost);
 
+/* Disables what is open, or enables it again, as context->paused says. Errors of ioctl(2). */
+int self_cost_pause(const struct collector_context *context, struct self_cost *cost);
+
 int self_cost_report(const struct self_cost *cost, const struct collector_context *context, struct failures *failures);
 
 #endif

@@ -26,6 +26,7 @@ enum value {
     START_TIME,
     RELOAD_SUCCESSFUL,
     RELOAD_TIME,
+    PAUSED,
     N_VALUES,
 };
 
@@ -49,6 +50,9 @@ static const struct {
     [RELOAD_TIME] = {{"perfcountd_config_last_reload_success_timestamp_seconds",
                       "When the configuration was last loaded, since unix epoch in seconds.", "seconds", METRIC_GAUGE},
                      9},
+    [PAUSED] = {{"perfcountd_paused", "Whether all groups are disabled, so that others can use the PMUs.", "",
+                 METRIC_GAUGE},
+                0},
 };
 
 static const struct metric build_info = {
@@ -179,7 +183,15 @@ static int self_collect(const struct collector_context *context, void *state, st
     self_cost_collect(self->cost);
     series_set(self->series[RELOAD_SUCCESSFUL], context->reload->successful);
     series_set(self->series[RELOAD_TIME], context->reload->success_realtime_ns);
+    series_set(self->series[PAUSED], context->paused);
     return 0;
+}
+
+static int self_pause(const struct collector_context *context, void *state)
+{
+    struct self *self = state;
+
+    return self_cost_pause(context, self->cost);
 }
 
 static int self_report(const struct collector_context *context, const void *state, struct failures *failures)
@@ -195,6 +207,7 @@ const struct collector collector_self = {
     .enabled = self_enabled,
     .open = self_open,
     .collect = self_collect,
+    .pause = self_pause,
     .report = self_report,
     .close = self_close,
 };

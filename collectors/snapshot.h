@@ -58,6 +58,7 @@ struct snapshot {
     uint64_t monotonic_ns;
     const char *const *collector_names; /* by bit number; ends with NULL */
     uint64_t next_row_id;
+    uint64_t pauses; /* how often all groups were disabled or enabled again; odd while they are disabled */
 };
 
 void snapshot_done(struct snapshot *snapshot);

@@ -224,6 +224,7 @@ static int add_part(struct opening *opening, const struct place *place, struct p
         .scale = scale_new(opened->n),
         .members = members,
         .cpu = place->target.cpu,
+        .paused = opening->context->paused,
         .next = SUM_END,
     };
     tally->n_parts++;
@@ -245,12 +246,22 @@ static int lack_of_descriptors(const struct place *place, const struct binding *
     return 0;
 }
 
+/* What is opened while counting is paused waits for its end. */
+static struct group_target target_of(const struct opening *opening, const struct place *place)
+{
+    struct group_target target = place->target;
+
+    target.paused = opening->context->paused;
+    return target;
+}
+
 static int open_bound(struct opening *opening, const struct place *place)
 {
+    struct group_target target = target_of(opening, place);
     _cleanup_(partition_done) struct partition partition = {0};
     const struct binding *binding = opening->binding;
     bool strict = opening->group->strict;
-    int r = partition_open(opening->context->sys, binding->attrs, binding->n, strict, &place->target, &partition);
+    int r = partition_open(opening->context->sys, binding->attrs, binding->n, strict, &target, &partition);
 
     if (r < 0)
         return r;
@@ -361,6 +372,17 @@ bool tally_is_stale(const struct tally *tally)
     return tally->stale;
 }
 
+int tally_pause(struct tally *tally, bool paused)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < tally->n_parts; i++) {
+        int error = part_pause(&tally->parts[i], paused);
+        r = r < 0 ? r : error;
+    }
+    return r;
+}
+
 /* Closing and opening anew */
 
 void tally_end(struct tally *tally)
@@ -377,6 +399,7 @@ static bool has_left(const struct collector_context *context, const struct place
 
 static int revive_part(struct opening *opening, struct part *part, const struct place *place)
 {
+    struct group_target target = target_of(opening, place);
     struct attr attrs[GROUP_MEMBERS_MAX];
     int r = bind_at(opening, place);
 
@@ -385,7 +408,7 @@ static int revive_part(struct opening *opening, struct part *part, const struct 
         r = binding_select(opening->binding, part->members, attrs);
     if (r < 0)
         return r == -ENOMEM ? r : 0;
-    int error = part_reopen(part, opening->context->sys, attrs, &place->target);
+    int error = part_reopen(part, opening->context->sys, attrs, &target);
     for (size_t i = 0; i < opening->binding->n && r == 0 && error < 0 && error != -ENODEV; i++)
         if (part->members & event_bit(opening->binding->events[i]))
             r = add_refused(opening, place, i, error, -1);

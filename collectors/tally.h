@@ -23,6 +23,9 @@ struct tally *tally_free(struct tally *tally, struct snapshot *snapshot);
 /* Reads each part by one read(2) and updates the rows. Returns how many parts could be read. */
 size_t tally_collect(struct tally *tally, struct sys *sys);
 
+/* Disables what is open, or enables it again. Errors of ioctl(2): the first, and the others are tried. */
+int tally_pause(struct tally *tally, bool paused);
+
 /* Whether what was read last is no longer what was opened: tally_resume() mends it. */
 bool tally_is_stale(const struct tally *tally);
 /* Closes the descriptors; rows and totals stay as they are. */

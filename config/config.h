@@ -38,11 +38,20 @@ struct config_groups {
     size_t n;
 };
 
+/* What clients may take: numbers of connections, bytes, nanoseconds. */
+struct config_limits {
+    uint64_t connections, connections_per_address;
+    uint64_t header_size; /* of the request line and the headers together */
+    uint64_t request_timeout_ns, idle_timeout_ns, response_timeout_ns;
+};
+
 struct config_web {
     char **listen; /* addresses as written: ":10298", "[::1]:10298", "unix:/path" */
     size_t n_listen;
     char *telemetry_path;
     uint64_t min_interval_ns;
+    char *config_file; /* of the exporters' web configuration (web-config.h); "" for none */
+    struct config_limits limits;
 };
 
 struct config_cpu {
@@ -66,6 +75,16 @@ struct config_cgroup {
     struct config_groups groups;
 };
 
+struct config_sampler {
+    bool enabled;
+    char *event;                /* "auto", or one group in perf's syntax, checked */
+    uint64_t frequency, period; /* Hz, or events; one of them is 0 */
+    bool callchain;
+    uint64_t ring_pages; /* of data on each CPU, a power of two */
+    uint64_t max_clients, max_seconds;
+    bool allow_remote;
+};
+
 struct config {
     char *file; /* where it was read from; NULL for the built-in default */
     struct config_web web;
@@ -73,6 +92,7 @@ struct config {
     struct config_pmu pmu;
     struct config_cgroup cgroup;
     bool self_enabled;
+    struct config_sampler sampler;
 };
 
 /* The most that is read: bytes of a file, groups of a collector, events of a group. */

@@ -165,12 +165,14 @@ static int check_syntax(const char *text, size_t size, struct error *error)
     return r;
 }
 
-/* What no value of ours has: a control character written as an escape, several lines. */
+/* What no value of ours has: a control character written as an escape, and, but for PEM, several lines. */
 static int check_scalar(const struct document *document, const node *n, struct error *error)
 {
     const char *text = (const char *)n->data.scalar.value;
     size_t size = n->data.scalar.length, printable = utf8_printable_prefix(text, size);
 
+    while (document->secret && printable < size && text[printable] == '\n')
+        printable += 1 + utf8_printable_prefix(text + printable + 1, size - printable - 1);
     if (printable == size)
         return 0;
     if (text[printable] == '\n')
@@ -199,9 +201,9 @@ static int check_nodes(const struct document *document, struct error *error)
     return 0;
 }
 
-int document_parse(const char *text, size_t size, struct document *ret, struct error *error)
+static int parse(const char *text, size_t size, bool secret, struct document *ret, struct error *error)
 {
-    _cleanup_(document_done) struct document document = {0};
+    _cleanup_(document_done) struct document document = {.secret = secret};
     _cleanup_(yaml_parser_delete) yaml_parser_t parser = {0};
     int r = check_utf8(text, size, error);
 
@@ -220,6 +222,16 @@ int document_parse(const char *text, size_t size, struct document *ret, struct e
     *ret = document;
     document.parsed = false;
     return 0;
+}
+
+int document_parse(const char *text, size_t size, struct document *ret, struct error *error)
+{
+    return parse(text, size, false, ret, error);
+}
+
+int document_parse_secret(const char *text, size_t size, struct document *ret, struct error *error)
+{
+    return parse(text, size, true, ret, error);
 }
 
 void document_done(struct document *document)
@@ -271,6 +283,17 @@ int document_error(const struct document *document, const node *n, struct error 
     return -EINVAL;
 }
 
+/* What stands there, in words that tell nothing of it. */
+static const char *kind_of(const node *n)
+{
+    bool value;
+
+    return n->type == YAML_MAPPING_NODE    ? "a map"
+           : n->type == YAML_SEQUENCE_NODE ? "a list"
+           : node_bool(n, &value)          ? "a truth value"
+                                           : "a text";
+}
+
 int document_expected(const struct document *document, const node *n, const char *expected, struct error *error)
 {
     const char *text = node_text(n);
@@ -278,12 +301,11 @@ int document_expected(const struct document *document, const node *n, const char
 
     if (node_is_null(n))
         return document_error(document, n, error, "expected %s, found nothing", expected);
+    if (document->secret || n->type != YAML_SCALAR_NODE)
+        return document_error(document, n, error, "expected %s, found %s", expected, kind_of(n));
     if (node_bool(n, &value))
         return document_error(document, n, error, "expected %s, found the truth value %s", expected,
                               (const char *)n->data.scalar.value);
-    if (!text)
-        return document_error(document, n, error, "expected %s, found a %s", expected,
-                              n->type == YAML_MAPPING_NODE ? "map" : "list");
     int shown = (int)MIN(strlen(text), (size_t)QUOTE_MAX);
     while ((text[shown] & 0xc0) == 0x80) /* not in the middle of a character */
         shown--;

@@ -14,12 +14,18 @@ struct document {
     yaml_document_t tree;
     bool parsed;
     bool builtin; /* its text is in the program: nodes have no place */
+    bool secret;  /* see document_parse_secret() */
 };
 
 typedef yaml_node_t node;
 
 /* -EINVAL with line and column for what is not YAML in UTF-8, or more than one document. */
 int document_parse(const char *text, size_t size, struct document *ret, struct error *error);
+/*
+ * The same for a text that holds secrets: no error quotes a value of it, and its values may have several lines, as PEM
+ * has.
+ */
+int document_parse_secret(const char *text, size_t size, struct document *ret, struct error *error);
 void document_done(struct document *document);
 /* NULL for an empty document, and one that says only `null`. Nodes are borrowed from the document. */
 const node *document_root(const struct document *document);

@@ -1,10 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a file to the typed configuration: see config.h. */
+/* From a file to the typed configuration: see config.h and load.h. */
 #include <fcntl.h>
 
 #include "base/file.h"
 #include "config/config.h"
+#include "config/load.h"
 #include "config/map.h"
+
+static const node *node_of(const node *const *nodes, const char *path)
+{
+    return nodes[option_find(&config_options, path) - config_options.rows];
+}
+
+/* The kernel samples by one of them. The frequency has a default, which a period replaces. */
+static int settle_sampling(const struct document *document, const node **nodes, struct config *config,
+                           struct error *error)
+{
+    const node *frequency = node_of(nodes, "sampler.frequency"), *period = node_of(nodes, "sampler.period");
+    struct config_sampler *sampler = &config->sampler;
+
+    if (sampler->period && sampler->frequency && frequency && period)
+        return document_error(document, period, error,
+                              "sampler.period: there is a sampler.frequency as well; give one of them");
+    if (sampler->period)
+        sampler->frequency = 0;
+    if (!sampler->period && !sampler->frequency)
+        return document_error(document, frequency ? frequency : period, error,
+                              "sampler.frequency: it is 0, and there is no sampler.period");
+    return 0;
+}
 
 static int read_document(const struct document *document, struct config *config, struct error *error)
 {
@@ -13,8 +37,15 @@ static int read_document(const struct document *document, struct config *config,
     if (!root)
         return 0;
     if (root->type != YAML_MAPPING_NODE)
-        return document_expected(document, root, "a map with the keys \"web\" and \"collectors\"", error);
-    return map_read(&config_options, document, root, config, NULL, error);
+        return document_expected(document, root, "a map with the keys \"web\", \"collectors\" and \"sampler\"", error);
+    const node **nodes = calloc(config_options.n, sizeof(const node *));
+    if (!nodes)
+        return error_oom(error);
+    int r = map_read(&config_options, document, root, config, nodes, error);
+    if (r == 0)
+        r = settle_sampling(document, nodes, config, error);
+    free(nodes);
+    return r;
 }
 
 int config_parse(const char *text, size_t size, struct config **ret, struct error *error)
@@ -53,16 +84,59 @@ static int file_error(int code, struct error *error)
     return error_set(error, code, "the file cannot be read: %s", strerror(-code));
 }
 
+int config_read_file(const char *path, char **ret_text, size_t *ret_size, struct error *error)
+{
+    int r = file_read(AT_FDCWD, path, CONFIG_FILE_MAX, ret_text, ret_size);
+
+    return r < 0 ? file_error(r, error) : 0;
+}
+
+char *config_join_path(const char *directory, const char *path)
+{
+    char *joined;
+
+    if (path[0] == '/' || directory[0] == '\0' || str_equal(directory, "."))
+        return strdup(path);
+    return asprintf(&joined, "%s%s%s", directory, directory[strlen(directory) - 1] == '/' ? "" : "/", path) < 0
+               ? NULL
+               : joined;
+}
+
+char *config_directory_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    if (!slash)
+        return strdup(".");
+    return strndup(path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+/* What the file says is relative to where the file is. */
+static int join_paths(const char *file, struct config *config, struct error *error)
+{
+    _cleanup_(freep) char *directory = config_directory_of(file);
+
+    if (config->web.config_file[0] == '\0')
+        return 0;
+    char *joined = directory ? config_join_path(directory, config->web.config_file) : NULL;
+    if (!joined)
+        return error_oom(error);
+    free(config->web.config_file);
+    config->web.config_file = joined;
+    return 0;
+}
+
 int config_load(const char *path, struct config **ret, struct error *error)
 {
     _cleanup_(config_freep) struct config *config = NULL;
     _cleanup_(freep) char *text = NULL;
     size_t size;
-    int r = file_read(AT_FDCWD, path, CONFIG_FILE_MAX, &text, &size);
+    int r = config_read_file(path, &text, &size, error);
 
-    if (r < 0)
-        return file_error(r, error);
-    r = config_parse(text, size, &config, error);
+    if (r == 0)
+        r = config_parse(text, size, &config, error);
+    if (r == 0)
+        r = join_paths(path, config, error);
     if (r < 0)
         return r;
     config->file = strdup(path);

@@ -87,6 +87,8 @@ static int read_pair(const struct reading *reading, const char *prefix, const no
             continue;
         size_t size = strlen(prefix) + strlen(name);
         if (row->path[size] == '\0') {
+            if (table->null_is_absent && node_is_null(value))
+                return 0;
             if (reading->nodes)
                 reading->nodes[i] = value;
             return row->type->read(row, reading->document, value, reading->base, error);

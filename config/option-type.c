@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 
+/* Where the option does not say. */
 #define LIST_MAX 64
 
 static void *member(const struct option *option, const void *base)
@@ -14,8 +15,7 @@ static void *member(const struct option *option, const void *base)
     return (char *)base + option->offset;
 }
 
-/* The text of a node, given to `parse`, whose error then gets the place and the key. */
-static int read_text(const struct option *option, const struct document *document, const node *n, void *base,
+int option_read_text(const struct option *option, const struct document *document, const node *n, void *base,
                      struct error *error)
 {
     unsigned line, column;
@@ -101,7 +101,7 @@ static void text_done(const struct option *option, void *base)
     *(char **)member(option, base) = NULL;
 }
 
-const struct option_type option_text = {"text", read_text, text_parse, text_json, text_done};
+const struct option_type option_text = {"text", option_read_text, text_parse, text_json, text_done};
 
 static size_t *list_count(const struct option *option, const void *base)
 {
@@ -111,7 +111,7 @@ static size_t *list_count(const struct option *option, const void *base)
 static int list_parse(const struct option *option, const char *text, void *base, struct error *error)
 {
     char ***items = member(option, base);
-    size_t *n = list_count(option, base);
+    size_t *n = list_count(option, base), most = option->max ? option->max : LIST_MAX;
     int r = option->check ? option->check(text, error) : 0;
 
     if (r < 0)
@@ -119,8 +119,8 @@ static int list_parse(const struct option *option, const char *text, void *base,
     for (size_t i = 0; i < *n; i++)
         if (str_equal((*items)[i], text))
             return error_set(error, -EINVAL, "\"%s\" is there twice", text);
-    if (*n == LIST_MAX)
-        return error_set(error, -EINVAL, "more than %d items", LIST_MAX);
+    if (*n == most)
+        return error_set(error, -EINVAL, "more than %zu items", most);
     if (array_grow(items, *n) < 0)
         return error_oom(error);
     char *copy = strdup(text);
@@ -148,9 +148,9 @@ static int list_read_items(const struct option *option, const struct document *d
     const node *item;
 
     if (n->type != YAML_SEQUENCE_NODE) /* one text is a list of one */
-        return read_text(option, document, n, base, error);
+        return option_read_text(option, document, n, base, error);
     for (size_t i = 0; (item = document_item(document, n, i)); i++) {
-        int r = read_text(option, document, item, base, error);
+        int r = option_read_text(option, document, item, base, error);
         if (r < 0)
             return r;
     }
@@ -203,6 +203,9 @@ static int number_parse(const struct option *option, const char *text, void *bas
         return error_set(error, -EINVAL, "%s is out of range, %s", text, option->range);
     if (r < 0)
         return error_set(error, -EINVAL, "expected a whole number, %s, found \"%s\"", option->range, text);
+    r = option->check ? option->check(text, error) : 0;
+    if (r < 0)
+        return r;
     *(uint64_t *)member(option, base) = value;
     return 0;
 }
@@ -214,7 +217,7 @@ static int number_read(const struct option *option, const struct document *docum
     if (node_text(n) && n->data.scalar.style != YAML_PLAIN_SCALAR_STYLE)
         return document_error(document, n, error, "%s: expected %s, found a text in quotes", option->path,
                               option->type->name);
-    return read_text(option, document, n, base, error);
+    return option_read_text(option, document, n, base, error);
 }
 
 static json_t *number_json(const struct option *option, const void *base)
@@ -247,4 +250,5 @@ static json_t *duration_json(const struct option *option, const void *base)
     return json_string(text);
 }
 
-const struct option_type option_duration = {"a duration", read_text, duration_parse, duration_json, nothing_to_free};
+const struct option_type option_duration = {"a duration", option_read_text, duration_parse, duration_json,
+                                            nothing_to_free};

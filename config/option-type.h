@@ -11,4 +11,8 @@ extern const struct option_type option_text_list; /* char **, with its number at
 extern const struct option_type option_number;    /* uint64_t */
 extern const struct option_type option_duration;  /* uint64_t, nanoseconds */
 
+/* Reads a node that is a text by the type's `parse`, whose error then gets the place and the key. */
+int option_read_text(const struct option *option, const struct document *document, const node *n, void *base,
+                     struct error *error);
+
 #endif

@@ -3,6 +3,7 @@
 #include "config/options.h"
 
 #include "base/glob.h"
+#include "base/number.h"
 #include "base/utf8.h"
 #include "config/address.h"
 #include "config/config.h"
@@ -80,6 +81,29 @@ static int check_not_empty(const char *text, struct error *error)
     return text[0] ? 0 : error_set(error, -EINVAL, "the text is empty");
 }
 
+static int check_sampled_event(const char *text, struct error *error)
+{
+    struct event_list list;
+
+    if (str_equal(text, "auto"))
+        return 0;
+    int r = event_list_parse(text, &list, error);
+    if (r < 0)
+        return r;
+    event_list_done(&list);
+    return 0;
+}
+
+/* The kernel has rings of no other size. */
+static int check_power_of_two(const char *text, struct error *error)
+{
+    uint64_t value = 0;
+
+    if (number_parse_u64(text, &value) < 0 || value == 0 || (value & (value - 1)) != 0)
+        return error_set(error, -EINVAL, "%s is no power of two", text);
+    return 0;
+}
+
 #define MEMBER(member) .offset = offsetof(struct config, member)
 
 static const struct option config_rows[] = {
@@ -111,6 +135,74 @@ static const struct option config_rows[] = {
         .range = "0s to 60s",
         .fallback = "100ms",
         .help = "scrapes closer together than this share one reading",
+    },
+    {
+        .path = "web.config_file",
+        .type = &option_text,
+        MEMBER(web.config_file),
+        .range = "the path of a file, relative to the directory of this one; empty for none",
+        .fallback = "\"\"",
+        .help = "the exporters' web configuration: TLS, passwords, headers",
+    },
+    {
+        .path = "web.limits.connections",
+        .type = &option_number,
+        MEMBER(web.limits.connections),
+        .min = 1,
+        .max = 100000,
+        .range = "1 to 100000",
+        .fallback = "512",
+        .help = "how many connections may be open",
+    },
+    {
+        .path = "web.limits.connections_per_address",
+        .type = &option_number,
+        MEMBER(web.limits.connections_per_address),
+        .min = 1,
+        .max = 100000,
+        .range = "1 to 100000",
+        .fallback = "128",
+        .help = "how many connections may be open from one address",
+    },
+    {
+        .path = "web.limits.header_size",
+        .type = &option_number,
+        MEMBER(web.limits.header_size),
+        .min = 4096,
+        .max = 1048576,
+        .range = "4096 to 1048576",
+        .fallback = "16384",
+        .help = "how many bytes the line and the headers of a request may have",
+    },
+    {
+        .path = "web.limits.request_timeout",
+        .type = &option_duration,
+        MEMBER(web.limits.request_timeout_ns),
+        .min = 100 * NSEC_PER_MSEC,
+        .max = 86400 * NSEC_PER_SEC,
+        .range = "100ms to 24h",
+        .fallback = "10s",
+        .help = "how long a new connection has for its first request",
+    },
+    {
+        .path = "web.limits.idle_timeout",
+        .type = &option_duration,
+        MEMBER(web.limits.idle_timeout_ns),
+        .min = 100 * NSEC_PER_MSEC,
+        .max = 86400 * NSEC_PER_SEC,
+        .range = "100ms to 24h",
+        .fallback = "300s",
+        .help = "how long a connection may go without a request",
+    },
+    {
+        .path = "web.limits.response_timeout",
+        .type = &option_duration,
+        MEMBER(web.limits.response_timeout_ns),
+        .min = 100 * NSEC_PER_MSEC,
+        .max = 86400 * NSEC_PER_SEC,
+        .range = "100ms to 24h",
+        .fallback = "60s",
+        .help = "how long a client may take to read a response",
     },
     {
         .path = "collectors.cpu.enabled",
@@ -228,9 +320,91 @@ static const struct option config_rows[] = {
         .fallback = "true",
         .help = "whether to report on the daemon itself",
     },
+    {
+        .path = "sampler.enabled",
+        .type = &option_bool,
+        MEMBER(sampler.enabled),
+        .range = "true or false",
+        .fallback = "false",
+        .help = "whether clients may have samples of what runs: profiles",
+    },
+    {
+        .path = "sampler.event",
+        .type = &option_text,
+        MEMBER(sampler.event),
+        .check = check_sampled_event,
+        .range = "\"auto\" or events in perf's syntax, of which the first samples",
+        .fallback = "auto",
+        .help = "what samples, where a client does not say; auto is cycles, and cpu-clock where no PMU has them",
+    },
+    {
+        .path = "sampler.frequency",
+        .type = &option_number,
+        MEMBER(sampler.frequency),
+        .max = 1000000,
+        .range = "0 to 1000000",
+        .fallback = "99",
+        .help = "samples a second on each CPU, where a client does not say; 0 with sampler.period",
+    },
+    {
+        .path = "sampler.period",
+        .type = &option_number,
+        MEMBER(sampler.period),
+        .max = INT64_MAX,
+        .range = "0 to 2^63 - 1",
+        .fallback = "0",
+        .help = "a sample after so many events instead of sampler.frequency; 0 for none",
+    },
+    {
+        .path = "sampler.callchain",
+        .type = &option_bool,
+        MEMBER(sampler.callchain),
+        .range = "true or false",
+        .fallback = "true",
+        .help = "whether samples have the chain of calls",
+    },
+    {
+        .path = "sampler.ring_pages",
+        .type = &option_number,
+        MEMBER(sampler.ring_pages),
+        .min = 1,
+        .max = 4096,
+        .check = check_power_of_two,
+        .range = "a power of two, 1 to 4096",
+        .fallback = "128",
+        .help = "pages of memory that take the samples of a CPU",
+    },
+    {
+        .path = "sampler.max_clients",
+        .type = &option_number,
+        MEMBER(sampler.max_clients),
+        .min = 1,
+        .max = 64,
+        .range = "1 to 64",
+        .fallback = "4",
+        .help = "how many streams may run",
+    },
+    {
+        .path = "sampler.max_seconds",
+        .type = &option_number,
+        MEMBER(sampler.max_seconds),
+        .min = 1,
+        .max = 604800,
+        .range = "1 to 604800",
+        .fallback = "3600",
+        .help = "how many seconds a stream may run",
+    },
+    {
+        .path = "sampler.allow_remote",
+        .type = &option_bool,
+        MEMBER(sampler.allow_remote),
+        .range = "true or false",
+        .fallback = "false",
+        .help = "whether everybody may have samples, not only this machine and who has authenticated",
+    },
 };
 
-const struct option_table config_options = {config_rows, ARRAY_SIZE(config_rows)};
+const struct option_table config_options = {.rows = config_rows, .n = ARRAY_SIZE(config_rows)};
 
 static const struct option group_rows[GROUP_OPTIONS] = {
     [GROUP_NAME] =
@@ -260,7 +434,7 @@ static const struct option group_rows[GROUP_OPTIONS] = {
         },
 };
 
-const struct option_table group_options = {group_rows, ARRAY_SIZE(group_rows)};
+const struct option_table group_options = {.rows = group_rows, .n = ARRAY_SIZE(group_rows)};
 
 static const struct option event_rows[EVENT_OPTIONS] = {
     [EVENT_OPTION_EVENT] =
@@ -290,7 +464,7 @@ static const struct option event_rows[EVENT_OPTIONS] = {
         },
 };
 
-const struct option_table event_options = {event_rows, ARRAY_SIZE(event_rows)};
+const struct option_table event_options = {.rows = event_rows, .n = ARRAY_SIZE(event_rows)};
 
 const struct option *option_find(const struct option_table *table, const char *path)
 {

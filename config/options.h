@@ -12,6 +12,12 @@
 
 struct option;
 
+/* A word that a value can be, and the enumerator that it means. */
+struct option_choice {
+    const char *word;
+    unsigned value;
+};
+
 /*
  * What the values of one type can do. `base` is the struct of which the option sets a member; what was there before is
  * freed. On failure it is untouched.
@@ -23,7 +29,7 @@ struct option_type {
                 struct error *error);
     /* From a flag; a list grows by the item. NULL where no flag can say it. */
     int (*parse)(const struct option *option, const char *text, void *base, struct error *error);
-    /* The value as the file would have it; NULL when out of memory. */
+    /* The value as the file would have it; NULL when out of memory. NULL itself for a type that is never shown. */
     json_t *(*json)(const struct option *option, const void *base);
     void (*done)(const struct option *option, void *base);
 };
@@ -33,8 +39,9 @@ struct option {
     const struct option_type *type;
     size_t offset;       /* of the member */
     size_t count_offset; /* of a list: of the member that counts */
-    uint64_t min, max;   /* of a number; of a duration, nanoseconds; of a list, `min` is how many items at least */
-    int (*check)(const char *text, struct error *error); /* of a text, and of each of a list; may be NULL */
+    uint64_t min, max;   /* of a number; of a duration, nanoseconds; of a list, how many items; `max` 0: 64 */
+    const struct option_choice *choices;                 /* of an enum, ended by one without a word */
+    int (*check)(const char *text, struct error *error); /* of a text or number, and of each of a list; may be NULL */
     const char *range;                                   /* in words */
     const char *fallback; /* the default, as YAML; NULL for a key that must be there or may be absent */
     const char *help;     /* a sentence without the final stop */
@@ -43,6 +50,7 @@ struct option {
 struct option_table {
     const struct option *rows;
     size_t n;
+    bool null_is_absent; /* a key without a value is as if it was not there */
 };
 
 extern const struct option_table config_options; /* of struct config */

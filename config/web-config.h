@@ -10,6 +10,7 @@
 #define CONFIG_WEB_CONFIG_H
 
 #include "base/cleanup.h"
+#include "base/error.h"
 
 /* crypto/tls.ClientAuthType of Go, whose names the file uses. */
 enum client_auth {
@@ -28,15 +29,16 @@ struct web_texts {
 };
 
 struct web_tls {
-    bool enabled; /* there is a tls_server_config */
+    bool enabled; /* tls_server_config has a certificate */
     /* Paths, those that were relative joined to the directory of the file; or the PEM text itself. NULL: not given. */
     char *cert_file, *key_file, *client_ca_file;
     char *cert, *key, *client_ca;
-    enum client_auth client_auth;
+    enum client_auth client_auth; /* with one that verifies and no client_ca, Go takes the CAs of the system */
     struct web_texts client_allowed_sans;
     enum tls_version min_version, max_version; /* TLS 1.2 and 1.3 where nothing is said */
-    struct web_texts cipher_suites;            /* Go's names, each known; empty: the usual ones */
-    struct web_texts curve_preferences;        /* Go's names: CurveP256, X25519...; empty: the usual ones */
+    struct web_texts cipher_suites;     /* Go's names, each known, those of TLS 1.3 among them; empty: the usual ones */
+    bool prefer_server_cipher_suites;   /* the order above counts before the client's; true where nothing is said */
+    struct web_texts curve_preferences; /* Go's names: CurveP256, X25519...; empty: the usual ones */
 };
 
 struct web_header {
@@ -44,7 +46,7 @@ struct web_header {
 };
 
 struct web_user {
-    char *name, *hash; /* bcrypt, well-formed */
+    char *name, *hash; /* bcrypt: one of $2a$, $2b$, $2x$, $2y$, a cost of 4 to 31, and 53 characters */
 };
 
 struct web_config {
@@ -55,9 +57,9 @@ struct web_config {
     struct web_user *users;
     size_t n_users;
     struct web_texts auth_excluded_paths; /* URL paths that need no password */
-    uint64_t rate_interval_ns; /* a request per this long, in the mean; 0: no limit */
-    uint64_t rate_burst;       /* so many at once */
-    bool http2;                /* asked for explicitly: the server may, and this one speaks HTTP/1.1 */
+    uint64_t rate_interval_ns;            /* a request per this long, in the mean; 0: no limit */
+    uint64_t rate_burst;                  /* so many at once; 1 or more where there is a limit */
+    bool http2;                           /* asked for explicitly: the server may, and this one speaks HTTP/1.1 */
 };
 
 /*

@@ -8,11 +8,14 @@ int command_check_config(const struct options *options)
     _cleanup_(session_done) struct session session = {0};
     struct error error = {0};
 
+    sys_init(&session.sys);
     if (session_load(&session, options, &error) < 0) {
         /* The place comes first, as editors want it. */
         fprintf(stderr, "%s\n", error.message);
         return EXIT_BAD_USAGE;
     }
     printf("%s: ok\n", session.config->file ? session.config->file : "built-in configuration");
+    if (session.config->web.config_file[0])
+        printf("%s: ok\n", session.config->web.config_file);
     return EXIT_SUCCESS;
 }

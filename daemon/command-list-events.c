@@ -36,6 +36,7 @@ int command_list_events(const struct options *options)
     _cleanup_(session_done) struct session session = {0};
     struct error error = {0};
 
+    sys_init(&session.sys);
     if (session_load(&session, options, &error) < 0)
         return command_fail(EXIT_BAD_USAGE, &error);
     json_t *events = catalogue_json(&session.sys, session.machine);

@@ -37,6 +37,7 @@ int command_open_session(struct session *session, const struct options *options)
 {
     struct error error = {0};
 
+    sys_init(&session->sys);
     if (session_load(session, options, &error) < 0)
         return command_fail(EXIT_BAD_USAGE, &error);
     if (session_open(session, &error) < 0)

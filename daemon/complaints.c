@@ -4,7 +4,34 @@
 
 #include <stdio.h>
 
+#include "base/cleanup.h"
 #include "daemon/log.h"
+
+/* What is being told: `now` takes the place of `before`. */
+struct telling {
+    const struct registry *registry;
+    const struct complaints *before;
+    struct complaints now;
+};
+
+/* What is no lack of an event goes by its reason. */
+static const struct {
+    const char *reason;
+    enum log_kind kind;
+} kinds[] = {
+    {"limit", LOG_KIND_CGROUPS_DROPPED},
+    {"inotify", LOG_KIND_CGROUPS_UNSEEN},
+    {"namespace", LOG_KIND_CGROUPS_UNSEEN},
+    {"patterns", LOG_KIND_CGROUPS_UNSEEN},
+};
+
+static enum log_kind kind_of(const struct failure *failure)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+        if (str_equal(kinds[i].reason, failure->reason))
+            return kinds[i].kind;
+    return LOG_KIND_EVENTS_UNAVAILABLE;
+}
 
 void complaints_done(struct complaints *complaints)
 {
@@ -12,52 +39,70 @@ void complaints_done(struct complaints *complaints)
     *complaints = (struct complaints){0};
 }
 
-static int add(struct complaints *complaints, char *sentence)
+/* Whether it is new; -ENOMEM. */
+static int note(struct telling *telling, const char *sentence)
 {
-    if (!sentence || array_grow(&complaints->told, complaints->n) < 0) {
-        free(sentence);
+    struct complaints *now = &telling->now;
+    char *copy = strdup(sentence);
+
+    if (!copy || array_grow(&now->told, now->n) < 0) {
+        free(copy);
         return -ENOMEM;
     }
-    complaints->told[complaints->n++] = sentence;
+    now->told[now->n++] = copy;
+    for (size_t i = 0; i < telling->before->n; i++)
+        if (str_equal(telling->before->told[i], sentence))
+            return false;
+    return true;
+}
+
+static int tell_failure(void *userdata, const struct failure *first, const char *sentence)
+{
+    struct telling *telling = userdata;
+    struct collector_status status = {.name = ""};
+    int r = note(telling, sentence);
+
+    if (r <= 0)
+        return r;
+    registry_status(telling->registry, first->collector, &status);
+    const struct log_field fields[] = {
+        {"collector", status.name}, {"group", first->group},   {"event", first->event},
+        {"pmu", first->pmu},        {"reason", first->reason},
+    };
+    log_event(kind_of(first), fields, ARRAY_SIZE(fields), "%s", sentence);
     return 0;
 }
 
 /* A collector that could not open or read anything at all. */
-static int add_collectors(struct complaints *complaints, const struct registry *registry)
+static int tell_collector(struct telling *telling, const struct collector_status *status)
 {
-    struct collector_status status;
-    char *sentence;
-    int r = 0;
+    const struct log_field field = {"collector", status->name};
+    _cleanup_(freep) char *sentence = NULL;
 
-    for (size_t i = 0; r == 0 && registry_status(registry, i, &status); i++) {
-        if (!status.enabled || status.successful || !status.error[0])
-            continue;
-        if (asprintf(&sentence, "collector %s: %s", status.name, status.error) < 0)
-            return -ENOMEM;
-        r = add(complaints, sentence);
+    if (!status->enabled || status->successful || !status->error[0])
+        return 0;
+    if (asprintf(&sentence, "collector %s: %s", status->name, status->error) < 0) {
+        sentence = NULL;
+        return -ENOMEM;
     }
-    return r;
-}
-
-static bool was_told(const struct complaints *complaints, const char *sentence)
-{
-    for (size_t i = 0; i < complaints->n; i++)
-        if (str_equal(complaints->told[i], sentence))
-            return true;
-    return false;
+    int r = note(telling, sentence);
+    if (r > 0)
+        log_event(LOG_KIND_COLLECTOR_FAILED, &field, 1, "%s", sentence);
+    return MIN(r, 0);
 }
 
 void complaints_tell(struct complaints *complaints, const struct registry *registry)
 {
-    struct complaints now = {0};
+    struct telling telling = {.registry = registry, .before = complaints};
+    struct collector_status status;
+    int r = failures_tell(registry_failures(registry), tell_failure, &telling);
 
-    if (failures_sentences(registry_failures(registry), &now.told, &now.n) < 0 || add_collectors(&now, registry) < 0) {
-        complaints_done(&now);
+    for (size_t i = 0; r == 0 && registry_status(registry, i, &status); i++)
+        r = tell_collector(&telling, &status);
+    if (r < 0) {
+        complaints_done(&telling.now);
         return;
     }
-    for (size_t i = 0; i < now.n; i++)
-        if (!was_told(complaints, now.told[i]))
-            log_warning("%s", now.told[i]);
     complaints_done(complaints);
-    *complaints = now;
+    *complaints = telling.now;
 }

@@ -11,9 +11,14 @@
 #include "daemon/complaints.h"
 #include "daemon/documents.h"
 #include "daemon/hotplug.h"
+#include "daemon/listening.h"
+#include "daemon/pause.h"
 #include "daemon/session.h"
+#include "daemon/split.h"
+#include "daemon/summary.h"
 #include "daemon/watches.h"
 #include "http/server.h"
+#include "sampler/sampler.h"
 #include "systemd/notify.h"
 
 /* A reading this long after the last look at the CPUs asks for another, in case an uevent was not heard. */
@@ -22,6 +27,7 @@
 struct daemon {
     const struct options *options;
     struct session session;
+    struct split *split;
     struct service service;
     struct server *server;
     sd_event *event;
@@ -29,6 +35,10 @@ struct daemon {
     uint64_t looked_ns; /* at the CPUs */
     struct watches *watches;
     struct complaints complaints;
+    struct pause *pause;
+    struct sampler *sampler;
+    struct listening listening;
+    size_t n_missing; /* when the service manager was last told */
     char reload_error[512];
     bool ready;
     uint64_t started_realtime_ns;
@@ -37,9 +47,12 @@ struct daemon {
 static void daemon_done(struct daemon *daemon)
 {
     daemon->server = server_free(daemon->server);
+    daemon->sampler = sampler_free(daemon->sampler);
     daemon->hotplug = hotplug_free(daemon->hotplug);
     daemon->watches = watches_free(daemon->watches);
+    daemon->pause = pause_free(daemon->pause);
     session_done(&daemon->session);
+    daemon->split = split_free(daemon->split);
     complaints_done(&daemon->complaints);
     sd_event_unref(daemon->event);
 }
@@ -56,16 +69,40 @@ static const struct snapshot *serve_read(void *userdata, uint32_t mask, bool fre
     return snapshot;
 }
 
+/* In whole seconds, rounded up. */
+static unsigned paused_seconds(const struct daemon *daemon)
+{
+    return (unsigned)((pause_remaining(daemon->pause) + USEC_PER_SEC - 1) / USEC_PER_SEC);
+}
+
+static struct service_pause serve_paused(void *userdata)
+{
+    struct daemon *daemon = userdata;
+    struct sys *sys = &daemon->session.sys;
+    double now = (double)sys->now(sys, CLOCK_REALTIME) / (double)NSEC_PER_SEC;
+
+    if (!registry_is_paused(daemon->session.registry))
+        return (struct service_pause){.paused = false};
+    return (struct service_pause){
+        .paused = true,
+        .seconds = paused_seconds(daemon),
+        .until = now + (double)pause_remaining(daemon->pause) / (double)USEC_PER_SEC,
+    };
+}
+
 static json_t *serve_document(void *userdata, enum service_document which)
 {
     struct daemon *daemon = userdata;
     struct session *session = &daemon->session;
+    _cleanup_(json_decrefp) json_t *opener = split_json(daemon->split);
     struct document_process process = {
         .config = session->config,
         .machine = session->machine,
         .reload = &session->reload,
         .reload_error = daemon->reload_error,
+        .opener = opener,
         .started_realtime_ns = daemon->started_realtime_ns,
+        .pause = serve_paused(daemon),
     };
 
     switch (which) {
@@ -98,21 +135,22 @@ static uint64_t serve_now(void *userdata)
 static void serve_complain(void *userdata, const char *sentence)
 {
     (void)userdata;
-    log_warning("%s", sentence);
+    log_event(LOG_KIND_WEB, NULL, 0, "%s", sentence);
 }
 
-/* "30 groups counting, 6 events missing", for `systemctl status`. */
-static void notify_state(const struct daemon *daemon)
+/* For `systemctl status`; `notify` is notify_ready() or notify_status(). */
+static void tell_state(struct daemon *daemon, void (*notify)(const char *status))
 {
-    const struct snapshot *snapshot = registry_read(daemon->session.registry, 0, UINT64_MAX);
-    size_t groups = 0;
-    char status[128];
+    struct summary_state state = {
+        .reload_error = daemon->reload_error,
+        .paused_seconds = paused_seconds(daemon),
+        .opener_lost = split_is_lost(daemon->split),
+    };
+    char status[1024];
 
-    for (size_t i = 0; i < snapshot->n_rows; i++)
-        groups += snapshot->rows[i]->state != ROW_UNAVAILABLE;
-    snprintf(status, sizeof(status), "%zu groups open, %zu events missing", groups,
-             registry_failures(daemon->session.registry)->n);
-    notify_ready(status);
+    summary_format(daemon->session.registry, &state, status, sizeof(status));
+    daemon->n_missing = registry_failures(daemon->session.registry)->n;
+    notify(status);
 }
 
 /* After each opening of what the configuration wants: what came with it is watched, what is missing is told. */
@@ -121,9 +159,16 @@ static void settle(struct daemon *daemon)
     int r = watches_update(daemon->watches, daemon->session.registry);
 
     if (r < 0)
-        log_error("changes are not noticed: %s", strerror(-r));
+        log_event(LOG_KIND_CHANGES_UNHEARD, NULL, 0, "changes are not noticed: %s", strerror(-r));
     complaints_tell(&daemon->complaints, daemon->session.registry);
-    notify_state(daemon);
+    tell_state(daemon, notify_ready);
+}
+
+static void on_opener_lost(void *userdata)
+{
+    log_event(LOG_KIND_OPENER_LOST, NULL, 0,
+              "the opener is gone: what is open goes on counting, and nothing new can be opened; restart perfcountd");
+    tell_state(userdata, notify_status);
 }
 
 static void on_watched(void *userdata)
@@ -131,6 +176,9 @@ static void on_watched(void *userdata)
     struct daemon *daemon = userdata;
 
     complaints_tell(&daemon->complaints, daemon->session.registry);
+    /* Cgroups come and go often; what can no longer be counted, or can again, does not. */
+    if (registry_failures(daemon->session.registry)->n != daemon->n_missing)
+        tell_state(daemon, notify_status);
 }
 
 /* `left` is empty where nothing was heard and something is suspected. */
@@ -145,20 +193,62 @@ static void on_cpus(void *userdata, const struct cpuset *left)
         !machine_is_outdated(&session->sys, session->machine))
         return;
     if (session_rescan(session, left, &error) < 0) {
-        log_error("the CPUs changed, and what is counted cannot follow: %s", error.message);
+        log_event(LOG_KIND_CPUS_LOST, NULL, 0, "the CPUs changed, and what is counted cannot follow: %s",
+                  error.message);
         return;
     }
     _cleanup_(freep) char *online = cpuset_format(&session->machine->online);
-    log_info("CPUs online: %s", online ? online : "");
+    const struct log_field field = {"cpus", online ? online : ""};
+    sampler_cpus_changed(daemon->sampler, session->machine, left);
+    log_event(LOG_KIND_CPUS_CHANGED, &field, 1, "CPUs online: %s", field.value);
     settle(daemon);
+}
+
+static struct server_limits limits_of(const struct config_limits *limits)
+{
+    return (struct server_limits){
+        .connections = (unsigned)limits->connections,
+        .connections_per_address = (unsigned)limits->connections_per_address,
+        .memory_per_connection = limits->header_size,
+        .request_ns = limits->request_timeout_ns,
+        .keepalive_ns = limits->idle_timeout_ns,
+        .response_ns = limits->response_timeout_ns,
+    };
 }
 
 static int accept_config(void *userdata, const struct config *config, struct error *error)
 {
     struct daemon *daemon = userdata;
-    int r = server_listen(daemon->server, config->web.listen, config->web.n_listen, error);
+    const struct config_web *web = &config->web;
+    struct server_settings settings = {
+        .addresses = web->listen,
+        .n_addresses = web->n_listen,
+        .telemetry_path = web->telemetry_path,
+        .web_config = web->config_file,
+        .limits = limits_of(&web->limits),
+    };
 
-    return r < 0 ? r : server_set_telemetry_path(daemon->server, config->web.telemetry_path);
+    listening_check(&daemon->listening, web);
+    return server_configure(daemon->server, &settings, error);
+}
+
+static struct log_field config_field(const struct daemon *daemon)
+{
+    const struct config *config = daemon->session.config;
+    const char *file = config && config->file ? config->file : daemon->options->config_file;
+
+    return (struct log_field){"config_file", file ? file : ""};
+}
+
+static void apply_to_sampler(struct daemon *daemon)
+{
+    sampler_configure(daemon->sampler, daemon->session.machine, &daemon->session.config->sampler);
+    sampler_cpus_changed(daemon->sampler, daemon->session.machine, NULL);
+}
+
+static struct sampler *serve_sampler(void *userdata)
+{
+    return ((struct daemon *)userdata)->sampler;
 }
 
 static int serve_reload(void *userdata, struct error *error)
@@ -167,15 +257,53 @@ static int serve_reload(void *userdata, struct error *error)
 
     notify_reloading();
     int r = session_reload(&daemon->session, daemon->options, accept_config, daemon, error);
+    const struct log_field field = config_field(daemon);
     if (r < 0) {
         snprintf(daemon->reload_error, sizeof(daemon->reload_error), "%s", error->message);
-        log_error("%s; the old configuration goes on", error->message);
+        log_event(LOG_KIND_RELOAD_FAILED, &field, 1, "%s; the old configuration goes on", error->message);
     } else {
         daemon->reload_error[0] = '\0';
-        log_info("configuration reloaded");
+        apply_to_sampler(daemon);
+        log_event(LOG_KIND_RELOADED, &field, 1, "configuration reloaded");
     }
     settle(daemon);
     return r;
+}
+
+static int set_paused(struct daemon *daemon, bool paused)
+{
+    int r = registry_pause(daemon->session.registry, paused);
+
+    if (r < 0)
+        log_warning("not every group could be %s: %s", paused ? "disabled" : "enabled again", strerror(-r));
+    tell_state(daemon, notify_status);
+    return r;
+}
+
+static int serve_pause(void *userdata, unsigned seconds, struct error *error)
+{
+    struct daemon *daemon = userdata;
+
+    if (seconds == 0) {
+        bool was_paused = registry_is_paused(daemon->session.registry);
+        pause_stop(daemon->pause);
+        if (was_paused)
+            log_event(LOG_KIND_RESUMED, NULL, 0, "counting goes on, as was asked");
+        return was_paused && set_paused(daemon, false) < 0 ? error_set(error, -EIO, "not every group counts again") : 0;
+    }
+    int r = pause_start(daemon->pause, seconds);
+    if (r < 0)
+        return error_set(error, r, "there is no timer for the end of the pause: %s", strerror(-r));
+    log_event(LOG_KIND_PAUSED, NULL, 0, "counting is paused for %u seconds", seconds);
+    return set_paused(daemon, true) < 0 ? error_set(error, -EIO, "not every group could be disabled") : 0;
+}
+
+static void on_pause_end(void *userdata)
+{
+    struct daemon *daemon = userdata;
+
+    log_event(LOG_KIND_RESUMED, NULL, 0, "counting goes on: the pause is over");
+    set_paused(daemon, false);
 }
 
 static int on_hangup(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
@@ -219,7 +347,9 @@ static int listen_as_configured(struct daemon *daemon, struct error *error)
     const struct config_web *web = &daemon->session.config->web;
     int r = server_new(daemon->event, &daemon->service, web->telemetry_path, NULL, &daemon->server, error);
 
-    return r < 0 ? r : server_listen(daemon->server, web->listen, web->n_listen, error);
+    if (r == 0)
+        r = listening_adopt(&daemon->listening, daemon->server, error);
+    return r < 0 ? r : accept_config(daemon, daemon->session.config, error);
 }
 
 static int loop(struct daemon *daemon)
@@ -229,8 +359,9 @@ static int loop(struct daemon *daemon)
     daemon->ready = true;
     settle(daemon);
     if (hotplug_deafness(daemon->hotplug) < 0)
-        log_warning("CPUs that come and go are noticed late: the kernel's messages cannot be heard: %s",
-                    strerror(-hotplug_deafness(daemon->hotplug)));
+        log_event(LOG_KIND_CHANGES_UNHEARD, NULL, 0,
+                  "CPUs that come and go are noticed late: the kernel's messages cannot be heard: %s",
+                  strerror(-hotplug_deafness(daemon->hotplug)));
     for (size_t i = 0; (url = server_url(daemon->server, i)); i++)
         log_info("listening on %s", url);
     int r = sd_event_loop(daemon->event);
@@ -242,23 +373,33 @@ static int start(struct daemon *daemon)
 {
     struct error error = {0};
 
+    if (split_new(daemon->options, &daemon->session.sys, &daemon->split, &error) < 0) {
+        log_event(LOG_KIND_START_FAILED, NULL, 0, "%s", error.message);
+        return EXIT_FAILURE;
+    }
     if (session_load(&daemon->session, daemon->options, &error) < 0) {
-        log_error("%s", error.message);
+        const struct log_field field = config_field(daemon);
+        log_event(LOG_KIND_CONFIG_BAD, &field, 1, "%s", error.message);
         return EXIT_BAD_USAGE;
     }
     daemon->looked_ns = serve_now(daemon);
     if (sd_event_new(&daemon->event) < 0 || watch_signals(daemon) < 0 ||
         hotplug_new(daemon->event, on_cpus, daemon, &daemon->hotplug) < 0 ||
-        watches_new(daemon->event, on_watched, daemon, &daemon->watches) < 0) {
-        log_error("the event loop cannot start");
+        watches_new(daemon->event, on_watched, daemon, &daemon->watches) < 0 ||
+        split_watch(daemon->split, daemon->event, on_opener_lost, daemon) < 0 ||
+        pause_new(daemon->event, on_pause_end, daemon, &daemon->pause) < 0 ||
+        sampler_new(&daemon->session.sys, daemon->event, &daemon->sampler) < 0 ||
+        sd_event_set_watchdog(daemon->event, true) < 0) {
+        log_event(LOG_KIND_START_FAILED, NULL, 0, "the event loop cannot start");
         return EXIT_FAILURE;
     }
+    apply_to_sampler(daemon);
     if (listen_as_configured(daemon, &error) < 0) {
-        log_error("%s", error.message);
+        log_event(LOG_KIND_LISTEN_FAILED, NULL, 0, "%s", error.message);
         return EXIT_BAD_USAGE;
     }
     if (session_open(&daemon->session, &error) < 0) {
-        log_error("%s", error.message);
+        log_event(LOG_KIND_START_FAILED, NULL, 0, "%s", error.message);
         return EXIT_FAILURE;
     }
     return loop(daemon);
@@ -273,9 +414,12 @@ int daemon_run(const struct options *options)
         .read = serve_read,
         .document = serve_document,
         .reload = serve_reload,
+        .sampler = serve_sampler,
         .ready = serve_ready,
         .now = serve_now,
         .complain = serve_complain,
+        .pause = serve_pause,
+        .paused = serve_paused,
     };
     sys_init(&daemon.session.sys);
     daemon.started_realtime_ns = daemon.session.sys.now(&daemon.session.sys, CLOCK_REALTIME);

@@ -110,14 +110,15 @@ json_t *document_status(struct registry *registry, const struct document_process
     json_t *config_file = process->config->file ? json_string(process->config->file) : json_null();
 
     getrlimit(RLIMIT_NOFILE, &limit);
-    return json_pack("{s:s, s:i, s:f, s:o, s:b, s:f, s:s, s:I, s:o, s:o, s:o, s:o}", "version", PACKAGE_VERSION, "pid",
-                     (int)getpid(), "start_time", (double)process->started_realtime_ns / (double)NSEC_PER_SEC,
-                     "config_file", config_file, "config_last_reload_successful", process->reload->successful,
-                     "config_last_reload_success_time",
-                     (double)process->reload->success_realtime_ns / (double)NSEC_PER_SEC, "config_last_reload_error",
-                     process->reload_error, "max_fds", (json_int_t)limit.rlim_cur, "machine",
-                     machine_json(process->machine), "collectors", collectors_json(registry), "failures",
-                     document_failures(registry), "starved", starved_json(registry_read(registry, 0, UINT64_MAX)));
+    return json_pack(
+        "{s:s, s:i, s:f, s:o, s:b, s:f, s:s, s:b, s:o, s:I, s:O, s:o, s:o, s:o, s:o}", "version", PACKAGE_VERSION,
+        "pid", (int)getpid(), "start_time", (double)process->started_realtime_ns / (double)NSEC_PER_SEC, "config_file",
+        config_file, "config_last_reload_successful", process->reload->successful, "config_last_reload_success_time",
+        (double)process->reload->success_realtime_ns / (double)NSEC_PER_SEC, "config_last_reload_error",
+        process->reload_error, "paused", process->pause.paused, "paused_until",
+        process->pause.paused ? json_real(process->pause.until) : json_null(), "max_fds", (json_int_t)limit.rlim_cur,
+        "opener", process->opener, "machine", machine_json(process->machine), "collectors", collectors_json(registry),
+        "failures", document_failures(registry), "starved", starved_json(registry_read(registry, 0, UINT64_MAX)));
 }
 
 static void add_cgroup(void *userdata, const struct cgroup_view *view)

@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "collectors/registry.h"
+#include "http/service.h"
 
 json_t *document_pmus(const struct machine *machine);
 
@@ -16,7 +17,9 @@ struct document_process {
     const struct machine *machine;
     const struct reload_outcome *reload;
     const char *reload_error; /* "" where the last one succeeded */
+    json_t *opener;           /* as split_json() has it */
     uint64_t started_realtime_ns;
+    struct service_pause pause;
 };
 json_t *document_status(struct registry *registry, const struct document_process *process);
 

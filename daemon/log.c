@@ -2,10 +2,12 @@
 /* The log: see log.h. */
 #include "daemon/log.h"
 
+#include <ctype.h>
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <time.h>
 
 #define SD_JOURNAL_SUPPRESS_LOCATION
@@ -15,6 +17,20 @@
 
 static enum log_level current_level = LOG_LEVEL_INFO;
 static enum log_format current_format = LOG_FORMAT_TEXT;
+static bool is_terminal;
+
+#define MESSAGE_SIZE 1024
+#define TIME_SIZE 64
+#define JOURNAL_FIELDS_MAX (4 + LOG_FIELDS_MAX)
+
+/* One event. */
+struct entry {
+    enum log_level level;
+    const struct log_kind_facts *kind; /* may be NULL */
+    const struct log_field *fields;
+    size_t n;
+    const char *message;
+};
 
 static const struct {
     const char *name;
@@ -71,8 +87,11 @@ void log_configure(enum log_level level, enum log_format format)
 {
     current_level = level;
     current_format = format;
-    if (format == LOG_FORMAT_AUTO)
-        current_format = is_journal() ? LOG_FORMAT_JOURNAL : LOG_FORMAT_TEXT;
+    is_terminal = false;
+    if (format != LOG_FORMAT_AUTO)
+        return;
+    current_format = is_journal() ? LOG_FORMAT_JOURNAL : LOG_FORMAT_TEXT;
+    is_terminal = isatty(STDERR_FILENO);
 }
 
 static const char *level_name(enum log_level level)
@@ -83,21 +102,121 @@ static const char *level_name(enum log_level level)
     return "info";
 }
 
-static void write_json(enum log_level level, const char *time, const char *message)
+static void format_now(char text[TIME_SIZE])
 {
-    json_t *line = json_pack("{s:s, s:s, s:s}", "time", time, "level", level_name(level), "message", message);
-    _cleanup_(freep) char *text = line ? json_dumps(line, JSON_COMPACT) : NULL;
+    struct timespec now;
+    struct tm utc;
 
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &utc);
+    size_t n = strftime(text, TIME_SIZE, "%Y-%m-%dT%H:%M:%S", &utc);
+    snprintf(text + n, TIME_SIZE - n, ".%03ldZ", now.tv_nsec / 1000000);
+}
+
+static void write_text(const struct entry *entry)
+{
+    char now[TIME_SIZE];
+
+    format_now(now);
+    fprintf(stderr, "%s %-7s %s\n", now, level_name(entry->level), entry->message);
+}
+
+/* Who sits there knows the time. See no-color.org. */
+static void write_terminal(const struct entry *entry)
+{
+    const char *no_color = getenv("NO_COLOR");
+    const char *color = no_color && *no_color               ? ""
+                        : entry->level == LOG_LEVEL_ERROR   ? "\033[1;31m"
+                        : entry->level == LOG_LEVEL_WARNING ? "\033[33m"
+                                                            : "";
+
+    fprintf(stderr, "%s%-7s%s %s\n", color, level_name(entry->level), *color ? "\033[0m" : "", entry->message);
+}
+
+static void write_json(const struct entry *entry)
+{
+    char now[TIME_SIZE];
+
+    format_now(now);
+    json_t *line = json_pack("{s:s, s:s}", "time", now, "level", level_name(entry->level));
+    if (line && entry->kind)
+        json_object_set_new(line, "kind", json_string(entry->kind->name));
+    if (line)
+        json_object_set_new(line, "message", json_string(entry->message));
+    for (size_t i = 0; line && i < entry->n; i++)
+        json_object_set_new(line, entry->fields[i].name, json_string(entry->fields[i].value));
+    _cleanup_(freep) char *text = line ? json_dumps(line, JSON_COMPACT) : NULL;
     if (text)
         fprintf(stderr, "%s\n", text);
     json_decref(line);
 }
 
+struct journal {
+    struct iovec fields[JOURNAL_FIELDS_MAX];
+    int n;
+};
+
+static void journal_add(struct journal *journal, const char *name, const char *value)
+{
+    char *text;
+    int size = asprintf(&text, "%s=%s", name, value);
+
+    if (size >= 0)
+        journal->fields[journal->n++] = (struct iovec){text, (size_t)size};
+}
+
+static void journal_add_own(struct journal *journal, const char *name, const char *value)
+{
+    char own[64];
+    int size = snprintf(own, sizeof(own), "PERFCOUNTD_%s", name);
+
+    for (int i = 0; i < MIN(size, (int)sizeof(own) - 1); i++)
+        own[i] = (char)toupper((unsigned char)own[i]);
+    journal_add(journal, own, value);
+}
+
+/* See systemd.journal-fields(7). A journal that is not there loses nothing: it is text then. */
+static void write_journal(const struct entry *entry)
+{
+    struct journal journal = {0};
+    char priority[16];
+
+    snprintf(priority, sizeof(priority), "%d", (int)entry->level);
+    journal_add(&journal, "MESSAGE", entry->message);
+    journal_add(&journal, "PRIORITY", priority);
+    if (entry->kind) {
+        journal_add(&journal, "MESSAGE_ID", entry->kind->message_id);
+        journal_add_own(&journal, "kind", entry->kind->name);
+    }
+    for (size_t i = 0; i < entry->n; i++)
+        journal_add_own(&journal, entry->fields[i].name, entry->fields[i].value);
+    if (sd_journal_sendv(journal.fields, journal.n) < 0)
+        fprintf(stderr, "<%s>%s\n", priority, entry->message);
+    for (int i = 0; i < journal.n; i++)
+        free(journal.fields[i].iov_base);
+}
+
+static void write_entry(const struct entry *entry)
+{
+    switch (current_format) {
+    case LOG_FORMAT_JOURNAL:
+        write_journal(entry);
+        break;
+    case LOG_FORMAT_JSON:
+        write_json(entry);
+        break;
+    case LOG_FORMAT_AUTO:
+    case LOG_FORMAT_TEXT:
+        if (is_terminal)
+            write_terminal(entry);
+        else
+            write_text(entry);
+    }
+}
+
 void log_write(enum log_level level, const char *format, ...)
 {
-    char message[1024], time_text[64];
-    struct timespec now;
-    struct tm utc;
+    char message[MESSAGE_SIZE];
     va_list args;
 
     if (level > current_level)
@@ -105,16 +224,25 @@ void log_write(enum log_level level, const char *format, ...)
     va_start(args, format);
     vsnprintf(message, sizeof(message), format, args);
     va_end(args);
-    if (current_format == LOG_FORMAT_JOURNAL) {
-        sd_journal_send("MESSAGE=%s", message, "PRIORITY=%i", (int)level, NULL);
+    write_entry(&(struct entry){.level = level, .message = message});
+}
+
+void log_event(enum log_kind kind, const struct log_field *fields, size_t n, const char *format, ...)
+{
+    const struct log_kind_facts *facts = log_kind_facts(kind);
+    char message[MESSAGE_SIZE];
+    va_list args;
+
+    if (facts->level > current_level)
         return;
-    }
-    clock_gettime(CLOCK_REALTIME, &now);
-    gmtime_r(&now.tv_sec, &utc);
-    size_t n = strftime(time_text, sizeof(time_text), "%Y-%m-%dT%H:%M:%S", &utc);
-    snprintf(time_text + n, sizeof(time_text) - n, ".%03ldZ", now.tv_nsec / 1000000);
-    if (current_format == LOG_FORMAT_JSON)
-        write_json(level, time_text, message);
-    else
-        fprintf(stderr, "%s %-7s %s\n", time_text, level_name(level), message);
+    va_start(args, format);
+    vsnprintf(message, sizeof(message), format, args);
+    va_end(args);
+    write_entry(&(struct entry){
+        .level = facts->level,
+        .kind = facts,
+        .fields = fields,
+        .n = MIN(n, (size_t)LOG_FIELDS_MAX),
+        .message = message,
+    });
 }

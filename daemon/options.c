@@ -27,8 +27,10 @@ enum flag_id {
     FLAG_CONFIG_FILE = 256, /* above every character, as getopt_long(3) wants */
     FLAG_LISTEN,
     FLAG_TELEMETRY_PATH,
+    FLAG_WEB_CONFIG_FILE,
     FLAG_LOG_LEVEL,
     FLAG_LOG_FORMAT,
+    FLAG_NO_OPENER,
     FLAG_JSON,
     FLAG_INTERVAL,
     FLAG_COUNT,
@@ -48,8 +50,11 @@ static const struct {
     {"--web.listen-address", "ADDRESS",
      ":10298, 127.0.0.1:10298, [::1]:10298 or unix:/PATH; repeatable (default: :10298)", FLAG_LISTEN, IN_ALL},
     {"--web.telemetry-path", "PATH", "where the metrics are (default: /metrics)", FLAG_TELEMETRY_PATH, IN_ALL},
+    {"--web.config.file", "FILE", "the exporters' web configuration: TLS, passwords (default: none)",
+     FLAG_WEB_CONFIG_FILE, IN_ALL},
     {"--log.level", "LEVEL", "debug, info, warning or error (default: info)", FLAG_LOG_LEVEL, IN_ALL},
     {"--log.format", "FORMAT", "auto, text, json or journal (default: auto)", FLAG_LOG_FORMAT, IN_ALL},
+    {"--no-opener", NULL, "run: one process, which keeps its privileges", FLAG_NO_OPENER, IN(COMMAND_RUN)},
     {"--json", NULL, "list-events, plan, stat: print JSON", FLAG_JSON,
      IN(COMMAND_LIST_EVENTS) | IN(COMMAND_PLAN) | IN(COMMAND_STAT)},
     {"--interval", "DURATION", "stat: time between two readings, 50ms to 1h (default: 1s)", FLAG_INTERVAL,
@@ -146,6 +151,9 @@ static int apply_flag(struct options *options, size_t i, char *value, struct err
     case FLAG_TELEMETRY_PATH:
         options->telemetry_path = value;
         return 0;
+    case FLAG_WEB_CONFIG_FILE:
+        options->web_config_file = value;
+        return 0;
     case FLAG_LOG_LEVEL:
         return log_parse_level(value, &options->log_level) < 0
                    ? bad_value(error, name, value, "debug, info, warning or error")
@@ -160,6 +168,9 @@ static int apply_flag(struct options *options, size_t i, char *value, struct err
                    : 0;
     case FLAG_COUNT:
         return number_parse_u64(value, &options->count) < 0 ? bad_value(error, name, value, "a number") : 0;
+    case FLAG_NO_OPENER:
+        options->no_opener = true;
+        return 0;
     case FLAG_JSON:
         options->json = true;
         return 0;

@@ -16,9 +16,11 @@ struct options {
     const char *config_file; /* NULL: the usual place, if there is a file */
     char **listen;           /* the array is owned, its texts are argv's */
     size_t n_listen;
-    const char *telemetry_path; /* NULL: as configured */
+    const char *telemetry_path;  /* NULL: as configured */
+    const char *web_config_file; /* NULL: as configured */
     enum log_level log_level;
     enum log_format log_format;
+    bool no_opener;
     bool json;
     uint64_t interval_ns, count;
 };

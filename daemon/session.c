@@ -28,7 +28,6 @@ static void note_success(struct session *session)
 
 int session_load(struct session *session, const struct options *options, struct error *error)
 {
-    sys_init(&session->sys);
     int r = machine_load(&session->sys, &session->machine, error);
     if (r == 0)
         r = settings_load(options, &session->sys, session->machine, &session->config, error);

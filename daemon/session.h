@@ -16,7 +16,8 @@ struct session {
     struct reload_outcome reload;
 };
 
-/* Loads machine and configuration; opens no counter. -errno with a sentence. session_done() in either case. */
+/* Loads machine and configuration by `sys`, which is set; opens no counter. -errno with a sentence. session_done() in
+ * either case. */
 int session_load(struct session *session, const struct options *options, struct error *error);
 /* Opens what the configuration wants and reads it once. */
 int session_open(struct session *session, struct error *error);

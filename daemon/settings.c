@@ -3,6 +3,7 @@
 #include "daemon/settings.h"
 
 #include "base/cleanup.h"
+#include "config/web-config.h"
 
 #define USUAL_PLACE SYSCONFDIR "/perfcountd/perfcountd.yaml"
 
@@ -27,6 +28,13 @@ static int load_file(const struct options *options, struct config **ret, struct 
     return r < 0 ? place_error(r, file, error) : 0;
 }
 
+bool settings_want_sampler(const struct options *options)
+{
+    _cleanup_(config_freep) struct config *config = NULL;
+
+    return load_file(options, &config, NULL) == 0 && config->sampler.enabled;
+}
+
 static int override(struct config *config, const char *key, const char *flag, const char *value, struct error *error)
 {
     int r = config_override(config, key, value, error);
@@ -46,7 +54,19 @@ static int apply_flags(const struct options *options, struct config *config, str
         r = override(config, "web.listen", "web.listen-address", options->listen[i], error);
     if (r == 0 && options->telemetry_path)
         r = override(config, "web.telemetry_path", "web.telemetry-path", options->telemetry_path, error);
+    if (r == 0 && options->web_config_file)
+        r = override(config, "web.config_file", "web.config.file", options->web_config_file, error);
     return r;
+}
+
+/* Who only prints may be somebody who may not read it. */
+static int check_web_config(const struct options *options, const char *file, struct error *error)
+{
+    _cleanup_(web_config_freep) struct web_config *config = NULL;
+    bool serves = options->command == COMMAND_RUN || options->command == COMMAND_CHECK_CONFIG;
+    int r = serves && file[0] ? web_config_load(file, &config, error) : 0;
+
+    return r < 0 ? place_error(r, file, error) : 0;
 }
 
 int settings_load(const struct options *options, struct sys *sys, const struct machine *machine, struct config **ret,
@@ -63,6 +83,9 @@ int settings_load(const struct options *options, struct sys *sys, const struct m
     r = config_check_events(config, sys, machine, error);
     if (r < 0)
         return place_error(r, config->file, error);
+    r = check_web_config(options, config->web.config_file, error);
+    if (r < 0)
+        return r;
     *ret = steal(config);
     return 0;
 }

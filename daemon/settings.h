@@ -7,10 +7,14 @@
 #include "daemon/options.h"
 
 /*
- * -errno with a sentence that starts with FILE:LINE:COLUMN where there is a place. Nothing is opened but the file.
+ * -errno with a sentence that starts with FILE:LINE:COLUMN where there is a place. Nothing is opened but the file and,
+ * for the commands `run` and `check-config`, the web configuration that it names.
  * `machine` may be NULL: then events are not looked up in sysfs.
  */
 int settings_load(const struct options *options, struct sys *sys, const struct machine *machine, struct config **ret,
                   struct error *error);
+
+/* Whether the file asks for the sampler; false where it cannot be read, which settings_load() will tell. */
+bool settings_want_sampler(const struct options *options);
 
 #endif

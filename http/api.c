@@ -81,6 +81,7 @@ void handle_counters(struct request *request, const struct route *route)
             reply_set(request, MHD_HTTP_OK, response);
             return;
         }
+        reply_dress(request, response);
         pages_store(pages, &key, response);
     }
     reply_borrowed(request, MHD_HTTP_OK, response);

@@ -2,6 +2,8 @@
 /* The open connections of all listeners: see connection.h. */
 #include "http/connection.h"
 
+#include <gnutls/gnutls.h>
+
 /* A deadline may be late by this much, so that it wakes the process together with something else. */
 #define ACCURACY_USEC 10000
 
@@ -51,7 +53,10 @@ static void expire(struct connection *connection)
 {
     if (connection->deadline == DEADLINE_RESPONSE)
         discard_unsent(connection);
-    connection_shutdown(connection);
+    if (connection->deadline == DEADLINE_KEEPALIVE)
+        connection_end(connection);
+    else
+        connection_shutdown(connection);
 }
 
 static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
@@ -77,6 +82,18 @@ int connections_init(struct connections *all, sd_event *event, const struct serv
     if (r < 0)
         return r;
     return sd_event_source_set_enabled(all->timer, SD_EVENT_OFF);
+}
+
+/* All deadlines of a list move by the same time, so that it stays in order. */
+void connections_set_limits(struct connections *all, const struct server_limits *limits)
+{
+    struct server_limits old = all->limits;
+
+    all->limits = *limits;
+    for (enum deadline i = 0; i < DEADLINE_NONE; i++)
+        for (struct connection *c = all->lists[i].first; c; c = c->next)
+            c->deadline_ns += deadline_time(&all->limits, i) - deadline_time(&old, i);
+    connections_arm(all);
 }
 
 void connections_done(struct connections *all)
@@ -154,6 +171,7 @@ struct connection *connection_free(struct connection *connection)
     request_end(&connection->request);
     list_remove(&connection->all->lists[connection->deadline], connection);
     connection->all->n--;
+    tls_unref(connection->tls);
     free(connection);
     return NULL;
 }
@@ -170,6 +188,17 @@ void connection_set_deadline(struct connection *connection, enum deadline deadli
 
 void connection_shutdown(struct connection *connection)
 {
+    connection->transport.ended = true;
     shutdown(connection->fd, SHUT_RDWR);
     connection_set_deadline(connection, DEADLINE_NONE);
+}
+
+void connection_end(struct connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        connection->tls ? MHD_get_connection_info(connection->mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION) : NULL;
+
+    if (info)
+        gnutls_bye(info->tls_session, GNUTLS_SHUT_WR);
+    connection_shutdown(connection);
 }

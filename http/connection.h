@@ -13,6 +13,7 @@
 #include "http/peer.h"
 #include "http/request.h"
 #include "http/server.h"
+#include "http/tls-transport.h"
 
 enum deadline { DEADLINE_REQUEST, DEADLINE_KEEPALIVE, DEADLINE_RESPONSE, DEADLINE_NONE };
 #define N_DEADLINES 4
@@ -23,7 +24,9 @@ struct connection {
     struct connections *all;
     struct listener *listener;
     struct MHD_Connection *mhd;
-    int fd; /* libmicrohttpd's */
+    int fd;          /* libmicrohttpd's */
+    struct tls *tls; /* what its session began with; NULL: plain HTTP */
+    struct tls_transport transport;
     struct peer peer;
     enum deadline deadline;
     uint64_t deadline_ns;
@@ -48,6 +51,8 @@ struct connections {
 /* `limits` may be NULL. */
 int connections_init(struct connections *all, sd_event *event, const struct service *service,
                      const struct server_limits *limits);
+/* What is open has the new times from now on. */
+void connections_set_limits(struct connections *all, const struct server_limits *limits);
 /* There must be none left. */
 void connections_done(struct connections *all);
 /* Whether one more connection from there fits. */
@@ -66,5 +71,7 @@ struct connection *connection_free(struct connection *connection);
 void connection_set_deadline(struct connection *connection, enum deadline deadline);
 /* Ends it, whatever it is at; libmicrohttpd learns it from its socket and frees it later. */
 void connection_shutdown(struct connection *connection);
+/* The same for one that has nothing more to say, of which TLS tells the client. */
+void connection_end(struct connection *connection);
 
 #endif

@@ -13,9 +13,14 @@ void handle_telemetry(struct request *request, const struct route *route);
 void handle_counters(struct request *request, const struct route *route);
 void handle_rates(struct request *request, const struct route *route);
 void handle_document(struct request *request, const struct route *route);
+/* feed.c */
+void handle_stream(struct request *request, const struct route *route);
 /* control.c */
 void handle_healthy(struct request *request, const struct route *route);
 void handle_ready(struct request *request, const struct route *route);
 void handle_reload(struct request *request, const struct route *route);
+void handle_paused(struct request *request, const struct route *route);
+void handle_pause(struct request *request, const struct route *route);
+void handle_resume(struct request *request, const struct route *route);
 
 #endif

@@ -68,7 +68,7 @@ static void append_route(struct buffer *page, const struct route *route, const s
     append_escaped(page, path);
     buffer_append_text(page, get ? "</a></dt>\n<dd>" : "</dt>\n<dd>");
     append_escaped(page, route->help);
-    buffer_appendf(page, "<br><code>curl %s'http://", get ? "" : "-X POST ");
+    buffer_appendf(page, "<br><code>curl %s%s%s'http://", get ? "" : "-X ", get ? "" : route->method, get ? "" : " ");
     append_escaped(page, host);
     append_escaped(page, path);
     append_escaped(page, route->example);

@@ -33,6 +33,7 @@ struct pages {
     uint64_t uses;
 };
 
+/* Forgets all; also where the headers that responses carry change. */
 void pages_done(struct pages *pages);
 /* Borrowed until the next pages_store(); NULL where it must be rendered. Forgets what is of another reading. */
 struct MHD_Response *pages_find(struct pages *pages, const struct snapshot *snapshot, const struct page_key *key);

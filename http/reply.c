@@ -17,19 +17,40 @@
 
 DEFINE_CLEANUP(struct MHD_Response *, MHD_destroy_response);
 
-void reply_set(struct request *request, unsigned status, struct MHD_Response *response)
+/* What the web configuration wants in each response comes in place of what would be there. */
+void reply_dress(struct request *request, struct MHD_Response *response)
+{
+    const struct web_config *config = request->site->security->config;
+    const char *old;
+
+    for (size_t i = 0; config && i < config->n_headers; i++) {
+        const struct web_header *header = &config->headers[i];
+        while ((old = MHD_get_response_header(response, header->name)))
+            if (MHD_del_response_header(response, header->name, old) != MHD_YES)
+                break;
+        MHD_add_response_header(response, header->name, header->value);
+    }
+}
+
+static void replace(struct request *request, unsigned status, struct MHD_Response *response, bool borrowed)
 {
     if (request->response && !request->borrowed)
         MHD_destroy_response(request->response);
     request->status = status;
     request->response = response;
-    request->borrowed = false;
+    request->borrowed = borrowed;
+}
+
+void reply_set(struct request *request, unsigned status, struct MHD_Response *response)
+{
+    if (response)
+        reply_dress(request, response);
+    replace(request, status, response, false);
 }
 
 void reply_borrowed(struct request *request, unsigned status, struct MHD_Response *response)
 {
-    reply_set(request, status, response);
-    request->borrowed = true;
+    replace(request, status, response, true);
 }
 
 static int add_headers(struct MHD_Response *response, const char *type, const char *vary, bool compressed)

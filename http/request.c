@@ -5,6 +5,8 @@
 #include "base/number.h"
 #include "base/suggest.h"
 #include "base/utf8.h"
+#include "http/auth.h"
+#include "http/feed.h"
 #include "http/percent.h"
 #include "http/reply.h"
 #include "http/wait.h"
@@ -12,15 +14,18 @@
 /* A body up to here is read and thrown away: some clients send one without need. */
 #define BODY_MAX 1024
 
-void request_begin(struct request *request, struct site *site, struct MHD_Connection *mhd, bool local, const char *uri)
+void request_begin(struct request *request, struct site *site, struct MHD_Connection *mhd, const struct peer *peer,
+                   const char *uri)
 {
     request_end(request);
-    *request = (struct request){.site = site, .mhd = mhd, .local = local, .bad_encoding = !percent_valid(uri)};
+    *request = (struct request){.site = site, .mhd = mhd, .peer = peer, .bad_encoding = !percent_valid(uri)};
 }
 
 void request_end(struct request *request)
 {
+    check_free(request->check);
     wait_free(request->wait);
+    feed_free(request->feed);
     if (request->response && !request->borrowed)
         MHD_destroy_response(request->response);
     *request = (struct request){0};
@@ -51,6 +56,11 @@ enum MHD_Result request_queue(struct request *request)
     return result;
 }
 
+bool request_waits(const struct request *request)
+{
+    return request->check || request->wait || feed_is_suspended(request->feed);
+}
+
 /* Inside a foreign event loop, libmicrohttpd does not make itself heard after a resumption. */
 void request_resume(struct request *request)
 {
@@ -61,6 +71,17 @@ void request_resume(struct request *request)
 bool request_is_api(const struct request *request)
 {
     return request->path && str_starts(request->path, "/api/");
+}
+
+/*
+ * Where passwords are asked for, who has come here has a right one. A page in a browser is a stranger, whoever sits in
+ * front of it.
+ */
+bool request_is_operator(struct request *request)
+{
+    bool known = request->peer->local || request->verdict == VERDICT_RIGHT || request->certified;
+
+    return known && !request_header(request, MHD_HTTP_HEADER_ORIGIN);
 }
 
 const char *request_header(struct request *request, const char *name)

@@ -13,42 +13,64 @@
 
 #include "base/buffer.h"
 #include "http/accept.h"
+#include "http/bucket.h"
 #include "http/page.h"
+#include "http/peer.h"
+#include "http/security.h"
 #include "http/service.h"
+#include "http/verdicts.h"
+
+struct auth;
+struct check;
+struct feed;
+struct wait;
 
 /* What requests are answered from; the server owns it. */
 struct site {
     sd_event *event;
+    struct security *security; /* what holds now; never NULL. Another one after any turn of the event loop */
     const struct service *service;
     char *telemetry_path;
     struct pages pages;
-    unsigned waits; /* requests that wait for their second reading */
+    struct auth *auth;    /* NULL until there is a password to check */
+    struct bucket bucket; /* of all requests */
+    unsigned waits;       /* requests that wait for their second reading */
+    /* Has the server look whether the files of its web configuration have changed; before what depends on them. */
+    void (*look)(void *userdata);
+    void *look_userdata;
 };
-
-struct wait;
 
 struct request {
     struct site *site;
     struct MHD_Connection *mhd;
     const char *method, *path;
-    bool local;        /* from this machine: loopback or a unix socket */
-    bool seen;         /* libmicrohttpd has announced it */
-    bool answered;     /* its handler has run */
-    bool bad_encoding; /* of the URL */
+    const struct peer *peer;
+    bool certified;       /* the client has shown a certificate, and it was verified */
+    bool seen;            /* libmicrohttpd has announced it */
+    bool counted;         /* against the rate limit */
+    bool answered;        /* its handler has run, or it was refused */
+    bool bad_encoding;    /* of the URL */
+    enum verdict verdict; /* on its password */
     unsigned status;
     struct MHD_Response *response; /* NULL as long as there is none */
     bool borrowed;                 /* the response belongs to site->pages */
-    struct wait *wait;             /* not NULL: the connection is suspended */
-    void (*wake)(void *userdata);  /* has libmicrohttpd run soon */
+    /* One that is not NULL: the connection is suspended. */
+    struct check *check;          /* of its password */
+    struct wait *wait;            /* for its second reading */
+    struct feed *feed;            /* a response that goes on; it knows itself whether it is suspended */
+    void (*wake)(void *userdata); /* has libmicrohttpd run soon */
     void *wake_userdata;
 };
 
 /* Starts anew on the connection; `uri` is as the client sent it. */
-void request_begin(struct request *request, struct site *site, struct MHD_Connection *mhd, bool local, const char *uri);
+void request_begin(struct request *request, struct site *site, struct MHD_Connection *mhd, const struct peer *peer,
+                   const char *uri);
 /* Frees what is left, also after a client that went away. */
 void request_end(struct request *request);
 /* Whether it announces a body that nobody will read; then there is a reply. */
 bool request_refuse_body(struct request *request);
+/* Whether the connection is suspended. */
+bool request_waits(const struct request *request);
 /* Goes on with a suspended connection: queues the reply from the event loop. */
 void request_resume(struct request *request);
 /* Hands the reply to libmicrohttpd; MHD_NO (close the connection) where there is none. */
@@ -61,6 +83,12 @@ enum MHD_Result request_queue(struct request *request);
 typedef int (*take_parameter)(void *userdata, const char *name, const char *value, struct error *error);
 int request_parameters(struct request *request, const char *const *known, take_parameter take, void *userdata,
                        struct error *error);
+
+/*
+ * Whether it comes from who operates the machine: from the machine itself (loopback, unix socket), with the right
+ * password, or with a verified certificate.
+ */
+bool request_is_operator(struct request *request);
 
 /* The first value of a header, or NULL. */
 const char *request_header(struct request *request, const char *name);

@@ -11,6 +11,7 @@ static const char *const telemetry_parameters[] = {"collect[]", NULL};
 static const char *const counters_parameters[] = {"collector", "cpu", "pmu", "cgroup", "group", "event", NULL};
 static const char *const rates_parameters[] = {"collector", "cpu",  "pmu",   "cgroup", "group", "event",
                                                "seconds",   "sort", "order", "limit",  NULL};
+static const char *const pause_parameters[] = {"seconds", NULL};
 
 const struct route routes[] = {
     {.path = NULL,
@@ -68,6 +69,57 @@ const struct route routes[] = {
      .document = DOCUMENT_CONFIG,
      .example = "",
      .help = "the configuration that runs"},
+    {.path = "/api/v1/pause",
+     .method = "GET",
+     .handle = handle_paused,
+     .json = true,
+     .example = "",
+     .help = "whether counting is paused"},
+    {.path = "/api/v1/pause",
+     .method = "POST",
+     .handle = handle_pause,
+     .parameters = pause_parameters,
+     .json = true,
+     .restricted = true,
+     .example = "?seconds=60",
+     .help = "disables all groups, so that others can use the PMUs, for 1 to 3600 seconds; from this machine, or with "
+             "a password or certificate"},
+    {.path = "/api/v1/pause",
+     .method = "DELETE",
+     .handle = handle_resume,
+     .json = true,
+     .restricted = true,
+     .example = "",
+     .help = "counts again at once; from this machine, or with a password or certificate"},
+    {.path = "/api/v1/samples",
+     .method = "GET",
+     .handle = handle_stream,
+     .parameters = stream_record_parameters,
+     .stream = STREAM_NDJSON,
+     .example = "?seconds=1",
+     .help = "samples of what runs, a line of JSON each; seconds, event, frequency or period, cpu, cgroup, pid, max, "
+             "read"},
+    {.path = "/api/v1/perf.data",
+     .method = "GET",
+     .handle = handle_stream,
+     .parameters = stream_record_parameters,
+     .stream = STREAM_PERF_DATA,
+     .example = "?seconds=1",
+     .help = "the same for perf script -i - and perf report -i -"},
+    {.path = "/api/v1/folded",
+     .method = "GET",
+     .handle = handle_stream,
+     .parameters = stream_profile_parameters,
+     .stream = STREAM_FOLDED,
+     .example = "?seconds=10",
+     .help = "stacks and how often each was seen, for flame graphs"},
+    {.path = "/debug/pprof/profile",
+     .method = "GET",
+     .handle = handle_stream,
+     .parameters = stream_profile_parameters,
+     .stream = STREAM_PPROF,
+     .example = "?seconds=10",
+     .help = "a profile for go tool pprof, Pyroscope, Parca"},
     {.path = "/-/healthy", .method = "GET", .handle = handle_healthy, .example = "", .help = "200 while it runs"},
     {.path = "/-/ready",
      .method = "GET",
@@ -77,9 +129,9 @@ const struct route routes[] = {
     {.path = "/-/reload",
      .method = "POST",
      .handle = handle_reload,
-     .local = true,
+     .restricted = true,
      .example = "",
-     .help = "reads the configuration again; from this machine only"},
+     .help = "reads the configuration again; from this machine, or with a password or certificate"},
     {.path = "/", .method = "GET", .handle = handle_index},
 };
 const size_t n_routes = ARRAY_SIZE(routes);
@@ -140,12 +192,6 @@ static bool accepts_json(struct request *request)
     return offer.quality > 0;
 }
 
-/* A page in a browser on this machine is a stranger, not the machine's operator. */
-static bool is_local(struct request *request)
-{
-    return request->local && !request_header(request, MHD_HTTP_HEADER_ORIGIN);
-}
-
 void routes_answer(struct request *request)
 {
     struct error error;
@@ -158,8 +204,10 @@ void routes_answer(struct request *request)
     const struct route *route = find_route(request, allow, sizeof(allow));
     if (!route)
         answer_unknown(request, allow);
-    else if (route->local && !is_local(request))
-        reply_error(request, MHD_HTTP_FORBIDDEN, "only a client on this machine may do this: loopback or unix socket");
+    else if (route->restricted && !request_is_operator(request))
+        reply_error(request, MHD_HTTP_FORBIDDEN,
+                    "only a client on this machine (loopback or unix socket), with a password or with a certificate "
+                    "may do this");
     else if (request_parameters(request, route->parameters, NULL, NULL, &error) < 0)
         reply_error(request, MHD_HTTP_BAD_REQUEST, "%s", error.message);
     else if (route->json && !accepts_json(request))

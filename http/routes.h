@@ -4,6 +4,7 @@
 #define HTTP_ROUTES_H
 
 #include "http/request.h"
+#include "sampler/stream.h"
 
 struct route {
     const char *path;   /* NULL: the telemetry path */
@@ -11,8 +12,9 @@ struct route {
     void (*handle)(struct request *request, const struct route *route);
     const char *const *parameters; /* of the query, NULL-terminated; NULL for none */
     bool json;                     /* sends application/json and nothing else */
-    bool local;                    /* only for clients on this machine */
+    bool restricted;               /* only for who operates the machine: see routes_answer() */
     enum service_document document;
+    enum stream_format stream;
     const char *example; /* the query to try it with; NULL leaves it out of the page of links */
     const char *help;
 };
@@ -22,7 +24,10 @@ extern const size_t n_routes;
 
 /* The path of a route as this site has it. */
 const char *route_path(const struct route *route, const struct site *site);
-/* Finds who answers and has it done; what nobody answers gets its error. */
+/*
+ * Finds who answers and has it done; what nobody answers gets its error. A route for the operator answers clients of
+ * this machine (loopback, unix socket), with the right password, or with a verified certificate; 403 for others.
+ */
 void routes_answer(struct request *request);
 
 #endif

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What connections and requests must satisfy, from the web configuration (config/web-config.h). Counted, so that a
- * connection keeps what it began with while new ones get what a reload brought.
+ * What connections and requests must satisfy, from the web configuration (config/web-config.h). Counted and immutable,
+ * so that a connection keeps what it began with while new ones get what a reload brought. Who holds it beyond one turn
+ * of the event loop takes a reference.
  */
 #ifndef HTTP_SECURITY_H
 #define HTTP_SECURITY_H
 
 #include "config/web-config.h"
-
-struct tls;
+#include "http/stamps.h"
+#include "http/tls.h"
 
 struct security {
     unsigned references;
@@ -18,9 +19,10 @@ struct security {
 
 /*
  * Reads the file, and the certificates that it names; "" or NULL for no file. The error's sentence names the file (and
- * line and column where there is one).
+ * line and column where there is one). `ret_stamps` is set on failure too, to what was looked at: when that changes, it
+ * is worth another try. The caller ends it.
  */
-int security_load(const char *path, struct security **ret, struct error *error);
+int security_load(const char *path, struct security **ret, struct stamps *ret_stamps, struct error *error);
 struct security *security_ref(struct security *security);
 struct security *security_unref(struct security *security);
 DEFINE_CLEANUP(struct security *, security_unref);

@@ -3,7 +3,18 @@
 #include "http/server.h"
 
 #include "base/cleanup.h"
+#include "http/auth.h"
 #include "http/listener.h"
+
+/* So often at most are the files of the web configuration looked at. */
+#define LOOK_NS NSEC_PER_SEC
+
+#define SWAP(a, b)                                                                                                     \
+    ({                                                                                                                 \
+        __typeof__(a) swapped = (a);                                                                                   \
+        (a) = (b);                                                                                                     \
+        (b) = swapped;                                                                                                 \
+    })
 
 struct listeners {
     struct listener **items;
@@ -15,6 +26,13 @@ struct server {
     struct connections connections;
     struct listeners active;  /* in the order in which they were asked for */
     struct listeners retired; /* answering what was asked before */
+    bool adopted;             /* the active ones: addresses do not matter */
+    char *web_config;         /* path; NULL: none */
+    struct stamps stamps;     /* of the files that the security is from, or that were tried last */
+    uint64_t looked_ns;       /* at them */
+    char *warned;             /* of what, the last time */
+    struct security *pending; /* waits for `turn`, outside of libmicrohttpd: TLS goes on or off */
+    sd_event_source *turn;
 };
 
 static void listeners_done(struct listeners *listeners)
@@ -43,6 +61,9 @@ static bool listeners_have(const struct listeners *listeners, const struct liste
 
 DEFINE_CLEANUP(struct server *, server_free);
 
+static void look(void *userdata);
+static int on_pending(sd_event_source *source, void *userdata);
+
 int server_new(sd_event *event, const struct service *service, const char *telemetry_path,
                const struct server_limits *limits, struct server **ret, struct error *error)
 {
@@ -52,11 +73,20 @@ int server_new(sd_event *event, const struct service *service, const char *telem
         return error_oom(error);
     server->site.service = service;
     server->site.event = sd_event_ref(event);
+    server->site.look = look;
+    server->site.look_userdata = server;
     if (server_set_telemetry_path(server, telemetry_path) < 0)
         return error_oom(error);
-    int r = connections_init(&server->connections, event, service, limits);
+    int r = security_load(NULL, &server->site.security, &server->stamps, error);
     if (r < 0)
-        return error_set(error, r, "cannot add a timer to the event loop: %s", strerror(-r));
+        return r;
+    r = connections_init(&server->connections, event, service, limits);
+    if (r == 0)
+        r = sd_event_add_defer(event, &server->turn, on_pending, server);
+    if (r >= 0)
+        r = sd_event_source_set_enabled(server->turn, SD_EVENT_OFF);
+    if (r < 0)
+        return error_set(error, r, "cannot add to the event loop: %s", strerror(-r));
     *ret = steal(server);
     return 0;
 }
@@ -68,6 +98,13 @@ struct server *server_free(struct server *server)
     listeners_done(&server->active);
     listeners_done(&server->retired);
     connections_done(&server->connections);
+    auth_free(server->site.auth);
+    sd_event_source_disable_unref(server->turn);
+    security_unref(server->pending);
+    security_unref(server->site.security);
+    stamps_done(&server->stamps);
+    free(server->web_config);
+    free(server->warned);
     pages_done(&server->site.pages);
     free(server->site.telemetry_path);
     sd_event_unref(server->site.event);
@@ -86,20 +123,69 @@ int server_set_telemetry_path(struct server *server, const char *path)
     return 0;
 }
 
-/* `wanted` has the listener of each address, those that were there before and new ones; on failure it is incomplete. */
-static int open_wanted(struct server *server, char *const *addresses, size_t n, struct listeners *wanted,
-                       struct error *error)
+/* What is to be; all of it is made before any of it takes effect. */
+struct change {
+    struct server *server;
+    struct security *security;
+    struct server_limits limits;
+    struct listener_terms terms;
+    struct listeners wanted; /* each is an active one, or new */
+};
+
+static struct change change_to(struct server *server, struct security *security, const struct server_limits *limits)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (listeners_find(wanted, addresses[i]))
-            continue;
-        struct listener *listener = listeners_find(&server->active, addresses[i]);
-        int r = listener ? 0 : listener_open(&server->site, &server->connections, addresses[i], &listener, error);
-        if (r < 0)
-            return r;
-        wanted->items[wanted->n++] = listener;
+    return (struct change){
+        .server = server,
+        .security = security,
+        .limits = *limits,
+        .terms =
+            {
+                .tls = security->tls,
+                .memory_per_connection = limits->memory_per_connection,
+                .connections = limits->connections,
+            },
+    };
+}
+
+/* The listener of an address: the one that is there, or one in its place, or a new one. */
+static int want(struct change *change, const char *address, struct error *error)
+{
+    struct server *server = change->server;
+    struct listener *before = listeners_find(&server->active, address), *listener = before;
+    int r = 0;
+
+    if (listeners_find(&change->wanted, address))
+        return 0;
+    if (!before)
+        r = listener_open(&server->site, &server->connections, address, &change->terms, &listener, error);
+    else if (!listener_is_on(before, &change->terms))
+        r = listener_succeed(before, &change->terms, &listener, error);
+    if (r == 0)
+        change->wanted.items[change->wanted.n++] = listener;
+    return r;
+}
+
+static int want_active(struct change *change, struct error *error)
+{
+    const struct listeners *active = &change->server->active;
+    int r = 0;
+
+    for (size_t i = 0; i < active->n && r == 0; i++)
+        r = want(change, listener_address(active->items[i]), error);
+    return r;
+}
+
+static int want_adopted(struct change *change, const int *fds, size_t n, struct error *error)
+{
+    struct server *server = change->server;
+    int r = 0;
+
+    for (size_t i = 0; i < n && r == 0; i++) {
+        struct listener **place = &change->wanted.items[change->wanted.n];
+        r = listener_adopt(&server->site, &server->connections, fds[i], &change->terms, place, error);
+        change->wanted.n += r == 0;
     }
-    return 0;
+    return r;
 }
 
 static void on_empty(struct listener *listener, void *userdata)
@@ -124,41 +210,209 @@ static int make_room(struct listeners *listeners, size_t n)
     return 0;
 }
 
-/* Keeps what `wanted` has of the old ones from being freed with it. */
-static void drop_new(const struct server *server, struct listeners *wanted)
+static int change_begin(struct change *change, size_t n, struct error *error)
 {
+    struct server *server = change->server;
+
+    if (make_room(&change->wanted, MAX(n, server->active.n)) == 0 && make_room(&server->retired, server->active.n) == 0)
+        return 0;
+    free(change->wanted.items);
+    return error_oom(error);
+}
+
+/* Frees what is new, and leaves what is active. */
+static void change_drop(struct change *change)
+{
+    struct listeners *wanted = &change->wanted;
     size_t n = 0;
 
     for (size_t i = 0; i < wanted->n; i++)
-        if (!listeners_have(&server->active, wanted->items[i]))
+        if (!listeners_have(&change->server->active, wanted->items[i]))
             wanted->items[n++] = wanted->items[i];
     wanted->n = n;
     listeners_done(wanted);
 }
 
+static void retire(struct server *server, struct listener *old, const struct listeners *wanted)
+{
+    struct listener *successor = listeners_find(wanted, listener_address(old));
+
+    if (successor)
+        listener_inherit(successor, old);
+    server->retired.items[server->retired.n++] = old;
+    listener_retire(old, on_empty, server);
+}
+
+/* Once for each thing to mend. */
+static void warn(struct server *server)
+{
+    const struct tls *tls = server->site.security->tls;
+    const char *warning = tls ? tls_warning(tls) : NULL;
+
+    if (warning && (!server->warned || !str_equal(warning, server->warned)) && server->site.service->complain)
+        server->site.service->complain(server->site.service->userdata, warning);
+    free(server->warned);
+    server->warned = warning ? strdup(warning) : NULL;
+}
+
+/* Takes `security` over. */
+static void use_security(struct server *server, struct security *security)
+{
+    sd_event_source_set_enabled(server->turn, SD_EVENT_OFF);
+    server->pending = security_unref(server->pending);
+    security_unref(server->site.security);
+    server->site.security = security;
+    /* They have the headers of before. */
+    pages_done(&server->site.pages);
+    warn(server);
+}
+
+static void change_commit(struct change *change)
+{
+    struct server *server = change->server;
+
+    for (size_t i = 0; i < server->active.n; i++)
+        if (!listeners_have(&change->wanted, server->active.items[i]))
+            retire(server, server->active.items[i], &change->wanted);
+    free(server->active.items);
+    server->active = change->wanted;
+    if (memcmp(&change->limits, &server->connections.limits, sizeof(change->limits)) != 0)
+        connections_set_limits(&server->connections, &change->limits);
+    use_security(server, security_ref(change->security));
+}
+
+/* Addresses are NULL where those that are active remain. */
+static int apply(struct server *server, struct security *security, const struct server_limits *limits,
+                 char *const *addresses, size_t n, struct error *error)
+{
+    struct change change = change_to(server, security, limits);
+
+    int r = change_begin(&change, n, error);
+    if (r < 0)
+        return r;
+    if (!addresses || server->adopted)
+        r = want_active(&change, error);
+    else
+        for (size_t i = 0; i < n && r == 0; i++)
+            r = want(&change, addresses[i], error);
+    if (r < 0)
+        change_drop(&change);
+    else
+        change_commit(&change);
+    return r;
+}
+
 int server_listen(struct server *server, char *const *addresses, size_t n, struct error *error)
 {
-    struct listeners wanted = {0};
+    return apply(server, server->site.security, &server->connections.limits, addresses, n, error);
+}
 
-    if (make_room(&wanted, n) < 0 || make_room(&server->retired, server->active.n) < 0) {
-        free(wanted.items);
-        return error_oom(error);
-    }
-    int r = open_wanted(server, addresses, n, &wanted, error);
+int server_adopt(struct server *server, const int *fds, size_t n, struct error *error)
+{
+    struct change change = change_to(server, server->site.security, &server->connections.limits);
+
+    int r = change_begin(&change, n, error);
+    if (r < 0)
+        return r;
+    r = want_adopted(&change, fds, n, error);
     if (r < 0) {
-        drop_new(server, &wanted);
+        change_drop(&change);
         return r;
     }
-    for (size_t i = 0; i < server->active.n; i++) {
-        struct listener *old = server->active.items[i];
-        if (listeners_have(&wanted, old))
-            continue;
-        server->retired.items[server->retired.n++] = old;
-        listener_retire(old, on_empty, server);
-    }
-    free(server->active.items);
-    server->active = wanted;
+    change_commit(&change);
+    server->adopted = true;
+    for (size_t i = 0; i < n; i++)
+        close(fds[i]);
     return 0;
+}
+
+static int configure(struct server *server, const char *web_config, const struct server_settings *settings,
+                     struct error *error)
+{
+    _cleanup_(security_unrefp) struct security *security = NULL;
+    _cleanup_(stamps_done) struct stamps stamps = {0};
+    _cleanup_(freep) char *path = web_config && *web_config ? strdup(web_config) : NULL;
+    _cleanup_(freep) char *telemetry_path = settings ? strdup(settings->telemetry_path) : NULL;
+
+    if ((!path && web_config && *web_config) || (settings && !telemetry_path))
+        return error_oom(error);
+    int r = security_load(path, &security, &stamps, error);
+    if (r == 0)
+        r = apply(server, security, settings ? &settings->limits : &server->connections.limits,
+                  settings ? settings->addresses : NULL, settings ? settings->n_addresses : 0, error);
+    if (r < 0)
+        return r;
+    SWAP(server->web_config, path);
+    SWAP(server->stamps, stamps);
+    if (settings)
+        SWAP(server->site.telemetry_path, telemetry_path);
+    return 0;
+}
+
+int server_secure(struct server *server, const char *web_config, struct error *error)
+{
+    return configure(server, web_config, NULL, error);
+}
+
+int server_configure(struct server *server, const struct server_settings *settings, struct error *error)
+{
+    return configure(server, settings->web_config, settings, error);
+}
+
+static void complain(const struct server *server, const struct error *error)
+{
+    char sentence[sizeof(error->message) + 64];
+
+    snprintf(sentence, sizeof(sentence), "%s; what was there before goes on", error->message);
+    if (server->site.service->complain)
+        server->site.service->complain(server->site.service->userdata, sentence);
+}
+
+/* Libmicrohttpd is not to be quiesced from within its own callbacks. */
+static int on_pending(sd_event_source *source, void *userdata)
+{
+    struct server *server = userdata;
+    _cleanup_(security_unrefp) struct security *security = steal(server->pending);
+    struct error error;
+
+    (void)source;
+    if (security && apply(server, security, &server->connections.limits, NULL, 0, &error) < 0)
+        complain(server, &error);
+    return 0;
+}
+
+static void read_again(struct server *server)
+{
+    _cleanup_(security_unrefp) struct security *security = NULL;
+    struct stamps stamps;
+    struct error error;
+
+    int r = security_load(server->web_config, &security, &stamps, &error);
+    /* After a failure too: what is wrong is told once, and tried again when it has changed. */
+    stamps_done(&server->stamps);
+    server->stamps = stamps;
+    if (r < 0) {
+        complain(server, &error);
+    } else if (!security->tls == !server->site.security->tls) {
+        use_security(server, steal(security));
+    } else {
+        SWAP(server->pending, security);
+        sd_event_source_set_enabled(server->turn, SD_EVENT_ONESHOT);
+    }
+}
+
+static void look(void *userdata)
+{
+    struct server *server = userdata;
+
+    if (!server->web_config)
+        return;
+    uint64_t now = server->site.service->now(server->site.service->userdata);
+    if (server->looked_ns && now - server->looked_ns < LOOK_NS)
+        return;
+    server->looked_ns = now;
+    if (stamps_outdated(&server->stamps))
+        read_again(server);
 }
 
 const char *server_url(const struct server *server, size_t n)

@@ -23,6 +23,15 @@ struct server_limits {
     uint64_t response_ns;         /* to take the response */
 };
 
+/* All that a reload can change. */
+struct server_settings {
+    char *const *addresses;
+    size_t n_addresses;
+    const char *telemetry_path;
+    const char *web_config; /* path of the web configuration; "" or NULL for none */
+    struct server_limits limits;
+};
+
 /* `service` must outlive the server; `telemetry_path` is copied. */
 int server_new(sd_event *event, const struct service *service, const char *telemetry_path,
                const struct server_limits *limits, struct server **ret, struct error *error);
@@ -35,6 +44,20 @@ struct server *server_free(struct server *server);
  * with a sentence that names the address.
  */
 int server_listen(struct server *server, char *const *addresses, size_t n, struct error *error);
+/*
+ * Listens on sockets that a service manager handed over: TCP or unix, stream, listening. They are the server's then;
+ * addresses are not listened on any more, here and by what follows. On failure nothing changes.
+ */
+int server_adopt(struct server *server, const int *fds, size_t n, struct error *error);
+/*
+ * Has connections and requests satisfy what a web configuration (config/web-config.h) says; "" or NULL for plain HTTP
+ * open to all. Turning TLS on or off goes on with the same sockets, and with the connections that are open. From then
+ * on the file, and those that it names, are looked at when somebody asks, at most once a second; what has changed takes
+ * effect. What is wrong then is a complaint to the service, and what was there goes on.
+ */
+int server_secure(struct server *server, const char *web_config, struct error *error);
+/* server_secure(), server_listen() and the rest, all or nothing. */
+int server_configure(struct server *server, const struct server_settings *settings, struct error *error);
 int server_set_telemetry_path(struct server *server, const char *path);
 
 /* The n-th address as it was bound (":0" has its port by then), as a URL; NULL past the last. Borrowed. */

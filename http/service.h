@@ -11,10 +11,19 @@
 #include "base/error.h"
 #include "collectors/snapshot.h"
 
+struct sampler;
+
 #define COLLECTORS_ALL UINT32_MAX
 
 /* The documents under /api/v1/ that are made on request. */
 enum service_document { DOCUMENT_PMUS, DOCUMENT_EVENTS, DOCUMENT_CGROUPS, DOCUMENT_STATUS, DOCUMENT_CONFIG };
+
+/* Counting that is paused, so that others can use the PMUs. */
+struct service_pause {
+    bool paused;
+    unsigned seconds; /* until it goes on by itself, rounded up */
+    double until;     /* the same, since the epoch */
+};
 
 struct service {
     void *userdata;
@@ -31,8 +40,14 @@ struct service {
     /* Whether there was a first reading. */
     bool (*ready)(void *userdata);
     uint64_t (*now)(void *userdata); /* CLOCK_MONOTONIC, nanoseconds */
+    /* What streams are asked of; never NULL. */
+    struct sampler *(*sampler)(void *userdata);
     /* Something that an operator has to mend: a sentence for the log. NULL where nobody listens. */
     void (*complain)(void *userdata, const char *sentence);
+    /* Pauses for so many seconds from now, also where it is paused already; 0 goes on at once. -errno with a sentence.
+     */
+    int (*pause)(void *userdata, unsigned seconds, struct error *error);
+    struct service_pause (*paused)(void *userdata);
 };
 
 #endif

@@ -2,6 +2,7 @@
 /* A listening socket from an address as configured: see socket.h. */
 #include "http/socket.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <sys/un.h>
@@ -22,7 +23,8 @@ static const struct {
     {ENOTDIR, "ENOTDIR", "a part of the path is not a directory"},
     {ENOTSOCK, "ENOTSOCK", "there is a file at this path, and it is not a socket"},
     {EROFS, "EROFS", "the file system is read-only"},
-    {EAFNOSUPPORT, "EAFNOSUPPORT", "this kernel does not have this kind of address"},
+    {EAFNOSUPPORT, "EAFNOSUPPORT",
+     "this kernel has no such addresses, or the unit forbids them (RestrictAddressFamilies=)"},
     {EMFILE, "EMFILE", "the limit of open files is reached (RLIMIT_NOFILE)"},
 };
 
@@ -169,6 +171,51 @@ int socket_listen(const char *text, int *ret_fd, char **ret_url, struct socket_f
     *ret_url = url;
     *ret_file = file;
     file = (struct socket_file){0};
+    return 0;
+}
+
+static int socket_option(int fd, int option)
+{
+    int value = 0;
+    socklen_t size = sizeof(value);
+
+    return getsockopt(fd, SOL_SOCKET, option, &value, &size) < 0 ? -errno : value;
+}
+
+static bool is_any(const struct sockaddr_storage *socket)
+{
+    if (socket->ss_family == AF_INET6)
+        return IN6_IS_ADDR_UNSPECIFIED(&((const struct sockaddr_in6 *)socket)->sin6_addr);
+    return socket->ss_family == AF_INET && ((const struct sockaddr_in *)socket)->sin_addr.s_addr == INADDR_ANY;
+}
+
+int socket_adopt(int fd, int *ret_fd, char **ret_url, struct error *error)
+{
+    struct address address = {.size = sizeof(address.socket)};
+
+    int type = socket_option(fd, SO_TYPE);
+    if (type < 0)
+        return error_set(error, type, "descriptor %d, handed over to listen on, is no socket: %s", fd, strerror(-type));
+    if (type != SOCK_STREAM || socket_option(fd, SO_ACCEPTCONN) != 1)
+        return error_set(error, -EINVAL,
+                         "the socket handed over as descriptor %d is none that listens for streams: ListenStream= and "
+                         "Accept=no are what a .socket unit needs",
+                         fd);
+    if (getsockname(fd, (struct sockaddr *)&address.socket, &address.size) < 0)
+        return error_set(error, -errno, "the socket handed over as descriptor %d has no name: %s", fd, strerror(errno));
+    int family = address.socket.ss_family;
+    if (family != AF_UNIX && family != AF_INET && family != AF_INET6)
+        return error_set(error, -EAFNOSUPPORT, "the socket handed over as descriptor %d is of address family %d", fd,
+                         family);
+    _cleanup_(closep) int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (own < 0 || fcntl(own, F_SETFL, fcntl(own, F_GETFL) | O_NONBLOCK) < 0)
+        return error_set(error, -errno, "cannot take over descriptor %d: %s", fd, strerror(errno));
+    address.any = is_any(&address.socket);
+    char *url = bound_url(own, &address);
+    if (!url)
+        return error_oom(error);
+    *ret_fd = steal_fd(&own);
+    *ret_url = url;
     return 0;
 }
 

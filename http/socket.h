@@ -19,6 +19,11 @@ struct socket_file {
  * mode 0660. `ret_url` (which the caller frees) is how a client writes it. The error names the address and what to do.
  */
 int socket_listen(const char *text, int *ret_fd, char **ret_url, struct socket_file *ret_file, struct error *error);
+/*
+ * A listening socket that somebody handed over: a duplicate of it, which does not block. -EINVAL with a sentence for
+ * what is none.
+ */
+int socket_adopt(int fd, int *ret_fd, char **ret_url, struct error *error);
 /* Removes the file, if it is still the one that was made. */
 void socket_file_done(struct socket_file *file);
 

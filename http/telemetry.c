@@ -60,6 +60,7 @@ void handle_telemetry(struct request *request, const struct route *route)
         response = reply_make(&content, exposition_content_type(format), VARY_ALL, gzip);
         if (!response)
             return;
+        reply_dress(request, response);
         pages_store(&request->site->pages, &key, response);
     }
     reply_borrowed(request, MHD_HTTP_OK, response);

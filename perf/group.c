@@ -41,52 +41,107 @@ struct group *group_free(struct group *group)
     return NULL;
 }
 
-int group_add(struct group *group, const struct attr *sibling)
+/* What every member asks; of a leader, `disabled` holds for all. */
+static struct perf_event_attr member_attr(const struct attr *attr)
 {
-    struct perf_event_attr attr = sibling->kernel;
-    struct sys *sys = group->sys;
-    struct member member;
+    struct perf_event_attr kernel = attr->kernel;
 
-    if (group->n == GROUP_MEMBERS_MAX)
-        return -E2BIG;
-    int r = array_grow(&group->members, group->n);
-    if (r < 0)
-        return r;
-    bool leads = group->n == 0;
-    attr.size = sizeof(attr);
-    attr.read_format = READ_FORMAT;
-    attr.disabled = leads;
+    kernel.size = sizeof(kernel);
+    kernel.read_format = READ_FORMAT;
+    kernel.disabled = 1;
     /* Where nothing is sampled there is no instruction pointer to be precise about, and x86 refuses to try. */
-    attr.precise_ip = 0;
-    /* Pinned and exclusive are said of a whole group: the kernel refuses them on a sibling. */
-    attr.pinned = leads && attr.pinned;
-    attr.exclusive = leads && attr.exclusive;
-    member.fd = sys->perf_event_open(sys, &attr, group->target.pid, group->target.cpu,
-                                     leads ? -1 : group->members[0].fd, group->target.flags);
-    if (member.fd < 0)
-        return member.fd;
-    r = sys->ioctl(sys, member.fd, PERF_EVENT_IOC_ID, (unsigned long)&member.id);
+    kernel.precise_ip = 0;
+    return kernel;
+}
+
+/* Takes the descriptor over, or closes it. */
+static int adopt(struct group *group, int fd)
+{
+    struct member member = {.fd = fd};
+    int r = array_grow(&group->members, group->n);
+
+    if (r == 0)
+        r = group->sys->ioctl(group->sys, fd, PERF_EVENT_IOC_ID, (unsigned long)&member.id);
     if (r < 0) {
-        sys->close(sys, member.fd);
+        group->sys->close(group->sys, fd);
         return r;
     }
     group->members[group->n++] = member;
     return 0;
 }
 
-int group_open(struct sys *sys, const struct attr *leader, const struct group_target *target, struct group **ret)
+static void open_members(struct group *group, const struct attr *attrs, size_t n, bool whole, int *ret_fds)
 {
-    _cleanup_(group_freep) struct group *group = calloc(1, sizeof(*group));
+    struct perf_event_attr kernel[GROUP_MEMBERS_MAX];
+
+    for (size_t i = 0; i < n; i++)
+        kernel[i] = member_attr(&attrs[i]);
+    group->sys->open_group(group->sys,
+                           &(struct sys_group){
+                               .attrs = kernel,
+                               .n = n,
+                               .pid = group->target.pid,
+                               .cpu = group->target.cpu,
+                               .leader = group->n ? group->members[0].fd : -1,
+                               .flags = group->target.flags,
+                               .whole = whole,
+                           },
+                           ret_fds);
+}
+
+int group_add(struct group *group, const struct attr *sibling)
+{
+    int fd;
+
+    if (group->n == GROUP_MEMBERS_MAX)
+        return -E2BIG;
+    open_members(group, sibling, 1, false, &fd);
+    return fd < 0 ? fd : adopt(group, fd);
+}
+
+static struct group *group_new(struct sys *sys, const struct group_target *target)
+{
+    struct group *group = calloc(1, sizeof(*group));
 
     if (!group)
-        return -ENOMEM;
+        return NULL;
     group->sys = sys;
     group->target = *target;
     group->target.flags |= PERF_FLAG_FD_CLOEXEC;
+    return group;
+}
+
+int group_open(struct sys *sys, const struct attr *leader, const struct group_target *target, struct group **ret)
+{
+    _cleanup_(group_freep) struct group *group = group_new(sys, target);
+
+    if (!group)
+        return -ENOMEM;
     int r = group_add(group, leader);
     if (r < 0)
         return r;
     *ret = steal(group);
+    return 0;
+}
+
+int group_open_many(struct sys *sys, const struct attr *attrs, size_t n, bool whole, const struct group_target *target,
+                    int *ret_errors, struct group **ret)
+{
+    _cleanup_(group_freep) struct group *group = NULL;
+    int fds[GROUP_MEMBERS_MAX];
+    bool failed = false;
+
+    if (n > GROUP_MEMBERS_MAX)
+        return -E2BIG;
+    group = group_new(sys, target);
+    if (!group)
+        return -ENOMEM;
+    open_members(group, attrs, n, whole, fds);
+    for (size_t i = 0; i < n; i++) {
+        ret_errors[i] = fds[i] < 0 ? fds[i] : adopt(group, fds[i]);
+        failed |= ret_errors[i] < 0;
+    }
+    *ret = group->n > 0 && !(whole && failed) ? steal(group) : NULL;
     return 0;
 }
 

@@ -17,6 +17,7 @@ struct group_target {
     pid_t pid; /* -1, or a cgroup's directory descriptor with PERF_FLAG_PID_CGROUP */
     int cpu;
     unsigned long flags; /* PERF_FLAG_FD_CLOEXEC is added */
+    bool paused;         /* for who enables what was opened: not yet */
 };
 
 /* What one read gave. Times in nanoseconds; values in the order in which the members were opened. */
@@ -34,6 +35,13 @@ struct group;
 int group_open(struct sys *sys, const struct attr *leader, const struct group_target *target, struct group **ret);
 /* Opens one more sibling. On failure (errors of perf_event_open(2), -E2BIG above GROUP_MEMBERS_MAX) nothing changes. */
 int group_add(struct group *group, const struct attr *sibling);
+/*
+ * Starts a group with as many of `attrs` as open; the first of them leads. ret_errors[i]: 0, or -errno. With `whole` it
+ * is all of them or none, and nothing is tried after the first that fails: what comes behind it has -ECANCELED.
+ * -ENOMEM, -E2BIG above GROUP_MEMBERS_MAX, else 0; *ret is NULL where nothing opened.
+ */
+int group_open_many(struct sys *sys, const struct attr *attrs, size_t n, bool whole, const struct group_target *target,
+                    int *ret_errors, struct group **ret);
 /* Closes all descriptors. */
 struct group *group_free(struct group *group);
 

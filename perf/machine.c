@@ -174,16 +174,17 @@ static bool has_tracefs(struct sys *sys, const char *events)
     return r == 0 || r == -EACCES;
 }
 
-static void find_tracefs(struct sys *sys, struct machine *machine)
+const char *machine_find_tracefs(struct sys *sys)
 {
     static const char place[] = "/sys/kernel/tracing", older[] = "/sys/kernel/debug/tracing";
 
     if (has_tracefs(sys, "/sys/kernel/tracing/events"))
-        machine->tracefs = place;
-    else if (has_tracefs(sys, "/sys/kernel/debug/tracing/events"))
-        machine->tracefs = older;
-    else if (sys->mount_tracefs(sys, place) == 0 && has_tracefs(sys, "/sys/kernel/tracing/events"))
-        machine->tracefs = place;
+        return place;
+    if (has_tracefs(sys, "/sys/kernel/debug/tracing/events"))
+        return older;
+    if (sys->mount_tracefs(sys, place) == 0 && has_tracefs(sys, "/sys/kernel/tracing/events"))
+        return place;
+    return NULL;
 }
 
 int machine_load(struct sys *sys, struct machine **ret, struct error *error)
@@ -199,7 +200,7 @@ int machine_load(struct sys *sys, struct machine **ret, struct error *error)
         load_kernel(sys, machine) < 0)
         return error_oom(error);
     probe_extended_types(sys, machine);
-    find_tracefs(sys, machine);
+    machine->tracefs = machine_find_tracefs(sys);
     *ret = steal(machine);
     return 0;
 }

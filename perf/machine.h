@@ -28,6 +28,9 @@ struct machine {
 int machine_load(struct sys *sys, struct machine **ret, struct error *error);
 struct machine *machine_free(struct machine *machine);
 
+/* Where tracefs is, mounted at need and where that is allowed; NULL where it is not. */
+const char *machine_find_tracefs(struct sys *sys);
+
 /* Whether other CPUs are online than were when it was loaded; false where that cannot be told. */
 bool machine_is_outdated(struct sys *sys, const struct machine *machine);
 

@@ -30,21 +30,28 @@ static void part_add(struct opening *opening, struct partition_part *part, size_
  * Opens the first member that can lead, and beside it whatever joins. A member that does not join may be missing or may
  * not fit: it is left for the next part, where it shows as a leader which of the two it is.
  */
-static void fill_part(struct opening *opening, int *errors, struct partition_part *part)
+static int fill_part(struct opening *opening, int *errors, struct partition_part *part)
 {
-    for (size_t i = 0; i < opening->n; i++) {
-        if (opening->placed[i])
-            continue;
-        if (part->group) {
-            if (group_add(part->group, &opening->attrs[i]) == 0)
-                part_add(opening, part, i);
-            continue;
+    size_t rest[GROUP_MEMBERS_MAX], n = 0;
+    struct attr attrs[GROUP_MEMBERS_MAX] = {0};
+    int found[GROUP_MEMBERS_MAX];
+
+    for (size_t i = 0; i < opening->n; i++)
+        if (!opening->placed[i]) {
+            attrs[n] = opening->attrs[i];
+            rest[n++] = i;
         }
-        errors[i] = group_open(opening->sys, &opening->attrs[i], opening->target, &part->group);
-        if (errors[i] == 0)
-            part_add(opening, part, i);
-        opening->placed[i] = true;
+    int r = group_open_many(opening->sys, attrs, n, false, opening->target, found, &part->group);
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        if (found[i] == 0) {
+            part_add(opening, part, rest[i]);
+        } else if (part->n == 0) {
+            opening->placed[rest[i]] = true;
+        }
+        if (part->n == 0 || found[i] == 0)
+            errors[rest[i]] = found[i];
     }
+    return r;
 }
 
 static bool all_placed(const struct opening *opening)
@@ -55,9 +62,14 @@ static bool all_placed(const struct opening *opening)
     return true;
 }
 
-static int enable_part(int *errors, struct partition_part *part)
+static int start(const struct opening *opening, struct group *group)
 {
-    int r = group_enable(part->group);
+    return opening->target->paused ? 0 : group_enable(group);
+}
+
+static int enable_part(const struct opening *opening, int *errors, struct partition_part *part)
+{
+    int r = start(opening, part->group);
 
     if (r < 0) {
         for (size_t i = 0; i < part->n; i++)
@@ -74,8 +86,10 @@ static int open_weak(struct opening *opening, struct partition *partition)
         int r = array_grow(&partition->parts, partition->n_parts);
         if (r < 0)
             return r;
-        fill_part(opening, partition->errors, &part);
-        if (part.group && enable_part(partition->errors, &part) == 0)
+        r = fill_part(opening, partition->errors, &part);
+        if (r < 0)
+            return r;
+        if (part.group && enable_part(opening, partition->errors, &part) == 0)
             partition->parts[partition->n_parts++] = part;
     }
     return 0;
@@ -83,17 +97,20 @@ static int open_weak(struct opening *opening, struct partition *partition)
 
 static int open_whole(struct opening *opening, struct partition_part *part, size_t *ret_culprit)
 {
+    int errors[GROUP_MEMBERS_MAX];
+    int r = group_open_many(opening->sys, opening->attrs, opening->n, true, opening->target, errors, &part->group);
+
+    *ret_culprit = 0;
+    if (r < 0)
+        return r;
     for (size_t i = 0; i < opening->n; i++) {
-        int r = i == 0 ? group_open(opening->sys, &opening->attrs[i], opening->target, &part->group)
-                       : group_add(part->group, &opening->attrs[i]);
-        if (r < 0) {
+        if (errors[i] < 0) {
             *ret_culprit = i;
-            return r;
+            return errors[i];
         }
         part_add(opening, part, i);
     }
-    *ret_culprit = 0;
-    return group_enable(part->group);
+    return start(opening, part->group);
 }
 
 static int open_strict(struct opening *opening, struct partition *partition)

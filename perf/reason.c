@@ -84,6 +84,10 @@ static const struct {
     {E2BIG, NULL, "the kernel is older than these attributes", "leave out config3 terms and other new attributes"},
     {ENOMEM, NULL, "the kernel is out of memory", "count fewer events"},
     {ESRCH, NULL, "the target is gone", "nothing needs to be done"},
+    {EPIPE, NULL, "the opener is gone", "restart perfcountd"},
+    {EXDEV, NULL, "the opener does not take this directory for a cgroup",
+     "it knows those below the hierarchy that was mounted when perfcountd started; restart perfcountd"},
+    {EBADRQC, NULL, "the opener refuses this", "it opens what counts, and nothing else; please report this"},
     {ENOSYS, NULL, "the kernel has no perf events", "build it with CONFIG_PERF_EVENTS"},
 };
 

@@ -235,6 +235,18 @@ int selfcount_read(struct selfcount *selfcount, struct selfcount_reading *ret)
     return 0;
 }
 
+int selfcount_pause(struct selfcount *selfcount, bool paused)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < selfcount->n; i++) {
+        struct group *group = selfcount->parts[i].group;
+        int error = paused ? group_disable(group) : group_enable(group);
+        r = r < 0 ? r : error;
+    }
+    return r;
+}
+
 bool selfcount_has_kernel(const struct selfcount *selfcount)
 {
     return !selfcount->excludes_kernel;

@@ -38,6 +38,9 @@ struct selfcount *selfcount_free(struct selfcount *selfcount);
 /* On the thread that opened it. Errors of group_read(). */
 int selfcount_read(struct selfcount *selfcount, struct selfcount_reading *ret);
 
+/* Disables it, or enables it again. Errors of ioctl(2). */
+int selfcount_pause(struct selfcount *selfcount, bool paused);
+
 /* Whether what runs in the kernel for this thread is counted too. */
 bool selfcount_has_kernel(const struct selfcount *selfcount);
 

@@ -77,6 +77,33 @@ static int rooted(const struct sys *sys, const char *path, char *text, size_t si
     return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
+void sys_open_one_by_one(struct sys *sys, const struct sys_group *group, int *ret)
+{
+    int leader = group->leader;
+    bool stopped = false;
+
+    for (size_t i = 0; i < group->n; i++) {
+        struct perf_event_attr attr = group->attrs[i];
+        if (leader >= 0)
+            attr.disabled = attr.pinned = attr.exclusive = 0;
+        ret[i] = stopped ? -ECANCELED : sys->perf_event_open(sys, &attr, group->pid, group->cpu, leader, group->flags);
+        stopped |= group->whole && ret[i] < 0;
+        if (leader < 0 && ret[i] >= 0)
+            leader = ret[i];
+    }
+}
+
+int sys_open_file(struct sys *sys, const char *path, int flags)
+{
+    char target[PATH_MAX];
+    int r = rooted(sys, path, target, sizeof(target));
+
+    if (r < 0)
+        return r;
+    int fd = open(target, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
+    return fd < 0 ? -errno : fd;
+}
+
 static int real_mount_tracefs(struct sys *sys, const char *path)
 {
     char target[PATH_MAX];
@@ -92,6 +119,8 @@ void sys_init(struct sys *sys)
     *sys = (struct sys){
         .root = "",
         .perf_event_open = real_perf_event_open,
+        .open_group = sys_open_one_by_one,
+        .open_file = sys_open_file,
         .read = real_read,
         .ioctl = real_ioctl,
         .close = real_close,
@@ -104,12 +133,12 @@ void sys_init(struct sys *sys)
 
 int sys_read_file(struct sys *sys, const char *path, char **ret_text)
 {
-    char target[PATH_MAX];
+    _cleanup_(closep) int fd = sys->open_file(sys, path, 0);
     char *text;
 
-    int r = rooted(sys, path, target, sizeof(target));
-    if (r == 0)
-        r = file_read(AT_FDCWD, target, FILE_MAX, &text, NULL);
+    if (fd < 0)
+        return fd;
+    int r = file_read_fd(fd, FILE_MAX, &text, NULL);
     if (r < 0)
         return r;
     size_t size = strlen(text);
@@ -163,16 +192,17 @@ static int list_names(DIR *directory, char ***names, size_t *n)
 
 int sys_list_directory(struct sys *sys, const char *path, char ***ret_names, size_t *ret_n)
 {
-    char target[PATH_MAX], **names = NULL;
+    _cleanup_(closep) int fd = sys->open_file(sys, path, O_DIRECTORY);
+    char **names = NULL;
     size_t n = 0;
 
-    int r = rooted(sys, path, target, sizeof(target));
-    if (r < 0)
-        return r;
-    _cleanup_(closedirp) DIR *directory = opendir(target);
+    if (fd < 0)
+        return fd;
+    _cleanup_(closedirp) DIR *directory = fdopendir(fd);
     if (!directory)
         return -errno;
-    r = list_names(directory, &names, &n);
+    fd = -1;
+    int r = list_names(directory, &names, &n);
     if (r < 0) {
         strings_free(names, n);
         return r;

@@ -24,8 +24,9 @@ struct stream_request {
     bool read;                  /* the values of the group in each sample */
 };
 
-/* The parameters that a format takes, NULL-terminated. */
-const char *const *stream_parameters(enum stream_format format);
+/* The parameters of formats that show each record (NDJSON, perf.data), and of those that show a whole; NULL at the end.
+ */
+extern const char *const stream_record_parameters[], *const stream_profile_parameters[];
 /* One parameter as the query has it; -EINVAL with a sentence. */
 int stream_request_set(struct stream_request *request, const char *name, const char *value, struct error *error);
 void stream_request_done(struct stream_request *request);
@@ -34,6 +35,12 @@ const char *stream_content_type(enum stream_format format);
 
 struct sampler;
 struct stream;
+
+/*
+ * Whether a client may have samples at all; `known`: it is on this machine, or has authenticated. -EOPNOTSUPP (the
+ * sampler is not enabled), -EACCES, with a sentence.
+ */
+int stream_admit(const struct sampler *sampler, bool known, struct error *error);
 
 /*
  * Opens what is asked for, or joins who asked for the same. `ready` is called from the event loop when bytes wait after

@@ -6,11 +6,28 @@
 #include <systemd/sd-daemon.h>
 #include <time.h>
 
+#include "base/cleanup.h"
 #include "base/util.h"
+
+/* A line break would begin another assignment. */
+static void notify(const char *before, const char *status)
+{
+    _cleanup_(freep) char *line = strdup(status);
+
+    for (char *at = line; at && *at; at++)
+        if (*at == '\n' || *at == '\r')
+            *at = ' ';
+    sd_notifyf(0, "%sSTATUS=%s", before, line ? line : "");
+}
 
 void notify_ready(const char *status)
 {
-    sd_notifyf(0, "READY=1\nSTATUS=%s", status);
+    notify("READY=1\n", status);
+}
+
+void notify_status(const char *status)
+{
+    notify("", status);
 }
 
 void notify_reloading(void)

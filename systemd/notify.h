@@ -3,8 +3,10 @@
 #ifndef SYSTEMD_NOTIFY_H
 #define SYSTEMD_NOTIFY_H
 
-/* Serving; also said at the end of a reload. `status` is one line for `systemctl status`. */
+/* Serving; also said at the end of a reload. `status` is a line for `systemctl status`. */
 void notify_ready(const char *status);
+/* That line anew. */
+void notify_status(const char *status);
 void notify_reloading(void);
 void notify_stopping(void);
 

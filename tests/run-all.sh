@@ -129,7 +129,7 @@ cgroup_benchmark() {
 shellcheck_all() {
     command -v shellcheck >/dev/null || { echo "skipped: there is no shellcheck here"; return 77; }
     shellcheck "$root/quickstart" "$root/.ci/run" "$root"/tests/*.sh "$root"/tests/e2e/*.sh "$root"/tests/vm/*.sh \
-        "$root"/tests/systemd/*.sh
+        "$root"/tests/systemd/*.sh "$root"/tests/package/*.sh "$root/bench/footprint"
 }
 
 # --- what needs no quiet machine: two lanes
@@ -141,10 +141,13 @@ if check "gcc -O2 -Werror builds" build_plain; then
     plain=yes
     check "tests/check-style.sh" env PERFCOUNTD="$build/plain/perfcountd" tests/check-style.sh
     (
-        for script in cli exposition http libpfm4 lifecycle idle valgrind; do
+        for script in cli exposition http limits libpfm4 lifecycle idle opener tls bad-clients valgrind; do
             end_to_end $script
         done
+        end_to_end contrib
         check "make distcheck" make -C "$build/plain" distcheck
+        check "Debian packages, with lintian" tests/package/build.sh &&
+            sed -n 's/^perfcountd_/    &/p' "$logs/Debian-packages--with-lintian.log"
     ) &
 fi
 (
@@ -152,7 +155,9 @@ fi
         unit_tests sanitized
         end_to_end smoke sanitized
         end_to_end http sanitized
+        end_to_end tls sanitized
         end_to_end lifecycle sanitized
+        end_to_end opener sanitized
     fi
     if check "clang with ASan and UBSan builds" build_clang; then
         fuzz_all
@@ -173,8 +178,17 @@ if [ $plain = yes ]; then
     end_to_end truth
     [ ! -x "$build/sanitized/perfcountd" ] || end_to_end cgroup sanitized
     end_to_end cgroup-soak
+    end_to_end pause
     check "systemd machine" env PERFCOUNTD="$build/plain/perfcountd" timeout --foreground 600 tests/systemd/units.sh
+    check "systemd service" env PERFCOUNTD="$build/plain/perfcountd" timeout --foreground 300 \
+        tests/systemd/service.sh &&
+        grep 'systemd-analyze security' "$logs/systemd-service.log" | sed 's/^/    /'
+    check "the package in the systemd machine" env PERFCOUNTD="$build/plain/perfcountd" \
+        timeout --foreground 900 tests/package/run.sh
+    check "bench/footprint" bench/footprint "$build/plain" && sed 's/^/    /' "$logs/bench-footprint.log"
     end_to_end prometheus
+    end_to_end prometheus-secure
+    end_to_end auth
     check "make bench-quick" benchmark && sed 's/^/    /' "$logs/make-bench-quick.log" | grep -v 'make'
     check "bench/run-bench-cgroup --quick" cgroup_benchmark &&
         sed 's/^/    /' "$logs/bench-run-bench-cgroup---quick.log" | grep -v 'make'

@@ -24,8 +24,8 @@ refuses() {
 
 try --help
 equals "--help: exit status" "$status" 0
-for word in check-config list-events plan stat --config.file --web.listen-address --web.telemetry-path --log.level \
-    --log.format --help --version; do
+for word in check-config list-events plan stat --config.file --web.listen-address --web.telemetry-path \
+    --web.config.file --log.level --log.format --help --version; do
     holds "--help tells of $word" grep -q -e "$word" "$scratch/out"
 done
 equals "--help: nothing on standard error" "$err" ""
@@ -113,6 +113,47 @@ elif command -v setpriv >/dev/null; then
         matches "a file that may not be read: says why" "$(cat "$scratch/err")" "$bad.*[Pp]ermission"
     fi
 fi
+# --- check-config, the web configuration
+
+web=$scratch/web.yml
+hash=\$2y\$10\$abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZ01234
+echo 'collectors: {cpu: {groups: [{name: x, events: "{context-switches,minor-faults}"}]}}' >"$good"
+printf 'basic_auth_users:\n  alice: %s\n' "$hash" >"$web"
+try check-config --config.file="$good" --web.config.file="$web"
+equals "a good web configuration: exit status" "$status" 0
+equals "a good web configuration" "$out" "$good: ok"$'\n'"$web: ok"
+try check-config "$good" --web.config.file "$web"
+equals "the flag with its value apart, behind the file" "$status" 2
+for fixture in "$root"/tests/web-config/*.good.yml; do
+    try check-config --web.config.file="$fixture"
+    # The certificates that they name are not there.
+    [ "$status" -eq 0 ] || matches "$fixture" "$err" 'No such file|no such file|certificate|key'
+done
+mkdir -p "$scratch/sub"
+printf 'basic_auth_users:\n  alice: hunter2\n' >"$scratch/sub/web.yml"
+printf 'web: {config_file: web.yml}\n' >"$scratch/sub/main.yaml"
+refuses "a password in place of a hash" "^$scratch/sub/web.yml:2:10: .*bcrypt.*htpasswd" \
+    check-config "$scratch/sub/main.yaml"
+holds "the password is not shown" not grep -q hunter2 "$scratch/err"
+refuses "so it is to run" "$scratch/sub/web.yml:2:10: " --config.file="$scratch/sub/main.yaml" \
+    --web.listen-address=127.0.0.1:0
+holds "nor is it then" not grep -q hunter2 "$scratch/err"
+try check-config --config.file="$scratch/sub/main.yaml" --web.config.file="$web"
+equals "the flag replaces the key" "$status" 0
+try check-config --config.file="$scratch/sub/main.yaml" --web.config.file=
+equals "an empty one takes it away" "$status" 0
+try plan --config.file="$scratch/sub/main.yaml"
+equals "who only prints does not read it" "$status" 0
+refuses "a web configuration that is not there" "^$scratch/missing.yml: .*no such file" \
+    check-config --web.config.file="$scratch/missing.yml"
+refuses "a directory" "^$scratch: .*directory" check-config --web.config.file="$scratch"
+head -c 2M /dev/zero | tr '\0' '#' >"$bad"
+refuses "a web configuration of 2 MB" "^$bad: .*MiB" check-config --web.config.file="$bad"
+printf 'tls_server_config:\n  cert_file: x.crt\n' >"$bad"
+refuses "a certificate without its key" "^$bad:2:14: .*key_file" check-config --web.config.file="$bad"
+printf 'tls_server_config: {}\nbasic_auth_user: {}\n' >"$bad"
+refuses "an unknown key" "^$bad:2:1: .*basic_auth_user.*basic_auth_users" check-config --web.config.file="$bad"
+
 : >"$scratch/empty.yaml"
 try check-config "$scratch/empty.yaml"
 equals "an empty file is the defaults" "$status" 0

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Between scrapes the process makes no system call at all, also with a connection open. Cgroups that come and go do wake
-# it, and other tests make some meanwhile, so that collector is off here.
+# Between scrapes neither the process nor its opener makes a system call at all, also with a connection open. Cgroups
+# that come and go do wake it, and other tests make some meanwhile, so that collector is off here.
 . "$(dirname "$0")/lib.sh"
-need curl strace /usr/bin/python3
+need curl pgrep strace /usr/bin/python3
 
 echo 'collectors: {cgroup: {enabled: false}}' >"$scratch/idle.yaml"
 start_daemon --config.file="$scratch/idle.yaml"
@@ -18,7 +18,11 @@ END
 children+=("$!")
 sleep 1
 
-strace -f -ttt -o "$scratch/trace" -p "$daemon_pid" 2>/dev/null &
+traced=(-p "$daemon_pid")
+for opener in $(pgrep -P "$daemon_pid"); do
+    traced+=(-p "$opener")
+done
+strace -f -ttt -o "$scratch/trace" "${traced[@]}" 2>/dev/null &
 tracer=$!
 children+=("$tracer")
 sleep 1

@@ -23,6 +23,7 @@ PATH=$PATH:/usr/sbin:/sbin:$root/build/tools/usr/bin
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/perfcountd-test.XXXXXX")
 children=()   # ended with the script
 wrapper=()    # what start_daemon puts before the binary, as valgrind
+client=()     # how curl is to present itself, as --cacert
 daemon_pid=0
 
 cleanup() {
@@ -73,8 +74,8 @@ start_daemon() {
     *) launch_daemon "$@" --web.listen-address=127.0.0.1:0 ;;
     esac
     eventually 30 listening_or_dead
-    url=$(sed -n 's|.*listening on \(http://[^ "]*\)/.*|\1|p' "$daemon_log" | head -n 1)
-    if ! running "$daemon_pid" || { [ -n "$url" ] && ! eventually 30 curl -sf "$url/-/ready"; }; then
+    url=$(sed -n 's|.*listening on \(https\{0,1\}://[^ "]*\)/.*|\1|p' "$daemon_log" | head -n 1)
+    if ! running "$daemon_pid" || { [ -n "$url" ] && ! eventually 30 curl -sf "${client[@]}" "$url/-/ready"; }; then
         fail "the daemon starts" "$(cat "$daemon_log")"
         finish
     fi
@@ -95,12 +96,12 @@ not() {
 
 # get PATH [CURL-OPTIONS...]: the body.
 get() {
-    curl -sS --globoff --max-time 90 "${@:2}" "$url$1"
+    curl -sS --globoff --max-time 90 "${client[@]}" "${@:2}" "$url$1"
 }
 
 # status_of PATH [CURL-OPTIONS...]: the status code alone.
 status_of() {
-    curl -sS --globoff --max-time 90 -o /dev/null -w '%{http_code}' "${@:2}" "$url$1"
+    curl -sS --globoff --max-time 90 -o /dev/null -w '%{http_code}' "${client[@]}" "${@:2}" "$url$1"
 }
 
 # memory_of PID: resident kilobytes.

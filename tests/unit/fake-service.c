@@ -82,6 +82,23 @@ static int reload(void *userdata, struct error *error)
     return fake->on_reload ? fake->on_reload(fake) : 0;
 }
 
+static int pause_for(void *userdata, unsigned seconds, struct error *error)
+{
+    struct fake_service *fake = userdata;
+
+    (void)error;
+    fake->paused = seconds;
+    fake->pauses++;
+    return 0;
+}
+
+static struct service_pause paused(void *userdata)
+{
+    struct fake_service *fake = userdata;
+
+    return (struct service_pause){.paused = fake->paused > 0, .seconds = fake->paused, .until = 1700000000.5};
+}
+
 static bool ready(void *userdata)
 {
     return ((struct fake_service *)userdata)->ready;
@@ -184,7 +201,14 @@ static void add_self(struct snapshot *snapshot)
 void fake_service_init(struct fake_service *fake, unsigned n_cpus)
 {
     *fake = (struct fake_service){
-        .service = {fake, read_snapshot, document, reload, ready, now},
+        .service = {.userdata = fake,
+                    .read = read_snapshot,
+                    .document = document,
+                    .reload = reload,
+                    .ready = ready,
+                    .now = now,
+                    .pause = pause_for,
+                    .paused = paused},
         .snapshot = {.collector_names = names, .realtime_ns = 1700000000123 * NSEC_PER_MSEC},
         .ready = true,
     };

@@ -24,6 +24,8 @@ struct fake_service {
     int (*on_reload)(struct fake_service *fake);
     void *reload_userdata;
     bool ready;
+    unsigned paused; /* seconds; 0 while it is not */
+    unsigned pauses; /* asked for, resumptions included */
 };
 
 /* `n_cpus` CPUs with a group of cycles and instructions each, a cgroup with an odd name, and the self collector. */

@@ -496,6 +496,8 @@ struct fake_sys *fake_sys_new(void)
     fake->sys = (struct sys){
         .root = fake->root,
         .perf_event_open = fake_open,
+        .open_group = sys_open_one_by_one,
+        .open_file = sys_open_file,
         .read = fake_read,
         .ioctl = fake_ioctl,
         .close = fake_close,

@@ -121,6 +121,13 @@ static void assert_default(const struct config *config)
     assert_string_equal(config->web.listen[0], ":10298");
     assert_string_equal(config->web.telemetry_path, "/metrics");
     assert_int_equal(config->web.min_interval_ns, 100 * NSEC_PER_MSEC);
+    assert_string_equal(config->web.config_file, "");
+    assert_int_equal(config->web.limits.connections, 512);
+    assert_int_equal(config->web.limits.connections_per_address, 128);
+    assert_int_equal(config->web.limits.header_size, 16384);
+    assert_int_equal(config->web.limits.request_timeout_ns, 10 * NSEC_PER_SEC);
+    assert_int_equal(config->web.limits.idle_timeout_ns, 300 * NSEC_PER_SEC);
+    assert_int_equal(config->web.limits.response_timeout_ns, 60 * NSEC_PER_SEC);
     assert_true(config->cpu.enabled);
     assert_string_equal(config->cpu.cpus, "all");
     assert_true(config->self_enabled);
@@ -347,6 +354,30 @@ static void test_odd_files(void **state)
     unlink(path);
 }
 
+/* The path in the file is relative to where the file is, that of a flag is not. */
+static void test_web_config_file(void **state)
+{
+    static const struct {
+        const char *in, *out; /* `out` is behind the directory where it is relative */
+    } cases[] = {{"web.yml", "/web.yml"}, {"../web.yml", "/../web.yml"}, {"\"\"", NULL}};
+    char path[64], expected[128];
+
+    snprintf(path, sizeof(path), "%s/f", (char *)*state);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_(config_freep) struct config *config = NULL;
+        FILE *file = fopen(path, "we");
+        assert_non_null(file);
+        fprintf(file, "web: {config_file: %s}\n", cases[i].in);
+        fclose(file);
+        assert_int_equal(config_load(path, &config, NULL), 0);
+        snprintf(expected, sizeof(expected), "%s%s", (char *)*state, cases[i].out ? cases[i].out : "");
+        assert_string_equal(config->web.config_file, cases[i].out ? expected : "");
+        assert_int_equal(config_override(config, "web.config_file", "x.yml", NULL), 0);
+        assert_string_equal(config->web.config_file, "x.yml");
+    }
+    unlink(path);
+}
+
 /* `n` times the text; the caller frees it. */
 static char *repeat(const char *text, size_t n)
 {
@@ -444,6 +475,7 @@ int main(void)
         cmocka_unit_test(test_override_listen),
         cmocka_unit_test(test_format_error),
         cmocka_unit_test_setup_teardown(test_odd_files, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(test_web_config_file, make_directory, remove_directory),
         cmocka_unit_test(test_check_events),
         cmocka_unit_test(test_bombs),
     };

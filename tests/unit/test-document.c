@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
+
 #include "base/cleanup.h"
 #include "config/document.h"
 
@@ -142,11 +144,42 @@ static void test_expected(void **state)
     assert_int_equal(document_expected(&document, n, "less", NULL), -EINVAL);
 }
 
+/* Values may have lines, and are quoted by no error; other control characters are refused as ever. */
+static void test_secret(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *in, *out;
+    } items[] = {
+        {"|\n  a\n  b\n", "expected less, found a text"}, {"hunter2", "expected less, found a text"},
+        {"true", "expected less, found a truth value"},   {"[hunter2]", "expected less, found a list"},
+        {"{hunter2: x}", "expected less, found a map"},   {"", "expected less, found nothing"},
+    };
+    static const char *const refused[] = {"- \"a\\rb\"", "- \"a\\nb\\0\"", "- \"a\\n\\n\\t\""};
+
+    for (size_t i = 0; i < ARRAY_SIZE(items); i++) {
+        _cleanup_(document_done) struct document document = {0};
+        struct error error = {0};
+        char text[64];
+        snprintf(text, sizeof(text), "- %s", items[i].in);
+        assert_int_equal(document_parse_secret(text, strlen(text), &document, &error), 0);
+        const node *n = document_item(&document, document_root(&document), 0);
+        assert_int_equal(document_expected(&document, n, "less", &error), -EINVAL);
+        assert_string_equal(error.message, items[i].out);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+        struct document document = {0};
+        struct error error = {0};
+        assert_int_equal(document_parse_secret(refused[i], strlen(refused[i]), &document, &error), -EINVAL);
+        assert_true(str_starts(error.message, "this text has a control character, "));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words), cmocka_unit_test(test_places),   cmocka_unit_test(test_pairs),
-        cmocka_unit_test(test_empty), cmocka_unit_test(test_expected),
+        cmocka_unit_test(test_empty), cmocka_unit_test(test_expected), cmocka_unit_test(test_secret),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

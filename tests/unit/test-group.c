@@ -170,6 +170,39 @@ static void test_pinned_leader(void **state)
     fake_sys_free(fake);
 }
 
+/* The first that opens leads; `whole` takes all or none, and tries nothing behind the first that fails. */
+static void test_many(void **state)
+{
+    const struct attr attrs[] = {HARDWARE(2), HARDWARE(0), HARDWARE(2), SOFTWARE(3)};
+    struct fake_sys *fake = fake_machine_one_pmu();
+    struct group *group = NULL;
+    int errors[4];
+
+    (void)state;
+    fake_fail(fake, (struct fake_failure){
+                        .call = FAKE_OPEN, .error = ENOENT, .on_event = true, .type = PERF_TYPE_HARDWARE, .config = 2});
+    assert_int_equal(group_open_many(&fake->sys, attrs, 4, false, &on_cpu_0, errors, &group), 0);
+    assert_int_equal(group_size(group), 2);
+    assert_int_equal(errors[0], -ENOENT);
+    assert_int_equal(errors[1], 0);
+    assert_int_equal(errors[2], -ENOENT);
+    assert_int_equal(errors[3], 0);
+    assert_true(fake_attr(fake, group_fd(group, 0))->disabled);
+    assert_false(fake_attr(fake, group_fd(group, 1))->disabled);
+    group_free(group);
+    assert_int_equal(group_open_many(&fake->sys, attrs + 1, 3, true, &on_cpu_0, errors, &group), 0);
+    assert_null(group);
+    assert_int_equal(errors[0], 0);
+    assert_int_equal(errors[1], -ENOENT);
+    assert_int_equal(errors[2], -ECANCELED);
+    assert_int_equal(fake->n_open, 0);
+    assert_int_equal(group_open_many(&fake->sys, attrs, 1, false, &on_cpu_0, errors, &group), 0);
+    assert_null(group);
+    assert_int_equal(group_open_many(&fake->sys, attrs, GROUP_MEMBERS_MAX + 1, false, &on_cpu_0, errors, &group),
+                     -E2BIG);
+    fake_sys_free(fake);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +213,7 @@ int main(void)
         cmocka_unit_test(test_open_leaves_nothing),
         cmocka_unit_test(test_too_many),
         cmocka_unit_test(test_pinned_leader),
+        cmocka_unit_test(test_many),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -153,6 +153,34 @@ static void test_rates(void **state)
     }
 }
 
+/* Whether the snapshot was paused then and is now, and what that says of a counter that grew. */
+static void test_pauses(void **state)
+{
+    static const struct {
+        uint64_t in_then, in_now;
+        bool out_known;
+    } pauses[] = {{0, 0, true}, {0, 1, false}, {1, 1, false}, {1, 2, false}, {0, 2, false}, {2, 2, true}};
+    const struct row_target target = {.group = "g", .pmu = "cpu", .cpu = 0};
+    const struct reading then = {0}, now = {1, 1, 1, 1, 1, 1, ROW_COUNTING, false};
+    struct rates rates;
+    double events[4];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(pauses); i++) {
+        struct snapshot snapshot = {.collector_names = names, .pauses = pauses[i].in_then};
+        struct row *row = snapshot_add_row(&snapshot, &target, counters, ARRAY_SIZE(counters));
+        set(row, &then);
+        struct baseline *baseline = baseline_new(&snapshot);
+        set(row, &now);
+        snapshot.monotonic_ns = NSEC_PER_SEC;
+        snapshot.pauses = pauses[i].in_now;
+        assert_int_equal(rates_row(baseline, &snapshot, row, events, &rates), 0);
+        assert_real(events[0], pauses[i].out_known ? 1 : NAN);
+        baseline_free(baseline);
+        snapshot_done(&snapshot);
+    }
+}
+
 static void test_cpu_utilization(void **state)
 {
     const struct row_target targets[] = {
@@ -227,6 +255,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rates),
+        cmocka_unit_test(test_pauses),
         cmocka_unit_test(test_cpu_utilization),
         cmocka_unit_test(test_ratio_names),
         cmocka_unit_test(test_rows_come_and_go),

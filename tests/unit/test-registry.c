@@ -292,6 +292,115 @@ static void test_read_fails(void **state)
     rig_done(&rig);
 }
 
+static const char cycles_of_0[] = "perf_cpu_cycles_total{cpu=\"0\",pmu=\"cpu\",group=\"core\"}";
+static const char time_of_0[] = "perf_cpu_group_enabled_seconds_total{cpu=\"0\",pmu=\"cpu\",group=\"core\"}";
+static const char counting[] = "perfcountd_groups{collector=\"cpu\",state=\"counting\"}";
+
+/* Nothing is counted meanwhile, and no time; then totals go on. */
+static void test_pause(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(), "[{name: core, events: '{cycles,instructions}'}]");
+    fake_advance(rig.fake, 100);
+    read_all(&rig);
+    assert_int_equal(registry_pause(rig.registry, true), 0);
+    assert_true(registry_is_paused(rig.registry));
+    unsigned calls = rig.fake->calls[FAKE_IOCTL];
+    assert_int_equal(registry_pause(rig.registry, true), 0);
+    assert_int_equal(rig.fake->calls[FAKE_IOCTL], calls);
+    fake_advance(rig.fake, 1000);
+    assert_int_equal(value(read_all(&rig), cycles_of_0), 100);
+    assert_int_equal(value(read_all(&rig), time_of_0), 100);
+    assert_int_equal(value(read_all(&rig), counting), 4);
+    assert_int_equal(registry_pause(rig.registry, false), 0);
+    fake_advance(rig.fake, 10);
+    assert_int_equal(value(read_all(&rig), cycles_of_0), 110);
+    assert_int_equal(value(read_all(&rig), time_of_0), 110);
+    rig_done(&rig);
+}
+
+/* What counted before the pause, and was not read by then, is there. */
+static void test_pause_loses_nothing(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(), "[{name: core, events: cycles}]");
+    fake_advance(rig.fake, 100);
+    registry_pause(rig.registry, true);
+    fake_advance(rig.fake, 1000);
+    registry_pause(rig.registry, false);
+    fake_advance(rig.fake, 10);
+    assert_int_equal(value(read_all(&rig), cycles_of_0), 110);
+    rig_done(&rig);
+}
+
+/* What a reload or a CPU opens meanwhile waits: weak and strict groups, and parts that are opened anew. */
+static void test_pause_holds_what_is_opened(void **state)
+{
+    static const char more[] = "[{name: core, events: cycles}, {name: s, strict: true, events: '{cs,faults}'}]";
+    static const char strict[] = "perf_cpu_context_switches_total{cpu=\"0\",pmu=\"software\",group=\"s\"}";
+    struct error error;
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(), "[{name: core, events: cycles}]");
+    fake_advance(rig.fake, 100);
+    registry_pause(rig.registry, true);
+    configure(&rig, more);
+    struct cpuset left = {0};
+    assert_int_equal(cpuset_add(&left, 0), 0);
+    assert_int_equal(registry_configure(rig.registry, rig.machine, rig.config, &left, &error), 0);
+    cpuset_done(&left);
+    fake_advance(rig.fake, 1000);
+    assert_int_equal(value(read_all(&rig), strict), 0);
+    uint64_t held = value(read_all(&rig), cycles_of_0);
+    assert_true(held <= 100);
+    registry_pause(rig.registry, false);
+    fake_advance(rig.fake, 10);
+    assert_int_equal(value(read_all(&rig), strict), 10);
+    assert_int_equal(value(read_all(&rig), cycles_of_0), held + 10);
+    rig_done(&rig);
+}
+
+/* A group in the error state, which is enabled again from time to time, is not while it is paused. */
+static void test_pause_tries_nothing(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(), "[{name: core, events: 'cycles:D'}]");
+    registry_pause(rig.registry, true);
+    fake_fail(rig.fake, (struct fake_failure){.call = FAKE_READ});
+    unsigned calls = rig.fake->calls[FAKE_IOCTL];
+    for (int i = 0; i < 10; i++) {
+        fake_advance(rig.fake, 100 * NSEC_PER_SEC);
+        read_all(&rig);
+    }
+    assert_int_equal(rig.fake->calls[FAKE_IOCTL], calls);
+    fake_fail_no_more(rig.fake);
+    registry_pause(rig.registry, false);
+    rig_done(&rig);
+}
+
+/* One group that cannot be disabled does not keep the others from it, and the caller is told. */
+static void test_pause_fails(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(), "[{name: core, events: cycles}]");
+    fake_fail(rig.fake, (struct fake_failure){.call = FAKE_IOCTL, .error = EIO, .times = 1});
+    assert_int_equal(registry_pause(rig.registry, true), -EIO);
+    fake_advance(rig.fake, 100);
+    const struct snapshot *snapshot = read_all(&rig);
+    assert_int_equal(value(snapshot, cycles_of_0), 100);
+    assert_int_equal(value(snapshot, "perf_cpu_cycles_total{cpu=\"1\",pmu=\"cpu\",group=\"core\"}"), 0);
+    rig_done(&rig);
+}
+
 static void test_reload(void **state)
 {
     static const char kept[] = "perf_cpu_cycles_total{cpu=\"2\",pmu=\"cpu\",group=\"core\"}";
@@ -591,16 +700,31 @@ static void test_self_cost_no_pmu(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts),           cmocka_unit_test(test_one_read_a_group),
-        cmocka_unit_test(test_two_kinds_of_cpu), cmocka_unit_test(test_no_pmu),
-        cmocka_unit_test(test_nothing_at_all),   cmocka_unit_test(test_split),
-        cmocka_unit_test(test_strict),           cmocka_unit_test(test_starved),
-        cmocka_unit_test(test_never_ran),        cmocka_unit_test(test_read_fails),
-        cmocka_unit_test(test_reload),           cmocka_unit_test(test_self),
-        cmocka_unit_test(test_self_cost),        cmocka_unit_test(test_self_cost_in_part),
-        cmocka_unit_test(test_self_cost_no_pmu), cmocka_unit_test(test_cpu_leaves_and_returns),
-        cmocka_unit_test(test_cpu_blinks),       cmocka_unit_test(test_suspend),
-        cmocka_unit_test(test_cpu_comes_later),  cmocka_unit_test(test_transitions),
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_one_read_a_group),
+        cmocka_unit_test(test_two_kinds_of_cpu),
+        cmocka_unit_test(test_no_pmu),
+        cmocka_unit_test(test_nothing_at_all),
+        cmocka_unit_test(test_split),
+        cmocka_unit_test(test_strict),
+        cmocka_unit_test(test_starved),
+        cmocka_unit_test(test_never_ran),
+        cmocka_unit_test(test_read_fails),
+        cmocka_unit_test(test_pause),
+        cmocka_unit_test(test_pause_loses_nothing),
+        cmocka_unit_test(test_pause_holds_what_is_opened),
+        cmocka_unit_test(test_pause_tries_nothing),
+        cmocka_unit_test(test_pause_fails),
+        cmocka_unit_test(test_reload),
+        cmocka_unit_test(test_self),
+        cmocka_unit_test(test_self_cost),
+        cmocka_unit_test(test_self_cost_in_part),
+        cmocka_unit_test(test_self_cost_no_pmu),
+        cmocka_unit_test(test_cpu_leaves_and_returns),
+        cmocka_unit_test(test_cpu_blinks),
+        cmocka_unit_test(test_suspend),
+        cmocka_unit_test(test_cpu_comes_later),
+        cmocka_unit_test(test_transitions),
         cmocka_unit_test(test_error_state),
     };
 

@@ -233,6 +233,16 @@ static const struct {
     {"GET /-/ready", "", 200, {"\r\n\r\nready\n"}},
     {"POST /-/reload", "Content-Length: 0\r\n", 200, {"\r\n\r\nreloaded\n"}},
     {"POST /-/reload", "Content-Length: 0\r\nOrigin: http://evil.example\r\n", 403, {"only a client on this machine"}},
+    {"GET /api/v1/pause", "", 200, {"Content-Type: application/json\r\n", "\"paused\": false\n"}},
+    {"GET /api/v1/pause?seconds=1", "", 400, {"unknown parameter \\\"seconds\\\""}},
+    {"POST /api/v1/pause?seconds=0", "Content-Length: 0\r\n", 400, {"\\\"0\\\" is not a number from 1 to 3600"}},
+    {"POST /api/v1/pause?seconds=3601", "Content-Length: 0\r\n", 400, {"parameter \\\"seconds\\\""}},
+    {"POST /api/v1/pause?seconds=1.5", "Content-Length: 0\r\n", 400, {"parameter \\\"seconds\\\""}},
+    {"POST /api/v1/pause?seconds=", "Content-Length: 0\r\n", 400, {"parameter \\\"seconds\\\""}},
+    {"POST /api/v1/pause", "Content-Length: 0\r\nOrigin: http://evil.example\r\n", 403, {"only a client on this"}},
+    {"DELETE /api/v1/pause", "Origin: http://evil.example\r\n", 403, {"only a client on this machine"}},
+    {"DELETE /api/v1/pause?seconds=1", "", 400, {"unknown parameter"}},
+    {"PUT /api/v1/pause", "Content-Length: 0\r\n", 405, {"Allow: GET, HEAD, POST, DELETE\r\n"}},
     {"GET /api/v1/pmus", "", 200, {"Content-Type: application/json\r\n", "\"document\": \"pmus\""}},
     {"GET /api/v1/events", "", 200, {"\"document\": \"events\""}},
     {"GET /api/v1/cgroups", "", 200, {"Content-Type: application/json\r\n", "\"document\": \"cgroups\""}},
@@ -370,6 +380,26 @@ static void test_gzip(void **state)
     assert_has(json, "Content-Encoding: gzip\r\n");
     _cleanup_(freep) char *small = ask(&f, 0, "GET /api/v1/counters?cpu=1", "Accept-Encoding: gzip\r\n");
     assert_has_not(small, "Content-Encoding");
+    stop(&f);
+}
+
+static void test_pause(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    start(&f, NULL, "127.0.0.1:0");
+    _cleanup_(freep) char *pause = ask(&f, 0, "POST /api/v1/pause?seconds=3600", "Content-Length: 0\r\n");
+    assert_has(pause, "\"paused\": true,\n  \"seconds\": 3600,\n  \"until\": 1700000000.5\n");
+    _cleanup_(freep) char *again = ask(&f, 0, "POST /api/v1/pause", "Content-Length: 0\r\n");
+    assert_has(again, "\"seconds\": 60,");
+    _cleanup_(freep) char *state_of_it = ask(&f, 0, "GET /api/v1/pause", "");
+    assert_has(state_of_it, "\"paused\": true,\n  \"seconds\": 60,\n  \"until\": 1700000000.5\n");
+    assert_int_equal(f.fake.pauses, 2);
+    _cleanup_(freep) char *resume = ask(&f, 0, "DELETE /api/v1/pause", "");
+    assert_has(resume, "\"paused\": false\n");
+    assert_int_equal(f.fake.pauses, 3);
+    assert_int_equal(f.fake.paused, 0);
     stop(&f);
 }
 
@@ -533,6 +563,64 @@ static void test_limits(void **state)
     stop(&f);
 }
 
+static void set_limits(struct fixture *f, const struct server_limits *limits)
+{
+    char *addresses[] = {(char *)"127.0.0.1:0"};
+    struct server_settings settings = {addresses, 1, "/metrics", NULL, *limits};
+    struct error error;
+
+    assert_int_equal(server_configure(f->server, &settings, &error), 0);
+}
+
+/* It takes another libmicrohttpd on the same socket; what was begun is answered by the old one. */
+static void test_header_size_changes(void **state)
+{
+    struct server_limits large = few;
+    struct fixture f;
+    char long_path[12000];
+
+    (void)state;
+    start(&f, &few, "127.0.0.1:0");
+    _cleanup_(freep) char *url = strdup(server_url(f.server, 0));
+    snprintf(long_path, sizeof(long_path), "GET /%0*d", (int)sizeof(long_path) - 10, 0);
+    _cleanup_(freep) char *refused = ask(&f, 0, long_path, "");
+    assert_has(refused, "HTTP/1.1 4");
+    assert_null(strstr(refused, " 404 "));
+    _cleanup_(closep) int begun = connect_to(&f, 0);
+    say(begun, "GET /-/healthy HTTP/1.1\r\n");
+    spin(&f, 50 * NSEC_PER_MSEC);
+    large.memory_per_connection = 65536;
+    set_limits(&f, &large);
+    assert_string_equal(server_url(f.server, 0), url);
+    say(begun, "Host: a\r\n\r\n");
+    _cleanup_(freep) char *answer = receive(&f, begun, false), *taken = ask(&f, 0, long_path, "");
+    assert_has(answer, "HTTP/1.1 200 ");
+    assert_has(taken, "HTTP/1.1 404 ");
+    assert_true(is_closed(&f, begun, NSEC_PER_SEC));
+    stop(&f);
+}
+
+static void test_limits_change(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    start(&f, &few, "127.0.0.1:0");
+    _cleanup_(closep) int silent = connect_to(&f, 0), kept = connect_to(&f, 0);
+    say(kept, "GET /-/healthy HTTP/1.1\r\nHost: a\r\n\r\n");
+    _cleanup_(freep) char *response = receive(&f, kept, false);
+    assert_has(response, "HTTP/1.1 200 ");
+    assert_false(is_closed(&f, silent, 200 * NSEC_PER_MSEC));
+    /* Shorter times are for those that wait already, each for its own. */
+    set_limits(&f, &tight);
+    assert_true(is_closed(&f, silent, NSEC_PER_SEC));
+    assert_true(is_closed(&f, kept, NSEC_PER_SEC));
+    set_limits(&f, &few);
+    _cleanup_(closep) int patient = connect_to(&f, 0);
+    assert_false(is_closed(&f, patient, 300 * NSEC_PER_MSEC));
+    stop(&f);
+}
+
 static void test_listeners(void **state)
 {
     char *both[] = {(char *)"127.0.0.1:0", (char *)"127.0.0.2:0"}, *bad[] = {(char *)"127.0.0.3:0", NULL};
@@ -681,6 +769,7 @@ int main(void)
         cmocka_unit_test(test_keep_alive),
         cmocka_unit_test(test_too_long),
         cmocka_unit_test(test_gzip),
+        cmocka_unit_test(test_pause),
         cmocka_unit_test(test_ready_and_reload),
         cmocka_unit_test(test_rates_hold_up_nobody),
         cmocka_unit_test(test_client_disappears_while_waiting),
@@ -688,6 +777,8 @@ int main(void)
         cmocka_unit_test(test_deadlines),
         cmocka_unit_test(test_response_is_not_taken),
         cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_limits_change),
+        cmocka_unit_test(test_header_size_changes),
         cmocka_unit_test(test_listeners),
         cmocka_unit_test(test_reload_retires_its_listener),
         cmocka_unit_test(test_unix_socket),

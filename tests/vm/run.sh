@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # All tests of the emulated boards: fetches and builds what is missing, then runs one after the other on two lanes.
 #
-# usage: run.sh [BOARD...]   where BOARD is one of two-6.1, two-5.10, eight-6.1, single-6.1, single-5.10
+# usage: run.sh [BOARD...]   where BOARD is one of two-6.1, two-5.10, eight-6.1, single-6.1, single-5.10; or footprint,
+# which is for bench/footprint: eight CPUs of two kinds
 #
 # VM_CACHE, VM_BUILD: see lib.sh. TRUTH_SECONDS=60 TRUTH_READINGS=2000 TRUTH_SCRAPES=10000 HOTPLUG_TRANSITIONS=1000 is
 # the full length.
@@ -15,6 +16,8 @@ board() {
     . "$vm_dir/board.sh"
     # shellcheck source=discovery.sh
     . "$vm_dir/discovery.sh"
+    # shellcheck source=footprint.sh
+    . "$vm_dir/footprint.sh"
     # shellcheck source=hotplug.sh
     . "$vm_dir/hotplug.sh"
     # shellcheck source=truth.sh
@@ -40,6 +43,11 @@ board() {
     single-*)
         board_start "$1" "${1#single-}" 2
         test_single_pmu
+        test_footprint
+        ;;
+    footprint)
+        board_start "$1" 6.1 8 cortex-a55 cortex-a76
+        test_footprint
         ;;
     *) die "there is no board $1" ;;
     esac

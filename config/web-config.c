@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The exporters' web configuration, from its file to the checks across its keys: see web-config.h. */
+#include "config/web-config.h"
+
+#include "config/load.h"
+#include "config/map.h"
+#include "config/web-option.h"
+#include "config/web-options.h"
+
+static bool has_line_break(const node *n)
+{
+    return n->type == YAML_SCALAR_NODE && strchr((const char *)n->data.scalar.value, '\n');
+}
+
+/*
+ * Keys stand in error messages. "alice:secret", without the space that YAML wants, is a key by itself; so is the hash
+ * where somebody swaps it with the name.
+ */
+static int check_key(const struct document *document, const node *key, struct error *error)
+{
+    const char *text = key->type == YAML_SCALAR_NODE ? (const char *)key->data.scalar.value : "";
+
+    if (strchr(text, ':'))
+        return document_error(
+            document, key, error,
+            "this key has a colon in it, which no key and no user's name may have; behind the colon that ends "
+            "a key goes a space");
+    if (str_starts(text, "$2"))
+        return document_error(document, key, error,
+                              "this key is a hash: the name of the user goes before the colon, the hash behind it");
+    if (has_line_break(key))
+        return document_error(document, key, error, "this key has a line break");
+    return 0;
+}
+
+static bool is_key_of_pem(const node *key)
+{
+    const char *text = node_text(key);
+
+    for (size_t i = 0; i < web_options.n; i++)
+        if (web_options.rows[i].type == &option_pem && text &&
+            str_equal(strrchr(web_options.rows[i].path, '.') + 1, text))
+            return true;
+    return false;
+}
+
+static const node *get(const struct document *document, int id)
+{
+    return yaml_document_get_node((yaml_document_t *)&document->tree, id);
+}
+
+static int check_map(const struct document *document, const node *map, struct error *error)
+{
+    const yaml_node_pair_t *pairs = map->data.mapping.pairs.start, *end = map->data.mapping.pairs.top;
+    int r = 0;
+
+    for (const yaml_node_pair_t *pair = pairs; pair < end && r == 0; pair++) {
+        const node *key = get(document, pair->key), *value = get(document, pair->value);
+        r = check_key(document, key, error);
+        if (r == 0 && has_line_break(value) && !is_key_of_pem(key))
+            r = document_error(document, value, error, "%s: this text has a line break: write it in one line",
+                               node_text(key) ? node_text(key) : "");
+    }
+    return r;
+}
+
+/* What the table cannot say, and must be known before anything of the text stands in a message. */
+static int check_texts(const struct document *document, struct error *error)
+{
+    const node *item;
+    int r = 0;
+
+    for (const node *n = document->tree.nodes.start; n < document->tree.nodes.top && r == 0; n++) {
+        if (n->type == YAML_MAPPING_NODE)
+            r = check_map(document, n, error);
+        for (size_t i = 0; r == 0 && n->type == YAML_SEQUENCE_NODE && (item = document_item(document, n, i)); i++)
+            if (has_line_break(item))
+                r = document_error(document, item, error, "this text has a line break: write it in one line");
+    }
+    return r;
+}
+
+struct reading {
+    const struct document *document;
+    const node *nodes[WEB_OPTIONS];
+    struct error *error;
+};
+
+static bool is_given(const struct reading *reading, int row)
+{
+    const node *n = reading->nodes[row];
+
+    return n && !(n->type == YAML_SCALAR_NODE && n->data.scalar.value[0] == '\0');
+}
+
+/* The first of the rows that is given; -1 for none. */
+static int first_given(const struct reading *reading, int begin, int end)
+{
+    for (int row = begin; row < end; row++)
+        if (is_given(reading, row))
+            return row;
+    return -1;
+}
+
+/* -EINVAL at what the row says, with its key. */
+static int wrong(const struct reading *reading, int row, const char *sentence)
+{
+    return document_error(reading->document, reading->nodes[row], reading->error, "%s: %s", web_options.rows[row].path,
+                          sentence);
+}
+
+/* The same thing as text and as the name of a file. */
+static const struct {
+    int text, file;
+    const char *sentence;
+} either[] = {
+    {WEB_CERT, WEB_CERT_FILE, "cert_file is given as well: leave one of them out"},
+    {WEB_KEY, WEB_KEY_FILE, "key_file is given as well: leave one of them out"},
+    {WEB_CLIENT_CA, WEB_CLIENT_CA_FILE, "client_ca_file is given as well: leave one of them out"},
+};
+
+/* The row of `either[i]` that is given, -1 for none. */
+static int given_of(const struct reading *reading, size_t i)
+{
+    return is_given(reading, either[i].text) ? either[i].text : is_given(reading, either[i].file) ? either[i].file : -1;
+}
+
+static int check_certificate(const struct reading *reading)
+{
+    int cert = given_of(reading, 0), key = given_of(reading, 1);
+
+    for (size_t i = 0; i < ARRAY_SIZE(either); i++)
+        if (is_given(reading, either[i].text) && is_given(reading, either[i].file))
+            return wrong(reading, either[i].text, either[i].sentence);
+    if (cert < 0 && key < 0)
+        return wrong(reading, first_given(reading, 0, WEB_TLS_OPTIONS),
+                     "TLS needs a certificate and its key: give cert_file and key_file, or leave tls_server_config "
+                     "out to serve plain HTTP");
+    if (key < 0)
+        return wrong(reading, cert, "the certificate is without its key: give key_file");
+    return cert < 0 ? wrong(reading, key, "the key is without its certificate: give cert_file") : 0;
+}
+
+static int check_client_auth(const struct reading *reading, const struct web_tls *tls)
+{
+    int ca = given_of(reading, 2);
+    bool required = tls->client_auth == CLIENT_AUTH_REQUIRE_ANY || tls->client_auth == CLIENT_AUTH_REQUIRE_AND_VERIFY;
+
+    if (ca >= 0 && tls->client_auth == CLIENT_AUTH_NONE)
+        return wrong(reading, ca,
+                     "no client is asked for a certificate: set client_auth_type, as to RequireAndVerifyClientCert");
+    if (is_given(reading, WEB_CLIENT_ALLOWED_SANS) && !required)
+        return wrong(reading, WEB_CLIENT_ALLOWED_SANS,
+                     "no client has to have a certificate: set client_auth_type to RequireAndVerifyClientCert or "
+                     "RequireAnyClientCert");
+    return 0;
+}
+
+/* Blank values alone are no TLS, as nothing at all is. */
+static int check_tls(const struct reading *reading, struct web_tls *tls)
+{
+    if (first_given(reading, 0, WEB_TLS_OPTIONS) < 0)
+        return 0;
+    int r = check_certificate(reading);
+    if (r == 0)
+        r = check_client_auth(reading, tls);
+    if (r == 0 && tls->min_version > tls->max_version)
+        r = wrong(reading, is_given(reading, WEB_MAX_VERSION) ? WEB_MAX_VERSION : WEB_MIN_VERSION,
+                  "no version is left: max_version is below min_version, which is TLS12 where nothing is said");
+    tls->enabled = r == 0;
+    return r;
+}
+
+static int check_rate(const struct reading *reading, const struct web_config *config)
+{
+    if (config->rate_interval_ns == 0 || config->rate_burst > 0)
+        return 0;
+    return wrong(reading, is_given(reading, WEB_RATE_BURST) ? WEB_RATE_BURST : WEB_RATE_INTERVAL,
+                 "with a burst of 0 every request would be refused: set burst to 1 or more");
+}
+
+static int read_document(const struct document *document, struct web_config *config, struct error *error)
+{
+    struct reading reading = {.document = document, .error = error};
+    const node *root = document_root(document);
+
+    if (!root)
+        return 0;
+    if (root->type != YAML_MAPPING_NODE)
+        return document_expected(document, root, "a map with keys such as \"tls_server_config\"", error);
+    int r = check_texts(document, error);
+    if (r == 0)
+        r = map_read(&web_options, document, root, config, reading.nodes, error);
+    if (r == 0)
+        r = check_tls(&reading, &config->tls);
+    return r < 0 ? r : check_rate(&reading, config);
+}
+
+static int join(const char *directory, char **path, struct error *error)
+{
+    char *joined = *path ? config_join_path(directory, *path) : NULL;
+
+    if (*path && !joined)
+        return error_oom(error);
+    free(*path);
+    *path = joined;
+    return 0;
+}
+
+static int join_paths(const char *directory, struct web_tls *tls, struct error *error)
+{
+    int r = join(directory, &tls->cert_file, error);
+
+    if (r == 0)
+        r = join(directory, &tls->key_file, error);
+    return r < 0 ? r : join(directory, &tls->client_ca_file, error);
+}
+
+int web_config_parse(const char *text, size_t size, const char *directory, struct web_config **ret, struct error *error)
+{
+    _cleanup_(document_done) struct document document = {0};
+    _cleanup_(web_config_freep) struct web_config *config = calloc(1, sizeof(*config));
+
+    if (!config)
+        return error_oom(error);
+    config->tls = (struct web_tls){
+        .min_version = TLS_VERSION_1_2,
+        .max_version = TLS_VERSION_1_3,
+        .prefer_server_cipher_suites = true,
+    };
+    int r = document_parse_secret(text, size, &document, error);
+    if (r == 0)
+        r = read_document(&document, config, error);
+    if (r == 0)
+        r = join_paths(directory, &config->tls, error);
+    if (r < 0)
+        return r;
+    *ret = steal(config);
+    return 0;
+}
+
+int web_config_load(const char *path, struct web_config **ret, struct error *error)
+{
+    _cleanup_(web_config_freep) struct web_config *config = NULL;
+    _cleanup_(freep) char *text = NULL, *directory = config_directory_of(path);
+    size_t size;
+    int r = directory ? config_read_file(path, &text, &size, error) : error_oom(error);
+
+    if (r < 0)
+        return r;
+    r = web_config_parse(text, size, directory, &config, error);
+    explicit_bzero(text, size);
+    if (r < 0)
+        return r;
+    config->file = strdup(path);
+    if (!config->file)
+        return error_oom(error);
+    *ret = steal(config);
+    return 0;
+}
+
+struct web_config *web_config_free(struct web_config *config)
+{
+    if (!config)
+        return NULL;
+    for (size_t i = 0; i < web_options.n; i++)
+        web_options.rows[i].type->done(&web_options.rows[i], config);
+    free(config->file);
+    free(config);
+    return NULL;
+}

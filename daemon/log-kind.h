@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is logged: how severe it is, and for what an operator may want to find or to mend, its kind. A kind has a
+ * MESSAGE_ID in the journal (systemd.journal-fields(7)), which never changes; doc/perfcountd.8 lists them.
+ */
+#ifndef DAEMON_LOG_KIND_H
+#define DAEMON_LOG_KIND_H
+
+/* Syslog's numbers, of which a smaller one is more severe. */
+enum log_level { LOG_LEVEL_ERROR = 3, LOG_LEVEL_WARNING = 4, LOG_LEVEL_INFO = 6, LOG_LEVEL_DEBUG = 7 };
+
+enum log_kind {
+    LOG_KIND_START_FAILED,
+    LOG_KIND_CONFIG_BAD,
+    LOG_KIND_LISTEN_FAILED,
+    LOG_KIND_RELOADED,
+    LOG_KIND_RELOAD_FAILED,
+    LOG_KIND_EVENTS_UNAVAILABLE,
+    LOG_KIND_CGROUPS_DROPPED,
+    LOG_KIND_CGROUPS_UNSEEN,
+    LOG_KIND_COLLECTOR_FAILED,
+    LOG_KIND_WEB,
+    LOG_KIND_OPENER_LOST,
+    LOG_KIND_CPUS_CHANGED,
+    LOG_KIND_CPUS_LOST,
+    LOG_KIND_CHANGES_UNHEARD,
+    LOG_KIND_ADDRESSES_IGNORED,
+    LOG_KIND_PAUSED,
+    LOG_KIND_RESUMED,
+    N_LOG_KINDS
+};
+
+struct log_kind_facts {
+    const char *name; /* in JSON, and PERFCOUNTD_KIND in the journal */
+    const char *message_id;
+    enum log_level level;
+};
+
+const struct log_kind_facts *log_kind_facts(enum log_kind kind);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The opener of counters, as the daemon has it: started where there are privileges, watched, and told of. */
+#ifndef DAEMON_SPLIT_H
+#define DAEMON_SPLIT_H
+
+#include <jansson.h>
+#include <systemd/sd-event.h>
+
+#include "base/error.h"
+#include "daemon/options.h"
+#include "perf/sys.h"
+
+struct split;
+
+/*
+ * Splits, where this process has privileges and `options` does not say otherwise: `sys` then asks the opener. To be
+ * called before there are threads or anything else that is open. -errno with a sentence.
+ */
+int split_new(const struct options *options, struct sys *sys, struct split **ret, struct error *error);
+struct split *split_free(struct split *split);
+
+/* Calls `on_lost` once, when the opener is gone. */
+int split_watch(struct split *split, sd_event *event, void (*on_lost)(void *userdata), void *userdata);
+bool split_is_lost(const struct split *split);
+/* {"state": "running|lost|none", "pid", "capabilities", "filtered"} */
+json_t *split_json(const struct split *split);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a few files looked like, so that it can be seen that one has changed: by stat(2), through symbolic links. */
+#ifndef HTTP_STAMPS_H
+#define HTTP_STAMPS_H
+
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/util.h"
+
+#define STAMPS_MAX 4
+
+struct stamp {
+    char *path;
+    int error; /* of stat(2), else: */
+    dev_t device;
+    ino_t inode;
+    off_t size;
+    struct timespec modified, changed; /* changed: rights as well */
+};
+
+struct stamps {
+    struct stamp items[STAMPS_MAX];
+    size_t n;
+};
+
+/* Stamps a file, if `path` is not NULL; do it before the file is read. -ENOMEM. */
+int stamps_add(struct stamps *stamps, const char *path);
+bool stamps_outdated(const struct stamps *stamps);
+void stamps_done(struct stamps *stamps);
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the opener can do no more: see jail.h. */
+#include "opener/jail.h"
+
+#include <cap-ng.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/number.h"
+
+/* Since Linux 5.8; libraries at hand may be older. */
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+
+/* What opening wants; CAP_DAC_READ_SEARCH for the numbers of tracepoints, which are root's. */
+static const unsigned kept[] = {CAP_PERFMON, CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH};
+
+/* Capabilities */
+
+uint64_t jail_capabilities(void)
+{
+    uint64_t mask = 0;
+
+    if (capng_get_caps_process() < 0)
+        return 0;
+    for (unsigned i = 0; i < 64; i++)
+        if (capng_have_capability(CAPNG_EFFECTIVE, i))
+            mask |= UINT64_C(1) << i;
+    return mask;
+}
+
+bool jail_is_privileged(void)
+{
+    return jail_capabilities() & (UINT64_C(1) << CAP_PERFMON | UINT64_C(1) << CAP_SYS_ADMIN);
+}
+
+/* Of the bounding set nothing can be taken without CAP_SETPCAP. */
+static int reduce_to(uint64_t mask, struct error *error)
+{
+    bool may_bound = jail_capabilities() >> CAP_SETPCAP & 1;
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        return error_set(error, -errno, "cannot forgo new privileges: %s", strerror(errno));
+    if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
+        return error_set(error, -errno, "cannot clear the ambient capabilities: %s", strerror(errno));
+    capng_clear(CAPNG_SELECT_BOTH);
+    for (unsigned i = 0; i < 64; i++)
+        if (mask >> i & 1)
+            capng_update(CAPNG_ADD, (capng_type_t)(CAPNG_EFFECTIVE | CAPNG_PERMITTED | CAPNG_BOUNDING_SET), i);
+    if (capng_apply(may_bound ? CAPNG_SELECT_BOTH : CAPNG_SELECT_CAPS) < 0)
+        return error_set(error, -EPERM, "cannot drop capabilities: %s", strerror(errno));
+    return 0;
+}
+
+int jail_drop_capabilities(struct error *error)
+{
+    return reduce_to(0, error);
+}
+
+static int keep_needed(struct error *error)
+{
+    uint64_t mask = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+        mask |= UINT64_C(1) << kept[i];
+    return reduce_to(mask & jail_capabilities(), error);
+}
+
+/* Descriptors */
+
+/* Standard input and output are closed, but their numbers stay taken. */
+static int replace_standard_streams(void)
+{
+    _cleanup_(closep) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    if (null < 0)
+        return -errno;
+    return dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ? -errno : 0;
+}
+
+static void closedirp(DIR **directory)
+{
+    if (*directory)
+        closedir(*directory);
+}
+
+static int close_others(int socket)
+{
+    _cleanup_(closedirp) DIR *directory = opendir("/proc/self/fd");
+    const struct dirent *entry;
+    uint64_t fd;
+
+    if (!directory)
+        return -errno;
+    while ((entry = readdir(directory)))
+        if (number_parse_u64(entry->d_name, &fd) == 0 && fd > STDERR_FILENO && fd != (uint64_t)socket &&
+            fd != (uint64_t)dirfd(directory))
+            close((int)fd);
+    return 0;
+}
+
+/* Signals */
+
+static void ignore_signals(void)
+{
+    static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM, SIGTSTP};
+
+    for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
+        signal(ignored[i], SIG_IGN);
+}
+
+static int end_with(pid_t parent, struct error *error)
+{
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+        return error_set(error, -errno, "cannot ask to end with the daemon: %s", strerror(errno));
+    return getppid() == parent ? 0 : error_set(error, -ESRCH, "the daemon is gone");
+}
+
+/* System calls */
+
+/* Of opener-server.c, then what libc and a sanitizer do of their own accord. */
+static const struct {
+    int number, n;
+    struct scmp_arg_cmp argument;
+} allowed[] = {
+    {SCMP_SYS(recvmsg), 0, {0}},
+    {SCMP_SYS(sendmsg), 0, {0}},
+    {SCMP_SYS(perf_event_open), 0, {0}},
+    {SCMP_SYS(close), 0, {0}},
+    {SCMP_SYS(openat), 1, {2, SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY}},
+    {SCMP_SYS(open), 1, {1, SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY}},
+    {SCMP_SYS(fstat), 0, {0}},
+    {SCMP_SYS(fstat64), 0, {0}},
+    {SCMP_SYS(newfstatat), 0, {0}},
+    {SCMP_SYS(fstatat64), 0, {0}},
+    {SCMP_SYS(statx), 0, {0}},
+    {SCMP_SYS(fstatfs), 0, {0}},
+    {SCMP_SYS(fstatfs64), 0, {0}},
+    {SCMP_SYS(readlink), 0, {0}},
+    {SCMP_SYS(readlinkat), 0, {0}},
+    {SCMP_SYS(write), 1, {0, SCMP_CMP_EQ, STDERR_FILENO, 0}},
+    {SCMP_SYS(sigaltstack), 0, {0}}, /* AddressSanitizer, when it ends */
+    {SCMP_SYS(exit), 0, {0}},
+    {SCMP_SYS(exit_group), 0, {0}},
+    {SCMP_SYS(restart_syscall), 0, {0}},
+    {SCMP_SYS(rt_sigreturn), 0, {0}},
+    {SCMP_SYS(futex), 0, {0}},
+    {SCMP_SYS(brk), 0, {0}},
+    {SCMP_SYS(mmap), 1, {2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0}},
+    {SCMP_SYS(mmap2), 1, {2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0}},
+    {SCMP_SYS(munmap), 0, {0}},
+    {SCMP_SYS(madvise), 0, {0}},
+    {SCMP_SYS(getpid), 0, {0}},
+    {SCMP_SYS(gettid), 0, {0}},
+    {SCMP_SYS(sched_yield), 0, {0}},
+};
+
+/* What else is called fails, so that a libc which does more than was foreseen costs nothing. */
+static int filter_calls(bool *ret_filtered, struct error *error)
+{
+    scmp_filter_ctx context = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+    /* Else libseccomp tells of every failure of the kernel alike. */
+    int r = context ? seccomp_attr_set(context, SCMP_FLTATR_API_SYSRAWRC, 1) : -ENOMEM;
+
+    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(allowed); i++)
+        r = seccomp_rule_add_array(context, SCMP_ACT_ALLOW, allowed[i].number, (unsigned)allowed[i].n,
+                                   &allowed[i].argument);
+    if (r == 0)
+        r = seccomp_load(context);
+    seccomp_release(context);
+    *ret_filtered = r == 0;
+    if (r == 0 || r == -EINVAL || r == -ENOSYS) /* the last two: a kernel without filters */
+        return 0;
+    return error_set(error, r, "cannot filter system calls: %s", strerror(-r));
+}
+
+/* Names */
+
+void jail_set_name(const char *name)
+{
+    _cleanup_(closep) int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    char line[4096];
+    ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof(line));
+
+    prctl(PR_SET_NAME, name, 0, 0, 0);
+    /* The arguments are where they were, one behind the other: nothing reads them any more. */
+    if (n <= (ssize_t)strlen(name) || memcmp(line, program_invocation_name, strlen(program_invocation_name) + 1) != 0)
+        return;
+    memset(program_invocation_name, 0, (size_t)n);
+    strcpy(program_invocation_name, name);
+}
+
+int jail_enter(int socket, pid_t parent, uint64_t *ret_capabilities, bool *ret_filtered, struct error *error)
+{
+    int r = replace_standard_streams();
+
+    if (r == 0)
+        r = close_others(socket);
+    if (r < 0)
+        return error_set(error, r, "cannot close descriptors: %s", strerror(-r));
+    ignore_signals();
+    r = keep_needed(error);
+    if (r == 0)
+        r = end_with(parent, error);
+    if (r < 0)
+        return r;
+    *ret_capabilities = jail_capabilities();
+    return filter_calls(ret_filtered, error);
+}

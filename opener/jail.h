@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the opener can do no more, once it has started; and what the daemon cannot. */
+#ifndef OPENER_JAIL_H
+#define OPENER_JAIL_H
+
+#include <sys/types.h>
+
+#include "base/error.h"
+
+/* The effective capabilities of this process, a bit each (capabilities(7)). */
+uint64_t jail_capabilities(void);
+/* Whether they let counters be opened that others may not open. */
+bool jail_is_privileged(void);
+
+/* What `ps` shows, where there is room for it. */
+void jail_set_name(const char *name);
+
+/*
+ * For the opener, whose only descriptors are from now on `socket` and standard error: it ends with `parent` and not by
+ * a signal that a terminal or a service manager sends to all; it keeps of its capabilities those that counting needs,
+ * and of the system calls those of opener-server.c. *ret_capabilities are those; *ret_filtered is false where the
+ * kernel has no filters. -errno with a sentence.
+ */
+int jail_enter(int socket, pid_t parent, uint64_t *ret_capabilities, bool *ret_filtered, struct error *error);
+/* For the daemon: no capability at all, and none to be had. The bounding set stays where CAP_SETPCAP is missing. */
+int jail_drop_capabilities(struct error *error);
+
+#endif

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the daemon asks its opener: see opener-request.h. */
+#include "opener/opener-request.h"
+
+#include <limits.h>
+
+#include "base/cleanup.h"
+
+#define KNOWN_FLAGS (PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC)
+#define KNOWN_FORMATS                                                                                                  \
+    (PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
+
+/* PERF_ATTR_SIZE_VER0 to _VER8 (include/uapi/linux/perf_event.h): headers at hand may not know the last. */
+static const uint32_t attr_sizes[] = {64, 72, 80, 96, 104, 112, 120, 128, 136, sizeof(struct perf_event_attr)};
+
+/* Parsing */
+
+static int parse_group(const struct opener_group *group, size_t size, size_t n_fds, struct opener_request *ret)
+{
+    const struct opener_event *events = (const void *)(group + 1);
+
+    if (size < sizeof(*group) || group->n_events == 0 || group->n_events > OPENER_EVENTS_MAX ||
+        group->text_size > OPENER_TEXT_MAX || group->leader > 1 || group->whole > 1 ||
+        size != sizeof(*group) + group->n_events * sizeof(*events) + group->text_size)
+        return -EBADMSG;
+    if (n_fds != group->leader + ((group->flags & PERF_FLAG_PID_CGROUP) != 0))
+        return -EBADMSG;
+    const char *text = (const char *)(events + group->n_events);
+    for (size_t i = 0; i < group->n_events; i++) {
+        size_t offset = events[i].text;
+        if (events[i].zero || offset > group->text_size ||
+            (offset && !memchr(text + offset - 1, '\0', group->text_size - (offset - 1))))
+            return -EBADMSG;
+    }
+    *ret = (struct opener_request){.kind = OPENER_GROUP, .group = group, .events = events, .text = text};
+    return 0;
+}
+
+static int parse_file(const struct opener_file *file, size_t size, size_t n_fds, struct opener_request *ret)
+{
+    const char *path = (const char *)(file + 1);
+    size_t length = size - sizeof(*file);
+
+    if (n_fds || length == 0 || length > OPENER_PATH_MAX || memchr(path, '\0', length) != path + length - 1)
+        return -EBADMSG;
+    *ret = (struct opener_request){.kind = OPENER_FILE, .path = path};
+    return 0;
+}
+
+int opener_request_parse(const void *packet, size_t size, size_t n_fds, struct opener_request *ret)
+{
+    const struct opener_header *header = packet;
+
+    if (size < sizeof(*header) || size > OPENER_PACKET_MAX || header->version != OPENER_VERSION || header->size != size)
+        return -EBADMSG;
+    switch (header->kind) {
+    case OPENER_GROUP:
+        return parse_group(packet, size, n_fds, ret);
+    case OPENER_FILE:
+        return parse_file(packet, size, n_fds, ret);
+    }
+    return -EBADMSG;
+}
+
+/* Checking */
+
+static bool size_is_known(const struct perf_event_attr *attr)
+{
+    static const struct perf_event_attr zero;
+
+    for (size_t i = 0; i < ARRAY_SIZE(attr_sizes); i++)
+        if (attr->size == attr_sizes[i] && attr->size <= sizeof(*attr))
+            return memcmp((const char *)attr + attr->size, &zero, sizeof(*attr) - attr->size) == 0;
+    return false;
+}
+
+/* What a sample may have: where the CPU was, and what it counted; no registers, memory or data of tasks. */
+#define KNOWN_SAMPLES                                                                                                  \
+    (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |                  \
+     PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_READ)
+
+static void copy_sampling(const struct perf_event_attr *from, struct perf_event_attr *to)
+{
+    to->sample_period = from->sample_period;
+    to->sample_type = from->sample_type & KNOWN_SAMPLES;
+    to->freq = from->freq;
+    to->inherit = from->inherit;
+    to->mmap = from->mmap;
+    to->mmap2 = from->mmap2;
+    to->comm = from->comm;
+    to->comm_exec = from->comm_exec;
+    to->task = from->task;
+    to->ksymbol = from->ksymbol;
+    to->watermark = from->watermark;
+    to->wakeup_watermark = from->wakeup_watermark;
+    to->precise_ip = from->precise_ip;
+    to->sample_id_all = from->sample_id_all;
+    to->exclude_callchain_kernel = from->exclude_callchain_kernel;
+    to->use_clockid = from->use_clockid;
+    to->clockid = from->clockid;
+}
+
+/* What is known is copied; a difference is something else: signals, other data of tasks, and samples where nobody is
+ * to have any. */
+static bool only_known(const struct perf_event_attr *attr, bool sampling)
+{
+    struct perf_event_attr known;
+
+    memset(&known, 0, sizeof(known));
+    known.type = attr->type;
+    known.size = attr->size;
+    known.config = attr->config;
+    known.config1 = attr->config1;
+    known.config2 = attr->config2;
+    known.read_format = attr->read_format & KNOWN_FORMATS;
+    known.disabled = attr->disabled;
+    known.pinned = attr->pinned;
+    known.exclusive = attr->exclusive;
+    known.exclude_user = attr->exclude_user;
+    known.exclude_kernel = attr->exclude_kernel;
+    known.exclude_hv = attr->exclude_hv;
+    known.exclude_idle = attr->exclude_idle;
+    known.exclude_host = attr->exclude_host;
+    known.exclude_guest = attr->exclude_guest;
+    if (attr->type == PERF_TYPE_BREAKPOINT)
+        known.bp_type = attr->bp_type;
+    if (sampling)
+        copy_sampling(attr, &known);
+    /* config3, where the headers have it, and whatever was appended since. */
+    memcpy((char *)&known + PERF_ATTR_SIZE_VER7, (const char *)attr + PERF_ATTR_SIZE_VER7,
+           MIN(sizeof(known) - PERF_ATTR_SIZE_VER7, sizeof(uint64_t)));
+    return memcmp(&known, attr, sizeof(known)) == 0;
+}
+
+static bool is_probe(const struct opener_rules *rules, const struct perf_event_attr *attr)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(rules->probe_types); i++)
+        if (rules->probe_types[i] == (int64_t)attr->type)
+            return true;
+    return false;
+}
+
+/* An address that the daemon gave would be one of this process. */
+static bool text_is_allowed(const struct opener_rules *rules, const struct opener_event *event, const char *text)
+{
+    if (event->text && (!is_probe(rules, &event->attr) || strlen(text + event->text - 1) >= PATH_MAX))
+        return false;
+    return event->attr.config1 == 0 || (!event->text && !is_probe(rules, &event->attr));
+}
+
+static bool target_is_allowed(const struct opener_group *group, const struct opener_rules *rules)
+{
+    if (group->flags & ~(uint64_t)KNOWN_FLAGS || group->cpu < -1)
+        return false;
+    if (group->pid == -1)
+        return group->cpu >= 0;
+    return (group->pid == rules->daemon || rules->sampling) && group->pid > 0 && !(group->flags & PERF_FLAG_PID_CGROUP);
+}
+
+int opener_request_check(const struct opener_request *request, const struct opener_rules *rules)
+{
+    if (request->kind == OPENER_FILE)
+        return opener_path_is_known(request->path) ? 0 : -EBADRQC;
+    if (!target_is_allowed(request->group, rules))
+        return -EBADRQC;
+    for (size_t i = 0; i < request->group->n_events; i++) {
+        const struct opener_event *event = &request->events[i];
+        if (!size_is_known(&event->attr) || !text_is_allowed(rules, event, request->text) ||
+            !only_known(&event->attr, rules->sampling))
+            return -EBADRQC;
+    }
+    return 0;
+}
+
+struct perf_event_attr opener_request_attr(const struct opener_request *request, size_t n)
+{
+    struct perf_event_attr attr = request->events[n].attr;
+
+    if (request->events[n].text)
+        attr.config1 = (uintptr_t)(request->text + request->events[n].text - 1);
+    return attr;
+}
+
+/* Paths */
+
+/* A system or event of tracefs; no dots, so that a path stays where it is. */
+static size_t name_length(const char *text)
+{
+    return strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-");
+}
+
+bool opener_path_is_known(const char *path)
+{
+    static const char *const places[] = {"/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events"};
+
+    if (strlen(path) >= OPENER_PATH_MAX)
+        return false;
+    for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+        if (!str_starts(path, places[i]))
+            continue;
+        const char *rest = path + strlen(places[i]);
+        unsigned depth = 0;
+        while (depth < 2 && rest[0] == '/' && name_length(rest + 1)) {
+            rest += 1 + name_length(rest + 1);
+            depth++;
+        }
+        return depth == 2 ? str_equal(rest, "/id") : str_equal(rest, "");
+    }
+    return false;
+}
+
+/* Writing */
+
+/* The text that an attr's config1 points to; NULL where it is a number. */
+static const char *attr_text(const struct opener_rules *rules, const struct perf_event_attr *attr)
+{
+    return is_probe(rules, attr) ? (const char *)(uintptr_t)attr->config1 : NULL;
+}
+
+static void write_event(const struct opener_rules *rules, const struct perf_event_attr *attr, struct buffer *packet,
+                        size_t *text_size)
+{
+    const char *text = attr_text(rules, attr);
+    struct opener_event event;
+
+    memset(&event, 0, sizeof(event));
+    event.attr = *attr;
+    if (text) {
+        event.attr.config1 = 0;
+        event.text = (uint32_t)(1 + *text_size);
+        *text_size += strlen(text) + 1;
+    }
+    buffer_append(packet, &event, sizeof(event));
+}
+
+static size_t count_fitting(const struct opener_rules *rules, const struct sys_group *group, size_t first)
+{
+    size_t n = 0, size = 0;
+
+    while (first + n < group->n && n < OPENER_EVENTS_MAX) {
+        const char *text = attr_text(rules, &group->attrs[first + n]);
+        size += text ? strlen(text) + 1 : 0;
+        if (size > OPENER_TEXT_MAX)
+            break;
+        n++;
+    }
+    return n;
+}
+
+int opener_request_write(const struct opener_rules *rules, const struct sys_group *group, size_t first,
+                         struct buffer *packet, size_t *ret_n)
+{
+    size_t n = count_fitting(rules, group, first), text_size = 0;
+    struct opener_group head = {
+        .header = {.version = OPENER_VERSION, .kind = OPENER_GROUP},
+        .cpu = group->cpu,
+        .flags = group->flags,
+        .n_events = (uint32_t)n,
+        .leader = group->leader >= 0,
+        .whole = group->whole,
+    };
+
+    if (n == 0)
+        return -EINVAL;
+    head.pid = group->flags & PERF_FLAG_PID_CGROUP ? -1 : group->pid == 0 ? rules->daemon : group->pid;
+    buffer_append(packet, &head, sizeof(head));
+    for (size_t i = 0; i < n; i++)
+        write_event(rules, &group->attrs[first + i], packet, &text_size);
+    for (size_t i = 0; i < n; i++) {
+        const char *text = attr_text(rules, &group->attrs[first + i]);
+        if (text)
+            buffer_append(packet, text, strlen(text) + 1);
+    }
+    if (packet->failed)
+        return -ENOMEM;
+    head.text_size = (uint32_t)text_size;
+    head.header.size = (uint32_t)packet->size;
+    memcpy(packet->data, &head, sizeof(head));
+    *ret_n = n;
+    return 0;
+}
+
+int opener_request_write_file(const char *path, struct buffer *packet)
+{
+    size_t size = sizeof(struct opener_file) + strlen(path) + 1;
+    struct opener_file head = {
+        .header = {.version = OPENER_VERSION, .kind = OPENER_FILE, .size = (uint32_t)size},
+    };
+
+    buffer_append(packet, &head, sizeof(head));
+    buffer_append(packet, path, strlen(path) + 1);
+    return packet->failed ? -ENOMEM : 0;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the daemon asks its opener, as one packet of a socket pair, and whether it may be asked. Pure: bytes to a
+ * request, a request to a verdict.
+ *
+ * Both ends are one binary: numbers are in the machine's order. Descriptors go beside the packet (SCM_RIGHTS), in this
+ * order: the cgroup's directory, the leader.
+ */
+#ifndef OPENER_REQUEST_H
+#define OPENER_REQUEST_H
+
+#include "base/buffer.h"
+#include "perf/sys.h"
+
+#define OPENER_VERSION 1
+#define OPENER_EVENTS_MAX 64
+#define OPENER_FDS_MAX 2
+/* All texts of one request: function names and paths that probes are set on. */
+#define OPENER_TEXT_MAX (16 * 1024)
+#define OPENER_PATH_MAX 256
+
+enum opener_kind { OPENER_GROUP = 1, OPENER_FILE };
+
+struct opener_header {
+    uint16_t version, kind;
+    uint32_t size; /* of the whole packet */
+};
+
+/* OPENER_GROUP: this, `n_events` events, `text_size` bytes of text. */
+struct opener_group {
+    struct opener_header header;
+    int32_t pid, cpu; /* pid: -1, or the daemon itself */
+    uint64_t flags;
+    uint32_t n_events, text_size;
+    uint32_t leader, whole; /* 0 or 1: a leader comes along; struct sys_group's `whole` */
+};
+
+struct opener_event {
+    struct perf_event_attr attr;
+    uint32_t text; /* what config1 is to point to: 1 + its offset in the text; 0: config1 is a number */
+    uint32_t zero;
+};
+
+/* OPENER_FILE: this and a path, with its NUL. */
+struct opener_file {
+    struct opener_header header;
+};
+
+#define OPENER_PACKET_MAX                                                                                              \
+    (sizeof(struct opener_group) + OPENER_EVENTS_MAX * sizeof(struct opener_event) + OPENER_TEXT_MAX)
+
+/* What is known before the two part. */
+struct opener_rules {
+    pid_t daemon; /* the only task that may be counted, unless `sampling` */
+    bool sampling;
+    int64_t probe_types[2]; /* PMUs whose config1 is the address of a text: kprobe and uprobe; -1: there is none */
+};
+
+/* A packet that was understood, into which it points. */
+struct opener_request {
+    enum opener_kind kind;
+    const struct opener_group *group;
+    const struct opener_event *events;
+    const char *text, *path;
+};
+
+/* `packet` is aligned as uint64_t. -EBADMSG for one that is not a request with so many descriptors. */
+int opener_request_parse(const void *packet, size_t size, size_t n_fds, struct opener_request *ret);
+/* -EBADRQC for what no daemon needs that only counts, or what it may not have; 0. */
+int opener_request_check(const struct opener_request *request, const struct opener_rules *rules);
+/* The n-th event, as perf_event_open(2) wants it. */
+struct perf_event_attr opener_request_attr(const struct opener_request *request, size_t n);
+
+/* Whether this is a file or directory of tracefs that says which tracepoints there are and what their numbers are. */
+bool opener_path_is_known(const char *path);
+
+/* Writes a request for as many of the group's events, from `first` on, as go into one. -EINVAL where not even one does.
+ */
+int opener_request_write(const struct opener_rules *rules, const struct sys_group *group, size_t first,
+                         struct buffer *packet, size_t *ret_n);
+int opener_request_write_file(const char *path, struct buffer *packet);
+
+#endif

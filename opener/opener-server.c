@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The opener's work: see opener-server.h. It allocates nothing. */
+#include "opener/opener-server.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "opener/opener-message.h"
+
+static bool is_on(int fd, long magic)
+{
+    struct statfs status;
+
+    return fstatfs(fd, &status) == 0 && (unsigned long)status.f_type == (unsigned long)magic;
+}
+
+/* The kernel names it by the mount through which it was opened; of a removed one it adds " (deleted)". */
+static bool is_below(int fd, const char *directory)
+{
+    char link[64], path[PATH_MAX];
+    size_t length = strlen(directory);
+
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, path, sizeof(path) - 1);
+    if (n <= 0 || length == 0)
+        return false;
+    path[n] = '\0';
+    return str_starts(path, directory) && (path[length] == '/' || path[length] == '\0');
+}
+
+/* -EXDEV for what is not a directory of the hierarchy in which perf counts. */
+static int check_cgroup(const struct opener_server *server, int fd)
+{
+    struct stat status;
+
+    if (fstat(fd, &status) < 0 || !S_ISDIR(status.st_mode) ||
+        !(is_on(fd, CGROUP2_SUPER_MAGIC) || is_on(fd, CGROUP_SUPER_MAGIC)) || !is_below(fd, server->cgroups))
+        return -EXDEV;
+    return 0;
+}
+
+static void add_result(int result, struct opener_reply *reply, struct opener_fds *opened)
+{
+    reply->results[reply->n++] = MIN(result, 0);
+    if (result >= 0)
+        opened->fds[opened->n++] = result;
+}
+
+static int open_group(const struct opener_server *server, const struct opener_request *request,
+                      const struct opener_fds *given, struct opener_reply *reply, struct opener_fds *opened)
+{
+    struct perf_event_attr attrs[OPENER_EVENTS_MAX];
+    bool in_cgroup = request->group->flags & PERF_FLAG_PID_CGROUP;
+    int results[OPENER_EVENTS_MAX];
+    int r = in_cgroup ? check_cgroup(server, given->fds[0]) : 0;
+
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < request->group->n_events; i++)
+        attrs[i] = opener_request_attr(request, i);
+    struct sys_group group = {
+        .attrs = attrs,
+        .n = request->group->n_events,
+        .pid = in_cgroup ? given->fds[0] : request->group->pid,
+        .cpu = request->group->cpu,
+        .leader = request->group->leader ? given->fds[given->n - 1] : -1,
+        .flags = request->group->flags | PERF_FLAG_FD_CLOEXEC,
+        .whole = request->group->whole,
+    };
+    server->sys->open_group(server->sys, &group, results);
+    for (size_t i = 0; i < group.n; i++)
+        add_result(results[i], reply, opened);
+    return 0;
+}
+
+static int open_file(const struct opener_server *server, const struct opener_request *request,
+                     struct opener_reply *reply, struct opener_fds *opened)
+{
+    _cleanup_(closep) int fd = server->sys->open_file(server->sys, request->path, O_NOFOLLOW);
+
+    /* Where tracefs is not mounted something else may be. */
+    if (fd >= 0 && !is_on(fd, TRACEFS_MAGIC))
+        return -EBADRQC;
+    add_result(fd, reply, opened);
+    fd = -1;
+    return 0;
+}
+
+static int answer(const struct opener_server *server, const void *packet, size_t size, const struct opener_fds *given,
+                  struct opener_reply *reply, struct opener_fds *opened)
+{
+    struct opener_request request;
+    int r = opener_request_parse(packet, size, given->n, &request);
+
+    if (r == 0)
+        r = opener_request_check(&request, &server->rules);
+    if (r < 0)
+        return r;
+    return request.kind == OPENER_GROUP ? open_group(server, &request, given, reply, opened)
+                                        : open_file(server, &request, reply, opened);
+}
+
+/* 1 after an answer, 0 at the end, -errno. */
+static int serve_one(const struct opener_server *server)
+{
+    uint64_t packet[OPENER_PACKET_MAX / sizeof(uint64_t) + 1];
+    _cleanup_(opener_fds_close) struct opener_fds given = {0}, opened = {0};
+    struct opener_reply reply = {0};
+    ssize_t n = opener_message_receive(server->socket, packet, sizeof(packet), &given, NULL);
+
+    if (n == 0 || (n < 0 && n != -EBADMSG))
+        return (int)n;
+    reply.error = n < 0 ? (int)n : answer(server, packet, (size_t)n, &given, &reply, &opened);
+    int r = opener_message_send(server->socket, &reply, offsetof(struct opener_reply, results[reply.n]), &opened);
+    return r < 0 ? r : 1;
+}
+
+int opener_server_run(const struct opener_server *server)
+{
+    for (;;) {
+        int r = serve_one(server);
+        if (r <= 0)
+            return r;
+    }
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The opener's work: takes a request, checks it, opens, passes the descriptors on and keeps none. */
+#ifndef OPENER_SERVER_H
+#define OPENER_SERVER_H
+
+#include "opener/opener-request.h"
+
+struct opener_server {
+    struct sys *sys;
+    int socket;
+    struct opener_rules rules;
+    const char *cgroups; /* the directory below which cgroups are, "" where there are none */
+};
+
+/* Answers until the other end is closed, and what it answers to an error of the socket: -errno, or 0. */
+int opener_server_run(const struct opener_server *server);
+
+#endif

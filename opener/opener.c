@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The split: see opener.h. */
+#include "opener/opener.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "opener/jail.h"
+#include "opener/opener-message.h"
+#include "opener/opener-server.h"
+#include "perf/hierarchy.h"
+#include "perf/machine.h"
+
+/* A kernel that sets a probe on a busy machine may take its time; one that never answers holds the daemon up. */
+#define PATIENCE_S 10
+
+DEFINE_CLEANUP(struct opener *, opener_free);
+
+bool opener_is_wanted(void)
+{
+    return jail_is_privileged();
+}
+
+uint64_t opener_own_capabilities(void)
+{
+    return jail_capabilities();
+}
+
+static int64_t pmu_type(struct sys *sys, const char *name)
+{
+    _cleanup_(freep) char *text = NULL;
+    uint64_t type;
+
+    if (sys_read_filef(sys, &text, "/sys/bus/event_source/devices/%s/type", name) < 0 ||
+        number_parse_u64(text, &type) < 0)
+        return -1;
+    return (int64_t)type;
+}
+
+static int find_cgroups(struct sys *sys, char **ret)
+{
+    struct hierarchy hierarchy;
+
+    if (hierarchy_find(sys, &hierarchy, NULL) == 0) {
+        *ret = hierarchy.path;
+        return 0;
+    }
+    *ret = strdup("");
+    return *ret ? 0 : -ENOMEM;
+}
+
+/* The opener */
+
+/* Without the handlers of exit(3), which are the daemon's. */
+static _Noreturn void be_opener(struct sys *sys, const struct opener *opener, int socket)
+{
+    struct opener_server server = {
+        .sys = sys, .socket = socket, .rules = opener->client.rules, .cgroups = opener->cgroups};
+    struct opener_hello hello = {0};
+    struct error error = {0};
+    bool filtered = false;
+
+    jail_set_name("perfcountd-opener");
+    hello.error = jail_enter(socket, server.rules.daemon, &hello.capabilities, &filtered, &error);
+    hello.filtered = filtered;
+    if (hello.error < 0)
+        snprintf(hello.message, sizeof(hello.message), "%.200s", error.message);
+    int r = opener_message_send(socket, &hello, sizeof(hello), &(struct opener_fds){0});
+    if (r == 0 && hello.error == 0)
+        r = opener_server_run(&server);
+    _exit(r < 0 || hello.error < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
+}
+
+/* The daemon */
+
+static int be_patient(int socket)
+{
+    struct timeval patience = {.tv_sec = PATIENCE_S};
+
+    if (setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0 ||
+        setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) < 0)
+        return -errno;
+    return 0;
+}
+
+static int hear_hello(struct opener *opener, struct error *error)
+{
+    struct opener_hello hello = {0};
+    struct opener_fds none;
+    ssize_t n = opener_message_receive(opener->client.socket, &hello, sizeof(hello), &none, NULL);
+
+    if (n != sizeof(hello))
+        return error_set(error, -EPIPE, "the opener of counters does not start; --no-opener does without");
+    if (hello.error)
+        return error_set(error, hello.error, "the opener of counters cannot start: %.200s; --no-opener does without",
+                         hello.message);
+    opener->capabilities = hello.capabilities;
+    opener->filtered = hello.filtered;
+    return 0;
+}
+
+static int split(struct opener *opener, struct sys *sys, struct error *error)
+{
+    int sockets[2];
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+        return error_set(error, -errno, "cannot make a socket pair: %s", strerror(errno));
+    opener->client.socket = sockets[0];
+    _cleanup_(closep) int theirs = sockets[1];
+    int r = be_patient(sockets[0]);
+    opener->pid = r < 0 ? -1 : fork();
+    if (opener->pid < 0)
+        return error_set(error, -errno, "cannot start the opener of counters: %s", strerror(errno));
+    if (opener->pid == 0)
+        be_opener(sys, opener, theirs);
+    return 0;
+}
+
+static struct opener *opener_new(struct sys *sys, bool sampling)
+{
+    struct opener *opener = calloc(1, sizeof(*opener));
+
+    if (!opener)
+        return NULL;
+    opener->client.socket = -1;
+    opener->client.rules = (struct opener_rules){
+        .daemon = getpid(),
+        .sampling = sampling,
+        .probe_types = {pmu_type(sys, "kprobe"), pmu_type(sys, "uprobe")},
+    };
+    return find_cgroups(sys, &opener->cgroups) < 0 ? opener_free(opener) : opener;
+}
+
+int opener_start(struct sys *sys, bool sampling, struct opener **ret, struct error *error)
+{
+    /* Neither of the two can mount it later. */
+    machine_find_tracefs(sys);
+    _cleanup_(opener_freep) struct opener *opener = opener_new(sys, sampling);
+    if (!opener)
+        return error_oom(error);
+    int r = split(opener, sys, error);
+    if (r == 0)
+        r = hear_hello(opener, error);
+    if (r == 0)
+        r = jail_drop_capabilities(error);
+    if (r < 0)
+        return r;
+    opener_client_attach(&opener->client, sys);
+    *ret = steal(opener);
+    return 0;
+}
+
+/* It has nothing to finish, and one that is stopped or hangs hears nothing else. */
+static void end(struct opener *opener)
+{
+    if (opener->pid <= 0)
+        return;
+    kill(opener->pid, SIGKILL);
+    while (waitpid(opener->pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    opener->pid = 0;
+}
+
+void opener_lose(struct opener *opener)
+{
+    opener->client.lost = true;
+    end(opener);
+}
+
+int opener_poll_fd(const struct opener *opener)
+{
+    return opener->client.socket;
+}
+
+struct opener *opener_free(struct opener *opener)
+{
+    if (!opener)
+        return NULL;
+    opener_client_done(&opener->client);
+    end(opener);
+    free(opener->cgroups);
+    free(opener);
+    return NULL;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The split: a process that has the privileges and opens what it is asked for, and the daemon, which has none.
+ */
+#ifndef OPENER_OPENER_H
+#define OPENER_OPENER_H
+
+#include "opener/opener-client.h"
+
+struct opener {
+    struct opener_client client;
+    pid_t pid;
+    uint64_t capabilities; /* of the opener, a bit each */
+    bool filtered;         /* its system calls are */
+    char *cgroups;
+};
+
+/* Whether this process has privileges that it should not have beside a network. */
+bool opener_is_wanted(void);
+/* The effective capabilities of this process, a bit each. */
+uint64_t opener_own_capabilities(void);
+/*
+ * Forks the opener, which opens by `sys`, and drops all capabilities of this process; from then on `sys` asks the
+ * opener. To be called while there is one thread. -errno with a sentence, and then this process is not to go on.
+ */
+int opener_start(struct sys *sys, bool sampling, struct opener **ret, struct error *error);
+/* Ends the opener where it has not ended, and reaps it. */
+struct opener *opener_free(struct opener *opener);
+
+/* Ends with POLLHUP when the opener does. */
+int opener_poll_fd(const struct opener *opener);
+/* For one that ended or does not answer: reaps it. Requests fail from now on. */
+void opener_lose(struct opener *opener);
+
+#endif

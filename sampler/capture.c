@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is sampled by one spec: see capture.h. */
+#include "sampler/capture.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <sys/epoll.h>
+
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "sampler/lane.h"
+
+/* What one turn of the event loop may take. */
+#define TURN_RECORDS 10000
+#define TURN_NS (5 * NSEC_PER_MSEC)
+#define LOOK_AT_CLOCK 128 /* records */
+/* Rings that fill slowly are looked at so often. */
+#define DRAIN_USEC 100000
+/* Descriptors of one capture. */
+#define DESCRIPTORS_MAX 8192
+/* Turns that draining a CPU that has left may take. */
+#define LAST_TURNS 16
+
+struct slot {
+    struct lane *lane;
+    sd_event_source *io;
+};
+
+struct capture {
+    struct sys *sys;
+    sd_event *event;
+    sd_event_source *timer, *again;
+    struct symbols *symbols;
+    struct spec spec;
+    struct record_layout layout;
+    struct slot *slots;
+    size_t n_slots;
+    struct subscriber *subscribers;
+    struct writer_event *events; /* with their attrs and ids, as capture_describe() gives them */
+    struct perf_event_attr *attrs;
+    uint64_t *ids;
+    size_t n_events, n_ids;
+    uint64_t lost, malformed;
+    uint64_t until_ns; /* of the round that is being taken; 0 between rounds */
+    bool ended;        /* the process has */
+};
+
+DEFINE_CLEANUP(struct capture *, capture_free);
+
+const struct spec *capture_spec(const struct capture *capture)
+{
+    return &capture->spec;
+}
+
+bool capture_is_alive(const struct capture *capture)
+{
+    return capture->n_slots > 0 && !capture->ended;
+}
+
+bool capture_is_idle(const struct capture *capture)
+{
+    return !capture->subscribers;
+}
+
+uint64_t capture_lost(const struct capture *capture)
+{
+    return capture->lost;
+}
+
+static void close_slot(struct slot *slot)
+{
+    slot->io = sd_event_source_disable_unref(slot->io);
+    slot->lane = lane_free(slot->lane);
+}
+
+static void free_description(struct capture *capture)
+{
+    free(capture->events);
+    free(capture->attrs);
+    free(capture->ids);
+    capture->events = NULL;
+    capture->attrs = NULL;
+    capture->ids = NULL;
+    capture->n_events = capture->n_ids = 0;
+}
+
+struct capture *capture_free(struct capture *capture)
+{
+    if (!capture)
+        return NULL;
+    sd_event_source_disable_unref(capture->timer);
+    sd_event_source_disable_unref(capture->again);
+    for (size_t i = 0; i < capture->n_slots; i++)
+        close_slot(&capture->slots[i]);
+    free(capture->slots);
+    free_description(capture);
+    spec_done(&capture->spec);
+    sd_event_unref(capture->event);
+    free(capture);
+    return NULL;
+}
+
+/* Rounds */
+
+static void give(struct capture *capture, const struct record *record)
+{
+    if (record->type == PERF_RECORD_LOST || record->type == PERF_RECORD_LOST_SAMPLES)
+        capture->lost += record->lost.lost;
+    symbols_take(capture->symbols, record);
+    for (struct subscriber *s = capture->subscribers; s; s = s->next)
+        s->record(s->userdata, record);
+}
+
+/* Whether the lane has a record that is due in this round. */
+static bool is_due(struct capture *capture, struct lane *lane)
+{
+    return lane_peek(lane, &capture->layout, &capture->malformed) == 1 && lane->record.id.time <= capture->until_ns;
+}
+
+/* The lane with the oldest record, NULL where none is due; *ret_next_ns is the age of the oldest of the others. */
+static struct lane *find_oldest(struct capture *capture, uint64_t *ret_next_ns)
+{
+    struct lane *oldest = NULL;
+    uint64_t next = capture->until_ns;
+
+    for (size_t i = 0; i < capture->n_slots; i++) {
+        struct lane *lane = capture->slots[i].lane;
+        if (!is_due(capture, lane))
+            continue;
+        if (!oldest || lane->record.id.time < oldest->record.id.time) {
+            next = oldest ? oldest->record.id.time : next;
+            oldest = lane;
+        } else if (lane->record.id.time < next) {
+            next = lane->record.id.time;
+        }
+    }
+    *ret_next_ns = next;
+    return oldest;
+}
+
+/* Whether nothing that is due was left. */
+static bool merge(struct capture *capture)
+{
+    uint64_t next, end = capture->sys->now(capture->sys, CLOCK_MONOTONIC) + TURN_NS;
+    size_t n = 0;
+
+    for (;;) {
+        struct lane *lane = find_oldest(capture, &next);
+        if (!lane)
+            return true;
+        do {
+            give(capture, &lane->record);
+            lane_take(lane);
+            if (++n == TURN_RECORDS ||
+                (n % LOOK_AT_CLOCK == 0 && capture->sys->now(capture->sys, CLOCK_MONOTONIC) >= end))
+                return false;
+        } while (is_due(capture, lane) && lane->record.id.time <= next);
+    }
+}
+
+static void tell_round(struct capture *capture, uint64_t until_ns)
+{
+    for (struct subscriber *s = capture->subscribers, *next; s; s = next) {
+        next = s->next;
+        s->round(s->userdata, until_ns);
+    }
+}
+
+static void tell_over(struct capture *capture, const char *reason)
+{
+    for (struct subscriber *s = capture->subscribers, *next; s; s = next) {
+        next = s->next;
+        s->over(s->userdata, reason);
+    }
+}
+
+/* Goes on with a round, or begins one: whether it is done. */
+static bool take_turn(struct capture *capture)
+{
+    if (capture->until_ns == 0)
+        capture->until_ns = capture->sys->now(capture->sys, CLOCK_MONOTONIC);
+    bool done = merge(capture);
+    for (size_t i = 0; i < capture->n_slots; i++)
+        lane_release(capture->slots[i].lane);
+    uint64_t until = done ? capture->until_ns : 0;
+    if (done)
+        capture->until_ns = 0;
+    else
+        sd_event_source_set_enabled(capture->again, SD_EVENT_ONESHOT);
+    tell_round(capture, until);
+    if (done && capture->ended)
+        tell_over(capture, "the process has ended");
+    return done;
+}
+
+static int on_again(sd_event_source *source, void *userdata)
+{
+    (void)source;
+    take_turn(userdata);
+    return 0;
+}
+
+static bool process_is_gone(const struct capture *capture)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof(path), "%s/proc/%" PRIu32, capture->sys->root, capture->spec.pid);
+    return capture->spec.pid && access(path, F_OK) < 0 && errno == ENOENT;
+}
+
+static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    struct capture *capture = userdata;
+
+    (void)usec;
+    sd_event_source_set_time_relative(source, DRAIN_USEC);
+    sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+    capture->ended |= process_is_gone(capture);
+    take_turn(capture);
+    return 0;
+}
+
+/* A thread that has ended hangs up forever: then the timer alone looks after the ring. */
+static int on_ring(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+    struct capture *capture = userdata;
+
+    (void)fd;
+    if (events & (EPOLLHUP | EPOLLERR))
+        sd_event_source_set_enabled(source, SD_EVENT_OFF);
+    if (capture->until_ns == 0)
+        take_turn(capture);
+    return 0;
+}
+
+void capture_hurry(struct capture *capture)
+{
+    sd_event_source_set_enabled(capture->again, SD_EVENT_ONESHOT);
+}
+
+/* Subscribers */
+
+void capture_subscribe(struct capture *capture, struct subscriber *subscriber)
+{
+    subscriber->next = capture->subscribers;
+    capture->subscribers = subscriber;
+}
+
+void capture_unsubscribe(struct capture *capture, struct subscriber *subscriber)
+{
+    for (struct subscriber **at = &capture->subscribers; *at; at = &(*at)->next)
+        if (*at == subscriber) {
+            *at = subscriber->next;
+            return;
+        }
+}
+
+/* What is open, as writers want it */
+
+static const struct perf_event_attr *find_attr(const struct lane *lane, size_t event, size_t *ret_member)
+{
+    for (size_t i = 0; i < lane->group.n; i++)
+        if (lane->group.events[i] == event) {
+            *ret_member = i;
+            return &lane->group.attrs[i];
+        }
+    return NULL;
+}
+
+/* One event of the spec: its attr, and its id in each group that is open, 0 where it is not in one. */
+static bool describe_event(struct capture *capture, size_t event)
+{
+    size_t n = capture->n_events, at = 0, member;
+    uint64_t *ids = capture->ids + n * capture->n_ids;
+    bool found = false;
+
+    for (size_t i = 0; i < capture->n_slots; i++) {
+        const struct lane *lane = capture->slots[i].lane;
+        const struct perf_event_attr *attr = find_attr(lane, event, &member);
+        if (attr && !found)
+            capture->attrs[n] = *attr;
+        found |= attr != NULL;
+        for (size_t k = 0; k < lane->n_fds; k += lane->group.n)
+            ids[at++] = attr ? lane->ids[k + member] : 0;
+    }
+    capture->events[n] =
+        (struct writer_event){.name = capture->spec.events.events[event].text, .attr = &capture->attrs[n], .ids = ids};
+    return found;
+}
+
+static int describe(struct capture *capture)
+{
+    size_t n = capture->spec.events.n;
+
+    free_description(capture);
+    for (size_t i = 0; i < capture->n_slots; i++)
+        capture->n_ids += capture->slots[i].lane->n_fds / capture->slots[i].lane->group.n;
+    capture->events = calloc(n, sizeof(*capture->events));
+    capture->attrs = calloc(n, sizeof(*capture->attrs));
+    capture->ids = calloc(n * MAX(capture->n_ids, 1), sizeof(*capture->ids));
+    if (!capture->events || !capture->attrs || !capture->ids) {
+        free_description(capture);
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < n; i++)
+        capture->n_events += describe_event(capture, i);
+    return 0;
+}
+
+void capture_describe(const struct capture *capture, struct writer_source *source)
+{
+    source->events = capture->events;
+    source->n_events = capture->n_events;
+    source->n_ids = capture->n_ids;
+    source->layout = capture->layout;
+    source->read = capture->spec.read;
+    source->symbols = capture->symbols;
+    source->sys = capture->sys;
+}
+
+/* Opening */
+
+struct threads {
+    pid_t *tids;
+    size_t n;
+};
+
+static void threads_done(struct threads *threads)
+{
+    free(threads->tids);
+}
+
+/* Of the spec's process; none where it has no process. */
+static int list_threads(struct sys *sys, const struct spec *spec, struct threads *ret, struct error *error)
+{
+    char path[64], **names;
+    uint64_t tid;
+    size_t n;
+
+    if (!spec->pid)
+        return 0;
+    snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task", spec->pid);
+    int r = sys_list_directory(sys, path, &names, &n);
+    if (r < 0)
+        return error_set(error, -ENOENT, "there is no process %" PRIu32, spec->pid);
+    ret->tids = calloc(MAX(n, 1), sizeof(*ret->tids));
+    for (size_t i = 0; i < n && ret->tids; i++)
+        if (number_parse_u64(names[i], &tid) == 0)
+            ret->tids[ret->n++] = (pid_t)tid;
+    strings_free(names, n);
+    if (!ret->tids)
+        return error_oom(error);
+    size_t descriptors = ret->n * cpuset_count(&spec->cpus) * (spec->read ? spec->events.n : 1);
+    if (descriptors > DESCRIPTORS_MAX)
+        return error_set(error, -EINVAL,
+                         "process %" PRIu32 " has %zu threads, which take %zu descriptors on these CPUs, and %d is the "
+                         "limit; ask for fewer CPUs, or for its cgroup",
+                         spec->pid, ret->n, descriptors, DESCRIPTORS_MAX);
+    return 0;
+}
+
+static int add_slot(struct capture *capture, struct lane *lane, struct error *error)
+{
+    if (array_grow(&capture->slots, capture->n_slots) < 0) {
+        lane_free(lane);
+        return error_oom(error);
+    }
+    capture->slots[capture->n_slots++] = (struct slot){.lane = lane};
+    struct slot *slot = &capture->slots[capture->n_slots - 1];
+    int r = sd_event_add_io(capture->event, &slot->io, lane->fds[0], EPOLLIN, on_ring, capture);
+    if (r < 0)
+        return error_set(error, r, "cpu %u: the ring cannot be waited for: %s", lane->cpu, strerror(-r));
+    capture->layout = record_layout_of(&lane->group.attrs[0]);
+    return 0;
+}
+
+static bool has_lane(const struct capture *capture, unsigned cpu)
+{
+    for (size_t i = 0; i < capture->n_slots; i++)
+        if (capture->slots[i].lane->cpu == cpu)
+            return true;
+    return false;
+}
+
+/* On each CPU that is online and has no lane. `all`: the first that cannot be opened ends it. */
+static int open_lanes(struct capture *capture, const struct machine *machine, bool all, struct error *error)
+{
+    _cleanup_(threads_done) struct threads threads = {0};
+    struct lane *lane;
+
+    int r = list_threads(capture->sys, &capture->spec, &threads, error);
+    CPUSET_FOREACH (cpu, &capture->spec.cpus) {
+        if (r < 0)
+            break;
+        if (!cpuset_has(&machine->online, (unsigned)cpu) || has_lane(capture, (unsigned)cpu))
+            continue;
+        r = lane_open(capture->sys, machine, &capture->spec, (unsigned)cpu, threads.tids, threads.n, &lane, error);
+        if (r == 0 && lane)
+            r = add_slot(capture, lane, error);
+        if (r == 0 && lane)
+            r = lane_enable(lane);
+        if (!all)
+            r = 0;
+    }
+    return r;
+}
+
+static int add_sources(struct capture *capture)
+{
+    uint64_t now = 0;
+
+    int r = sd_event_now(capture->event, CLOCK_MONOTONIC, &now);
+    if (r >= 0)
+        r = sd_event_add_defer(capture->event, &capture->again, on_again, capture);
+    if (r >= 0)
+        r = sd_event_source_set_enabled(capture->again, SD_EVENT_OFF);
+    if (r >= 0)
+        r = sd_event_add_time(capture->event, &capture->timer, CLOCK_MONOTONIC, now + DRAIN_USEC, 10000, on_timer,
+                              capture);
+    return MIN(r, 0);
+}
+
+int capture_open(struct sys *sys, sd_event *event, const struct machine *machine, struct symbols *symbols,
+                 struct spec *spec, struct capture **ret, struct error *error)
+{
+    _cleanup_(capture_freep) struct capture *capture = calloc(1, sizeof(*capture));
+
+    if (!capture) {
+        spec_done(spec);
+        return error_oom(error);
+    }
+    *capture = (struct capture){.sys = sys, .event = sd_event_ref(event), .symbols = symbols, .spec = *spec};
+    *spec = (struct spec){.cgroup_fd = -1};
+    int r = open_lanes(capture, machine, true, error);
+    if (r < 0)
+        return r;
+    r = add_sources(capture);
+    if (r == 0)
+        r = describe(capture);
+    if (r < 0)
+        return error_set(error, r, "sampling cannot start: %s", strerror(-r));
+    *ret = steal(capture);
+    return 0;
+}
+
+/* CPUs that come and go */
+
+static void close_lanes(struct capture *capture, const struct machine *machine, const struct cpuset *left)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < capture->n_slots; i++) {
+        unsigned cpu = capture->slots[i].lane->cpu;
+        if (cpuset_has(&machine->online, cpu) && !(left && cpuset_has(left, cpu)))
+            capture->slots[n++] = capture->slots[i];
+        else
+            close_slot(&capture->slots[i]);
+    }
+    capture->n_slots = n;
+}
+
+/* Events of a CPU that has left never sample again, also when it is back. */
+void capture_cpus_changed(struct capture *capture, const struct machine *machine, const struct cpuset *left)
+{
+    for (unsigned i = 0; i < LAST_TURNS && !take_turn(capture); i++)
+        continue;
+    close_lanes(capture, machine, left);
+    open_lanes(capture, machine, false, NULL);
+    bool described = describe(capture) == 0;
+    for (struct subscriber *s = capture->subscribers; s; s = s->next)
+        s->changed(s->userdata);
+    if (!described || capture->n_slots == 0)
+        tell_over(capture, described ? "no CPU is left to sample" : "out of memory");
+}

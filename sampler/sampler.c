@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which captures run, for which clients: see sampler.h. */
+#include "sampler/sampler.h"
+
+#include <inttypes.h>
+
+#include "base/cleanup.h"
+
+/* What waits for all clients together, of the 16 MB that the sampler may take besides its rings. */
+#define BYTES_OF_CLIENTS (4 * 1024 * 1024)
+#define BYTES_OF_CLIENT_MIN (64 * 1024)
+#define BYTES_OF_CLIENT_MAX (1024 * 1024)
+/* What was learned of processes and files is kept so long for the next client. */
+#define SYMBOLS_LINGER_USEC (60 * UINT64_C(1000000))
+
+struct sampler {
+    struct sys *sys;
+    sd_event *event;
+    sd_event_source *sweep, *linger;
+    const struct machine *machine;
+    const struct config_sampler *config;
+    struct symbols *symbols; /* NULL where nobody has listened for long */
+    struct capture **captures;
+    size_t n_captures;
+    struct client *clients;
+    size_t n_clients;
+};
+
+DEFINE_CLEANUP(struct sampler *, sampler_free);
+
+struct sampler *sampler_free(struct sampler *sampler)
+{
+    if (!sampler)
+        return NULL;
+    sd_event_source_disable_unref(sampler->sweep);
+    sd_event_source_disable_unref(sampler->linger);
+    for (size_t i = 0; i < sampler->n_captures; i++)
+        capture_free(sampler->captures[i]);
+    free(sampler->captures);
+    symbols_free(sampler->symbols);
+    sd_event_unref(sampler->event);
+    free(sampler);
+    return NULL;
+}
+
+static int on_linger(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    struct sampler *sampler = userdata;
+
+    (void)source;
+    (void)usec;
+    if (sampler->n_clients == 0)
+        sampler->symbols = symbols_free(sampler->symbols);
+    return 0;
+}
+
+/* Closes the rings that nobody reads. Not where the last one leaves, since that may be a call from the capture. */
+static int on_sweep(sd_event_source *source, void *userdata)
+{
+    struct sampler *sampler = userdata;
+    uint64_t now = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < sampler->n_captures; i++)
+        if (capture_is_idle(sampler->captures[i]))
+            capture_free(sampler->captures[i]);
+        else
+            sampler->captures[n++] = sampler->captures[i];
+    sampler->n_captures = n;
+    if (sampler->n_clients == 0 && sd_event_now(sd_event_source_get_event(source), CLOCK_MONOTONIC, &now) >= 0) {
+        sd_event_source_set_time(sampler->linger, now + SYMBOLS_LINGER_USEC);
+        sd_event_source_set_enabled(sampler->linger, SD_EVENT_ONESHOT);
+    }
+    return 0;
+}
+
+int sampler_new(struct sys *sys, sd_event *event, struct sampler **ret)
+{
+    _cleanup_(sampler_freep) struct sampler *sampler = calloc(1, sizeof(*sampler));
+
+    if (!sampler)
+        return -ENOMEM;
+    sampler->sys = sys;
+    sampler->event = sd_event_ref(event);
+    int r = sd_event_add_defer(event, &sampler->sweep, on_sweep, sampler);
+    if (r >= 0)
+        r = sd_event_source_set_enabled(sampler->sweep, SD_EVENT_OFF);
+    if (r >= 0)
+        r = sd_event_add_time(event, &sampler->linger, CLOCK_MONOTONIC, 0, 1000000, on_linger, sampler);
+    if (r >= 0)
+        r = sd_event_source_set_enabled(sampler->linger, SD_EVENT_OFF);
+    if (r < 0)
+        return r;
+    *ret = steal(sampler);
+    return 0;
+}
+
+sd_event *sampler_event(const struct sampler *sampler)
+{
+    return sampler->event;
+}
+
+uint64_t sampler_now(const struct sampler *sampler, clockid_t clock)
+{
+    return sampler->sys->now(sampler->sys, clock);
+}
+
+size_t sampler_bytes_per_client(const struct sampler *sampler)
+{
+    size_t share = BYTES_OF_CLIENTS / MAX((size_t)sampler->config->max_clients, 1);
+
+    return MIN(MAX(share, (size_t)BYTES_OF_CLIENT_MIN), (size_t)BYTES_OF_CLIENT_MAX);
+}
+
+/* Configuration */
+
+/* Whether it could have been asked for under this configuration. */
+static bool is_allowed(const struct sampler *sampler, const struct client *client, size_t place)
+{
+    const struct config_sampler *config = sampler->config;
+
+    return config->enabled && place < config->max_clients && client->seconds <= (double)config->max_seconds;
+}
+
+/* The oldest clients are at the end of the list, and stay. */
+void sampler_configure(struct sampler *sampler, const struct machine *machine, const struct config_sampler *config)
+{
+    size_t place = sampler->n_clients;
+
+    sampler->machine = machine;
+    sampler->config = config;
+    for (struct client *client = sampler->clients, *next; client; client = next) {
+        next = client->next;
+        if (!is_allowed(sampler, client, --place))
+            client->refuse(client->userdata);
+    }
+}
+
+void sampler_cpus_changed(struct sampler *sampler, const struct machine *machine, const struct cpuset *left)
+{
+    sampler->machine = machine;
+    for (size_t i = 0; i < sampler->n_captures; i++)
+        if (!capture_is_idle(sampler->captures[i]))
+            capture_cpus_changed(sampler->captures[i], machine, left);
+}
+
+int stream_admit(const struct sampler *sampler, bool known, struct error *error)
+{
+    if (!sampler->config->enabled)
+        return error_set(error, -EOPNOTSUPP,
+                         "the sampler is not enabled: set sampler.enabled to true in the configuration");
+    if (!known && !sampler->config->allow_remote)
+        return error_set(error, -EACCES,
+                         "samples are for clients on this machine (loopback or unix socket) and for those that have "
+                         "authenticated; sampler.allow_remote lets others have them");
+    return 0;
+}
+
+/* Clients */
+
+static int check_limits(const struct sampler *sampler, const struct stream_request *request, struct error *error)
+{
+    const struct config_sampler *config = sampler->config;
+
+    int r = stream_admit(sampler, true, error);
+    if (r < 0)
+        return r;
+    if (request->seconds > (double)config->max_seconds)
+        return error_set(error, -EINVAL, "%g seconds are over the limit of %" PRIu64 ", sampler.max_seconds",
+                         request->seconds, config->max_seconds);
+    if (sampler->n_clients >= config->max_clients)
+        return error_set(error, -EBUSY,
+                         "%zu clients have samples already, as many as sampler.max_clients allows; try again later",
+                         sampler->n_clients);
+    return 0;
+}
+
+static struct capture *find_capture(const struct sampler *sampler, const struct spec *spec)
+{
+    for (size_t i = 0; i < sampler->n_captures; i++)
+        if (capture_is_alive(sampler->captures[i]) && spec_equal(capture_spec(sampler->captures[i]), spec))
+            return sampler->captures[i];
+    return NULL;
+}
+
+/* Takes the spec over. */
+static int get_capture(struct sampler *sampler, struct spec *spec, struct capture **ret, struct error *error)
+{
+    struct capture *capture = find_capture(sampler, spec);
+
+    if (capture) {
+        spec_done(spec);
+        *ret = capture;
+        return 0;
+    }
+    if (array_grow(&sampler->captures, sampler->n_captures) < 0) {
+        spec_done(spec);
+        return error_oom(error);
+    }
+    int r = capture_open(sampler->sys, sampler->event, sampler->machine, sampler->symbols, spec, &capture, error);
+    if (r < 0)
+        return r;
+    sampler->captures[sampler->n_captures++] = capture;
+    *ret = capture;
+    return 0;
+}
+
+int sampler_join(struct sampler *sampler, const struct stream_request *request, double seconds, struct client *client,
+                 struct error *error)
+{
+    double most = (double)sampler->config->max_seconds;
+    struct capture *capture;
+    struct spec spec;
+
+    int r = check_limits(sampler, request, error);
+    if (r == 0)
+        r = spec_make(sampler->sys, sampler->machine, sampler->config, request, &spec, error);
+    if (r < 0)
+        return r;
+    if (!sampler->symbols)
+        r = symbols_new(sampler->sys, sampler->event, &sampler->symbols);
+    if (r < 0) {
+        spec_done(&spec);
+        return error_set(error, r, "sampling cannot start: %s", strerror(-r));
+    }
+    r = get_capture(sampler, &spec, &capture, error);
+    if (r < 0)
+        return r;
+    seconds = request->seconds > 0 ? request->seconds : seconds;
+    client->seconds = seconds > 0 ? MIN(seconds, most) : most;
+    client->capture = capture;
+    client->symbols = sampler->symbols;
+    client->next = sampler->clients;
+    sampler->clients = client;
+    sampler->n_clients++;
+    return 0;
+}
+
+void sampler_let_go(struct sampler *sampler, struct client *client)
+{
+    client->capture = NULL;
+    sd_event_source_set_enabled(sampler->sweep, SD_EVENT_ONESHOT);
+}
+
+void sampler_leave(struct sampler *sampler, struct client *client)
+{
+    struct client **at = &sampler->clients;
+
+    while (*at && *at != client)
+        at = &(*at)->next;
+    if (*at) {
+        *at = client->next;
+        sampler->n_clients--;
+    }
+    sampler_let_go(sampler, client);
+}

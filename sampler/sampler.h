@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sampler: which captures run, for which clients. Nothing is open while there is no client.
+ */
+#ifndef SAMPLER_SAMPLER_H
+#define SAMPLER_SAMPLER_H
+
+#include "config/config.h"
+#include "sampler/capture.h"
+
+struct sampler;
+
+int sampler_new(struct sys *sys, sd_event *event, struct sampler **ret);
+/* All streams must have been freed. */
+struct sampler *sampler_free(struct sampler *sampler);
+
+/* Both are borrowed until the next call. Streams that the new configuration would not allow end. */
+void sampler_configure(struct sampler *sampler, const struct machine *machine, const struct config_sampler *config);
+/* As sampler_configure(), with the CPUs that have left since (may be NULL), also those that are back. */
+void sampler_cpus_changed(struct sampler *sampler, const struct machine *machine, const struct cpuset *left);
+
+/* For streams (stream.c): one that runs. */
+struct client {
+    void *userdata;
+    /* The configuration allows it no more. */
+    void (*refuse)(void *userdata);
+    struct capture *capture; /* NULL: it has let go of it */
+    struct symbols *symbols;
+    double seconds; /* that it runs */
+    struct client *next;
+};
+
+/*
+ * Gives the client a capture of what is asked for, with `seconds` where the request has none (0: as long as may be).
+ * Errors of stream_open(); `client` is untouched then.
+ */
+int sampler_join(struct sampler *sampler, const struct stream_request *request, double seconds, struct client *client,
+                 struct error *error);
+/* Needs no more records. The capture may be used until the event loop runs again. */
+void sampler_let_go(struct sampler *sampler, struct client *client);
+void sampler_leave(struct sampler *sampler, struct client *client);
+
+sd_event *sampler_event(const struct sampler *sampler);
+uint64_t sampler_now(const struct sampler *sampler, clockid_t clock);
+/* How many bytes may wait for one client. */
+size_t sampler_bytes_per_client(const struct sampler *sampler);
+
+#endif

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A client's stream: records become bytes by the format's writer, and wait until the client takes them. A client that
+ * is too slow loses whole records, and is told how many.
+ */
+#include "sampler/stream.h"
+
+#include "base/cleanup.h"
+#include "sampler/sampler.h"
+
+/* Formats that show a whole need the symbols of all of it at the end; who makes them has so long. */
+#define SYMBOLS_USEC (5 * UINT64_C(1000000))
+
+static const struct format {
+    const char *content_type;
+    double seconds; /* the default; 0: as long as may be */
+    const struct writer *writer;
+    bool whole; /* nothing is sent until the end */
+} formats[] = {
+    [STREAM_NDJSON] = {"application/x-ndjson", 0, &writer_ndjson, false},
+    [STREAM_PERF_DATA] = {"application/octet-stream", 0, &writer_perf_data, false},
+    [STREAM_PPROF] = {"application/octet-stream", 30, &writer_pprof, true},
+    [STREAM_FOLDED] = {"text/plain; charset=utf-8", 30, &writer_folded, true},
+};
+
+enum state {
+    STREAM_LEARNING, /* /proc is read */
+    STREAM_RUNNING,
+    STREAM_RESOLVING, /* records have ended, symbols are made */
+    STREAM_ENDED,
+};
+
+struct stream {
+    struct sampler *sampler;
+    struct client client;
+    struct subscriber subscriber;
+    const struct format *format;
+    enum state state;
+    struct writer_source source;
+    void *writer;
+    struct buffer out;
+    size_t taken; /* bytes of `out` */
+    size_t limit; /* of bytes that wait */
+    bool slow;    /* records are dropped */
+    uint64_t max, records, dropped, dropped_told, lost_before;
+    uint64_t start_ns;
+    uint64_t end_ns; /* records from then on are not of it; 0: not known yet */
+    uint64_t duration_ns;
+    char reason[96]; /* of the end */
+    sd_event_source *timer;
+    bool waiting; /* the client, since it has taken all */
+    void (*ready)(void *userdata);
+    void *userdata;
+};
+
+DEFINE_CLEANUP(struct stream *, stream_free);
+
+const char *stream_content_type(enum stream_format format)
+{
+    return formats[format].content_type;
+}
+
+static void notify(struct stream *stream)
+{
+    if (!stream->waiting || (stream->out.size == stream->taken && stream->state != STREAM_ENDED))
+        return;
+    stream->waiting = false;
+    stream->ready(stream->userdata);
+}
+
+/* The end */
+
+static void tell_dropped(struct stream *stream)
+{
+    uint64_t n = stream->dropped - stream->dropped_told;
+
+    if (n && stream->format->writer->dropped)
+        stream->format->writer->dropped(stream->writer, n, &stream->out);
+    stream->dropped_told = stream->dropped;
+}
+
+static void write_end(struct stream *stream)
+{
+    struct writer_end end = {
+        .reason = stream->reason,
+        .records = stream->records,
+        .lost = stream->lost_before,
+        .dropped = stream->dropped,
+        .duration_ns = stream->duration_ns,
+    };
+
+    if (stream->state == STREAM_ENDED)
+        return;
+    stream->state = STREAM_ENDED;
+    sd_event_source_set_enabled(stream->timer, SD_EVENT_OFF);
+    if (stream->writer)
+        tell_dropped(stream);
+    if (stream->writer)
+        stream->format->writer->end(stream->writer, &end, &stream->out);
+    notify(stream);
+}
+
+static void on_idle_symbols(void *userdata)
+{
+    write_end(userdata);
+}
+
+/* Lets go of the rings, at once; the end may take longer. */
+static void finish(struct stream *stream)
+{
+    struct capture *capture = stream->client.capture;
+    uint64_t now = sampler_now(stream->sampler, CLOCK_MONOTONIC);
+
+    if (!capture)
+        return;
+    stream->lost_before = capture_lost(capture) - stream->lost_before;
+    stream->duration_ns = stream->start_ns ? (stream->end_ns ? MIN(stream->end_ns, now) : now) - stream->start_ns : 0;
+    capture_unsubscribe(capture, &stream->subscriber);
+    sampler_let_go(stream->sampler, &stream->client);
+    bool resolving = stream->writer && stream->format->whole && symbols_pending(stream->client.symbols) &&
+                     symbols_when_idle(stream->client.symbols, on_idle_symbols, stream) == 0;
+    if (!resolving) {
+        write_end(stream);
+        return;
+    }
+    stream->state = STREAM_RESOLVING;
+    sd_event_source_set_time(stream->timer, now / 1000 + SYMBOLS_USEC);
+    sd_event_source_set_enabled(stream->timer, SD_EVENT_ONESHOT);
+}
+
+static void finish_because(struct stream *stream, const char *reason)
+{
+    snprintf(stream->reason, sizeof(stream->reason), "%s", reason);
+    finish(stream);
+}
+
+/* Records before now are still to come. */
+static void end_soon(struct stream *stream, const char *reason)
+{
+    snprintf(stream->reason, sizeof(stream->reason), "%s", reason);
+    stream->end_ns = sampler_now(stream->sampler, CLOCK_MONOTONIC);
+    capture_hurry(stream->client.capture);
+}
+
+static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    struct stream *stream = userdata;
+
+    (void)source;
+    (void)usec;
+    if (stream->state == STREAM_RUNNING)
+        end_soon(stream, "seconds");
+    else if (stream->state == STREAM_RESOLVING)
+        write_end(stream);
+    return 0;
+}
+
+/* What the capture gives */
+
+/* Whether the record has to be dropped. Those that samples are read by have more room than samples. */
+static bool is_too_much(struct stream *stream, bool sample)
+{
+    size_t waiting = stream->out.size - stream->taken;
+
+    if (waiting >= stream->limit)
+        stream->slow = true;
+    else if (waiting < stream->limit / 2)
+        stream->slow = false;
+    return sample ? stream->slow : waiting >= stream->limit + stream->limit / 4;
+}
+
+/* What the rings held when the stream began is not of it, but for what says what runs. */
+static bool is_of(const struct stream *stream, const struct record *record)
+{
+    uint64_t time = record->id.time;
+
+    if (stream->state != STREAM_RUNNING || (stream->max && stream->records == stream->max))
+        return false;
+    if (record->type == PERF_RECORD_SAMPLE && time < stream->start_ns)
+        return false;
+    return !stream->end_ns || time <= stream->end_ns;
+}
+
+static void on_record(void *userdata, const struct record *record)
+{
+    struct stream *stream = userdata;
+
+    if (!is_of(stream, record))
+        return;
+    if (is_too_much(stream, record->type == PERF_RECORD_SAMPLE)) {
+        stream->dropped++;
+        return;
+    }
+    if (!stream->slow)
+        tell_dropped(stream);
+    stream->records += stream->format->writer->record(stream->writer, record, &stream->out);
+}
+
+static void on_round(void *userdata, uint64_t until_ns)
+{
+    struct stream *stream = userdata;
+
+    if (stream->state != STREAM_RUNNING)
+        return;
+    if (stream->format->writer->round)
+        stream->format->writer->round(stream->writer, &stream->out);
+    if (stream->max && stream->records == stream->max)
+        finish_because(stream, "max");
+    else if (stream->out.failed)
+        finish_because(stream, "error: out of memory");
+    else if (stream->end_ns && until_ns >= stream->end_ns)
+        finish(stream);
+    else if (stream->end_ns)
+        capture_hurry(stream->client.capture);
+    notify(stream);
+}
+
+static void on_changed(void *userdata)
+{
+    struct stream *stream = userdata;
+
+    capture_describe(stream->client.capture, &stream->source);
+}
+
+static void on_over(void *userdata, const char *reason)
+{
+    finish_because(userdata, reason);
+}
+
+static void on_refused(void *userdata)
+{
+    finish_because(userdata, "reload");
+}
+
+/* The beginning */
+
+static void on_learned(void *userdata)
+{
+    struct stream *stream = userdata;
+    struct writer_source *source = &stream->source;
+    uint64_t now = sampler_now(stream->sampler, CLOCK_MONOTONIC);
+
+    if (stream->state != STREAM_LEARNING)
+        return;
+    stream->start_ns = source->start_monotonic_ns = now;
+    source->start_realtime_ns = sampler_now(stream->sampler, CLOCK_REALTIME);
+    source->seconds = stream->client.seconds;
+    capture_describe(stream->client.capture, source);
+    stream->lost_before = capture_lost(stream->client.capture);
+    stream->writer = stream->format->writer->begin(source, &stream->out);
+    if (!stream->writer) {
+        finish_because(stream, "error: out of memory");
+        return;
+    }
+    stream->state = STREAM_RUNNING;
+    sd_event_source_set_time(stream->timer, now / 1000 + (uint64_t)(source->seconds * 1e6));
+    sd_event_source_set_enabled(stream->timer, SD_EVENT_ONESHOT);
+    notify(stream);
+}
+
+static struct stream *stream_new(struct sampler *sampler, const struct stream_request *request)
+{
+    struct stream *stream = calloc(1, sizeof(*stream));
+
+    if (!stream)
+        return NULL;
+    *stream = (struct stream){
+        .sampler = sampler,
+        .client = {.userdata = stream, .refuse = on_refused},
+        .subscriber =
+            {.userdata = stream, .record = on_record, .round = on_round, .changed = on_changed, .over = on_over},
+        .format = &formats[request->format],
+        .limit = sampler_bytes_per_client(sampler),
+        .max = request->max,
+    };
+    int r = sd_event_add_time(sampler_event(sampler), &stream->timer, CLOCK_MONOTONIC, 0, 1000, on_timer, stream);
+    if (r < 0 || sd_event_source_set_enabled(stream->timer, SD_EVENT_OFF) < 0)
+        return stream_free(stream);
+    return stream;
+}
+
+int stream_open(struct sampler *sampler, const struct stream_request *request, void (*ready)(void *userdata),
+                void *userdata, struct stream **ret, struct error *error)
+{
+    _cleanup_(stream_freep) struct stream *stream = stream_new(sampler, request);
+
+    if (!stream)
+        return error_oom(error);
+    stream->ready = ready;
+    stream->userdata = userdata;
+    int r = sampler_join(sampler, request, stream->format->seconds, &stream->client, error);
+    if (r < 0)
+        return r;
+    capture_subscribe(stream->client.capture, &stream->subscriber);
+    r = symbols_learn(stream->client.symbols, request->pid, on_learned, stream);
+    if (r < 0)
+        return error_set(error, r, "what runs cannot be read from /proc: %s", strerror(-r));
+    *ret = steal(stream);
+    return 0;
+}
+
+struct stream *stream_free(struct stream *stream)
+{
+    if (!stream)
+        return NULL;
+    if (stream->client.capture)
+        capture_unsubscribe(stream->client.capture, &stream->subscriber);
+    if (stream->client.symbols) {
+        symbols_forget(stream->client.symbols, stream);
+        sampler_leave(stream->sampler, &stream->client);
+    }
+    if (stream->writer)
+        stream->format->writer->free(stream->writer);
+    sd_event_source_disable_unref(stream->timer);
+    buffer_done(&stream->out);
+    free(stream);
+    return NULL;
+}
+
+/* Bytes */
+
+/* Drops what was taken, when it is most of what there is. */
+static void compact(struct stream *stream)
+{
+    size_t rest = stream->out.size - stream->taken;
+
+    if (stream->taken < rest)
+        return;
+    memmove(stream->out.data, stream->out.data + stream->taken, rest);
+    stream->out.size = rest;
+    stream->taken = 0;
+}
+
+ssize_t stream_read(struct stream *stream, char *bytes, size_t size)
+{
+    size_t n = MIN(size, stream->out.size - stream->taken);
+
+    if (n == 0 && stream->state == STREAM_ENDED)
+        return -ENODATA;
+    stream->waiting = n == 0;
+    if (n == 0)
+        return 0;
+    memcpy(bytes, stream->out.data + stream->taken, n);
+    stream->taken += n;
+    compact(stream);
+    return (ssize_t)n;
+}

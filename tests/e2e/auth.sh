@@ -1,0 +1,143 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Passwords with curl: who is let in, what a change of the file does, and what a flood of wrong ones costs the right
+# ones.
+. "$(dirname "$0")/lib.sh"
+need curl jq /usr/bin/python3
+
+web=$scratch/web.yml
+# password_of_alice HASH: from now on.
+password_of_alice() {
+    sed -i "s|alice: .*|alice: $1|" "$web"
+}
+# The cost is what the exporters' manual recommends, and a cheap one.
+# shellcheck disable=SC2016 # hashes have dollars
+secret='$2y$10$abcdefghijklmnopqrstuuqflPDzB6gcMhKa1rZqKiun2YGL5sa2u' \
+    other='$2y$06$abcdefghijklmnopqrstuu6FttqYLNXdPO90XO7YlC0uHRd1WxOhm'
+cat >"$web" <<'END'
+basic_auth_users:
+  alice: set below
+  bob: $2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW
+auth_excluded_paths: [/-/healthy, /-/ready]
+http_server_config:
+  headers: {X-Frame-Options: deny}
+END
+password_of_alice "$secret"
+start_daemon --web.config.file="$web"
+pid=$daemon_pid
+
+# --- who is let in
+
+while read -r expected path options; do
+    # shellcheck disable=SC2086 # options are words
+    equals "$expected: $path $options" "$(status_of "$path" $options)" "$expected"
+done <<'END'
+401 /metrics
+401 /
+401 /nothing
+401 /api/v1/status
+401 /metrics -u alice:wrong
+401 /metrics -u alice:
+401 /metrics -u carol:secret
+401 /metrics --oauth2-bearer secret
+401 /-/reload -X POST
+401 /-/reload -X POST -u alice:wrong
+200 /metrics -u alice:secret
+200 /metrics -u bob:secret
+200 /metrics -u alice:secret --http1.0
+200 /metrics -u alice:secret -I
+200 /api/v1/rates?seconds=0.05 -u bob:secret
+200 /-/healthy
+200 /-/healthy -u alice:wrong
+200 /-/reload -X POST -u alice:secret
+403 /-/reload -X POST -u alice:secret -H Origin:http://localhost
+404 /nothing -u alice:secret
+405 /metrics -u alice:secret -X POST
+END
+matches "401 says how" "$(get /metrics -D - -o /dev/null)" 'WWW-Authenticate: Basic realm='
+equals "under /api/ it is JSON" "$(get /api/v1/status | jq -r .status)" 401
+for path in /metrics /-/healthy /nothing; do
+    for options in "-u alice:secret" ""; do
+        # shellcheck disable=SC2086 # options are words
+        equals "the configured header is in each response: $path $options" \
+            "$(get "$path" $options -D - -o /dev/null | grep -ci '^X-Frame-Options: deny')" 1
+    done
+done
+first=$(get /metrics -u alice:secret -o /dev/null -w '%{time_total}')
+unknown=$(get /metrics -u "carol:$RANDOM" -o /dev/null -w '%{time_total}')
+compares "one that is known is not checked again, ${first} s; one that is not is, ${unknown} s" "$first < $unknown"
+
+# --- on the way to change
+
+password_of_alice "$other"
+new_password_holds() {
+    [ "$(status_of /metrics -u alice:other)" = 200 ]
+}
+holds "a changed file is read without being told" eventually 10 new_password_holds
+equals "the old password is not taken any more" "$(status_of /metrics -u alice:secret)" 401
+printf 'rate_limit: {interval: 1h, burst: 2}\n' >>"$web"
+limit_holds() {
+    [ "$(status_of /-/healthy)" = 429 ]
+}
+holds "a rate limit is reached" eventually 10 limit_holds
+matches "it says when to come again" "$(get /metrics -u alice:other -D - -o /dev/null)" 'Retry-After: 3600'
+equals "it has the header too" "$(get /metrics -D - -o /dev/null | grep -ci '^X-Frame-Options: deny')" 1
+stop_daemon
+equals "it ends well" "$daemon_status" 0
+
+# --- from another machine: an address that is not loopback's, in a network of its own
+
+cat >"$scratch/remote.sh" <<'END'
+ip link set lo up && ip address add 192.0.2.1/24 dev lo
+"$1" --web.listen-address=192.0.2.1:10298 ${2:+--web.config.file="$2"} >"$3" 2>&1 &
+for _ in $(seq 100); do
+    curl -s -o /dev/null http://192.0.2.1:10298/ && break
+    sleep 0.1
+done
+for options in "" "-u bob:secret" "-u bob:wrong"; do
+    curl -s -o /dev/null -w '%{http_code} ' -X POST $options http://192.0.2.1:10298/-/reload
+done
+kill $!
+wait
+END
+# remote WEB-CONFIG: the codes of reloading with no password, the right one and a wrong one.
+remote() {
+    unshare -rn bash "$scratch/remote.sh" "$PERFCOUNTD" "$1" "$scratch/remote.log"
+}
+if unshare -rn true 2>/dev/null; then
+    sed -i '/rate_limit/d' "$web"
+    equals "without users, nobody from outside reloads" "$(remote "")" "403 403 403 "
+    equals "with users, who has a password does" "$(remote "$web")" "401 200 401 "
+else
+    echo "no network namespace here: left out what a client from outside may do"
+fi
+
+# --- a flood of wrong passwords
+
+# Of alice at the usual cost again, and without the limit.
+password_of_alice "$secret"
+start_daemon --web.config.file="$web"
+pid=$daemon_pid
+host=${url#http://}
+/usr/bin/python3 "$here/flood.py" "${host%:*}" "${host##*:}" 64 5 1.5 "$pid" >"$scratch/flood" 2>&1 ||
+    fail "flood.py" "$(cat "$scratch/flood")"
+sed 's/^/    /' "$scratch/flood"
+figure() {
+    awk -v name="$1" '$1 == name { print $2 }' "$scratch/flood"
+}
+compares "wrong ones are checked and refused" "$(figure wrong_401) >= 10"
+compares "those that do not fit are told to come again" "$(figure wrong_503) > $(figure wrong_401)"
+equals "no wrong one had another answer" "$(figure wrong_other)" 0
+equals "no right one was refused" "$(figure right_refused)" 0
+if [ -z "${SANITIZED-}" ]; then
+    compares "scrapes stay under twice their latency in the flood" "$(figure ratio_of_medians) < 2"
+    compares "memory is flat, kB" "$(figure memory_peak_kB) - $(figure memory_before_kB) < 3000"
+fi
+threads() {
+    local tasks=("/proc/$pid/task/"*)
+    [ "${#tasks[@]}" = "$1" ]
+}
+holds "the worker ends when there is nothing to do" eventually 30 threads 1
+stop_daemon
+equals "it ends well after it" "$daemon_status" 0
+finish

@@ -1,0 +1,145 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What contrib/ has: the commented configuration is the built-in one, promtool takes rules and alerts and tests them,
+# and a Prometheus that runs with these files finds the daemon by file and by DNS and records what the rules say.
+
+# A network and a name server of the test's own, so that nothing is asked for outside.
+if [ -z "${PERFCOUNTD_OWN_NETWORK-}" ] && [ "$(id -u)" -eq 0 ]; then
+    PERFCOUNTD_OWN_NETWORK=yes exec unshare --net --mount "$0" "$@"
+fi
+. "$(dirname "$0")/lib.sh"
+need curl jq ip promtool prometheus /usr/bin/python3
+# shellcheck source=cgroup-lib.sh
+. "$here/cgroup-lib.sh"
+ip link set lo up
+contrib=$root/contrib
+openmetrics="Accept: application/openmetrics-text; version=1.0.0"
+
+# --- the commented configuration
+
+# settings FILE: what the daemon runs with it, but for the address.
+settings() {
+    start_daemon "$@"
+    get /api/v1/config | jq -S 'del(.web.listen)'
+    stop_daemon
+}
+equals "check-config takes contrib/perfcountd.yaml" "$("$PERFCOUNTD" check-config "$contrib/perfcountd.yaml")" \
+    "$contrib/perfcountd.yaml: ok"
+printf '' >"$scratch/empty.yaml"
+defaults=$(settings --config.file="$scratch/empty.yaml")
+equals "it is what perfcountd does without it" "$(settings --config.file="$contrib/perfcountd.yaml")" "$defaults"
+equals "it listens where perfcountd does" "$(grep -oE '"?:[0-9]+"' "$contrib/perfcountd.yaml")" '":10298"'
+missing=$(jq -r 'paths | select(all(.[]; type == "string")) | last' <<<"$defaults" | sort -u | while read -r key; do
+    grep -qE "^ *#? *$key:" "$contrib/perfcountd.yaml" || echo "$key"
+done)
+equals "it has every key" "$missing" ""
+
+# --- Avahi
+
+if command -v xmllint >/dev/null; then
+    holds "the Avahi service is well-formed" xmllint --noout --nonet "$contrib/avahi/perfcountd.service"
+else
+    echo "left out: there is no xmllint here"
+fi
+holds "Avahi tells the default port" grep -q '<port>10298</port>' "$contrib/avahi/perfcountd.service"
+contains "and the default path" "$(cat "$contrib/avahi/perfcountd.service")" \
+    "<txt-record>path=$(jq -r .web.telemetry_path <<<"$defaults")</txt-record>"
+
+# --- promtool
+
+holds "promtool check config" promtool check config "$contrib/prometheus/scrape.yml"
+holds "promtool check rules" promtool check rules "$contrib/prometheus/rules.yml" "$contrib/prometheus/alerts.yml"
+holds "promtool test rules" promtool test rules "$root/tests/contrib/rules.yml" "$root/tests/contrib/alerts.yml"
+untested=$(sed -nE 's/^ *- (record|alert): //p' "$contrib"/prometheus/{rules,alerts}.yml | while read -r rule; do
+    grep -qF -e "expr: round($rule," -e "alertname: $rule" "$root"/tests/contrib/*.yml || echo "$rule"
+done)
+equals "every rule and alert is tested" "$untested" ""
+
+# --- a Prometheus with these files
+
+printf 'collectors: {cgroup: {include: ["%s/*"]}}\n' "$below" >"$scratch/cgroup.yaml"
+start_daemon --web.listen-address=127.0.0.1:10298 --config.file="$scratch/cgroup.yaml"
+unit=$below/load.service
+mkdir "$hierarchy$unit"
+(while fault "$unit" 2000; do sleep 0.05; done) &
+children+=($!)
+printf 'nameserver 127.0.0.1\n' >"$scratch/resolv.conf"
+mount --bind "$scratch/resolv.conf" "$(realpath /etc/resolv.conf)" || skip "no name server of its own can be had here"
+
+# Answers every SRV question with opi5-08, port 10298, and every A question with 127.0.0.1 (RFC 1035, RFC 2782).
+cat >"$scratch/dns.py" <<'END_OF_PYTHON'
+import socket, struct
+def name(text):
+    return b"".join(bytes([len(part)]) + part.encode() for part in text.split(".")) + b"\0"
+answers = {33: struct.pack("!HHH", 0, 0, 10298) + name("opi5-08.fleet.example.org"), 1: bytes([127, 0, 0, 1])}
+server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+server.bind(("127.0.0.1", 53))
+while True:
+    query, client = server.recvfrom(1500)
+    end = query.index(b"\0", 12) + 5
+    kind = struct.unpack("!H", query[end - 4:end - 2])[0]
+    data = answers.get(kind)
+    answer = struct.pack("!HHHIH", 0xc00c, kind, 1, 60, len(data)) + data if data else b""
+    server.sendto(query[:2] + struct.pack("!HHHHH", 0x8580, 1, bool(data), 0, 0) + query[12:end] + answer, client)
+END_OF_PYTHON
+/usr/bin/python3 "$scratch/dns.py" 2>"$scratch/dns.log" &
+children+=($!)
+
+mkdir "$scratch/prometheus"
+cp -r "$contrib"/prometheus/* "$scratch/prometheus/"
+sed -i 's/_interval: 15s/_interval: 1s/' "$scratch/prometheus/scrape.yml"
+cat >"$scratch/prometheus/targets/fleet.yml" <<'END'
+- targets: [opi5-01.fleet.example.org:10298, "127.0.0.1:10298"]
+- targets: ["127.0.0.1:10298"]
+  labels: {instance: opi5-07, site: field}
+END
+prometheus --config.file="$scratch/prometheus/scrape.yml" --storage.tsdb.path="$scratch/tsdb" --log.level=warn \
+    --web.listen-address=127.0.0.1:9090 >"$scratch/prometheus.log" 2>&1 &
+children+=($!)
+if ! eventually 30 curl -sf http://127.0.0.1:9090/-/ready; then
+    fail "Prometheus starts" "$(cat "$scratch/prometheus.log")"
+    finish
+fi
+
+# query PROMQL: the result, a line of JSON.
+query() {
+    curl -sS --data-urlencode "query=$1" http://127.0.0.1:9090/api/v1/query | jq -c '.data.result'
+}
+# value PROMQL: of the one series of the answer.
+value() {
+    query "$1" | jq -r 'if length == 1 then .[0].value[1] else "\(length) series" end'
+}
+instances() {
+    query 'up{job="perfcountd"} == 1' | jq -r '[.[].metric.instance] | sort | join(" ")'
+}
+all_are_up() {
+    [ "$(instances)" = "127.0.0.1 opi5-01 opi5-07 opi5-08" ]
+}
+is_positive() {
+    local value
+    value=$(value "$1")
+    [[ $value =~ ^[0-9.e-]+$ ]] && awk "BEGIN { exit !($value > 0) }"
+}
+
+eventually 20 all_are_up
+equals "the machines of the file and of DNS are up, each by its name" "$(instances)" \
+    "127.0.0.1 opi5-01 opi5-07 opi5-08"
+equals "what the file says of a machine is a label" "$(query 'up{site="field"}' | jq -r '.[].metric.instance')" opi5-07
+for rule in 'instance:perf_cpu_context_switches:rate5m{instance="opi5-08"}' \
+    'instance:perf_cpu_running:ratio_rate5m{instance="opi5-08", group="software"}' \
+    'cgroup:perf_cgroup_cpu_utilization:rate5m{instance="opi5-08"}' \
+    'unit:perf_cgroup_cpu_utilization:rate5m{instance="opi5-08", unit="load.service"}'; do
+    holds "$rule has a value" eventually 20 is_positive "$rule"
+done
+compares "a group of software events runs all the time" \
+    "$(value 'instance:perf_cpu_running:ratio_rate5m{instance="opi5-08", group="software"}') == 1"
+equals "each machine has its own" \
+    "$(query 'count by (instance) (instance:perf_cpu_context_switches:rate5m)' | jq length)" 4
+compares "a cgroup's counters have lines of their beginning" "$(get /metrics -H "$openmetrics" |
+    grep -c '^perf_cgroup_.*_created{') > 0"
+equals "which are not stored" "$(query 'count({__name__=~".*_created"})')" "[]"
+equals "no rule fails" "$(curl -sS http://127.0.0.1:9090/api/v1/rules |
+    jq -r '.data.groups[].rules[] | select(.health != "ok") | "\(.name): \(.lastError)"')" ""
+equals "no alert fires" "$(query 'ALERTS{alertstate="firing"}')" "[]"
+stop_daemon
+finish

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Speaks to a real opener as a daemon that was taken over would: each request that it must refuse is refused, and what
+ * is allowed is opened. Prints a line for each; exit status 1 where one is not as it should be, 77 without privileges.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "opener/opener-message.h"
+#include "opener/opener.h"
+
+#define SKIPPED 77
+
+struct trial {
+    const char *name;
+    struct perf_event_attr attr;
+    pid_t pid;
+    int cpu;
+    unsigned long flags;
+    const char *directory, *path, *garbage;
+    int expected; /* 0, or -errno, of the request or the event */
+};
+
+static const struct perf_event_attr plain = {
+    .size = sizeof(struct perf_event_attr), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CONTEXT_SWITCHES};
+
+#define WITH(field, value)                                                                                             \
+    {                                                                                                                  \
+        .size = sizeof(struct perf_event_attr), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK,         \
+        .field = (value)                                                                                               \
+    }
+
+static const struct trial trials[] = {
+    {.name = "a counter of a CPU", .attr = WITH(disabled, 1), .pid = -1, .expected = 0},
+    {.name = "a counter of the daemon itself", .attr = WITH(disabled, 1), .pid = 0, .cpu = -1, .expected = 0},
+    {.name = "a sample period", .attr = WITH(sample_period, 1000), .pid = -1, .expected = -EBADRQC},
+    {.name = "a sample type", .attr = WITH(sample_type, PERF_SAMPLE_IP), .pid = -1, .expected = -EBADRQC},
+    {.name = "precise_ip", .attr = WITH(precise_ip, 1), .pid = -1, .expected = -EBADRQC},
+    {.name = "records of mmap", .attr = WITH(mmap, 1), .pid = -1, .expected = -EBADRQC},
+    {.name = "inheritance", .attr = WITH(inherit, 1), .pid = -1, .expected = -EBADRQC},
+    {.name = "an unknown size of the attributes", .attr = {.size = 100}, .pid = -1, .expected = -EBADRQC},
+    {.name = "unknown flags", .attr = WITH(disabled, 1), .pid = -1, .flags = 1UL << 10, .expected = -EBADRQC},
+    {.name = "the process 1", .attr = WITH(disabled, 1), .pid = 1, .cpu = -1, .expected = -EBADRQC},
+    {.name = "every process that it may", .attr = WITH(disabled, 1), .pid = -1, .cpu = -1, .expected = -EBADRQC},
+    {.name = "/tmp as a cgroup",
+     .attr = WITH(disabled, 1),
+     .flags = PERF_FLAG_PID_CGROUP,
+     .directory = "/tmp",
+     .expected = -EXDEV},
+    {.name = "/proc as a cgroup",
+     .attr = WITH(disabled, 1),
+     .flags = PERF_FLAG_PID_CGROUP,
+     .directory = "/proc",
+     .expected = -EXDEV},
+    {.name = "a garbled message", .garbage = "this is no request at all", .expected = -EBADMSG},
+    {.name = "a single byte", .garbage = "x", .expected = -EBADMSG},
+    {.name = "/etc/shadow", .path = "/etc/shadow", .expected = -EBADRQC},
+    {.name = "a path with dots", .path = "/sys/kernel/tracing/events/../trace", .expected = -EBADRQC},
+    {.name = "the log of tracefs", .path = "/sys/kernel/tracing/trace", .expected = -EBADRQC},
+    {.name = "after all that, a counter", .attr = WITH(disabled, 1), .pid = -1, .expected = 0},
+};
+
+static int send_raw(int socket, const void *packet, size_t size, const struct opener_fds *fds)
+{
+    struct opener_fds opened = {0};
+    struct opener_reply reply = {0};
+    int r = opener_message_send(socket, packet, size, fds);
+
+    if (r < 0)
+        return r;
+    ssize_t n = opener_message_receive(socket, &reply, sizeof(reply), &opened, NULL);
+    opener_fds_close(&opened);
+    if (n <= 0)
+        return n < 0 ? (int)n : -EPIPE;
+    return reply.error ? reply.error : reply.results[0];
+}
+
+/* Written without asking whether it is allowed, as the daemon's own client does it. */
+static int try(const struct opener *opener, const struct trial *trial)
+{
+    _cleanup_(buffer_done) struct buffer packet = {0};
+    struct opener_fds fds = {0};
+    size_t n;
+    int r;
+
+    if (trial->garbage)
+        return send_raw(opener->client.socket, trial->garbage, strlen(trial->garbage), &fds);
+    if (trial->path) {
+        r = opener_request_write_file(trial->path, &packet);
+        return r < 0 ? r : send_raw(opener->client.socket, packet.data, packet.size, &fds);
+    }
+    struct sys_group group = {
+        .attrs = &trial->attr, .n = 1, .pid = trial->pid, .cpu = trial->cpu, .leader = -1, .flags = trial->flags};
+    _cleanup_(closep) int directory = trial->directory ? open(trial->directory, O_RDONLY | O_CLOEXEC) : -1;
+    if (directory >= 0)
+        fds.fds[fds.n++] = directory;
+    r = opener_request_write(&opener->client.rules, &group, 0, &packet, &n);
+    return r < 0 ? r : send_raw(opener->client.socket, packet.data, packet.size, &fds);
+}
+
+static bool check(const char *name, int found, int expected)
+{
+    bool fine = found == expected;
+
+    printf("%s  %s: %s%s%s\n", fine ? "ok    " : "NOT OK", name, found < 0 ? strerrorname_np(-found) : "opened",
+           fine       ? ""
+           : expected ? ", not "
+                      : ", and should be",
+           fine || !expected ? "" : strerrorname_np(-expected));
+    return fine;
+}
+
+/* A lone descriptor that should lead is no counter. */
+static bool check_leader(const struct opener *opener)
+{
+    struct sys_group group = {.attrs = &plain, .n = 1, .pid = -1, .leader = 0};
+    _cleanup_(buffer_done) struct buffer packet = {0};
+    _cleanup_(closep) int file = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+    struct opener_fds one = {.n = 1, .fds = {file}};
+    size_t n;
+
+    opener_request_write(&opener->client.rules, &group, 0, &packet, &n);
+    bool fine =
+        check("a leader that is a file", send_raw(opener->client.socket, packet.data, packet.size, &one), -EBADF);
+    one.n = 0;
+    return check("a leader that is missing", send_raw(opener->client.socket, packet.data, packet.size, &one),
+                 -EBADMSG) &&
+           fine;
+}
+
+int main(void)
+{
+    struct opener *opener;
+    bool fine = true;
+    struct error error;
+    struct sys sys;
+
+    if (!opener_is_wanted()) {
+        printf("skipped: this needs CAP_PERFMON or CAP_SYS_ADMIN\n");
+        return SKIPPED;
+    }
+    sys_init(&sys);
+    if (opener_start(&sys, false, &opener, &error) < 0) {
+        printf("NOT OK  %s\n", error.message);
+        return EXIT_FAILURE;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(trials); i++)
+        fine &= check(trials[i].name, try(opener, &trials[i]), trials[i].expected);
+    fine &= check_leader(opener);
+    opener_free(opener);
+    return fine ? EXIT_SUCCESS : EXIT_FAILURE;
+}

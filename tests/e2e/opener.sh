@@ -1,0 +1,229 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The opener: what the two processes may do, that what is counted through it is right, what it refuses, and who outlives
+# whom.
+. "$(dirname "$0")/lib.sh"
+need curl jq pgrep setpriv
+[ "$(id -u)" -eq 0 ] || skip "only root has privileges to part with"
+. "$here/cgroup-lib.sh"
+beside=$(dirname "$PERFCOUNTD")
+chmod 755 "$scratch"
+
+# field PID NAME: of /proc/PID/status.
+field() {
+    awk -v name="$2:" '$1 == name { print $2 }' "/proc/$1/status"
+}
+opener_of() {
+    pgrep -P "$1"
+}
+# set_opener: the opener of the daemon at hand.
+set_opener() {
+    opener=$(opener_of "$daemon_pid")
+    equals "${1-the daemon} has one child" "$(wc -w <<<"$opener")" 1
+    [ -n "$opener" ] || finish
+}
+no_capabilities() {
+    local set
+    for set in CapInh CapPrm CapEff CapBnd CapAmb; do
+        equals "the daemon, $1: $set" "$(field "$daemon_pid" $set)" 0000000000000000
+    done
+    equals "the daemon, $1: NoNewPrivs" "$(field "$daemon_pid" NoNewPrivs)" 1
+}
+status_field() {
+    get /api/v1/status | jq -r "$1"
+}
+value() {
+    get "/api/v1/counters?group=$2&event=$1" | jq '[.counters[].value] | add'
+}
+
+# --- root: what both may do
+
+config=$scratch/perfcountd.yaml
+probed=$scratch/probed
+cp /bin/true "$probed"
+offset=$(objdump -h "$probed" 2>/dev/null | awk '$2 == ".init" { print "0x" $6 }')
+write_config() {
+    cat >"$config" <<END
+web: {min_interval: 0s}
+collectors:
+  cpu:
+    groups:
+      - {name: software, events: "{context-switches,minor-faults}"}
+      - {name: trace, events: "sched:sched_process_fork"}
+$@
+  cgroup:
+    include: ["$below/**"]
+    $faults_group
+END
+}
+write_config "      - {name: probe, events: \"uprobe/path=$probed,offset=$offset,name=starts/\"}"
+probes=yes
+probe_is_missing() {
+    "$PERFCOUNTD" plan --json --config.file="$config" | jq -e '.missing[] | select(.group == "probe")'
+}
+if [ -z "$offset" ] || probe_is_missing; then
+    echo "no uprobe can be set here, with or without the opener"
+    write_config ""
+    probes=no
+fi
+start_daemon --config.file="$config"
+set_opener "root's daemon"
+no_capabilities "of root"
+needed=0000004000200004 # CAP_PERFMON, CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH
+equals "the opener: CapEff" "$(field "$opener" CapEff)" $needed
+equals "the opener: CapPrm" "$(field "$opener" CapPrm)" $needed
+equals "the opener: CapBnd" "$(field "$opener" CapBnd)" $needed
+equals "the opener: CapInh" "$(field "$opener" CapInh)" 0000000000000000
+equals "the opener: CapAmb" "$(field "$opener" CapAmb)" 0000000000000000
+equals "the opener: NoNewPrivs" "$(field "$opener" NoNewPrivs)" 1
+equals "the opener: its system calls are filtered" "$(field "$opener" Seccomp)" 2
+equals "the opener: its name" "$(tr -d '\0' <"/proc/$opener/cmdline")" perfcountd-opener
+files=$(find "/proc/$opener/fd" -mindepth 1 -printf '%l\n' | sed 's/\[.*//' | sort -u | tr '\n' ' ')
+matches "the opener: it has a socket, standard error and nothing else" "$files" \
+    "^/dev/null ([^ ]*\.log )?(pipe: )?socket: $"
+equals "the status names it" "$(status_field .opener.state,.opener.pid | paste -sd ' ')" "running $opener"
+contains "with its capabilities" "$(status_field '.opener.capabilities | join(" ")')" cap_perfmon
+
+# --- what is counted through it
+
+faults=$(value minor_faults software)
+forks=$(value sched_sched_process_fork trace)
+for _ in $(seq 100); do "$probed"; done
+compares "minor faults of 100 processes" "$(value minor_faults software) - $faults > 2000"
+compares "100 forks, by a tracepoint" "$(value sched_sched_process_fork trace) - $forks >= 100"
+if [ $probes = yes ]; then
+    equals "100 starts, by a uprobe whose path went through the opener" "$(value starts probe)" 100
+fi
+mkdir "$parent/a"
+holds "a new cgroup is counted" eventually 10 has_cgroup "$below/a"
+fault "$below/a" 5000
+compares "5,000 faults in it" "$(count "$below/a") >= 5000 && $(count "$below/a") < 6000"
+sum=$(get /api/v1/events | jq '[.[] | select(.kind == "tracepoint")] | length')
+compares "tracepoints are listed" "$sum > 100"
+
+# --- reload
+
+write_config '      - {name: later, events: "{page-faults,cpu-migrations}"}'
+kill -HUP "$daemon_pid"
+has_later() {
+    [ "$(value page_faults later)" != null ]
+}
+holds "SIGHUP opens what is new" eventually 5 has_later
+holds "the opener does not end by signals that all get" kill -HUP "$opener"
+for signal in INT TERM QUIT; do
+    kill -$signal "$opener"
+done
+sleep 0.3
+equals "it is the same opener" "$(opener_of "$daemon_pid")" "$opener"
+
+# --- the daemon outlives its opener
+
+kill -9 "$opener"
+is_lost() {
+    [ "$(status_field .opener.state)" = lost ]
+}
+holds "after kill -9 of the opener the status says so" eventually 5 is_lost
+equals "so does the log, once" "$(grep -c 'the opener is gone' "$daemon_log")" 1
+holds "no zombie is left" test -z "$(opener_of "$daemon_pid")"
+faults=$(value minor_faults software)
+for _ in $(seq 20); do "$probed"; done
+compares "what is open goes on counting" "$(value minor_faults software) > $faults"
+mkdir "$parent/b"
+cgroup_is_told() {
+    [[ $(status_field '.failures[] | select(.collector == "cgroup") | .message') == *"the opener is gone"* ]]
+}
+holds "a new cgroup is not counted, with the reason" eventually 5 cgroup_is_told
+equals "a scrape is answered" "$(status_of /metrics)" 200
+write_config '      - {name: never, events: "{page-faults}"}'
+equals "a reload is taken" "$(status_of /-/reload -X POST)" 200
+contains "what it adds is missing, with the reason" \
+    "$(status_field '.failures[] | select(.group == "never") | .message')" "the opener is gone"
+contains "and the remedy" "$(status_field '.failures[] | select(.group == "never") | .message')" "restart perfcountd"
+compares "what stayed goes on" "$(value minor_faults software) > $faults"
+stop_daemon
+equals "it ends well" "$daemon_status" 0
+rmdir "$parent/b"
+
+# --- the opener does not outlive its daemon
+
+ends_with() {
+    start_daemon --config.file="$config"
+    set_opener
+    kill "-$1" "$daemon_pid"
+    # On a busy machine the kernel takes its time to close counters, of tracepoints above all.
+    holds "the daemon ends by $1" eventually 10 not running "$daemon_pid"
+    holds "the opener ends within a second of it" eventually 1 not running "$opener"
+    wait "$daemon_pid" 2>/dev/null
+}
+ends_with KILL
+ends_with TERM
+start_daemon --config.file="$config"
+set_opener
+kill -STOP "$opener"
+stop_daemon
+equals "a daemon whose opener was stopped ends" "$daemon_status" 0
+holds "so does the opener" eventually 1 not running "$opener"
+
+# --- without
+
+start_daemon --config.file="$config" --no-opener
+equals "--no-opener: one process" "$(opener_of "$daemon_pid")" ""
+equals "which the status says" "$(status_field .opener.state)" none
+compares "and which counts" "$(value minor_faults software) >= 0"
+stop_daemon
+
+# --- nobody
+
+nobody=(setpriv --reuid=nobody --regid=nogroup --clear-groups)
+wrapper=("${nobody[@]}" --bounding-set=-all --inh-caps=-all)
+chmod 644 "$config"
+start_daemon --config.file="$config"
+equals "nobody without capabilities: one process" "$(opener_of "$daemon_pid")" ""
+equals "which the status says" "$(status_field .opener.state)" none
+stop_daemon
+
+# split_as CAPABILITIES: nobody with these.
+split_as() {
+    wrapper=("${nobody[@]}" --inh-caps="$1" --ambient-caps="$1")
+    start_daemon --config.file="$config"
+    set_opener "nobody's daemon with $1"
+}
+write_config '      - {name: later, events: "{page-faults,cpu-migrations}"}'
+split_as +perfmon,+sys_admin,+dac_read_search,+setpcap
+no_capabilities "of nobody"
+equals "nobody's opener keeps what it needs" "$(field "$opener" CapEff)" $needed
+equals "and its bounding set is no larger" "$(field "$opener" CapBnd)" $needed
+faults=$(value minor_faults software)
+forks=$(value sched_sched_process_fork trace)
+for _ in $(seq 50); do "$probed"; done
+compares "faults are counted" "$(value minor_faults software) - $faults > 1000"
+compares "forks, too: the number of the tracepoint came from the opener" \
+    "$(value sched_sched_process_fork trace) - $forks >= 50"
+compares "and the list of tracepoints" \
+    "$(get /api/v1/events | jq '[.[] | select(.kind == "tracepoint")] | length') == $sum"
+stop_daemon
+split_as +perfmon,+sys_admin
+equals "without CAP_SETPCAP the daemon's CapEff is 0 all the same" "$(field "$daemon_pid" CapEff)" 0000000000000000
+equals "and CapPrm" "$(field "$daemon_pid" CapPrm)" 0000000000000000
+contains "a tracepoint that is root's is missing, with the reason" \
+    "$(status_field '.failures[] | select(.group == "trace") | .message')" "grant CAP_DAC_READ_SEARCH"
+stop_daemon
+wrapper=()
+
+# --- what it refuses, and what it costs
+
+if [ -x "$beside/tests/e2e/opener-refusals" ]; then
+    "$beside/tests/e2e/opener-refusals" >"$scratch/refusals"
+    equals "each forbidden request is refused" "$?" 0
+    cat "$scratch/refusals"
+else
+    fail "each forbidden request is refused" "there is no $beside/tests/e2e/opener-refusals"
+fi
+if [ -z "${SANITIZED-}" ] && [ -x "$beside/bench/bench-opener" ]; then
+    "$beside/bench/bench-opener" 2000 5 2 >"$scratch/cost"
+    equals "opening 2,000 events takes at most twice as long" "$?" 0
+    cat "$scratch/cost"
+else
+    echo "the cost is not measured: it is a sanitized build, or bench/bench-opener was not built"
+fi
+finish

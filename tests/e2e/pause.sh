@@ -1,0 +1,170 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Counting that is paused, with real counters: nothing is counted, no time is, nothing falls, and it goes on by itself.
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+need curl jq ip
+# shellcheck source=cgroup-lib.sh
+. "$here/cgroup-lib.sh"
+
+config=$scratch/pause.yaml
+cat >"$config" <<END
+web: {min_interval: 0s}
+collectors:
+  cpu: {groups: [{name: f, events: "{minor-faults,context-switches}"}]}
+  cgroup: {include: ["$below/*"], $faults_group}
+END
+
+pause() {
+    get "/api/v1/pause${1:+?seconds=$1}" -X POST
+}
+resume() {
+    get /api/v1/pause -X DELETE
+}
+paused() {
+    get /metrics | awk '$1 == "perfcountd_paused" { print $2 }'
+}
+is_paused() {
+    [ "$(paused)" = 1 ]
+}
+# totals: every counter and time of cpu and cgroup, by name.
+totals() {
+    get '/metrics?collect[]=cpu&collect[]=cgroup' | grep -E '^perf_(cpu|cgroup)_.*_total' | sort
+}
+# fallen BEFORE AFTER: the series that fell or are gone.
+fallen() {
+    join -a 1 <(sort <<<"$1") <(sort <<<"$2") | awk 'NF < 3 || $3 < $2'
+}
+# What real work on all CPUs costs: faults, and switches.
+work() {
+    "$load" "$parent/a" faults 20000
+    sleep 0.2
+}
+states() {
+    get /metrics | grep -E '^perfcountd_groups[{]collector="(cpu|cgroup)"' | sort
+}
+
+mkdir "$parent/a"
+start_daemon --config.file="$config"
+eventually 5 has_cgroup "$below/a"
+work
+equals "perfcountd_paused is 0" "$(paused)" 0
+equals "GET says so" "$(get /api/v1/pause | jq -c .)" '{"paused":false}'
+compares "it counts" "$(count "$below/a") >= 20000"
+states=$(states)
+
+# --- during a pause
+
+begin=$(date +%s)
+answer=$(pause 30)
+equals "the answer" "$(jq -c '[.paused, .seconds]' <<<"$answer")" '[true,30]'
+compares "tells until when" "$(jq .until <<<"$answer") - $begin >= 29 && $(jq .until <<<"$answer") - $begin < 33"
+equals "perfcountd_paused is 1 at once" "$(paused)" 1
+equals "status says so" "$(get /api/v1/status | jq -c '[.paused, (.paused_until > 0)]')" '[true,true]'
+before=$(totals)
+compares "there is something to hold still" "$(wc -l <<<"$before") > 8"
+work
+equals "totals and times stand still while the machine works" "$(totals)" "$before"
+equals "no state changes" "$(states)" "$states"
+equals "rates are not known" "$(get '/api/v1/rates?seconds=0.2&collector=cpu' |
+    jq -c '[.rates[].events[]] | unique')" '[null]'
+equals "HEAD and GET are for all" "$(status_of /api/v1/pause -I) $(status_of /api/v1/pause)" "200 200"
+holds "the log has it" grep -q 'paused for 30 seconds' "$daemon_log"
+
+# --- what is opened meanwhile
+
+mkdir "$parent/b"
+holds "a cgroup that is made meanwhile has a series" eventually 5 has_cgroup "$below/b"
+fault "$below/b" 20000
+equals "and does not count" "$(count "$below/b")" 0
+sed -i '/^  cpu:/s/name: f, events: .*/name: g, events: "minor-faults"}]}/' "$config"
+equals "a reload goes well" "$(status_of /-/reload -X POST)" 200
+equals "and keeps the pause" "$(paused)" 1
+work
+equals "what it opened does not count" "$(get '/api/v1/counters?collector=cpu&group=g' |
+    jq -c '[.counters[] | .value, .enabled_ns] | unique')" '[0]'
+equals "nothing fell" "$(fallen "$(grep cgroup_ <<<"$before")" "$(totals)")" ""
+
+# --- after it
+
+before=$(totals)
+equals "DELETE ends it" "$(resume | jq -c .)" '{"paused":false}'
+equals "perfcountd_paused is 0 again" "$(paused)" 0
+fault "$below/b" 20000
+after_b=$(count "$below/b")
+compares "what was made meanwhile counts from now on" "$after_b >= 20000 && $after_b < 20500"
+work
+after=$(totals)
+equals "nothing fell" "$(fallen "$before" "$after")" ""
+compares "what was there goes on" "$(count "$below/a") >= 40000 && $(count "$below/a") < 41000"
+compares "and so do all CPUs" \
+    "$(get '/api/v1/counters?collector=cpu&group=g' | jq '[.counters[].enabled_ns] | min') > 100000000"
+equals "a second DELETE does no harm" "$(resume | jq -c .)" '{"paused":false}'
+
+# --- by itself
+
+pause 30 >/dev/null
+pause 1 >/dev/null
+equals "another POST replaces the time" "$(get /api/v1/pause | jq -c '[.paused, .seconds]')" '[true,1]'
+before=$(totals)
+begin=$(date +%s%N)
+holds "it ends by itself" eventually 5 not is_paused
+took=$((($(date +%s%N) - begin) / 1000000))
+compares "after a second, in ms" "$took > 600 && $took < 2500"
+holds "which is logged" grep -q 'the pause is over' "$daemon_log"
+work
+compares "and counts" "$(count "$below/a") >= 60000"
+equals "nothing fell" "$(fallen "$before" "$(totals)")" ""
+equals "without a time it is a minute" "$(pause '' | jq -c '[.paused, .seconds]')" '[true,60]'
+
+# --- who may, and what
+
+while read -r seconds; do
+    equals "400: seconds=$seconds" "$(status_of "/api/v1/pause?seconds=$seconds" -X POST)" 400
+    contains "names it" "$(pause "$seconds")" "parameter \\\"seconds\\\""
+done <<'END'
+0
+3601
+-1
+1.5
+soon
+1s
+99999999999999999999
+END
+equals "400: an unknown parameter" "$(status_of '/api/v1/pause?minutes=1' -X POST)" 400
+matches "405 says what is possible" "$(get /api/v1/pause -X PUT -D - -o /dev/null)" 'Allow: GET, HEAD, POST, DELETE'
+equals "a page in a browser may not" "$(status_of /api/v1/pause -X POST -H 'Origin: http://evil.example')" 403
+equals "nor resume" "$(status_of /api/v1/pause -X DELETE -H 'Origin: http://evil.example')" 403
+equals "none of these changed anything" "$(paused)" 1
+resume >/dev/null
+stop_daemon
+equals "it ends well" "$daemon_status" 0
+
+# --- from another machine: a network of its own, joined by a pair of virtual cards
+
+near=169.254.177.1
+far=169.254.177.2
+elsewhere=(ip netns exec "perfcountd-$$")
+make_elsewhere() {
+    ip netns add "perfcountd-$$" && at_end+=("ip netns delete perfcountd-$$") &&
+        ip link add "pc$$" type veth peer name "pd$$" netns "perfcountd-$$" &&
+        ip address add $near/30 dev "pc$$" && ip link set "pc$$" up &&
+        "${elsewhere[@]}" ip address add $far/30 dev "pd$$" && "${elsewhere[@]}" ip link set "pd$$" up
+}
+test_elsewhere() {
+    if ! make_elsewhere 2>"$scratch/elsewhere"; then
+        echo "left out: no other machine can be played here: $(tail -n 1 "$scratch/elsewhere")"
+        return
+    fi
+    start_daemon --config.file="$config" --web.listen-address=$near:0
+    equals "another machine may scrape" "$("${elsewhere[@]}" curl -s -o /dev/null -w '%{http_code}' "$url/metrics")" 200
+    equals "and see whether it is paused" "$("${elsewhere[@]}" curl -s "$url/api/v1/pause" | jq -c .)" '{"paused":false}'
+    for method in POST DELETE; do
+        equals "but 403: $method" \
+            "$("${elsewhere[@]}" curl -s -o /dev/null -w '%{http_code}' -X $method "$url/api/v1/pause")" 403
+    done
+    equals "nothing is paused" "$("${elsewhere[@]}" curl -s "$url/api/v1/pause" | jq -c .)" '{"paused":false}'
+    stop_daemon
+}
+test_elsewhere
+finish

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Keys and certificates for the end-to-end tests, made by openssl below $scratch/pki.
+
+# shellcheck disable=SC2154 # from lib.sh
+pki=$scratch/pki
+mkdir -p "$pki/state"
+
+# make_key NAME [rsa]: NAME.key
+make_key() {
+    if [ "${2-}" = rsa ]; then
+        openssl genpkey -quiet -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out "$pki/$1.key"
+    else
+        openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$pki/$1.key"
+    fi 2>/dev/null
+}
+
+# make_ca NAME: NAME.key, NAME.pem
+make_ca() {
+    make_key "$1"
+    openssl req -x509 -key "$pki/$1.key" -subj "/CN=$1" -days 30 -out "$pki/$1.pem" 2>/dev/null
+}
+
+# make_certificate NAME CA server|client SANS [FROM UNTIL [KEY]]: NAME.pem of CA for KEY.key, which is made if need be.
+# FROM and UNTIL are as 20200101000000Z.
+make_certificate() {
+    local name=$1 ca=$2 use=$3 sans=$4 from=${5-} until=${6-} key=${7-$1} dates=(-days 10)
+    [ -e "$pki/$key.key" ] || make_key "$key"
+    [ -z "$from" ] || dates=(-startdate "$from" -enddate "$until")
+    : >"$pki/state/index"
+    cat >"$pki/state/ca.cnf" <<END
+[ca]
+default_ca = this
+[this]
+database = $pki/state/index
+new_certs_dir = $pki/state
+rand_serial = yes
+default_md = sha256
+policy = any
+x509_extensions = leaf
+[any]
+commonName = supplied
+[leaf]
+basicConstraints = CA:FALSE
+extendedKeyUsage = ${use}Auth
+subjectAltName = $sans
+END
+    openssl req -new -key "$pki/$key.key" -subj "/CN=$name" -out "$pki/$name.csr" 2>/dev/null
+    if ! openssl ca -batch -notext -config "$pki/state/ca.cnf" -cert "$pki/$ca.pem" -keyfile "$pki/$ca.key" \
+        "${dates[@]}" -in "$pki/$name.csr" -out "$pki/$name.pem" 2>"$pki/state/log"; then
+        fail "openssl makes the certificate $name" "$(cat "$pki/state/log")"
+    fi
+}
+
+# serial_of FILE
+serial_of() {
+    openssl x509 -noout -serial -in "$1" | sed 's/serial=//'
+}

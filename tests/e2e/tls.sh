@@ -1,0 +1,459 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# TLS with real clients: curl, openssl and GnuTLS's. Who is let in, what is negotiated, and that certificates and TLS
+# itself change under way without a client being lost.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/tls-lib.sh"
+need curl openssl gnutls-cli /usr/bin/python3
+
+make_ca ca
+make_ca elsewhere
+names=DNS:localhost,IP:127.0.0.1,IP:::1
+make_key server rsa
+make_certificate server ca server "$names"
+make_certificate second ca server "$names"
+make_certificate old ca server "$names" 20200101000000Z 20210101000000Z
+make_certificate client ca client \
+    DNS:prometheus.test,IP:192.0.2.7,IP:2001:db8::7,email:ops@test,URI:spiffe://test/prometheus
+make_certificate stranger elsewhere client DNS:prometheus.test
+make_certificate expired ca client DNS:prometheus.test 20200101000000Z 20210101000000Z
+make_certificate future ca client DNS:prometheus.test 20900101000000Z 20910101000000Z
+make_certificate misused ca server DNS:prometheus.test
+client=(--cacert "$pki/ca.pem")
+web=$scratch/web.yml
+ended() {
+    ! running "$daemon_pid"
+}
+
+# configure LINE...: the web configuration, with these lines in tls_server_config.
+configure() {
+    local line
+    {
+        echo "tls_server_config:"
+        echo "  cert_file: pki/live.pem"
+        echo "  key_file: pki/live.key"
+        for line in "$@"; do
+            echo "  $line"
+        done
+    } >"$web.new"
+    mv "$web.new" "$web"
+}
+
+# deploy NAME: what is served, each file replaced as a whole.
+deploy() {
+    local suffix
+    [ ! -d "$pki/live.key" ] || rmdir "$pki/live.key"
+    for suffix in key pem; do
+        cp "$pki/$1.$suffix" "$pki/live.$suffix.new"
+        mv "$pki/live.$suffix.new" "$pki/live.$suffix"
+    done
+}
+
+# serve LINE...: the daemon with such a web configuration.
+serve() {
+    configure "$@"
+    start_daemon --web.config.file="$web"
+}
+
+# serve_some LINE...: the same, where curl as it is may not be let in.
+serve_some() {
+    configure "$@"
+    launch_daemon --web.config.file="$web" --web.listen-address=127.0.0.1:0
+    eventually 30 listening_or_dead
+    url=$(sed -n 's|.*listening on \(https://[^ "]*\)/.*|\1|p' "$daemon_log")
+}
+
+# hello [S_CLIENT-OPTIONS...]: what openssl says of a handshake.
+hello() {
+    openssl s_client -connect "${url#https://}" -CAfile "$pki/ca.pem" "$@" </dev/null 2>&1
+}
+
+served_serial() {
+    hello | openssl x509 -noout -serial | sed 's/serial=//'
+}
+
+serves_serial() {
+    status_of /-/healthy >/dev/null 2>&1
+    [ "$(served_serial)" = "$1" ]
+}
+
+told() {
+    grep -c -- "$1" "$daemon_log"
+}
+
+has_told() {
+    status_of /-/healthy >/dev/null 2>&1
+    [ "$(told "$1")" -ge "${2-1}" ]
+}
+
+# --- versions, suites, curves
+
+deploy server
+serve
+matches "the URL is https" "$url" '^https://'
+equals "curl over TLS 1.3" "$(status_of /metrics --tlsv1.3)" 200
+equals "curl over TLS 1.2" "$(status_of /metrics --tls-max 1.2)" 200
+matches "HTTP/1.1 is agreed on by ALPN" "$(hello -alpn h2,http/1.1)" 'ALPN protocol: http/1.1'
+matches "so it is for who has HTTP/1.1 only" "$(hello -alpn http/1.1)" 'ALPN protocol: http/1.1'
+matches "no ALPN, no matter" "$(hello)" 'Verify return code: 0'
+matches "TLS 1.3" "$(hello -tls1_3)" 'New, TLSv1.3, Cipher is TLS_AES_'
+matches "TLS 1.2" "$(hello -tls1_2)" 'New, TLSv1.2, Cipher is ECDHE-RSA-AES128-GCM-SHA256'
+matches "X25519 without a second round" "$(hello -tls1_3)" 'Server Temp Key: X25519'
+weak=(-cipher 'ALL:@SECLEVEL=0')
+for version in tls1 tls1_1; do
+    matches "$version is refused" "$(hello -$version "${weak[@]}")" 'Cipher is \(NONE\)'
+    matches "and the client is told" "$(hello -$version "${weak[@]}")" 'alert protocol version'
+done
+matches "a key exchange without forward secrecy is refused" "$(hello -tls1_2 -cipher AES128-SHA)" 'Cipher is \(NONE\)'
+matches "GnuTLS's client" "$(gnutls-cli --x509cafile="$pki/ca.pem" -p "${url##*:}" localhost </dev/null 2>&1)" \
+    'Handshake was completed'
+matches "no session is resumed" "$(hello -tls1_2 -reconnect)" 'New, TLSv1.2'
+equals "none at all" "$(hello -tls1_2 -reconnect | grep -c Reused)" 0
+matches "HTTP to the TLS port is an end, not a hang" \
+    "$(curl -s -o /dev/null --max-time 5 "http://${url#https://}/"; echo $?)" \
+    '^(52|56)$'
+stop_daemon
+equals "it ends well" "$daemon_status" 0
+
+# NAME | LINES, by ; | S_CLIENT-OPTIONS | what openssl says
+while IFS='|' read -r name lines options expected; do
+    IFS=';' read -r -a settings <<<"$lines"
+    read -r -a arguments <<<"$options"
+    serve_some "${settings[@]//ECDHE_RSA_/TLS_ECDHE_RSA_WITH_AES_}"
+    matches "$name" "$(hello "${arguments[@]}")" "$expected"
+    stop_daemon
+done <<'END'
+TLS 1.0 where it is asked for|min_version: TLS10|-tls1 -cipher ALL:@SECLEVEL=0|New, TLSv1.*, Cipher is ECDHE-RSA-AES
+TLS 1.1 where it is asked for|min_version: TLS11|-tls1_1 -cipher ALL:@SECLEVEL=0|New, TLSv1.*, Cipher is ECDHE-RSA-AES
+1.3 alone|min_version: TLS13|-tls1_3|New, TLSv1.3
+1.3 alone refuses 1.2|min_version: TLS13|-tls1_2|Cipher is \(NONE\)
+1.2 at most|max_version: TLS12|-no_ssl3|New, TLSv1.2
+a suite that is named|cipher_suites: [ECDHE_RSA_256_GCM_SHA384]|-tls1_2|Cipher is ECDHE-RSA-AES256-GCM-SHA384
+no other one|cipher_suites: [ECDHE_RSA_256_GCM_SHA384]|-tls1_2 -cipher ECDHE-RSA-AES128-GCM-SHA256|Cipher is \(NONE\)
+not in 1.3|cipher_suites: [ECDHE_RSA_256_GCM_SHA384]|-tls1_3 -ciphersuites TLS_CHACHA20_POLY1305_SHA256|TLS_CHACHA20
+the server's order|cipher_suites: [ECDHE_RSA_256_GCM_SHA384, ECDHE_RSA_128_GCM_SHA256]|-tls1_2|AES256-GCM-SHA384
+a curve that is named|curve_preferences: [CurveP384]|-tls1_3|Server Temp Key: ECDH, secp384r1
+no other one, 1.3|curve_preferences: [CurveP384]|-tls1_3 -groups X25519|Cipher is \(NONE\)
+no other one, 1.2|curve_preferences: [CurveP384]|-tls1_2 -groups X25519|Cipher is \(NONE\)
+END
+
+# --- client certificates
+
+# The answer to a client that shows a certificate ("-" for none) in a version: 200, or refused.
+answer_to() {
+    local certificate=() code
+    [ "$1" = - ] || certificate=(--cert "$pki/$1.pem" --key "$pki/$1.key")
+    code=$(status_of /-/healthy "${certificate[@]}" --tls-max "$2" 2>"$scratch/curl.log")
+    case $code in
+    000) echo refused ;;
+    *) echo "$code" ;;
+    esac
+}
+
+# TYPE, and the answers to: none, client, stranger, expired, future, misused
+while read -r type none right stranger expired future misused; do
+    settings=("client_auth_type: $type")
+    [ "$type" = NoClientCert ] || settings+=("client_ca_file: pki/ca.pem")
+    serve_some "${settings[@]}"
+    for version in 1.2 1.3; do
+        equals "$type, $version: no certificate" "$(answer_to - $version)" "$none"
+        equals "$type, $version: the right one" "$(answer_to client $version)" "$right"
+        equals "$type, $version: of another CA" "$(answer_to stranger $version)" "$stranger"
+        equals "$type, $version: expired" "$(answer_to expired $version)" "$expired"
+        equals "$type, $version: not yet valid" "$(answer_to future $version)" "$future"
+        equals "$type, $version: a server's" "$(answer_to misused $version)" "$misused"
+    done
+    stop_daemon
+done <<'END'
+NoClientCert 200 200 200 200 200 200
+RequestClientCert 200 200 200 200 200 200
+RequireAnyClientCert refused 200 200 200 200 200
+VerifyClientCertIfGiven 200 200 refused refused refused refused
+RequireAndVerifyClientCert refused 200 refused refused refused refused
+END
+
+client+=(--cert "$pki/client.pem" --key "$pki/client.key")
+serve "client_auth_type: RequireAndVerifyClientCert" "client_ca_file: pki/ca.pem"
+shown() {
+    openssl s_client -connect "${url#https://}" -CAfile "$pki/ca.pem" -cert "$pki/$1.pem" -key "$pki/$1.key" \
+        "-$2" < <(sleep 0.5) 2>&1
+}
+for version in tls1_2 tls1_3; do
+    matches "$version: the alert for another CA" "$(shown stranger $version)" 'alert unknown ca'
+    matches "$version: for one that has expired" "$(shown expired $version)" 'alert certificate expired'
+    matches "$version: for a server's" "$(shown misused $version)" 'alert bad certificate'
+done
+matches "for none, 1.3" "$(openssl s_client -connect "${url#https://}" -tls1_3 < <(sleep 0.5) 2>&1)" \
+    'alert certificate required'
+matches "for none, 1.2" "$(openssl s_client -connect "${url#https://}" -tls1_2 < <(sleep 0.5) 2>&1)" \
+    'alert bad certificate'
+stop_daemon
+
+while read -r san expected; do
+    if [ "$expected" = 200 ]; then
+        serve "client_auth_type: RequireAndVerifyClientCert" "client_ca_file: pki/ca.pem" \
+            "client_allowed_sans: ['$san']"
+        equals "allowed: $san" "$(status_of /-/healthy)" 200
+    else
+        serve_some "client_auth_type: RequireAndVerifyClientCert" "client_ca_file: pki/ca.pem" \
+            "client_allowed_sans: ['nobody.test', '$san']"
+        equals "not allowed: $san" "$(answer_to client 1.3) $(answer_to client 1.2)" "refused refused"
+    fi
+    stop_daemon
+done <<'END'
+prometheus.test 200
+192.0.2.7 200
+2001:db8::7 200
+ops@test 200
+spiffe://test/prometheus 200
+rometheus.test refused
+prometheus.tes refused
+*.test refused
+192.0.2.8 refused
+spiffe://test/ refused
+END
+client=(--cacert "$pki/ca.pem")
+
+# --- certificates change while connections go on
+
+rotate='
+import http.client, ssl, sys
+context = ssl.create_default_context(cafile=sys.argv[3])
+c = http.client.HTTPSConnection(sys.argv[1], int(sys.argv[2]), context=context, timeout=20)
+for line in sys.stdin:
+    first = c.sock
+    c.request("GET", "/-/healthy")
+    answer = c.getresponse()
+    answer.read()
+    certificate = c.sock.getpeercert()["serialNumber"] if c.sock else "closed"
+    print(answer.status, certificate, "kept" if first is c.sock else "new", flush=True)
+'
+deploy server
+serve
+coproc old_client { /usr/bin/python3 -c "$rotate" 127.0.0.1 "${url##*:}" "$pki/ca.pem" 2>&1; }
+children+=("$old_client_PID")
+ask_old() {
+    local answer
+    echo >&"${old_client[1]}"
+    read -r -t 20 answer <&"${old_client[0]}"
+    echo "$answer"
+}
+equals "a connection is made" "$(ask_old)" "200 $(serial_of "$pki/server.pem") new"
+deploy second
+holds "a new certificate is taken up" eventually 10 serves_serial "$(serial_of "$pki/second.pem")"
+equals "the old connection goes on" "$(ask_old)" "200 $(serial_of "$pki/server.pem") kept"
+
+cp "$pki/second.pem" "$scratch/second.pem"
+echo "no certificate" >"$pki/live.pem"
+holds "a broken one is told" eventually 10 has_told 'pki/live.pem" is not PEM'
+for _ in 1 2 3; do
+    sleep 1.1
+    status_of /-/healthy >/dev/null
+done
+equals "once" "$(told 'is not PEM')" 1
+equals "and the one before goes on" "$(served_serial)" "$(serial_of "$pki/second.pem")"
+equals "in the old connection too" "$(ask_old)" "200 $(serial_of "$pki/server.pem") kept"
+
+mkdir "$pki/a" "$pki/b"
+cp "$pki/server.pem" "$pki/a/live.pem"; cp "$pki/server.key" "$pki/a/live.key"
+cp "$pki/second.pem" "$pki/b/live.pem"; cp "$pki/second.key" "$pki/b/live.key"
+ln -s a "$pki/current"
+ln -sf current/live.pem "$pki/live.pem"
+ln -sf current/live.key "$pki/live.key"
+holds "links are followed" eventually 10 serves_serial "$(serial_of "$pki/server.pem")"
+ln -s b "$pki/current.new"
+mv -T "$pki/current.new" "$pki/current"
+holds "a link that is swapped is noticed" eventually 10 serves_serial "$(serial_of "$pki/second.pem")"
+cp "$pki/server.key" "$pki/b/live.key.new"
+mv "$pki/b/live.key.new" "$pki/b/live.key"
+holds "a key that does not fit is told" eventually 10 has_told 'is not the key of cert_file'
+equals "and the pair before goes on" "$(served_serial)" "$(serial_of "$pki/second.pem")"
+rm "$pki/live.pem" "$pki/live.key"
+holds "one that is gone is told" eventually 10 has_told 'ENOENT'
+deploy server
+holds "one that is back is taken up" eventually 10 serves_serial "$(serial_of "$pki/server.pem")"
+deploy old
+holds "one that has expired is served, and told" eventually 10 has_told 'live.pem expired on 2021-01-01'
+equals "it is served" "$(served_serial)" "$(serial_of "$pki/old.pem")"
+deploy server
+eventually 10 serves_serial "$(serial_of "$pki/server.pem")"
+
+configure "min_version: TLS13"
+equals "another configuration, once somebody asks" "$(sleep 1.1; hello -tls1_2 | grep -c 'Cipher is (NONE)')" 1
+configure "min_version: TLS14"
+holds "a bad one is told with its place" eventually 10 has_told 'web.yml:4:'
+matches "and the one before goes on" "$(hello -tls1_2)" 'Cipher is \(NONE\)'
+kill -HUP "$daemon_pid"
+holds "a reload says so too" eventually 10 has_told 'the old configuration goes on'
+equals "and changes nothing" "$(status_of /-/healthy)" 200
+configure
+kill -HUP "$daemon_pid"
+holds "a good one is taken up" eventually 10 has_told 'configuration reloaded'
+matches "at once" "$(hello -tls1_2)" 'New, TLSv1.2'
+equals "all the while the old connection was kept" "$(ask_old)" "200 $(serial_of "$pki/server.pem") kept"
+eval "exec ${old_client[1]}>&-"
+stop_daemon
+
+# --- TLS goes on and off on the same socket
+
+echo "" >"$web"
+start_daemon --web.config.file="$web"
+port=${url##*:}
+equals "without tls_server_config it is HTTP" "$(status_of /-/healthy)" 200
+# Exit statuses of curl: 7 is a refused connection. One scheme does not work while the other does, and that is all.
+(
+    while [ ! -e "$scratch/enough" ]; do
+        curl -s -o /dev/null --max-time 5 --cacert "$pki/ca.pem" "https://127.0.0.1:$port/-/healthy"
+        echo "https $?"
+        curl -s -o /dev/null --max-time 5 "http://127.0.0.1:$port/-/healthy"
+        echo "http $?"
+    done
+) >"$scratch/loop" &
+looping=$!
+children+=("$looping")
+speaks() {
+    curl -s -o /dev/null --max-time 5 --cacert "$pki/ca.pem" "$1://127.0.0.1:$port/-/healthy"
+}
+for round in 1 2 3; do
+    configure
+    kill -HUP "$daemon_pid"
+    holds "round $round: SIGHUP turns TLS on" eventually 10 speaks https
+    echo "" >"$web"
+    kill -HUP "$daemon_pid"
+    holds "round $round: and off" eventually 10 speaks http
+done
+configure
+holds "it goes on when the file changes" eventually 10 speaks https
+echo "" >"$web"
+holds "and off" eventually 10 speaks http
+touch "$scratch/enough"
+wait "$looping"
+equals "no connection was refused" "$(grep -c ' 7$' "$scratch/loop")" 0
+holds "some were answered" grep -q '^https 0$' "$scratch/loop"
+# shellcheck disable=SC2012 # numbers
+equals "and one socket is left listening" "$(ss -Hltn "sport = :$port" | wc -l)" 1
+stop_daemon
+
+# --- what is wrong at the start: exit status 2 and a sentence
+
+# shellcheck disable=SC2034 # for eval
+unlike="cipher_suites: [TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384]"
+while IFS='|' read -r name prepare expected; do
+    deploy server
+    configure
+    eval "$prepare"
+    launch_daemon --web.config.file="$web" --web.listen-address=127.0.0.1:0
+    eventually 30 ended
+    wait "$daemon_pid"
+    equals "$name: exit status" "$?" 2
+    matches "$name: is told" "$(cat "$daemon_log")" "$expected"
+    equals "$name: in one line" "$(wc -l <"$daemon_log")" 1
+done <<'END'
+no key|sed -i /key_file/d "$web"|key
+no certificate|sed -i /cert_file/d "$web"|cert
+a key that is not there|rm "$pki/live.key"|key_file ".*pki/live.key" cannot be read: No such file or directory
+a directory|rm "$pki/live.key"; mkdir "$pki/live.key"|key_file ".*pki/live.key" cannot be read: Is a directory
+another's key|cp "$pki/second.key" "$pki/live.key"|is not the key of cert_file ".*pki/live.pem"
+an encrypted key|openssl pkey -aes256 -passout pass:x -in "$pki/server.key" -out "$pki/live.key"|is encrypted
+a key that is none|echo x >"$pki/live.key"|has no private key in PEM form
+a certificate that is none|echo x >"$pki/live.pem"|live.pem" is not PEM
+a key for a certificate|cp "$pki/live.key" "$pki/live.pem"|live.pem" has no certificate in it
+a damaged certificate|sed -i "3s/...../AAAAA/" "$pki/live.pem"|live.pem" has a damaged certificate
+no CA|configure "client_auth_type: RequireAnyClientCert" "client_ca_file: pki/live.key"|live.key" has no certificate
+suites that GnuTLS cannot have alone|configure "$unlike"|would add TLS_ECDHE_
+1.2 with suites of 1.3|configure "max_version: TLS12" "cipher_suites: [TLS_AES_128_GCM_SHA256]"|only suites of TLS 1.3
+END
+if [ "$(id -u)" -eq 0 ]; then
+    deploy server
+    configure
+    chmod 755 "$scratch" "$pki"
+    chmod 600 "$pki/live.key"
+    cp "$PERFCOUNTD" "$scratch/perfcountd"
+    setpriv --reuid=65534 --regid=65534 --clear-groups "$scratch/perfcountd" --web.config.file="$web" \
+        --web.listen-address=127.0.0.1:0 >"$scratch/denied" 2>&1
+    equals "a key that may not be read: exit status" "$?" 2
+    matches "is told" "$(cat "$scratch/denied")" 'live.key" cannot be read: permission denied \(EACCES\) for user 65534'
+fi
+
+# --- what it costs
+
+deploy second
+serve
+for _ in $(seq 20); do
+    get /metrics -o /dev/null
+done
+latency=$(curl -s "${client[@]}" -w '%{time_total} %{time_appconnect}\n' \
+    -o /dev/null "$url/metrics" -o /dev/null "$url/metrics" \
+    -o /dev/null "$url/metrics" -o /dev/null "$url/metrics" -o /dev/null "$url/metrics")
+echo "scrapes over TLS, seconds in all and for the handshake:"
+echo "$latency"
+kept=$(tail -n 4 <<<"$latency" | sort -n | head -n 1 | cut -d' ' -f1)
+compares "a scrape over a kept connection is below 50 ms" "$kept < 0.05"
+if [ -z "${SANITIZED-}" ]; then
+    handshakes() {
+        openssl s_time -connect "${url#https://}" -new -time "$1" -tls1_3 2>&1 | tail -n 3
+    }
+    handshakes 2 >/dev/null
+    before=$(memory_of "$daemon_pid")
+    handshakes 8
+    compares "memory is flat over many handshakes: kB" "$(memory_of "$daemon_pid") - $before < 1000"
+fi
+stop_daemon
+
+# --- clients that mean harm
+
+{
+    echo "web:"
+    echo "  config_file: $web"
+    echo "  listen: ['127.0.0.1:0']"
+    echo "  limits: {request_timeout: 2s, connections_per_address: 100}"
+} >"$scratch/perfcountd.yaml"
+launch_daemon --config.file="$scratch/perfcountd.yaml"
+eventually 30 listening_or_dead
+url=$(sed -n 's|.*listening on \(https://[^ "]*\)/.*|\1|p' "$daemon_log")
+equals "it serves" "$(status_of /-/healthy)" 200
+before=$(memory_of "$daemon_pid")
+cat >"$scratch/silent.py" <<'END'
+"""silent.py PORT: how many of 10,000 connections that say nothing are closed, and within which time."""
+import select, socket, sys, time
+
+start, closed = time.monotonic(), 0
+open_ones = []
+def reap(seconds):
+    global closed, open_ones
+    ready = select.poll()
+    for s in open_ones:
+        ready.register(s, select.POLLIN | select.POLLHUP)
+    gone = {fd for fd, _ in ready.poll(seconds * 1000)}
+    for s in open_ones:
+        if s.fileno() in gone:
+            try:
+                s.recv(100)
+            except OSError:
+                pass
+    rest = [s for s in open_ones if s.fileno() not in gone]
+    closed += len(open_ones) - len(rest)
+    for s in open_ones:
+        if s not in rest:
+            s.close()
+    open_ones = rest
+for i in range(10000):
+    s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+    if i % 3 == 0:
+        s.send(b"\x16\x03\x01")
+    open_ones.append(s)
+    if i % 250 == 249:
+        reap(0.01)
+while open_ones and time.monotonic() - start < 60:
+    reap(1)
+print(closed, "closed", len(open_ones), "open")
+END
+equals "10,000 connections that do not speak TLS" \
+    "$(/usr/bin/python3 "$scratch/silent.py" "${url##*:}")" "10000 closed 0 open"
+equals "and who does is served" "$(status_of /-/healthy)" 200
+if [ -z "${SANITIZED-}" ]; then
+    compares "memory is flat: kB" "$(memory_of "$daemon_pid") - $before < 6000"
+fi
+stop_daemon
+equals "it ends well" "$daemon_status" 0
+finish

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any bytes as the value of an Authorization header: what is taken is, encoded again, what was sent. */
+#undef NDEBUG
+#include <assert.h>
+#include <gnutls/gnutls.h>
+#include <strings.h>
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "http/credential.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(const char *value, const struct credential *credential)
+{
+    _cleanup_(buffer_done) struct buffer joined = {0};
+    gnutls_datum_t encoded = {0};
+
+    buffer_appendf(&joined, "%s:%s", credential->user, credential->password);
+    assert(!joined.failed && !strchr(credential->user, ':'));
+    gnutls_datum_t raw = {(unsigned char *)joined.data, (unsigned)joined.size};
+    assert(gnutls_base64_encode2(&raw, &encoded) == 0);
+    assert(strncasecmp(value, "basic ", 6) == 0);
+    value += 6;
+    value += strspn(value, " ");
+    /* The bits behind the last byte may be any. */
+    assert(strlen(value) == encoded.size);
+    size_t same = strlen(value) - 4;
+    assert(memcmp(value, encoded.data, same) == 0);
+    gnutls_free(encoded.data);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    _cleanup_(freep) char *value = malloc(size + 1);
+    struct credential credential;
+
+    assert(value);
+    memcpy(value, data, size);
+    value[size] = '\0';
+    int r = credential_parse(value, &credential);
+    assert(r == 0 || r == -EINVAL);
+    if (r < 0)
+        return 0;
+    check(value, &credential);
+    credential_done(&credential);
+    return 0;
+}

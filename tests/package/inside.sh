@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What build.sh does in the clean system: /build/source becomes the source package, and that the binary packages.
+#
+# usage: inside.sh ARCHITECTURE...
+set -eu
+
+cd /build
+export DEB_BUILD_OPTIONS="parallel=2 nocheck" # the tests are run where there is all that they need
+version=$(dpkg-parsechangelog -l source/debian/changelog -S Version)
+upstream=${version%-*}
+
+echo "== make dist"
+(cd source && autoreconf -i)
+mkdir dist
+(cd dist && ../source/configure && make dist)
+mv "dist/perfcountd-$upstream.tar.xz" "perfcountd_$upstream.orig.tar.xz"
+
+echo "== source package"
+tar -xf "perfcountd_$upstream.orig.tar.xz"
+cp -r source/debian "perfcountd-$upstream/"
+(cd "perfcountd-$upstream" && dpkg-buildpackage -S -us -uc -d -nc)
+
+for architecture; do
+    echo "== $architecture"
+    dpkg-source -x "perfcountd_$version.dsc" "$architecture"
+    options=(-b -us -uc -Pnocheck)
+    # shellcheck disable=SC2054 # the comma is dpkg's
+    [ "$architecture" = "$(dpkg --print-architecture)" ] || options=(-b -us -uc "-a$architecture" -Pcross,nocheck)
+    (cd "$architecture" && dpkg-buildpackage "${options[@]}")
+done
+
+echo "== lintian"
+for changes in *.changes; do
+    echo "$changes"
+    lintian --fail-on error,warning "$changes"
+done

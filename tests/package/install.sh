@@ -1,0 +1,116 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The amd64 package in a machine with systemd: installed, upgraded, removed and purged.
+#
+# usage: PACKAGE=perfcountd_VERSION_amd64.deb install.sh
+
+# A loopback of its own: the service listens where it does by default.
+if [ -z "${PERFCOUNTD_OWN_LOOPBACK-}" ] && [ "$(id -u)" -eq 0 ]; then
+    PERFCOUNTD_OWN_LOOPBACK=yes exec unshare --net "$0" "$@"
+fi
+# shellcheck source=../systemd/lib.sh
+. "$(dirname "$0")/../systemd/lib.sh"
+need dpkg-deb ip
+[ -e "${PACKAGE-}" ] || { echo "there is no package ${PACKAGE-}: PACKAGE names one" >&2; exit 1; }
+ip link set lo up
+url=http://127.0.0.1:10298
+conffile=/etc/perfcountd/perfcountd.yaml
+
+# version_of_package VERSION COMMENT: the package as VERSION, with another line in its configuration.
+version_of_package() {
+    local directory=$scratch/$1
+    dpkg-deb -R "$PACKAGE" "$directory" || exit
+    sed -i "s/^Version: .*/Version: $1/" "$directory/DEBIAN/control"
+    echo "# $2" >>"$directory$conffile"
+    dpkg-deb -b "$directory" "$scratch/$1.deb" >/dev/null || exit
+}
+# install_package FILE: into the machine; the questions about conffiles get dpkg's own answer.
+install_package() {
+    inside_write /root/perfcountd.deb <"$1"
+    inside env DEBIAN_FRONTEND=noninteractive dpkg --force-confdef --force-confold -i /root/perfcountd.deb \
+        >"$scratch/dpkg.log" 2>&1 || fail "$(basename "$1") is installed" "$(cat "$scratch/dpkg.log")"
+    inside rm /root/perfcountd.deb
+}
+# Everything on the machine but what systemd, dpkg and the kernel keep for themselves.
+files() {
+    inside find / \( -path /proc -o -path /sys -o -path /dev -o -path /run -o -path /tmp -o -path /var/tmp \
+        -o -path /var/log -o -path /var/lib/dpkg -o -path /var/cache -o -path /var/lib/systemd/catalog \
+        -o -path /root \) -prune -o -print | sort
+}
+state_of_unit() {
+    echo "$(inside systemctl is-enabled "$1") $(inside systemctl is-active "$1")"
+}
+main_pid() {
+    inside systemctl show -P MainPID perfcountd
+}
+serves() {
+    [ "$(status_of /-/ready 2>/dev/null)" = 200 ]
+}
+# mode_of FILE: with its owner.
+mode_of() {
+    inside stat -c '%a %U:%G' "$1"
+}
+
+boot
+version_of_package 0.1.0-1.1 upgraded
+version_of_package 0.1.0-1.2 "upgraded again"
+files >"$scratch/before"
+
+echo "-- install"
+install_package "$PACKAGE"
+equals "the service is enabled and active" "$(state_of_unit perfcountd.service)" "enabled active"
+equals "and so is its socket" "$(state_of_unit perfcountd.socket)" "enabled active"
+holds "it serves at the default port" eventually 10 serves
+equals "what it runs is the package's" "$(inside readlink "/proc/$(main_pid)/exe")" /usr/sbin/perfcountd
+matches "it says the package's version" "$(get /metrics | grep '^perfcountd_build_info')" \
+    "version=\"$(dpkg-deb -f "$PACKAGE" Version | sed 's/-[^-]*$//')\""
+equals "every file of the package is root's" "$(inside sh -c 'dpkg -L perfcountd | xargs stat -c "%U:%G" | sort -u')" \
+    root:root
+# shellcheck disable=SC2016 # dpkg-query expands it
+equals "the configuration is a conffile" \
+    "$(inside dpkg-query -W -f '${Conffiles}' perfcountd | awk '{ print $1 }' | grep .)" "$conffile"
+equals "everyone may read it" "$(mode_of "$conffile")" "644 root:root"
+equals "and it is a good one" "$(inside /usr/sbin/perfcountd check-config "$conffile")" "$conffile: ok"
+equals "what it says is what runs" \
+    "$(get /api/v1/status | jq -r '.. | .config_file? // empty' | head -n 1)" "$conffile"
+holds "the manual is there" inside test -e /usr/share/man/man8/perfcountd.8.gz
+
+echo "-- reinstall and upgrade"
+pid=$(main_pid)
+install_package "$scratch/0.1.0-1.1.deb"
+equals "an upgrade brings a new configuration where nobody changed it" "$(inside tail -n 1 "$conffile")" "# upgraded"
+compares "and restarts the service" "$(main_pid) > 0 && $(main_pid) != $pid"
+equals "which is enabled and active" "$(state_of_unit perfcountd.service)" "enabled active"
+equals "with its socket" "$(state_of_unit perfcountd.socket)" "enabled active"
+holds "and serves" eventually 10 serves
+inside sed -i 's/max_cgroups: 256/max_cgroups: 99/' "$conffile"
+inside cat "$conffile" >"$scratch/local.yaml"
+install_package "$scratch/0.1.0-1.1.deb"
+equals "a change survives the same version" "$(inside cat "$conffile")" "$(cat "$scratch/local.yaml")"
+install_package "$scratch/0.1.0-1.2.deb"
+equals "and a new one" "$(inside cat "$conffile")" "$(cat "$scratch/local.yaml")"
+holds "whose own configuration is put beside it" inside test -e "$conffile.dpkg-dist"
+holds "it serves" eventually 10 serves
+equals "by the changed configuration" "$(get /api/v1/config | jq '.. | .max_cgroups? // empty')" 99
+inside systemctl disable --now perfcountd.service perfcountd.socket 2>/dev/null
+install_package "$scratch/0.1.0-1.2.deb"
+equals "who disabled it is not overruled" \
+    "$(inside systemctl is-enabled perfcountd.service perfcountd.socket | tr '\n' ' ')" "disabled disabled "
+inside systemctl enable --now perfcountd.service 2>/dev/null
+
+echo "-- remove and purge"
+inside dpkg --remove perfcountd >"$scratch/dpkg.log" 2>&1
+equals "the service is gone" "$(inside systemctl is-active perfcountd.service)" inactive
+equals "nothing listens" "$(status_of /-/ready 2>/dev/null)" 000
+holds "the binary is gone" inside test ! -e /usr/sbin/perfcountd
+equals "the configuration stays" "$(inside cat "$conffile")" "$(cat "$scratch/local.yaml")"
+install_package "$PACKAGE"
+equals "it comes back enabled and active" "$(state_of_unit perfcountd.service)" "enabled active"
+equals "with the configuration that stayed" "$(inside cat "$conffile")" "$(cat "$scratch/local.yaml")"
+inside dpkg --purge perfcountd >"$scratch/dpkg.log" 2>&1
+equals "purge says nothing that is wrong" "$(grep -i -e warning -e error "$scratch/dpkg.log")" ""
+files >"$scratch/after"
+equals "purge leaves nothing" "$(diff "$scratch/before" "$scratch/after")" ""
+equals "also not in /run" "$(inside find /run -name '*perfcountd*' ! -path '/run/systemd/propagate/*')" ""
+equals "systemd does not know it" "$(inside systemctl list-unit-files --no-legend 'perfcountd*')" ""
+finish

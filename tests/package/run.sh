@@ -1,0 +1,23 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# All tests of the packages: builds them where that is to be done, then installs the amd64 one in machines with systemd.
+#
+# usage: run.sh
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+export PACKAGE_BUILD=${PACKAGE_BUILD:-$here/../../build/package}
+failed=0
+
+# run SCRIPT: a machine that does not boot is a failure here, since what builds the packages can boot it.
+run() {
+    echo "== $1"
+    "$here/$1" || failed=1
+}
+
+"$here/build.sh" || exit
+PACKAGE=$(realpath "$PACKAGE_BUILD"/perfcountd_*_amd64.deb) || exit
+export PACKAGE
+run install.sh
+run ../systemd/service.sh
+exit $failed

@@ -1,0 +1,306 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# perfcountd.service and perfcountd.socket as they are installed, in a machine with systemd.
+#
+# usage: service.sh [TEST...]      all of them without an argument
+#
+# PACKAGE names a .deb to install; without it what `make install` in the directory of the binary gives is tested.
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+need make python3
+
+config=/etc/perfcountd/perfcountd.yaml
+drop_ins=/run/systemd/system
+score_max=2.0
+pages=100000
+
+# --- what is installed
+
+install_built() {
+    make -C "$(dirname "$PERFCOUNTD")" install DESTDIR="$scratch/installed" >"$scratch/install.log" 2>&1 ||
+        { cat "$scratch/install.log"; exit 1; }
+    # /lib is a link in there, and stays one.
+    tar -C "$scratch/installed" -c . | inside tar -C / --keep-directory-symlink --no-same-owner -x || exit 1
+    inside systemctl daemon-reload
+    inside journalctl --update-catalog
+}
+
+install_package() {
+    inside sh -c 'cat >/run/perfcountd.deb' <"$PACKAGE"
+    # Where it listens is up to the test, so nothing is started yet.
+    inside sh -c 'printf "#!/bin/sh\nexit 101\n" >/usr/sbin/policy-rc.d && chmod +x /usr/sbin/policy-rc.d'
+    inside dpkg -i /run/perfcountd.deb >"$scratch/install.log" 2>&1 || { cat "$scratch/install.log"; exit 1; }
+}
+
+free_port() {
+    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+# drop_in UNIT NAME: from the standard input; what is only for a test goes away with the machine.
+drop_in() {
+    inside mkdir -p "$drop_ins/$1.d"
+    inside_write "$drop_ins/$1.d/$2.conf"
+    inside systemctl daemon-reload
+}
+no_drop_in() {
+    inside rm "$drop_ins/$1.d/$2.conf"
+    inside systemctl daemon-reload
+}
+
+write_config() {
+    inside mkdir -p "$(dirname "$config")"
+    inside_write "$config"
+}
+good_config='web: {min_interval: 0s}
+collectors: {cgroup: {include: ["/system.slice/*.service"]}}'
+
+# --- what is asked
+
+main_pid() {
+    inside systemctl show -P MainPID perfcountd
+}
+status_text() {
+    inside systemctl show -P StatusText perfcountd
+}
+is_active() {
+    [ "$(inside systemctl is-active "${1-perfcountd}")" = active ]
+}
+# entries KIND FIELD: what the journal of this start of the service has in that field.
+entries() {
+    inside journalctl --sync
+    inside journalctl --no-pager -o json "_SYSTEMD_UNIT=perfcountd.service" "PERFCOUNTD_KIND=$1" |
+        jq -r --arg field "$2" '.[$field]'
+}
+has_entry() {
+    [ -n "$(entries "$1" MESSAGE)" ]
+}
+# count CGROUP: its minor faults, "none" where there is no such series.
+count() {
+    get "/api/v1/counters?collector=cgroup&event=minor_faults" |
+        jq -r --arg cgroup "$1" '[.counters[] | select(.cgroup == $cgroup) | .value] | add // "none"'
+}
+# status_field PID FIELD: of /proc/PID/status in there.
+status_field() {
+    # shellcheck disable=SC2016 # awk's
+    inside awk -v field="$2:" '$1 == field { print $2 }' "/proc/$1/status"
+}
+start() {
+    if ! inside systemctl start perfcountd; then
+        fail "perfcountd.service starts" "$(inside systemctl status --no-pager perfcountd)"
+        finish
+    fi
+}
+
+# --- as it is installed
+
+test_start() {
+    local pid
+    write_config <<<"$good_config"
+    start
+    pid=$(main_pid)
+    equals "it is active once it is ready" "$(inside systemctl is-active perfcountd)" active
+    equals "and serves" "$(status_of /-/ready)" 200
+    matches "systemctl status has a line" "$(status_text)" '^counting [0-9]+ groups on [0-9]+ CPUs and [0-9]+ cgroups'
+    compares "the process is not root" "$(status_field "$pid" Uid) >= 61184"
+    equals "it can gain no privilege" "$(status_field "$pid" NoNewPrivs)" 1
+    equals "it has a filter of system calls" "$(status_field "$pid" Seccomp)" 2
+    equals "it has no network of its own" "$(inside nsenter --target "$pid" --net ls /sys/class/net 2>/dev/null |
+        wc -w; inside readlink "/proc/$pid/ns/net" | grep -cx "$(inside readlink /proc/1/ns/net)")" \
+        "$(inside ls /sys/class/net | wc -w)"$'\n0'
+    equals "the limit of descriptors suits cgroups" "$(inside systemctl show -P LimitNOFILE perfcountd)" 524288
+    equals "what is missing is told in the journal, with its MESSAGE_ID" \
+        "$(entries events-unavailable MESSAGE_ID | sort -u)" 0982c9f38683418b9c0e27eea3f6f746
+    equals "and its collector" "$(entries events-unavailable PERFCOUNTD_COLLECTOR | head -n 1)" cpu
+    matches "the catalog explains it" "$(inside journalctl --no-pager -x PERFCOUNTD_KIND=events-unavailable)" \
+        'Subject: Some events cannot be counted here'
+}
+
+test_counts() {
+    local cgroup=/system.slice/load.service
+    inside systemd-run --quiet --wait --unit=load -p ExecStartPre="/bin/sleep 0.3" \
+        /usr/local/bin/cgroup-load "/sys/fs/cgroup$cgroup" faults "$pages"
+    compares "a unit's faults are counted" "$(count "$cgroup" | sed 's/none/0/') >= $pages"
+    compares "and within 1 %" "$(count "$cgroup" | sed 's/none/0/') <= $pages * 1.01"
+    compares "perfcountd's own CPU time as well" \
+        "$(get '/api/v1/counters?cgroup=/system.slice/perfcountd.service&event=task_clock' |
+            jq '[.counters[].value] | add // 0') > 0"
+}
+
+test_tracepoints() {
+    if ! inside test -d /sys/kernel/tracing/events/sched; then
+        echo "left out: there is no tracefs in the machine"
+        return
+    fi
+    write_config <<<'collectors: {cpu: {groups: [{name: t, events: "sched:sched_switch"}]}}'
+    inside systemctl reload perfcountd
+    holds "a tracepoint is found in tracefs and counted" eventually 5 counts_tracepoint
+    write_config <<<"$good_config"
+    inside systemctl reload perfcountd
+}
+counts_tracepoint() {
+    [ "$(get '/api/v1/counters?event=sched_sched_switch' | jq '[.counters[].value // 0] | add // 0')" -gt 0 ]
+}
+
+counting=$((1 << 38 | 1 << 21 | 1 << 2)) # CAP_PERFMON, CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH
+has_bits() {
+    (((0x$1 & $2) == $2))
+}
+has_only() {
+    (((0x$1 & ~$2) == 0))
+}
+
+# The process that opens counters, and the one that listens.
+test_privileges() {
+    local pid opener
+    pid=$(main_pid)
+    opener=$(inside pgrep -P "$pid" | head -n 1)
+    if [ -z "$opener" ]; then
+        echo "left out: this build has no opener"
+        return
+    fi
+    for field in CapInh CapPrm CapEff CapBnd CapAmb; do
+        equals "the process that listens has no capability in $field" "$(status_field "$pid" "$field")" 0000000000000000
+    done
+    holds "the opener has CAP_PERFMON" has_bits "$(status_field "$opener" CapEff)" $((1 << 38))
+    for field in CapInh CapPrm CapEff CapBnd CapAmb; do
+        holds "and nothing that is not for counting in $field" has_only "$(status_field "$opener" "$field")" "$counting"
+    done
+    equals "the opener can gain no privilege" "$(status_field "$opener" NoNewPrivs)" 1
+    compares "it is not root" "$(status_field "$opener" Uid) >= 61184"
+}
+
+test_reload() {
+    local pid
+    pid=$(main_pid)
+    write_config <<<"${good_config/service/slice}"
+    holds "systemctl reload" inside systemctl reload perfcountd
+    holds "a good configuration is told" eventually 5 has_entry reloaded
+    printf 'collectors: {cgroup: {max_cgroups: many}}\n' | write_config
+    holds "systemctl reload of a bad one" inside systemctl reload perfcountd
+    holds "it is told in the journal" eventually 5 has_entry reload-failed
+    equals "with its MESSAGE_ID" "$(entries reload-failed MESSAGE_ID | tail -n 1)" 8533ddab6c9748c38c1d3a244cba5765
+    equals "and severity" "$(entries reload-failed PRIORITY | tail -n 1)" 3
+    equals "and the file" "$(entries reload-failed PERFCOUNTD_CONFIG_FILE | tail -n 1)" "$config"
+    matches "and in the status line" "$(status_text)" '^reload failed.*max_cgroups.*many'
+    equals "the service is active, by the same process" "$(inside systemctl is-active perfcountd) $(main_pid)" \
+        "active $pid"
+    equals "the old configuration serves" "$(status_of /metrics)" 200
+    write_config <<<"$good_config"
+    inside systemctl reload perfcountd
+    holds "once it is good again the status line says so" eventually 5 status_is_good
+}
+status_is_good() {
+    [[ $(status_text) = counting* ]]
+}
+
+test_pause() {
+    get '/api/v1/pause?seconds=60' -X POST >"$scratch/pause"
+    equals "a pause" "$(jq .paused "$scratch/pause")" true
+    matches "stands in the status line" "$(status_text)" '^paused for'
+    equals "and in the journal" "$(entries paused MESSAGE_ID | tail -n 1)" cdc2e8d759ce4478ba80796977e56bf4
+    get /api/v1/pause -X DELETE >/dev/null
+    matches "and goes away" "$(status_text)" '^counting'
+}
+
+test_watchdog() {
+    local pid
+    drop_in perfcountd.service watchdog <<<$'[Service]\nWatchdogSec=1s\nRestartSec=100ms'
+    inside systemctl restart perfcountd
+    sleep 3
+    pid=$(main_pid)
+    equals "a watchdog of a second is answered" "$(inside systemctl show -P NRestarts perfcountd)" 0
+    inside kill -STOP "$pid"
+    holds "a process that stands still is ended, and started anew" eventually 15 is_another "$pid"
+    holds "it serves again" eventually 10 is_active
+    equals "and the sockets were kept" "$(status_of /-/ready)" 200
+    equals "by the watchdog" "$(inside journalctl --no-pager -o cat -u perfcountd | grep -c 'Watchdog timeout')" 1
+    no_drop_in perfcountd.service watchdog
+}
+is_another() {
+    local pid
+    pid=$(main_pid)
+    [ "$pid" != 0 ] && [ "$pid" != "$1" ] && is_active
+}
+
+# Two addresses of TCP and a unix socket; nothing runs until the first request.
+test_activation() {
+    local second path=/run/perfcountd-test.sock
+    inside systemctl stop perfcountd
+    equals "what is stopped is not started by the next scrape" "$(status_of /metrics 2>/dev/null)" 000
+    second=$(free_port)
+    drop_in perfcountd.socket 20-more <<<$'[Socket]\n'"ListenStream=127.0.0.1:$second"$'\n'"ListenStream=$path"
+    write_config <<<"${good_config/\{min_interval/{listen: [\":1\"], min_interval}"
+    inside systemctl start perfcountd.socket
+    equals "the socket alone starts nothing" "$(inside systemctl is-active perfcountd)" inactive
+    equals "the first request is served" "$(status_of /metrics)" 200
+    equals "by a service that is active then" "$(inside systemctl is-active perfcountd)" active
+    equals "the second address is served" \
+        "$(curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:$second/metrics")" 200
+    equals "the unix socket as well" \
+        "$(curl -s -o /dev/null -w '%{http_code}' --unix-socket "/proc/$leader/root$path" http://x/metrics)" 200
+    equals "by it one may reload" "$(curl -s -o /dev/null -w '%{http_code}' -X POST \
+        --unix-socket "/proc/$leader/root$path" http://x/-/reload)" 200
+    inside systemctl reload perfcountd
+    equals "web.listen is ignored, which is told once" "$(entries addresses-ignored MESSAGE_ID)" \
+        93d5513b2874491db9311f7e29609d12
+    equals "after a reload all are still there" "$(status_of /metrics)" 200
+    write_config <<<"$good_config"
+    no_drop_in perfcountd.socket 20-more
+}
+
+# As the manual says: without the socket unit, and with a network.
+test_own_address() {
+    inside systemctl stop perfcountd perfcountd.socket
+    inside systemctl mask --runtime --quiet perfcountd.socket
+    drop_in perfcountd.service network <<<$'[Service]\nPrivateNetwork=no\nRestrictAddressFamilies=AF_INET AF_INET6'
+    write_config <<<"web: {listen: [\"127.0.0.1:$port\"]}"
+    start
+    equals "without the socket unit web.listen is listened on" "$(status_of /metrics)" 200
+    inside systemctl stop perfcountd
+    no_drop_in perfcountd.service network
+    inside systemctl start perfcountd 2>/dev/null
+    equals "without a network it does not start" "$(inside systemctl is-active perfcountd)" "$(
+        inside systemctl is-active perfcountd | grep -E 'failed|activating')"
+    equals "and says why" "$(entries listen-failed MESSAGE_ID | sort -u)" 5d8270c44ac14504a7cc112a1ca15064
+    matches "and what to do" "$(entries listen-failed MESSAGE)" 'RestrictAddressFamilies'
+    inside systemctl stop perfcountd
+    inside systemctl reset-failed perfcountd 2>/dev/null
+    inside systemctl unmask --runtime --quiet perfcountd.socket
+    write_config <<<"$good_config"
+}
+
+test_stop() {
+    start
+    stop_service
+    compares "systemctl stop takes less than a second, in ms" "$took < 1000"
+    equals "it ended well" "$(inside systemctl is-failed perfcountd)" inactive
+    equals "nothing of it is left in /run" "$(inside ls -d /run/perfcountd 2>/dev/null)" ""
+    equals "nothing listens" "$(status_of /metrics 2>/dev/null)" 000
+}
+
+test_security() {
+    local line score
+    line=$(inside systemd-analyze --no-pager security perfcountd.service | tail -n 1)
+    echo "systemd-analyze security: $line"
+    score=${line##*: }
+    compares "systemd-analyze security is at most $score_max" "${score%% *} <= $score_max"
+    equals "it finds no mistake in the units" \
+        "$(inside systemd-analyze --no-pager --man=no verify perfcountd.service perfcountd.socket 2>&1)" ""
+}
+
+boot
+if [ -n "${PACKAGE-}" ]; then
+    install_package
+else
+    install_built
+fi
+port=$(free_port)
+url=http://127.0.0.1:$port
+# Port 10298 of the loopback that is shared may be somebody's.
+drop_in perfcountd.socket 10-port <<<$'[Socket]\nListenStream=\n'"ListenStream=127.0.0.1:$port"
+tests=(start counts tracepoints privileges reload pause watchdog activation own_address stop security)
+for test in "${@:-${tests[@]}}"; do
+    echo "-- ${test//_/ }"
+    "test_$test"
+done
+finish

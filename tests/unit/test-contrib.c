@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each metric that contrib's rules and alerts name is one that the collectors have, on a machine with a PMU. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "collectors/registry.h"
+#include "tests/unit/fake-sys.h"
+
+#define EVERY_GROUP                                                                                                    \
+    "[{name: core, events: '{cycles,instructions}'}, {name: cache, events: '{cache-references,cache-misses}'},"        \
+    " {name: branch, events: '{branches,branch-misses}'},"                                                             \
+    " {name: software, events: '{task-clock,context-switches,major-faults}'}, {name: missing, events: bus-cycles}]"
+
+/* As the built-in configuration, with more in cgroups, among it an event that is not there. */
+static const char configuration[] = "collectors: {cgroup: {groups: " EVERY_GROUP "}}";
+
+struct rig {
+    struct fake_sys *fake;
+    struct machine *machine;
+    struct config *config;
+    struct registry *registry;
+    struct reload_outcome reload;
+    const struct snapshot *snapshot;
+};
+
+static int set_up(void **state)
+{
+    struct rig *rig = calloc(1, sizeof(*rig));
+    struct error error;
+
+    *state = rig;
+    rig->fake = fake_machine_one_pmu();
+    fake_fail(rig->fake, (struct fake_failure){.call = FAKE_OPEN,
+                                               .error = ENOENT,
+                                               .on_event = true,
+                                               .type = PERF_TYPE_HARDWARE,
+                                               .config = PERF_COUNT_HW_BUS_CYCLES});
+    fake_file(rig->fake, "/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    fake_file(rig->fake, "/sys/fs/cgroup/system.slice/a.service/cgroup.procs", "%s", "");
+    assert_int_equal(machine_load(&rig->fake->sys, &rig->machine, &error), 0);
+    assert_int_equal(registry_new(&rig->fake->sys, &rig->reload, &rig->registry), 0);
+    assert_int_equal(config_parse(configuration, strlen(configuration), &rig->config, &error), 0);
+    assert_int_equal(registry_configure(rig->registry, rig->machine, rig->config, NULL, &error), 0);
+    rig->snapshot = registry_read(rig->registry, UINT32_MAX, 0);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct rig *rig = *state;
+
+    registry_free(rig->registry);
+    config_free(rig->config);
+    machine_free(rig->machine);
+    fake_sys_free(rig->fake);
+    free(rig);
+    return 0;
+}
+
+static bool has_metric(const struct metrics *metrics, const char *name, size_t size)
+{
+    for (size_t i = 0; i < metrics->n; i++)
+        if (strlen(metrics->families[i]->name) == size && memcmp(metrics->families[i]->name, name, size) == 0)
+            return true;
+    return false;
+}
+
+#define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:"
+
+/*
+ * Looks up what starts as our metrics do, in a line that is no comment and no name of a group. What has a colon is
+ * recorded by a rule. Returns how many there were.
+ */
+static unsigned check_line(const struct metrics *metrics, const char *file, const char *line)
+{
+    unsigned n = 0;
+
+    if (strstr(line, "name:") || line[strspn(line, " ")] == '#')
+        return 0;
+    while (*(line += strcspn(line, NAME_CHARACTERS))) {
+        size_t size = strspn(line, NAME_CHARACTERS);
+        if (!memchr(line, ':', size) && (str_starts(line, "perf_") || str_starts(line, "perfcountd_"))) {
+            if (!has_metric(metrics, line, size))
+                fail_msg("%s names %.*s, which is no metric of any collector", file, (int)size, line);
+            n++;
+        }
+        line += size;
+    }
+    return n;
+}
+
+static void check_file(const struct metrics *metrics, const char *name, unsigned at_least)
+{
+    const char *srcdir = getenv("srcdir"); /* from automake's test driver */
+    char path[1024], line[1024];
+    unsigned n = 0;
+
+    snprintf(path, sizeof(path), "%s/contrib/prometheus/%s", srcdir ? srcdir : "..", name);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        fail_msg("cannot open %s: %s", path, strerror(errno));
+    while (fgets(line, sizeof(line), file))
+        n += check_line(metrics, name, line);
+    fclose(file);
+    assert_true(n >= at_least);
+}
+
+static void test_rules(void **state)
+{
+    const struct rig *rig = *state;
+
+    check_file(&rig->snapshot->metrics, "rules.yml", 40);
+}
+
+static void test_alerts(void **state)
+{
+    const struct rig *rig = *state;
+
+    check_file(&rig->snapshot->metrics, "alerts.yml", 6);
+}
+
+/* The check can fail. */
+static void test_lines(void **state)
+{
+    const struct rig *rig = *state;
+    const struct metrics *metrics = &rig->snapshot->metrics;
+
+    assert_true(has_metric(metrics, "perf_cpu_cycles_total", strlen("perf_cpu_cycles_total")));
+    assert_false(has_metric(metrics, "perf_cpu_cycle_total", strlen("perf_cpu_cycle_total")));
+    assert_int_equal(check_line(metrics, "", "expr: rate(perf_cpu_cycles_total[5m]) / perfcountd_paused == 1"), 2);
+    assert_int_equal(check_line(metrics, "", "  # perf_none"), 0);
+    assert_int_equal(check_line(metrics, "", "- record: instance:perf_none:rate5m"), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rules), cmocka_unit_test(test_alerts),
+                                       cmocka_unit_test(test_lines)};
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

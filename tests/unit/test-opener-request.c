@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the opener understands, and what it refuses: each case spoils one thing of a request that is fine. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "opener/opener-request.h"
+
+#define KPROBE 6
+#define UPROBE 7
+#define DAEMON 4711
+
+static const struct opener_rules rules = {.daemon = DAEMON, .probe_types = {KPROBE, UPROBE}};
+
+/* A packet, aligned, that a case may spoil. */
+struct packet {
+    union {
+        uint64_t words[1024];
+        struct opener_group group;
+    };
+    size_t size, n_fds;
+    struct opener_event *events;
+};
+
+static struct perf_event_attr counting(uint32_t type, uint64_t config)
+{
+    return (struct perf_event_attr){
+        .size = sizeof(struct perf_event_attr),
+        .type = type,
+        .config = config,
+        .read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID,
+        .disabled = 1,
+        .exclude_kernel = 1,
+    };
+}
+
+/* A group of two on CPU 1: an event of software, a probe in /bin/true. */
+static void make(struct packet *packet)
+{
+    struct perf_event_attr attrs[2] = {counting(PERF_TYPE_SOFTWARE, 1), counting(UPROBE, 0)};
+    struct sys_group group = {.attrs = attrs, .n = 2, .pid = -1, .cpu = 1, .leader = -1, .flags = PERF_FLAG_FD_CLOEXEC};
+    _cleanup_(buffer_done) struct buffer buffer = {0};
+    size_t n;
+
+    attrs[1].config1 = (uintptr_t) "/bin/true";
+    assert_int_equal(opener_request_write(&rules, &group, 0, &buffer, &n), 0);
+    assert_int_equal(n, 2);
+    assert_true(buffer.size < sizeof(packet->words));
+    memset(packet, 0, sizeof(*packet));
+    memcpy(packet->words, buffer.data, buffer.size);
+    packet->size = buffer.size;
+    packet->events = (struct opener_event *)(&packet->group + 1);
+}
+
+static int judge(const struct packet *packet, const struct opener_rules *by)
+{
+    struct opener_request request;
+    int r = opener_request_parse(packet->words, packet->size, packet->n_fds, &request);
+
+    return r < 0 ? r : opener_request_check(&request, by);
+}
+
+static void test_round_trip(void **state)
+{
+    struct opener_request request;
+    struct packet packet;
+
+    (void)state;
+    make(&packet);
+    assert_int_equal(opener_request_parse(packet.words, packet.size, 0, &request), 0);
+    assert_int_equal(opener_request_check(&request, &rules), 0);
+    assert_int_equal(request.kind, OPENER_GROUP);
+    assert_int_equal(request.group->n_events, 2);
+    assert_int_equal(request.group->cpu, 1);
+    assert_int_equal(request.group->pid, -1);
+    struct perf_event_attr attr = opener_request_attr(&request, 0);
+    assert_int_equal(attr.config, 1);
+    assert_int_equal(attr.config1, 0);
+    attr = opener_request_attr(&request, 1);
+    assert_int_equal(attr.type, UPROBE);
+    assert_string_equal((const char *)(uintptr_t)attr.config1, "/bin/true");
+}
+
+/* Own task, as 0 or by number; a cgroup, whose descriptor goes beside the packet. */
+static void test_targets(void **state)
+{
+    static const struct {
+        pid_t pid;
+        int cpu;
+        unsigned long flags;
+        size_t n_fds;
+        int out_pid, out;
+    } cases[] = {
+        {-1, 0, 0, 0, -1, 0},
+        {-1, -1, 0, 0, -1, -EBADRQC},
+        {0, -1, 0, 0, DAEMON, 0},
+        {DAEMON, 3, 0, 0, DAEMON, 0},
+        {DAEMON, -2, 0, 0, DAEMON, -EBADRQC},
+        {1, -1, 0, 0, 1, -EBADRQC},
+        {DAEMON + 1, 0, 0, 0, DAEMON + 1, -EBADRQC},
+        {-2, 0, 0, 0, -2, -EBADRQC},
+        {9, 0, PERF_FLAG_PID_CGROUP, 1, -1, 0},
+        {9, 0, PERF_FLAG_PID_CGROUP, 0, -1, -EBADMSG},
+        {9, 0, PERF_FLAG_PID_CGROUP, 2, -1, -EBADMSG},
+        {9, -1, PERF_FLAG_PID_CGROUP, 1, -1, -EBADRQC},
+        {-1, 0, 0, 1, -1, -EBADMSG},
+        {-1, 0, PERF_FLAG_FD_OUTPUT, 0, -1, -EBADRQC},
+        {-1, 0, PERF_FLAG_FD_NO_GROUP, 0, -1, -EBADRQC},
+        {-1, 0, 1UL << 20, 0, -1, -EBADRQC},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct perf_event_attr attr = counting(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
+        struct sys_group group = {
+            .attrs = &attr, .n = 1, .pid = cases[i].pid, .cpu = cases[i].cpu, .leader = -1, .flags = cases[i].flags};
+        _cleanup_(buffer_done) struct buffer buffer = {0};
+        struct opener_request request;
+        size_t n;
+        assert_int_equal(opener_request_write(&rules, &group, 0, &buffer, &n), 0);
+        assert_int_equal(((struct opener_group *)buffer.data)->pid, cases[i].out_pid);
+        int r = opener_request_parse(buffer.data, buffer.size, cases[i].n_fds, &request);
+        assert_int_equal(r < 0 ? r : opener_request_check(&request, &rules), cases[i].out);
+    }
+}
+
+#define SPOIL(name, what, verdict)                                                                                     \
+    static void spoil_##name(struct packet *p)                                                                         \
+    {                                                                                                                  \
+        what;                                                                                                          \
+    }                                                                                                                  \
+    enum { verdict_##name = (verdict) };
+#define SPOILS(X)                                                                                                      \
+    X(nothing, (void)p, 0)                                                                                             \
+    X(version, p->group.header.version++, -EBADMSG)                                                                    \
+    X(kind, p->group.header.kind = 77, -EBADMSG)                                                                       \
+    X(size_field, p->group.header.size++, -EBADMSG)                                                                    \
+    X(cut, p->size--, -EBADMSG)                                                                                        \
+    X(cut_and_said, p->group.header.size = (uint32_t)--p->size, -EBADMSG)                                              \
+    X(header_only, p->group.header.size = (uint32_t)(p->size = sizeof(struct opener_header)), -EBADMSG)                \
+    X(empty, p->size = 0, -EBADMSG)                                                                                    \
+    X(no_events, p->group.n_events = 0, -EBADMSG)                                                                      \
+    X(too_many_events, p->group.n_events = OPENER_EVENTS_MAX + 1, -EBADMSG)                                            \
+    X(endless_events, p->group.n_events = UINT32_MAX, -EBADMSG)                                                        \
+    X(text_size, p->group.text_size++, -EBADMSG)                                                                       \
+    X(endless_text, p->group.text_size = UINT32_MAX, -EBADMSG)                                                         \
+    X(text_outside, p->events[1].text = 100, -EBADMSG)                                                                 \
+    X(text_far_outside, p->events[1].text = UINT32_MAX, -EBADMSG)                                                      \
+    X(text_without_end, ((char *)p->words)[p->size - 1] = 'x', -EBADMSG)                                               \
+    X(leader_missing, p->group.leader = 1, -EBADMSG)                                                                   \
+    X(leader_number, p->group.leader = 2, -EBADMSG)                                                                    \
+    X(whole_number, p->group.whole = 2, -EBADMSG)                                                                      \
+    X(descriptor_too_many, p->n_fds = 1, -EBADMSG)                                                                     \
+    X(padding, p->events[0].zero = 1, -EBADMSG)                                                                        \
+    X(address_of_a_probe, (p->events[1].text = 0, p->events[1].attr.config1 = 4096), -EBADRQC)                         \
+    X(address_beside_text, p->events[1].attr.config1 = 4096, -EBADRQC)                                                 \
+    X(text_of_no_probe, p->events[0].text = 1, -EBADRQC)                                                               \
+    X(attr_size_0, p->events[0].attr.size = 0, -EBADRQC)                                                               \
+    X(attr_size_odd, p->events[0].attr.size = 65, -EBADRQC)                                                            \
+    X(attr_size_large, p->events[0].attr.size = 4096, -EBADRQC)                                                        \
+    X(attr_size_ver0, p->events[0].attr.size = PERF_ATTR_SIZE_VER0, 0)                                                 \
+    X(attr_behind_size, (p->events[0].attr.size = PERF_ATTR_SIZE_VER0, p->events[0].attr.config2 = 1), -EBADRQC)       \
+    X(config2, p->events[0].attr.config2 = 1, 0)                                                                       \
+    X(pinned, p->events[0].attr.pinned = 1, 0)                                                                         \
+    X(exclude_guest, p->events[0].attr.exclude_guest = 1, 0)                                                           \
+    X(sample_period, p->events[0].attr.sample_period = 1, -EBADRQC)                                                    \
+    X(freq, p->events[0].attr.freq = 1, -EBADRQC)                                                                      \
+    X(sample_type, p->events[0].attr.sample_type = PERF_SAMPLE_IP, -EBADRQC)                                           \
+    X(precise_ip, p->events[1].attr.precise_ip = 1, -EBADRQC)                                                          \
+    X(mmap, p->events[0].attr.mmap = 1, -EBADRQC)                                                                      \
+    X(mmap2, p->events[0].attr.mmap2 = 1, -EBADRQC)                                                                    \
+    X(comm, p->events[0].attr.comm = 1, -EBADRQC)                                                                      \
+    X(task, p->events[0].attr.task = 1, -EBADRQC)                                                                      \
+    X(inherit, p->events[0].attr.inherit = 1, -EBADRQC)                                                                \
+    X(enable_on_exec, p->events[0].attr.enable_on_exec = 1, -EBADRQC)                                                  \
+    X(watermark, p->events[0].attr.watermark = 1, -EBADRQC)                                                            \
+    X(wakeup, p->events[0].attr.wakeup_events = 1, -EBADRQC)                                                           \
+    X(branches, p->events[0].attr.branch_sample_type = 1, -EBADRQC)                                                    \
+    X(registers, p->events[0].attr.sample_regs_user = 1, -EBADRQC)                                                     \
+    X(stack, p->events[0].attr.sample_stack_user = 8, -EBADRQC)                                                        \
+    X(aux, p->events[0].attr.aux_watermark = 1, -EBADRQC)                                                              \
+    X(clock, p->events[0].attr.use_clockid = 1, -EBADRQC)                                                              \
+    X(signal, p->events[0].attr.sig_data = 1, -EBADRQC)                                                                \
+    X(read_format, p->events[0].attr.read_format = 1 << 10, -EBADRQC)                                                  \
+    X(reserved, p->events[0].attr.__reserved_2 = 1, -EBADRQC)                                                          \
+    X(watchpoint_of_software, p->events[0].attr.bp_type = 1, -EBADRQC)                                                 \
+    X(watchpoint, (p->events[0].attr.type = PERF_TYPE_BREAKPOINT, p->events[0].attr.bp_type = 3), 0)
+SPOILS(SPOIL)
+
+static void test_verdicts(void **state)
+{
+#define ROW(name, what, verdict) {#name, spoil_##name, verdict_##name},
+    static const struct {
+        const char *name;
+        void (*spoil)(struct packet *packet);
+        int out;
+    } cases[] = {SPOILS(ROW)};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct packet packet;
+        make(&packet);
+        cases[i].spoil(&packet);
+        int r = judge(&packet, &rules);
+        if (r != cases[i].out)
+            fail_msg("%s: %d, not %d", cases[i].name, r, cases[i].out);
+    }
+}
+
+static void test_sampling_where_it_is_allowed(void **state)
+{
+    struct opener_rules sampling = rules;
+    struct packet packet;
+
+    (void)state;
+    sampling.sampling = true;
+    make(&packet);
+    packet.events[0].attr.sample_period = 1000;
+    packet.events[0].attr.sample_type = PERF_SAMPLE_IP;
+    assert_int_equal(judge(&packet, &rules), -EBADRQC);
+    assert_int_equal(judge(&packet, &sampling), 0);
+    /* Of any process... */
+    packet.group.pid = 1;
+    packet.group.cpu = 0;
+    assert_int_equal(judge(&packet, &rules), -EBADRQC);
+    assert_int_equal(judge(&packet, &sampling), 0);
+    /* ...but not what is in its registers and memory, nor with signals to it. */
+    packet.events[0].attr.sample_type |= PERF_SAMPLE_REGS_USER;
+    assert_int_equal(judge(&packet, &sampling), -EBADRQC);
+    packet.events[0].attr.sample_type = PERF_SAMPLE_IP;
+    packet.events[0].attr.sample_regs_user = 1;
+    assert_int_equal(judge(&packet, &sampling), -EBADRQC);
+    packet.events[0].attr.sample_regs_user = 0;
+    packet.events[0].attr.sigtrap = 1;
+    assert_int_equal(judge(&packet, &sampling), -EBADRQC);
+}
+
+static void test_paths(void **state)
+{
+    static const struct {
+        const char *in;
+        bool out;
+    } cases[] = {
+        {"/sys/kernel/tracing/events", true},
+        {"/sys/kernel/tracing/events/sched", true},
+        {"/sys/kernel/tracing/events/sched/sched_switch/id", true},
+        {"/sys/kernel/debug/tracing/events", true},
+        {"/sys/kernel/debug/tracing/events/xhci-hcd/xhci_ring_free/id", true},
+        {"/sys/kernel/tracing/events/sched/sched_switch", false},
+        {"/sys/kernel/tracing/events/sched/sched_switch/format", false},
+        {"/sys/kernel/tracing/events/sched/sched_switch/id/", false},
+        {"/sys/kernel/tracing/events/sched/sched_switch/x/id", false},
+        {"/sys/kernel/tracing/events/", false},
+        {"/sys/kernel/tracing/eventsx", false},
+        {"/sys/kernel/tracing/trace", false},
+        {"/sys/kernel/tracing/events/../trace", false},
+        {"/sys/kernel/tracing/events/..", false},
+        {"/sys/kernel/tracing/events/a/../id", false},
+        {"/sys/kernel/tracing/events//id", false},
+        {"sys/kernel/tracing/events", false},
+        {"/etc/shadow", false},
+        {"", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_(buffer_done) struct buffer buffer = {0};
+        struct opener_request request;
+        assert_int_equal(opener_path_is_known(cases[i].in), cases[i].out);
+        assert_int_equal(opener_request_write_file(cases[i].in, &buffer), 0);
+        assert_int_equal(opener_request_parse(buffer.data, buffer.size, 1, &request), -EBADMSG);
+        assert_int_equal(opener_request_parse(buffer.data, buffer.size - 1, 0, &request), -EBADMSG);
+        assert_int_equal(opener_request_parse(buffer.data, buffer.size, 0, &request), 0);
+        assert_int_equal(opener_request_check(&request, &rules), cases[i].out ? 0 : -EBADRQC);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_targets),
+        cmocka_unit_test(test_verdicts),   cmocka_unit_test(test_sampling_where_it_is_allowed),
+        cmocka_unit_test(test_paths),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

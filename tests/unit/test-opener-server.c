@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Client and server over a real socket pair; the kernel behind the server gives files of memory for events. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "opener/opener-client.h"
+#include "opener/opener-message.h"
+#include "opener/opener-server.h"
+
+#define KPROBE 6
+/* A config below this is an event; another is the errno with which it fails. */
+#define FIRST_ERROR 1000
+
+/* What the fake kernel was asked for, as text in what it opened. */
+struct rig {
+    struct opener_client client;
+    struct opener_server server;
+    struct sys daemon, kernel;
+    pthread_t thread;
+    int ended; /* what opener_server_run() returned */
+};
+
+static int fake_open(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
+                     unsigned long flags)
+{
+    char text[256];
+
+    (void)sys;
+    (void)flags;
+    if (attr->config >= FIRST_ERROR)
+        return -(int)(attr->config - FIRST_ERROR);
+    int fd = memfd_create("event", MFD_CLOEXEC);
+    snprintf(text, sizeof(text), "config %d pid %d cpu %d %s%s%.100s", (int)attr->config, (int)pid, cpu,
+             group_fd < 0 ? "leads" : "joins", attr->disabled ? " disabled" : "",
+             attr->type == KPROBE ? (const char *)(uintptr_t)attr->config1 : "");
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    return fd;
+}
+
+static void *run(void *userdata)
+{
+    struct rig *rig = userdata;
+
+    rig->ended = opener_server_run(&rig->server);
+    close(rig->server.socket);
+    return NULL;
+}
+
+static int setup(void **state)
+{
+    struct rig *rig = calloc(1, sizeof(*rig));
+    int sockets[2];
+
+    assert_non_null(rig);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);
+    sys_init(&rig->kernel);
+    sys_init(&rig->daemon);
+    rig->kernel.perf_event_open = fake_open;
+    rig->client.socket = sockets[0];
+    rig->client.rules = (struct opener_rules){.daemon = getpid(), .probe_types = {KPROBE, -1}};
+    rig->server = (struct opener_server){
+        .sys = &rig->kernel, .socket = sockets[1], .rules = rig->client.rules, .cgroups = "/sys/fs/cgroup"};
+    opener_client_attach(&rig->client, &rig->daemon);
+    assert_int_equal(pthread_create(&rig->thread, NULL, run, rig), 0);
+    *state = rig;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct rig *rig = *state;
+
+    opener_client_done(&rig->client);
+    pthread_join(rig->thread, NULL);
+    assert_int_equal(rig->ended, 0);
+    free(rig);
+    return 0;
+}
+
+static struct perf_event_attr event(uint64_t config)
+{
+    return (struct perf_event_attr){.size = sizeof(struct perf_event_attr), .config = config, .disabled = 1};
+}
+
+static void assert_opened(int fd, const char *expected)
+{
+    char text[256] = "";
+
+    assert_true(fd >= 0);
+    assert_true(pread(fd, text, sizeof(text) - 1, 0) >= 0);
+    assert_string_equal(text, expected);
+    assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    close(fd);
+}
+
+static void test_group(void **state)
+{
+    struct perf_event_attr attrs[] = {event(FIRST_ERROR + ENOENT), event(1), event(FIRST_ERROR + EINVAL), event(2)};
+    struct sys_group group = {.attrs = attrs, .n = 4, .pid = -1, .cpu = 3, .leader = -1};
+    struct rig *rig = *state;
+    int fds[4];
+
+    rig->daemon.open_group(&rig->daemon, &group, fds);
+    assert_int_equal(fds[0], -ENOENT);
+    assert_int_equal(fds[2], -EINVAL);
+    assert_opened(fds[1], "config 1 pid -1 cpu 3 leads disabled");
+    assert_opened(fds[3], "config 2 pid -1 cpu 3 joins");
+}
+
+static void test_whole(void **state)
+{
+    struct perf_event_attr attrs[] = {event(1), event(FIRST_ERROR + EACCES), event(2)};
+    struct sys_group group = {.attrs = attrs, .n = 3, .pid = -1, .leader = -1, .whole = true};
+    struct rig *rig = *state;
+    int fds[3];
+
+    rig->daemon.open_group(&rig->daemon, &group, fds);
+    assert_opened(fds[0], "config 1 pid -1 cpu 0 leads disabled");
+    assert_int_equal(fds[1], -EACCES);
+    assert_int_equal(fds[2], -ECANCELED);
+}
+
+static void test_single_and_leader(void **state)
+{
+    struct perf_event_attr attr = event(5);
+    struct rig *rig = *state;
+    char expected[128];
+
+    int leader = rig->daemon.perf_event_open(&rig->daemon, &attr, 0, -1, -1, 0);
+    int sibling = rig->daemon.perf_event_open(&rig->daemon, &attr, 0, -1, leader, 0);
+    snprintf(expected, sizeof(expected), "config 5 pid %d cpu -1 joins", (int)getpid());
+    assert_opened(sibling, expected);
+    snprintf(expected, sizeof(expected), "config 5 pid %d cpu -1 leads disabled", (int)getpid());
+    assert_opened(leader, expected);
+    assert_int_equal(rig->daemon.perf_event_open(&rig->daemon, &attr, 1, -1, -1, 0), -EBADRQC);
+    attr.sample_period = 1;
+    assert_int_equal(rig->daemon.perf_event_open(&rig->daemon, &attr, -1, 0, -1, 0), -EBADRQC);
+}
+
+/* Texts that do not go into one packet go into several, and the group is one all the same. */
+static void test_long_texts(void **state)
+{
+    struct perf_event_attr attrs[8];
+    struct sys_group group = {.attrs = attrs, .n = 8, .pid = -1, .leader = -1};
+    char name[4001], expected[512];
+    struct rig *rig = *state;
+    int fds[8];
+
+    memset(name, 'f', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    for (size_t i = 0; i < 8; i++) {
+        attrs[i] = event(i);
+        attrs[i].type = KPROBE;
+        attrs[i].config1 = (uintptr_t)name;
+    }
+    rig->daemon.open_group(&rig->daemon, &group, fds);
+    for (size_t i = 0; i < 8; i++) {
+        snprintf(expected, sizeof(expected), "config %zu pid -1 cpu 0 %s%.100s", i, i ? "joins" : "leads disabled",
+                 name);
+        assert_opened(fds[i], expected);
+    }
+}
+
+/* The answer is there before it is asked for, so that nothing else opens or closes meanwhile. */
+static void test_no_room(void **state)
+{
+    struct perf_event_attr attrs[] = {event(1), event(2), event(3), event(4)};
+    struct sys_group group = {.attrs = attrs, .n = 4, .pid = -1, .leader = -1};
+    struct opener_client client = {.socket = -1};
+    struct opener_reply reply = {.n = 4};
+    struct opener_fds some = {.n = 4};
+    struct rlimit before, less;
+    int sockets[2], fds[4];
+    struct sys sys;
+
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);
+    assert_int_equal(opener_message_send(sockets[1], &reply, offsetof(struct opener_reply, results[4]), &some), 0);
+    client.socket = sockets[0];
+    sys_init(&sys);
+    opener_client_attach(&client, &sys);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    int next = dup(0);
+    close(next);
+    less = before;
+    less.rlim_cur = (rlim_t)next + 2;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &less), 0);
+    sys.open_group(&sys, &group, fds);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(fds[0], next);
+    assert_int_equal(fds[1], next + 1);
+    assert_int_equal(fds[2], -EMFILE);
+    assert_int_equal(fds[3], -EMFILE);
+    assert_false(client.lost);
+    close(fds[0]);
+    close(fds[1]);
+    opener_client_done(&client);
+    close(sockets[1]);
+}
+
+static void test_cgroups(void **state)
+{
+    struct perf_event_attr attr = event(1);
+    struct rig *rig = *state;
+    static const char *const refused[] = {"/tmp", "/", "/proc/self/stat", "/sys/kernel"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+        _cleanup_(closep) int fd = open(refused[i], O_RDONLY | O_CLOEXEC);
+        assert_true(fd >= 0);
+        assert_int_equal(rig->daemon.perf_event_open(&rig->daemon, &attr, fd, 0, -1, PERF_FLAG_PID_CGROUP), -EXDEV);
+    }
+}
+
+static void test_files(void **state)
+{
+    struct opener_fds none = {0}, given;
+    struct opener_reply reply;
+    struct rig *rig = *state;
+
+    /* What it may read it reads itself; what no rule knows is not asked for. */
+    int fd = rig->daemon.open_file(&rig->daemon, "/proc/self/stat", 0);
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(rig->daemon.open_file(&rig->daemon, "/does/not/exist", 0), -ENOENT);
+    /* Sent all the same. */
+    _cleanup_(buffer_done) struct buffer packet = {0};
+    assert_int_equal(opener_request_write_file("/etc/shadow", &packet), 0);
+    assert_int_equal(opener_message_send(rig->client.socket, packet.data, packet.size, &none), 0);
+    assert_true(opener_message_receive(rig->client.socket, &reply, sizeof(reply), &given, NULL) > 0);
+    assert_int_equal(reply.error, -EBADRQC);
+    assert_int_equal(given.n, 0);
+}
+
+/* Whatever is sent, descriptors with it or not: there is an answer, and nothing stays open. */
+static void test_garbage(void **state)
+{
+    static const char garbage[OPENER_PACKET_MAX + 100] = "garbage";
+    static const size_t sizes[] = {1, 7, 8, 48, 4096, OPENER_PACKET_MAX, sizeof(garbage)};
+    struct perf_event_attr attr = event(1);
+    struct rig *rig = *state;
+    uint64_t before, after;
+
+    assert_int_equal(fd_count_open(-1, &before), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
+        for (size_t n = 0; n <= 20; n += 5) {
+            struct opener_fds fds = {.n = n}, given;
+            struct opener_reply reply;
+            assert_int_equal(opener_message_send(rig->client.socket, garbage, sizes[i], &fds), 0);
+            assert_true(opener_message_receive(rig->client.socket, &reply, sizeof(reply), &given, NULL) > 0);
+            assert_int_equal(reply.error, -EBADMSG);
+            assert_int_equal(given.n, 0);
+        }
+    assert_opened(rig->daemon.perf_event_open(&rig->daemon, &attr, -1, 0, -1, 0),
+                  "config 1 pid -1 cpu 0 leads disabled");
+    /* The server closes its copies behind the answer. */
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(fd_count_open(-1, &after), 0);
+        if (after == before)
+            break;
+        usleep(1000);
+    }
+    assert_int_equal(after, before);
+}
+
+static void test_lost(void **state)
+{
+    struct perf_event_attr attrs[] = {event(1), event(2)};
+    struct sys_group group = {.attrs = attrs, .n = 2, .pid = -1, .leader = -1};
+    struct rig *rig = *state;
+    int fds[2];
+
+    shutdown(rig->client.socket, SHUT_RDWR);
+    for (size_t i = 0; i < 3; i++) {
+        rig->daemon.open_group(&rig->daemon, &group, fds);
+        assert_int_equal(fds[0], -EPIPE);
+        assert_int_equal(fds[1], -EPIPE);
+        assert_true(rig->client.lost);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_group, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_whole, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_single_and_leader, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_long_texts, setup, teardown),
+        cmocka_unit_test(test_no_room),
+        cmocka_unit_test_setup_teardown(test_cgroups, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_files, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_garbage, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_lost, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

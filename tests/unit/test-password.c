@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bcrypt hashes as htpasswd and others make them, and how long it takes to be wrong. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "http/password.h"
+
+#define SALT "abcdefghijklmnopqrstuu"
+#define SECRET "2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
+#define NINE_A "aaaaaaaaa"
+#define A72 NINE_A NINE_A NINE_A NINE_A NINE_A NINE_A NINE_A NINE_A
+
+static const struct {
+    const char *in_hash, *in_password;
+    unsigned out_cost;
+    bool out;
+} cases[] = {
+    {"$2y$04$" SALT SECRET, "secret", 4, true},
+    {"$2b$04$" SALT SECRET, "secret", 4, true},
+    {"$2a$04$" SALT SECRET, "secret", 4, true},
+    {"$2y$06$" SALT "6FttqYLNXdPO90XO7YlC0uHRd1WxOhm", "other", 6, true},
+    {"$2y$10$" SALT "qflPDzB6gcMhKa1rZqKiun2YGL5sa2u", "secret", 10, true},
+    {"$2y$04$" SALT "yx2n0Zzopyr9QuYTMCfOJJOj526QVoC", "p\303\244ssw\303\266rd", 4, true},
+    {"$2y$04$" SALT "byCG3zY1GIXMyxfivm.ClDiInHzxjiq", "", 4, true},
+    /* bcrypt takes no more than 72 bytes */
+    {"$2y$04$" SALT "BzzIgyKkz7xMWYSzkIjUSnxEQFQ0WNe", A72, 4, true},
+    {"$2y$04$" SALT "BzzIgyKkz7xMWYSzkIjUSnxEQFQ0WNe", A72 "b", 4, true},
+    {"$2y$04$" SALT SECRET, "Secret", 4, false},
+    {"$2y$04$" SALT SECRET, "secret ", 4, false},
+    {"$2y$04$" SALT SECRET, "", 4, false},
+    {"$2y$04$" SALT "2r9OfJnfCsdneAXAGHnS4UpFFP8WIrX", "secret", 4, false},
+    {"secret", "secret", 0, false},
+    {"", "", 0, false},
+    {"*0", "secret", 0, false},
+    {"$2y$03$" SALT SECRET, "secret", 0, false},
+    {"$2y$32$" SALT SECRET, "secret", 0, false},
+    {"$1$abcdefgh$aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "secret", 0, false},
+};
+
+static void test_matches(void **state)
+{
+    _cleanup_(freep) struct crypt_data *data = calloc(1, sizeof(*data));
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        print_message("%s\n", cases[i].in_hash);
+        assert_int_equal(password_cost(cases[i].in_hash), cases[i].out_cost);
+        assert_int_equal(password_matches(cases[i].in_password, cases[i].in_hash, 4, data), cases[i].out);
+        for (size_t k = 0; k < sizeof(*data); k++)
+            assert_int_equal(((char *)data)[k], 0);
+    }
+    assert_false(password_matches("secret", NULL, 4, data));
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Of the thread's CPU time, which others on the machine do not touch. */
+static double median_time(const char *hash, struct crypt_data *data)
+{
+    double times[15];
+
+    for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
+        struct timespec from, to;
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
+        assert_false(password_matches("wrong", hash, 8, data));
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
+        times[i] = (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9;
+    }
+    qsort(times, ARRAY_SIZE(times), sizeof(times[0]), compare);
+    return times[ARRAY_SIZE(times) / 2];
+}
+
+/* A cheap hash, the most costly one, and no such name: nobody can tell which it was. */
+static void test_wrong_takes_its_time(void **state)
+{
+    _cleanup_(freep) struct crypt_data *data = calloc(1, sizeof(*data));
+
+    (void)state;
+    double unknown = median_time(NULL, data);
+    double costly = median_time("$2y$08$" SALT SECRET, data), cheap = median_time("$2y$05$" SALT SECRET, data);
+    print_message("unknown name %.1f ms, costly hash %.1f ms, cheap hash %.1f ms\n", unknown * 1e3, costly * 1e3,
+                  cheap * 1e3);
+    assert_true(costly > 0.8 * unknown && costly < 1.25 * unknown);
+    assert_true(cheap > 0.8 * unknown && cheap < 1.25 * unknown);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_matches), cmocka_unit_test(test_wrong_takes_its_time)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

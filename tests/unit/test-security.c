@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A web configuration is loaded with what it names, or the error says which file is wrong and where. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "http/security.h"
+
+#define NAME "/tmp/perfcountd-test-web.yml"
+
+static const struct {
+    const char *text; /* NULL: no file */
+    int code;
+    size_t n_stamps;
+    const char *sentence; /* or "" */
+} cases[] = {
+    {"", 0, 1, ""},
+    {"rate_limit: {}\n", 0, 1, ""},
+    {NULL, -ENOENT, 1, NAME ": "},
+    {"basic_auth: 1\n", -EINVAL, 1, NAME ":1:1: "},
+    {"tls_server_config:\n  cert_file: /none.pem\n  key_file: /none.key\n", -ENOENT, 3,
+     NAME ": cert_file \"/none.pem\" cannot be read: No such file or directory (ENOENT)"},
+};
+
+static void test_load(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_(security_unrefp) struct security *security = NULL;
+        _cleanup_(stamps_done) struct stamps stamps = {0};
+        struct error error = {0};
+
+        remove(NAME);
+        if (cases[i].text) {
+            _cleanup_(fclosep) FILE *file = fopen(NAME, "we");
+            fputs(cases[i].text, file);
+        }
+        int r = security_load(NAME, &security, &stamps, &error);
+        print_message("%zu: %s\n", i, error.message);
+        assert_int_equal(r, cases[i].code);
+        assert_int_equal(stamps.n, cases[i].n_stamps);
+        assert_true(str_starts(error.message, cases[i].sentence));
+        assert_int_equal(error.line, 0);
+        assert_true((security != NULL) == (r == 0));
+    }
+    remove(NAME);
+}
+
+/* Open to all, and nothing to look at. */
+static void test_no_file(void **state)
+{
+    const char *const none[] = {NULL, ""};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(none); i++) {
+        _cleanup_(security_unrefp) struct security *security = NULL, *again = NULL;
+        struct stamps stamps;
+        struct error error;
+
+        assert_int_equal(security_load(none[i], &security, &stamps, &error), 0);
+        assert_int_equal(stamps.n, 0);
+        assert_null(security->config);
+        assert_null(security->tls);
+        again = security_ref(security);
+        assert_ptr_equal(again, security);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_load),
+        cmocka_unit_test(test_no_file),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The daemon's state in one line, on machines that tests play. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "daemon/summary.h"
+#include "tests/unit/fake-sys.h"
+
+static const struct {
+    const char *in_groups;
+    struct summary_state in;
+    const char *out;
+} cases[] = {
+    {"[{name: c, events: cycles}]", {.reload_error = ""}, "counting 4 groups on 4 CPUs"},
+    {"[{name: c, events: cycles}, {name: s, events: cs}]", {.reload_error = ""}, "counting 8 groups on 4 CPUs"},
+    {"[{name: c, events: '{cycles,bus-cycles}'}]",
+     {.reload_error = "", .paused_seconds = 1},
+     "paused for 1 second; counting 4 groups on 4 CPUs"},
+    {"[{name: c, events: 'cycles,sched:no_such'}]",
+     {.reload_error = ""},
+     "counting 4 groups on 4 CPUs; 1 event missing, see /api/v1/status"},
+    {"[{name: c, events: cycles}]",
+     {.reload_error = "a.yaml:1:2: bad", .paused_seconds = 59},
+     "reload failed, the old configuration goes on: a.yaml:1:2: bad; paused for 59 seconds; counting 4 groups on 4 "
+     "CPUs"},
+    {"[{name: c, events: cycles}]",
+     {.reload_error = "", .opener_lost = true},
+     "the opener is gone, restart perfcountd; counting 4 groups on 4 CPUs"},
+    {"[]", {.reload_error = ""}, "counting 0 groups"},
+};
+
+static void summarize(size_t i, char *text, size_t size)
+{
+    struct fake_sys *fake = fake_machine_one_pmu();
+    struct reload_outcome reload = {0};
+    struct registry *registry;
+    struct machine *machine;
+    struct config *config;
+    struct error error = {0};
+    char yaml[512];
+
+    int n =
+        snprintf(yaml, sizeof(yaml), "collectors: {cgroup: {enabled: false}, cpu: {groups: %s}}", cases[i].in_groups);
+    if (config_parse(yaml, (size_t)n, &config, &error) < 0)
+        fail_msg("%s", error.message);
+    assert_int_equal(machine_load(&fake->sys, &machine, &error), 0);
+    assert_int_equal(registry_new(&fake->sys, &reload, &registry), 0);
+    assert_int_equal(registry_configure(registry, machine, config, NULL, &error), 0);
+    summary_format(registry, &cases[i].in, text, size);
+    registry_free(registry);
+    config_free(config);
+    machine_free(machine);
+    fake_sys_free(fake);
+}
+
+static void test_cases(void **state)
+{
+    char text[512];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        summarize(i, text, sizeof(text));
+        assert_string_equal(text, cases[i].out);
+    }
+}
+
+static void test_cut(void **state)
+{
+    char text[10];
+
+    (void)state;
+    summarize(0, text, sizeof(text));
+    assert_string_equal(text, "counting ");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cases),
+        cmocka_unit_test(test_cut),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
