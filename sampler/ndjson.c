@@ -70,12 +70,35 @@ static void write_cpu(const struct record_id *id, struct buffer *out)
     json_text_u64(out, id->cpu);
 }
 
-static void write_frame(struct ndjson *ndjson, const struct record *record, bool kernel, uint64_t ip,
+/* Whose addresses are meant. Of a guest's and a hypervisor's, nothing is known here. */
+enum space { SPACE_USER, SPACE_KERNEL, SPACE_OTHER };
+
+static enum space space_of_misc(uint16_t misc)
+{
+    switch (misc & PERF_RECORD_MISC_CPUMODE_MASK) {
+    case PERF_RECORD_MISC_KERNEL:
+        return SPACE_KERNEL;
+    case PERF_RECORD_MISC_USER:
+        return SPACE_USER;
+    default:
+        return SPACE_OTHER;
+    }
+}
+
+static enum space space_of_marker(uint64_t marker)
+{
+    if (marker == (uint64_t)PERF_CONTEXT_KERNEL)
+        return SPACE_KERNEL;
+    return marker == (uint64_t)PERF_CONTEXT_USER ? SPACE_USER : SPACE_OTHER;
+}
+
+static void write_frame(struct ndjson *ndjson, const struct record *record, enum space space, uint64_t ip,
                         struct buffer *out)
 {
-    struct frame frame;
+    struct frame frame = {0};
 
-    symbols_resolve(ndjson->source->symbols, record->id.pid, kernel, ip, &frame);
+    if (space != SPACE_OTHER)
+        symbols_resolve(ndjson->source->symbols, record->id.pid, space == SPACE_KERNEL, ip, &frame);
     json_text_raw(out, "\"ip\":");
     json_text_hex(out, ip);
     json_text_key(out, "symbol");
@@ -84,24 +107,25 @@ static void write_frame(struct ndjson *ndjson, const struct record *record, bool
     json_text_string(out, frame.mapping ? frame.mapping->file : UNKNOWN);
 }
 
-/* Markers say of whom the addresses behind them are: the kernel's, or the process's, guests aside. */
-static void write_callchain(struct ndjson *ndjson, const struct record *record, bool kernel, struct buffer *out)
+/* Markers say of whom the addresses behind them are. */
+static void write_callchain(struct ndjson *ndjson, const struct record *record, struct buffer *out)
 {
     const struct record_sample *sample = &record->sample;
+    enum space space = space_of_misc(record->misc);
     bool first = true;
 
     json_text_raw(out, ",\"callchain\":[");
     for (size_t i = 0; i < sample->n_callchain; i++) {
         uint64_t ip = sample->callchain[i];
         if (ip >= CONTEXT_MIN) {
-            kernel = ip == (uint64_t)PERF_CONTEXT_KERNEL;
+            space = space_of_marker(ip);
             continue;
         }
         if (!first)
             buffer_append_char(out, ',');
         first = false;
         buffer_append_char(out, '{');
-        write_frame(ndjson, record, kernel, ip, out);
+        write_frame(ndjson, record, space, ip, out);
         buffer_append_char(out, '}');
     }
     buffer_append_char(out, ']');
@@ -158,25 +182,19 @@ static void write_counts(const struct ndjson *ndjson, const struct record_sample
     }
 }
 
-static bool is_kernel(uint16_t misc)
-{
-    return (misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
-}
-
 static void write_sample(struct ndjson *ndjson, const struct record *record, struct buffer *out)
 {
     const struct writer_source *source = ndjson->source;
-    bool kernel = is_kernel(record->misc);
 
     ndjson_write_thread(record->id.pid, record->id.tid, out);
     json_text_key(out, "comm");
     json_text_string(out, symbols_comm(source->symbols, record->id.pid, record->id.tid));
     buffer_append_char(out, ',');
-    write_frame(ndjson, record, kernel, record->sample.ip, out);
+    write_frame(ndjson, record, space_of_misc(record->misc), record->sample.ip, out);
     json_text_key(out, "period");
     json_text_u64(out, record->sample.period);
     if (source->layout.sample_type & PERF_SAMPLE_CALLCHAIN)
-        write_callchain(ndjson, record, kernel, out);
+        write_callchain(ndjson, record, out);
     if (source->layout.sample_type & PERF_SAMPLE_READ)
         write_counts(ndjson, &record->sample, out);
 }
