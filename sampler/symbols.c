@@ -18,6 +18,15 @@
 #define KERNEL "[kernel.kallsyms]"
 #define VDSO "[vdso]"
 
+/* The last answers, since a profile asks for the same few thousand addresses over and over. */
+#define ANSWERS 4096
+struct answer {
+    const struct symbol_table *table;
+    uint64_t generation; /* of the images, which goes on when a table goes */
+    uint64_t address, offset;
+    const char *symbol;
+};
+
 /* Somebody waits for /proc to be read and the tables that all need, or for all tables. */
 struct waiter {
     bool learns;
@@ -37,6 +46,7 @@ struct symbols {
     struct image *kernel, *vdso;
     struct mapping kernel_mapping;
     struct waiter *waiters;
+    struct answer answers[ANSWERS];
 };
 
 static void start_turn(void *userdata)
@@ -268,6 +278,20 @@ const char *symbols_comm(struct symbols *symbols, uint32_t pid, uint32_t tid)
     return process ? process_comm(process, tid) : "";
 }
 
+static const char *find(struct symbols *symbols, const struct symbol_table *table, uint64_t address,
+                        uint64_t *ret_offset)
+{
+    uint64_t generation = images_generation(symbols->images), hash = address * UINT64_C(0x9e3779b97f4a7c15);
+    struct answer *answer = &symbols->answers[hash >> 52];
+
+    if (answer->table != table || answer->address != address || answer->generation != generation) {
+        *answer = (struct answer){.table = table, .generation = generation, .address = address};
+        answer->symbol = symbol_table_find(table, address, &answer->offset);
+    }
+    *ret_offset = answer->offset;
+    return answer->symbol;
+}
+
 static void resolve_kernel(struct symbols *symbols, uint64_t ip, struct frame *frame)
 {
     frame->mapping = &symbols->kernel_mapping;
@@ -276,7 +300,7 @@ static void resolve_kernel(struct symbols *symbols, uint64_t ip, struct frame *f
         return;
     const struct symbol_table *table = image_table(symbols->kernel);
     if (table)
-        frame->symbol = symbol_table_find(table, ip, &frame->offset);
+        frame->symbol = find(symbols, table, ip, &frame->offset);
     else
         want_kernel(symbols);
 }
@@ -308,7 +332,7 @@ static void resolve_user(struct symbols *symbols, uint32_t pid, uint64_t ip, str
     const struct symbol_table *table = table_of(symbols, pid, place);
     place->mapping.build_id_size = place->image->build_id_size; /* the table told it */
     if (table && symbol_table_address(table, ip - place->mapping.start + place->mapping.offset, &address))
-        frame->symbol = symbol_table_find(table, address, &frame->offset);
+        frame->symbol = find(symbols, table, address, &frame->offset);
 }
 
 void symbols_resolve(struct symbols *symbols, uint32_t pid, bool kernel, uint64_t ip, struct frame *ret)
