@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "perf/ring.h"
+#include "sampler/symboliser.h"
 #include "sampler/writer.h"
 
 #define CPUS_MAX 64
@@ -187,6 +188,8 @@ int main(int argc, char **argv)
     struct capture capture = {0};
     bool callchain = false, read = false;
 
+    if (argc == 2 && str_equal(argv[1], SYMBOLISER_COMMAND))
+        return symboliser_serve(SYMBOLISER_SOCKET);
     if (argc < 4)
         errx(2, "usage: capture ndjson|perf-data SECONDS FREQUENCY [callchain] [read]");
     for (int i = 4; i < argc; i++) {
