@@ -3,6 +3,13 @@
 #include "base/cleanup.h"
 #include "daemon/command.h"
 #include "daemon/daemon.h"
+#include "sampler/symboliser.h"
+
+static int symbolise(const struct options *options)
+{
+    (void)options;
+    return symboliser_serve(SYMBOLISER_SOCKET);
+}
 
 static int (*const commands[])(const struct options *options) = {
     [COMMAND_RUN] = daemon_run,
@@ -10,6 +17,7 @@ static int (*const commands[])(const struct options *options) = {
     [COMMAND_LIST_EVENTS] = command_list_events,
     [COMMAND_PLAN] = command_plan,
     [COMMAND_STAT] = command_stat,
+    [COMMAND_SYMBOLISE] = symbolise,
 };
 
 int main(int argc, char **argv)

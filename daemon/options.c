@@ -6,18 +6,21 @@
 
 #include "base/number.h"
 #include "base/suggest.h"
+#include "sampler/symboliser.h"
 
 #define IN(command) (1u << (command))
 #define IN_ALL (~0u)
 
 static const struct {
-    const char *name, *argument, *help;
+    const char *name, *argument;
+    const char *help; /* NULL: not for people */
 } commands[] = {
     [COMMAND_RUN] = {"run", "", "serve; stays in the foreground (the default)"},
     [COMMAND_CHECK_CONFIG] = {"check-config", "[FILE]", "say what is wrong with a configuration, or that it is ok"},
     [COMMAND_LIST_EVENTS] = {"list-events", "", "every event this machine offers"},
     [COMMAND_PLAN] = {"plan", "", "what this configuration would open here, and what it could not"},
     [COMMAND_STAT] = {"stat", "", "read, wait, read, and print rates and ratios"},
+    [COMMAND_SYMBOLISE] = {SYMBOLISER_COMMAND, "", NULL},
 };
 
 enum flag_id {
@@ -67,7 +70,8 @@ void options_print_help(FILE *file)
     fprintf(file, "perfcountd exports Linux hardware counters to Prometheus and as JSON.\n\n"
                   "usage: perfcountd [COMMAND] [FLAGS]\n\ncommands:\n");
     for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-        fprintf(file, "  %-12s %-7s %s\n", commands[i].name, commands[i].argument, commands[i].help);
+        if (commands[i].help)
+            fprintf(file, "  %-12s %-7s %s\n", commands[i].name, commands[i].argument, commands[i].help);
     fprintf(file, "\nflags:\n");
     for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
         char left[64];
@@ -88,7 +92,8 @@ static int parse_command(const char *word, enum command *ret, struct error *erro
             *ret = (enum command)i;
             return 0;
         }
-        suggest_consider(&suggest, commands[i].name);
+        if (commands[i].help)
+            suggest_consider(&suggest, commands[i].name);
     }
     return error_set(error, -EINVAL, "unknown command \"%s\"%s", word, suggest_format(&suggest, text, sizeof(text)));
 }

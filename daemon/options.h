@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "daemon/log.h"
 
-enum command { COMMAND_RUN, COMMAND_CHECK_CONFIG, COMMAND_LIST_EVENTS, COMMAND_PLAN, COMMAND_STAT };
+enum command { COMMAND_RUN, COMMAND_CHECK_CONFIG, COMMAND_LIST_EVENTS, COMMAND_PLAN, COMMAND_STAT, COMMAND_SYMBOLISE };
 
 struct options {
     enum command command;

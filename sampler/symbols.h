@@ -43,10 +43,12 @@ struct frame {
 void symbols_take(struct symbols *symbols, const struct record *record);
 
 /*
- * Reads from /proc what already runs; bounded work per turn of the event loop, so it is complete only after
- * `done` was called. An all-zero `pid` is all processes.
+ * Reads from /proc what already runs, and has the kernel's table made; bounded work per turn of the event loop, so it
+ * is complete only after `done` was called, always from the event loop. An all-zero `pid` is all processes.
  */
 int symbols_learn(struct symbols *symbols, uint32_t pid, void (*done)(void *userdata), void *userdata);
+/* Nothing is called with this `userdata` any more. */
+void symbols_forget(struct symbols *symbols, const void *userdata);
 
 /* Calls `visit` for each process that is known, with each of its mappings; comm alone has mapping NULL. */
 typedef void (*symbols_visit)(void *userdata, uint32_t pid, uint32_t tid, const char *comm,
@@ -58,7 +60,19 @@ const char *symbols_comm(struct symbols *symbols, uint32_t pid, uint32_t tid);
 /* `kernel`: the address is one of the kernel's, whatever the process. */
 void symbols_resolve(struct symbols *symbols, uint32_t pid, bool kernel, uint64_t ip, struct frame *ret);
 
-/* Whether tables are still being made. `idle` of the last caller is called once when none is any more. */
+/*
+ * Tables are made for the addresses that symbols_resolve() was asked for. Who resolves at the end asks once for each
+ * address when it comes, while its process still runs, and waits until nothing is pending.
+ */
 bool symbols_pending(const struct symbols *symbols);
+/* Calls `idle` once from the event loop when nothing is pending (any more). */
+int symbols_when_idle(struct symbols *symbols, void (*idle)(void *userdata), void *userdata);
+
+/* Why many addresses have no symbol, in a sentence each, as far as it is known; NULL: no reason. */
+const char *symbols_reason_user(const struct symbols *symbols);
+const char *symbols_reason_kernel(const struct symbols *symbols);
+
+/* The process that makes tables, 0 where none runs. */
+pid_t symbols_symboliser(const struct symbols *symbols);
 
 #endif

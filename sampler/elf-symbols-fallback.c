@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stands in for elf-symbols.c where perfcountd is built without libdw: see elf-symbols.h. */
+#include "sampler/elf-symbols.h"
+
+const char *elf_symbols_built(void)
+{
+    return "no";
+}
+
+const char *elf_symbols_remedy(void)
+{
+    return "the symbols of programs are not known, since libdw is not built into this perfcountd (configure "
+           "--with-libdw)";
+}
+
+int elf_symbols_read(int fd, struct symbol_list *list)
+{
+    (void)fd;
+    (void)list;
+    return -ENOPKG;
+}

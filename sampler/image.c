@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Mapped files and their symbols: see image.h. */
+#include "sampler/image.h"
+
+#include "base/cleanup.h"
+
+#define BUCKETS 1024
+#define NUMBERS_MAX 64
+#define RETRY_NS (10 * NSEC_PER_SEC)
+
+struct images {
+    struct sys *sys;
+    struct symboliser *symboliser;
+    struct image *buckets[BUCKETS];
+    struct image *newest, *oldest; /* of those with a table */
+    size_t bytes, table_bytes, n_pending;
+    uint64_t generation;
+    unsigned next_number;
+    bool library_is_missing;
+    void (*loaded)(void *userdata);
+    void *userdata;
+};
+
+int images_new(struct sys *sys, sd_event *event, struct images **ret)
+{
+    struct images *images = calloc(1, sizeof(*images));
+
+    if (!images)
+        return -ENOMEM;
+    images->sys = sys;
+    int r = symboliser_new(event, &images->symboliser);
+    if (r < 0) {
+        free(images);
+        return r;
+    }
+    *ret = images;
+    return 0;
+}
+
+struct images *images_free(struct images *images)
+{
+    if (!images)
+        return NULL;
+    images->loaded = NULL;
+    symboliser_free(images->symboliser);
+    free(images);
+    return NULL;
+}
+
+static struct image **bucket_of(struct images *images, const char *file, uint64_t inode)
+{
+    uint64_t hash = inode * UINT64_C(0x9e3779b97f4a7c15);
+
+    for (; *file; file++)
+        hash = (hash ^ (unsigned char)*file) * UINT64_C(0x100000001b3);
+    return &images->buckets[hash >> 32 & (BUCKETS - 1)];
+}
+
+/* A file of which the inode is known goes by that, also where its build id was learned since. */
+static bool is_of(const struct image *image, const struct image_key *key)
+{
+    if (image->inode != key->inode || !str_equal(image->file, key->file))
+        return false;
+    if (key->inode)
+        return image->major == key->major && image->minor == key->minor;
+    return image->build_id_size == key->build_id_size &&
+           memcmp(image->build_id, key->build_id ? key->build_id : image->build_id, key->build_id_size) == 0;
+}
+
+static size_t own_bytes(const struct image *image)
+{
+    return sizeof(*image) + strlen(image->file) + 1 + NUMBERS_MAX / 8 * sizeof(image->numbers[0]);
+}
+
+struct image *image_get(struct images *images, const struct image_key *key)
+{
+    struct image **bucket = bucket_of(images, key->file, key->inode);
+
+    for (struct image *image = *bucket; image; image = image->next_in_bucket)
+        if (is_of(image, key))
+            return image_ref(image);
+    struct image *image = calloc(1, sizeof(*image));
+    if (!image)
+        return NULL;
+    image->file = strdup(key->file);
+    if (!image->file) {
+        free(image);
+        return NULL;
+    }
+    image->images = images;
+    image->references = 1;
+    image->major = key->major;
+    image->minor = key->minor;
+    image->inode = key->inode;
+    image->build_id_size = MIN(key->build_id_size, BUILD_ID_MAX);
+    if (image->build_id_size)
+        memcpy(image->build_id, key->build_id, image->build_id_size);
+    image->next_in_bucket = *bucket;
+    *bucket = image;
+    images->bytes += own_bytes(image);
+    return image;
+}
+
+static void unlink_use(struct image *image)
+{
+    struct images *images = image->images;
+
+    *(image->newer ? &image->newer->older : &images->newest) = image->older;
+    *(image->older ? &image->older->newer : &images->oldest) = image->newer;
+    image->newer = image->older = NULL;
+}
+
+static void link_use(struct image *image)
+{
+    struct images *images = image->images;
+
+    image->older = images->newest;
+    *(images->newest ? &images->newest->newer : &images->oldest) = image;
+    images->newest = image;
+}
+
+static void drop_table(struct image *image)
+{
+    if (image->state != IMAGE_READY)
+        return;
+    if (!image->pinned) {
+        unlink_use(image);
+        image->images->table_bytes -= image->table.size;
+    }
+    image->images->generation++;
+    symbol_table_close(&image->table);
+    image->state = IMAGE_ABSENT;
+    image->retry_ns = image->images->sys->now(image->images->sys, CLOCK_MONOTONIC) + RETRY_NS;
+}
+
+struct image *image_unref(struct image *image)
+{
+    if (!image || --image->references)
+        return NULL;
+    struct image **at = bucket_of(image->images, image->file, image->inode);
+    while (*at != image)
+        at = &(*at)->next_in_bucket;
+    *at = image->next_in_bucket;
+    drop_table(image);
+    image->images->bytes -= own_bytes(image);
+    free(image->numbers);
+    free(image->file);
+    free(image);
+    return NULL;
+}
+
+unsigned image_number(struct image *image, uint64_t offset)
+{
+    for (size_t i = 0; i < image->n_numbers; i++)
+        if (image->numbers[i].offset == offset)
+            return image->numbers[i].number;
+    /* Past the most, and without memory, a number of its own each time: correct, and only less compact. */
+    unsigned number = ++image->images->next_number;
+    if (image->n_numbers < NUMBERS_MAX && array_grow(&image->numbers, image->n_numbers) == 0)
+        image->numbers[image->n_numbers++] = (struct image_number){offset, number};
+    return number;
+}
+
+bool image_is_wanted(const struct image *image)
+{
+    struct images *images = image->images;
+
+    return image->state == IMAGE_ABSENT && !symboliser_is_full(images->symboliser) &&
+           (!image->retry_ns || images->sys->now(images->sys, CLOCK_MONOTONIC) >= image->retry_ns);
+}
+
+/* Makes room; the newest stays, whatever its size. */
+static void shrink(struct images *images)
+{
+    while (images->table_bytes > IMAGES_TABLES_MAX && images->oldest != images->newest)
+        drop_table(images->oldest);
+}
+
+static void take_table(struct image *image, struct symbol_table *table)
+{
+    image->table = *table;
+    *table = (struct symbol_table){0};
+    image->state = IMAGE_READY;
+    if (!image->build_id_size) {
+        image->build_id_size = image->table.head->build_id_size;
+        memcpy(image->build_id, image->table.head->build_id, image->build_id_size);
+    }
+    if (image->pinned)
+        return;
+    image->images->table_bytes += image->table.size;
+    link_use(image);
+}
+
+/* Where only the build id says which file was mapped, another file at its path has other symbols. */
+static bool is_another(const struct image *image, const struct symbol_table *table)
+{
+    const struct symbol_table_head *head = table->head;
+
+    return image->build_id_size && head->build_id_size &&
+           (head->build_id_size != image->build_id_size ||
+            memcmp(head->build_id, image->build_id, image->build_id_size) != 0);
+}
+
+static void on_table(void *userdata, int result, struct symbol_table *table)
+{
+    struct image *image = userdata;
+    struct images *images = image->images;
+
+    images->n_pending--;
+    images->library_is_missing |= result == -ENOPKG;
+    if (result == 0 && !is_another(image, table)) {
+        take_table(image, table);
+        shrink(images);
+    } else if (result == -EAGAIN || result == -ECANCELED) {
+        image->state = IMAGE_ABSENT;
+        image->retry_ns = images->sys->now(images->sys, CLOCK_MONOTONIC) + RETRY_NS;
+    } else {
+        image->state = IMAGE_BAD;
+    }
+    image_unref(image);
+    if (images->loaded)
+        images->loaded(images->userdata);
+}
+
+void image_load(struct image *image, enum symboliser_kind kind, int fd)
+{
+    struct images *images = image->images;
+
+    if (fd < 0) {
+        image->retry_ns = images->sys->now(images->sys, CLOCK_MONOTONIC) + RETRY_NS;
+        return;
+    }
+    image->state = IMAGE_PENDING;
+    images->n_pending++;
+    if (symboliser_ask(images->symboliser, kind, fd, on_table, image_ref(image)) < 0)
+        on_table(image, -EAGAIN, NULL);
+}
+
+const struct symbol_table *image_table(struct image *image)
+{
+    if (image->state != IMAGE_READY)
+        return NULL;
+    if (image->newer) {
+        unlink_use(image);
+        link_use(image);
+    }
+    return &image->table;
+}
+
+void images_when_loaded(struct images *images, void (*loaded)(void *userdata), void *userdata)
+{
+    images->loaded = loaded;
+    images->userdata = userdata;
+}
+
+bool images_pending(const struct images *images)
+{
+    return images->n_pending > 0;
+}
+
+size_t images_bytes(const struct images *images)
+{
+    return images->bytes;
+}
+
+size_t images_table_bytes(const struct images *images)
+{
+    return images->table_bytes;
+}
+
+bool images_library_is_missing(const struct images *images)
+{
+    return images->library_is_missing;
+}
+
+pid_t images_symboliser(const struct images *images)
+{
+    return symboliser_pid(images->symboliser);
+}
+
+uint64_t images_generation(const struct images *images)
+{
+    return images->generation;
+}

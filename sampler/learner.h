@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads from /proc what runs already, a little at each step, so that nobody has to wait for it. */
+#ifndef SAMPLER_LEARNER_H
+#define SAMPLER_LEARNER_H
+
+#include "sampler/processes.h"
+
+struct learner;
+
+/* `pid` 0: all. -errno of reading /proc. */
+int learner_new(struct sys *sys, uint32_t pid, struct learner **ret);
+struct learner *learner_free(struct learner *learner);
+/* Reads one thing more: a name, or up to LEARNER_CHUNK bytes of a list of mappings. False where all is read. */
+#define LEARNER_CHUNK (16 * 1024)
+bool learner_step(struct learner *learner, struct processes *processes);
+
+#endif

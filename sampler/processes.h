@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which process is called what and has what mapped, so that an address of it can be told. Told by records and by /proc
+ * (learner.h). Only what can be executed is kept. Bounded in number and bytes: those that have ended go first, then the
+ * least recently asked for.
+ */
+#ifndef SAMPLER_PROCESSES_H
+#define SAMPLER_PROCESSES_H
+
+#include "sampler/image.h"
+#include "sampler/symbols.h"
+
+#define PROCESSES_MAX 4096
+#define PROCESSES_ENDED_MAX 1024 /* samples of them may still come, and a profile is resolved at its end */
+#define PROCESSES_BYTES_MAX ((size_t)3 << 20)
+#define MAPPINGS_MAX 1024 /* of a process */
+#define THREADS_MAX 1024  /* of a process, whose names are kept */
+
+struct processes;
+
+/* A mapping and whose it is. */
+struct place {
+    struct mapping mapping;
+    struct image *image;
+};
+
+struct process {
+    uint32_t pid;
+    bool ended;
+    struct process_thread {
+        uint32_t tid;
+        char comm[16];
+    } * threads; /* sorted by tid */
+    size_t n_threads;
+    struct place *places; /* sorted by address */
+    size_t n_places, last;
+    struct process *next_in_bucket, *newer, *older;
+};
+
+int processes_new(struct images *images, struct processes **ret);
+struct processes *processes_free(struct processes *processes);
+
+/* Learns from COMM, MMAP, MMAP2, FORK and EXIT. */
+void processes_take(struct processes *processes, const struct record *record);
+/* What /proc says. */
+void processes_set_comm(struct processes *processes, uint32_t pid, uint32_t tid, const char *comm);
+void processes_map(struct processes *processes, uint32_t pid, const struct mapping *mapping);
+
+/* NULL where it is not known; counts as use. */
+struct process *processes_find(struct processes *processes, uint32_t pid);
+struct place *process_place(struct process *process, uint64_t address);
+const char *process_comm(const struct process *process, uint32_t tid);
+void processes_each(struct processes *processes, symbols_visit visit, void *userdata);
+
+size_t processes_n(const struct processes *processes);
+/* With the images that they refer to. */
+size_t processes_bytes(const struct processes *processes);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The symboliser's own process: see symboliser.h. */
+#include <cap-ng.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "sampler/elf-symbols.h"
+#include "sampler/kallsyms.h"
+#include "sampler/passing.h"
+#include "sampler/symboliser.h"
+
+#define NOBODY 65534
+#define SECONDS_MAX 5
+/* A table of a file, so that no single file fills the cache (image.c). */
+#define ELF_TABLE_MAX ((size_t)4 << 20)
+
+/* AddressSanitizer reserves terabytes. */
+#ifdef __has_feature
+#define HAS_ASAN __has_feature(address_sanitizer)
+#elif defined(__SANITIZE_ADDRESS__)
+#define HAS_ASAN 1
+#else
+#define HAS_ASAN 0
+#endif
+
+static void limit(void)
+{
+    static const struct {
+        int resource;
+        rlim_t value;
+    } limits[] = {
+        {RLIMIT_AS, HAS_ASAN ? RLIM_INFINITY : (rlim_t)1 << 30},
+        {RLIMIT_CORE, 0},
+        {RLIMIT_FSIZE, SYMBOL_TABLE_SIZE_MAX},
+        {RLIMIT_NOFILE, 32},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
+        setrlimit((__rlimit_resource_t)limits[i].resource, &(struct rlimit){limits[i].value, limits[i].value});
+}
+
+/* What a parser of files never needs; the filter is the second wall, so a kernel without it is no reason to stop. */
+static void filter_calls(void)
+{
+    static const int calls[] = {
+        SCMP_SYS(socket),
+        SCMP_SYS(connect),
+        SCMP_SYS(bind),
+        SCMP_SYS(execve),
+        SCMP_SYS(execveat),
+        SCMP_SYS(fork),
+        SCMP_SYS(vfork),
+        SCMP_SYS(ptrace),
+        SCMP_SYS(process_vm_writev),
+        SCMP_SYS(unlink),
+        SCMP_SYS(rename),
+        SCMP_SYS(mount),
+        SCMP_SYS(kill),
+        SCMP_SYS(tgkill),
+        SCMP_SYS(tkill),
+        SCMP_SYS(bpf),
+        SCMP_SYS(keyctl),
+        SCMP_SYS(io_uring_setup),
+        SCMP_SYS(perf_event_open),
+        SCMP_SYS(pidfd_open),
+    };
+
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+    if (!filter)
+        return;
+    int r = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(calls) && r == 0; i++)
+        r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), calls[i], 0);
+    if (r == 0)
+        seccomp_load(filter);
+    seccomp_release(filter);
+}
+
+/* Each is a wall behind the one before, so that where one cannot be built the others still are. */
+static void give_up_privileges(void)
+{
+    if (geteuid() == 0) {
+        if (setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0)
+            (void)!setresuid(NOBODY, NOBODY, NOBODY);
+    }
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    capng_clear(CAPNG_SELECT_CAPS);
+    capng_apply(CAPNG_SELECT_CAPS);
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    filter_calls();
+}
+
+static int make_table(uint32_t kind, int file, int *ret_fd)
+{
+    _cleanup_(symbol_list_done) struct symbol_list list = {0};
+    int r = kind == SYMBOLISER_KALLSYMS ? kallsyms_read(file, &list) : elf_symbols_read(file, &list);
+
+    if (r < 0)
+        return r;
+    return symbol_list_seal(&list, kind == SYMBOLISER_KALLSYMS ? SYMBOL_TABLE_SIZE_MAX : ELF_TABLE_MAX, ret_fd);
+}
+
+static int serve_one(int socket)
+{
+    _cleanup_(closep) int file = -1, table = -1;
+    struct symboliser_request request;
+    struct symboliser_answer answer = {.magic = SYMBOLISER_MAGIC};
+
+    int r = passing_receive(socket, &request, sizeof(request), &file);
+    if (r < 0)
+        return r;
+    if (request.magic != SYMBOLISER_MAGIC || file < 0)
+        return -EBADMSG;
+    alarm(SECONDS_MAX);
+    answer.result = make_table(request.kind, file, &table);
+    alarm(0);
+    return passing_send(socket, &answer, sizeof(answer), table);
+}
+
+int symboliser_serve(int socket)
+{
+    signal(SIGPIPE, SIG_IGN);
+    syscall(SYS_close_range, (unsigned)socket + 1, UINT_MAX, 0);
+    limit();
+    give_up_privileges();
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* after the change of user, which clears it */
+    for (;;) {
+        int r = serve_one(socket);
+        if (r < 0)
+            return r == -EPIPE ? EXIT_SUCCESS : EXIT_FAILURE;
+    }
+}

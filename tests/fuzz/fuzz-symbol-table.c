@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any bytes as a table of symbols from a symboliser that was taken over: what passes the check can be searched. */
+#undef NDEBUG
+#include <assert.h>
+
+#include "base/cleanup.h"
+#include "sampler/symbol-table.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void search(const struct symbol_table *table, uint64_t address)
+{
+    uint64_t offset, found;
+
+    const char *name = symbol_table_find(table, address, &offset);
+    assert(!name || (offset <= address && strlen(name) < table->size));
+    symbol_table_address(table, address, &found);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    _cleanup_(freep) void *block = malloc(size ? size : 1); /* aligned, and its end is watched */
+    struct symbol_table table;
+
+    assert(block);
+    memcpy(block, data, size);
+    if (symbol_table_check(block, size, &table) < 0)
+        return 0;
+    search(&table, 0);
+    search(&table, UINT64_MAX);
+    for (uint32_t i = 0; i < table.head->n_symbols; i++) {
+        search(&table, table.symbols[i].address - 1);
+        search(&table, table.symbols[i].address);
+        search(&table, table.symbols[i].address + table.symbols[i].size);
+    }
+    return 0;
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Processes from records and from a /proc that the test makes; how many and how large they may become. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "sampler/learner.h"
+
+struct fixture {
+    struct sys sys;
+    sd_event *event;
+    struct images *images;
+    struct processes *processes;
+};
+
+static int setup(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+    *state = fixture;
+    sys_init(&fixture->sys);
+    return sd_event_new(&fixture->event) < 0 || images_new(&fixture->sys, fixture->event, &fixture->images) < 0 ||
+                   processes_new(fixture->images, &fixture->processes) < 0
+               ? -1
+               : 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fixture = *state;
+
+    processes_free(fixture->processes);
+    assert_int_equal(images_bytes(fixture->images), 0); /* nobody refers to one */
+    images_free(fixture->images);
+    sd_event_unref(fixture->event);
+    free(fixture);
+    return 0;
+}
+
+static void take_comm(struct fixture *fixture, uint32_t pid, uint32_t tid, const char *comm, bool exec)
+{
+    const struct record record = {.type = PERF_RECORD_COMM,
+                                  .misc = exec ? PERF_RECORD_MISC_COMM_EXEC : 0,
+                                  .comm = {.pid = pid, .tid = tid, .comm = comm}};
+    processes_take(fixture->processes, &record);
+}
+
+static void take_mmap(struct fixture *fixture, uint32_t pid, uint64_t start, uint64_t end, uint64_t offset,
+                      const char *file)
+{
+    const struct record record = {.type = PERF_RECORD_MMAP2,
+                                  .misc = PERF_RECORD_MISC_USER,
+                                  .mmap = {.pid = pid,
+                                           .tid = pid,
+                                           .address = start,
+                                           .length = end - start,
+                                           .offset = offset,
+                                           .protection = PROT_READ | PROT_EXEC,
+                                           .file = file}};
+    processes_take(fixture->processes, &record);
+}
+
+static void take_task(struct fixture *fixture, uint32_t type, uint32_t pid, uint32_t tid, uint32_t parent_pid)
+{
+    const struct record record = {.type = type,
+                                  .task = {.pid = pid, .tid = tid, .parent_pid = parent_pid, .parent_tid = parent_pid}};
+    processes_take(fixture->processes, &record);
+}
+
+/* "FILE+OFFSET" of an address; "" where nothing is mapped. */
+static const char *at(struct fixture *fixture, uint32_t pid, uint64_t address)
+{
+    static char text[128];
+    struct process *process = processes_find(fixture->processes, pid);
+    const struct place *place = process ? process_place(process, address) : NULL;
+
+    text[0] = '\0';
+    if (place)
+        snprintf(text, sizeof(text), "%s+%llx", place->mapping.file,
+                 (unsigned long long)(address - place->mapping.start + place->mapping.offset));
+    return text;
+}
+
+static const char *comm(struct fixture *fixture, uint32_t pid, uint32_t tid)
+{
+    const struct process *process = processes_find(fixture->processes, pid);
+    return process ? process_comm(process, tid) : "(none)";
+}
+
+static void test_overlaps(void **state)
+{
+    static const struct {
+        uint64_t in_start, in_end; /* mapped over 0x3000-0x6000 and 0x7000-0x9000 */
+        const char *out[8];        /* at 0x2800, 0x3800 ... 0x9800 */
+    } cases[] = {
+        {0x1000, 0x2000, {"", "/a+800", "/a+1800", "/a+2800", "", "/b+800", "/b+1800", ""}},
+        {0x2000, 0x4000, {"/c+800", "/c+1800", "/a+1800", "/a+2800", "", "/b+800", "/b+1800", ""}},
+        {0x3000, 0x6000, {"", "/c+800", "/c+1800", "/c+2800", "", "/b+800", "/b+1800", ""}},
+        {0x4000, 0x5000, {"", "/a+800", "/c+800", "/a+2800", "", "/b+800", "/b+1800", ""}},
+        {0x5000, 0x8000, {"", "/a+800", "/a+1800", "/c+800", "/c+1800", "/c+2800", "/b+1800", ""}},
+        {0x2000, 0xa000, {"/c+800", "/c+1800", "/c+2800", "/c+3800", "/c+4800", "/c+5800", "/c+6800", "/c+7800"}},
+        {0x6000, 0x7000, {"", "/a+800", "/a+1800", "/a+2800", "/c+800", "/b+800", "/b+1800", ""}},
+    };
+    struct fixture *fixture = *state;
+
+    for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        take_mmap(fixture, i + 1, 0x7000, 0x9000, 0, "/b");
+        take_mmap(fixture, i + 1, 0x3000, 0x6000, 0, "/a");
+        take_mmap(fixture, i + 1, cases[i].in_start, cases[i].in_end, 0, "/c (deleted)");
+        for (uint64_t k = 0; k < 8; k++)
+            assert_string_equal(at(fixture, i + 1, 0x2800 + k * 0x1000), cases[i].out[k]);
+    }
+    assert_string_equal(at(fixture, 99, 0x3000), "");
+    take_mmap(fixture, 98, UINT64_MAX - 10, UINT64_MAX + UINT64_C(20), 0, "/wraps");
+    assert_string_equal(at(fixture, 98, UINT64_MAX - 5), "");
+}
+
+static void test_lives(void **state)
+{
+    struct fixture *fixture = *state;
+
+    take_comm(fixture, 10, 10, "shell", false);
+    take_mmap(fixture, 10, 0x1000, 0x2000, 0, "/shell");
+    take_task(fixture, PERF_RECORD_FORK, 11, 11, 10);
+    assert_string_equal(comm(fixture, 11, 11), "shell");
+    assert_string_equal(at(fixture, 11, 0x1001), "/shell+1");
+    take_task(fixture, PERF_RECORD_FORK, 11, 12, 11); /* a thread */
+    assert_string_equal(comm(fixture, 11, 12), "shell");
+    take_comm(fixture, 11, 12, "a-name-that-is-too-long", false);
+    assert_string_equal(comm(fixture, 11, 12), "a-name-that-is-");
+    assert_string_equal(comm(fixture, 11, 11), "shell");
+    assert_string_equal(comm(fixture, 11, 13), "shell");
+    take_task(fixture, PERF_RECORD_EXIT, 11, 12, 10);
+    assert_string_equal(comm(fixture, 11, 12), "shell");
+    take_comm(fixture, 11, 11, "tool", true);
+    assert_string_equal(at(fixture, 11, 0x1001), "");
+    assert_string_equal(comm(fixture, 11, 11), "tool");
+    take_mmap(fixture, 11, 0x1000, 0x2000, 0x5000, "/tool");
+    take_task(fixture, PERF_RECORD_EXIT, 11, 11, 10);
+    assert_string_equal(at(fixture, 11, 0x1001), "/tool+5001"); /* late samples */
+    take_task(fixture, PERF_RECORD_FORK, 11, 11, 10);           /* the number is used again */
+    assert_string_equal(at(fixture, 11, 0x1001), "/shell+1");
+    take_task(fixture, PERF_RECORD_FORK, 20, 20, 19); /* of one that nobody knows */
+    assert_string_equal(comm(fixture, 20, 20), "");
+    take_task(fixture, PERF_RECORD_EXIT, 77, 77, 19);
+    assert_string_equal(comm(fixture, 77, 77), "(none)");
+}
+
+static void test_ignored(void **state)
+{
+    struct fixture *fixture = *state;
+    struct record record = {
+        .type = PERF_RECORD_MMAP2,
+        .mmap = {.pid = 1, .address = 0x1000, .length = 0x1000, .protection = PROT_READ, .file = "/x"}};
+
+    processes_take(fixture->processes, &record); /* data */
+    record.mmap.protection |= PROT_EXEC;
+    record.misc = PERF_RECORD_MISC_MMAP_DATA;
+    processes_take(fixture->processes, &record);
+    record.misc = PERF_RECORD_MISC_KERNEL;
+    processes_take(fixture->processes, &record);
+    record.misc = PERF_RECORD_MISC_USER;
+    record.mmap.length = 0;
+    processes_take(fixture->processes, &record);
+    record.type = PERF_RECORD_LOST;
+    processes_take(fixture->processes, &record);
+    assert_int_equal(processes_n(fixture->processes), 0);
+    record.type = PERF_RECORD_MMAP;
+    record.mmap.protection = 0; /* MMAP has none */
+    record.mmap.length = 1;
+    processes_take(fixture->processes, &record);
+    assert_string_equal(at(fixture, 1, 0x1000), "/x+0");
+}
+
+static void test_numbers(void **state)
+{
+    struct fixture *fixture = *state;
+
+    take_mmap(fixture, 1, 0x1000, 0x2000, 0, "/a");
+    take_mmap(fixture, 1, 0x2000, 0x3000, 0x1000, "/a");
+    take_mmap(fixture, 2, 0x8000, 0x9000, 0, "/a");
+    unsigned number = process_place(processes_find(fixture->processes, 1), 0x1000)->mapping.number;
+    assert_true(number > 0);
+    assert_int_equal(process_place(processes_find(fixture->processes, 2), 0x8000)->mapping.number, number);
+    assert_true(process_place(processes_find(fixture->processes, 1), 0x2000)->mapping.number != number);
+}
+
+/* Thousands of processes, each with its own files of long names; forks and ends among them. */
+static void test_bounded(void **state)
+{
+    struct fixture *fixture = *state;
+    char file[4000];
+    size_t most = 0, most_n = 0;
+
+    memset(file, 'x', sizeof(file));
+    file[0] = '/';
+    for (uint32_t pid = 1; pid < 12000; pid++) {
+        take_comm(fixture, pid, pid, "x", false);
+        for (uint64_t i = 0; i < 4; i++) {
+            snprintf(file + sizeof(file) - 32, 32, "%u-%llu", pid, (unsigned long long)i);
+            take_mmap(fixture, pid, i << 12, (i + 1) << 12, 0, pid % 3 ? "/lib" : file);
+        }
+        take_task(fixture, PERF_RECORD_FORK, pid + 100000, pid + 100000, pid);
+        take_task(fixture, PERF_RECORD_EXIT, pid + 100000, pid + 100000, pid);
+        most = MAX(most, processes_bytes(fixture->processes));
+        most_n = MAX(most_n, processes_n(fixture->processes));
+        assert_string_not_equal(at(fixture, pid, 0), ""); /* the newest is always known */
+    }
+    assert_in_range(most, PROCESSES_BYTES_MAX / 2, PROCESSES_BYTES_MAX);
+    assert_true(most_n <= PROCESSES_MAX);
+    for (uint32_t pid = 200000; pid < 210000; pid++)
+        take_comm(fixture, pid, pid, "y", false);
+    assert_int_equal(processes_n(fixture->processes), PROCESSES_MAX);
+    /* One process alone. */
+    for (uint64_t i = 0; i < 5000; i++) {
+        take_mmap(fixture, 1, i << 12, (i + 1) << 12, i << 13, "/jit");
+        take_comm(fixture, 1, (uint32_t)i + 1, "thread", false);
+    }
+    const struct process *process = processes_find(fixture->processes, 1);
+    assert_int_equal(process->n_places, MAPPINGS_MAX);
+    assert_int_equal(process->n_threads, THREADS_MAX);
+    for (uint64_t i = 0; i < 5000; i++) {
+        snprintf(file + sizeof(file) - 32, 32, "%llu", (unsigned long long)i);
+        take_mmap(fixture, 1, i << 12, (i + 1) << 12, 0, file);
+        assert_true(processes_bytes(fixture->processes) <= PROCESSES_BYTES_MAX);
+    }
+}
+
+static void put(const char *root, const char *path, const char *text)
+{
+    char full[256];
+
+    snprintf(full, sizeof(full), "%s%s", root, path);
+    for (char *slash = full + strlen(root) + 1; (slash = strchr(slash, '/')); *slash++ = '/') {
+        *slash = '\0';
+        mkdir(full, 0700);
+    }
+    _cleanup_(fclosep) FILE *file = fopen(full, "we");
+    assert_true(file && fputs(text, file) >= 0);
+}
+
+static void count_visits(void *userdata, uint32_t pid, uint32_t tid, const char *name, const struct mapping *mapping)
+{
+    unsigned *n = userdata;
+
+    assert_true(pid && tid && name[0]);
+    n[mapping ? 1 : 0]++;
+}
+
+static void test_proc(void **state)
+{
+    struct fixture *fixture = *state;
+    _cleanup_(buffer_done) struct buffer maps = {0};
+    _cleanup_(freep) char *text = NULL;
+    char root[] = "/tmp/test-processes-XXXXXX", command[64];
+    struct learner *learner;
+    unsigned steps = 0, visits[2] = {0};
+
+    assert_non_null(mkdtemp(root));
+    fixture->sys.root = root;
+    put(root, "/proc/7/task/7/comm", "seven\n");
+    put(root, "/proc/7/task/8/comm", "eight\n");
+    put(root, "/proc/7/task/x/comm", "no\n");
+    put(root, "/proc/7/maps",
+        "1000-2000 r-xp 00000000 08:01 5 /seven\n"
+        "2000-3000 rw-p 00000000 08:01 5 /data\n"
+        "nonsense\n"
+        "4000-5000 r-xp 00000000 00:00 0 [vdso]\n"
+        "5000-6000 r-xp 00000000 00:00 0 cut off");
+    for (unsigned i = 0; i < 900; i++) /* more than one step reads */
+        buffer_appendf(&maps, "%x000-%x000 r-xp 00000000 08:01 %u /a/rather/long/name\n", i + 1, i + 2, i + 10);
+    text = buffer_string(&maps);
+    put(root, "/proc/9/task/9/comm", "nine\n");
+    put(root, "/proc/9/maps", text);
+    put(root, "/proc/10/comm", "no task: it has ended\n");
+    put(root, "/proc/self/task/1/comm", "not a number\n");
+    put(root, "/proc/uptime", "1\n");
+    assert_int_equal(learner_new(&fixture->sys, 0, &learner), 0);
+    while (learner_step(learner, fixture->processes))
+        assert_true(++steps < 100);
+    learner_free(learner);
+    assert_int_equal(processes_n(fixture->processes), 2);
+    assert_string_equal(comm(fixture, 7, 8), "eight");
+    assert_string_equal(at(fixture, 7, 0x1fff), "/seven+fff");
+    assert_string_equal(at(fixture, 7, 0x2000), "");
+    assert_string_equal(at(fixture, 7, 0x4000), "[vdso]+0");
+    assert_string_equal(at(fixture, 7, 0x5000), "");
+    assert_string_equal(at(fixture, 9, 900 << 12), "/a/rather/long/name+0");
+    processes_each(fixture->processes, count_visits, visits);
+    assert_int_equal(visits[0], 3);
+    assert_int_equal(visits[1], 902);
+    assert_int_equal(learner_new(&fixture->sys, 12345, &learner), 0); /* it has ended */
+    for (steps = 0; learner_step(learner, fixture->processes);)
+        assert_true(++steps < 100);
+    learner_free(learner);
+    fixture->sys.root = "/nowhere";
+    assert_int_equal(learner_new(&fixture->sys, 0, &learner), -ENOENT);
+    snprintf(command, sizeof(command), "rm -rf %s", root);
+    assert_int_equal(system(command), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_overlaps, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_lives, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_ignored, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_numbers, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_bounded, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_proc, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
