@@ -25,6 +25,7 @@ struct writer_source {
     struct record_layout layout;       /* of the leader: its records are in the rings */
     bool read;                         /* samples have the values of all events */
     struct symbols *symbols;
+    struct sys *sys;                                /* whose /proc and /sys describe the machine */
     uint64_t start_realtime_ns, start_monotonic_ns; /* record times are of CLOCK_MONOTONIC (attr.clockid) */
     double seconds;                                 /* asked for */
 };
