@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -89,32 +90,62 @@ static void test_nothing(void **state)
     assert_string_equal(text ? text : "", "");
 }
 
-/* What found no room is counted: in the profile, and in the text of long lines. */
-static void test_full(void **state)
+static unsigned long long sum_of(const char *text)
 {
+    unsigned long long sum = 0;
+
+    for (const char *line = text; *line; line = strchr(line, '\n') + 1)
+        sum += strtoull(strchr(line, ' '), NULL, 10);
+    return sum;
+}
+
+/* What the profile had no room for is counted. */
+static void test_full_profile(void **state)
+{
+    enum { SAMPLES = 30000 };
+    struct written written;
+
     (void)state;
-    for (size_t depth = 1; depth <= 8; depth += 7) {
-        enum { SAMPLES = 60000 };
-        struct written written;
-        start(&written);
-        for (unsigned i = 0; i < SAMPLES; i++) {
-            const uint64_t chain[8] = {PERF_CONTEXT_KERNEL, 0xffffffff81000010, 0x1000 + i % 200, 0x1000 + i / 200};
-            add(&written, i, chain, depth == 1 ? 2 : 4);
-        }
-        written.symbols.comm = "";
-        add(&written, 1, NULL, 0);
-        _cleanup_(freep) char *text = end(&written);
-        unsigned long long sum = 0;
-        for (char *line = text; *line; line = strchr(line, '\n') + 1)
-            sum += strtoull(strrchr(strndupa(line, strcspn(line, "\n")), ' '), NULL, 10);
-        assert_int_equal(sum, SAMPLES + 1);
-        assert_non_null(strstr(text, "\n[truncated] "));
+    start(&written);
+    for (unsigned i = 0; i < SAMPLES; i++) {
+        const uint64_t chain[] = {PERF_CONTEXT_KERNEL, 0xffffffff81000010};
+        add(&written, 1000 + i, chain, ARRAY_SIZE(chain));
     }
+    _cleanup_(freep) char *text = end(&written);
+    assert_int_equal(sum_of(text), SAMPLES);
+    assert_non_null(strstr(text, "\n[truncated] "));
+}
+
+/* And where the lines would be too long. */
+static void test_long_lines(void **state)
+{
+    enum { SAMPLES = 10000, DEPTH = 20 };
+    char name[101] = "";
+    struct fake_symbol symbols[2] = {{"[kernel.kallsyms]", name, 0xffffffff81000000, 0x100}};
+    uint64_t chain[DEPTH] = {PERF_CONTEXT_KERNEL};
+    struct written written;
+
+    (void)state;
+    memset(name, 'x', sizeof(name) - 1);
+    for (size_t i = 1; i < DEPTH; i++)
+        chain[i] = 0xffffffff81000010;
+    start(&written);
+    written.symbols.symbols = symbols;
+    for (unsigned i = 0; i < SAMPLES; i++) {
+        char comm[16];
+        snprintf(comm, sizeof(comm), "c%u", i);
+        written.symbols.comm = comm;
+        add(&written, 100, chain, DEPTH);
+    }
+    _cleanup_(freep) char *text = end(&written);
+    assert_int_equal(sum_of(text), SAMPLES);
+    assert_non_null(strstr(text, "\n[truncated] "));
+    assert_true(strlen(text) < (size_t)8 << 20);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines), cmocka_unit_test(test_nothing),
-                                       cmocka_unit_test(test_full)};
+                                       cmocka_unit_test(test_full_profile), cmocka_unit_test(test_long_lines)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
