@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "sampler/json-text.h"
+#include "sampler/ndjson-fields.h"
 #include "sampler/writer.h"
 
 #define UNKNOWN "[unknown]"
@@ -69,23 +70,35 @@ static void write_cpu(const struct record_id *id, struct buffer *out)
     json_text_u64(out, id->cpu);
 }
 
-/* -1 is nobody: what the kernel says of a task that is gone, and of itself. */
-static void write_thread(uint32_t pid, uint32_t tid, struct buffer *out)
+/* Whose addresses are meant. Of a guest's and a hypervisor's, nothing is known here. */
+enum space { SPACE_USER, SPACE_KERNEL, SPACE_OTHER };
+
+static enum space space_of_misc(uint16_t misc)
 {
-    if (pid == UINT32_MAX && tid == UINT32_MAX)
-        return;
-    json_text_key(out, "pid");
-    json_text_i64(out, (int32_t)pid);
-    json_text_key(out, "tid");
-    json_text_i64(out, (int32_t)tid);
+    switch (misc & PERF_RECORD_MISC_CPUMODE_MASK) {
+    case PERF_RECORD_MISC_KERNEL:
+        return SPACE_KERNEL;
+    case PERF_RECORD_MISC_USER:
+        return SPACE_USER;
+    default:
+        return SPACE_OTHER;
+    }
 }
 
-static void write_frame(struct ndjson *ndjson, const struct record *record, bool kernel, uint64_t ip,
+static enum space space_of_marker(uint64_t marker)
+{
+    if (marker == (uint64_t)PERF_CONTEXT_KERNEL)
+        return SPACE_KERNEL;
+    return marker == (uint64_t)PERF_CONTEXT_USER ? SPACE_USER : SPACE_OTHER;
+}
+
+static void write_frame(struct ndjson *ndjson, const struct record *record, enum space space, uint64_t ip,
                         struct buffer *out)
 {
-    struct frame frame;
+    struct frame frame = {0};
 
-    symbols_resolve(ndjson->source->symbols, record->id.pid, kernel, ip, &frame);
+    if (space != SPACE_OTHER)
+        symbols_resolve(ndjson->source->symbols, record->id.pid, space == SPACE_KERNEL, ip, &frame);
     json_text_raw(out, "\"ip\":");
     json_text_hex(out, ip);
     json_text_key(out, "symbol");
@@ -94,24 +107,25 @@ static void write_frame(struct ndjson *ndjson, const struct record *record, bool
     json_text_string(out, frame.mapping ? frame.mapping->file : UNKNOWN);
 }
 
-/* Markers say of whom the addresses behind them are: the kernel's, or the process's, guests aside. */
-static void write_callchain(struct ndjson *ndjson, const struct record *record, bool kernel, struct buffer *out)
+/* Markers say of whom the addresses behind them are. */
+static void write_callchain(struct ndjson *ndjson, const struct record *record, struct buffer *out)
 {
     const struct record_sample *sample = &record->sample;
+    enum space space = space_of_misc(record->misc);
     bool first = true;
 
     json_text_raw(out, ",\"callchain\":[");
     for (size_t i = 0; i < sample->n_callchain; i++) {
         uint64_t ip = sample->callchain[i];
         if (ip >= CONTEXT_MIN) {
-            kernel = ip == (uint64_t)PERF_CONTEXT_KERNEL;
+            space = space_of_marker(ip);
             continue;
         }
         if (!first)
             buffer_append_char(out, ',');
         first = false;
         buffer_append_char(out, '{');
-        write_frame(ndjson, record, kernel, ip, out);
+        write_frame(ndjson, record, space, ip, out);
         buffer_append_char(out, '}');
     }
     buffer_append_char(out, ']');
@@ -168,163 +182,22 @@ static void write_counts(const struct ndjson *ndjson, const struct record_sample
     }
 }
 
-static bool is_kernel(uint16_t misc)
-{
-    return (misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
-}
-
 static void write_sample(struct ndjson *ndjson, const struct record *record, struct buffer *out)
 {
     const struct writer_source *source = ndjson->source;
-    bool kernel = is_kernel(record->misc);
 
-    write_thread(record->id.pid, record->id.tid, out);
+    ndjson_write_thread(record->id.pid, record->id.tid, out);
     json_text_key(out, "comm");
     json_text_string(out, symbols_comm(source->symbols, record->id.pid, record->id.tid));
     buffer_append_char(out, ',');
-    write_frame(ndjson, record, kernel, record->sample.ip, out);
+    write_frame(ndjson, record, space_of_misc(record->misc), record->sample.ip, out);
     json_text_key(out, "period");
     json_text_u64(out, record->sample.period);
     if (source->layout.sample_type & PERF_SAMPLE_CALLCHAIN)
-        write_callchain(ndjson, record, kernel, out);
+        write_callchain(ndjson, record, out);
     if (source->layout.sample_type & PERF_SAMPLE_READ)
         write_counts(ndjson, &record->sample, out);
 }
-
-static void write_build_id(const unsigned char *id, size_t size, struct buffer *out)
-{
-    if (size == 0)
-        return;
-    json_text_key(out, "build_id");
-    char *room = buffer_reserve(out, 2 * size + 2);
-    if (!room)
-        return;
-    *room++ = '"';
-    for (size_t i = 0; i < size; i++) {
-        *room++ = "0123456789abcdef"[id[i] >> 4];
-        *room++ = "0123456789abcdef"[id[i] & 15];
-    }
-    *room = '"';
-    buffer_advance(out, 2 * size + 2);
-}
-
-static void write_range(uint64_t address, uint64_t length, uint64_t offset, const char *file, struct buffer *out)
-{
-    json_text_key(out, "address");
-    json_text_hex(out, address);
-    json_text_key(out, "length");
-    json_text_u64(out, length);
-    json_text_key(out, "offset");
-    json_text_hex(out, offset);
-    json_text_key(out, "file");
-    json_text_string(out, file);
-}
-
-static void write_inode(uint32_t major, uint32_t minor, uint64_t inode, struct buffer *out)
-{
-    if (inode == 0)
-        return;
-    json_text_key(out, "major");
-    json_text_u64(out, major);
-    json_text_key(out, "minor");
-    json_text_u64(out, minor);
-    json_text_key(out, "inode");
-    json_text_u64(out, inode);
-}
-
-static void write_mmap(struct ndjson *ndjson, const struct record *record, struct buffer *out)
-{
-    const struct record_mmap *mmap = &record->mmap;
-
-    (void)ndjson;
-    write_thread(mmap->pid, mmap->tid, out);
-    write_range(mmap->address, mmap->length, mmap->offset, mmap->file, out);
-    write_inode(mmap->major, mmap->minor, mmap->inode, out);
-    write_build_id(mmap->build_id, mmap->build_id_size, out);
-}
-
-static void write_comm(struct ndjson *ndjson, const struct record *record, struct buffer *out)
-{
-    (void)ndjson;
-    write_thread(record->comm.pid, record->comm.tid, out);
-    json_text_key(out, "comm");
-    json_text_string(out, record->comm.comm);
-    json_text_key(out, "exec");
-    json_text_bool(out, record->misc & PERF_RECORD_MISC_COMM_EXEC);
-}
-
-static void write_task(struct ndjson *ndjson, const struct record *record, struct buffer *out)
-{
-    (void)ndjson;
-    write_thread(record->task.pid, record->task.tid, out);
-    json_text_key(out, "parent_pid");
-    json_text_i64(out, (int32_t)record->task.parent_pid);
-    json_text_key(out, "parent_tid");
-    json_text_i64(out, (int32_t)record->task.parent_tid);
-}
-
-static void write_lost(struct ndjson *ndjson, const struct record *record, struct buffer *out)
-{
-    (void)ndjson;
-    write_thread(record->id.pid, record->id.tid, out);
-    json_text_key(out, "lost");
-    json_text_u64(out, record->lost.lost);
-}
-
-static void write_switch(struct ndjson *ndjson, const struct record *record, struct buffer *out)
-{
-    bool is_out = record->misc & PERF_RECORD_MISC_SWITCH_OUT;
-
-    (void)ndjson;
-    write_thread(record->id.pid, record->id.tid, out);
-    json_text_key(out, "out");
-    json_text_bool(out, is_out);
-    if (record->type != PERF_RECORD_SWITCH_CPU_WIDE)
-        return;
-    buffer_append_text(out, is_out ? ",\"next_pid\":" : ",\"previous_pid\":");
-    json_text_i64(out, (int32_t)record->context_switch.next_pid);
-    buffer_append_text(out, is_out ? ",\"next_tid\":" : ",\"previous_tid\":");
-    json_text_i64(out, (int32_t)record->context_switch.next_tid);
-}
-
-static void write_cgroup(struct ndjson *ndjson, const struct record *record, struct buffer *out)
-{
-    (void)ndjson;
-    json_text_key(out, "id");
-    json_text_u64(out, record->cgroup.id);
-    json_text_key(out, "path");
-    json_text_string(out, record->cgroup.path);
-}
-
-static void write_ksymbol(struct ndjson *ndjson, const struct record *record, struct buffer *out)
-{
-    (void)ndjson;
-    json_text_key(out, "address");
-    json_text_hex(out, record->ksymbol.address);
-    json_text_key(out, "length");
-    json_text_u64(out, record->ksymbol.length);
-    json_text_key(out, "name");
-    json_text_string(out, record->ksymbol.name);
-    json_text_key(out, "unregister");
-    json_text_bool(out, record->ksymbol.flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER);
-}
-
-static void write_others(struct ndjson *ndjson, const struct record *record, struct buffer *out)
-{
-    (void)ndjson;
-    write_thread(record->id.pid, record->id.tid, out);
-}
-
-/* What is behind type, time and CPU; of types that are not named here, who it was. */
-typedef void (*write_fields)(struct ndjson *ndjson, const struct record *record, struct buffer *out);
-static const write_fields fields[] = {
-    [PERF_RECORD_SAMPLE] = write_sample, [PERF_RECORD_MMAP] = write_mmap,
-    [PERF_RECORD_MMAP2] = write_mmap,    [PERF_RECORD_COMM] = write_comm,
-    [PERF_RECORD_FORK] = write_task,     [PERF_RECORD_EXIT] = write_task,
-    [PERF_RECORD_LOST] = write_lost,     [PERF_RECORD_LOST_SAMPLES] = write_lost,
-    [PERF_RECORD_SWITCH] = write_switch, [PERF_RECORD_SWITCH_CPU_WIDE] = write_switch,
-    [PERF_RECORD_CGROUP] = write_cgroup, [PERF_RECORD_KSYMBOL] = write_ksymbol,
-};
 
 static bool ndjson_record(void *state, const struct record *record, struct buffer *out)
 {
@@ -337,8 +210,10 @@ static bool ndjson_record(void *state, const struct record *record, struct buffe
     begin_line(out, record->type);
     write_time(ndjson, record->id.time, out);
     write_cpu(&record->id, out);
-    write_fields write = record->type < ARRAY_SIZE(fields) ? fields[record->type] : NULL;
-    (write ? write : write_others)(ndjson, record, out);
+    if (record->type == PERF_RECORD_SAMPLE)
+        write_sample(ndjson, record, out);
+    else
+        ndjson_write_fields(record, out);
     end_line(out);
     return true;
 }
@@ -421,11 +296,11 @@ static void write_known(void *userdata, uint32_t pid, uint32_t tid, const char *
     struct buffer *out = userdata;
 
     begin_line(out, mapping ? PERF_RECORD_MMAP2 : PERF_RECORD_COMM);
-    write_thread(pid, tid, out);
+    ndjson_write_thread(pid, tid, out);
     if (mapping) {
-        write_range(mapping->start, mapping->end - mapping->start, mapping->offset, mapping->file, out);
-        write_inode(mapping->major, mapping->minor, mapping->inode, out);
-        write_build_id(mapping->build_id, mapping->build_id_size, out);
+        ndjson_write_range(mapping->start, mapping->end - mapping->start, mapping->offset, mapping->file, out);
+        ndjson_write_inode(mapping->major, mapping->minor, mapping->inode, out);
+        ndjson_write_build_id(mapping->build_id, mapping->build_id_size, out);
     } else {
         json_text_key(out, "comm");
         json_text_string(out, comm);

@@ -136,6 +136,7 @@ static void test_sample(void **state)
          "\"ip\":\"0xffffffff81000010\",\"symbol\":\"do_idle\",\"module\":\"[kernel.kallsyms]\""},
         {PERF_RECORD_MISC_USER, FAKE_KERNEL_IP,
          "\"ip\":\"0xffffffff81000010\",\"symbol\":\"[unknown]\",\"module\":\"[unknown]\""},
+        {PERF_RECORD_MISC_GUEST_USER, FAKE_IP, "\"ip\":\"0x401010\",\"symbol\":\"[unknown]\",\"module\":\"[unknown]\""},
         {PERF_RECORD_MISC_USER, 0, "\"ip\":\"0x0\",\"symbol\":\"[unknown]\",\"module\":\"[unknown]\""},
     };
     struct stream stream;
@@ -157,8 +158,9 @@ static void test_sample(void **state)
 /* The markers say of whom the addresses are, and are none themselves. */
 static void test_callchain(void **state)
 {
-    static const uint64_t chain[] = {(uint64_t)PERF_CONTEXT_KERNEL, FAKE_KERNEL_IP, FAKE_IP,
-                                     (uint64_t)PERF_CONTEXT_USER,   FAKE_IP,        FAKE_KERNEL_IP};
+    static const uint64_t chain[] = {(uint64_t)PERF_CONTEXT_KERNEL,     FAKE_KERNEL_IP, FAKE_IP,
+                                     (uint64_t)PERF_CONTEXT_USER,       FAKE_IP,        FAKE_KERNEL_IP,
+                                     (uint64_t)PERF_CONTEXT_GUEST_USER, FAKE_IP};
     struct stream stream;
     struct built built;
 
@@ -175,7 +177,8 @@ static void test_callchain(void **state)
            "{\"ip\":\"0xffffffff81000010\",\"symbol\":\"do_idle\",\"module\":\"[kernel.kallsyms]\"},"
            "{\"ip\":\"0x401010\",\"symbol\":\"[unknown]\",\"module\":\"[unknown]\"},"
            "{\"ip\":\"0x401010\",\"symbol\":\"hot\",\"module\":\"/usr/bin/hot\"},"
-           "{\"ip\":\"0xffffffff81000010\",\"symbol\":\"[unknown]\",\"module\":\"[unknown]\"}]}\n");
+           "{\"ip\":\"0xffffffff81000010\",\"symbol\":\"[unknown]\",\"module\":\"[unknown]\"},"
+           "{\"ip\":\"0x401010\",\"symbol\":\"[unknown]\",\"module\":\"[unknown]\"}]}\n");
     start_sample(&built, PERF_RECORD_MISC_USER, FAKE_IP);
     put8(&built, 0);
     take(&stream, &built, true);

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "sampler/json-text.h"
+
+static void expect(struct buffer *out, const char *expected)
+{
+    buffer_append_char(out, '\0');
+    assert_false(out->failed);
+    assert_string_equal(out->data, expected);
+    buffer_clear(out);
+}
+
+static void test_numbers(void **state)
+{
+    static const struct {
+        uint64_t in;
+        const char *hex, *decimal, *number, *seconds;
+    } cases[] = {
+        {0, "\"0x0\"", "0", "0", "0.000000000"},
+        {1, "\"0x1\"", "1", "1", "0.000000001"},
+        {15, "\"0xf\"", "15", "15", "0.000000015"},
+        {16, "\"0x10\"", "16", "16", "0.000000016"},
+        {1999999999, "\"0x773593ff\"", "1999999999", "1999999999", "1.999999999"},
+        {INT64_MAX, "\"0x7fffffffffffffff\"", "9223372036854775807", "9223372036854775807", "9223372036.854775807"},
+        {UINT64_C(1) << 63, "\"0x8000000000000000\"", "9223372036854775808", "-9223372036854775808",
+         "9223372036.854775808"},
+        {UINT64_MAX, "\"0xffffffffffffffff\"", "18446744073709551615", "-1", "18446744073.709551615"},
+    };
+    struct buffer out = {0};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        json_text_hex(&out, cases[i].in);
+        expect(&out, cases[i].hex);
+        json_text_u64(&out, cases[i].in);
+        expect(&out, cases[i].decimal);
+        json_text_i64(&out, (int64_t)cases[i].in);
+        expect(&out, cases[i].number);
+        json_text_seconds(&out, cases[i].in);
+        expect(&out, cases[i].seconds);
+    }
+    buffer_done(&out);
+}
+
+static void test_strings(void **state)
+{
+    static const struct {
+        const char *in, *out;
+    } cases[] = {
+        {NULL, "null"},
+        {"", "\"\""},
+        {"main", "\"main\""},
+        {"a \x7f~", "\"a \x7f~\""},
+        {"std::map<int, char>", "\"std::map<int, char>\""},
+        {"\"", "\"\\\"\""},
+        {"a\\b", "\"a\\\\b\""},
+        {"a\nb\x01", "\"a\\nb\\u0001\""},
+        {"\xc3\xa4\xf0\x9f\x98\x80", "\"\xc3\xa4\xf0\x9f\x98\x80\""},
+        {"a\xc3", "\"a\xef\xbf\xbd\""},
+        {"\xed\xa0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\""},
+    };
+    struct buffer out = {0};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        json_text_string(&out, cases[i].in);
+        expect(&out, cases[i].out);
+    }
+    buffer_done(&out);
+}
+
+static void test_pieces(void **state)
+{
+    struct buffer out = {0};
+
+    (void)state;
+    json_text_raw(&out, "{\"a\":1");
+    json_text_key(&out, "b");
+    json_text_bool(&out, true);
+    json_text_key(&out, "c");
+    json_text_bool(&out, false);
+    expect(&out, "{\"a\":1,\"b\":true,\"c\":false");
+    buffer_done(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_pieces),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
