@@ -315,6 +315,7 @@ void capture_describe(const struct capture *capture, struct writer_source *sourc
     source->layout = capture->layout;
     source->read = capture->spec.read;
     source->symbols = capture->symbols;
+    source->sys = capture->sys;
 }
 
 /* Opening */

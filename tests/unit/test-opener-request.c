@@ -223,8 +223,22 @@ static void test_sampling_where_it_is_allowed(void **state)
     packet.events[0].attr.sample_type = PERF_SAMPLE_IP;
     assert_int_equal(judge(&packet, &rules), -EBADRQC);
     assert_int_equal(judge(&packet, &sampling), 0);
-    /* What is refused for other reasons stays refused. */
+    /* Of any process... */
     packet.group.pid = 1;
+    packet.group.cpu = 0;
+    assert_int_equal(judge(&packet, &rules), -EBADRQC);
+    assert_int_equal(judge(&packet, &sampling), 0);
+    /* ...but not what is in its registers and memory, nor with signals to it. */
+    packet.events[0].attr.sample_type |= PERF_SAMPLE_REGS_USER;
+    assert_int_equal(judge(&packet, &sampling), -EBADRQC);
+    packet.events[0].attr.sample_type = PERF_SAMPLE_IP;
+    packet.events[0].attr.sample_regs_user = 1;
+    assert_int_equal(judge(&packet, &sampling), -EBADRQC);
+    packet.events[0].attr.sample_regs_user = 0;
+    packet.events[0].attr.sigtrap = 1;
+    assert_int_equal(judge(&packet, &sampling), -EBADRQC);
+    packet.events[0].attr.sigtrap = 0;
+    packet.group.flags |= PERF_FLAG_PID_CGROUP;
     assert_int_equal(judge(&packet, &sampling), -EBADRQC);
 }
 

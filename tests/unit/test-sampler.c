@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Streams of this machine's clocks, by a format of a line a record, without symbols. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <dirent.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "sampler/sampler.h"
+
+/* The format: what it is given, one line each. */
+
+static int state_of_writer;
+
+static void *write_begin(const struct writer_source *source, struct buffer *out)
+{
+    buffer_appendf(out, "begin %zu\n", source->n_ids);
+    return &state_of_writer;
+}
+
+static bool write_record(void *state, const struct record *record, struct buffer *out)
+{
+    (void)state;
+    if (record->type == PERF_RECORD_SAMPLE)
+        buffer_appendf(out, "sample %" PRIu64 " %" PRIu32 " %" PRIu32 "\n", record->id.time, record->id.cpu,
+                       record->id.pid);
+    return record->type == PERF_RECORD_SAMPLE;
+}
+
+static void write_dropped(void *state, uint64_t n, struct buffer *out)
+{
+    (void)state;
+    buffer_appendf(out, "dropped %" PRIu64 "\n", n);
+}
+
+static void write_end(void *state, const struct writer_end *end, struct buffer *out)
+{
+    (void)state;
+    buffer_appendf(out, "end %s %" PRIu64 " %" PRIu64 "\n", end->reason, end->records, end->dropped);
+}
+
+static void write_free(void *state)
+{
+    (void)state;
+}
+
+#define LINES                                                                                                          \
+    {                                                                                                                  \
+        .begin = write_begin, .record = write_record, .dropped = write_dropped, .end = write_end, .free = write_free   \
+    }
+const struct writer writer_ndjson = LINES, writer_perf_data = LINES, writer_pprof = LINES, writer_folded = LINES;
+
+/* Symbols that know nothing. */
+
+struct symbols {
+    sd_event *event;
+    void (*done)(void *userdata);
+    const void *forgotten;
+};
+
+int symbols_new(struct sys *sys, sd_event *event, struct symbols **ret)
+{
+    (void)sys;
+    *ret = calloc(1, sizeof(**ret));
+    assert_non_null(*ret);
+    (*ret)->event = event;
+    return 0;
+}
+
+struct symbols *symbols_free(struct symbols *symbols)
+{
+    free(symbols);
+    return NULL;
+}
+
+void symbols_take(struct symbols *symbols, const struct record *record)
+{
+    (void)symbols;
+    (void)record;
+}
+
+static sd_event_handler_t on_learned;
+static struct symbols *learning;
+
+static int call_done(sd_event_source *source, void *userdata)
+{
+    sd_event_source_disable_unref(source);
+    if (learning->forgotten != userdata)
+        learning->done(userdata);
+    return 0;
+}
+
+int symbols_learn(struct symbols *symbols, uint32_t pid, void (*done)(void *userdata), void *userdata)
+{
+    sd_event_source *source;
+
+    (void)pid;
+    on_learned = call_done;
+    learning = symbols;
+    symbols->done = done;
+    symbols->forgotten = NULL;
+    return MIN(sd_event_add_defer(symbols->event, &source, on_learned, userdata), 0);
+}
+
+void symbols_forget(struct symbols *symbols, const void *userdata)
+{
+    symbols->forgotten = userdata;
+}
+
+bool symbols_pending(const struct symbols *symbols)
+{
+    (void)symbols;
+    return false;
+}
+
+int symbols_when_idle(struct symbols *symbols, void (*idle)(void *userdata), void *userdata)
+{
+    (void)symbols;
+    (void)idle;
+    (void)userdata;
+    return -ENOSYS;
+}
+
+/* A sampler of this machine. */
+
+struct fixture {
+    struct sys sys;
+    sd_event *event;
+    struct machine *machine;
+    struct config_sampler config;
+    struct sampler *sampler;
+};
+
+struct reader {
+    struct stream *stream;
+    struct buffer text; /* ends with NUL when it has ended */
+    unsigned calls;
+    bool lazy; /* takes nothing */
+    bool ended;
+};
+
+static unsigned count_perf_fds(void)
+{
+    DIR *directory = opendir("/proc/self/fd");
+    const struct dirent *entry;
+    char target[64];
+    unsigned n = 0;
+
+    while ((entry = readdir(directory))) {
+        ssize_t size = readlinkat(dirfd(directory), entry->d_name, target, sizeof(target) - 1);
+        target[MAX(size, 0)] = '\0';
+        n += strstr(target, "perf_event") != NULL;
+    }
+    closedir(directory);
+    return n;
+}
+
+static void drain(struct reader *reader)
+{
+    char bytes[4096];
+    ssize_t n;
+
+    while (!reader->ended && !reader->lazy && (n = stream_read(reader->stream, bytes, sizeof(bytes))) != 0) {
+        reader->ended = n == -ENODATA;
+        if (n > 0)
+            buffer_append(&reader->text, bytes, (size_t)n);
+    }
+}
+
+static void on_ready(void *userdata)
+{
+    struct reader *reader = userdata;
+
+    reader->calls++;
+}
+
+static int begin(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    struct error error;
+
+    sys_init(&f->sys);
+    f->config = (struct config_sampler){.enabled = true,
+                                        .event = (char *)"cpu-clock",
+                                        .period = 1000000,
+                                        .ring_pages = 16,
+                                        .max_clients = 4,
+                                        .max_seconds = 60};
+    assert_true(sd_event_new(&f->event) >= 0);
+    assert_int_equal(machine_load(&f->sys, &f->machine, &error), 0);
+    assert_int_equal(sampler_new(&f->sys, f->event, &f->sampler), 0);
+    sampler_configure(f->sampler, f->machine, &f->config);
+    *state = f;
+    return 0;
+}
+
+static int end(void **state)
+{
+    struct fixture *f = *state;
+
+    sampler_free(f->sampler);
+    machine_free(f->machine);
+    sd_event_unref(f->event);
+    free(f);
+    return count_perf_fds() == 0 ? 0 : -1;
+}
+
+/* false where this machine or container lets nobody sample, which is said. */
+static bool start(struct fixture *f, const struct stream_request *request, struct reader *reader)
+{
+    struct error error = {0};
+
+    *reader = (struct reader){0};
+    int r = stream_open(f->sampler, request, on_ready, reader, &reader->stream, &error);
+    if (r == -EACCES || r == -EPERM) {
+        print_message("skipped: %s\n", error.message);
+        return false;
+    }
+    if (r < 0)
+        fail_msg("%s", error.message);
+    return true;
+}
+
+static void stop(struct reader *reader)
+{
+    reader->stream = stream_free(reader->stream);
+    buffer_done(&reader->text);
+}
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Runs until all that are not lazy have ended, at most so long; busy, so that clocks tick on a CPU. */
+static void run(struct fixture *f, double seconds, struct reader *const *readers, size_t n)
+{
+    double until = now() + seconds;
+    bool all = false;
+
+    while (now() < until && !all) {
+        sd_event_run(f->event, 1000);
+        all = n > 0;
+        for (size_t i = 0; i < n; i++) {
+            drain(readers[i]);
+            all &= readers[i]->ended || readers[i]->lazy;
+        }
+    }
+}
+
+static char *text_of(struct reader *reader)
+{
+    assert_true(reader->ended);
+    buffer_append_char(&reader->text, '\0');
+    assert_false(reader->text.failed);
+    return reader->text.data;
+}
+
+static unsigned count(const char *text, const char *word)
+{
+    unsigned n = 0;
+
+    for (const char *at = text; (at = strstr(at, word)); at += strlen(word))
+        n++;
+    return n;
+}
+
+/* As many as were asked for, in the order of time, and nothing is open but while somebody listens. */
+static void test_max(void **state)
+{
+    struct fixture *f = *state;
+    struct reader a, *all[] = {&a};
+
+    assert_int_equal(count_perf_fds(), 0);
+    if (!start(f, &(struct stream_request){.max = 50}, &a))
+        return;
+    assert_int_equal(count_perf_fds(), cpuset_count(&f->machine->online));
+    run(f, 10, all, 1);
+    const char *text = text_of(&a);
+    assert_true(str_starts(text, "begin "));
+    assert_int_equal(count(text, "sample "), 50);
+    assert_non_null(strstr(text, "end max 50 0\n"));
+    uint64_t last = 0;
+    for (const char *at = text; (at = strstr(at, "sample ")); at++) {
+        uint64_t time = strtoull(at + strlen("sample "), NULL, 10);
+        assert_true(time >= last);
+        last = time;
+    }
+    run(f, 0.01, NULL, 0);
+    assert_int_equal(count_perf_fds(), 0); /* the client is there still */
+    stop(&a);
+}
+
+/* The same spec is opened once, another one again; who leaves ends nobody else's. */
+static void test_sharing(void **state)
+{
+    struct fixture *f = *state;
+    struct stream_request request = {.seconds = 0.5};
+    size_t n = cpuset_count(&f->machine->online);
+    struct reader a, b, c, *all[] = {&a, &b};
+
+    if (!start(f, &request, &a) || !start(f, &request, &b))
+        return;
+    assert_int_equal(count_perf_fds(), n);
+    request.period = 2000000;
+    assert_true(start(f, &request, &c));
+    assert_int_equal(count_perf_fds(), 2 * n);
+    stop(&c);
+    run(f, 0.05, NULL, 0);
+    assert_int_equal(count_perf_fds(), n);
+    run(f, 10, all, 2);
+    assert_non_null(strstr(text_of(&a), "end seconds "));
+    assert_true(count(a.text.data, "sample ") > 20);
+    assert_non_null(strstr(text_of(&b), "end seconds "));
+    stop(&a);
+    stop(&b);
+    run(f, 0.01, NULL, 0);
+    assert_int_equal(count_perf_fds(), 0);
+}
+
+/* Who takes nothing loses whole records and is told; others lose none. */
+static void test_slow(void **state)
+{
+    struct fixture *f = *state;
+    struct stream_request request = {.seconds = 1, .period = 100000};
+    struct reader slow, fast, *all[] = {&slow, &fast};
+    uint64_t records, dropped;
+
+    f->config.max_clients = 64; /* the least memory for each */
+    if (!start(f, &request, &slow) || !start(f, &request, &fast))
+        return;
+    slow.lazy = true;
+    run(f, 10, all, 2);
+    slow.lazy = false;
+    drain(&slow);
+    const char *fast_end = strstr(text_of(&fast), "end seconds ");
+    assert_non_null(fast_end);
+    assert_int_equal(sscanf(fast_end, "end seconds %" SCNu64 " %" SCNu64, &records, &dropped), 2);
+    assert_int_equal(dropped, 0);
+    assert_int_equal(count(fast.text.data, "sample "), records);
+    uint64_t all_records = records;
+    const char *slow_end = strstr(text_of(&slow), "end seconds ");
+    assert_non_null(slow_end);
+    assert_int_equal(sscanf(slow_end, "end seconds %" SCNu64 " %" SCNu64, &records, &dropped), 2);
+    assert_true(dropped > 0);
+    assert_true(slow.text.size < 160 * 1024);
+    assert_int_equal(count(slow.text.data, "sample "), records);
+    /* What others than samples were dropped is counted as well. */
+    assert_true(records + dropped >= all_records);
+    stop(&slow);
+    stop(&fast);
+}
+
+static void test_refused(void **state)
+{
+    struct fixture *f = *state;
+    struct error error = {0};
+    struct reader a, b, *all[] = {&a};
+    struct stream *none;
+
+    f->config.max_clients = 1;
+    if (!start(f, &(struct stream_request){0}, &a))
+        return;
+    assert_int_equal(stream_open(f->sampler, &(struct stream_request){0}, on_ready, &b, &none, &error), -EBUSY);
+    assert_string_equal(error.message,
+                        "1 clients have samples already, as many as sampler.max_clients allows; try again later");
+    run(f, 0.05, NULL, 0);
+    drain(&a);
+    f->config.enabled = false;
+    sampler_configure(f->sampler, f->machine, &f->config);
+    run(f, 5, all, 1);
+    assert_non_null(strstr(text_of(&a), "end reload "));
+    stop(&a);
+    assert_int_equal(stream_open(f->sampler, &(struct stream_request){0}, on_ready, &b, &none, &error), -EOPNOTSUPP);
+    assert_non_null(strstr(error.message, "sampler.enabled"));
+    assert_int_equal(stream_admit(f->sampler, true, &error), -EOPNOTSUPP);
+    f->config.enabled = true;
+    assert_int_equal(stream_admit(f->sampler, true, &error), 0);
+    assert_int_equal(stream_admit(f->sampler, false, &error), -EACCES);
+    f->config.allow_remote = true;
+    assert_int_equal(stream_admit(f->sampler, false, &error), 0);
+    assert_int_equal(stream_open(f->sampler, &(struct stream_request){.seconds = 61}, on_ready, &b, &none, &error),
+                     -EINVAL);
+    assert_string_equal(error.message, "61 seconds are over the limit of 60, sampler.max_seconds");
+    assert_int_equal(count_perf_fds(), 0);
+}
+
+/* A CPU leaves and comes back: its ring is closed, and another opened. */
+static void test_hotplug(void **state)
+{
+    struct fixture *f = *state;
+    struct machine fewer = *f->machine;
+    _cleanup_(cpuset_done) struct cpuset left = {0}, rest = {0};
+    size_t n = cpuset_count(&f->machine->online);
+    struct reader a, *all[] = {&a};
+
+    if (n < 2) {
+        print_message("skipped: there is one CPU\n");
+        return;
+    }
+    if (!start(f, &(struct stream_request){.seconds = 1}, &a))
+        return;
+    run(f, 0.2, NULL, 0);
+    int gone = cpuset_next(&f->machine->online, -1);
+    assert_int_equal(cpuset_copy(&f->machine->online, &rest), 0);
+    cpuset_remove(&rest, (unsigned)gone);
+    fewer.online = rest;
+    sampler_cpus_changed(f->sampler, &fewer, NULL);
+    assert_int_equal(count_perf_fds(), n - 1);
+    sampler_cpus_changed(f->sampler, f->machine, NULL);
+    assert_int_equal(count_perf_fds(), n);
+    assert_int_equal(cpuset_add(&left, (unsigned)gone), 0);
+    sampler_cpus_changed(f->sampler, f->machine, &left); /* it left and is back already */
+    assert_int_equal(count_perf_fds(), n);
+    run(f, 10, all, 1);
+    assert_non_null(strstr(text_of(&a), "end seconds "));
+    stop(&a);
+    /* The last one takes the capture with it. */
+    assert_true(start(f, &(struct stream_request){.seconds = 10}, &a));
+    run(f, 0.05, NULL, 0);
+    struct cpuset none = {0};
+    fewer.online = none;
+    sampler_cpus_changed(f->sampler, &fewer, NULL);
+    run(f, 5, all, 1);
+    assert_non_null(strstr(text_of(&a), "end no CPU is left to sample "));
+    stop(&a);
+    sampler_configure(f->sampler, f->machine, &f->config);
+}
+
+/* One process is sampled and no other, with its child; the stream ends with it. */
+static void test_process(void **state)
+{
+    struct fixture *f = *state;
+    struct reader a, *all[] = {&a};
+    pid_t child = fork();
+
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        double until = now() + 0.7;
+        while (now() < until)
+            continue;
+        _exit(0);
+    }
+    if (start(f, &(struct stream_request){.pid = (uint32_t)child}, &a)) {
+        run(f, 0.3, NULL, 0);
+        waitpid(child, NULL, 0);
+        run(f, 5, all, 1);
+        char word[32], *text = text_of(&a);
+        snprintf(word, sizeof(word), " %d\n", (int)child);
+        assert_true(count(text, "sample ") > 50);
+        assert_int_equal(count(text, word), count(text, "sample "));
+        assert_non_null(strstr(text, "end the process has ended "));
+        stop(&a);
+    } else {
+        waitpid(child, NULL, 0);
+    }
+}
+
+/* A client that goes away while /proc is read is called no more. */
+static void test_gone_early(void **state)
+{
+    struct fixture *f = *state;
+    struct reader a;
+
+    if (!start(f, &(struct stream_request){0}, &a))
+        return;
+    stop(&a);
+    run(f, 0.05, NULL, 0);
+    assert_int_equal(a.calls, 0);
+    assert_int_equal(count_perf_fds(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_max, begin, end),
+        cmocka_unit_test_setup_teardown(test_sharing, begin, end),
+        cmocka_unit_test_setup_teardown(test_slow, begin, end),
+        cmocka_unit_test_setup_teardown(test_refused, begin, end),
+        cmocka_unit_test_setup_teardown(test_hotplug, begin, end),
+        cmocka_unit_test_setup_teardown(test_process, begin, end),
+        cmocka_unit_test_setup_teardown(test_gone_early, begin, end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
