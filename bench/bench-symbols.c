@@ -43,10 +43,9 @@ static void collect(void *userdata, uint32_t pid, uint32_t tid, const char *comm
 {
     struct addresses *addresses = userdata;
 
-    (void)pid;
     (void)tid;
     (void)comm;
-    if (!mapping || mapping->file[0] == '[')
+    if (!mapping || pid != (uint32_t)getpid() || mapping->file[0] == '[')
         return;
     uint64_t step = (mapping->end - mapping->start) / 1000;
     for (uint64_t at = mapping->start; step && at < mapping->end && addresses->n_user < N_USER; at += step)
@@ -98,7 +97,6 @@ static int measure(struct symbols *symbols, sd_event *event)
     collect_kernel(&addresses);
     if (!addresses.n_user)
         return 1;
-    /* Those of this process alone count: it asks for all that it then resolves. */
     start = now();
     resolve_all(symbols, &addresses, 1, &n);
     if (symbols_when_idle(symbols, set, &idle) < 0)

@@ -14,6 +14,7 @@ struct images {
     struct image *buckets[BUCKETS];
     struct image *newest, *oldest; /* of those with a table */
     size_t bytes, table_bytes, n_pending;
+    uint64_t generation;
     unsigned next_number;
     bool library_is_missing;
     void (*loaded)(void *userdata);
@@ -126,6 +127,7 @@ static void drop_table(struct image *image)
         unlink_use(image);
         image->images->table_bytes -= image->table.size;
     }
+    image->images->generation++;
     symbol_table_close(&image->table);
     image->state = IMAGE_ABSENT;
     image->retry_ns = image->images->sys->now(image->images->sys, CLOCK_MONOTONIC) + RETRY_NS;
@@ -274,4 +276,9 @@ bool images_library_is_missing(const struct images *images)
 pid_t images_symboliser(const struct images *images)
 {
     return symboliser_pid(images->symboliser);
+}
+
+uint64_t images_generation(const struct images *images)
+{
+    return images->generation;
 }

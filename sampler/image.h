@@ -79,6 +79,8 @@ bool images_pending(const struct images *images);
 /* Bytes of names and identities; those of tables. */
 size_t images_bytes(const struct images *images);
 size_t images_table_bytes(const struct images *images);
+/* Another one since a table was given up: names borrowed before may have gone. */
+uint64_t images_generation(const struct images *images);
 /* Whether the symboliser said so. */
 bool images_library_is_missing(const struct images *images);
 pid_t images_symboliser(const struct images *images);

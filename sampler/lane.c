@@ -41,7 +41,7 @@ static int adopt(struct lane *lane, int fd)
     return 0;
 }
 
-/* One group; all of it or nothing. *ret_refused is the event that the kernel refused. */
+/* One group; all of it or nothing. */
 static int open_group(struct lane *lane, const struct spec *spec, pid_t thread)
 {
     struct sys *sys = lane->sys;
@@ -74,7 +74,6 @@ static int open_group(struct lane *lane, const struct spec *spec, pid_t thread)
 /* Threads that have ended since they were listed are no failure, unless all have. */
 static int open_groups(struct lane *lane, const struct spec *spec, const pid_t *threads, size_t n_threads)
 {
-    struct sys *sys = lane->sys;
     int r = threads ? -ESRCH : open_group(lane, spec, 0);
 
     for (size_t i = 0; i < n_threads; i++) {
@@ -84,9 +83,21 @@ static int open_groups(struct lane *lane, const struct spec *spec, const pid_t *
         if (opened == 0)
             r = 0;
     }
-    for (size_t i = lane->group.n; r == 0 && i < lane->n_fds; i += lane->group.n)
-        r = sys->ioctl(sys, lane->fds[i], PERF_EVENT_IOC_SET_OUTPUT, (unsigned long)lane->fds[0]);
     return r;
+}
+
+/* All threads write into the ring of the first, which must be mapped. */
+static int share_ring(struct lane *lane, struct error *error)
+{
+    struct sys *sys = lane->sys;
+
+    for (size_t i = lane->group.n; i < lane->n_fds; i += lane->group.n) {
+        int r = sys->ioctl(sys, lane->fds[i], PERF_EVENT_IOC_SET_OUTPUT, (unsigned long)lane->fds[0]);
+        if (r < 0)
+            return error_set(error, r, "cpu %u: threads cannot share a ring: %s (%s)", lane->cpu, strerror(-r),
+                             reason_name(r));
+    }
+    return 0;
 }
 
 static int map_ring(struct lane *lane, const struct spec *spec, struct error *error)
@@ -129,6 +140,8 @@ int lane_open(struct sys *sys, const struct machine *machine, const struct spec 
     if (r < 0)
         return spec_refused(spec, machine, lane->group.pmu, cpu, r, error);
     r = map_ring(lane, spec, error);
+    if (r == 0)
+        r = share_ring(lane, error);
     if (r < 0)
         return r;
     *ret = steal(lane);

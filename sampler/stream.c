@@ -70,6 +70,15 @@ static void notify(struct stream *stream)
 
 /* The end */
 
+static void tell_dropped(struct stream *stream)
+{
+    uint64_t n = stream->dropped - stream->dropped_told;
+
+    if (n && stream->format->writer->dropped)
+        stream->format->writer->dropped(stream->writer, n, &stream->out);
+    stream->dropped_told = stream->dropped;
+}
+
 static void write_end(struct stream *stream)
 {
     struct writer_end end = {
@@ -84,6 +93,8 @@ static void write_end(struct stream *stream)
         return;
     stream->state = STREAM_ENDED;
     sd_event_source_set_enabled(stream->timer, SD_EVENT_OFF);
+    if (stream->writer)
+        tell_dropped(stream);
     if (stream->writer)
         stream->format->writer->end(stream->writer, &end, &stream->out);
     notify(stream);
@@ -156,15 +167,6 @@ static bool is_too_much(struct stream *stream, bool sample)
     else if (waiting < stream->limit / 2)
         stream->slow = false;
     return sample ? stream->slow : waiting >= stream->limit + stream->limit / 4;
-}
-
-static void tell_dropped(struct stream *stream)
-{
-    uint64_t n = stream->dropped - stream->dropped_told;
-
-    if (n && stream->format->writer->dropped)
-        stream->format->writer->dropped(stream->writer, n, &stream->out);
-    stream->dropped_told = stream->dropped;
 }
 
 /* What the rings held when the stream began is not of it, but for what says what runs. */

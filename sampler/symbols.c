@@ -13,6 +13,15 @@
 #define KERNEL "[kernel.kallsyms]"
 #define VDSO "[vdso]"
 
+/* The last answers, since a profile asks for the same few thousand addresses over and over. */
+#define ANSWERS 4096
+struct answer {
+    const struct symbol_table *table;
+    uint64_t generation; /* of the images, which goes on when a table goes */
+    uint64_t address, offset;
+    const char *symbol;
+};
+
 /* Somebody waits for /proc to be read and the tables that all need, or for all tables. */
 struct waiter {
     bool learns;
@@ -34,6 +43,7 @@ struct symbols {
     bool denied;           /* not all of what runs already could be learned */
     struct mapping kernel_mapping;
     struct waiter *waiters;
+    struct answer answers[ANSWERS];
 };
 
 static void start_turn(void *userdata)
@@ -268,15 +278,30 @@ const char *symbols_comm(struct symbols *symbols, uint32_t pid, uint32_t tid)
     return process ? process_comm(process, tid) : "";
 }
 
+static const char *find(struct symbols *symbols, const struct symbol_table *table, uint64_t address,
+                        uint64_t *ret_offset)
+{
+    uint64_t generation = images_generation(symbols->images), hash = address * UINT64_C(0x9e3779b97f4a7c15);
+    struct answer *answer = &symbols->answers[hash >> 52];
+
+    if (answer->table != table || answer->address != address || answer->generation != generation) {
+        *answer = (struct answer){.table = table, .generation = generation, .address = address};
+        answer->symbol = symbol_table_find(table, address, &answer->offset);
+    }
+    *ret_offset = answer->offset;
+    return answer->symbol;
+}
+
 static void resolve_kernel(struct symbols *symbols, uint64_t ip, struct frame *frame)
 {
     frame->mapping = &symbols->kernel_mapping;
+    frame->image = symbols->kernel;
     frame->symbol = ksymbols_find(&symbols->ksymbols, ip, &frame->offset);
     if (frame->symbol)
         return;
     const struct symbol_table *table = image_table(symbols->kernel);
     if (table)
-        frame->symbol = symbol_table_find(table, ip, &frame->offset);
+        frame->symbol = find(symbols, table, ip, &frame->offset);
     else
         want_kernel(symbols);
 }
@@ -296,19 +321,25 @@ static const struct symbol_table *table_of(struct symbols *symbols, uint32_t pid
     return NULL;
 }
 
+static void resolve_place(struct symbols *symbols, uint32_t pid, struct place *place, uint64_t ip, struct frame *frame)
+{
+    uint64_t address;
+
+    frame->mapping = &place->mapping;
+    frame->image = place->image;
+    const struct symbol_table *table = table_of(symbols, pid, place);
+    place->mapping.build_id_size = place->image->build_id_size; /* the table told it */
+    if (table && symbol_table_address(table, ip - place->mapping.start + place->mapping.offset, &address))
+        frame->symbol = find(symbols, table, address, &frame->offset);
+}
+
 static void resolve_user(struct symbols *symbols, uint32_t pid, uint64_t ip, struct frame *frame)
 {
     struct process *process = processes_find(symbols->processes, pid);
     struct place *place = process ? process_place(process, ip) : NULL;
-    uint64_t address;
 
-    if (!place)
-        return;
-    frame->mapping = &place->mapping;
-    const struct symbol_table *table = table_of(symbols, pid, place);
-    place->mapping.build_id_size = place->image->build_id_size; /* the table told it */
-    if (table && symbol_table_address(table, ip - place->mapping.start + place->mapping.offset, &address))
-        frame->symbol = symbol_table_find(table, address, &frame->offset);
+    if (place)
+        resolve_place(symbols, pid, place, ip, frame);
 }
 
 void symbols_resolve(struct symbols *symbols, uint32_t pid, bool kernel, uint64_t ip, struct frame *ret)
@@ -319,6 +350,31 @@ void symbols_resolve(struct symbols *symbols, uint32_t pid, bool kernel, uint64_
         resolve_kernel(symbols, ip, &frame);
     else
         resolve_user(symbols, pid, ip, &frame);
+    *ret = frame;
+}
+
+void symbols_keep(const struct frame *frame, uint32_t pid, struct symbols_kept *ret)
+{
+    *ret = (struct symbols_kept){
+        .mapping = *frame->mapping, .image = image_ref(frame->image), .pid = pid, .kernel = frame->kernel};
+}
+
+void symbols_release(struct symbols_kept *kept)
+{
+    kept->image = image_unref(kept->image);
+}
+
+void symbols_resolve_kept(struct symbols *symbols, struct symbols_kept *kept, uint64_t ip, struct frame *ret)
+{
+    struct frame frame = {.ip = ip, .kernel = kept->kernel};
+    struct place place = {.mapping = kept->mapping, .image = kept->image};
+
+    if (kept->kernel)
+        resolve_kernel(symbols, ip, &frame);
+    else
+        resolve_place(symbols, kept->pid, &place, ip, &frame);
+    kept->mapping.build_id_size = frame.mapping->build_id_size;
+    frame.mapping = &kept->mapping;
     *ret = frame;
 }
 

@@ -309,6 +309,37 @@ static void test_hangs(void **state)
     assert_int_equal(kill(child, 0), -1);
 }
 
+static void assert_status(const char *status, const char *key, const char *value)
+{
+    const char *line = strstr(status, key);
+
+    assert_non_null(line);
+    line += strlen(key) + strspn(line + strlen(key), "\t ");
+    if (!str_starts(line, value))
+        fail_msg("%s %.40s", key, line);
+}
+
+/* Who reads the files of strangers has nothing to lose. */
+static void test_privileges(void **state)
+{
+    struct fixture *fixture = *state;
+    _cleanup_(freep) char *status = NULL;
+
+    learn(fixture, (uint32_t)getpid());
+    assert_int_equal(sys_read_filef(&fixture->sys, &status, "/proc/%d/status", symbols_symboliser(fixture->symbols)),
+                     0);
+    assert_status(status, "NoNewPrivs:", "1");
+    assert_status(status, "CapPrm:", "0000000000000000");
+    assert_status(status, "CapEff:", "0000000000000000");
+    assert_status(status, "CapAmb:", "0000000000000000");
+    assert_status(status, "Seccomp:", "2");
+    if (geteuid() == 0) {
+        assert_status(status, "Uid:", "65534\t65534\t65534\t65534");
+        assert_status(status, "Gid:", "65534\t65534\t65534\t65534");
+        assert_status(status, "Groups:", "\n");
+    }
+}
+
 /* The process has gone when its file is asked for; the file is deleted, or another. */
 static void test_gone(void **state)
 {
@@ -416,6 +447,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_corrupt_files, setup, teardown),
         cmocka_unit_test_setup_teardown(test_symboliser_ends, setup, teardown),
         cmocka_unit_test_setup_teardown(test_hangs, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_privileges, setup, teardown),
         cmocka_unit_test_setup_teardown(test_gone, setup, teardown),
         cmocka_unit_test_setup_teardown(test_deleted, setup, teardown),
     };

@@ -1,0 +1,199 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Streams of samples: who gets them, what they cost others, and that nothing is open while nobody listens.
+. "$(dirname "$0")/lib.sh"
+need curl jq cc
+
+# perf_fds: how many events the daemon has open.
+perf_fds() {
+    find "/proc/$daemon_pid/fd" -lname '*perf_event*' 2>/dev/null | wc -l
+}
+
+fds_are() {
+    [ "$(perf_fds)" -eq "$1" ]
+}
+
+has_lines() {
+    [ "$(wc -l <"$1")" -ge "$2" ]
+}
+
+# end_of FILE FIELD: of the record that ends a stream.
+end_of() {
+    tail -n 1 "$1" | jq -r "select(.type == \"end\") | .$2"
+}
+
+write_config() {
+    cat >"$scratch/config.yaml"
+}
+
+cpus=$(grep -c '^processor' /proc/cpuinfo)
+
+# --- off
+
+write_config </dev/null
+start_daemon --config.file="$scratch/config.yaml"
+for path in /api/v1/samples /api/v1/perf.data /api/v1/folded /debug/pprof/profile; do
+    equals "$path is off" "$(status_of "$path")" 403
+    matches "says which key" "$(get "$path")" 'sampler.enabled'
+done
+stop_daemon
+
+# --- on
+
+write_config <<'END'
+sampler: {enabled: true, event: cpu-clock, max_clients: 3, max_seconds: 100}
+END
+start_daemon --config.file="$scratch/config.yaml"
+idle=$(perf_fds)
+
+matches "may sample here" "$(get '/api/v1/samples?max=1')" '"type":"end"'
+equals "HEAD" "$(status_of /api/v1/samples -I)" 200
+holds "opens nothing" fds_are "$idle"
+equals "POST" "$(status_of /api/v1/samples -X POST)" 405
+equals "a page of another site" "$(status_of '/api/v1/samples?max=1' -H 'Origin: http://example.com')" 403
+
+# STATUS PARAMETERS PATTERN
+while read -r status query pattern; do
+    equals "$status: $query" "$(status_of "/api/v1/samples?$query")" "$status"
+    matches "says why: $query" "$(get "/api/v1/samples?$query" | jq -r .error)" "$pattern"
+done <<'END'
+400 frequency=2000000000 perf_event_max_sample_rate
+400 frequency=99&period=99 exclude each other
+400 frequency=often frequency
+400 event=cpu-clok did you mean
+400 event={cpu-clock event
+400 event=nopmu/x/ no PMU "nopmu"
+400 seconds=101 sampler.max_seconds
+400 seconds=0 seconds
+400 cpu=16000 no CPU 16000
+400 pid=1&cgroup=/ exclude each other
+404 pid=4194304 no process 4194304
+404 cgroup=/no/such/cgroup no cgroup /no/such/cgroup
+400 cgroup=/../etc no path
+400 colour=red colour
+END
+equals "max is for records" "$(status_of '/debug/pprof/profile?max=1')" 400
+holds "errors leave nothing open" fds_are "$idle"
+
+# --- streams
+
+get '/api/v1/samples?max=100&frequency=1000' >"$scratch/max"
+holds "each line is JSON" jq -e . "$scratch/max"
+equals "max is exact" "$(jq -r 'select(.time and .type != "header") | .type' "$scratch/max" | wc -l)" 100
+equals "ends by max" "$(end_of "$scratch/max" reason)" max
+equals "says how many" "$(end_of "$scratch/max" records)" 100
+
+get '/api/v1/samples?seconds=1&cpu=0' >"$scratch/seconds"
+equals "ends by seconds" "$(end_of "$scratch/seconds" reason)" seconds
+equals "of one CPU" "$(jq -r 'select(.type == "sample") | .cpu' "$scratch/seconds" | sort -u)" 0
+holds "in the order of time" sh -c "jq -r 'select(.type == \"sample\") | .time' '$scratch/seconds' | LC_ALL=C sort -n -c"
+
+get '/api/v1/samples?seconds=1&event=%7Bcpu-clock,context-switches%7D&read=1&frequency=1000' >"$scratch/read"
+matches "read=1 gives the group's values" "$(grep '"type":"sample"' "$scratch/read" | head -n 1)" 'context-switches'
+
+# --- clients share rings, and leave each its own
+
+curl -sN "$url/api/v1/samples?frequency=100" >"$scratch/one" &
+one=$!
+curl -sN "$url/api/v1/samples?frequency=100" >"$scratch/two" &
+two=$!
+children+=("$one" "$two")
+holds "two clients share rings" eventually 5 fds_are $((idle + cpus))
+curl -sN "$url/api/v1/samples?frequency=101" >"$scratch/three" &
+three=$!
+children+=("$three")
+holds "others have their own" eventually 5 fds_are $((idle + 2 * cpus))
+equals "max_clients" "$(status_of '/api/v1/samples?max=1')" 503
+matches "says so" "$(get '/api/v1/samples?max=1')" 'max_clients'
+kill "$three"
+holds "who goes frees its rings within a second" eventually 1 fds_are $((idle + cpus))
+kill "$one"
+lines=$(wc -l <"$scratch/two")
+holds "and the other goes on" eventually 5 has_lines "$scratch/two" $((lines + 20))
+kill "$two"
+holds "nothing is open when nobody listens" eventually 1 fds_are "$idle"
+
+# A client of a stream that has nothing to send.
+curl -sN "$url/api/v1/samples?event=alignment-faults&period=1000000" >"$scratch/quiet" &
+quiet=$!
+children+=("$quiet")
+holds "a quiet stream" eventually 5 fds_are $((idle + cpus))
+kill "$quiet"
+holds "notices that its client is gone" eventually 1 fds_are "$idle"
+
+# --- a process, and its end
+
+cat >"$scratch/spin.c" <<'END'
+#include <pthread.h>
+#include <stddef.h>
+#include <unistd.h>
+static void *spin(void *x)
+{
+    for (volatile unsigned long i = 0;; i++)
+        ;
+    return x;
+}
+int main(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, spin, NULL);
+    sleep(3);
+    return 0;
+}
+END
+cc -O1 -pthread -o "$scratch/spin" "$scratch/spin.c"
+"$scratch/spin" &
+spin=$!
+children+=("$spin")
+get "/api/v1/samples?pid=$spin&seconds=20" >"$scratch/process"
+equals "the stream of a process ends with it" "$(end_of "$scratch/process" reason)" 'the process has ended'
+equals "has only its samples" "$(jq -r 'select(.type == "sample") | .pid' "$scratch/process" | sort -u)" "$spin"
+holds "of all its threads" test "$(jq -r 'select(.type == "sample") | .tid' "$scratch/process" | sort -u | tail -n 1)" \
+    -gt "$spin"
+
+# --- a slow client loses records and is told; others and scrapes are untouched
+
+curl -sN --limit-rate 1m --max-time 60 "$url/api/v1/samples?frequency=8000&seconds=6" >"$scratch/slow" &
+slow=$!
+curl -sN --max-time 60 "$url/api/v1/samples?frequency=8000&seconds=6" >"$scratch/fast" &
+fast=$!
+children+=("$slow" "$fast")
+for _ in $(seq 50); do
+    curl -s -o /dev/null -w '%{time_total}\n' "$url/metrics"
+    sleep 0.1
+done | sort -n >"$scratch/latency"
+wait "$fast"
+equals "the other one has lost nothing by it" "$(end_of "$scratch/fast" dropped)" 0
+compares "a scrape every 100 ms is answered at once" "$(sed -n 25p "$scratch/latency") < 0.05"
+wait "$slow"
+echo "    slow: $(end_of "$scratch/slow" records) records, $(end_of "$scratch/slow" dropped) dropped; scrapes: median" \
+    "$(sed -n 25p "$scratch/latency") s, longest $(tail -n 1 "$scratch/latency") s"
+holds "what it lost is told" test "$(end_of "$scratch/slow" dropped)" -gt 0
+equals "exactly" "$(jq -s '[.[] | select(.type == "dropped") | .dropped] | add' "$scratch/slow")" \
+    "$(end_of "$scratch/slow" dropped)"
+
+# --- reload
+
+curl -sN "$url/api/v1/samples?frequency=100" >"$scratch/reloaded" &
+children+=($!)
+holds "a stream runs" eventually 5 has_lines "$scratch/reloaded" 5
+equals "a reload" "$(status_of /-/reload -X POST)" 200
+sleep 0.3
+equals "leaves it alone" "$(end_of "$scratch/reloaded" reason)" ''
+write_config </dev/null
+equals "one that turns the sampler off" "$(status_of /-/reload -X POST)" 200
+holds "ends it" eventually 5 sh -c "tail -n 1 '$scratch/reloaded' | grep -q '\"reason\":\"reload\"'"
+holds "closes its rings" eventually 1 fds_are "$idle"
+equals "and it is off" "$(status_of /api/v1/samples)" 403
+
+# Ends while a stream runs.
+write_config <<'END'
+sampler: {enabled: true, event: cpu-clock}
+END
+equals "on again" "$(status_of /-/reload -X POST)" 200
+curl -sN "$url/api/v1/samples?frequency=100" >"$scratch/last" &
+children+=($!)
+holds "a stream runs" eventually 5 has_lines "$scratch/last" 5
+stop_daemon
+equals "the daemon ends beside a stream" "$daemon_status" 0
+finish

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* perf's format read back word by word; that perf itself reads it is tests/e2e/perf-data.sh's. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "sampler/writer.h"
+#include "tests/unit/build-record.h"
+#include "tests/unit/fake-symbols.h"
+#include "tests/unit/fake-sys.h"
+
+#define SAMPLE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
+#define RECORDS_MAX 64
+#define ATTR_SIZE 128
+
+static const uint64_t cycle_ids[] = {100, 102}, instruction_ids[] = {101, 103};
+
+/* What is in a stream: the records behind its header. */
+struct stream {
+    struct fake_sys *fake;
+    struct perf_event_attr attr, member;
+    struct writer_event events[2];
+    struct writer_source source;
+    struct buffer out;
+    void *state;
+    struct {
+        uint32_t type;
+        uint16_t misc, size;
+        const unsigned char *body;
+    } records[RECORDS_MAX];
+    size_t n;
+};
+
+static int setup(void **state)
+{
+    struct stream *stream = calloc(1, sizeof(*stream));
+    struct perf_event_attr *attr = &stream->attr;
+
+    stream->fake = fake_sys_new();
+    attr->size = sizeof(*attr);
+    attr->config = PERF_COUNT_HW_CPU_CYCLES;
+    attr->sample_type = SAMPLE;
+    attr->read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID;
+    attr->sample_period = 99;
+    attr->freq = 1;
+    attr->sample_id_all = 1;
+    stream->member.size = 64;
+    stream->member.config = PERF_COUNT_HW_INSTRUCTIONS;
+    stream->events[0] = (struct writer_event){.name = "cycles", .attr = attr, .ids = cycle_ids};
+    stream->events[1] = (struct writer_event){.name = "instructions", .attr = &stream->member, .ids = instruction_ids};
+    stream->source = (struct writer_source){
+        .events = stream->events,
+        .n_events = 2,
+        .n_ids = 2,
+        .layout = record_layout_of(attr),
+        .read = true,
+        .sys = &stream->fake->sys,
+        .start_realtime_ns = 1700000000 * NSEC_PER_SEC,
+        .start_monotonic_ns = 5,
+        .seconds = 1,
+    };
+    *state = stream;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct stream *stream = *state;
+
+    writer_perf_data.free(stream->state);
+    buffer_done(&stream->out);
+    fake_sys_free(stream->fake);
+    free(stream);
+    return 0;
+}
+
+/* Every record is whole, and of a multiple of 8. */
+static void split(struct stream *stream, size_t at)
+{
+    stream->n = 0;
+    assert_false(stream->out.failed);
+    while (at < stream->out.size) {
+        struct perf_event_header header;
+        assert_true(stream->out.size - at >= sizeof(header));
+        memcpy(&header, stream->out.data + at, sizeof(header));
+        assert_true(header.size >= sizeof(header) && header.size % 8 == 0);
+        assert_true(header.size <= stream->out.size - at);
+        assert_true(stream->n < RECORDS_MAX);
+        stream->records[stream->n].type = header.type;
+        stream->records[stream->n].misc = header.misc;
+        stream->records[stream->n].size = header.size;
+        stream->records[stream->n++].body = (const unsigned char *)stream->out.data + at + sizeof(header);
+        at += header.size;
+    }
+}
+
+static void begin(struct stream *stream)
+{
+    static const unsigned char magic[] = "PERFILE2\x10\0\0\0\0\0\0";
+
+    stream->state = writer_perf_data.begin(&stream->source, &stream->out);
+    assert_non_null(stream->state);
+    assert_true(stream->out.size > 16);
+    assert_memory_equal(stream->out.data, magic, 16);
+    split(stream, 16);
+}
+
+static uint64_t word(const unsigned char *bytes, size_t at)
+{
+    uint64_t value;
+
+    memcpy(&value, bytes + at, sizeof(value));
+    return value;
+}
+
+static uint32_t half(const unsigned char *bytes, size_t at)
+{
+    uint32_t value;
+
+    memcpy(&value, bytes + at, sizeof(value));
+    return value;
+}
+
+/* The n-th record of a type. */
+static size_t find(const struct stream *stream, uint32_t type, size_t n)
+{
+    for (size_t i = 0; i < stream->n; i++)
+        if (stream->records[i].type == type && n-- == 0)
+            return i;
+    fail_msg("there is no such record of type %u", type);
+    return 0;
+}
+
+static size_t count(const struct stream *stream, uint32_t type)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < stream->n; i++)
+        n += stream->records[i].type == type;
+    return n;
+}
+
+/* What is behind a feature's number. */
+static const unsigned char *feature(const struct stream *stream, uint64_t number)
+{
+    for (size_t i = 0; i < stream->n; i++)
+        if (stream->records[i].type == 80 && word(stream->records[i].body, 0) == number)
+            return stream->records[i].body + 8;
+    fail_msg("there is no feature %d", (int)number);
+    return NULL;
+}
+
+/* perf looks for ids at one place in all records: each attr has the leader's layout. */
+static void check_attr(const unsigned char *bytes, uint64_t config, const uint64_t *ids)
+{
+    struct perf_event_attr attr = {0};
+
+    memcpy(&attr, bytes, ATTR_SIZE);
+    assert_int_equal(attr.size, ATTR_SIZE);
+    assert_int_equal(attr.config, config);
+    assert_int_equal(attr.sample_type, SAMPLE);
+    assert_int_equal(attr.read_format, PERF_FORMAT_GROUP | PERF_FORMAT_ID);
+    assert_true(attr.sample_id_all);
+    if (ids)
+        assert_memory_equal(bytes + ATTR_SIZE, ids, 16);
+}
+
+static void test_events(void **state)
+{
+    struct stream *stream = *state;
+
+    begin(stream);
+    assert_int_equal(count(stream, 64), 2);
+    assert_int_equal(stream->records[0].type, 64);
+    assert_int_equal(stream->records[1].type, 64);
+    assert_int_equal(stream->records[0].size, 8 + ATTR_SIZE + 16);
+    check_attr(stream->records[0].body, PERF_COUNT_HW_CPU_CYCLES, cycle_ids);
+    check_attr(stream->records[1].body, PERF_COUNT_HW_INSTRUCTIONS, instruction_ids);
+
+    const unsigned char *desc = feature(stream, 12);
+    assert_int_equal(half(desc, 0), 2);
+    assert_int_equal(half(desc, 4), ATTR_SIZE);
+    check_attr(desc + 8, PERF_COUNT_HW_CPU_CYCLES, NULL);
+    const unsigned char *rest = desc + 8 + ATTR_SIZE;
+    assert_int_equal(half(rest, 0), 2);
+    assert_int_equal(half(rest, 4), 8);
+    assert_string_equal(rest + 8, "cycles");
+    assert_memory_equal(rest + 16, cycle_ids, 16);
+    check_attr(rest + 32, PERF_COUNT_HW_INSTRUCTIONS, NULL);
+    assert_int_equal(half(rest + 32 + ATTR_SIZE, 4), 16);
+    assert_string_equal(rest + 32 + ATTR_SIZE + 8, "instructions");
+
+    const unsigned char *group = feature(stream, 17);
+    assert_int_equal(half(group, 0), 1);
+    assert_int_equal(half(group, 4 + 4 + half(group, 4)), 0);
+    assert_int_equal(half(group, 4 + 4 + half(group, 4) + 4), 2);
+    const unsigned char *clock = feature(stream, 29);
+    assert_int_equal(half(clock, 0), 1);
+    assert_int_equal(half(clock, 4), CLOCK_MONOTONIC);
+    assert_int_equal(word(clock, 8), 1700000000 * NSEC_PER_SEC);
+    assert_int_equal(word(clock, 16), 5);
+}
+
+static void decode(const struct stream *stream, size_t n, struct record *ret)
+{
+    const void *bytes = stream->records[n].body - 8;
+
+    assert_int_equal(record_decode(bytes, stream->records[n].size, &stream->source.layout, ret), 0);
+    assert_int_equal(ret->id.time, 0);
+    assert_int_equal(ret->id.id, 0);
+}
+
+static void test_processes(void **state)
+{
+    struct stream *stream = *state;
+    struct record record;
+
+    begin(stream);
+    assert_int_equal(count(stream, PERF_RECORD_COMM), 2);
+    decode(stream, find(stream, PERF_RECORD_COMM, 0), &record);
+    assert_int_equal(record.comm.pid, FAKE_PID);
+    assert_int_equal(record.comm.tid, FAKE_PID);
+    assert_string_equal(record.comm.comm, "hot");
+    assert_int_equal(count(stream, PERF_RECORD_MMAP2), 2);
+    decode(stream, find(stream, PERF_RECORD_MMAP2, 0), &record);
+    assert_int_equal(record.misc, PERF_RECORD_MISC_USER);
+    assert_int_equal(record.mmap.pid, FAKE_PID);
+    assert_int_equal(record.mmap.address, fake_mapping.start);
+    assert_int_equal(record.mmap.length, fake_mapping.end - fake_mapping.start);
+    assert_int_equal(record.mmap.offset, fake_mapping.offset);
+    assert_int_equal(record.mmap.major, 8);
+    assert_int_equal(record.mmap.minor, 1);
+    assert_int_equal(record.mmap.inode, 4711);
+    assert_int_equal(record.mmap.inode_generation, 3);
+    assert_int_equal(record.mmap.protection, 5);
+    assert_int_equal(record.mmap.flags, 2);
+    assert_string_equal(record.mmap.file, "/usr/bin/hot");
+
+    size_t id = find(stream, 67, 0);
+    assert_int_equal(count(stream, 67), 1);
+    assert_int_equal(stream->records[id].misc, PERF_RECORD_MISC_USER | 1 << 15);
+    assert_int_equal(half(stream->records[id].body, 0), UINT32_MAX);
+    assert_memory_equal(stream->records[id].body + 4, fake_mapping.build_id, 8);
+    assert_int_equal(stream->records[id].body[24], 8);
+    assert_string_equal(stream->records[id].body + 28, "/usr/bin/hot");
+}
+
+static const char kallsyms[] = "0000000000000000 A fixed_percpu_data\n"
+                               "ffffffff81000000 T startup_64\n"
+                               "ffffffff81000000 T _stext\n"
+                               "ffffffff81000000 T _text\n"
+                               "ffffffff81000100 T do_idle\n";
+static const char modules[] = "ext4 1011712 1 - Live 0xffffffff82000000\n"
+                              "broken line\n"
+                              "jbd2 100 1 ext4, Live 0xffffffff80000000 (E)\n"
+                              "hidden 4096 0 - Live 0x0000000000000000\n";
+static const unsigned char notes[] = {4, 0, 0, 0, 4, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 0xca, 0xfe, 0xba, 0xbe};
+
+static void write_notes(struct fake_sys *fake)
+{
+    char path[256];
+
+    fake_file(fake, "/sys/kernel/notes", "%s", "");
+    snprintf(path, sizeof(path), "%s/sys/kernel/notes", fake->sys.root);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(notes, 1, sizeof(notes), file), sizeof(notes));
+    assert_int_equal(fclose(file), 0);
+}
+
+static void check_kernel_map(const struct stream *stream, size_t n, uint64_t start, uint64_t size, uint64_t offset,
+                             const char *name)
+{
+    struct record record;
+
+    decode(stream, find(stream, PERF_RECORD_MMAP, n), &record);
+    assert_int_equal(record.misc, PERF_RECORD_MISC_KERNEL);
+    assert_int_equal(record.mmap.pid, UINT32_MAX);
+    assert_int_equal(record.mmap.address, start);
+    assert_int_equal(record.mmap.length, size);
+    assert_int_equal(record.mmap.offset, offset);
+    assert_string_equal(record.mmap.file, name);
+}
+
+/* The kernel ends where the next module starts; modules below it do not count. */
+static void test_kernel(void **state)
+{
+    struct stream *stream = *state;
+
+    fake_file(stream->fake, "/proc/kallsyms", "%s", kallsyms);
+    fake_file(stream->fake, "/proc/modules", "%s", modules);
+    write_notes(stream->fake);
+    begin(stream);
+    assert_int_equal(count(stream, PERF_RECORD_MMAP), 3);
+    check_kernel_map(stream, 0, 0xffffffff81000000, 0x1000000, 0xffffffff81000000, "[kernel.kallsyms]_text");
+    check_kernel_map(stream, 1, 0xffffffff82000000, 1011712, 0, "[ext4]");
+    check_kernel_map(stream, 2, 0xffffffff80000000, 100, 0, "[jbd2]");
+    size_t id = find(stream, 67, 0);
+    assert_int_equal(stream->records[id].misc, PERF_RECORD_MISC_KERNEL | 1 << 15);
+    assert_memory_equal(stream->records[id].body + 4, "\xca\xfe\xba\xbe", 4);
+    assert_int_equal(stream->records[id].body[24], 4);
+    assert_string_equal(stream->records[id].body + 28, "[kernel.kallsyms]");
+}
+
+static void test_kernel_sections(void **state)
+{
+    static const struct {
+        const char *kallsyms, *name; /* NULL: nothing is told */
+        uint64_t start;
+    } cases[] = {
+        {"ffff800008000000 t _head\nffff800008010000 T _stext\n", "[kernel.kallsyms]_stext", 0xffff800008010000},
+        {"ffff800008000000 T _text\nffff800008010000 T _stext\n", "[kernel.kallsyms]_text", 0xffff800008000000},
+        {"0000000000000000 T _text\n0000000000000000 T _stext\n", NULL, 0},
+        {" T _text\n", NULL, 0},
+        {"", NULL, 0},
+    };
+    struct stream *stream = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        fake_file(stream->fake, "/proc/kallsyms", "%s", cases[i].kallsyms);
+        begin(stream);
+        assert_int_equal(count(stream, PERF_RECORD_MMAP), cases[i].name ? 1 : 0);
+        if (cases[i].name)
+            check_kernel_map(stream, 0, cases[i].start, 64 << 20, cases[i].start, cases[i].name);
+        writer_perf_data.free(stream->state);
+        buffer_clear(&stream->out);
+    }
+    begin(stream);
+}
+
+static bool pass(struct stream *stream, struct built *built)
+{
+    struct record record;
+
+    set_record_size(built->bytes, built->size);
+    assert_int_equal(record_decode(built->bytes, built->size, &stream->source.layout, &record), 0);
+    return writer_perf_data.record(stream->state, &record, &stream->out);
+}
+
+/* As they are; but not what perf 6.1 ends at. */
+static void test_records(void **state)
+{
+    struct stream *stream = *state;
+    const struct writer_end end = {.reason = "seconds"};
+    struct record record;
+    struct built built;
+
+    begin(stream);
+    buffer_clear(&stream->out);
+    start_record(&built, PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC);
+    put4(&built, 1);
+    put4(&built, 2);
+    put_text(&built, "a name");
+    put_trailer(&built, SAMPLE);
+    assert_true(pass(stream, &built));
+    assert_int_equal(stream->out.size, built.size);
+    assert_memory_equal(stream->out.data, built.bytes, built.size);
+    for (uint32_t type = 22; type < 64; type++) {
+        start_record(&built, type, 0);
+        put8(&built, 0);
+        put8(&built, 0);
+        put_trailer(&built, SAMPLE);
+        assert_false(pass(stream, &built));
+    }
+    writer_perf_data.dropped(stream->state, 12, &stream->out);
+    writer_perf_data.round(stream->state, &stream->out);
+    writer_perf_data.end(stream->state, &end, &stream->out);
+    split(stream, 0);
+    assert_int_equal(stream->n, 3);
+    decode(stream, 1, &record);
+    assert_int_equal(record.type, PERF_RECORD_LOST);
+    assert_int_equal(record.lost.id, 100);
+    assert_int_equal(record.lost.lost, 12);
+    assert_int_equal(stream->records[2].type, 68);
+    assert_int_equal(stream->records[2].size, 8);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_events, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_processes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_kernel, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_kernel_sections, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_records, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
