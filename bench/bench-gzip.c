@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each level of compression costs and saves on an exposition: size, time and memory. http/gzip.c follows it. */
+/* What each level of compression costs and saves on an exposition: size, time and memory. base/gzip.c follows it. */
 #include <libdeflate.h>
 #include <malloc.h>
 #include <stdio.h>

@@ -2,6 +2,16 @@
 /* `perfcountd check-config [FILE]`: "FILE:LINE:COLUMN: what is wrong", or "FILE: ok". */
 #include "base/cleanup.h"
 #include "daemon/command.h"
+#include "http/security.h"
+
+/* With the certificates that it names. */
+static int check_web_config(const char *file, struct error *error)
+{
+    _cleanup_(security_unrefp) struct security *security = NULL;
+    _cleanup_(stamps_done) struct stamps stamps = {0};
+
+    return security_load(file, &security, &stamps, error);
+}
 
 int command_check_config(const struct options *options)
 {
@@ -9,7 +19,7 @@ int command_check_config(const struct options *options)
     struct error error = {0};
 
     sys_init(&session.sys);
-    if (session_load(&session, options, &error) < 0) {
+    if (session_load(&session, options, &error) < 0 || check_web_config(session.config->web.config_file, &error) < 0) {
         /* The place comes first, as editors want it. */
         fprintf(stderr, "%s\n", error.message);
         return EXIT_BAD_USAGE;

@@ -3,7 +3,6 @@
 #include "daemon/settings.h"
 
 #include "base/cleanup.h"
-#include "config/web-config.h"
 
 #define USUAL_PLACE SYSCONFDIR "/perfcountd/perfcountd.yaml"
 
@@ -59,16 +58,6 @@ static int apply_flags(const struct options *options, struct config *config, str
     return r;
 }
 
-/* Who only prints may be somebody who may not read it. */
-static int check_web_config(const struct options *options, const char *file, struct error *error)
-{
-    _cleanup_(web_config_freep) struct web_config *config = NULL;
-    bool serves = options->command == COMMAND_RUN || options->command == COMMAND_CHECK_CONFIG;
-    int r = serves && file[0] ? web_config_load(file, &config, error) : 0;
-
-    return r < 0 ? place_error(r, file, error) : 0;
-}
-
 int settings_load(const struct options *options, struct sys *sys, const struct machine *machine, struct config **ret,
                   struct error *error)
 {
@@ -83,9 +72,6 @@ int settings_load(const struct options *options, struct sys *sys, const struct m
     r = config_check_events(config, sys, machine, error);
     if (r < 0)
         return place_error(r, config->file, error);
-    r = check_web_config(options, config->web.config_file, error);
-    if (r < 0)
-        return r;
     *ret = steal(config);
     return 0;
 }

@@ -7,9 +7,9 @@
 #include "daemon/options.h"
 
 /*
- * -errno with a sentence that starts with FILE:LINE:COLUMN where there is a place. Nothing is opened but the file and,
- * for the commands `run` and `check-config`, the web configuration that it names.
- * `machine` may be NULL: then events are not looked up in sysfs.
+ * -errno with a sentence that starts with FILE:LINE:COLUMN where there is a place. The web configuration that it names
+ * is not read: who only prints may be somebody who may not read it. `machine` may be NULL: then events are not looked
+ * up in sysfs.
  */
 int settings_load(const struct options *options, struct sys *sys, const struct machine *machine, struct config **ret,
                   struct error *error);

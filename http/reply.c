@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/escape.h"
-#include "http/gzip.h"
+#include "base/gzip.h"
 
 /* A line per member, and doubles without the digits that only their binary form has: 0.8, not 0.80000000000000004. */
 #define JSON_FLAGS (JSON_INDENT(2) | JSON_REAL_PRECISION(15))

@@ -295,6 +295,7 @@ static const char *find(struct symbols *symbols, const struct symbol_table *tabl
 static void resolve_kernel(struct symbols *symbols, uint64_t ip, struct frame *frame)
 {
     frame->mapping = &symbols->kernel_mapping;
+    frame->image = symbols->kernel;
     frame->symbol = ksymbols_find(&symbols->ksymbols, ip, &frame->offset);
     if (frame->symbol)
         return;
@@ -320,19 +321,25 @@ static const struct symbol_table *table_of(struct symbols *symbols, uint32_t pid
     return NULL;
 }
 
-static void resolve_user(struct symbols *symbols, uint32_t pid, uint64_t ip, struct frame *frame)
+static void resolve_place(struct symbols *symbols, uint32_t pid, struct place *place, uint64_t ip, struct frame *frame)
 {
-    struct process *process = processes_find(symbols->processes, pid);
-    struct place *place = process ? process_place(process, ip) : NULL;
     uint64_t address;
 
-    if (!place)
-        return;
     frame->mapping = &place->mapping;
+    frame->image = place->image;
     const struct symbol_table *table = table_of(symbols, pid, place);
     place->mapping.build_id_size = place->image->build_id_size; /* the table told it */
     if (table && symbol_table_address(table, ip - place->mapping.start + place->mapping.offset, &address))
         frame->symbol = find(symbols, table, address, &frame->offset);
+}
+
+static void resolve_user(struct symbols *symbols, uint32_t pid, uint64_t ip, struct frame *frame)
+{
+    struct process *process = processes_find(symbols->processes, pid);
+    struct place *place = process ? process_place(process, ip) : NULL;
+
+    if (place)
+        resolve_place(symbols, pid, place, ip, frame);
 }
 
 void symbols_resolve(struct symbols *symbols, uint32_t pid, bool kernel, uint64_t ip, struct frame *ret)
@@ -343,6 +350,31 @@ void symbols_resolve(struct symbols *symbols, uint32_t pid, bool kernel, uint64_
         resolve_kernel(symbols, ip, &frame);
     else
         resolve_user(symbols, pid, ip, &frame);
+    *ret = frame;
+}
+
+void symbols_keep(const struct frame *frame, uint32_t pid, struct symbols_kept *ret)
+{
+    *ret = (struct symbols_kept){
+        .mapping = *frame->mapping, .image = image_ref(frame->image), .pid = pid, .kernel = frame->kernel};
+}
+
+void symbols_release(struct symbols_kept *kept)
+{
+    kept->image = image_unref(kept->image);
+}
+
+void symbols_resolve_kept(struct symbols *symbols, struct symbols_kept *kept, uint64_t ip, struct frame *ret)
+{
+    struct frame frame = {.ip = ip, .kernel = kept->kernel};
+    struct place place = {.mapping = kept->mapping, .image = kept->image};
+
+    if (kept->kernel)
+        resolve_kernel(symbols, ip, &frame);
+    else
+        resolve_place(symbols, kept->pid, &place, ip, &frame);
+    kept->mapping.build_id_size = frame.mapping->build_id_size;
+    frame.mapping = &kept->mapping;
     *ret = frame;
 }
 

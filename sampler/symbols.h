@@ -34,6 +34,7 @@ struct mapping {
 struct frame {
     uint64_t ip;
     const struct mapping *mapping; /* NULL: none is known there */
+    struct image *image;           /* the file of `mapping`: see symbols_keep() */
     const char *symbol;            /* NULL: none is known; borrowed until the event loop runs again */
     uint64_t offset;               /* from the start of the symbol */
     bool kernel;
@@ -59,6 +60,22 @@ void symbols_each(struct symbols *symbols, symbols_visit visit, void *userdata);
 const char *symbols_comm(struct symbols *symbols, uint32_t pid, uint32_t tid);
 /* `kernel`: the address is one of the kernel's, whatever the process. */
 void symbols_resolve(struct symbols *symbols, uint32_t pid, bool kernel, uint64_t ip, struct frame *ret);
+
+/*
+ * The mapping of a frame, kept: a process ends, runs another program, and its number becomes another's, while what was
+ * sampled of it is still to be told. Its texts live until symbols_release(), which comes before symbols_free().
+ */
+struct symbols_kept {
+    struct mapping mapping;
+    struct image *image;
+    uint32_t pid;
+    bool kernel;
+};
+/* `frame` has a mapping. */
+void symbols_keep(const struct frame *frame, uint32_t pid, struct symbols_kept *ret);
+void symbols_release(struct symbols_kept *kept);
+/* As symbols_resolve(), at an address of the mapping as it was kept; that also learns the build id. */
+void symbols_resolve_kept(struct symbols *symbols, struct symbols_kept *kept, uint64_t ip, struct frame *ret);
 
 /*
  * Tables are made for the addresses that symbols_resolve() was asked for. Who resolves at the end asks once for each

@@ -37,6 +37,8 @@ struct writer_end {
 };
 
 struct writer {
+    /* Whether the format can be written here at all: -ENOSYS with a sentence; asked by stream_open(). NULL: it can. */
+    int (*check)(struct error *error);
     /* The format's header, and what already runs. NULL when out of memory. */
     void *(*begin)(const struct writer_source *source, struct buffer *out);
     /* One record. Returns whether it was written (counts towards `max`). */
@@ -45,6 +47,11 @@ struct writer {
     void (*round)(void *state, struct buffer *out);
     /* This many records were dropped since the last call; may be NULL. */
     void (*dropped)(void *state, uint64_t n, struct buffer *out);
+    /*
+     * Whether all that end() needs is there, as far as it ever will be: before end() this is asked every 50 ms while it
+     * says no, for 2 s at most. It also does what can be done now, so end() is the quicker for it. NULL: it is.
+     */
+    bool (*settled)(void *state);
     void (*end)(void *state, const struct writer_end *end, struct buffer *out);
     void (*free)(void *state);
 };

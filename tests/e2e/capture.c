@@ -2,7 +2,7 @@
 /*
  * A capture of all CPUs by their clocks, written by one of the sampler's writers to standard output.
  *
- * usage: capture ndjson|perf-data SECONDS FREQUENCY [callchain] [read]
+ * usage: capture ndjson|perf-data|pprof|folded SECONDS FREQUENCY [callchain] [read]
  */
 #include <err.h>
 #include <fcntl.h>
@@ -169,6 +169,8 @@ static void run(struct capture *capture)
         capture->end.duration_ns = capture->sys.now(&capture->sys, CLOCK_MONOTONIC) - begin;
     } while (begin + capture->end.duration_ns < until);
     capture->end.reason = "seconds";
+    for (int i = 0; i < 40 && capture->writer->settled && !capture->writer->settled(capture->state); i++)
+        sd_event_run(capture->event, ROUND_NS / 1000);
     capture->writer->end(capture->state, &capture->end, &capture->out);
     flush(capture);
 }
@@ -183,21 +185,38 @@ static void finish(struct capture *capture)
     buffer_done(&capture->out);
 }
 
+static const struct {
+    const char *name;
+    const struct writer *writer;
+} writers[] = {
+    {"ndjson", &writer_ndjson},
+    {"perf-data", &writer_perf_data},
+    {"pprof", &writer_pprof},
+    {"folded", &writer_folded},
+};
+
 int main(int argc, char **argv)
 {
     struct capture capture = {0};
+    struct error error;
     bool callchain = false, read = false;
 
     if (argc == 2 && str_equal(argv[1], SYMBOLISER_COMMAND))
         return symboliser_serve(SYMBOLISER_SOCKET);
     if (argc < 4)
-        errx(2, "usage: capture ndjson|perf-data SECONDS FREQUENCY [callchain] [read]");
+        errx(2, "usage: capture ndjson|perf-data|pprof|folded SECONDS FREQUENCY [callchain] [read]");
     for (int i = 4; i < argc; i++) {
         callchain |= str_equal(argv[i], "callchain");
         read |= str_equal(argv[i], "read");
     }
     sys_init(&capture.sys);
-    capture.writer = str_equal(argv[1], "ndjson") ? &writer_ndjson : &writer_perf_data;
+    for (size_t i = 0; i < ARRAY_SIZE(writers); i++)
+        if (str_equal(argv[1], writers[i].name))
+            capture.writer = writers[i].writer;
+    if (!capture.writer)
+        errx(2, "no format %s", argv[1]);
+    if (capture.writer->check && capture.writer->check(&error) < 0)
+        errx(77, "%s", error.message);
     set_attrs(&capture, strtoull(argv[3], NULL, 10), callchain, read);
     open_cpus(&capture);
     start(&capture, strtod(argv[2], NULL));

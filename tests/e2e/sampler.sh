@@ -88,7 +88,7 @@ equals "ends by seconds" "$(end_of "$scratch/seconds" reason)" seconds
 equals "of one CPU" "$(jq -r 'select(.type == "sample") | .cpu' "$scratch/seconds" | sort -u)" 0
 holds "in the order of time" sh -c "jq -r 'select(.type == \"sample\") | .time' '$scratch/seconds' | LC_ALL=C sort -n -c"
 
-get '/api/v1/samples?max=20&event=%7Bcpu-clock,context-switches%7D&read=1&frequency=1000' >"$scratch/read"
+get '/api/v1/samples?seconds=1&event=%7Bcpu-clock,context-switches%7D&read=1&frequency=1000' >"$scratch/read"
 matches "read=1 gives the group's values" "$(grep '"type":"sample"' "$scratch/read" | head -n 1)" 'context-switches'
 
 # --- clients share rings, and leave each its own

@@ -7,7 +7,7 @@
 #include <libdeflate.h>
 
 #include "base/cleanup.h"
-#include "http/gzip.h"
+#include "base/gzip.h"
 
 static const size_t sizes[] = {0, 1, 1000, 300000};
 

@@ -40,7 +40,8 @@ test_footprint() {
             anonymous += $3
         }
         END { printf "    %-14s %6d KiB resident, %5d KiB anonymous\n", "in all", resident, anonymous }' <<<"$processes"
-    vm_run "$footprint_start" | awk '{ printf "    start to first scrape %d ms, by the clock of the board\n", ($2 - $1) * 1000 }'
+    vm_run "$footprint_start" |
+        awk '{ printf "    start to first scrape %d ms, by the clock of the board\n", ($2 - $1) * 1000 }'
     compares "anonymous memory is at most $footprint_limit KiB" \
         "$(awk '{ sum += $3 } END { print sum + 0 }' <<<"$processes") > 0 && $(
             awk '{ sum += $3 } END { print sum + 0 }' <<<"$processes") <= $footprint_limit"

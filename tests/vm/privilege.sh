@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# What a daemon of user nobody may count, by kernel.perf_event_paranoid and capability, and what it says where it may
-# not.
+# What a daemon of user nobody may count, by kernel.perf_event_paranoid and capability, what it says where it may not, and
+# what is left of root's privileges in the process that listens.
 # Sourced after board.sh.
 
 at_3="kernel.perf_event_paranoid is 3, where CAP_PERFMON does not suffice; grant CAP_SYS_ADMIN, or set it to 2 and \
@@ -47,4 +47,22 @@ test_privilege() {
             "${sentence:+permission denied (EACCES): $sentence}"
     done <<<"$privileges"
     vm_run "echo 3 >/proc/sys/kernel/perf_event_paranoid"
+}
+
+# As a fresh install is: Debian's kernel at 3, and no sysctl touched.
+test_opener() {
+    local opener
+    equals "kernel.perf_event_paranoid" "$(vm_run cat /proc/sys/kernel/perf_event_paranoid)" 3
+    daemon_start <<'END'
+collectors: {cpu: {groups: [{name: core, events: "{cycles,instructions}"}]}, cgroup: {enabled: false}}
+END
+    equals "the first scrape counts on all CPUs" "$(get /metrics | grep -c '^perf_cpu_cycles_total{.*} [1-9]')" 4
+    # shellcheck disable=SC2016 # the board's
+    equals "the process that listens has no capability" \
+        "$(vm_run 'awk "/^(Cap(Inh|Prm|Eff|Bnd|Amb)|NoNewPrivs):/ { print \$2 }" /proc/$(cat /tmp/daemon.pid)/status' |
+            sort | uniq -c | awk '{ print $1, $2 }' | paste -sd,)" "5 0000000000000000,1 1"
+    opener=$(get /api/v1/status | jq .opener.pid)
+    equals "the opener is under a filter" "$(vm_run "awk '/^Seccomp:/ { print \$2 }' /proc/$opener/status")" 2
+    daemon_stop
+    equals "and ends with the daemon" "$(vm_run "ls -d /proc/$opener 2>/dev/null")" ""
 }

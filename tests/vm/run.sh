@@ -33,6 +33,7 @@ board() {
         test_plan
         test_self
         test_privilege
+        test_opener
         test_truth
         test_hotplug armv8_cortex_a76
         ;;

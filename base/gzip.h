@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compressing a whole response at once, for `Content-Encoding: gzip`. */
-#ifndef HTTP_GZIP_H
-#define HTTP_GZIP_H
+/* Compressing a whole content at once: a response, a profile. */
+#ifndef BASE_GZIP_H
+#define BASE_GZIP_H
 
 #include "base/buffer.h"
 

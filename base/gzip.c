@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compressing a whole response at once: see gzip.h. */
-#include "http/gzip.h"
+/* Compressing a whole content at once: see gzip.h. */
+#include "base/gzip.h"
 
 #include <libdeflate.h>
 
