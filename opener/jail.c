@@ -21,8 +21,18 @@
 #define CAP_PERFMON 38
 #endif
 
-/* What opening wants; CAP_DAC_READ_SEARCH for the numbers of tracepoints, which are root's. */
-static const unsigned kept[] = {CAP_PERFMON, CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH};
+/*
+ * What opening wants. CAP_DAC_READ_SEARCH: the numbers of tracepoints, which are root's, and programs that not
+ * everybody may read. For samples CAP_SYS_PTRACE: what processes have mapped (CAP_SYS_ADMIN: the files themselves);
+ * CAP_SYSLOG: where the kernel's functions are.
+ */
+static const struct {
+    unsigned capability;
+    bool only_sampling;
+} kept[] = {
+    {CAP_PERFMON, false},   {CAP_SYS_ADMIN, false}, {CAP_DAC_READ_SEARCH, false},
+    {CAP_SYS_PTRACE, true}, {CAP_SYSLOG, true},
+};
 
 /* Capabilities */
 
@@ -66,12 +76,13 @@ int jail_drop_capabilities(struct error *error)
     return reduce_to(0, error);
 }
 
-static int keep_needed(struct error *error)
+static int keep_needed(bool sampling, struct error *error)
 {
     uint64_t mask = 0;
 
     for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
-        mask |= UINT64_C(1) << kept[i];
+        if (sampling || !kept[i].only_sampling)
+            mask |= UINT64_C(1) << kept[i].capability;
     return reduce_to(mask & jail_capabilities(), error);
 }
 
@@ -127,11 +138,13 @@ static int end_with(pid_t parent, struct error *error)
 
 /* System calls */
 
-/* Of opener-server.c, then what libc and a sanitizer do of their own accord. */
-static const struct {
+struct call {
     int number, n;
     struct scmp_arg_cmp argument;
-} allowed[] = {
+};
+
+/* Of opener-server.c, then what libc and a sanitizer do of their own accord. */
+static const struct call calls_of_all[] = {
     {SCMP_SYS(recvmsg), 0, {0}},
     {SCMP_SYS(sendmsg), 0, {0}},
     {SCMP_SYS(perf_event_open), 0, {0}},
@@ -164,16 +177,31 @@ static const struct {
     {SCMP_SYS(sched_yield), 0, {0}},
 };
 
+/* Of opener-mapped.c. */
+static const struct call calls_of_sampling[] = {
+    {SCMP_SYS(read), 0, {0}},
+};
+
+static int allow(scmp_filter_ctx context, const struct call *calls, size_t n)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = seccomp_rule_add_array(context, SCMP_ACT_ALLOW, calls[i].number, (unsigned)calls[i].n, &calls[i].argument);
+    return r;
+}
+
 /* What else is called fails, so that a libc which does more than was foreseen costs nothing. */
-static int filter_calls(bool *ret_filtered, struct error *error)
+static int filter_calls(bool sampling, bool *ret_filtered, struct error *error)
 {
     scmp_filter_ctx context = seccomp_init(SCMP_ACT_ERRNO(EPERM));
     /* Else libseccomp tells of every failure of the kernel alike. */
     int r = context ? seccomp_attr_set(context, SCMP_FLTATR_API_SYSRAWRC, 1) : -ENOMEM;
 
-    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(allowed); i++)
-        r = seccomp_rule_add_array(context, SCMP_ACT_ALLOW, allowed[i].number, (unsigned)allowed[i].n,
-                                   &allowed[i].argument);
+    if (r == 0)
+        r = allow(context, calls_of_all, ARRAY_SIZE(calls_of_all));
+    if (r == 0 && sampling)
+        r = allow(context, calls_of_sampling, ARRAY_SIZE(calls_of_sampling));
     if (r == 0)
         r = seccomp_load(context);
     seccomp_release(context);
@@ -199,7 +227,8 @@ void jail_set_name(const char *name)
     strcpy(program_invocation_name, name);
 }
 
-int jail_enter(int socket, pid_t parent, uint64_t *ret_capabilities, bool *ret_filtered, struct error *error)
+int jail_enter(int socket, pid_t parent, bool sampling, uint64_t *ret_capabilities, bool *ret_filtered,
+               struct error *error)
 {
     int r = replace_standard_streams();
 
@@ -208,11 +237,11 @@ int jail_enter(int socket, pid_t parent, uint64_t *ret_capabilities, bool *ret_f
     if (r < 0)
         return error_set(error, r, "cannot close descriptors: %s", strerror(-r));
     ignore_signals();
-    r = keep_needed(error);
+    r = keep_needed(sampling, error);
     if (r == 0)
         r = end_with(parent, error);
     if (r < 0)
         return r;
     *ret_capabilities = jail_capabilities();
-    return filter_calls(ret_filtered, error);
+    return filter_calls(sampling, ret_filtered, error);
 }

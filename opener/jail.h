@@ -17,11 +17,12 @@ void jail_set_name(const char *name);
 
 /*
  * For the opener, whose only descriptors are from now on `socket` and standard error: it ends with `parent` and not by
- * a signal that a terminal or a service manager sends to all; it keeps of its capabilities those that counting needs,
- * and of the system calls those of opener-server.c. *ret_capabilities are those; *ret_filtered is false where the
- * kernel has no filters. -errno with a sentence.
+ * a signal that a terminal or a service manager sends to all; it keeps of its capabilities those that counting needs
+ * (and, where it is `sampling`, samples), and of the system calls those of opener-server.c. *ret_capabilities are
+ * those; *ret_filtered is false where the kernel has no filters. -errno with a sentence.
  */
-int jail_enter(int socket, pid_t parent, uint64_t *ret_capabilities, bool *ret_filtered, struct error *error);
+int jail_enter(int socket, pid_t parent, bool sampling, uint64_t *ret_capabilities, bool *ret_filtered,
+               struct error *error);
 /* For the daemon: no capability at all, and none to be had. The bounding set stays where CAP_SETPCAP is missing. */
 int jail_drop_capabilities(struct error *error);
 

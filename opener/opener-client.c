@@ -138,12 +138,30 @@ static int ask_for_file(struct opener_client *client, const char *path)
     return fd;
 }
 
-/* Few files are for root alone; what this process may read it reads itself. */
+static bool is_denied(int error)
+{
+    return error == -EACCES || error == -EPERM;
+}
+
+/*
+ * Few files are for root alone; what this process may read it reads itself. An answer is for reading, whatever `flags`
+ * asked for.
+ */
 static int client_open_file(struct sys *sys, const char *path, int flags)
 {
-    int fd = sys_open_file(sys, path, flags);
+    struct opener_client *client = sys->userdata;
+    bool sampling = client->rules.sampling;
 
-    return fd == -EACCES && opener_path_is_known(path) ? ask_for_file(sys->userdata, path) : fd;
+    if (opener_path_is_better_asked_for(path, sampling)) {
+        int fd = ask_for_file(client, path);
+        return fd >= 0 ? fd : sys_open_file(sys, path, flags);
+    }
+    int fd = sys_open_file(sys, path, flags);
+    if (!is_denied(fd) || opener_path_place(path, sampling) == OPENER_NOWHERE)
+        return fd;
+    int given = ask_for_file(client, path);
+    /* What is no cause of this one's own is no better known than before. */
+    return given == -EBADRQC ? fd : given;
 }
 
 void opener_client_attach(struct opener_client *client, struct sys *sys)

@@ -79,12 +79,14 @@ static bool size_is_known(const struct perf_event_attr *attr)
     (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |                  \
      PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_READ)
 
+/* Of the event that samples, with the records of what runs (sampler/spec.c). How often is up to the kernel's limit. */
 static void copy_sampling(const struct perf_event_attr *from, struct perf_event_attr *to)
 {
     to->sample_period = from->sample_period;
-    to->sample_type = from->sample_type & KNOWN_SAMPLES;
     to->freq = from->freq;
-    to->inherit = from->inherit;
+    to->sample_type = from->sample_type & KNOWN_SAMPLES;
+    to->sample_id_all = from->sample_id_all;
+    to->precise_ip = from->precise_ip;
     to->mmap = from->mmap;
     to->mmap2 = from->mmap2;
     to->comm = from->comm;
@@ -92,12 +94,18 @@ static void copy_sampling(const struct perf_event_attr *from, struct perf_event_
     to->task = from->task;
     to->ksymbol = from->ksymbol;
     to->watermark = from->watermark;
-    to->wakeup_watermark = from->wakeup_watermark;
-    to->precise_ip = from->precise_ip;
-    to->sample_id_all = from->sample_id_all;
+    if (from->watermark)
+        to->wakeup_watermark = from->wakeup_watermark;
+}
+
+/* Of all of its group. */
+static void copy_sampled(const struct perf_event_attr *from, struct perf_event_attr *to)
+{
+    to->inherit = from->inherit;
     to->exclude_callchain_kernel = from->exclude_callchain_kernel;
     to->use_clockid = from->use_clockid;
-    to->clockid = from->clockid;
+    if (from->use_clockid && from->clockid == CLOCK_MONOTONIC)
+        to->clockid = from->clockid;
 }
 
 /* What is known is copied; a difference is something else: signals, other data of tasks, and samples where nobody is
@@ -125,6 +133,8 @@ static bool only_known(const struct perf_event_attr *attr, bool sampling)
     if (attr->type == PERF_TYPE_BREAKPOINT)
         known.bp_type = attr->bp_type;
     if (sampling)
+        copy_sampled(attr, &known);
+    if (sampling && attr->sample_period)
         copy_sampling(attr, &known);
     /* config3, where the headers have it, and whatever was appended since. */
     memcpy((char *)&known + PERF_ATTR_SIZE_VER7, (const char *)attr + PERF_ATTR_SIZE_VER7,
@@ -148,28 +158,45 @@ static bool text_is_allowed(const struct opener_rules *rules, const struct opene
     return event->attr.config1 == 0 || (!event->text && !is_probe(rules, &event->attr));
 }
 
-static bool target_is_allowed(const struct opener_group *group, const struct opener_rules *rules)
+/* Who joins a leader has its target. */
+static bool group_samples(const struct opener_request *request)
 {
+    return request->group->leader || request->events[0].attr.sample_period;
+}
+
+static bool target_is_allowed(const struct opener_request *request, const struct opener_rules *rules, bool sampling)
+{
+    const struct opener_group *group = request->group;
+
     if (group->flags & ~(uint64_t)KNOWN_FLAGS || group->cpu < -1)
         return false;
     if (group->pid == -1)
         return group->cpu >= 0;
-    return (group->pid == rules->daemon || rules->sampling) && group->pid > 0 && !(group->flags & PERF_FLAG_PID_CGROUP);
+    if (group->pid <= 0 || group->flags & PERF_FLAG_PID_CGROUP)
+        return false;
+    return group->pid == rules->daemon || (sampling && group_samples(request));
+}
+
+static bool is_allowed(const struct opener_request *request, const struct opener_rules *rules, bool sampling)
+{
+    if (request->kind == OPENER_FILE)
+        return opener_path_place(request->path, sampling) != OPENER_NOWHERE;
+    if (!target_is_allowed(request, rules, sampling))
+        return false;
+    for (size_t i = 0; i < request->group->n_events; i++) {
+        const struct opener_event *event = &request->events[i];
+        if (!size_is_known(&event->attr) || !text_is_allowed(rules, event, request->text) ||
+            !only_known(&event->attr, sampling))
+            return false;
+    }
+    return true;
 }
 
 int opener_request_check(const struct opener_request *request, const struct opener_rules *rules)
 {
-    if (request->kind == OPENER_FILE)
-        return opener_path_is_known(request->path) ? 0 : -EBADRQC;
-    if (!target_is_allowed(request->group, rules))
-        return -EBADRQC;
-    for (size_t i = 0; i < request->group->n_events; i++) {
-        const struct opener_event *event = &request->events[i];
-        if (!size_is_known(&event->attr) || !text_is_allowed(rules, event, request->text) ||
-            !only_known(&event->attr, rules->sampling))
-            return -EBADRQC;
-    }
-    return 0;
+    if (is_allowed(request, rules, rules->sampling))
+        return 0;
+    return is_allowed(request, rules, true) ? -EUNATCH : -EBADRQC;
 }
 
 struct perf_event_attr opener_request_attr(const struct opener_request *request, size_t n)
@@ -179,34 +206,6 @@ struct perf_event_attr opener_request_attr(const struct opener_request *request,
     if (request->events[n].text)
         attr.config1 = (uintptr_t)(request->text + request->events[n].text - 1);
     return attr;
-}
-
-/* Paths */
-
-/* A system or event of tracefs; no dots, so that a path stays where it is. */
-static size_t name_length(const char *text)
-{
-    return strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-");
-}
-
-bool opener_path_is_known(const char *path)
-{
-    static const char *const places[] = {"/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events"};
-
-    if (strlen(path) >= OPENER_PATH_MAX)
-        return false;
-    for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-        if (!str_starts(path, places[i]))
-            continue;
-        const char *rest = path + strlen(places[i]);
-        unsigned depth = 0;
-        while (depth < 2 && rest[0] == '/' && name_length(rest + 1)) {
-            rest += 1 + name_length(rest + 1);
-            depth++;
-        }
-        return depth == 2 ? str_equal(rest, "/id") : str_equal(rest, "");
-    }
-    return false;
 }
 
 /* Writing */

@@ -10,6 +10,7 @@
 #define OPENER_REQUEST_H
 
 #include "base/buffer.h"
+#include "opener/opener-path.h"
 #include "perf/sys.h"
 
 #define OPENER_VERSION 1
@@ -17,7 +18,6 @@
 #define OPENER_FDS_MAX 2
 /* All texts of one request: function names and paths that probes are set on. */
 #define OPENER_TEXT_MAX (16 * 1024)
-#define OPENER_PATH_MAX 256
 
 enum opener_kind { OPENER_GROUP = 1, OPENER_FILE };
 
@@ -51,7 +51,7 @@ struct opener_file {
 
 /* What is known before the two part. */
 struct opener_rules {
-    pid_t daemon; /* the only task that may be counted, unless `sampling` */
+    pid_t daemon; /* the only task that may be counted; others may be sampled where `sampling` */
     bool sampling;
     int64_t probe_types[2]; /* PMUs whose config1 is the address of a text: kprobe and uprobe; -1: there is none */
 };
@@ -66,13 +66,13 @@ struct opener_request {
 
 /* `packet` is aligned as uint64_t. -EBADMSG for one that is not a request with so many descriptors. */
 int opener_request_parse(const void *packet, size_t size, size_t n_fds, struct opener_request *ret);
-/* -EBADRQC for what no daemon needs that only counts, or what it may not have; 0. */
+/*
+ * -EBADRQC for what no daemon needs, or what it may not have; -EUNATCH for what it may have only where rules->sampling;
+ * 0.
+ */
 int opener_request_check(const struct opener_request *request, const struct opener_rules *rules);
 /* The n-th event, as perf_event_open(2) wants it. */
 struct perf_event_attr opener_request_attr(const struct opener_request *request, size_t n);
-
-/* Whether this is a file or directory of tracefs that says which tracepoints there are and what their numbers are. */
-bool opener_path_is_known(const char *path);
 
 /* Writes a request for as many of the group's events, from `first` on, as go into one. -EINVAL where not even one does.
  */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "opener/opener-mapped.h"
 #include "opener/opener-message.h"
 
 static bool is_on(int fd, long magic)
@@ -79,16 +80,33 @@ static int open_group(const struct opener_server *server, const struct opener_re
     return 0;
 }
 
+/* Where a file system is not mounted, or hidden by another, something else may be. */
+static int open_on(const struct opener_server *server, const char *path, long magic)
+{
+    _cleanup_(closep) int fd = server->sys->open_file(server->sys, path, O_NOFOLLOW);
+
+    return fd >= 0 && !is_on(fd, magic) ? -EBADRQC : steal_fd(&fd);
+}
+
+static int open_known(const struct opener_server *server, const char *path)
+{
+    switch (opener_path_place(path, server->rules.sampling)) {
+    case OPENER_IN_TRACEFS:
+        return open_on(server, path, TRACEFS_MAGIC);
+    case OPENER_IN_PROC:
+        return open_on(server, path, PROC_SUPER_MAGIC);
+    case OPENER_MAPPED:
+        return opener_mapped_open(server->sys, path);
+    case OPENER_NOWHERE:
+        break;
+    }
+    return -EBADRQC;
+}
+
 static int open_file(const struct opener_server *server, const struct opener_request *request,
                      struct opener_reply *reply, struct opener_fds *opened)
 {
-    _cleanup_(closep) int fd = server->sys->open_file(server->sys, request->path, O_NOFOLLOW);
-
-    /* Where tracefs is not mounted something else may be. */
-    if (fd >= 0 && !is_on(fd, TRACEFS_MAGIC))
-        return -EBADRQC;
-    add_result(fd, reply, opened);
-    fd = -1;
+    add_result(open_known(server, request->path), reply, opened);
     return 0;
 }
 

@@ -67,7 +67,8 @@ static _Noreturn void be_opener(struct sys *sys, const struct opener *opener, in
     bool filtered = false;
 
     jail_set_name("perfcountd-opener");
-    hello.error = jail_enter(socket, server.rules.daemon, &hello.capabilities, &filtered, &error);
+    hello.error =
+        jail_enter(socket, server.rules.daemon, server.rules.sampling, &hello.capabilities, &filtered, &error);
     hello.filtered = filtered;
     if (hello.error < 0)
         snprintf(hello.message, sizeof(hello.message), "%.200s", error.message);

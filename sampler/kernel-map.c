@@ -2,7 +2,6 @@
 /* Where the kernel and its modules are: see kernel-map.h. */
 #include "sampler/kernel-map.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -36,13 +35,11 @@ static uint64_t address_of(const char *lines, const char *symbol)
 /* The list starts with the CPUs' own variables, if with anything but the kernel's text; making all of it takes long. */
 static char *read_start(struct sys *sys)
 {
-    char path[PATH_MAX];
     char *text = malloc(KALLSYMS_START + 1);
     size_t size = 0;
     ssize_t n = -1;
 
-    snprintf(path, sizeof(path), "%s/proc/kallsyms", sys->root);
-    _cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    _cleanup_(closep) int fd = sys->open_file(sys, "/proc/kallsyms", 0);
     if (!text || fd < 0) {
         free(text);
         return NULL;
@@ -115,16 +112,16 @@ void kernel_map_each(struct sys *sys, visit_map visit, void *userdata)
 {
     _cleanup_(freep) char *modules = NULL;
     struct kernel_map kernel = {0};
-    char path[PATH_MAX];
     size_t size;
 
     find_kernel(sys, &kernel);
     if (!kernel.start)
         return;
     kernel.end = kernel.start + KERNEL_SIZE;
-    snprintf(path, sizeof(path), "%s/proc/modules", sys->root);
     /* A kernel without modules has no such file. */
-    (void)file_read(AT_FDCWD, path, MODULES_MAX, &modules, &size);
+    _cleanup_(closep) int fd = sys->open_file(sys, "/proc/modules", 0);
+    if (fd >= 0)
+        (void)file_read_fd(fd, MODULES_MAX, &modules, &size);
     if (modules)
         each_module(modules, end_kernel, &kernel);
     visit(userdata, &kernel);

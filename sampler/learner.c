@@ -2,7 +2,6 @@
 /* Reads /proc in steps: see learner.h. */
 #include "sampler/learner.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -18,10 +17,19 @@ struct learner {
     char **pids, **tids;
     size_t n_pids, pid_at, n_tids, tid_at;
     uint32_t pid; /* whose threads or mappings are being read; 0: none */
+    bool denied;  /* something was */
     int maps;     /* -1: the threads first */
     size_t maps_size, used;
     char text[LEARNER_CHUNK];
 };
+
+static bool has_name(char *const *names, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_equal(names[i], name))
+            return true;
+    return false;
+}
 
 int learner_new(struct sys *sys, uint32_t pid, struct learner **ret)
 {
@@ -40,6 +48,7 @@ int learner_new(struct sys *sys, uint32_t pid, struct learner **ret)
         int r = sys_list_directory(sys, "/proc", &learner->pids, &learner->n_pids);
         if (r < 0)
             return r;
+        learner->denied = !has_name(learner->pids, learner->n_pids, "1"); /* the mount option hidepid=invisible */
     }
     *ret = steal(learner);
     return 0;
@@ -80,8 +89,10 @@ static void begin_process(struct learner *learner, const char *name)
     if (!parse_id(name, &learner->pid))
         return;
     snprintf(path, sizeof(path), "/proc/%u/task", learner->pid);
-    if (sys_list_directory(learner->sys, path, &learner->tids, &learner->n_tids) < 0)
-        learner->pid = 0; /* it has ended */
+    int r = sys_list_directory(learner->sys, path, &learner->tids, &learner->n_tids);
+    if (r < 0)
+        learner->pid = 0; /* it has ended, or is hidden */
+    learner->denied |= r == -EACCES || r == -EPERM;
 }
 
 static void read_comm(struct learner *learner, struct processes *processes)
@@ -105,13 +116,17 @@ static void end_process(struct learner *learner)
 /* EACCES: strangers' mappings are not for everybody, and then only records tell of them. */
 static void begin_maps(struct learner *learner)
 {
-    char path[PATH_MAX];
+    char path[64];
 
-    snprintf(path, sizeof(path), "%s/proc/%u/maps", learner->sys->root, learner->pid);
-    learner->maps = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    learner->maps_size = learner->used = 0;
-    if (learner->maps < 0)
+    snprintf(path, sizeof(path), "/proc/%u/maps", learner->pid);
+    int fd = learner->sys->open_file(learner->sys, path, 0);
+    if (fd < 0) {
+        learner->denied |= fd == -EACCES || fd == -EPERM;
         end_process(learner);
+        return;
+    }
+    learner->maps = fd;
+    learner->maps_size = learner->used = 0;
 }
 
 static void take_line(struct learner *learner, struct processes *processes, char *line)
@@ -149,6 +164,11 @@ static void read_maps(struct learner *learner, struct processes *processes)
     }
     learner->used += (size_t)n;
     take_lines(learner, processes);
+}
+
+bool learner_was_denied(const struct learner *learner)
+{
+    return learner->denied;
 }
 
 bool learner_step(struct learner *learner, struct processes *processes)

@@ -4,6 +4,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <link.h>
 #include <linux/openat2.h>
@@ -18,19 +19,20 @@
 
 #define VDSO_SIZE_MAX (64 * 1024)
 
-/* A descriptor that cannot be read; opening a device has effects, so it is looked at first. */
-static int find_link(const struct sys *sys, uint32_t pid, const struct mapping *mapping)
+/*
+ * A descriptor that cannot be read; opening a device has effects, so it is looked at first. The one that an opener
+ * gives can be read, and was looked at.
+ */
+static int find_link(struct sys *sys, uint32_t pid, const struct mapping *mapping)
 {
-    char path[PATH_MAX];
+    char path[96];
 
-    snprintf(path, sizeof(path), "%s/proc/%u/map_files/%llx-%llx", sys->root, pid, (unsigned long long)mapping->start,
-             (unsigned long long)mapping->end);
-    int fd = open(path, O_PATH | O_CLOEXEC);
-    return fd < 0 ? -errno : fd;
+    snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, pid, mapping->start, mapping->end);
+    return sys->open_file(sys, path, O_PATH);
 }
 
 /* As the process sees it: what is a link to "/etc" in a container is not our /etc. */
-static int find_in_root(const struct sys *sys, uint32_t pid, const struct mapping *mapping)
+static int find_in_root(struct sys *sys, uint32_t pid, const struct mapping *mapping)
 {
     const struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
     char path[PATH_MAX];
@@ -43,7 +45,7 @@ static int find_in_root(const struct sys *sys, uint32_t pid, const struct mappin
     return fd < 0 ? -errno : (int)fd;
 }
 
-static int find_here(const struct sys *sys, uint32_t pid, const struct mapping *mapping)
+static int find_here(struct sys *sys, uint32_t pid, const struct mapping *mapping)
 {
     char path[PATH_MAX];
 
@@ -54,6 +56,23 @@ static int find_here(const struct sys *sys, uint32_t pid, const struct mapping *
     return fd < 0 ? -errno : fd;
 }
 
+static bool is_readable(int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+
+    return flags >= 0 && !(flags & O_PATH);
+}
+
+static int reopen(int found)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
+    int fd = is_readable(found) ? fcntl(found, F_DUPFD_CLOEXEC, 0)
+                                : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    return fd < 0 ? -errno : fd;
+}
+
 /*
  * The inode alone: overlay file systems show another device in a mapping than stat(2) does. Where it is not known, the
  * mapping's build id is compared with the table's (image.c).
@@ -61,7 +80,6 @@ static int find_here(const struct sys *sys, uint32_t pid, const struct mapping *
 static int open_found(int found, const struct mapping *mapping, int *ret_fd)
 {
     struct stat status;
-    char path[64];
 
     if (fstat(found, &status) < 0)
         return -errno;
@@ -69,17 +87,16 @@ static int open_found(int found, const struct mapping *mapping, int *ret_fd)
         return -EINVAL;
     if (mapping->inode && status.st_ino != mapping->inode)
         return -ESTALE;
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = reopen(found);
     if (fd < 0)
-        return -errno;
+        return fd;
     *ret_fd = fd;
     return 0;
 }
 
 int mapped_file_open(struct sys *sys, uint32_t pid, const struct mapping *mapping, int *ret_fd)
 {
-    static int (*const ways[])(const struct sys *sys, uint32_t pid,
+    static int (*const ways[])(struct sys * sys, uint32_t pid,
                                const struct mapping *mapping) = {find_link, find_in_root, find_here};
     int error = -ENOENT;
 

@@ -107,7 +107,9 @@ static int set_process(struct spec *spec, const struct sys *sys, const struct st
     if (request->cgroup)
         return error_set(error, -EINVAL, "pid and cgroup exclude each other");
     snprintf(path, sizeof(path), "%s/proc/%" PRIu32 "/task", sys->root, spec->pid);
-    return access(path, F_OK) < 0 ? error_set(error, -ENOENT, "there is no process %" PRIu32, spec->pid) : 0;
+    if (access(path, F_OK) < 0 && errno == ENOENT) /* EPERM: it is hidden, and there */
+        return error_set(error, -ENOENT, "there is no process %" PRIu32, spec->pid);
+    return 0;
 }
 
 /* Whether the path stays below the root of the cgroups. */
@@ -237,6 +239,8 @@ int spec_refused(const struct spec *spec, const struct machine *machine, const s
 
     if (code == -ESRCH && spec->pid)
         return error_set(error, -ENOENT, "there is no process %" PRIu32, spec->pid);
+    if (code == -EUNATCH) /* of the opener */
+        return error_set(error, -EOPNOTSUPP, "the sampler was enabled after the start; restart perfcountd");
     if ((code == -EOPNOTSUPP || code == -EINVAL) && pmu && !pmu->absent && spec->events.events[0].precise) {
         return error_set(error, -EINVAL, "cpu %u %s: the PMU has no such precise samples (%s); ask for fewer p", cpu,
                          spec->events.events[0].text, reason_name(code));

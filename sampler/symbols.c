@@ -2,11 +2,6 @@
 /* From addresses to symbols: see symbols.h. */
 #include "sampler/symbols.h"
 
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
-#include <unistd.h>
-
 #include "base/cleanup.h"
 #include "sampler/build-id.h"
 #include "sampler/elf-symbols.h"
@@ -44,6 +39,8 @@ struct symbols {
     struct processes *processes;
     struct ksymbols ksymbols;
     struct image *kernel, *vdso;
+    bool kernel_is_closed; /* its list cannot be opened */
+    bool denied;           /* not all of what runs already could be learned */
     struct mapping kernel_mapping;
     struct waiter *waiters;
     struct answer answers[ANSWERS];
@@ -59,12 +56,13 @@ static void start_turn(void *userdata)
 
 static void want_kernel(struct symbols *symbols)
 {
-    char path[PATH_MAX];
+    struct sys *sys = symbols->sys;
 
     if (!image_is_wanted(symbols->kernel))
         return;
-    snprintf(path, sizeof(path), "%s/proc/kallsyms", symbols->sys->root);
-    image_load(symbols->kernel, SYMBOLISER_KALLSYMS, open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    int fd = sys->open_file(sys, "/proc/kallsyms", 0);
+    symbols->kernel_is_closed = fd < 0;
+    image_load(symbols->kernel, SYMBOLISER_KALLSYMS, fd);
 }
 
 static void want_vdso(struct symbols *symbols)
@@ -119,6 +117,8 @@ static int on_turn(sd_event_source *source, void *userdata)
             reading = true;
             continue;
         }
+        if ((*at)->learner)
+            symbols->denied = learner_was_denied((*at)->learner);
         (*at)->learner = learner_free((*at)->learner);
         if (is_ready(symbols, *at)) {
             release(at);
@@ -385,14 +385,22 @@ bool symbols_pending(const struct symbols *symbols)
 
 const char *symbols_reason_user(const struct symbols *symbols)
 {
-    return images_library_is_missing(symbols->images) ? elf_symbols_remedy() : NULL;
+    if (images_library_is_missing(symbols->images))
+        return elf_symbols_remedy();
+    if (symbols->denied)
+        return "of programs that ran before not all are known, and what they are called and have mapped, since "
+               "/proc hides it from perfcountd; grant CAP_SYS_PTRACE, and with systemd see sampler.conf";
+    return NULL;
 }
 
 const char *symbols_reason_kernel(const struct symbols *symbols)
 {
+    if (symbols->kernel_is_closed)
+        return "the symbols of the kernel are not known, since /proc/kallsyms cannot be opened; with systemd see "
+               "sampler.conf";
     if (symbols->kernel->state == IMAGE_BAD)
         return "the symbols of the kernel are not known, since it hides their addresses from this process "
-               "(kernel.kptr_restrict, kernel.perf_event_paranoid)";
+               "(kernel.kptr_restrict, kernel.perf_event_paranoid); grant CAP_SYSLOG";
     return NULL;
 }
 

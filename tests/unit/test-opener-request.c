@@ -167,33 +167,35 @@ static void test_targets(void **state)
     X(config2, p->events[0].attr.config2 = 1, 0)                                                                       \
     X(pinned, p->events[0].attr.pinned = 1, 0)                                                                         \
     X(exclude_guest, p->events[0].attr.exclude_guest = 1, 0)                                                           \
-    X(sample_period, p->events[0].attr.sample_period = 1, -EBADRQC)                                                    \
-    X(freq, p->events[0].attr.freq = 1, -EBADRQC)                                                                      \
-    X(sample_type, p->events[0].attr.sample_type = PERF_SAMPLE_IP, -EBADRQC)                                           \
-    X(precise_ip, p->events[1].attr.precise_ip = 1, -EBADRQC)                                                          \
-    X(mmap, p->events[0].attr.mmap = 1, -EBADRQC)                                                                      \
-    X(mmap2, p->events[0].attr.mmap2 = 1, -EBADRQC)                                                                    \
-    X(comm, p->events[0].attr.comm = 1, -EBADRQC)                                                                      \
-    X(task, p->events[0].attr.task = 1, -EBADRQC)                                                                      \
-    X(inherit, p->events[0].attr.inherit = 1, -EBADRQC)                                                                \
-    X(enable_on_exec, p->events[0].attr.enable_on_exec = 1, -EBADRQC)                                                  \
-    X(watermark, p->events[0].attr.watermark = 1, -EBADRQC)                                                            \
-    X(wakeup, p->events[0].attr.wakeup_events = 1, -EBADRQC)                                                           \
-    X(branches, p->events[0].attr.branch_sample_type = 1, -EBADRQC)                                                    \
-    X(registers, p->events[0].attr.sample_regs_user = 1, -EBADRQC)                                                     \
-    X(stack, p->events[0].attr.sample_stack_user = 8, -EBADRQC)                                                        \
-    X(aux, p->events[0].attr.aux_watermark = 1, -EBADRQC)                                                              \
-    X(clock, p->events[0].attr.use_clockid = 1, -EBADRQC)                                                              \
-    X(signal, p->events[0].attr.sig_data = 1, -EBADRQC)                                                                \
-    X(read_format, p->events[0].attr.read_format = 1 << 10, -EBADRQC)                                                  \
-    X(reserved, p->events[0].attr.__reserved_2 = 1, -EBADRQC)                                                          \
-    X(watchpoint_of_software, p->events[0].attr.bp_type = 1, -EBADRQC)                                                 \
-    X(watchpoint, (p->events[0].attr.type = PERF_TYPE_BREAKPOINT, p->events[0].attr.bp_type = 3), 0)
+    X(sample_period, p->events[0].attr.sample_period = 1,                                                              \
+      -EUNATCH)                                                    \ X(freq, p->events[0].attr.freq = 1, -EBADRQC)     \
+        X(sample_type, p->events[0].attr.sample_type = PERF_SAMPLE_IP, -EBADRQC)                                       \
+            X(precise_ip, p->events[1].attr.precise_ip = 1, -EBADRQC) X(mmap, p->events[0].attr.mmap = 1, -EBADRQC)    \
+                X(mmap2, p->events[0].attr.mmap2 = 1, -EBADRQC) X(comm, p->events[0].attr.comm = 1, -EBADRQC)          \
+                    X(task, p->events[0].attr.task = 1, -EBADRQC) X(inherit, p->events[0].attr.inherit = 1, -EBADRQC)  \
+                        X(enable_on_exec, p->events[0].attr.enable_on_exec = 1,                                        \
+                          -EBADRQC) X(watermark, p->events[0].attr.watermark = 1,                                      \
+                                      -EBADRQC) X(wakeup, p->events[0].attr.wakeup_events = 1, -EBADRQC)               \
+                            X(branches, p->events[0].attr.branch_sample_type = 1, -EBADRQC)                            \
+                                X(registers, p->events[0].attr.sample_regs_user = 1, -EBADRQC)                         \
+                                    X(stack, p->events[0].attr.sample_stack_user = 8, -EBADRQC)                        \
+                                        X(aux, p->events[0].attr.aux_watermark = 1, -EBADRQC)                          \
+                                            X(clock, p->events[0].attr.use_clockid = 1, -EBADRQC)                      \
+                                                X(signal, p->events[0].attr.sig_data = 1, -EBADRQC)                    \
+                                                    X(read_format, p->events[0].attr.read_format = 1 << 10, -EBADRQC)  \
+                                                        X(reserved, p->events[0].attr.__reserved_2 = 1, -EBADRQC)      \
+                                                            X(watchpoint_of_software, p->events[0].attr.bp_type = 1,   \
+                                                              -EBADRQC)                                                \
+                                                                X(watchpoint,                                          \
+                                                                  (p->events[0].attr.type = PERF_TYPE_BREAKPOINT,      \
+                                                                   p->events[0].attr.bp_type = 3),                     \
+                                                                  0)
 SPOILS(SPOIL)
+
+#define ROW(name, what, verdict) {#name, spoil_##name, verdict_##name},
 
 static void test_verdicts(void **state)
 {
-#define ROW(name, what, verdict) {#name, spoil_##name, verdict_##name},
     static const struct {
         const char *name;
         void (*spoil)(struct packet *packet);
@@ -211,80 +213,203 @@ static void test_verdicts(void **state)
     }
 }
 
-static void test_sampling_where_it_is_allowed(void **state)
+/* As sampler/spec.c makes the event that samples. */
+static void make_sampling(struct packet *packet)
 {
+    make(packet);
+    struct perf_event_attr *attr = &packet->events[0].attr;
+    attr->freq = 1;
+    attr->sample_freq = 99;
+    attr->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
+                        PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_READ;
+    attr->sample_id_all = 1;
+    attr->mmap = attr->mmap2 = attr->comm = attr->comm_exec = attr->task = attr->ksymbol = 1;
+    attr->watermark = 1;
+    attr->wakeup_watermark = 131072;
+    attr->use_clockid = 1;
+    attr->clockid = CLOCK_MONOTONIC;
+    attr->precise_ip = 2;
+    attr->inherit = 1;
+    attr->exclude_callchain_kernel = 1;
+}
+
+static void unsample(struct perf_event_attr *attr)
+{
+    struct perf_event_attr counts = counting(PERF_TYPE_SOFTWARE, 1);
+
+    *attr = counts;
+}
+
+/* Each: by an opener for sampling, by one that is not. */
+#define SAMPLE_SPOILS(X)                                                                                               \
+    X(sampling, (void)p, 0)                                                                                            \
+    X(of_a_stranger, p->group.pid = 1, 0)                                                                              \
+    X(of_a_stranger_and_group, (p->group.pid = 1, p->group.leader = 1, p->n_fds = 1, p->events[0].attr.freq = 0), 0)   \
+    X(member_clock, (p->events[1].attr.use_clockid = 1, p->events[1].attr.clockid = CLOCK_MONOTONIC), 0)               \
+    X(period, p->events[0].attr.freq = 0, 0)                                                                           \
+    X(config3, memset((char *)&p->events[0].attr + PERF_ATTR_SIZE_VER7, 0, 1), 0)                                      \
+    X(of_all_strangers, (p->group.pid = -1, p->group.cpu = -1), -EBADRQC)                                              \
+    X(of_a_process_group, p->group.pid = -5, -EBADRQC)                                                                 \
+    X(stranger_by_the_second, (p->group.pid = 1, unsample(&p->events[0].attr)), -EBADRQC)                              \
+    X(records_without_samples, p->events[0].attr.sample_period = 0, -EBADRQC)                                          \
+    X(sampled_clock, p->events[0].attr.clockid = CLOCK_REALTIME, -EBADRQC)                                             \
+    X(sampled_address, p->events[0].attr.sample_type |= PERF_SAMPLE_ADDR, -EBADRQC)                                    \
+    X(sampled_raw, p->events[0].attr.sample_type |= PERF_SAMPLE_RAW, -EBADRQC)                                         \
+    X(sampled_branches, p->events[0].attr.sample_type |= PERF_SAMPLE_BRANCH_STACK, -EBADRQC)                           \
+    X(sampled_registers, p->events[0].attr.sample_type |= PERF_SAMPLE_REGS_USER, -EBADRQC)                             \
+    X(sampled_stack, p->events[0].attr.sample_type |= PERF_SAMPLE_STACK_USER, -EBADRQC)                                \
+    X(sampled_kernel_registers, p->events[0].attr.sample_type |= PERF_SAMPLE_REGS_INTR, -EBADRQC)                      \
+    X(sampled_physical, p->events[0].attr.sample_type |= PERF_SAMPLE_PHYS_ADDR, -EBADRQC)                              \
+    X(sampled_aux, p->events[0].attr.sample_type |= PERF_SAMPLE_AUX, -EBADRQC)                                         \
+    X(sampled_cgroup, p->events[0].attr.sample_type |= PERF_SAMPLE_CGROUP, -EBADRQC)                                   \
+    X(sampled_unknown, p->events[0].attr.sample_type |= UINT64_C(1) << 63, -EBADRQC)                                   \
+    X(with_registers, p->events[0].attr.sample_regs_user = 1, -EBADRQC)                                                \
+    X(with_stack, p->events[0].attr.sample_stack_user = 8, -EBADRQC)                                                   \
+    X(with_branches, p->events[0].attr.branch_sample_type = 1, -EBADRQC)                                               \
+    X(with_aux, p->events[0].attr.aux_watermark = 1, -EBADRQC)                                                         \
+    X(with_aux_output, p->events[0].attr.aux_output = 1, -EBADRQC)                                                     \
+    X(with_stacks_of_its_own_depth, p->events[0].attr.sample_max_stack = 500, -EBADRQC)                                \
+    X(with_data_mappings, p->events[0].attr.mmap_data = 1, -EBADRQC)                                                   \
+    X(with_switches, p->events[0].attr.context_switch = 1, -EBADRQC)                                                   \
+    X(with_namespaces, p->events[0].attr.namespaces = 1, -EBADRQC)                                                     \
+    X(with_programs, p->events[0].attr.bpf_event = 1, -EBADRQC)                                                        \
+    X(with_cgroups, p->events[0].attr.cgroup = 1, -EBADRQC)                                                            \
+    X(with_text_poke, p->events[0].attr.text_poke = 1, -EBADRQC)                                                       \
+    X(with_build_ids, p->events[0].attr.build_id = 1, -EBADRQC)                                                        \
+    X(with_statistics, p->events[0].attr.inherit_stat = 1, -EBADRQC)                                                   \
+    X(with_user_callchains_only, p->events[0].attr.exclude_callchain_user = 1, -EBADRQC)                               \
+    X(with_threads_only, p->events[0].attr.inherit_thread = 1, -EBADRQC)                                               \
+    X(with_exec, p->events[0].attr.enable_on_exec = 1, -EBADRQC)                                                       \
+    X(with_signal, p->events[0].attr.sigtrap = 1, -EBADRQC)                                                            \
+    X(with_signal_data, p->events[0].attr.sig_data = 1, -EBADRQC)                                                      \
+    X(with_backward_ring, p->events[0].attr.write_backward = 1, -EBADRQC)                                              \
+    X(woken_by_count, (p->events[0].attr.watermark = 0, p->events[0].attr.wakeup_events = 1), -EBADRQC)
+
+SAMPLE_SPOILS(SPOIL)
+
+static void test_sampling(void **state)
+{
+    static const struct {
+        const char *name;
+        void (*spoil)(struct packet *packet);
+        int out;
+    } cases[] = {SAMPLE_SPOILS(ROW)};
     struct opener_rules sampling = rules;
-    struct packet packet;
 
     (void)state;
     sampling.sampling = true;
-    make(&packet);
-    packet.events[0].attr.sample_period = 1000;
-    packet.events[0].attr.sample_type = PERF_SAMPLE_IP;
-    assert_int_equal(judge(&packet, &rules), -EBADRQC);
-    assert_int_equal(judge(&packet, &sampling), 0);
-    /* Of any process... */
-    packet.group.pid = 1;
-    packet.group.cpu = 0;
-    assert_int_equal(judge(&packet, &rules), -EBADRQC);
-    assert_int_equal(judge(&packet, &sampling), 0);
-    /* ...but not what is in its registers and memory, nor with signals to it. */
-    packet.events[0].attr.sample_type |= PERF_SAMPLE_REGS_USER;
-    assert_int_equal(judge(&packet, &sampling), -EBADRQC);
-    packet.events[0].attr.sample_type = PERF_SAMPLE_IP;
-    packet.events[0].attr.sample_regs_user = 1;
-    assert_int_equal(judge(&packet, &sampling), -EBADRQC);
-    packet.events[0].attr.sample_regs_user = 0;
-    packet.events[0].attr.sigtrap = 1;
-    assert_int_equal(judge(&packet, &sampling), -EBADRQC);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct packet packet;
+        make_sampling(&packet);
+        cases[i].spoil(&packet);
+        int with = judge(&packet, &sampling), without = judge(&packet, &rules);
+        if (with != cases[i].out || without != (with == 0 ? -EUNATCH : with))
+            fail_msg("%s: %d, not %d; without sampling %d", cases[i].name, with, cases[i].out, without);
+    }
 }
 
 static void test_paths(void **state)
 {
+    enum { NO = OPENER_NOWHERE, TRACEFS = OPENER_IN_TRACEFS, PROC = OPENER_IN_PROC, MAPPED = OPENER_MAPPED };
     static const struct {
         const char *in;
-        bool out;
+        int out, out_sampling;
     } cases[] = {
-        {"/sys/kernel/tracing/events", true},
-        {"/sys/kernel/tracing/events/sched", true},
-        {"/sys/kernel/tracing/events/sched/sched_switch/id", true},
-        {"/sys/kernel/debug/tracing/events", true},
-        {"/sys/kernel/debug/tracing/events/xhci-hcd/xhci_ring_free/id", true},
-        {"/sys/kernel/tracing/events/sched/sched_switch", false},
-        {"/sys/kernel/tracing/events/sched/sched_switch/format", false},
-        {"/sys/kernel/tracing/events/sched/sched_switch/id/", false},
-        {"/sys/kernel/tracing/events/sched/sched_switch/x/id", false},
-        {"/sys/kernel/tracing/events/", false},
-        {"/sys/kernel/tracing/eventsx", false},
-        {"/sys/kernel/tracing/trace", false},
-        {"/sys/kernel/tracing/events/../trace", false},
-        {"/sys/kernel/tracing/events/..", false},
-        {"/sys/kernel/tracing/events/a/../id", false},
-        {"/sys/kernel/tracing/events//id", false},
-        {"sys/kernel/tracing/events", false},
-        {"/etc/shadow", false},
-        {"", false},
+        {"/sys/kernel/tracing/events", TRACEFS, TRACEFS},
+        {"/sys/kernel/tracing/events/sched", TRACEFS, TRACEFS},
+        {"/sys/kernel/tracing/events/sched/sched_switch/id", TRACEFS, TRACEFS},
+        {"/sys/kernel/debug/tracing/events", TRACEFS, TRACEFS},
+        {"/sys/kernel/debug/tracing/events/xhci-hcd/xhci_ring_free/id", TRACEFS, TRACEFS},
+        {"/sys/kernel/tracing/events/sched/sched_switch", NO, NO},
+        {"/sys/kernel/tracing/events/sched/sched_switch/format", NO, NO},
+        {"/sys/kernel/tracing/events/sched/sched_switch/id/", NO, NO},
+        {"/sys/kernel/tracing/events/sched/sched_switch/x/id", NO, NO},
+        {"/sys/kernel/tracing/events/", NO, NO},
+        {"/sys/kernel/tracing/eventsx", NO, NO},
+        {"/sys/kernel/tracing/trace", NO, NO},
+        {"/sys/kernel/tracing/events/../trace", NO, NO},
+        {"/sys/kernel/tracing/events/..", NO, NO},
+        {"/sys/kernel/tracing/events/a/../id", NO, NO},
+        {"/sys/kernel/tracing/events//id", NO, NO},
+        {"sys/kernel/tracing/events", NO, NO},
+        {"/etc/shadow", NO, NO},
+        {"", NO, NO},
+        {"/proc/kallsyms", NO, PROC},
+        {"/proc/modules", NO, PROC},
+        {"/proc/1/comm", NO, PROC},
+        {"/proc/4194304/maps", NO, PROC},
+        {"/proc/1/task", NO, PROC},
+        {"/proc/1/task/12/comm", NO, PROC},
+        {"/proc/1/map_files/55d0c0000000-55d0c0001000", NO, MAPPED},
+        {"/proc/1/map_files/ffffffffffffffff-ffffffffffffffff", NO, MAPPED},
+        {"/proc/1/map_files/1ffffffffffffffff-2", NO, NO},
+        {"/proc/1/map_files/FF-100", NO, NO},
+        {"/proc/1/map_files/0x1-0x2", NO, NO},
+        {"/proc/1/map_files/1-", NO, NO},
+        {"/proc/1/map_files/-1", NO, NO},
+        {"/proc/1/map_files/1-2/", NO, NO},
+        {"/proc/1/map_files/..", NO, NO},
+        {"/proc/1/map_files", NO, NO},
+        {"/proc/1/mem", NO, NO},
+        {"/proc/1/environ", NO, NO},
+        {"/proc/1/cmdline", NO, NO},
+        {"/proc/1/root", NO, NO},
+        {"/proc/1/root/etc/shadow", NO, NO},
+        {"/proc/1/fd/0", NO, NO},
+        {"/proc/1/exe", NO, NO},
+        {"/proc/1/task/1/mem", NO, NO},
+        {"/proc/1/task/1/maps", NO, NO},
+        {"/proc/1/task/", NO, NO},
+        {"/proc/self/maps", NO, NO},
+        {"/proc/-1/maps", NO, NO},
+        {"/proc/12345678901/maps", NO, NO},
+        {"/proc//maps", NO, NO},
+        {"/proc/1/maps/", NO, NO},
+        {"/proc/1/../kcore", NO, NO},
+        {"/proc/kcore", NO, NO},
+        {"/proc/kallsyms/", NO, NO},
+        {"/proc", NO, NO},
     };
+    struct opener_rules sampling = rules;
 
     (void)state;
+    sampling.sampling = true;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        bool sampled = cases[i].out_sampling != NO;
         _cleanup_(buffer_done) struct buffer buffer = {0};
         struct opener_request request;
-        assert_int_equal(opener_path_is_known(cases[i].in), cases[i].out);
+        if (opener_path_place(cases[i].in, false) != (enum opener_place)cases[i].out ||
+            opener_path_place(cases[i].in, true) != (enum opener_place)cases[i].out_sampling)
+            fail_msg("%s", cases[i].in);
         assert_int_equal(opener_request_write_file(cases[i].in, &buffer), 0);
         assert_int_equal(opener_request_parse(buffer.data, buffer.size, 1, &request), -EBADMSG);
         assert_int_equal(opener_request_parse(buffer.data, buffer.size - 1, 0, &request), -EBADMSG);
         assert_int_equal(opener_request_parse(buffer.data, buffer.size, 0, &request), 0);
-        assert_int_equal(opener_request_check(&request, &rules), cases[i].out ? 0 : -EBADRQC);
+        assert_int_equal(opener_request_check(&request, &rules), cases[i].out ? 0 : sampled ? -EUNATCH : -EBADRQC);
+        assert_int_equal(opener_request_check(&request, &sampling), sampled ? 0 : -EBADRQC);
     }
+    assert_true(opener_path_is_better_asked_for("/proc/kallsyms", true));
+    assert_false(opener_path_is_better_asked_for("/proc/kallsyms", false));
+    assert_false(opener_path_is_better_asked_for("/proc/1/maps", true));
+}
+
+static void test_long_path(void **state)
+{
+    char path[OPENER_PATH_MAX + 1] = "/sys/kernel/tracing/events/";
+
+    (void)state;
+    size_t start = strlen(path);
+    memset(path + start, 'a', OPENER_PATH_MAX - 1 - start);
+    assert_int_equal(opener_path_place(path, false), OPENER_IN_TRACEFS);
+    path[OPENER_PATH_MAX - 1] = 'a';
+    assert_int_equal(opener_path_place(path, false), OPENER_NOWHERE);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_targets),
-        cmocka_unit_test(test_verdicts),   cmocka_unit_test(test_sampling_where_it_is_allowed),
-        cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_targets), cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_sampling),   cmocka_unit_test(test_paths),   cmocka_unit_test(test_long_path),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

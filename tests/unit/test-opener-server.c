@@ -147,6 +147,8 @@ static void test_single_and_leader(void **state)
     assert_opened(leader, expected);
     assert_int_equal(rig->daemon.perf_event_open(&rig->daemon, &attr, 1, -1, -1, 0), -EBADRQC);
     attr.sample_period = 1;
+    assert_int_equal(rig->daemon.perf_event_open(&rig->daemon, &attr, -1, 0, -1, 0), -EUNATCH);
+    attr.sample_type = PERF_SAMPLE_REGS_USER;
     assert_int_equal(rig->daemon.perf_event_open(&rig->daemon, &attr, -1, 0, -1, 0), -EBADRQC);
 }
 

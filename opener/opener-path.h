@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which files the opener opens: a table of the shapes of their paths. What a path names is in its shape alone; none has
+ * room for dots, so that it stays where it is. Pure.
+ */
+#ifndef OPENER_PATH_H
+#define OPENER_PATH_H
+
+#include "base/util.h"
+
+#define OPENER_PATH_MAX 256
+
+enum opener_place {
+    OPENER_NOWHERE, /* it is not known, or not for who does not sample */
+    OPENER_IN_TRACEFS,
+    OPENER_IN_PROC,
+    OPENER_MAPPED, /* procfs's link to what a process has mapped */
+};
+
+enum opener_place opener_path_place(const char *path, bool sampling);
+/* Whether anybody may open it, and who has privileges reads more of it. */
+bool opener_path_is_better_asked_for(const char *path, bool sampling);
+
+#endif
