@@ -209,7 +209,7 @@ int sampler_join(struct sampler *sampler, const struct stream_request *request, 
                  struct error *error)
 {
     double most = (double)sampler->config->max_seconds;
-    struct capture *capture;
+    struct capture *capture = NULL;
     struct spec spec;
 
     int r = check_limits(sampler, request, error);
