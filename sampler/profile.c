@@ -73,14 +73,13 @@ static enum location_space space_of_context(uint64_t marker)
     }
 }
 
-static int make_frame_room(struct profile *profile, size_t n)
+/* Also for a stack that will not be kept, since it is there already. */
+static int make_frame_room(struct profile *profile)
 {
-    size_t capacity = profile->frames_capacity ? profile->frames_capacity : 1024;
+    size_t capacity = profile->frames_capacity ? profile->frames_capacity : (size_t)4 * PROFILE_DEPTH_MAX;
 
-    if (profile->n_frames + n > PROFILE_FRAMES_MAX)
-        return -ENOSPC;
-    while (capacity < profile->n_frames + n)
-        capacity *= 2;
+    while (capacity < profile->n_frames + PROFILE_DEPTH_MAX)
+        capacity = MIN(2 * capacity, (size_t)PROFILE_FRAMES_MAX + PROFILE_DEPTH_MAX);
     if (capacity == profile->frames_capacity)
         return 0;
     uint32_t *larger = reallocarray(profile->frames, capacity, sizeof(*larger));
@@ -151,7 +150,7 @@ static int get_stack(struct profile *profile, const struct stack *wanted, struct
             *ret = &profile->stacks[found];
             return 0;
         }
-    if (profile->n_stacks >= PROFILE_STACKS_MAX)
+    if (profile->n_stacks >= PROFILE_STACKS_MAX || profile->n_frames + wanted->n > PROFILE_FRAMES_MAX)
         return -ENOSPC;
     if (array_grow(&profile->stacks, profile->n_stacks) < 0 ||
         slots_add(&profile->slots, hash, (uint32_t)profile->n_stacks) < 0)
@@ -167,7 +166,7 @@ static int find_stack(struct profile *profile, const struct record *record, stru
     struct stack wanted = {.pid = record->id.pid, .first = (uint32_t)profile->n_frames};
     size_t n;
 
-    int r = make_frame_room(profile, MIN(record->sample.n_callchain + 1, (size_t)PROFILE_DEPTH_MAX + 1));
+    int r = make_frame_room(profile);
     if (r == 0)
         r = put_frames(profile, record, &n);
     if (r == 0)

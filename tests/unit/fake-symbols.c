@@ -1,65 +1,82 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See fake-symbols.h. */
+/* Symbols as a test says them: see fake-symbols.h. */
 #include "tests/unit/fake-symbols.h"
 
-static const unsigned char build_id[] = {0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef};
-const struct mapping fake_mapping = {
-    .start = 0x401000,
-    .end = 0x404000,
-    .offset = 0x1000,
-    .file = "/usr/bin/hot",
-    .build_id = build_id,
-    .build_id_size = sizeof(build_id),
-    .major = 8,
-    .minor = 1,
-    .inode = 4711,
-    .inode_generation = 3,
-    .protection = 5,
-    .flags = 2,
-};
-static const struct mapping odd = {.start = 0x500000, .end = 0x501000, .file = "/tmp/\"odd\"\x01\xff"};
-static const struct mapping kernel = {.end = UINT64_MAX, .file = "[kernel.kallsyms]"};
+#define BUILD_ID (const unsigned char *)"\x01\x23\xab\xff"
 
-static const struct frame frames[] = {
-    {.ip = FAKE_IP, .mapping = &fake_mapping, .symbol = "hot", .offset = 16},
-    {.ip = FAKE_ODD_IP, .mapping = &fake_mapping, .symbol = "operator\"\" _\\\n\x80\xc3\xa9"},
-    {.ip = FAKE_BARE_IP, .mapping = &fake_mapping},
-    {.ip = FAKE_KERNEL_IP, .mapping = &kernel, .symbol = "do_idle", .kernel = true},
+static const struct fake_mapping mappings[] = {
+    {0, {.end = UINT64_MAX, .file = "[kernel.kallsyms]", .number = 1}},
+    {100, {0x10000, 0x20000, 0x1000, "/bin/app", BUILD_ID, 4, .number = 2}},
+    {100, {0x7f0000, 0x800000, 0, "/lib/libx.so.1", NULL, 0, .number = 3}},
+    {200, {0x50000, 0x60000, 0x1000, "/bin/app", BUILD_ID, 4, .number = 2}},
+    {200, {0x90000, 0xa0000, 0, "//anon", NULL, 0, .number = 4}},
+    {0},
 };
 
-void symbols_each(struct symbols *symbols, symbols_visit visit, void *userdata)
+static const struct fake_symbol list[] = {
+    {"[kernel.kallsyms]", "sys_read", 0xffffffff81000000, 0x100},
+    {"[kernel.kallsyms]", "entry", 0xffffffff82000000, 0x100},
+    {"/bin/app", "main", 0x1000, 0x100},
+    {"/bin/app", "operator()(a; b)", 0x1100, 0x100},
+    {"/bin/app", "leaf", 0x1200, 0x100},
+    {"/bin/app", "leaf", 0x1300, 0x100},
+    {0},
+};
+
+void fake_symbols_init(struct symbols *symbols)
 {
-    (void)symbols;
-    visit(userdata, FAKE_PID, FAKE_PID, "hot", NULL);
-    visit(userdata, FAKE_PID, FAKE_PID, "hot", &fake_mapping);
-    visit(userdata, 2, 2, "odd\t", NULL);
-    visit(userdata, 2, 2, "odd\t", &odd);
+    *symbols = (struct symbols){.mappings = mappings, .symbols = list, .comm = "my app", .known = true};
+}
+
+static const char *find(const struct symbols *symbols, const struct mapping *mapping, uint64_t ip)
+{
+    uint64_t offset = ip - mapping->start + mapping->offset;
+
+    for (const struct fake_symbol *symbol = symbols->symbols; symbol->name; symbol++)
+        if (str_equal(symbol->file, mapping->file) && offset - symbol->offset < symbol->size)
+            return symbol->name;
+    return NULL;
+}
+
+void symbols_resolve(struct symbols *symbols, uint32_t pid, bool kernel, uint64_t ip, struct frame *ret)
+{
+    *ret = (struct frame){.ip = ip, .kernel = kernel};
+    symbols->asked++;
+    for (const struct fake_mapping *fake = symbols->mappings; fake->mapping.file; fake++)
+        if (fake->pid == (kernel ? 0 : pid) && ip >= fake->mapping.start && ip < fake->mapping.end) {
+            ret->mapping = &fake->mapping;
+            ret->symbol = symbols->known ? find(symbols, &fake->mapping, ip) : NULL;
+            ret->image = (struct image *)symbols;
+        }
+}
+
+void symbols_keep(const struct frame *frame, uint32_t pid, struct symbols_kept *ret)
+{
+    *ret =
+        (struct symbols_kept){.mapping = *frame->mapping, .image = frame->image, .pid = pid, .kernel = frame->kernel};
+    ((struct symbols *)frame->image)->kept++;
+}
+
+void symbols_release(struct symbols_kept *kept)
+{
+    ((struct symbols *)kept->image)->kept--;
+}
+
+void symbols_resolve_kept(struct symbols *symbols, struct symbols_kept *kept, uint64_t ip, struct frame *ret)
+{
+    *ret = (struct frame){.ip = ip, .kernel = kept->kernel, .mapping = &kept->mapping, .image = kept->image};
+    symbols->asked++;
+    if (symbols->known)
+        ret->symbol = find(symbols, &kept->mapping, ip);
+}
+
+bool symbols_pending(const struct symbols *symbols)
+{
+    return !symbols->known;
 }
 
 const char *symbols_comm(struct symbols *symbols, uint32_t pid, uint32_t tid)
 {
-    (void)symbols;
     (void)tid;
-    return pid == FAKE_PID ? "hot" : "";
-}
-
-void symbols_resolve(struct symbols *symbols, uint32_t pid, bool is_kernel, uint64_t ip, struct frame *ret)
-{
-    (void)symbols;
-    *ret = (struct frame){.ip = ip, .kernel = is_kernel};
-    for (size_t i = 0; i < ARRAY_SIZE(frames); i++)
-        if (frames[i].ip == ip && frames[i].kernel == is_kernel && (is_kernel || pid == FAKE_PID))
-            *ret = frames[i];
-}
-
-const char *symbols_reason_user(const struct symbols *symbols)
-{
-    (void)symbols;
-    return NULL;
-}
-
-const char *symbols_reason_kernel(const struct symbols *symbols)
-{
-    (void)symbols;
-    return "the kernel hides its \"symbols\"";
+    return pid == UINT32_MAX ? "" : symbols->comm;
 }

@@ -1,18 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Symbols for writers' tests, instead of sampler/symbols.c: one program, one kernel, and names that are hard to write.
- */
+/* Symbols as a test says them, in the place of sampler/symbols.c. */
 #ifndef TESTS_UNIT_FAKE_SYMBOLS_H
 #define TESTS_UNIT_FAKE_SYMBOLS_H
 
 #include "sampler/symbols.h"
 
-#define FAKE_PID 1000
-#define FAKE_IP UINT64_C(0x401010)      /* hot of /usr/bin/hot */
-#define FAKE_ODD_IP UINT64_C(0x402000)  /* a symbol of /usr/bin/hot that must be escaped */
-#define FAKE_BARE_IP UINT64_C(0x403000) /* of /usr/bin/hot, without a symbol */
-#define FAKE_KERNEL_IP UINT64_C(0xffffffff81000010)
-#define FAKE_LOST_IP UINT64_C(0x7f0000000000) /* of nothing */
+struct fake_mapping {
+    uint32_t pid; /* 0: the kernel */
+    struct mapping mapping;
+};
 
-extern const struct mapping fake_mapping;
+struct fake_symbol {
+    const char *file, *name;
+    uint64_t offset, size; /* in the file */
+};
+
+struct symbols {
+    const struct fake_mapping *mappings;
+    const struct fake_symbol *symbols; /* both end with zeros */
+    const char *comm;
+    bool known; /* the tables are there */
+    int kept;   /* how many are, now */
+    size_t asked;
+};
+
+/* Two processes of two files and the kernel: see the tables. */
+void fake_symbols_init(struct symbols *symbols);
 
 #endif

@@ -388,6 +388,43 @@ static void test_gone(void **state)
     assert_true(frame.mapping && !frame.symbol);
 }
 
+/* What was mapped when it was sampled is known whatever the process has become since. */
+static void test_kept(void **state)
+{
+    struct fixture *fixture = *state;
+    uint32_t pid = (uint32_t)getpid();
+    struct symbols_kept kept;
+    struct record record = {.type = PERF_RECORD_COMM,
+                            .misc = PERF_RECORD_MISC_COMM_EXEC,
+                            .comm = {.pid = pid, .tid = pid, .comm = "another"}};
+    struct frame frame;
+
+    if (no_libdw())
+        skip();
+    learn(fixture, pid);
+    symbols_resolve(fixture->symbols, pid, false, (uintptr_t)known_static_function, &frame);
+    assert_non_null(frame.image);
+    assert_null(frame.symbol);
+    symbols_keep(&frame, pid, &kept);
+    symbols_take(fixture->symbols, &record);
+    wait_idle(fixture);
+    symbols_resolve(fixture->symbols, pid, false, (uintptr_t)known_static_function, &frame);
+    assert_null(frame.mapping);
+    symbols_resolve_kept(fixture->symbols, &kept, (uintptr_t)known_static_function + 2, &frame);
+    assert_string_equal(frame.symbol, "known_static_function");
+    assert_int_equal(frame.offset, 2);
+    assert_ptr_equal(frame.mapping, &kept.mapping);
+    assert_non_null(strstr(kept.mapping.file, "test-symbols"));
+    symbols_release(&kept);
+    /* The kernel's, as well. */
+    symbols_resolve(fixture->symbols, pid, true, UINT64_MAX - 1, &frame);
+    symbols_keep(&frame, pid, &kept);
+    symbols_resolve_kept(fixture->symbols, &kept, UINT64_MAX - 2, &frame);
+    assert_true(frame.kernel && kept.kernel);
+    assert_string_equal(frame.mapping->file, "[kernel.kallsyms]");
+    symbols_release(&kept);
+}
+
 static uintptr_t start_of_sleep(pid_t pid)
 {
     char path[64], line[512];
@@ -450,6 +487,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_privileges, setup, teardown),
         cmocka_unit_test_setup_teardown(test_gone, setup, teardown),
         cmocka_unit_test_setup_teardown(test_deleted, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_kept, setup, teardown),
     };
 
     if (argc > 1 && str_equal(argv[1], SYMBOLISER_COMMAND))

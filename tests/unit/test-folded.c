@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Folded stacks, as flame graphs are drawn from. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "sampler/writer.h"
+#include "tests/unit/fake-symbols.h"
+
+static const struct writer_end good_end = {.reason = "seconds"};
+
+struct written {
+    struct symbols symbols;
+    struct writer_source source;
+    void *state;
+    struct buffer out;
+};
+
+static void start(struct written *written)
+{
+    *written = (struct written){0};
+    fake_symbols_init(&written->symbols);
+    written->source = (struct writer_source){.symbols = &written->symbols};
+    written->state = writer_folded.begin(&written->source, &written->out);
+    assert_non_null(written->state);
+}
+
+static void add(struct written *written, uint32_t pid, const uint64_t *chain, size_t n)
+{
+    struct record record = {.type = PERF_RECORD_SAMPLE,
+                            .id = {.pid = pid, .tid = pid},
+                            .sample = {.period = 1000, .callchain = chain, .n_callchain = n}};
+
+    assert_true(writer_folded.record(written->state, &record, &written->out));
+    writer_folded.round(written->state, &written->out);
+}
+
+static char *end(struct written *written)
+{
+    assert_int_equal(written->out.size, 0);
+    writer_folded.end(written->state, &good_end, &written->out);
+    writer_folded.free(written->state);
+    assert_int_equal(written->symbols.kept, 0);
+    return buffer_string(&written->out);
+}
+
+static void test_lines(void **state)
+{
+    static const uint64_t
+        kernel[] = {PERF_CONTEXT_KERNEL, 0xffffffff81000010, 0xffffffff82000010, PERF_CONTEXT_USER, 0x10110, 0x10010},
+        user[] = {PERF_CONTEXT_USER, 0x10210, 0x10010}, same[] = {PERF_CONTEXT_USER, 0x10310, 0x10020},
+        moved[] = {PERF_CONTEXT_USER, 0x50220, 0x50020}, unknown[] = {PERF_CONTEXT_USER, 0x7f0010, 1, 0x10020};
+    struct written written;
+
+    (void)state;
+    start(&written);
+    add(&written, 100, user, ARRAY_SIZE(user));
+    add(&written, 100, unknown, ARRAY_SIZE(unknown));
+    add(&written, 100, same, ARRAY_SIZE(same));
+    add(&written, 200, moved, ARRAY_SIZE(moved));
+    add(&written, 100, kernel, ARRAY_SIZE(kernel));
+    add(&written, 100, NULL, 0);
+    written.symbols.comm = "a;b\n/0:1";
+    add(&written, 100, user, ARRAY_SIZE(user));
+    add(&written, UINT32_MAX, kernel, 2);
+    written.symbols.comm = "";
+    add(&written, 100, kernel, 2);
+    _cleanup_(freep) char *text = end(&written);
+    assert_string_equal(text, ":-1;sys_read_[k] 1\n"
+                              ":100;sys_read_[k] 1\n"
+                              "a:b?/0:1;main;leaf 1\n"
+                              "my_app;[unknown] 1\n"
+                              "my_app;main;[unknown];[libx.so.1] 1\n"
+                              "my_app;main;leaf 3\n"
+                              "my_app;main;operator()(a: b);entry_[k];sys_read_[k] 1\n");
+}
+
+static void test_nothing(void **state)
+{
+    struct written written;
+
+    (void)state;
+    start(&written);
+    _cleanup_(freep) char *text = end(&written);
+    assert_string_equal(text ? text : "", "");
+}
+
+static unsigned long long sum_of(const char *text)
+{
+    unsigned long long sum = 0;
+
+    for (const char *line = text; *line; line = strchr(line, '\n') + 1)
+        sum += strtoull(strchr(line, ' '), NULL, 10);
+    return sum;
+}
+
+/* What the profile had no room for is counted. */
+static void test_full_profile(void **state)
+{
+    enum { SAMPLES = 30000 };
+    struct written written;
+
+    (void)state;
+    start(&written);
+    for (unsigned i = 0; i < SAMPLES; i++) {
+        const uint64_t chain[] = {PERF_CONTEXT_KERNEL, 0xffffffff81000010};
+        add(&written, 1000 + i, chain, ARRAY_SIZE(chain));
+    }
+    _cleanup_(freep) char *text = end(&written);
+    assert_int_equal(sum_of(text), SAMPLES);
+    assert_non_null(strstr(text, "\n[truncated] "));
+}
+
+/* And where the lines would be too long. */
+static void test_long_lines(void **state)
+{
+    enum { SAMPLES = 10000, DEPTH = 20 };
+    char name[101] = "";
+    struct fake_symbol symbols[2] = {{"[kernel.kallsyms]", name, 0xffffffff81000000, 0x100}};
+    uint64_t chain[DEPTH] = {PERF_CONTEXT_KERNEL};
+    struct written written;
+
+    (void)state;
+    memset(name, 'x', sizeof(name) - 1);
+    for (size_t i = 1; i < DEPTH; i++)
+        chain[i] = 0xffffffff81000010;
+    start(&written);
+    written.symbols.symbols = symbols;
+    for (unsigned i = 0; i < SAMPLES; i++) {
+        char comm[16];
+        snprintf(comm, sizeof(comm), "c%u", i);
+        written.symbols.comm = comm;
+        add(&written, 100, chain, DEPTH);
+    }
+    _cleanup_(freep) char *text = end(&written);
+    assert_int_equal(sum_of(text), SAMPLES);
+    assert_non_null(strstr(text, "\n[truncated] "));
+    assert_true(strlen(text) < (size_t)8 << 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines), cmocka_unit_test(test_nothing),
+                                       cmocka_unit_test(test_full_profile), cmocka_unit_test(test_long_lines)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

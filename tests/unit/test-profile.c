@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Samples are summed up by stack, wherever their processes have their files mapped, and whatever becomes of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "sampler/profile.h"
+#include "tests/unit/fake-symbols.h"
+
+DEFINE_CLEANUP(struct profile *, profile_free);
+
+#define USER PERF_CONTEXT_USER
+#define KERNEL PERF_CONTEXT_KERNEL
+#define GUEST PERF_CONTEXT_GUEST_USER
+#define READ 0xffffffff81000010
+#define ENTRY 0xffffffff82000010
+#define DEPTH 6
+
+static struct record sample_of(uint32_t pid, const uint64_t *chain, size_t n, uint64_t period)
+{
+    return (struct record){.type = PERF_RECORD_SAMPLE,
+                           .misc = PERF_RECORD_MISC_USER,
+                           .id = {.pid = pid, .tid = pid},
+                           .sample = {.ip = 0x10250, .period = period, .callchain = chain, .n_callchain = n}};
+}
+
+static size_t chain_length(const uint64_t *chain)
+{
+    size_t n = 0;
+
+    while (n < DEPTH && chain[n])
+        n++;
+    return n;
+}
+
+static void append_name(struct profile *profile, uint32_t number, struct buffer *out)
+{
+    const struct locations *locations = profile_locations(profile);
+    const struct location *location = &locations->locations[number];
+
+    location_name(locations, location, out);
+    buffer_appendf(out, "%s %llx,", location_is_kernel(locations, location) ? "*" : "",
+                   (unsigned long long)location->address);
+}
+
+struct shown {
+    struct profile *profile;
+    struct buffer text;
+};
+
+static int show(void *userdata, const struct profile_stack *stack)
+{
+    struct shown *shown = userdata;
+
+    buffer_appendf(&shown->text, "%d %llu %llu: ", (int)stack->pid, (unsigned long long)stack->sum.samples,
+                   (unsigned long long)stack->sum.period);
+    for (size_t i = 0; i < stack->n; i++)
+        append_name(shown->profile, stack->locations[i], &shown->text);
+    buffer_append_char(&shown->text, '\n');
+    return 0;
+}
+
+static void assert_shown(struct profile *profile, const char *expected)
+{
+    struct shown shown = {.profile = profile};
+
+    assert_int_equal(profile_each(profile, show, &shown), 0);
+    _cleanup_(freep) char *text = buffer_string(&shown.text);
+    assert_string_equal(text ? text : "", expected);
+}
+
+/* Each with what is shown of it alone. A caller's address is one byte before the one that the chain has. */
+static const struct {
+    const char *name;
+    uint32_t in_pid;
+    uint64_t in[DEPTH];
+    const char *out;
+} cases[] = {
+    {"no chain: where the sample is", 100, {0}, "100 1 7: leaf 10250,\n"},
+    {"only a marker", 100, {USER}, "100 1 7: leaf 10250,\n"},
+    {"user", 100, {USER, 0x10200, 0x10100}, "100 1 7: leaf 10200,main 100ff,\n"},
+    {"kernel and user: each begins exactly",
+     100,
+     {KERNEL, READ, ENTRY, USER, 0x10200, 0x10100},
+     "100 1 7: sys_read* ffffffff81000010,entry* ffffffff8200000f,leaf 10200,main 100ff,\n"},
+    {"no marker: as the sample says", 100, {0x10200}, "100 1 7: leaf 10200,\n"},
+    {"a guest's addresses are not ours", 100, {GUEST, 0x10200}, "100 1 7: [unknown] 10200,\n"},
+    {"no symbol in a file", 100, {USER, 0x7f0100}, "100 1 7: [libx.so.1] 7f0100,\n"},
+    {"no symbol in the kernel", 100, {KERNEL, 0xffffffff83000000}, "100 1 7: [kernel.kallsyms]* ffffffff83000000,\n"},
+    {"no file", 200, {USER, 0x90010}, "200 1 7: [unknown] 90010,\n"},
+    {"no mapping", 100, {USER, 0x1}, "100 1 7: [unknown] 1,\n"},
+    {"no such process", 300, {USER, 0x10200}, "300 1 7: [unknown] 10200,\n"},
+    {"process not known", UINT32_MAX, {KERNEL, READ}, "-1 1 7: sys_read* ffffffff81000010,\n"},
+};
+
+static void test_chains(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct symbols symbols;
+        fake_symbols_init(&symbols);
+        struct profile *profile = profile_new(&symbols);
+        struct record record = sample_of(cases[i].in_pid, cases[i].in, chain_length(cases[i].in), 7);
+        print_message("%s\n", cases[i].name);
+        assert_int_equal(profile_add(profile, &record), 0);
+        assert_shown(profile, cases[i].out);
+        profile_free(profile);
+        assert_int_equal(symbols.kept, 0);
+    }
+}
+
+/* Equal stacks are one, of one process; the same place of a file is one location for all. */
+static void test_sums(void **state)
+{
+    static const uint64_t one[] = {USER, 0x10200, 0x10081}, other[] = {USER, 0x10200, 0x10100},
+                          moved[] = {USER, 0x50200, 0x50081};
+    struct symbols symbols;
+
+    (void)state;
+    fake_symbols_init(&symbols);
+    _cleanup_(profile_freep) struct profile *profile = profile_new(&symbols);
+    const struct record records[] = {
+        sample_of(100, one, 3, 10),
+        sample_of(100, other, 3, 100),
+        sample_of(200, moved, 3, 1000),
+        sample_of(100, one, 3, 20),
+    };
+    for (size_t i = 0; i < ARRAY_SIZE(records); i++)
+        assert_int_equal(profile_add(profile, &records[i]), 0);
+    assert_shown(profile, "100 2 30: leaf 10200,main 10080,\n"
+                          "100 1 100: leaf 10200,main 100ff,\n"
+                          "200 1 1000: leaf 10200,main 10080,\n");
+    assert_int_equal(profile_locations(profile)->n, 3);
+    assert_int_equal(profile_locations(profile)->n_mappings, 1);
+    assert_int_equal(profile_total(profile).samples, 4);
+    assert_int_equal(profile_total(profile).period, 1130);
+    assert_int_equal(profile_skipped(profile).samples, 0);
+    /* Another program of the same process. */
+    symbols.comm = "other";
+    assert_int_equal(profile_add(profile, &records[0]), 0);
+    assert_shown(profile, "100 2 30: leaf 10200,main 10080,\n"
+                          "100 1 100: leaf 10200,main 100ff,\n"
+                          "200 1 1000: leaf 10200,main 10080,\n"
+                          "100 1 10: leaf 10200,main 10080,\n");
+}
+
+/* The tables come when the process has gone. */
+static void test_late_symbols(void **state)
+{
+    static const uint64_t chain[] = {KERNEL, READ, USER, 0x50200, 0x50081, 0x1};
+    static const struct fake_mapping none[] = {{0}};
+    struct symbols symbols;
+
+    (void)state;
+    fake_symbols_init(&symbols);
+    symbols.known = false;
+    _cleanup_(profile_freep) struct profile *profile = profile_new(&symbols);
+    struct record record = sample_of(200, chain, ARRAY_SIZE(chain), 1);
+    assert_int_equal(profile_add(profile, &record), 0);
+    symbols.mappings = none;
+    assert_shown(profile, "200 1 1: [kernel.kallsyms]* ffffffff81000010,[app] 50200,[app] 50080,[unknown] 0,\n");
+    assert_false(profile_settle(profile, SIZE_MAX));
+    symbols.known = true;
+    symbols.asked = 0;
+    assert_false(profile_settle(profile, 2)); /* a few each time */
+    assert_int_equal(symbols.asked, 2);
+    assert_true(profile_settle(profile, 2));
+    assert_shown(profile, "200 1 1: sys_read* ffffffff81000010,leaf 50200,main 50080,[unknown] 0,\n");
+    symbols.asked = 0;
+    assert_true(profile_settle(profile, 2)); /* what has one is not asked for again */
+    assert_int_equal(symbols.asked, 0);
+}
+
+/* The last of them are resolved however far the asking had come. */
+static void test_finish(void **state)
+{
+    static const uint64_t chain[] = {USER, 0x10200, 0x10081};
+    struct symbols symbols;
+
+    (void)state;
+    fake_symbols_init(&symbols);
+    symbols.known = false;
+    _cleanup_(profile_freep) struct profile *profile = profile_new(&symbols);
+    struct record record = sample_of(100, chain, ARRAY_SIZE(chain), 1);
+    assert_int_equal(profile_add(profile, &record), 0);
+    assert_false(profile_settle(profile, 1));
+    symbols.known = true;
+    profile_finish(profile);
+    assert_shown(profile, "100 1 1: leaf 10200,main 10080,\n");
+}
+
+enum fullness { MANY_STACKS, MANY_FRAMES, MANY_LOCATIONS, MANY_COMMS };
+
+/* The n-th sample of a kind that has no end; returns the length of the chain. */
+static size_t fill(enum fullness kind, size_t n, struct symbols *symbols, uint64_t *chain)
+{
+    static char comm[16];
+
+    chain[0] = kind == MANY_LOCATIONS ? USER : KERNEL;
+    chain[1] = kind == MANY_STACKS || kind == MANY_FRAMES ? 0x1000 + n % 100 : 0x1000 + n;
+    chain[2] = 0x1000 + n / 100;
+    if (kind == MANY_COMMS) {
+        chain[1] = 0x1000;
+        snprintf(comm, sizeof(comm), "c%zu", n);
+        symbols->comm = comm;
+        return 2;
+    }
+    if (kind != MANY_FRAMES)
+        return 3;
+    for (size_t i = 3; i < 100; i++)
+        chain[i] = 0x1000 + i;
+    return 100;
+}
+
+static void test_bound(void **state)
+{
+    enum { SAMPLES = 40000 };
+
+    (void)state;
+    for (enum fullness kind = MANY_STACKS; kind <= MANY_COMMS; kind++) {
+        struct symbols symbols;
+        uint64_t chain[100], skipped = 0;
+        fake_symbols_init(&symbols);
+        _cleanup_(profile_freep) struct profile *profile = profile_new(&symbols);
+        for (size_t n = 0; n < SAMPLES; n++) {
+            size_t length = fill(kind, n, &symbols, chain);
+            struct record record = sample_of(100, chain, length, 2);
+            int r = profile_add(profile, &record);
+            assert_true(r == 0 || r == -ENOSPC);
+            skipped += r < 0;
+        }
+        assert_true(skipped > 0 && skipped < SAMPLES);
+        assert_int_equal(profile_skipped(profile).samples, skipped);
+        assert_int_equal(profile_skipped(profile).period, 2 * skipped);
+        assert_int_equal(profile_total(profile).samples, SAMPLES);
+        assert_true(profile_bytes(profile) <= PROFILE_BYTES_MAX);
+        print_message("%d: %zu samples kept in %zu bytes\n", kind, SAMPLES - (size_t)skipped, profile_bytes(profile));
+        /* What it has already still counts. */
+        size_t length = fill(kind, 0, &symbols, chain);
+        struct record record = sample_of(100, chain, length, 2);
+        assert_int_equal(profile_add(profile, &record), 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_chains), cmocka_unit_test(test_sums),  cmocka_unit_test(test_late_symbols),
+        cmocka_unit_test(test_finish), cmocka_unit_test(test_bound),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
