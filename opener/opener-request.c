@@ -103,9 +103,10 @@ static void copy_sampled(const struct perf_event_attr *from, struct perf_event_a
 {
     to->inherit = from->inherit;
     to->exclude_callchain_kernel = from->exclude_callchain_kernel;
-    to->use_clockid = from->use_clockid;
-    if (from->use_clockid && from->clockid == CLOCK_MONOTONIC)
-        to->clockid = from->clockid;
+    if (from->use_clockid && from->clockid == CLOCK_MONOTONIC) {
+        to->use_clockid = 1;
+        to->clockid = CLOCK_MONOTONIC;
+    }
 }
 
 /* What is known is copied; a difference is something else: signals, other data of tasks, and samples where nobody is

@@ -17,8 +17,9 @@ struct learner {
     char **pids, **tids;
     size_t n_pids, pid_at, n_tids, tid_at;
     uint32_t pid; /* whose threads or mappings are being read; 0: none */
-    bool denied;  /* something was */
-    int maps;     /* -1: the threads first */
+    bool hidden;  /* there are more than are listed */
+    size_t n_denied, n_asked;
+    int maps; /* -1: the threads first */
     size_t maps_size, used;
     char text[LEARNER_CHUNK];
 };
@@ -48,7 +49,7 @@ int learner_new(struct sys *sys, uint32_t pid, struct learner **ret)
         int r = sys_list_directory(sys, "/proc", &learner->pids, &learner->n_pids);
         if (r < 0)
             return r;
-        learner->denied = !has_name(learner->pids, learner->n_pids, "1"); /* the mount option hidepid=invisible */
+        learner->hidden = !has_name(learner->pids, learner->n_pids, "1"); /* the mount option hidepid=invisible */
     }
     *ret = steal(learner);
     return 0;
@@ -82,6 +83,12 @@ static bool parse_id(const char *name, uint32_t *ret)
     return true;
 }
 
+static void count(struct learner *learner, int result)
+{
+    learner->n_asked++;
+    learner->n_denied += result == -EACCES || result == -EPERM;
+}
+
 static void begin_process(struct learner *learner, const char *name)
 {
     char path[64];
@@ -92,7 +99,7 @@ static void begin_process(struct learner *learner, const char *name)
     int r = sys_list_directory(learner->sys, path, &learner->tids, &learner->n_tids);
     if (r < 0)
         learner->pid = 0; /* it has ended, or is hidden */
-    learner->denied |= r == -EACCES || r == -EPERM;
+    count(learner, r);
 }
 
 static void read_comm(struct learner *learner, struct processes *processes)
@@ -120,8 +127,8 @@ static void begin_maps(struct learner *learner)
 
     snprintf(path, sizeof(path), "/proc/%u/maps", learner->pid);
     int fd = learner->sys->open_file(learner->sys, path, 0);
+    count(learner, fd);
     if (fd < 0) {
-        learner->denied |= fd == -EACCES || fd == -EPERM;
         end_process(learner);
         return;
     }
@@ -168,7 +175,7 @@ static void read_maps(struct learner *learner, struct processes *processes)
 
 bool learner_was_denied(const struct learner *learner)
 {
-    return learner->denied;
+    return learner->hidden || learner->n_denied * 10 > learner->n_asked;
 }
 
 bool learner_step(struct learner *learner, struct processes *processes)

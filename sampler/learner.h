@@ -13,7 +13,7 @@ struct learner *learner_free(struct learner *learner);
 /* Reads one thing more: a name, or up to LEARNER_CHUNK bytes of a list of mappings. False where all is read. */
 #define LEARNER_CHUNK (16 * 1024)
 bool learner_step(struct learner *learner, struct processes *processes);
-/* Whether there was something that this process may not see. */
+/* Whether this process may not see much of it; single processes have secrets from everybody. */
 bool learner_was_denied(const struct learner *learner);
 
 #endif

@@ -48,30 +48,87 @@ static void limit(void)
         setrlimit((__rlimit_resource_t)limits[i].resource, &(struct rlimit){limits[i].value, limits[i].value});
 }
 
-/* What a parser of files never needs; the filter is the second wall, so a kernel without it is no reason to stop. */
+/* With any of these a file is opened to be changed. */
+#define OPENS(call, n)                                                                                                 \
+    {SCMP_SYS(call), 1, {n, SCMP_CMP_MASKED_EQ, O_ACCMODE, O_WRONLY}},                                                 \
+        {SCMP_SYS(call), 1, {n, SCMP_CMP_MASKED_EQ, O_ACCMODE, O_RDWR}},                                               \
+        {SCMP_SYS(call), 1, {n, SCMP_CMP_MASKED_EQ, O_CREAT, O_CREAT}},                                                \
+    {                                                                                                                  \
+        SCMP_SYS(call), 1,                                                                                             \
+        {                                                                                                              \
+            n, SCMP_CMP_MASKED_EQ, O_TRUNC, O_TRUNC                                                                    \
+        }                                                                                                              \
+    }
+#define CALL(call)                                                                                                     \
+    {                                                                                                                  \
+        SCMP_SYS(call), 0,                                                                                             \
+        {                                                                                                              \
+            0                                                                                                          \
+        }                                                                                                              \
+    }
+
+/*
+ * What a parser of files never needs. Where the daemon was started by root and has no capabilities this process is the
+ * user root, to whom many files belong. A kernel without filters is no reason to stop: it is the second wall.
+ */
 static void filter_calls(void)
 {
-    static const int calls[] = {
-        SCMP_SYS(socket),
-        SCMP_SYS(connect),
-        SCMP_SYS(bind),
-        SCMP_SYS(execve),
-        SCMP_SYS(execveat),
-        SCMP_SYS(fork),
-        SCMP_SYS(vfork),
-        SCMP_SYS(ptrace),
-        SCMP_SYS(process_vm_writev),
-        SCMP_SYS(unlink),
-        SCMP_SYS(rename),
-        SCMP_SYS(mount),
-        SCMP_SYS(kill),
-        SCMP_SYS(tgkill),
-        SCMP_SYS(tkill),
-        SCMP_SYS(bpf),
-        SCMP_SYS(keyctl),
-        SCMP_SYS(io_uring_setup),
-        SCMP_SYS(perf_event_open),
-        SCMP_SYS(pidfd_open),
+    static const struct {
+        int number;
+        unsigned n;
+        struct scmp_arg_cmp argument;
+    } calls[] = {
+        OPENS(open, 1),
+        OPENS(openat, 2),
+        CALL(openat2),
+        CALL(open_by_handle_at),
+        CALL(creat),
+        CALL(truncate),
+        CALL(unlink),
+        CALL(unlinkat),
+        CALL(rename),
+        CALL(renameat),
+        CALL(renameat2),
+        CALL(link),
+        CALL(linkat),
+        CALL(symlink),
+        CALL(symlinkat),
+        CALL(mkdir),
+        CALL(mkdirat),
+        CALL(rmdir),
+        CALL(mknod),
+        CALL(mknodat),
+        CALL(chmod),
+        CALL(fchmod),
+        CALL(fchmodat),
+        CALL(chown),
+        CALL(fchown),
+        CALL(lchown),
+        CALL(fchownat),
+        CALL(setxattr),
+        CALL(lsetxattr),
+        CALL(fsetxattr),
+        CALL(mount),
+        CALL(socket),
+        CALL(connect),
+        CALL(bind),
+        CALL(execve),
+        CALL(execveat),
+        CALL(fork),
+        CALL(vfork),
+        CALL(kill),
+        CALL(tgkill),
+        CALL(tkill),
+        CALL(ptrace),
+        CALL(process_vm_readv),
+        CALL(process_vm_writev),
+        CALL(pidfd_open),
+        CALL(pidfd_getfd),
+        CALL(bpf),
+        CALL(keyctl),
+        CALL(add_key),
+        CALL(io_uring_setup),
+        CALL(perf_event_open),
     };
 
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
@@ -79,7 +136,7 @@ static void filter_calls(void)
         return;
     int r = 0;
     for (size_t i = 0; i < ARRAY_SIZE(calls) && r == 0; i++)
-        r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), calls[i], 0);
+        r = seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), calls[i].number, calls[i].n, &calls[i].argument);
     if (r == 0)
         seccomp_load(filter);
     seccomp_release(filter);

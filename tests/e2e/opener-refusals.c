@@ -5,6 +5,7 @@
  */
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
@@ -21,6 +22,7 @@ struct trial {
     unsigned long flags;
     const char *directory, *path, *garbage;
     int expected; /* 0, or -errno, of the request or the event */
+    int sampling; /* the same where the opener was started for samples */
 };
 
 static const struct perf_event_attr plain = {
@@ -32,34 +34,66 @@ static const struct perf_event_attr plain = {
         .field = (value)                                                                                               \
     }
 
+#define IS(value) .expected = (value), .sampling = (value)
+#define SAMPLES(type) WITH_TWO(sample_period, 1000000, sample_type, type)
+#define WITH_TWO(field, value, other, other_value)                                                                     \
+    {                                                                                                                  \
+        .size = sizeof(struct perf_event_attr), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK,         \
+        .field = (value), .other = (other_value)                                                                       \
+    }
+
 static const struct trial trials[] = {
-    {.name = "a counter of a CPU", .attr = WITH(disabled, 1), .pid = -1, .expected = 0},
-    {.name = "a counter of the daemon itself", .attr = WITH(disabled, 1), .pid = 0, .cpu = -1, .expected = 0},
-    {.name = "a sample period", .attr = WITH(sample_period, 1000), .pid = -1, .expected = -EBADRQC},
-    {.name = "a sample type", .attr = WITH(sample_type, PERF_SAMPLE_IP), .pid = -1, .expected = -EBADRQC},
-    {.name = "precise_ip", .attr = WITH(precise_ip, 1), .pid = -1, .expected = -EBADRQC},
-    {.name = "records of mmap", .attr = WITH(mmap, 1), .pid = -1, .expected = -EBADRQC},
-    {.name = "inheritance", .attr = WITH(inherit, 1), .pid = -1, .expected = -EBADRQC},
-    {.name = "an unknown size of the attributes", .attr = {.size = 100}, .pid = -1, .expected = -EBADRQC},
-    {.name = "unknown flags", .attr = WITH(disabled, 1), .pid = -1, .flags = 1UL << 10, .expected = -EBADRQC},
-    {.name = "the process 1", .attr = WITH(disabled, 1), .pid = 1, .cpu = -1, .expected = -EBADRQC},
-    {.name = "every process that it may", .attr = WITH(disabled, 1), .pid = -1, .cpu = -1, .expected = -EBADRQC},
+    {.name = "a counter of a CPU", .attr = WITH(disabled, 1), .pid = -1, IS(0)},
+    {.name = "a counter of the daemon itself", .attr = WITH(disabled, 1), .pid = 0, .cpu = -1, IS(0)},
+    {.name = "a sample period", .attr = WITH(sample_period, 1000000), .pid = -1, .expected = -EUNATCH, .sampling = 0},
+    {.name = "samples of the process 1",
+     .attr = SAMPLES(PERF_SAMPLE_IP),
+     .pid = 1,
+     .cpu = -1,
+     .expected = -EUNATCH,
+     .sampling = 0},
+    {.name = "a sample type without samples", .attr = WITH(sample_type, PERF_SAMPLE_IP), .pid = -1, IS(-EBADRQC)},
+    {.name = "samples with registers", .attr = SAMPLES(PERF_SAMPLE_REGS_USER), .pid = -1, IS(-EBADRQC)},
+    {.name = "samples with stacks", .attr = SAMPLES(PERF_SAMPLE_STACK_USER), .pid = -1, IS(-EBADRQC)},
+    {.name = "samples with raw data", .attr = SAMPLES(PERF_SAMPLE_RAW), .pid = -1, IS(-EBADRQC)},
+    {.name = "samples with addresses of data", .attr = SAMPLES(PERF_SAMPLE_ADDR), .pid = -1, IS(-EBADRQC)},
+    {.name = "samples with context switches",
+     .attr = WITH_TWO(sample_period, 1000000, context_switch, 1),
+     .pid = -1,
+     IS(-EBADRQC)},
+    {.name = "precise_ip", .attr = WITH(precise_ip, 1), .pid = -1, IS(-EBADRQC)},
+    {.name = "records of mmap alone", .attr = WITH(mmap, 1), .pid = -1, IS(-EBADRQC)},
+    {.name = "an unknown size of the attributes", .attr = {.size = 100}, .pid = -1, IS(-EBADRQC)},
+    {.name = "unknown flags", .attr = WITH(disabled, 1), .pid = -1, .flags = 1UL << 10, IS(-EBADRQC)},
+    {.name = "a counter of the process 1", .attr = WITH(disabled, 1), .pid = 1, .cpu = -1, IS(-EBADRQC)},
+    {.name = "every process that it may", .attr = WITH(disabled, 1), .pid = -1, .cpu = -1, IS(-EBADRQC)},
     {.name = "/tmp as a cgroup",
      .attr = WITH(disabled, 1),
      .flags = PERF_FLAG_PID_CGROUP,
      .directory = "/tmp",
-     .expected = -EXDEV},
+     IS(-EXDEV)},
     {.name = "/proc as a cgroup",
      .attr = WITH(disabled, 1),
      .flags = PERF_FLAG_PID_CGROUP,
      .directory = "/proc",
-     .expected = -EXDEV},
-    {.name = "a garbled message", .garbage = "this is no request at all", .expected = -EBADMSG},
-    {.name = "a single byte", .garbage = "x", .expected = -EBADMSG},
-    {.name = "/etc/shadow", .path = "/etc/shadow", .expected = -EBADRQC},
-    {.name = "a path with dots", .path = "/sys/kernel/tracing/events/../trace", .expected = -EBADRQC},
-    {.name = "the log of tracefs", .path = "/sys/kernel/tracing/trace", .expected = -EBADRQC},
-    {.name = "after all that, a counter", .attr = WITH(disabled, 1), .pid = -1, .expected = 0},
+     IS(-EXDEV)},
+    {.name = "a garbled message", .garbage = "this is no request at all", IS(-EBADMSG)},
+    {.name = "a single byte", .garbage = "x", IS(-EBADMSG)},
+    {.name = "/etc/shadow", .path = "/etc/shadow", IS(-EBADRQC)},
+    {.name = "a path with dots", .path = "/sys/kernel/tracing/events/../trace", IS(-EBADRQC)},
+    {.name = "the log of tracefs", .path = "/sys/kernel/tracing/trace", IS(-EBADRQC)},
+    {.name = "the kernel's symbols", .path = "/proc/kallsyms", .expected = -EUNATCH, .sampling = 0},
+    {.name = "the name of the process 1", .path = "/proc/1/comm", .expected = -EUNATCH, .sampling = 0},
+    {.name = "the threads of the process 1", .path = "/proc/1/task", .expected = -EUNATCH, .sampling = 0},
+    {.name = "the environment of the process 1", .path = "/proc/1/environ", IS(-EBADRQC)},
+    {.name = "the memory of the process 1", .path = "/proc/1/mem", IS(-EBADRQC)},
+    {.name = "the files of the process 1", .path = "/proc/1/root/etc/shadow", IS(-EBADRQC)},
+    {.name = "the kernel's memory", .path = "/proc/kcore", IS(-EBADRQC)},
+    {.name = "a mapping that is not there",
+     .path = "/proc/2/map_files/1000-2000",
+     .expected = -EUNATCH,
+     .sampling = -ENOENT},
+    {.name = "after all that, a counter", .attr = WITH(disabled, 1), .pid = -1, IS(0)},
 };
 
 static int send_raw(int socket, const void *packet, size_t size, const struct opener_fds *fds)
@@ -130,25 +164,69 @@ static bool check_leader(const struct opener *opener)
            fine;
 }
 
-int main(void)
+/* Of this process, which the opener may look into: its program is handed over, its data not. */
+static int try_mapping(const struct opener *opener, const char *protection)
+{
+    _cleanup_(fclosep) FILE *maps = fopen("/proc/self/maps", "re");
+    char line[512], found[8], path[96];
+    struct opener_fds none = {0};
+    unsigned long start, end;
+
+    while (maps && fgets(line, sizeof(line), maps)) {
+        if (sscanf(line, "%lx-%lx %7s", &start, &end, found) != 3 || strcmp(found, protection) != 0 ||
+            !strstr(line, "opener-refusals"))
+            continue;
+        _cleanup_(buffer_done) struct buffer packet = {0};
+        snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", (int)getpid(), start, end);
+        int r = opener_request_write_file(path, &packet);
+        return r < 0 ? r : send_raw(opener->client.socket, packet.data, packet.size, &none);
+    }
+    return -ENODATA;
+}
+
+static bool run(bool sampling)
 {
     struct opener *opener;
-    bool fine = true;
     struct error error;
+    bool fine = true;
     struct sys sys;
 
+    sys_init(&sys);
+    printf("-- %s samples\n", sampling ? "with" : "without");
+    if (opener_start(&sys, sampling, &opener, &error) < 0) {
+        printf("NOT OK  %s\n", error.message);
+        return false;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(trials); i++)
+        fine &= check(trials[i].name, try(opener, &trials[i]), sampling ? trials[i].sampling : trials[i].expected);
+    fine &= check("a program that runs", try_mapping(opener, "r-xp"), sampling ? 0 : -EUNATCH);
+    fine &= check("data that is mapped", try_mapping(opener, "r--p"), sampling ? -EBADRQC : -EUNATCH);
+    fine &= check_leader(opener);
+    opener_free(opener);
+    return fine;
+}
+
+/* In a process each, since starting an opener takes the privileges away. */
+static bool run_apart(bool sampling)
+{
+    int status;
+
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        bool fine = run(sampling);
+        fflush(stdout);
+        _exit(fine ? EXIT_SUCCESS : EXIT_FAILURE);
+    }
+    return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS;
+}
+
+int main(void)
+{
     if (!opener_is_wanted()) {
         printf("skipped: this needs CAP_PERFMON or CAP_SYS_ADMIN\n");
         return SKIPPED;
     }
-    sys_init(&sys);
-    if (opener_start(&sys, false, &opener, &error) < 0) {
-        printf("NOT OK  %s\n", error.message);
-        return EXIT_FAILURE;
-    }
-    for (size_t i = 0; i < ARRAY_SIZE(trials); i++)
-        fine &= check(trials[i].name, try(opener, &trials[i]), trials[i].expected);
-    fine &= check_leader(opener);
-    opener_free(opener);
-    return fine ? EXIT_SUCCESS : EXIT_FAILURE;
+    bool without = run_apart(false), with = run_apart(true);
+    return without && with ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -167,29 +167,28 @@ static void test_targets(void **state)
     X(config2, p->events[0].attr.config2 = 1, 0)                                                                       \
     X(pinned, p->events[0].attr.pinned = 1, 0)                                                                         \
     X(exclude_guest, p->events[0].attr.exclude_guest = 1, 0)                                                           \
-    X(sample_period, p->events[0].attr.sample_period = 1,                                                              \
-      -EUNATCH)                                                    \ X(freq, p->events[0].attr.freq = 1, -EBADRQC)     \
-        X(sample_type, p->events[0].attr.sample_type = PERF_SAMPLE_IP, -EBADRQC)                                       \
-            X(precise_ip, p->events[1].attr.precise_ip = 1, -EBADRQC) X(mmap, p->events[0].attr.mmap = 1, -EBADRQC)    \
-                X(mmap2, p->events[0].attr.mmap2 = 1, -EBADRQC) X(comm, p->events[0].attr.comm = 1, -EBADRQC)          \
-                    X(task, p->events[0].attr.task = 1, -EBADRQC) X(inherit, p->events[0].attr.inherit = 1, -EBADRQC)  \
-                        X(enable_on_exec, p->events[0].attr.enable_on_exec = 1,                                        \
-                          -EBADRQC) X(watermark, p->events[0].attr.watermark = 1,                                      \
-                                      -EBADRQC) X(wakeup, p->events[0].attr.wakeup_events = 1, -EBADRQC)               \
-                            X(branches, p->events[0].attr.branch_sample_type = 1, -EBADRQC)                            \
-                                X(registers, p->events[0].attr.sample_regs_user = 1, -EBADRQC)                         \
-                                    X(stack, p->events[0].attr.sample_stack_user = 8, -EBADRQC)                        \
-                                        X(aux, p->events[0].attr.aux_watermark = 1, -EBADRQC)                          \
-                                            X(clock, p->events[0].attr.use_clockid = 1, -EBADRQC)                      \
-                                                X(signal, p->events[0].attr.sig_data = 1, -EBADRQC)                    \
-                                                    X(read_format, p->events[0].attr.read_format = 1 << 10, -EBADRQC)  \
-                                                        X(reserved, p->events[0].attr.__reserved_2 = 1, -EBADRQC)      \
-                                                            X(watchpoint_of_software, p->events[0].attr.bp_type = 1,   \
-                                                              -EBADRQC)                                                \
-                                                                X(watchpoint,                                          \
-                                                                  (p->events[0].attr.type = PERF_TYPE_BREAKPOINT,      \
-                                                                   p->events[0].attr.bp_type = 3),                     \
-                                                                  0)
+    X(sample_period, p->events[0].attr.sample_period = 1, -EUNATCH)                                                    \
+    X(freq, p->events[0].attr.freq = 1, -EBADRQC)                                                                      \
+    X(sample_type, p->events[0].attr.sample_type = PERF_SAMPLE_IP, -EBADRQC)                                           \
+    X(precise_ip, p->events[1].attr.precise_ip = 1, -EBADRQC)                                                          \
+    X(mmap, p->events[0].attr.mmap = 1, -EBADRQC)                                                                      \
+    X(mmap2, p->events[0].attr.mmap2 = 1, -EBADRQC)                                                                    \
+    X(comm, p->events[0].attr.comm = 1, -EBADRQC)                                                                      \
+    X(task, p->events[0].attr.task = 1, -EBADRQC)                                                                      \
+    X(inherit, p->events[0].attr.inherit = 1, -EUNATCH)                                                                \
+    X(enable_on_exec, p->events[0].attr.enable_on_exec = 1, -EBADRQC)                                                  \
+    X(watermark, p->events[0].attr.watermark = 1, -EBADRQC)                                                            \
+    X(wakeup, p->events[0].attr.wakeup_events = 1, -EBADRQC)                                                           \
+    X(branches, p->events[0].attr.branch_sample_type = 1, -EBADRQC)                                                    \
+    X(registers, p->events[0].attr.sample_regs_user = 1, -EBADRQC)                                                     \
+    X(stack, p->events[0].attr.sample_stack_user = 8, -EBADRQC)                                                        \
+    X(aux, p->events[0].attr.aux_watermark = 1, -EBADRQC)                                                              \
+    X(clock, p->events[0].attr.use_clockid = 1, -EBADRQC)                                                              \
+    X(signal, p->events[0].attr.sig_data = 1, -EBADRQC)                                                                \
+    X(read_format, p->events[0].attr.read_format = 1 << 10, -EBADRQC)                                                  \
+    X(reserved, p->events[0].attr.__reserved_2 = 1, -EBADRQC)                                                          \
+    X(watchpoint_of_software, p->events[0].attr.bp_type = 1, -EBADRQC)                                                 \
+    X(watchpoint, (p->events[0].attr.type = PERF_TYPE_BREAKPOINT, p->events[0].attr.bp_type = 3), 0)
 SPOILS(SPOIL)
 
 #define ROW(name, what, verdict) {#name, spoil_##name, verdict_##name},
