@@ -73,7 +73,7 @@ static int set_cgroup(struct stream_request *request, const char *name, const ch
 
 static int set_pid(struct stream_request *request, const char *name, const char *value, struct error *error)
 {
-    uint64_t pid;
+    uint64_t pid = 0;
     int r = set_number(name, value, PID_LIMIT, &pid, error);
 
     if (r == 0)
