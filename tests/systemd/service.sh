@@ -306,7 +306,8 @@ test_sampler() {
     for field in CapInh CapPrm CapEff CapBnd CapAmb; do
         equals "the process that listens has no capability in $field" "$(status_field "$pid" "$field")" 0000000000000000
     done
-    holds "the opener has CAP_SYS_PTRACE and CAP_SYSLOG" has_bits "$(status_field "$opener" CapEff)" $((1 << 19 | 1 << 34))
+    holds "the opener has CAP_SYS_PTRACE and CAP_SYSLOG" has_bits "$(status_field "$opener" CapEff)" \
+        $((1 << 19 | 1 << 34))
     holds "and nothing that is not for samples" has_only "$(status_field "$opener" CapBnd)" \
         $((counting | 1 << 19 | 1 << 34))
     equals "the process that listens does not see others" \
