@@ -8,8 +8,6 @@
 
 /* What waits for all clients together, of the 16 MB that the sampler may take besides its rings. */
 #define BYTES_OF_CLIENTS (4 * 1024 * 1024)
-#define BYTES_OF_CLIENT_MIN (64 * 1024)
-#define BYTES_OF_CLIENT_MAX (1024 * 1024)
 /* What was learned of processes and files is kept so long for the next client. */
 #define SYMBOLS_LINGER_USEC (60 * UINT64_C(1000000))
 
@@ -107,9 +105,7 @@ uint64_t sampler_now(const struct sampler *sampler, clockid_t clock)
 
 size_t sampler_bytes_per_client(const struct sampler *sampler)
 {
-    size_t share = BYTES_OF_CLIENTS / MAX((size_t)sampler->config->max_clients, 1);
-
-    return MIN(MAX(share, (size_t)BYTES_OF_CLIENT_MIN), (size_t)BYTES_OF_CLIENT_MAX);
+    return BYTES_OF_CLIENTS / MAX(sampler->n_clients, 1);
 }
 
 /* Configuration */
@@ -209,7 +205,7 @@ int sampler_join(struct sampler *sampler, const struct stream_request *request, 
                  struct error *error)
 {
     double most = (double)sampler->config->max_seconds;
-    struct capture *capture;
+    struct capture *capture = NULL;
     struct spec spec;
 
     int r = check_limits(sampler, request, error);

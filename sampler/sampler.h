@@ -42,7 +42,7 @@ void sampler_leave(struct sampler *sampler, struct client *client);
 
 sd_event *sampler_event(const struct sampler *sampler);
 uint64_t sampler_now(const struct sampler *sampler, clockid_t clock);
-/* How many bytes may wait for one client. */
+/* How many bytes may wait for one client, with as many as there are now. */
 size_t sampler_bytes_per_client(const struct sampler *sampler);
 
 #endif

@@ -11,6 +11,9 @@
 /* Formats that show a whole need the symbols of all of it at the end; who makes them has so long. */
 #define SYMBOLS_USEC (5 * UINT64_C(1000000))
 
+/* Memory that a stream keeps for what is to come. */
+#define KEPT_BYTES (2 * 1024 * 1024)
+
 static const struct format {
     const char *content_type;
     double seconds; /* the default; 0: as long as may be */
@@ -40,7 +43,6 @@ struct stream {
     void *writer;
     struct buffer out;
     size_t taken; /* bytes of `out` */
-    size_t limit; /* of bytes that wait */
     bool slow;    /* records are dropped */
     uint64_t max, records, dropped, dropped_told, lost_before;
     uint64_t start_ns;
@@ -160,13 +162,13 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 /* Whether the record has to be dropped. Those that samples are read by have more room than samples. */
 static bool is_too_much(struct stream *stream, bool sample)
 {
-    size_t waiting = stream->out.size - stream->taken;
+    size_t waiting = stream->out.size - stream->taken, limit = sampler_bytes_per_client(stream->sampler);
 
-    if (waiting >= stream->limit)
+    if (waiting >= limit)
         stream->slow = true;
-    else if (waiting < stream->limit / 2)
+    else if (waiting < limit / 2)
         stream->slow = false;
-    return sample ? stream->slow : waiting >= stream->limit + stream->limit / 4;
+    return sample ? stream->slow : waiting >= limit + limit / 4;
 }
 
 /* What the rings held when the stream began is not of it, but for what says what runs. */
@@ -270,7 +272,6 @@ static struct stream *stream_new(struct sampler *sampler, const struct stream_re
         .subscriber =
             {.userdata = stream, .record = on_record, .round = on_round, .changed = on_changed, .over = on_over},
         .format = &formats[request->format],
-        .limit = sampler_bytes_per_client(sampler),
         .max = request->max,
     };
     int r = sd_event_add_time(sampler_event(sampler), &stream->timer, CLOCK_MONOTONIC, 0, 1000, on_timer, stream);
@@ -319,13 +320,18 @@ struct stream *stream_free(struct stream *stream)
 
 /* Bytes */
 
-/* Drops what was taken, when it is most of what there is. */
+/* Drops what was taken, when it is most of what there is; and memory that only a client that lags behind needs. */
 static void compact(struct stream *stream)
 {
     size_t rest = stream->out.size - stream->taken;
 
     if (stream->taken < rest)
         return;
+    if (rest == 0 && stream->out.capacity > KEPT_BYTES) {
+        buffer_done(&stream->out);
+        stream->taken = 0;
+        return;
+    }
     memmove(stream->out.data, stream->out.data + stream->taken, rest);
     stream->out.size = rest;
     stream->taken = 0;

@@ -141,7 +141,7 @@ if check "gcc -O2 -Werror builds" build_plain; then
     plain=yes
     check "tests/check-style.sh" env PERFCOUNTD="$build/plain/perfcountd" tests/check-style.sh
     (
-        for script in cli exposition http limits libpfm4 lifecycle idle opener tls bad-clients valgrind; do
+        for script in cli exposition http limits libpfm4 lifecycle idle opener tls bad-clients sampler valgrind; do
             end_to_end $script
         done
         end_to_end contrib

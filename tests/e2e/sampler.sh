@@ -86,7 +86,8 @@ equals "says how many" "$(end_of "$scratch/max" records)" 100
 get '/api/v1/samples?seconds=1&cpu=0' >"$scratch/seconds"
 equals "ends by seconds" "$(end_of "$scratch/seconds" reason)" seconds
 equals "of one CPU" "$(jq -r 'select(.type == "sample") | .cpu' "$scratch/seconds" | sort -u)" 0
-holds "in the order of time" sh -c "jq -r 'select(.type == \"sample\") | .time' '$scratch/seconds' | LC_ALL=C sort -n -c"
+jq -r 'select(.type == "sample") | .time' "$scratch/seconds" >"$scratch/times"
+holds "in the order of time" sort -n -c "$scratch/times"
 
 get '/api/v1/samples?seconds=1&event=%7Bcpu-clock,context-switches%7D&read=1&frequency=1000' >"$scratch/read"
 matches "read=1 gives the group's values" "$(grep '"type":"sample"' "$scratch/read" | head -n 1)" 'context-switches'
@@ -153,9 +154,9 @@ holds "of all its threads" test "$(jq -r 'select(.type == "sample") | .tid' "$sc
 
 # --- a slow client loses records and is told; others and scrapes are untouched
 
-curl -sN --limit-rate 1m --max-time 60 "$url/api/v1/samples?frequency=8000&seconds=6" >"$scratch/slow" &
+curl -sN --limit-rate 1m --max-time 60 "$url/api/v1/samples?frequency=4000&seconds=6" >"$scratch/slow" &
 slow=$!
-curl -sN --max-time 60 "$url/api/v1/samples?frequency=8000&seconds=6" >"$scratch/fast" &
+curl -sN --max-time 60 "$url/api/v1/samples?frequency=4000&seconds=6" >"$scratch/fast" &
 fast=$!
 children+=("$slow" "$fast")
 for _ in $(seq 50); do
@@ -196,4 +197,38 @@ children+=($!)
 holds "a stream runs" eventually 5 has_lines "$scratch/last" 5
 stop_daemon
 equals "the daemon ends beside a stream" "$daemon_status" 0
+
+# --- without privileges: what the kernel refuses is told before anything is sent
+
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -ge 1 ] &&
+    [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ]; then
+    nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all)
+    chmod 755 "$scratch"
+    install -m 755 "$PERFCOUNTD" "$scratch/perfcountd"
+    PERFCOUNTD=$scratch/perfcountd
+    write_config <<'END'
+sampler: {enabled: true, event: cpu-clock, ring_pages: 4096}
+END
+    ulimit -l 64
+    wrapper=("${nobody[@]}")
+    start_daemon --config.file="$scratch/config.yaml"
+    "${nobody[@]}" "$scratch/spin" &
+    spin=$!
+    children+=("$spin")
+    equals "all of the machine" "$(status_of '/api/v1/samples?seconds=1')" 403
+    matches "says why" "$(get '/api/v1/samples?seconds=1' | jq -r .error)" 'EACCES.*perf_event_paranoid'
+    equals "too much locked memory" "$(status_of "/api/v1/samples?seconds=1&pid=$spin")" 403
+    matches "says what to set" "$(get "/api/v1/samples?seconds=1&pid=$spin" | jq -r .error)" \
+        'perf_event_mlock_kb.*sampler.ring_pages'
+    stop_daemon
+    write_config <<'END'
+sampler: {enabled: true, event: cpu-clock, ring_pages: 8}
+END
+    start_daemon --config.file="$scratch/config.yaml"
+    get "/api/v1/samples?seconds=0.5&pid=$spin" >"$scratch/own"
+    matches "a process of its own user" "$(cat "$scratch/own")" '"type":"sample"'
+    stop_daemon
+else
+    echo "    skipped: refusals by the kernel need root, setpriv and kernel.perf_event_paranoid at 1 or 2"
+fi
 finish
