@@ -273,6 +273,7 @@ test_own_address() {
 samples() {
     write_config <<<"$good_config"$'\nsampler: {enabled: true, event: cpu-clock, frequency: 500}'
     inside systemctl restart perfcountd
+    get "/api/v1/samples?seconds=1" >/dev/null # by which the tables of symbols are made
     get "/api/v1/samples?seconds=3" >"$scratch/samples"
 }
 count_samples() {
