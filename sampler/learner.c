@@ -16,10 +16,10 @@ struct learner {
     struct sys *sys;
     char **pids, **tids;
     size_t n_pids, pid_at, n_tids, tid_at;
-    uint32_t pid; /* whose threads or mappings are being read; 0: none */
-    bool hidden;  /* there are more than are listed */
+    uint32_t pid;             /* whose threads or mappings are being read; 0: none */
+    bool hidden;              /* there are more than are listed */
     size_t n_denied, n_shown; /* processes */
-    int maps; /* -1: the threads first */
+    int maps;                 /* -1: the threads first */
     size_t maps_size, used;
     char text[LEARNER_CHUNK];
 };

@@ -223,6 +223,7 @@ kernel_is_shown() {
 }
 # samples: into the files $scratch/samples (all records) and $scratch/hot-samples (a JSON array of hot's).
 samples() {
+    get "/api/v1/samples?seconds=1" >/dev/null # by which the tables of symbols are made
     get "/api/v1/samples?seconds=2&frequency=500" >"$scratch/samples"
     jq -c 'select(.type == "sample" and .comm == "hot")' "$scratch/samples" | jq -s . >"$scratch/hot-samples"
 }
@@ -249,7 +250,7 @@ for set in CapEff CapPrm CapBnd; do
     equals "its opener: $set" "$(field "$opener" $set)" $sampling
 done
 samples
-compares "a stranger's program has samples" "$(jq length "$scratch/hot-samples") > 100"
+compares "a stranger's program has samples" "$(jq length "$scratch/hot-samples") > 20"
 compares "with the symbols of a file that only root can read" "$(hot_share) > 0.5"
 if kernel_is_shown; then
     compares "the kernel's symbols as well" "$(jq -r 'select(.type == "sample") | ., (.callchain // [])[] |
@@ -286,7 +287,7 @@ stop_daemon
 split_as +perfmon,+sys_admin,+dac_read_search,+setpcap
 equals "without CAP_SYS_PTRACE and CAP_SYSLOG" "$(field "$opener" CapEff)" $needed
 samples
-compares "it samples all the same" "$(jq length "$scratch/hot-samples") > 100"
+compares "it samples all the same" "$(jq length "$scratch/hot-samples") > 20"
 # Newer kernels show mappings to CAP_PERFMON as well.
 maps_are_shown() {
     "${nobody[@]}" --inh-caps=+perfmon --ambient-caps=+perfmon cat "/proc/$hot/maps" >/dev/null 2>&1

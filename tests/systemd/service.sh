@@ -273,6 +273,7 @@ test_own_address() {
 samples() {
     write_config <<<"$good_config"$'\nsampler: {enabled: true, event: cpu-clock, frequency: 500}'
     inside systemctl restart perfcountd
+    get "/api/v1/samples?seconds=1" >/dev/null # by which the tables of symbols are made
     get "/api/v1/samples?seconds=3" >"$scratch/samples"
 }
 count_samples() {
@@ -300,14 +301,19 @@ test_sampler() {
         compares "the kernel as well" "$(count_samples '.module == "[kernel.kallsyms]" and .symbol != "[unknown]"') > 0"
         equals "nothing is missed" "$(note)" ""
     fi
+    equals "it may be asked for alone" \
+        "$(get "/api/v1/samples?max=20&seconds=10&pid=$(inside systemctl show -P MainPID hot)" |
+            jq -r 'select(.type == "sample") | .comm' | sort -u)" hot
     for field in CapInh CapPrm CapEff CapBnd CapAmb; do
         equals "the process that listens has no capability in $field" "$(status_field "$pid" "$field")" 0000000000000000
     done
-    holds "the opener has CAP_SYS_PTRACE and CAP_SYSLOG" has_bits "$(status_field "$opener" CapEff)" $((1 << 19 | 1 << 34))
+    holds "the opener has CAP_SYS_PTRACE and CAP_SYSLOG" has_bits "$(status_field "$opener" CapEff)" \
+        $((1 << 19 | 1 << 34))
     holds "and nothing that is not for samples" has_only "$(status_field "$opener" CapBnd)" \
         $((counting | 1 << 19 | 1 << 34))
     equals "the process that listens does not see others" \
-        "$(inside nsenter --target "$pid" --mount setpriv --reuid="$(status_field "$pid" Uid)" --clear-groups \
+        "$(inside nsenter --target "$pid" --mount setpriv --reuid="$(status_field "$pid" Uid)" \
+            --regid="$(status_field "$pid" Gid)" --clear-groups \
             --bounding-set=-all cat /proc/1/status 2>/dev/null | wc -l)" 0
     echo "systemd-analyze security: $(inside systemd-analyze --no-pager security perfcountd.service | tail -n 1)"
     no_drop_in perfcountd.service sampler
