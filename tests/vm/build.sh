@@ -46,7 +46,7 @@ pack_libraries() {
 }
 
 pack() {
-    local program
+    local program library path
     rm -rf "$image"
     mkdir -p "$image"/{bin,sbin,lib,dev,proc,sys,tmp,run,etc,root,www/cgi-bin}
     cp "$sysroot/bin/busybox" "$image/bin/"
@@ -55,10 +55,14 @@ pack() {
     cp -L "$sysroot/lib/ld-linux-aarch64.so.1" "$image/lib/"
     pack_libraries "$image/bin/perfcountd"
     # Loaded at run time, where the daemon is built to.
-    if path=$(find_library libpfm.so.4); then
-        cp -L "$path" "$image/lib/"
-        pack_libraries "$path"
-    fi
+    for library in libpfm.so.4 libdw.so.1 libprotobuf-c.so.1; do
+        if path=$(find_library $library); then
+            cp -L "$path" "$image/lib/"
+            pack_libraries "$path"
+        fi
+    done
+    quietly "could not build hot" "${compiler[@]}" -static -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Werror \
+        -o "$image/bin/hot" "$root/tests/e2e/hot.c"
     for program in spin drop; do
         quietly "could not build $program" "${compiler[@]}" -static -O2 -Wall -Wextra -Werror \
             -o "$image/bin/$program" "$vm_dir/guest/$program.c"

@@ -24,6 +24,8 @@ board() {
     . "$vm_dir/truth.sh"
     # shellcheck source=privilege.sh
     . "$vm_dir/privilege.sh"
+    # shellcheck source=sampler.sh
+    . "$vm_dir/sampler.sh"
     # shellcheck source=self.sh
     . "$vm_dir/self.sh"
     case $1 in
@@ -35,6 +37,7 @@ board() {
         test_privilege
         test_opener
         test_truth
+        test_sampler
         test_hotplug armv8_cortex_a76
         ;;
     eight-*)

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Samples by the overflow of cycles, on both kinds of core at once: a program with a known profile, on a CPU of each
+# kind, in what the board streams and in what this machine's perf makes of it.
+#
+# Sourced after board.sh.
+# shellcheck disable=SC2154 # set there
+
+# sampler_share: of lines "WEIGHT SYMBOL", how much of the two functions' weight the first has, in percent
+sampler_share() {
+    awk '$NF == "hot_seventy" { a += $1 } $NF == "hot_thirty" { b += $1 }
+        END { printf "%.2f %d\n", (a + b > 0 ? 100 * a / (a + b) : 0), a + b }'
+}
+
+# check_share WHAT FILE: 1000 samples have a standard error of 1.4 points.
+check_share() {
+    local share n
+    read -r share n <<<"$(sampler_share <"$2")"
+    compares "$1: 70 % in one function, within 3 points, of $n samples" "$n > 1000 && $share > 67 && $share < 73"
+}
+
+# samples_of FILE CPU EXPRESSION: what jq makes of the program's samples on the CPU.
+samples_of() {
+    jq -r "select(.type == \"sample\" and .comm == \"hot\" and .cpu == $2) | $3" "$1"
+}
+
+test_sampler() {
+    local cpu kind fetches=() kinds=([1]=little [3]=big) end
+    daemon_start <<'END'
+sampler: {enabled: true}
+END
+    # Through QEMU's network the host is a stranger.
+    equals "strangers get no samples" "$(get '/api/v1/samples?max=1' -o /dev/null -w '%{http_code}')" 403
+    daemon_start <<'END'
+sampler: {enabled: true, allow_remote: true}
+END
+    # shellcheck disable=SC2016 # the board's
+    vm_run 'for cpu in 1 3; do taskset -c $cpu hot 8 >/dev/null 2>&1 & done'
+    get "/api/v1/samples?seconds=5&frequency=499&cpu=1,3" >"$scratch/frequency" &
+    fetches+=($!)
+    get "/api/v1/perf.data?seconds=5&frequency=499&cpu=1,3" >"$scratch/perf.data" &
+    fetches+=($!)
+    get "/api/v1/samples?seconds=5&period=4000000&cpu=1,3" >"$scratch/period" &
+    fetches+=($!)
+    wait "${fetches[@]}"
+
+    matches "the event is cycles" "$(head -n 1 "$scratch/frequency" | jq -r '.event')" '^cycles'
+    end=$(tail -n 1 "$scratch/frequency")
+    equals "nothing is lost" "$(jq -r '"\(.reason) \(.lost) \(.dropped)"' <<<"$end")" "seconds 0 0"
+    for cpu in 1 3; do
+        kind=${kinds[cpu]}
+        samples_of "$scratch/frequency" $cpu '"1 \(.symbol)"' >"$scratch/weights"
+        check_share "$kind core" "$scratch/weights"
+        # A cycle of the emulated cores is a nanosecond, so 499 Hz are two million.
+        compares "$kind core: the kernel finds the period of the frequency" \
+            "$(samples_of "$scratch/frequency" $cpu .period | sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] + 0 }') > 1e6 &&
+            $(samples_of "$scratch/frequency" $cpu .period | sort -n | tail -n 1) < 4e8"
+        equals "$kind core: with a period each sample has it" "$(samples_of "$scratch/period" $cpu .period | sort -u)" 4000000
+    done
+
+    if command -v perf >/dev/null; then
+        # The image has the program's symbols.
+        perf script -i - --symfs "$VM_BUILD/image" -F comm,cpu,ip,sym -G <"$scratch/perf.data" >"$scratch/script" \
+            2>"$scratch/complaints"
+        for cpu in 1 3; do
+            awk -v cpu="[00$cpu]" '$1 == "hot" && $2 == cpu { print 1, $NF }' "$scratch/script" >"$scratch/weights"
+            check_share "${kinds[cpu]} core, by perf script" "$scratch/weights"
+        done
+        perf report -i - --stdio --header-only <"$scratch/perf.data" >"$scratch/header" 2>&1
+        matches "perf knows the architecture" "$(<"$scratch/header")" 'arch : aarch64'
+    else
+        say "skipped: there is no perf here to read the board's stream"
+    fi
+}
