@@ -3,46 +3,12 @@
 #include "daemon/daemon.h"
 
 #include <signal.h>
-#include <systemd/sd-event.h>
 
 #include "base/cleanup.h"
-#include "daemon/catalogue.h"
 #include "daemon/command.h"
-#include "daemon/complaints.h"
-#include "daemon/documents.h"
-#include "daemon/hotplug.h"
-#include "daemon/listening.h"
-#include "daemon/pause.h"
-#include "daemon/session.h"
-#include "daemon/split.h"
+#include "daemon/serving.h"
 #include "daemon/summary.h"
-#include "daemon/watches.h"
-#include "http/server.h"
-#include "sampler/sampler.h"
 #include "systemd/notify.h"
-
-/* A reading this long after the last look at the CPUs asks for another, in case an uevent was not heard. */
-#define LOOK_NS (60 * NSEC_PER_SEC)
-
-struct daemon {
-    const struct options *options;
-    struct session session;
-    struct split *split;
-    struct service service;
-    struct server *server;
-    sd_event *event;
-    struct hotplug *hotplug;
-    uint64_t looked_ns; /* at the CPUs */
-    struct watches *watches;
-    struct complaints complaints;
-    struct pause *pause;
-    struct sampler *sampler;
-    struct listening listening;
-    size_t n_missing; /* when the service manager was last told */
-    char reload_error[512];
-    bool ready;
-    uint64_t started_realtime_ns;
-};
 
 static void daemon_done(struct daemon *daemon)
 {
@@ -57,85 +23,9 @@ static void daemon_done(struct daemon *daemon)
     sd_event_unref(daemon->event);
 }
 
-static const struct snapshot *serve_read(void *userdata, uint32_t mask, bool fresh)
-{
-    struct daemon *daemon = userdata;
-    struct registry *registry = daemon->session.registry;
-    const struct snapshot *snapshot =
-        registry_read(registry, mask, fresh ? 0 : daemon->session.config->web.min_interval_ns);
-
-    if (registry_is_stale(registry) || snapshot->monotonic_ns - daemon->looked_ns > LOOK_NS)
-        hotplug_suspect(daemon->hotplug);
-    return snapshot;
-}
-
-/* In whole seconds, rounded up. */
-static unsigned paused_seconds(const struct daemon *daemon)
+unsigned daemon_paused_seconds(const struct daemon *daemon)
 {
     return (unsigned)((pause_remaining(daemon->pause) + USEC_PER_SEC - 1) / USEC_PER_SEC);
-}
-
-static struct service_pause serve_paused(void *userdata)
-{
-    struct daemon *daemon = userdata;
-    struct sys *sys = &daemon->session.sys;
-    double now = (double)sys->now(sys, CLOCK_REALTIME) / (double)NSEC_PER_SEC;
-
-    if (!registry_is_paused(daemon->session.registry))
-        return (struct service_pause){.paused = false};
-    return (struct service_pause){
-        .paused = true,
-        .seconds = paused_seconds(daemon),
-        .until = now + (double)pause_remaining(daemon->pause) / (double)USEC_PER_SEC,
-    };
-}
-
-static json_t *serve_document(void *userdata, enum service_document which)
-{
-    struct daemon *daemon = userdata;
-    struct session *session = &daemon->session;
-    _cleanup_(json_decrefp) json_t *opener = split_json(daemon->split);
-    struct document_process process = {
-        .config = session->config,
-        .machine = session->machine,
-        .reload = &session->reload,
-        .reload_error = daemon->reload_error,
-        .opener = opener,
-        .started_realtime_ns = daemon->started_realtime_ns,
-        .pause = serve_paused(daemon),
-    };
-
-    switch (which) {
-    case DOCUMENT_PMUS:
-        return document_pmus(session->machine);
-    case DOCUMENT_EVENTS:
-        return catalogue_json(&session->sys, session->machine);
-    case DOCUMENT_CGROUPS:
-        return document_cgroups(session->registry);
-    case DOCUMENT_STATUS:
-        return document_status(session->registry, &process);
-    case DOCUMENT_CONFIG:
-        return config_json(session->config);
-    }
-    return NULL;
-}
-
-static bool serve_ready(void *userdata)
-{
-    return ((struct daemon *)userdata)->ready;
-}
-
-static uint64_t serve_now(void *userdata)
-{
-    struct sys *sys = &((struct daemon *)userdata)->session.sys;
-
-    return sys->now(sys, CLOCK_MONOTONIC);
-}
-
-static void serve_complain(void *userdata, const char *sentence)
-{
-    (void)userdata;
-    log_event(LOG_KIND_WEB, NULL, 0, "%s", sentence);
 }
 
 /* For `systemctl status`; `notify` is notify_ready() or notify_status(). */
@@ -143,7 +33,7 @@ static void tell_state(struct daemon *daemon, void (*notify)(const char *status)
 {
     struct summary_state state = {
         .reload_error = daemon->reload_error,
-        .paused_seconds = paused_seconds(daemon),
+        .paused_seconds = daemon_paused_seconds(daemon),
         .opener_lost = split_is_lost(daemon->split),
     };
     char status[1024];
@@ -188,7 +78,7 @@ static void on_cpus(void *userdata, const struct cpuset *left)
     struct session *session = &daemon->session;
     struct error error;
 
-    daemon->looked_ns = serve_now(daemon);
+    daemon->looked_ns = daemon->session.sys.now(&daemon->session.sys, CLOCK_MONOTONIC);
     if (cpuset_count(left) == 0 && !registry_is_stale(session->registry) &&
         !machine_is_outdated(&session->sys, session->machine))
         return;
@@ -246,15 +136,8 @@ static void apply_to_sampler(struct daemon *daemon)
     sampler_cpus_changed(daemon->sampler, daemon->session.machine, NULL);
 }
 
-static struct sampler *serve_sampler(void *userdata)
+int daemon_reload(struct daemon *daemon, struct error *error)
 {
-    return ((struct daemon *)userdata)->sampler;
-}
-
-static int serve_reload(void *userdata, struct error *error)
-{
-    struct daemon *daemon = userdata;
-
     notify_reloading();
     int r = session_reload(&daemon->session, daemon->options, accept_config, daemon, error);
     const struct log_field field = config_field(daemon);
@@ -270,7 +153,7 @@ static int serve_reload(void *userdata, struct error *error)
     return r;
 }
 
-static int set_paused(struct daemon *daemon, bool paused)
+int daemon_set_paused(struct daemon *daemon, bool paused)
 {
     int r = registry_pause(daemon->session.registry, paused);
 
@@ -280,30 +163,12 @@ static int set_paused(struct daemon *daemon, bool paused)
     return r;
 }
 
-static int serve_pause(void *userdata, unsigned seconds, struct error *error)
-{
-    struct daemon *daemon = userdata;
-
-    if (seconds == 0) {
-        bool was_paused = registry_is_paused(daemon->session.registry);
-        pause_stop(daemon->pause);
-        if (was_paused)
-            log_event(LOG_KIND_RESUMED, NULL, 0, "counting goes on, as was asked");
-        return was_paused && set_paused(daemon, false) < 0 ? error_set(error, -EIO, "not every group counts again") : 0;
-    }
-    int r = pause_start(daemon->pause, seconds);
-    if (r < 0)
-        return error_set(error, r, "there is no timer for the end of the pause: %s", strerror(-r));
-    log_event(LOG_KIND_PAUSED, NULL, 0, "counting is paused for %u seconds", seconds);
-    return set_paused(daemon, true) < 0 ? error_set(error, -EIO, "not every group could be disabled") : 0;
-}
-
 static void on_pause_end(void *userdata)
 {
     struct daemon *daemon = userdata;
 
     log_event(LOG_KIND_RESUMED, NULL, 0, "counting goes on: the pause is over");
-    set_paused(daemon, false);
+    daemon_set_paused(daemon, false);
 }
 
 static int on_hangup(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
@@ -312,7 +177,7 @@ static int on_hangup(sd_event_source *source, const struct signalfd_siginfo *inf
 
     (void)source;
     (void)info;
-    serve_reload(userdata, &error);
+    daemon_reload(userdata, &error);
     return 0;
 }
 
@@ -382,7 +247,7 @@ static int start(struct daemon *daemon)
         log_event(LOG_KIND_CONFIG_BAD, &field, 1, "%s", error.message);
         return EXIT_BAD_USAGE;
     }
-    daemon->looked_ns = serve_now(daemon);
+    daemon->looked_ns = daemon->session.sys.now(&daemon->session.sys, CLOCK_MONOTONIC);
     if (sd_event_new(&daemon->event) < 0 || watch_signals(daemon) < 0 ||
         hotplug_new(daemon->event, on_cpus, daemon, &daemon->hotplug) < 0 ||
         watches_new(daemon->event, on_watched, daemon, &daemon->watches) < 0 ||
@@ -409,18 +274,7 @@ int daemon_run(const struct options *options)
 {
     struct daemon daemon = {.options = options};
 
-    daemon.service = (struct service){
-        .userdata = &daemon,
-        .read = serve_read,
-        .document = serve_document,
-        .reload = serve_reload,
-        .sampler = serve_sampler,
-        .ready = serve_ready,
-        .now = serve_now,
-        .complain = serve_complain,
-        .pause = serve_pause,
-        .paused = serve_paused,
-    };
+    serving_init(&daemon);
     sys_init(&daemon.session.sys);
     daemon.started_realtime_ns = daemon.session.sys.now(&daemon.session.sys, CLOCK_REALTIME);
     int status = start(&daemon);

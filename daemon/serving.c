@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the HTTP side asks of the daemon: see serving.h. */
+#include "daemon/serving.h"
+
+#include "base/cleanup.h"
+#include "daemon/catalogue.h"
+#include "daemon/documents.h"
+
+/* A reading this long after the last look at the CPUs asks for another, in case an uevent was not heard. */
+#define LOOK_NS (60 * NSEC_PER_SEC)
+
+static const struct snapshot *serve_read(void *userdata, uint32_t mask, bool fresh)
+{
+    struct daemon *daemon = userdata;
+    struct registry *registry = daemon->session.registry;
+    const struct snapshot *snapshot =
+        registry_read(registry, mask, fresh ? 0 : daemon->session.config->web.min_interval_ns);
+
+    if (registry_is_stale(registry) || snapshot->monotonic_ns - daemon->looked_ns > LOOK_NS)
+        hotplug_suspect(daemon->hotplug);
+    return snapshot;
+}
+
+static struct service_pause serve_paused(void *userdata)
+{
+    struct daemon *daemon = userdata;
+    struct sys *sys = &daemon->session.sys;
+    double now = (double)sys->now(sys, CLOCK_REALTIME) / (double)NSEC_PER_SEC;
+
+    if (!registry_is_paused(daemon->session.registry))
+        return (struct service_pause){.paused = false};
+    return (struct service_pause){
+        .paused = true,
+        .seconds = daemon_paused_seconds(daemon),
+        .until = now + (double)pause_remaining(daemon->pause) / (double)USEC_PER_SEC,
+    };
+}
+
+static json_t *serve_document(void *userdata, enum service_document which)
+{
+    struct daemon *daemon = userdata;
+    struct session *session = &daemon->session;
+    _cleanup_(json_decrefp) json_t *opener = split_json(daemon->split);
+    struct document_process process = {
+        .config = session->config,
+        .machine = session->machine,
+        .reload = &session->reload,
+        .reload_error = daemon->reload_error,
+        .opener = opener,
+        .started_realtime_ns = daemon->started_realtime_ns,
+        .pause = serve_paused(daemon),
+    };
+
+    switch (which) {
+    case DOCUMENT_PMUS:
+        return document_pmus(session->machine);
+    case DOCUMENT_EVENTS:
+        return catalogue_json(&session->sys, session->machine);
+    case DOCUMENT_CGROUPS:
+        return document_cgroups(session->registry);
+    case DOCUMENT_STATUS:
+        return document_status(session->registry, &process);
+    case DOCUMENT_CONFIG:
+        return config_json(session->config);
+    }
+    return NULL;
+}
+
+static bool serve_ready(void *userdata)
+{
+    return ((struct daemon *)userdata)->ready;
+}
+
+static uint64_t serve_now(void *userdata)
+{
+    struct sys *sys = &((struct daemon *)userdata)->session.sys;
+
+    return sys->now(sys, CLOCK_MONOTONIC);
+}
+
+static void serve_complain(void *userdata, const char *sentence)
+{
+    (void)userdata;
+    log_event(LOG_KIND_WEB, NULL, 0, "%s", sentence);
+}
+
+static int serve_pause(void *userdata, unsigned seconds, struct error *error)
+{
+    struct daemon *daemon = userdata;
+
+    if (seconds == 0) {
+        bool was_paused = registry_is_paused(daemon->session.registry);
+        pause_stop(daemon->pause);
+        if (was_paused)
+            log_event(LOG_KIND_RESUMED, NULL, 0, "counting goes on, as was asked");
+        return was_paused && daemon_set_paused(daemon, false) < 0
+                   ? error_set(error, -EIO, "not every group counts again")
+                   : 0;
+    }
+    int r = pause_start(daemon->pause, seconds);
+    if (r < 0)
+        return error_set(error, r, "there is no timer for the end of the pause: %s", strerror(-r));
+    log_event(LOG_KIND_PAUSED, NULL, 0, "counting is paused for %u seconds", seconds);
+    return daemon_set_paused(daemon, true) < 0 ? error_set(error, -EIO, "not every group could be disabled") : 0;
+}
+
+static struct sampler *serve_sampler(void *userdata)
+{
+    return ((struct daemon *)userdata)->sampler;
+}
+
+static int serve_reload(void *userdata, struct error *error)
+{
+    return daemon_reload(userdata, error);
+}
+
+void serving_init(struct daemon *daemon)
+{
+    daemon->service = (struct service){
+        .userdata = daemon,
+        .read = serve_read,
+        .document = serve_document,
+        .reload = serve_reload,
+        .sampler = serve_sampler,
+        .ready = serve_ready,
+        .now = serve_now,
+        .complain = serve_complain,
+        .pause = serve_pause,
+        .paused = serve_paused,
+    };
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Everything that the running daemon holds, for the files that are the daemon: daemon.c and serving.c. */
+#ifndef DAEMON_STATE_H
+#define DAEMON_STATE_H
+
+#include <systemd/sd-event.h>
+
+#include "daemon/complaints.h"
+#include "daemon/hotplug.h"
+#include "daemon/listening.h"
+#include "daemon/pause.h"
+#include "daemon/session.h"
+#include "daemon/split.h"
+#include "daemon/watches.h"
+#include "http/server.h"
+#include "sampler/sampler.h"
+
+struct daemon {
+    const struct options *options;
+    struct session session;
+    struct split *split;
+    struct service service;
+    struct server *server;
+    sd_event *event;
+    struct hotplug *hotplug;
+    uint64_t looked_ns; /* at the CPUs */
+    struct watches *watches;
+    struct complaints complaints;
+    struct pause *pause;
+    struct sampler *sampler;
+    struct listening listening;
+    size_t n_missing; /* when the service manager was last told */
+    char reload_error[512];
+    bool ready;
+    uint64_t started_realtime_ns;
+};
+
+/* Reads the configuration again; -errno with a sentence, and the old one goes on. */
+int daemon_reload(struct daemon *daemon, struct error *error);
+/* Disables or enables all groups, and says so. */
+int daemon_set_paused(struct daemon *daemon, bool paused);
+/* Until counting goes on, in whole seconds, rounded up. */
+unsigned daemon_paused_seconds(const struct daemon *daemon);
+
+#endif
