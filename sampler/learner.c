@@ -16,10 +16,10 @@ struct learner {
     struct sys *sys;
     char **pids, **tids;
     size_t n_pids, pid_at, n_tids, tid_at;
-    uint32_t pid; /* whose threads or mappings are being read; 0: none */
-    bool hidden;  /* there are more than are listed */
-    size_t n_denied, n_asked;
-    int maps; /* -1: the threads first */
+    uint32_t pid;             /* whose threads or mappings are being read; 0: none */
+    bool hidden;              /* there are more than are listed */
+    size_t n_denied, n_shown; /* processes */
+    int maps;                 /* -1: the threads first */
     size_t maps_size, used;
     char text[LEARNER_CHUNK];
 };
@@ -83,10 +83,9 @@ static bool parse_id(const char *name, uint32_t *ret)
     return true;
 }
 
-static void count(struct learner *learner, int result)
+static bool is_denied(int error)
 {
-    learner->n_asked++;
-    learner->n_denied += result == -EACCES || result == -EPERM;
+    return error == -EACCES || error == -EPERM;
 }
 
 static void begin_process(struct learner *learner, const char *name)
@@ -99,7 +98,7 @@ static void begin_process(struct learner *learner, const char *name)
     int r = sys_list_directory(learner->sys, path, &learner->tids, &learner->n_tids);
     if (r < 0)
         learner->pid = 0; /* it has ended, or is hidden */
-    count(learner, r);
+    learner->n_denied += is_denied(r);
 }
 
 static void read_comm(struct learner *learner, struct processes *processes)
@@ -127,7 +126,7 @@ static void begin_maps(struct learner *learner)
 
     snprintf(path, sizeof(path), "/proc/%u/maps", learner->pid);
     int fd = learner->sys->open_file(learner->sys, path, 0);
-    count(learner, fd);
+    learner->n_denied += is_denied(fd);
     if (fd < 0) {
         end_process(learner);
         return;
@@ -169,13 +168,14 @@ static void read_maps(struct learner *learner, struct processes *processes)
         end_process(learner);
         return;
     }
+    learner->n_shown += learner->maps_size == (size_t)n; /* threads of the kernel have nothing mapped */
     learner->used += (size_t)n;
     take_lines(learner, processes);
 }
 
 bool learner_was_denied(const struct learner *learner)
 {
-    return learner->hidden || learner->n_denied * 10 > learner->n_asked;
+    return learner->hidden || learner->n_denied * 10 > learner->n_shown;
 }
 
 bool learner_step(struct learner *learner, struct processes *processes)

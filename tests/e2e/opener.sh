@@ -3,7 +3,7 @@
 # The opener: what the two processes may do, that what is counted through it is right, what it refuses, and who outlives
 # whom.
 . "$(dirname "$0")/lib.sh"
-need curl jq pgrep setpriv
+need cc curl jq pgrep setpriv
 [ "$(id -u)" -eq 0 ] || skip "only root has privileges to part with"
 . "$here/cgroup-lib.sh"
 beside=$(dirname "$PERFCOUNTD")
@@ -207,6 +207,99 @@ equals "without CAP_SETPCAP the daemon's CapEff is 0 all the same" "$(field "$da
 equals "and CapPrm" "$(field "$daemon_pid" CapPrm)" 0000000000000000
 contains "a tracepoint that is root's is missing, with the reason" \
     "$(status_field '.failures[] | select(.group == "trace") | .message')" "grant CAP_DAC_READ_SEARCH"
+stop_daemon
+wrapper=()
+
+# --- samples
+
+# A program of a stranger's that only root can read; and who may see the kernel's symbols.
+cc -O1 -fno-omit-frame-pointer -o "$scratch/hot" "$here/hot.c" || fail "hot.c compiles"
+chmod 711 "$scratch/hot"
+setpriv --reuid=games --regid=games --clear-groups "$scratch/hot" 600 >/dev/null &
+hot=$!
+children+=("$hot")
+kernel_is_shown() {
+    grep -q -m 1 '^0*[1-9a-f][0-9a-f]* T _text$' /proc/kallsyms
+}
+# samples: into the files $scratch/samples (all records) and $scratch/hot-samples (a JSON array of hot's).
+samples() {
+    get "/api/v1/samples?seconds=1" >/dev/null # by which the tables of symbols are made
+    get "/api/v1/samples?seconds=2&frequency=500" >"$scratch/samples"
+    jq -c 'select(.type == "sample" and .comm == "hot")' "$scratch/samples" | jq -s . >"$scratch/hot-samples"
+}
+# Of hot's samples in user space, the share with a symbol of its own; the program waits for nothing.
+hot_share() {
+    jq '[.[] | select(.symbol | type == "string")] as $known
+        | ([$known[] | select(.symbol | test("^hot_"))] | length) / ([length, 1] | max)' "$scratch/hot-samples"
+}
+note() {
+    jq -r 'select(.type == "header") | .notes // [] | join(" ")' "$scratch/samples"
+}
+# add_sampler true|false: to the configuration.
+add_sampler() {
+    echo "sampler: {enabled: $1}" >>"$config"
+}
+sampling=0000004400280004 # what counting needs, CAP_SYS_PTRACE, CAP_SYSLOG
+
+write_config ""
+add_sampler true
+start_daemon --config.file="$config"
+set_opener "a daemon that samples"
+no_capabilities "which samples"
+for set in CapEff CapPrm CapBnd; do
+    equals "its opener: $set" "$(field "$opener" $set)" $sampling
+done
+samples
+compares "a stranger's program has samples" "$(jq length "$scratch/hot-samples") > 20"
+compares "with the symbols of a file that only root can read" "$(hot_share) > 0.5"
+if kernel_is_shown; then
+    compares "the kernel's symbols as well" "$(jq -r 'select(.type == "sample") | ., (.callchain // [])[] |
+        select(.module == "[kernel.kallsyms]" and .symbol != "[unknown]") | .symbol' "$scratch/samples" | wc -l) > 10"
+    equals "the header misses nothing" "$(note)" ""
+fi
+symboliser=$(pgrep -P "$daemon_pid" | grep -vx "$opener")
+holds "one process reads the files of strangers" test -n "$symboliser"
+equals "it has no capabilities: CapEff" "$(field "$symboliser" CapEff)" 0000000000000000
+equals "and CapPrm" "$(field "$symboliser" CapPrm)" 0000000000000000
+equals "its system calls are filtered" "$(field "$symboliser" Seccomp)" 2
+stop_daemon
+
+write_config ""
+start_daemon --config.file="$config"
+set_opener "a daemon that does not sample"
+equals "its opener keeps no more than it needs" "$(field "$opener" CapEff)" $needed
+equals "samples are refused" "$(status_of /api/v1/samples?seconds=1)" 403
+add_sampler true
+equals "the sampler is enabled later" "$(status_of /-/reload -X POST)" 200
+equals "samples are refused" "$(status_of /api/v1/samples?seconds=1)" 403
+equals "with the reason and the remedy" "$(get /api/v1/samples?seconds=1 | jq -r .error)" \
+    "the sampler was enabled after the start; restart perfcountd"
+compares "it counts all the same" "$(value minor_faults software) >= 0"
+stop_daemon
+
+write_config ""
+add_sampler true
+split_as +perfmon,+sys_admin,+dac_read_search,+setpcap,+sys_ptrace,+syslog
+equals "nobody's opener for samples" "$(field "$opener" CapEff)" $sampling
+samples
+compares "nobody's daemon has a stranger's symbols" "$(hot_share) > 0.5"
+stop_daemon
+split_as +perfmon,+sys_admin,+dac_read_search,+setpcap
+equals "without CAP_SYS_PTRACE and CAP_SYSLOG" "$(field "$opener" CapEff)" $needed
+samples
+compares "it samples all the same" "$(jq length "$scratch/hot-samples") > 20"
+# Newer kernels show mappings to CAP_PERFMON as well.
+maps_are_shown() {
+    "${nobody[@]}" --inh-caps=+perfmon --ambient-caps=+perfmon cat "/proc/$hot/maps" >/dev/null 2>&1
+}
+if maps_are_shown; then
+    compares "with the mappings that CAP_PERFMON shows" "$(hot_share) >= 0"
+else
+    contains "and says what it misses" "$(note)" "grant CAP_SYS_PTRACE"
+fi
+if kernel_is_shown && ! "${nobody[@]}" grep -q -m 1 '^0*[1-9a-f][0-9a-f]* T _text$' /proc/kallsyms; then
+    contains "and that the kernel hides itself" "$(note)" "grant CAP_SYSLOG"
+fi
 stop_daemon
 wrapper=()
 

@@ -13,6 +13,7 @@
 tree=$("$root/tests/systemd/tree.sh") || exit 1
 need curl jq cc nsenter
 cc -O2 -static -o "$scratch/cgroup-load" "$here/cgroup-load.c" || exit 1
+cc -O1 -fno-omit-frame-pointer -static -o "$scratch/hot" "$here/hot.c" || exit 1
 nspawn=0
 leader=0
 machine=
@@ -80,7 +81,8 @@ boot() {
             --machine="perfcountd-$$" --capability=all --system-call-filter=perf_event_open \
             --link-journal=no --resolv-conf=off --timezone=off \
             --bind-ro="$PERFCOUNTD:/usr/local/bin/perfcountd" \
-            --bind-ro="$scratch/cgroup-load:/usr/local/bin/cgroup-load"
+            --bind-ro="$scratch/cgroup-load:/usr/local/bin/cgroup-load" \
+            --bind-ro="$scratch/hot:/usr/local/bin/hot"
     ) >"$scratch/boot.log" 2>&1 </dev/null &
     nspawn=$!
     eventually 30 find_leader || no_machine "there is no init"

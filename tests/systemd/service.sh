@@ -269,6 +269,62 @@ test_own_address() {
     write_config <<<"$good_config"
 }
 
+# Samples of another user's program that runs already. Into $scratch/samples.
+samples() {
+    write_config <<<"$good_config"$'\nsampler: {enabled: true, event: cpu-clock, frequency: 500}'
+    inside systemctl restart perfcountd
+    get "/api/v1/samples?seconds=1" >/dev/null # by which the tables of symbols are made
+    get "/api/v1/samples?seconds=3" >"$scratch/samples"
+}
+count_samples() {
+    jq -r "select(.type == \"sample\" and ($1)) | .symbol" "$scratch/samples" | wc -l
+}
+note() {
+    jq -r 'select(.type == "header") | .notes | join(" ")' "$scratch/samples"
+}
+test_sampler() {
+    local pid opener
+    inside systemd-run --quiet --unit=hot -p User=games /usr/local/bin/hot 600
+    samples
+    compares "the unit as it is samples" "$(count_samples true) > 100"
+    contains "and says what it misses of the kernel" "$(note)" "/proc/kallsyms"
+    equals "it ends as was asked" "$(tail -n 1 "$scratch/samples" | jq -r .reason)" seconds
+
+    drop_in perfcountd.service sampler <"$root/contrib/systemd/sampler.conf"
+    samples
+    pid=$(main_pid)
+    opener=$(inside pgrep -P "$pid" -f perfcountd-opener)
+    compares "with sampler.conf a stranger's program has its name" "$(count_samples '.comm == "hot"') > 100"
+    compares "and symbols" "$(count_samples '.comm == "hot" and (.symbol | test("^hot_"))') > \
+        $(count_samples '.comm == "hot"') * 0.5"
+    if kernel_is_shown; then
+        compares "the kernel as well" "$(count_samples '.module == "[kernel.kallsyms]" and .symbol != "[unknown]"') > 0"
+        equals "nothing is missed" "$(note)" ""
+    fi
+    equals "it may be asked for alone" \
+        "$(get "/api/v1/samples?max=20&seconds=10&pid=$(inside systemctl show -P MainPID hot)" |
+            jq -r 'select(.type == "sample") | .comm' | sort -u)" hot
+    for field in CapInh CapPrm CapEff CapBnd CapAmb; do
+        equals "the process that listens has no capability in $field" "$(status_field "$pid" "$field")" 0000000000000000
+    done
+    holds "the opener has CAP_SYS_PTRACE and CAP_SYSLOG" has_bits "$(status_field "$opener" CapEff)" \
+        $((1 << 19 | 1 << 34))
+    holds "and nothing that is not for samples" has_only "$(status_field "$opener" CapBnd)" \
+        $((counting | 1 << 19 | 1 << 34))
+    equals "the process that listens does not see others" \
+        "$(inside nsenter --target "$pid" --mount setpriv --reuid="$(status_field "$pid" Uid)" \
+            --regid="$(status_field "$pid" Gid)" --clear-groups \
+            --bounding-set=-all cat /proc/1/status 2>/dev/null | wc -l)" 0
+    echo "systemd-analyze security: $(inside systemd-analyze --no-pager security perfcountd.service | tail -n 1)"
+    no_drop_in perfcountd.service sampler
+    inside systemctl stop hot
+    write_config <<<"$good_config"
+    inside systemctl restart perfcountd
+}
+kernel_is_shown() {
+    grep -q -m 1 '^0*[1-9a-f][0-9a-f]* T _text$' /proc/kallsyms
+}
+
 test_stop() {
     start
     stop_service
@@ -298,7 +354,7 @@ port=$(free_port)
 url=http://127.0.0.1:$port
 # Port 10298 of the loopback that is shared may be somebody's.
 drop_in perfcountd.socket 10-port <<<$'[Socket]\nListenStream=\n'"ListenStream=127.0.0.1:$port"
-tests=(start counts tracepoints privileges reload pause watchdog activation own_address stop security)
+tests=(start counts tracepoints privileges reload pause watchdog activation own_address sampler stop security)
 for test in "${@:-${tests[@]}}"; do
     echo "-- ${test//_/ }"
     "test_$test"

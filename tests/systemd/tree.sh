@@ -11,9 +11,9 @@ export LC_ALL=C
 SYSTEMD_CACHE=${SYSTEMD_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/perfcountd-systemd}
 PATH=$PATH:/usr/sbin:/sbin
 suite=bookworm
-# Behind systemd is what perfcountd is linked to, and libpfm4, which it loads.
+# Behind systemd is what perfcountd is linked to, and libpfm4 and libdw, which it loads.
 packages=systemd,systemd-sysv,dbus,procps
-packages+=,libmicrohttpd12,libjansson4,libyaml-0-2,libdeflate0,libsystemd0,libpfm4,libcap-ng0,libseccomp2
+packages+=,libmicrohttpd12,libjansson4,libyaml-0-2,libdeflate0,libsystemd0,libpfm4,libcap-ng0,libseccomp2,libdw1
 tools="mmdebstrap:mmdebstrap systemd-nspawn:systemd-container curl:curl jq:jq"
 log=$SYSTEMD_CACHE/log
 

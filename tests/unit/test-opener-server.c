@@ -30,7 +30,8 @@ struct rig {
     struct opener_server server;
     struct sys daemon, kernel;
     pthread_t thread;
-    int ended; /* what opener_server_run() returned */
+    int n_files; /* that the kernel behind the server opened */
+    int ended;   /* what opener_server_run() returned */
 };
 
 static int fake_open(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
@@ -246,6 +247,35 @@ static void test_files(void **state)
     assert_int_equal(given.n, 0);
 }
 
+static int fake_open_file(struct sys *sys, const char *path, int flags)
+{
+    struct rig *rig = (struct rig *)((char *)sys - offsetof(struct rig, kernel));
+
+    rig->n_files++;
+    return sys_open_file(sys, path, flags);
+}
+
+/* With samples: what the opener reads more of is asked for first, and opened here where it is of no help. */
+static void test_better_asked_for(void **state)
+{
+    struct rig *rig = *state;
+
+    rig->kernel.open_file = fake_open_file;
+    for (int sampling = 0; sampling <= 1; sampling++) {
+        rig->server.rules.sampling = rig->client.rules.sampling = sampling;
+        for (int i = 0; i < 2; i++) {
+            static const char *const paths[] = {"/proc/kallsyms", "/proc/self/maps"};
+            _cleanup_(closep) int fd = rig->daemon.open_file(&rig->daemon, paths[i], 0);
+            assert_true(fd >= 0);
+        }
+        assert_int_equal(rig->n_files, sampling);
+    }
+    shutdown(rig->client.socket, SHUT_RDWR);
+    _cleanup_(closep) int fd = rig->daemon.open_file(&rig->daemon, "/proc/kallsyms", 0);
+    assert_true(fd >= 0);
+    assert_int_equal(rig->n_files, 1);
+}
+
 /* Whatever is sent, descriptors with it or not: there is an answer, and nothing stays open. */
 static void test_garbage(void **state)
 {
@@ -303,6 +333,7 @@ int main(void)
         cmocka_unit_test(test_no_room),
         cmocka_unit_test_setup_teardown(test_cgroups, setup, teardown),
         cmocka_unit_test_setup_teardown(test_files, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_better_asked_for, setup, teardown),
         cmocka_unit_test_setup_teardown(test_garbage, setup, teardown),
         cmocka_unit_test_setup_teardown(test_lost, setup, teardown),
     };
