@@ -126,6 +126,10 @@ cgroup_benchmark() {
     make -C "$build/plain" bench/bare-cgroups && "$root/bench/run-bench-cgroup" --quick "$build/plain"
 }
 
+sampler_benchmark() {
+    make -C "$build/plain" bench-sampler-quick
+}
+
 shellcheck_all() {
     command -v shellcheck >/dev/null || { echo "skipped: there is no shellcheck here"; return 77; }
     shellcheck "$root/quickstart" "$root/.ci/run" "$root"/tests/*.sh "$root"/tests/e2e/*.sh "$root"/tests/vm/*.sh \
@@ -190,6 +194,10 @@ if [ $plain = yes ]; then
     end_to_end prometheus-secure
     end_to_end auth
     check "make bench-quick" benchmark && sed 's/^/    /' "$logs/make-bench-quick.log" | grep -v 'make'
+    end_to_end sampler-perf
+    end_to_end profile
+    check "bench/run-bench-sampler --quick" sampler_benchmark &&
+        sed 's/^/    /' "$logs/bench-run-bench-sampler---quick.log" | grep -v 'make'
     check "bench/run-bench-cgroup --quick" cgroup_benchmark &&
         sed 's/^/    /' "$logs/bench-run-bench-cgroup---quick.log" | grep -v 'make'
 fi

@@ -109,6 +109,9 @@ equals "NDJSON has all CPUs" "$(samples "$scratch/ndjson" .cpu | sort -nu | past
 perf script -i - -F comm,ip,sym <"$scratch/perf.data" >"$scratch/script" 2>/dev/null
 holds "perf script shows the callers" grep -A 2 -m 1 -w hot_seventy "$scratch/script"
 holds "perf script has symbols of the kernel" grep -qE '^\s+ffff[0-9a-f]+ [a-z_]' "$scratch/script"
+holds "each line of NDJSON is JSON" jq -es 'all(has("type"))' "$scratch/ndjson"
+holds "the header is first" jq -en 'input | .type == "header" and .event == "cpu-clock"' "$scratch/ndjson"
+equals "the end is last" "$(end_of "$scratch/ndjson" reason)" seconds
 perf report -i - --stdio --header-only <"$scratch/perf.data" >"$scratch/header" 2>&1
 holds "perf knows the event" grep -q 'event : name = cpu-clock' "$scratch/header"
 holds "perf knows the kernel" grep -q "os release : $(uname -r)" "$scratch/header"
@@ -153,6 +156,8 @@ equals "pid=: samples of it alone" "$(samples "$scratch/pid" .pid | sort -u)" "$
 equals "period=: each sample has it" "$(samples "$scratch/period" .period | sort -u)" 1000000
 n=$(samples "$scratch/period" .pid | wc -l)
 compares "period=: 1000 samples a second" "$n > 3000 && $n <= 6050"
+perf script -i - -F event <"$scratch/group-perf" >"$scratch/script" 2>/dev/null
+holds "perf has samples of the group's other event" grep -q context-switches "$scratch/script"
 samples "$scratch/group" '.counts | tojson' >"$scratch/counts"
 echo "    read=1: $(head -n 1 "$scratch/counts") ... $(tail -n 1 "$scratch/counts")"
 # shellcheck disable=SC2016 # jq's

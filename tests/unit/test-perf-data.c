@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perf's format read back word by word; that perf itself reads it is tests/e2e/perf-data.sh's. */
+/* perf's format read back word by word; that perf itself reads it is tests/e2e/sampler-perf.sh's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
