@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "sampler/writer.h"
 #include "tests/unit/build-record.h"
-#include "tests/unit/fake-symbols.h"
+#include "tests/unit/fake-program.h"
 
 #define SAMPLE                                                                                                         \
     (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |                  \
