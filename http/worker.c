@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 
 #define STACK_SIZE (256 * 1024)
-#define PATIENCE_SEC 1
+#define PATIENCE_SEC 5
 #define NICEST 19
 
 struct job_list {
