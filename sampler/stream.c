@@ -81,6 +81,14 @@ static void tell_dropped(struct stream *stream)
     stream->dropped_told = stream->dropped;
 }
 
+/* What it has summed up is not kept until a slow client has taken what was made of it. */
+static void free_writer(struct stream *stream)
+{
+    if (stream->writer)
+        stream->format->writer->free(stream->writer);
+    stream->writer = NULL;
+}
+
 static void write_end(struct stream *stream)
 {
     struct writer_end end = {
@@ -95,10 +103,11 @@ static void write_end(struct stream *stream)
         return;
     stream->state = STREAM_ENDED;
     sd_event_source_set_enabled(stream->timer, SD_EVENT_OFF);
-    if (stream->writer)
+    if (stream->writer) {
         tell_dropped(stream);
-    if (stream->writer)
         stream->format->writer->end(stream->writer, &end, &stream->out);
+        free_writer(stream);
+    }
     notify(stream);
 }
 
@@ -310,8 +319,7 @@ struct stream *stream_free(struct stream *stream)
         symbols_forget(stream->client.symbols, stream);
         sampler_leave(stream->sampler, &stream->client);
     }
-    if (stream->writer)
-        stream->format->writer->free(stream->writer);
+    free_writer(stream);
     sd_event_source_disable_unref(stream->timer);
     buffer_done(&stream->out);
     free(stream);
