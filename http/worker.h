@@ -32,8 +32,8 @@ struct job {
 
 int worker_new(sd_event *event, const struct worker_limits *limits, struct worker **ret);
 /*
- * Cancels all jobs. Waits for the one that runs, but no longer than five seconds: then the thread is left behind with its
- * job, whose done() is not called, since the process ends anyway.
+ * Cancels all jobs. Waits for the one that runs, but no longer than five seconds: then the thread is left behind with
+ * its job, whose done() is not called, since the process ends anyway.
  */
 struct worker *worker_free(struct worker *worker);
 
