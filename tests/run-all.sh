@@ -11,7 +11,7 @@ build=$root/build
 logs=$build/test
 results=$logs/results
 jobs=$(getconf _NPROCESSORS_ONLN)
-fuzz_seconds=${FUZZ_SECONDS-20}
+fuzz_seconds=${FUZZ_SECONDS-8}
 PATH=$PATH:/usr/sbin:/sbin:$build/tools/usr/bin
 begin=$SECONDS
 trap 'kill $(jobs -p) 2>/dev/null; exit 143' TERM
