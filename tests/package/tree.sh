@@ -66,7 +66,8 @@ packages() {
     done
     for architecture in $foreign; do
         printf ',crossbuild-essential-%s' "$architecture"
-        for package in $(build_depends); do
+        # What is not a library is a program to run here.
+        for package in $(build_depends | grep -e '-dev$'); do
             printf ',%s:%s' "$package" "$architecture"
         done
     done
