@@ -72,7 +72,8 @@ if command -v protoc >/dev/null; then
     build_id=$(readelf -n "$scratch/$program" 2>/dev/null | awk '/Build ID/ { print $3 }')
     has "mapping $scratch/$program ${build_id:-[0-9a-f]*} functions" "the program's file and build id are there"
     equals "protoc: every reference has what it refers to" "$(grep '^dangling' "$scratch/fields")" ""
-    within_3_points "protoc" "$(awk -v comm="$program" '$1 == "leaf" && $2 == comm { print $3, $4 }' "$scratch/fields" | share)"
+    within_3_points "protoc" \
+        "$(awk -v comm="$program" '$1 == "leaf" && $2 == comm { print $3, $4 }' "$scratch/fields" | share)"
 else
     echo "skipped: there is no protoc here"
 fi
