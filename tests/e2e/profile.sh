@@ -36,7 +36,9 @@ share() {
 holds "each line is a stack and a count" not grep -qvE '^[^ ;]+(;[^;]+)* [1-9][0-9]*$' "$scratch/folded"
 holds "no line is there twice, and they are sorted" sh -c "sed 's/ [0-9]*\$//' '$scratch/folded' | sort -cu"
 within_3_points "folded" \
-    "$(awk -v comm="$program;" 'index($0, comm) == 1 { print $NF, /;hot_seventy/ ? "hot_seventy" : /;hot_thirty/ ? "hot_thirty" : "?" }' \
+    "$(awk -v comm="$program;" 'index($0, comm) == 1 {
+            print $NF, /;hot_seventy/ ? "hot_seventy" : /;hot_thirty/ ? "hot_thirty" : "?"
+        }' \
         "$scratch/folded" | share)"
 holds "callers are outside" grep -qE "^$program;.*main;hot_seventy [0-9]+\$" "$scratch/folded"
 if [ "$(awk '$3 == "_text" { print $1; exit }' /proc/kallsyms)" != 0000000000000000 ]; then
