@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "sampler/summing.h"
 
-#define BYTES_MAX ((size_t)6 << 20)
+#define BYTES_MAX ((size_t)3 << 20)
 #define TRUNCATED "[truncated]"
 
 struct line {
@@ -155,6 +155,7 @@ const struct writer writer_folded = {
     .record = summing_record,
     .round = summing_round,
     .settled = summing_settled,
+    .bytes = summing_bytes,
     .end = folded_end,
     .free = summing_free,
 };

@@ -33,7 +33,7 @@ static int add_mapping(struct locations *locations, uint32_t pid, const struct f
             *ret = found;
             return 0;
         }
-    if (locations->n_mappings >= LOCATION_MAPPINGS_MAX)
+    if (locations->full || locations->n_mappings >= LOCATION_MAPPINGS_MAX)
         return -ENOSPC;
     if (array_grow(&locations->mappings, locations->n_mappings) < 0 ||
         slots_add(&locations->mapping_slots, hash, (uint32_t)locations->n_mappings) < 0)
@@ -60,7 +60,7 @@ static int add_location(struct locations *locations, struct location location, u
             *ret = found;
             return 0;
         }
-    if (locations->n >= LOCATIONS_MAX)
+    if (locations->full || locations->n >= LOCATIONS_MAX)
         return -ENOSPC;
     if (array_grow(&locations->locations, locations->n) < 0 ||
         slots_add(&locations->slots, hash, (uint32_t)locations->n) < 0)

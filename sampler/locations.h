@@ -28,6 +28,7 @@ struct locations {
     struct symbols_kept *mappings;
     size_t n_mappings;
     struct slots slots, mapping_slots;
+    bool full;    /* nothing new is kept, as if it were at its limits */
     size_t asked; /* up to which locations_settle() has come */
 };
 

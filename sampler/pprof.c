@@ -41,6 +41,7 @@ const struct writer writer_pprof = {
     .record = summing_record,
     .round = summing_round,
     .settled = summing_settled,
+    .bytes = summing_bytes,
     .end = pprof_end,
     .free = summing_free,
 };

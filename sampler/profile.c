@@ -150,7 +150,8 @@ static int get_stack(struct profile *profile, const struct stack *wanted, struct
             *ret = &profile->stacks[found];
             return 0;
         }
-    if (profile->n_stacks >= PROFILE_STACKS_MAX || profile->n_frames + wanted->n > PROFILE_FRAMES_MAX)
+    if (profile->locations.full || profile->n_stacks >= PROFILE_STACKS_MAX ||
+        profile->n_frames + wanted->n > PROFILE_FRAMES_MAX)
         return -ENOSPC;
     if (array_grow(&profile->stacks, profile->n_stacks) < 0 ||
         slots_add(&profile->slots, hash, (uint32_t)profile->n_stacks) < 0)

@@ -8,6 +8,8 @@
 
 /* What waits for all clients together, of the 16 MB that the sampler may take besides its rings. */
 #define BYTES_OF_CLIENTS (4 * 1024 * 1024)
+/* What their writers keep for the end, together; a round may add some. */
+#define BYTES_KEPT (5 * 1024 * 1024)
 /* What was learned of processes and files is kept so long for the next client. */
 #define SYMBOLS_LINGER_USEC (60 * UINT64_C(1000000))
 
@@ -120,6 +122,15 @@ uint64_t sampler_now(const struct sampler *sampler, clockid_t clock)
 size_t sampler_bytes_per_client(const struct sampler *sampler)
 {
     return BYTES_OF_CLIENTS / MAX(sampler->n_clients, 1);
+}
+
+bool sampler_keeps_enough(const struct sampler *sampler)
+{
+    size_t bytes = 0;
+
+    for (const struct client *client = sampler->clients; client; client = client->next)
+        bytes += client->kept;
+    return bytes >= BYTES_KEPT;
 }
 
 /* Configuration */

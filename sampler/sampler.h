@@ -28,6 +28,7 @@ struct client {
     struct capture *held;    /* whose description it reads still */
     struct symbols *symbols;
     double seconds; /* that it runs */
+    size_t kept;    /* bytes, by its writer, for the end */
     struct client *next;
 };
 
@@ -45,5 +46,7 @@ sd_event *sampler_event(const struct sampler *sampler);
 uint64_t sampler_now(const struct sampler *sampler, clockid_t clock);
 /* How many bytes may wait for one client, with as many as there are now. */
 size_t sampler_bytes_per_client(const struct sampler *sampler);
+/* Whether the writers of all clients keep as much as they may together. */
+bool sampler_keeps_enough(const struct sampler *sampler);
 
 #endif

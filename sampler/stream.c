@@ -87,6 +87,7 @@ static void free_writer(struct stream *stream)
     if (stream->writer)
         stream->format->writer->free(stream->writer);
     stream->writer = NULL;
+    stream->client.kept = 0;
 }
 
 static void write_end(struct stream *stream)
@@ -215,6 +216,10 @@ static void on_round(void *userdata, uint64_t until_ns)
         return;
     if (stream->format->writer->round)
         stream->format->writer->round(stream->writer, &stream->out);
+    if (stream->format->writer->bytes) {
+        stream->client.kept = stream->format->writer->bytes(stream->writer);
+        stream->source.full = sampler_keeps_enough(stream->sampler);
+    }
     if (stream->max && stream->records == stream->max)
         finish_because(stream, "max");
     else if (stream->out.failed)

@@ -30,6 +30,7 @@ bool summing_record(void *state, const struct record *record, struct buffer *out
     (void)out;
     if (record->type != PERF_RECORD_SAMPLE)
         return false;
+    profile_locations(summing->profile)->full = summing->source->full;
     profile_add(summing->profile, record);
     return true;
 }
@@ -47,6 +48,13 @@ bool summing_settled(void *state)
     struct summing *summing = state;
 
     return profile_settle(summing->profile, SETTLE_PER_POLL);
+}
+
+size_t summing_bytes(const void *state)
+{
+    const struct summing *summing = state;
+
+    return profile_bytes(summing->profile);
 }
 
 void summing_free(void *state)

@@ -16,6 +16,7 @@ void *summing_begin(const struct writer_source *source, struct buffer *out);
 bool summing_record(void *state, const struct record *record, struct buffer *out);
 void summing_round(void *state, struct buffer *out);
 bool summing_settled(void *state);
+size_t summing_bytes(const void *state);
 void summing_free(void *state);
 
 #endif

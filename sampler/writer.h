@@ -28,6 +28,7 @@ struct writer_source {
     struct sys *sys;                                /* whose /proc and /sys describe the machine */
     uint64_t start_realtime_ns, start_monotonic_ns; /* record times are of CLOCK_MONOTONIC (attr.clockid) */
     double seconds;                                 /* asked for */
+    bool full; /* what all clients' writers may keep is used up: nothing new is to be kept */
 };
 
 struct writer_end {
@@ -52,6 +53,8 @@ struct writer {
      * says no, for 2 s at most. It also does what can be done now, so end() is the quicker for it. NULL: it is.
      */
     bool (*settled)(void *state);
+    /* What it keeps for the end, in bytes; NULL: nothing that grows. */
+    size_t (*bytes)(const void *state);
     void (*end)(void *state, const struct writer_end *end, struct buffer *out);
     void (*free)(void *state);
 };

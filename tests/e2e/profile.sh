@@ -36,7 +36,9 @@ share() {
 holds "each line is a stack and a count" not grep -qvE '^[^ ;]+(;[^;]+)* [1-9][0-9]*$' "$scratch/folded"
 holds "no line is there twice, and they are sorted" sh -c "sed 's/ [0-9]*\$//' '$scratch/folded' | sort -cu"
 within_3_points "folded" \
-    "$(awk -v comm="$program;" 'index($0, comm) == 1 { print $NF, /;hot_seventy/ ? "hot_seventy" : /;hot_thirty/ ? "hot_thirty" : "?" }' \
+    "$(awk -v comm="$program;" 'index($0, comm) == 1 {
+            print $NF, /;hot_seventy/ ? "hot_seventy" : /;hot_thirty/ ? "hot_thirty" : "?"
+        }' \
         "$scratch/folded" | share)"
 holds "callers are outside" grep -qE "^$program;.*main;hot_seventy [0-9]+\$" "$scratch/folded"
 if [ "$(awk '$3 == "_text" { print $1; exit }' /proc/kallsyms)" != 0000000000000000 ]; then
@@ -72,7 +74,8 @@ if command -v protoc >/dev/null; then
     build_id=$(readelf -n "$scratch/$program" 2>/dev/null | awk '/Build ID/ { print $3 }')
     has "mapping $scratch/$program ${build_id:-[0-9a-f]*} functions" "the program's file and build id are there"
     equals "protoc: every reference has what it refers to" "$(grep '^dangling' "$scratch/fields")" ""
-    within_3_points "protoc" "$(awk -v comm="$program" '$1 == "leaf" && $2 == comm { print $3, $4 }' "$scratch/fields" | share)"
+    within_3_points "protoc" \
+        "$(awk -v comm="$program" '$1 == "leaf" && $2 == comm { print $3, $4 }' "$scratch/fields" | share)"
 else
     echo "skipped: there is no protoc here"
 fi

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What the daemon streams, read by clients that others wrote (perf, jq, protoc): a program with a known profile has it in
-# each format, at the same time in all of them and in what perf records itself; alone on a CPU, in a cgroup, as a process.
+# What the daemon streams, read by clients that others wrote (perf, jq, protoc): a program with a known profile has it
+# in each format, at the same time in all of them and in what perf records itself; on a CPU, in a cgroup, as a process.
 . "$(dirname "$0")/lib.sh"
 need curl jq perf gzip protoc taskset "${CC:=cc}"
 [ "$(id -u)" -eq 0 ] || skip "only root samples all CPUs"
@@ -47,7 +47,8 @@ within_3_points() {
 
 # Each prints lines "WEIGHT SYMBOL" of the program's own functions, from a file of the format.
 script_weights() {
-    perf script -i - -F comm,ip,sym -G <"$1" 2>"$scratch/complaints" | awk -v comm="$program" '$1 == comm { print 1, $NF }'
+    perf script -i - -F comm,ip,sym -G <"$1" 2>"$scratch/complaints" |
+        awk -v comm="$program" '$1 == comm { print 1, $NF }'
 }
 report_weights() {
     perf report -i - --stdio --comm "$program" --sort symbol -g none --no-children -F sample,sym <"$1" \
@@ -57,7 +58,12 @@ ndjson_weights() {
     jq -r --arg comm "$program" 'select(.type == "sample" and .comm == $comm) | "1 \(.symbol)"' "$1"
 }
 folded_weights() {
-    awk -v comm="$program" 'index($0, comm ";") == 1 { count = $NF; sub(/ [0-9]+$/, ""); sub(/.*;/, ""); print count, $0 }' "$1"
+    awk -v comm="$program" 'index($0, comm ";") == 1 {
+        count = $NF
+        sub(/ [0-9]+$/, "")
+        sub(/.*;/, "")
+        print count, $0
+    }' "$1"
 }
 pprof_weights() {
     gzip -dc "$1" | protoc --decode=perftools.profiles.Profile --proto_path="$root/sampler" \
@@ -106,7 +112,8 @@ for format in script:perf.data report:perf.data ndjson:ndjson folded:folded ppro
 done
 echo "    perf record has $(script_weights "$scratch/perf-record" | wc -l) samples of it," \
     "our stream for perf $(script_weights "$scratch/perf.data" | wc -l)"
-equals "nothing is lost or dropped beside them" "$(end_of "$scratch/ndjson" lost) $(end_of "$scratch/ndjson" dropped)" "0 0"
+equals "nothing is lost or dropped beside them" \
+    "$(end_of "$scratch/ndjson" lost) $(end_of "$scratch/ndjson" dropped)" "0 0"
 equals "NDJSON has all CPUs" "$(samples "$scratch/ndjson" .cpu | sort -nu | paste -sd,)" \
     "$(seq 0 $(($(getconf _NPROCESSORS_ONLN) - 1)) | paste -sd,)"
 perf script -i - -F comm,ip,sym <"$scratch/perf.data" >"$scratch/script" 2>/dev/null
@@ -155,7 +162,7 @@ done
 [ "$cpu" -eq 0 ] || equals "and another CPU has none of the program" "$(ndjson_weights "$scratch/other" | wc -l)" 0
 equals "cgroup=: samples of its processes alone" "$(samples "$scratch/cgroup" .pid | sort -u)" "$hot_pid"
 equals "pid=: samples of it alone" "$(samples "$scratch/pid" .pid | sort -u)" "$hot_pid"
-# cpu-clock samples a CPU also while it is idle, but for its halt: so that many at most, and those of the program surely.
+# cpu-clock samples a CPU also while it is idle.
 equals "period=: each sample has it" "$(samples "$scratch/period" .period | sort -u)" 1100009
 n=$(samples "$scratch/period" .pid | wc -l)
 compares "period=: one every 1.1 ms" "$n > 2700 && $n <= 5500"
