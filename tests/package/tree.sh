@@ -66,8 +66,8 @@ packages() {
     done
     for architecture in $foreign; do
         printf ',crossbuild-essential-%s' "$architecture"
-        # What is not a library is a program to run here.
-        for package in $(build_depends | grep -e '-dev$'); do
+        # A compiler is a program to run here.
+        for package in $(build_depends | grep -v -e '-compiler$'); do
             printf ',%s:%s' "$package" "$architecture"
         done
     done
