@@ -6,6 +6,11 @@
 
 #define OPENMETRICS_END "# EOF\n"
 
+/* So many series ahead memory is asked for, and so much of each: they lie where their rows were made. */
+#define AHEAD 8
+#define AHEAD_SIZE 128
+#define CACHE_LINE 64
+
 const char *exposition_content_type(enum exposition format)
 {
     static const char *const types[] = {
@@ -49,6 +54,14 @@ static char *write_created(char *to, const struct family *family, const struct s
     return to + size;
 }
 
+static void prefetch(const struct family *family, size_t i)
+{
+    if (i >= family->n)
+        return;
+    for (size_t at = 0; at < AHEAD_SIZE; at += CACHE_LINE)
+        __builtin_prefetch((const char *)family->series[i] + at);
+}
+
 /* The header stands before the first series that is written, so that nothing is announced that does not follow. */
 static char *write_family(char *to, const struct family *family, uint32_t mask, enum exposition format)
 {
@@ -56,6 +69,7 @@ static char *write_family(char *to, const struct family *family, uint32_t mask, 
 
     for (size_t i = 0; i < family->n; i++) {
         const struct series *series = family->series[i];
+        prefetch(family, i + AHEAD);
         if (!series->visible || !(mask >> series->collector & 1))
             continue;
         if (header)
