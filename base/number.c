@@ -144,7 +144,7 @@ void number_format_duration(uint64_t ns, char *text)
  * The eight digits of a value below 10^8, a byte each, the first one lowest. The halves of each piece are found for all
  * pieces in one multiplication: x * 5243 >> 19 is x / 100 up to 9999, x * 103 >> 10 is x / 10 up to 99.
  */
-static uint64_t split_digits(uint64_t value)
+static inline uint64_t split_digits(uint64_t value)
 {
     uint64_t fours = value / 10000 | value % 10000 << 32;
     uint64_t hundreds = fours * 5243 >> 19 & UINT64_C(0x0000007f0000007f);
