@@ -63,6 +63,16 @@ char *buffer_reserve(struct buffer *buffer, size_t n)
     return larger + buffer->size;
 }
 
+void buffer_trim(struct buffer *buffer)
+{
+    char *smaller = buffer->size ? realloc(buffer->data, buffer->size) : NULL;
+
+    if (!smaller)
+        return;
+    buffer->data = smaller;
+    buffer->capacity = buffer->size;
+}
+
 void buffer_append(struct buffer *buffer, const void *data, size_t size)
 {
     if (size == 0)
