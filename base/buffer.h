@@ -18,6 +18,9 @@ void buffer_done(struct buffer *buffer);
 /* Keeps the memory, drops the content and the error. */
 void buffer_clear(struct buffer *buffer);
 
+/* Gives back the memory that the content does not need. */
+void buffer_trim(struct buffer *buffer);
+
 /* Room for `n` more bytes, to be written by the caller and then counted by buffer_advance(); NULL when out of memory.
  */
 char *buffer_reserve(struct buffer *buffer, size_t n);

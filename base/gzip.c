@@ -13,26 +13,47 @@
  */
 #define LEVEL 1
 
-DEFINE_CLEANUP(struct libdeflate_compressor *, libdeflate_free_compressor);
+int gzip_prepare(struct gzip *gzip, size_t size)
+{
+    *gzip = (struct gzip){.compressor = libdeflate_alloc_compressor(LEVEL)};
+    if (gzip->compressor && buffer_reserve(&gzip->compressed, libdeflate_gzip_compress_bound(gzip->compressor, size)))
+        return 0;
+    gzip_done(gzip);
+    return -ENOMEM;
+}
+
+int gzip_run(struct gzip *gzip, const struct buffer *content)
+{
+    struct buffer *to = &gzip->compressed;
+
+    to->size = libdeflate_gzip_compress(gzip->compressor, content->data, content->size, to->data, to->capacity);
+    return to->size ? 0 : -ENOMEM;
+}
+
+void gzip_take(struct gzip *gzip, struct buffer *content)
+{
+    buffer_trim(&gzip->compressed);
+    buffer_done(content);
+    *content = gzip->compressed;
+    gzip->compressed = (struct buffer){0};
+}
+
+void gzip_done(struct gzip *gzip)
+{
+    if (gzip->compressor)
+        libdeflate_free_compressor(gzip->compressor);
+    buffer_done(&gzip->compressed);
+    *gzip = (struct gzip){0};
+}
 
 int gzip_compress(struct buffer *buffer)
 {
-    _cleanup_(libdeflate_free_compressorp) struct libdeflate_compressor *compressor =
-        libdeflate_alloc_compressor(LEVEL);
-    _cleanup_(buffer_done) struct buffer compressed = {0};
+    _cleanup_(gzip_done) struct gzip gzip;
 
-    if (!compressor)
-        return -ENOMEM;
-    size_t bound = libdeflate_gzip_compress_bound(compressor, buffer->size);
-    char *room = buffer_reserve(&compressed, bound);
-    if (!room)
-        return -ENOMEM;
-    size_t size = libdeflate_gzip_compress(compressor, buffer->data, buffer->size, room, bound);
-    if (size == 0)
-        return -ENOMEM;
-    buffer_advance(&compressed, size);
-    buffer_done(buffer);
-    *buffer = compressed;
-    compressed = (struct buffer){0};
-    return 0;
+    int r = gzip_prepare(&gzip, buffer->size);
+    if (r == 0)
+        r = gzip_run(&gzip, buffer);
+    if (r == 0)
+        gzip_take(&gzip, buffer);
+    return r;
 }

@@ -3,6 +3,7 @@
 #include "base/number.h"
 
 #include <ctype.h>
+#include <endian.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -135,77 +136,113 @@ void number_format_duration(uint64_t ns, char *text)
     strcpy(text, "0s");
 }
 
-static const char pairs[] = "0001020304050607080910111213141516171819"
-                            "2021222324252627282930313233343536373839"
-                            "4041424344454647484950515253545556575859"
-                            "6061626364656667686970717273747576777879"
-                            "8081828384858687888990919293949596979899";
+#define EIGHT_DIGITS UINT64_C(100000000)
+#define SIXTEEN_DIGITS (EIGHT_DIGITS * EIGHT_DIGITS)
+#define ASCII_ZEROS UINT64_C(0x3030303030303030)
 
-static unsigned count_digits(uint64_t value)
+/*
+ * The eight digits of a value below 10^8, a byte each, the first one lowest. The halves of each piece are found for all
+ * pieces in one multiplication: x * 5243 >> 19 is x / 100 up to 9999, x * 103 >> 10 is x / 10 up to 99.
+ */
+static inline uint64_t split_digits(uint64_t value)
 {
-    static const uint64_t powers[] = {
-        UINT64_C(0),
-        UINT64_C(10),
-        UINT64_C(100),
-        UINT64_C(1000),
-        UINT64_C(10000),
-        UINT64_C(100000),
-        UINT64_C(1000000),
-        UINT64_C(10000000),
-        UINT64_C(100000000),
-        UINT64_C(1000000000),
-        UINT64_C(10000000000),
-        UINT64_C(100000000000),
-        UINT64_C(1000000000000),
-        UINT64_C(10000000000000),
-        UINT64_C(100000000000000),
-        UINT64_C(1000000000000000),
-        UINT64_C(10000000000000000),
-        UINT64_C(100000000000000000),
-        UINT64_C(1000000000000000000),
-        UINT64_C(10000000000000000000),
-    };
-    /* 1233/4096 is a little over log10(2), so this is right or one too many. */
-    unsigned bits = 64 - (unsigned)__builtin_clzll(value | 1);
-    unsigned digits = (bits * 1233) >> 12;
-    return digits + (value >= powers[digits]);
+    uint64_t fours = value / 10000 | value % 10000 << 32;
+    uint64_t hundreds = fours * 5243 >> 19 & UINT64_C(0x0000007f0000007f);
+    uint64_t twos = hundreds | (fours - 100 * hundreds) << 16;
+    uint64_t tens = twos * 103 >> 10 & UINT64_C(0x000f000f000f000f);
+
+    return tens | (twos - 10 * tens) << 8;
 }
 
-static void write_digits(char *to, uint64_t value, unsigned digits)
+static void store_digits(char *to, uint64_t digits)
 {
-    while (digits >= 2) {
-        digits -= 2;
-        memcpy(to + digits, pairs + 2 * (value % 100), 2);
-        value /= 100;
-    }
-    if (digits)
-        to[0] = (char)('0' + value % 10);
+    digits = htole64(digits | ASCII_ZEROS);
+    memcpy(to, &digits, sizeof(digits));
+}
+
+/* A value below 10^8, without leading zeros. Touches eight bytes. */
+static size_t write_head(char *to, uint64_t value)
+{
+    uint64_t digits = split_digits(value);
+    /* The last digit is written, whatever it is. */
+    unsigned zeros = (unsigned)__builtin_ctzll(digits | UINT64_C(1) << 56) / 8;
+
+    store_digits(to, digits >> 8 * zeros);
+    return 8 - zeros;
 }
 
 size_t number_write_u64(char *to, uint64_t value)
 {
-    unsigned digits = count_digits(value);
+    size_t size;
 
-    write_digits(to, value, digits);
-    return digits;
+    if (value < EIGHT_DIGITS)
+        return write_head(to, value);
+    if (value < SIXTEEN_DIGITS) {
+        size = write_head(to, value / EIGHT_DIGITS);
+    } else {
+        size = write_head(to, value / SIXTEEN_DIGITS);
+        store_digits(to + size, split_digits(value / EIGHT_DIGITS % EIGHT_DIGITS));
+        size += 8;
+    }
+    store_digits(to + size, split_digits(value % EIGHT_DIGITS));
+    return size + 8;
+}
+
+static uint64_t power_of_ten(unsigned exponent)
+{
+    uint64_t power = 1;
+
+    while (exponent--)
+        power *= 10;
+    return power;
+}
+
+/* What stands behind the point: `n` digits, without the zeros at the end. Not 0. */
+static size_t write_fraction(char *to, uint64_t fraction, unsigned n)
+{
+    char rest[8];
+    size_t size = 0;
+
+    while (n > 8) {
+        uint64_t unit = power_of_ten(n -= 8);
+        store_digits(to + size, split_digits(fraction / unit));
+        fraction %= unit;
+        size += 8;
+    }
+    store_digits(rest, split_digits(fraction * power_of_ten(8 - n)));
+    memcpy(to + size, rest, n);
+    size += n;
+    while (to[size - 1] == '0')
+        size--;
+    return size;
+}
+
+/* Nanoseconds are what there is most of: the divisions are by constants. */
+static size_t write_nanoseconds(char *to, uint64_t value)
+{
+    size_t size = number_write_u64(to, value / NSEC_PER_SEC);
+    uint64_t fraction = value % NSEC_PER_SEC;
+
+    if (fraction == 0)
+        return size;
+    to[size++] = '.';
+    uint64_t digits = split_digits(fraction / 10), last = fraction % 10;
+    store_digits(to + size, digits);
+    to[size + 8] = (char)('0' + last);
+    /* All zero only where the last digit is not. */
+    return size + (last ? 9 : 8 - (unsigned)__builtin_clzll(digits) / 8);
 }
 
 size_t number_write_fixed(char *to, uint64_t value, unsigned decimals)
 {
-    uint64_t unit = 1;
-
-    for (unsigned i = 0; i < decimals; i++)
-        unit *= 10;
+    if (decimals == 9)
+        return write_nanoseconds(to, value);
+    uint64_t unit = power_of_ten(decimals);
     size_t size = number_write_u64(to, value / unit);
-    uint64_t fraction = value % unit;
-    if (fraction == 0)
+    if (value % unit == 0)
         return size;
     to[size++] = '.';
-    write_digits(to + size, fraction, decimals);
-    size += decimals;
-    while (to[size - 1] == '0')
-        size--;
-    return size;
+    return size + write_fraction(to + size, value % unit, decimals);
 }
 
 size_t number_write_real(char *to, double value)

@@ -74,9 +74,11 @@ static size_t plain(const struct metrics *metrics, char *start)
 
     for (size_t i = 0; i < metrics->n; i++)
         for (size_t k = 0; k < metrics->families[i]->n; k++) {
-            const struct series *series = metrics->families[i]->series[k];
-            memcpy(to, series->text, series->size);
-            to = plain_digits(to + series->size, series->value);
+            const struct family *family = metrics->families[i];
+            const struct series *series = family->series[k];
+            memcpy(to, family->name, family->name_size);
+            memcpy(to + family->name_size, series->text, series->size);
+            to = plain_digits(to + family->name_size + series->size, series->value);
             *to++ = '\n';
         }
     return (size_t)(to - start);

@@ -68,12 +68,78 @@ static char *render_openmetrics_header(const struct metric *metric)
     return buffer_string(&header);
 }
 
+/*
+ * Memory for some series of one family. Each is larger than the one before, up to a page, so that a family of two
+ * series takes little. One series may need more than that.
+ */
+struct block {
+    struct family *family;
+    uint32_t n; /* series that are there, removed ones included */
+    uint32_t used, capacity;
+    _Alignas(struct series) char data[];
+};
+#define BLOCK_SIZE_MIN 256
+#define BLOCK_SIZE_MAX 4096
+#define BLOCK_HEAD (sizeof(struct block) + sizeof(size_t)) /* malloc(3) has a word of its own */
+
+/* Of a series that was removed, while removals are held; no collector has this number. */
+#define REMOVED UINT8_MAX
+
+static struct block *block_of(struct series *series)
+{
+    return (struct block *)((char *)series - series->offset - offsetof(struct block, data));
+}
+
+static struct block *block_new(struct family *family, size_t size)
+{
+    size_t before = family->last ? family->last->capacity + BLOCK_HEAD : 0;
+    size_t capacity = MIN(MAX(2 * before, (size_t)BLOCK_SIZE_MIN), (size_t)BLOCK_SIZE_MAX) - BLOCK_HEAD;
+
+    capacity = MAX(capacity, size);
+    struct block *block = malloc(sizeof(*block) + capacity);
+    if (!block)
+        return NULL;
+    *block = (struct block){.family = family, .capacity = (uint32_t)capacity};
+    return block;
+}
+
+/* A zeroed series with room for a text; NULL when out of memory. */
+static struct series *take_room(struct family *family, size_t text_size)
+{
+    size_t align = _Alignof(struct series);
+    size_t size = (offsetof(struct series, text) + text_size + align - 1) / align * align;
+    struct block *block = family->last;
+
+    if (!block || block->capacity - block->used < size) {
+        block = block_new(family, size);
+        if (!block)
+            return NULL;
+        family->last = block;
+    }
+    struct series *series = (struct series *)(block->data + block->used);
+    *series = (struct series){.offset = (uint16_t)block->used};
+    block->used += (uint32_t)size;
+    block->n++;
+    return series;
+}
+
+static void give_back(struct series *series)
+{
+    struct block *block = block_of(series);
+
+    if (--block->n > 0)
+        return;
+    if (block->family->last == block)
+        block->family->last = NULL;
+    free(block);
+}
+
 static struct family *family_free(struct family *family)
 {
     if (!family)
         return NULL;
     for (size_t i = 0; i < family->n; i++)
-        free(family->series[i]);
+        give_back(family->series[i]);
     free(family->series);
     free(family->name);
     free(family->text_header);
@@ -90,6 +156,7 @@ static struct family *family_new(const struct metric *metric)
     if (!family)
         return NULL;
     family->name = strdup(metric->name);
+    family->name_size = strlen(metric->name);
     family->counter_size = counter_size(metric);
     family->text_header = render_text_header(metric);
     family->openmetrics_header = render_openmetrics_header(metric);
@@ -103,20 +170,20 @@ static size_t family_header_size(const struct family *family)
     return MAX(strlen(family->text_header), strlen(family->openmetrics_header));
 }
 
-/* The place of the family whose name is the first `size` bytes of `name`; metrics->n where there is none. */
-static size_t find_family(const struct metrics *metrics, const char *name, size_t size)
+/* metrics->n where there is none. */
+static size_t find_family(const struct metrics *metrics, const char *name)
 {
     size_t i;
 
     for (i = 0; i < metrics->n; i++)
-        if (strncmp(metrics->families[i]->name, name, size) == 0 && !metrics->families[i]->name[size])
+        if (str_equal(metrics->families[i]->name, name))
             break;
     return i;
 }
 
 static struct family *find_or_add_family(struct metrics *metrics, const struct metric *metric)
 {
-    size_t i = find_family(metrics, metric->name, strlen(metric->name));
+    size_t i = find_family(metrics, metric->name);
 
     if (i < metrics->n)
         return metrics->families[i];
@@ -149,11 +216,11 @@ static void append_created(struct buffer *text, uint64_t created_ns)
     buffer_append_char(text, '\n');
 }
 
-static struct series *series_new(const char *name, const struct label *labels, size_t n_labels, uint64_t created_ns)
+static struct series *series_new(struct family *family, const struct label *labels, size_t n_labels,
+                                 uint64_t created_ns)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
 
-    buffer_append_text(&text, name);
     for (size_t i = 0; i < n_labels; i++) {
         buffer_appendf(&text, "%c%s=\"", i == 0 ? '{' : ',', labels[i].name);
         escape_append(&text, labels[i].value, ESCAPE_LABEL);
@@ -161,9 +228,9 @@ static struct series *series_new(const char *name, const struct label *labels, s
     }
     buffer_append_text(&text, n_labels ? "} " : " ");
     size_t size = text.size;
-    if (created_ns)
+    if (created_ns && family->counter_size)
         append_created(&text, created_ns);
-    struct series *series = text.failed ? NULL : calloc(1, sizeof(*series) + text.size);
+    struct series *series = text.failed ? NULL : take_room(family, text.size);
     if (!series)
         return NULL;
     memcpy(series->text, text.data, text.size);
@@ -172,12 +239,18 @@ static struct series *series_new(const char *name, const struct label *labels, s
     return series;
 }
 
-/* Its _created line: the series' text with another suffix in the name, and what stands behind that text. */
-static size_t created_line_size(const struct series *series)
+/* No line of it is larger. */
+static size_t line_size(const struct family *family, const struct series *series)
 {
-    size_t longer = strlen(CREATED_SUFFIX) - strlen(types[METRIC_COUNTER].suffix);
+    return family->name_size + series->size + VALUE_SIZE_MAX;
+}
 
-    return series->created_size ? series->size + longer + series->created_size : 0;
+/* Its _created line: another name, the series' text, and what stands behind that text. */
+static size_t created_line_size(const struct family *family, const struct series *series)
+{
+    size_t name_size = family->counter_size + strlen(CREATED_SUFFIX);
+
+    return series->created_size ? name_size + series->size + series->created_size : 0;
 }
 
 struct series *metrics_add(struct metrics *metrics, const struct metric *metric, unsigned collector, unsigned decimals,
@@ -189,52 +262,82 @@ struct series *metrics_add(struct metrics *metrics, const struct metric *metric,
 struct series *metrics_add_created(struct metrics *metrics, const struct metric *metric, unsigned collector,
                                    unsigned decimals, const struct label *labels, size_t n_labels, uint64_t created_ns)
 {
-    _cleanup_(freep) struct series *series =
-        series_new(metric->name, labels, n_labels, counter_size(metric) ? created_ns : 0);
-    struct family *family = series ? find_or_add_family(metrics, metric) : NULL;
+    struct family *family = find_or_add_family(metrics, metric);
+    struct series *series = NULL;
 
     if (!family)
         return NULL;
-    if (array_grow(&family->series, family->n) < 0) {
+    if (array_grow(&family->series, family->n) == 0)
+        series = series_new(family, labels, n_labels, created_ns);
+    if (!series) {
         if (family->n == 0)
             remove_family(metrics, metrics->n - 1);
         return NULL;
     }
     series->collector = (uint8_t)collector;
     series->decimals = (uint8_t)decimals;
-    metrics->text_size += series->size + VALUE_SIZE_MAX;
-    metrics->created_text_size += created_line_size(series);
-    return family->series[family->n++] = steal(series);
+    metrics->text_size += line_size(family, series);
+    metrics->created_text_size += created_line_size(family, series);
+    return family->series[family->n++] = series;
 }
 
-static void family_remove_series(struct family *family, size_t i)
+/* Drops what was removed; what is left keeps its order. */
+static void family_settle(struct family *family)
 {
-    free(family->series[i]);
-    family->n--;
-    memmove(&family->series[i], &family->series[i + 1], (family->n - i) * sizeof(family->series[0]));
+    size_t n = 0;
+
+    if (family->n_removed == 0)
+        return;
+    for (size_t i = 0; i < family->n; i++) {
+        struct series *series = family->series[i];
+        if (series->collector == REMOVED)
+            give_back(series);
+        else
+            family->series[n++] = series;
+    }
+    family->n = n;
+    family->n_removed = 0;
+}
+
+static void settle(struct metrics *metrics)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < metrics->n; i++) {
+        struct family *family = metrics->families[i];
+        family_settle(family);
+        if (family->n > 0) {
+            metrics->families[n++] = family;
+            continue;
+        }
+        metrics->text_size -= family_header_size(family);
+        family_free(family);
+    }
+    metrics->n = n;
 }
 
 void metrics_remove(struct metrics *metrics, struct series *series)
 {
     if (!series)
         return;
-    size_t name_size = 0;
-    while (series->text[name_size] != '{' && series->text[name_size] != ' ')
-        name_size++;
-    size_t at = find_family(metrics, series->text, name_size);
-    if (at == metrics->n)
-        return;
-    struct family *family = metrics->families[at];
-    for (size_t i = 0; i < family->n; i++) {
-        if (family->series[i] != series)
-            continue;
-        metrics->text_size -= series->size + VALUE_SIZE_MAX;
-        metrics->created_text_size -= created_line_size(series);
-        family_remove_series(family, i);
-        break;
-    }
-    if (family->n == 0)
-        remove_family(metrics, at);
+    struct family *family = block_of(series)->family;
+    metrics->text_size -= line_size(family, series);
+    metrics->created_text_size -= created_line_size(family, series);
+    series->collector = REMOVED;
+    family->n_removed++;
+    if (!metrics->held)
+        settle(metrics);
+}
+
+void metrics_hold(struct metrics *metrics)
+{
+    metrics->held++;
+}
+
+void metrics_release(struct metrics *metrics)
+{
+    if (--metrics->held == 0)
+        settle(metrics);
 }
 
 void metrics_done(struct metrics *metrics)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Metric families and their series, each rendered once: a series holds `name{labels} ` as text, and a scrape writes
- * digits behind it. The sample lines of the Prometheus text format 0.0.4 and of OpenMetrics 1.0.0 are the same; only
- * the comment lines of a family differ.
+ * Metric families and their series, each rendered once: a series holds its `{labels} ` as text, and a scrape writes its
+ * family's name before it and digits behind it. The sample lines of the Prometheus text format 0.0.4 and of OpenMetrics
+ * 1.0.0 are the same; only the comment lines of a family differ.
+ *
+ * The series of a family lie one behind the other in blocks of memory, in the order in which they are written.
  */
 #ifndef COLLECTORS_METRIC_H
 #define COLLECTORS_METRIC_H
@@ -29,21 +31,27 @@ struct label {
 struct series {
     uint64_t value;       /* in 10^-decimals of the unit, exact; or the bits of a double */
     uint32_t size;        /* of `text` */
+    uint16_t offset;      /* within its block */
     uint8_t decimals;     /* 0 for counts, 9 for nanoseconds, or SERIES_REAL */
     uint8_t collector;    /* bit number of the collector it belongs to */
     bool visible;         /* false leaves it out of the exposition: nothing is known */
     uint8_t created_size; /* of what stands in `text` behind its `size` bytes; 0 for most series */
-    char text[];          /* "name{labels} ", not NUL-terminated; then "1700000000.123\n", when the counter was 0 */
+    char text[];          /* "{labels} ", not NUL-terminated; then "1700000000.123\n", when the counter was 0 */
 };
+
+struct block;
 
 /* Opaque to collectors; the writers read it. */
 struct family {
     char *name;
     char *text_header;        /* "# HELP ...\n# TYPE ...\n" */
     char *openmetrics_header; /* the same, with "# UNIT ...\n" where there is one */
-    size_t counter_size;      /* of `name` without _total; 0 where its series have no _created */
+    size_t name_size;
+    size_t counter_size; /* of `name` without _total; 0 where its series have no _created */
     struct series **series;
     size_t n;
+    size_t n_removed;   /* that are still among them */
+    struct block *last; /* has room for more, perhaps; NULL */
 };
 
 struct metrics {
@@ -51,6 +59,7 @@ struct metrics {
     size_t n;
     size_t text_size;         /* no exposition is larger, but for OpenMetrics' _created and its last line */
     size_t created_text_size; /* no exposition has more in its _created lines */
+    unsigned held;            /* removals are gathered */
 };
 
 void metrics_done(struct metrics *metrics);
@@ -68,6 +77,12 @@ struct series *metrics_add_created(struct metrics *metrics, const struct metric 
                                    unsigned decimals, const struct label *labels, size_t n_labels, uint64_t created_ns);
 /* NULL is ignored. A family without series goes as well. */
 void metrics_remove(struct metrics *metrics, struct series *series);
+/*
+ * What is removed between the two is gone at the end, all at once: the time does not grow with the square of how many.
+ * Nothing is to be written meanwhile. They may be nested.
+ */
+void metrics_hold(struct metrics *metrics);
+void metrics_release(struct metrics *metrics);
 
 /* `NAME_created` takes the place of `NAME_total`. */
 #define CREATED_SUFFIX "_created"

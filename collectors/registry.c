@@ -91,9 +91,11 @@ struct registry *registry_free(struct registry *registry)
 {
     if (!registry)
         return NULL;
+    snapshot_hold(&registry->snapshot);
     forget_failures(registry);
     for (size_t i = 0; i < N_COLLECTORS; i++)
         close_collector(registry, i);
+    snapshot_release(&registry->snapshot);
     snapshot_done(&registry->snapshot);
     free(registry);
     return NULL;
@@ -179,10 +181,12 @@ int registry_configure(struct registry *registry, const struct machine *machine,
 
     registry->machine = machine;
     registry->config = config;
+    snapshot_hold(&registry->snapshot);
     for (size_t i = 0; i < N_COLLECTORS && r == 0; i++)
         r = open_collector(registry, i, error);
     if (r == 0 && collect_failures(registry) < 0)
         r = error_oom(error);
+    snapshot_release(&registry->snapshot);
     cpuset_done(&registry->left);
     registry->stale = false;
     registry->snapshot.generation++;
@@ -196,7 +200,9 @@ static void read_collector(struct registry *registry, size_t i, uint64_t now_ns)
 
     if (slot->state) {
         slot->error = (struct error){0};
+        snapshot_hold(&registry->snapshot);
         slot->successful = collectors[i]->collect(&context, slot->state, &slot->error) == 0;
+        snapshot_release(&registry->snapshot);
     }
     slot->read_ns = now_ns;
     slot->duration_ns = registry->sys->now(registry->sys, CLOCK_MONOTONIC) - now_ns;
@@ -270,8 +276,10 @@ void registry_dispatch(struct registry *registry, size_t n)
 
     if (!registry->slots[n].state)
         return;
+    snapshot_hold(&registry->snapshot);
     collectors[n]->dispatch(&context, registry->slots[n].state);
     collect_failures(registry);
+    snapshot_release(&registry->snapshot);
     registry->snapshot.generation++;
 }
 

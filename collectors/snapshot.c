@@ -19,56 +19,70 @@ const char *row_state_name(enum row_state state)
     return state_names[state];
 }
 
-static void counter_done(struct counter *counter)
-{
-    free(counter->event);
-    free(counter->pmu);
-    free(counter->unit);
-    free(counter->json);
-}
-
 static struct row *row_free(struct row *row)
 {
     if (!row)
         return NULL;
-    for (size_t i = 0; i < row->n_counters; i++)
-        counter_done(&row->counters[i]);
-    free(row->counters);
-    free(row->group);
-    free(row->pmu);
     free(row->cgroup);
     free(row->error);
+    free(row->json_error);
     free(row);
     return NULL;
 }
 DEFINE_CLEANUP(struct row *, row_free);
 
-static void append_json_text(struct buffer *json, const char *key, const char *value)
+static void append_json_text(struct buffer *json, const char *key, const char *value, const char *end)
 {
     buffer_appendf(json, "\"%s\": \"", key);
     escape_append(json, value, ESCAPE_JSON);
-    buffer_append_text(json, "\", ");
+    buffer_appendf(json, "\"%s", end);
+}
+
+static const char *intern_json(struct snapshot *snapshot, struct buffer *json)
+{
+    _cleanup_(freep) char *text = buffer_string(json);
+
+    return text ? intern_text(&snapshot->texts, text) : NULL;
+}
+
+static const char *render_head(struct snapshot *snapshot, const struct row *row, const char *event)
+{
+    struct buffer json = {0};
+
+    buffer_append_char(&json, '{');
+    append_json_text(&json, "collector", row->collector_name, ", ");
+    append_json_text(&json, "event", event, ", ");
+    return intern_json(snapshot, &json);
 }
 
 /* Ends behind a value, so that the writer goes on with a comma. */
-static char *render_json(const struct row *row, const struct counter *counter)
+static const char *render_tail(struct snapshot *snapshot, const struct row *row, const struct counter *counter)
 {
-    _cleanup_(buffer_done) struct buffer json = {0};
+    struct buffer json = {0};
 
-    buffer_append_char(&json, '{');
-    append_json_text(&json, "collector", row->collector_name);
-    append_json_text(&json, "event", counter->event);
-    if (row->cgroup)
-        append_json_text(&json, "cgroup", row->cgroup);
-    if (row->cpu >= 0)
-        buffer_appendf(&json, "\"cpu\": %d, ", row->cpu);
-    append_json_text(&json, "pmu", counter->pmu);
-    append_json_text(&json, "group", row->group);
-    append_json_text(&json, "unit", counter->unit);
-    if (row->error)
-        append_json_text(&json, "error", row->error);
-    if (!json.failed)
-        json.size -= strlen(", ");
+    append_json_text(&json, "pmu", counter->pmu, ", ");
+    append_json_text(&json, "group", row->group, ", ");
+    append_json_text(&json, "unit", counter->unit, "");
+    return intern_json(snapshot, &json);
+}
+
+static char *render_target(const struct row_target *target)
+{
+    struct buffer json = {0};
+
+    if (target->cgroup)
+        append_json_text(&json, "cgroup", target->cgroup, ", ");
+    if (target->cpu >= 0)
+        buffer_appendf(&json, "\"cpu\": %d, ", target->cpu);
+    return buffer_string(&json);
+}
+
+static char *render_error(const char *error)
+{
+    struct buffer json = {0};
+
+    buffer_append_text(&json, ", ");
+    append_json_text(&json, "error", error, "");
     return buffer_string(&json);
 }
 
@@ -78,44 +92,66 @@ static int copy_text(char **ret, const char *text)
     return text && !*ret ? -ENOMEM : 0;
 }
 
-static int row_copy_target(struct row *row, const struct row_target *target)
+static int row_copy_target(struct row *row, struct snapshot *snapshot, const struct row_target *target)
 {
     row->collector = target->collector;
+    row->collector_name = snapshot->collector_names[target->collector];
     row->cpu = target->cpu;
     row->state = target->error ? ROW_UNAVAILABLE : ROW_COUNTING;
-    if (copy_text(&row->group, target->group) < 0 || copy_text(&row->pmu, target->pmu) < 0 ||
-        copy_text(&row->cgroup, target->cgroup) < 0 || copy_text(&row->error, target->error) < 0)
+    row->group = intern_text(&snapshot->texts, target->group);
+    row->pmu = intern_text(&snapshot->texts, target->pmu);
+    if (!row->group || !row->pmu || copy_text(&row->cgroup, target->cgroup) < 0 ||
+        copy_text(&row->error, target->error) < 0)
         return -ENOMEM;
-    return 0;
+    row->json_error = row->error ? render_error(row->error) : NULL;
+    return row->error && !row->json_error ? -ENOMEM : 0;
 }
 
-static int counter_init(struct counter *counter, const struct row *row, const struct row_counter *from)
+static int counter_init(struct counter *counter, struct snapshot *snapshot, const struct row *row,
+                        const struct row_counter *from)
 {
     counter->decimals = from->decimals;
     counter->scale = from->scale;
-    if (copy_text(&counter->event, from->event) < 0 || copy_text(&counter->pmu, from->pmu) < 0 ||
-        copy_text(&counter->unit, from->unit) < 0)
+    counter->event = intern_text(&snapshot->texts, from->event);
+    counter->pmu = intern_text(&snapshot->texts, from->pmu);
+    counter->unit = intern_text(&snapshot->texts, from->unit);
+    if (!counter->event || !counter->pmu || !counter->unit)
         return -ENOMEM;
-    counter->json = render_json(row, counter);
-    return counter->json ? 0 : -ENOMEM;
+    counter->json_head = render_head(snapshot, row, counter->event);
+    counter->json_tail = render_tail(snapshot, row, counter);
+    return counter->json_head && counter->json_tail ? 0 : -ENOMEM;
 }
 
-static struct row *row_new(const struct snapshot *snapshot, const struct row_target *target,
+/* One piece of memory holds the row, its counters and its text, since they are read together. */
+static struct row *row_new(struct snapshot *snapshot, const struct row_target *target,
                            const struct row_counter *counters, size_t n)
 {
-    _cleanup_(row_freep) struct row *row = calloc(1, sizeof(*row));
+    _cleanup_(freep) char *json = render_target(target);
+    size_t json_size = json ? strlen(json) + 1 : 0;
+    _cleanup_(row_freep) struct row *row =
+        json ? calloc(1, sizeof(*row) + n * sizeof(row->counters[0]) + json_size) : NULL;
 
-    if (!row || row_copy_target(row, target) < 0)
+    if (!row || row_copy_target(row, snapshot, target) < 0)
         return NULL;
-    row->collector_name = snapshot->collector_names[target->collector];
-    row->counters = calloc(MAX(n, (size_t)1), sizeof(row->counters[0]));
-    if (!row->counters)
-        return NULL;
+    row->counters = (struct counter *)(row + 1);
+    row->json = memcpy(row->counters + n, json, json_size);
+    row->json_size = (uint32_t)(json_size - 1);
     row->n_counters = n;
     for (size_t i = 0; i < n; i++)
-        if (counter_init(&row->counters[i], row, &counters[i]) < 0)
+        if (counter_init(&row->counters[i], snapshot, row, &counters[i]) < 0)
             return NULL;
     return steal(row);
+}
+
+/* What its counters may take in the document. */
+static size_t row_json_size(const struct row *row)
+{
+    size_t each = row->json_size + (row->json_error ? strlen(row->json_error) : 0) + COUNTER_NUMBERS_MAX;
+    size_t size = 0;
+
+    for (size_t i = 0; i < row->n_counters; i++)
+        size += each + intern_size(row->counters[i].json_head) + intern_size(row->counters[i].json_tail);
+    return size;
 }
 
 /* A series of the row, whose labels are its target's; `pmu` may be an event's own. */
@@ -186,22 +222,47 @@ struct row *snapshot_add_row(struct snapshot *snapshot, const struct row_target 
         return NULL;
     }
     row->id = snapshot->next_row_id++;
+    snapshot->json_size += row_json_size(row);
     snapshot->generation++;
     return snapshot->rows[snapshot->n_rows++] = steal(row);
 }
 
+static void settle(struct snapshot *snapshot)
+{
+    size_t n = 0;
+
+    if (snapshot->n_removed == 0)
+        return;
+    for (size_t i = 0; i < snapshot->n_rows; i++)
+        if (snapshot->rows[i]->removed)
+            row_free(snapshot->rows[i]);
+        else
+            snapshot->rows[n++] = snapshot->rows[i];
+    snapshot->n_rows = n;
+    snapshot->n_removed = 0;
+    snapshot->generation++;
+}
+
 void snapshot_remove_row(struct snapshot *snapshot, struct row *row)
 {
-    for (size_t i = 0; i < snapshot->n_rows; i++) {
-        if (snapshot->rows[i] != row)
-            continue;
-        remove_all_series(snapshot, row);
-        row_free(row);
-        snapshot->n_rows--;
-        memmove(&snapshot->rows[i], &snapshot->rows[i + 1], (snapshot->n_rows - i) * sizeof(snapshot->rows[0]));
-        snapshot->generation++;
-        return;
-    }
+    snapshot_hold(snapshot);
+    remove_all_series(snapshot, row);
+    snapshot->json_size -= row_json_size(row);
+    row->removed = true;
+    snapshot->n_removed++;
+    snapshot_release(snapshot);
+}
+
+void snapshot_hold(struct snapshot *snapshot)
+{
+    metrics_hold(&snapshot->metrics);
+}
+
+void snapshot_release(struct snapshot *snapshot)
+{
+    metrics_release(&snapshot->metrics);
+    if (!snapshot->metrics.held)
+        settle(snapshot);
 }
 
 void snapshot_done(struct snapshot *snapshot)
@@ -210,5 +271,6 @@ void snapshot_done(struct snapshot *snapshot)
         row_free(snapshot->rows[i]);
     free(snapshot->rows);
     metrics_done(&snapshot->metrics);
+    intern_done(&snapshot->texts);
     *snapshot = (struct snapshot){0};
 }

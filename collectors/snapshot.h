@@ -9,6 +9,7 @@
 #ifndef COLLECTORS_SNAPSHOT_H
 #define COLLECTORS_SNAPSHOT_H
 
+#include "base/intern.h"
 #include "collectors/metric.h"
 
 enum row_state { ROW_COUNTING, ROW_MULTIPLEXED, ROW_STARVED, ROW_UNAVAILABLE };
@@ -17,14 +18,16 @@ enum row_state { ROW_COUNTING, ROW_MULTIPLEXED, ROW_STARVED, ROW_UNAVAILABLE };
 /* "counting", "multiplexed", "starved", "unavailable" */
 const char *row_state_name(enum row_state state);
 
+/* What is the same for many counters is held once for all of them, by the snapshot. */
 struct counter {
-    char *event;           /* metric name without prefix and unit: "cycles_user" */
-    char *pmu;             /* of this event: "software" in a mixed group */
-    char *unit;            /* "" for plain counts, "seconds", ... */
-    char *json;            /* `{"collector": ..., "event": ..., ...` rendered once, without the closing brace */
+    const char *event;     /* metric name without prefix and unit: "cycles_user" */
+    const char *pmu;       /* of this event: "software" in a mixed group */
+    const char *unit;      /* "" for plain counts, "seconds", ... */
+    const char *json_head; /* rendered once: `{"collector": ..., "event": ..., `; the row's `json` stands behind it */
+    const char *json_tail; /* rendered once: `"pmu": ..., "group": ..., "unit": ...` */
     uint64_t value;        /* the scaled total, as series.value has it */
-    uint8_t decimals;      /* as series.decimals */
     double scale;          /* what the kernel counts times scale is in the unit */
+    uint8_t decimals;      /* as series.decimals */
     bool known;            /* false: it never ran, and value says nothing */
     uint64_t raw;          /* what the kernel counted, unscaled, since it was first opened */
     struct series *series; /* NULL where it could not be opened */
@@ -34,15 +37,19 @@ struct counter {
 struct row {
     uint64_t id;        /* never used twice */
     unsigned collector; /* bit number */
+    int cpu;            /* -1 where the target is not one CPU */
     const char *collector_name;
-    char *group;
-    char *pmu;    /* the hardware PMU of the group, else that of its first event */
-    char *cgroup; /* NULL where the target is a CPU */
-    int cpu;      /* -1 where the target is not one CPU */
+    const char *group;
+    const char *pmu;  /* the hardware PMU of the group, else that of its first event */
+    char *cgroup;     /* NULL where the target is a CPU */
+    const char *json; /* its target, rendered once: `"cgroup": ..., "cpu": ..., ` */
     enum row_state state;
-    char *error;       /* of ROW_UNAVAILABLE: the failure sentence */
-    const char *cause; /* of ROW_STARVED: why, as far as can be told; static text */
-    bool absent;       /* target gone for now (CPU offline): served nowhere */
+    bool absent;        /* target gone for now (CPU offline): served nowhere */
+    bool removed;       /* while removals are held */
+    uint32_t json_size; /* of `json` */
+    char *error;        /* of ROW_UNAVAILABLE: the failure sentence */
+    char *json_error;   /* the same, rendered once: `, "error": ...`; NULL */
+    const char *cause;  /* of ROW_STARVED: why, as far as can be told; static text */
     uint64_t enabled_ns, running_ns;
     struct series *enabled, *running; /* NULL for ROW_UNAVAILABLE */
     size_t n_counters;
@@ -53,6 +60,9 @@ struct snapshot {
     struct metrics metrics;
     struct row **rows; /* in order of creation */
     size_t n_rows;
+    size_t n_removed; /* that are still among them */
+    size_t json_size; /* no document of the counters has more between its brackets */
+    struct intern texts;
     uint64_t generation;  /* changes with every reading and every change of rows or series */
     uint64_t realtime_ns; /* when it was read: CLOCK_REALTIME */
     uint64_t monotonic_ns;
@@ -84,5 +94,11 @@ struct row_target {
 struct row *snapshot_add_row(struct snapshot *snapshot, const struct row_target *target,
                              const struct row_counter *counters, size_t n);
 void snapshot_remove_row(struct snapshot *snapshot, struct row *row);
+/* As metrics_hold() and metrics_release(), for rows as well. */
+void snapshot_hold(struct snapshot *snapshot);
+void snapshot_release(struct snapshot *snapshot);
+
+/* No counter's numbers, their keys and its state take more. */
+#define COUNTER_NUMBERS_MAX 224
 
 #endif

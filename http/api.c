@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "http/counters.h"
 #include "http/handlers.h"
+#include "http/packing.h"
 #include "http/reply.h"
 #include "http/wait.h"
 
@@ -51,15 +52,12 @@ static bool ask(struct request *request, const struct route *route, struct quest
     return false;
 }
 
-static struct MHD_Response *make_counters(const struct snapshot *snapshot, const struct filter *filter, bool gzip)
+static int write_document(struct buffer *content, const struct snapshot *snapshot, const struct filter *filter)
 {
-    _cleanup_(buffer_done) struct buffer content = {0};
     char hostname[256] = "";
 
     gethostname(hostname, sizeof(hostname) - 1);
-    if (counters_write(&content, snapshot, filter, hostname) < 0)
-        return NULL;
-    return reply_make(&content, TYPE_JSON, VARY_ALL, gzip);
+    return counters_write(content, snapshot, filter, hostname);
 }
 
 void handle_counters(struct request *request, const struct route *route)
@@ -67,6 +65,7 @@ void handle_counters(struct request *request, const struct route *route)
     const struct service *service = request->site->service;
     struct pages *pages = &request->site->pages;
     _cleanup_(question_done) struct question question = {0};
+    _cleanup_(buffer_done) struct buffer content = {0};
 
     if (!ask(request, route, &question))
         return;
@@ -76,7 +75,12 @@ void handle_counters(struct request *request, const struct route *route)
     bool shared = filter_is_mask(&question.filter);
     struct MHD_Response *response = shared ? pages_find(pages, snapshot, &key) : NULL;
     if (!response) {
-        response = make_counters(snapshot, &question.filter, key.gzip);
+        const struct packing_page page = {.key = key, .snapshot = snapshot};
+        if ((shared && packing_join(request, snapshot, &key)) ||
+            write_document(&content, snapshot, &question.filter) < 0 ||
+            (key.gzip && packing_start(request, &content, TYPE_JSON, VARY_ALL, shared ? &page : NULL)))
+            return;
+        response = reply_make(&content, TYPE_JSON, VARY_ALL, key.gzip);
         if (!response || !shared) {
             reply_set(request, MHD_HTTP_OK, response);
             return;

@@ -15,18 +15,21 @@ const char *exposition_content_type(enum exposition format)
     return types[format];
 }
 
-static char *write_text(char *to, const char *text)
+static char *write_bytes(char *to, const void *data, size_t size)
 {
-    size_t size = strlen(text);
-
-    memcpy(to, text, size);
+    memcpy(to, data, size);
     return to + size;
 }
 
-static char *write_series(char *to, const struct series *series)
+static char *write_text(char *to, const char *text)
 {
-    memcpy(to, series->text, series->size);
-    to += series->size;
+    return write_bytes(to, text, strlen(text));
+}
+
+static char *write_series(char *to, const struct family *family, const struct series *series)
+{
+    to = write_bytes(to, family->name, family->name_size);
+    to = write_bytes(to, series->text, series->size);
     if (series->decimals == 0)
         to += number_write_u64(to, series->value);
     else if (series->decimals == SERIES_REAL)
@@ -40,13 +43,9 @@ static char *write_series(char *to, const struct series *series)
 /* Directly behind its sample: OpenMetrics wants the samples of one label set together. */
 static char *write_created(char *to, const struct family *family, const struct series *series)
 {
-    size_t name_size = strlen(family->name);
-
-    memcpy(to, family->name, family->counter_size);
-    to = write_text(to + family->counter_size, CREATED_SUFFIX);
-    size_t size = series->size - name_size + series->created_size;
-    memcpy(to, series->text + name_size, size);
-    return to + size;
+    to = write_bytes(to, family->name, family->counter_size);
+    to = write_text(to, CREATED_SUFFIX);
+    return write_bytes(to, series->text, (size_t)series->size + series->created_size);
 }
 
 /* The header stands before the first series that is written, so that nothing is announced that does not follow. */
@@ -61,7 +60,7 @@ static char *write_family(char *to, const struct family *family, uint32_t mask, 
         if (header)
             to = write_text(to, header);
         header = NULL;
-        to = write_series(to, series);
+        to = write_series(to, family, series);
         if (series->created_size && format == EXPOSITION_OPENMETRICS)
             to = write_created(to, family, series);
     }

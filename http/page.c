@@ -17,7 +17,7 @@ void pages_done(struct pages *pages)
     *pages = (struct pages){0};
 }
 
-static bool key_equal(const struct page_key *a, const struct page_key *b)
+bool page_key_equal(const struct page_key *a, const struct page_key *b)
 {
     return a->format == b->format && a->gzip == b->gzip && a->mask == b->mask;
 }
@@ -31,7 +31,7 @@ struct MHD_Response *pages_find(struct pages *pages, const struct snapshot *snap
     }
     for (size_t i = 0; i < PAGES_MAX; i++) {
         struct page *page = &pages->pages[i];
-        if (!page->response || !key_equal(&page->key, key))
+        if (!page->response || !page_key_equal(&page->key, key))
             continue;
         page->last_use = ++pages->uses;
         return page->response;

@@ -18,6 +18,8 @@ struct page_key {
     uint32_t mask;
 };
 
+bool page_key_equal(const struct page_key *a, const struct page_key *b);
+
 struct page {
     struct page_key key;
     struct MHD_Response *response; /* NULL where the place is free */

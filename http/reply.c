@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/gzip.h"
+#include "http/packing.h"
 
 /* A line per member, and doubles without the digits that only their binary form has: 0.8, not 0.80000000000000004. */
 #define JSON_FLAGS (JSON_INDENT(2) | JSON_REAL_PRECISION(15))
@@ -65,20 +66,24 @@ static int add_headers(struct MHD_Response *response, const char *type, const ch
     return 0;
 }
 
+struct MHD_Response *reply_label(struct MHD_Response *response, const char *type, const char *vary, bool compressed)
+{
+    _cleanup_(MHD_destroy_responsep) struct MHD_Response *labelled = response;
+
+    return labelled && add_headers(labelled, type, vary, compressed) == 0 ? steal(labelled) : NULL;
+}
+
 struct MHD_Response *reply_make(struct buffer *content, const char *type, const char *vary, bool gzip)
 {
     if (content->failed)
         return NULL;
     /* Without memory to compress, what was asked for goes out as it is. */
     bool compressed = gzip && content->size > GZIP_SIZE_MIN && gzip_compress(content) == 0;
-    _cleanup_(MHD_destroy_responsep) struct MHD_Response *response =
+    struct MHD_Response *response =
         MHD_create_response_from_buffer(content->size, content->data, MHD_RESPMEM_MUST_FREE);
-    if (!response)
-        return NULL;
-    *content = (struct buffer){0};
-    if (add_headers(response, type, vary, compressed) < 0)
-        return NULL;
-    return steal(response);
+    if (response)
+        *content = (struct buffer){0};
+    return reply_label(response, type, vary, compressed);
 }
 
 void reply_text(struct request *request, unsigned status, const char *format, ...)
@@ -130,5 +135,7 @@ void reply_json(struct request *request, unsigned status, json_t *document, bool
     if (!owned || json_dump_callback(owned, append_chunk, &content, JSON_FLAGS) < 0)
         return;
     buffer_append_char(&content, '\n');
+    if (gzip && status == MHD_HTTP_OK && packing_start(request, &content, TYPE_JSON, VARY_ALL, NULL))
+        return;
     reply_set(request, status, reply_make(&content, TYPE_JSON, VARY_ALL, gzip));
 }

@@ -23,6 +23,9 @@ void reply_borrowed(struct request *request, unsigned status, struct MHD_Respons
  */
 struct MHD_Response *reply_make(struct buffer *content, const char *type, const char *vary, bool gzip);
 
+/* Adds the headers that say what it is; `compressed` by gzip. Takes it over: NULL when it is NULL or out of memory. */
+struct MHD_Response *reply_label(struct MHD_Response *response, const char *type, const char *vary, bool compressed);
+
 /* A line of text. */
 void reply_text(struct request *request, unsigned status, const char *format, ...) PRINTF_LIKE(3, 4);
 /* A sentence: a JSON document under /api/, a line of text elsewhere. */

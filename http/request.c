@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "http/auth.h"
 #include "http/feed.h"
+#include "http/packing.h"
 #include "http/percent.h"
 #include "http/reply.h"
 #include "http/wait.h"
@@ -25,6 +26,7 @@ void request_end(struct request *request)
 {
     check_free(request->check);
     wait_free(request->wait);
+    packing_leave(request);
     feed_free(request->feed);
     if (request->response && !request->borrowed)
         MHD_destroy_response(request->response);
@@ -58,7 +60,7 @@ enum MHD_Result request_queue(struct request *request)
 
 bool request_waits(const struct request *request)
 {
-    return request->check || request->wait || feed_is_suspended(request->feed);
+    return request->check || request->wait || request->packing || feed_is_suspended(request->feed);
 }
 
 /* Inside a foreign event loop, libmicrohttpd does not make itself heard after a resumption. */

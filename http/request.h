@@ -23,7 +23,9 @@
 struct auth;
 struct check;
 struct feed;
+struct packing;
 struct wait;
+struct worker;
 
 /* What requests are answered from; the server owns it. */
 struct site {
@@ -32,9 +34,11 @@ struct site {
     const struct service *service;
     char *telemetry_path;
     struct pages pages;
-    struct auth *auth;    /* NULL until there is a password to check */
-    struct bucket bucket; /* of all requests */
-    unsigned waits;       /* requests that wait for their second reading */
+    struct worker *packer;    /* NULL until something large is compressed; see packing.h */
+    struct packing *packings; /* all that wait or run */
+    struct auth *auth;        /* NULL until there is a password to check */
+    struct bucket bucket;     /* of all requests */
+    unsigned waits;           /* requests that wait for their second reading */
     /* Has the server look whether the files of its web configuration have changed; before what depends on them. */
     void (*look)(void *userdata);
     void *look_userdata;
@@ -57,6 +61,8 @@ struct request {
     /* One that is not NULL: the connection is suspended. */
     struct check *check;          /* of its password */
     struct wait *wait;            /* for its second reading */
+    struct packing *packing;      /* its response is being compressed */
+    struct request *next_packed;  /* of the same packing */
     struct feed *feed;            /* a response that goes on; it knows itself whether it is suspended */
     void (*wake)(void *userdata); /* has libmicrohttpd run soon */
     void *wake_userdata;

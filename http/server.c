@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "http/auth.h"
 #include "http/listener.h"
+#include "http/worker.h"
 
 /* So often at most are the files of the web configuration looked at. */
 #define LOOK_NS NSEC_PER_SEC
@@ -98,6 +99,7 @@ struct server *server_free(struct server *server)
     listeners_done(&server->active);
     listeners_done(&server->retired);
     connections_done(&server->connections);
+    worker_free(server->site.packer);
     auth_free(server->site.auth);
     sd_event_source_disable_unref(server->turn);
     security_unref(server->pending);

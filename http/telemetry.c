@@ -4,6 +4,7 @@
 #include "http/exposition.h"
 #include "http/filter.h"
 #include "http/handlers.h"
+#include "http/packing.h"
 #include "http/reply.h"
 
 struct choice {
@@ -55,7 +56,12 @@ void handle_telemetry(struct request *request, const struct route *route)
     const struct snapshot *snapshot = service->read(service->userdata, key.mask, false);
     struct MHD_Response *response = pages_find(&request->site->pages, snapshot, &key);
     if (!response) {
+        if (packing_join(request, snapshot, &key))
+            return;
         if (exposition_write(&content, &snapshot->metrics, key.mask, format) < 0)
+            return;
+        const struct packing_page page = {.key = key, .snapshot = snapshot};
+        if (gzip && packing_start(request, &content, exposition_content_type(format), VARY_ALL, &page))
             return;
         response = reply_make(&content, exposition_content_type(format), VARY_ALL, gzip);
         if (!response)

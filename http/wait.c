@@ -43,7 +43,8 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
     const struct snapshot *snapshot = service->read(service->userdata, filter_mask(&wait->filter), true);
     json_t *rates = rates_json(wait->baseline, snapshot, &wait->filter, &wait->order);
     reply_json(request, MHD_HTTP_OK, rates, wait->gzip);
-    request_resume(request);
+    if (!request->packing)
+        request_resume(request);
     return 0;
 }
 

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "collectors/registry.h"
 #include "tests/unit/captured.h"
+#include "tests/unit/find-series.h"
 
 enum played { RK3588_5_10, RK3588_6_1, INTEL_HYBRID, AMD_SERVER, RASPBERRY_PI, N_PLAYED };
 
@@ -317,7 +318,7 @@ static const struct series *find(const struct snapshot *snapshot, const char *te
     for (size_t i = 0; i < snapshot->metrics.n; i++)
         for (size_t k = 0; k < snapshot->metrics.families[i]->n; k++) {
             const struct series *series = snapshot->metrics.families[i]->series[k];
-            if (series->visible && series->size == strlen(text) && memcmp(series->text, text, strlen(text)) == 0)
+            if (series->visible && series_is(snapshot->metrics.families[i], series, text))
                 return series;
         }
     fail_msg("%s is not there", text);
@@ -346,18 +347,18 @@ static void test_values(void **state)
     fake_advance(fake, 1 << 20);
     const struct snapshot *snapshot = registry_read(registry, UINT32_MAX, 0);
     const struct series *joules =
-        find(snapshot, "perf_pmu_energy_pkg_joules_total{cpu=\"0\",pmu=\"power\",group=\"p\"} ");
+        find(snapshot, "perf_pmu_energy_pkg_joules_total{cpu=\"0\",pmu=\"power\",group=\"p\"}");
     assert_int_equal(joules->decimals, SERIES_REAL);
     assert_true(series_real(joules) == 0x1p-11);
-    assert_int_equal(find(snapshot, "perf_pmu_event_1_total{cpu=\"0\",pmu=\"uncore_imc_0\",group=\"r\"} ")->value,
+    assert_int_equal(find(snapshot, "perf_pmu_event_1_total{cpu=\"0\",pmu=\"uncore_imc_0\",group=\"r\"}")->value,
                      2 << 20);
-    assert_int_equal(find(snapshot, "perf_pmu_event_1_total{cpu=\"0\",pmu=\"uncore_imc_1\",group=\"r\"} ")->value,
+    assert_int_equal(find(snapshot, "perf_pmu_event_1_total{cpu=\"0\",pmu=\"uncore_imc_1\",group=\"r\"}")->value,
                      6 << 20);
     assert_int_equal(
-        find(snapshot, "perf_pmu_group_enabled_seconds_total{cpu=\"0\",pmu=\"power\",group=\"p\"} ")->value, 2 << 20);
+        find(snapshot, "perf_pmu_group_enabled_seconds_total{cpu=\"0\",pmu=\"power\",group=\"p\"}")->value, 2 << 20);
     assert_int_equal(
-        find(snapshot, "perf_pmu_group_running_seconds_total{cpu=\"0\",pmu=\"power\",group=\"p\"} ")->value, 2 << 20);
-    assert_int_equal(find(snapshot, "perfcountd_groups{collector=\"pmu\",state=\"counting\"} ")->value, 3);
+        find(snapshot, "perf_pmu_group_running_seconds_total{cpu=\"0\",pmu=\"power\",group=\"p\"}")->value, 2 << 20);
+    assert_int_equal(find(snapshot, "perfcountd_groups{collector=\"pmu\",state=\"counting\"}")->value, 3);
     assert_int_equal(fake->n_open, 3);
     registry_free(registry);
     config_free(first);
@@ -369,8 +370,8 @@ static void test_values(void **state)
 /* The PMU is read on another CPU while its own is offline; when that is back, its totals go on. */
 static void test_cpumask_moves(void **state)
 {
-    static const char on_0[] = "perf_pmu_cycles_total{cpu=\"0\",pmu=\"arm_dsu_0\",group=\"d\"} ";
-    static const char on_1[] = "perf_pmu_cycles_total{cpu=\"1\",pmu=\"arm_dsu_0\",group=\"d\"} ";
+    static const char on_0[] = "perf_pmu_cycles_total{cpu=\"0\",pmu=\"arm_dsu_0\",group=\"d\"}";
+    static const char on_1[] = "perf_pmu_cycles_total{cpu=\"1\",pmu=\"arm_dsu_0\",group=\"d\"}";
     static const struct {
         const char *in_cpumask;
         bool in_online; /* CPU 0 */

@@ -17,6 +17,7 @@
 #include "perf/machine.h"
 #include "tests/unit/count-allocations.h"
 #include "tests/unit/fake-sys.h"
+#include "tests/unit/find-series.h"
 
 /* The descriptor of the cgroup that most tests have, and that of another. */
 #define CGROUP 7
@@ -132,7 +133,7 @@ static const struct series *find(const struct rig *rig, const char *text)
     for (size_t i = 0; i < rig->snapshot.metrics.n; i++)
         for (size_t k = 0; k < rig->snapshot.metrics.families[i]->n; k++) {
             const struct series *series = rig->snapshot.metrics.families[i]->series[k];
-            if (series->size != strlen(text) + 1 || memcmp(series->text, text, strlen(text)) != 0)
+            if (!series_is(rig->snapshot.metrics.families[i], series, text))
                 continue;
             assert_null(found); /* no two series are the same */
             found = series;

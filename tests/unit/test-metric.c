@@ -51,11 +51,11 @@ static const struct {
     size_t in_n;
     const char *out;
 } texts[] = {
-    {{{NULL, NULL}}, 0, "m "},
-    {{{"a", "b"}}, 1, "m{a=\"b\"} "},
-    {{{"a", ""}, {"c", "{}, "}}, 2, "m{a=\"\",c=\"{}, \"} "},
-    {{{"a", "\\ \" \n"}}, 1, "m{a=\"\\\\ \\\" \\n\"} "},
-    {{{"a", "\xc3\xa9\xc3(\xff"}}, 1, "m{a=\"\xc3\xa9\xef\xbf\xbd(\xef\xbf\xbd\"} "},
+    {{{NULL, NULL}}, 0, " "},
+    {{{"a", "b"}}, 1, "{a=\"b\"} "},
+    {{{"a", ""}, {"c", "{}, "}}, 2, "{a=\"\",c=\"{}, \"} "},
+    {{{"a", "\\ \" \n"}}, 1, "{a=\"\\\\ \\\" \\n\"} "},
+    {{{"a", "\xc3\xa9\xc3(\xff"}}, 1, "{a=\"\xc3\xa9\xef\xbf\xbd(\xef\xbf\xbd\"} "},
 };
 
 static void test_series_text(void **state)
@@ -87,9 +87,9 @@ static void test_created(void **state)
     assert_int_equal(not_counter->created_size, 0);
     assert_int_equal(metrics.created_text_size, 0);
     struct series *series = metrics_add_created(&metrics, &counter, 0, 0, &label, 1, 1500 * NSEC_PER_MSEC);
-    assert_int_equal(series->size, strlen("m_total{a=\"b\"} "));
+    assert_int_equal(series->size, strlen("{a=\"b\"} "));
     assert_int_equal(series->created_size, strlen("1.5\n"));
-    assert_memory_equal(series->text, "m_total{a=\"b\"} 1.5\n", series->size + series->created_size);
+    assert_memory_equal(series->text, "{a=\"b\"} 1.5\n", series->size + series->created_size);
     assert_int_equal(metrics.created_text_size, strlen("m_created{a=\"b\"} 1.5\n"));
     metrics_remove(&metrics, plain);
     metrics_remove(&metrics, not_counter);
@@ -124,6 +124,37 @@ static void test_adding_and_removing(void **state)
     assert_int_equal(metrics.text_size, 0);
 }
 
+/* What is removed meanwhile is there until the end; what is added stays, and so does the order. */
+static void test_held(void **state)
+{
+    const struct metric a = {"a", "First.", "", METRIC_GAUGE}, b = {"b", "Second.", "", METRIC_GAUGE};
+    _cleanup_(metrics_done) struct metrics metrics = {0};
+    char long_value[9000] = "";
+    struct series *series[100];
+
+    (void)state;
+    memset(long_value, 'x', sizeof(long_value) - 1);
+    for (size_t i = 0; i < ARRAY_SIZE(series); i++) {
+        const struct label label = {"l", i == 50 ? long_value : "short"};
+        series[i] = metrics_add(&metrics, i % 2 ? &a : &b, 0, 0, &label, 1);
+    }
+    metrics_hold(&metrics);
+    metrics_hold(&metrics);
+    for (size_t i = 0; i < ARRAY_SIZE(series); i += 1 + i % 2)
+        metrics_remove(&metrics, series[i]);
+    struct series *added = metrics_add(&metrics, &a, 0, 0, NULL, 0);
+    metrics_release(&metrics);
+    assert_int_equal(metrics.n, 2);
+    metrics_release(&metrics);
+    assert_int_equal(metrics.n, 2);
+    assert_string_equal(metrics.families[1]->name, "a");
+    assert_int_equal(metrics.families[0]->n, 49);
+    assert_int_equal(metrics.families[1]->n, 1);
+    assert_ptr_equal(metrics.families[1]->series[0], added);
+    assert_ptr_equal(metrics.families[0]->series[0], series[2]);
+    assert_ptr_equal(metrics.families[0]->series[48], series[98]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -131,6 +162,7 @@ int main(void)
         cmocka_unit_test(test_series_text),
         cmocka_unit_test(test_created),
         cmocka_unit_test(test_adding_and_removing),
+        cmocka_unit_test(test_held),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

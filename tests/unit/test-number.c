@@ -192,6 +192,48 @@ static void test_write_u64(void **state)
     check_u64(UINT64_MAX);
 }
 
+/* All that one piece of digits can be. */
+static void test_write_pieces(void **state)
+{
+    (void)state;
+    for (uint64_t value = 0; value < 100000; value++) {
+        check_u64(value);
+        check_u64(value * 997);
+        check_u64(value * UINT64_C(1000000007));
+        check_u64(value * UINT64_C(184467440737095));
+    }
+}
+
+/* Written behind the point, the digits are those of sprintf(), up to the zeros at the end. */
+static void check_fixed(uint64_t value, unsigned decimals, uint64_t unit)
+{
+    char expected[64], text[NUMBER_SIZE_MAX + 1];
+
+    int n = sprintf(expected, "%" PRIu64 ".%0*" PRIu64, value / unit, (int)decimals, value % unit);
+    while (expected[n - 1] == '0')
+        n--;
+    expected[expected[n - 1] == '.' ? n - 1 : n] = '\0';
+    text[number_write_fixed(text, value, decimals)] = '\0';
+    assert_string_equal(text, expected);
+}
+
+static void test_write_decimals(void **state)
+{
+    uint64_t unit = 1;
+
+    (void)state;
+    for (unsigned decimals = 1; decimals <= 19; decimals++) {
+        unit *= 10;
+        check_fixed(UINT64_MAX, decimals, unit);
+        for (uint64_t value = 1; value < UINT64_MAX / 10; value *= 7) {
+            check_fixed(value, decimals, unit);
+            check_fixed(value / 1000 * 1000, decimals, unit);
+            check_fixed(value / 1000000 * 1000000, decimals, unit);
+            check_fixed(value - value % unit, decimals, unit);
+        }
+    }
+}
+
 static void test_write_fixed(void **state)
 {
     (void)state;
@@ -230,7 +272,8 @@ int main(void)
         cmocka_unit_test(test_parse_u64),       cmocka_unit_test(test_parse_part),
         cmocka_unit_test(test_parse_double),    cmocka_unit_test(test_parse_duration),
         cmocka_unit_test(test_format_duration), cmocka_unit_test(test_write_u64),
-        cmocka_unit_test(test_write_fixed),
+        cmocka_unit_test(test_write_fixed),     cmocka_unit_test(test_write_pieces),
+        cmocka_unit_test(test_write_decimals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 
 #include "collectors/registry.h"
 #include "tests/unit/fake-sys.h"
+#include "tests/unit/find-series.h"
 
 /* A machine that is measured by a configuration. */
 struct rig {
@@ -72,7 +73,7 @@ static const struct series *find(const struct snapshot *snapshot, const char *te
     for (size_t i = 0; i < snapshot->metrics.n; i++)
         for (size_t k = 0; k < snapshot->metrics.families[i]->n; k++) {
             const struct series *series = snapshot->metrics.families[i]->series[k];
-            if (series->size == strlen(text) + 1 && memcmp(series->text, text, strlen(text)) == 0)
+            if (series_is(snapshot->metrics.families[i], series, text))
                 return series;
         }
     return NULL;

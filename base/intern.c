@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Texts of which there are few: see intern.h. */
+#include "base/intern.h"
+
+/* Where the text stands, or would. */
+static size_t find(const struct intern *intern, const char *text)
+{
+    size_t first = 0, end = intern->n;
+
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        if (strcmp(intern->texts[middle], text) < 0)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first;
+}
+
+const char *intern_text(struct intern *intern, const char *text)
+{
+    size_t at = find(intern, text);
+
+    if (at < intern->n && str_equal(intern->texts[at], text))
+        return intern->texts[at];
+    if (array_grow(&intern->texts, intern->n) < 0)
+        return NULL;
+    size_t size = strlen(text);
+    char *memory = malloc(sizeof(size) + size + 1);
+    if (!memory)
+        return NULL;
+    memcpy(memory, &size, sizeof(size));
+    char *copy = memcpy(memory + sizeof(size), text, size + 1);
+    memmove(&intern->texts[at + 1], &intern->texts[at], (intern->n - at) * sizeof(intern->texts[0]));
+    intern->texts[at] = copy;
+    intern->n++;
+    return copy;
+}
+
+void intern_done(struct intern *intern)
+{
+    for (size_t i = 0; i < intern->n; i++)
+        free(intern->texts[i] - sizeof(size_t));
+    free(intern->texts);
+    *intern = (struct intern){0};
+}

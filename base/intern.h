@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Texts of which there are few, each held once however often it is wanted, for as long as the set of them lives. */
+#ifndef BASE_INTERN_H
+#define BASE_INTERN_H
+
+#include "base/util.h"
+
+struct intern {
+    char **texts; /* sorted */
+    size_t n;
+};
+
+/* The set's own copy, the same for the same text. NULL when out of memory. */
+const char *intern_text(struct intern *intern, const char *text);
+void intern_done(struct intern *intern);
+
+/* The length of such a copy, which is kept in front of it. */
+static inline size_t intern_size(const char *text)
+{
+    size_t size;
+
+    memcpy(&size, text - sizeof(size), sizeof(size));
+    return size;
+}
+
+#endif

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What 100,000 series cost, on a machine that is played: the groups of the built-in configuration on so many CPUs that
+ * there are as many series. Time of a text, of a JSON document and of compressing the text; allocations and the highest
+ * memory of each; memory that is held for each series. Fails where one is above its limit.
+ *
+ * usage: bench-series [SERIES]
+ */
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/gzip.h"
+#include "base/number.h"
+#include "collectors/registry.h"
+#include "http/counters.h"
+#include "http/exposition.h"
+#include "tests/unit/count-allocations.h"
+#include "tests/unit/fake-sys.h"
+
+#define DEFAULT_SERIES 100000
+#define ROUNDS 15
+#define TEXT_MS_MAX 5.0
+#define JSON_RATIO_MAX 2.0
+#define GZIP_MS_MAX 25.0
+#define ALLOCATIONS_MAX 32
+#define PEAK_RATIO_MAX 3.0
+#define BYTES_PER_SERIES_MAX 400.0
+
+/* Those of the built-in configuration; each has the series of its counters and two times. */
+static const char groups[] = "collectors:\n"
+                             "  self: {enabled: false}\n"
+                             "  cgroup: {enabled: false}\n"
+                             "  cpu:\n"
+                             "    groups:\n"
+                             "      - {name: core, events: '{cycles,instructions}'}\n"
+                             "      - {name: cache, events: '{cache-references,cache-misses}'}\n"
+                             "      - {name: branch, events: '{branches,branch-misses}'}\n"
+                             "      - {name: software, events: '{cs,cpu-migrations,minor-faults,major-faults}'}\n";
+#define SERIES_PER_CPU 18
+
+/* --- the machine: a kernel that remembers nothing but how many are in the group of each descriptor */
+
+static struct {
+    uint8_t *members;
+    size_t n;
+    uint64_t time;
+} kernel;
+
+static void open_group(struct sys *sys, const struct sys_group *group, int *ret)
+{
+    int leader = group->leader;
+
+    (void)sys;
+    for (size_t i = 0; i < group->n; i++) {
+        ret[i] = (int)kernel.n++;
+        leader = leader < 0 ? ret[i] : leader;
+        kernel.members[leader]++;
+    }
+}
+
+static int control(struct sys *sys, int fd, unsigned long request, unsigned long argument)
+{
+    (void)sys;
+    if (request == PERF_EVENT_IOC_ID)
+        *(uint64_t *)argument = (uint64_t)fd;
+    return 0;
+}
+
+static int close_event(struct sys *sys, int fd)
+{
+    (void)sys;
+    (void)fd;
+    return 0;
+}
+
+static ssize_t read_group(struct sys *sys, int fd, void *buffer, size_t size)
+{
+    uint64_t *to = buffer, n = kernel.members[fd];
+
+    (void)sys;
+    (void)size;
+    *to++ = n;
+    *to++ = kernel.time;
+    *to++ = kernel.time / 3;
+    for (uint64_t i = 0; i < n; i++) {
+        *to++ = kernel.time * (7 + i) / (3 + (uint64_t)fd % 100);
+        *to++ = (uint64_t)fd + i;
+    }
+    return (ssize_t)((3 + 2 * n) * sizeof(uint64_t));
+}
+
+static struct fake_sys *play_machine(unsigned n_cpus)
+{
+    struct fake_sys *fake = fake_sys_new();
+    char list[32];
+
+    snprintf(list, sizeof(list), "0-%u", n_cpus - 1);
+    fake_cpus(fake, list);
+    fake_add_pmu(fake, "software", 1, NULL, list)->software = true;
+    fake_add_pmu(fake, "cpu", 4, "cpus", list)->core = true;
+    fake->sys.open_group = open_group;
+    fake->sys.ioctl = control;
+    fake->sys.close = close_event;
+    fake->sys.read = read_group;
+    return fake;
+}
+
+/* --- the figures */
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static size_t held(void)
+{
+    struct mallinfo2 info = mallinfo2();
+
+    return info.uordblks + info.hblkhd;
+}
+
+/* Resident memory in bytes: `key` of /proc/self/status. */
+static double status_of(const char *key)
+{
+    _cleanup_(fclosep) FILE *file = fopen("/proc/self/status", "re");
+    char line[128];
+
+    while (file && fgets(line, sizeof(line), file))
+        if (str_starts(line, key))
+            return strtod(line + strlen(key), NULL) * 1024;
+    return 0;
+}
+
+static void forget_peak(void)
+{
+    _cleanup_(fclosep) FILE *file = fopen("/proc/self/clear_refs", "we");
+
+    if (file)
+        fputs("5", file);
+}
+
+struct figure {
+    const char *name;
+    double seconds, peak;
+    size_t size, allocations;
+};
+
+static int write_text(struct buffer *buffer, const struct snapshot *snapshot)
+{
+    return exposition_write(buffer, &snapshot->metrics, UINT32_MAX, EXPOSITION_TEXT);
+}
+
+static int write_openmetrics(struct buffer *buffer, const struct snapshot *snapshot)
+{
+    return exposition_write(buffer, &snapshot->metrics, UINT32_MAX, EXPOSITION_OPENMETRICS);
+}
+
+static int write_json(struct buffer *buffer, const struct snapshot *snapshot)
+{
+    return counters_write(buffer, snapshot, NULL, "localhost");
+}
+
+static int write_gzip(struct buffer *buffer, const struct snapshot *snapshot)
+{
+    int r = write_text(buffer, snapshot);
+
+    return r < 0 ? r : gzip_compress(buffer);
+}
+
+static struct figure measure(const char *name, int (*write)(struct buffer *, const struct snapshot *),
+                             const struct snapshot *snapshot)
+{
+    struct figure figure = {.name = name, .seconds = 1e9};
+
+    for (int i = 0; i < ROUNDS; i++) {
+        _cleanup_(buffer_done) struct buffer buffer = {0};
+        malloc_trim(0);
+        forget_peak();
+        double before = status_of("VmRSS:"), start = now();
+        allocations = 0;
+        if (write(&buffer, snapshot) < 0)
+            exit(1);
+        figure.seconds = MIN(figure.seconds, now() - start);
+        figure.allocations = allocations;
+        figure.peak = MAX(figure.peak, status_of("VmHWM:") - before);
+        figure.size = buffer.size;
+    }
+    return figure;
+}
+
+static bool check(const char *what, double value, double limit)
+{
+    printf("    %-46s %8.2f, at most %g%s\n", what, value, limit, value <= limit ? "" : "  MISSED");
+    return value <= limit;
+}
+
+static void print_figure(const struct figure *figure, const struct figure *whole)
+{
+    printf("    %-12s %8.2f ms, %9zu bytes, %3zu allocations, peak memory %.2f times the %s\n", figure->name,
+           figure->seconds * 1e3, figure->size, figure->allocations, figure->peak / (double)whole->size,
+           whole == figure ? "response" : "text");
+}
+
+static int measure_all(const struct snapshot *snapshot, double bytes_per_series)
+{
+    struct figure text = measure("text", write_text, snapshot);
+    struct figure openmetrics = measure("OpenMetrics", write_openmetrics, snapshot);
+    struct figure json = measure("JSON", write_json, snapshot);
+    struct figure gzip = measure("text, gzip", write_gzip, snapshot);
+    double allocations_most = (double)MAX(MAX(text.allocations, openmetrics.allocations), json.allocations);
+    bool good = true;
+
+    print_figure(&text, &text);
+    print_figure(&openmetrics, &openmetrics);
+    print_figure(&json, &json);
+    print_figure(&gzip, &text);
+    good &= check("text, ms", text.seconds * 1e3, TEXT_MS_MAX);
+    good &= check("JSON, times the text's time", json.seconds / text.seconds, JSON_RATIO_MAX);
+    good &= check("gzip, ms", (gzip.seconds - text.seconds) * 1e3, GZIP_MS_MAX);
+    good &= check("allocations", allocations_most, ALLOCATIONS_MAX);
+    good &= check("peak memory, text, times the response", text.peak / (double)text.size, PEAK_RATIO_MAX);
+    good &= check("peak memory, JSON, times the response", json.peak / (double)json.size, PEAK_RATIO_MAX);
+    good &= check("peak memory, gzip, times the text", gzip.peak / (double)text.size, PEAK_RATIO_MAX);
+    good &= check("bytes held per series", bytes_per_series, BYTES_PER_SERIES_MAX);
+    return good ? 0 : 1;
+}
+
+static size_t count_series(const struct snapshot *snapshot)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < snapshot->metrics.n; i++)
+        n += snapshot->metrics.families[i]->n;
+    return n;
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t wanted = DEFAULT_SERIES;
+    struct reload_outcome outcome = {0};
+    struct registry *registry;
+    struct machine *machine;
+    struct config *config;
+    struct error error;
+
+    if (argc > 2 || (argc == 2 && number_parse_u64(argv[1], &wanted) < 0))
+        return 2;
+    unsigned n_cpus = (unsigned)((wanted + SERIES_PER_CPU - 1) / SERIES_PER_CPU);
+    kernel.members = calloc(n_cpus + 1, SERIES_PER_CPU);
+    struct fake_sys *fake = play_machine(n_cpus);
+    if (!kernel.members || machine_load(&fake->sys, &machine, &error) < 0 ||
+        config_parse(groups, strlen(groups), &config, &error) < 0)
+        return 1;
+    size_t before = held();
+    double start = now();
+    if (registry_new(&fake->sys, &outcome, &registry) < 0 ||
+        registry_configure(registry, machine, config, NULL, &error) < 0)
+        return 1;
+    double opened = now() - start;
+    double reading = 1e9;
+    const struct snapshot *snapshot = NULL;
+    for (int i = 0; i < ROUNDS; i++) {
+        kernel.time += UINT64_C(123456789012);
+        start = now();
+        snapshot = registry_read(registry, UINT32_MAX, 0);
+        reading = MIN(reading, now() - start);
+    }
+    size_t n = count_series(snapshot);
+    double bytes = (double)(held() - before) / (double)n;
+    printf("%zu series on %u CPUs that are played, opened in %.1f ms, read in %.2f ms:\n", n, n_cpus, opened * 1e3,
+           reading * 1e3);
+    int result = measure_all(snapshot, bytes);
+    start = now();
+    registry_free(registry);
+    printf("    closed in %.1f ms\n", (now() - start) * 1e3);
+    config_free(config);
+    machine_free(machine);
+    fake_sys_free(fake);
+    free(kernel.members);
+    return result;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Compressing what is large in a worker thread (worker.h), while the connections that wait for it are suspended and the
+ * event loop goes on. Passwords have a thread of their own, so that many wrong ones do not hold up a scrape.
+ */
+#ifndef HTTP_PACKING_H
+#define HTTP_PACKING_H
+
+#include "http/request.h"
+
+/* What is smaller is compressed at once: it takes at most a few milliseconds. */
+#define PACKING_SIZE_MIN ((size_t)1 << 20)
+/* At once; what comes then goes out as it is. */
+#define PACKINGS_MAX 8
+
+/* What it is, for others who ask for the same, and for site->pages when it is done. */
+struct packing_page {
+    struct page_key key;
+    const struct snapshot *snapshot;
+};
+
+/*
+ * Takes the content over, if it is large enough; the reply (200) comes with the connection's resumption. `page` is NULL
+ * for what is for this request alone. False: nothing has happened.
+ */
+bool packing_start(struct request *request, struct buffer *content, const char *type, const char *vary,
+                   const struct packing_page *page);
+/* Waits for what is being compressed already. False: there is no such thing. */
+bool packing_join(struct request *request, const struct snapshot *snapshot, const struct page_key *key);
+/* The request waits no longer; does not resume the connection. */
+void packing_leave(struct request *request);
+
+#endif
