@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/gzip.h"
+#include "bench/loop-client.h"
 #include "bench/simulated.h"
 #include "collectors/registry.h"
 #include "http/counters.h"
@@ -68,6 +69,9 @@ struct bench {
         size_t size;
     } samples;
     sd_event *event;
+    struct service service;
+    bool shared; /* a reading that is there is served again */
+    struct loop_client *client;
     struct symbols *symbols;
     struct writer_source source;
     void *ndjson;
@@ -191,6 +195,76 @@ static void write_ndjson(struct bench *bench)
     }
 }
 
+/* All of a scrape: the request, the reading of all groups, the answer. */
+static void scrape(struct bench *bench, const char *request)
+{
+    int r = loop_client_get(bench->client, request, &bench->out);
+
+    must(r, "scrape");
+}
+
+static void scrape_text(struct bench *bench)
+{
+    scrape(bench, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
+}
+
+static void scrape_gzip(struct bench *bench)
+{
+    scrape(bench, "GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n");
+}
+
+static void scrape_json(struct bench *bench)
+{
+    scrape(bench, "GET /api/v1/counters HTTP/1.1\r\nHost: localhost\r\n\r\n");
+}
+
+/* One within min_interval of another. */
+static void scrape_shared(struct bench *bench)
+{
+    bench->shared = true;
+    scrape_text(bench);
+    bench->shared = false;
+}
+
+/* What the answers are made of */
+
+static const struct snapshot *service_read(void *userdata, uint32_t mask, bool fresh)
+{
+    struct bench *bench = userdata;
+
+    (void)fresh;
+    if (mask && !bench->shared)
+        simulated_advance(bench->simulated);
+    return registry_read(bench->registry, mask, bench->shared ? UINT64_MAX : 0);
+}
+
+static bool service_ready(void *userdata)
+{
+    (void)userdata;
+    return true;
+}
+
+static uint64_t service_now(void *userdata)
+{
+    struct timespec t;
+
+    (void)userdata;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * NSEC_PER_SEC + (uint64_t)t.tv_nsec;
+}
+
+static void prepare_service(struct bench *bench)
+{
+    struct error error;
+    char path[100];
+
+    bench->service =
+        (struct service){.userdata = bench, .read = service_read, .ready = service_ready, .now = service_now};
+    snprintf(path, sizeof(path), "%s/http.sock", simulated_sys(bench->simulated)->root);
+    if (loop_client_new(bench->event, &bench->service, path, &bench->client, &error) < 0)
+        errx(1, "%s", error.message);
+}
+
 /* Their units */
 
 static size_t count_series(const struct bench *bench)
@@ -249,6 +323,10 @@ static const struct workload workloads[] = {
     {"openmetrics-series", write_openmetrics, count_series, true},
     {"json-counters", write_json, count_counters, true},
     {"text-and-gzip", write_gzip, count_series, true},
+    {"scrape-text", scrape_text, count_one, false},
+    {"scrape-text-shared", scrape_shared, count_one, false},
+    {"scrape-gzip", scrape_gzip, count_one, false},
+    {"scrape-json", scrape_json, count_one, false},
     {"decode-samples", decode, count_samples, false},
     {"ndjson-samples", write_ndjson, count_samples, true},
 };
@@ -292,7 +370,6 @@ static void prepare_samples(struct bench *bench)
         memcpy(bench->samples.bytes + bench->samples.size, words, size);
         bench->samples.size += size;
     }
-    must(sd_event_new(&bench->event), "sd_event_new");
     must(symbols_new(simulated_sys(bench->simulated), bench->event, &bench->symbols), "symbols");
     bench->source = (struct writer_source){
         .events = &event,
@@ -321,6 +398,8 @@ static void prepare(struct bench *bench)
         errx(1, "%s", error.message);
     load_machine(bench);
     open_all(bench);
+    must(sd_event_new(&bench->event), "sd_event_new");
+    prepare_service(bench);
     prepare_samples(bench);
 }
 
@@ -328,6 +407,7 @@ static void finish(struct bench *bench)
 {
     writer_ndjson.free(bench->ndjson);
     symbols_free(bench->symbols);
+    loop_client_free(bench->client);
     sd_event_unref(bench->event);
     registry_free(bench->registry);
     config_free(bench->config);
