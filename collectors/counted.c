@@ -7,6 +7,7 @@
 struct counted {
     struct tally **tallies; /* by place, then in the order of the configuration */
     size_t n;
+    size_t next; /* behind the one that was taken over last */
     struct series *groups[N_ROW_STATES];
 };
 
@@ -24,12 +25,19 @@ void counted_close(const struct collector_context *context, void *state)
     free(counted);
 }
 
-/* Takes a tally that counts the same at the same place out of the previous state. */
+/*
+ * Takes a tally that counts the same at the same place out of the previous state. Both are in the order of places, so
+ * it is mostly the next one.
+ */
 static struct tally *take_over(struct counted *previous, const struct config_group *group, const struct place *place)
 {
-    for (size_t i = 0; previous && i < previous->n; i++)
-        if (previous->tallies[i] && tally_goes_on(previous->tallies[i], group->signature, place))
-            return steal(previous->tallies[i]);
+    for (size_t k = 0; previous && k < previous->n; k++) {
+        size_t i = (previous->next + k) % previous->n;
+        if (!previous->tallies[i] || !tally_goes_on(previous->tallies[i], group->signature, place))
+            continue;
+        previous->next = i + 1;
+        return steal(previous->tallies[i]);
+    }
     return NULL;
 }
 

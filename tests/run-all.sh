@@ -136,6 +136,14 @@ shellcheck_all() {
         "$root"/tests/systemd/*.sh "$root"/tests/package/*.sh "$root/bench/footprint"
 }
 
+instructions() {
+    make -C "$build/plain" bench/bench-instructions && "$root/bench/run-bench-check" "$build/plain"
+}
+
+growth() {
+    make -C "$build/plain" bench/bench-growth && "$root/bench/run-bench-growth" --quick "$build/plain"
+}
+
 # --- what needs no quiet machine: two lanes
 
 cd "$root" || exit 1
@@ -200,6 +208,9 @@ if [ $plain = yes ]; then
         sed 's/^/    /' "$logs/bench-run-bench-sampler---quick.log" | grep -v 'make'
     check "bench/run-bench-cgroup --quick" cgroup_benchmark &&
         sed 's/^/    /' "$logs/bench-run-bench-cgroup---quick.log" | grep -v 'make'
+    check "make bench-check" instructions && sed 's/^/    /' "$logs/make-bench-check.log" | grep -v 'make'
+    check "bench/run-bench-growth --quick" growth &&
+        sed 's/^/    /' "$logs/bench-run-bench-growth---quick.log" | grep -v 'make'
 fi
 
 count() {

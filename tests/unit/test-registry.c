@@ -426,6 +426,27 @@ static void test_reload(void **state)
     rig_done(&rig);
 }
 
+/* Groups are found wherever they stand now: nothing is opened anew, on any CPU. */
+static void test_reload_reordered(void **state)
+{
+    static const char cycles[] = "perf_cpu_cycles_total{cpu=\"3\",pmu=\"cpu\",group=\"a\"}";
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(),
+             "[{name: a, events: cycles}, {name: b, events: cs}, {name: c, events: instructions}]");
+    fake_advance(rig.fake, 100);
+    read_all(&rig);
+    unsigned opens = rig.fake->calls[FAKE_OPEN];
+    configure(&rig, "[{name: c, events: instructions}, {name: b, events: cs}, {name: a, events: cycles}]");
+    configure(&rig, "[{name: b, events: cs}, {name: a, events: cycles}]");
+    assert_int_equal(rig.fake->calls[FAKE_OPEN], opens);
+    assert_int_equal(rig.fake->n_open, 8);
+    fake_advance(rig.fake, 100);
+    assert_int_equal(value(read_all(&rig), cycles), 200);
+    rig_done(&rig);
+}
+
 /* What the daemon does when CPUs came or went; `left` as the kernel's messages say. */
 static void rescan(struct rig *rig, const char *left_list)
 {
@@ -717,6 +738,7 @@ int main(void)
         cmocka_unit_test(test_pause_tries_nothing),
         cmocka_unit_test(test_pause_fails),
         cmocka_unit_test(test_reload),
+        cmocka_unit_test(test_reload_reordered),
         cmocka_unit_test(test_self),
         cmocka_unit_test(test_self_cost),
         cmocka_unit_test(test_self_cost_in_part),

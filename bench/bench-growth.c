@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One point of a growth curve, on a simulated machine of that size: what opening, a reading (collecting and rendering
+ * as text), a reload and closing take, and the memory that a series takes. bench/run-bench-growth draws the curves.
+ *
+ * usage: bench-growth CURVE X [READINGS]
+ *
+ * Prints KEY=VALUE pairs; times are in microseconds of CPU time, that of a reading is the least of all. Each step is
+ * one call of a function step_*, so that callgrind can be told to count that alone.
+ */
+#include <err.h>
+#include <malloc.h>
+#include <math.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "bench/simulated.h"
+#include "collectors/registry.h"
+#include "http/exposition.h"
+
+#define READINGS 20
+#define READINGS_US 20000
+#define ALL UINT32_MAX
+/* Events of a group: what the built-in configuration has on a CPU. */
+#define PER_GROUP 2
+
+/* What x is, and what the rest of the machine has. */
+struct curve {
+    const char *name;
+    unsigned cpus, groups, cgroups; /* 0: x */
+};
+
+static const struct curve curves[] = {
+    {"cpus", 0, 4, 1},    /* x CPUs, four groups each */
+    {"events", 8, 0, 1},  /* x events on eight CPUs */
+    {"cgroups", 2, 2, 0}, /* x cgroups, two groups each on two CPUs */
+};
+
+struct rig {
+    struct simulated *simulated;
+    struct machine *machine;
+    struct config *config, *again;
+    struct registry *registry;
+    struct reload_outcome reload;
+    struct buffer text;
+    const struct snapshot *snapshot;
+};
+
+static double cpu_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+static size_t heap(void)
+{
+    struct mallinfo2 info = mallinfo2();
+
+    return info.uordblks + info.hblkhd;
+}
+
+/* The steps */
+
+/* `used` keeps the name. */
+#define STEP __attribute__((noinline, used)) static void
+
+STEP step_open(struct rig *rig)
+{
+    struct error error;
+
+    if (registry_configure(rig->registry, rig->machine, rig->config, NULL, &error) < 0)
+        errx(1, "%s", error.message);
+}
+
+STEP step_reading(struct rig *rig)
+{
+    rig->snapshot = registry_read(rig->registry, ALL, 0);
+    buffer_clear(&rig->text);
+    if (exposition_write(&rig->text, &rig->snapshot->metrics, ALL, EXPOSITION_TEXT) < 0)
+        errx(1, "out of memory");
+}
+
+STEP step_reload(struct rig *rig)
+{
+    struct error error;
+
+    if (registry_configure(rig->registry, rig->machine, rig->again, NULL, &error) < 0)
+        errx(1, "%s", error.message);
+}
+
+STEP step_close(struct rig *rig)
+{
+    rig->registry = registry_free(rig->registry);
+}
+
+static double timed(void (*step)(struct rig *rig), struct rig *rig)
+{
+    double start = cpu_us();
+
+    step(rig);
+    return cpu_us() - start;
+}
+
+/* The machine and what is measured of it */
+
+/* Events of the core PMU by number, with a metric name each. */
+static void write_groups(struct buffer *yaml, unsigned n)
+{
+    buffer_append_text(yaml, "[");
+    for (unsigned i = 0; i < n; i++) {
+        buffer_appendf(yaml, "%s{name: g%u, events: [", i ? ", " : "", i);
+        for (unsigned k = 0; k < PER_GROUP; k++)
+            buffer_appendf(yaml, "%s{event: 'cpu/event=%#x/', name: event_%u}", k ? ", " : "", 1 + PER_GROUP * i + k,
+                           PER_GROUP * i + k);
+        buffer_append_text(yaml, "]}");
+    }
+    buffer_append_text(yaml, "]");
+}
+
+static struct config *configure(unsigned n_groups, bool cgroups)
+{
+    _cleanup_(buffer_done) struct buffer yaml = {0};
+    struct config *config;
+    struct error error;
+
+    buffer_appendf(&yaml,
+                   "collectors: {self: {enabled: false}, cpu: {enabled: %s, groups: ", cgroups ? "false" : "true");
+    write_groups(&yaml, n_groups);
+    buffer_appendf(
+        &yaml, "}, cgroup: {enabled: %s, include: ['/b*'], max_cgroups: 100000, groups: ", cgroups ? "true" : "false");
+    write_groups(&yaml, n_groups);
+    buffer_append_text(&yaml, "}}\n");
+    if (yaml.failed)
+        errx(1, "out of memory");
+    if (config_parse(yaml.data, yaml.size, &config, &error) < 0)
+        errx(1, "%s", error.message);
+    return config;
+}
+
+static void rig_init(struct rig *rig, const struct curve *curve, unsigned x)
+{
+    unsigned cpus = curve->cpus ? curve->cpus : x, groups = curve->groups ? curve->groups : x / PER_GROUP;
+    bool cgroups = !curve->cgroups;
+    struct error error;
+
+    *rig = (struct rig){.simulated = simulated_new(cpus, cgroups ? x : 0)};
+    if (!rig->simulated)
+        err(1, "the simulated machine");
+    rig->config = configure(groups, cgroups);
+    rig->again = configure(groups, cgroups);
+    if (machine_load(simulated_sys(rig->simulated), &rig->machine, &error) < 0)
+        errx(1, "%s", error.message);
+    if (registry_new(simulated_sys(rig->simulated), &rig->reload, &rig->registry) < 0)
+        errx(1, "out of memory");
+}
+
+static void rig_done(struct rig *rig)
+{
+    registry_free(rig->registry);
+    config_free(rig->config);
+    config_free(rig->again);
+    machine_free(rig->machine);
+    buffer_done(&rig->text);
+    simulated_free(rig->simulated);
+}
+
+static size_t count_series(const struct snapshot *snapshot)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < snapshot->metrics.n; i++)
+        n += snapshot->metrics.families[i]->n;
+    return n;
+}
+
+/* The least time of some readings, of more where they are short; the first settles what is allocated on first use. */
+static double measure_reading(struct rig *rig, unsigned readings)
+{
+    double best = INFINITY, start = cpu_us();
+
+    for (unsigned i = 0; i < readings || (readings >= READINGS && cpu_us() - start < READINGS_US); i++) {
+        simulated_advance(rig->simulated);
+        best = MIN(best, timed(step_reading, rig));
+    }
+    return best;
+}
+
+static void measure(const struct curve *curve, unsigned x, unsigned readings)
+{
+    struct rig rig;
+
+    rig_init(&rig, curve, x);
+    size_t before = heap();
+    double opening = timed(step_open, &rig);
+    size_t reads = simulated_reads(rig.simulated);
+    registry_read(rig.registry, ALL, 0);
+    size_t bytes = heap() - before;
+    reads = simulated_reads(rig.simulated) - reads;
+    double reading = measure_reading(&rig, readings);
+    size_t size = rig.text.size;
+    size_t opened = simulated_open(rig.simulated), series = count_series(rig.snapshot);
+    double reloading = timed(step_reload, &rig);
+    if (simulated_open(rig.simulated) != opened)
+        errx(1, "after a reload of the same configuration %zu events are open, not %zu", simulated_open(rig.simulated),
+             opened);
+    double closing = timed(step_close, &rig);
+    if (simulated_open(rig.simulated) != 0)
+        errx(1, "%zu events are still open", simulated_open(rig.simulated));
+    printf("x=%u groups=%zu series=%zu page=%zu bytes=%zu open=%.1f reading=%.1f reload=%.1f close=%.1f\n", x, reads,
+           series, size, bytes, opening, reading, reloading, closing);
+    rig_done(&rig);
+}
+
+/* The collector of cgroups counts on descriptors, also where they are simulated. */
+static void raise_limit(void)
+{
+    struct rlimit limit = {.rlim_cur = 1000000, .rlim_max = 1000000};
+
+    if (setrlimit(RLIMIT_NOFILE, &limit) == 0 || getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int main(int argc, char **argv)
+{
+    unsigned readings = argc > 3 ? (unsigned)atoi(argv[3]) : READINGS;
+
+    raise_limit();
+    for (size_t i = 0; argc > 2 && readings && i < ARRAY_SIZE(curves); i++)
+        if (str_equal(curves[i].name, argv[1]) && atoi(argv[2]) >= 0) {
+            measure(&curves[i], (unsigned)atoi(argv[2]), readings);
+            return 0;
+        }
+    errx(2, "usage: bench-growth cpus|events|cgroups X [READINGS]");
+}

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fixed work, for bench/run-bench-check to count its instructions: each workload is one call of step_workload(), after
+ * one that fills what is made on first use. Nothing in it depends on time, addresses or the machine.
+ *
+ * Prints a line per workload, in order: NAME, how many units of work it did, and bytes that it gave, 0 for none. Then
+ * what it was built with and runs on, which the counts depend on, as one line.
+ */
+#include <err.h>
+#include <gnu/libc-version.h>
+#include <libdeflate.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <sys/utsname.h>
+
+#include "base/cleanup.h"
+#include "base/gzip.h"
+#include "bench/loop-client.h"
+#include "bench/simulated.h"
+#include "collectors/registry.h"
+#include "http/counters.h"
+#include "http/exposition.h"
+#include "perf/record.h"
+#include "sampler/writer.h"
+
+#define N_CPUS 32
+#define ALL UINT32_MAX
+#define N_SAMPLES 2000
+#define DEPTH 10
+#define N_PARSES 20
+
+#define SAMPLE_TYPE                                                                                                    \
+    (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |                  \
+     PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN)
+
+/* The built-in configuration as its file has it, without what is of the process itself. */
+static const char yaml[] =
+    "web:\n"
+    "  listen: [\":10298\"]\n"
+    "  telemetry_path: /metrics\n"
+    "  min_interval: 100ms\n"
+    "collectors:\n"
+    "  cpu:\n"
+    "    enabled: true\n"
+    "    cpus: all\n"
+    "    groups:\n"
+    "      - {name: core, events: \"{cycles,instructions}\"}\n"
+    "      - {name: cache, events: \"{cache-references,cache-misses}\"}\n"
+    "      - {name: branch, events: \"{branches,branch-misses}\"}\n"
+    "      - {name: software, events: \"{context-switches,cpu-migrations,minor-faults,major-faults}\"}\n"
+    "  pmu: {groups: []}\n"
+    "  cgroup:\n"
+    "    enabled: false\n"
+    "    include: [\"/*.slice\", \"/system.slice/*.service\"]\n"
+    "    max_cgroups: 256\n"
+    "  self: {enabled: false}\n"
+    "sampler: {enabled: true, event: auto, frequency: 99, ring_pages: 128}\n";
+
+struct bench {
+    struct simulated *simulated;
+    struct machine *machine;
+    struct config *config;
+    struct registry *registry;
+    struct reload_outcome reload;
+    const struct snapshot *snapshot;
+    struct buffer out;
+    struct {
+        char *bytes;
+        size_t size;
+    } samples;
+    sd_event *event;
+    struct service service;
+    bool shared; /* a reading that is there is served again */
+    struct loop_client *client;
+    struct symbols *symbols;
+    struct writer_source source;
+    void *ndjson;
+    uint64_t sum; /* so that what is decoded is used */
+    size_t opening_bytes;
+};
+
+struct workload {
+    const char *name;
+    void (*run)(struct bench *bench);
+    size_t (*units)(const struct bench *bench);
+    bool output; /* bench->out is what it gave */
+};
+
+static void must(int r, const char *what)
+{
+    if (r < 0)
+        errx(1, "%s: %s", what, strerror(-r));
+}
+
+/* The workloads */
+
+static void parse_config(struct bench *bench)
+{
+    struct error error;
+
+    (void)bench;
+    for (int i = 0; i < N_PARSES; i++) {
+        struct config *config;
+        if (config_parse(yaml, strlen(yaml), &config, &error) < 0)
+            errx(1, "%s", error.message);
+        config_free(config);
+    }
+}
+
+static void load_machine(struct bench *bench)
+{
+    struct error error;
+
+    machine_free(bench->machine);
+    if (machine_load(simulated_sys(bench->simulated), &bench->machine, &error) < 0)
+        errx(1, "%s", error.message);
+}
+
+static size_t heap(void)
+{
+    struct mallinfo2 info = mallinfo2();
+
+    return info.uordblks + info.hblkhd;
+}
+
+static void open_all(struct bench *bench)
+{
+    struct error error;
+
+    bench->registry = registry_free(bench->registry);
+    size_t before = heap();
+    must(registry_new(simulated_sys(bench->simulated), &bench->reload, &bench->registry), "registry");
+    if (registry_configure(bench->registry, bench->machine, bench->config, NULL, &error) < 0)
+        errx(1, "%s", error.message);
+    bench->snapshot = registry_read(bench->registry, ALL, 0);
+    bench->opening_bytes = heap() - before;
+}
+
+static void reload(struct bench *bench)
+{
+    struct error error;
+
+    if (registry_configure(bench->registry, bench->machine, bench->config, NULL, &error) < 0)
+        errx(1, "%s", error.message);
+}
+
+static void collect(struct bench *bench)
+{
+    simulated_advance(bench->simulated);
+    bench->snapshot = registry_read(bench->registry, ALL, 0);
+}
+
+static void write_text(struct bench *bench)
+{
+    must(exposition_write(&bench->out, &bench->snapshot->metrics, ALL, EXPOSITION_TEXT), "text");
+}
+
+static void write_openmetrics(struct bench *bench)
+{
+    must(exposition_write(&bench->out, &bench->snapshot->metrics, ALL, EXPOSITION_OPENMETRICS), "openmetrics");
+}
+
+static void write_json(struct bench *bench)
+{
+    must(counters_write(&bench->out, bench->snapshot, NULL, "bench"), "JSON");
+}
+
+static void write_gzip(struct bench *bench)
+{
+    write_text(bench);
+    must(gzip_compress(&bench->out), "gzip");
+}
+
+static void decode(struct bench *bench)
+{
+    struct record record;
+
+    for (size_t at = 0; at < bench->samples.size; at += record.size) {
+        must(record_decode(bench->samples.bytes + at, bench->samples.size - at, &bench->source.layout, &record),
+             "record");
+        bench->sum += record.id.time + record.sample.ip;
+        for (size_t i = 0; i < record.sample.n_callchain; i++)
+            bench->sum += record.sample.callchain[i];
+    }
+}
+
+static void write_ndjson(struct bench *bench)
+{
+    struct record record;
+
+    for (size_t at = 0; at < bench->samples.size; at += record.size) {
+        must(record_decode(bench->samples.bytes + at, bench->samples.size - at, &bench->source.layout, &record),
+             "record");
+        writer_ndjson.record(bench->ndjson, &record, &bench->out);
+    }
+}
+
+/* All of a scrape: the request, the reading of all groups, the answer. */
+static void scrape(struct bench *bench, const char *request)
+{
+    int r = loop_client_get(bench->client, request, &bench->out);
+
+    must(r, "scrape");
+}
+
+static void scrape_text(struct bench *bench)
+{
+    scrape(bench, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
+}
+
+static void scrape_gzip(struct bench *bench)
+{
+    scrape(bench, "GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n");
+}
+
+static void scrape_json(struct bench *bench)
+{
+    scrape(bench, "GET /api/v1/counters HTTP/1.1\r\nHost: localhost\r\n\r\n");
+}
+
+/* One within min_interval of another. */
+static void scrape_shared(struct bench *bench)
+{
+    bench->shared = true;
+    scrape_text(bench);
+    bench->shared = false;
+}
+
+/* What the answers are made of */
+
+static const struct snapshot *service_read(void *userdata, uint32_t mask, bool fresh)
+{
+    struct bench *bench = userdata;
+
+    (void)fresh;
+    if (mask && !bench->shared)
+        simulated_advance(bench->simulated);
+    return registry_read(bench->registry, mask, bench->shared ? UINT64_MAX : 0);
+}
+
+static bool service_ready(void *userdata)
+{
+    (void)userdata;
+    return true;
+}
+
+static uint64_t service_now(void *userdata)
+{
+    struct timespec t;
+
+    (void)userdata;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * NSEC_PER_SEC + (uint64_t)t.tv_nsec;
+}
+
+static void prepare_service(struct bench *bench)
+{
+    struct error error;
+    char path[100];
+
+    bench->service =
+        (struct service){.userdata = bench, .read = service_read, .ready = service_ready, .now = service_now};
+    snprintf(path, sizeof(path), "%s/http.sock", simulated_sys(bench->simulated)->root);
+    if (loop_client_new(bench->event, &bench->service, path, &bench->client, &error) < 0)
+        errx(1, "%s", error.message);
+}
+
+/* Their units */
+
+static size_t count_series(const struct bench *bench)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < bench->snapshot->metrics.n; i++)
+        n += bench->snapshot->metrics.families[i]->n;
+    return n;
+}
+
+static size_t count_rows(const struct bench *bench)
+{
+    return bench->snapshot->n_rows;
+}
+
+static size_t count_counters(const struct bench *bench)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < bench->snapshot->n_rows; i++)
+        n += bench->snapshot->rows[i]->n_counters;
+    return n;
+}
+
+static size_t count_bytes(const struct bench *bench)
+{
+    return bench->out.size;
+}
+
+static size_t count_samples(const struct bench *bench)
+{
+    (void)bench;
+    return N_SAMPLES;
+}
+
+static size_t count_parses(const struct bench *bench)
+{
+    (void)bench;
+    return N_PARSES;
+}
+
+static size_t count_one(const struct bench *bench)
+{
+    (void)bench;
+    return 1;
+}
+
+static const struct workload workloads[] = {
+    {"parse-config", parse_config, count_parses, false},
+    {"load-machine", load_machine, count_one, false},
+    {"open-groups", open_all, count_rows, false},
+    {"reload-groups", reload, count_rows, false},
+    {"collect-groups", collect, count_rows, false},
+    {"text-series", write_text, count_series, true},
+    {"openmetrics-series", write_openmetrics, count_series, true},
+    {"json-counters", write_json, count_counters, true},
+    {"text-and-gzip", write_gzip, count_series, true},
+    {"scrape-text", scrape_text, count_one, false},
+    {"scrape-text-shared", scrape_shared, count_one, false},
+    {"scrape-gzip", scrape_gzip, count_one, false},
+    {"scrape-json", scrape_json, count_one, false},
+    {"decode-samples", decode, count_samples, false},
+    {"ndjson-samples", write_ndjson, count_samples, true},
+};
+
+/* The samples: of a process of which nothing is known, so that no file of this machine is looked at. */
+
+static size_t put_sample(uint64_t *words, uint64_t number)
+{
+    uint64_t user = 0x10000 + 37 * number % 0x400;
+    uint32_t thread[2] = {100, (uint32_t)(100 + number % 7)};
+    size_t n = 1;
+
+    words[n++] = 17; /* id */
+    words[n++] = user;
+    memcpy(&words[n++], thread, sizeof(thread));
+    words[n++] = 1000 * NSEC_PER_SEC + number * 250000;
+    words[n++] = number % N_CPUS;
+    words[n++] = 250000;
+    words[n++] = DEPTH + 1;
+    words[n++] = (uint64_t)PERF_CONTEXT_USER;
+    for (uint64_t i = 0; i < DEPTH; i++)
+        words[n++] = user + 16 * i;
+    const struct perf_event_header header = {
+        .type = PERF_RECORD_SAMPLE, .misc = PERF_RECORD_MISC_USER, .size = (uint16_t)(n * sizeof(words[0]))};
+    memcpy(words, &header, sizeof(header));
+    return n;
+}
+
+static void prepare_samples(struct bench *bench)
+{
+    static const uint64_t id = 17;
+    static const struct perf_event_attr attr = {.sample_type = SAMPLE_TYPE, .sample_id_all = 1, .sample_freq = 99};
+    static const struct writer_event event = {.name = "cycles", .attr = &attr, .ids = &id};
+    uint64_t words[64];
+
+    bench->samples.bytes = malloc(N_SAMPLES * sizeof(words));
+    if (!bench->samples.bytes)
+        errx(1, "out of memory");
+    for (uint64_t i = 0; i < N_SAMPLES; i++) {
+        size_t size = put_sample(words, i) * sizeof(words[0]);
+        memcpy(bench->samples.bytes + bench->samples.size, words, size);
+        bench->samples.size += size;
+    }
+    must(symbols_new(simulated_sys(bench->simulated), bench->event, &bench->symbols), "symbols");
+    bench->source = (struct writer_source){
+        .events = &event,
+        .n_events = 1,
+        .n_ids = 1,
+        .layout = record_layout_of(&attr),
+        .symbols = bench->symbols,
+        .sys = simulated_sys(bench->simulated),
+        .start_realtime_ns = 1700000000 * NSEC_PER_SEC,
+        .start_monotonic_ns = 1000 * NSEC_PER_SEC,
+        .seconds = 1,
+    };
+    bench->ndjson = writer_ndjson.begin(&bench->source, &bench->out);
+    if (!bench->ndjson)
+        errx(1, "out of memory");
+}
+
+static void prepare(struct bench *bench)
+{
+    struct error error;
+
+    *bench = (struct bench){.simulated = simulated_new(N_CPUS, 0)};
+    if (!bench->simulated)
+        err(1, "the simulated machine");
+    if (config_parse(yaml, strlen(yaml), &bench->config, &error) < 0)
+        errx(1, "%s", error.message);
+    load_machine(bench);
+    open_all(bench);
+    must(sd_event_new(&bench->event), "sd_event_new");
+    prepare_service(bench);
+    prepare_samples(bench);
+}
+
+static void finish(struct bench *bench)
+{
+    writer_ndjson.free(bench->ndjson);
+    symbols_free(bench->symbols);
+    loop_client_free(bench->client);
+    sd_event_unref(bench->event);
+    registry_free(bench->registry);
+    config_free(bench->config);
+    machine_free(bench->machine);
+    buffer_done(&bench->out);
+    free(bench->samples.bytes);
+    simulated_free(bench->simulated);
+}
+
+/* What callgrind counts; `used` keeps its name, and what follows the call keeps it from being a jump. */
+__attribute__((noinline, used)) static void step_workload(struct bench *bench, const struct workload *workload)
+{
+    workload->run(bench);
+    bench->sum++;
+}
+
+/* What the compiler and the processor choose by themselves; the flags are in the Makefile. */
+static void print_toolchain(void)
+{
+    struct utsname name;
+
+    must(uname(&name) < 0 ? -errno : 0, "uname");
+    printf("toolchain %s; %s; glibc %s; libdeflate %s", name.machine, __VERSION__, gnu_get_libc_version(),
+           LIBDEFLATE_VERSION_STRING);
+#ifdef __x86_64__
+    printf("; %s", __builtin_cpu_supports("avx2") ? "avx2" : "no avx2");
+#endif
+    printf("\n");
+}
+
+int main(void)
+{
+    struct bench bench;
+
+    prepare(&bench);
+    for (size_t i = 0; i < ARRAY_SIZE(workloads); i++) {
+        const struct workload *workload = &workloads[i];
+        workload->run(&bench);
+        buffer_clear(&bench.out);
+        step_workload(&bench, workload);
+        printf("%s %zu %zu\n", workload->name, workload->units(&bench), workload->output ? count_bytes(&bench) : 0);
+        buffer_clear(&bench.out);
+    }
+    printf("memory %zu %zu\n", count_series(&bench), bench.opening_bytes);
+    print_toolchain();
+    finish(&bench);
+    return 0;
+}
