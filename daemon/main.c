@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* perfcountd: exports Linux hardware counters to Prometheus and as JSON. */
+#include <malloc.h>
+
 #include "base/cleanup.h"
 #include "daemon/command.h"
 #include "daemon/daemon.h"
@@ -20,11 +22,18 @@ static int (*const commands[])(const struct options *options) = {
     [COMMAND_SYMBOLISE] = symbolise,
 };
 
+/*
+ * What is larger goes back to the system as soon as it is freed. Left to itself, malloc(3) raises this to the size of
+ * the largest response, and keeps as much again.
+ */
+#define MMAP_THRESHOLD (1 << 20)
+
 int main(int argc, char **argv)
 {
     _cleanup_(options_done) struct options options = {0};
     struct error error;
 
+    mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
     if (options_parse(argc, argv, &options, &error) < 0) {
         fprintf(stderr, "perfcountd: %s; see \"perfcountd --help\"\n", error.message);
         return EXIT_BAD_USAGE;

@@ -14,7 +14,7 @@
 #include "base/number.h"
 
 #define CACHE_LINE 64
-#define AHEAD 2
+#define AHEAD 4
 
 static inline char *write_bytes(char *to, const void *data, size_t size)
 {
