@@ -84,14 +84,19 @@ static void free_description(struct capture *capture)
     capture->n_events = capture->n_ids = 0;
 }
 
+void capture_stop(struct capture *capture)
+{
+    capture->timer = sd_event_source_disable_unref(capture->timer);
+    capture->again = sd_event_source_disable_unref(capture->again);
+    while (capture->n_slots > 0)
+        close_slot(&capture->slots[--capture->n_slots]);
+}
+
 struct capture *capture_free(struct capture *capture)
 {
     if (!capture)
         return NULL;
-    sd_event_source_disable_unref(capture->timer);
-    sd_event_source_disable_unref(capture->again);
-    for (size_t i = 0; i < capture->n_slots; i++)
-        close_slot(&capture->slots[i]);
+    capture_stop(capture);
     free(capture->slots);
     free_description(capture);
     spec_done(&capture->spec);
@@ -462,6 +467,8 @@ static void close_lanes(struct capture *capture, const struct machine *machine, 
 /* Events of a CPU that has left never sample again, also when it is back. */
 void capture_cpus_changed(struct capture *capture, const struct machine *machine, const struct cpuset *left)
 {
+    if (capture_is_idle(capture))
+        return;
     for (unsigned i = 0; i < LAST_TURNS && !take_turn(capture); i++)
         continue;
     close_lanes(capture, machine, left);

@@ -32,6 +32,8 @@ struct capture;
 int capture_open(struct sys *sys, sd_event *event, const struct machine *machine, struct symbols *symbols,
                  struct spec *spec, struct capture **ret, struct error *error);
 struct capture *capture_free(struct capture *capture);
+/* Closes the rings for good; what capture_describe() gave stays. */
+void capture_stop(struct capture *capture);
 
 const struct spec *capture_spec(const struct capture *capture);
 /* Whether it samples still. */

@@ -1,0 +1,182 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What the daemon streams, read by clients that others wrote (perf, jq, protoc): a program with a known profile has it in
+# each format, at the same time in all of them and in what perf records itself; alone on a CPU, in a cgroup, as a process.
+. "$(dirname "$0")/lib.sh"
+need curl jq perf gzip protoc taskset "${CC:=cc}"
+[ "$(id -u)" -eq 0 ] || skip "only root samples all CPUs"
+. "$here/cgroup-lib.sh"
+
+perf record -q -e cpu-clock -F 100 -a -o "$scratch/probe" sleep 0.1 >"$scratch/probe.log" 2>&1 ||
+    skip "perf does not sample here: $(tail -n 1 "$scratch/probe.log")"
+
+# The program has a name of its own: others may run it too.
+program=hot$$
+"$CC" -O1 -g -fno-omit-frame-pointer -o "$scratch/$program" "$here/hot.c" || exit 1
+
+# hot SECONDS [WRAPPER...]: runs the program, sets hot_pid.
+hot() {
+    : >"$scratch/hot.out"
+    "${@:2}" "$scratch/$program" "$1" >"$scratch/hot.out" &
+    hot_pid=$!
+    children+=("$hot_pid")
+    eventually 10 test -s "$scratch/hot.out"
+}
+
+# stream PATH FILE: in the background; wait_all waits for them.
+streams=()
+stream() {
+    curl -sS --globoff -N --max-time 60 -o "$2" "$url$1" &
+    streams+=("$!")
+    children+=("$!")
+}
+wait_all() {
+    wait "${streams[@]}"
+    streams=()
+}
+
+# share: of lines "WEIGHT SYMBOL", how much of the two functions' weight the first has, in percent
+share() {
+    awk '$NF == "hot_seventy" { a += $1 } $NF == "hot_thirty" { b += $1 }
+        END { printf "%.2f\n", (a + b > 100 ? 100 * a / (a + b) : 0) }'
+}
+
+within_3_points() {
+    compares "$1: 70 % in one function, within 3 points" "$2 > 67 && $2 < 73"
+}
+
+# Each prints lines "WEIGHT SYMBOL" of the program's own functions, from a file of the format.
+script_weights() {
+    perf script -i - -F comm,ip,sym -G <"$1" 2>"$scratch/complaints" | awk -v comm="$program" '$1 == comm { print 1, $NF }'
+}
+report_weights() {
+    perf report -i - --stdio --comm "$program" --sort symbol -g none --no-children -F sample,sym <"$1" \
+        2>"$scratch/complaints" | awk '$2 == "[.]" { print $1, $3 }'
+}
+ndjson_weights() {
+    jq -r --arg comm "$program" 'select(.type == "sample" and .comm == $comm) | "1 \(.symbol)"' "$1"
+}
+folded_weights() {
+    awk -v comm="$program" 'index($0, comm ";") == 1 { count = $NF; sub(/ [0-9]+$/, ""); sub(/.*;/, ""); print count, $0 }' "$1"
+}
+pprof_weights() {
+    gzip -dc "$1" | protoc --decode=perftools.profiles.Profile --proto_path="$root/sampler" \
+        "$root/sampler/profile.proto" >"$scratch/profile" || return
+    awk -f "$here/profile.awk" "$scratch/profile" |
+        awk -v comm="$program" '$1 == "leaf" && $2 == comm { print $3, $4 }'
+}
+
+# end_of FILE FIELD: of the record that ends a stream.
+end_of() {
+    tail -n 1 "$1" | jq -r "select(.type == \"end\") | .$2"
+}
+
+# samples FILE EXPRESSION: what jq makes of each sample.
+samples() {
+    jq -r "select(.type == \"sample\") | $2" "$1"
+}
+
+echo 'sampler: {enabled: true, event: cpu-clock, max_clients: 4}' >"$scratch/config.yaml"
+start_daemon --config.file="$scratch/config.yaml"
+
+# --- all formats at once, beside perf itself
+
+hot 9
+parameters='seconds=7&frequency=1999'
+stream "/api/v1/perf.data?$parameters" "$scratch/perf.data"
+stream "/api/v1/samples?$parameters" "$scratch/ndjson"
+stream "/api/v1/folded?$parameters" "$scratch/folded"
+stream "/debug/pprof/profile?$parameters" "$scratch/pprof"
+perf record -q -a -g -e cpu-clock -F 1999 -o - sleep 7 >"$scratch/perf-record" 2>"$scratch/perf-record.log"
+wait_all
+
+script_weights "$scratch/perf-record" >"$scratch/weights"
+recorded=$(share <"$scratch/weights")
+within_3_points "perf record -a" "$recorded"
+for format in script:perf.data report:perf.data ndjson:ndjson folded:folded pprof:pprof; do
+    : >"$scratch/complaints"
+    "${format%:*}_weights" "$scratch/${format#*:}" >"$scratch/weights"
+    found=$(share <"$scratch/weights")
+    within_3_points "$format" "$found"
+    compares "$format agrees with perf record -a" "$found - $recorded < 3 && $recorded - $found < 3"
+    equals "$format: no complaint" "$(cat "$scratch/complaints")" ""
+done
+echo "    perf record has $(script_weights "$scratch/perf-record" | wc -l) samples of it," \
+    "our stream for perf $(script_weights "$scratch/perf.data" | wc -l)"
+equals "nothing is lost or dropped beside them" "$(end_of "$scratch/ndjson" lost) $(end_of "$scratch/ndjson" dropped)" "0 0"
+equals "NDJSON has all CPUs" "$(samples "$scratch/ndjson" .cpu | sort -nu | paste -sd,)" \
+    "$(seq 0 $(($(getconf _NPROCESSORS_ONLN) - 1)) | paste -sd,)"
+perf script -i - -F comm,ip,sym <"$scratch/perf.data" >"$scratch/script" 2>/dev/null
+holds "perf script shows the callers" grep -A 2 -m 1 -w hot_seventy "$scratch/script"
+holds "perf script has symbols of the kernel" grep -qE '^\s+ffff[0-9a-f]+ [a-z_]' "$scratch/script"
+perf report -i - --stdio --header-only <"$scratch/perf.data" >"$scratch/header" 2>&1
+holds "perf knows the event" grep -q 'event : name = cpu-clock' "$scratch/header"
+holds "perf knows the kernel" grep -q "os release : $(uname -r)" "$scratch/header"
+holds "the pipe of the manual works as it stands there" sh -c \
+    "curl -sN '$url/api/v1/perf.data?seconds=1' | perf report -i - --stdio 2>/dev/null | grep -q cpu-clock"
+
+# --- a CPU, a cgroup, a process, a period, a group
+
+cpu=$(($(getconf _NPROCESSORS_ONLN) - 1))
+echo 'sampler: {enabled: true, event: cpu-clock, max_clients: 16}' >"$scratch/config.yaml"
+equals "more clients, from now on" "$(status_of /-/reload -X POST)" 200
+mkdir "$parent/hot"
+# shellcheck disable=SC2016 # that shell's
+hot 9 taskset -c "$cpu" sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$parent/hot"
+stream "/api/v1/samples?seconds=6&frequency=1999&cpu=$cpu" "$scratch/cpu"
+[ "$cpu" -eq 0 ] || stream "/api/v1/samples?seconds=6&frequency=1999&cpu=0" "$scratch/other"
+stream "/api/v1/samples?seconds=6&frequency=1999&cgroup=$below/hot" "$scratch/cgroup"
+stream "/api/v1/perf.data?seconds=6&frequency=1999&cgroup=$below/hot" "$scratch/cgroup-perf"
+stream "/api/v1/samples?seconds=6&frequency=1999&pid=$hot_pid" "$scratch/pid"
+stream "/api/v1/perf.data?seconds=6&frequency=1999&pid=$hot_pid" "$scratch/pid-perf"
+stream "/api/v1/samples?seconds=6&period=1000000&cpu=$cpu" "$scratch/period"
+stream "/api/v1/samples?seconds=6&frequency=999&read=1&event={cpu-clock,context-switches}&cpu=$cpu" "$scratch/group"
+stream "/api/v1/perf.data?seconds=6&frequency=999&read=1&event={cpu-clock,context-switches}" "$scratch/group-perf"
+stream "/api/v1/samples?max=500&frequency=1999" "$scratch/max"
+wait_all
+
+for variant in cpu cgroup pid period group; do
+    within_3_points "$variant=" "$(ndjson_weights "$scratch/$variant" | share)"
+    equals "$variant=: no event is lost" "$(end_of "$scratch/$variant" lost)" 0
+done
+for variant in cgroup pid group; do
+    within_3_points "$variant=, for perf" "$(script_weights "$scratch/$variant-perf" | share)"
+    equals "$variant=, for perf: no complaint" "$(cat "$scratch/complaints")" ""
+done
+for variant in cpu period group; do
+    equals "$variant=: samples of that CPU alone" "$(samples "$scratch/$variant" .cpu | sort -u)" "$cpu"
+done
+[ "$cpu" -eq 0 ] || equals "and another CPU has none of the program" "$(ndjson_weights "$scratch/other" | wc -l)" 0
+equals "cgroup=: samples of its processes alone" "$(samples "$scratch/cgroup" .pid | sort -u)" "$hot_pid"
+equals "pid=: samples of it alone" "$(samples "$scratch/pid" .pid | sort -u)" "$hot_pid"
+# cpu-clock samples a CPU also while it is idle, but for its halt: so that many at most, and those of the program surely.
+equals "period=: each sample has it" "$(samples "$scratch/period" .period | sort -u)" 1000000
+n=$(samples "$scratch/period" .pid | wc -l)
+compares "period=: 1000 samples a second" "$n > 3000 && $n <= 6050"
+samples "$scratch/group" '.counts | tojson' >"$scratch/counts"
+echo "    read=1: $(head -n 1 "$scratch/counts") ... $(tail -n 1 "$scratch/counts")"
+# shellcheck disable=SC2016 # jq's
+holds "read=1: the counts of a group grow, and never fall" jq -se '
+    (map(.["cpu-clock"]) | . == sort and .[-1] - .[0] > 2e9) and
+    (map(.["context-switches"]) | . == sort and .[-1] > .[0])' "$scratch/counts"
+equals "max= is exact" "$(jq -r 'select(.time and .type != "header") | .type' "$scratch/max" | wc -l)" 500
+equals "and is told" "$(end_of "$scratch/max" reason) $(end_of "$scratch/max" records)" "max 500"
+
+# --- errors, before the stream starts
+
+# STATUS PATH?PARAMETERS PATTERN
+while read -r status path pattern; do
+    equals "$status: $path" "$(status_of "$path")" "$status"
+    matches "says why: $path" "$(get "$path")" "$pattern"
+done <<'END'
+400 /api/v1/perf.data?event=cpu-clok did you mean
+400 /api/v1/folded?event={cpu-clock,nothing} nothing
+400 /api/v1/samples?event=cycles cycles
+400 /debug/pprof/profile?event=sched:no_such_event no_such_event
+400 /api/v1/perf.data?frequency=100000000 perf_event_max_sample_rate
+404 /api/v1/folded?cgroup=/perfcountd/is/not/there /perfcountd/is/not/there
+404 /debug/pprof/profile?pid=4194304 4194304
+END
+stop_daemon
+equals "ends well" "$daemon_status" 0
+finish
