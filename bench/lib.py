@@ -140,7 +140,7 @@ class Table:
         own, other = listed(own), listed(other)
         ratio = statistics.median(a / b for a, b in zip(own, other)) if all(other) else None
         self.print("    of " + name, "", readable(statistics.median(other), unit),
-                   "" if ratio is None else "%.2f" % ratio if ratio < 100 else "%.0f" % ratio,
+                   "" if ratio is None else readable_ratio(ratio),
                    ("", "") if ratio is None else self.judge(ratio, at_most, at_least))
 
     def compare(self, figure, own, other, unit="", at_most=None, at_least=None):
@@ -148,7 +148,7 @@ class Table:
         own, other = listed(own), listed(other)
         ratio = statistics.median(a / b for a, b in zip(own, other))
         self.print(figure, readable(statistics.median(own), unit), readable(statistics.median(other), unit),
-                   "%.2f" % ratio, self.judge(ratio, at_most, at_least))
+                   readable_ratio(ratio), self.judge(ratio, at_most, at_least))
 
     def judge(self, value, at_most, at_least):
         if at_most is None and at_least is None:
@@ -165,6 +165,10 @@ class Table:
 
 def readable(figure, unit):
     return (("%.0f %s" if figure >= 1000 or figure == int(figure) else "%.3g %s") % (figure, unit)).rstrip()
+
+
+def readable_ratio(ratio):
+    return "%.4f" % ratio if ratio < 0.01 else "%.2f" % ratio if ratio < 100 else "%.0f" % ratio
 
 
 def listed(figure):
@@ -267,8 +271,8 @@ def work(cgroups, command, cpu=None, second_for_child=False):
 
 def sched_pipe(cgroups, loops, cpu):
     """
-    Microseconds of an operation of `perf bench sched pipe`, its processes in two cgroups on one CPU: of all time, and of
-    CPU time.
+    Microseconds of an operation of `perf bench sched pipe`, its processes in two cgroups on one CPU: of wall time, and
+    of CPU time.
     """
     seconds, output = work(cgroups, ["perf", "bench", "sched", "pipe", "-l", str(loops)], cpu, second_for_child=True)
     return float(re.search(r"([\d.]+) usecs/op", output)[1]), seconds / loops * 1e6
