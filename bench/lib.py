@@ -77,7 +77,11 @@ class Processes:
 
     def cpu(self):
         """Seconds, by the CPU-time clock of each process, see clock_getcpuclockid(3)."""
-        return sum(time.clock_gettime((~pid << 3) | 2) for pid in self.pids())
+        total = 0.0
+        for pid in self.pids():
+            with contextlib.suppress(OSError):  # a child that has just ended
+                total += time.clock_gettime((~pid << 3) | 2)
+        return total
 
     def memory(self, key):
         """MB of each process; the key is one of smaps_rollup."""
@@ -95,7 +99,7 @@ class Processes:
         total = 0
         for pid in self.pids():
             for task in os.listdir("/proc/%d/task" % pid):
-                with open("/proc/%d/task/%s/status" % (pid, task)) as status:
+                with contextlib.suppress(OSError), open("/proc/%d/task/%s/status" % (pid, task)) as status:
                     total += int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", status.read(), re.M)[1])
         return total
 
@@ -153,7 +157,10 @@ class Table:
     def judge(self, value, at_most, at_least):
         if at_most is None and at_least is None:
             return "", ""
-        excess = value / at_most if at_most is not None else at_least / value if value else float("inf")
+        if at_most is not None:
+            excess = value / at_most if at_most else 1 + value
+        else:
+            excess = at_least / value if value else float("inf")
         self.missed += excess > 1
         self.clearly_missed += excess > self.slack
         return "<= %g" % at_most if at_most is not None else ">= %g" % at_least, "ok" if excess <= 1 else "NOT OK"
