@@ -1,81 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The yardstick: a bare libmicrohttpd handler that reads one group of five software events per CPU and sends a constant
- * page. What perfcountd needs beyond it is the price of its text, its routes and its event loop.
+ * The yardstick of HTTP: a bare libmicrohttpd handler that sends a constant page, with "reads" after one read of a
+ * group of software events for each CPU. What perfcountd needs beyond it is the price of its text, its routes and its
+ * event loop.
  *
- * usage: bare-server PORT PAGE-SIZE
+ * usage: bare-server PORT PAGE-SIZE [reads]
  */
 #include <arpa/inet.h>
 #include <err.h>
-#include <linux/perf_event.h>
 #include <microhttpd.h>
-#include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/number.h"
+#include "bench/bare-groups.h"
 
-static const uint64_t events[] = {
-    PERF_COUNT_SW_CONTEXT_SWITCHES, PERF_COUNT_SW_CPU_MIGRATIONS,  PERF_COUNT_SW_PAGE_FAULTS,
-    PERF_COUNT_SW_PAGE_FAULTS_MIN,  PERF_COUNT_SW_PAGE_FAULTS_MAJ,
-};
-#define N_EVENTS (sizeof(events) / sizeof(events[0]))
+#define MEMORY_PER_CONNECTION ((size_t)16384) /* as perfcountd has it: libmicrohttpd clears it for each request */
 
 struct bare {
-    int *leaders;
-    size_t n_leaders;
+    struct bare_groups groups;
+    bool reads;
     char *page;
     size_t page_size;
-    uint64_t sum; /* so that the reads are used */
 };
-
-static int open_event(uint64_t config, int cpu, int leader)
-{
-    struct perf_event_attr attr = {
-        .type = PERF_TYPE_SOFTWARE,
-        .size = sizeof(attr),
-        .config = config,
-        .read_format =
-            PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
-    };
-
-    return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, leader, PERF_FLAG_FD_CLOEXEC);
-}
-
-static void open_groups(struct bare *bare)
-{
-    long n = sysconf(_SC_NPROCESSORS_CONF);
-
-    bare->leaders = calloc((size_t)n, sizeof(int));
-    if (!bare->leaders)
-        err(1, "calloc");
-    for (int cpu = 0; cpu < n; cpu++) {
-        int leader = open_event(events[0], cpu, -1);
-        if (leader < 0)
-            continue;
-        for (size_t i = 1; i < N_EVENTS; i++)
-            if (open_event(events[i], cpu, leader) < 0)
-                err(1, "perf_event_open");
-        bare->leaders[bare->n_leaders++] = leader;
-    }
-    if (bare->n_leaders == 0)
-        err(1, "perf_event_open");
-}
-
-static void read_groups(struct bare *bare)
-{
-    uint64_t values[3 + 2 * N_EVENTS];
-
-    for (size_t i = 0; i < bare->n_leaders; i++)
-        if (read(bare->leaders[i], values, sizeof(values)) == sizeof(values))
-            bare->sum += values[3];
-}
 
 static enum MHD_Result handle(void *userdata, struct MHD_Connection *connection, const char *url, const char *method,
                               const char *version, const char *body, size_t *body_size, void **state)
@@ -91,7 +42,8 @@ static enum MHD_Result handle(void *userdata, struct MHD_Connection *connection,
         *state = (void *)&second_call;
         return MHD_YES;
     }
-    read_groups(bare);
+    if (bare->reads)
+        bare_groups_read(&bare->groups);
     response = MHD_create_response_from_buffer(bare->page_size, bare->page, MHD_RESPMEM_PERSISTENT);
     if (!response)
         return MHD_NO;
@@ -123,18 +75,21 @@ int main(int argc, char **argv)
     struct bare bare = {0};
     uint64_t port, size;
 
-    if (argc != 3 || number_parse_u64(argv[1], &port) < 0 || port > UINT16_MAX ||
-        number_parse_u64(argv[2], &size) < 0 || size == 0)
-        errx(2, "usage: bare-server PORT PAGE-SIZE");
+    if (argc < 3 || argc > 4 || (argc == 4 && strcmp(argv[3], "reads") != 0) || number_parse_u64(argv[1], &port) < 0 ||
+        port > UINT16_MAX || number_parse_u64(argv[2], &size) < 0 || size == 0)
+        errx(2, "usage: bare-server PORT PAGE-SIZE [reads]");
     bare.page = malloc(size);
     if (!bare.page)
         err(1, "malloc");
     memset(bare.page, 'x', size);
     bare.page_size = size;
-    open_groups(&bare);
+    bare.reads = argc == 4;
+    if (bare.reads)
+        bare_groups_open(&bare.groups, BARE_GROUPS_EVENTS_MAX, NULL, 0);
     address.sin_port = htons((uint16_t)port);
-    struct MHD_Daemon *daemon = MHD_start_daemon(MHD_USE_EPOLL, (uint16_t)port, NULL, NULL, handle, &bare,
-                                                 MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_END);
+    struct MHD_Daemon *daemon =
+        MHD_start_daemon(MHD_USE_EPOLL, (uint16_t)port, NULL, NULL, handle, &bare, MHD_OPTION_SOCK_ADDR, &address,
+                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, MEMORY_PER_CONNECTION, MHD_OPTION_END);
     if (!daemon)
         err(1, "port %s", argv[1]);
     serve(daemon);

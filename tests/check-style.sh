@@ -29,7 +29,7 @@ sources() {
 
 without_licence() {
     local file
-    sources '*.[ch]' '*.sh' '*.py' '*.am' configure.ac quickstart run run-bench '*.service' '*.socket' |
+    sources '*.[ch]' '*.sh' '*.py' '*.am' configure.ac quickstart run 'run-bench*' '*.service' '*.socket' |
         while read -r file; do
             case $file in
             */Makemodule.am) continue ;; # fragments of Makefile.am

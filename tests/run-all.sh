@@ -118,12 +118,11 @@ end_to_end() {
 }
 
 benchmark() {
-    command -v prometheus-node-exporter >/dev/null || echo "no node_exporter: only the bare server is compared"
     make -C "$build/plain" bench-quick
 }
 
 cgroup_benchmark() {
-    make -C "$build/plain" bench/bare-cgroups && "$root/bench/run-bench-cgroup" --quick "$build/plain"
+    make -C "$build/plain" bench/bare-reads && "$root/bench/run-bench-cgroup" --quick "$build/plain"
 }
 
 sampler_benchmark() {
@@ -133,7 +132,7 @@ sampler_benchmark() {
 shellcheck_all() {
     command -v shellcheck >/dev/null || { echo "skipped: there is no shellcheck here"; return 77; }
     shellcheck "$root/quickstart" "$root/.ci/run" "$root"/tests/*.sh "$root"/tests/e2e/*.sh "$root"/tests/vm/*.sh \
-        "$root"/tests/systemd/*.sh "$root"/tests/package/*.sh "$root/bench/footprint"
+        "$root"/tests/systemd/*.sh "$root"/tests/package/*.sh "$root/bench/footprint" "$root/bench/peers.sh"
 }
 
 instructions() {
