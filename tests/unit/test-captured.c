@@ -354,10 +354,10 @@ static void test_values(void **state)
                      2 << 20);
     assert_int_equal(find(snapshot, "perf_pmu_event_1_total{cpu=\"0\",pmu=\"uncore_imc_1\",group=\"r\"}")->value,
                      6 << 20);
-    assert_int_equal(
-        find(snapshot, "perf_pmu_group_enabled_seconds_total{cpu=\"0\",pmu=\"power\",group=\"p\"}")->value, 2 << 20);
-    assert_int_equal(
-        find(snapshot, "perf_pmu_group_running_seconds_total{cpu=\"0\",pmu=\"power\",group=\"p\"}")->value, 2 << 20);
+    assert_int_equal(find(snapshot, "perf_pmu_group_enabled_seconds_total{cpu=\"0\",pmu=\"power\",group=\"p\"}")->value,
+                     2 << 20);
+    assert_int_equal(find(snapshot, "perf_pmu_group_running_seconds_total{cpu=\"0\",pmu=\"power\",group=\"p\"}")->value,
+                     2 << 20);
     assert_int_equal(find(snapshot, "perfcountd_groups{collector=\"pmu\",state=\"counting\"}")->value, 3);
     assert_int_equal(fake->n_open, 3);
     registry_free(registry);

@@ -158,10 +158,8 @@ static void test_held(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_headers),
-        cmocka_unit_test(test_series_text),
-        cmocka_unit_test(test_created),
-        cmocka_unit_test(test_adding_and_removing),
+        cmocka_unit_test(test_headers), cmocka_unit_test(test_series_text),
+        cmocka_unit_test(test_created), cmocka_unit_test(test_adding_and_removing),
         cmocka_unit_test(test_held),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
