@@ -75,7 +75,7 @@ static size_t put_sample(struct bench *bench, uint64_t *words, bool known)
     size_t n = 1;
 
     words[n++] = 17; /* id */
-    words[n++] = known ? any_code(bench) : 0x7f0000401000 + 16 * bench->n;
+    words[n++] = known ? any_code(bench) : UINT64_C(0x7f0000401000) + 16 * bench->n;
     memcpy(&words[n++], thread, sizeof(thread));
     words[n++] = 1000000000000 + bench->n * 250000;
     words[n++] = bench->n % 8;
