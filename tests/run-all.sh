@@ -146,6 +146,12 @@ growth() {
 # --- what needs no quiet machine: two lanes
 
 cd "$root" || exit 1
+# What later steps need of the network comes in while compilers run. If it does not, those steps say why.
+{
+    tests/package/tree.sh
+    tests/vm/fetch.sh
+    tests/systemd/tree.sh
+} >"$logs/fetch.log" 2>&1 </dev/null &
 check "shellcheck" shellcheck_all
 plain=no
 if check "gcc -O2 -Werror builds" build_plain; then
@@ -156,7 +162,7 @@ if check "gcc -O2 -Werror builds" build_plain; then
             end_to_end $script
         done
         end_to_end contrib
-        check "make distcheck" make -C "$build/plain" distcheck
+        check "make distcheck" make -C "$build/plain" distcheck DISTCHECK_CONFIGURE_FLAGS=CFLAGS=-O0
         check "Debian packages, with lintian" tests/package/build.sh &&
             sed -n 's/^perfcountd_/    &/p' "$logs/Debian-packages--with-lintian.log"
     ) &

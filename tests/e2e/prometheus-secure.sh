@@ -77,7 +77,7 @@ last_error() {
         jq -r --arg job "$1" '.data.activeTargets[] | select(.labels.job == $job) | .lastError'
 }
 matches "a wrong password is told" "$(last_error password)" '401 Unauthorized'
-matches "a certificate of somebody else is told" "$(last_error certificate)" 'tls|certificate|EOF|reset'
+matches "a certificate of somebody else is told" "$(last_error certificate)" 'tls|certificate|EOF|reset|closed'
 echo "    plain: $(last_error plain)"
 cpus=$(get /metrics | grep -c '^perf_cpu_context_switches_total{')
 equals "a series for each CPU is stored" "$(query 'count(perf_cpu_context_switches_total)')" "$cpus"
