@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "http/credential.h"
 #include "http/password.h"
+#include "http/penalty.h"
 #include "http/reply.h"
 #include "http/worker.h"
 
@@ -287,6 +288,19 @@ static enum verdict judge_header(struct request *request)
     return verdict;
 }
 
+static void reply_wrong(struct request *request)
+{
+    reply_error(request, MHD_HTTP_UNAUTHORIZED, "this needs a name and a password");
+    if (request->response)
+        MHD_add_response_header(request->response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, CHALLENGE);
+}
+
+/* Who has sent nothing only asks what is wanted. */
+static bool is_to_wait(struct request *request)
+{
+    return !request->punished && request_header(request, MHD_HTTP_HEADER_AUTHORIZATION);
+}
+
 enum admission auth_admit(struct request *request)
 {
     const struct web_config *config = request->site->security->config;
@@ -295,19 +309,15 @@ enum admission auth_admit(struct request *request)
         return ADMISSION_GRANTED;
     if (request->verdict == VERDICT_UNKNOWN)
         request->verdict = judge_header(request);
-    switch (request->verdict) {
-    case VERDICT_UNKNOWN:
+    if (request->verdict == VERDICT_UNKNOWN)
         return ADMISSION_PENDING;
-    case VERDICT_RIGHT:
+    if (request->verdict == VERDICT_RIGHT)
         return ADMISSION_GRANTED;
-    case VERDICT_BUSY:
+    if (is_to_wait(request) && penalty_start(request))
+        return ADMISSION_PENDING;
+    if (request->verdict == VERDICT_BUSY)
         reply_busy(request);
-        return ADMISSION_REFUSED;
-    case VERDICT_WRONG:
-        break;
-    }
-    reply_error(request, MHD_HTTP_UNAUTHORIZED, "this needs a name and a password");
-    if (request->response)
-        MHD_add_response_header(request->response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, CHALLENGE);
+    else
+        reply_wrong(request);
     return ADMISSION_REFUSED;
 }

@@ -3,8 +3,8 @@
  * Passwords: whether a request has the one of a user of the web configuration.
  *
  * What was found right or wrong before is answered at once, whatever else goes on. A new password is checked by the
- * worker while the connection is suspended; so few may wait for it, in all and from each address, that whoever must be
- * told to come back later is told at once.
+ * worker while the connection is suspended; so few may wait for it, in all and from each address, that whoever must
+ * come back later is told soon. Refusals of what was sent are held back a little (penalty.h).
  */
 #ifndef HTTP_AUTH_H
 #define HTTP_AUTH_H

@@ -8,6 +8,7 @@
 #include "http/auth.h"
 #include "http/feed.h"
 #include "http/packing.h"
+#include "http/penalty.h"
 #include "http/percent.h"
 #include "http/reply.h"
 #include "http/wait.h"
@@ -25,6 +26,7 @@ void request_begin(struct request *request, struct site *site, struct MHD_Connec
 void request_end(struct request *request)
 {
     check_free(request->check);
+    penalty_free(request->penalty);
     wait_free(request->wait);
     packing_leave(request);
     feed_free(request->feed);
@@ -60,7 +62,7 @@ enum MHD_Result request_queue(struct request *request)
 
 bool request_waits(const struct request *request)
 {
-    return request->check || request->wait || request->packing || feed_is_suspended(request->feed);
+    return request->check || request->penalty || request->wait || request->packing || feed_is_suspended(request->feed);
 }
 
 /* Inside a foreign event loop, libmicrohttpd does not make itself heard after a resumption. */

@@ -22,6 +22,7 @@
 
 struct auth;
 struct check;
+struct penalty;
 struct feed;
 struct packing;
 struct wait;
@@ -60,6 +61,8 @@ struct request {
     bool borrowed;                 /* the response belongs to site->pages */
     /* One that is not NULL: the connection is suspended. */
     struct check *check;          /* of its password */
+    struct penalty *penalty;      /* its refusal is held back */
+    bool punished;                /* it was */
     struct wait *wait;            /* for its second reading */
     struct packing *packing;      /* its response is being compressed */
     struct request *next_packed;  /* of the same packing */
