@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instructions of chosen functions, callees included, counted by callgrind: what no other load of the machine changes."""
+"""Instructions of chosen functions, with their callees, by callgrind: what no other load of the machine changes."""
 import glob
 import os
 import re
