@@ -11,7 +11,7 @@ build=$root/build
 logs=$build/test
 results=$logs/results
 jobs=$(getconf _NPROCESSORS_ONLN)
-fuzz_seconds=${FUZZ_SECONDS-8}
+fuzz_seconds=${FUZZ_SECONDS-5}
 PATH=$PATH:/usr/sbin:/sbin:$build/tools/usr/bin
 begin=$SECONDS
 trap 'kill $(jobs -p) 2>/dev/null; exit 143' TERM
@@ -143,7 +143,7 @@ growth() {
     make -C "$build/plain" bench/bench-growth && "$root/bench/run-bench-growth" --quick "$build/plain"
 }
 
-# --- what needs no quiet machine: two lanes
+# --- what needs no quiet machine: three lanes
 
 cd "$root" || exit 1
 # What later steps need of the network comes in while compilers run. If it does not, those steps say why.
@@ -158,10 +158,11 @@ if check "gcc -O2 -Werror builds" build_plain; then
     plain=yes
     check "tests/check-style.sh" env PERFCOUNTD="$build/plain/perfcountd" tests/check-style.sh
     (
-        for script in cli exposition http limits libpfm4 lifecycle idle opener tls bad-clients sampler valgrind; do
+        for script in cli exposition http limits libpfm4 lifecycle idle opener tls bad-clients valgrind contrib; do
             end_to_end $script
         done
-        end_to_end contrib
+    ) &
+    (
         check "make distcheck" make -C "$build/plain" distcheck DISTCHECK_CONFIGURE_FLAGS=CFLAGS=-O0
         check "Debian packages, with lintian" tests/package/build.sh &&
             sed -n 's/^perfcountd_/    &/p' "$logs/Debian-packages--with-lintian.log"
@@ -189,22 +190,34 @@ if [ $plain = yes ]; then
         grep -E '^==|checks passed|up in' "$logs/emulated-boards--Linux-6-1-and-5-10.log" | sed 's/^/    /'
 fi
 
+# --- what mostly waits: two lanes
+
+if [ $plain = yes ]; then
+    (
+        check "systemd machine" env PERFCOUNTD="$build/plain/perfcountd" timeout --foreground 600 \
+            tests/systemd/units.sh
+        check "systemd service" env PERFCOUNTD="$build/plain/perfcountd" timeout --foreground 300 \
+            tests/systemd/service.sh &&
+            grep 'systemd-analyze security' "$logs/systemd-service.log" | sed 's/^/    /'
+        check "the package in the systemd machine" env PERFCOUNTD="$build/plain/perfcountd" \
+            timeout --foreground 900 tests/package/run.sh
+    ) &
+    (
+        end_to_end prometheus
+        end_to_end prometheus-secure
+        end_to_end pause
+    ) &
+    wait
+fi
+
 # --- what measures, alone
 
 if [ $plain = yes ]; then
     end_to_end truth
     [ ! -x "$build/sanitized/perfcountd" ] || end_to_end cgroup sanitized
     end_to_end cgroup-soak
-    end_to_end pause
-    check "systemd machine" env PERFCOUNTD="$build/plain/perfcountd" timeout --foreground 600 tests/systemd/units.sh
-    check "systemd service" env PERFCOUNTD="$build/plain/perfcountd" timeout --foreground 300 \
-        tests/systemd/service.sh &&
-        grep 'systemd-analyze security' "$logs/systemd-service.log" | sed 's/^/    /'
-    check "the package in the systemd machine" env PERFCOUNTD="$build/plain/perfcountd" \
-        timeout --foreground 900 tests/package/run.sh
+    end_to_end sampler
     check "bench/footprint" bench/footprint "$build/plain" && sed 's/^/    /' "$logs/bench-footprint.log"
-    end_to_end prometheus
-    end_to_end prometheus-secure
     end_to_end auth
     check "make bench-quick" benchmark && sed 's/^/    /' "$logs/make-bench-quick.log" | grep -v 'make'
     end_to_end sampler-perf
