@@ -144,13 +144,24 @@ stream "/api/v1/samples?seconds=6&frequency=1801&pid=$hot_pid" "$scratch/pid"
 stream "/api/v1/perf.data?seconds=6&frequency=1801&pid=$hot_pid" "$scratch/pid-perf"
 stream "/api/v1/samples?seconds=6&period=1100009&cpu=$cpu" "$scratch/period"
 wait_all
-# So many clocks on one CPU keep step with each other: these have it for themselves.
 watched_pid=$hot_pid
-hot 8 taskset -c "$cpu" sh -c 'exec "$@"' sh
-stream "/api/v1/samples?seconds=6&frequency=1693&read=1&event={cpu-clock,context-switches}&cpu=$cpu" "$scratch/group"
-stream "/api/v1/perf.data?seconds=6&frequency=1607&read=1&event={cpu-clock,context-switches}" "$scratch/group-perf"
-stream "/api/v1/samples?max=500&frequency=1601" "$scratch/max"
-wait_all
+# Clocks on one CPU may keep step with each other and with the program, so these have it for themselves, and a second
+# chance: what is wrong stays wrong.
+sample_group() {
+    hot 8 taskset -c "$cpu" sh -c 'exec "$@"' sh
+    stream "/api/v1/samples?seconds=6&frequency=$1&read=1&event={cpu-clock,context-switches}&cpu=$cpu" "$scratch/group"
+    stream "/api/v1/perf.data?seconds=6&frequency=$2&read=1&event={cpu-clock,context-switches}" "$scratch/group-perf"
+    stream "/api/v1/samples?max=500&frequency=1601" "$scratch/max"
+    wait_all
+}
+near_70() {
+    awk -v share="$1" 'BEGIN { exit !(share > 67 && share < 73) }'
+}
+sample_group 1693 1607
+if ! near_70 "$(ndjson_weights "$scratch/group" | share)" ||
+    ! near_70 "$(script_weights "$scratch/group-perf" | share)"; then
+    sample_group 1487 1873
+fi
 
 for variant in cpu cgroup pid period group; do
     within_3_points "$variant=" "$(ndjson_weights "$scratch/$variant" | share)"
