@@ -27,6 +27,8 @@ static int (*const commands[])(const struct options *options) = {
  * the largest response, and keeps as much again.
  */
 #define MMAP_THRESHOLD (1 << 20)
+/* What compressing a page takes and gives back stays, or each scrape would fault it in anew. */
+#define TRIM_THRESHOLD (512 * 1024)
 
 int main(int argc, char **argv)
 {
@@ -34,6 +36,7 @@ int main(int argc, char **argv)
     struct error error;
 
     mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
+    mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD);
     if (options_parse(argc, argv, &options, &error) < 0) {
         fprintf(stderr, "perfcountd: %s; see \"perfcountd --help\"\n", error.message);
         return EXIT_BAD_USAGE;
