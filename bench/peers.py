@@ -83,8 +83,13 @@ class Server:
 
     def measure_requests(self, seconds):
         url = "http://127.0.0.1:%d%s" % (self.port, self.path)
-        output = subprocess.run(["wrk", "-t1", "-c8", "-d%ds" % seconds, url], check=True, capture_output=True,
-                                text=True).stdout
+        command = ["wrk", "-t1", "-c8", "-d%ds" % seconds, url]
+        run = subprocess.run(command, capture_output=True, text=True)
+        if run.returncode:
+            # pmproxy refuses connections at times.
+            time.sleep(2)
+            run = subprocess.run(command, check=True, capture_output=True, text=True)
+        output = run.stdout
         if "Non-2xx" in output or "Socket errors" in output:
             print("wrk had errors with %s:\n%s" % (self.name, output), file=sys.stderr)
         self.rounds.setdefault("requests", []).append(float(re.search(r"Requests/sec: *([\d.]+)", output)[1]))
