@@ -15,31 +15,10 @@ PATH=$PATH:/usr/sbin:/sbin
 suite=bookworm
 native=$(dpkg --print-architecture)
 foreign="arm64 armhf"
+tools=mmdebstrap:mmdebstrap
 log=$PACKAGE_CACHE/log
-
-die() {
-    echo "$*" >&2
-    exit 1
-}
-
-# quietly WHAT COMMAND...: its output is shown only if it fails.
-quietly() {
-    local what=$1
-    shift
-    "$@" >"$log" 2>&1 </dev/null && return
-    tail -n 20 "$log" >&2
-    die "$what; all of the output is in $log"
-}
-
-install_tools() {
-    ! command -v mmdebstrap >/dev/null || return 0
-    command -v apt-get >/dev/null || die "please install what Debian calls mmdebstrap"
-    echo "installing mmdebstrap" >&2
-    local install=(env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install mmdebstrap)
-    "${install[@]}" >"$log" 2>&1 </dev/null && return
-    quietly "apt-get update failed" apt-get -q update
-    quietly "could not install mmdebstrap" "${install[@]}"
-}
+# shellcheck source=../tree-lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../tree-lib.sh"
 
 # The suite's mirror as this machine's apt has it. Nothing where it has none: then mmdebstrap knows one. The release
 # alone, without its updates: libraries of two architectures have to be of one version, and updates come at their own

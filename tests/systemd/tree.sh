@@ -16,34 +16,8 @@ packages=systemd,systemd-sysv,dbus,procps
 packages+=,libmicrohttpd12,libjansson4,libyaml-0-2,libdeflate0,libsystemd0,libpfm4,libcap-ng0,libseccomp2,libdw1
 tools="mmdebstrap:mmdebstrap systemd-nspawn:systemd-container curl:curl jq:jq"
 log=$SYSTEMD_CACHE/log
-
-die() {
-    echo "$*" >&2
-    exit 1
-}
-
-# quietly WHAT COMMAND...: its output is shown only if it fails.
-quietly() {
-    local what=$1
-    shift
-    "$@" >"$log" 2>&1 </dev/null && return
-    tail -n 20 "$log" >&2
-    die "$what; all of the output is in $log"
-}
-
-install_tools() {
-    local pair missing=()
-    for pair in $tools; do
-        command -v "${pair%%:*}" >/dev/null || missing+=("${pair##*:}")
-    done
-    [ ${#missing[@]} -gt 0 ] || return
-    command -v apt-get >/dev/null || die "please install what Debian calls: ${missing[*]}"
-    echo "installing ${missing[*]}" >&2
-    local install=(env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install "${missing[@]}")
-    "${install[@]}" >"$log" 2>&1 </dev/null && return
-    quietly "apt-get update failed" apt-get -q update
-    quietly "could not install ${missing[*]}" "${install[@]}"
-}
+# shellcheck source=../tree-lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../tree-lib.sh"
 
 # The suite's mirrors as this machine's apt has them. Nothing where it has none: then mmdebstrap knows one.
 sources() {

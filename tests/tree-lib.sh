@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# What makes the trees of files of other systems: how they fail, and the tools that they need.
+# Sourced with `log` set, and `tools`: COMMAND:PACKAGE by spaces, the packages by Debian's names.
+
+die() {
+    echo "$*" >&2
+    exit 1
+}
+
+# quietly WHAT COMMAND...: its output is shown only if it fails.
+quietly() {
+    local what=$1
+    shift
+    # shellcheck disable=SC2154 # who sources this has set it
+    "$@" >"$log" 2>&1 </dev/null && return
+    tail -n 20 "$log" >&2
+    die "$what; all of the output is in $log"
+}
+
+install_tools() {
+    local pair missing=()
+    # shellcheck disable=SC2154 # who sources this has set it
+    for pair in $tools; do
+        command -v "${pair%%:*}" >/dev/null || missing+=("${pair##*:}")
+    done
+    [ ${#missing[@]} -gt 0 ] || return
+    command -v apt-get >/dev/null || die "please install what Debian calls: ${missing[*]}"
+    echo "installing ${missing[*]}" >&2
+    local install=(env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install "${missing[@]}")
+    "${install[@]}" >"$log" 2>&1 </dev/null && return
+    quietly "apt-get update failed" apt-get -q update
+    quietly "could not install ${missing[*]}" "${install[@]}"
+}
