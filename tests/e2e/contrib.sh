@@ -8,6 +8,8 @@ if [ -z "${PERFCOUNTD_OWN_NETWORK-}" ] && [ "$(id -u)" -eq 0 ]; then
     PERFCOUNTD_OWN_NETWORK=yes exec unshare --net --mount "$0" "$@"
 fi
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=prometheus-lib.sh
+. "$here/prometheus-lib.sh"
 need curl jq ip promtool prometheus /usr/bin/python3
 # shellcheck source=cgroup-lib.sh
 . "$here/cgroup-lib.sh"
@@ -93,22 +95,8 @@ cat >"$scratch/prometheus/targets/fleet.yml" <<'END'
 - targets: ["127.0.0.1:10298"]
   labels: {instance: opi5-07, site: field}
 END
-prometheus --config.file="$scratch/prometheus/scrape.yml" --storage.tsdb.path="$scratch/tsdb" --log.level=warn \
-    --web.listen-address=127.0.0.1:9090 >"$scratch/prometheus.log" 2>&1 &
-children+=($!)
-if ! eventually 30 curl -sf http://127.0.0.1:9090/-/ready; then
-    fail "Prometheus starts" "$(cat "$scratch/prometheus.log")"
-    finish
-fi
+start_prometheus "$scratch/prometheus/scrape.yml" 9090
 
-# query PROMQL: the result, a line of JSON.
-query() {
-    curl -sS --data-urlencode "query=$1" http://127.0.0.1:9090/api/v1/query | jq -c '.data.result'
-}
-# value PROMQL: of the one series of the answer.
-value() {
-    query "$1" | jq -r 'if length == 1 then .[0].value[1] else "\(length) series" end'
-}
 instances() {
     query 'up{job="perfcountd"} == 1' | jq -r '[.[].metric.instance] | sort | join(" ")'
 }

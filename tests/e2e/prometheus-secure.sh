@@ -3,6 +3,8 @@
 # A real Prometheus scrapes with TLS, a client certificate and a password; one that lacks any of them does not.
 . "$(dirname "$0")/lib.sh"
 . "$here/tls-lib.sh"
+# shellcheck source=prometheus-lib.sh
+. "$here/prometheus-lib.sh"
 need curl jq openssl /usr/bin/python3 prometheus
 
 make_ca ca
@@ -40,7 +42,6 @@ job() {
     static_configs: [{targets: ["${url#https://}"]}]
 END
 }
-port=$(/usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 {
     echo 'global: {scrape_interval: 1s, scrape_timeout: 1s}'
     echo 'scrape_configs:'
@@ -49,39 +50,28 @@ port=$(/usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0
     job certificate secret stranger https
     job plain secret scraper http
 } >"$scratch/prometheus.yml"
-prometheus --config.file="$scratch/prometheus.yml" --storage.tsdb.path="$scratch/tsdb" --log.level=warn \
-    --web.listen-address="127.0.0.1:$port" >"$scratch/prometheus.log" 2>&1 &
-children+=("$!")
-if ! eventually 30 curl -sf "http://127.0.0.1:$port/-/ready"; then
-    fail "Prometheus starts" "$(cat "$scratch/prometheus.log")"
-    finish
-fi
+start_prometheus "$scratch/prometheus.yml"
 
-# query PROMQL: the value of the one series of the answer.
-query() {
-    curl -sS --data-urlencode "query=$1" "http://127.0.0.1:$port/api/v1/query" |
-        jq -r '.data.result | if length == 1 then .[0].value[1] else "\(length) series" end'
-}
 enough_samples() {
-    [ "$(query 'min(count_over_time(up[1m])) >= bool 10')" = 1 ] && [ "$(query 'count(up)')" = 4 ]
+    [ "$(value 'min(count_over_time(up[1m])) >= bool 10')" = 1 ] && [ "$(value 'count(up)')" = 4 ]
 }
 holds "Prometheus scrapes" eventually 45 enough_samples
 # The first scrape may have waited for a password that had not been seen before, no other.
-equals "with all of it each scrape is good" "$(query 'min_over_time(up{job="right"}[8s])')" 1
+equals "with all of it each scrape is good" "$(value 'min_over_time(up{job="right"}[8s])')" 1
 for job in password certificate plain; do
-    equals "never without the right $job" "$(query "max_over_time(up{job=\"$job\"}[1m])")" 0
+    equals "never without the right $job" "$(value "max_over_time(up{job=\"$job\"}[1m])")" 0
 done
 # last_error JOB
 last_error() {
-    curl -sS "http://127.0.0.1:$port/api/v1/targets" |
+    curl -sS "$prometheus_url/api/v1/targets" |
         jq -r --arg job "$1" '.data.activeTargets[] | select(.labels.job == $job) | .lastError'
 }
 matches "a wrong password is told" "$(last_error password)" '401 Unauthorized'
 matches "a certificate of somebody else is told" "$(last_error certificate)" 'tls|certificate|EOF|reset|closed'
 echo "    plain: $(last_error plain)"
 cpus=$(get /metrics | grep -c '^perf_cpu_context_switches_total{')
-equals "a series for each CPU is stored" "$(query 'count(perf_cpu_context_switches_total)')" "$cpus"
-duration=$(query 'avg_over_time(scrape_duration_seconds{job="right"}[8s])')
+equals "a series for each CPU is stored" "$(value 'count(perf_cpu_context_switches_total)')" "$cpus"
+duration=$(value 'avg_over_time(scrape_duration_seconds{job="right"}[8s])')
 compares "a scrape takes no bcrypt: seconds" "$duration < 0.05"
 stop_daemon
 equals "it ends well" "$daemon_status" 0

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # A real Prometheus scrapes the daemon every second, and PromQL gives the rate of a load that is known.
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=prometheus-lib.sh
+. "$here/prometheus-lib.sh"
 need curl jq /usr/bin/python3 prometheus
 
 # Sleeps 5000 times a second: each sleep is one context switch away and, on an idle CPU, one back.
@@ -18,35 +20,22 @@ start_daemon
 load=$!
 children+=("$load")
 
-port=$(/usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 cat >"$scratch/prometheus.yml" <<END
 global: {scrape_interval: 1s, scrape_timeout: 1s}
 scrape_configs:
   - job_name: perfcountd
     static_configs: [{targets: ["${url#http://}"]}]
 END
-prometheus --config.file="$scratch/prometheus.yml" --storage.tsdb.path="$scratch/tsdb" --log.level=warn \
-    --web.listen-address="127.0.0.1:$port" >"$scratch/prometheus.log" 2>&1 &
-prometheus=$!
-children+=("$prometheus")
-if ! eventually 30 curl -sf "http://127.0.0.1:$port/-/ready"; then
-    fail "Prometheus starts" "$(cat "$scratch/prometheus.log")"
-    finish
-fi
+start_prometheus "$scratch/prometheus.yml"
 
-# query PROMQL: the value of the one series of the answer.
-query() {
-    curl -sS --data-urlencode "query=$1" "http://127.0.0.1:$port/api/v1/query" |
-        jq -r '.data.result | if length == 1 then .[0].value[1] else "\(length) series" end'
-}
 enough_samples() {
-    [ "$(query 'count_over_time(up{job="perfcountd"}[1m])')" -ge 14 ]
+    [ "$(value 'count_over_time(up{job="perfcountd"}[1m])')" -ge 14 ]
 }
 eventually 45 enough_samples
 
 # The same ten seconds, as the load itself and as the kernel's own count of the process have it.
-equals "the target is up" "$(query 'up{job="perfcountd"}')" 1
-equals "every scrape was good" "$(query 'min_over_time(up{job="perfcountd"}[10s])')" 1
+equals "the target is up" "$(value 'up{job="perfcountd"}')" 1
+equals "every scrape was good" "$(value 'min_over_time(up{job="perfcountd"}[10s])')" 1
 switches() {
     awk '/ctxt_switches/ { sum += $2 } END { print sum }' "/proc/$load/status"
 }
@@ -54,7 +43,7 @@ ticks=$(switches)
 since=$(date +%s.%N)
 rate_api=$(get '/api/v1/rates?seconds=10&event=context_switches' | jq '[.rates[].events.context_switches] | add')
 now=$(date +%s.%N)
-rate_prometheus=$(query 'sum(rate(perf_cpu_context_switches_total[10s]))')
+rate_prometheus=$(value 'sum(rate(perf_cpu_context_switches_total[10s]))')
 rate_load=$(awk "BEGIN { print ($(switches) - $ticks) / ($now - $since) }")
 echo "context switches per second: Prometheus $rate_prometheus, /api/v1/rates $rate_api, the load alone $rate_load"
 compares "PromQL and /api/v1/rates agree within 10 %" \
@@ -63,14 +52,14 @@ compares "the load is in the rate" "$rate_prometheus > 0.95 * $rate_load"
 compares "the load runs as it should" "$rate_load > 2000"
 
 cpus=$(get /metrics | grep -c '^perf_cpu_context_switches_total{')
-equals "a series for each CPU is stored" "$(query 'count(perf_cpu_context_switches_total)')" "$cpus"
+equals "a series for each CPU is stored" "$(value 'count(perf_cpu_context_switches_total)')" "$cpus"
 for time in enabled running; do
-    rate=$(query "avg(rate(perf_cpu_group_${time}_seconds_total{group=\"software\"}[10s]))")
+    rate=$(value "avg(rate(perf_cpu_group_${time}_seconds_total{group=\"software\"}[10s]))")
     compares "a CPU has one $time second a second" "$rate > 0.97 && $rate < 1.03"
 done
-equals "the collectors succeed" "$(query 'min(perfcountd_collector_success)')" 1
+equals "the collectors succeed" "$(value 'min(perfcountd_collector_success)')" 1
 for metric in perf_cpu_context_switches_total perf_cpu_minor_faults_total perf_cpu_group_enabled_seconds_total; do
-    equals "$metric never fell" "$(query "sum(resets(${metric}[1m]))")" 0
+    equals "$metric never fell" "$(value "sum(resets(${metric}[1m]))")" 0
 done
 equals "Prometheus had nothing to complain of" "$(grep -v 'level=info' "$scratch/prometheus.log")" ""
 stop_daemon
