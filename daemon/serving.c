@@ -36,9 +36,8 @@ static struct service_pause serve_paused(void *userdata)
     };
 }
 
-static json_t *serve_document(void *userdata, enum service_document which)
+static json_t *status_of(struct daemon *daemon)
 {
-    struct daemon *daemon = userdata;
     struct session *session = &daemon->session;
     _cleanup_(json_decrefp) json_t *opener = split_json(daemon->split);
     struct document_process process = {
@@ -51,6 +50,14 @@ static json_t *serve_document(void *userdata, enum service_document which)
         .pause = serve_paused(daemon),
     };
 
+    return document_status(session->registry, &process);
+}
+
+static json_t *serve_document(void *userdata, enum service_document which)
+{
+    struct daemon *daemon = userdata;
+    struct session *session = &daemon->session;
+
     switch (which) {
     case DOCUMENT_PMUS:
         return document_pmus(session->machine);
@@ -59,7 +66,7 @@ static json_t *serve_document(void *userdata, enum service_document which)
     case DOCUMENT_CGROUPS:
         return document_cgroups(session->registry);
     case DOCUMENT_STATUS:
-        return document_status(session->registry, &process);
+        return status_of(daemon);
     case DOCUMENT_CONFIG:
         return config_json(session->config);
     }
