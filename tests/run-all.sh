@@ -3,6 +3,8 @@
 # Every test there is, in as many builds as they need: what `./quickstart test` runs once the packages are there.
 #
 # The last line is "N passed, N failed", with ", N skipped" where some were. Each test program or script counts as one.
+# A test that measures can fail because the machine was busy with other things: if it does, it is run once more, alone,
+# after all others, and the second time counts. The lines before the last name each of them.
 # FUZZ_SECONDS is the time for each fuzzer.
 set -u
 
@@ -13,33 +15,77 @@ results=$logs/results
 jobs=$(getconf _NPROCESSORS_ONLN)
 fuzz_seconds=${FUZZ_SECONDS-5}
 PATH=$PATH:/usr/sbin:/sbin:$build/tools/usr/bin
+# Seconds of CPU time that the host of this machine gave to others.
+stolen() {
+    awk '$1 == "cpu" { printf "%.0f\n", $9 / 100 }' /proc/stat
+}
+
 begin=$SECONDS
+stolen_before=$(stolen)
 trap 'kill $(jobs -p) 2>/dev/null; exit 143' TERM
 
 rm -rf "$logs"
 mkdir -p "$logs"
 : >"$results"
 
-# result passed|failed|skipped NAME SECONDS [REMARK]
+# result passed|failed|skipped|again NAME SECONDS [REMARK]
 result() {
     echo "$1 $2" >>"$results"
     printf '%-7s %s%s%s\n' "$1" "$2" "${3:+ ($3 s)}" "${4:+: $4}"
 }
 
-# check NAME COMMAND...: one test. Exit status 77 is a skip, whose reason is the last line of the output.
+log_of() {
+    echo "$logs/${1//[^A-Za-z0-9]/-}.log"
+}
+
+# why LOG: the lines that say why a test failed.
+why() {
+    { grep -A 4 -E '^NOT OK|(error|warning):' "$1" || tail -n 30 "$1"; } | head -n 30 | sed 's/^/    | /'
+}
+
+# check NAME COMMAND...: one test. Exit status 77 is a skip, whose reason is the last line of the output. Where it passes,
+# lines that match $show are shown. Where it fails and $later names a file, that is where to run it again stands.
 check() {
-    local name=$1 log=$logs/${1//[^A-Za-z0-9]/-}.log start=$SECONDS status=0
+    local name=$1 log status=0 start=$SECONDS stolen
+    log=$(log_of "$name")
+    stolen=$(stolen)
     shift
     "$@" >"$log" 2>&1 </dev/null || status=$?
+    local remark="exit status $status, $(($(stolen) - stolen)) s stolen, all of it is in ${log#"$root/"}"
     case $status in
-    0) result passed "$name" $((SECONDS - start)) ;;
+    0)
+        result passed "$name" $((SECONDS - start))
+        [ -z "${show-}" ] || grep -E "$show" "$log" | grep -v '^make' | sed 's/^/    /'
+        ;;
     77) result skipped "$name" "" "$(tail -n 1 "$log" | sed 's/^skipped: //')" ;;
     *)
-        result failed "$name" $((SECONDS - start)) "exit status $status, all of it is in ${log#"$root/"}"
-        { grep -A 4 -E '^NOT OK|(error|warning):' "$log" || tail -n 30 "$log"; } | head -n 30 | sed 's/^/    | /'
+        if [ -n "${later-}" ]; then
+            { printf '%q ' second_time "${show-}" "$name" "$@"; echo; } >>"$later"
+            result again "$name" $((SECONDS - start)) "$remark"
+        else
+            result failed "$name" $((SECONDS - start)) "$remark"
+        fi
+        why "$log"
         return 1
         ;;
     esac
+}
+
+# timed NAME COMMAND...: a test that what others do on the machine can make fail.
+timed() {
+    later=$logs/again check "$@"
+}
+
+# second_time SHOW NAME COMMAND...: what timed() put off. Late in the day it is given up.
+second_time() {
+    local show=$1
+    shift
+    mv "$(log_of "$1")" "$(log_of "$1 first")"
+    if [ $((SECONDS - begin)) -lt 1200 ]; then
+        check "$@"
+    else
+        result failed "$1" "" "there is no time to run it again"
+    fi
 }
 
 # configured NAME ARGUMENTS...: makes the build directory, again where the arguments are new.
@@ -113,7 +159,7 @@ fuzz_all() {
 end_to_end() {
     local script=$1
     shift
-    check "e2e $script${*:+ ($*)}" env PERFCOUNTD="$build/${1-plain}/perfcountd" ${1:+SANITIZED=yes} \
+    timed "e2e $script${*:+ ($*)}" env PERFCOUNTD="$build/${1-plain}/perfcountd" ${1:+SANITIZED=yes} \
         timeout --foreground --kill-after=10 300 "$root/tests/e2e/$script.sh"
 }
 
@@ -164,8 +210,7 @@ if check "gcc -O2 -Werror builds" build_plain; then
     ) &
     (
         check "make distcheck" make -C "$build/plain" distcheck DISTCHECK_CONFIGURE_FLAGS=CFLAGS=-O0
-        check "Debian packages, with lintian" tests/package/build.sh &&
-            sed -n 's/^perfcountd_/    &/p' "$logs/Debian-packages--with-lintian.log"
+        show=^perfcountd_ check "Debian packages, with lintian" tests/package/build.sh
     ) &
 fi
 (
@@ -186,20 +231,19 @@ wait
 # --- the emulated boards, which take both CPUs
 
 if [ $plain = yes ]; then
-    check "emulated boards, Linux 6.1 and 5.10" env VM_BUILD="$build/arm64" tests/vm/run.sh &&
-        grep -E '^==|checks passed|up in' "$logs/emulated-boards--Linux-6-1-and-5-10.log" | sed 's/^/    /'
+    show='^==|checks passed|up in' timed "emulated boards, Linux 6.1 and 5.10" \
+        env VM_BUILD="$build/arm64" tests/vm/run.sh
 fi
 
 # --- what mostly waits: two lanes
 
 if [ $plain = yes ]; then
     (
-        check "systemd machine" env PERFCOUNTD="$build/plain/perfcountd" timeout --foreground 600 \
+        timed "systemd machine" env PERFCOUNTD="$build/plain/perfcountd" timeout --foreground 600 \
             tests/systemd/units.sh
-        check "systemd service" env PERFCOUNTD="$build/plain/perfcountd" timeout --foreground 300 \
-            tests/systemd/service.sh &&
-            grep 'systemd-analyze security' "$logs/systemd-service.log" | sed 's/^/    /'
-        check "the package in the systemd machine" env PERFCOUNTD="$build/plain/perfcountd" \
+        show='systemd-analyze security' timed "systemd service" env PERFCOUNTD="$build/plain/perfcountd" \
+            timeout --foreground 300 tests/systemd/service.sh
+        timed "the package in the systemd machine" env PERFCOUNTD="$build/plain/perfcountd" \
             timeout --foreground 900 tests/package/run.sh
     ) &
     (
@@ -217,19 +261,21 @@ if [ $plain = yes ]; then
     [ ! -x "$build/sanitized/perfcountd" ] || end_to_end cgroup sanitized
     end_to_end cgroup-soak
     end_to_end sampler
-    check "bench/footprint" bench/footprint "$build/plain" && sed 's/^/    /' "$logs/bench-footprint.log"
+    show=. timed "bench/footprint" bench/footprint "$build/plain"
     end_to_end auth
-    check "make bench-quick" benchmark && sed 's/^/    /' "$logs/make-bench-quick.log" | grep -v 'make'
+    show=. timed "make bench-quick" benchmark
     end_to_end sampler-perf
     end_to_end profile
-    check "bench/run-bench-sampler --quick" sampler_benchmark &&
-        sed 's/^/    /' "$logs/bench-run-bench-sampler---quick.log" | grep -v 'make'
-    check "bench/run-bench-cgroup --quick" cgroup_benchmark &&
-        sed 's/^/    /' "$logs/bench-run-bench-cgroup---quick.log" | grep -v 'make'
-    check "make bench-check" instructions && sed 's/^/    /' "$logs/make-bench-check.log" | grep -v 'make'
-    check "bench/run-bench-growth --quick" growth &&
-        sed 's/^/    /' "$logs/bench-run-bench-growth---quick.log" | grep -v 'make'
+    show=. timed "bench/run-bench-sampler --quick" sampler_benchmark
+    show=. timed "bench/run-bench-cgroup --quick" cgroup_benchmark
+    show=. timed "make bench-check" instructions
+    show=. timed "bench/run-bench-growth --quick" growth
 fi
+
+# --- what failed and may have been disturbed, alone
+
+# shellcheck source=/dev/null
+[ ! -e "$logs/again" ] || . "$logs/again"
 
 count() {
     grep -c "^$1 " "$results"
@@ -238,8 +284,16 @@ passed=$(count passed)
 failed=$(count failed)
 skipped=$(count skipped)
 echo
-[ "$failed" -eq 0 ] || grep '^failed ' "$results"
-echo "$((SECONDS - begin)) s; logs in build/test"
+while read -r outcome name; do
+    case $outcome in
+    again) echo "run twice: $name" ;;
+    failed)
+        echo "failed: $name"
+        [ ! -e "$(log_of "$name")" ] || why "$(log_of "$name")"
+        ;;
+    esac
+done <"$results"
+echo "$((SECONDS - begin)) s, of which $(($(stolen) - stolen_before)) s of a CPU were stolen; logs in build/test"
 if [ "$skipped" -gt 0 ]; then
     echo "$passed passed, $failed failed, $skipped skipped"
 else
