@@ -67,7 +67,8 @@ done
 if [ -n "${SANITIZED-}" ]; then
     echo "a sanitizer keeps what was freed: memory is left out"
 else
-    compares "as before: memory, within 128 kB" "$(of anonymous after) <= $(of anonymous before) + 128"
+    # What the heap holds for the most cgroups at a time stays, and a busy machine lets more of them linger.
+    compares "as before: memory, within 256 kB" "$(of anonymous after) <= $(of anonymous before) + 256"
 fi
 stop_daemon
 equals "it ends well" "$daemon_status" 0
