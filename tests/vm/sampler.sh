@@ -66,7 +66,7 @@ END
         read -r n span <<<"$(samples_of "$scratch/period" $cpu .time | sort -n | awk '{ v[NR] = $1 }
             END { print NR, v[NR] - v[1] }')"
         compares "$kind core: and there are as many as there were cycles, in $span s" \
-            "$n > 500 && $n * 4e6 > 0.9e9 * $span && $n * 4e6 < 1.1e9 * $span"
+            "$n > 500 && $n * 4e6 > 0.8e9 * $span && $n * 4e6 < 1.2e9 * $span"
     done
 
     if command -v perf >/dev/null; then
