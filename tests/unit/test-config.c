@@ -463,6 +463,37 @@ static void test_check_events(void **state)
     fake_sys_free(fake);
 }
 
+/* What samples is held against the machine too. */
+static void test_check_sampled(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *in_event, *out_error; /* NULL: it passes */
+    } cases[] = {
+        {"auto", NULL},
+        {"'{cycles,l2d_cache_refill}'", NULL},
+        {"no_such_pmu/event=1/", NULL},
+        {"cycels", "sampler.event: there is no event \"cycels\"; did you mean \"cycles\""},
+        {"'{cycles,qqqqqqqqqqqq}'", "sampler.event: there is no event \"qqqqqqqqqqqq\""},
+    };
+    struct fake_sys *fake = fake_machine_big_little();
+    struct machine *machine = NULL;
+    assert_int_equal(machine_load(&fake->sys, &machine, NULL), 0);
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char text[256];
+        struct error error = {0};
+        snprintf(text, sizeof(text), "sampler: {event: %s}", cases[i].in_event);
+        _cleanup_(config_freep) struct config *config = parse(text);
+        int r = config_check_events(config, &fake->sys, machine, &error);
+        if (r != (cases[i].out_error ? -EINVAL : 0) || !str_starts(error.message, cases[i].out_error ?: ""))
+            fail_msg("%s: %d, %s", text, r, error.message);
+        assert_int_equal(config_check_events(config, &fake->sys, machine, NULL), r);
+    }
+    machine_free(machine);
+    fake_sys_free(fake);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -477,6 +508,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_odd_files, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(test_web_config_file, make_directory, remove_directory),
         cmocka_unit_test(test_check_events),
+        cmocka_unit_test(test_check_sampled),
         cmocka_unit_test(test_bombs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
