@@ -43,8 +43,8 @@ why() {
     { grep -A 4 -E '^NOT OK|(error|warning):' "$1" || tail -n 30 "$1"; } | head -n 30 | sed 's/^/    | /'
 }
 
-# check NAME COMMAND...: one test. Exit status 77 is a skip, whose reason is the last line of the output. Where it passes,
-# lines that match $show are shown. Where it fails and $later names a file, that is where to run it again stands.
+# check NAME COMMAND...: one test. Exit status 77 is a skip, whose reason is the last line of the output. Where it
+# passes, lines that match $show are shown. Where it fails and $later names a file, how to run it again goes there.
 check() {
     local name=$1 log status=0 start=$SECONDS stolen
     log=$(log_of "$name")
