@@ -178,7 +178,8 @@ sampler_benchmark() {
 shellcheck_all() {
     command -v shellcheck >/dev/null || { echo "skipped: there is no shellcheck here"; return 77; }
     shellcheck "$root/quickstart" "$root/.ci/run" "$root"/tests/*.sh "$root"/tests/e2e/*.sh "$root"/tests/vm/*.sh \
-        "$root"/tests/systemd/*.sh "$root"/tests/package/*.sh "$root/bench/footprint" "$root/bench/peers.sh"
+        "$root"/tests/systemd/*.sh "$root"/tests/package/*.sh "$root/bench/footprint" "$root/bench/peers.sh" \
+        "$root/contrib/completion/perfcountd"
 }
 
 instructions() {

@@ -29,9 +29,9 @@ for word in check-config list-events plan stat --config.file --web.listen-addres
     holds "--help tells of $word" grep -q -e "$word" "$scratch/out"
 done
 equals "--help: nothing on standard error" "$err" ""
-for flag in $(awk '$1 ~ /^--/ { sub(/=.*/, "", $1); print substr($1, 2) }' "$scratch/out"); do
+while read -r flag; do
     holds "the manual has -$flag" grep -qE "^\\.It Fl ${flag//./\\.}( |$)" "$root/doc/perfcountd.8"
-done
+done < <(awk '$1 ~ /^--/ { sub(/=.*/, "", $1); print substr($1, 2) }' "$scratch/out")
 compares "--help fits a terminal: longest line" "$(wc -L <"$scratch/out") <= 120"
 try --version
 equals "--version: exit status" "$status" 0
@@ -198,6 +198,30 @@ for command in --help list-events plan 'stat --interval=50ms' "check-config $bad
     holds "no blanks at the ends of lines: $command" not grep -q ' $' "$scratch/out"
     holds "no colour without a terminal: $command" not grep -q $'\e' "$scratch/out" "$scratch/err"
 done
+
+# --- completion
+
+# shellcheck source=../../contrib/completion/perfcountd
+. "$root/contrib/completion/perfcountd"
+# completes WORD...: what the last word, of those behind the program, may become.
+completes() {
+    COMP_WORDS=("$PERFCOUNTD" "$@")
+    COMP_CWORD=$#
+    COMPREPLY=()
+    _perfcountd
+    (IFS=' ' && echo "${COMPREPLY[*]}")
+}
+equals "a command is completed" "$(completes pl)" "plan"
+equals "commands that begin alike" "$(completes s)" "stat"
+equals "a flag, which goes on with its value" "$(completes --config)" "--config.file="
+equals "a flag without a value" "$(completes plan --js)" "--json"
+equals "behind a command there is no other" "$(completes plan st)" ""
+equals "a value behind =" "$(completes --log.level = w)" "warning"
+equals "all of them" "$(completes --log.format =)" "auto text json journal"
+equals "a value apart" "$(completes --log.format j)" "json journal"
+equals "a file" "$(completes --config.file = "$scratch/goo")" "$scratch/good.yaml"
+equals "a file to check" "$(completes check-config "$scratch/goo")" "$scratch/good.yaml"
+equals "or a flag there" "$(completes check-config --web.c)" "--web.config.file="
 
 # --- flags of run
 
