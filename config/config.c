@@ -98,6 +98,21 @@ static int check_groups(const char *path, const struct config_groups *groups, st
     return 0;
 }
 
+/* The key is a text, whose place in the file is not kept. */
+static int check_sampled(const char *text, struct sys *sys, const struct machine *machine, struct error *error)
+{
+    _cleanup_(event_list_done) struct event_list list = {0};
+    struct error reason;
+
+    if (str_equal(text, "auto"))
+        return 0;
+    int r = event_list_parse(text, &list, error);
+    for (size_t i = 0; i < list.n && r == 0; i++)
+        if (list.events[i].kind == EVENT_NAME && attr_check(sys, machine, &list.events[i], &reason) == -ENOENT)
+            r = error_set(error, -EINVAL, "sampler.event: %s", reason.message);
+    return r;
+}
+
 int config_check_events(const struct config *config, struct sys *sys, const struct machine *machine,
                         struct error *error)
 {
@@ -110,7 +125,7 @@ int config_check_events(const struct config *config, struct sys *sys, const stru
         if (r < 0)
             return r;
     }
-    return 0;
+    return check_sampled(config->sampler.event, sys, machine, error);
 }
 
 const char *config_format_error(const char *file, const struct error *error, char *text, size_t size)

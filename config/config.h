@@ -114,8 +114,9 @@ DEFINE_CLEANUP(struct config *, config_free);
 
 /*
  * Holds the events against a machine: a bare name that no PMU knows is an error with the nearest names, and so is an
- * event in collectors.pmu that is of no PMU of the system anywhere (cycles, a tracepoint). What is merely missing on
- * this machine (a PMU, a term, a tracepoint) is none: it is reported at run time, and the rest is served.
+ * event in collectors.pmu that is of no PMU of the system anywhere (cycles, a tracepoint). The error has the place in
+ * the file, but for sampler.event, which it names instead. What is merely missing on this machine (a PMU, a term, a
+ * tracepoint) is none: it is reported at run time, and the rest is served.
  */
 int config_check_events(const struct config *config, struct sys *sys, const struct machine *machine,
                         struct error *error);

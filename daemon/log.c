@@ -40,6 +40,8 @@ static const struct {
     {"info", LOG_LEVEL_INFO},
     {"warning", LOG_LEVEL_WARNING},
     {"error", LOG_LEVEL_ERROR},
+    /* The exporters' word. What is written is the first of a level. */
+    {"warn", LOG_LEVEL_WARNING},
 };
 
 static const struct {

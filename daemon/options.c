@@ -145,7 +145,7 @@ static int apply_flag(struct options *options, size_t i, char *value, struct err
     switch (flags[i].id) {
     case FLAG_CONFIG_FILE:
         options->config_file = value;
-        return 0;
+        return *value ? 0 : bad_value(error, name, value, "the name of a file");
     case FLAG_LISTEN:
         return add_listen(options, value, error);
     case FLAG_TELEMETRY_PATH:

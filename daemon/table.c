@@ -94,35 +94,39 @@ static size_t column_width(const struct table *table, size_t column)
     return width;
 }
 
+/* Blanks are held back in `blanks` until a text follows, so that no line ends in them. */
 static void print_cell(FILE *file, bool colour, enum table_style style, const char *text, size_t width, bool right,
-                       bool last)
+                       size_t *blanks)
 {
     size_t padding = width - text_width(text);
 
-    if (right)
-        fprintf(file, "%*s", (int)padding, "");
-    fprintf(file, "%s%s%s", colour ? style_codes[style] : "", text, colour && style != TABLE_PLAIN ? "\033[0m" : "");
-    if (!last)
-        fprintf(file, "%*s", (int)(right ? 0 : padding) + 2, "");
+    *blanks += right ? padding : 0;
+    if (*text) {
+        fprintf(file, "%*s%s%s%s", (int)*blanks, "", colour ? style_codes[style] : "", text,
+                colour && style != TABLE_PLAIN ? "\033[0m" : "");
+        *blanks = 0;
+    }
+    *blanks += (right ? 0 : padding) + 2;
 }
 
 int table_print(const struct table *table, FILE *file)
 {
     _cleanup_(freep) size_t *widths = calloc(table->columns, sizeof(*widths));
     bool colour = isatty(fileno(file));
+    size_t blanks = 0;
 
     if (!widths || table->failed)
         return -ENOMEM;
     for (size_t k = 0; k < table->columns; k++) {
         widths[k] = column_width(table, k);
-        print_cell(file, colour, TABLE_BOLD, title(table, k), widths[k], is_number_column(table, k),
-                   k + 1 == table->columns);
+        print_cell(file, colour, TABLE_BOLD, title(table, k), widths[k], is_number_column(table, k), &blanks);
     }
     fputc('\n', file);
     for (size_t i = 0; i < table->n; i++) {
         size_t k = i % table->columns;
+        blanks = k ? blanks : 0;
         print_cell(file, colour, table->cells[i].style, table->cells[i].text, widths[k], is_number_column(table, k),
-                   k + 1 == table->columns);
+                   &blanks);
         if (k + 1 == table->columns)
             fputc('\n', file);
     }

@@ -75,12 +75,24 @@ static void set_pause(struct request *request, unsigned seconds)
         reply_paused(request);
 }
 
+/* A time that stands there would be another one than is kept. */
+static bool has_body(struct request *request)
+{
+    const char *length = request_header(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
+
+    return length && !str_equal(length, "0");
+}
+
 void handle_pause(struct request *request, const struct route *route)
 {
     uint64_t seconds = PAUSE_SECONDS;
     struct error error;
 
-    if (request_parameters(request, route->parameters, take_seconds, &seconds, &error) < 0)
+    if (has_body(request))
+        reply_error(request, MHD_HTTP_BAD_REQUEST,
+                    "the parameter \"seconds\" is taken from the URL, as in %s?seconds=60, and not from a body",
+                    route->path);
+    else if (request_parameters(request, route->parameters, take_seconds, &seconds, &error) < 0)
         reply_error(request, MHD_HTTP_BAD_REQUEST, "%s", error.message);
     else
         set_pause(request, (unsigned)seconds);

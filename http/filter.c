@@ -2,6 +2,8 @@
 /* Which counters a client asks for: see filter.h. */
 #include "http/filter.h"
 
+#include <ctype.h>
+
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/glob.h"
@@ -127,6 +129,21 @@ static bool match_cgroup(const char *pattern, const char *path)
     return glob_match(pattern, slash && !strchr(pattern, '/') ? slash + 1 : path);
 }
 
+/* As the metric has the name, or as it was configured: L1-dcache-load-misses is l1_dcache_load_misses. */
+static bool match_event(const char *wanted, const char *event)
+{
+    for (; *wanted && (tolower((unsigned char)*wanted) == *event || (*wanted == '-' && *event == '_')); wanted++)
+        event++;
+    return *wanted == *event;
+}
+
+static bool match_text(enum filter_key key, const char *wanted, const char *text)
+{
+    if (key == FILTER_CGROUP)
+        return match_cgroup(wanted, text);
+    return str_equal(wanted, text) || (key == FILTER_EVENT && match_event(wanted, text));
+}
+
 /* `text` is NULL where the row has no such thing. */
 static bool pass_text(const struct filter *filter, enum filter_key key, const char *text)
 {
@@ -134,9 +151,7 @@ static bool pass_text(const struct filter *filter, enum filter_key key, const ch
         return true;
     for (size_t i = 0; text && i < filter->n; i++) {
         const struct filter_term *term = &filter->terms[i];
-        if (term->key != key)
-            continue;
-        if (key == FILTER_CGROUP ? match_cgroup(term->text, text) : str_equal(term->text, text))
+        if (term->key == key && match_text(key, term->text, text))
             return true;
     }
     return false;

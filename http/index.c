@@ -54,17 +54,26 @@ static const char *host_of(struct request *request)
     return host && *host && !host[strspn(host, allowed)] ? host : "localhost:10298";
 }
 
+/* A stream that no time was said to goes on for sampler.max_seconds. */
+static void append_link(struct buffer *page, const struct route *route, const char *path)
+{
+    buffer_append_text(page, "<a href=\"");
+    append_escaped(page, path);
+    if (route->handle == handle_stream)
+        append_escaped(page, route->example);
+    buffer_append_text(page, "\">");
+}
+
 static void append_route(struct buffer *page, const struct route *route, const struct site *site, const char *host)
 {
     const char *path = route_path(route, site);
     bool get = str_equal(route->method, "GET");
 
     buffer_append_text(page, "<dt>");
-    if (get) {
-        buffer_append_text(page, "<a href=\"");
-        append_escaped(page, path);
-        buffer_append_text(page, "\">");
-    }
+    if (get)
+        append_link(page, route, path);
+    else
+        buffer_appendf(page, "%s ", route->method);
     append_escaped(page, path);
     buffer_append_text(page, get ? "</a></dt>\n<dd>" : "</dt>\n<dd>");
     append_escaped(page, route->help);

@@ -207,7 +207,7 @@ void routes_answer(struct request *request)
     else if (route->restricted && !request_is_operator(request))
         reply_error(request, MHD_HTTP_FORBIDDEN,
                     "only a client on this machine (loopback or unix socket), with a password or with a certificate "
-                    "may do this");
+                    "may do this, and no page in a browser (which sends \"Origin\")");
     else if (request_parameters(request, route->parameters, NULL, NULL, &error) < 0)
         reply_error(request, MHD_HTTP_BAD_REQUEST, "%s", error.message);
     else if (route->json && !accepts_json(request))

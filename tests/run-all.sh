@@ -43,8 +43,8 @@ why() {
     { grep -A 4 -E '^NOT OK|(error|warning):' "$1" || tail -n 30 "$1"; } | head -n 30 | sed 's/^/    | /'
 }
 
-# check NAME COMMAND...: one test. Exit status 77 is a skip, whose reason is the last line of the output. Where it passes,
-# lines that match $show are shown. Where it fails and $later names a file, that is where to run it again stands.
+# check NAME COMMAND...: one test. Exit status 77 is a skip, whose reason is the last line of the output. Where it
+# passes, lines that match $show are shown. Where it fails and $later names a file, how to run it again goes there.
 check() {
     local name=$1 log status=0 start=$SECONDS stolen
     log=$(log_of "$name")
@@ -178,7 +178,8 @@ sampler_benchmark() {
 shellcheck_all() {
     command -v shellcheck >/dev/null || { echo "skipped: there is no shellcheck here"; return 77; }
     shellcheck "$root/quickstart" "$root/.ci/run" "$root"/tests/*.sh "$root"/tests/e2e/*.sh "$root"/tests/vm/*.sh \
-        "$root"/tests/systemd/*.sh "$root"/tests/package/*.sh "$root/bench/footprint" "$root/bench/peers.sh"
+        "$root"/tests/systemd/*.sh "$root"/tests/package/*.sh "$root/bench/footprint" "$root/bench/peers.sh" \
+        "$root/contrib/completion/perfcountd"
 }
 
 instructions() {

@@ -29,6 +29,9 @@ for word in check-config list-events plan stat --config.file --web.listen-addres
     holds "--help tells of $word" grep -q -e "$word" "$scratch/out"
 done
 equals "--help: nothing on standard error" "$err" ""
+while read -r flag; do
+    holds "the manual has -$flag" grep -qE "^\\.It Fl ${flag//./\\.}( |$)" "$root/doc/perfcountd.8"
+done < <(awk '$1 ~ /^--/ { sub(/=.*/, "", $1); print substr($1, 2) }' "$scratch/out")
 compares "--help fits a terminal: longest line" "$(wc -L <"$scratch/out") <= 120"
 try --version
 equals "--version: exit status" "$status" 0
@@ -46,6 +49,7 @@ refuses "a flag without its value" '--log.level' --log.level
 refuses "a bad log level" 'loud' --log.level=loud
 refuses "a bad log format" 'xml' --log.format=xml
 refuses "a bad address" '70000' --web.listen-address=:70000
+refuses "a configuration without a name" '--config.file: .*name of a file' --config.file=
 refuses "an address without a port" 'localhost' --web.listen-address=localhost
 refuses "a telemetry path without a slash" 'metrics' --web.telemetry-path=metrics
 refuses "a value for --help" 'help' --help=yes
@@ -93,6 +97,9 @@ done <<'END'
 1:[0-9]+|web|web: 3\n
 2:[0-9]+|web|web: {}\nweb: {}\n
 END
+
+echo 'sampler: {event: cycels}' >"$bad"
+refuses "an event that nothing has, to be sampled" "^$bad: sampler.event: .*cycels.*cycles" check-config "$bad"
 
 head -c 100M /dev/zero | tr '\0' '#' >"$bad"
 refuses "a file of 100 MB" "$bad.*(large|big|MiB|MB|bytes)" check-config "$bad"
@@ -188,11 +195,38 @@ holds "stat --json has rates" jq -e '.rates | length > 0' "$scratch/out"
 for command in --help list-events plan 'stat --interval=50ms' "check-config $bad"; do
     # shellcheck disable=SC2086 # a list
     try $command
+    holds "no blanks at the ends of lines: $command" not grep -q ' $' "$scratch/out"
     holds "no colour without a terminal: $command" not grep -q $'\e' "$scratch/out" "$scratch/err"
 done
 
+# --- completion
+
+# shellcheck source=../../contrib/completion/perfcountd
+. "$root/contrib/completion/perfcountd"
+# completes WORD...: what the last word, of those behind the program, may become.
+completes() {
+    COMP_WORDS=("$PERFCOUNTD" "$@")
+    COMP_CWORD=$#
+    COMPREPLY=()
+    _perfcountd
+    (IFS=' ' && echo "${COMPREPLY[*]}")
+}
+equals "a command is completed" "$(completes pl)" "plan"
+equals "commands that begin alike" "$(completes s)" "stat"
+equals "a flag, which goes on with its value" "$(completes --config)" "--config.file="
+equals "a flag without a value" "$(completes plan --js)" "--json"
+equals "behind a command there is no other" "$(completes plan st)" ""
+equals "a value behind =" "$(completes --log.level = w)" "warning"
+equals "all of them" "$(completes --log.format =)" "auto text json journal"
+equals "a value apart" "$(completes --log.format j)" "json journal"
+equals "a file" "$(completes --config.file = "$scratch/goo")" "$scratch/good.yaml"
+equals "a file to check" "$(completes check-config "$scratch/goo")" "$scratch/good.yaml"
+equals "or a flag there" "$(completes check-config --web.c)" "--web.config.file="
+
 # --- flags of run
 
+try list-events --log.level=warn
+equals "warn is warning, as the exporters have it" "$status" 0
 start_daemon --log.format=json --log.level info
 holds "every line of the log is JSON" jq -es 'length > 0' "$daemon_log"
 stop_daemon

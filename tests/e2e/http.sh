@@ -19,6 +19,9 @@ done
 get_length=$(get /-/healthy -D - -o /dev/null | tr -d '\r' | awk 'tolower($1) == "content-length:" { print $2 }')
 head_length=$(get /-/healthy -I | tr -d '\r' | awk 'tolower($1) == "content-length:" { print $2 }')
 equals "HEAD has the length of GET" "$head_length" "$get_length"
+page=$(get /)
+contains "the page says how, where it is not GET" "$page" '<dt>POST /-/reload</dt>'
+contains "its links to streams have an end" "$page" '<a href="/api/v1/samples?seconds=1">'
 equals "HEAD /metrics" "$(status_of /metrics -I)" 200
 
 equals "an unknown path" "$(status_of /nothing)" 404
@@ -55,6 +58,7 @@ events_of() {
     get "/api/v1/counters?$1" | jq -r '[.counters[].event] | unique | join(" ")'
 }
 equals "a filter chooses" "$(events_of event=minor_faults)" minor_faults
+equals "an event as it is configured" "$(events_of event=Minor-Faults)" minor_faults
 equals "filters repeat" "$(events_of 'event=minor_faults&event=major_faults')" "major_faults minor_faults"
 
 # --- connections

@@ -131,9 +131,13 @@ soon
 1s
 99999999999999999999
 END
+equals "400: a time in the body" "$(status_of /api/v1/pause -d seconds=5)" 400
+contains "which says where it goes" "$(get /api/v1/pause -d seconds=5)" '/api/v1/pause?seconds=60'
+equals "an empty body is none" "$(get /api/v1/pause -d '' | jq .paused)" true
 equals "400: an unknown parameter" "$(status_of '/api/v1/pause?minutes=1' -X POST)" 400
 matches "405 says what is possible" "$(get /api/v1/pause -X PUT -D - -o /dev/null)" 'Allow: GET, HEAD, POST, DELETE'
 equals "a page in a browser may not" "$(status_of /api/v1/pause -X POST -H 'Origin: http://evil.example')" 403
+contains "and is told so" "$(get /api/v1/pause -X POST -H 'Origin: http://evil.example')" 'page in a browser'
 equals "nor resume" "$(status_of /api/v1/pause -X DELETE -H 'Origin: http://evil.example')" 403
 equals "none of these changed anything" "$(paused)" 1
 resume >/dev/null

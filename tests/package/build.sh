@@ -15,10 +15,8 @@ PACKAGE_BUILD=${PACKAGE_BUILD:-$root/build/package}
 PATH=$PATH:/usr/sbin:/sbin
 architectures=(amd64 arm64 armhf)
 
-die() {
-    echo "$*" >&2
-    exit 1
-}
+# shellcheck source=../tree-lib.sh
+. "$root/tests/tree-lib.sh"
 
 skip() {
     echo "skipped: $*"

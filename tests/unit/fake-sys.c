@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "base/muldiv.h"
 
 struct fake_event {
     struct perf_event_attr attr;
@@ -297,9 +298,11 @@ static void count(const struct fake_sys *fake, struct fake_event *event, uint64_
     for (size_t i = 0; i < fake->n_rates; i++)
         if (fake->rates[i].type == event->attr.type && fake->rates[i].config == event->attr.config)
             rate = fake->rates[i];
-    unsigned __int128 counted = (unsigned __int128)running * rate.count + event->remainder;
-    event->count += (uint64_t)(counted / rate.ns);
-    event->remainder = (uint64_t)(counted % rate.ns);
+    uint64_t whole = muldiv(running, rate.count, rate.ns).whole;
+    /* The remainder is below rate.ns, so that of the product the low 64 bits suffice for it. */
+    event->remainder += running * rate.count - whole * rate.ns;
+    event->count += whole + event->remainder / rate.ns;
+    event->remainder %= rate.ns;
 }
 
 static bool group_counts(const struct fake_event *leader)
@@ -324,7 +327,7 @@ static uint64_t running_time(const struct fake_sys *fake, const struct fake_even
             (other->cgroup == -1 || other->cgroup == leader->cgroup) && group_pmu(fake, other) == pmu)
             wanted += counters_needed(fake, other);
     }
-    return wanted <= pmu->counters ? ns : (uint64_t)((unsigned __int128)ns * pmu->counters / wanted);
+    return wanted <= pmu->counters ? ns : muldiv(ns, pmu->counters, wanted).whole;
 }
 
 static void run(const struct fake_sys *fake, struct fake_event *event, uint64_t ns)

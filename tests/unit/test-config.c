@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
-#include <glob.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,36 +19,7 @@
 #include "base/file.h"
 #include "config/config.h"
 #include "tests/unit/fake-sys.h"
-
-static const char *source_directory(void)
-{
-    const char *srcdir = getenv("srcdir"); /* from automake's test driver */
-
-    return srcdir ? srcdir : "..";
-}
-
-static void find_fixtures(const char *pattern, glob_t *ret)
-{
-    char path[512];
-
-    snprintf(path, sizeof(path), "%s/tests/config/%s", source_directory(), pattern);
-    if (glob(path, 0, NULL, ret) != 0)
-        fail_msg("%s: no fixtures", path);
-}
-
-/* The text of the file beside `path` that ends in `suffix` instead of .yaml, without its last newline. */
-static char *read_beside(const char *path, const char *suffix)
-{
-    char beside[512], *text = NULL;
-    size_t size;
-
-    snprintf(beside, sizeof(beside), "%.*s%s", (int)(strlen(path) - strlen(".yaml")), path, suffix);
-    if (file_read(AT_FDCWD, beside, SIZE_MAX / 4, &text, &size) < 0)
-        fail_msg("%s: cannot be read", beside);
-    if (size && text[size - 1] == '\n')
-        text[size - 1] = '\0';
-    return text;
-}
+#include "tests/unit/fixture.h"
 
 static json_t *parse_json(const char *text)
 {
@@ -61,49 +31,47 @@ static json_t *parse_json(const char *text)
     return config_json(config);
 }
 
+static void check_good(const char *path)
+{
+    _cleanup_(config_freep) struct config *config = NULL;
+    struct error error = {0};
+
+    if (config_load(path, &config, &error) < 0)
+        fail_msg("%s:%u:%u: %s", path, error.line, error.column, error.message);
+    assert_string_equal(config->file, path);
+    _cleanup_(json_decrefp) json_t *json = config_json(config);
+    _cleanup_(freep) char *text = json_dumps(json, JSON_INDENT(2));
+    fixture_expect(path, ".json", text);
+    /* What is shown can be loaded again, and is the same. */
+    _cleanup_(json_decrefp) json_t *again = parse_json(text);
+    assert_true(json_equal(again, json));
+}
+
 static void test_good_files(void **state)
 {
     (void)state;
-    _cleanup_(globfree) glob_t files = {0};
+    assert_true(fixture_each("tests/config/good-*.yaml", check_good) >= 15);
+}
 
-    find_fixtures("good-*.yaml", &files);
-    for (size_t i = 0; i < files.gl_pathc; i++) {
-        const char *path = files.gl_pathv[i];
-        _cleanup_(config_freep) struct config *config = NULL;
-        struct error error = {0};
-        if (config_load(path, &config, &error) < 0)
-            fail_msg("%s:%u:%u: %s", path, error.line, error.column, error.message);
-        assert_string_equal(config->file, path);
-        _cleanup_(json_decrefp) json_t *json = config_json(config);
-        _cleanup_(freep) char *text = json_dumps(json, JSON_INDENT(2)), *expected = read_beside(path, ".json");
-        if (!str_equal(text, expected))
-            fail_msg("%s becomes\n%s", path, text);
-        /* What is shown can be loaded again, and is the same. */
-        _cleanup_(json_decrefp) json_t *again = parse_json(text);
-        assert_true(json_equal(again, json));
-    }
+static int load(const char *path, struct error *error)
+{
+    struct config *config = NULL;
+    int r = config_load(path, &config, error);
+
+    assert_true(r == 0 || !config);
+    config_free(config);
+    return r;
+}
+
+static void check_bad(const char *path)
+{
+    fixture_refused(path, load);
 }
 
 static void test_bad_files(void **state)
 {
     (void)state;
-    _cleanup_(globfree) glob_t files = {0};
-
-    find_fixtures("bad-*.yaml", &files);
-    for (size_t i = 0; i < files.gl_pathc; i++) {
-        const char *path = files.gl_pathv[i];
-        struct config *config = NULL;
-        struct error error = {0};
-        char text[1024];
-        if (config_load(path, &config, &error) != -EINVAL)
-            fail_msg("%s is taken", path);
-        assert_null(config);
-        config_format_error(NULL, &error, text, sizeof(text));
-        _cleanup_(freep) char *expected = read_beside(path, ".error");
-        if (!str_equal(text, expected))
-            fail_msg("%s:%s", path, text);
-        assert_int_equal(config_load(path, &config, NULL), -EINVAL);
-    }
+    assert_true(fixture_each("tests/config/bad-*.yaml", check_bad) >= 80);
 }
 
 static void assert_default(const struct config *config)
@@ -463,6 +431,37 @@ static void test_check_events(void **state)
     fake_sys_free(fake);
 }
 
+/* What samples is held against the machine too. */
+static void test_check_sampled(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *in_event, *out_error; /* NULL: it passes */
+    } cases[] = {
+        {"auto", NULL},
+        {"'{cycles,l2d_cache_refill}'", NULL},
+        {"no_such_pmu/event=1/", NULL},
+        {"cycels", "sampler.event: there is no event \"cycels\"; did you mean \"cycles\""},
+        {"'{cycles,qqqqqqqqqqqq}'", "sampler.event: there is no event \"qqqqqqqqqqqq\""},
+    };
+    struct fake_sys *fake = fake_machine_big_little();
+    struct machine *machine = NULL;
+    assert_int_equal(machine_load(&fake->sys, &machine, NULL), 0);
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char text[256];
+        struct error error = {0};
+        snprintf(text, sizeof(text), "sampler: {event: %s}", cases[i].in_event);
+        _cleanup_(config_freep) struct config *config = parse(text);
+        int r = config_check_events(config, &fake->sys, machine, &error);
+        if (r != (cases[i].out_error ? -EINVAL : 0) || !str_starts(error.message, cases[i].out_error ?: ""))
+            fail_msg("%s: %d, %s", text, r, error.message);
+        assert_int_equal(config_check_events(config, &fake->sys, machine, NULL), r);
+    }
+    machine_free(machine);
+    fake_sys_free(fake);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -477,6 +476,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_odd_files, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(test_web_config_file, make_directory, remove_directory),
         cmocka_unit_test(test_check_events),
+        cmocka_unit_test(test_check_sampled),
         cmocka_unit_test(test_bombs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

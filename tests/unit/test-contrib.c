@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "collectors/registry.h"
 #include "tests/unit/fake-sys.h"
+#include "tests/unit/fixture.h"
 
 #define EVERY_GROUP                                                                                                    \
     "[{name: core, events: '{cycles,instructions}'}, {name: cache, events: '{cache-references,cache-misses}'},"        \
@@ -98,12 +99,11 @@ static unsigned check_line(const struct metrics *metrics, const char *file, cons
 
 static void check_file(const struct metrics *metrics, const char *name, unsigned at_least)
 {
-    const char *srcdir = getenv("srcdir"); /* from automake's test driver */
-    char path[1024], line[1024];
+    char source[256], path[512], line[1024];
     unsigned n = 0;
 
-    snprintf(path, sizeof(path), "%s/contrib/prometheus/%s", srcdir ? srcdir : "..", name);
-    FILE *file = fopen(path, "re");
+    snprintf(source, sizeof(source), "contrib/prometheus/%s", name);
+    FILE *file = fopen(fixture_path(source, path), "re");
     if (!file)
         fail_msg("cannot open %s: %s", path, strerror(errno));
     while (fgets(line, sizeof(line), file))

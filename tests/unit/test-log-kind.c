@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each kind of log entry has a name and an id of its own, and the manual and the journal's catalog have both. */
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,19 +9,8 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "base/file.h"
 #include "daemon/log-kind.h"
-
-static char *read_source(const char *name)
-{
-    const char *srcdir = getenv("srcdir"); /* from automake's test driver */
-    char path[512], *text = NULL;
-
-    snprintf(path, sizeof(path), "%s/%s", srcdir ? srcdir : "..", name);
-    if (file_read(AT_FDCWD, path, 1024 * 1024, &text, NULL) < 0)
-        fail_msg("%s: cannot be read", path);
-    return text;
-}
+#include "tests/unit/fixture.h"
 
 static void test_unique(void **state)
 {
@@ -51,8 +39,8 @@ static size_t occurrences(const char *text, const char *part)
 static void test_documented(void **state)
 {
     (void)state;
-    _cleanup_(freep) char *manual = read_source("doc/perfcountd.8"),
-                          *catalog = read_source("systemd/perfcountd.catalog");
+    _cleanup_(freep) char *manual = fixture_read("doc/perfcountd.8"),
+                          *catalog = fixture_read("systemd/perfcountd.catalog");
 
     for (int i = 0; i < N_LOG_KINDS; i++) {
         const struct log_kind_facts *facts = log_kind_facts((enum log_kind)i);

@@ -7,16 +7,15 @@
 
 #include <cmocka.h>
 
-#include <fcntl.h>
 #include <stdio.h>
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "base/file.h"
 #include "config/config.h"
 #include "config/groups.h"
 #include "config/option-type.h"
 #include "config/options.h"
+#include "tests/unit/fixture.h"
 
 static const struct option_table *const tables[] = {&config_options, &group_options, &event_options};
 
@@ -89,17 +88,6 @@ static void test_fallbacks(void **state)
     }
 }
 
-static char *read_manual(void)
-{
-    const char *srcdir = getenv("srcdir"); /* from automake's test driver */
-    char path[512], *text = NULL;
-
-    snprintf(path, sizeof(path), "%s/doc/perfcountd.yaml.5", srcdir ? srcdir : "..");
-    if (file_read(AT_FDCWD, path, 1024 * 1024, &text, NULL) < 0)
-        fail_msg("%s: cannot be read", path);
-    return text;
-}
-
 /* The default as mdoc writes it: quotes are escaped. */
 static char *as_manual(const char *fallback)
 {
@@ -118,7 +106,7 @@ static char *as_manual(const char *fallback)
 static void test_manual_has_each_key(void **state)
 {
     (void)state;
-    _cleanup_(freep) char *manual = read_manual();
+    _cleanup_(freep) char *manual = fixture_read("doc/perfcountd.yaml.5");
 
     for (size_t t = 0; t < ARRAY_SIZE(tables); t++)
         for (size_t i = 0; i < tables[t]->n; i++) {
@@ -147,7 +135,7 @@ static void test_manual_examples(void **state)
 {
     (void)state;
     static const char begin[] = "\n.Bd -literal -offset indent\n", end[] = "\n.Ed\n";
-    _cleanup_(freep) char *manual = read_manual();
+    _cleanup_(freep) char *manual = fixture_read("doc/perfcountd.yaml.5");
     unsigned n = 0;
 
     for (const char *block = manual; (block = strstr(block, begin));) {

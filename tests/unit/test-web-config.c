@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
-#include <glob.h>
 #include <sys/stat.h>
 
 #include "base/buffer.h"
@@ -19,80 +18,64 @@
 #include "config/config.h"
 #include "config/web-config.h"
 #include "config/web-options.h"
+#include "tests/unit/fixture.h"
 
 #define DIGEST "abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZ01234"
 
-static const char *fixture(const char *name, char path[512])
-{
-    const char *srcdir = getenv("srcdir"); /* from automake's test driver */
+#define FIXTURES "tests/web-config/"
 
-    snprintf(path, 512, "%s/tests/web-config/%s", srcdir ? srcdir : "..", name);
-    return path;
-}
-
-static struct web_config *load(const char *name)
+static struct web_config *load_path(const char *path)
 {
     struct web_config *config = NULL;
     struct error error = {0};
-    char path[512];
 
-    if (web_config_load(fixture(name, path), &config, &error) < 0)
+    if (web_config_load(path, &config, &error) < 0)
         fail_msg("%s:%u:%u: %s", path, error.line, error.column, error.message);
     assert_string_equal(config->file, path);
     return config;
 }
 
+static struct web_config *load(const char *name)
+{
+    char file[256], path[512];
+
+    snprintf(file, sizeof(file), FIXTURES "%s", name);
+    return load_path(fixture_path(file, path));
+}
+
+static void check_good(const char *path)
+{
+    web_config_free(load_path(path));
+}
+
 static void test_good_files(void **state)
 {
     (void)state;
-    _cleanup_(globfree) glob_t files = {0};
-    char pattern[512];
-
-    assert_int_equal(glob(fixture("*.good.yml", pattern), 0, NULL, &files), 0);
-    for (size_t i = 0; i < files.gl_pathc; i++)
-        web_config_free(load(strrchr(files.gl_pathv[i], '/') + 1));
-    assert_true(files.gl_pathc >= 20);
+    assert_true(fixture_each(FIXTURES "*.good.yml", check_good) >= 20);
 }
 
-/* The text of the file beside `path` that ends in .error instead of .yml, without its last newline. */
-static char *read_beside(const char *path)
+static int load_bad(const char *path, struct error *error)
 {
-    char beside[512], *text = NULL;
-    size_t size;
+    struct web_config *config = NULL;
+    int r = web_config_load(path, &config, error);
 
-    snprintf(beside, sizeof(beside), "%.*s.error", (int)(strlen(path) - strlen(".yml")), path);
-    if (file_read(AT_FDCWD, beside, 4096, &text, &size) < 0)
-        fail_msg("%s: cannot be read", beside);
-    if (size && text[size - 1] == '\n')
-        text[size - 1] = '\0';
-    return text;
+    assert_true(r == 0 || !config);
+    web_config_free(config);
+    /* The password and the start of the digest of all fixtures. */
+    assert_false(error && strstr(error->message, "hunter2"));
+    assert_false(error && strstr(error->message, "abcdefgh"));
+    return r;
+}
+
+static void check_bad(const char *path)
+{
+    fixture_refused(path, load_bad);
 }
 
 static void test_bad_files(void **state)
 {
     (void)state;
-    _cleanup_(globfree) glob_t files = {0};
-    char pattern[512];
-
-    assert_int_equal(glob(fixture("*.bad.yml", pattern), 0, NULL, &files), 0);
-    for (size_t i = 0; i < files.gl_pathc; i++) {
-        const char *path = files.gl_pathv[i];
-        struct web_config *config = NULL;
-        struct error error = {0};
-        char text[1024];
-        if (web_config_load(path, &config, &error) != -EINVAL)
-            fail_msg("%s is taken", path);
-        assert_null(config);
-        config_format_error(NULL, &error, text, sizeof(text));
-        _cleanup_(freep) char *expected = read_beside(path);
-        if (!str_equal(text, expected))
-            fail_msg("%s:%s", path, text);
-        assert_int_equal(web_config_load(path, &config, NULL), -EINVAL);
-        /* The password and the start of the digest of all fixtures. */
-        assert_null(strstr(text, "hunter2"));
-        assert_null(strstr(text, "abcdefgh"));
-    }
-    assert_true(files.gl_pathc >= 80);
+    assert_true(fixture_each(FIXTURES "*.bad.yml", check_bad) >= 80);
 }
 
 static void assert_texts(const struct web_texts *texts, size_t n, const char *first, const char *last)
@@ -230,7 +213,7 @@ static void test_paths(void **state)
     }
     _cleanup_(web_config_freep) struct web_config *config = load("tls-files.good.yml");
     char beside[512];
-    assert_string_equal(config->tls.key_file, fixture("server.key", beside));
+    assert_string_equal(config->tls.key_file, fixture_path(FIXTURES "server.key", beside));
 }
 
 static void test_http(void **state)
@@ -381,11 +364,10 @@ static void test_manual(void **state)
 {
     (void)state;
     static const char begin[] = "\n.Bd -literal -offset indent\n", end[] = "\n.Ed\n";
-    char path[512], heading[128];
-    _cleanup_(freep) char *manual = NULL;
+    _cleanup_(freep) char *manual = fixture_read("doc/perfcountd.yaml.5");
+    char heading[128];
     unsigned n = 0;
 
-    assert_int_equal(file_read(AT_FDCWD, fixture("../../doc/perfcountd.yaml.5", path), 1 << 20, &manual, NULL), 0);
     for (size_t i = 0; i < web_options.n; i++) {
         snprintf(heading, sizeof(heading), "\n.It Ic %s\n", web_options.rows[i].path);
         if (!strstr(manual, heading))

@@ -46,7 +46,7 @@ install_tools() {
     say "Installing $missing"
     local install=(env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install)
     # shellcheck disable=SC2086 # a list
-    if ! as_root "${install[@]}" $missing >>"$VM_BUILD/vm.log" 2>&1 </dev/null; then
+    if ! as_root "${install[@]}" $missing >>"$log" 2>&1 </dev/null; then
         quietly "apt-get update failed" as_root apt-get -q update
         quietly "could not install $missing" as_root "${install[@]}" $missing
     fi

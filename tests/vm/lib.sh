@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# What the scripts of the emulated board share: where things are, and how a failure is said.
+# What the scripts of the emulated board share: where things are.
 #
 # VM_CACHE keeps what was fetched (kernels, libraries), keyed by version; VM_BUILD is where the cross build goes.
 
@@ -11,28 +11,15 @@ vm_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$vm_dir/../.." && pwd)
 # shellcheck source=../checks.sh
 . "$root/tests/checks.sh"
+# shellcheck source=../tree-lib.sh
+. "$root/tests/tree-lib.sh"
 VM_CACHE=${VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/perfcountd-vm}
 VM_BUILD=${VM_BUILD:-$root/build/arm64}
 export VM_CACHE VM_BUILD
+# shellcheck disable=SC2034 # for tree-lib.sh
+log=$VM_BUILD/vm.log
 PATH=$PATH:/usr/sbin:/sbin:$root/build/tools/usr/bin
 
 say() {
     printf '%s\n' "$*"
-}
-
-die() {
-    printf '%s: %s\n' "$(basename "$0")" "$*" >&2
-    exit 1
-}
-
-# quietly WHAT COMMAND...: its output goes to VM_BUILD/vm.log and is shown only if it fails.
-quietly() {
-    local what=$1 log=$VM_BUILD/vm.log
-    shift
-    mkdir -p "$VM_BUILD"
-    printf '\n+ %s\n' "$*" >>"$log"
-    if ! "$@" >>"$log" 2>&1 </dev/null; then
-        tail -n 30 "$log" >&2
-        die "$what; all of the output is in $log"
-    fi
 }
