@@ -13,7 +13,7 @@
 
 #define STACK_SIZE (256 * 1024)
 #define PATIENCE_SEC 5
-#define NICEST 19
+#define NICENESS 5 /* a third of the weight of the event loop, and of others: it does not starve either */
 
 struct job_list {
     struct job *first, **end;
@@ -110,7 +110,7 @@ static void *work(void *userdata)
     struct job *job;
 
     /* On Linux the priority is each thread's own (setpriority(2)). Where it may not be lowered, it works as well. */
-    setpriority(PRIO_PROCESS, (id_t)gettid(), NICEST);
+    setpriority(PRIO_PROCESS, (id_t)gettid(), NICENESS);
     pthread_mutex_lock(&worker->lock);
     while ((job = await_job(worker))) {
         pthread_mutex_unlock(&worker->lock);

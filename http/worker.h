@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One thread for what would hold the event loop up, with a bounded queue. It has the lowest priority, so that work for
+ * One thread for what would hold the event loop up, with a bounded queue. It has a lower priority, so that work for
  * some clients does not slow the answers to the others, starts with the first job, and ends when there was none for a
  * while. The program's only lock is in here.
  */

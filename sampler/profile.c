@@ -165,7 +165,7 @@ static int get_stack(struct profile *profile, const struct stack *wanted, struct
 static int find_stack(struct profile *profile, const struct record *record, struct stack **ret)
 {
     struct stack wanted = {.pid = record->id.pid, .first = (uint32_t)profile->n_frames};
-    size_t n;
+    size_t n = 0;
 
     int r = make_frame_room(profile);
     if (r == 0)

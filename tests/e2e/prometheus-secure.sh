@@ -70,7 +70,7 @@ all_is_right() {
     [ -z "$(last_error right)" ]
 }
 holds "the last one, too" eventually 5 all_is_right
-# Passwords are checked at the lowest priority: on a busy machine a scrape may be given up before.
+# Passwords are checked at a lower priority: on a busy machine a scrape may be given up before.
 refused() {
     [[ $(last_error password) = *'401 Unauthorized'* ]]
 }
