@@ -2,10 +2,12 @@
 /* The HTTP server in a real event loop, asked over real sockets. */
 #include <arpa/inet.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
@@ -739,6 +741,48 @@ static void test_unix_socket(void **state)
     assert_int_equal(rmdir(directory), 0);
 }
 
+/* So many descriptors that there is not a single one more; returns what there may be otherwise. */
+static struct rlimit take_descriptors_away(void)
+{
+    struct rlimit before, limit;
+    int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    assert_true(next >= 0);
+    close(next);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    limit = (struct rlimit){.rlim_cur = (rlim_t)next, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    return before;
+}
+
+/* Who comes when there is no descriptor left waits, at no cost, and is served as soon as there is one. */
+static void test_no_descriptors(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    for (unsigned n_open = 0; n_open <= 1; n_open++) {
+        start(&f, NULL, "127.0.0.1:0");
+        int other = n_open ? connect_to(&f, 0) : -1;
+        spin(&f, 20 * NSEC_PER_MSEC);
+        int fd = connect_to(&f, 0);
+        struct rlimit before = take_descriptors_away();
+        say(fd, "GET /-/healthy HTTP/1.1\r\nHost: a\r\n\r\n");
+        unsigned turns = 0;
+        for (uint64_t end = now(&f) + 300 * NSEC_PER_MSEC; now(&f) < end;)
+            turns += sd_event_run(f.event, 10000) > 0;
+        assert_true(turns < 50);
+        assert_has(f.fake.complaint, "wait to be accepted: Too many open files (EMFILE)");
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+        if (other >= 0)
+            close(other);
+        _cleanup_(freep) char *response = receive(&f, fd, false);
+        assert_has(response, "HTTP/1.1 200 ");
+        close(fd);
+        stop(&f);
+    }
+}
+
 /* Many clients within one reading: rendered once, and byte for byte the same. */
 static void test_pages_are_shared(void **state)
 {
@@ -782,6 +826,7 @@ int main(void)
         cmocka_unit_test(test_listeners),
         cmocka_unit_test(test_reload_retires_its_listener),
         cmocka_unit_test(test_unix_socket),
+        cmocka_unit_test(test_no_descriptors),
         cmocka_unit_test(test_pages_are_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
