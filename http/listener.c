@@ -159,14 +159,14 @@ static void *on_uri(void *userdata, const char *uri, struct MHD_Connection *mhd)
     return connection;
 }
 
-/* Queueing already on the first call would cost the connection, which is right only for a body that nobody reads. */
+/* Queueing already on the first call would cost the connection, which is right only for what nobody reads. */
 static enum MHD_Result first_call(struct connection *connection)
 {
     struct request *request = &connection->request;
 
     request->seen = true;
     connection_set_deadline(connection, DEADLINE_RESPONSE);
-    return request_refuse_body(request) ? request_queue(request) : MHD_YES;
+    return request_refuse_framing(request) || request_refuse_body(request) ? request_queue(request) : MHD_YES;
 }
 
 static enum MHD_Result on_request(void *userdata, struct MHD_Connection *mhd, const char *path, const char *method,

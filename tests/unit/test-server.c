@@ -241,6 +241,22 @@ static const struct {
     {"POST /api/v1/pause?seconds=3601", "Content-Length: 0\r\n", 400, {"parameter \\\"seconds\\\""}},
     {"POST /api/v1/pause?seconds=1.5", "Content-Length: 0\r\n", 400, {"parameter \\\"seconds\\\""}},
     {"POST /api/v1/pause?seconds=", "Content-Length: 0\r\n", 400, {"parameter \\\"seconds\\\""}},
+    /* What a page embeds, and what a proxy passes on. */
+    {"POST /-/reload", "Content-Length: 0\r\nSec-Fetch-Site: cross-site\r\n", 403, {"only a client on this machine"}},
+    {"POST /-/reload", "Content-Length: 0\r\nSec-Fetch-Site: same-site\r\n", 403, {"only a client on this machine"}},
+    {"POST /-/reload", "Content-Length: 0\r\nSec-Fetch-Site: none\r\n", 200, {"reloaded"}},
+    {"POST /-/reload", "Content-Length: 0\r\nSec-Fetch-Site: same-origin\r\n", 200, {"reloaded"}},
+    {"POST /-/reload", "Content-Length: 0\r\nX-Forwarded-For: 192.0.2.1\r\n", 403, {"only a client on this machine"}},
+    {"POST /-/reload", "Content-Length: 0\r\nForwarded: for=192.0.2.1\r\n", 403, {"only a client on this machine"}},
+    {"POST /-/reload", "Content-Length: 0\r\nX-Real-IP: 192.0.2.1\r\n", 403, {"only a client on this machine"}},
+    {"POST /-/reload", "Content-Length: 0\r\nVia: 1.1 proxy\r\n", 403, {"only a client on this machine"}},
+    {"GET /-/healthy", "X-Forwarded-For: 192.0.2.1\r\n", 200, {"healthy"}},
+    /* What another than us may read in another way. */
+    {"GET /-/healthy", "Content-Length: 0\r\nContent-Length: 0\r\n", 200, {"healthy"}},
+    {"GET /-/healthy", "Content-Length: 0\r\nContent-Length: 4\r\n", 400, {"Connection: close\r\n", "ambiguous"}},
+    {"GET /-/healthy", "Content-Length : 4\r\n", 400, {"Connection: close\r\n", "ambiguous"}},
+    {"GET /-/healthy", "Transfer-Encoding\t: chunked\r\n", 400, {"Connection: close\r\n", "ambiguous"}},
+    {"GET /-/healthy", "Host: b\r\n", 400, {"Connection: close\r\n", "ambiguous"}},
     {"POST /api/v1/pause", "Content-Length: 0\r\nOrigin: http://evil.example\r\n", 403, {"only a client on this"}},
     {"DELETE /api/v1/pause", "Origin: http://evil.example\r\n", 403, {"only a client on this machine"}},
     {"DELETE /api/v1/pause?seconds=1", "", 400, {"unknown parameter"}},
@@ -741,6 +757,32 @@ static void test_unix_socket(void **state)
     assert_int_equal(rmdir(directory), 0);
 }
 
+/* A page whose owner has its name lead here is no operator, though its browser is on this machine. */
+static void test_rebound_name(void **state)
+{
+    static const struct {
+        const char *in;
+        const char *out;
+    } hosts[] = {
+        {"evil.example:10298", "HTTP/1.1 403 "},
+        {"127.0.0.1:10298", "HTTP/1.1 200 "},
+        {"localhost", "HTTP/1.1 200 "},
+    };
+    struct fixture f;
+
+    (void)state;
+    start(&f, NULL, "127.0.0.1:0");
+    for (size_t i = 0; i < ARRAY_SIZE(hosts); i++) {
+        _cleanup_(closep) int fd = connect_to(&f, 0);
+        char request[256];
+        snprintf(request, sizeof(request), "POST /-/reload HTTP/1.1\r\nHost: %s\r\n\r\n", hosts[i].in);
+        say(fd, request);
+        _cleanup_(freep) char *response = receive(&f, fd, false);
+        assert_has(response, hosts[i].out);
+    }
+    stop(&f);
+}
+
 /* So many descriptors that there is not a single one more; returns what there may be otherwise. */
 static struct rlimit take_descriptors_away(void)
 {
@@ -826,6 +868,7 @@ int main(void)
         cmocka_unit_test(test_listeners),
         cmocka_unit_test(test_reload_retires_its_listener),
         cmocka_unit_test(test_unix_socket),
+        cmocka_unit_test(test_rebound_name),
         cmocka_unit_test(test_no_descriptors),
         cmocka_unit_test(test_pages_are_shared),
     };
