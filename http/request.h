@@ -39,7 +39,7 @@ struct site {
     struct packing *packings; /* all that wait or run */
     struct auth *auth;        /* NULL until there is a password to check */
     struct bucket bucket;     /* of all requests */
-    unsigned waits;           /* requests that wait for their second reading */
+    struct wait *waits;       /* all that wait for their second reading */
     /* Has the server look whether the files of its web configuration have changed; before what depends on them. */
     void (*look)(void *userdata);
     void *look_userdata;

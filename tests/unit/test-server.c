@@ -467,6 +467,47 @@ static void test_rates_hold_up_nobody(void **state)
     stop(&f);
 }
 
+static int ask_for_rates_from(const struct fixture *f, const char *source)
+{
+    struct sockaddr_in own = {.sin_family = AF_INET}, in = {.sin_family = AF_INET};
+    unsigned port;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    assert_int_equal(sscanf(server_url(f->server, 0), "http://127.0.0.1:%u/", &port), 1);
+    assert_int_equal(inet_pton(AF_INET, source, &own.sin_addr), 1);
+    in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    in.sin_port = htons((in_port_t)port);
+    assert_int_equal(bind(fd, (struct sockaddr *)&own, sizeof(own)), 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&in, sizeof(in)), 0);
+    say(fd, "GET /api/v1/rates?seconds=0.5 HTTP/1.1\r\nHost: a\r\n\r\n");
+    return fd;
+}
+
+/* Who takes all the room that an address has leaves some to the others, and has it back later. */
+static void test_rates_of_one_address(void **state)
+{
+    struct fixture f;
+    int fds[16];
+
+    (void)state;
+    start(&f, NULL, "127.0.0.1:0");
+    for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+        fds[i] = ask_for_rates_from(&f, "127.0.0.1");
+    spin(&f, 50 * NSEC_PER_MSEC);
+    _cleanup_(closep) int same = ask_for_rates_from(&f, "127.0.0.1"), other = ask_for_rates_from(&f, "127.0.0.2");
+    _cleanup_(freep) char *refused = receive(&f, same, false);
+    assert_has(refused, "HTTP/1.1 503 ");
+    for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+        close(fds[i]);
+    _cleanup_(freep) char *answered = receive(&f, other, false);
+    assert_has(answered, "HTTP/1.1 200 ");
+    spin(&f, 20 * NSEC_PER_MSEC);
+    _cleanup_(closep) int later = ask_for_rates_from(&f, "127.0.0.1");
+    _cleanup_(freep) char *again = receive(&f, later, false);
+    assert_has(again, "HTTP/1.1 200 ");
+    stop(&f);
+}
+
 static void test_client_disappears_while_waiting(void **state)
 {
     struct fixture f;
@@ -858,6 +899,7 @@ int main(void)
         cmocka_unit_test(test_pause),
         cmocka_unit_test(test_ready_and_reload),
         cmocka_unit_test(test_rates_hold_up_nobody),
+        cmocka_unit_test(test_rates_of_one_address),
         cmocka_unit_test(test_client_disappears_while_waiting),
         cmocka_unit_test(test_server_is_freed_while_waiting),
         cmocka_unit_test(test_deadlines),
