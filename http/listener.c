@@ -2,8 +2,9 @@
 /*
  * One address that is listened on: see listener.h.
  *
- * libmicrohttpd calls back in this order: on_accept, on_connection (started); then for each request on_uri, on_request
- * (headers), on_request (body, if any), on_request (complete), on_completed; and on_connection (closed).
+ * Who connects comes by take(). Then libmicrohttpd calls back in this order: on_connection (started); for each request
+ * on_uri, on_request (headers), on_request (body, if any), on_request (complete), on_completed; and on_connection
+ * (closed).
  */
 #include "http/listener.h"
 
@@ -14,6 +15,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "http/acceptor.h"
 #include "http/gate.h"
 #include "http/reply.h"
 #include "http/socket.h"
@@ -30,8 +32,7 @@ struct listener {
     char *address, *url;
     struct listener_terms terms;
     struct socket_file file;
-    int fd;          /* the socket, libmicrohttpd's */
-    int quiesced_fd; /* the socket, once it is ours again; -1 */
+    struct acceptor *acceptor; /* NULL: it is retired */
     struct MHD_Daemon *daemon;
     /* `again` is a timer, since a defer source that asks for another turn in each of its own is before all others. */
     sd_event_source *io, *again, *later;
@@ -42,14 +43,33 @@ struct listener {
     void *on_empty_userdata;
 };
 
-static enum MHD_Result on_accept(void *userdata, const struct sockaddr *address, socklen_t size)
+/* Libmicrohttpd closes what it does not take. */
+static void take(void *userdata, int fd, const struct sockaddr *address, socklen_t size)
 {
     struct listener *listener = userdata;
     struct peer peer = peer_of(address, size);
 
     listener->progress++;
     listener->site->look(listener->site->look_userdata);
-    return connections_admit(listener->all, &peer) ? MHD_YES : MHD_NO;
+    if (!connections_admit(listener->all, &peer)) {
+        close(fd);
+        return;
+    }
+    MHD_add_connection(listener->daemon, fd, address, size);
+    connections_arm(listener->all);
+}
+
+static void starve(void *userdata, int error)
+{
+    const struct listener *listener = userdata;
+    const struct service *service = listener->site->service;
+    char sentence[512];
+
+    snprintf(sentence, sizeof(sentence), "clients of %.200s wait to be accepted: %s (%s)%s", listener->url,
+             strerror(-error), strerrorname_np(-error),
+             error == -EMFILE ? ": raise the limit of open files (LimitNOFILE= of the unit)" : "");
+    if (service->complain)
+        service->complain(service->userdata, sentence);
 }
 
 /* libmicrohttpd has made the session, and its handshake has not begun: certificate and all else are ours. */
@@ -139,14 +159,14 @@ static void *on_uri(void *userdata, const char *uri, struct MHD_Connection *mhd)
     return connection;
 }
 
-/* Queueing already on the first call would cost the connection, which is right only for a body that nobody reads. */
+/* Queueing already on the first call would cost the connection, which is right only for what nobody reads. */
 static enum MHD_Result first_call(struct connection *connection)
 {
     struct request *request = &connection->request;
 
     request->seen = true;
     connection_set_deadline(connection, DEADLINE_RESPONSE);
-    return request_refuse_body(request) ? request_queue(request) : MHD_YES;
+    return request_refuse_framing(request) || request_refuse_body(request) ? request_queue(request) : MHD_YES;
 }
 
 static enum MHD_Result on_request(void *userdata, struct MHD_Connection *mhd, const char *path, const char *method,
@@ -245,18 +265,17 @@ static int on_again(sd_event_source *source, uint64_t usec, void *userdata)
     return 0;
 }
 
-static struct MHD_Daemon *start_daemon(struct listener *listener, int fd)
+static struct MHD_Daemon *start_daemon(struct listener *listener)
 {
     const struct listener_terms *terms = &listener->terms;
-    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (terms->tls ? MHD_USE_TLS : 0);
+    unsigned flags =
+        MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | (terms->tls ? MHD_USE_TLS : 0);
     /* The end of the list for plain HTTP; functions are not taken in an array. */
     enum MHD_OPTION secure = terms->tls ? MHD_OPTION_HTTPS_CERT_CALLBACK : MHD_OPTION_END;
     struct MHD_OptionItem options[] = {
-        {MHD_OPTION_LISTEN_SOCKET, fd, NULL},
         {MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL},
         {MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)terms->memory_per_connection, NULL},
-        /* One above ours, so that it is on_accept that refuses, at once: at its own limit it leaves clients waiting. */
-        {MHD_OPTION_CONNECTION_LIMIT, (intptr_t)terms->connections + 1, NULL},
+        {MHD_OPTION_CONNECTION_LIMIT, (intptr_t)terms->connections, NULL},
         {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, listener},
         {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_completed, listener},
         {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)on_uri, listener},
@@ -264,12 +283,14 @@ static struct MHD_Daemon *start_daemon(struct listener *listener, int fd)
     };
 
     /* ALPN is set by tls_begin(). */
-    return MHD_start_daemon(flags, 0, on_accept, listener, on_request, listener, MHD_OPTION_ARRAY, options, secure,
+    return MHD_start_daemon(flags, 0, NULL, NULL, on_request, listener, MHD_OPTION_ARRAY, options, secure,
                             no_certificate, MHD_OPTION_TLS_NO_ALPN, 1, MHD_OPTION_END);
 }
 
-static int attach(struct listener *listener)
+/* Takes the socket over on success. */
+static int attach(struct listener *listener, int *fd)
 {
+    const struct acceptor_calls calls = {.take = take, .starve = starve, .userdata = listener};
     sd_event *event = listener->site->event;
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(listener->daemon, MHD_DAEMON_INFO_EPOLL_FD);
 
@@ -283,7 +304,14 @@ static int attach(struct listener *listener)
         r = sd_event_source_set_enabled(listener->again, SD_EVENT_OFF);
     if (r >= 0)
         r = sd_event_add_time(event, &listener->later, CLOCK_MONOTONIC, 0, 1000, on_again, listener);
-    return r < 0 ? r : sd_event_source_set_enabled(listener->later, SD_EVENT_OFF);
+    if (r >= 0)
+        r = sd_event_source_set_enabled(listener->later, SD_EVENT_OFF);
+    if (r >= 0)
+        r = acceptor_new(event, *fd, &calls, &listener->acceptor);
+    if (r < 0)
+        return r;
+    steal_fd(fd);
+    return 0;
 }
 
 DEFINE_CLEANUP(struct listener *, listener_free);
@@ -293,7 +321,7 @@ static struct listener *new_listener(struct site *site, struct connections *all,
     struct listener *listener = calloc(1, sizeof(*listener));
 
     if (listener)
-        *listener = (struct listener){.site = site, .all = all, .terms = *terms, .fd = -1, .quiesced_fd = -1};
+        *listener = (struct listener){.site = site, .all = all, .terms = *terms};
     return listener;
 }
 
@@ -319,11 +347,10 @@ static int serve(struct listener *listener, int *fd, struct error *error)
         return error_oom(error);
     if (listener->terms.tls && MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
         return error_set(error, -EOPNOTSUPP, "this libmicrohttpd was built without TLS");
-    listener->daemon = start_daemon(listener, *fd);
+    listener->daemon = start_daemon(listener);
     if (!listener->daemon)
         return error_set(error, -EIO, "cannot listen on \"%.128s\": libmicrohttpd did not start", listener->address);
-    listener->fd = steal_fd(fd);
-    int r = attach(listener);
+    int r = attach(listener, fd);
     if (r < 0)
         return error_set(error, r, "cannot listen on \"%.128s\": %s", listener->address, strerror(-r));
     return 0;
@@ -369,7 +396,7 @@ int listener_succeed(const struct listener *before, const struct listener_terms 
                      struct error *error)
 {
     _cleanup_(listener_freep) struct listener *listener = new_listener(before->site, before->all, terms);
-    _cleanup_(closep) int fd = fcntl(before->fd, F_DUPFD_CLOEXEC, 0);
+    _cleanup_(closep) int fd = fcntl(acceptor_fd(before->acceptor), F_DUPFD_CLOEXEC, 0);
 
     if (fd < 0)
         return error_set(error, -errno, "cannot listen on \"%.128s\": %s", before->address, strerror(errno));
@@ -405,6 +432,7 @@ struct listener *listener_free(struct listener *listener)
 {
     if (!listener)
         return NULL;
+    acceptor_free(listener->acceptor);
     sd_event_source_disable_unref(listener->io);
     sd_event_source_disable_unref(listener->again);
     sd_event_source_disable_unref(listener->later);
@@ -412,8 +440,6 @@ struct listener *listener_free(struct listener *listener)
         connections_each(listener->all, resume, listener);
         MHD_stop_daemon(listener->daemon);
     }
-    if (listener->quiesced_fd >= 0)
-        close(listener->quiesced_fd);
     socket_file_done(&listener->file);
     free(listener->address);
     free(listener->url);
@@ -443,9 +469,7 @@ void listener_retire(struct listener *listener, void (*on_empty)(struct listener
     listener->retired = true;
     listener->on_empty = on_empty;
     listener->on_empty_userdata = userdata;
-    listener->quiesced_fd = MHD_quiesce_daemon(listener->daemon);
-    if (listener->quiesced_fd >= 0)
-        close(steal_fd(&listener->quiesced_fd));
+    listener->acceptor = acceptor_free(listener->acceptor);
     socket_file_done(&listener->file);
     connections_each(listener->all, end_idle, listener);
     wake(listener);

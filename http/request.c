@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "http/auth.h"
 #include "http/feed.h"
+#include "http/host.h"
 #include "http/packing.h"
 #include "http/penalty.h"
 #include "http/percent.h"
@@ -33,6 +34,40 @@ void request_end(struct request *request)
     if (request->response && !request->borrowed)
         MHD_destroy_response(request->response);
     *request = (struct request){0};
+}
+
+/* What a request says of its own extent and destination. */
+struct framing {
+    unsigned n_hosts;
+    const char *length;
+    bool ambiguous;
+};
+
+static enum MHD_Result on_framing(void *userdata, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    struct framing *framing = userdata;
+
+    (void)kind;
+    value = value ? value : "";
+    if (strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0)
+        framing->ambiguous |= framing->n_hosts++ > 0;
+    if (strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0) {
+        framing->ambiguous |= framing->length && !str_equal(framing->length, value);
+        framing->length = value;
+    }
+    framing->ambiguous |= strpbrk(name, " \t") != NULL;
+    return MHD_YES;
+}
+
+bool request_refuse_framing(struct request *request)
+{
+    struct framing framing = {0};
+
+    MHD_get_connection_values(request->mhd, MHD_HEADER_KIND, on_framing, &framing);
+    if (framing.ambiguous)
+        reply_error(request, MHD_HTTP_BAD_REQUEST,
+                    "the headers are ambiguous: a blank in a name, two hosts or two lengths");
+    return framing.ambiguous;
 }
 
 bool request_refuse_body(struct request *request)
@@ -77,15 +112,41 @@ bool request_is_api(const struct request *request)
     return request->path && str_starts(request->path, "/api/");
 }
 
-/*
- * Where passwords are asked for, who has come here has a right one. A page in a browser is a stranger, whoever sits in
- * front of it.
- */
+/* A page in a browser is a stranger, whoever sits in front of it. What it only embeds comes without an Origin. */
+static bool is_of_page(struct request *request)
+{
+    const char *site = request_header(request, "Sec-Fetch-Site");
+
+    return request_header(request, MHD_HTTP_HEADER_ORIGIN) ||
+           (site && !str_equal(site, "same-origin") && !str_equal(site, "none"));
+}
+
+/* A proxy on this machine speaks for others, as far as it says so. */
+static bool is_forwarded(struct request *request)
+{
+    static const char *const names[] = {MHD_HTTP_HEADER_FORWARDED, MHD_HTTP_HEADER_VIA, "X-Forwarded-For", "X-Real-IP"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (request_header(request, names[i]))
+            return true;
+    return false;
+}
+
+/* A browser on this machine comes here also for a page whose owner has its name lead to 127.0.0.1. */
+static bool is_local(struct request *request)
+{
+    const char *host = request_header(request, MHD_HTTP_HEADER_HOST);
+
+    return request->peer->local && !is_forwarded(request) &&
+           (request->peer->unix_socket || !host || host_is_private(host));
+}
+
+/* Where passwords are asked for, who has come here has a right one. */
 bool request_is_operator(struct request *request)
 {
-    bool known = request->peer->local || request->verdict == VERDICT_RIGHT || request->certified;
+    bool known = request->verdict == VERDICT_RIGHT || request->certified || is_local(request);
 
-    return known && !request_header(request, MHD_HTTP_HEADER_ORIGIN);
+    return known && !is_of_page(request);
 }
 
 const char *request_header(struct request *request, const char *name)

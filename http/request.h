@@ -39,7 +39,7 @@ struct site {
     struct packing *packings; /* all that wait or run */
     struct auth *auth;        /* NULL until there is a password to check */
     struct bucket bucket;     /* of all requests */
-    unsigned waits;           /* requests that wait for their second reading */
+    struct wait *waits;       /* all that wait for their second reading */
     /* Has the server look whether the files of its web configuration have changed; before what depends on them. */
     void (*look)(void *userdata);
     void *look_userdata;
@@ -76,6 +76,11 @@ void request_begin(struct request *request, struct site *site, struct MHD_Connec
                    const char *uri);
 /* Frees what is left, also after a client that went away. */
 void request_end(struct request *request);
+/*
+ * Whether its headers can be read in two ways (RFC 9112, sections 3.2, 5.1 and 6.3), so that a proxy in front may see
+ * another request in it; then there is a reply.
+ */
+bool request_refuse_framing(struct request *request);
 /* Whether it announces a body that nobody will read; then there is a reply. */
 bool request_refuse_body(struct request *request);
 /* Whether the connection is suspended. */
@@ -94,8 +99,9 @@ int request_parameters(struct request *request, const char *const *known, take_p
                        struct error *error);
 
 /*
- * Whether it comes from who operates the machine: from the machine itself (loopback, unix socket), with the right
- * password, or with a verified certificate.
+ * Whether it comes from who operates the machine: with the right password, with a verified certificate, or from the
+ * machine itself (loopback by address or a name without a dot, unix socket; not passed on by a proxy). Never from a
+ * page in a browser.
  */
 bool request_is_operator(struct request *request);
 

@@ -25,8 +25,8 @@ extern const size_t n_routes;
 /* The path of a route as this site has it. */
 const char *route_path(const struct route *route, const struct site *site);
 /*
- * Finds who answers and has it done; what nobody answers gets its error. A route for the operator answers clients of
- * this machine (loopback, unix socket), with the right password, or with a verified certificate; 403 for others.
+ * Finds who answers and has it done; what nobody answers gets its error. A route for the operator answers who
+ * request_is_operator() says is one; 403 for others.
  */
 void routes_answer(struct request *request);
 

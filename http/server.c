@@ -32,7 +32,7 @@ struct server {
     struct stamps stamps;     /* of the files that the security is from, or that were tried last */
     uint64_t looked_ns;       /* at them */
     char *warned;             /* of what, the last time */
-    struct security *pending; /* waits for `turn`, outside of libmicrohttpd: TLS goes on or off */
+    struct security *pending; /* waits for `turn`, outside of what looks: TLS goes on or off */
     sd_event_source *turn;
 };
 
@@ -370,7 +370,7 @@ static void complain(const struct server *server, const struct error *error)
         server->site.service->complain(server->site.service->userdata, sentence);
 }
 
-/* Libmicrohttpd is not to be quiesced from within its own callbacks. */
+/* An acceptor is not to be freed while it hands over a client, which may be what has the files looked at. */
 static int on_pending(sd_event_source *source, void *userdata)
 {
     struct server *server = userdata;

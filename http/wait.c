@@ -6,8 +6,9 @@
 #include "http/rates.h"
 #include "http/reply.h"
 
-/* Each keeps a copy of all counters. */
+/* Each keeps a copy of all counters; a unix socket, where all clients look the same, has half of them. */
 #define WAITS_MAX 64
+#define WAITS_PER_ADDRESS_MAX 16
 
 struct wait {
     struct request *request;
@@ -16,14 +17,24 @@ struct wait {
     struct order order;
     bool gzip;
     sd_event_source *timer;
+    struct wait *next; /* of the site */
 };
+
+static void unlink_wait(struct wait *wait)
+{
+    struct wait **at = &wait->request->site->waits;
+
+    while (*at != wait)
+        at = &(*at)->next;
+    *at = wait->next;
+}
 
 struct wait *wait_free(struct wait *wait)
 {
     if (!wait)
         return NULL;
     wait->request->wait = NULL;
-    wait->request->site->waits--;
+    unlink_wait(wait);
     sd_event_source_disable_unref(wait->timer);
     baseline_free(wait->baseline);
     filter_done(&wait->filter);
@@ -56,8 +67,21 @@ static struct wait *wait_new(struct request *request, struct filter *filter, con
         return NULL;
     *wait = (struct wait){.request = request, .filter = *filter, .order = *order, .gzip = gzip};
     *filter = (struct filter){0};
-    request->site->waits++;
+    wait->next = request->site->waits;
+    request->site->waits = wait;
     return wait;
+}
+
+/* Also of clients that have left since: libmicrohttpd does not look at a suspended connection. */
+static bool has_room(const struct request *request)
+{
+    unsigned n = 0, same = 0, limit = request->peer->unix_socket ? WAITS_MAX / 2 : WAITS_PER_ADDRESS_MAX;
+
+    for (const struct wait *wait = request->site->waits; wait; wait = wait->next) {
+        n++;
+        same += peer_same(wait->request->peer, request->peer);
+    }
+    return n < WAITS_MAX && same < limit;
 }
 
 void wait_start(struct request *request, struct filter *filter, const struct order *order, double seconds, bool gzip)
@@ -66,8 +90,9 @@ void wait_start(struct request *request, struct filter *filter, const struct ord
     const struct service *service = site->service;
     struct error error;
 
-    if (site->waits >= WAITS_MAX) {
-        reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "%d clients wait for rates already; try again", WAITS_MAX);
+    if (!has_room(request)) {
+        reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
+                    "so many wait for rates already, in all or from this address; try again");
         return;
     }
     _cleanup_(wait_freep) struct wait *wait = wait_new(request, filter, order, gzip);

@@ -99,6 +99,13 @@ static struct service_pause paused(void *userdata)
     return (struct service_pause){.paused = fake->paused > 0, .seconds = fake->paused, .until = 1700000000.5};
 }
 
+static void complain(void *userdata, const char *sentence)
+{
+    struct fake_service *fake = userdata;
+
+    snprintf(fake->complaint, sizeof(fake->complaint), "%s", sentence);
+}
+
 static bool ready(void *userdata)
 {
     return ((struct fake_service *)userdata)->ready;
@@ -208,7 +215,8 @@ void fake_service_init(struct fake_service *fake, unsigned n_cpus)
                     .ready = ready,
                     .now = now,
                     .pause = pause_for,
-                    .paused = paused},
+                    .paused = paused,
+                    .complain = complain},
         .snapshot = {.collector_names = names, .realtime_ns = 1700000000123 * NSEC_PER_MSEC},
         .ready = true,
     };

@@ -24,8 +24,9 @@ struct fake_service {
     int (*on_reload)(struct fake_service *fake);
     void *reload_userdata;
     bool ready;
-    unsigned paused; /* seconds; 0 while it is not */
-    unsigned pauses; /* asked for, resumptions included */
+    unsigned paused;     /* seconds; 0 while it is not */
+    unsigned pauses;     /* asked for, resumptions included */
+    char complaint[512]; /* the last one */
 };
 
 /* `n_cpus` CPUs with a group of cycles and instructions each, a cgroup with an odd name, and the self collector. */

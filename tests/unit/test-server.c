@@ -2,10 +2,12 @@
 /* The HTTP server in a real event loop, asked over real sockets. */
 #include <arpa/inet.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
@@ -239,6 +241,22 @@ static const struct {
     {"POST /api/v1/pause?seconds=3601", "Content-Length: 0\r\n", 400, {"parameter \\\"seconds\\\""}},
     {"POST /api/v1/pause?seconds=1.5", "Content-Length: 0\r\n", 400, {"parameter \\\"seconds\\\""}},
     {"POST /api/v1/pause?seconds=", "Content-Length: 0\r\n", 400, {"parameter \\\"seconds\\\""}},
+    /* What a page embeds, and what a proxy passes on. */
+    {"POST /-/reload", "Content-Length: 0\r\nSec-Fetch-Site: cross-site\r\n", 403, {"only a client on this machine"}},
+    {"POST /-/reload", "Content-Length: 0\r\nSec-Fetch-Site: same-site\r\n", 403, {"only a client on this machine"}},
+    {"POST /-/reload", "Content-Length: 0\r\nSec-Fetch-Site: none\r\n", 200, {"reloaded"}},
+    {"POST /-/reload", "Content-Length: 0\r\nSec-Fetch-Site: same-origin\r\n", 200, {"reloaded"}},
+    {"POST /-/reload", "Content-Length: 0\r\nX-Forwarded-For: 192.0.2.1\r\n", 403, {"only a client on this machine"}},
+    {"POST /-/reload", "Content-Length: 0\r\nForwarded: for=192.0.2.1\r\n", 403, {"only a client on this machine"}},
+    {"POST /-/reload", "Content-Length: 0\r\nX-Real-IP: 192.0.2.1\r\n", 403, {"only a client on this machine"}},
+    {"POST /-/reload", "Content-Length: 0\r\nVia: 1.1 proxy\r\n", 403, {"only a client on this machine"}},
+    {"GET /-/healthy", "X-Forwarded-For: 192.0.2.1\r\n", 200, {"healthy"}},
+    /* What another than us may read in another way. */
+    {"GET /-/healthy", "Content-Length: 0\r\nContent-Length: 0\r\n", 200, {"healthy"}},
+    {"GET /-/healthy", "Content-Length: 0\r\nContent-Length: 4\r\n", 400, {"Connection: close\r\n", "ambiguous"}},
+    {"GET /-/healthy", "Content-Length : 4\r\n", 400, {"Connection: close\r\n", "ambiguous"}},
+    {"GET /-/healthy", "Transfer-Encoding\t: chunked\r\n", 400, {"Connection: close\r\n", "ambiguous"}},
+    {"GET /-/healthy", "Host: b\r\n", 400, {"Connection: close\r\n", "ambiguous"}},
     {"POST /api/v1/pause", "Content-Length: 0\r\nOrigin: http://evil.example\r\n", 403, {"only a client on this"}},
     {"DELETE /api/v1/pause", "Origin: http://evil.example\r\n", 403, {"only a client on this machine"}},
     {"DELETE /api/v1/pause?seconds=1", "", 400, {"unknown parameter"}},
@@ -446,6 +464,47 @@ static void test_rates_hold_up_nobody(void **state)
     say(waiting, "GET /-/healthy HTTP/1.1\r\nHost: a\r\n\r\n");
     _cleanup_(freep) char *next = receive(&f, waiting, false);
     assert_has(next, "HTTP/1.1 200 ");
+    stop(&f);
+}
+
+static int ask_for_rates_from(const struct fixture *f, const char *source)
+{
+    struct sockaddr_in own = {.sin_family = AF_INET}, in = {.sin_family = AF_INET};
+    unsigned port;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    assert_int_equal(sscanf(server_url(f->server, 0), "http://127.0.0.1:%u/", &port), 1);
+    assert_int_equal(inet_pton(AF_INET, source, &own.sin_addr), 1);
+    in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    in.sin_port = htons((in_port_t)port);
+    assert_int_equal(bind(fd, (struct sockaddr *)&own, sizeof(own)), 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&in, sizeof(in)), 0);
+    say(fd, "GET /api/v1/rates?seconds=0.5 HTTP/1.1\r\nHost: a\r\n\r\n");
+    return fd;
+}
+
+/* Who takes all the room that an address has leaves some to the others, and has it back later. */
+static void test_rates_of_one_address(void **state)
+{
+    struct fixture f;
+    int fds[16];
+
+    (void)state;
+    start(&f, NULL, "127.0.0.1:0");
+    for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+        fds[i] = ask_for_rates_from(&f, "127.0.0.1");
+    spin(&f, 50 * NSEC_PER_MSEC);
+    _cleanup_(closep) int same = ask_for_rates_from(&f, "127.0.0.1"), other = ask_for_rates_from(&f, "127.0.0.2");
+    _cleanup_(freep) char *refused = receive(&f, same, false);
+    assert_has(refused, "HTTP/1.1 503 ");
+    for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+        close(fds[i]);
+    _cleanup_(freep) char *answered = receive(&f, other, false);
+    assert_has(answered, "HTTP/1.1 200 ");
+    spin(&f, 20 * NSEC_PER_MSEC);
+    _cleanup_(closep) int later = ask_for_rates_from(&f, "127.0.0.1");
+    _cleanup_(freep) char *again = receive(&f, later, false);
+    assert_has(again, "HTTP/1.1 200 ");
     stop(&f);
 }
 
@@ -739,6 +798,74 @@ static void test_unix_socket(void **state)
     assert_int_equal(rmdir(directory), 0);
 }
 
+/* A page whose owner has its name lead here is no operator, though its browser is on this machine. */
+static void test_rebound_name(void **state)
+{
+    static const struct {
+        const char *in;
+        const char *out;
+    } hosts[] = {
+        {"evil.example:10298", "HTTP/1.1 403 "},
+        {"127.0.0.1:10298", "HTTP/1.1 200 "},
+        {"localhost", "HTTP/1.1 200 "},
+    };
+    struct fixture f;
+
+    (void)state;
+    start(&f, NULL, "127.0.0.1:0");
+    for (size_t i = 0; i < ARRAY_SIZE(hosts); i++) {
+        _cleanup_(closep) int fd = connect_to(&f, 0);
+        char request[256];
+        snprintf(request, sizeof(request), "POST /-/reload HTTP/1.1\r\nHost: %s\r\n\r\n", hosts[i].in);
+        say(fd, request);
+        _cleanup_(freep) char *response = receive(&f, fd, false);
+        assert_has(response, hosts[i].out);
+    }
+    stop(&f);
+}
+
+/* So many descriptors that there is not a single one more; returns what there may be otherwise. */
+static struct rlimit take_descriptors_away(void)
+{
+    struct rlimit before, limit;
+    int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    assert_true(next >= 0);
+    close(next);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    limit = (struct rlimit){.rlim_cur = (rlim_t)next, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    return before;
+}
+
+/* Who comes when there is no descriptor left waits, at no cost, and is served as soon as there is one. */
+static void test_no_descriptors(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    for (unsigned n_open = 0; n_open <= 1; n_open++) {
+        start(&f, NULL, "127.0.0.1:0");
+        int other = n_open ? connect_to(&f, 0) : -1;
+        spin(&f, 20 * NSEC_PER_MSEC);
+        int fd = connect_to(&f, 0);
+        struct rlimit before = take_descriptors_away();
+        say(fd, "GET /-/healthy HTTP/1.1\r\nHost: a\r\n\r\n");
+        unsigned turns = 0;
+        for (uint64_t end = now(&f) + 300 * NSEC_PER_MSEC; now(&f) < end;)
+            turns += sd_event_run(f.event, 10000) > 0;
+        assert_true(turns < 50);
+        assert_has(f.fake.complaint, "wait to be accepted: Too many open files (EMFILE)");
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+        if (other >= 0)
+            close(other);
+        _cleanup_(freep) char *response = receive(&f, fd, false);
+        assert_has(response, "HTTP/1.1 200 ");
+        close(fd);
+        stop(&f);
+    }
+}
+
 /* Many clients within one reading: rendered once, and byte for byte the same. */
 static void test_pages_are_shared(void **state)
 {
@@ -772,6 +899,7 @@ int main(void)
         cmocka_unit_test(test_pause),
         cmocka_unit_test(test_ready_and_reload),
         cmocka_unit_test(test_rates_hold_up_nobody),
+        cmocka_unit_test(test_rates_of_one_address),
         cmocka_unit_test(test_client_disappears_while_waiting),
         cmocka_unit_test(test_server_is_freed_while_waiting),
         cmocka_unit_test(test_deadlines),
@@ -782,6 +910,8 @@ int main(void)
         cmocka_unit_test(test_listeners),
         cmocka_unit_test(test_reload_retires_its_listener),
         cmocka_unit_test(test_unix_socket),
+        cmocka_unit_test(test_rebound_name),
+        cmocka_unit_test(test_no_descriptors),
         cmocka_unit_test(test_pages_are_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
