@@ -13,16 +13,16 @@
 #define ALL_EVENTS UINT64_MAX
 
 struct tally {
-    char *signature, *name;
+    /* Held once for all tallies of the group, by the snapshot; `pmu` as place_pmu_name() has it. */
+    const char *signature, *name, *pmu;
     int cpu;     /* of its place, where it has only one; else -1 */
-    char *pmu;   /* as place_pmu_name() has it */
     bool summed; /* else each row is of one CPU */
     bool spans;  /* summed, and its rows are of several kinds of CPU: see row_pmu() */
     bool stale;
     bool quiet; /* the rows show what there is, and nothing has happened since */
+    uint32_t n_parts, n_sums;
     struct part *parts;
     struct sum *sums;
-    size_t n_parts, n_sums;
     struct missings missings;
 };
 
@@ -46,9 +46,6 @@ struct tally *tally_free(struct tally *tally, struct snapshot *snapshot)
     missings_done(&tally->missings, snapshot);
     free(tally->parts);
     free(tally->sums);
-    free(tally->signature);
-    free(tally->name);
-    free(tally->pmu);
     free(tally);
     return NULL;
 }
@@ -72,6 +69,7 @@ static bool spans_kinds(const struct machine *machine, const struct config_group
 static struct tally *tally_new(const struct collector_context *context, const struct config_group *group,
                                const struct place *places, size_t n, bool summed)
 {
+    struct intern *texts = &context->snapshot->texts;
     struct tally *tally = calloc(1, sizeof(*tally));
 
     if (!tally)
@@ -79,9 +77,9 @@ static struct tally *tally_new(const struct collector_context *context, const st
     tally->cpu = n == 1 ? places[0].target.cpu : -1;
     tally->summed = summed;
     tally->spans = summed && spans_kinds(context->machine, group);
-    tally->signature = strdup(group->signature);
-    tally->name = strdup(group->name);
-    tally->pmu = strdup(n == 1 ? place_pmu_name(&places[0]) : "");
+    tally->signature = intern_text(texts, group->signature);
+    tally->name = intern_text(texts, group->name);
+    tally->pmu = intern_text(texts, n == 1 ? place_pmu_name(&places[0]) : "");
     if (!tally->signature || !tally->name || !tally->pmu)
         return tally_free(tally, NULL);
     return tally;
@@ -230,7 +228,7 @@ static int add_part(struct opening *opening, const struct place *place, struct p
     tally->n_parts++;
     if (!tally->parts[tally->n_parts - 1].scale)
         return -ENOMEM;
-    return place_part(opening, place, opened, members, (uint32_t)(tally->n_parts - 1));
+    return place_part(opening, place, opened, members, tally->n_parts - 1);
 }
 
 /*
