@@ -7,9 +7,9 @@
 #include "collectors/tally.h"
 
 struct cgroup_count {
-    char *path;
+    const char *label;
     struct tally **tallies; /* in the order of the configuration, but for groups of which nothing is to be counted */
-    size_t n;
+    uint32_t n;
     bool per_cpu;
     bool ended; /* nothing is open; the rows are the last */
 };
@@ -26,13 +26,12 @@ struct cgroup_count *cgroup_count_free(struct cgroup_count *count, struct snapsh
     if (!count)
         return NULL;
     free_tallies(count->tallies, count->n, snapshot);
-    free(count->path);
     free(count);
     return NULL;
 }
 
 /* Each possible CPU, and one more that takes what no CPU takes. */
-static int choose_places(const struct collector_context *context, const char *path, int fd, struct places *places)
+static int choose_places(const struct collector_context *context, const char *label, int fd, struct places *places)
 {
     const struct machine *machine = context->machine;
     int r = 0;
@@ -41,14 +40,14 @@ static int choose_places(const struct collector_context *context, const char *pa
         r = places_add(places, &(struct place){
                                    .kind = PLACE_CPU,
                                    .target = {.pid = fd, .cpu = cpu, .flags = PERF_FLAG_PID_CGROUP},
-                                   .cgroup = path,
+                                   .cgroup = label,
                                    .away = !cpuset_has(&machine->online, (unsigned)cpu),
                                });
     if (r == 0)
         r = places_add(places, &(struct place){
                                    .kind = PLACE_NO_CPU,
                                    .target = {.cpu = -1},
-                                   .cgroup = path,
+                                   .cgroup = label,
                                    .list = places,
                                });
     return r;
@@ -78,7 +77,7 @@ static int open_groups(struct cgroup_count *count, const struct collector_contex
 {
     const struct config_groups *groups = &context->config->cgroup.groups;
     struct tally **tallies = calloc(groups->n + 1, sizeof(*tallies));
-    size_t n = 0;
+    uint32_t n = 0;
     int r = 0;
 
     if (!tallies)
@@ -136,7 +135,7 @@ static void follow_per_cpu(struct cgroup_count *count, const struct collector_co
 int cgroup_count_resume(struct cgroup_count *count, const struct collector_context *context, int fd)
 {
     _cleanup_(places_done) struct places places = {0};
-    int r = choose_places(context, count->path, fd, &places);
+    int r = choose_places(context, count->label, fd, &places);
 
     if (r < 0)
         return r;
@@ -150,15 +149,15 @@ int cgroup_count_resume(struct cgroup_count *count, const struct collector_conte
     return r;
 }
 
-int cgroup_count_open(const struct collector_context *context, const char *path, int fd, struct cgroup_count **ret)
+int cgroup_count_open(const struct collector_context *context, const char *label, int fd, struct cgroup_count **ret)
 {
     struct cgroup_count *count = calloc(1, sizeof(*count));
 
     if (!count)
         return -ENOMEM;
     count->per_cpu = context->config->cgroup.per_cpu;
-    count->path = strdup(path);
-    int r = count->path ? cgroup_count_resume(count, context, fd) : -ENOMEM;
+    count->label = label;
+    int r = cgroup_count_resume(count, context, fd);
     if (r < 0) {
         cgroup_count_free(count, context->snapshot);
         return r;

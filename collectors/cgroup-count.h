@@ -13,10 +13,10 @@
 struct cgroup_count;
 
 /*
- * Opens everything on the cgroup of the directory `fd`, which is only needed meanwhile. `path` is the label. What could
+ * Opens everything on the cgroup of the directory `fd`, which is only needed meanwhile. `label` is borrowed. What could
  * not be opened is in the report; -ENOMEM, and -ENODEV where the cgroup was removed meanwhile.
  */
-int cgroup_count_open(const struct collector_context *context, const char *path, int fd, struct cgroup_count **ret);
+int cgroup_count_open(const struct collector_context *context, const char *label, int fd, struct cgroup_count **ret);
 /* Closes the descriptors and removes the rows. */
 struct cgroup_count *cgroup_count_free(struct cgroup_count *count, struct snapshot *snapshot);
 

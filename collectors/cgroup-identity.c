@@ -91,22 +91,20 @@ static int escaped_byte(const char *text, size_t length)
     return high < 0 || low < 0 || (high | low) == 0 ? -1 : high << 4 | low;
 }
 
-/* The name of a unit. A "-" stays: only where a name was made of a path does it stand for a slash. */
-static char *unescape(struct part part)
+/*
+ * Writes the name of a unit and its NUL, and returns where they end. A "-" stays: only where a name was made of a path
+ * does it stand for a slash.
+ */
+static char *unescape(char *to, struct part part)
 {
-    char *text = malloc(part.length + 1);
-    size_t used = 0;
-
-    if (!text)
-        return NULL;
     /* systemd's cg_escape() puts "_" before names that could be taken for one of the kernel's files. */
     for (size_t i = part.length && part.text[0] == '_'; i < part.length;) {
         int byte = escaped_byte(part.text + i, part.length - i);
-        text[used++] = byte < 0 ? part.text[i] : (char)byte;
+        *to++ = byte < 0 ? part.text[i] : (char)byte;
         i += byte < 0 ? 1 : 4;
     }
-    text[used] = '\0';
-    return text;
+    *to++ = '\0';
+    return to;
 }
 
 /* The next component from `*at` on; false at the end of the path. */
@@ -122,7 +120,6 @@ static bool next_part(const char **at, struct part *ret)
 
 int cgroup_identify(const char *path, struct cgroup_identity *ret)
 {
-    _cleanup_(cgroup_identity_done) struct cgroup_identity identity = {0};
     struct part part, unit = {"", 0}, slice = {"", 0}, id = {"", 0};
 
     while (next_part(&path, &part)) {
@@ -134,20 +131,19 @@ int cgroup_identify(const char *path, struct cgroup_identity *ret)
         else if (is_unit(part))
             unit = part;
     }
-    identity.unit = unescape(unit);
-    identity.slice = unescape(slice);
-    identity.container_id = strndup(id.text, id.length);
-    if (!identity.unit || !identity.slice || !identity.container_id)
+    char *texts = malloc(unit.length + slice.length + id.length + 3);
+    if (!texts)
         return -ENOMEM;
-    *ret = identity;
-    identity = (struct cgroup_identity){0};
+    ret->unit = texts;
+    ret->slice = unescape(ret->unit, unit);
+    ret->container_id = unescape(ret->slice, slice);
+    memcpy(ret->container_id, id.text, id.length);
+    ret->container_id[id.length] = '\0';
     return 0;
 }
 
 void cgroup_identity_done(struct cgroup_identity *identity)
 {
     free(identity->unit);
-    free(identity->slice);
-    free(identity->container_id);
     *identity = (struct cgroup_identity){0};
 }

@@ -5,6 +5,7 @@
 
 #include "base/util.h"
 
+/* One piece of memory holds the texts. */
 struct cgroup_identity {
     char *unit;  /* the innermost unit, unescaped as systemd-escape(1) does: "ssh.service"; "" where there is none */
     char *slice; /* the innermost slice: "system.slice"; "" */

@@ -8,7 +8,6 @@
  */
 #include "collectors/cgroup-tree.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "collectors/cgroup-directory.h"
 #include "collectors/cgroup-index.h"
 
 /* Only directories tell of names, and cgroups of v1 can be renamed. */
@@ -24,7 +24,6 @@
 #define EVENTS_SIZE (64 * 1024)
 /* So that whoever makes cgroups without end does not hold up the event loop; the descriptor stays readable. */
 #define READS_MAX 16
-#define OPEN_FLAGS (O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
 
 enum limitation { NO_INOTIFY, NO_WATCHES_LEFT, NOT_WATCHED, NOT_READ, N_LIMITATIONS };
 
@@ -42,8 +41,8 @@ static const char *const limitations[N_LIMITATIONS] = {
 };
 
 struct cgroup_tree {
-    int root_fd, inotify_fd;
-    dev_t device;
+    struct cgroup_root root;
+    int inotify_fd;
     struct cgroup_listener listener;
     struct cgroup_index index;
     struct cgroup_queue pending;
@@ -52,56 +51,9 @@ struct cgroup_tree {
     unsigned scan; /* numbers listings, so that each tells who was not seen in it */
 };
 
-/* --- opening, at any depth --- */
-
-static int open_at(int dir_fd, const char *path, int flags)
-{
-    int fd = openat(dir_fd, path, flags | OPEN_FLAGS);
-    return fd < 0 ? -errno : fd;
-}
-
-/* Below `root_fd`, by as many steps as a path needs that is longer than the kernel takes at once. */
-static int open_path(int root_fd, const char *path)
-{
-    _cleanup_(closep) int base = -1;
-    size_t left = strlen(path);
-
-    while (left >= PATH_MAX) {
-        char piece[PATH_MAX];
-        size_t length = PATH_MAX - 1;
-        while (path[length] != '/')
-            length--;
-        memcpy(piece, path, length);
-        piece[length] = '\0';
-        int next = open_at(base < 0 ? root_fd : base, piece, O_PATH);
-        if (next < 0)
-            return next;
-        if (base >= 0)
-            close(base);
-        base = next;
-        path += length + 1;
-        left -= length + 1;
-    }
-    return open_at(base < 0 ? root_fd : base, left ? path : ".", O_RDONLY);
-}
-
 int cgroup_tree_open(const struct cgroup_tree *tree, const struct cgroup_node *node)
 {
-    struct stat status;
-
-    _cleanup_(closep) int fd = open_path(tree->root_fd, node->path + 1);
-    if (fd < 0)
-        return fd;
-    if (fstat(fd, &status) < 0)
-        return -errno;
-    if (status.st_ino != node->inode || status.st_dev != tree->device)
-        return -ESTALE;
-    return steal_fd(&fd);
-}
-
-static bool is_gone(int error)
-{
-    return error == -ENOENT || error == -ESTALE || error == -ENOTDIR || error == -ENODEV || error == -ELOOP;
+    return cgroup_directory_open(&tree->root, node->path, node->inode);
 }
 
 /* --- entries that leave --- */
@@ -156,9 +108,9 @@ static bool take_over_watch(struct cgroup_tree *tree, const struct cgroup_index_
                             struct cgroup_index_entry *holder)
 {
     _cleanup_(closep) int fd = cgroup_tree_open(tree, &holder->node);
-    if (fd < 0 && !is_gone(fd))
+    if (fd < 0 && !cgroup_directory_is_gone(fd))
         tree->limited[NOT_READ] = true;
-    if (!is_gone(fd) || is_below(entry, holder))
+    if (!cgroup_directory_is_gone(fd) || is_below(entry, holder))
         return false; /* a bind mount shows one directory twice */
     cgroup_index_set_watch(&tree->index, holder, -1);
     forget_tree(tree, holder); /* it was renamed, and the event that says so is on its way */
@@ -215,49 +167,16 @@ static void found(struct cgroup_tree *tree, struct cgroup_index_entry *parent, c
     enqueue(tree, entry);
 }
 
-/* Whether `name` is a cgroup: a directory of this file system. */
-static bool is_cgroup(const struct cgroup_tree *tree, int fd, const char *name, uint64_t *ret_inode)
+struct listing {
+    struct cgroup_tree *tree;
+    struct cgroup_index_entry *parent;
+};
+
+static void on_found(void *userdata, const char *name, uint64_t inode)
 {
-    struct stat status;
+    const struct listing *listing = userdata;
 
-    if (fstatat(fd, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
-        return false;
-    if (!S_ISDIR(status.st_mode) || status.st_dev != tree->device)
-        return false;
-    *ret_inode = status.st_ino;
-    return true;
-}
-
-static bool is_candidate(const struct dirent *item)
-{
-    if (item->d_type != DT_DIR && item->d_type != DT_UNKNOWN)
-        return false;
-    return !str_equal(item->d_name, ".") && !str_equal(item->d_name, "..");
-}
-
-static DIR *directory_close(DIR *directory)
-{
-    closedir(directory);
-    return NULL;
-}
-DEFINE_CLEANUP(DIR *, directory_close);
-
-static int list(struct cgroup_tree *tree, struct cgroup_index_entry *entry, int *fd)
-{
-    _cleanup_(directory_closep) DIR *directory = fdopendir(*fd);
-    uint64_t inode;
-
-    if (!directory)
-        return -errno;
-    int dir_fd = steal_fd(fd);
-    for (;;) {
-        errno = 0;
-        const struct dirent *item = readdir(directory);
-        if (!item)
-            return -errno;
-        if (is_candidate(item) && is_cgroup(tree, dir_fd, item->d_name, &inode))
-            found(tree, entry, item->d_name, inode);
-    }
+    found(listing->tree, listing->parent, name, inode);
 }
 
 static void forget_unseen(struct cgroup_tree *tree, const struct cgroup_index_entry *parent)
@@ -274,13 +193,10 @@ static void forget_unseen(struct cgroup_tree *tree, const struct cgroup_index_en
 /* What is in a directory that is watched by now. */
 static void look_into(struct cgroup_tree *tree, struct cgroup_index_entry *entry, int *fd)
 {
-    struct stat status;
+    struct listing listing = {.tree = tree, .parent = entry};
 
     tree->scan++;
-    /* Two links, its name and its own ".", mean that no directory is in it; kernfs counts so, some file systems do not.
-     */
-    bool empty = fstat(*fd, &status) == 0 && status.st_nlink == 2;
-    if (!empty && list(tree, entry, fd) < 0)
+    if (cgroup_directory_list(&tree->root, fd, on_found, &listing) < 0)
         tree->limited[NOT_READ] = true;
     else
         forget_unseen(tree, entry);
@@ -290,7 +206,7 @@ static void look_into(struct cgroup_tree *tree, struct cgroup_index_entry *entry
 static void visit(struct cgroup_tree *tree, struct cgroup_index_entry *entry)
 {
     _cleanup_(closep) int fd = cgroup_tree_open(tree, &entry->node);
-    bool stays = !is_gone(fd);
+    bool stays = !cgroup_directory_is_gone(fd);
 
     if (fd < 0)
         tree->limited[NOT_READ] |= stays;
@@ -326,11 +242,11 @@ static void look_at(struct cgroup_tree *tree, struct cgroup_index_entry *parent,
 
     _cleanup_(closep) int fd = cgroup_tree_open(tree, &parent->node);
     if (fd < 0) { /* where the parent is gone itself, an event about it follows */
-        tree->limited[NOT_READ] |= !is_gone(fd);
+        tree->limited[NOT_READ] |= !cgroup_directory_is_gone(fd);
         return;
     }
     struct cgroup_index_entry *known = cgroup_index_child(&tree->index, parent, name);
-    if (!is_cgroup(tree, fd, name, &inode)) {
+    if (!cgroup_directory_find(&tree->root, fd, name, &inode)) {
         if (known)
             forget_tree(tree, known);
     } else if (!known || known->node.inode != inode) {
@@ -412,10 +328,10 @@ int cgroup_tree_new(const char *root, const struct cgroup_listener *listener, st
     TAILQ_INIT(&tree->pending);
     tree->listener = *listener;
     tree->inotify_fd = -1;
-    tree->root_fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (tree->root_fd < 0 || fstat(tree->root_fd, &status) < 0)
+    tree->root.fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (tree->root.fd < 0 || fstat(tree->root.fd, &status) < 0)
         return error_set(error, -errno, "cannot open the cgroups' directory %s: %s", root, strerror(errno));
-    tree->device = status.st_dev;
+    tree->root.device = status.st_dev;
     if (cgroup_index_add(&tree->index, NULL, "", status.st_ino, &entry) < 0)
         return error_oom(error);
     tree->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
@@ -431,7 +347,7 @@ struct cgroup_tree *cgroup_tree_free(struct cgroup_tree *tree)
         return NULL;
     cgroup_index_done(&tree->index);
     closep(&tree->inotify_fd);
-    closep(&tree->root_fd);
+    closep(&tree->root.fd);
     free(tree);
     return NULL;
 }

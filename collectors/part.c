@@ -5,8 +5,8 @@
 #include "base/cleanup.h"
 
 /* How long a pinned group that found no counter is left alone: doubled each time it finds none again. */
-#define BACKOFF_MIN_NS NSEC_PER_SEC
-#define BACKOFF_MAX_NS (64 * NSEC_PER_SEC)
+#define BACKOFF_MIN_S 1
+#define BACKOFF_MAX_S 64
 
 DEFINE_CLEANUP(struct group *, group_free);
 
@@ -25,8 +25,8 @@ static void try_again(struct part *part, struct sys *sys)
     if (part->paused || now < part->retry_ns)
         return;
     group_enable(part->group);
-    part->backoff_ns = part->backoff_ns ? MIN(2 * part->backoff_ns, BACKOFF_MAX_NS) : BACKOFF_MIN_NS;
-    part->retry_ns = now + part->backoff_ns;
+    part->backoff_s = part->backoff_s ? (uint8_t)MIN(2 * part->backoff_s, BACKOFF_MAX_S) : BACKOFF_MIN_S;
+    part->retry_ns = now + part->backoff_s * NSEC_PER_SEC;
 }
 
 static enum part_news news_of(const struct scale *scale, bool idle)
@@ -65,7 +65,7 @@ int part_read(struct part *part, struct sys *sys)
     if (part->error == 0)
         part->error = take(part, &reading);
     if (part->error == 0) {
-        part->backoff_ns = 0;
+        part->backoff_s = 0;
         return 0;
     }
     part->news = part->error == -EBADMSG || part->error == -ESTALE ? PART_STALE : PART_STARVED;

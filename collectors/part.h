@@ -29,9 +29,10 @@ struct part {
     int cpu;
     int error; /* of the last reading, or of opening it anew */
     enum part_news news;
-    bool paused;                   /* disabled on purpose */
-    uint32_t next;                 /* the next part of the same row, for sum.c */
-    uint64_t retry_ns, backoff_ns; /* when a group in the error state is enabled again, and how long to wait then */
+    uint32_t next;     /* the next part of the same row, for sum.c */
+    bool paused;       /* disabled on purpose */
+    uint8_t backoff_s; /* how long a group in the error state is left alone once it was enabled again */
+    uint64_t retry_ns; /* when it is enabled again */
 };
 
 void part_done(struct part *part);

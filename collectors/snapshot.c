@@ -23,7 +23,6 @@ static struct row *row_free(struct row *row)
 {
     if (!row)
         return NULL;
-    free(row->cgroup);
     free(row->error);
     free(row->json_error);
     free(row);
@@ -100,8 +99,7 @@ static int row_copy_target(struct row *row, struct snapshot *snapshot, const str
     row->state = target->error ? ROW_UNAVAILABLE : ROW_COUNTING;
     row->group = intern_text(&snapshot->texts, target->group);
     row->pmu = intern_text(&snapshot->texts, target->pmu);
-    if (!row->group || !row->pmu || copy_text(&row->cgroup, target->cgroup) < 0 ||
-        copy_text(&row->error, target->error) < 0)
+    if (!row->group || !row->pmu || copy_text(&row->error, target->error) < 0)
         return -ENOMEM;
     row->json_error = row->error ? render_error(row->error) : NULL;
     return row->error && !row->json_error ? -ENOMEM : 0;
@@ -122,20 +120,22 @@ static int counter_init(struct counter *counter, struct snapshot *snapshot, cons
     return counter->json_head && counter->json_tail ? 0 : -ENOMEM;
 }
 
-/* One piece of memory holds the row, its counters and its text, since they are read together. */
+/* One piece of memory holds the row, its counters and its texts, since they are read together. */
 static struct row *row_new(struct snapshot *snapshot, const struct row_target *target,
                            const struct row_counter *counters, size_t n)
 {
     _cleanup_(freep) char *json = render_target(target);
-    size_t json_size = json ? strlen(json) + 1 : 0;
+    size_t json_size = json ? strlen(json) + 1 : 0, cgroup_size = target->cgroup ? strlen(target->cgroup) + 1 : 0;
     _cleanup_(row_freep) struct row *row =
-        json ? calloc(1, sizeof(*row) + n * sizeof(row->counters[0]) + json_size) : NULL;
+        json ? calloc(1, sizeof(*row) + n * sizeof(row->counters[0]) + json_size + cgroup_size) : NULL;
 
     if (!row || row_copy_target(row, snapshot, target) < 0)
         return NULL;
     row->counters = (struct counter *)(row + 1);
     row->json = memcpy(row->counters + n, json, json_size);
     row->json_size = (uint32_t)(json_size - 1);
+    if (target->cgroup)
+        row->cgroup = memcpy((char *)(row->counters + n) + json_size, target->cgroup, cgroup_size);
     row->n_counters = n;
     for (size_t i = 0; i < n; i++)
         if (counter_init(&row->counters[i], snapshot, row, &counters[i]) < 0)

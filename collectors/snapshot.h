@@ -40,9 +40,9 @@ struct row {
     int cpu;            /* -1 where the target is not one CPU */
     const char *collector_name;
     const char *group;
-    const char *pmu;  /* the hardware PMU of the group, else that of its first event */
-    char *cgroup;     /* NULL where the target is a CPU */
-    const char *json; /* its target, rendered once: `"cgroup": ..., "cpu": ..., ` */
+    const char *pmu;    /* the hardware PMU of the group, else that of its first event */
+    const char *cgroup; /* NULL where the target is a CPU */
+    const char *json;   /* its target, rendered once: `"cgroup": ..., "cpu": ..., ` */
     enum row_state state;
     bool absent;        /* target gone for now (CPU offline): served nowhere */
     bool removed;       /* while removals are held */

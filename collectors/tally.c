@@ -6,23 +6,19 @@
 
 #include "base/cleanup.h"
 #include "collectors/missing.h"
-#include "collectors/sum.h"
+#include "collectors/sums.h"
 #include "perf/partition.h"
 #include "perf/reason.h"
 
 #define ALL_EVENTS UINT64_MAX
 
 struct tally {
-    char *signature, *name;
-    int cpu;     /* of its place, where it has only one; else -1 */
-    char *pmu;   /* as place_pmu_name() has it */
-    bool summed; /* else each row is of one CPU */
-    bool spans;  /* summed, and its rows are of several kinds of CPU: see row_pmu() */
+    /* Held once for all tallies of the group, by the snapshot; `pmu` as place_pmu_name() has it. */
+    const char *signature, *name, *pmu;
+    uint32_t n_parts;
     bool stale;
-    bool quiet; /* the rows show what there is, and nothing has happened since */
     struct part *parts;
-    struct sum *sums;
-    size_t n_parts, n_sums;
+    struct sums sums;
     struct missings missings;
 };
 
@@ -41,47 +37,25 @@ struct tally *tally_free(struct tally *tally, struct snapshot *snapshot)
         return NULL;
     for (size_t i = 0; i < tally->n_parts; i++)
         part_done(&tally->parts[i]);
-    for (size_t i = 0; i < tally->n_sums; i++)
-        sum_done(&tally->sums[i], snapshot);
+    sums_done(&tally->sums, snapshot);
     missings_done(&tally->missings, snapshot);
     free(tally->parts);
-    free(tally->sums);
-    free(tally->signature);
-    free(tally->name);
-    free(tally->pmu);
     free(tally);
     return NULL;
-}
-
-/* Whether the machine has CPUs of several kinds, and the group counts something that depends on the kind. */
-static bool spans_kinds(const struct machine *machine, const struct config_group *group)
-{
-    size_t kinds = 0;
-    bool depends = false;
-
-    for (size_t i = 0; i < machine->n_pmus; i++)
-        kinds += machine->pmus[i]->scope == PMU_CORE && cpuset_next(&machine->pmus[i]->cpus, -1) >= 0;
-    for (int cpu = cpuset_next(&machine->possible, -1); cpu >= 0; cpu = cpuset_next(&machine->possible, cpu))
-        for (size_t i = 0; i < group->n_events; i++) {
-            const struct pmu *pmu = attr_pmu(machine, &group->events[i].event, (unsigned)cpu);
-            depends |= pmu && pmu->scope != PMU_ANY;
-        }
-    return kinds > 1 && depends;
 }
 
 static struct tally *tally_new(const struct collector_context *context, const struct config_group *group,
                                const struct place *places, size_t n, bool summed)
 {
+    struct intern *texts = &context->snapshot->texts;
     struct tally *tally = calloc(1, sizeof(*tally));
 
     if (!tally)
         return NULL;
-    tally->cpu = n == 1 ? places[0].target.cpu : -1;
-    tally->summed = summed;
-    tally->spans = summed && spans_kinds(context->machine, group);
-    tally->signature = strdup(group->signature);
-    tally->name = strdup(group->name);
-    tally->pmu = strdup(n == 1 ? place_pmu_name(&places[0]) : "");
+    sums_init(&tally->sums, context->machine, group, summed);
+    tally->signature = intern_text(texts, group->signature);
+    tally->name = intern_text(texts, group->name);
+    tally->pmu = intern_text(texts, n == 1 ? place_pmu_name(&places[0]) : "");
     if (!tally->signature || !tally->name || !tally->pmu)
         return tally_free(tally, NULL);
     return tally;
@@ -102,7 +76,7 @@ static int add_missing(void *userdata, const struct place *place, size_t event, 
                                             : ""),
         .message = (char *)message,
         .error = error,
-        .cpu = opening->tally->summed ? -1 : cpu,
+        .cpu = opening->tally->sums.summed ? -1 : cpu,
     };
 
     opening->n_refused++;
@@ -122,89 +96,6 @@ static int add_refused(struct opening *opening, const struct place *place, size_
     snprintf(whole, sizeof(whole), "left out with its strict group, because of %s: %s",
              opening->group->events[binding->events[culprit]].event.text, message);
     return add_missing(opening, place, binding->events[i], pmu, error, whole);
-}
-
-/* Rows */
-
-static size_t count_parts(const struct tally *tally, int cpu)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < tally->n_parts; i++)
-        n += tally->parts[i].cpu == cpu;
-    return n;
-}
-
-static struct sum *find_sum(const struct tally *tally, unsigned ordinal, int cpu, const char *pmu)
-{
-    for (size_t i = 0; i < tally->n_sums; i++) {
-        struct sum *sum = &tally->sums[i];
-        if (sum->ordinal == ordinal && sum->row->cpu == cpu && str_equal(sum->row->pmu, pmu))
-            return sum;
-    }
-    return NULL;
-}
-
-/*
- * The hardware PMU of a perf group, else that of its first event. A sum goes by kinds of CPU: where these differ, or
- * where only this CPU lacks the hardware events that the others of its kind have, it is the CPU's PMU in any case.
- */
-static const char *row_pmu(const struct opening *opening, const struct sum_key *key, int cpu,
-                           const struct partition_part *opened)
-{
-    const struct attr *attrs = opening->binding->attrs;
-    const struct tally *tally = opening->tally;
-
-    for (size_t i = 0; i < opened->n; i++)
-        if (attrs[opened->members[i]].pmu->scope != PMU_ANY)
-            return attrs[opened->members[i]].pmu->name;
-    if (tally->summed) {
-        const char *core = machine_core_pmu(opening->context->machine, (unsigned)cpu)->name;
-        if (tally->spans || find_sum(tally, key->ordinal, key->cpu, core))
-            return core;
-    }
-    return attrs[opened->members[0]].pmu->name;
-}
-
-/* Two rows of one name would show the same software event as the same series. */
-static bool has_sibling(const struct tally *tally, const struct sum_key *key)
-{
-    for (size_t i = 0; i < tally->n_sums; i++)
-        if (tally->sums[i].ordinal == key->ordinal && tally->sums[i].row->cpu == key->cpu &&
-            !str_equal(tally->sums[i].row->pmu, key->pmu))
-            return true;
-    return false;
-}
-
-/* Finds the row of a part that was opened, or makes it. */
-static int place_part(struct opening *opening, const struct place *place, const struct partition_part *opened,
-                      uint64_t members, uint32_t part)
-{
-    struct tally *tally = opening->tally;
-    struct sum_key key = {
-        .ordinal = (unsigned)count_parts(tally, place->target.cpu),
-        .cpu = tally->summed ? -1 : place->target.cpu,
-        .group = tally->name,
-        .cgroup = place->cgroup,
-    };
-
-    key.pmu = row_pmu(opening, &key, place->target.cpu, opened);
-    key.own_pmu = !tally->spans && !has_sibling(tally, &key);
-    struct sum *sum = find_sum(tally, key.ordinal, key.cpu, key.pmu);
-    int r = 0;
-    if (!sum) {
-        r = array_grow(&tally->sums, tally->n_sums);
-        if (r == 0)
-            r = sum_init(&tally->sums[tally->n_sums], opening->context, opening->binding, &key, members);
-        if (r < 0)
-            return r;
-        sum = &tally->sums[tally->n_sums++];
-    } else if (members & ~sum->members) {
-        r = sum_widen(sum, opening->context, opening->binding, &key, members | sum->members);
-    }
-    if (r == 0)
-        sum_add_part(sum, tally->parts, part);
-    return r;
 }
 
 /* Opening */
@@ -230,7 +121,7 @@ static int add_part(struct opening *opening, const struct place *place, struct p
     tally->n_parts++;
     if (!tally->parts[tally->n_parts - 1].scale)
         return -ENOMEM;
-    return place_part(opening, place, opened, members, (uint32_t)(tally->n_parts - 1));
+    return sums_add_part(&tally->sums, opening->context, opening->binding, place, tally->parts, tally->n_parts - 1);
 }
 
 /*
@@ -297,20 +188,6 @@ static int open_at(struct opening *opening, const struct place *place)
     return r;
 }
 
-/* Where CPUs of one kind differ the row that sums them shows what there is. */
-static bool is_counted(const struct tally *tally, const struct missing *missing)
-{
-    for (size_t i = 0; i < tally->n_sums; i++) {
-        const struct sum *sum = &tally->sums[i];
-        uint64_t bit = event_bit(missing->event);
-        int at = __builtin_popcountll(sum->members & (bit - 1));
-        if ((sum->members & bit) && sum->row->cpu == missing->cpu &&
-            str_equal(sum->row->counters[at].pmu, missing->pmu))
-            return true;
-    }
-    return false;
-}
-
 static int show_missing(const struct opening *opening, const char *cgroup)
 {
     struct tally *tally = opening->tally;
@@ -319,7 +196,9 @@ static int show_missing(const struct opening *opening, const char *cgroup)
     missings_sweep(&tally->missings, opening->context->snapshot);
     for (size_t i = 0; i < tally->missings.n && r == 0; i++) {
         struct missing *missing = &tally->missings.items[i];
-        r = missing_show(missing, opening->context, tally->name, cgroup, !is_counted(tally, missing));
+        /* Where CPUs of one kind differ the row that sums them shows what there is. */
+        bool counted = sums_have(&tally->sums, missing->event, missing->cpu, missing->pmu);
+        r = missing_show(missing, opening->context, tally->name, cgroup, !counted);
     }
     return r;
 }
@@ -360,10 +239,7 @@ size_t tally_collect(struct tally *tally, struct sys *sys)
         tally->stale |= part->news == PART_STALE;
         quiet &= part->news == PART_IDLE || part->news == PART_AWAY;
     }
-    /* Most of many cgroups sleep most of the time. */
-    for (size_t i = 0; i < tally->n_sums && !(quiet && tally->quiet); i++)
-        sum_update(&tally->sums[i], tally->parts);
-    tally->quiet = quiet;
+    sums_update(&tally->sums, tally->parts, quiet);
     return readable;
 }
 
@@ -444,11 +320,9 @@ int tally_resume(struct tally *tally, const struct collector_context *context, c
     struct opening opening = {.tally = tally, .context = context, .group = group, .binding = binding};
     int r = binding ? 0 : -ENOMEM;
 
-    tally->quiet = false;
     for (size_t i = 0; i < n && r == 0; i++)
         r = resume_at(&opening, &places[i]);
-    for (size_t i = 0; i < tally->n_sums; i++)
-        sum_check(&tally->sums[i], tally->parts);
+    sums_check(&tally->sums, tally->parts);
     return r < 0 ? r : show_missing(&opening, places[0].cgroup);
 }
 
@@ -466,15 +340,14 @@ bool tally_counts(const struct tally *tally, const char *signature)
 
 bool tally_goes_on(const struct tally *tally, const char *signature, const struct place *place)
 {
-    return tally->cpu == place->target.cpu && tally->n_parts > 0 && str_equal(tally->pmu, place_pmu_name(place)) &&
-           tally_counts(tally, signature);
+    return tally->n_parts > 0 && tally->parts[0].cpu == place->target.cpu &&
+           str_equal(tally->pmu, place_pmu_name(place)) && tally_counts(tally, signature);
 }
 
 void tally_count(const struct tally *tally, size_t counts[N_ROW_STATES])
 {
-    for (size_t i = 0; i < tally->n_sums; i++)
-        counts[tally->sums[i].row->state] += !tally->sums[i].row->absent;
-    if (tally->n_sums == 0)
+    sums_count(&tally->sums, counts);
+    if (tally->sums.n == 0)
         counts[ROW_UNAVAILABLE]++;
 }
 

@@ -14,19 +14,25 @@ static const uint64_t candidates[] = {
 
 DEFINE_CLEANUP(struct group *, group_free);
 
+/* As many of it as a group can have: those that the PMU has a counter for open. */
 static int try_event(struct sys *sys, const struct pmu *pmu, uint64_t config, unsigned *ret)
 {
     struct attr attr = {.kernel = {.type = PERF_TYPE_HARDWARE, .config = config}, .pmu = pmu, .scale = 1.0, .unit = ""};
     struct group_target target = {.pid = -1, .cpu = cpuset_next(&pmu->cpus, -1)};
     _cleanup_(group_freep) struct group *group = NULL;
-    int r = group_open(sys, &attr, &target, &group);
+    struct attr attrs[GROUP_MEMBERS_MAX];
+    int errors[GROUP_MEMBERS_MAX];
 
+    for (size_t i = 0; i < GROUP_MEMBERS_MAX; i++)
+        attrs[i] = attr;
+    int r = group_open_many(sys, attrs, GROUP_MEMBERS_MAX, false, &target, errors, &group);
     if (r < 0)
         return r;
-    while (r == 0)
-        r = group_add(group, &attr);
+    if (!group)
+        return errors[0];
+    r = errors[GROUP_MEMBERS_MAX - 1];
     if (r != -EINVAL && r != -ENOSPC)
-        return r == -E2BIG ? -ENODATA : r;
+        return r == 0 ? -ENODATA : r;
     *ret = (unsigned)group_size(group);
     return 0;
 }

@@ -14,9 +14,8 @@ struct member {
 
 struct group {
     struct sys *sys;
-    struct group_target target;
-    struct member *members;
     size_t n;
+    struct member members[];
 };
 
 /* What read(2) gives for READ_FORMAT: see "read_format" in perf_event_open(2). */
@@ -36,7 +35,6 @@ struct group *group_free(struct group *group)
     /* Siblings first: closing a leader would make each of them a group of its own for a moment. */
     while (group->n > 0)
         group->sys->close(group->sys, group->members[--group->n].fd);
-    free(group->members);
     free(group);
     return NULL;
 }
@@ -58,10 +56,8 @@ static struct perf_event_attr member_attr(const struct attr *attr)
 static int adopt(struct group *group, int fd)
 {
     struct member member = {.fd = fd};
-    int r = array_grow(&group->members, group->n);
+    int r = group->sys->ioctl(group->sys, fd, PERF_EVENT_IOC_ID, (unsigned long)&member.id);
 
-    if (r == 0)
-        r = group->sys->ioctl(group->sys, fd, PERF_EVENT_IOC_ID, (unsigned long)&member.id);
     if (r < 0) {
         group->sys->close(group->sys, fd);
         return r;
@@ -70,57 +66,45 @@ static int adopt(struct group *group, int fd)
     return 0;
 }
 
-static void open_members(struct group *group, const struct attr *attrs, size_t n, bool whole, int *ret_fds)
+static void open_members(struct sys *sys, const struct attr *attrs, size_t n, bool whole,
+                         const struct group_target *target, int *ret_fds)
 {
     struct perf_event_attr kernel[GROUP_MEMBERS_MAX];
 
     for (size_t i = 0; i < n; i++)
         kernel[i] = member_attr(&attrs[i]);
-    group->sys->open_group(group->sys,
-                           &(struct sys_group){
-                               .attrs = kernel,
-                               .n = n,
-                               .pid = group->target.pid,
-                               .cpu = group->target.cpu,
-                               .leader = group->n ? group->members[0].fd : -1,
-                               .flags = group->target.flags,
-                               .whole = whole,
-                           },
-                           ret_fds);
+    sys->open_group(sys,
+                    &(struct sys_group){
+                        .attrs = kernel,
+                        .n = n,
+                        .pid = target->pid,
+                        .cpu = target->cpu,
+                        .leader = -1,
+                        .flags = target->flags | PERF_FLAG_FD_CLOEXEC,
+                        .whole = whole,
+                    },
+                    ret_fds);
 }
 
-int group_add(struct group *group, const struct attr *sibling)
+/* With room for so many members. */
+static struct group *group_new(struct sys *sys, size_t n)
 {
-    int fd;
+    struct group *group = malloc(sizeof(*group) + n * sizeof(group->members[0]));
 
-    if (group->n == GROUP_MEMBERS_MAX)
-        return -E2BIG;
-    open_members(group, sibling, 1, false, &fd);
-    return fd < 0 ? fd : adopt(group, fd);
-}
-
-static struct group *group_new(struct sys *sys, const struct group_target *target)
-{
-    struct group *group = calloc(1, sizeof(*group));
-
-    if (!group)
-        return NULL;
-    group->sys = sys;
-    group->target = *target;
-    group->target.flags |= PERF_FLAG_FD_CLOEXEC;
+    if (group)
+        *group = (struct group){.sys = sys};
     return group;
 }
 
 int group_open(struct sys *sys, const struct attr *leader, const struct group_target *target, struct group **ret)
 {
-    _cleanup_(group_freep) struct group *group = group_new(sys, target);
+    struct group *group;
+    int error;
+    int r = group_open_many(sys, leader, 1, true, target, &error, &group);
 
-    if (!group)
-        return -ENOMEM;
-    int r = group_add(group, leader);
-    if (r < 0)
-        return r;
-    *ret = steal(group);
+    if (r < 0 || error < 0)
+        return r < 0 ? r : error;
+    *ret = group;
     return 0;
 }
 
@@ -133,10 +117,10 @@ int group_open_many(struct sys *sys, const struct attr *attrs, size_t n, bool wh
 
     if (n > GROUP_MEMBERS_MAX)
         return -E2BIG;
-    group = group_new(sys, target);
+    group = group_new(sys, n);
     if (!group)
         return -ENOMEM;
-    open_members(group, attrs, n, whole, fds);
+    open_members(sys, attrs, n, whole, target, fds);
     for (size_t i = 0; i < n; i++) {
         ret_errors[i] = fds[i] < 0 ? fds[i] : adopt(group, fds[i]);
         failed |= ret_errors[i] < 0;

@@ -29,14 +29,10 @@ struct group_reading {
 
 struct group;
 
-/*
- * Starts a group with its leader; siblings join by group_add(). Errors of perf_event_open(2).
- */
+/* A group of its leader alone. Errors of perf_event_open(2). */
 int group_open(struct sys *sys, const struct attr *leader, const struct group_target *target, struct group **ret);
-/* Opens one more sibling. On failure (errors of perf_event_open(2), -E2BIG above GROUP_MEMBERS_MAX) nothing changes. */
-int group_add(struct group *group, const struct attr *sibling);
 /*
- * Starts a group with as many of `attrs` as open; the first of them leads. ret_errors[i]: 0, or -errno. With `whole` it
+ * A group of as many of `attrs` as open; the first of them leads. ret_errors[i]: 0, or -errno. With `whole` it
  * is all of them or none, and nothing is tried after the first that fails: what comes behind it has -ECANCELED.
  * -ENOMEM, -E2BIG above GROUP_MEMBERS_MAX, else 0; *ret is NULL where nothing opened.
  */

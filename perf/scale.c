@@ -7,7 +7,7 @@ struct scale *scale_new(size_t n)
     struct scale *scale = calloc(1, sizeof(*scale) + n * sizeof(scale->counters[0]));
 
     if (scale)
-        scale->n = n;
+        scale->n = (uint8_t)n;
     return scale;
 }
 

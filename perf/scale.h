@@ -30,15 +30,15 @@ struct scale_times {
 
 struct scale {
     enum scale_state state;
-    bool ran;                    /* it ran at least once: totals mean something */
+    bool ran; /* it ran at least once: totals mean something */
+    uint8_t n;
     struct scale_times baseline; /* the reading that the next delta starts from; stays while starved */
     struct scale_times last;     /* the last reading */
     struct scale_times before;   /* sum of earlier openings */
-    size_t n;
     struct scale_counter counters[];
 };
 
-/* All zero: what a group is when it is opened. NULL when out of memory; freed by free(). */
+/* Of at most 255 counters, all zero: what a group is when it is opened. NULL when out of memory; freed by free(). */
 struct scale *scale_new(size_t n);
 
 /*

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A directory of a cgroup hierarchy as the kernel shows it now: opened at any depth, and the cgroups that are in it. */
+#ifndef COLLECTORS_CGROUP_DIRECTORY_H
+#define COLLECTORS_CGROUP_DIRECTORY_H
+
+#include <sys/types.h>
+
+#include "base/util.h"
+
+/* The topmost directory, and its file system: what is mounted below is no cgroup. */
+struct cgroup_root {
+    int fd;
+    dev_t device;
+};
+
+/*
+ * `path` begins with "/" and may be longer than the kernel takes at once. Returns a descriptor; errors of openat(2);
+ * -ESTALE where the directory of this inode is not there any more, but another.
+ */
+int cgroup_directory_open(const struct cgroup_root *root, const char *path, uint64_t inode);
+/* Whether such an error says that the cgroup is not there any more. */
+bool cgroup_directory_is_gone(int error);
+
+/* Whether `name` in the directory `fd` is a cgroup. */
+bool cgroup_directory_find(const struct cgroup_root *root, int fd, const char *name, uint64_t *ret_inode);
+/* Tells each cgroup in the directory, and closes `*fd`. Errors of readdir(3); some may have been told then. */
+int cgroup_directory_list(const struct cgroup_root *root, int *fd,
+                          void (*found)(void *userdata, const char *name, uint64_t inode), void *userdata);
+
+#endif
