@@ -143,6 +143,24 @@ int main(void)
 }
 END
 cc -O1 -pthread -o "$scratch/spin" "$scratch/spin.c"
+
+# samples_of SPACE FILE: how many samples a stream has of the kernel, or of user space; addresses have 64 bits.
+samples_of() {
+    jq -r 'select(.type == "sample") | .ip' "$2" | awk -v kernel="$([ "$1" = kernel ] && echo 1 || echo 0)" \
+        '(length($0) == 18 && $0 ~ /^0x[89a-f]/) == kernel { n++ } END { print n + 0 }'
+}
+"$scratch/spin" &
+children+=($!)
+while read -r event space other; do
+    get "/api/v1/samples?event=$event&frequency=1000&seconds=1" >"$scratch/$event"
+    compares "$event samples: $space" "$(samples_of "$space" "$scratch/$event") > 50"
+    equals "$event does not sample: $other" "$(samples_of "$other" "$scratch/$event")" 0
+done <<'END'
+cpu-clock:u user kernel
+task-clock:k kernel user
+END
+matches "of what is only read with it, a clock is refused" \
+    "$(get '/api/v1/samples?event=%7Bcpu-clock,task-clock%7D:u&read=1' | jq -r .error)" 'task-clock counts time'
 "$scratch/spin" &
 spin=$!
 children+=("$spin")
