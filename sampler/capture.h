@@ -7,6 +7,7 @@
 #ifndef SAMPLER_CAPTURE_H
 #define SAMPLER_CAPTURE_H
 
+#include "sampler/roster.h"
 #include "sampler/spec.h"
 #include "sampler/writer.h"
 
@@ -32,7 +33,7 @@ struct capture;
 int capture_open(struct sys *sys, sd_event *event, const struct machine *machine, struct symbols *symbols,
                  struct spec *spec, struct capture **ret, struct error *error);
 struct capture *capture_free(struct capture *capture);
-/* Closes the rings for good; what capture_describe() gave stays. */
+/* Closes the rings for good. */
 void capture_stop(struct capture *capture);
 
 const struct spec *capture_spec(const struct capture *capture);
@@ -48,9 +49,11 @@ bool capture_is_idle(const struct capture *capture);
 /* Has a round begin soon. */
 void capture_hurry(struct capture *capture);
 
-/* Fills in what is the capture's: events, ids, layout, symbols. It points into the capture, until `changed` is called.
+/*
+ * Fills in what is the capture's: events, ids, layout, symbols. It points into what is returned, a reference for the
+ * caller.
  */
-void capture_describe(const struct capture *capture, struct writer_source *source);
+struct roster *capture_describe(const struct capture *capture, struct writer_source *source);
 /* How many records the kernel has dropped since it was opened. */
 uint64_t capture_lost(const struct capture *capture);
 

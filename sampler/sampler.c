@@ -54,16 +54,6 @@ static int on_linger(sd_event_source *source, uint64_t usec, void *userdata)
     return 0;
 }
 
-/* Whether a client that writes its end reads the capture's description. */
-static bool is_held(const struct sampler *sampler, const struct capture *capture)
-{
-    const struct client *client = sampler->clients;
-
-    while (client && client->held != capture)
-        client = client->next;
-    return client != NULL;
-}
-
 /* Closes the rings that nobody reads. Not where the last one leaves, since that may be a call from the capture. */
 static int on_sweep(sd_event_source *source, void *userdata)
 {
@@ -74,8 +64,6 @@ static int on_sweep(sd_event_source *source, void *userdata)
     for (size_t i = 0; i < sampler->n_captures; i++) {
         struct capture *capture = sampler->captures[i];
         if (capture_is_idle(capture))
-            capture_stop(capture);
-        if (capture_is_idle(capture) && !is_held(sampler, capture))
             capture_free(capture);
         else
             sampler->captures[n++] = capture;
@@ -259,8 +247,7 @@ int sampler_join(struct sampler *sampler, const struct stream_request *request, 
 
 void sampler_let_go(struct sampler *sampler, struct client *client)
 {
-    if (client->capture)
-        client->held = steal(client->capture);
+    client->capture = NULL;
     sd_event_source_set_enabled(sampler->sweep, SD_EVENT_ONESHOT);
 }
 
@@ -275,5 +262,4 @@ void sampler_leave(struct sampler *sampler, struct client *client)
         sampler->n_clients--;
     }
     sampler_let_go(sampler, client);
-    client->held = NULL;
 }

@@ -25,7 +25,6 @@ struct client {
     /* The configuration allows it no more. */
     void (*refuse)(void *userdata);
     struct capture *capture; /* NULL: it has let go of it */
-    struct capture *held;    /* whose description it reads still */
     struct symbols *symbols;
     double seconds; /* that it runs */
     size_t kept;    /* bytes, by its writer, for the end */
@@ -38,7 +37,7 @@ struct client {
  */
 int sampler_join(struct sampler *sampler, const struct stream_request *request, double seconds, struct client *client,
                  struct error *error);
-/* Needs no more records, so that the rings may close; what capture_describe() gave stays until sampler_leave(). */
+/* Needs no more records, so that the rings may close. */
 void sampler_let_go(struct sampler *sampler, struct client *client);
 void sampler_leave(struct sampler *sampler, struct client *client);
 

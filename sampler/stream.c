@@ -40,6 +40,7 @@ struct stream {
     const struct format *format;
     enum state state;
     struct writer_source source;
+    struct roster *roster; /* that `source` points into */
     void *writer;
     struct buffer out;
     size_t taken; /* bytes of `out` */
@@ -231,11 +232,17 @@ static void on_round(void *userdata, uint64_t until_ns)
     notify(stream);
 }
 
+static void describe(struct stream *stream)
+{
+    struct roster *roster = capture_describe(stream->client.capture, &stream->source);
+
+    roster_unref(stream->roster);
+    stream->roster = roster;
+}
+
 static void on_changed(void *userdata)
 {
-    struct stream *stream = userdata;
-
-    capture_describe(stream->client.capture, &stream->source);
+    describe(userdata);
 }
 
 static void on_over(void *userdata, const char *reason)
@@ -261,7 +268,7 @@ static void on_learned(void *userdata)
     stream->start_ns = source->start_monotonic_ns = now;
     source->start_realtime_ns = sampler_now(stream->sampler, CLOCK_REALTIME);
     source->seconds = stream->client.seconds;
-    capture_describe(stream->client.capture, source);
+    describe(stream);
     stream->lost_before = capture_lost(stream->client.capture);
     stream->writer = stream->format->writer->begin(source, &stream->out);
     if (!stream->writer) {
@@ -325,6 +332,7 @@ struct stream *stream_free(struct stream *stream)
         sampler_leave(stream->sampler, &stream->client);
     }
     free_writer(stream);
+    roster_unref(stream->roster);
     sd_event_source_disable_unref(stream->timer);
     buffer_done(&stream->out);
     free(stream);
