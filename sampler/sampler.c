@@ -24,6 +24,10 @@ struct sampler {
     size_t n_captures;
     struct client *clients;
     size_t n_clients;
+    struct config_sampler last; /* a copy of what clients rest on */
+    bool ending;
+    void (*ended)(void *userdata);
+    void *ended_userdata;
 };
 
 DEFINE_CLEANUP(struct sampler *, sampler_free);
@@ -37,6 +41,7 @@ struct sampler *sampler_free(struct sampler *sampler)
     for (size_t i = 0; i < sampler->n_captures; i++)
         capture_free(sampler->captures[i]);
     free(sampler->captures);
+    free(sampler->last.event);
     symbols_free(sampler->symbols);
     sd_event_unref(sampler->event);
     free(sampler);
@@ -128,7 +133,27 @@ static bool is_allowed(const struct sampler *sampler, const struct client *clien
 {
     const struct config_sampler *config = sampler->config;
 
-    return config->enabled && place < config->max_clients && client->seconds <= (double)config->max_seconds;
+    return config->enabled && place < config->max_clients && client->seconds <= (double)config->max_seconds &&
+           (config->allow_remote || !client->remote);
+}
+
+/* Whether who asks for the same now gets something else. */
+static bool is_outdated(const struct sampler *sampler, const struct client *client)
+{
+    const struct config_sampler *old = &sampler->last, *new = sampler->config;
+    bool event = old->event && !str_equal(old->event, new->event);
+    bool rate = old->frequency != new->frequency || old->period != new->period;
+
+    return (event && !client->own_event) || (rate && !client->own_rate) || old->callchain != new->callchain ||
+           old->ring_pages != new->ring_pages;
+}
+
+/* Without memory, what comes next does not find its event to be another. */
+static void keep_last(struct sampler *sampler)
+{
+    free(sampler->last.event);
+    sampler->last = *sampler->config;
+    sampler->last.event = strdup(sampler->config->event);
 }
 
 /* The oldest clients are at the end of the list, and stay. */
@@ -140,9 +165,10 @@ void sampler_configure(struct sampler *sampler, const struct machine *machine, c
     sampler->config = config;
     for (struct client *client = sampler->clients, *next; client; client = next) {
         next = client->next;
-        if (!is_allowed(sampler, client, --place))
-            client->refuse(client->userdata);
+        if (!is_allowed(sampler, client, --place) || is_outdated(sampler, client))
+            client->end(client->userdata, "reload");
     }
+    keep_last(sampler);
 }
 
 void sampler_cpus_changed(struct sampler *sampler, const struct machine *machine, const struct cpuset *left)
@@ -153,8 +179,27 @@ void sampler_cpus_changed(struct sampler *sampler, const struct machine *machine
             capture_cpus_changed(sampler->captures[i], machine, left);
 }
 
+bool sampler_end(struct sampler *sampler, void (*ended)(void *userdata), void *userdata)
+{
+    sampler->ending = true;
+    sampler->ended = ended;
+    sampler->ended_userdata = userdata;
+    for (struct client *client = sampler->clients, *next; client; client = next) {
+        next = client->next;
+        client->end(client->userdata, "shutdown");
+    }
+    return sampler->n_clients > 0;
+}
+
+bool sampler_is_ending(const struct sampler *sampler)
+{
+    return sampler->ending;
+}
+
 int stream_admit(const struct sampler *sampler, bool known, struct error *error)
 {
+    if (sampler->ending)
+        return error_set(error, -EBUSY, "perfcountd is ending");
     if (!sampler->config->enabled)
         return error_set(error, -EOPNOTSUPP,
                          "the sampler is not enabled: set sampler.enabled to true in the configuration");
@@ -237,6 +282,9 @@ int sampler_join(struct sampler *sampler, const struct stream_request *request, 
         return r;
     seconds = request->seconds > 0 ? request->seconds : seconds;
     client->seconds = seconds > 0 ? MIN(seconds, most) : most;
+    client->own_event = request->event;
+    client->own_rate = request->frequency || request->period;
+    client->remote = request->remote;
     client->capture = capture;
     client->symbols = sampler->symbols;
     client->next = sampler->clients;
@@ -262,4 +310,6 @@ void sampler_leave(struct sampler *sampler, struct client *client)
         sampler->n_clients--;
     }
     sampler_let_go(sampler, client);
+    if (sampler->ending && sampler->n_clients == 0)
+        sampler->ended(sampler->ended_userdata);
 }

@@ -32,7 +32,7 @@ struct writer_source {
 };
 
 struct writer_end {
-    const char *reason;              /* "seconds", "max", "error: ...", "stopping" */
+    const char *reason;              /* "seconds", "max", "reload", "shutdown", "error: ...", a sentence */
     uint64_t records, lost, dropped; /* written; lost by the kernel; dropped since the client was slow */
     uint64_t duration_ns;
 };

@@ -396,6 +396,7 @@ static void test_refused(void **state)
     assert_int_equal(stream_open(f->sampler, &(struct stream_request){.seconds = 61}, on_ready, &b, &none, &error),
                      -EINVAL);
     assert_string_equal(error.message, "61 seconds are over the limit of 60, sampler.max_seconds");
+    run(f, 0.01, NULL, 0);
     assert_int_equal(count_perf_fds(), 0);
 }
 
@@ -470,6 +471,80 @@ static void test_process(void **state)
     }
 }
 
+/* What a stream rests on is another: it ends, and one that named its own goes on. */
+static void test_reload(void **state)
+{
+    struct fixture *f = *state;
+    struct stream_request own = {.event = (char *)"cpu-clock", .period = 2000000}, remote = {.remote = true};
+    struct reader a, b, c, *of_a[] = {&a}, *of_b[] = {&b}, *of_c[] = {&c};
+
+    f->config.allow_remote = true;
+    sampler_configure(f->sampler, f->machine, &f->config);
+    if (!start(f, &(struct stream_request){0}, &a) || !start(f, &own, &b) || !start(f, &remote, &c))
+        return;
+    run(f, 0.1, NULL, 0);
+    sampler_configure(f->sampler, f->machine, &f->config);
+    f->config.allow_remote = false;
+    sampler_configure(f->sampler, f->machine, &f->config);
+    run(f, 5, of_c, 1);
+    assert_non_null(strstr(text_of(&c), "end reload "));
+    run(f, 0.1, of_a, 1);
+    assert_false(a.ended);
+    f->config.period = 3000000;
+    sampler_configure(f->sampler, f->machine, &f->config);
+    run(f, 5, of_a, 1);
+    assert_non_null(strstr(text_of(&a), "end reload "));
+    assert_true(count(a.text.data, "sample ") > 10);
+    f->config.event = (char *)"task-clock";
+    sampler_configure(f->sampler, f->machine, &f->config);
+    run(f, 0.1, of_b, 1);
+    assert_false(b.ended);
+    f->config.ring_pages = 32;
+    sampler_configure(f->sampler, f->machine, &f->config);
+    /* The rings are another's before its last records were taken. */
+    sampler_cpus_changed(f->sampler, f->machine, NULL);
+    run(f, 5, of_b, 1);
+    assert_non_null(strstr(text_of(&b), "end reload "));
+    stop(&a);
+    stop(&b);
+    stop(&c);
+    run(f, 0.01, NULL, 0);
+}
+
+static void count_call(void *userdata)
+{
+    (*(unsigned *)userdata)++;
+}
+
+/* All end with what they have, also who waits for /proc to be read; who was last is told, and nobody comes any more. */
+static void test_shutdown(void **state)
+{
+    struct fixture *f = *state;
+    struct reader a, b, *all[] = {&a, &b};
+    unsigned n_ended = 0;
+    struct error error;
+    struct stream *none;
+
+    if (!start(f, &(struct stream_request){0}, &a))
+        return;
+    run(f, 0.2, NULL, 0);
+    assert_true(start(f, &(struct stream_request){0}, &b));
+    assert_true(sampler_end(f->sampler, count_call, &n_ended));
+    run(f, 5, all, 2);
+    assert_non_null(strstr(text_of(&a), "end shutdown "));
+    assert_true(count(a.text.data, "sample ") > 10);
+    assert_true(str_starts(text_of(&b), "begin "));
+    assert_non_null(strstr(b.text.data, "end shutdown 0 "));
+    assert_int_equal(stream_open(f->sampler, &(struct stream_request){0}, on_ready, &b, &none, &error), -EBUSY);
+    assert_string_equal(error.message, "perfcountd is ending");
+    stop(&a);
+    assert_int_equal(n_ended, 0);
+    stop(&b);
+    assert_int_equal(n_ended, 1);
+    run(f, 0.01, NULL, 0);
+    assert_false(sampler_end(f->sampler, count_call, &n_ended));
+}
+
 /* A client that goes away while /proc is read is called no more. */
 static void test_gone_early(void **state)
 {
@@ -494,6 +569,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_hotplug, begin, end),
         cmocka_unit_test_setup_teardown(test_process, begin, end),
         cmocka_unit_test_setup_teardown(test_gone_early, begin, end),
+        cmocka_unit_test_setup_teardown(test_reload, begin, end),
+        cmocka_unit_test_setup_teardown(test_shutdown, begin, end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
