@@ -159,7 +159,9 @@ int daemon_reload(struct daemon *daemon, struct error *error)
 int daemon_set_paused(struct daemon *daemon, bool paused)
 {
     int r = registry_pause(daemon->session.registry, paused);
+    int sampled = sampler_pause(daemon->sampler, paused);
 
+    r = r < 0 ? r : sampled;
     if (r < 0)
         log_warning("not every group could be %s: %s", paused ? "disabled" : "enabled again", strerror(-r));
     tell_state(daemon, notify_status);

@@ -39,7 +39,7 @@ struct daemon {
 
 /* Reads the configuration again; -errno with a sentence, and the old one goes on. -ESHUTDOWN while it is ending. */
 int daemon_reload(struct daemon *daemon, struct error *error);
-/* Disables or enables all groups, and says so. */
+/* Disables or enables all groups and whatever samples, and says so. */
 int daemon_set_paused(struct daemon *daemon, bool paused);
 /* Until counting goes on, in whole seconds, rounded up. */
 unsigned daemon_paused_seconds(const struct daemon *daemon);

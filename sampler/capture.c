@@ -30,6 +30,7 @@ struct capture {
     size_t n_lanes;
     struct roster *roster; /* of what is open */
     struct subscriber *subscribers;
+    bool paused;
     uint64_t lost, malformed;
     uint64_t until_ns; /* of the round that is being taken; 0 between rounds */
     bool ended;        /* the process has */
@@ -293,7 +294,7 @@ static int open_lanes(struct capture *capture, const struct machine *machine, bo
         r = lane_open(capture->sys, machine, &capture->spec, (unsigned)cpu, threads.tids, threads.n, &lane, error);
         if (r == 0 && lane)
             r = add_lane(capture, lane, error);
-        if (r == 0 && lane)
+        if (r == 0 && lane && !capture->paused)
             r = lane_enable(lane);
         if (!all)
             r = 0;
@@ -325,7 +326,8 @@ int capture_open(struct sys *sys, sd_event *event, const struct machine *machine
         spec_done(spec);
         return error_oom(error);
     }
-    *capture = (struct capture){.sys = sys, .event = sd_event_ref(event), .symbols = symbols, .spec = *spec};
+    *capture =
+        (struct capture){.sys = sys, .event = sd_event_ref(event), .symbols = symbols, .spec = *spec, .paused = true};
     *spec = (struct spec){.cgroup_fd = -1};
     int r = open_lanes(capture, machine, true, error);
     if (r < 0)
@@ -349,6 +351,39 @@ static void drain(struct capture *capture)
         if (take_turn(capture) && fresh)
             return;
     }
+}
+
+/* Pauses */
+
+static int switch_lanes(struct capture *capture)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < capture->n_lanes && !capture->paused; i++) {
+        int enabled = lane_enable(capture->lanes[i]);
+        r = r < 0 ? r : enabled;
+    }
+    for (size_t i = 0; i < capture->n_lanes && capture->paused; i++)
+        lane_disable(capture->lanes[i]);
+    return r;
+}
+
+int capture_pause(struct capture *capture, bool paused)
+{
+    if (capture->paused == paused || !capture_is_alive(capture))
+        return 0;
+    capture->paused = paused;
+    int r = switch_lanes(capture);
+    if (paused)
+        drain(capture);
+    for (struct subscriber *s = capture->subscribers; s; s = s->next)
+        s->paused(s->userdata, paused);
+    return r;
+}
+
+bool capture_is_paused(const struct capture *capture)
+{
+    return capture->paused;
 }
 
 /* CPUs that come and go */

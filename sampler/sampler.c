@@ -25,7 +25,7 @@ struct sampler {
     struct client *clients;
     size_t n_clients;
     struct config_sampler last; /* a copy of what clients rest on */
-    bool ending;
+    bool paused, ending;
     void (*ended)(void *userdata);
     void *ended_userdata;
 };
@@ -179,6 +179,18 @@ void sampler_cpus_changed(struct sampler *sampler, const struct machine *machine
             capture_cpus_changed(sampler->captures[i], machine, left);
 }
 
+int sampler_pause(struct sampler *sampler, bool paused)
+{
+    int r = 0;
+
+    sampler->paused = paused;
+    for (size_t i = 0; i < sampler->n_captures; i++) {
+        int error = capture_pause(sampler->captures[i], paused);
+        r = r < 0 ? r : error;
+    }
+    return r;
+}
+
 bool sampler_end(struct sampler *sampler, void (*ended)(void *userdata), void *userdata)
 {
     sampler->ending = true;
@@ -254,6 +266,11 @@ static int get_capture(struct sampler *sampler, struct spec *spec, struct captur
     int r = capture_open(sampler->sys, sampler->event, sampler->machine, sampler->symbols, spec, &capture, error);
     if (r < 0)
         return r;
+    r = capture_pause(capture, sampler->paused);
+    if (r < 0) {
+        capture_free(capture);
+        return error_set(error, r, "sampling cannot start: %s", strerror(-r));
+    }
     sampler->captures[sampler->n_captures++] = capture;
     *ret = capture;
     return 0;

@@ -23,6 +23,12 @@ void sampler_configure(struct sampler *sampler, const struct machine *machine, c
 void sampler_cpus_changed(struct sampler *sampler, const struct machine *machine, const struct cpuset *left);
 
 /*
+ * From now on no samples are taken, or are again, for all streams that there are and will be. Streams stay open. -errno
+ * of the first event that cannot be enabled.
+ */
+int sampler_pause(struct sampler *sampler, bool paused);
+
+/*
  * Ends all streams, with the reason "shutdown", and opens no more. Whether there are any: then `ended` is called from
  * the event loop when the last one was freed.
  */

@@ -158,6 +158,13 @@ static void describe(struct stream *stream)
     stream->roster = roster;
 }
 
+static void tell_pause(struct stream *stream, bool paused)
+{
+    if (stream->format->writer->pause)
+        stream->format->writer->pause(stream->writer, paused, sampler_now(stream->sampler, CLOCK_MONOTONIC),
+                                      &stream->out);
+}
+
 /* Whether there is a writer; without one it has ended. */
 static bool begin(struct stream *stream)
 {
@@ -176,6 +183,8 @@ static bool begin(struct stream *stream)
         finish(stream);
         return false;
     }
+    if (capture_is_paused(stream->client.capture))
+        tell_pause(stream, true);
     sd_event_source_set_time(stream->timer, now / 1000 + (uint64_t)(source->seconds * 1e6));
     sd_event_source_set_enabled(stream->timer, SD_EVENT_ONESHOT);
     return true;
@@ -283,6 +292,29 @@ static void on_changed(void *userdata)
         describe(stream);
 }
 
+static void on_relearned(void *userdata)
+{
+    struct stream *stream = userdata;
+
+    if (stream->state != STREAM_RUNNING || is_too_much(stream, false))
+        return;
+    if (stream->format->writer->relearned)
+        stream->format->writer->relearned(stream->writer, &stream->out);
+    notify(stream);
+}
+
+/* Who began while a pause was on may have missed its end in /proc as well. */
+static void on_paused(void *userdata, bool paused)
+{
+    struct stream *stream = userdata;
+
+    if (stream->state == STREAM_RUNNING)
+        tell_pause(stream, paused);
+    if (!paused)
+        symbols_learn(stream->client.symbols, capture_spec(stream->client.capture)->pid, on_relearned, stream);
+    notify(stream);
+}
+
 static void on_over(void *userdata, const char *reason)
 {
     finish_because(userdata, reason);
@@ -320,8 +352,12 @@ static struct stream *stream_new(struct sampler *sampler, const struct stream_re
     *stream = (struct stream){
         .sampler = sampler,
         .client = {.userdata = stream, .end = on_end},
-        .subscriber =
-            {.userdata = stream, .record = on_record, .round = on_round, .changed = on_changed, .over = on_over},
+        .subscriber = {.userdata = stream,
+                       .record = on_record,
+                       .round = on_round,
+                       .changed = on_changed,
+                       .paused = on_paused,
+                       .over = on_over},
         .format = &formats[request->format],
         .max = request->max,
     };
