@@ -87,7 +87,7 @@ static int check_sampled_event(const char *text, struct error *error)
 
     if (str_equal(text, "auto"))
         return 0;
-    int r = event_list_parse(text, &list, error);
+    int r = event_list_parse_sampled(text, &list, error);
     if (r < 0)
         return r;
     event_list_done(&list);

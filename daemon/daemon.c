@@ -13,6 +13,7 @@
 static void daemon_done(struct daemon *daemon)
 {
     daemon->server = server_free(daemon->server);
+    daemon->ending = ending_free(daemon->ending);
     daemon->sampler = sampler_free(daemon->sampler);
     daemon->hotplug = hotplug_free(daemon->hotplug);
     daemon->watches = watches_free(daemon->watches);
@@ -138,6 +139,8 @@ static void apply_to_sampler(struct daemon *daemon)
 
 int daemon_reload(struct daemon *daemon, struct error *error)
 {
+    if (ending_has_begun(daemon->ending))
+        return error_set(error, -ESHUTDOWN, "perfcountd is ending");
     notify_reloading();
     int r = session_reload(&daemon->session, daemon->options, accept_config, daemon, error);
     const struct log_field field = config_field(daemon);
@@ -156,7 +159,9 @@ int daemon_reload(struct daemon *daemon, struct error *error)
 int daemon_set_paused(struct daemon *daemon, bool paused)
 {
     int r = registry_pause(daemon->session.registry, paused);
+    int sampled = sampler_pause(daemon->sampler, paused);
 
+    r = r < 0 ? r : sampled;
     if (r < 0)
         log_warning("not every group could be %s: %s", paused ? "disabled" : "enabled again", strerror(-r));
     tell_state(daemon, notify_status);
@@ -183,9 +188,12 @@ static int on_hangup(sd_event_source *source, const struct signalfd_siginfo *inf
 
 static int on_end(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
 {
-    (void)userdata;
+    struct daemon *daemon = userdata;
+
+    (void)source;
     log_info("%s: ending", sigabbrev_np((int)info->ssi_signo));
-    return sd_event_exit(sd_event_source_get_event(source), 0);
+    notify_stopping();
+    return ending_begin(daemon->ending);
 }
 
 static int watch_signals(struct daemon *daemon)
@@ -229,9 +237,7 @@ static int loop(struct daemon *daemon)
                   strerror(-hotplug_deafness(daemon->hotplug)));
     for (size_t i = 0; (url = server_url(daemon->server, i)); i++)
         log_info("listening on %s", url);
-    int r = sd_event_loop(daemon->event);
-    notify_stopping();
-    return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return sd_event_loop(daemon->event) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 static int start(struct daemon *daemon)
@@ -254,6 +260,7 @@ static int start(struct daemon *daemon)
         split_watch(daemon->split, daemon->event, on_opener_lost, daemon) < 0 ||
         pause_new(daemon->event, on_pause_end, daemon, &daemon->pause) < 0 ||
         sampler_new(&daemon->session.sys, daemon->event, &daemon->sampler) < 0 ||
+        ending_new(daemon->event, daemon->sampler, &daemon->ending) < 0 ||
         sd_event_set_watchdog(daemon->event, true) < 0) {
         log_event(LOG_KIND_START_FAILED, NULL, 0, "the event loop cannot start");
         return EXIT_FAILURE;

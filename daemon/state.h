@@ -6,6 +6,7 @@
 #include <systemd/sd-event.h>
 
 #include "daemon/complaints.h"
+#include "daemon/ending.h"
 #include "daemon/hotplug.h"
 #include "daemon/listening.h"
 #include "daemon/pause.h"
@@ -28,6 +29,7 @@ struct daemon {
     struct complaints complaints;
     struct pause *pause;
     struct sampler *sampler;
+    struct ending *ending;
     struct listening listening;
     size_t n_missing; /* when the service manager was last told */
     char reload_error[512];
@@ -35,9 +37,9 @@ struct daemon {
     uint64_t started_realtime_ns;
 };
 
-/* Reads the configuration again; -errno with a sentence, and the old one goes on. */
+/* Reads the configuration again; -errno with a sentence, and the old one goes on. -ESHUTDOWN while it is ending. */
 int daemon_reload(struct daemon *daemon, struct error *error);
-/* Disables or enables all groups, and says so. */
+/* Disables or enables all groups and whatever samples, and says so. */
 int daemon_set_paused(struct daemon *daemon, bool paused);
 /* Until counting goes on, in whole seconds, rounded up. */
 unsigned daemon_paused_seconds(const struct daemon *daemon);

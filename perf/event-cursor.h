@@ -8,6 +8,7 @@
 struct cursor {
     const char *text;
     size_t at;
+    bool samples; /* the event that stands here is sampled, not counted */
 };
 
 static inline char cursor_peek(const struct cursor *cursor)

@@ -209,12 +209,15 @@ static int parse_word(struct cursor *cursor, size_t size, struct event *event, s
 }
 
 /* A clock counts time whatever the CPU does: the kernel takes these modifiers and ignores them. */
-static int check_clock(const struct event *event, unsigned modifiers, size_t offset, struct error *error)
+static int check_clock(const struct event *event, unsigned modifiers, bool samples, size_t offset, struct error *error)
 {
-    const unsigned ignored = EVENT_USER | EVENT_KERNEL | EVENT_HYPERVISOR | EVENT_GUEST | EVENT_HOST;
+    const unsigned never = EVENT_HYPERVISOR | EVENT_GUEST | EVENT_HOST;
+    const unsigned ignored = samples ? never : never | EVENT_USER | EVENT_KERNEL;
 
     if (!event->generic || !event->generic->clock || !(modifiers & ignored))
         return 0;
+    if (samples)
+        return error_set_at(error, -EINVAL, offset, "the modifiers h, G and H do nothing on %s", event->generic->name);
     return error_set_at(error, -EINVAL, offset,
                         "%s counts time whatever the CPU does: the modifiers u, k, h, G and H do nothing on it",
                         event->generic->name);
@@ -229,7 +232,7 @@ static int parse_modifiers(struct cursor *cursor, struct event *event, struct er
         return 0;
     size_t offset = cursor->at;
     int r = modifiers_parse(cursor, &event->modifiers, &event->precise, error);
-    return r < 0 ? r : check_clock(event, event->modifiers, offset, error);
+    return r < 0 ? r : check_clock(event, event->modifiers, cursor->samples, offset, error);
 }
 
 static int parse_event(struct cursor *cursor, struct event *ret, struct error *error)
@@ -290,12 +293,14 @@ static int parse_events(struct cursor *cursor, struct event_list *list, struct e
         if (r < 0)
             return r;
         list->n++;
+        cursor->samples = false;
         cursor_skip_space(cursor);
     } while (cursor_take(cursor, ','));
     return 0;
 }
 
-static int parse_group_modifiers(struct cursor *cursor, struct event_list *list, struct error *error)
+/* `samples`: the first event does. */
+static int parse_group_modifiers(struct cursor *cursor, struct event_list *list, bool samples, struct error *error)
 {
     unsigned precise = 0;
 
@@ -305,7 +310,7 @@ static int parse_group_modifiers(struct cursor *cursor, struct event_list *list,
     int r = modifiers_parse(cursor, &list->modifiers, &precise, error);
     for (size_t i = 0; r == 0 && i < list->n; i++) {
         struct event *event = &list->events[i];
-        r = check_clock(event, list->modifiers, offset, error);
+        r = check_clock(event, list->modifiers, samples && i == 0, offset, error);
         event->modifiers |= list->modifiers;
         event->precise = MIN(event->precise + precise, 3u);
     }
@@ -314,6 +319,8 @@ static int parse_group_modifiers(struct cursor *cursor, struct event_list *list,
 
 static int parse_braces(struct cursor *cursor, struct event_list *list, struct error *error)
 {
+    bool samples = cursor->samples;
+
     int r = parse_events(cursor, list, error);
     if (r < 0)
         return r;
@@ -321,7 +328,7 @@ static int parse_braces(struct cursor *cursor, struct event_list *list, struct e
         return error_set_at(error, -EINVAL, cursor->at, "groups do not nest");
     if (!cursor_take(cursor, '}'))
         return cursor_unexpected(cursor, "a comma or \"}\"", error);
-    return parse_group_modifiers(cursor, list, error);
+    return parse_group_modifiers(cursor, list, samples, error);
 }
 
 static int check_text(const char *text, struct error *error)
@@ -347,10 +354,10 @@ static int check_end(struct cursor *cursor, struct error *error)
     return 0;
 }
 
-int event_list_parse(const char *text, struct event_list *ret, struct error *error)
+static int parse_list(const char *text, bool samples, struct event_list *ret, struct error *error)
 {
     _cleanup_(event_list_done) struct event_list list = {0};
-    struct cursor cursor = {.text = text};
+    struct cursor cursor = {.text = text, .samples = samples};
 
     int r = check_text(text, error);
     if (r < 0)
@@ -366,6 +373,16 @@ int event_list_parse(const char *text, struct event_list *ret, struct error *err
     *ret = list;
     list = (struct event_list){0};
     return 0;
+}
+
+int event_list_parse(const char *text, struct event_list *ret, struct error *error)
+{
+    return parse_list(text, false, ret, error);
+}
+
+int event_list_parse_sampled(const char *text, struct event_list *ret, struct error *error)
+{
+    return parse_list(text, true, ret, error);
 }
 
 int event_parse(const char *text, struct event *ret, struct error *error)

@@ -77,6 +77,11 @@ struct event_list {
  * Bare words are not looked up: whether an EVENT_NAME exists is asked with a machine, by attr_build().
  */
 int event_list_parse(const char *text, struct event_list *ret, struct error *error);
+/*
+ * The same for a group whose first event is to be sampled: a clock then takes u and k, which the kernel heeds when it
+ * samples (kernel/events/core.c, perf_swevent_hrtimer()) and ignores when it counts.
+ */
+int event_list_parse_sampled(const char *text, struct event_list *ret, struct error *error);
 void event_list_done(struct event_list *list);
 
 /* Parses one event, without braces and commas outside slashes. */

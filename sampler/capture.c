@@ -7,8 +7,8 @@
 #include <sys/epoll.h>
 
 #include "base/cleanup.h"
-#include "base/number.h"
-#include "sampler/lane.h"
+#include "sampler/roster.h"
+#include "sampler/threads.h"
 
 /* What one turn of the event loop may take. */
 #define TURN_RECORDS 10000
@@ -16,15 +16,8 @@
 #define LOOK_AT_CLOCK 128 /* records */
 /* Rings that fill slowly are looked at so often. */
 #define DRAIN_USEC 100000
-/* Descriptors of one capture. */
-#define DESCRIPTORS_MAX 8192
-/* Turns that draining a CPU that has left may take. */
+/* Turns that draining at once may take. */
 #define LAST_TURNS 16
-
-struct slot {
-    struct lane *lane;
-    sd_event_source *io;
-};
 
 struct capture {
     struct sys *sys;
@@ -33,13 +26,11 @@ struct capture {
     struct symbols *symbols;
     struct spec spec;
     struct record_layout layout;
-    struct slot *slots;
-    size_t n_slots;
+    struct lane **lanes;
+    size_t n_lanes;
+    struct roster *roster; /* of what is open */
     struct subscriber *subscribers;
-    struct writer_event *events; /* with their attrs and ids, as capture_describe() gives them */
-    struct perf_event_attr *attrs;
-    uint64_t *ids;
-    size_t n_events, n_ids;
+    bool paused;
     uint64_t lost, malformed;
     uint64_t until_ns; /* of the round that is being taken; 0 between rounds */
     bool ended;        /* the process has */
@@ -54,7 +45,7 @@ const struct spec *capture_spec(const struct capture *capture)
 
 bool capture_is_alive(const struct capture *capture)
 {
-    return capture->n_slots > 0 && !capture->ended;
+    return capture->n_lanes > 0 && !capture->ended;
 }
 
 bool capture_is_idle(const struct capture *capture)
@@ -67,29 +58,12 @@ uint64_t capture_lost(const struct capture *capture)
     return capture->lost;
 }
 
-static void close_slot(struct slot *slot)
-{
-    slot->io = sd_event_source_disable_unref(slot->io);
-    slot->lane = lane_free(slot->lane);
-}
-
-static void free_description(struct capture *capture)
-{
-    free(capture->events);
-    free(capture->attrs);
-    free(capture->ids);
-    capture->events = NULL;
-    capture->attrs = NULL;
-    capture->ids = NULL;
-    capture->n_events = capture->n_ids = 0;
-}
-
 void capture_stop(struct capture *capture)
 {
     capture->timer = sd_event_source_disable_unref(capture->timer);
     capture->again = sd_event_source_disable_unref(capture->again);
-    while (capture->n_slots > 0)
-        close_slot(&capture->slots[--capture->n_slots]);
+    while (capture->n_lanes > 0)
+        lane_free(capture->lanes[--capture->n_lanes]);
 }
 
 struct capture *capture_free(struct capture *capture)
@@ -97,8 +71,8 @@ struct capture *capture_free(struct capture *capture)
     if (!capture)
         return NULL;
     capture_stop(capture);
-    free(capture->slots);
-    free_description(capture);
+    free(capture->lanes);
+    roster_unref(capture->roster);
     spec_done(&capture->spec);
     sd_event_unref(capture->event);
     free(capture);
@@ -128,8 +102,8 @@ static struct lane *find_oldest(struct capture *capture, uint64_t *ret_next_ns)
     struct lane *oldest = NULL;
     uint64_t next = capture->until_ns;
 
-    for (size_t i = 0; i < capture->n_slots; i++) {
-        struct lane *lane = capture->slots[i].lane;
+    for (size_t i = 0; i < capture->n_lanes; i++) {
+        struct lane *lane = capture->lanes[i];
         if (!is_due(capture, lane))
             continue;
         if (!oldest || lane->record.id.time < oldest->record.id.time) {
@@ -185,8 +159,8 @@ static bool take_turn(struct capture *capture)
     if (capture->until_ns == 0)
         capture->until_ns = capture->sys->now(capture->sys, CLOCK_MONOTONIC);
     bool done = merge(capture);
-    for (size_t i = 0; i < capture->n_slots; i++)
-        lane_release(capture->slots[i].lane);
+    for (size_t i = 0; i < capture->n_lanes; i++)
+        lane_release(capture->lanes[i]);
     uint64_t until = done ? capture->until_ns : 0;
     if (done)
         capture->until_ns = 0;
@@ -260,119 +234,37 @@ void capture_unsubscribe(struct capture *capture, struct subscriber *subscriber)
         }
 }
 
-/* What is open, as writers want it */
-
-static const struct perf_event_attr *find_attr(const struct lane *lane, size_t event, size_t *ret_member)
-{
-    for (size_t i = 0; i < lane->group.n; i++)
-        if (lane->group.events[i] == event) {
-            *ret_member = i;
-            return &lane->group.attrs[i];
-        }
-    return NULL;
-}
-
-/* One event of the spec: its attr, and its id in each group that is open, 0 where it is not in one. */
-static bool describe_event(struct capture *capture, size_t event)
-{
-    size_t n = capture->n_events, at = 0, member;
-    uint64_t *ids = capture->ids + n * capture->n_ids;
-    bool found = false;
-
-    for (size_t i = 0; i < capture->n_slots; i++) {
-        const struct lane *lane = capture->slots[i].lane;
-        const struct perf_event_attr *attr = find_attr(lane, event, &member);
-        if (attr && !found)
-            capture->attrs[n] = *attr;
-        found |= attr != NULL;
-        for (size_t k = 0; k < lane->n_fds; k += lane->group.n)
-            ids[at++] = attr ? lane->ids[k + member] : 0;
-    }
-    capture->events[n] =
-        (struct writer_event){.name = capture->spec.events.events[event].text, .attr = &capture->attrs[n], .ids = ids};
-    return found;
-}
-
 static int describe(struct capture *capture)
 {
-    size_t n = capture->spec.events.n;
+    struct roster *roster = roster_new(&capture->spec.events, capture->lanes, capture->n_lanes);
 
-    free_description(capture);
-    for (size_t i = 0; i < capture->n_slots; i++)
-        capture->n_ids += capture->slots[i].lane->n_fds / capture->slots[i].lane->group.n;
-    capture->events = calloc(n, sizeof(*capture->events));
-    capture->attrs = calloc(n, sizeof(*capture->attrs));
-    capture->ids = calloc(n * MAX(capture->n_ids, 1), sizeof(*capture->ids));
-    if (!capture->events || !capture->attrs || !capture->ids) {
-        free_description(capture);
+    if (!roster)
         return -ENOMEM;
-    }
-    for (size_t i = 0; i < n; i++)
-        capture->n_events += describe_event(capture, i);
+    roster_unref(capture->roster);
+    capture->roster = roster;
     return 0;
 }
 
-void capture_describe(const struct capture *capture, struct writer_source *source)
+struct roster *capture_describe(const struct capture *capture, struct writer_source *source)
 {
-    source->events = capture->events;
-    source->n_events = capture->n_events;
-    source->n_ids = capture->n_ids;
+    roster_describe(capture->roster, source);
     source->layout = capture->layout;
     source->read = capture->spec.read;
     source->symbols = capture->symbols;
     source->sys = capture->sys;
+    return roster_ref(capture->roster);
 }
 
 /* Opening */
 
-struct threads {
-    pid_t *tids;
-    size_t n;
-};
-
-static void threads_done(struct threads *threads)
+static int add_lane(struct capture *capture, struct lane *lane, struct error *error)
 {
-    free(threads->tids);
-}
-
-/* Of the spec's process; none where it has no process. */
-static int list_threads(struct sys *sys, const struct spec *spec, struct threads *ret, struct error *error)
-{
-    char path[64], **names;
-    uint64_t tid;
-    size_t n;
-
-    if (!spec->pid)
-        return 0;
-    snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task", spec->pid);
-    int r = sys_list_directory(sys, path, &names, &n);
-    if (r < 0)
-        return error_set(error, -ENOENT, "there is no process %" PRIu32, spec->pid);
-    ret->tids = calloc(MAX(n, 1), sizeof(*ret->tids));
-    for (size_t i = 0; i < n && ret->tids; i++)
-        if (number_parse_u64(names[i], &tid) == 0)
-            ret->tids[ret->n++] = (pid_t)tid;
-    strings_free(names, n);
-    if (!ret->tids)
-        return error_oom(error);
-    size_t descriptors = ret->n * cpuset_count(&spec->cpus) * (spec->read ? spec->events.n : 1);
-    if (descriptors > DESCRIPTORS_MAX)
-        return error_set(error, -EINVAL,
-                         "process %" PRIu32 " has %zu threads, which take %zu descriptors on these CPUs, and %d is the "
-                         "limit; ask for fewer CPUs, or for its cgroup",
-                         spec->pid, ret->n, descriptors, DESCRIPTORS_MAX);
-    return 0;
-}
-
-static int add_slot(struct capture *capture, struct lane *lane, struct error *error)
-{
-    if (array_grow(&capture->slots, capture->n_slots) < 0) {
+    if (array_grow(&capture->lanes, capture->n_lanes) < 0) {
         lane_free(lane);
         return error_oom(error);
     }
-    capture->slots[capture->n_slots++] = (struct slot){.lane = lane};
-    struct slot *slot = &capture->slots[capture->n_slots - 1];
-    int r = sd_event_add_io(capture->event, &slot->io, lane->fds[0], EPOLLIN, on_ring, capture);
+    capture->lanes[capture->n_lanes++] = lane;
+    int r = sd_event_add_io(capture->event, &lane->io, lane->fds[0], EPOLLIN, on_ring, capture);
     if (r < 0)
         return error_set(error, r, "cpu %u: the ring cannot be waited for: %s", lane->cpu, strerror(-r));
     capture->layout = record_layout_of(&lane->group.attrs[0]);
@@ -381,8 +273,8 @@ static int add_slot(struct capture *capture, struct lane *lane, struct error *er
 
 static bool has_lane(const struct capture *capture, unsigned cpu)
 {
-    for (size_t i = 0; i < capture->n_slots; i++)
-        if (capture->slots[i].lane->cpu == cpu)
+    for (size_t i = 0; i < capture->n_lanes; i++)
+        if (capture->lanes[i]->cpu == cpu)
             return true;
     return false;
 }
@@ -390,10 +282,10 @@ static bool has_lane(const struct capture *capture, unsigned cpu)
 /* On each CPU that is online and has no lane. `all`: the first that cannot be opened ends it. */
 static int open_lanes(struct capture *capture, const struct machine *machine, bool all, struct error *error)
 {
-    _cleanup_(threads_done) struct threads threads = {0};
+    _cleanup_(threads_done) struct threads threads;
     struct lane *lane;
 
-    int r = list_threads(capture->sys, &capture->spec, &threads, error);
+    int r = threads_list(&threads, capture->sys, &capture->spec, error);
     CPUSET_FOREACH (cpu, &capture->spec.cpus) {
         if (r < 0)
             break;
@@ -401,8 +293,8 @@ static int open_lanes(struct capture *capture, const struct machine *machine, bo
             continue;
         r = lane_open(capture->sys, machine, &capture->spec, (unsigned)cpu, threads.tids, threads.n, &lane, error);
         if (r == 0 && lane)
-            r = add_slot(capture, lane, error);
-        if (r == 0 && lane)
+            r = add_lane(capture, lane, error);
+        if (r == 0 && lane && !capture->paused)
             r = lane_enable(lane);
         if (!all)
             r = 0;
@@ -434,7 +326,8 @@ int capture_open(struct sys *sys, sd_event *event, const struct machine *machine
         spec_done(spec);
         return error_oom(error);
     }
-    *capture = (struct capture){.sys = sys, .event = sd_event_ref(event), .symbols = symbols, .spec = *spec};
+    *capture =
+        (struct capture){.sys = sys, .event = sd_event_ref(event), .symbols = symbols, .spec = *spec, .paused = true};
     *spec = (struct spec){.cgroup_fd = -1};
     int r = open_lanes(capture, machine, true, error);
     if (r < 0)
@@ -448,20 +341,65 @@ int capture_open(struct sys *sys, sd_event *event, const struct machine *machine
     return 0;
 }
 
+/* Takes what is in the rings by now, unless it is too much. */
+static void drain(struct capture *capture)
+{
+    bool fresh = false; /* the round began now */
+
+    for (unsigned i = 0; i < LAST_TURNS; i++) {
+        fresh |= capture->until_ns == 0;
+        if (take_turn(capture) && fresh)
+            return;
+    }
+}
+
+/* Pauses */
+
+static int switch_lanes(struct capture *capture)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < capture->n_lanes && !capture->paused; i++) {
+        int enabled = lane_enable(capture->lanes[i]);
+        r = r < 0 ? r : enabled;
+    }
+    for (size_t i = 0; i < capture->n_lanes && capture->paused; i++)
+        lane_disable(capture->lanes[i]);
+    return r;
+}
+
+int capture_pause(struct capture *capture, bool paused)
+{
+    if (capture->paused == paused || !capture_is_alive(capture))
+        return 0;
+    capture->paused = paused;
+    int r = switch_lanes(capture);
+    if (paused)
+        drain(capture);
+    for (struct subscriber *s = capture->subscribers; s; s = s->next)
+        s->paused(s->userdata, paused);
+    return r;
+}
+
+bool capture_is_paused(const struct capture *capture)
+{
+    return capture->paused;
+}
+
 /* CPUs that come and go */
 
 static void close_lanes(struct capture *capture, const struct machine *machine, const struct cpuset *left)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < capture->n_slots; i++) {
-        unsigned cpu = capture->slots[i].lane->cpu;
+    for (size_t i = 0; i < capture->n_lanes; i++) {
+        unsigned cpu = capture->lanes[i]->cpu;
         if (cpuset_has(&machine->online, cpu) && !(left && cpuset_has(left, cpu)))
-            capture->slots[n++] = capture->slots[i];
+            capture->lanes[n++] = capture->lanes[i];
         else
-            close_slot(&capture->slots[i]);
+            lane_free(capture->lanes[i]);
     }
-    capture->n_slots = n;
+    capture->n_lanes = n;
 }
 
 /* Events of a CPU that has left never sample again, also when it is back. */
@@ -469,13 +407,12 @@ void capture_cpus_changed(struct capture *capture, const struct machine *machine
 {
     if (capture_is_idle(capture))
         return;
-    for (unsigned i = 0; i < LAST_TURNS && !take_turn(capture); i++)
-        continue;
+    drain(capture);
     close_lanes(capture, machine, left);
     open_lanes(capture, machine, false, NULL);
     bool described = describe(capture) == 0;
     for (struct subscriber *s = capture->subscribers; s; s = s->next)
         s->changed(s->userdata);
-    if (!described || capture->n_slots == 0)
+    if (!described || capture->n_lanes == 0)
         tell_over(capture, described ? "no CPU is left to sample" : "out of memory");
 }

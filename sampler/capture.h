@@ -7,6 +7,7 @@
 #ifndef SAMPLER_CAPTURE_H
 #define SAMPLER_CAPTURE_H
 
+#include "sampler/roster.h"
 #include "sampler/spec.h"
 #include "sampler/writer.h"
 
@@ -17,6 +18,8 @@ struct subscriber {
     void (*round)(void *userdata, uint64_t until_ns);
     /* There are other events than before: capture_describe() is to be asked again. */
     void (*changed)(void *userdata);
+    /* It takes no samples from now on, or does again; what is missed meanwhile is also what says what runs. */
+    void (*paused)(void *userdata, bool paused);
     /* Nothing comes any more; a sentence. May unsubscribe. */
     void (*over)(void *userdata, const char *reason);
     struct subscriber *next;
@@ -25,14 +28,14 @@ struct subscriber {
 struct capture;
 
 /*
- * Opens the rings of all CPUs that are online and starts them. Takes the spec over in any case. `symbols` is told of
+ * Opens the rings of all CPUs that are online, paused. Takes the spec over in any case. `symbols` is told of
  * each record before the subscribers are. With a sentence; errors of lane_open(), -EINVAL for a process of too many
  * threads.
  */
 int capture_open(struct sys *sys, sd_event *event, const struct machine *machine, struct symbols *symbols,
                  struct spec *spec, struct capture **ret, struct error *error);
 struct capture *capture_free(struct capture *capture);
-/* Closes the rings for good; what capture_describe() gave stays. */
+/* Closes the rings for good. */
 void capture_stop(struct capture *capture);
 
 const struct spec *capture_spec(const struct capture *capture);
@@ -40,6 +43,9 @@ const struct spec *capture_spec(const struct capture *capture);
 bool capture_is_alive(const struct capture *capture);
 /* Opens what has come, drains and closes what has gone; what is in `left` (may be NULL) has, also where it is back. */
 void capture_cpus_changed(struct capture *capture, const struct machine *machine, const struct cpuset *left);
+/* Disables its events and takes what they left in the rings, or enables them. -errno of the first that cannot be. */
+int capture_pause(struct capture *capture, bool paused);
+bool capture_is_paused(const struct capture *capture);
 
 /* `subscriber` stays where it is until it unsubscribes. */
 void capture_subscribe(struct capture *capture, struct subscriber *subscriber);
@@ -48,9 +54,11 @@ bool capture_is_idle(const struct capture *capture);
 /* Has a round begin soon. */
 void capture_hurry(struct capture *capture);
 
-/* Fills in what is the capture's: events, ids, layout, symbols. It points into the capture, until `changed` is called.
+/*
+ * Fills in what is the capture's: events, ids, layout, symbols. It points into what is returned, a reference for the
+ * caller.
  */
-void capture_describe(const struct capture *capture, struct writer_source *source);
+struct roster *capture_describe(const struct capture *capture, struct writer_source *source);
 /* How many records the kernel has dropped since it was opened. */
 uint64_t capture_lost(const struct capture *capture);
 

@@ -11,6 +11,7 @@ struct lane *lane_free(struct lane *lane)
 {
     if (!lane)
         return NULL;
+    sd_event_source_disable_unref(lane->io);
     ring_free(lane->ring);
     /* Siblings before their leader, the ring's owner last. */
     while (lane->n_fds > 0)

@@ -8,6 +8,8 @@
 #ifndef SAMPLER_LANE_H
 #define SAMPLER_LANE_H
 
+#include <systemd/sd-event.h>
+
 #include "perf/ring.h"
 #include "sampler/spec.h"
 
@@ -21,7 +23,7 @@ struct lane {
     struct ring *ring;
     struct record record; /* the next, where `has_record` */
     bool has_record;
-    bool hung_up; /* the first event's thread has ended; the ring goes on */
+    sd_event_source *io; /* of the ring, the capture's */
 };
 
 /*

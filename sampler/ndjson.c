@@ -3,7 +3,9 @@
  * Records as JSON, a line each (writer_ndjson of writer.h).
  *
  * {"type":"header"} first, {"type":"end"} last; between them what already ran when the stream began, as lines without a
- * time, and the records, under the kernel's names for them in lower case. "time" is in seconds since 1970 with nine
+ * time, and the records, under the kernel's names for them in lower case. {"type":"pause"} and {"type":"resume"} stand
+ * around a time without records, and what runs is told anew behind the second; {"type":"dropped"} is in the place of
+ * what the client was too slow to take. "time" is in seconds since 1970 with nine
  * decimals, addresses are hexadecimal in texts, and what is not known is left out, or "[unknown]" where a symbol or a
  * module has its place.
  */
@@ -358,6 +360,21 @@ static void ndjson_dropped(void *state, uint64_t n, struct buffer *out)
     end_line(out);
 }
 
+static void ndjson_pause(void *state, bool paused, uint64_t time_ns, struct buffer *out)
+{
+    json_text_raw(out, "{\"type\":");
+    json_text_string(out, paused ? "pause" : "resume");
+    write_time(state, time_ns, out);
+    end_line(out);
+}
+
+static void ndjson_relearned(void *state, struct buffer *out)
+{
+    const struct ndjson *ndjson = state;
+
+    symbols_each(ndjson->source->symbols, write_known, out);
+}
+
 static void ndjson_end(void *state, const struct writer_end *end, struct buffer *out)
 {
     const struct ndjson *ndjson = state;
@@ -381,6 +398,8 @@ const struct writer writer_ndjson = {
     .begin = ndjson_begin,
     .record = ndjson_record,
     .dropped = ndjson_dropped,
+    .pause = ndjson_pause,
+    .relearned = ndjson_relearned,
     .end = ndjson_end,
     .free = ndjson_free,
 };

@@ -220,6 +220,16 @@ static void perf_data_dropped(void *state, uint64_t n, struct buffer *out)
     end_record(source, start, out);
 }
 
+/* Names and mappings that began in a pause; those that are known already are the same. */
+static void perf_data_relearned(void *state, struct buffer *out)
+{
+    const struct perf_data *data = state;
+    struct description description = {.source = data->source, .out = out};
+
+    symbols_each(data->source->symbols, describe_process, &description);
+    write_build_ids(&description);
+}
+
 /* The stream just ends. */
 static void perf_data_end(void *state, const struct writer_end *end, struct buffer *out)
 {
@@ -233,6 +243,7 @@ const struct writer writer_perf_data = {
     .record = perf_data_record,
     .round = perf_data_round,
     .dropped = perf_data_dropped,
+    .relearned = perf_data_relearned,
     .end = perf_data_end,
     .free = free,
 };

@@ -24,6 +24,10 @@ struct sampler {
     size_t n_captures;
     struct client *clients;
     size_t n_clients;
+    struct config_sampler last; /* a copy of what clients rest on */
+    bool paused, ending;
+    void (*ended)(void *userdata);
+    void *ended_userdata;
 };
 
 DEFINE_CLEANUP(struct sampler *, sampler_free);
@@ -37,6 +41,7 @@ struct sampler *sampler_free(struct sampler *sampler)
     for (size_t i = 0; i < sampler->n_captures; i++)
         capture_free(sampler->captures[i]);
     free(sampler->captures);
+    free(sampler->last.event);
     symbols_free(sampler->symbols);
     sd_event_unref(sampler->event);
     free(sampler);
@@ -54,16 +59,6 @@ static int on_linger(sd_event_source *source, uint64_t usec, void *userdata)
     return 0;
 }
 
-/* Whether a client that writes its end reads the capture's description. */
-static bool is_held(const struct sampler *sampler, const struct capture *capture)
-{
-    const struct client *client = sampler->clients;
-
-    while (client && client->held != capture)
-        client = client->next;
-    return client != NULL;
-}
-
 /* Closes the rings that nobody reads. Not where the last one leaves, since that may be a call from the capture. */
 static int on_sweep(sd_event_source *source, void *userdata)
 {
@@ -74,8 +69,6 @@ static int on_sweep(sd_event_source *source, void *userdata)
     for (size_t i = 0; i < sampler->n_captures; i++) {
         struct capture *capture = sampler->captures[i];
         if (capture_is_idle(capture))
-            capture_stop(capture);
-        if (capture_is_idle(capture) && !is_held(sampler, capture))
             capture_free(capture);
         else
             sampler->captures[n++] = capture;
@@ -140,7 +133,27 @@ static bool is_allowed(const struct sampler *sampler, const struct client *clien
 {
     const struct config_sampler *config = sampler->config;
 
-    return config->enabled && place < config->max_clients && client->seconds <= (double)config->max_seconds;
+    return config->enabled && place < config->max_clients && client->seconds <= (double)config->max_seconds &&
+           (config->allow_remote || !client->remote);
+}
+
+/* Whether who asks for the same now gets something else. */
+static bool is_outdated(const struct sampler *sampler, const struct client *client)
+{
+    const struct config_sampler *old = &sampler->last, *new = sampler->config;
+    bool event = old->event && !str_equal(old->event, new->event);
+    bool rate = old->frequency != new->frequency || old->period != new->period;
+
+    return (event && !client->own_event) || (rate && !client->own_rate) || old->callchain != new->callchain ||
+           old->ring_pages != new->ring_pages;
+}
+
+/* Without memory, what comes next does not find its event to be another. */
+static void keep_last(struct sampler *sampler)
+{
+    free(sampler->last.event);
+    sampler->last = *sampler->config;
+    sampler->last.event = strdup(sampler->config->event);
 }
 
 /* The oldest clients are at the end of the list, and stay. */
@@ -152,9 +165,10 @@ void sampler_configure(struct sampler *sampler, const struct machine *machine, c
     sampler->config = config;
     for (struct client *client = sampler->clients, *next; client; client = next) {
         next = client->next;
-        if (!is_allowed(sampler, client, --place))
-            client->refuse(client->userdata);
+        if (!is_allowed(sampler, client, --place) || is_outdated(sampler, client))
+            client->end(client->userdata, "reload");
     }
+    keep_last(sampler);
 }
 
 void sampler_cpus_changed(struct sampler *sampler, const struct machine *machine, const struct cpuset *left)
@@ -165,8 +179,39 @@ void sampler_cpus_changed(struct sampler *sampler, const struct machine *machine
             capture_cpus_changed(sampler->captures[i], machine, left);
 }
 
+int sampler_pause(struct sampler *sampler, bool paused)
+{
+    int r = 0;
+
+    sampler->paused = paused;
+    for (size_t i = 0; i < sampler->n_captures; i++) {
+        int error = capture_pause(sampler->captures[i], paused);
+        r = r < 0 ? r : error;
+    }
+    return r;
+}
+
+bool sampler_end(struct sampler *sampler, void (*ended)(void *userdata), void *userdata)
+{
+    sampler->ending = true;
+    sampler->ended = ended;
+    sampler->ended_userdata = userdata;
+    for (struct client *client = sampler->clients, *next; client; client = next) {
+        next = client->next;
+        client->end(client->userdata, "shutdown");
+    }
+    return sampler->n_clients > 0;
+}
+
+bool sampler_is_ending(const struct sampler *sampler)
+{
+    return sampler->ending;
+}
+
 int stream_admit(const struct sampler *sampler, bool known, struct error *error)
 {
+    if (sampler->ending)
+        return error_set(error, -EBUSY, "perfcountd is ending");
     if (!sampler->config->enabled)
         return error_set(error, -EOPNOTSUPP,
                          "the sampler is not enabled: set sampler.enabled to true in the configuration");
@@ -221,6 +266,11 @@ static int get_capture(struct sampler *sampler, struct spec *spec, struct captur
     int r = capture_open(sampler->sys, sampler->event, sampler->machine, sampler->symbols, spec, &capture, error);
     if (r < 0)
         return r;
+    r = capture_pause(capture, sampler->paused);
+    if (r < 0) {
+        capture_free(capture);
+        return error_set(error, r, "sampling cannot start: %s", strerror(-r));
+    }
     sampler->captures[sampler->n_captures++] = capture;
     *ret = capture;
     return 0;
@@ -249,6 +299,9 @@ int sampler_join(struct sampler *sampler, const struct stream_request *request, 
         return r;
     seconds = request->seconds > 0 ? request->seconds : seconds;
     client->seconds = seconds > 0 ? MIN(seconds, most) : most;
+    client->own_event = request->event;
+    client->own_rate = request->frequency || request->period;
+    client->remote = request->remote;
     client->capture = capture;
     client->symbols = sampler->symbols;
     client->next = sampler->clients;
@@ -259,8 +312,7 @@ int sampler_join(struct sampler *sampler, const struct stream_request *request, 
 
 void sampler_let_go(struct sampler *sampler, struct client *client)
 {
-    if (client->capture)
-        client->held = steal(client->capture);
+    client->capture = NULL;
     sd_event_source_set_enabled(sampler->sweep, SD_EVENT_ONESHOT);
 }
 
@@ -275,5 +327,6 @@ void sampler_leave(struct sampler *sampler, struct client *client)
         sampler->n_clients--;
     }
     sampler_let_go(sampler, client);
-    client->held = NULL;
+    if (sampler->ending && sampler->n_clients == 0)
+        sampler->ended(sampler->ended_userdata);
 }

@@ -14,21 +14,38 @@ int sampler_new(struct sys *sys, sd_event *event, struct sampler **ret);
 /* All streams must have been freed. */
 struct sampler *sampler_free(struct sampler *sampler);
 
-/* Both are borrowed until the next call. Streams that the new configuration would not allow end. */
+/*
+ * Both are borrowed until the next call. Streams end that the new configuration would not allow, and those that rest on
+ * something that is another now: how it samples, or the event and rate of who did not name them.
+ */
 void sampler_configure(struct sampler *sampler, const struct machine *machine, const struct config_sampler *config);
 /* As sampler_configure(), with the CPUs that have left since (may be NULL), also those that are back. */
 void sampler_cpus_changed(struct sampler *sampler, const struct machine *machine, const struct cpuset *left);
 
+/*
+ * From now on no samples are taken, or are again, for all streams that there are and will be. Streams stay open. -errno
+ * of the first event that cannot be enabled.
+ */
+int sampler_pause(struct sampler *sampler, bool paused);
+
+/*
+ * Ends all streams, with the reason "shutdown", and opens no more. Whether there are any: then `ended` is called from
+ * the event loop when the last one was freed.
+ */
+bool sampler_end(struct sampler *sampler, void (*ended)(void *userdata), void *userdata);
+bool sampler_is_ending(const struct sampler *sampler);
+
 /* For streams (stream.c): one that runs. */
 struct client {
     void *userdata;
-    /* The configuration allows it no more. */
-    void (*refuse)(void *userdata);
+    /* It is to end, for this reason. */
+    void (*end)(void *userdata, const char *reason);
     struct capture *capture; /* NULL: it has let go of it */
-    struct capture *held;    /* whose description it reads still */
     struct symbols *symbols;
-    double seconds; /* that it runs */
-    size_t kept;    /* bytes, by its writer, for the end */
+    double seconds;           /* that it runs */
+    bool own_event, own_rate; /* named by the request */
+    bool remote;              /* of the request */
+    size_t kept;              /* bytes, by its writer, for the end */
     struct client *next;
 };
 
@@ -38,7 +55,7 @@ struct client {
  */
 int sampler_join(struct sampler *sampler, const struct stream_request *request, double seconds, struct client *client,
                  struct error *error);
-/* Needs no more records, so that the rings may close; what capture_describe() gave stays until sampler_leave(). */
+/* Needs no more records, so that the rings may close. */
 void sampler_let_go(struct sampler *sampler, struct client *client);
 void sampler_leave(struct sampler *sampler, struct client *client);
 

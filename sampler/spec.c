@@ -152,7 +152,7 @@ static int set_cgroup(struct spec *spec, struct sys *sys, const struct stream_re
 static int parse_events(struct spec *spec, const char *text, struct error *error)
 {
     event_list_done(&spec->events);
-    int r = event_list_parse(text, &spec->events, error);
+    int r = event_list_parse_sampled(text, &spec->events, error);
 
     if (r == -EINVAL)
         error_prefix(error, "event");
@@ -290,13 +290,21 @@ static int probe(const struct spec *spec, struct sys *sys, const struct machine 
                            spec->events.events[0].text);
 }
 
+/* Whether what samples has anything to say of user space. */
+static bool sees_user(const struct spec *spec)
+{
+    const unsigned rings = spec->events.events[0].modifiers & (EVENT_USER | EVENT_KERNEL | EVENT_HYPERVISOR);
+
+    return !rings || (rings & EVENT_USER);
+}
+
 /* Who may not see the kernel may see the rest. */
 static int probe_seeing(struct spec *spec, struct sys *sys, const struct machine *machine, struct error *error)
 {
     struct error seeing;
     int r = probe(spec, sys, machine, &seeing);
 
-    if (r == -EACCES) {
+    if (r == -EACCES && sees_user(spec)) {
         spec->blind = true;
         if (probe(spec, sys, machine, NULL) == 0)
             return 0;

@@ -10,6 +10,8 @@
 
 /* Formats that show a whole need the symbols of all of it at the end; who makes them has so long. */
 #define SYMBOLS_USEC (5 * UINT64_C(1000000))
+/* So long where the daemon ends. */
+#define LAST_SYMBOLS_USEC (UINT64_C(500000))
 
 /* Memory that a stream keeps for what is to come. */
 #define KEPT_BYTES (2 * 1024 * 1024)
@@ -40,6 +42,7 @@ struct stream {
     const struct format *format;
     enum state state;
     struct writer_source source;
+    struct roster *roster; /* that `source` points into */
     void *writer;
     struct buffer out;
     size_t taken; /* bytes of `out` */
@@ -112,6 +115,14 @@ static void write_end(struct stream *stream)
     notify(stream);
 }
 
+static void wait_for_symbols(struct stream *stream)
+{
+    uint64_t usec = sampler_is_ending(stream->sampler) ? LAST_SYMBOLS_USEC : SYMBOLS_USEC;
+
+    sd_event_source_set_time(stream->timer, sampler_now(stream->sampler, CLOCK_MONOTONIC) / 1000 + usec);
+    sd_event_source_set_enabled(stream->timer, SD_EVENT_ONESHOT);
+}
+
 static void on_idle_symbols(void *userdata)
 {
     write_end(userdata);
@@ -136,12 +147,54 @@ static void finish(struct stream *stream)
         return;
     }
     stream->state = STREAM_RESOLVING;
-    sd_event_source_set_time(stream->timer, now / 1000 + SYMBOLS_USEC);
-    sd_event_source_set_enabled(stream->timer, SD_EVENT_ONESHOT);
+    wait_for_symbols(stream);
 }
 
+static void describe(struct stream *stream)
+{
+    struct roster *roster = capture_describe(stream->client.capture, &stream->source);
+
+    roster_unref(stream->roster);
+    stream->roster = roster;
+}
+
+static void tell_pause(struct stream *stream, bool paused)
+{
+    if (stream->format->writer->pause)
+        stream->format->writer->pause(stream->writer, paused, sampler_now(stream->sampler, CLOCK_MONOTONIC),
+                                      &stream->out);
+}
+
+/* Whether there is a writer; without one it has ended. */
+static bool begin(struct stream *stream)
+{
+    struct writer_source *source = &stream->source;
+    uint64_t now = sampler_now(stream->sampler, CLOCK_MONOTONIC);
+
+    stream->start_ns = source->start_monotonic_ns = now;
+    source->start_realtime_ns = sampler_now(stream->sampler, CLOCK_REALTIME);
+    source->seconds = stream->client.seconds;
+    describe(stream);
+    stream->lost_before = capture_lost(stream->client.capture);
+    stream->writer = stream->format->writer->begin(source, &stream->out);
+    stream->state = STREAM_RUNNING;
+    if (!stream->writer) {
+        snprintf(stream->reason, sizeof(stream->reason), "error: out of memory");
+        finish(stream);
+        return false;
+    }
+    if (capture_is_paused(stream->client.capture))
+        tell_pause(stream, true);
+    sd_event_source_set_time(stream->timer, now / 1000 + (uint64_t)(source->seconds * 1e6));
+    sd_event_source_set_enabled(stream->timer, SD_EVENT_ONESHOT);
+    return true;
+}
+
+/* One that has not begun yet does, so that it is whole. */
 static void finish_because(struct stream *stream, const char *reason)
 {
+    if (stream->state == STREAM_LEARNING && !begin(stream))
+        return;
     snprintf(stream->reason, sizeof(stream->reason), "%s", reason);
     finish(stream);
 }
@@ -160,7 +213,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 
     (void)source;
     (void)usec;
-    if (stream->state == STREAM_RUNNING)
+    if (stream->state == STREAM_RUNNING && !stream->end_ns)
         end_soon(stream, "seconds");
     else if (stream->state == STREAM_RESOLVING)
         write_end(stream);
@@ -235,7 +288,31 @@ static void on_changed(void *userdata)
 {
     struct stream *stream = userdata;
 
-    capture_describe(stream->client.capture, &stream->source);
+    if (stream->state == STREAM_RUNNING)
+        describe(stream);
+}
+
+static void on_relearned(void *userdata)
+{
+    struct stream *stream = userdata;
+
+    if (stream->state != STREAM_RUNNING || is_too_much(stream, false))
+        return;
+    if (stream->format->writer->relearned)
+        stream->format->writer->relearned(stream->writer, &stream->out);
+    notify(stream);
+}
+
+/* Who began while a pause was on may have missed its end in /proc as well. */
+static void on_paused(void *userdata, bool paused)
+{
+    struct stream *stream = userdata;
+
+    if (stream->state == STREAM_RUNNING)
+        tell_pause(stream, paused);
+    if (!paused)
+        symbols_learn(stream->client.symbols, capture_spec(stream->client.capture)->pid, on_relearned, stream);
+    notify(stream);
 }
 
 static void on_over(void *userdata, const char *reason)
@@ -243,9 +320,17 @@ static void on_over(void *userdata, const char *reason)
     finish_because(userdata, reason);
 }
 
-static void on_refused(void *userdata)
+/* What was sampled before now is still to come. */
+static void on_end(void *userdata, const char *reason)
 {
-    finish_because(userdata, "reload");
+    struct stream *stream = userdata;
+
+    if (stream->state == STREAM_LEARNING)
+        finish_because(stream, reason);
+    else if (stream->state == STREAM_RUNNING && !stream->end_ns)
+        end_soon(stream, reason);
+    else if (stream->state == STREAM_RESOLVING)
+        wait_for_symbols(stream);
 }
 
 /* The beginning */
@@ -253,25 +338,9 @@ static void on_refused(void *userdata)
 static void on_learned(void *userdata)
 {
     struct stream *stream = userdata;
-    struct writer_source *source = &stream->source;
-    uint64_t now = sampler_now(stream->sampler, CLOCK_MONOTONIC);
 
-    if (stream->state != STREAM_LEARNING)
-        return;
-    stream->start_ns = source->start_monotonic_ns = now;
-    source->start_realtime_ns = sampler_now(stream->sampler, CLOCK_REALTIME);
-    source->seconds = stream->client.seconds;
-    capture_describe(stream->client.capture, source);
-    stream->lost_before = capture_lost(stream->client.capture);
-    stream->writer = stream->format->writer->begin(source, &stream->out);
-    if (!stream->writer) {
-        finish_because(stream, "error: out of memory");
-        return;
-    }
-    stream->state = STREAM_RUNNING;
-    sd_event_source_set_time(stream->timer, now / 1000 + (uint64_t)(source->seconds * 1e6));
-    sd_event_source_set_enabled(stream->timer, SD_EVENT_ONESHOT);
-    notify(stream);
+    if (stream->state == STREAM_LEARNING && begin(stream))
+        notify(stream);
 }
 
 static struct stream *stream_new(struct sampler *sampler, const struct stream_request *request)
@@ -282,9 +351,13 @@ static struct stream *stream_new(struct sampler *sampler, const struct stream_re
         return NULL;
     *stream = (struct stream){
         .sampler = sampler,
-        .client = {.userdata = stream, .refuse = on_refused},
-        .subscriber =
-            {.userdata = stream, .record = on_record, .round = on_round, .changed = on_changed, .over = on_over},
+        .client = {.userdata = stream, .end = on_end},
+        .subscriber = {.userdata = stream,
+                       .record = on_record,
+                       .round = on_round,
+                       .changed = on_changed,
+                       .paused = on_paused,
+                       .over = on_over},
         .format = &formats[request->format],
         .max = request->max,
     };
@@ -325,6 +398,7 @@ struct stream *stream_free(struct stream *stream)
         sampler_leave(stream->sampler, &stream->client);
     }
     free_writer(stream);
+    roster_unref(stream->roster);
     sd_event_source_disable_unref(stream->timer);
     buffer_done(&stream->out);
     free(stream);

@@ -22,6 +22,7 @@ struct stream_request {
     uint32_t pid;               /* 0: all */
     uint64_t max;               /* records; 0: no limit */
     bool read;                  /* the values of the group in each sample */
+    bool remote;                /* needs sampler.allow_remote: see stream_admit() */
 };
 
 /* The parameters of formats that show each record (NDJSON, perf.data), and of those that show a whole; NULL at the end.
@@ -38,7 +39,7 @@ struct stream;
 
 /*
  * Whether a client may have samples at all; `known`: it is on this machine, or has authenticated. -EOPNOTSUPP (the
- * sampler is not enabled), -EACCES, with a sentence.
+ * sampler is not enabled), -EACCES, -EBUSY (the daemon is ending), with a sentence.
  */
 int stream_admit(const struct sampler *sampler, bool known, struct error *error);
 

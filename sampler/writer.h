@@ -32,7 +32,7 @@ struct writer_source {
 };
 
 struct writer_end {
-    const char *reason;              /* "seconds", "max", "error: ...", "stopping" */
+    const char *reason;              /* "seconds", "max", "reload", "shutdown", "error: ...", a sentence */
     uint64_t records, lost, dropped; /* written; lost by the kernel; dropped since the client was slow */
     uint64_t duration_ns;
 };
@@ -53,6 +53,10 @@ struct writer {
      * says no, for 2 s at most. It also does what can be done now, so end() is the quicker for it. NULL: it is.
      */
     bool (*settled)(void *state);
+    /* No samples are taken from this time on, or are again; may be NULL. */
+    void (*pause)(void *state, bool paused, uint64_t time_ns, struct buffer *out);
+    /* What runs was read anew, since a pause missed the records that tell it; may be NULL. */
+    void (*relearned)(void *state, struct buffer *out);
     /* What it keeps for the end, in bytes; NULL: nothing that grows. */
     size_t (*bytes)(const void *state);
     void (*end)(void *state, const struct writer_end *end, struct buffer *out);

@@ -13,6 +13,7 @@ web: {min_interval: 0s}
 collectors:
   cpu: {groups: [{name: f, events: "{minor-faults,context-switches}"}]}
   cgroup: {include: ["$below/*"], $faults_group}
+sampler: {enabled: true, event: cpu-clock, frequency: 100}
 END
 
 pause() {
@@ -100,6 +101,54 @@ compares "what was there goes on" "$(count "$below/a") >= 40000 && $(count "$bel
 compares "and so do all CPUs" \
     "$(get '/api/v1/counters?collector=cpu&group=g' | jq '[.counters[].enabled_ns] | min') > 100000000"
 equals "a second DELETE does no harm" "$(resume | jq -c .)" '{"paused":false}'
+
+# --- streams of samples stay open, and have none of a pause
+
+# samples_in FILE: how many.
+samples_in() {
+    grep -c '"type":"sample"' "$1"
+}
+# has_line FILE PATTERN
+has_line() {
+    grep -q -- "$2" "$1"
+}
+pause 60 >/dev/null
+curl -sN "$url/api/v1/samples?seconds=5" >"$scratch/late" &
+late=$!
+holds "a stream that comes in a pause begins with it" eventually 5 has_line "$scratch/late" '"type":"pause"'
+resume >/dev/null
+holds "and samples when it is over" eventually 5 has_line "$scratch/late" '"type":"sample"'
+equals "its lines" "$(jq -r .type "$scratch/late" | grep -xE 'header|pause|resume|sample' | uniq | head -n 4 | xargs)" \
+    "header pause resume sample"
+curl -sN "$url/api/v1/samples?seconds=5" >"$scratch/stream" &
+stream=$!
+children+=("$late" "$stream")
+begin=$(date +%s%N)
+holds "a stream runs" eventually 5 has_line "$scratch/stream" '"type":"sample"'
+pause 60 >/dev/null
+holds "and is told of a pause" eventually 5 has_line "$scratch/stream" '"type":"pause"'
+before=$(samples_in "$scratch/stream")
+cp "$(command -v bash)" "$scratch/newcomer"
+"$scratch/newcomer" -c 'while :; do :; done' &
+newcomer=$!
+children+=("$newcomer")
+sleep 1
+equals "nothing is sampled" "$(samples_in "$scratch/stream")" "$before"
+resume >/dev/null
+wait "$stream"
+took=$((($(date +%s%N) - begin) / 1000000))
+compares "its seconds went on, in ms" "$took > 4500 && $took < 7000"
+kill "$newcomer"
+equals "it ended as always" "$(tail -n 1 "$scratch/stream" | jq -r .reason)" seconds
+compares "it has samples after the pause" "$(samples_in "$scratch/stream") > $before + 50"
+equals "and none of within it" "$(jq -s '(map(select(.type == "pause")) | first.time) as $from |
+    (map(select(.type == "resume")) | first.time) as $to |
+    map(select(.type == "sample" and .time > $from and .time < $to)) | length' "$scratch/stream")" 0
+equals "what began in the pause has its name" \
+    "$(jq -r "select(.type == \"sample\" and .pid == $newcomer) | .comm" "$scratch/stream" | sort | uniq -c |
+        sort -rn | awk 'NR == 1 { print $2 }')" newcomer
+matches "and its program is known" \
+    "$(jq -r "select(.type == \"sample\" and .pid == $newcomer) | .module" "$scratch/stream" | sort -u)" /newcomer
 
 # --- by itself
 

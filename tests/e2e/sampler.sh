@@ -143,6 +143,24 @@ int main(void)
 }
 END
 cc -O1 -pthread -o "$scratch/spin" "$scratch/spin.c"
+
+# samples_of SPACE FILE: how many samples a stream has of the kernel, or of user space; addresses have 64 bits.
+samples_of() {
+    jq -r 'select(.type == "sample") | .ip' "$2" | awk -v kernel="$([ "$1" = kernel ] && echo 1 || echo 0)" \
+        '(length($0) == 18 && $0 ~ /^0x[89a-f]/) == kernel { n++ } END { print n + 0 }'
+}
+"$scratch/spin" &
+children+=($!)
+while read -r event space other; do
+    get "/api/v1/samples?event=$event&frequency=1000&seconds=1" >"$scratch/$event"
+    compares "$event samples: $space" "$(samples_of "$space" "$scratch/$event") > 50"
+    equals "$event does not sample: $other" "$(samples_of "$other" "$scratch/$event")" 0
+done <<'END'
+cpu-clock:u user kernel
+task-clock:k kernel user
+END
+matches "of what is only read with it, a clock is refused" \
+    "$(get '/api/v1/samples?event=%7Bcpu-clock,task-clock%7D:u&read=1' | jq -r .error)" 'task-clock counts time'
 "$scratch/spin" &
 spin=$!
 children+=("$spin")
@@ -181,22 +199,91 @@ holds "a stream runs" eventually 5 has_lines "$scratch/reloaded" 5
 equals "a reload" "$(status_of /-/reload -X POST)" 200
 sleep 0.3
 equals "leaves it alone" "$(end_of "$scratch/reloaded" reason)" ''
+curl -sN "$url/api/v1/samples?event=task-clock" >"$scratch/event" &
+children+=($!)
+holds "another stream runs" eventually 5 has_lines "$scratch/event" 5
+write_config <<'END'
+sampler: {enabled: true, event: task-clock, max_clients: 3, max_seconds: 100, frequency: 50}
+END
+equals "a reload that has another event and frequency" "$(status_of /-/reload -X POST)" 200
+holds "ends who had the frequency" eventually 5 sh -c "tail -n 1 '$scratch/event' | grep -q '\"reason\":\"reload\"'"
+holds "and who had the event" eventually 5 sh -c "tail -n 1 '$scratch/reloaded' | grep -q '\"reason\":\"reload\"'"
+curl -sN "$url/api/v1/samples?frequency=100&event=cpu-clock" >"$scratch/reloaded" &
+children+=($!)
+holds "a stream that named both runs" eventually 5 has_lines "$scratch/reloaded" 5
+sed -i 's/frequency: 50/frequency: 60/' "$scratch/config.yaml"
+equals "a reload of what it does not rest on" "$(status_of /-/reload -X POST)" 200
+sleep 0.3
+equals "leaves it alone, too" "$(end_of "$scratch/reloaded" reason)" ''
 write_config </dev/null
 equals "one that turns the sampler off" "$(status_of /-/reload -X POST)" 200
 holds "ends it" eventually 5 sh -c "tail -n 1 '$scratch/reloaded' | grep -q '\"reason\":\"reload\"'"
 holds "closes its rings" eventually 1 fds_are "$idle"
 equals "and it is off" "$(status_of /api/v1/samples)" 403
 
-# Ends while a stream runs.
+# --- the end of the daemon
+
+# timed_stop: stop_daemon; sets took, in ms.
+timed_stop() {
+    local begin
+    begin=$(date +%s%N)
+    stop_daemon
+    took=$((($(date +%s%N) - begin) / 1000000))
+}
+
 write_config <<'END'
 sampler: {enabled: true, event: cpu-clock}
 END
 equals "on again" "$(status_of /-/reload -X POST)" 200
-curl -sN "$url/api/v1/samples?frequency=100" >"$scratch/last" &
-children+=($!)
-holds "a stream runs" eventually 5 has_lines "$scratch/last" 5
-stop_daemon
-equals "the daemon ends beside a stream" "$daemon_status" 0
+paths=(/api/v1/samples /api/v1/perf.data /api/v1/folded /debug/pprof/profile)
+clients=()
+for path in "${paths[@]}"; do
+    curl -sN "$url$path?frequency=100" >"$scratch/last-${path##*/}" &
+    clients+=($!)
+done
+children+=("${clients[@]}")
+holds "streams run" eventually 5 has_lines "$scratch/last-samples" 50
+sleep 1
+timed_stop
+equals "the daemon ends beside streams" "$daemon_status" 0
+compares "at once where clients read, in ms" "$took < 1000"
+for i in "${!paths[@]}"; do
+    wait "${clients[i]}"
+    equals "${paths[i]} is whole" "$?" 0
+done
+equals "and says why it ended" "$(end_of "$scratch/last-samples" reason)" shutdown
+equals "with all its records" "$(end_of "$scratch/last-samples" records)" \
+    "$(jq -r 'select(.time and .type != "header") | .type' "$scratch/last-samples" | wc -l)"
+compares "a graph has what was sampled so far" "$(awk '{ n += $NF } END { print n + 0 }' "$scratch/last-folded") > 50"
+holds "a profile, too" gzip -t "$scratch/last-profile"
+compares "and records for perf" "$(wc -c <"$scratch/last-perf.data") > 1000"
+
+start_daemon --config.file="$scratch/config.yaml"
+curl -sN "$url/api/v1/samples?frequency=4000" >"$scratch/stuck" &
+stuck=$!
+children+=("$stuck")
+holds "a stream runs" eventually 5 has_lines "$scratch/stuck" 50
+kill -STOP "$stuck"
+sleep 3
+timed_stop
+equals "the daemon ends beside a client that does not read" "$daemon_status" 0
+compares "which had its second" "$took > 900 && $took < 2000"
+kill -CONT "$stuck"
+wait "$stuck"
+compares "and is told that there was more" "$? > 0"
+
+start_daemon --config.file="$scratch/config.yaml"
+curl -sN "$url/api/v1/samples?frequency=4000" >"$scratch/stuck" &
+stuck=$!
+children+=("$stuck")
+holds "a stream runs" eventually 5 has_lines "$scratch/stuck" 50
+kill -STOP "$stuck"
+sleep 3
+kill -TERM "$daemon_pid"
+sleep 0.2
+timed_stop
+compares "a second signal does not wait" "$took < 600"
+equals "either" "$daemon_status" 0
 
 # --- without privileges: what the kernel refuses is told before anything is sent
 

@@ -324,6 +324,42 @@ static void test_errors(void **state)
     }
 }
 
+/* A clock that samples takes u and k; one that is only read with it counts. */
+static void test_sampled_clocks(void **state)
+{
+    static const struct {
+        const char *in;
+        unsigned out_modifiers; /* of the first event */
+        size_t out_offset;
+        const char *out_message; /* NULL: it is well */
+    } cases[] = {
+        {"cpu-clock:u", EVENT_USER, 0, NULL},
+        {"task-clock:k", EVENT_KERNEL, 0, NULL},
+        {"cpu-clock:uk", EVENT_USER | EVENT_KERNEL, 0, NULL},
+        {"{cpu-clock,context-switches}:u", EVENT_USER, 0, NULL},
+        {"cpu-clock:u,context-switches", EVENT_USER, 0, NULL},
+        {"cpu-clock:h", 0, 10, "the modifiers h, G and H do nothing on cpu-clock"},
+        {"{task-clock}:uG", 0, 13, "the modifiers h, G and H do nothing on task-clock"},
+        {"context-switches,cpu-clock:u", 0, 27, "cpu-clock counts time"},
+        {"{cpu-clock,task-clock}:u", 0, 23, "task-clock counts time"},
+        {"{cycles,cpu-clock:u}", 0, 18, "cpu-clock counts time"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct event_list list = {0};
+        struct error error = {0};
+        int r = event_list_parse_sampled(cases[i].in, &list, &error);
+        if (r != (cases[i].out_message ? -EINVAL : 0))
+            fail_msg("%s: %d: %s", cases[i].in, r, error.message);
+        if (r == 0)
+            assert_int_equal(list.events[0].modifiers, cases[i].out_modifiers);
+        else if (!strstr(error.message, cases[i].out_message) || error.offset != cases[i].out_offset)
+            fail_msg("%s: at %zu: %s", cases[i].in, error.offset, error.message);
+        event_list_done(&list);
+    }
+}
+
 static void test_single_event_errors(void **state)
 {
     static const struct {
@@ -433,10 +469,13 @@ static void test_help(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kinds),  cmocka_unit_test(test_pmu),         cmocka_unit_test(test_modifiers),
-        cmocka_unit_test(test_lists),  cmocka_unit_test(test_errors),      cmocka_unit_test(test_single_event_errors),
-        cmocka_unit_test(test_limits), cmocka_unit_test(test_metric_name), cmocka_unit_test(test_set_metric),
-        cmocka_unit_test(test_help),   cmocka_unit_test(test_breakpoints), cmocka_unit_test(test_probes),
+        cmocka_unit_test(test_kinds),          cmocka_unit_test(test_pmu),
+        cmocka_unit_test(test_modifiers),      cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_errors),         cmocka_unit_test(test_single_event_errors),
+        cmocka_unit_test(test_sampled_clocks), cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_metric_name),    cmocka_unit_test(test_set_metric),
+        cmocka_unit_test(test_help),           cmocka_unit_test(test_breakpoints),
+        cmocka_unit_test(test_probes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -461,12 +461,31 @@ static void test_known(void **state)
     finish(&stream);
 }
 
+/* A pause and its end, at the records' clock; what runs is told anew. */
+static void test_pause(void **state)
+{
+    struct stream stream;
+
+    (void)state;
+    begin(&stream, 0, 0);
+    size_t header = (size_t)((char *)memchr(stream.out.data, '\n', stream.out.size) + 1 - stream.out.data);
+    _cleanup_(freep) char *known = strndup(stream.out.data + header, stream.out.size - header);
+    buffer_clear(&stream.out);
+    writer_ndjson.pause(stream.state, true, TIME, &stream.out);
+    writer_ndjson.pause(stream.state, false, TIME + NSEC_PER_SEC, &stream.out);
+    expect(&stream, "{\"type\":\"pause\",\"time\":1700000001.000000007}\n"
+                    "{\"type\":\"resume\",\"time\":1700000002.000000007}\n");
+    writer_ndjson.relearned(stream.state, &stream.out);
+    expect(&stream, known);
+    finish(&stream);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sample), cmocka_unit_test(test_callchain), cmocka_unit_test(test_read),
         cmocka_unit_test(test_others), cmocka_unit_test(test_unknown),   cmocka_unit_test(test_header),
-        cmocka_unit_test(test_known),
+        cmocka_unit_test(test_known),  cmocka_unit_test(test_pause),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

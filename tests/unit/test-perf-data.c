@@ -379,6 +379,21 @@ static void test_records(void **state)
     assert_int_equal(stream->records[2].size, 8);
 }
 
+/* Behind a pause the processes are told anew; the kernel is what it was. */
+static void test_relearned(void **state)
+{
+    struct stream *stream = *state;
+
+    begin(stream);
+    buffer_clear(&stream->out);
+    writer_perf_data.relearned(stream->state, &stream->out);
+    split(stream, 0);
+    assert_int_equal(count(stream, PERF_RECORD_COMM), 2);
+    assert_int_equal(count(stream, PERF_RECORD_MMAP2), 2);
+    assert_int_equal(count(stream, 67), 1);
+    assert_int_equal(stream->n, 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -387,6 +402,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_kernel, setup, teardown),
         cmocka_unit_test_setup_teardown(test_kernel_sections, setup, teardown),
         cmocka_unit_test_setup_teardown(test_records, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_relearned, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

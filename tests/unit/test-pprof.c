@@ -179,7 +179,7 @@ static void test_profile(void **state)
 
 static void test_head(void **state)
 {
-    static const struct writer_end bad_end = {.reason = "stopping", .lost = 5, .dropped = 6, .duration_ns = 1500000};
+    static const struct writer_end bad_end = {.reason = "shutdown", .lost = 5, .dropped = 6, .duration_ns = 1500000};
     struct written written;
 
     (void)state;
@@ -189,7 +189,7 @@ static void test_head(void **state)
                                   "# perfcountd: 0 samples\n"
                                   "# 5 records were lost by the kernel\n"
                                   "# 6 records were dropped\n"
-                                  "# it ended after 1 ms: stopping\n");
+                                  "# it ended after 1 ms: shutdown\n");
     done(&written);
 }
 

@@ -43,6 +43,18 @@ static void write_dropped(void *state, uint64_t n, struct buffer *out)
     buffer_appendf(out, "dropped %" PRIu64 "\n", n);
 }
 
+static void write_pause(void *state, bool paused, uint64_t time_ns, struct buffer *out)
+{
+    (void)state;
+    buffer_appendf(out, "%s %" PRIu64 "\n", paused ? "pause" : "resume", time_ns);
+}
+
+static void write_relearned(void *state, struct buffer *out)
+{
+    (void)state;
+    buffer_append_text(out, "relearned\n");
+}
+
 static void write_end(void *state, const struct writer_end *end, struct buffer *out)
 {
     (void)state;
@@ -56,7 +68,8 @@ static void write_free(void *state)
 
 #define LINES                                                                                                          \
     {                                                                                                                  \
-        .begin = write_begin, .record = write_record, .dropped = write_dropped, .end = write_end, .free = write_free   \
+        .begin = write_begin, .record = write_record, .dropped = write_dropped, .pause = write_pause,                  \
+        .relearned = write_relearned, .end = write_end, .free = write_free                                             \
     }
 const struct writer writer_ndjson = LINES, writer_perf_data = LINES, writer_pprof = LINES, writer_folded = LINES;
 
@@ -396,6 +409,7 @@ static void test_refused(void **state)
     assert_int_equal(stream_open(f->sampler, &(struct stream_request){.seconds = 61}, on_ready, &b, &none, &error),
                      -EINVAL);
     assert_string_equal(error.message, "61 seconds are over the limit of 60, sampler.max_seconds");
+    run(f, 0.01, NULL, 0);
     assert_int_equal(count_perf_fds(), 0);
 }
 
@@ -470,6 +484,162 @@ static void test_process(void **state)
     }
 }
 
+/* What a stream rests on is another: it ends, and one that named its own goes on. */
+static void test_reload(void **state)
+{
+    struct fixture *f = *state;
+    struct stream_request own = {.event = (char *)"cpu-clock", .period = 2000000}, remote = {.remote = true};
+    struct reader a, b, c, *of_a[] = {&a}, *of_b[] = {&b}, *of_c[] = {&c};
+
+    f->config.allow_remote = true;
+    sampler_configure(f->sampler, f->machine, &f->config);
+    if (!start(f, &(struct stream_request){0}, &a) || !start(f, &own, &b) || !start(f, &remote, &c))
+        return;
+    run(f, 0.1, NULL, 0);
+    sampler_configure(f->sampler, f->machine, &f->config);
+    f->config.allow_remote = false;
+    sampler_configure(f->sampler, f->machine, &f->config);
+    run(f, 5, of_c, 1);
+    assert_non_null(strstr(text_of(&c), "end reload "));
+    run(f, 0.1, of_a, 1);
+    assert_false(a.ended);
+    f->config.period = 3000000;
+    sampler_configure(f->sampler, f->machine, &f->config);
+    run(f, 5, of_a, 1);
+    assert_non_null(strstr(text_of(&a), "end reload "));
+    assert_true(count(a.text.data, "sample ") > 10);
+    f->config.event = (char *)"task-clock";
+    sampler_configure(f->sampler, f->machine, &f->config);
+    run(f, 0.1, of_b, 1);
+    assert_false(b.ended);
+    f->config.ring_pages = 32;
+    sampler_configure(f->sampler, f->machine, &f->config);
+    /* The rings are another's before its last records were taken. */
+    sampler_cpus_changed(f->sampler, f->machine, NULL);
+    run(f, 5, of_b, 1);
+    assert_non_null(strstr(text_of(&b), "end reload "));
+    stop(&a);
+    stop(&b);
+    stop(&c);
+    run(f, 0.01, NULL, 0);
+}
+
+static void count_call(void *userdata)
+{
+    (*(unsigned *)userdata)++;
+}
+
+/* All end with what they have, also who waits for /proc to be read; who was last is told, and nobody comes any more. */
+static void test_shutdown(void **state)
+{
+    struct fixture *f = *state;
+    struct reader a, b, *all[] = {&a, &b};
+    unsigned n_ended = 0;
+    struct error error;
+    struct stream *none;
+
+    if (!start(f, &(struct stream_request){0}, &a))
+        return;
+    run(f, 0.2, NULL, 0);
+    assert_true(start(f, &(struct stream_request){0}, &b));
+    assert_true(sampler_end(f->sampler, count_call, &n_ended));
+    run(f, 5, all, 2);
+    assert_non_null(strstr(text_of(&a), "end shutdown "));
+    assert_true(count(a.text.data, "sample ") > 10);
+    assert_true(str_starts(text_of(&b), "begin "));
+    assert_non_null(strstr(b.text.data, "end shutdown 0 "));
+    assert_int_equal(stream_open(f->sampler, &(struct stream_request){0}, on_ready, &b, &none, &error), -EBUSY);
+    assert_string_equal(error.message, "perfcountd is ending");
+    stop(&a);
+    assert_int_equal(n_ended, 0);
+    stop(&b);
+    assert_int_equal(n_ended, 1);
+    run(f, 0.01, NULL, 0);
+    assert_false(sampler_end(f->sampler, count_call, &n_ended));
+}
+
+/* A pause is told, and no sample lies in it. */
+static void check_pause(const char *text)
+{
+    const char *pause = strstr(text, "pause "), *resume = strstr(text, "resume ");
+
+    assert_non_null(pause);
+    assert_non_null(resume);
+    assert_true(pause < resume);
+    uint64_t from = strtoull(pause + strlen("pause "), NULL, 10), to = strtoull(resume + strlen("resume "), NULL, 10);
+    for (const char *at = text; (at = strstr(at, "sample ")); at++) {
+        uint64_t time = strtoull(at + strlen("sample "), NULL, 10);
+        assert_true(time < from || time > to);
+        assert_true((time < from) == (at < pause));
+    }
+    assert_non_null(strstr(resume, "relearned\n"));
+}
+
+/* Nothing is sampled meanwhile, and seconds go on; who comes during a pause begins with it. */
+static void test_pause(void **state)
+{
+    struct fixture *f = *state;
+    struct stream_request request = {.seconds = 1.2, .max = 0};
+    struct reader a, b, *all[] = {&a, &b};
+
+    if (!start(f, &request, &a))
+        return;
+    double begun = now();
+    run(f, 0.3, all, 1);
+    assert_int_equal(sampler_pause(f->sampler, true), 0);
+    assert_int_equal(sampler_pause(f->sampler, true), 0);
+    request.period = 2000000; /* rings of its own */
+    assert_true(start(f, &request, &b));
+    run(f, 0.3, all, 2);
+    size_t before = a.text.size;
+    sampler_cpus_changed(f->sampler, f->machine, &f->machine->online); /* opened anew, and paused */
+    run(f, 0.2, all, 2);
+    assert_int_equal(a.text.size, before);
+    assert_int_equal(sampler_pause(f->sampler, false), 0);
+    run(f, 5, all, 1);
+    assert_true(now() - begun < 2);
+    run(f, 5, all, 2);
+    check_pause(text_of(&a));
+    check_pause(text_of(&b));
+    assert_int_equal(count(a.text.data, "pause "), 1);
+    assert_int_equal(count(b.text.data, "sample ") > 10, true);
+    assert_null(memmem(b.text.data, (size_t)(strstr(b.text.data, "pause ") - b.text.data), "sample ", 7));
+    assert_non_null(strstr(a.text.data, "end seconds "));
+    assert_non_null(strstr(strstr(a.text.data, "resume "), "sample "));
+    stop(&a);
+    stop(&b);
+    run(f, 0.01, NULL, 0);
+}
+
+static int (*real_ioctl)(struct sys *sys, int fd, unsigned long request, unsigned long argument);
+
+static int refuse_to_enable(struct sys *sys, int fd, unsigned long request, unsigned long argument)
+{
+    return request == PERF_EVENT_IOC_ENABLE ? -ENODEV : real_ioctl(sys, fd, request, argument);
+}
+
+/* What the kernel does not enable again is told; nothing is opened that cannot be enabled. */
+static void test_resume_fails(void **state)
+{
+    struct fixture *f = *state;
+    struct error error;
+    struct stream *none;
+    struct reader a, b;
+
+    if (!start(f, &(struct stream_request){0}, &a))
+        return;
+    assert_int_equal(sampler_pause(f->sampler, true), 0);
+    real_ioctl = f->sys.ioctl;
+    f->sys.ioctl = refuse_to_enable;
+    assert_int_equal(sampler_pause(f->sampler, false), -ENODEV);
+    struct stream_request other = {.period = 2000000};
+    assert_int_equal(stream_open(f->sampler, &other, on_ready, &b, &none, &error), -ENODEV);
+    assert_true(str_starts(error.message, "sampling cannot start: "));
+    stop(&a);
+    run(f, 0.01, NULL, 0);
+    assert_int_equal(count_perf_fds(), 0);
+}
+
 /* A client that goes away while /proc is read is called no more. */
 static void test_gone_early(void **state)
 {
@@ -494,6 +664,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_hotplug, begin, end),
         cmocka_unit_test_setup_teardown(test_process, begin, end),
         cmocka_unit_test_setup_teardown(test_gone_early, begin, end),
+        cmocka_unit_test_setup_teardown(test_reload, begin, end),
+        cmocka_unit_test_setup_teardown(test_shutdown, begin, end),
+        cmocka_unit_test_setup_teardown(test_pause, begin, end),
+        cmocka_unit_test_setup_teardown(test_resume_fails, begin, end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -157,6 +157,32 @@ static void test_permission(void **state)
     end(&f);
 }
 
+/* What samples the kernel alone cannot do without it. */
+static void test_kernel_alone(void **state)
+{
+    struct fixture f = begin(fake_machine_no_pmu());
+    struct stream_request request = {.event = (char *)"cpu-clock:k"};
+    struct spec spec = good(&f, &request);
+    struct spec_group group;
+    struct error error;
+
+    (void)state;
+    assert_int_equal(spec_bind(&spec, &f.fake->sys, f.machine, 0, &group, NULL), 0);
+    assert_true(group.attrs[0].exclude_user && !group.attrs[0].exclude_kernel);
+    spec_done(&spec);
+    fake_fail(f.fake, (struct fake_failure){.call = FAKE_OPEN, .error = EACCES, .times = 1});
+    assert_int_equal(make(&f, &request, &spec, &error), -EACCES);
+    fake_fail_no_more(f.fake);
+    fake_fail(f.fake, (struct fake_failure){.call = FAKE_OPEN, .error = EACCES, .times = 1});
+    request.event = (char *)"cpu-clock:u";
+    spec = good(&f, &request);
+    assert_int_equal(spec_bind(&spec, &f.fake->sys, f.machine, 0, &group, NULL), 0);
+    assert_true(!group.attrs[0].exclude_user && group.attrs[0].exclude_kernel);
+    spec_done(&spec);
+    fake_fail_no_more(f.fake);
+    end(&f);
+}
+
 static void test_rate_follows_limit(void **state)
 {
     struct fixture f = begin(fake_machine_one_pmu());
@@ -247,9 +273,10 @@ static void test_bad(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),   cmocka_unit_test(test_groups), cmocka_unit_test(test_two_kinds),
-        cmocka_unit_test(test_permission), cmocka_unit_test(test_equal),  cmocka_unit_test(test_rate_follows_limit),
-        cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_defaults),  cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_two_kinds), cmocka_unit_test(test_permission),
+        cmocka_unit_test(test_equal),     cmocka_unit_test(test_rate_follows_limit),
+        cmocka_unit_test(test_bad),       cmocka_unit_test(test_kernel_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The events that a capture has open: see roster.h. */
+#include "sampler/roster.h"
+
+#include "base/cleanup.h"
+
+struct roster {
+    unsigned refs;
+    struct writer_event *events; /* names are owned */
+    struct perf_event_attr *attrs;
+    uint64_t *ids;
+    size_t n_events, n_ids;
+};
+
+DEFINE_CLEANUP(struct roster *, roster_unref);
+
+struct roster *roster_ref(struct roster *roster)
+{
+    roster->refs++;
+    return roster;
+}
+
+struct roster *roster_unref(struct roster *roster)
+{
+    if (!roster || --roster->refs > 0)
+        return NULL;
+    for (size_t i = 0; i < roster->n_events; i++)
+        free((char *)roster->events[i].name);
+    free(roster->events);
+    free(roster->attrs);
+    free(roster->ids);
+    free(roster);
+    return NULL;
+}
+
+static const struct perf_event_attr *find_attr(const struct lane *lane, size_t event, size_t *ret_member)
+{
+    for (size_t i = 0; i < lane->group.n; i++)
+        if (lane->group.events[i] == event) {
+            *ret_member = i;
+            return &lane->group.attrs[i];
+        }
+    return NULL;
+}
+
+/* One event of the spec: its attr, and its id in each group that is open, 0 where it is not in one. None: no row. */
+static int add_event(struct roster *roster, size_t event, const char *name, struct lane *const *lanes, size_t n_lanes)
+{
+    size_t n = roster->n_events, at = 0, member;
+    uint64_t *ids = roster->ids + n * roster->n_ids;
+    bool found = false;
+
+    for (size_t i = 0; i < n_lanes; i++) {
+        const struct lane *lane = lanes[i];
+        const struct perf_event_attr *attr = find_attr(lane, event, &member);
+        if (attr && !found)
+            roster->attrs[n] = *attr;
+        found |= attr != NULL;
+        for (size_t k = 0; k < lane->n_fds; k += lane->group.n)
+            ids[at++] = attr ? lane->ids[k + member] : 0;
+    }
+    if (!found)
+        return 0;
+    char *copy = strdup(name);
+    if (!copy)
+        return -ENOMEM;
+    roster->events[n] = (struct writer_event){.name = copy, .attr = &roster->attrs[n], .ids = ids};
+    roster->n_events++;
+    return 0;
+}
+
+struct roster *roster_new(const struct event_list *events, struct lane *const *lanes, size_t n_lanes)
+{
+    _cleanup_(roster_unrefp) struct roster *roster = calloc(1, sizeof(*roster));
+
+    if (!roster)
+        return NULL;
+    roster->refs = 1;
+    for (size_t i = 0; i < n_lanes; i++)
+        roster->n_ids += lanes[i]->n_fds / lanes[i]->group.n;
+    roster->events = calloc(events->n, sizeof(*roster->events));
+    roster->attrs = calloc(events->n, sizeof(*roster->attrs));
+    roster->ids = calloc(events->n * MAX(roster->n_ids, 1), sizeof(*roster->ids));
+    if (!roster->events || !roster->attrs || !roster->ids)
+        return NULL;
+    for (size_t i = 0; i < events->n; i++)
+        if (add_event(roster, i, events->events[i].text, lanes, n_lanes) < 0)
+            return NULL;
+    return steal(roster);
+}
+
+void roster_describe(const struct roster *roster, struct writer_source *source)
+{
+    source->events = roster->events;
+    source->n_events = roster->n_events;
+    source->n_ids = roster->n_ids;
+}
