@@ -8,7 +8,6 @@
 #include "base/cleanup.h"
 
 #define SYMBOLS_MAX 2000000 /* that are looked at */
-#define NAME_MAX_SIZE 255   /* templates have names of many kilobytes */
 #define NAMELESS UINT32_MAX
 /* Where nothing says how long a function is. */
 #define SIZE_GUESS_MAX (64 * 1024)
@@ -44,7 +43,7 @@ int symbol_list_add(struct symbol_list *list, uint64_t address, uint64_t size, e
         .name = (uint32_t)list->names.size,
         .rank = (uint8_t)rank,
     };
-    buffer_append(&list->names, name, MIN(length, NAME_MAX_SIZE));
+    buffer_append(&list->names, name, MIN(length, SYMBOL_NAME_MAX));
     buffer_append_char(&list->names, '\0');
     return list->names.failed ? -ENOMEM : add(list, symbol);
 }

@@ -9,6 +9,8 @@
 #include "base/buffer.h"
 #include "sampler/symbol-table.h"
 
+#define SYMBOL_NAME_MAX 255 /* bytes; longer ones, as templates have, are cut */
+
 struct symbol_list {
     struct listed_symbol {
         uint64_t address;
