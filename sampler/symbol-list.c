@@ -68,6 +68,8 @@ static int compare_addresses(const void *a, const void *b, void *userdata)
         return one->address < other->address ? -1 : 1;
     if (one->name == NAMELESS || other->name == NAMELESS)
         return (one->name == NAMELESS) - (other->name == NAMELESS);
+    if (one->rank == SYMBOL_NEWEST && other->rank == SYMBOL_NEWEST)
+        return (one->name < other->name) - (one->name > other->name);
     if (!one->size != !other->size)
         return one->size ? -1 : 1;
     if ((one->rank == SYMBOL_WEAK) != (other->rank == SYMBOL_WEAK))
