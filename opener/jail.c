@@ -177,7 +177,7 @@ static const struct call calls_of_all[] = {
     {SCMP_SYS(sched_yield), 0, {0}},
 };
 
-/* Of opener-mapped.c. */
+/* Of opener-mapped.c and jit-map.c. */
 static const struct call calls_of_sampling[] = {
     {SCMP_SYS(read), 0, {0}},
 };

@@ -37,6 +37,7 @@ static const struct shape {
     {"/proc/#/task", OPENER_IN_PROC, true, false},
     {"/proc/#/task/#/comm", OPENER_IN_PROC, true, false},
     {"/proc/#/map_files/@-@", OPENER_MAPPED, true, false},
+    {"/proc/#/root/tmp/perf-#.map", OPENER_JIT_MAP, true, false},
 };
 
 /* How many bytes of the path the mark stands for; SIZE_MAX where it is no mark. */

@@ -14,7 +14,8 @@ enum opener_place {
     OPENER_NOWHERE, /* it is not known, or not for who does not sample */
     OPENER_IN_TRACEFS,
     OPENER_IN_PROC,
-    OPENER_MAPPED, /* procfs's link to what a process has mapped */
+    OPENER_MAPPED,  /* procfs's link to what a process has mapped */
+    OPENER_JIT_MAP, /* the list of what a process makes at run time: perf/jit-map.h */
 };
 
 enum opener_place opener_path_place(const char *path, bool sampling);

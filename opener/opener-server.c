@@ -11,8 +11,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/number.h"
 #include "opener/opener-mapped.h"
 #include "opener/opener-message.h"
+#include "perf/jit-map.h"
 
 static bool is_on(int fd, long magic)
 {
@@ -80,6 +82,19 @@ static int open_group(const struct opener_server *server, const struct opener_re
     return 0;
 }
 
+/* Of the process that the path names, by the number that the process has itself, whatever the path has. */
+static int open_jit_map(const struct opener_server *server, const char *path)
+{
+    const char *number = path + strlen("/proc/");
+    uint64_t pid;
+    int fd;
+
+    if (number_parse_u64_n(number, strcspn(number, "/"), &pid) < 0 || pid > UINT32_MAX)
+        return -EBADRQC;
+    int r = jit_map_open(server->sys, (uint32_t)pid, &fd);
+    return r < 0 ? r : fd;
+}
+
 /* Where a file system is not mounted, or hidden by another, something else may be. */
 static int open_on(const struct opener_server *server, const char *path, long magic)
 {
@@ -97,6 +112,8 @@ static int open_known(const struct opener_server *server, const char *path)
         return open_on(server, path, PROC_SUPER_MAGIC);
     case OPENER_MAPPED:
         return opener_mapped_open(server->sys, path);
+    case OPENER_JIT_MAP:
+        return open_jit_map(server, path);
     case OPENER_NOWHERE:
         break;
     }

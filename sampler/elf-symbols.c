@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "sampler/demangle.h"
 
 struct library {
     __typeof__(&dwfl_begin) begin;
@@ -110,8 +111,9 @@ static int take_symbol(const GElf_Sym *symbol, const char *name, uint64_t addres
     /* Assembly has functions without a type; the linker has marks ("__bss_start") without a size. */
     if (type == STT_NOTYPE && symbol->st_size == 0)
         return 0;
+    char readable[SYMBOL_NAME_MAX + 1];
     return symbol_list_add(list, address, symbol->st_size, binding < ARRAY_SIZE(ranks) ? ranks[binding] : SYMBOL_GLOBAL,
-                           name);
+                           demangle(name, readable, sizeof(readable)) ? readable : name);
 }
 
 static int take_symbols(const struct library *library, Dwfl_Module *module, struct symbol_list *list)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The functions of an ELF file: from its own tables, from its compressed .gnu_debugdata and from the separate file of
- * its debug information, as libdwfl finds them. Only the symboliser's process may call it: the file may be anything.
+ * its debug information, as libdwfl finds them; the names of C++ and Rust are made readable (demangle.h). Only the
+ * symboliser's process may call it: the file may be anything.
  */
 #ifndef SAMPLER_ELF_SYMBOLS_H
 #define SAMPLER_ELF_SYMBOLS_H

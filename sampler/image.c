@@ -2,11 +2,15 @@
 /* Mapped files and their symbols: see image.h. */
 #include "sampler/image.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "base/cleanup.h"
 
 #define BUCKETS 1024
 #define NUMBERS_MAX 64
 #define RETRY_NS (10 * NSEC_PER_SEC)
+#define REREAD_NS (2 * NSEC_PER_SEC) /* a list that grows */
 
 struct images {
     struct sys *sys;
@@ -47,9 +51,9 @@ struct images *images_free(struct images *images)
     return NULL;
 }
 
-static struct image **bucket_of(struct images *images, const char *file, uint64_t inode)
+static struct image **bucket_of(struct images *images, const char *file, uint64_t inode, uint32_t jit_pid)
 {
-    uint64_t hash = inode * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t hash = (inode + jit_pid) * UINT64_C(0x9e3779b97f4a7c15);
 
     for (; *file; file++)
         hash = (hash ^ (unsigned char)*file) * UINT64_C(0x100000001b3);
@@ -59,7 +63,7 @@ static struct image **bucket_of(struct images *images, const char *file, uint64_
 /* A file of which the inode is known goes by that, also where its build id was learned since. */
 static bool is_of(const struct image *image, const struct image_key *key)
 {
-    if (image->inode != key->inode || !str_equal(image->file, key->file))
+    if (image->inode != key->inode || image->jit_pid != key->jit_pid || !str_equal(image->file, key->file))
         return false;
     if (key->inode)
         return image->major == key->major && image->minor == key->minor;
@@ -74,7 +78,7 @@ static size_t own_bytes(const struct image *image)
 
 struct image *image_get(struct images *images, const struct image_key *key)
 {
-    struct image **bucket = bucket_of(images, key->file, key->inode);
+    struct image **bucket = bucket_of(images, key->file, key->inode, key->jit_pid);
 
     for (struct image *image = *bucket; image; image = image->next_in_bucket)
         if (is_of(image, key))
@@ -92,6 +96,7 @@ struct image *image_get(struct images *images, const struct image_key *key)
     image->major = key->major;
     image->minor = key->minor;
     image->inode = key->inode;
+    image->jit_pid = key->jit_pid;
     image->build_id_size = MIN(key->build_id_size, BUILD_ID_MAX);
     if (image->build_id_size)
         memcpy(image->build_id, key->build_id, image->build_id_size);
@@ -137,7 +142,7 @@ struct image *image_unref(struct image *image)
 {
     if (!image || --image->references)
         return NULL;
-    struct image **at = bucket_of(image->images, image->file, image->inode);
+    struct image **at = bucket_of(image->images, image->file, image->inode, image->jit_pid);
     while (*at != image)
         at = &(*at)->next_in_bucket;
     *at = image->next_in_bucket;
@@ -165,7 +170,8 @@ bool image_is_wanted(const struct image *image)
 {
     struct images *images = image->images;
 
-    return image->state == IMAGE_ABSENT && !symboliser_is_full(images->symboliser) &&
+    return (image->state == IMAGE_ABSENT || (image->state == IMAGE_READY && image->jit_pid)) &&
+           !symboliser_is_full(images->symboliser) &&
            (!image->retry_ns || images->sys->now(images->sys, CLOCK_MONOTONIC) >= image->retry_ns);
 }
 
@@ -209,8 +215,11 @@ static void on_table(void *userdata, int result, struct symbol_table *table)
     images->n_pending--;
     images->library_is_missing |= result == -ENOPKG;
     if (result == 0 && !is_another(image, table)) {
+        drop_table(image);
         take_table(image, table);
         shrink(images);
+    } else if (image->state == IMAGE_READY) {
+        image->jit_size = 0; /* what there is stays, and the list is read again later */
     } else if (result == -EAGAIN || result == -ECANCELED) {
         image->state = IMAGE_ABSENT;
         image->retry_ns = images->sys->now(images->sys, CLOCK_MONOTONIC) + RETRY_NS;
@@ -222,15 +231,33 @@ static void on_table(void *userdata, int result, struct symbol_table *table)
         images->loaded(images->userdata);
 }
 
+/* Whether the list is another one than was read. */
+static bool has_grown(struct image *image, int fd)
+{
+    struct stat status;
+
+    if (fstat(fd, &status) < 0)
+        return false;
+    bool grown = status.st_ino != image->jit_inode || (uint64_t)status.st_size != image->jit_size;
+    image->jit_inode = status.st_ino;
+    image->jit_size = (uint64_t)status.st_size;
+    return grown;
+}
+
 void image_load(struct image *image, enum symboliser_kind kind, int fd)
 {
     struct images *images = image->images;
 
-    if (fd < 0) {
-        image->retry_ns = images->sys->now(images->sys, CLOCK_MONOTONIC) + RETRY_NS;
+    if (fd < 0 || kind == SYMBOLISER_JIT)
+        image->retry_ns = images->sys->now(images->sys, CLOCK_MONOTONIC) + (fd < 0 ? RETRY_NS : REREAD_NS);
+    if (fd < 0)
+        return;
+    if (kind == SYMBOLISER_JIT && !has_grown(image, fd) && image->state == IMAGE_READY) {
+        close(fd);
         return;
     }
-    image->state = IMAGE_PENDING;
+    if (image->state == IMAGE_ABSENT)
+        image->state = IMAGE_PENDING;
     images->n_pending++;
     if (symboliser_ask(images->symboliser, kind, fd, on_table, image_ref(image)) < 0)
         on_table(image, -EAGAIN, NULL);

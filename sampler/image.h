@@ -28,6 +28,7 @@ struct image_key {
     uint64_t inode; /* 0: not known */
     const unsigned char *build_id;
     size_t build_id_size;
+    uint32_t jit_pid; /* whose functions made at run time are meant, and no file; 0: none's */
 };
 
 struct image {
@@ -36,10 +37,12 @@ struct image {
     char *file;
     uint32_t major, minor;
     uint64_t inode;
+    uint32_t jit_pid;
+    uint64_t jit_inode, jit_size; /* of the list that was read */
     unsigned char build_id[BUILD_ID_MAX];
     size_t build_id_size;
     enum image_state state;
-    uint64_t retry_ns; /* while ABSENT: not before */
+    uint64_t retry_ns; /* while ABSENT, and of a list that grows: not before */
     bool pinned;       /* its table stays and is not counted: the kernel's, which is always in use */
     struct symbol_table table;
     struct image *next_in_bucket, *newer, *older; /* newer and older of those with a table */
@@ -68,7 +71,8 @@ unsigned image_number(struct image *image, uint64_t offset);
 
 /* Whether image_load() would do something now. */
 bool image_is_wanted(const struct image *image);
-/* Has the symboliser make the table; takes `fd`; -1: the file cannot be opened now, to be tried later. */
+/* Has the symboliser make the table, anew where it is that of a list that grew; takes `fd`; -1: the file cannot be
+ * opened now, to be tried later. */
 void image_load(struct image *image, enum symboliser_kind kind, int fd);
 /* The table, where it is there; counts as use. */
 const struct symbol_table *image_table(struct image *image);

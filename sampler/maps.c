@@ -63,6 +63,16 @@ static void unescape(char *text)
     *to = '\0';
 }
 
+bool maps_is_anonymous(const char *file)
+{
+    static const char *const begins[] = {"//anon", "[anon:", "/dev/zero", "/anon_hugepage"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(begins); i++)
+        if (str_starts(file, begins[i]))
+            return true;
+    return false;
+}
+
 void maps_strip_deleted(char *file)
 {
     size_t size = strlen(file), mark = strlen(DELETED);

@@ -321,7 +321,8 @@ static void map(struct processes *processes, struct process *process, const stru
                                   .minor = mapping->minor,
                                   .inode = mapping->inode,
                                   .build_id = mapping->build_id,
-                                  .build_id_size = mapping->build_id_size};
+                                  .build_id_size = mapping->build_id_size,
+                                  .jit_pid = maps_is_anonymous(mapping->file) ? process->pid : 0};
     size_t before = own_bytes(process);
 
     /* Shrinking leaves an array larger than its length says: then bytes are counted low, by at most a half. */

@@ -8,7 +8,6 @@
 #include "base/cleanup.h"
 
 #define SYMBOLS_MAX 2000000 /* that are looked at */
-#define NAME_MAX_SIZE 255   /* templates have names of many kilobytes */
 #define NAMELESS UINT32_MAX
 /* Where nothing says how long a function is. */
 #define SIZE_GUESS_MAX (64 * 1024)
@@ -44,7 +43,7 @@ int symbol_list_add(struct symbol_list *list, uint64_t address, uint64_t size, e
         .name = (uint32_t)list->names.size,
         .rank = (uint8_t)rank,
     };
-    buffer_append(&list->names, name, MIN(length, NAME_MAX_SIZE));
+    buffer_append(&list->names, name, MIN(length, SYMBOL_NAME_MAX));
     buffer_append_char(&list->names, '\0');
     return list->names.failed ? -ENOMEM : add(list, symbol);
 }
@@ -69,6 +68,8 @@ static int compare_addresses(const void *a, const void *b, void *userdata)
         return one->address < other->address ? -1 : 1;
     if (one->name == NAMELESS || other->name == NAMELESS)
         return (one->name == NAMELESS) - (other->name == NAMELESS);
+    if (one->rank == SYMBOL_NEWEST && other->rank == SYMBOL_NEWEST)
+        return (one->name < other->name) - (one->name > other->name);
     if (!one->size != !other->size)
         return one->size ? -1 : 1;
     if ((one->rank == SYMBOL_WEAK) != (other->rank == SYMBOL_WEAK))

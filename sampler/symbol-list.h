@@ -9,6 +9,8 @@
 #include "base/buffer.h"
 #include "sampler/symbol-table.h"
 
+#define SYMBOL_NAME_MAX 255 /* bytes; longer ones, as templates have, are cut */
+
 struct symbol_list {
     struct listed_symbol {
         uint64_t address;
@@ -25,7 +27,12 @@ struct symbol_list {
 };
 
 /* Which of two symbols at one address is meant: the lower. */
-enum symbol_rank { SYMBOL_GLOBAL, SYMBOL_LOCAL, SYMBOL_WEAK };
+enum symbol_rank {
+    SYMBOL_GLOBAL,
+    SYMBOL_LOCAL,
+    SYMBOL_WEAK,
+    SYMBOL_NEWEST, /* not beside the others: the one that was added last */
+};
 
 void symbol_list_done(struct symbol_list *list);
 /* `size` 0: until the next. Names that no function has ("$x", ".L1") are not taken. -ENOMEM. */

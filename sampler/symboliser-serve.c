@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "sampler/elf-symbols.h"
+#include "sampler/jit-symbols.h"
 #include "sampler/kallsyms.h"
 #include "sampler/passing.h"
 #include "sampler/symboliser.h"
@@ -21,7 +22,7 @@
 #define NOBODY 65534
 #define SECONDS_MAX 5
 /* A table of a file, so that no single file fills the cache (image.c). */
-#define ELF_TABLE_MAX ((size_t)4 << 20)
+#define FILE_TABLE_MAX ((size_t)4 << 20)
 
 /* AddressSanitizer reserves terabytes. */
 #ifdef __has_feature
@@ -160,11 +161,24 @@ static void give_up_privileges(void)
 static int make_table(uint32_t kind, int file, int *ret_fd)
 {
     _cleanup_(symbol_list_done) struct symbol_list list = {0};
-    int r = kind == SYMBOLISER_KALLSYMS ? kallsyms_read(file, &list) : elf_symbols_read(file, &list);
+    int r;
 
+    switch (kind) {
+    case SYMBOLISER_ELF:
+        r = elf_symbols_read(file, &list);
+        break;
+    case SYMBOLISER_KALLSYMS:
+        r = kallsyms_read(file, &list);
+        break;
+    case SYMBOLISER_JIT:
+        r = jit_symbols_read(file, &list);
+        break;
+    default:
+        r = -EBADMSG;
+    }
     if (r < 0)
         return r;
-    return symbol_list_seal(&list, kind == SYMBOLISER_KALLSYMS ? SYMBOL_TABLE_SIZE_MAX : ELF_TABLE_MAX, ret_fd);
+    return symbol_list_seal(&list, kind == SYMBOLISER_KALLSYMS ? SYMBOL_TABLE_SIZE_MAX : FILE_TABLE_MAX, ret_fd);
 }
 
 static int serve_one(int socket)

@@ -18,7 +18,7 @@
 #define SYMBOLISER_SOCKET 3
 #define SYMBOLISER_QUEUE 64 /* each holds a descriptor */
 
-enum symboliser_kind { SYMBOLISER_ELF, SYMBOLISER_KALLSYMS };
+enum symboliser_kind { SYMBOLISER_ELF, SYMBOLISER_KALLSYMS, SYMBOLISER_JIT };
 
 /* The two sides' messages; each has a descriptor with it: the file, and where `result` is 0 the table. */
 struct symboliser_request {

@@ -3,6 +3,7 @@
 #include "sampler/symbols.h"
 
 #include "base/cleanup.h"
+#include "perf/jit-map.h"
 #include "sampler/build-id.h"
 #include "sampler/elf-symbols.h"
 #include "sampler/ksymbols.h"
@@ -83,6 +84,17 @@ static void want_file(struct symbols *symbols, uint32_t pid, const struct place 
         return;
     mapped_file_open(symbols->sys, pid, &place->mapping, &fd);
     image_load(place->image, SYMBOLISER_ELF, fd);
+}
+
+/* Of the process that made the functions: a child that was forked has them of its parent. */
+static void want_jit(struct symbols *symbols, struct image *image)
+{
+    int fd = -1;
+
+    if (!image_is_wanted(image))
+        return;
+    jit_map_open(symbols->sys, image->jit_pid, &fd);
+    image_load(image, SYMBOLISER_JIT, fd);
 }
 
 static bool is_ready(const struct symbols *symbols, const struct waiter *waiter)
@@ -321,12 +333,25 @@ static const struct symbol_table *table_of(struct symbols *symbols, uint32_t pid
     return NULL;
 }
 
+/* The list has the addresses of the process. */
+static void resolve_jit(struct symbols *symbols, struct image *image, uint64_t ip, struct frame *frame)
+{
+    want_jit(symbols, image);
+    const struct symbol_table *table = image_table(image);
+    if (table)
+        frame->symbol = find(symbols, table, ip, &frame->offset);
+}
+
 static void resolve_place(struct symbols *symbols, uint32_t pid, struct place *place, uint64_t ip, struct frame *frame)
 {
     uint64_t address;
 
     frame->mapping = &place->mapping;
     frame->image = place->image;
+    if (place->image->jit_pid) {
+        resolve_jit(symbols, place->image, ip, frame);
+        return;
+    }
     const struct symbol_table *table = table_of(symbols, pid, place);
     place->mapping.build_id_size = place->image->build_id_size; /* the table told it */
     if (table && symbol_table_address(table, ip - place->mapping.start + place->mapping.offset, &address))

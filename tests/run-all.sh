@@ -267,6 +267,7 @@ if [ $plain = yes ]; then
     show=. timed "make bench-quick" benchmark
     end_to_end sampler-perf
     end_to_end profile
+    end_to_end names
     show=. timed "bench/run-bench-sampler --quick" sampler_benchmark
     show=. timed "bench/run-bench-cgroup --quick" cgroup_benchmark
     show=. timed "make bench-check" instructions

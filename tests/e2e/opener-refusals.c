@@ -93,6 +93,10 @@ static const struct trial trials[] = {
      .path = "/proc/2/map_files/1000-2000",
      .expected = -EUNATCH,
      .sampling = -ENOENT},
+    {.name = "the list of what the process 4194304 makes at run time",
+     .path = "/proc/4194304/root/tmp/perf-1.map",
+     .expected = -EUNATCH,
+     .sampling = -ENOENT},
     {.name = "after all that, a counter", .attr = WITH(disabled, 1), .pid = -1, IS(0)},
 };
 

@@ -75,6 +75,22 @@ static void test_lines(void **state)
     }
 }
 
+static void test_anonymous(void **state)
+{
+    static const struct {
+        const char *in;
+        bool out;
+    } cases[] = {
+        {"//anon", true},         {"[anon:v8]", true}, {"/dev/zero", true},    {"/anon_hugepage", true},
+        {"[heap]", false},        {"[stack]", false},  {"[vdso]", false},      {"/dev/null", false},
+        {"/usr/bin/anon", false}, {"", false},         {"/memfd:code", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        assert_int_equal(maps_is_anonymous(cases[i].in), cases[i].out);
+}
+
 static void test_bad_lines(void **state)
 {
     static const char *const lines[] = {
@@ -111,6 +127,7 @@ static void test_bad_lines(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines), cmocka_unit_test(test_bad_lines)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_lines), cmocka_unit_test(test_anonymous),
+                                       cmocka_unit_test(test_bad_lines)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -309,7 +309,13 @@ static void test_sampling(void **state)
 
 static void test_paths(void **state)
 {
-    enum { NO = OPENER_NOWHERE, TRACEFS = OPENER_IN_TRACEFS, PROC = OPENER_IN_PROC, MAPPED = OPENER_MAPPED };
+    enum {
+        NO = OPENER_NOWHERE,
+        TRACEFS = OPENER_IN_TRACEFS,
+        PROC = OPENER_IN_PROC,
+        MAPPED = OPENER_MAPPED,
+        JIT = OPENER_JIT_MAP
+    };
     static const struct {
         const char *in;
         int out, out_sampling;
@@ -349,6 +355,14 @@ static void test_paths(void **state)
         {"/proc/1/map_files/1-2/", NO, NO},
         {"/proc/1/map_files/..", NO, NO},
         {"/proc/1/map_files", NO, NO},
+        {"/proc/1/root/tmp/perf-1.map", NO, JIT},
+        {"/proc/4194304/root/tmp/perf-4194304.map", NO, JIT},
+        {"/proc/1/root/tmp/perf-.map", NO, NO},
+        {"/proc/1/root/tmp/perf-1.map/", NO, NO},
+        {"/proc/1/root/tmp/perf-1.data", NO, NO},
+        {"/proc/1/root/tmp/perf-../x.map", NO, NO},
+        {"/proc/1/root/tmp", NO, NO},
+        {"/proc/self/root/tmp/perf-1.map", NO, NO},
         {"/proc/1/mem", NO, NO},
         {"/proc/1/environ", NO, NO},
         {"/proc/1/cmdline", NO, NO},

@@ -96,6 +96,32 @@ static const char *comm(struct fixture *fixture, uint32_t pid, uint32_t tid)
     return process ? process_comm(process, tid) : "(none)";
 }
 
+static uint32_t jit_pid(struct fixture *fixture, uint32_t pid, uint64_t address)
+{
+    struct process *process = processes_find(fixture->processes, pid);
+    const struct place *place = process ? process_place(process, address) : NULL;
+
+    return place ? place->image->jit_pid : UINT32_MAX;
+}
+
+/* What a process makes at run time is its own; a child goes on with what its parent made. */
+static void test_anonymous(void **state)
+{
+    struct fixture *fixture = *state;
+
+    take_mmap(fixture, 1, 0x1000, 0x2000, 0, "//anon");
+    take_mmap(fixture, 1, 0x2000, 0x3000, 0, "/a");
+    take_mmap(fixture, 2, 0x1000, 0x2000, 0, "//anon");
+    take_task(fixture, PERF_RECORD_FORK, 3, 3, 1);
+    take_mmap(fixture, 3, 0x5000, 0x6000, 0, "//anon");
+    assert_int_equal(jit_pid(fixture, 1, 0x1000), 1);
+    assert_int_equal(jit_pid(fixture, 1, 0x2000), 0);
+    assert_int_equal(jit_pid(fixture, 2, 0x1000), 2);
+    assert_int_equal(jit_pid(fixture, 3, 0x1000), 1);
+    assert_int_equal(jit_pid(fixture, 3, 0x5000), 3);
+    assert_string_equal(at(fixture, 1, 0x1000), "//anon+0");
+}
+
 static void test_overlaps(void **state)
 {
     static const struct {
@@ -311,6 +337,7 @@ static void test_proc(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_anonymous, setup, teardown),
         cmocka_unit_test_setup_teardown(test_overlaps, setup, teardown),
         cmocka_unit_test_setup_teardown(test_lives, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ignored, setup, teardown),

@@ -20,6 +20,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "sampler/demangle.h"
 #include "sampler/elf-symbols.h"
 #include "sampler/image.h"
 #include "sampler/symbols.h"
@@ -113,6 +114,14 @@ __attribute__((noinline)) static int known_static_function(int x)
     return x + 1;
 }
 
+/* As a compiler of C++ would have named it. */
+int known_cpp_function(int x) __asm__("_ZN3app4spinEi");
+__attribute__((noinline)) int known_cpp_function(int x)
+{
+    __asm__ volatile("" : "+r"(x));
+    return x + 2;
+}
+
 static void test_own_function(void **state)
 {
     static const char *const vdso_functions[] = {"__vdso_clock_gettime", "__kernel_clock_gettime"};
@@ -134,6 +143,8 @@ static void test_own_function(void **state)
     assert_int_equal(frame.ip, (uintptr_t)known_static_function + 1);
     assert_non_null(strstr(frame.mapping->file, "test-symbols"));
     assert_true(frame.mapping->number > 0);
+    frame = resolve(fixture, pid, (uintptr_t)known_cpp_function);
+    assert_string_equal(frame.symbol, str_equal(demangle_built(), "yes") ? "app::spin" : "_ZN3app4spinEi");
     /* In a library, and in the vdso. */
     frame = resolve(fixture, pid, (uintptr_t)sd_event_new);
     assert_string_equal(frame.symbol, "sd_event_new");

@@ -1,0 +1,85 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The names of functions in samples are those that who wrote them knows: of C++ and Rust, and of what a program makes at
+# run time and lists in /tmp/perf-PID.map. Through the opener, where there is one, and without.
+. "$(dirname "$0")/lib.sh"
+need curl gzip jq "${CC:=cc}"
+program=names$$
+"$CC" -O1 -g -fno-omit-frame-pointer -o "$scratch/$program" "$here/names.c" || exit 1
+echo 'sampler: {enabled: true, event: cpu-clock}' >"$scratch/config.yaml"
+
+# start_program: sets pid.
+start_program() {
+    rm -f "$scratch/names.out"
+    "$scratch/$program" 60 >"$scratch/names.out" &
+    pid=$!
+    children+=("$pid")
+    eventually 10 test -s "$scratch/names.out"
+}
+
+end_program() {
+    kill "$pid"
+    wait "$pid" 2>/dev/null
+    rm -f "/tmp/perf-$pid.map"
+}
+
+# sample SECONDS: into the files folded, samples and pprof. Sets status, of the last.
+sample() {
+    local query="seconds=$1&frequency=997&pid=$pid" folded samples
+    get "/api/v1/folded?$query" -o "$scratch/folded" &
+    folded=$!
+    get "/api/v1/samples?$query" -o "$scratch/samples" &
+    samples=$!
+    status=$(get "/debug/pprof/profile?$query" -o "$scratch/pprof" -w '%{http_code}')
+    wait "$folded" "$samples"
+}
+
+in_all() {
+    holds "folded: $1" grep -qE "^$program;(.*;)?${1//;/:} [0-9]+\$" "$scratch/folded"
+    # shellcheck disable=SC2016 # jq's
+    holds "NDJSON: $1" jq -se --arg name "$1" 'any(.[]; .symbol == $name)' "$scratch/samples"
+    if [ "$status" = 200 ]; then
+        holds "pprof: $1" sh -c "gzip -dc '$scratch/pprof' | grep -qaF '$1'"
+    fi
+}
+
+start_daemon --config.file="$scratch/config.yaml"
+case $(status_of '/api/v1/folded?seconds=0.1') in
+200) ;;
+403) skip "sampling is not allowed here: $(get '/api/v1/folded?seconds=0.1')" ;;
+esac
+start_program
+sample 6
+in_all 'app::value<int>::spin'
+in_all app::turn
+in_all 'early function:1'
+in_all 'late;function'
+holds "none is as the compiler wrote it" not grep -qE '_ZN3app' "$scratch/folded" "$scratch/samples"
+holds "a name of C is what it was" grep -qE "^$program;.*main;" "$scratch/folded"
+holds "memory without a file is that" \
+    jq -se 'any(.[]; .symbol == "early function:1" and .module == "//anon")' "$scratch/samples"
+end_program
+
+# Another's list, and a link, are not read.
+start_program
+mv "/tmp/perf-$pid.map" "$scratch/map"
+ln -s "$scratch/map" "/tmp/perf-$pid.map"
+sample 1
+holds "a link is not followed" not grep -q 'early function' "$scratch/folded"
+holds "C++ has names all the same" grep -q 'app::value<int>::spin' "$scratch/folded"
+end_program
+if [ "$(id -u)" -eq 0 ]; then
+    start_program
+    chown 1 "/tmp/perf-$pid.map"
+    sample 1
+    holds "another user's list is not read" not grep -q 'early function' "$scratch/folded"
+    end_program
+fi
+stop_daemon
+
+start_daemon --no-opener --config.file="$scratch/config.yaml"
+start_program
+sample 1
+in_all 'early function:1'
+end_program
+finish
