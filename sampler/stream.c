@@ -12,7 +12,7 @@
 #define SYMBOLS_USEC (5 * UINT64_C(1000000))
 
 /* Memory that a stream keeps for what is to come. */
-#define KEPT_BYTES (2 * 1024 * 1024)
+#define KEPT_BYTES (1024 * 1024)
 
 static const struct format {
     const char *content_type;
@@ -88,6 +88,7 @@ static void free_writer(struct stream *stream)
         stream->format->writer->free(stream->writer);
     stream->writer = NULL;
     stream->client.kept = 0;
+    stream->client.waiting = stream->out.capacity;
 }
 
 static void write_end(struct stream *stream)
@@ -220,6 +221,8 @@ static void on_round(void *userdata, uint64_t until_ns)
         stream->client.kept = stream->format->writer->bytes(stream->writer);
         stream->source.full = sampler_keeps_enough(stream->sampler);
     }
+    stream->client.waiting = stream->out.capacity;
+    sampler_make_room(stream->sampler);
     if (stream->max && stream->records == stream->max)
         finish_because(stream, "max");
     else if (stream->out.failed)
@@ -282,7 +285,7 @@ static struct stream *stream_new(struct sampler *sampler, const struct stream_re
         return NULL;
     *stream = (struct stream){
         .sampler = sampler,
-        .client = {.userdata = stream, .refuse = on_refused},
+        .client = {.userdata = stream, .refuse = on_refused, .whole = formats[request->format].whole},
         .subscriber =
             {.userdata = stream, .record = on_record, .round = on_round, .changed = on_changed, .over = on_over},
         .format = &formats[request->format],
