@@ -144,7 +144,9 @@ static void folded_end(void *state, const struct writer_end *end, struct buffer 
     (void)end;
     profile_finish(summing->profile);
     lines.truncated = profile_skipped(summing->profile).samples;
-    if (profile_each(summing->profile, add_stack, &lines) < 0)
+    int r = profile_each(summing->profile, add_stack, &lines);
+    summing->profile = profile_free(summing->profile); /* the lines are all that is needed, and as large */
+    if (r < 0)
         out->failed = true;
     else
         write_lines(&lines, out);

@@ -11,6 +11,10 @@
 #define NUMBERS_MAX 64
 #define RETRY_NS (10 * NSEC_PER_SEC)
 #define REREAD_NS (2 * NSEC_PER_SEC) /* a list that grows */
+/* Small programs always have their symbols. */
+#define ROOM_MIN ((size_t)768 << 10)
+/* Of the process that makes tables, without what it makes one from. */
+#define PROCESS_BYTES ((size_t)5 << 19)
 
 struct images {
     struct sys *sys;
@@ -18,9 +22,10 @@ struct images {
     struct image *buckets[BUCKETS];
     struct image *newest, *oldest; /* of those with a table */
     size_t bytes, table_bytes, n_pending;
+    size_t tables_max;
     uint64_t generation;
     unsigned next_number;
-    bool library_is_missing;
+    bool library_is_missing, were_cut;
     void (*loaded)(void *userdata);
     void *userdata;
 };
@@ -32,6 +37,7 @@ int images_new(struct sys *sys, sd_event *event, struct images **ret)
     if (!images)
         return -ENOMEM;
     images->sys = sys;
+    images->tables_max = IMAGES_TABLES_MAX;
     int r = symboliser_new(event, &images->symboliser);
     if (r < 0) {
         free(images);
@@ -133,9 +139,11 @@ static void drop_table(struct image *image)
         image->images->table_bytes -= image->table.size;
     }
     image->images->generation++;
+    /* What takes long to make is not made again at once. */
+    uint64_t pause = NSEC_PER_SEC + RETRY_NS * image->table.size / SYMBOLISER_FILE_MAX;
     symbol_table_close(&image->table);
     image->state = IMAGE_ABSENT;
-    image->retry_ns = image->images->sys->now(image->images->sys, CLOCK_MONOTONIC) + RETRY_NS;
+    image->retry_ns = image->images->sys->now(image->images->sys, CLOCK_MONOTONIC) + pause;
 }
 
 struct image *image_unref(struct image *image)
@@ -175,11 +183,20 @@ bool image_is_wanted(const struct image *image)
            (!image->retry_ns || images->sys->now(images->sys, CLOCK_MONOTONIC) >= image->retry_ns);
 }
 
-/* Makes room; the newest stays, whatever its size. */
 static void shrink(struct images *images)
 {
-    while (images->table_bytes > IMAGES_TABLES_MAX && images->oldest != images->newest)
+    while (images->table_bytes > images->tables_max)
         drop_table(images->oldest);
+}
+
+/* Of what the process leaves, a third is for the next table, which while it is made takes half as much again. */
+void images_set_room(struct images *images, size_t room)
+{
+    size_t rest = MAX(room, PROCESS_BYTES + ROOM_MIN) - PROCESS_BYTES;
+
+    images->tables_max = MIN(rest / 3 * 2, IMAGES_TABLES_MAX);
+    symboliser_set_max(images->symboliser, rest / 9 * 2);
+    shrink(images);
 }
 
 static void take_table(struct image *image, struct symbol_table *table)
@@ -187,6 +204,7 @@ static void take_table(struct image *image, struct symbol_table *table)
     image->table = *table;
     *table = (struct symbol_table){0};
     image->state = IMAGE_READY;
+    image->images->were_cut |= !image->pinned && image->table.head->was_cut;
     if (!image->build_id_size) {
         image->build_id_size = image->table.head->build_id_size;
         memcpy(image->build_id, image->table.head->build_id, image->build_id_size);
@@ -214,6 +232,7 @@ static void on_table(void *userdata, int result, struct symbol_table *table)
 
     images->n_pending--;
     images->library_is_missing |= result == -ENOPKG;
+    images->were_cut |= result == -ENOMEM;
     if (result == 0 && !is_another(image, table)) {
         drop_table(image);
         take_table(image, table);
@@ -293,6 +312,11 @@ size_t images_bytes(const struct images *images)
 size_t images_table_bytes(const struct images *images)
 {
     return images->table_bytes;
+}
+
+bool images_were_cut(const struct images *images)
+{
+    return images->were_cut;
 }
 
 bool images_library_is_missing(const struct images *images)

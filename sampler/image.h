@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The files that processes have mapped, each once, whoever maps it; and the symbols of those of which an address was
- * asked for. Tables are loaded on demand by the symboliser, and the least recently used is given up where all of them
- * would be larger than IMAGES_TABLES_MAX.
+ * asked for. Tables are loaded on demand by the symboliser, and the least recently used is given up where there is no
+ * room for all of them: see images_set_room().
  */
 #ifndef SAMPLER_IMAGE_H
 #define SAMPLER_IMAGE_H
@@ -10,7 +10,7 @@
 #include "perf/sys.h"
 #include "sampler/symboliser.h"
 
-#define IMAGES_TABLES_MAX ((size_t)6 << 20) /* the kernel's comes on top: some 5 MB */
+#define IMAGES_TABLES_MAX ((size_t)6 << 20) /* the kernel's comes on top */
 
 struct images;
 
@@ -83,6 +83,13 @@ bool images_pending(const struct images *images);
 /* Bytes of names and identities; those of tables. */
 size_t images_bytes(const struct images *images);
 size_t images_table_bytes(const struct images *images);
+/*
+ * Bytes of memory that the tables of files and the process that makes them may take together, whatever the limits above
+ * are; small ones have room always.
+ */
+void images_set_room(struct images *images, size_t room);
+/* Whether a file has not all of its symbols, since there was no room for them. */
+bool images_were_cut(const struct images *images);
 /* Another one since a table was given up: names borrowed before may have gone. */
 uint64_t images_generation(const struct images *images);
 /* Whether the symboliser said so. */

@@ -10,6 +10,8 @@
 
 static int add(struct symbol_list *list, uint64_t address, char type, char *name, const char *module)
 {
+    if (str_starts(name, "__pfx_")) /* the room before a function, which nothing runs in */
+        return 0;
     if (!strchr("tTwW", type)) /* no function */
         return symbol_list_add_end(list, address);
     if (module) /* "name\0[module]" becomes one */

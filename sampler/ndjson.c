@@ -391,6 +391,7 @@ static void ndjson_end(void *state, const struct writer_end *end, struct buffer 
     json_text_u64(out, ndjson->unknown);
     json_text_key(out, "seconds");
     json_text_seconds(out, end->duration_ns);
+    write_notes(ndjson->source, out);
     end_line(out);
 }
 

@@ -12,7 +12,7 @@
 
 #define PROCESSES_MAX 4096
 #define PROCESSES_ENDED_MAX 1024 /* samples of them may still come, and a profile is resolved at its end */
-#define PROCESSES_BYTES_MAX ((size_t)3 << 20)
+#define PROCESSES_BYTES_MAX ((size_t)2 << 20)
 #define MAPPINGS_MAX 1024 /* of a process */
 #define THREADS_MAX 1024  /* of a process, whose names are kept */
 

@@ -6,10 +6,14 @@
 
 #include "base/cleanup.h"
 
-/* What waits for all clients together, of the 16 MB that the sampler may take besides its rings. */
-#define BYTES_OF_CLIENTS (4 * 1024 * 1024)
+/* What sampling may take besides its rings, in all processes; tables of symbols have what the rest leaves. */
+#define BYTES_MAX (16 * 1024 * 1024)
+/* Captures, connections, and what the heap does not give back. */
+#define BYTES_FIXED (768 * 1024)
+/* What waits for all clients together. */
+#define BYTES_OF_CLIENTS (3 * 1024 * 1024)
 /* What their writers keep for the end, together; a round may add some. */
-#define BYTES_KEPT (5 * 1024 * 1024)
+#define BYTES_KEPT (4 * 1024 * 1024)
 /* What was learned of processes and files is kept so long for the next client. */
 #define SYMBOLS_LINGER_USEC (60 * UINT64_C(1000000))
 
@@ -114,7 +118,11 @@ uint64_t sampler_now(const struct sampler *sampler, clockid_t clock)
 
 size_t sampler_bytes_per_client(const struct sampler *sampler)
 {
-    return BYTES_OF_CLIENTS / MAX(sampler->n_clients, 1);
+    size_t n = 0;
+
+    for (const struct client *client = sampler->clients; client; client = client->next)
+        n += !client->whole;
+    return BYTES_OF_CLIENTS / MAX(n, 1);
 }
 
 bool sampler_keeps_enough(const struct sampler *sampler)
@@ -124,6 +132,19 @@ bool sampler_keeps_enough(const struct sampler *sampler)
     for (const struct client *client = sampler->clients; client; client = client->next)
         bytes += client->kept;
     return bytes >= BYTES_KEPT;
+}
+
+/* The end of a client makes from what its writer keeps about as much again. */
+void sampler_make_room(struct sampler *sampler)
+{
+    size_t bytes = BYTES_FIXED + symbols_bytes(sampler->symbols), largest = 0;
+
+    for (const struct client *client = sampler->clients; client; client = client->next) {
+        bytes += client->kept + client->waiting;
+        largest = MAX(largest, client->kept);
+    }
+    bytes += largest;
+    symbols_set_room(sampler->symbols, bytes < BYTES_MAX ? BYTES_MAX - bytes : 0);
 }
 
 /* Configuration */

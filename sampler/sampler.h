@@ -45,7 +45,9 @@ struct client {
     double seconds;           /* that it runs */
     bool own_event, own_rate; /* named by the request */
     bool remote;              /* of the request */
+    bool whole;               /* nothing waits until its end */
     size_t kept;              /* bytes, by its writer, for the end */
+    size_t waiting;           /* bytes that hold what it has not taken yet */
     struct client *next;
 };
 
@@ -65,5 +67,7 @@ uint64_t sampler_now(const struct sampler *sampler, clockid_t clock);
 size_t sampler_bytes_per_client(const struct sampler *sampler);
 /* Whether the writers of all clients keep as much as they may together. */
 bool sampler_keeps_enough(const struct sampler *sampler);
+/* Tables of symbols make room for what the clients take now. */
+void sampler_make_room(struct sampler *sampler);
 
 #endif

@@ -14,7 +14,7 @@
 #define LAST_SYMBOLS_USEC (UINT64_C(500000))
 
 /* Memory that a stream keeps for what is to come. */
-#define KEPT_BYTES (2 * 1024 * 1024)
+#define KEPT_BYTES (1024 * 1024)
 
 static const struct format {
     const char *content_type;
@@ -91,6 +91,7 @@ static void free_writer(struct stream *stream)
         stream->format->writer->free(stream->writer);
     stream->writer = NULL;
     stream->client.kept = 0;
+    stream->client.waiting = stream->out.capacity;
 }
 
 static void write_end(struct stream *stream)
@@ -273,6 +274,8 @@ static void on_round(void *userdata, uint64_t until_ns)
         stream->client.kept = stream->format->writer->bytes(stream->writer);
         stream->source.full = sampler_keeps_enough(stream->sampler);
     }
+    stream->client.waiting = stream->out.capacity;
+    sampler_make_room(stream->sampler);
     if (stream->max && stream->records == stream->max)
         finish_because(stream, "max");
     else if (stream->out.failed)
@@ -351,7 +354,7 @@ static struct stream *stream_new(struct sampler *sampler, const struct stream_re
         return NULL;
     *stream = (struct stream){
         .sampler = sampler,
-        .client = {.userdata = stream, .end = on_end},
+        .client = {.userdata = stream, .whole = formats[request->format].whole, .end = on_end},
         .subscriber = {.userdata = stream,
                        .record = on_record,
                        .round = on_round,

@@ -4,11 +4,13 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 
 #define SYMBOLS_MAX 2000000 /* that are looked at */
-#define NAMELESS UINT32_MAX
+#define CHUNK (64 * 1024)
+#define NAMELESS ((UINT32_C(1) << 30) - 1)
 /* Where nothing says how long a function is. */
 #define SIZE_GUESS_MAX (64 * 1024)
 
@@ -17,6 +19,11 @@ void symbol_list_done(struct symbol_list *list)
     free(list->symbols);
     buffer_done(&list->names);
     *list = (struct symbol_list){0};
+}
+
+static size_t cost(const struct symbol_list *list, const struct listed_symbol *symbol)
+{
+    return sizeof(struct symbol_entry) + strlen(list->names.data + symbol->name) + 1;
 }
 
 static int add(struct symbol_list *list, struct listed_symbol symbol)
@@ -31,26 +38,9 @@ static int add(struct symbol_list *list, struct listed_symbol symbol)
     return 0;
 }
 
-int symbol_list_add(struct symbol_list *list, uint64_t address, uint64_t size, enum symbol_rank rank, const char *name)
-{
-    size_t length = strlen(name);
-
-    if (length == 0 || name[0] == '$' || str_starts(name, ".L")) /* marks of the assembler */
-        return 0;
-    struct listed_symbol symbol = {
-        .address = address,
-        .size = (uint32_t)MIN(size, UINT32_MAX),
-        .name = (uint32_t)list->names.size,
-        .rank = (uint8_t)rank,
-    };
-    buffer_append(&list->names, name, MIN(length, SYMBOL_NAME_MAX));
-    buffer_append_char(&list->names, '\0');
-    return list->names.failed ? -ENOMEM : add(list, symbol);
-}
-
 int symbol_list_add_end(struct symbol_list *list, uint64_t address)
 {
-    return add(list, (struct listed_symbol){.address = address, .name = NAMELESS, .rank = UINT8_MAX});
+    return add(list, (struct listed_symbol){.address = address, .name = NAMELESS, .rank = SYMBOL_WEAK});
 }
 
 static size_t leading_underscores(const char *name)
@@ -117,11 +107,6 @@ static void settle(struct symbol_list *list)
     list->n = n;
 }
 
-static size_t cost(const struct symbol_list *list, const struct listed_symbol *symbol)
-{
-    return sizeof(struct symbol_entry) + strlen(list->names.data + symbol->name) + 1;
-}
-
 /* Leaves the largest symbols that fit; the size of the block. */
 static size_t fit(struct symbol_list *list, size_t max)
 {
@@ -137,11 +122,90 @@ static size_t fit(struct symbol_list *list, size_t max)
         total += cost(list, &list->symbols[n]);
     list->n = n;
     list->was_cut = true;
+    list->smallest = n ? list->symbols[n - 1].size : 0;
     sort(list);
     return total;
 }
 
-static void fill(const struct symbol_list *list, char *block, size_t size)
+static int compare_names(const void *a, const void *b)
+{
+    const struct listed_symbol *one = a, *other = b;
+    return (one->name > other->name) - (one->name < other->name);
+}
+
+/* The names of those that are left, one behind the other again; the list is not in the order of addresses then. */
+static void close_up(struct symbol_list *list)
+{
+    char *names = list->names.data;
+    size_t at = 0;
+
+    if (list->n)
+        qsort(list->symbols, list->n, sizeof(list->symbols[0]), compare_names);
+    for (size_t i = 0; i < list->n; i++) {
+        size_t size = strlen(names + list->symbols[i].name) + 1;
+        memmove(names + at, names + list->symbols[i].name, size);
+        list->symbols[i].name = (uint32_t)at & NAMELESS;
+        at += size;
+    }
+    list->names.size = at;
+}
+
+/* So that a file of any size takes little memory. A symbol without a size lasts until the next that is known now. */
+static void make_room(struct symbol_list *list)
+{
+    sort(list);
+    settle(list);
+    fit(list, list->max);
+    close_up(list);
+}
+
+static size_t own_bytes(const struct symbol_list *list)
+{
+    return list->n * sizeof(list->symbols[0]) + list->names.size;
+}
+
+int symbol_list_add(struct symbol_list *list, uint64_t address, uint64_t size, enum symbol_rank rank, const char *name)
+{
+    size_t length = strlen(name);
+
+    if (length == 0 || name[0] == '$' || str_starts(name, ".L")) /* marks of the assembler */
+        return 0;
+    if ((size && size < list->smallest) || list->names.size > NAMELESS - SYMBOL_NAME_MAX - 1) {
+        list->was_cut = true;
+        return 0;
+    }
+    struct listed_symbol symbol = {
+        .address = address,
+        .size = (uint32_t)MIN(size, UINT32_MAX),
+        .name = (uint32_t)list->names.size & NAMELESS,
+        .rank = rank & 3,
+    };
+    buffer_append(&list->names, name, MIN(length, SYMBOL_NAME_MAX));
+    buffer_append_char(&list->names, '\0');
+    int r = list->names.failed ? -ENOMEM : add(list, symbol);
+    if (r == 0 && list->max && own_bytes(list) > list->max + list->max / 4)
+        make_room(list);
+    return r;
+}
+
+/* What was copied is given back on the way, or both would be there at the end. */
+static void move_names(struct symbol_list *list, char *to)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const struct buffer *names = &list->names;
+
+    for (size_t at = 0, size; at < names->size; at += size) {
+        size = MIN(names->size - at, (size_t)CHUNK);
+        memcpy(to + at, names->data + at, size);
+        uintptr_t start = ((uintptr_t)(names->data + at) + page - 1) & ~(page - 1);
+        uintptr_t end = (uintptr_t)(names->data + at + size) & ~(page - 1);
+        if (start < end)
+            madvise((void *)start, end - start, MADV_DONTNEED);
+    }
+    buffer_done(&list->names);
+}
+
+static void fill(struct symbol_list *list, char *block)
 {
     struct symbol_table_head head = {
         .magic = SYMBOL_TABLE_MAGIC,
@@ -152,17 +216,16 @@ static void fill(const struct symbol_list *list, char *block, size_t size)
     };
     size_t segments_size = list->n_segments * sizeof(list->segments[0]);
     struct symbol_entry *symbols = (struct symbol_entry *)(block + sizeof(head) + segments_size);
-    char *names = (char *)(symbols + list->n), *at = names;
 
-    head.names_size = (uint32_t)(size - (size_t)(names - block));
+    head.names_size = (uint32_t)list->names.size;
     memcpy(head.build_id, list->build_id, list->build_id_size);
     memcpy(block, &head, sizeof(head));
     memcpy(block + sizeof(head), list->segments, segments_size);
     for (size_t i = 0; i < list->n; i++) {
         const struct listed_symbol *symbol = &list->symbols[i];
-        symbols[i] = (struct symbol_entry){symbol->address, symbol->size, (uint32_t)(at - names)};
-        at = stpcpy(at, list->names.data + symbol->name) + 1;
+        symbols[i] = (struct symbol_entry){symbol->address, symbol->size, symbol->name};
     }
+    move_names(list, (char *)(symbols + list->n));
 }
 
 int symbol_list_seal(struct symbol_list *list, size_t max, int *ret_fd)
@@ -172,13 +235,15 @@ int symbol_list_seal(struct symbol_list *list, size_t max, int *ret_fd)
     sort(list);
     settle(list);
     size_t size = fit(list, MIN(max, SYMBOL_TABLE_SIZE_MAX));
+    close_up(list);
+    sort(list);
     _cleanup_(closep) int fd = memfd_create("symbols", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0 || ftruncate(fd, (off_t)size) < 0)
         return -errno;
     void *block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (block == MAP_FAILED)
         return -errno;
-    fill(list, block, size);
+    fill(list, block);
     munmap(block, size); /* a writable mapping stands in the way of the seal */
     if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0)
         return -errno;

@@ -14,11 +14,13 @@
 struct symbol_list {
     struct listed_symbol {
         uint64_t address;
-        uint32_t size, name;
-        uint8_t rank;
+        uint32_t size;
+        uint32_t name : 30, rank : 2;
     } * symbols;
     size_t n;
     struct buffer names;
+    size_t max;        /* bytes of the block; the list itself takes a quarter more. 0: as many as there are */
+    uint32_t smallest; /* those that are smaller have found no room */
     struct symbol_segment segments[SYMBOL_SEGMENTS_MAX];
     size_t n_segments;
     unsigned char build_id[BUILD_ID_MAX];
@@ -39,7 +41,7 @@ void symbol_list_done(struct symbol_list *list);
 int symbol_list_add(struct symbol_list *list, uint64_t address, uint64_t size, enum symbol_rank rank, const char *name);
 /* Something else is there: a symbol without a size ends before it. */
 int symbol_list_add_end(struct symbol_list *list, uint64_t address);
-/* A sealed memfd with the block, of at most `max` bytes. Sorts the list. */
+/* A sealed memfd with the block, of at most `max` bytes. Only symbol_list_done() can be called then. */
 int symbol_list_seal(struct symbol_list *list, size_t max, int *ret_fd);
 
 #endif

@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,8 +22,12 @@
 
 #define NOBODY 65534
 #define SECONDS_MAX 5
-/* A table of a file, so that no single file fills the cache (image.c). */
-#define FILE_TABLE_MAX ((size_t)4 << 20)
+/*
+ * Memory that can be written, of which most is never touched: arrays double as they grow. A file's own size comes on
+ * top, since libelf maps it so.
+ */
+#define DATA_MAX ((rlim_t)24 << 20)
+#define FILE_DATA_MAX ((rlim_t)12 << 20)
 
 /* AddressSanitizer reserves terabytes. */
 #ifdef __has_feature
@@ -158,27 +163,42 @@ static void give_up_privileges(void)
     filter_calls();
 }
 
-static int make_table(uint32_t kind, int file, int *ret_fd)
+/* A file that unpacks to much more than it is has no symbols (-ENOMEM). */
+static void limit_data(uint32_t kind, int file)
 {
-    _cleanup_(symbol_list_done) struct symbol_list list = {0};
-    int r;
+    struct stat status = {0};
+    rlim_t most = DATA_MAX;
 
+    if (kind != SYMBOLISER_KALLSYMS && fstat(file, &status) == 0)
+        most = FILE_DATA_MAX + (rlim_t)status.st_size;
+    if (!HAS_ASAN)
+        setrlimit(RLIMIT_DATA, &(struct rlimit){most, RLIM_INFINITY});
+}
+
+static int read_symbols(uint32_t kind, int file, struct symbol_list *list)
+{
     switch (kind) {
     case SYMBOLISER_ELF:
-        r = elf_symbols_read(file, &list);
-        break;
+        return elf_symbols_read(file, list);
     case SYMBOLISER_KALLSYMS:
-        r = kallsyms_read(file, &list);
-        break;
+        return kallsyms_read(file, list);
     case SYMBOLISER_JIT:
-        r = jit_symbols_read(file, &list);
-        break;
+        return jit_symbols_read(file, list);
     default:
-        r = -EBADMSG;
+        return -EBADMSG;
     }
+}
+
+static int make_table(const struct symboliser_request *request, int file, int *ret_fd)
+{
+    bool is_kernel = request->kind == SYMBOLISER_KALLSYMS;
+    _cleanup_(symbol_list_done) struct symbol_list list = {.max = is_kernel ? 0 : request->max};
+
+    limit_data(request->kind, file);
+    int r = read_symbols(request->kind, file, &list);
     if (r < 0)
         return r;
-    return symbol_list_seal(&list, kind == SYMBOLISER_KALLSYMS ? SYMBOL_TABLE_SIZE_MAX : FILE_TABLE_MAX, ret_fd);
+    return symbol_list_seal(&list, request->max, ret_fd);
 }
 
 static int serve_one(int socket)
@@ -193,7 +213,7 @@ static int serve_one(int socket)
     if (request.magic != SYMBOLISER_MAGIC || file < 0)
         return -EBADMSG;
     alarm(SECONDS_MAX);
-    answer.result = make_table(request.kind, file, &table);
+    answer.result = make_table(&request, file, &table);
     alarm(0);
     return passing_send(socket, &answer, sizeof(answer), table);
 }
@@ -203,6 +223,7 @@ int symboliser_serve(int socket)
     signal(SIGPIPE, SIG_IGN);
     syscall(SYS_close_range, (unsigned)socket + 1, UINT_MAX, 0);
     limit();
+    prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); /* arrays that double would have 2 MB at once where they touch some */
     give_up_privileges();
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* after the change of user, which clears it */
     for (;;) {

@@ -38,6 +38,7 @@ struct symboliser {
     int failure; /* what the first is told when the process has ended */
     struct request queue[SYMBOLISER_QUEUE];
     size_t first, n;
+    size_t file_max;
 };
 
 static void pump(struct symboliser *symboliser);
@@ -235,7 +236,8 @@ static int start_process(struct symboliser *symboliser)
 static int send_first(struct symboliser *symboliser)
 {
     struct request *first = first_of(symboliser);
-    const struct symboliser_request message = {SYMBOLISER_MAGIC, first->kind};
+    size_t max = first->kind == SYMBOLISER_KALLSYMS ? SYMBOLISER_KERNEL_MAX : symboliser->file_max;
+    const struct symboliser_request message = {SYMBOLISER_MAGIC, first->kind, (uint32_t)max};
 
     first->attempts++;
     int r = passing_send(symboliser->socket, &message, sizeof(message), first->fd);
@@ -268,6 +270,7 @@ int symboliser_new(sd_event *event, struct symboliser **ret)
     if (!symboliser)
         return -ENOMEM;
     symboliser->pidfd = symboliser->socket = -1;
+    symboliser->file_max = SYMBOLISER_FILE_MAX;
     symboliser->event = sd_event_ref(event);
     int r = sd_event_add_time_relative(event, &symboliser->timer, CLOCK_MONOTONIC, IDLE_USEC, 0, on_timer, symboliser);
     if (r >= 0)
@@ -309,6 +312,11 @@ int symboliser_ask(struct symboliser *symboliser, enum symboliser_kind kind, int
     symboliser->queue[at] = (struct request){.kind = kind, .fd = fd, .done = done, .userdata = userdata};
     pump(symboliser);
     return 0;
+}
+
+void symboliser_set_max(struct symboliser *symboliser, size_t max)
+{
+    symboliser->file_max = MIN(max, SYMBOLISER_FILE_MAX);
 }
 
 bool symboliser_is_full(const struct symboliser *symboliser)

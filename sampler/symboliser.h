@@ -16,19 +16,21 @@
 
 #define SYMBOLISER_COMMAND "symbolise"
 #define SYMBOLISER_SOCKET 3
-#define SYMBOLISER_QUEUE 64 /* each holds a descriptor */
+#define SYMBOLISER_FILE_MAX ((size_t)4 << 20)   /* bytes of a table */
+#define SYMBOLISER_KERNEL_MAX ((size_t)5 << 20) /* of the kernel's */
+#define SYMBOLISER_QUEUE 64                     /* each holds a descriptor */
 
 enum symboliser_kind { SYMBOLISER_ELF, SYMBOLISER_KALLSYMS, SYMBOLISER_JIT };
 
 /* The two sides' messages; each has a descriptor with it: the file, and where `result` is 0 the table. */
 struct symboliser_request {
-    uint32_t magic, kind;
+    uint32_t magic, kind, max;
 };
 struct symboliser_answer {
     uint32_t magic;
     int32_t result; /* 0 or -errno */
 };
-#define SYMBOLISER_MAGIC UINT32_C(0x316d7973)
+#define SYMBOLISER_MAGIC UINT32_C(0x326d7973)
 
 struct symboliser;
 
@@ -38,7 +40,8 @@ struct symboliser *symboliser_free(struct symboliser *symboliser);
 
 /*
  * Called once for each request, from the event loop or from symboliser_free(). `table` is the callee's to take where
- * `result` is 0. -ENOPKG: no libdw; -EBADMSG: no such file as it should be; -EIO, -ETIME: the process ended or hung
+ * `result` is 0. -ENOPKG: no libdw; -ENOMEM: its
+ * file would take too much memory; -EBADMSG: no such file as it should be; -EIO, -ETIME: the process ended or hung
  * over it; -EACCES: the kernel hides its symbols; -EAGAIN: the process cannot be started now.
  */
 typedef void (*symboliser_done)(void *userdata, int result, struct symbol_table *table);
@@ -46,6 +49,8 @@ typedef void (*symboliser_done)(void *userdata, int result, struct symbol_table 
 /* Takes `fd` in any case. -EBUSY where the queue is full. */
 int symboliser_ask(struct symboliser *symboliser, enum symboliser_kind kind, int fd, symboliser_done done,
                    void *userdata);
+/* The tables of files that are made from now on have at most so many bytes, queued ones among them. */
+void symboliser_set_max(struct symboliser *symboliser, size_t max);
 bool symboliser_is_full(const struct symboliser *symboliser);
 /* 0 where none runs. */
 pid_t symboliser_pid(const struct symboliser *symboliser);

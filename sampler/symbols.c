@@ -408,6 +408,16 @@ bool symbols_pending(const struct symbols *symbols)
     return images_pending(symbols->images);
 }
 
+size_t symbols_bytes(const struct symbols *symbols)
+{
+    return sizeof(*symbols) + processes_bytes(symbols->processes) + symbols->kernel->table.size;
+}
+
+void symbols_set_room(struct symbols *symbols, size_t room)
+{
+    images_set_room(symbols->images, room);
+}
+
 const char *symbols_reason_user(const struct symbols *symbols)
 {
     if (images_library_is_missing(symbols->images))
@@ -415,6 +425,10 @@ const char *symbols_reason_user(const struct symbols *symbols)
     if (symbols->denied)
         return "of programs that ran before not all are known, and what they are called and have mapped, since "
                "/proc hides it from perfcountd; grant CAP_SYS_PTRACE, and with systemd see sampler.conf";
+    if (images_were_cut(symbols->images))
+        return "of large programs only the largest functions are known, since the tables of all would take more than "
+               "the "
+               "16 MB that sampling may use";
     return NULL;
 }
 

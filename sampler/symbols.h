@@ -85,6 +85,10 @@ bool symbols_pending(const struct symbols *symbols);
 /* Calls `idle` once from the event loop when nothing is pending (any more). */
 int symbols_when_idle(struct symbols *symbols, void (*idle)(void *userdata), void *userdata);
 
+/* What it knows of processes, and of the kernel; tables of files are not in it, see images_set_room(). */
+size_t symbols_bytes(const struct symbols *symbols);
+void symbols_set_room(struct symbols *symbols, size_t room);
+
 /* Why many addresses have no symbol, in a sentence each, as far as it is known; NULL: no reason. */
 const char *symbols_reason_user(const struct symbols *symbols);
 const char *symbols_reason_kernel(const struct symbols *symbols);

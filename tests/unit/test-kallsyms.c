@@ -44,6 +44,7 @@ static void test_kallsyms(void **state)
     assert_int_equal(read_text("0000000000000000 A fixed_percpu_data\n"
                                "ffffffff81000010 t second\n"
                                "ffffffff81000000 T _stext\n"
+                               "ffffffff8100001c t __pfx_third\n"
                                "ffffffff81000020 D data\n"
                                "ffffffffc0000000 t function\t[a_module]\n"
                                "ffffffffc0000000 t $x\t[a_module]\n"

@@ -399,7 +399,7 @@ static void test_unknown(void **state)
     expect(&stream, "{\"type\":\"dropped\",\"dropped\":7}\n");
     writer_ndjson.end(stream.state, &end, &stream.out);
     expect(&stream, "{\"type\":\"end\",\"reason\":\"error: \\\"x\\\"\",\"records\":5,\"lost\":6,\"dropped\":7,"
-                    "\"unknown\":3,\"seconds\":2.500000000}\n");
+                    "\"unknown\":3,\"seconds\":2.500000000,\"notes\":[\"the kernel hides its \\\"symbols\\\"\"]}\n");
     finish(&stream);
 }
 

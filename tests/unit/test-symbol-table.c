@@ -131,6 +131,35 @@ static void test_too_many(void **state)
     symbol_table_close(&table);
 }
 
+/* A list that is bounded from the start takes no more however many there are, and has the same ones in the end. */
+static void test_bounded(void **state)
+{
+    enum { BYTES = 16384, N = 20000 };
+    struct symbol_list list = {.max = BYTES};
+    size_t most = 0;
+    char name[16];
+
+    (void)state;
+    for (unsigned i = 0; i < N; i++) {
+        unsigned number = i * 7919 % N; /* each once, in no order */
+        snprintf(name, sizeof(name), "f%u", number);
+        assert_int_equal(symbol_list_add(&list, number * UINT64_C(0x10000), 1 + number, SYMBOL_GLOBAL, name), 0);
+        most = MAX(most, list.n * sizeof(list.symbols[0]) + list.names.size);
+    }
+    assert_in_range(most, BYTES, BYTES + BYTES / 4 + 64);
+    struct symbol_table table = seal(&list, BYTES);
+    assert_true(table.head->was_cut);
+    assert_in_range(table.size, BYTES - 64, BYTES);
+    for (uint32_t i = 0; i < table.head->n_symbols; i++) {
+        unsigned number = N - table.head->n_symbols + i;
+        snprintf(name, sizeof(name), "f%u", number);
+        assert_int_equal(table.symbols[i].address, number * UINT64_C(0x10000));
+        assert_int_equal(table.symbols[i].size, 1 + number);
+        assert_string_equal(table.names + table.symbols[i].name, name);
+    }
+    symbol_table_close(&table);
+}
+
 /* A block in memory of its exact size, so that a sanitizer sees what reads behind it. */
 static int check_copy(const struct symbol_table *table, size_t size, size_t at, unsigned char change)
 {
@@ -193,8 +222,9 @@ static void test_not_sealed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_find),   cmocka_unit_test(test_empty),      cmocka_unit_test(test_segments),
-        cmocka_unit_test(test_broken), cmocka_unit_test(test_not_sealed), cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_find),    cmocka_unit_test(test_empty),      cmocka_unit_test(test_segments),
+        cmocka_unit_test(test_broken),  cmocka_unit_test(test_not_sealed), cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

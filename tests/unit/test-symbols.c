@@ -158,6 +158,10 @@ static void test_own_function(void **state)
     assert_string_equal(frame.mapping->file, "[vdso]");
     dlclose(vdso);
     assert_null(symbols_reason_user(fixture->symbols));
+    /* Small programs keep theirs however little room there is. */
+    symbols_set_room(fixture->symbols, 0);
+    frame = resolve(fixture, pid, (uintptr_t)known_static_function + 1);
+    assert_string_equal(frame.symbol, "known_static_function");
     /* Nothing is there. */
     symbols_resolve(fixture->symbols, pid, false, 1, &frame);
     assert_true(!frame.symbol && !frame.mapping && !frame.kernel);

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs with many symbols, to have sampled: some that are made for it, and large ones of this machine."""
+import os
+import shutil
+import subprocess
+
+# Each spins, now in one of its functions and now in another.
+MAIN = """
+#include <stdint.h>
+extern void (*const functions[])(void);
+int main(void)
+{
+    for (uint32_t n = 1;; n = n * 1664525 + 1013904223)
+        for (int i = 0; i < 50; i++)
+            functions[(uint64_t)n * %d >> 32]();
+}
+"""
+# How many functions each made program has, from what a table holds whole to what none does.
+SIZES = [5000, 10000, 20000, 30000, 50000, 80000, 120000, 300000]
+# Large programs, or such of large libraries, that end soon.
+INSTALLED = ["clang --version", "clang-14 --version", "node --version", "qemu-system-aarch64 --version", "gdb --version",
+             "python3 -c 0", "perl -e 0", "php --version", "ruby -e 0", "java -version", "postgres --version",
+             "docker --version", "prometheus --version", "kubectl version --client", "terraform version",
+             "lto-dump-12 --version", "ctest --version", "perf --version", "gcc --version", "git --version"]
+
+
+def make_program(directory, number, size):
+    """An executable; its functions and main are one mnemonic or two, the same for x86 and arm64."""
+    names = ["namespace_%d_of_the_crowd_with_a_long_name_as_templates_have_%d" % (number, i) for i in range(size)]
+    path = os.path.join(directory, "crowd%d" % number)
+    with open(path + ".s", "w") as source:
+        source.write(".text\n")
+        for name in names:
+            source.write("%s:\n.rept 16\nnop\n.endr\nret\n.type %s,%%function\n.size %s,.-%s\n" % ((name,) * 4))
+        source.write(".section .data.rel.ro,\"aw\"\n.balign 8\n.globl functions\nfunctions:\n")
+        source.write("".join(".quad %s\n" % name for name in names))
+        source.write(".section .note.GNU-stack,\"\",%progbits\n")
+    subprocess.run(["cc", "-O1", "-fno-omit-frame-pointer", "-o", path, path + ".s", "-xc", "-"], check=True, text=True,
+                   input=MAIN % size)
+    os.unlink(path + ".s")
+    return path
+
+
+def commands(directory, cpus):
+    """For each CPU a shell that runs one after the other for some tenths of a second, again and again."""
+    made = [make_program(directory, number, size) for number, size in enumerate(SIZES)]
+    installed = [command for command in INSTALLED if shutil.which(command.split()[0])]
+    lines = ["timeout 0.3 " + program for program in made] + ["timeout 2 " + command for command in installed]
+    lines = [line + " >/dev/null 2>&1 </dev/null" for line in lines]
+    return [["sh", "-c", "while :; do %s; done" % "; ".join(lines[n % len(lines):] + lines[:n % len(lines)])]
+            for n in range(0, 7 * cpus, 7)]
