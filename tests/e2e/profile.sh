@@ -34,7 +34,9 @@ share() {
 }
 
 holds "each line is a stack and a count" not grep -qvE '^[^ ;]+(;[^;]+)* [1-9][0-9]*$' "$scratch/folded"
-holds "no line is there twice, and they are sorted" sh -c "sed 's/ [0-9]*\$//' '$scratch/folded' | sort -cu"
+# What found no room comes last.
+holds "no line is there twice, and they are sorted" \
+    sh -c "grep -v '^\[truncated\] ' '$scratch/folded' | sed 's/ [0-9]*\$//' | sort -cu"
 within_3_points "folded" \
     "$(awk -v comm="$program;" 'index($0, comm) == 1 {
             print $NF, /;hot_seventy/ ? "hot_seventy" : /;hot_thirty/ ? "hot_thirty" : "?"
