@@ -137,6 +137,30 @@ static void test_one_read_a_group(void **state)
     rig_done(&rig);
 }
 
+/* Each read takes its time. */
+static ssize_t (*read_at_once)(struct sys *sys, int fd, void *buffer, size_t size);
+
+static ssize_t read_slowly(struct sys *sys, int fd, void *buffer, size_t size)
+{
+    ((struct fake_sys *)sys)->monotonic_ns += 1000;
+    return read_at_once(sys, fd, buffer, size);
+}
+
+/* What one collector takes is not told of those that are read behind it. */
+static void test_durations(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(), "[{name: core, events: cycles}]");
+    read_at_once = rig.fake->sys.read;
+    rig.fake->sys.read = read_slowly;
+    const struct snapshot *snapshot = read_all(&rig);
+    assert_int_equal(value(snapshot, "perfcountd_collector_duration_seconds{collector=\"cpu\"}"), 4000);
+    assert_int_equal(value(snapshot, "perfcountd_collector_duration_seconds{collector=\"pmu\"}"), 0);
+    rig_done(&rig);
+}
+
 static void test_two_kinds_of_cpu(void **state)
 {
     struct rig rig;
@@ -724,6 +748,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_counts),
         cmocka_unit_test(test_one_read_a_group),
+        cmocka_unit_test(test_durations),
         cmocka_unit_test(test_two_kinds_of_cpu),
         cmocka_unit_test(test_no_pmu),
         cmocka_unit_test(test_nothing_at_all),
