@@ -273,6 +273,17 @@ static bool has_left(const struct collector_context *context, const struct place
     return place->away || (place->target.cpu >= 0 && cpuset_has(context->left, (unsigned)place->target.cpu));
 }
 
+/*
+ * What is open is dead, or may be: it is closed. Where the CPU is there it may never have left, as after messages that
+ * were lost, and has counted up to now.
+ */
+static void leave(const struct opening *opening, struct part *part, const struct place *place)
+{
+    if (!place->away && part->news != PART_STALE)
+        part_read(part, opening->context->sys);
+    part_park(part);
+}
+
 static int revive_part(struct opening *opening, struct part *part, const struct place *place)
 {
     struct group_target target = target_of(opening, place);
@@ -303,7 +314,7 @@ static int resume_at(struct opening *opening, const struct place *place)
             continue;
         n++;
         if (part->news == PART_STALE || has_left(opening->context, place))
-            part_park(part);
+            leave(opening, part, place);
         if (!part->group && !place->away)
             r = revive_part(opening, part, place);
     }

@@ -42,6 +42,21 @@ kill -INT "$daemon_pid"
 wait "$daemon_pid"
 equals "SIGINT ends it with exit status 0, too" "$?" 0
 
+# --- more messages of the kernel than their socket holds: any CPU may have come or gone, and nothing counted is lost
+
+flood=/sys/class/mem/null/uevent
+if [ "$(id -u)" = 0 ] && [ -w "$flood" ]; then
+    start_daemon
+    sleep 3
+    kill -STOP "$daemon_pid"
+    for _ in $(seq 3000); do echo change >"$flood"; done
+    kill -CONT "$daemon_pid"
+    holds "an overflow of the kernel's messages has the CPUs looked at" eventually 5 grep -q 'CPUs online' "$daemon_log"
+    enabled=$(get '/api/v1/counters?group=software&cpu=0' | jq '.counters[0].enabled_ns')
+    compares "and what was counted since the reading before is kept" "$enabled >= 3000000000"
+    stop_daemon
+fi
+
 # --- reload
 
 groups stays '{minor-faults,context-switches}' goes '{cpu-migrations}' >"$config"

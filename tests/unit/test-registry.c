@@ -534,6 +534,24 @@ static void test_cpu_blinks(void **state)
     rig_done(&rig);
 }
 
+/* Messages that were lost may have told of any CPU: what is open and was not away has counted up to now. */
+static void test_messages_lost(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(), "[{name: core, events: 'cycles,instructions'}]");
+    fake_advance(rig.fake, 100);
+    read_all(&rig);
+    fake_advance(rig.fake, 1000);
+    rescan(&rig, "0-3");
+    fake_advance(rig.fake, 10);
+    const struct snapshot *snapshot = read_all(&rig);
+    assert_int_equal(value(snapshot, cycles_of_3), 1110);
+    assert_int_equal(value(snapshot, enabled_of_3), 1110);
+    rig_done(&rig);
+}
+
 /* A suspend sends no message: what the read says is enough. */
 static void test_suspend(void **state)
 {
@@ -770,6 +788,7 @@ int main(void)
         cmocka_unit_test(test_self_cost_no_pmu),
         cmocka_unit_test(test_cpu_leaves_and_returns),
         cmocka_unit_test(test_cpu_blinks),
+        cmocka_unit_test(test_messages_lost),
         cmocka_unit_test(test_suspend),
         cmocka_unit_test(test_cpu_comes_later),
         cmocka_unit_test(test_transitions),
