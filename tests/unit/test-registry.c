@@ -450,6 +450,41 @@ static void test_reload(void **state)
     rig_done(&rig);
 }
 
+static const char cycles_of_1[] = "perf_cpu_cycles_total{cpu=\"1\",pmu=\"cpu\",group=\"core\"}";
+static const char late_of_1[] = "perf_cpu_instructions_total{cpu=\"1\",pmu=\"cpu\",group=\"core-2\"}";
+
+/* What another profiler held counts after a reload, as the remedies say; the rest of the group goes on. */
+static void test_reload_tries_again(void **state)
+{
+    static const char groups[] = "[{name: core, events: '{cycles,instructions}'}]";
+    struct fake_sys *fake = fake_machine_one_pmu();
+    struct rig rig;
+
+    (void)state;
+    fake_fail(fake, (struct fake_failure){.call = FAKE_OPEN,
+                                          .error = EBUSY,
+                                          .on_event = true,
+                                          .type = PERF_TYPE_HARDWARE,
+                                          .config = PERF_COUNT_HW_INSTRUCTIONS});
+    rig_init(&rig, fake, groups);
+    fake_advance(fake, 100);
+    read_all(&rig);
+    configure(&rig, groups);
+    assert_int_equal(registry_failures(rig.registry)->n, 1);
+    fake_fail_no_more(fake);
+    configure(&rig, groups);
+    assert_int_equal(registry_failures(rig.registry)->n, 0);
+    fake_advance(fake, 10);
+    const struct snapshot *snapshot = read_all(&rig);
+    assert_int_equal(value(snapshot, cycles_of_1), 110);
+    assert_int_equal(value(snapshot, late_of_1), 10);
+    assert_int_equal(snapshot->n_rows, 8);
+    unsigned opens = fake->calls[FAKE_OPEN];
+    configure(&rig, groups);
+    assert_int_equal(fake->calls[FAKE_OPEN], opens);
+    rig_done(&rig);
+}
+
 /* Groups are found wherever they stand now: nothing is opened anew, on any CPU. */
 static void test_reload_reordered(void **state)
 {
@@ -514,6 +549,23 @@ static void test_cpu_leaves_and_returns(void **state)
     assert_int_equal(value(snapshot, cycles_of_3), 110);
     assert_int_equal(value(snapshot, enabled_of_3), 110);
     assert_int_equal(snapshot->rows[3]->cpu, 3);
+    rig_done(&rig);
+}
+
+/* A module was loaded: its event was missing in a group that is counted otherwise. */
+static void test_pmu_comes_later(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(), "[{name: mixed, events: 'cs,late/event=1,name=ticks/'}]");
+    assert_int_equal(registry_failures(rig.registry)->n, 1);
+    fake_add_pmu(rig.fake, "late", 99, "cpus", "0-3");
+    fake_pmu_file(rig.fake, "late", "format/event", "config:0-7");
+    rescan(&rig, "");
+    assert_int_equal(registry_failures(rig.registry)->n, 0);
+    fake_advance(rig.fake, 10);
+    assert_int_equal(value(read_all(&rig), "perf_cpu_ticks_total{cpu=\"2\",pmu=\"late\",group=\"mixed-2\"}"), 10);
     rig_done(&rig);
 }
 
@@ -782,11 +834,13 @@ int main(void)
         cmocka_unit_test(test_pause_fails),
         cmocka_unit_test(test_reload),
         cmocka_unit_test(test_reload_reordered),
+        cmocka_unit_test(test_reload_tries_again),
         cmocka_unit_test(test_self),
         cmocka_unit_test(test_self_cost),
         cmocka_unit_test(test_self_cost_in_part),
         cmocka_unit_test(test_self_cost_no_pmu),
         cmocka_unit_test(test_cpu_leaves_and_returns),
+        cmocka_unit_test(test_pmu_comes_later),
         cmocka_unit_test(test_cpu_blinks),
         cmocka_unit_test(test_messages_lost),
         cmocka_unit_test(test_suspend),
