@@ -140,13 +140,16 @@ int cgroup_count_resume(struct cgroup_count *count, const struct collector_conte
     if (r < 0)
         return r;
     follow_per_cpu(count, context);
+    bool was_ended = count->ended;
     r = open_groups(count, context, &places);
     count->ended = false;
-    if (r == 0 && is_removed(context, fd)) {
-        close_all(count);
-        r = -ENODEV;
-    }
-    return r;
+    if (r < 0 || !is_removed(context, fd))
+        return r;
+    /* What ended before could not be opened anew, and has had its last reading. */
+    if (!was_ended)
+        cgroup_count_collect(count, context->sys);
+    close_all(count);
+    return -ENODEV;
 }
 
 int cgroup_count_open(const struct collector_context *context, const char *label, int fd, struct cgroup_count **ret)
