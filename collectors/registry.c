@@ -181,6 +181,7 @@ int registry_configure(struct registry *registry, const struct machine *machine,
 
     registry->machine = machine;
     registry->config = config;
+    registry->snapshot.metrics.edition++;
     snapshot_hold(&registry->snapshot);
     for (size_t i = 0; i < N_COLLECTORS && r == 0; i++)
         r = open_collector(registry, i, error);

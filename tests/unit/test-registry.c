@@ -450,6 +450,20 @@ static void test_reload(void **state)
     rig_done(&rig);
 }
 
+/* The HELP is what the configuration says now. */
+static void test_reload_help(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(), "[{name: core, events: [{event: cycles, help: before}]}]");
+    configure(&rig, "[{name: core, events: [{event: cycles, help: now}]}]");
+    const struct snapshot *snapshot = read_all(&rig);
+    assert_string_equal(snapshot->metrics.families[0]->text_header,
+                        "# HELP perf_cpu_cycles_total now\n# TYPE perf_cpu_cycles_total counter\n");
+    rig_done(&rig);
+}
+
 static const char cycles_of_1[] = "perf_cpu_cycles_total{cpu=\"1\",pmu=\"cpu\",group=\"core\"}";
 static const char late_of_1[] = "perf_cpu_instructions_total{cpu=\"1\",pmu=\"cpu\",group=\"core-2\"}";
 
@@ -835,6 +849,7 @@ int main(void)
         cmocka_unit_test(test_reload),
         cmocka_unit_test(test_reload_reordered),
         cmocka_unit_test(test_reload_tries_again),
+        cmocka_unit_test(test_reload_help),
         cmocka_unit_test(test_self),
         cmocka_unit_test(test_self_cost),
         cmocka_unit_test(test_self_cost_in_part),
