@@ -450,6 +450,38 @@ static void test_reload(void **state)
     rig_done(&rig);
 }
 
+/* How many descriptors were open at once. */
+static int (*open_at_once)(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
+                           unsigned long flags);
+static unsigned *most_open;
+
+static int open_counting(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
+                         unsigned long flags)
+{
+    int fd = open_at_once(sys, attr, pid, cpu, group_fd, flags);
+
+    *most_open = MAX(*most_open, ((struct fake_sys *)sys)->n_open);
+    return fd;
+}
+
+/* What a group held is free for the one that takes its place: counters, breakpoints and descriptors are few. */
+static void test_reload_makes_room(void **state)
+{
+    struct fake_sys *fake = fake_machine_one_pmu();
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake, "[{name: core, events: cycles}, {name: soft, events: cs}]");
+    unsigned before = fake->n_open, most = 0;
+    most_open = &most;
+    open_at_once = fake->sys.perf_event_open;
+    fake->sys.perf_event_open = open_counting;
+    configure(&rig, "[{name: core, events: instructions}, {name: soft, events: cs}]");
+    assert_int_equal(most, before);
+    assert_int_equal(fake->n_open, before);
+    rig_done(&rig);
+}
+
 /* The HELP is what the configuration says now. */
 static void test_reload_help(void **state)
 {
@@ -849,6 +881,7 @@ int main(void)
         cmocka_unit_test(test_reload),
         cmocka_unit_test(test_reload_reordered),
         cmocka_unit_test(test_reload_tries_again),
+        cmocka_unit_test(test_reload_makes_room),
         cmocka_unit_test(test_reload_help),
         cmocka_unit_test(test_self),
         cmocka_unit_test(test_self_cost),
