@@ -62,33 +62,40 @@ static struct tally *take_over(const struct cgroup_count *count, const struct co
     return NULL;
 }
 
-static int open_group(const struct cgroup_count *count, const struct collector_context *context,
-                      const struct config_group *group, const struct places *places, struct tally **ret)
+/* Those that go on, in the order of the configuration; the others are closed: what is opened needs the room. */
+static struct tally **keep(struct cgroup_count *count, const struct collector_context *context)
 {
-    struct tally *tally = take_over(count, group);
-    int r = tally ? tally_resume(tally, context, group, places->items, places->n)
-                  : tally_open(context, group, places->items, places->n, !count->per_cpu, &tally);
+    const struct config_groups *groups = &context->config->cgroup.groups;
+    struct tally **kept = calloc(groups->n + 1, sizeof(*kept));
 
-    *ret = tally;
-    return r;
+    if (!kept)
+        return NULL;
+    for (size_t i = 0; i < groups->n; i++)
+        kept[i] = take_over(count, &groups->items[i]);
+    free_tallies(count->tallies, count->n, context->snapshot);
+    count->tallies = NULL;
+    count->n = 0;
+    return kept;
 }
 
 static int open_groups(struct cgroup_count *count, const struct collector_context *context, const struct places *places)
 {
     const struct config_groups *groups = &context->config->cgroup.groups;
-    struct tally **tallies = calloc(groups->n + 1, sizeof(*tallies));
+    struct tally **tallies = keep(count, context);
     uint32_t n = 0;
     int r = 0;
 
     if (!tallies)
         return -ENOMEM;
-    for (size_t i = 0; i < groups->n && r == 0; i++) {
-        struct tally *tally = NULL;
-        r = open_group(count, context, &groups->items[i], places, &tally);
+    for (size_t i = 0; i < groups->n; i++) {
+        const struct config_group *group = &groups->items[i];
+        struct tally *tally = steal(tallies[i]);
+        if (r == 0)
+            r = tally ? tally_resume(tally, context, group, places->items, places->n)
+                      : tally_open(context, group, places->items, places->n, !count->per_cpu, &tally);
         if (tally)
             tallies[n++] = tally;
     }
-    free_tallies(count->tallies, count->n, context->snapshot);
     count->tallies = tallies;
     count->n = n;
     return r;
@@ -140,13 +147,16 @@ int cgroup_count_resume(struct cgroup_count *count, const struct collector_conte
     if (r < 0)
         return r;
     follow_per_cpu(count, context);
+    bool was_ended = count->ended;
     r = open_groups(count, context, &places);
     count->ended = false;
-    if (r == 0 && is_removed(context, fd)) {
-        close_all(count);
-        r = -ENODEV;
-    }
-    return r;
+    if (r < 0 || !is_removed(context, fd))
+        return r;
+    /* What ended before could not be opened anew, and has had its last reading. */
+    if (!was_ended)
+        cgroup_count_collect(count, context->sys);
+    close_all(count);
+    return -ENODEV;
 }
 
 int cgroup_count_open(const struct collector_context *context, const char *label, int fd, struct cgroup_count **ret)

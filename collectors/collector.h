@@ -22,8 +22,8 @@ struct collector_context {
     const struct config *config;
     struct snapshot *snapshot;
     const struct reload_outcome *reload;
-    const struct cpuset *left; /* CPUs that went offline since the last open, whether or not they are back: what was
-                                  open there is dead */
+    const struct cpuset *left; /* CPUs that went offline since the last open, or may have, whether or not they are back:
+                                  what was open there is dead */
     bool *stale;               /* set by collect: what is open is no longer what was opened; open again soon */
     bool paused;               /* groups that are opened stay disabled */
     unsigned collector;        /* its bit number */

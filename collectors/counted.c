@@ -50,12 +50,25 @@ static int add_tally(struct counted *counted, struct tally *tally)
     return r;
 }
 
-static int open_at(const struct collector_context *context, struct counted *counted, struct counted *previous,
+/* What goes on, by place and then by group; NULL where nothing does. What does not is closed: others need the room. */
+static struct tally **keep(const struct collector_context *context, struct counted *previous,
+                           const struct config_groups *groups, const struct places *places)
+{
+    struct tally **kept = calloc(places->n * groups->n + 1, sizeof(*kept));
+
+    for (size_t i = 0; kept && i < places->n; i++)
+        for (size_t k = 0; k < groups->n; k++)
+            kept[i * groups->n + k] = take_over(previous, &groups->items[k], &places->items[i]);
+    counted_close(context, previous);
+    return kept;
+}
+
+static int open_at(const struct collector_context *context, struct counted *counted, struct tally **kept,
                    const struct config_groups *groups, const struct place *place)
 {
     for (size_t i = 0; i < groups->n; i++) {
         const struct config_group *group = &groups->items[i];
-        struct tally *tally = take_over(previous, group, place);
+        struct tally *tally = steal(kept[i]);
         int r = 0;
         if (tally)
             r = tally_resume(tally, context, group, place, 1);
@@ -94,12 +107,14 @@ int counted_add_states(const struct collector_context *context, struct series *s
 int counted_open(const struct collector_context *context, const struct config_groups *groups,
                  const struct places *places, struct counted *previous, struct counted **ret, struct error *error)
 {
+    _cleanup_(freep) struct tally **kept = keep(context, previous, groups, places);
     struct counted *counted = calloc(1, sizeof(*counted));
-    int r = counted ? 0 : -ENOMEM;
+    int r = counted && kept ? 0 : -ENOMEM;
 
     for (size_t i = 0; r == 0 && i < places->n; i++)
-        r = open_at(context, counted, previous, groups, &places->items[i]);
-    counted_close(context, previous);
+        r = open_at(context, counted, &kept[i * groups->n], groups, &places->items[i]);
+    for (size_t i = 0; kept && i < places->n * groups->n; i++)
+        tally_free(kept[i], context->snapshot);
     if (r == 0)
         r = counted_add_states(context, counted->groups);
     if (r < 0) {

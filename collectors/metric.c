@@ -149,6 +149,19 @@ static struct family *family_free(struct family *family)
 }
 DEFINE_CLEANUP(struct family *, family_free);
 
+static int family_describe(struct family *family, const struct metric *metric)
+{
+    _cleanup_(freep) char *text = render_text_header(metric), *openmetrics = render_openmetrics_header(metric);
+
+    if (!text || !openmetrics)
+        return -ENOMEM;
+    free(family->text_header);
+    free(family->openmetrics_header);
+    family->text_header = steal(text);
+    family->openmetrics_header = steal(openmetrics);
+    return 0;
+}
+
 static struct family *family_new(const struct metric *metric)
 {
     _cleanup_(family_freep) struct family *family = calloc(1, sizeof(*family));
@@ -158,9 +171,7 @@ static struct family *family_new(const struct metric *metric)
     family->name = strdup(metric->name);
     family->name_size = strlen(metric->name);
     family->counter_size = counter_size(metric);
-    family->text_header = render_text_header(metric);
-    family->openmetrics_header = render_openmetrics_header(metric);
-    if (!family->name || !family->text_header || !family->openmetrics_header)
+    if (!family->name || family_describe(family, metric) < 0)
         return NULL;
     return steal(family);
 }
@@ -181,17 +192,32 @@ static size_t find_family(const struct metrics *metrics, const char *name)
     return i;
 }
 
+/* What the configuration said before may have been another HELP; the first that a new one says stays. */
+static int follow_edition(struct metrics *metrics, struct family *family, const struct metric *metric)
+{
+    if (family->edition == metrics->edition)
+        return 0;
+    size_t before = family_header_size(family);
+    int r = family_describe(family, metric);
+    if (r < 0)
+        return r;
+    metrics->text_size += family_header_size(family) - before;
+    family->edition = metrics->edition;
+    return 0;
+}
+
 static struct family *find_or_add_family(struct metrics *metrics, const struct metric *metric)
 {
     size_t i = find_family(metrics, metric->name);
 
     if (i < metrics->n)
-        return metrics->families[i];
+        return follow_edition(metrics, metrics->families[i], metric) < 0 ? NULL : metrics->families[i];
     if (array_grow(&metrics->families, metrics->n) < 0)
         return NULL;
     struct family *family = family_new(metric);
     if (!family)
         return NULL;
+    family->edition = metrics->edition;
     metrics->families[metrics->n++] = family;
     metrics->text_size += family_header_size(family);
     return family;

@@ -52,6 +52,7 @@ struct family {
     size_t n;
     size_t n_removed;   /* that are still among them */
     struct block *last; /* has room for more, perhaps; NULL */
+    unsigned edition;   /* of its headers */
 };
 
 struct metrics {
@@ -60,12 +61,13 @@ struct metrics {
     size_t text_size;         /* no exposition is larger, but for OpenMetrics' _created and its last line */
     size_t created_text_size; /* no exposition has more in its _created lines */
     unsigned held;            /* removals are gathered */
+    unsigned edition;         /* of the configuration */
 };
 
 void metrics_done(struct metrics *metrics);
 /*
- * Adds a series to the family of that name, which is made where it is missing; the first HELP stays. The series belongs
- * to `metrics`. NULL when out of memory. Starts invisible, with value 0.
+ * Adds a series to the family of that name, which is made where it is missing; the first HELP of an edition stays. The
+ * series belongs to `metrics`. NULL when out of memory. Starts invisible, with value 0.
  */
 struct series *metrics_add(struct metrics *metrics, const struct metric *metric, unsigned collector, unsigned decimals,
                            const struct label *labels, size_t n_labels);

@@ -181,6 +181,7 @@ int registry_configure(struct registry *registry, const struct machine *machine,
 
     registry->machine = machine;
     registry->config = config;
+    registry->snapshot.metrics.edition++;
     snapshot_hold(&registry->snapshot);
     for (size_t i = 0; i < N_COLLECTORS && r == 0; i++)
         r = open_collector(registry, i, error);
@@ -193,8 +194,10 @@ int registry_configure(struct registry *registry, const struct machine *machine,
     return r;
 }
 
-static void read_collector(struct registry *registry, size_t i, uint64_t now_ns)
+/* `end_ns` is when the collector before was done. */
+static void read_collector(struct registry *registry, size_t i, uint64_t now_ns, uint64_t *end_ns)
 {
+    uint64_t start_ns = *end_ns;
     struct slot *slot = &registry->slots[i];
     struct collector_context context = context_of(registry, i);
 
@@ -205,14 +208,15 @@ static void read_collector(struct registry *registry, size_t i, uint64_t now_ns)
         snapshot_release(&registry->snapshot);
     }
     slot->read_ns = now_ns;
-    slot->duration_ns = registry->sys->now(registry->sys, CLOCK_MONOTONIC) - now_ns;
+    *end_ns = registry->sys->now(registry->sys, CLOCK_MONOTONIC);
+    slot->duration_ns = *end_ns - start_ns;
     series_set(slot->success, slot->successful);
     series_set(slot->duration, slot->duration_ns);
 }
 
 const struct snapshot *registry_read(struct registry *registry, uint32_t mask, uint64_t max_age_ns)
 {
-    uint64_t now_ns = registry->sys->now(registry->sys, CLOCK_MONOTONIC);
+    uint64_t now_ns = registry->sys->now(registry->sys, CLOCK_MONOTONIC), end_ns = now_ns;
     bool any = false;
 
     for (size_t i = 0; i < N_COLLECTORS; i++) {
@@ -221,7 +225,7 @@ const struct snapshot *registry_read(struct registry *registry, uint32_t mask, u
             continue;
         if (slot->read_ns && now_ns - slot->read_ns < MAX(max_age_ns, collectors[i]->min_age_ns))
             continue;
-        read_collector(registry, i, now_ns);
+        read_collector(registry, i, now_ns, &end_ns);
         any = true;
     }
     if (any) {

@@ -28,6 +28,7 @@ struct opening {
     const struct collector_context *context;
     const struct config_group *group;
     struct binding *binding;
+    uint64_t counted; /* events that have parts at this place */
     size_t n_refused; /* at this place, before anything was opened */
 };
 
@@ -100,38 +101,13 @@ static int add_refused(struct opening *opening, const struct place *place, size_
 
 /* Opening */
 
-static int add_part(struct opening *opening, const struct place *place, struct partition_part *opened)
-{
-    struct tally *tally = opening->tally;
-    uint64_t members = 0;
-    int r = array_grow(&tally->parts, tally->n_parts);
-
-    if (r < 0)
-        return r;
-    for (size_t i = 0; i < opened->n; i++)
-        members |= event_bit(opening->binding->events[opened->members[i]]);
-    tally->parts[tally->n_parts] = (struct part){
-        .group = steal(opened->group),
-        .scale = scale_new(opened->n),
-        .members = members,
-        .cpu = place->target.cpu,
-        .paused = opening->context->paused,
-        .next = SUM_END,
-    };
-    tally->n_parts++;
-    if (!tally->parts[tally->n_parts - 1].scale)
-        return -ENOMEM;
-    return sums_add_part(&tally->sums, opening->context, opening->binding, place, tally->parts, tally->n_parts - 1);
-}
-
 /*
  * Of a cgroup, which are many, a group for which descriptors do not suffice leaves none open: it is tried again as a
  * whole when there is room.
  */
-static int lack_of_descriptors(const struct place *place, const struct binding *binding,
-                               const struct partition *partition)
+static int lack_of_descriptors(const struct place *place, const struct partition *partition, size_t n)
 {
-    for (size_t i = 0; i < binding->n && place->cgroup; i++)
+    for (size_t i = 0; i < n && place->cgroup; i++)
         if (partition->errors[i] == -EMFILE || partition->errors[i] == -ENFILE)
             return partition->errors[i];
     return 0;
@@ -146,23 +122,71 @@ static struct group_target target_of(const struct opening *opening, const struct
     return target;
 }
 
+/* What is bound and has no part yet. */
+struct wanted {
+    size_t n;
+    size_t bound[GROUP_MEMBERS_MAX]; /* which of the binding's */
+    struct attr attrs[GROUP_MEMBERS_MAX];
+};
+
+static void choose_wanted(const struct opening *opening, struct wanted *ret)
+{
+    const struct binding *binding = opening->binding;
+
+    ret->n = 0;
+    for (size_t i = 0; i < binding->n; i++) {
+        if (opening->counted & event_bit(binding->events[i]))
+            continue;
+        ret->attrs[ret->n] = binding->attrs[i];
+        ret->bound[ret->n++] = i;
+    }
+}
+
+static int add_part(struct opening *opening, const struct place *place, const struct wanted *wanted,
+                    struct partition_part *opened)
+{
+    struct tally *tally = opening->tally;
+    uint64_t members = 0;
+    int r = array_grow(&tally->parts, tally->n_parts);
+
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < opened->n; i++)
+        members |= event_bit(opening->binding->events[wanted->bound[opened->members[i]]]);
+    tally->parts[tally->n_parts] = (struct part){
+        .group = steal(opened->group),
+        .scale = scale_new(opened->n),
+        .members = members,
+        .cpu = place->target.cpu,
+        .paused = opening->context->paused,
+        .next = SUM_END,
+    };
+    tally->n_parts++;
+    if (!tally->parts[tally->n_parts - 1].scale)
+        return -ENOMEM;
+    return sums_add_part(&tally->sums, opening->context, opening->binding, place, tally->parts, tally->n_parts - 1);
+}
+
 static int open_bound(struct opening *opening, const struct place *place)
 {
     struct group_target target = target_of(opening, place);
     _cleanup_(partition_done) struct partition partition = {0};
-    const struct binding *binding = opening->binding;
     bool strict = opening->group->strict;
-    int r = partition_open(opening->context->sys, binding->attrs, binding->n, strict, &target, &partition);
+    struct wanted wanted;
 
+    choose_wanted(opening, &wanted);
+    if (wanted.n == 0)
+        return 0;
+    int r = partition_open(opening->context->sys, wanted.attrs, wanted.n, strict, &target, &partition);
     if (r < 0)
         return r;
-    int lack = lack_of_descriptors(place, binding, &partition);
+    int lack = lack_of_descriptors(place, &partition, wanted.n);
     for (size_t i = 0; i < partition.n_parts && r == 0 && !lack; i++)
-        r = add_part(opening, place, &partition.parts[i]);
-    for (size_t i = 0; i < binding->n && r == 0; i++)
+        r = add_part(opening, place, &wanted, &partition.parts[i]);
+    for (size_t i = 0; i < wanted.n && r == 0; i++)
         if (lack || partition.errors[i] < 0)
-            r = add_refused(opening, place, i, lack ? lack : partition.errors[i],
-                            strict ? (ssize_t)partition.culprit : -1);
+            r = add_refused(opening, place, wanted.bound[i], lack ? lack : partition.errors[i],
+                            strict ? (ssize_t)wanted.bound[partition.culprit] : -1);
     return r;
 }
 
@@ -273,6 +297,17 @@ static bool has_left(const struct collector_context *context, const struct place
     return place->away || (place->target.cpu >= 0 && cpuset_has(context->left, (unsigned)place->target.cpu));
 }
 
+/*
+ * What is open is dead, or may be: it is closed. Where the CPU is there it may never have left, as after messages that
+ * were lost, and has counted up to now.
+ */
+static void leave(const struct opening *opening, struct part *part, const struct place *place)
+{
+    if (!place->away && part->news != PART_STALE)
+        part_read(part, opening->context->sys);
+    part_park(part);
+}
+
 static int revive_part(struct opening *opening, struct part *part, const struct place *place)
 {
     struct group_target target = target_of(opening, place);
@@ -291,25 +326,35 @@ static int revive_part(struct opening *opening, struct part *part, const struct 
     return r;
 }
 
+/* Nothing of the group is left to be tried: a strict one is there whole, where it is there. */
+static bool is_complete(const struct opening *opening)
+{
+    size_t n = opening->group->n_events;
+    uint64_t all = n < 64 ? event_bit(n) - 1 : ALL_EVENTS;
+
+    return opening->counted == all || (opening->group->strict && opening->counted);
+}
+
 static int resume_at(struct opening *opening, const struct place *place)
 {
     struct tally *tally = opening->tally;
-    size_t n = 0;
     int r = 0;
+
+    opening->counted = 0;
 
     for (size_t i = 0; i < tally->n_parts && r == 0; i++) {
         struct part *part = &tally->parts[i];
         if (part->cpu != place->target.cpu)
             continue;
-        n++;
+        opening->counted |= part->members;
         if (part->news == PART_STALE || has_left(opening->context, place))
-            part_park(part);
+            leave(opening, part, place);
         if (!part->group && !place->away)
             r = revive_part(opening, part, place);
     }
-    if (n > 0 || r < 0)
+    if (r < 0 || is_complete(opening))
         return r;
-    missings_forget(&tally->missings, ALL_EVENTS, place->target.cpu);
+    missings_forget(&tally->missings, ~opening->counted, place->target.cpu);
     return place->away ? 0 : open_at(opening, place);
 }
 

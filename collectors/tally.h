@@ -32,8 +32,8 @@ bool tally_is_stale(const struct tally *tally);
 void tally_end(struct tally *tally);
 /*
  * Closes what is at places that are away or were (context->left), and opens anew what is closed or stale at the others;
- * totals go on. Where nothing was opened it tries once more. `group` is the one it was opened with, or its equal.
- * -ENOMEM.
+ * totals go on. What could not be opened it tries once more, as a further part of the group. `group` is the one it was
+ * opened with, or its equal. -ENOMEM.
  */
 int tally_resume(struct tally *tally, const struct collector_context *context, const struct config_group *group,
                  const struct place *places, size_t n);

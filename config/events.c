@@ -171,10 +171,8 @@ static int fail_at(const struct config_event *event, struct error *error)
 
 /* The group's own times have these names in the metrics; the unit may come by itself. */
 static const char *const reserved_metrics[] = {
-    "group_enabled",
-    "group_enabled_seconds",
-    "group_running",
-    "group_running_seconds",
+    "group_enabled", "group_enabled_seconds", "group_enabled_seconds_created", "group_enabled_seconds_total",
+    "group_running", "group_running_seconds", "group_running_seconds_created", "group_running_seconds_total",
 };
 
 /* Whether both become the same series: on different PMUs the label `pmu` tells them apart. */

@@ -7,6 +7,7 @@
 #include "base/number.h"
 #include "config/config.h"
 #include "config/map.h"
+#include "perf/generic.h"
 
 static void group_done(struct config_group *group)
 {
@@ -182,6 +183,51 @@ static int check_help(const struct config_groups *groups, struct error *error)
     return 0;
 }
 
+/* What a counter's samples have behind its name in OpenMetrics. */
+static const char *const sample_suffixes[] = {"_total", "_created"};
+
+/* Whether `name` is that of a sample of `event`, a clock's with its unit. */
+static bool is_sample(const char *name, const struct event *event)
+{
+    const char *unit = event->generic && event->generic->clock ? "_seconds" : "";
+    size_t size = strlen(event->metric), unit_size = strlen(unit);
+
+    if (strncmp(name, event->metric, size) != 0 || strncmp(name + size, unit, unit_size) != 0)
+        return false;
+    for (size_t i = 0; i < ARRAY_SIZE(sample_suffixes); i++)
+        if (str_equal(name + size + unit_size, sample_suffixes[i]))
+            return true;
+    return false;
+}
+
+static int check_sample(const struct config_groups *groups, const struct config_event *event, struct error *error)
+{
+    for (size_t i = 0; i < groups->n; i++)
+        for (size_t k = 0; k < groups->items[i].n_events; k++) {
+            const struct config_event *other = &groups->items[i].events[k];
+            if (!is_sample(event->event.metric, &other->event))
+                continue;
+            error_set(
+                error, -EINVAL,
+                "\"%s\" would have the metric name \"%s\", which in OpenMetrics belongs to \"%s\": give it another "
+                "one, as in {event: ..., name: ...}",
+                event->event.text, event->event.metric, other->event.text);
+            return fail_at(event->line, event->column, error);
+        }
+    return 0;
+}
+
+/* A strict reader of OpenMetrics refuses all of a scrape where a family is called as a sample of another. */
+static int check_samples(const struct config_groups *groups, struct error *error)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < groups->n; i++)
+        for (size_t k = 0; k < groups->items[i].n_events && r == 0; k++)
+            r = check_sample(groups, &groups->items[i].events[k], error);
+    return r;
+}
+
 static int read_items(const struct document *document, const node *n, struct config_groups *groups, struct error *error)
 {
     const node *item;
@@ -218,6 +264,8 @@ static int groups_read(const struct option *option, const struct document *docum
         r = check_names(&groups, error);
     if (r == 0)
         r = check_help(&groups, error);
+    if (r == 0)
+        r = check_samples(&groups, error);
     if (r < 0)
         return r;
     items_done(member(option, base));

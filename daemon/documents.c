@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "collectors/cgroup.h"
 
 static const char *const scope_names[] = {
@@ -58,9 +59,9 @@ static json_t *failure_json(const struct failure *failure, const char *collector
 {
     _cleanup_(freep) char *cpus = cpuset_format(&failure->cpus);
 
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "collector", collector, "group", failure->group, "event",
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o}", "collector", collector, "group", failure->group, "event",
                      failure->metric, "pmu", failure->pmu, "reason", failure->reason, "cpus", cpus ? cpus : "",
-                     "message", failure->message);
+                     "message", json_text(failure->message));
 }
 
 json_t *document_failures(const struct registry *registry)
@@ -107,15 +108,15 @@ static json_t *machine_json(const struct machine *machine)
 json_t *document_status(struct registry *registry, const struct document_process *process)
 {
     struct rlimit limit = {0};
-    json_t *config_file = process->config->file ? json_string(process->config->file) : json_null();
+    json_t *config_file = process->config->file ? json_text(process->config->file) : json_null();
 
     getrlimit(RLIMIT_NOFILE, &limit);
     return json_pack(
-        "{s:s, s:i, s:f, s:o, s:b, s:f, s:s, s:b, s:o, s:I, s:O, s:o, s:o, s:o, s:o}", "version", PACKAGE_VERSION,
+        "{s:s, s:i, s:f, s:o, s:b, s:f, s:o, s:b, s:o, s:I, s:O, s:o, s:o, s:o, s:o}", "version", PACKAGE_VERSION,
         "pid", (int)getpid(), "start_time", (double)process->started_realtime_ns / (double)NSEC_PER_SEC, "config_file",
         config_file, "config_last_reload_successful", process->reload->successful, "config_last_reload_success_time",
         (double)process->reload->success_realtime_ns / (double)NSEC_PER_SEC, "config_last_reload_error",
-        process->reload_error, "paused", process->pause.paused, "paused_until",
+        json_text(process->reload_error), "paused", process->pause.paused, "paused_until",
         process->pause.paused ? json_real(process->pause.until) : json_null(), "max_fds", (json_int_t)limit.rlim_cur,
         "opener", process->opener, "machine", machine_json(process->machine), "collectors", collectors_json(registry),
         "failures", document_failures(registry), "starved", starved_json(registry_read(registry, 0, UINT64_MAX)));
@@ -127,8 +128,8 @@ static void add_cgroup(void *userdata, const struct cgroup_view *view)
                                "inode", (json_int_t)view->inode, "descriptors", (json_int_t)view->descriptors);
 
     if (cgroup && view->identity) {
-        json_object_set_new(cgroup, "unit", json_string(view->identity->unit));
-        json_object_set_new(cgroup, "slice", json_string(view->identity->slice));
+        json_object_set_new(cgroup, "unit", json_text(view->identity->unit));
+        json_object_set_new(cgroup, "slice", json_text(view->identity->slice));
         json_object_set_new(cgroup, "container_id", json_string(view->identity->container_id));
     }
     json_array_append_new(userdata, cgroup);
@@ -144,7 +145,7 @@ json_t *document_cgroups(const struct registry *registry)
         return json_pack("{s:o}", "cgroups", cgroups);
     cgroup_visit(state, add_cgroup, cgroups);
     cgroup_summarize(state, &summary);
-    return json_pack("{s:s, s:i, s:I, s:I, s:I, s:s?, s:o}", "hierarchy", summary.hierarchy, "version",
+    return json_pack("{s:o, s:i, s:I, s:I, s:I, s:s?, s:o}", "hierarchy", json_text(summary.hierarchy), "version",
                      summary.v1 ? 1 : 2, "wanted", (json_int_t)summary.n_wanted, "limit", (json_int_t)summary.limit,
                      "descriptors_each", (json_int_t)summary.descriptors_each, "limitation", summary.limitation,
                      "cgroups", cgroups);

@@ -14,6 +14,7 @@
 #include <systemd/sd-journal.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 
 static enum log_level current_level = LOG_LEVEL_INFO;
 static enum log_format current_format = LOG_FORMAT_TEXT;
@@ -144,9 +145,9 @@ static void write_json(const struct entry *entry)
     if (line && entry->kind)
         json_object_set_new(line, "kind", json_string(entry->kind->name));
     if (line)
-        json_object_set_new(line, "message", json_string(entry->message));
+        json_object_set_new(line, "message", json_text(entry->message));
     for (size_t i = 0; line && i < entry->n; i++)
-        json_object_set_new(line, entry->fields[i].name, json_string(entry->fields[i].value));
+        json_object_set_new(line, entry->fields[i].name, json_text(entry->fields[i].value));
     _cleanup_(freep) char *text = line ? json_dumps(line, JSON_COMPACT) : NULL;
     if (text)
         fprintf(stderr, "%s\n", text);

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "collectors/cgroup.h"
 #include "daemon/documents.h"
 #include "perf/capacity.h"
@@ -102,7 +103,7 @@ static json_t *cgroups_json(const struct registry *registry, json_int_t *ret_des
     cgroup_visit(state, add_cgroup, &totals);
     cgroup_summarize(state, &summary);
     *ret_descriptors += totals.descriptors;
-    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "hierarchy", summary.hierarchy, "match",
+    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "hierarchy", json_text(summary.hierarchy), "match",
                      (json_int_t)summary.n_wanted, "watched", totals.watched, "dropped", totals.dropped, "room",
                      (json_int_t)summary.limit, "descriptors_each", (json_int_t)summary.descriptors_each, "descriptors",
                      totals.descriptors);
@@ -197,8 +198,8 @@ json_t *plan_json(struct session *session)
     }
     getrlimit(RLIMIT_NOFILE, &limit);
     json_t *cgroups = cgroups_json(session->registry, &descriptors);
-    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I}", "config",
-                     session->config->file ? session->config->file : "built-in", "kernel",
+    return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I}", "config",
+                     json_text(session->config->file ? session->config->file : "built-in"), "kernel",
                      session->machine->release ? session->machine->release : "", "privileges", privileges_json(session),
                      "pmus", pmus_json(&session->sys, session->machine, snapshot), "groups", groups, "cgroups", cgroups,
                      "missing", document_failures(session->registry), "file_descriptors", descriptors,

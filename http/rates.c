@@ -5,16 +5,7 @@
 #include <math.h>
 
 #include "base/cleanup.h"
-#include "base/escape.h"
-
-/* jansson takes UTF-8 only, and a cgroup's name may be any bytes. */
-static json_t *json_text(const char *text)
-{
-    _cleanup_(buffer_done) struct buffer valid = {0};
-
-    escape_append(&valid, text, ESCAPE_NOTHING);
-    return valid.failed ? NULL : json_stringn(valid.data ? valid.data : "", valid.size);
-}
+#include "base/json.h"
 
 static json_t *json_number(double value)
 {

@@ -42,6 +42,33 @@ kill -INT "$daemon_pid"
 wait "$daemon_pid"
 equals "SIGINT ends it with exit status 0, too" "$?" 0
 
+# --- a configuration whose path is not UTF-8
+
+latin1=$scratch/$(printf 'p\344th').yaml
+groups named '{minor-faults}' >"$latin1"
+start_daemon --config.file="$latin1"
+replaced=$scratch/p$(printf '\357\277\275')th.yaml
+equals "the status names it as far as JSON can" "$(get /api/v1/status | jq -r .config_file)" "$replaced"
+echo 'web: {no: thing}' >"$latin1"
+equals "a bad reload is refused" "$(status_of /-/reload -X POST)" 400
+matches "and the status says why" "$(get /api/v1/status | jq -r .config_last_reload_error)" 'unknown key "no"'
+stop_daemon
+
+# --- more messages of the kernel than their socket holds: any CPU may have come or gone, and nothing counted is lost
+
+flood=/sys/class/mem/null/uevent
+if [ "$(id -u)" = 0 ] && [ -w "$flood" ]; then
+    start_daemon
+    sleep 3
+    kill -STOP "$daemon_pid"
+    for _ in $(seq 3000); do echo change >"$flood"; done
+    kill -CONT "$daemon_pid"
+    holds "an overflow of the kernel's messages has the CPUs looked at" eventually 5 grep -q 'CPUs online' "$daemon_log"
+    enabled=$(get '/api/v1/counters?group=software&cpu=0' | jq '.counters[0].enabled_ns')
+    compares "and what was counted since the reading before is kept" "$enabled >= 3000000000"
+    stop_daemon
+fi
+
 # --- reload
 
 groups stays '{minor-faults,context-switches}' goes '{cpu-migrations}' >"$config"

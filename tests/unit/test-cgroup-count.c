@@ -606,6 +606,24 @@ static void test_removed_while_opening(void **state)
     }
 }
 
+/* A reload that comes before the news of the removal: it is read one last time. */
+static void test_removed_before_reload(void **state)
+{
+    struct cgroup_count *count;
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(), "[{name: core, events: cycles}]");
+    count = open_cgroup(&rig, "/a", CGROUP);
+    fake_cgroup_run(rig.fake, CGROUP, 0, 100);
+    fake_cgroup_remove(rig.fake, CGROUP);
+    assert_int_equal(cgroup_count_resume(count, &rig.context, CGROUP), -ENODEV);
+    assert_int_equal(rig.fake->n_open, 0);
+    assert_int_equal(value(&rig, "cycles", "cpu", "core"), 100);
+    cgroup_count_free(count, &rig.snapshot);
+    rig_done(&rig);
+}
+
 /* Out of descriptors in the middle: what was opened whole is served, and the rest when there is room. */
 static void test_out_of_descriptors(void **state)
 {
@@ -848,6 +866,7 @@ int main(void)
         cmocka_unit_test(test_cpus_come_later),
         cmocka_unit_test(test_ends_and_resumes),
         cmocka_unit_test(test_removed_while_opening),
+        cmocka_unit_test(test_removed_before_reload),
         cmocka_unit_test(test_out_of_descriptors),
         cmocka_unit_test(test_resume_fails),
         cmocka_unit_test(test_reload),

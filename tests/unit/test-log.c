@@ -78,6 +78,24 @@ static void test_json(void **state)
     json_decref(line);
 }
 
+static void write_path(void)
+{
+    log_warning("/etc/p\xe4th.yaml: not found");
+}
+
+/* A path may be any bytes, and a line without its message says nothing. */
+static void test_json_of_any_bytes(void **state)
+{
+    (void)state;
+    log_configure(LOG_LEVEL_WARNING, LOG_FORMAT_JSON);
+    _cleanup_(freep) char *text = written_by(write_path);
+    json_t *line = json_loads(text, 0, NULL);
+
+    assert_non_null(line);
+    assert_string_equal(json_string_value(json_object_get(line, "message")), "/etc/p\xef\xbf\xbdth.yaml: not found");
+    json_decref(line);
+}
+
 static void test_level_of_kind(void **state)
 {
     (void)state;
@@ -91,6 +109,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_json),
+        cmocka_unit_test(test_json_of_any_bytes),
         cmocka_unit_test(test_level_of_kind),
     };
 

@@ -137,6 +137,30 @@ static void test_one_read_a_group(void **state)
     rig_done(&rig);
 }
 
+/* Each read takes its time. */
+static ssize_t (*read_at_once)(struct sys *sys, int fd, void *buffer, size_t size);
+
+static ssize_t read_slowly(struct sys *sys, int fd, void *buffer, size_t size)
+{
+    ((struct fake_sys *)sys)->monotonic_ns += 1000;
+    return read_at_once(sys, fd, buffer, size);
+}
+
+/* What one collector takes is not told of those that are read behind it. */
+static void test_durations(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(), "[{name: core, events: cycles}]");
+    read_at_once = rig.fake->sys.read;
+    rig.fake->sys.read = read_slowly;
+    const struct snapshot *snapshot = read_all(&rig);
+    assert_int_equal(value(snapshot, "perfcountd_collector_duration_seconds{collector=\"cpu\"}"), 4000);
+    assert_int_equal(value(snapshot, "perfcountd_collector_duration_seconds{collector=\"pmu\"}"), 0);
+    rig_done(&rig);
+}
+
 static void test_two_kinds_of_cpu(void **state)
 {
     struct rig rig;
@@ -426,6 +450,87 @@ static void test_reload(void **state)
     rig_done(&rig);
 }
 
+/* How many descriptors were open at once. */
+static int (*open_at_once)(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
+                           unsigned long flags);
+static unsigned *most_open;
+
+static int open_counting(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
+                         unsigned long flags)
+{
+    int fd = open_at_once(sys, attr, pid, cpu, group_fd, flags);
+
+    *most_open = MAX(*most_open, ((struct fake_sys *)sys)->n_open);
+    return fd;
+}
+
+/* What a group held is free for the one that takes its place: counters, breakpoints and descriptors are few. */
+static void test_reload_makes_room(void **state)
+{
+    struct fake_sys *fake = fake_machine_one_pmu();
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake, "[{name: core, events: cycles}, {name: soft, events: cs}]");
+    unsigned before = fake->n_open, most = 0;
+    most_open = &most;
+    open_at_once = fake->sys.perf_event_open;
+    fake->sys.perf_event_open = open_counting;
+    configure(&rig, "[{name: core, events: instructions}, {name: soft, events: cs}]");
+    assert_int_equal(most, before);
+    assert_int_equal(fake->n_open, before);
+    rig_done(&rig);
+}
+
+/* The HELP is what the configuration says now. */
+static void test_reload_help(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(), "[{name: core, events: [{event: cycles, help: before}]}]");
+    configure(&rig, "[{name: core, events: [{event: cycles, help: now}]}]");
+    const struct snapshot *snapshot = read_all(&rig);
+    assert_string_equal(snapshot->metrics.families[0]->text_header,
+                        "# HELP perf_cpu_cycles_total now\n# TYPE perf_cpu_cycles_total counter\n");
+    rig_done(&rig);
+}
+
+static const char cycles_of_1[] = "perf_cpu_cycles_total{cpu=\"1\",pmu=\"cpu\",group=\"core\"}";
+static const char late_of_1[] = "perf_cpu_instructions_total{cpu=\"1\",pmu=\"cpu\",group=\"core-2\"}";
+
+/* What another profiler held counts after a reload, as the remedies say; the rest of the group goes on. */
+static void test_reload_tries_again(void **state)
+{
+    static const char groups[] = "[{name: core, events: '{cycles,instructions}'}]";
+    struct fake_sys *fake = fake_machine_one_pmu();
+    struct rig rig;
+
+    (void)state;
+    fake_fail(fake, (struct fake_failure){.call = FAKE_OPEN,
+                                          .error = EBUSY,
+                                          .on_event = true,
+                                          .type = PERF_TYPE_HARDWARE,
+                                          .config = PERF_COUNT_HW_INSTRUCTIONS});
+    rig_init(&rig, fake, groups);
+    fake_advance(fake, 100);
+    read_all(&rig);
+    configure(&rig, groups);
+    assert_int_equal(registry_failures(rig.registry)->n, 1);
+    fake_fail_no_more(fake);
+    configure(&rig, groups);
+    assert_int_equal(registry_failures(rig.registry)->n, 0);
+    fake_advance(fake, 10);
+    const struct snapshot *snapshot = read_all(&rig);
+    assert_int_equal(value(snapshot, cycles_of_1), 110);
+    assert_int_equal(value(snapshot, late_of_1), 10);
+    assert_int_equal(snapshot->n_rows, 8);
+    unsigned opens = fake->calls[FAKE_OPEN];
+    configure(&rig, groups);
+    assert_int_equal(fake->calls[FAKE_OPEN], opens);
+    rig_done(&rig);
+}
+
 /* Groups are found wherever they stand now: nothing is opened anew, on any CPU. */
 static void test_reload_reordered(void **state)
 {
@@ -493,6 +598,23 @@ static void test_cpu_leaves_and_returns(void **state)
     rig_done(&rig);
 }
 
+/* A module was loaded: its event was missing in a group that is counted otherwise. */
+static void test_pmu_comes_later(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(), "[{name: mixed, events: 'cs,late/event=1,name=ticks/'}]");
+    assert_int_equal(registry_failures(rig.registry)->n, 1);
+    fake_add_pmu(rig.fake, "late", 99, "cpus", "0-3");
+    fake_pmu_file(rig.fake, "late", "format/event", "config:0-7");
+    rescan(&rig, "");
+    assert_int_equal(registry_failures(rig.registry)->n, 0);
+    fake_advance(rig.fake, 10);
+    assert_int_equal(value(read_all(&rig), "perf_cpu_ticks_total{cpu=\"2\",pmu=\"late\",group=\"mixed-2\"}"), 10);
+    rig_done(&rig);
+}
+
 /* Back before anybody looked: the messages still say that it was away, and what was open there is dead. */
 static void test_cpu_blinks(void **state)
 {
@@ -507,6 +629,24 @@ static void test_cpu_blinks(void **state)
     rescan(&rig, "3");
     fake_advance(rig.fake, 10);
     assert_int_equal(value(read_all(&rig), cycles_of_3), 110);
+    rig_done(&rig);
+}
+
+/* Messages that were lost may have told of any CPU: what is open and was not away has counted up to now. */
+static void test_messages_lost(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(), "[{name: core, events: 'cycles,instructions'}]");
+    fake_advance(rig.fake, 100);
+    read_all(&rig);
+    fake_advance(rig.fake, 1000);
+    rescan(&rig, "0-3");
+    fake_advance(rig.fake, 10);
+    const struct snapshot *snapshot = read_all(&rig);
+    assert_int_equal(value(snapshot, cycles_of_3), 1110);
+    assert_int_equal(value(snapshot, enabled_of_3), 1110);
     rig_done(&rig);
 }
 
@@ -724,6 +864,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_counts),
         cmocka_unit_test(test_one_read_a_group),
+        cmocka_unit_test(test_durations),
         cmocka_unit_test(test_two_kinds_of_cpu),
         cmocka_unit_test(test_no_pmu),
         cmocka_unit_test(test_nothing_at_all),
@@ -739,12 +880,17 @@ int main(void)
         cmocka_unit_test(test_pause_fails),
         cmocka_unit_test(test_reload),
         cmocka_unit_test(test_reload_reordered),
+        cmocka_unit_test(test_reload_tries_again),
+        cmocka_unit_test(test_reload_makes_room),
+        cmocka_unit_test(test_reload_help),
         cmocka_unit_test(test_self),
         cmocka_unit_test(test_self_cost),
         cmocka_unit_test(test_self_cost_in_part),
         cmocka_unit_test(test_self_cost_no_pmu),
         cmocka_unit_test(test_cpu_leaves_and_returns),
+        cmocka_unit_test(test_pmu_comes_later),
         cmocka_unit_test(test_cpu_blinks),
+        cmocka_unit_test(test_messages_lost),
         cmocka_unit_test(test_suspend),
         cmocka_unit_test(test_cpu_comes_later),
         cmocka_unit_test(test_transitions),
