@@ -288,8 +288,11 @@ static void on_changed(void *userdata)
 {
     struct stream *stream = userdata;
 
-    if (stream->state == STREAM_RUNNING)
-        describe(stream);
+    if (stream->state != STREAM_RUNNING)
+        return;
+    describe(stream);
+    if (stream->format->writer->changed)
+        stream->format->writer->changed(stream->writer);
 }
 
 static void on_relearned(void *userdata)

@@ -20,12 +20,10 @@
 /* The format: what it is given, one line each; samples are long. */
 #define PADDING 600
 
-static int state_of_writer;
-
 static void *write_begin(const struct writer_source *source, struct buffer *out)
 {
     buffer_appendf(out, "begin %zu\n", source->n_ids);
-    return &state_of_writer;
+    return (void *)source;
 }
 
 static bool write_record(void *state, const struct record *record, struct buffer *out)
@@ -55,9 +53,14 @@ static void write_relearned(void *state, struct buffer *out)
     buffer_append_text(out, "relearned\n");
 }
 
+/* A format may say at its end what was sampled, whatever has left. */
 static void write_end(void *state, const struct writer_end *end, struct buffer *out)
 {
-    (void)state;
+    const struct writer_source *source = state;
+
+    assert_int_equal(source->n_events, 1);
+    assert_string_equal(source->events[0].name, "cpu-clock");
+    assert_int_equal(source->events[0].attr->type, PERF_TYPE_SOFTWARE);
     buffer_appendf(out, "end %s %" PRIu64 " %" PRIu64 "\n", end->reason, end->records, end->dropped);
 }
 
