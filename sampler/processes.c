@@ -333,7 +333,9 @@ static void map(struct processes *processes, struct process *process, const stru
         place.mapping.file = image->file;
         place.mapping.build_id = image->build_id;
         place.mapping.build_id_size = image->build_id_size;
-        place.mapping.number = image_number(image, mapping->offset);
+        if (key.jit_pid) /* as the kernel's records have it; /proc says 0, and numbers would be the same */
+            place.mapping.offset = mapping->start;
+        place.mapping.number = image_number(image, place.mapping.offset);
         size_t at = place_at(process, mapping->start);
         if (insert_place(process, at, place) < 0)
             image_unref(image);

@@ -119,7 +119,7 @@ static void test_anonymous(void **state)
     assert_int_equal(jit_pid(fixture, 2, 0x1000), 2);
     assert_int_equal(jit_pid(fixture, 3, 0x1000), 1);
     assert_int_equal(jit_pid(fixture, 3, 0x5000), 3);
-    assert_string_equal(at(fixture, 1, 0x1000), "//anon+0");
+    assert_string_equal(at(fixture, 1, 0x1000), "//anon+1000");
 }
 
 static void test_overlaps(void **state)
@@ -218,6 +218,22 @@ static void test_numbers(void **state)
     assert_true(number > 0);
     assert_int_equal(process_place(processes_find(fixture->processes, 2), 0x8000)->mapping.number, number);
     assert_true(process_place(processes_find(fixture->processes, 1), 0x2000)->mapping.number != number);
+}
+
+/* /proc says the offset 0 of all that is made at run time, and a profile tells places by their numbers. */
+static void test_numbers_anonymous(void **state)
+{
+    struct fixture *fixture = *state;
+
+    take_mmap(fixture, 1, 0x1000, 0x4000, 0, "//anon");
+    take_mmap(fixture, 1, 0x8000, 0x9000, 0, "//anon");
+    take_mmap(fixture, 1, 0x2000, 0x3000, 0, "/a");
+    struct process *process = processes_find(fixture->processes, 1);
+    unsigned number = process_place(process, 0x1000)->mapping.number;
+    assert_true(process_place(process, 0x8000)->mapping.number != number);
+    assert_true(process_place(process, 0x3000)->mapping.number != number);
+    take_mmap(fixture, 1, 0x1000, 0x4000, 0x1000, "//anon"); /* a record of the first */
+    assert_int_equal(process_place(process, 0x3000)->mapping.number, number);
 }
 
 /* Thousands of processes, each with its own files of long names; forks and ends among them. */
@@ -342,6 +358,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_lives, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ignored, setup, teardown),
         cmocka_unit_test_setup_teardown(test_numbers, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_numbers_anonymous, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bounded, setup, teardown),
         cmocka_unit_test_setup_teardown(test_proc, setup, teardown),
     };
