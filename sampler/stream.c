@@ -20,12 +20,11 @@ static const struct format {
     const char *content_type;
     double seconds; /* the default; 0: as long as may be */
     const struct writer *writer;
-    bool whole; /* nothing is sent until the end */
 } formats[] = {
-    [STREAM_NDJSON] = {"application/x-ndjson", 0, &writer_ndjson, false},
-    [STREAM_PERF_DATA] = {"application/octet-stream", 0, &writer_perf_data, false},
-    [STREAM_PPROF] = {"application/octet-stream", 30, &writer_pprof, true},
-    [STREAM_FOLDED] = {"text/plain; charset=utf-8", 30, &writer_folded, true},
+    [STREAM_NDJSON] = {"application/x-ndjson", 0, &writer_ndjson},
+    [STREAM_PERF_DATA] = {"application/octet-stream", 0, &writer_perf_data},
+    [STREAM_PPROF] = {"application/octet-stream", 30, &writer_pprof},
+    [STREAM_FOLDED] = {"text/plain; charset=utf-8", 30, &writer_folded},
 };
 
 enum state {
@@ -123,9 +122,18 @@ static void wait_for_symbols(struct stream *stream)
     sd_event_source_set_enabled(stream->timer, SD_EVENT_ONESHOT);
 }
 
-static void on_idle_symbols(void *userdata)
+/* Not all that the end needs can be asked for at once: asks for the rest until there is none, or the time is over. */
+static void settle(void *userdata)
 {
-    write_end(userdata);
+    struct stream *stream = userdata;
+    const struct writer *writer = stream->format->writer;
+
+    if (stream->state != STREAM_RESOLVING)
+        return;
+    if (stream->writer && writer->settled && !writer->settled(stream->writer) &&
+        symbols_when_idle(stream->client.symbols, settle, stream) == 0)
+        return;
+    write_end(stream);
 }
 
 /* Lets go of the rings, at once; the end may take longer. */
@@ -140,14 +148,9 @@ static void finish(struct stream *stream)
     stream->duration_ns = stream->start_ns ? (stream->end_ns ? MIN(stream->end_ns, now) : now) - stream->start_ns : 0;
     capture_unsubscribe(capture, &stream->subscriber);
     sampler_let_go(stream->sampler, &stream->client);
-    bool resolving = stream->writer && stream->format->whole && symbols_pending(stream->client.symbols) &&
-                     symbols_when_idle(stream->client.symbols, on_idle_symbols, stream) == 0;
-    if (!resolving) {
-        write_end(stream);
-        return;
-    }
     stream->state = STREAM_RESOLVING;
     wait_for_symbols(stream);
+    settle(stream);
 }
 
 static void describe(struct stream *stream)
@@ -332,7 +335,7 @@ static void on_end(void *userdata, const char *reason)
         finish_because(stream, reason);
     else if (stream->state == STREAM_RUNNING && !stream->end_ns)
         end_soon(stream, reason);
-    else if (stream->state == STREAM_RESOLVING)
+    else if (stream->state == STREAM_RESOLVING && sampler_is_ending(stream->sampler))
         wait_for_symbols(stream);
 }
 

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <dirent.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -69,12 +70,19 @@ static void write_free(void *state)
     (void)state;
 }
 
+static unsigned unsettled; /* so often it is not */
+
+static bool is_settled(void *state)
+{
+    (void)state;
+    return unsettled == 0 || --unsettled == 0;
+}
+
 #define LINES                                                                                                          \
-    {                                                                                                                  \
-        .begin = write_begin, .record = write_record, .dropped = write_dropped, .pause = write_pause,                  \
-        .relearned = write_relearned, .end = write_end, .free = write_free                                             \
-    }
-const struct writer writer_ndjson = LINES, writer_perf_data = LINES, writer_pprof = LINES, writer_folded = LINES;
+    .begin = write_begin, .record = write_record, .dropped = write_dropped, .pause = write_pause,                      \
+    .relearned = write_relearned, .end = write_end, .free = write_free
+const struct writer writer_ndjson = {LINES}, writer_perf_data = {LINES}, writer_pprof = {LINES},
+                    writer_folded = {LINES, .settled = is_settled};
 
 /* Symbols that know nothing. */
 
@@ -133,18 +141,24 @@ void symbols_forget(struct symbols *symbols, const void *userdata)
     symbols->forgotten = userdata;
 }
 
-bool symbols_pending(const struct symbols *symbols)
+static void (*on_idle)(void *userdata);
+static struct symbols *idle_symbols;
+
+static int call_idle(sd_event_source *source, void *userdata)
 {
-    (void)symbols;
-    return false;
+    sd_event_source_disable_unref(source);
+    if (idle_symbols->forgotten != userdata)
+        on_idle(userdata);
+    return 0;
 }
 
 int symbols_when_idle(struct symbols *symbols, void (*idle)(void *userdata), void *userdata)
 {
-    (void)symbols;
-    (void)idle;
-    (void)userdata;
-    return -ENOSYS;
+    sd_event_source *source;
+
+    on_idle = idle;
+    idle_symbols = symbols;
+    return MIN(sd_event_add_defer(symbols->event, &source, call_idle, userdata), 0);
 }
 
 /* A sampler of this machine. */
@@ -643,6 +657,31 @@ static void test_resume_fails(void **state)
     assert_int_equal(count_perf_fds(), 0);
 }
 
+/* A format that needs all symbols at its end has them asked for until there is no more to ask, but not for ever. */
+static void test_settles(void **state)
+{
+    struct fixture *f = *state;
+    struct stream_request request = {.format = STREAM_FOLDED, .seconds = 0.05};
+    struct reader a, *all[] = {&a};
+
+    unsettled = 3;
+    if (!start(f, &request, &a))
+        return;
+    run(f, 10, all, 1);
+    assert_non_null(strstr(text_of(&a), "end seconds "));
+    assert_int_equal(unsettled, 0);
+    stop(&a);
+    unsettled = UINT_MAX;
+    assert_true(start(f, &request, &a));
+    double began = now();
+    run(f, 20, all, 1);
+    assert_non_null(strstr(text_of(&a), "end seconds "));
+    assert_true(now() - began > 4);
+    unsettled = 0;
+    stop(&a);
+    run(f, 0.01, NULL, 0);
+}
+
 /* A client that goes away while /proc is read is called no more. */
 static void test_gone_early(void **state)
 {
@@ -666,6 +705,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_refused, begin, end),
         cmocka_unit_test_setup_teardown(test_hotplug, begin, end),
         cmocka_unit_test_setup_teardown(test_process, begin, end),
+        cmocka_unit_test_setup_teardown(test_settles, begin, end),
         cmocka_unit_test_setup_teardown(test_gone_early, begin, end),
         cmocka_unit_test_setup_teardown(test_reload, begin, end),
         cmocka_unit_test_setup_teardown(test_shutdown, begin, end),
