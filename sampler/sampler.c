@@ -54,7 +54,7 @@ static int on_linger(sd_event_source *source, uint64_t usec, void *userdata)
 
     (void)source;
     (void)usec;
-    if (sampler->n_clients == 0)
+    if (sampler->n_clients == 0 && sampler->n_captures == 0) /* a capture that nobody reads tells them still */
         sampler->symbols = symbols_free(sampler->symbols);
     return 0;
 }

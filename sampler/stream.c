@@ -44,8 +44,9 @@ struct stream {
     struct roster *roster; /* that `source` points into */
     void *writer;
     struct buffer out;
-    size_t taken; /* bytes of `out` */
-    bool slow;    /* records are dropped */
+    size_t taken;            /* bytes of `out` */
+    bool slow;               /* records are dropped */
+    bool relearning, missed; /* what runs is read anew; a pause has ended since that began */
     uint64_t max, records, dropped, dropped_told, lost_before;
     uint64_t start_ns;
     uint64_t end_ns; /* records from then on are not of it; 0: not known yet */
@@ -298,10 +299,27 @@ static void on_changed(void *userdata)
         stream->format->writer->changed(stream->writer);
 }
 
+static void on_relearned(void *userdata);
+
+/* One at a time, however often it is paused. */
+static void relearn(struct stream *stream)
+{
+    uint32_t pid = capture_spec(stream->client.capture)->pid;
+
+    stream->missed = stream->relearning;
+    if (!stream->relearning)
+        stream->relearning = symbols_learn(stream->client.symbols, pid, on_relearned, stream) == 0;
+}
+
 static void on_relearned(void *userdata)
 {
     struct stream *stream = userdata;
 
+    stream->relearning = false;
+    if (stream->missed && stream->client.capture) {
+        relearn(stream);
+        return;
+    }
     if (stream->state != STREAM_RUNNING || is_too_much(stream, false))
         return;
     if (stream->format->writer->relearned)
@@ -317,7 +335,7 @@ static void on_paused(void *userdata, bool paused)
     if (stream->state == STREAM_RUNNING)
         tell_pause(stream, paused);
     if (!paused)
-        symbols_learn(stream->client.symbols, capture_spec(stream->client.capture)->pid, on_relearned, stream);
+        relearn(stream);
     notify(stream);
 }
 

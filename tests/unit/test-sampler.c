@@ -115,6 +115,7 @@ void symbols_take(struct symbols *symbols, const struct record *record)
 
 static sd_event_handler_t on_learned;
 static struct symbols *learning;
+static unsigned n_learned;
 
 static int call_done(sd_event_source *source, void *userdata)
 {
@@ -131,6 +132,7 @@ int symbols_learn(struct symbols *symbols, uint32_t pid, void (*done)(void *user
     (void)pid;
     on_learned = call_done;
     learning = symbols;
+    n_learned++;
     symbols->done = done;
     symbols->forgotten = NULL;
     return MIN(sd_event_add_defer(symbols->event, &source, on_learned, userdata), 0);
@@ -628,6 +630,29 @@ static void test_pause(void **state)
     run(f, 0.01, NULL, 0);
 }
 
+/* Pausing over and over does not pile up readings of what runs; the last one is behind the last pause. */
+static void test_many_pauses(void **state)
+{
+    struct fixture *f = *state;
+    struct reader a;
+
+    if (!start(f, &(struct stream_request){.seconds = 10}, &a))
+        return;
+    run(f, 0.05, NULL, 0);
+    n_learned = 0;
+    for (unsigned i = 0; i < 50; i++) {
+        sampler_pause(f->sampler, true);
+        sampler_pause(f->sampler, false);
+    }
+    assert_int_equal(n_learned, 1);
+    run(f, 0.2, NULL, 0);
+    assert_int_equal(n_learned, 2);
+    drain(&a);
+    buffer_append_char(&a.text, '\0');
+    assert_int_equal(count(a.text.data, "relearned"), 1);
+    stop(&a);
+}
+
 static int (*real_ioctl)(struct sys *sys, int fd, unsigned long request, unsigned long argument);
 
 static int refuse_to_enable(struct sys *sys, int fd, unsigned long request, unsigned long argument)
@@ -710,6 +735,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_reload, begin, end),
         cmocka_unit_test_setup_teardown(test_shutdown, begin, end),
         cmocka_unit_test_setup_teardown(test_pause, begin, end),
+        cmocka_unit_test_setup_teardown(test_many_pauses, begin, end),
         cmocka_unit_test_setup_teardown(test_resume_fails, begin, end),
     };
 
