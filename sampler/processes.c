@@ -54,6 +54,21 @@ static void list_remove(struct process_list *list, struct process *process)
     list->n--;
 }
 
+static void set_ended(struct processes *processes, struct process *process, bool ended)
+{
+    if (process->ended == ended)
+        return;
+    list_remove(list_of(processes, process), process);
+    process->ended = ended;
+    list_add(list_of(processes, process), process);
+}
+
+void processes_rest(struct processes *processes)
+{
+    while (processes->running.oldest)
+        set_ended(processes, processes->running.oldest, true);
+}
+
 static struct process **slot_of(struct processes *processes, uint32_t pid)
 {
     struct process **at = &processes->buckets[pid * UINT32_C(2654435761) >> 22];
@@ -222,8 +237,11 @@ void processes_set_comm(struct processes *processes, uint32_t pid, uint32_t tid,
 {
     struct process *process = get_process(processes, pid);
 
-    if (process)
-        set_comm(processes, process, tid, comm);
+    if (!process)
+        return;
+    if (process->n_places == 0) /* a thread of the kernel; else it may be dead, and wait for its parent */
+        set_ended(processes, process, false);
+    set_comm(processes, process, tid, comm);
 }
 
 const char *process_comm(const struct process *process, uint32_t tid)
@@ -353,8 +371,10 @@ void processes_map(struct processes *processes, uint32_t pid, const struct mappi
     if (!(mapping->protection & PROT_EXEC) || mapping->end <= mapping->start)
         return;
     struct process *process = get_process(processes, pid);
-    if (process)
-        map(processes, process, mapping);
+    if (!process)
+        return;
+    set_ended(processes, process, false);
+    map(processes, process, mapping);
 }
 
 static void take_mmap(struct processes *processes, const struct record *record)
@@ -393,7 +413,8 @@ static void take_comm(struct processes *processes, const struct record *record)
 
     if (!process)
         return;
-    if (record->misc & PERF_RECORD_MISC_COMM_EXEC) { /* another program, and one thread */
+    if (record->misc & PERF_RECORD_MISC_COMM_EXEC) { /* another program, and one thread: its first may have ended */
+        set_ended(processes, process, false);
         processes->bytes -= own_bytes(process);
         clear_places(process);
         free(process->threads);
@@ -458,9 +479,7 @@ static void take_exit(struct processes *processes, const struct record *record)
         processes->bytes += own_bytes(process) - before;
         return;
     }
-    list_remove(&processes->running, process);
-    process->ended = true;
-    list_add(&processes->ended, process);
+    set_ended(processes, process, true);
     if (processes->ended.n > PROCESSES_ENDED_MAX)
         forget(processes, processes->ended.oldest);
 }

@@ -90,6 +90,7 @@ struct symbols {
     sd_event *event;
     void (*done)(void *userdata);
     const void *forgotten;
+    bool rested;
 };
 
 int symbols_new(struct sys *sys, sd_event *event, struct symbols **ret)
@@ -111,6 +112,11 @@ void symbols_take(struct symbols *symbols, const struct record *record)
 {
     (void)symbols;
     (void)record;
+}
+
+void symbols_rest(struct symbols *symbols)
+{
+    symbols->rested = true;
 }
 
 static sd_event_handler_t on_learned;
@@ -715,8 +721,10 @@ static void test_gone_early(void **state)
 
     if (!start(f, &(struct stream_request){0}, &a))
         return;
+    assert_false(learning->rested);
     stop(&a);
     run(f, 0.05, NULL, 0);
+    assert_true(learning->rested);
     assert_int_equal(a.calls, 0);
     assert_int_equal(count_perf_fds(), 0);
 }
