@@ -375,6 +375,7 @@ static void prepare_samples(struct bench *bench)
         .events = &event,
         .n_events = 1,
         .n_ids = 1,
+        .n_cpus = 1,
         .layout = record_layout_of(&attr),
         .symbols = bench->symbols,
         .sys = simulated_sys(bench->simulated),

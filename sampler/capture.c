@@ -236,7 +236,7 @@ void capture_unsubscribe(struct capture *capture, struct subscriber *subscriber)
 
 static int describe(struct capture *capture)
 {
-    struct roster *roster = roster_new(&capture->spec.events, capture->lanes, capture->n_lanes);
+    struct roster *roster = roster_new(&capture->spec.events, capture->lanes, capture->n_lanes, capture->roster);
 
     if (!roster)
         return -ENOMEM;

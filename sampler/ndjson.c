@@ -288,7 +288,7 @@ static void write_header(const struct writer_source *source, struct buffer *out)
     json_text_seconds(out, (uint64_t)(source->seconds * 1e9));
     write_events(source, out);
     json_text_key(out, "cpus");
-    json_text_u64(out, source->n_ids);
+    json_text_u64(out, source->n_cpus);
     write_notes(source, out);
     end_line(out);
 }
@@ -324,6 +324,17 @@ static int sort_ids(struct ndjson *ndjson)
             ndjson->ids[ndjson->n_ids++] = (struct event_id){.id = source->events[i].ids[j], .event = i};
     qsort(ndjson->ids, ndjson->n_ids, sizeof(*ndjson->ids), compare_ids);
     return 0;
+}
+
+/* Without memory, the values that were read are left out. */
+static void ndjson_changed(void *state)
+{
+    struct ndjson *ndjson = state;
+
+    free(ndjson->ids);
+    ndjson->ids = NULL;
+    ndjson->n_ids = 0;
+    (void)sort_ids(ndjson);
 }
 
 static void ndjson_free(void *state)
@@ -399,6 +410,7 @@ const struct writer writer_ndjson = {
     .begin = ndjson_begin,
     .record = ndjson_record,
     .dropped = ndjson_dropped,
+    .changed = ndjson_changed,
     .pause = ndjson_pause,
     .relearned = ndjson_relearned,
     .end = ndjson_end,

@@ -3,7 +3,8 @@
  * Records in perf's format for pipes (writer_perf_data of writer.h), to be read by `perf report -i -`.
  *
  * perf-header.c writes its start. Then comes what already runs, as perf would have recorded it: the kernel and its
- * modules, each process's name and mappings, the build ids that are known. The kernel's records follow as they are.
+ * modules, each process's name and mappings, the build ids that are known. The kernel's records follow as
+ * they are, but for counts in samples (perf-reads.h).
  * What we write ourselves has the time 0, which perf takes at once, in front of all that it still sorts by time.
  */
 #include "base/cleanup.h"
@@ -11,6 +12,7 @@
 #include "sampler/kernel-map.h"
 #include "sampler/perf-bytes.h"
 #include "sampler/perf-header.h"
+#include "sampler/perf-reads.h"
 #include "sampler/writer.h"
 
 #define KERNEL_FILE "[kernel.kallsyms]"
@@ -25,6 +27,7 @@
 
 struct perf_data {
     const struct writer_source *source;
+    struct perf_reads reads;
 };
 
 /* A file's build id, while what runs is described. */
@@ -194,10 +197,13 @@ static void *perf_data_begin(const struct writer_source *source, struct buffer *
 
 static bool perf_data_record(void *state, const struct record *record, struct buffer *out)
 {
-    (void)state;
+    struct perf_data *data = state;
+
     if (!record_type_name(record->type) || record->type > TYPE_MAX)
         return false;
     buffer_append(out, record->bytes, record->size);
+    if (record->type == PERF_RECORD_SAMPLE && data->source->read && !out->failed)
+        perf_reads_begin_anew(&data->reads, record, &data->source->layout, out->data + out->size - record->size);
     return true;
 }
 
@@ -230,6 +236,16 @@ static void perf_data_relearned(void *state, struct buffer *out)
     write_build_ids(&description);
 }
 
+static void perf_data_free(void *state)
+{
+    struct perf_data *data = state;
+
+    if (!data)
+        return;
+    perf_reads_done(&data->reads);
+    free(data);
+}
+
 /* The stream just ends. */
 static void perf_data_end(void *state, const struct writer_end *end, struct buffer *out)
 {
@@ -245,5 +261,5 @@ const struct writer writer_perf_data = {
     .dropped = perf_data_dropped,
     .relearned = perf_data_relearned,
     .end = perf_data_end,
-    .free = free,
+    .free = perf_data_free,
 };

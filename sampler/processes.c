@@ -54,6 +54,21 @@ static void list_remove(struct process_list *list, struct process *process)
     list->n--;
 }
 
+static void set_ended(struct processes *processes, struct process *process, bool ended)
+{
+    if (process->ended == ended)
+        return;
+    list_remove(list_of(processes, process), process);
+    process->ended = ended;
+    list_add(list_of(processes, process), process);
+}
+
+void processes_rest(struct processes *processes)
+{
+    while (processes->running.oldest)
+        set_ended(processes, processes->running.oldest, true);
+}
+
 static struct process **slot_of(struct processes *processes, uint32_t pid)
 {
     struct process **at = &processes->buckets[pid * UINT32_C(2654435761) >> 22];
@@ -222,8 +237,11 @@ void processes_set_comm(struct processes *processes, uint32_t pid, uint32_t tid,
 {
     struct process *process = get_process(processes, pid);
 
-    if (process)
-        set_comm(processes, process, tid, comm);
+    if (!process)
+        return;
+    if (process->n_places == 0) /* a thread of the kernel; else it may be dead, and wait for its parent */
+        set_ended(processes, process, false);
+    set_comm(processes, process, tid, comm);
 }
 
 const char *process_comm(const struct process *process, uint32_t tid)
@@ -333,7 +351,9 @@ static void map(struct processes *processes, struct process *process, const stru
         place.mapping.file = image->file;
         place.mapping.build_id = image->build_id;
         place.mapping.build_id_size = image->build_id_size;
-        place.mapping.number = image_number(image, mapping->offset);
+        if (key.jit_pid) /* as the kernel's records have it; /proc says 0, and numbers would be the same */
+            place.mapping.offset = mapping->start;
+        place.mapping.number = image_number(image, place.mapping.offset);
         size_t at = place_at(process, mapping->start);
         if (insert_place(process, at, place) < 0)
             image_unref(image);
@@ -351,8 +371,10 @@ void processes_map(struct processes *processes, uint32_t pid, const struct mappi
     if (!(mapping->protection & PROT_EXEC) || mapping->end <= mapping->start)
         return;
     struct process *process = get_process(processes, pid);
-    if (process)
-        map(processes, process, mapping);
+    if (!process)
+        return;
+    set_ended(processes, process, false);
+    map(processes, process, mapping);
 }
 
 static void take_mmap(struct processes *processes, const struct record *record)
@@ -391,7 +413,8 @@ static void take_comm(struct processes *processes, const struct record *record)
 
     if (!process)
         return;
-    if (record->misc & PERF_RECORD_MISC_COMM_EXEC) { /* another program, and one thread */
+    if (record->misc & PERF_RECORD_MISC_COMM_EXEC) { /* another program, and one thread: its first may have ended */
+        set_ended(processes, process, false);
         processes->bytes -= own_bytes(process);
         clear_places(process);
         free(process->threads);
@@ -456,9 +479,7 @@ static void take_exit(struct processes *processes, const struct record *record)
         processes->bytes += own_bytes(process) - before;
         return;
     }
-    list_remove(&processes->running, process);
-    process->ended = true;
-    list_add(&processes->ended, process);
+    set_ended(processes, process, true);
     if (processes->ended.n > PROCESSES_ENDED_MAX)
         forget(processes, processes->ended.oldest);
 }

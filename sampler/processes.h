@@ -42,7 +42,9 @@ struct processes *processes_free(struct processes *processes);
 
 /* Learns from COMM, MMAP, MMAP2, FORK and EXIT. */
 void processes_take(struct processes *processes, const struct record *record);
-/* What /proc says. */
+/* Nothing tells any more what runs: all count as ended, until /proc says that they run. */
+void processes_rest(struct processes *processes);
+/* What /proc says; who has anything mapped there runs, also under a number of one that has ended. */
 void processes_set_comm(struct processes *processes, uint32_t pid, uint32_t tid, const char *comm);
 void processes_map(struct processes *processes, uint32_t pid, const struct mapping *mapping);
 

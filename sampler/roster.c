@@ -9,7 +9,7 @@ struct roster {
     struct writer_event *events; /* names are owned */
     struct perf_event_attr *attrs;
     uint64_t *ids;
-    size_t n_events, n_ids;
+    size_t n_events, n_ids, n_cpus;
 };
 
 DEFINE_CLEANUP(struct roster *, roster_unref);
@@ -43,24 +43,32 @@ static const struct perf_event_attr *find_attr(const struct lane *lane, size_t e
     return NULL;
 }
 
-/* One event of the spec: its attr, and its id in each group that is open, 0 where it is not in one. None: no row. */
-static int add_event(struct roster *roster, size_t event, const char *name, struct lane *const *lanes, size_t n_lanes)
+static const struct perf_event_attr *find_before(const struct roster *before, const char *name)
 {
+    for (size_t i = 0; before && i < before->n_events; i++)
+        if (str_equal(before->events[i].name, name))
+            return before->events[i].attr;
+    return NULL;
+}
+
+/* One event of the spec: its attr, and its id in each group that is open, 0 where it is not in one. None: no row. */
+static int add_event(struct roster *roster, size_t event, const char *name, struct lane *const *lanes, size_t n_lanes,
+                     const struct roster *before)
+{
+    const struct perf_event_attr *known = find_before(before, name);
     size_t n = roster->n_events, at = 0, member;
     uint64_t *ids = roster->ids + n * roster->n_ids;
-    bool found = false;
 
     for (size_t i = 0; i < n_lanes; i++) {
         const struct lane *lane = lanes[i];
         const struct perf_event_attr *attr = find_attr(lane, event, &member);
-        if (attr && !found)
-            roster->attrs[n] = *attr;
-        found |= attr != NULL;
+        known = known ? known : attr;
         for (size_t k = 0; k < lane->n_fds; k += lane->group.n)
             ids[at++] = attr ? lane->ids[k + member] : 0;
     }
-    if (!found)
+    if (!known)
         return 0;
+    roster->attrs[n] = *known;
     char *copy = strdup(name);
     if (!copy)
         return -ENOMEM;
@@ -69,13 +77,15 @@ static int add_event(struct roster *roster, size_t event, const char *name, stru
     return 0;
 }
 
-struct roster *roster_new(const struct event_list *events, struct lane *const *lanes, size_t n_lanes)
+struct roster *roster_new(const struct event_list *events, struct lane *const *lanes, size_t n_lanes,
+                          const struct roster *before)
 {
     _cleanup_(roster_unrefp) struct roster *roster = calloc(1, sizeof(*roster));
 
     if (!roster)
         return NULL;
     roster->refs = 1;
+    roster->n_cpus = n_lanes;
     for (size_t i = 0; i < n_lanes; i++)
         roster->n_ids += lanes[i]->n_fds / lanes[i]->group.n;
     roster->events = calloc(events->n, sizeof(*roster->events));
@@ -84,7 +94,7 @@ struct roster *roster_new(const struct event_list *events, struct lane *const *l
     if (!roster->events || !roster->attrs || !roster->ids)
         return NULL;
     for (size_t i = 0; i < events->n; i++)
-        if (add_event(roster, i, events->events[i].text, lanes, n_lanes) < 0)
+        if (add_event(roster, i, events->events[i].text, lanes, n_lanes, before) < 0)
             return NULL;
     return steal(roster);
 }
@@ -94,4 +104,5 @@ void roster_describe(const struct roster *roster, struct writer_source *source)
     source->events = roster->events;
     source->n_events = roster->n_events;
     source->n_ids = roster->n_ids;
+    source->n_cpus = roster->n_cpus;
 }

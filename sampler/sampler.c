@@ -58,7 +58,7 @@ static int on_linger(sd_event_source *source, uint64_t usec, void *userdata)
 
     (void)source;
     (void)usec;
-    if (sampler->n_clients == 0)
+    if (sampler->n_clients == 0 && sampler->n_captures == 0) /* a capture that nobody reads tells them still */
         sampler->symbols = symbols_free(sampler->symbols);
     return 0;
 }
@@ -78,6 +78,8 @@ static int on_sweep(sd_event_source *source, void *userdata)
             sampler->captures[n++] = capture;
     }
     sampler->n_captures = n;
+    if (n == 0 && sampler->symbols)
+        symbols_rest(sampler->symbols);
     if (sampler->n_clients == 0 && sd_event_now(sd_event_source_get_event(source), CLOCK_MONOTONIC, &now) >= 0) {
         sd_event_source_set_time(sampler->linger, now + SYMBOLS_LINGER_USEC);
         sd_event_source_set_enabled(sampler->linger, SD_EVENT_ONESHOT);

@@ -20,12 +20,11 @@ static const struct format {
     const char *content_type;
     double seconds; /* the default; 0: as long as may be */
     const struct writer *writer;
-    bool whole; /* nothing is sent until the end */
 } formats[] = {
-    [STREAM_NDJSON] = {"application/x-ndjson", 0, &writer_ndjson, false},
-    [STREAM_PERF_DATA] = {"application/octet-stream", 0, &writer_perf_data, false},
-    [STREAM_PPROF] = {"application/octet-stream", 30, &writer_pprof, true},
-    [STREAM_FOLDED] = {"text/plain; charset=utf-8", 30, &writer_folded, true},
+    [STREAM_NDJSON] = {"application/x-ndjson", 0, &writer_ndjson},
+    [STREAM_PERF_DATA] = {"application/octet-stream", 0, &writer_perf_data},
+    [STREAM_PPROF] = {"application/octet-stream", 30, &writer_pprof},
+    [STREAM_FOLDED] = {"text/plain; charset=utf-8", 30, &writer_folded},
 };
 
 enum state {
@@ -45,8 +44,9 @@ struct stream {
     struct roster *roster; /* that `source` points into */
     void *writer;
     struct buffer out;
-    size_t taken; /* bytes of `out` */
-    bool slow;    /* records are dropped */
+    size_t taken;            /* bytes of `out` */
+    bool slow;               /* records are dropped */
+    bool relearning, missed; /* what runs is read anew; a pause has ended since that began */
     uint64_t max, records, dropped, dropped_told, lost_before;
     uint64_t start_ns;
     uint64_t end_ns; /* records from then on are not of it; 0: not known yet */
@@ -124,9 +124,18 @@ static void wait_for_symbols(struct stream *stream)
     sd_event_source_set_enabled(stream->timer, SD_EVENT_ONESHOT);
 }
 
-static void on_idle_symbols(void *userdata)
+/* Not all that the end needs can be asked for at once: asks for the rest until there is none, or the time is over. */
+static void settle(void *userdata)
 {
-    write_end(userdata);
+    struct stream *stream = userdata;
+    const struct writer *writer = stream->format->writer;
+
+    if (stream->state != STREAM_RESOLVING)
+        return;
+    if (stream->writer && writer->settled && !writer->settled(stream->writer) &&
+        symbols_when_idle(stream->client.symbols, settle, stream) == 0)
+        return;
+    write_end(stream);
 }
 
 /* Lets go of the rings, at once; the end may take longer. */
@@ -141,14 +150,9 @@ static void finish(struct stream *stream)
     stream->duration_ns = stream->start_ns ? (stream->end_ns ? MIN(stream->end_ns, now) : now) - stream->start_ns : 0;
     capture_unsubscribe(capture, &stream->subscriber);
     sampler_let_go(stream->sampler, &stream->client);
-    bool resolving = stream->writer && stream->format->whole && symbols_pending(stream->client.symbols) &&
-                     symbols_when_idle(stream->client.symbols, on_idle_symbols, stream) == 0;
-    if (!resolving) {
-        write_end(stream);
-        return;
-    }
     stream->state = STREAM_RESOLVING;
     wait_for_symbols(stream);
+    settle(stream);
 }
 
 static void describe(struct stream *stream)
@@ -291,14 +295,34 @@ static void on_changed(void *userdata)
 {
     struct stream *stream = userdata;
 
-    if (stream->state == STREAM_RUNNING)
-        describe(stream);
+    if (stream->state != STREAM_RUNNING)
+        return;
+    describe(stream);
+    if (stream->format->writer->changed)
+        stream->format->writer->changed(stream->writer);
+}
+
+static void on_relearned(void *userdata);
+
+/* One at a time, however often it is paused. */
+static void relearn(struct stream *stream)
+{
+    uint32_t pid = capture_spec(stream->client.capture)->pid;
+
+    stream->missed = stream->relearning;
+    if (!stream->relearning)
+        stream->relearning = symbols_learn(stream->client.symbols, pid, on_relearned, stream) == 0;
 }
 
 static void on_relearned(void *userdata)
 {
     struct stream *stream = userdata;
 
+    stream->relearning = false;
+    if (stream->missed && stream->client.capture) {
+        relearn(stream);
+        return;
+    }
     if (stream->state != STREAM_RUNNING || is_too_much(stream, false))
         return;
     if (stream->format->writer->relearned)
@@ -314,7 +338,7 @@ static void on_paused(void *userdata, bool paused)
     if (stream->state == STREAM_RUNNING)
         tell_pause(stream, paused);
     if (!paused)
-        symbols_learn(stream->client.symbols, capture_spec(stream->client.capture)->pid, on_relearned, stream);
+        relearn(stream);
     notify(stream);
 }
 
@@ -332,7 +356,7 @@ static void on_end(void *userdata, const char *reason)
         finish_because(stream, reason);
     else if (stream->state == STREAM_RUNNING && !stream->end_ns)
         end_soon(stream, reason);
-    else if (stream->state == STREAM_RESOLVING)
+    else if (stream->state == STREAM_RESOLVING && sampler_is_ending(stream->sampler))
         wait_for_symbols(stream);
 }
 
@@ -354,7 +378,7 @@ static struct stream *stream_new(struct sampler *sampler, const struct stream_re
         return NULL;
     *stream = (struct stream){
         .sampler = sampler,
-        .client = {.userdata = stream, .whole = formats[request->format].whole, .end = on_end},
+        .client = {.userdata = stream, .whole = formats[request->format].writer->settled, .end = on_end},
         .subscriber = {.userdata = stream,
                        .record = on_record,
                        .round = on_round,

@@ -229,6 +229,11 @@ void symbols_take(struct symbols *symbols, const struct record *record)
         processes_take(symbols->processes, record);
 }
 
+void symbols_rest(struct symbols *symbols)
+{
+    processes_rest(symbols->processes);
+}
+
 static int add_waiter(struct symbols *symbols, struct learner *learner, void (*done)(void *userdata), void *userdata)
 {
     struct waiter *waiter = malloc(sizeof(*waiter)), **end = &symbols->waiters;

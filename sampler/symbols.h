@@ -40,6 +40,8 @@ struct frame {
     bool kernel;
 };
 
+/* No records come any more: what runs is not known until symbols_learn() has read it anew. */
+void symbols_rest(struct symbols *symbols);
 /* Learns from COMM, MMAP, MMAP2, FORK, EXIT and KSYMBOL records; others are ignored. */
 void symbols_take(struct symbols *symbols, const struct record *record);
 

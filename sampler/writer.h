@@ -15,13 +15,13 @@
 struct writer_event {
     const char *name; /* as perf writes it: "cycles", "cpu-clock:u" */
     const struct perf_event_attr *attr;
-    const uint64_t *ids; /* on each CPU, as PERF_SAMPLE_ID has them */
+    const uint64_t *ids; /* on each CPU, and there of each thread, as PERF_SAMPLE_ID has them; 0: not there */
 };
 
 /* What a capture samples, as its writers need to know it; outlives them. */
 struct writer_source {
     const struct writer_event *events; /* the leader, which samples, first */
-    size_t n_events, n_ids;            /* ids of each event */
+    size_t n_events, n_ids, n_cpus;    /* ids of each event */
     struct record_layout layout;       /* of the leader: its records are in the rings */
     bool read;                         /* samples have the values of all events */
     struct symbols *symbols;
@@ -48,9 +48,11 @@ struct writer {
     void (*round)(void *state, struct buffer *out);
     /* This many records were dropped since the last call; may be NULL. */
     void (*dropped)(void *state, uint64_t n, struct buffer *out);
+    /* The source has other events than before; may be NULL. */
+    void (*changed)(void *state);
     /*
-     * Whether all that end() needs is there, as far as it ever will be: before end() this is asked every 50 ms while it
-     * says no, for 2 s at most. It also does what can be done now, so end() is the quicker for it. NULL: it is.
+     * Whether all that end() needs is there, as far as it ever will be. It also asks for what is not, and does what can
+     * be done now. Asked when records have ended, and while it says no whenever no symbols are pending. NULL: it is.
      */
     bool (*settled)(void *state);
     /* No samples are taken from this time on, or are again; may be NULL. */

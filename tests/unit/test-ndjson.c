@@ -47,6 +47,7 @@ static void begin(struct stream *stream, uint64_t sample_type, uint64_t read_for
         .events = stream->events,
         .n_events = 2,
         .n_ids = 2,
+        .n_cpus = 1, /* of two threads */
         .layout = record_layout_of(&stream->attr),
         .read = sample_type & PERF_SAMPLE_READ,
         .start_realtime_ns = 1700000000 * NSEC_PER_SEC,
@@ -229,6 +230,30 @@ static void test_read(void **state)
         expect(&stream, expected);
         finish(&stream);
     }
+}
+
+/* CPUs came and left, and with those the only event of a PMU. */
+static void test_changed(void **state)
+{
+    static const uint64_t ids[] = {101, 200};
+    struct stream stream;
+    struct built built;
+
+    (void)state;
+    begin(&stream, PERF_SAMPLE_READ, READ_FORMAT);
+    stream.events[0] = (struct writer_event){.name = "other", .attr = &stream.attr, .ids = ids};
+    stream.events[1] = (struct writer_event){0};
+    stream.source.n_events = 1;
+    writer_ndjson.changed(stream.state);
+    buffer_clear(&stream.out);
+    put_read(&built, READ_FORMAT, (const uint64_t[]){103, 200});
+    take(&stream, &built, true);
+    put_read(&built, READ_FORMAT, (const uint64_t[]){102, 101});
+    take(&stream, &built, true);
+    buffer_append_char(&stream.out, '\0');
+    assert_non_null(strstr(stream.out.data, "\"counts\":{\"other\":12}"));
+    assert_non_null(strstr(strchr(stream.out.data, '\n'), "\"counts\":{\"other\":12}"));
+    finish(&stream);
 }
 
 static void put_mapping(struct built *built)
@@ -432,7 +457,7 @@ static void test_header(void **state)
     assert_string_equal(note, "the kernel hides its \"symbols\"");
     assert_int_equal(offset, 1699999999 * (json_int_t)NSEC_PER_SEC);
     assert_int_equal(frequency, 99);
-    assert_int_equal(cpus, 2);
+    assert_int_equal(cpus, 1);
     assert_true(seconds == 2.5 && time == 1700000000);
     json_decref(header);
     finish(&stream);
@@ -485,7 +510,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sample), cmocka_unit_test(test_callchain), cmocka_unit_test(test_read),
         cmocka_unit_test(test_others), cmocka_unit_test(test_unknown),   cmocka_unit_test(test_header),
-        cmocka_unit_test(test_known),  cmocka_unit_test(test_pause),
+        cmocka_unit_test(test_known),  cmocka_unit_test(test_pause),     cmocka_unit_test(test_changed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -394,6 +394,55 @@ static void test_relearned(void **state)
     assert_int_equal(stream->n, 5);
 }
 
+static void take_read(struct stream *stream, uint64_t id, uint64_t period, const uint64_t *values)
+{
+    struct built built;
+    struct record record;
+
+    start_record(&built, PERF_RECORD_SAMPLE, 0);
+    put8(&built, id);
+    put8(&built, period);
+    put8(&built, 2);
+    for (size_t i = 0; i < 4; i++)
+        put8(&built, values[i]);
+    set_record_size(built.bytes, built.size);
+    assert_int_equal(record_decode(built.bytes, built.size, &stream->source.layout, &record), 0);
+    assert_true(writer_perf_data.record(stream->state, &record, &stream->out));
+}
+
+/* Counters that ran before the stream did begin anew in it: perf would weigh its first sample by all they stood at. */
+static void test_reads(void **state)
+{
+    static const struct {
+        uint64_t id, period, in[4]; /* values and ids */
+        uint64_t out[2];
+    } cases[] = {
+        {7, 100, {5000, 7, 900, 8}, {100, 0}}, {17, 50, {20, 17, 1, 18}, {20, 0}},
+        {7, 100, {5100, 7, 903, 8}, {200, 3}}, {7, 100, {5200, 7, 903, 8}, {300, 3}},
+        {17, 50, {70, 17, 2, 18}, {70, 1}},
+    };
+    struct stream *stream = *state;
+
+    stream->source.layout = (struct record_layout){
+        .sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_PERIOD | PERF_SAMPLE_READ,
+        .read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID,
+        .sample_id_all = true,
+    };
+    begin(stream);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        size_t before = stream->out.size;
+        take_read(stream, cases[i].id, cases[i].period, cases[i].in);
+        split(stream, before);
+        const unsigned char *body = stream->records[0].body;
+        assert_int_equal(stream->n, 1);
+        assert_int_equal(word(body, 0), cases[i].id);
+        assert_int_equal(word(body, 24), cases[i].out[0]);
+        assert_int_equal(word(body, 32), cases[i].in[1]);
+        assert_int_equal(word(body, 40), cases[i].out[1]);
+        assert_int_equal(word(body, 48), cases[i].in[3]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -403,6 +452,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_kernel_sections, setup, teardown),
         cmocka_unit_test_setup_teardown(test_records, setup, teardown),
         cmocka_unit_test_setup_teardown(test_relearned, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_reads, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

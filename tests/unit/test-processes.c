@@ -119,7 +119,7 @@ static void test_anonymous(void **state)
     assert_int_equal(jit_pid(fixture, 2, 0x1000), 2);
     assert_int_equal(jit_pid(fixture, 3, 0x1000), 1);
     assert_int_equal(jit_pid(fixture, 3, 0x5000), 3);
-    assert_string_equal(at(fixture, 1, 0x1000), "//anon+0");
+    assert_string_equal(at(fixture, 1, 0x1000), "//anon+1000");
 }
 
 static void test_overlaps(void **state)
@@ -181,6 +181,44 @@ static void test_lives(void **state)
     assert_string_equal(comm(fixture, 77, 77), "(none)");
 }
 
+static void count_of(void *userdata, uint32_t pid, uint32_t tid, const char *name, const struct mapping *mapping)
+{
+    unsigned *n = userdata;
+
+    (void)tid;
+    (void)name;
+    (void)mapping;
+    n[pid]++;
+}
+
+/* Who runs is told to the next client: not who ended while nobody listened, but whose number is used again. */
+static void test_running(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct mapping mapping = {.start = 0x1000, .end = 0x2000, .file = "/new", .protection = PROT_EXEC};
+    unsigned n[8] = {0};
+
+    for (uint32_t pid = 1; pid < 7; pid++) {
+        take_comm(fixture, pid, pid, "x", false);
+        if (pid != 2)
+            take_mmap(fixture, pid, 0x1000, 0x2000, 0, "/old");
+    }
+    take_task(fixture, PERF_RECORD_EXIT, 6, 6, 1); /* of its first thread, before another one replaces the program */
+    take_comm(fixture, 6, 6, "y", true);
+    processes_each(fixture->processes, count_of, n);
+    assert_int_equal(n[6], 1);
+    processes_rest(fixture->processes);
+    assert_string_equal(at(fixture, 1, 0x1000), "/old+0");
+    processes_set_comm(fixture->processes, 2, 2, "kthread");
+    processes_set_comm(fixture->processes, 3, 3, "dead");
+    processes_set_comm(fixture->processes, 4, 4, "new");
+    processes_map(fixture->processes, 4, &mapping);
+    memset(n, 0, sizeof(n));
+    processes_each(fixture->processes, count_of, n);
+    assert_memory_equal(n, ((unsigned[]){0, 0, 1, 0, 2, 0, 0, 0}), sizeof(n));
+    assert_string_equal(at(fixture, 4, 0x1000), "/new+0");
+}
+
 static void test_ignored(void **state)
 {
     struct fixture *fixture = *state;
@@ -218,6 +256,22 @@ static void test_numbers(void **state)
     assert_true(number > 0);
     assert_int_equal(process_place(processes_find(fixture->processes, 2), 0x8000)->mapping.number, number);
     assert_true(process_place(processes_find(fixture->processes, 1), 0x2000)->mapping.number != number);
+}
+
+/* /proc says the offset 0 of all that is made at run time, and a profile tells places by their numbers. */
+static void test_numbers_anonymous(void **state)
+{
+    struct fixture *fixture = *state;
+
+    take_mmap(fixture, 1, 0x1000, 0x4000, 0, "//anon");
+    take_mmap(fixture, 1, 0x8000, 0x9000, 0, "//anon");
+    take_mmap(fixture, 1, 0x2000, 0x3000, 0, "/a");
+    struct process *process = processes_find(fixture->processes, 1);
+    unsigned number = process_place(process, 0x1000)->mapping.number;
+    assert_true(process_place(process, 0x8000)->mapping.number != number);
+    assert_true(process_place(process, 0x3000)->mapping.number != number);
+    take_mmap(fixture, 1, 0x1000, 0x4000, 0x1000, "//anon"); /* a record of the first */
+    assert_int_equal(process_place(process, 0x3000)->mapping.number, number);
 }
 
 /* Thousands of processes, each with its own files of long names; forks and ends among them. */
@@ -340,8 +394,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_anonymous, setup, teardown),
         cmocka_unit_test_setup_teardown(test_overlaps, setup, teardown),
         cmocka_unit_test_setup_teardown(test_lives, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_running, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ignored, setup, teardown),
         cmocka_unit_test_setup_teardown(test_numbers, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_numbers_anonymous, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bounded, setup, teardown),
         cmocka_unit_test_setup_teardown(test_proc, setup, teardown),
     };

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <dirent.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -20,12 +21,10 @@
 /* The format: what it is given, one line each; samples are long. */
 #define PADDING 600
 
-static int state_of_writer;
-
 static void *write_begin(const struct writer_source *source, struct buffer *out)
 {
     buffer_appendf(out, "begin %zu\n", source->n_ids);
-    return &state_of_writer;
+    return (void *)source;
 }
 
 static bool write_record(void *state, const struct record *record, struct buffer *out)
@@ -55,9 +54,14 @@ static void write_relearned(void *state, struct buffer *out)
     buffer_append_text(out, "relearned\n");
 }
 
+/* A format may say at its end what was sampled, whatever has left. */
 static void write_end(void *state, const struct writer_end *end, struct buffer *out)
 {
-    (void)state;
+    const struct writer_source *source = state;
+
+    assert_int_equal(source->n_events, 1);
+    assert_string_equal(source->events[0].name, "cpu-clock");
+    assert_int_equal(source->events[0].attr->type, PERF_TYPE_SOFTWARE);
     buffer_appendf(out, "end %s %" PRIu64 " %" PRIu64 "\n", end->reason, end->records, end->dropped);
 }
 
@@ -66,12 +70,19 @@ static void write_free(void *state)
     (void)state;
 }
 
+static unsigned unsettled; /* so often it is not */
+
+static bool is_settled(void *state)
+{
+    (void)state;
+    return unsettled == 0 || --unsettled == 0;
+}
+
 #define LINES                                                                                                          \
-    {                                                                                                                  \
-        .begin = write_begin, .record = write_record, .dropped = write_dropped, .pause = write_pause,                  \
-        .relearned = write_relearned, .end = write_end, .free = write_free                                             \
-    }
-const struct writer writer_ndjson = LINES, writer_perf_data = LINES, writer_pprof = LINES, writer_folded = LINES;
+    .begin = write_begin, .record = write_record, .dropped = write_dropped, .pause = write_pause,                      \
+    .relearned = write_relearned, .end = write_end, .free = write_free
+const struct writer writer_ndjson = {LINES}, writer_perf_data = {LINES}, writer_pprof = {LINES},
+                    writer_folded = {LINES, .settled = is_settled};
 
 /* Symbols that know nothing. */
 
@@ -79,6 +90,7 @@ struct symbols {
     sd_event *event;
     void (*done)(void *userdata);
     const void *forgotten;
+    bool rested;
 };
 
 int symbols_new(struct sys *sys, sd_event *event, struct symbols **ret)
@@ -102,8 +114,14 @@ void symbols_take(struct symbols *symbols, const struct record *record)
     (void)record;
 }
 
+void symbols_rest(struct symbols *symbols)
+{
+    symbols->rested = true;
+}
+
 static sd_event_handler_t on_learned;
 static struct symbols *learning;
+static unsigned n_learned;
 
 static int call_done(sd_event_source *source, void *userdata)
 {
@@ -120,6 +138,7 @@ int symbols_learn(struct symbols *symbols, uint32_t pid, void (*done)(void *user
     (void)pid;
     on_learned = call_done;
     learning = symbols;
+    n_learned++;
     symbols->done = done;
     symbols->forgotten = NULL;
     return MIN(sd_event_add_defer(symbols->event, &source, on_learned, userdata), 0);
@@ -145,18 +164,24 @@ void symbols_set_room(struct symbols *symbols, size_t bytes)
     room = bytes;
 }
 
-bool symbols_pending(const struct symbols *symbols)
+static void (*on_idle)(void *userdata);
+static struct symbols *idle_symbols;
+
+static int call_idle(sd_event_source *source, void *userdata)
 {
-    (void)symbols;
-    return false;
+    sd_event_source_disable_unref(source);
+    if (idle_symbols->forgotten != userdata)
+        on_idle(userdata);
+    return 0;
 }
 
 int symbols_when_idle(struct symbols *symbols, void (*idle)(void *userdata), void *userdata)
 {
-    (void)symbols;
-    (void)idle;
-    (void)userdata;
-    return -ENOSYS;
+    sd_event_source *source;
+
+    on_idle = idle;
+    idle_symbols = symbols;
+    return MIN(sd_event_add_defer(symbols->event, &source, call_idle, userdata), 0);
 }
 
 /* A sampler of this machine. */
@@ -628,6 +653,29 @@ static void test_pause(void **state)
     run(f, 0.01, NULL, 0);
 }
 
+/* Pausing over and over does not pile up readings of what runs; the last one is behind the last pause. */
+static void test_many_pauses(void **state)
+{
+    struct fixture *f = *state;
+    struct reader a;
+
+    if (!start(f, &(struct stream_request){.seconds = 10}, &a))
+        return;
+    run(f, 0.05, NULL, 0);
+    n_learned = 0;
+    for (unsigned i = 0; i < 50; i++) {
+        sampler_pause(f->sampler, true);
+        sampler_pause(f->sampler, false);
+    }
+    assert_int_equal(n_learned, 1);
+    run(f, 0.2, NULL, 0);
+    assert_int_equal(n_learned, 2);
+    drain(&a);
+    buffer_append_char(&a.text, '\0');
+    assert_int_equal(count(a.text.data, "relearned"), 1);
+    stop(&a);
+}
+
 static int (*real_ioctl)(struct sys *sys, int fd, unsigned long request, unsigned long argument);
 
 static int refuse_to_enable(struct sys *sys, int fd, unsigned long request, unsigned long argument)
@@ -657,6 +705,31 @@ static void test_resume_fails(void **state)
     assert_int_equal(count_perf_fds(), 0);
 }
 
+/* A format that needs all symbols at its end has them asked for until there is no more to ask, but not for ever. */
+static void test_settles(void **state)
+{
+    struct fixture *f = *state;
+    struct stream_request request = {.format = STREAM_FOLDED, .seconds = 0.05};
+    struct reader a, *all[] = {&a};
+
+    unsettled = 3;
+    if (!start(f, &request, &a))
+        return;
+    run(f, 10, all, 1);
+    assert_non_null(strstr(text_of(&a), "end seconds "));
+    assert_int_equal(unsettled, 0);
+    stop(&a);
+    unsettled = UINT_MAX;
+    assert_true(start(f, &request, &a));
+    double began = now();
+    run(f, 20, all, 1);
+    assert_non_null(strstr(text_of(&a), "end seconds "));
+    assert_true(now() - began > 4);
+    unsettled = 0;
+    stop(&a);
+    run(f, 0.01, NULL, 0);
+}
+
 /* A client that goes away while /proc is read is called no more. */
 static void test_gone_early(void **state)
 {
@@ -665,8 +738,10 @@ static void test_gone_early(void **state)
 
     if (!start(f, &(struct stream_request){0}, &a))
         return;
+    assert_false(learning->rested);
     stop(&a);
     run(f, 0.05, NULL, 0);
+    assert_true(learning->rested);
     assert_int_equal(a.calls, 0);
     assert_int_equal(count_perf_fds(), 0);
 }
@@ -680,10 +755,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_refused, begin, end),
         cmocka_unit_test_setup_teardown(test_hotplug, begin, end),
         cmocka_unit_test_setup_teardown(test_process, begin, end),
+        cmocka_unit_test_setup_teardown(test_settles, begin, end),
         cmocka_unit_test_setup_teardown(test_gone_early, begin, end),
         cmocka_unit_test_setup_teardown(test_reload, begin, end),
         cmocka_unit_test_setup_teardown(test_shutdown, begin, end),
         cmocka_unit_test_setup_teardown(test_pause, begin, end),
+        cmocka_unit_test_setup_teardown(test_many_pauses, begin, end),
         cmocka_unit_test_setup_teardown(test_resume_fails, begin, end),
     };
 
