@@ -149,8 +149,12 @@ samples_of() {
     jq -r 'select(.type == "sample") | .ip' "$2" | awk -v kernel="$([ "$1" = kernel ] && echo 1 || echo 0)" \
         '(length($0) == 18 && $0 ~ /^0x[89a-f]/) == kernel { n++ } END { print n + 0 }'
 }
+# Something to see in both.
 "$scratch/spin" &
 children+=($!)
+cat /dev/zero >/dev/null &
+in_kernel=$!
+children+=("$in_kernel")
 while read -r event space other; do
     get "/api/v1/samples?event=$event&frequency=1000&seconds=1" >"$scratch/$event"
     compares "$event samples: $space" "$(samples_of "$space" "$scratch/$event") > 50"
@@ -159,6 +163,7 @@ done <<'END'
 cpu-clock:u user kernel
 task-clock:k kernel user
 END
+kill "$in_kernel"
 matches "of what is only read with it, a clock is refused" \
     "$(get '/api/v1/samples?event=%7Bcpu-clock,task-clock%7D:u&read=1' | jq -r .error)" 'task-clock counts time'
 "$scratch/spin" &
