@@ -111,7 +111,11 @@ equals "a good file is taken again" "$(status_of /-/reload -X POST)" 200
 equals "the metric tells, again" "$(value_of_metric perfcountd_config_last_reload_successful)" 1
 compares "after all that the totals have gone on" "$(value minor_faults stays) >= $stays"
 
-# Groups come and go.
+# Groups come and go. The connection of a client that has gone may be there for a moment.
+descriptors_are() {
+    [ "$(find "/proc/$daemon_pid/fd" | wc -l)" -eq "$1" ]
+}
+sleep 0.2
 files=$(find "/proc/$daemon_pid/fd" | wc -l)
 for _ in 1 2 3 4 5 6 7 8 9 10; do
     groups a$_ '{minor-faults}' stays '{minor-faults,context-switches}' >"$config"
@@ -119,7 +123,7 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do
 done
 groups stays '{minor-faults,context-switches}' >"$config"
 get /-/reload -X POST -o /dev/null
-equals "ten reloads leave no descriptor behind" "$(find "/proc/$daemon_pid/fd" | wc -l)" "$files"
+holds "ten reloads leave no descriptor behind" eventually 5 descriptors_are "$files"
 
 # Totals never fall while the configuration changes again and again.
 fell=0
