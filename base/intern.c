@@ -5,16 +5,7 @@
 /* Where the text stands, or would. */
 static size_t find(const struct intern *intern, const char *text)
 {
-    size_t first = 0, end = intern->n;
-
-    while (first < end) {
-        size_t middle = first + (end - first) / 2;
-        if (strcmp(intern->texts[middle], text) < 0)
-            first = middle + 1;
-        else
-            end = middle;
-    }
-    return first;
+    return array_search(intern->n, i, strcmp(intern->texts[i], text) < 0);
 }
 
 const char *intern_text(struct intern *intern, const char *text)

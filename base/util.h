@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What C lacks: the length of an array, the struct around a member, string equality, a growing array. */
+/* What C lacks: the length of an array, string equality, an array that grows, the search in a sorted one. */
 #ifndef BASE_UTIL_H
 #define BASE_UTIL_H
 
@@ -45,5 +45,22 @@ static inline int array_grow_(void **array, size_t n, size_t element_size)
     return 0;
 }
 #define array_grow(array, n) array_grow_((void **)(array), (n), sizeof(**(array)))
+
+/*
+ * The first index below `n` of which `before`, an expression of the index `i`, does not hold; `n` where there is none.
+ * It holds of none behind that: the array is sorted by it.
+ */
+#define array_search(n, i, before)                                                                                     \
+    ({                                                                                                                 \
+        size_t low_ = 0, high_ = (n);                                                                                  \
+        while (low_ < high_) {                                                                                         \
+            size_t i = low_ + (high_ - low_) / 2;                                                                      \
+            if (before)                                                                                                \
+                low_ = i + 1;                                                                                          \
+            else                                                                                                       \
+                high_ = i;                                                                                             \
+        }                                                                                                              \
+        low_;                                                                                                          \
+    })
 
 #endif

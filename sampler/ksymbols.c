@@ -11,16 +11,7 @@ void ksymbols_done(struct ksymbols *ksymbols)
 /* The first that begins behind the address. */
 static size_t behind(const struct ksymbols *ksymbols, uint64_t address)
 {
-    size_t low = 0, high = ksymbols->n;
-
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (ksymbols->symbols[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return array_search(ksymbols->n, i, ksymbols->symbols[i].address <= address);
 }
 
 void ksymbols_remove(struct ksymbols *ksymbols, uint64_t address)

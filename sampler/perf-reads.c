@@ -11,16 +11,7 @@ void perf_reads_done(struct perf_reads *reads)
 /* The first whose id is not below `id`. */
 static size_t base_at(const struct perf_reads *reads, uint64_t id)
 {
-    size_t low = 0, high = reads->n;
-
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (reads->bases[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return array_search(reads->n, i, reads->bases[i].id < id);
 }
 
 /* Without memory, the one that is asked for. */

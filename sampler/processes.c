@@ -196,16 +196,7 @@ struct process *processes_find(struct processes *processes, uint32_t pid)
 /* The first thread whose number is not below `tid`. */
 static size_t thread_at(const struct process *process, uint32_t tid)
 {
-    size_t low = 0, high = process->n_threads;
-
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (process->threads[middle].tid < tid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return array_search(process->n_threads, i, process->threads[i].tid < tid);
 }
 
 static const struct process_thread *find_thread(const struct process *process, uint32_t tid)
@@ -256,16 +247,7 @@ const char *process_comm(const struct process *process, uint32_t tid)
 /* The first mapping that ends behind the address. */
 static size_t place_at(const struct process *process, uint64_t address)
 {
-    size_t low = 0, high = process->n_places;
-
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (process->places[middle].mapping.end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return array_search(process->n_places, i, process->places[i].mapping.end <= address);
 }
 
 struct place *process_place(struct process *process, uint64_t address)

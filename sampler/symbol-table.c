@@ -93,19 +93,10 @@ bool symbol_table_address(const struct symbol_table *table, uint64_t offset, uin
 const char *symbol_table_find(const struct symbol_table *table, uint64_t address, uint64_t *ret_offset)
 {
     const struct symbol_entry *symbols = table->symbols;
-    size_t low = 0, n = table->head->n_symbols;
+    size_t behind = array_search(table->head->n_symbols, i, symbols[i].address <= address);
 
-    while (n) { /* the first that begins behind the address */
-        size_t half = n / 2;
-        if (symbols[low + half].address <= address) {
-            low += half + 1;
-            n -= half + 1;
-        } else {
-            n = half;
-        }
-    }
-    for (size_t i = 0; i < NESTED_MAX && low > 0; i++) {
-        const struct symbol_entry *symbol = &symbols[--low];
+    for (size_t i = 0; i < NESTED_MAX && behind > 0; i++) {
+        const struct symbol_entry *symbol = &symbols[--behind];
         if (address - symbol->address < symbol->size) {
             *ret_offset = address - symbol->address;
             return table->names + symbol->name;
