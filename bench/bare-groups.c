@@ -11,6 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/util.h"
+
 static const uint64_t events[BARE_GROUPS_EVENTS_MAX] = {
     PERF_COUNT_SW_CONTEXT_SWITCHES, PERF_COUNT_SW_CPU_MIGRATIONS, PERF_COUNT_SW_PAGE_FAULTS_MIN,
     PERF_COUNT_SW_PAGE_FAULTS_MAJ,  PERF_COUNT_SW_PAGE_FAULTS,
@@ -30,20 +32,28 @@ static int open_event(uint64_t config, int cgroup, int cpu, int leader)
     return (int)syscall(SYS_perf_event_open, &attr, cgroup, cpu, leader, flags);
 }
 
-/* Passes over CPUs that are offline. */
-static void open_on_cpus(struct bare_groups *groups, int cgroup, long n_cpus)
+void bare_groups_add(struct bare_groups *groups, int cgroup, int cpu)
 {
-    for (int cpu = 0; cpu < n_cpus; cpu++) {
-        int leader = open_event(events[0], cgroup, cpu, -1);
-        if (leader < 0 && errno == ENODEV)
-            continue;
-        if (leader < 0)
+    int leader = open_event(events[0], cgroup, cpu, -1);
+
+    if (leader < 0 && errno == ENODEV)
+        return;
+    if (leader < 0)
+        err(1, "perf_event_open on CPU %d", cpu);
+    for (size_t i = 1; i < groups->n_events; i++)
+        if (open_event(events[i], cgroup, cpu, leader) < 0)
             err(1, "perf_event_open on CPU %d", cpu);
-        for (size_t i = 1; i < groups->n_events; i++)
-            if (open_event(events[i], cgroup, cpu, leader) < 0)
-                err(1, "perf_event_open on CPU %d", cpu);
-        groups->leaders[groups->n_leaders++] = leader;
-    }
+    if (array_grow(&groups->leaders, groups->n_leaders) < 0)
+        err(1, "array_grow");
+    groups->leaders[groups->n_leaders++] = leader;
+}
+
+static void open_on_cpus(struct bare_groups *groups, int cgroup)
+{
+    long n_cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+    for (int cpu = 0; cpu < n_cpus; cpu++)
+        bare_groups_add(groups, cgroup, cpu);
 }
 
 static void raise_limit(void)
@@ -58,20 +68,15 @@ static void raise_limit(void)
 
 void bare_groups_open(struct bare_groups *groups, size_t n_events, char **cgroups, size_t n_cgroups)
 {
-    long n_cpus = sysconf(_SC_NPROCESSORS_CONF);
-
     raise_limit();
     *groups = (struct bare_groups){.n_events = n_events};
-    groups->leaders = calloc((n_cgroups + 1) * (size_t)n_cpus, sizeof(int));
-    if (!groups->leaders)
-        err(1, "calloc");
     if (n_cgroups == 0)
-        open_on_cpus(groups, -1, n_cpus);
+        open_on_cpus(groups, -1);
     for (size_t i = 0; i < n_cgroups; i++) {
         int cgroup = open(cgroups[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (cgroup < 0)
             err(1, "%s", cgroups[i]);
-        open_on_cpus(groups, cgroup, n_cpus);
+        open_on_cpus(groups, cgroup);
         close(cgroup);
     }
 }

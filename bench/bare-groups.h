@@ -17,6 +17,8 @@ struct bare_groups {
 /* Ends the program where it fails, as all of these do. A group for each of n_cgroups cgroups on each CPU, or, where
  * there is none, for each CPU. */
 void bare_groups_open(struct bare_groups *groups, size_t n_events, char **cgroups, size_t n_cgroups);
+/* One more on a CPU, of a cgroup or -1; none where the CPU is offline. An all-zero struct but for n_events has none. */
+void bare_groups_add(struct bare_groups *groups, int cgroup, int cpu);
 void bare_groups_done(struct bare_groups *groups);
 
 /* One read(2) for each group. */

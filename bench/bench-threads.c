@@ -8,17 +8,16 @@
  */
 #include <err.h>
 #include <inttypes.h>
-#include <linux/perf_event.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/number.h"
+#include "bench/bare-groups.h"
 
 #define DEFAULT_GROUPS 4
 #define MEMBERS 4
@@ -29,8 +28,7 @@
 struct reader {
     pthread_t thread;
     int cpu;
-    int *leaders;
-    size_t n;
+    struct bare_groups groups;
     sem_t go;
     sem_t *done;
     bool end;
@@ -44,41 +42,12 @@ static uint64_t now(clockid_t clock)
     return (uint64_t)t.tv_sec * NSEC_PER_SEC + (uint64_t)t.tv_nsec;
 }
 
-static int open_event(uint64_t config, int cpu, int leader)
-{
-    struct perf_event_attr attr = {
-        .type = PERF_TYPE_SOFTWARE,
-        .size = sizeof(attr),
-        .config = config,
-        .read_format =
-            PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
-    };
-
-    return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, leader, PERF_FLAG_FD_CLOEXEC);
-}
-
 static void open_groups(struct reader *reader, size_t n)
 {
-    static const uint64_t events[MEMBERS] = {PERF_COUNT_SW_CONTEXT_SWITCHES, PERF_COUNT_SW_CPU_MIGRATIONS,
-                                             PERF_COUNT_SW_PAGE_FAULTS_MIN, PERF_COUNT_SW_PAGE_FAULTS_MAJ};
-
-    reader->leaders = calloc(n, sizeof(int));
-    reader->n = n;
-    for (size_t i = 0; reader->leaders && i < n; i++) {
-        reader->leaders[i] = open_event(events[0], reader->cpu, -1);
-        for (size_t k = 1; k < MEMBERS; k++)
-            if (open_event(events[k], reader->cpu, reader->leaders[i]) < 0)
-                err(1, "perf_event_open");
-    }
-}
-
-static void read_groups(const struct reader *reader)
-{
-    uint64_t values[3 + 2 * MEMBERS];
-
-    for (size_t i = 0; i < reader->n; i++)
-        if (read(reader->leaders[i], values, sizeof(values)) != sizeof(values))
-            err(1, "read");
+    for (size_t i = 0; i < n; i++)
+        bare_groups_add(&reader->groups, -1, reader->cpu);
+    if (reader->groups.n_leaders < n)
+        errx(1, "CPU %d is offline", reader->cpu);
 }
 
 static void *work(void *userdata)
@@ -93,7 +62,7 @@ static void *work(void *userdata)
         sem_wait(&reader->go);
         if (reader->end)
             return NULL;
-        read_groups(reader);
+        bare_groups_read(&reader->groups);
         sem_post(reader->done);
     }
 }
@@ -102,7 +71,7 @@ static void read_across(struct reader *readers, size_t n, sem_t *done)
 {
     (void)done;
     for (size_t i = 0; i < n; i++)
-        read_groups(&readers[i]);
+        bare_groups_read(&readers[i].groups);
 }
 
 static void read_by_threads(struct reader *readers, size_t n, sem_t *done)
@@ -124,7 +93,7 @@ static void read_by_moving(struct reader *readers, size_t n, sem_t *done)
         CPU_ZERO(&set);
         CPU_SET((size_t)readers[i].cpu, &set);
         sched_setaffinity(0, sizeof(set), &set);
-        read_groups(&readers[i]);
+        bare_groups_read(&readers[i].groups);
     }
     sched_setaffinity(0, sizeof(before), &before);
 }
@@ -173,7 +142,7 @@ int main(int argc, char **argv)
         errx(2, "usage: bench-threads [GROUPS-PER-CPU]");
     sem_init(&done, 0, 0);
     for (int i = 0; i < n; i++) {
-        readers[i] = (struct reader){.cpu = i, .done = &done};
+        readers[i] = (struct reader){.cpu = i, .groups = {.n_events = MEMBERS}, .done = &done};
         sem_init(&readers[i].go, 0, 0);
         open_groups(&readers[i], n_groups);
         if (pthread_create(&readers[i].thread, NULL, work, &readers[i]) != 0)
@@ -192,7 +161,7 @@ int main(int argc, char **argv)
         readers[i].end = true;
         sem_post(&readers[i].go);
         pthread_join(readers[i].thread, NULL);
-        free(readers[i].leaders);
+        bare_groups_done(&readers[i].groups);
     }
     free(readers);
     return 0;
