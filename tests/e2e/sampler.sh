@@ -263,13 +263,18 @@ compares "a graph has what was sampled so far" "$(awk '{ n += $NF } END { print 
 holds "a profile, too" gzip -t "$scratch/last-profile"
 compares "and records for perf" "$(wc -c <"$scratch/last-perf.data") > 1000"
 
-start_daemon --config.file="$scratch/config.yaml"
-curl -sN "$url/api/v1/samples?frequency=4000" >"$scratch/stuck" &
-stuck=$!
-children+=("$stuck")
-holds "a stream runs" eventually 5 has_lines "$scratch/stuck" 50
-kill -STOP "$stuck"
-sleep 3
+# start_stuck: a daemon with a client that reads no more. Sets stuck.
+start_stuck() {
+    start_daemon --config.file="$scratch/config.yaml"
+    curl -sN "$url/api/v1/samples?frequency=4000" >"$scratch/stuck" &
+    stuck=$!
+    children+=("$stuck")
+    holds "a stream runs" eventually 5 has_lines "$scratch/stuck" 50
+    kill -STOP "$stuck"
+    sleep 3
+}
+
+start_stuck
 timed_stop
 equals "the daemon ends beside a client that does not read" "$daemon_status" 0
 compares "which had its second" "$took > 900 && $took < 2000"
@@ -277,13 +282,7 @@ kill -CONT "$stuck"
 wait "$stuck"
 compares "and is told that there was more" "$? > 0"
 
-start_daemon --config.file="$scratch/config.yaml"
-curl -sN "$url/api/v1/samples?frequency=4000" >"$scratch/stuck" &
-stuck=$!
-children+=("$stuck")
-holds "a stream runs" eventually 5 has_lines "$scratch/stuck" 50
-kill -STOP "$stuck"
-sleep 3
+start_stuck
 kill -TERM "$daemon_pid"
 sleep 0.2
 timed_stop
