@@ -5,6 +5,9 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+/* So much at most of what a stranger sent is read: what is unread when a socket is closed may cost him the answer. */
+#define DRAIN_MAX (16 * 1024)
+
 static ssize_t note(struct tls_transport *transport, ssize_t n)
 {
     if (n >= 0 || (errno != EAGAIN && errno != EINTR))
@@ -18,11 +21,39 @@ static ssize_t ended(void)
     return -1;
 }
 
+/* A record of TLS begins with its type (RFC 8446, section 5.1), of which none is a letter; a request with its method.
+ */
+static bool is_http(const unsigned char *data)
+{
+    return *data >= 'A' && *data <= 'Z';
+}
+
+static ssize_t turn_away(struct tls_transport *transport)
+{
+    static const char answer[] = "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n";
+    char rest[DRAIN_MAX];
+
+    (void)!send(transport->fd, answer, sizeof(answer) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    (void)!recv(transport->fd, rest, sizeof(rest), MSG_DONTWAIT);
+    shutdown(transport->fd, SHUT_WR);
+    transport->ended = true;
+    return ended();
+}
+
+static ssize_t receive(struct tls_transport *transport, void *data, size_t size)
+{
+    ssize_t n = recv(transport->fd, data, size, 0);
+    bool first = n > 0 && !transport->begun;
+
+    transport->begun |= first;
+    return first && is_http(data) ? turn_away(transport) : n;
+}
+
 static ssize_t pull(gnutls_transport_ptr_t userdata, void *data, size_t size)
 {
     struct tls_transport *transport = userdata;
 
-    return note(transport, transport->ended ? ended() : recv(transport->fd, data, size, 0));
+    return note(transport, transport->ended ? ended() : receive(transport, data, size));
 }
 
 static ssize_t push(gnutls_transport_ptr_t userdata, const giovec_t *parts, int n)

@@ -4,6 +4,8 @@
  *
  * In libmicrohttpd 0.9.75 a handshake that waits for the client looks as if it had something to do, and a server that
  * believes it spins for as long as the client likes. What makes no byte move is worth no other try at once.
+ *
+ * A client that speaks plain HTTP is told so before its connection ends, in the words of Go's net/http.
  */
 #ifndef HTTP_TLS_TRANSPORT_H
 #define HTTP_TLS_TRANSPORT_H
@@ -14,6 +16,7 @@
 
 struct tls_transport {
     int fd;
+    bool begun;         /* the client has sent something */
     bool ended;         /* each further try is an error: half a message before the end is "try again" to GnuTLS */
     uint64_t *progress; /* grows with each call that was not in vain */
 };
