@@ -141,6 +141,26 @@ static bool is_certified(const struct connection *connection)
     return info && tls_peer_verified(info->tls_session);
 }
 
+/*
+ * Each parameter takes libmicrohttpd 0.9.75 so many bytes of the connection's memory. Where they do not fit, together
+ * with the headers of request and response, it gives no answer, and the client waits for its deadline. In what it calls
+ * back with here it has looked for the question mark and for nothing behind it, so that a query can be taken away.
+ */
+#define PARAMETER_SIZE 64
+
+static bool drop_long_query(char *uri, size_t memory)
+{
+    char *query = strchr(uri, '?');
+    size_t size = strlen(uri);
+
+    for (const char *at = query; at; at = strchr(at + 1, '&'))
+        size += PARAMETER_SIZE;
+    if (!query || size <= memory - memory / 4)
+        return false;
+    query[1] = '\0';
+    return true;
+}
+
 /* What this returns is the request's context in the calls that follow. */
 static void *on_uri(void *userdata, const char *uri, struct MHD_Connection *mhd)
 {
@@ -152,6 +172,7 @@ static void *on_uri(void *userdata, const char *uri, struct MHD_Connection *mhd)
     listener->site->look(listener->site->look_userdata);
     if (connection) {
         request_begin(&connection->request, listener->site, mhd, &connection->peer, uri);
+        connection->request.query_too_long = drop_long_query((char *)uri, listener->terms.memory_per_connection);
         connection->request.certified = is_certified(connection);
         connection->request.wake = wake;
         connection->request.wake_userdata = listener;

@@ -55,6 +55,7 @@ struct request {
     bool counted;         /* against the rate limit */
     bool answered;        /* its handler has run, or it was refused */
     bool bad_encoding;    /* of the URL */
+    bool query_too_long;  /* libmicrohttpd was not shown it */
     enum verdict verdict; /* on its password */
     unsigned status;
     struct MHD_Response *response; /* NULL as long as there is none */

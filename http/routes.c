@@ -201,6 +201,12 @@ void routes_answer(struct request *request)
         reply_error(request, MHD_HTTP_BAD_REQUEST, "the URL is not well-formed: bad percent-encoding or not UTF-8");
         return;
     }
+    if (request->query_too_long) {
+        reply_error(request, MHD_HTTP_URI_TOO_LONG,
+                    "the query has too many parameters, or is too long, for what "
+                    "web.limits.header_size of the configuration allows");
+        return;
+    }
     const struct route *route = find_route(request, allow, sizeof(allow));
     if (!route)
         answer_unknown(request, allow);

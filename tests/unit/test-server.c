@@ -380,6 +380,43 @@ static void test_too_long(void **state)
     stop(&f);
 }
 
+static char *ask_with_parameters(struct fixture *f, int fd, const char *path, unsigned n)
+{
+    _cleanup_(buffer_done) struct buffer text = {0};
+
+    buffer_appendf(&text, "GET %s?", path);
+    for (unsigned i = 0; i < n; i++)
+        buffer_append_text(&text, i ? "&collect[]=cpu" : "collect[]=cpu");
+    buffer_append_text(&text, " HTTP/1.1\r\nHost: a\r\nAccept: */*\r\nUser-Agent: a/1\r\n\r\n");
+    buffer_append_char(&text, '\0');
+    say(fd, text.data);
+    return receive(f, fd, false);
+}
+
+/* However many there are: an answer, and the connection goes on. */
+static void test_many_parameters(void **state)
+{
+    const unsigned sizes[] = {4096, 16384};
+    struct fixture f;
+
+    (void)state;
+    for (size_t k = 0; k < ARRAY_SIZE(sizes); k++) {
+        struct server_limits limits = few;
+        limits.memory_per_connection = sizes[k];
+        start(&f, &limits, "127.0.0.1:0");
+        _cleanup_(closep) int fd = connect_to(&f, 0);
+        unsigned most = (sizes[k] - sizes[k] / 4) / (64 + 14), n = 0;
+        for (; n * 15 < sizes[k] - 512; n += n < 10 ? 1 : 7) {
+            _cleanup_(freep) char *response = ask_with_parameters(&f, fd, "/metrics", n);
+            assert_has(response, n < most ? "HTTP/1.1 200 " : n > most + 1 ? "HTTP/1.1 414 URI Too Long\r\n" : "HTTP/");
+        }
+        assert_true(n > 200 * k);
+        _cleanup_(freep) char *json = ask_with_parameters(&f, fd, "/api/v1/counters", n - 7);
+        assert_has(json, "{\"error\": \"the query has too many parameters");
+        stop(&f);
+    }
+}
+
 static void test_gzip(void **state)
 {
     struct fixture f;
@@ -895,6 +932,7 @@ int main(void)
         cmocka_unit_test(test_answers),
         cmocka_unit_test(test_keep_alive),
         cmocka_unit_test(test_too_long),
+        cmocka_unit_test(test_many_parameters),
         cmocka_unit_test(test_gzip),
         cmocka_unit_test(test_pause),
         cmocka_unit_test(test_ready_and_reload),
