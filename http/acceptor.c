@@ -9,7 +9,7 @@
 
 /* So many in a row, before those that are connected have their turn. */
 #define SERIES_MAX 10
-/* Where there is no descriptor left, it is tried again so much later. */
+/* Where nobody can be accepted, it is tried again so much later. */
 #define PAUSE_USEC 100000
 #define TELL_USEC (60 * USEC_PER_SEC)
 
@@ -35,12 +35,19 @@ static void starve(struct acceptor *acceptor, int error)
     acceptor->calls.starve(acceptor->calls.userdata, error);
 }
 
-static bool is_shortage(int error)
+/* What has become of one client (accept(2)); after any other error the same one waits still. */
+static bool is_of_client(int error)
 {
-    return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+    static const int errors[] = {EINTR,     ECONNABORTED, EPROTO,       ENETDOWN,   ENOPROTOOPT,
+                                 EHOSTDOWN, ENONET,       EHOSTUNREACH, EOPNOTSUPP, ENETUNREACH};
+
+    for (size_t i = 0; i < ARRAY_SIZE(errors); i++)
+        if (errors[i] == error)
+            return true;
+    return false;
 }
 
-/* Takes one client. Whether another may wait; errors but for a shortage are those of the client (accept(2)). */
+/* Takes one client. Whether another may wait. */
 static bool take_one(struct acceptor *acceptor)
 {
     struct sockaddr_storage address;
@@ -50,9 +57,9 @@ static bool take_one(struct acceptor *acceptor)
 
     if (fd >= 0)
         acceptor->calls.take(acceptor->calls.userdata, fd, (const struct sockaddr *)&address, size);
-    else if (is_shortage(error))
+    else if (error != EAGAIN && !is_of_client(error))
         starve(acceptor, -error);
-    return error != EAGAIN && !is_shortage(error);
+    return fd >= 0 || is_of_client(error);
 }
 
 static int on_io(sd_event_source *source, int fd, uint32_t events, void *userdata)

@@ -18,7 +18,10 @@ struct acceptor;
 struct acceptor_calls {
     /* Takes the descriptor over, which does not block. May not free the acceptor. */
     void (*take)(void *userdata, int fd, const struct sockaddr *address, socklen_t size);
-    /* Clients wait for want of descriptors or memory: -EMFILE, -ENFILE, -ENOBUFS, -ENOMEM. At most once a minute. */
+    /*
+     * Clients wait, since there are no descriptors or no memory (-EMFILE, -ENFILE, -ENOBUFS, -ENOMEM), a security
+     * policy forbids it (-EACCES, -EPERM) or somebody has shut the socket down (-EINVAL). At most once a minute.
+     */
     void (*starve)(void *userdata, int error);
     void *userdata;
 };

@@ -903,6 +903,31 @@ static void test_no_descriptors(void **state)
     }
 }
 
+/* A socket that no client can be accepted from, as when who handed it over has shut it down, costs no turns. */
+static void test_shut_down(void **state)
+{
+    struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), handed = dup(fd);
+    struct fixture f;
+    struct error error;
+    unsigned turns = 0;
+
+    (void)state;
+    assert_int_equal(bind(fd, (struct sockaddr *)&in, sizeof(in)), 0);
+    assert_int_equal(listen(fd, 1), 0);
+    start(&f, NULL, "127.0.0.1:0");
+    assert_int_equal(server_adopt(f.server, &handed, 1, &error), 0);
+    _cleanup_(freep) char *before = ask(&f, 0, "GET /-/healthy", "");
+    assert_has(before, "HTTP/1.1 200 ");
+    shutdown(fd, SHUT_RDWR);
+    for (uint64_t end = now(&f) + 300 * NSEC_PER_MSEC; now(&f) < end;)
+        turns += sd_event_run(f.event, 10000) > 0;
+    assert_true(turns < 50);
+    assert_has(f.fake.complaint, "wait to be accepted: Invalid argument (EINVAL)");
+    close(fd);
+    stop(&f);
+}
+
 /* Many clients within one reading: rendered once, and byte for byte the same. */
 static void test_pages_are_shared(void **state)
 {
@@ -950,6 +975,7 @@ int main(void)
         cmocka_unit_test(test_unix_socket),
         cmocka_unit_test(test_rebound_name),
         cmocka_unit_test(test_no_descriptors),
+        cmocka_unit_test(test_shut_down),
         cmocka_unit_test(test_pages_are_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
