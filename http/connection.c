@@ -145,15 +145,15 @@ void connections_each(struct connections *all, void (*visit)(struct connection *
         }
 }
 
-struct connection *connection_new(struct connections *all, struct listener *listener, struct MHD_Connection *mhd,
-                                  int fd, const struct peer *peer)
+struct connection *connection_new(struct connections *all, struct engine *engine, struct MHD_Connection *mhd, int fd,
+                                  const struct peer *peer)
 {
     struct connection *connection = calloc(1, sizeof(*connection));
 
     if (!connection)
         return NULL;
     connection->all = all;
-    connection->listener = listener;
+    connection->engine = engine;
     connection->mhd = mhd;
     connection->fd = fd;
     connection->peer = *peer;

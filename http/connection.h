@@ -18,11 +18,11 @@
 enum deadline { DEADLINE_REQUEST, DEADLINE_KEEPALIVE, DEADLINE_RESPONSE, DEADLINE_NONE };
 #define N_DEADLINES 4
 
-struct listener;
+struct engine;
 
 struct connection {
     struct connections *all;
-    struct listener *listener;
+    struct engine *engine;
     struct MHD_Connection *mhd;
     int fd;          /* libmicrohttpd's */
     struct tls *tls; /* what its session began with; NULL: plain HTTP */
@@ -65,8 +65,8 @@ void connections_each(struct connections *all, void (*visit)(struct connection *
                       void *userdata);
 
 /* Starts at DEADLINE_REQUEST. NULL when out of memory. */
-struct connection *connection_new(struct connections *all, struct listener *listener, struct MHD_Connection *mhd,
-                                  int fd, const struct peer *peer);
+struct connection *connection_new(struct connections *all, struct engine *engine, struct MHD_Connection *mhd, int fd,
+                                  const struct peer *peer);
 struct connection *connection_free(struct connection *connection);
 void connection_set_deadline(struct connection *connection, enum deadline deadline);
 /* Ends it, whatever it is at; libmicrohttpd learns it from its socket and frees it later. */

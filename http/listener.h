@@ -1,32 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One address that is listened on: a socket and the libmicrohttpd daemon that serves it inside the event loop. */
+/* One address that is listened on: a socket, who accepts its clients, and the engine that serves them. */
 #ifndef HTTP_LISTENER_H
 #define HTTP_LISTENER_H
 
-#include "http/connection.h"
+#include "http/engine.h"
 
-/* What cannot change while it serves. */
-struct listener_terms {
-    bool tls;
-    size_t memory_per_connection;
-    unsigned connections;
-};
+struct listener;
 
 /* `site` and `all` must outlive it. -EADDRINUSE... with a sentence that names the address. */
-int listener_open(struct site *site, struct connections *all, const char *address, const struct listener_terms *terms,
+int listener_open(struct site *site, struct connections *all, const char *address, const struct engine_terms *terms,
                   struct listener **ret, struct error *error);
 /*
  * On a listening socket that somebody made. The descriptor remains the caller's, to be closed on success; the file of a
  * unix socket stays where it is.
  */
-int listener_adopt(struct site *site, struct connections *all, int fd, const struct listener_terms *terms,
+int listener_adopt(struct site *site, struct connections *all, int fd, const struct engine_terms *terms,
                    struct listener **ret, struct error *error);
 /* On the socket of another one, that has to be retired, on other terms. Nobody who connects is refused meanwhile. */
-int listener_succeed(const struct listener *before, const struct listener_terms *terms, struct listener **ret,
+int listener_succeed(const struct listener *before, const struct engine_terms *terms, struct listener **ret,
                      struct error *error);
 /* When it is sure that the other one retires: the file of a unix socket is this one's then. */
 void listener_inherit(struct listener *listener, struct listener *before);
-bool listener_is_on(const struct listener *listener, const struct listener_terms *terms);
+bool listener_is_on(const struct listener *listener, const struct engine_terms *terms);
 /* Ends its connections as well, at once. */
 struct listener *listener_free(struct listener *listener);
 

@@ -130,7 +130,7 @@ struct change {
     struct server *server;
     struct security *security;
     struct server_limits limits;
-    struct listener_terms terms;
+    struct engine_terms terms;
     struct listeners wanted; /* each is an active one, or new */
 };
 

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A libmicrohttpd daemon in the event loop: what becomes of a client that was accepted, from its TLS session over its
+ * requests to its end.
+ */
+#ifndef HTTP_ENGINE_H
+#define HTTP_ENGINE_H
+
+#include "http/connection.h"
+
+struct engine;
+
+/* What cannot change while it runs. */
+struct engine_terms {
+    bool tls;
+    size_t memory_per_connection;
+    unsigned connections;
+};
+
+/* `site` and `all` must outlive it. -EOPNOTSUPP: libmicrohttpd was built without TLS; -EIO: it does not start. */
+int engine_new(struct site *site, struct connections *all, const struct engine_terms *terms, struct engine **ret);
+/* Ends its connections as well, at once. */
+struct engine *engine_free(struct engine *engine);
+/* Takes over a socket that does not block; one that is beyond the limits is closed. */
+void engine_take(struct engine *engine, int fd, const struct sockaddr *address, socklen_t size);
+/*
+ * Ends each connection as soon as what it asked is answered. `on_empty` is called from the event loop when the last one
+ * is gone, and may free the engine.
+ */
+void engine_retire(struct engine *engine, void (*on_empty)(void *userdata), void *userdata);
+
+#endif
