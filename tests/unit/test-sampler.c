@@ -81,7 +81,13 @@ static bool is_settled(void *state)
 #define LINES                                                                                                          \
     .begin = write_begin, .record = write_record, .dropped = write_dropped, .pause = write_pause,                      \
     .relearned = write_relearned, .end = write_end, .free = write_free
-const struct writer writer_ndjson = {LINES}, writer_perf_data = {LINES}, writer_pprof = {LINES},
+
+static int refuse(struct error *error)
+{
+    return error_set(error, -ENOSYS, "its library is missing");
+}
+
+const struct writer writer_ndjson = {LINES}, writer_perf_data = {LINES}, writer_pprof = {LINES, .check = refuse},
                     writer_folded = {LINES, .settled = is_settled};
 
 /* Symbols that know nothing. */
@@ -451,6 +457,9 @@ static void test_refused(void **state)
     assert_int_equal(stream_open(f->sampler, &(struct stream_request){.seconds = 61}, on_ready, &b, &none, &error),
                      -EINVAL);
     assert_string_equal(error.message, "61 seconds are over the limit of 60, sampler.max_seconds");
+    const struct stream_request profile = {.format = STREAM_PPROF};
+    assert_int_equal(stream_open(f->sampler, &profile, on_ready, &b, &none, &error), -ENOSYS);
+    assert_string_equal(error.message, "its library is missing");
     run(f, 0.01, NULL, 0);
     assert_int_equal(count_perf_fds(), 0);
 }
