@@ -46,6 +46,16 @@ static inline int array_grow_(void **array, size_t n, size_t element_size)
 }
 #define array_grow(array, n) array_grow_((void **)(array), (n), sizeof(**(array)))
 
+/* How many bytes such an array has, unless it was longer before. */
+static inline size_t array_bytes(size_t n, size_t element_size)
+{
+    size_t capacity = n ? 1 : 0;
+
+    while (capacity < n)
+        capacity *= 2;
+    return capacity * element_size;
+}
+
 /*
  * The first index below `n` of which `before`, an expression of the index `i`, does not hold; `n` where there is none.
  * It holds of none behind that: the array is sorted by it.

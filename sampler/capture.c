@@ -43,9 +43,17 @@ const struct spec *capture_spec(const struct capture *capture)
     return &capture->spec;
 }
 
+static bool samples(const struct capture *capture)
+{
+    for (size_t i = 0; i < capture->n_lanes; i++)
+        if (capture->lanes[i]->samples)
+            return true;
+    return false;
+}
+
 bool capture_is_alive(const struct capture *capture)
 {
-    return capture->n_lanes > 0 && !capture->ended;
+    return samples(capture) && !capture->ended;
 }
 
 bool capture_is_idle(const struct capture *capture)
@@ -286,10 +294,10 @@ static int open_lanes(struct capture *capture, const struct machine *machine, bo
     struct lane *lane;
 
     int r = threads_list(&threads, capture->sys, &capture->spec, error);
-    CPUSET_FOREACH (cpu, &capture->spec.cpus) {
+    CPUSET_FOREACH (cpu, &machine->online) {
         if (r < 0)
             break;
-        if (!cpuset_has(&machine->online, (unsigned)cpu) || has_lane(capture, (unsigned)cpu))
+        if (has_lane(capture, (unsigned)cpu))
             continue;
         r = lane_open(capture->sys, machine, &capture->spec, (unsigned)cpu, threads.tids, threads.n, &lane, error);
         if (r == 0 && lane)
@@ -413,6 +421,6 @@ void capture_cpus_changed(struct capture *capture, const struct machine *machine
     bool described = describe(capture) == 0;
     for (struct subscriber *s = capture->subscribers; s; s = s->next)
         s->changed(s->userdata);
-    if (!described || capture->n_lanes == 0)
+    if (!described || !samples(capture))
         tell_over(capture, described ? "no CPU is left to sample" : "out of memory");
 }

@@ -121,6 +121,30 @@ static int map_ring(struct lane *lane, const struct spec *spec, struct error *er
     return 0;
 }
 
+/* What to open there; its `n` is 0 for nothing. */
+static int bind_group(struct lane *lane, const struct machine *machine, const struct spec *spec, struct error *error)
+{
+    int r = 0;
+
+    if (cpuset_has(&spec->cpus, lane->cpu))
+        r = spec_bind(spec, lane->sys, machine, lane->cpu, &lane->group, error);
+    lane->samples = lane->group.n > 0;
+    if (r == 0 && !lane->samples && spec_tracks(spec))
+        spec_bind_tracking(spec, &lane->group);
+    return r;
+}
+
+static int open_all(struct lane *lane, const struct machine *machine, const struct spec *spec, const pid_t *threads,
+                    size_t n_threads, struct error *error)
+{
+    int r = open_groups(lane, spec, threads, n_threads);
+
+    if (r < 0)
+        return spec_refused(spec, machine, lane->group.pmu, lane->cpu, r, error);
+    r = map_ring(lane, spec, error);
+    return r < 0 ? r : share_ring(lane, error);
+}
+
 int lane_open(struct sys *sys, const struct machine *machine, const struct spec *spec, unsigned cpu,
               const pid_t *threads, size_t n_threads, struct lane **ret, struct error *error)
 {
@@ -130,22 +154,14 @@ int lane_open(struct sys *sys, const struct machine *machine, const struct spec 
         return error_oom(error);
     lane->sys = sys;
     lane->cpu = cpu;
-    int r = spec_bind(spec, sys, machine, cpu, &lane->group, error);
+    int r = bind_group(lane, machine, spec, error);
     if (r < 0)
         return r;
-    if (lane->group.n == 0) {
-        *ret = NULL;
-        return 0;
-    }
-    r = open_groups(lane, spec, threads, n_threads);
-    if (r < 0)
-        return spec_refused(spec, machine, lane->group.pmu, cpu, r, error);
-    r = map_ring(lane, spec, error);
-    if (r == 0)
-        r = share_ring(lane, error);
-    if (r < 0)
+    if (lane->group.n > 0)
+        r = open_all(lane, machine, spec, threads, n_threads, lane->samples ? error : NULL);
+    if (r < 0 && lane->samples)
         return r;
-    *ret = steal(lane);
+    *ret = r < 0 || lane->group.n == 0 ? NULL : steal(lane);
     return 0;
 }
 

@@ -3,7 +3,7 @@
  * One CPU of a capture: the events that sample there, and the ring that takes their records.
  *
  * For a process each of its threads has an event of its own here; they share the ring, as the kernel maps none for
- * events that go from CPU to CPU.
+ * events that go from CPU to CPU. A lane of a CPU that is not sampled tells what runs there: see spec_tracks().
  */
 #ifndef SAMPLER_LANE_H
 #define SAMPLER_LANE_H
@@ -16,6 +16,7 @@
 struct lane {
     struct sys *sys;
     unsigned cpu;
+    bool samples;
     struct spec_group group; /* what each thread has, or the CPU */
     int *fds;                /* `group.n` for each; the first has the ring */
     uint64_t *ids;           /* of each, as samples have them */
@@ -28,8 +29,8 @@ struct lane {
 
 /*
  * Opens the spec on one CPU, for `threads` (the threads of its process; NULL where it samples no process), disabled.
- * NULL in *ret where none of its events is of that CPU. With a sentence: errors of perf_event_open(2) as spec_refused()
- * has them, those of ring_open().
+ * NULL in *ret where there is nothing to open: none of its events is of that CPU, and what runs there is not to be
+ * told, or cannot be. With a sentence: errors of perf_event_open(2) as spec_refused() has them, those of ring_open().
  */
 int lane_open(struct sys *sys, const struct machine *machine, const struct spec *spec, unsigned cpu,
               const pid_t *threads, size_t n_threads, struct lane **ret, struct error *error);

@@ -94,13 +94,14 @@ static enum space space_of_marker(uint64_t marker)
     return marker == (uint64_t)PERF_CONTEXT_USER ? SPACE_USER : SPACE_OTHER;
 }
 
-static void write_frame(struct ndjson *ndjson, const struct record *record, enum space space, uint64_t ip,
+/* A caller's address is behind its call, which may be where another function begins: it called from a byte before. */
+static void write_frame(struct ndjson *ndjson, const struct record *record, enum space space, uint64_t ip, bool called,
                         struct buffer *out)
 {
     struct frame frame = {0};
 
     if (space != SPACE_OTHER)
-        symbols_resolve(ndjson->source->symbols, record->id.pid, space == SPACE_KERNEL, ip, &frame);
+        symbols_resolve(ndjson->source->symbols, record->id.pid, space == SPACE_KERNEL, ip - called, &frame);
     json_text_raw(out, "\"ip\":");
     json_text_hex(out, ip);
     json_text_key(out, "symbol");
@@ -114,20 +115,22 @@ static void write_callchain(struct ndjson *ndjson, const struct record *record, 
 {
     const struct record_sample *sample = &record->sample;
     enum space space = space_of_misc(record->misc);
-    bool first = true;
+    bool first = true, called = false;
 
     json_text_raw(out, ",\"callchain\":[");
     for (size_t i = 0; i < sample->n_callchain; i++) {
         uint64_t ip = sample->callchain[i];
         if (ip >= CONTEXT_MIN) {
             space = space_of_marker(ip);
+            called = false;
             continue;
         }
         if (!first)
             buffer_append_char(out, ',');
         first = false;
         buffer_append_char(out, '{');
-        write_frame(ndjson, record, space, ip, out);
+        write_frame(ndjson, record, space, ip, called, out);
+        called = true;
         buffer_append_char(out, '}');
     }
     buffer_append_char(out, ']');
@@ -192,7 +195,7 @@ static void write_sample(struct ndjson *ndjson, const struct record *record, str
     json_text_key(out, "comm");
     json_text_string(out, symbols_comm(source->symbols, record->id.pid, record->id.tid));
     buffer_append_char(out, ',');
-    write_frame(ndjson, record, space_of_misc(record->misc), record->sample.ip, out);
+    write_frame(ndjson, record, space_of_misc(record->misc), record->sample.ip, false, out);
     json_text_key(out, "period");
     json_text_u64(out, record->sample.period);
     if (source->layout.sample_type & PERF_SAMPLE_CALLCHAIN)

@@ -78,29 +78,9 @@ static struct process **slot_of(struct processes *processes, uint32_t pid)
     return at;
 }
 
-/* Of an array as array_grow() has it. */
-static size_t array_bytes(size_t n, size_t element_size)
-{
-    size_t capacity = n ? 1 : 0;
-
-    while (capacity < n)
-        capacity *= 2;
-    return capacity * element_size;
-}
-
 static size_t own_bytes(const struct process *process)
 {
-    return sizeof(*process) + array_bytes(process->n_threads, sizeof(process->threads[0])) +
-           array_bytes(process->n_places, sizeof(process->places[0]));
-}
-
-static void clear_places(struct process *process)
-{
-    for (size_t i = 0; i < process->n_places; i++)
-        image_unref(process->places[i].image);
-    free(process->places);
-    process->places = NULL;
-    process->n_places = process->last = 0;
+    return sizeof(*process) + thread_names_bytes(&process->threads) + mappings_bytes(&process->mappings);
 }
 
 static void forget(struct processes *processes, struct process *process)
@@ -110,8 +90,8 @@ static void forget(struct processes *processes, struct process *process)
     *slot = process->next_in_bucket;
     list_remove(list_of(processes, process), process);
     processes->bytes -= own_bytes(process);
-    clear_places(process);
-    free(process->threads);
+    mappings_done(&process->mappings);
+    thread_names_done(&process->threads);
     free(process);
 }
 
@@ -193,34 +173,12 @@ struct process *processes_find(struct processes *processes, uint32_t pid)
     return process;
 }
 
-/* The first thread whose number is not below `tid`. */
-static size_t thread_at(const struct process *process, uint32_t tid)
-{
-    return array_search(process->n_threads, i, process->threads[i].tid < tid);
-}
-
-static const struct process_thread *find_thread(const struct process *process, uint32_t tid)
-{
-    size_t at = thread_at(process, tid);
-    return at < process->n_threads && process->threads[at].tid == tid ? &process->threads[at] : NULL;
-}
-
 static void set_comm(struct processes *processes, struct process *process, uint32_t tid, const char *comm)
 {
-    size_t at = thread_at(process, tid);
+    size_t before = own_bytes(process);
 
-    if (at == process->n_threads || process->threads[at].tid != tid) {
-        size_t before = own_bytes(process);
-        if (process->n_threads >= THREADS_MAX || array_grow(&process->threads, process->n_threads) < 0)
-            return;
-        memmove(&process->threads[at + 1], &process->threads[at],
-                (process->n_threads++ - at) * sizeof(process->threads[0]));
-        process->threads[at] = (struct process_thread){.tid = tid};
-        processes->bytes += own_bytes(process) - before;
-    }
-    size_t size = MIN(strlen(comm), sizeof(process->threads[at].comm) - 1);
-    memcpy(process->threads[at].comm, comm, size);
-    process->threads[at].comm[size] = '\0';
+    thread_names_set(&process->threads, tid, comm);
+    processes->bytes += own_bytes(process) - before;
     make_room(processes, process);
 }
 
@@ -230,91 +188,21 @@ void processes_set_comm(struct processes *processes, uint32_t pid, uint32_t tid,
 
     if (!process)
         return;
-    if (process->n_places == 0) /* a thread of the kernel; else it may be dead, and wait for its parent */
+    if (process->mappings.n == 0) /* a thread of the kernel; else it may be dead, and wait for its parent */
         set_ended(processes, process, false);
     set_comm(processes, process, tid, comm);
 }
 
 const char *process_comm(const struct process *process, uint32_t tid)
 {
-    const struct process_thread *thread = find_thread(process, tid);
+    const char *comm = thread_names_find(&process->threads, tid);
 
-    if (!thread) /* a thread has its process's name until it takes another */
-        thread = find_thread(process, process->pid);
-    return thread ? thread->comm : "";
+    if (!comm) /* a thread has its process's name until it takes another */
+        comm = thread_names_find(&process->threads, process->pid);
+    return comm ? comm : "";
 }
 
-/* The first mapping that ends behind the address. */
-static size_t place_at(const struct process *process, uint64_t address)
-{
-    return array_search(process->n_places, i, process->places[i].mapping.end <= address);
-}
-
-struct place *process_place(struct process *process, uint64_t address)
-{
-    if (process->last < process->n_places) {
-        struct place *last = &process->places[process->last];
-        if (address >= last->mapping.start && address < last->mapping.end)
-            return last;
-    }
-    size_t at = place_at(process, address);
-    if (at == process->n_places || address < process->places[at].mapping.start)
-        return NULL;
-    process->last = at;
-    return &process->places[at];
-}
-
-static int insert_place(struct process *process, size_t at, struct place place)
-{
-    if (array_grow(&process->places, process->n_places) < 0)
-        return -ENOMEM;
-    memmove(&process->places[at + 1], &process->places[at], (process->n_places++ - at) * sizeof(process->places[0]));
-    process->places[at] = place;
-    return 0;
-}
-
-static void remove_places(struct process *process, size_t at, size_t n)
-{
-    if (n == 0)
-        return;
-    for (size_t i = at; i < at + n; i++)
-        image_unref(process->places[i].image);
-    memmove(&process->places[at], &process->places[at + n], (process->n_places - at - n) * sizeof(process->places[0]));
-    process->n_places -= n;
-}
-
-static void move_start(struct place *place, uint64_t start)
-{
-    place->mapping.offset += start - place->mapping.start;
-    place->mapping.start = start;
-    place->mapping.number = image_number(place->image, place->mapping.offset);
-}
-
-/* Nothing is mapped from `start` to `end` any more: the kernel reports what is mapped, and never what is unmapped. */
-static void cut(struct process *process, uint64_t start, uint64_t end)
-{
-    size_t at = place_at(process, start);
-
-    if (at < process->n_places && process->places[at].mapping.start < start) {
-        struct place *place = &process->places[at], rest = *place;
-        place->mapping.end = start;
-        at++;
-        if (rest.mapping.end > end) {
-            move_start(&rest, end);
-            if (process->n_places < MAPPINGS_MAX && insert_place(process, at, rest) == 0)
-                image_ref(rest.image);
-            return;
-        }
-    }
-    size_t stop = at;
-    while (stop < process->n_places && process->places[stop].mapping.end <= end)
-        stop++;
-    if (stop < process->n_places && process->places[stop].mapping.start < end)
-        move_start(&process->places[stop], end);
-    remove_places(process, at, stop - at);
-}
-
-static void map(struct processes *processes, struct process *process, const struct mapping *mapping)
+static struct image *image_of(struct processes *processes, uint32_t pid, const struct mapping *mapping)
 {
     const struct image_key key = {.file = mapping->file,
                                   .major = mapping->major,
@@ -322,30 +210,29 @@ static void map(struct processes *processes, struct process *process, const stru
                                   .inode = mapping->inode,
                                   .build_id = mapping->build_id,
                                   .build_id_size = mapping->build_id_size,
-                                  .jit_pid = maps_is_anonymous(mapping->file) ? process->pid : 0};
+                                  .jit_pid = maps_is_anonymous(mapping->file) ? pid : 0};
+
+    return image_get(processes->images, &key);
+}
+
+static void clear_mappings(struct processes *processes, struct process *process)
+{
+    processes->bytes -= mappings_bytes(&process->mappings);
+    mappings_done(&process->mappings);
+}
+
+static void map(struct processes *processes, struct process *process, const struct mapping *mapping)
+{
     size_t before = own_bytes(process);
 
     /* Shrinking leaves an array larger than its length says: then bytes are counted low, by at most a half. */
-    cut(process, mapping->start, mapping->end);
-    struct image *image = process->n_places < MAPPINGS_MAX ? image_get(processes->images, &key) : NULL;
-    if (image) {
-        struct place place = {.mapping = *mapping, .image = image};
-        place.mapping.file = image->file;
-        place.mapping.build_id = image->build_id;
-        place.mapping.build_id_size = image->build_id_size;
-        if (key.jit_pid) /* as the kernel's records have it; /proc says 0, and numbers would be the same */
-            place.mapping.offset = mapping->start;
-        place.mapping.number = image_number(image, place.mapping.offset);
-        size_t at = place_at(process, mapping->start);
-        if (insert_place(process, at, place) < 0)
-            image_unref(image);
-    }
+    mappings_cut(&process->mappings, mapping->start, mapping->end);
+    struct image *image = image_of(processes, process->pid, mapping);
+    if (image)
+        mappings_put(&process->mappings, mapping, image);
     processes->bytes += own_bytes(process) - before;
-    if (!make_room(processes, process)) { /* it alone has too much */
-        processes->bytes -= own_bytes(process);
-        clear_places(process);
-        processes->bytes += own_bytes(process);
-    }
+    if (!make_room(processes, process)) /* it alone has too much */
+        clear_mappings(processes, process);
 }
 
 void processes_map(struct processes *processes, uint32_t pid, const struct mapping *mapping)
@@ -359,20 +246,28 @@ void processes_map(struct processes *processes, uint32_t pid, const struct mappi
     map(processes, process, mapping);
 }
 
+/* NUL-terminated, and as /proc has it. */
+static void copy_file(const char *from, char to[FILE_SIZE_MAX])
+{
+    size_t size = strnlen(from, FILE_SIZE_MAX - 1);
+
+    memcpy(to, from, size);
+    to[size] = '\0';
+    maps_strip_deleted(to);
+}
+
 static void take_mmap(struct processes *processes, const struct record *record)
 {
     const struct record_mmap *mmap = &record->mmap;
+    bool is_full = record->type == PERF_RECORD_MMAP2;
     char file[FILE_SIZE_MAX];
 
     if (mmap->pid == UINT32_MAX || record->misc & PERF_RECORD_MISC_MMAP_DATA)
         return;
     if ((record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL)
         return;
-    size_t size = strnlen(mmap->file, sizeof(file) - 1);
-    memcpy(file, mmap->file, size);
-    file[size] = '\0';
-    maps_strip_deleted(file);
-    struct mapping mapping = {
+    copy_file(mmap->file, file);
+    const struct mapping mapping = {
         .start = mmap->address,
         .end = mmap->address + mmap->length, /* where it wraps around it is no mapping */
         .offset = mmap->offset,
@@ -383,8 +278,8 @@ static void take_mmap(struct processes *processes, const struct record *record)
         .minor = mmap->minor,
         .inode = mmap->inode,
         .inode_generation = mmap->inode_generation,
-        .protection = record->type == PERF_RECORD_MMAP2 ? mmap->protection : PROT_READ | PROT_EXEC,
-        .flags = record->type == PERF_RECORD_MMAP2 ? mmap->flags : MAP_PRIVATE,
+        .protection = is_full ? mmap->protection : PROT_READ | PROT_EXEC,
+        .flags = is_full ? mmap->flags : MAP_PRIVATE,
     };
     processes_map(processes, mmap->pid, &mapping);
 }
@@ -397,53 +292,53 @@ static void take_comm(struct processes *processes, const struct record *record)
         return;
     if (record->misc & PERF_RECORD_MISC_COMM_EXEC) { /* another program, and one thread: its first may have ended */
         set_ended(processes, process, false);
-        processes->bytes -= own_bytes(process);
-        clear_places(process);
-        free(process->threads);
-        process->threads = NULL;
-        process->n_threads = 0;
-        processes->bytes += own_bytes(process);
+        clear_mappings(processes, process);
+        processes->bytes -= thread_names_bytes(&process->threads);
+        thread_names_done(&process->threads);
     }
     set_comm(processes, process, record->comm.tid, record->comm.comm);
 }
 
-static void inherit_places(struct processes *processes, struct process *child, const struct process *parent)
+/* A thread has the name of the one that made it. */
+static void take_thread(struct processes *processes, const struct record *record, const char *comm)
 {
-    size_t before = own_bytes(child);
+    struct process *process = *slot_of(processes, record->task.pid);
 
-    for (size_t i = 0; i < parent->n_places; i++)
-        if (insert_place(child, i, parent->places[i]) == 0)
-            image_ref(child->places[i].image);
-        else
-            break;
-    processes->bytes += own_bytes(child) - before;
+    if (process && comm[0])
+        set_comm(processes, process, record->task.tid, comm);
+}
+
+/* A process begins as its parent is, whoever had its number before. */
+static void take_process(struct processes *processes, const struct record *record, const char *comm)
+{
+    struct process *old = *slot_of(processes, record->task.pid);
+
+    if (old)
+        forget(processes, old);
+    struct process *child = add_process(processes, record->task.pid);
+    const struct process *parent = *slot_of(processes, record->task.parent_pid); /* it may have gone to make room */
+    if (!child)
+        return;
+    if (parent) {
+        mappings_copy(&parent->mappings, &child->mappings);
+        processes->bytes += mappings_bytes(&child->mappings);
+    }
+    if (comm[0])
+        set_comm(processes, child, record->task.tid, comm);
+    make_room(processes, child);
 }
 
 static void take_fork(struct processes *processes, const struct record *record)
 {
-    uint32_t pid = record->task.pid, parent_pid = record->task.parent_pid;
-    struct process *parent = *slot_of(processes, parent_pid);
+    const struct process *parent = *slot_of(processes, record->task.parent_pid);
     char comm[16] = "";
 
     if (parent)
         memccpy(comm, process_comm(parent, record->task.parent_tid), '\0', sizeof(comm));
-    if (pid == parent_pid) { /* a thread */
-        if (comm[0])
-            set_comm(processes, parent, record->task.tid, comm);
-        return;
-    }
-    struct process *old = *slot_of(processes, pid), *child; /* of an earlier process with this number */
-    if (old)
-        forget(processes, old);
-    child = add_process(processes, pid);
-    parent = *slot_of(processes, parent_pid); /* it may have gone to make room */
-    if (!child)
-        return;
-    if (parent)
-        inherit_places(processes, child, parent);
-    if (comm[0])
-        set_comm(processes, child, record->task.tid, comm);
-    make_room(processes, child);
+    if (record->task.pid == record->task.parent_pid)
+        take_thread(processes, record, comm);
+    else
+        take_process(processes, record, comm);
 }
 
 static void take_exit(struct processes *processes, const struct record *record)
@@ -453,11 +348,8 @@ static void take_exit(struct processes *processes, const struct record *record)
     if (!process || process->ended)
         return;
     if (record->task.tid != record->task.pid) {
-        size_t at = thread_at(process, record->task.tid), before = own_bytes(process);
-        if (at == process->n_threads || process->threads[at].tid != record->task.tid)
-            return;
-        memmove(&process->threads[at], &process->threads[at + 1],
-                (--process->n_threads - at) * sizeof(process->threads[0]));
+        size_t before = own_bytes(process);
+        thread_names_remove(&process->threads, record->task.tid);
         processes->bytes += own_bytes(process) - before;
         return;
     }
@@ -489,10 +381,13 @@ void processes_take(struct processes *processes, const struct record *record)
 
 static void visit_process(const struct process *process, symbols_visit visit, void *userdata)
 {
-    for (size_t i = 0; i < process->n_threads; i++)
-        visit(userdata, process->pid, process->threads[i].tid, process->threads[i].comm, NULL);
-    for (size_t i = 0; i < process->n_places; i++) {
-        struct place *place = &process->places[i];
+    const struct thread_names *threads = &process->threads;
+    const struct mappings *mappings = &process->mappings;
+
+    for (size_t i = 0; i < threads->n; i++)
+        visit(userdata, process->pid, threads->names[i].tid, threads->names[i].comm, NULL);
+    for (size_t i = 0; i < mappings->n; i++) {
+        struct place *place = &mappings->places[i];
         place->mapping.build_id_size = place->image->build_id_size; /* may be known by now */
         visit(userdata, process->pid, process->pid, process_comm(process, process->pid), &place->mapping);
     }

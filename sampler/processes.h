@@ -7,33 +7,20 @@
 #ifndef SAMPLER_PROCESSES_H
 #define SAMPLER_PROCESSES_H
 
-#include "sampler/image.h"
-#include "sampler/symbols.h"
+#include "sampler/mappings.h"
+#include "sampler/thread-names.h"
 
 #define PROCESSES_MAX 4096
 #define PROCESSES_ENDED_MAX 1024 /* samples of them may still come, and a profile is resolved at its end */
 #define PROCESSES_BYTES_MAX ((size_t)2 << 20)
-#define MAPPINGS_MAX 1024 /* of a process */
-#define THREADS_MAX 1024  /* of a process, whose names are kept */
 
 struct processes;
-
-/* A mapping and whose it is. */
-struct place {
-    struct mapping mapping;
-    struct image *image;
-};
 
 struct process {
     uint32_t pid;
     bool ended;
-    struct process_thread {
-        uint32_t tid;
-        char comm[16];
-    } * threads; /* sorted by tid */
-    size_t n_threads;
-    struct place *places; /* sorted by address */
-    size_t n_places, last;
+    struct thread_names threads;
+    struct mappings mappings;
     struct process *next_in_bucket, *newer, *older;
 };
 
@@ -50,7 +37,6 @@ void processes_map(struct processes *processes, uint32_t pid, const struct mappi
 
 /* NULL where it is not known; counts as use. */
 struct process *processes_find(struct processes *processes, uint32_t pid);
-struct place *process_place(struct process *process, uint64_t address);
 const char *process_comm(const struct process *process, uint32_t tid);
 void processes_each(struct processes *processes, symbols_visit visit, void *userdata);
 

@@ -239,16 +239,6 @@ int profile_each(const struct profile *profile, profile_visit visit, void *userd
     return r;
 }
 
-/* Of an array as array_grow() has it. */
-static size_t array_bytes(size_t n, size_t element_size)
-{
-    size_t capacity = n ? 1 : 0;
-
-    while (capacity < n)
-        capacity *= 2;
-    return capacity * element_size;
-}
-
 size_t profile_bytes(const struct profile *profile)
 {
     const struct locations *locations = &profile->locations;

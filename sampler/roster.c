@@ -35,7 +35,7 @@ struct roster *roster_unref(struct roster *roster)
 
 static const struct perf_event_attr *find_attr(const struct lane *lane, size_t event, size_t *ret_member)
 {
-    for (size_t i = 0; i < lane->group.n; i++)
+    for (size_t i = 0; i < lane->group.n && lane->samples; i++)
         if (lane->group.events[i] == event) {
             *ret_member = i;
             return &lane->group.attrs[i];
@@ -51,20 +51,29 @@ static const struct perf_event_attr *find_before(const struct roster *before, co
     return NULL;
 }
 
+/* Lanes that sample nothing are of the first event: to perf, their records would be nobody's. */
+static size_t put_ids(const struct lane *lane, bool has, size_t member, uint64_t *ids)
+{
+    size_t n = 0;
+
+    for (size_t k = 0; k < lane->n_fds; k += lane->group.n)
+        ids[n++] = has ? lane->ids[k + member] : 0;
+    return n;
+}
+
 /* One event of the spec: its attr, and its id in each group that is open, 0 where it is not in one. None: no row. */
 static int add_event(struct roster *roster, size_t event, const char *name, struct lane *const *lanes, size_t n_lanes,
                      const struct roster *before)
 {
     const struct perf_event_attr *known = find_before(before, name);
-    size_t n = roster->n_events, at = 0, member;
+    size_t n = roster->n_events;
     uint64_t *ids = roster->ids + n * roster->n_ids;
 
     for (size_t i = 0; i < n_lanes; i++) {
-        const struct lane *lane = lanes[i];
-        const struct perf_event_attr *attr = find_attr(lane, event, &member);
+        size_t member = 0;
+        const struct perf_event_attr *attr = find_attr(lanes[i], event, &member);
         known = known ? known : attr;
-        for (size_t k = 0; k < lane->n_fds; k += lane->group.n)
-            ids[at++] = attr ? lane->ids[k + member] : 0;
+        ids += put_ids(lanes[i], attr || (!lanes[i]->samples && n == 0), member, ids);
     }
     if (!known)
         return 0;
@@ -72,7 +81,8 @@ static int add_event(struct roster *roster, size_t event, const char *name, stru
     char *copy = strdup(name);
     if (!copy)
         return -ENOMEM;
-    roster->events[n] = (struct writer_event){.name = copy, .attr = &roster->attrs[n], .ids = ids};
+    roster->events[n] =
+        (struct writer_event){.name = copy, .attr = &roster->attrs[n], .ids = roster->ids + n * roster->n_ids};
     roster->n_events++;
     return 0;
 }
@@ -85,9 +95,10 @@ struct roster *roster_new(const struct event_list *events, struct lane *const *l
     if (!roster)
         return NULL;
     roster->refs = 1;
-    roster->n_cpus = n_lanes;
-    for (size_t i = 0; i < n_lanes; i++)
+    for (size_t i = 0; i < n_lanes; i++) {
+        roster->n_cpus += lanes[i]->samples;
         roster->n_ids += lanes[i]->n_fds / lanes[i]->group.n;
+    }
     roster->events = calloc(events->n, sizeof(*roster->events));
     roster->attrs = calloc(events->n, sizeof(*roster->attrs));
     roster->ids = calloc(events->n * MAX(roster->n_ids, 1), sizeof(*roster->ids));

@@ -232,6 +232,23 @@ int spec_bind(const struct spec *spec, struct sys *sys, const struct machine *ma
     return 0;
 }
 
+/* A process tells of itself on each CPU, and so do those of a cgroup. */
+bool spec_tracks(const struct spec *spec)
+{
+    return !spec->pid && !spec->cgroup;
+}
+
+void spec_bind_tracking(const struct spec *spec, struct spec_group *ret)
+{
+    struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY};
+
+    make_member(spec, &attr);
+    make_leader(spec, &attr);
+    attr.freq = 0;
+    attr.sample_period = 1; /* of what never happens */
+    *ret = (struct spec_group){.n = 1, .attrs = {attr}};
+}
+
 int spec_refused(const struct spec *spec, const struct machine *machine, const struct pmu *pmu, unsigned cpu, int code,
                  struct error *error)
 {

@@ -43,6 +43,13 @@ struct spec_group {
 int spec_bind(const struct spec *spec, struct sys *sys, const struct machine *machine, unsigned cpu,
               struct spec_group *ret, struct error *error);
 
+/*
+ * Processes come to the CPUs that are sampled from those that are not, where they began and ran what they run. Whether
+ * the spec has that told, and the event for it there: its records are laid out as the others', and it never samples.
+ */
+bool spec_tracks(const struct spec *spec);
+void spec_bind_tracking(const struct spec *spec, struct spec_group *ret);
+
 /* Why the kernel refused (-errno) to open it on `cpu`: the message; `error` as it was, or -EINVAL for what is asked. */
 int spec_refused(const struct spec *spec, const struct machine *machine, const struct pmu *pmu, unsigned cpu, int code,
                  struct error *error);

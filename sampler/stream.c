@@ -397,13 +397,17 @@ static struct stream *stream_new(struct sampler *sampler, const struct stream_re
 int stream_open(struct sampler *sampler, const struct stream_request *request, void (*ready)(void *userdata),
                 void *userdata, struct stream **ret, struct error *error)
 {
-    _cleanup_(stream_freep) struct stream *stream = stream_new(sampler, request);
+    const struct writer *writer = formats[request->format].writer;
 
+    int r = writer->check ? writer->check(error) : 0;
+    if (r < 0)
+        return r;
+    _cleanup_(stream_freep) struct stream *stream = stream_new(sampler, request);
     if (!stream)
         return error_oom(error);
     stream->ready = ready;
     stream->userdata = userdata;
-    int r = sampler_join(sampler, request, stream->format->seconds, &stream->client, error);
+    r = sampler_join(sampler, request, stream->format->seconds, &stream->client, error);
     if (r < 0)
         return r;
     capture_subscribe(stream->client.capture, &stream->subscriber);

@@ -366,7 +366,7 @@ static void resolve_place(struct symbols *symbols, uint32_t pid, struct place *p
 static void resolve_user(struct symbols *symbols, uint32_t pid, uint64_t ip, struct frame *frame)
 {
     struct process *process = processes_find(symbols->processes, pid);
-    struct place *place = process ? process_place(process, ip) : NULL;
+    struct place *place = process ? mappings_find(&process->mappings, ip) : NULL;
 
     if (place)
         resolve_place(symbols, pid, place, ip, frame);

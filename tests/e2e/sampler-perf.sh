@@ -145,6 +145,16 @@ stream "/api/v1/perf.data?seconds=6&frequency=1801&pid=$hot_pid" "$scratch/pid-p
 stream "/api/v1/samples?seconds=6&period=1100009&cpu=$cpu" "$scratch/period"
 wait_all
 watched_pid=$hot_pid
+# What begins on one CPU, under another name, and goes on on the other.
+if [ "$cpu" -ne 0 ]; then
+    stream "/api/v1/samples?seconds=6&frequency=1999&cpu=0" "$scratch/moved"
+    stream "/api/v1/perf.data?seconds=6&frequency=1499&cpu=0" "$scratch/moved-perf"
+    hot 5 taskset -c "$cpu" sh -c 'exec "$@"' sh
+    taskset -cp 0 "$hot_pid" >/dev/null
+    wait_all
+    within_3_points "of a program that came from another CPU" "$(ndjson_weights "$scratch/moved" | share)"
+    within_3_points "and for perf" "$(script_weights "$scratch/moved-perf" | share)"
+fi
 # Clocks on one CPU may keep step with each other and with the program, so these have it for themselves, and a second
 # chance: what is wrong stays wrong.
 sample_group() {

@@ -156,12 +156,21 @@ static void test_sample(void **state)
     finish(&stream);
 }
 
-/* The markers say of whom the addresses are, and are none themselves. */
+/*
+ * The markers say of whom the addresses are, and are none themselves. Behind the first of each are callers, whose
+ * addresses are behind their calls.
+ */
 static void test_callchain(void **state)
 {
-    static const uint64_t chain[] = {(uint64_t)PERF_CONTEXT_KERNEL,     FAKE_KERNEL_IP, FAKE_IP,
-                                     (uint64_t)PERF_CONTEXT_USER,       FAKE_IP,        FAKE_KERNEL_IP,
-                                     (uint64_t)PERF_CONTEXT_GUEST_USER, FAKE_IP};
+    static const uint64_t chain[] = {(uint64_t)PERF_CONTEXT_KERNEL,
+                                     FAKE_KERNEL_IP,
+                                     FAKE_IP,
+                                     (uint64_t)PERF_CONTEXT_USER,
+                                     FAKE_IP,
+                                     FAKE_IP + 1,
+                                     FAKE_KERNEL_IP,
+                                     (uint64_t)PERF_CONTEXT_GUEST_USER,
+                                     FAKE_IP};
     struct stream stream;
     struct built built;
 
@@ -178,6 +187,7 @@ static void test_callchain(void **state)
            "{\"ip\":\"0xffffffff81000010\",\"symbol\":\"do_idle\",\"module\":\"[kernel.kallsyms]\"},"
            "{\"ip\":\"0x401010\",\"symbol\":\"[unknown]\",\"module\":\"[unknown]\"},"
            "{\"ip\":\"0x401010\",\"symbol\":\"hot\",\"module\":\"/usr/bin/hot\"},"
+           "{\"ip\":\"0x401011\",\"symbol\":\"hot\",\"module\":\"/usr/bin/hot\"},"
            "{\"ip\":\"0xffffffff81000010\",\"symbol\":\"[unknown]\",\"module\":\"[unknown]\"},"
            "{\"ip\":\"0x401010\",\"symbol\":\"[unknown]\",\"module\":\"[unknown]\"}]}\n");
     start_sample(&built, PERF_RECORD_MISC_USER, FAKE_IP);

@@ -81,7 +81,7 @@ static const char *at(struct fixture *fixture, uint32_t pid, uint64_t address)
 {
     static char text[128];
     struct process *process = processes_find(fixture->processes, pid);
-    const struct place *place = process ? process_place(process, address) : NULL;
+    const struct place *place = process ? mappings_find(&process->mappings, address) : NULL;
 
     text[0] = '\0';
     if (place)
@@ -99,7 +99,7 @@ static const char *comm(struct fixture *fixture, uint32_t pid, uint32_t tid)
 static uint32_t jit_pid(struct fixture *fixture, uint32_t pid, uint64_t address)
 {
     struct process *process = processes_find(fixture->processes, pid);
-    const struct place *place = process ? process_place(process, address) : NULL;
+    const struct place *place = process ? mappings_find(&process->mappings, address) : NULL;
 
     return place ? place->image->jit_pid : UINT32_MAX;
 }
@@ -252,10 +252,10 @@ static void test_numbers(void **state)
     take_mmap(fixture, 1, 0x1000, 0x2000, 0, "/a");
     take_mmap(fixture, 1, 0x2000, 0x3000, 0x1000, "/a");
     take_mmap(fixture, 2, 0x8000, 0x9000, 0, "/a");
-    unsigned number = process_place(processes_find(fixture->processes, 1), 0x1000)->mapping.number;
+    unsigned number = mappings_find(&processes_find(fixture->processes, 1)->mappings, 0x1000)->mapping.number;
     assert_true(number > 0);
-    assert_int_equal(process_place(processes_find(fixture->processes, 2), 0x8000)->mapping.number, number);
-    assert_true(process_place(processes_find(fixture->processes, 1), 0x2000)->mapping.number != number);
+    assert_int_equal(mappings_find(&processes_find(fixture->processes, 2)->mappings, 0x8000)->mapping.number, number);
+    assert_true(mappings_find(&processes_find(fixture->processes, 1)->mappings, 0x2000)->mapping.number != number);
 }
 
 /* /proc says the offset 0 of all that is made at run time, and a profile tells places by their numbers. */
@@ -267,11 +267,11 @@ static void test_numbers_anonymous(void **state)
     take_mmap(fixture, 1, 0x8000, 0x9000, 0, "//anon");
     take_mmap(fixture, 1, 0x2000, 0x3000, 0, "/a");
     struct process *process = processes_find(fixture->processes, 1);
-    unsigned number = process_place(process, 0x1000)->mapping.number;
-    assert_true(process_place(process, 0x8000)->mapping.number != number);
-    assert_true(process_place(process, 0x3000)->mapping.number != number);
+    unsigned number = mappings_find(&process->mappings, 0x1000)->mapping.number;
+    assert_true(mappings_find(&process->mappings, 0x8000)->mapping.number != number);
+    assert_true(mappings_find(&process->mappings, 0x3000)->mapping.number != number);
     take_mmap(fixture, 1, 0x1000, 0x4000, 0x1000, "//anon"); /* a record of the first */
-    assert_int_equal(process_place(process, 0x3000)->mapping.number, number);
+    assert_int_equal(mappings_find(&process->mappings, 0x3000)->mapping.number, number);
 }
 
 /* Thousands of processes, each with its own files of long names; forks and ends among them. */
@@ -306,8 +306,8 @@ static void test_bounded(void **state)
         take_comm(fixture, 1, (uint32_t)i + 1, "thread", false);
     }
     const struct process *process = processes_find(fixture->processes, 1);
-    assert_int_equal(process->n_places, MAPPINGS_MAX);
-    assert_int_equal(process->n_threads, THREADS_MAX);
+    assert_int_equal(process->mappings.n, MAPPINGS_MAX);
+    assert_int_equal(process->threads.n, THREADS_MAX);
     for (uint64_t i = 0; i < 5000; i++) {
         snprintf(file + sizeof(file) - 32, 32, "%llu", (unsigned long long)i);
         take_mmap(fixture, 1, i << 12, (i + 1) << 12, 0, file);

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -81,7 +82,13 @@ static bool is_settled(void *state)
 #define LINES                                                                                                          \
     .begin = write_begin, .record = write_record, .dropped = write_dropped, .pause = write_pause,                      \
     .relearned = write_relearned, .end = write_end, .free = write_free
-const struct writer writer_ndjson = {LINES}, writer_perf_data = {LINES}, writer_pprof = {LINES},
+
+static int refuse(struct error *error)
+{
+    return error_set(error, -ENOSYS, "its library is missing");
+}
+
+const struct writer writer_ndjson = {LINES}, writer_perf_data = {LINES}, writer_pprof = {LINES, .check = refuse},
                     writer_folded = {LINES, .settled = is_settled};
 
 /* Symbols that know nothing. */
@@ -108,10 +115,14 @@ struct symbols *symbols_free(struct symbols *symbols)
     return NULL;
 }
 
+/* A name that a process is told to have taken. */
+static char renamed[16];
+
 void symbols_take(struct symbols *symbols, const struct record *record)
 {
     (void)symbols;
-    (void)record;
+    if (record->type == PERF_RECORD_COMM && record->id.cpu != UINT32_MAX && str_starts(record->comm.comm, "renamed"))
+        snprintf(renamed, sizeof(renamed), "%s-%" PRIu32, record->comm.comm, record->id.cpu);
 }
 
 void symbols_rest(struct symbols *symbols)
@@ -451,6 +462,9 @@ static void test_refused(void **state)
     assert_int_equal(stream_open(f->sampler, &(struct stream_request){.seconds = 61}, on_ready, &b, &none, &error),
                      -EINVAL);
     assert_string_equal(error.message, "61 seconds are over the limit of 60, sampler.max_seconds");
+    const struct stream_request profile = {.format = STREAM_PPROF};
+    assert_int_equal(stream_open(f->sampler, &profile, on_ready, &b, &none, &error), -ENOSYS);
+    assert_string_equal(error.message, "its library is missing");
     run(f, 0.01, NULL, 0);
     assert_int_equal(count_perf_fds(), 0);
 }
@@ -495,6 +509,53 @@ static void test_hotplug(void **state)
     assert_non_null(strstr(text_of(&a), "end no CPU is left to sample "));
     stop(&a);
     sampler_configure(f->sampler, f->machine, &f->config);
+}
+
+/* What runs is told also of CPUs that are not sampled: it may come from there. */
+static void test_other_cpus(void **state)
+{
+    struct fixture *f = *state;
+    struct reader a, *all[] = {&a};
+    unsigned other = (unsigned)cpuset_next(&f->machine->online, -1);
+    int sampled = cpuset_next(&f->machine->online, (int)other);
+    char cpus[16], expected[16];
+    cpu_set_t set;
+
+    if (sampled < 0) {
+        print_message("skipped: there is one CPU\n");
+        return;
+    }
+    snprintf(cpus, sizeof(cpus), "%d", sampled);
+    snprintf(expected, sizeof(expected), "renamed-%u", other);
+    renamed[0] = '\0';
+    if (!start(f, &(struct stream_request){.seconds = 1, .cpus = cpus}, &a))
+        return;
+    assert_int_equal(count_perf_fds(), cpuset_count(&f->machine->online));
+    run(f, 0.1, NULL, 0);
+    pid_t child = fork();
+    if (child == 0) {
+        CPU_ZERO(&set);
+        CPU_SET(other, &set);
+        _exit(sched_setaffinity(0, sizeof(set), &set) < 0 || prctl(PR_SET_NAME, "renamed") < 0);
+    }
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    run(f, 10, all, 1);
+    assert_string_equal(renamed, expected);
+    stop(&a);
+    /* It is not sampled where its CPU has left, whatever is still told of others. */
+    struct machine fewer = *f->machine;
+    _cleanup_(cpuset_done) struct cpuset rest = {0};
+    assert_true(start(f, &(struct stream_request){.seconds = 10, .cpus = cpus}, &a));
+    run(f, 0.05, NULL, 0);
+    assert_int_equal(cpuset_copy(&f->machine->online, &rest), 0);
+    cpuset_remove(&rest, (unsigned)sampled);
+    fewer.online = rest;
+    sampler_cpus_changed(f->sampler, &fewer, NULL);
+    run(f, 5, all, 1);
+    assert_non_null(strstr(text_of(&a), "end no CPU is left to sample "));
+    stop(&a);
+    sampler_configure(f->sampler, f->machine, &f->config);
+    run(f, 0.01, NULL, 0);
 }
 
 /* One process is sampled and no other, with its child; the stream ends with it. */
@@ -754,6 +815,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_slow, begin, end),
         cmocka_unit_test_setup_teardown(test_refused, begin, end),
         cmocka_unit_test_setup_teardown(test_hotplug, begin, end),
+        cmocka_unit_test_setup_teardown(test_other_cpus, begin, end),
         cmocka_unit_test_setup_teardown(test_process, begin, end),
         cmocka_unit_test_setup_teardown(test_settles, begin, end),
         cmocka_unit_test_setup_teardown(test_gone_early, begin, end),

@@ -80,6 +80,36 @@ static void test_defaults(void **state)
     end(&f);
 }
 
+/* Where nothing is sampled: records laid out as the others', of an event that never happens. */
+static void test_tracking(void **state)
+{
+    struct fixture f = begin(fake_machine_big_little());
+    struct spec spec = good(&f, &(struct stream_request){.event = (char *)"{cycles,instructions}", .read = true});
+    struct spec_group group, tracking;
+
+    (void)state;
+    assert_int_equal(spec_bind(&spec, &f.fake->sys, f.machine, 0, &group, NULL), 0);
+    spec_bind_tracking(&spec, &tracking);
+    assert_true(spec_tracks(&spec));
+    assert_int_equal(tracking.n, 1);
+    assert_null(tracking.pmu);
+    struct perf_event_attr attr = tracking.attrs[0], sampling = group.attrs[0];
+    assert_int_equal(attr.type, PERF_TYPE_SOFTWARE);
+    assert_int_equal(attr.config, PERF_COUNT_SW_DUMMY);
+    assert_false(attr.freq);
+    assert_int_equal(attr.sample_period, 1);
+    attr.type = sampling.type;
+    attr.config = sampling.config;
+    attr.freq = sampling.freq;
+    attr.sample_period = sampling.sample_period;
+    assert_memory_equal(&attr, &sampling, sizeof(attr));
+    spec_done(&spec);
+    spec = good(&f, &(struct stream_request){.pid = 42});
+    assert_false(spec_tracks(&spec));
+    spec_done(&spec);
+    end(&f);
+}
+
 /* Without a PMU it is the clock; with a group and read=1 all are opened, else the first. */
 static void test_groups(void **state)
 {
@@ -273,10 +303,15 @@ static void test_bad(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),  cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_two_kinds), cmocka_unit_test(test_permission),
-        cmocka_unit_test(test_equal),     cmocka_unit_test(test_rate_follows_limit),
-        cmocka_unit_test(test_bad),       cmocka_unit_test(test_kernel_alone),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_tracking),
+        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_two_kinds),
+        cmocka_unit_test(test_permission),
+        cmocka_unit_test(test_equal),
+        cmocka_unit_test(test_rate_follows_limit),
+        cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_kernel_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
