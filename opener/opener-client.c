@@ -175,6 +175,7 @@ void opener_client_attach(struct opener_client *client, struct sys *sys)
 void opener_client_done(struct opener_client *client)
 {
     buffer_done(&client->packet);
+    opener_rules_done(&client->rules);
     if (client->socket >= 0)
         close(client->socket);
     client->socket = -1;

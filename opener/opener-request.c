@@ -143,6 +143,15 @@ static bool only_known(const struct perf_event_attr *attr, bool sampling)
     return memcmp(&known, attr, sizeof(known)) == 0;
 }
 
+/* Their descriptors show all that a CPU does, in a second ring: even one that only counts. */
+static bool is_trace(const struct opener_rules *rules, const struct perf_event_attr *attr)
+{
+    for (size_t i = 0; i < rules->n_trace_types; i++)
+        if (rules->trace_types[i] == attr->type)
+            return true;
+    return false;
+}
+
 static bool is_probe(const struct opener_rules *rules, const struct perf_event_attr *attr)
 {
     for (size_t i = 0; i < ARRAY_SIZE(rules->probe_types); i++)
@@ -151,12 +160,22 @@ static bool is_probe(const struct opener_rules *rules, const struct perf_event_a
     return false;
 }
 
-/* An address that the daemon gave would be one of this process. */
-static bool text_is_allowed(const struct opener_rules *rules, const struct opener_event *event, const char *text)
+/*
+ * An address that the daemon gave would be one of this process. Of `config` a probe has the bit "retprobe"; what stands
+ * above it, ref_ctr_offset, is a place in the memory of every process that runs the file, where the kernel adds one.
+ */
+static bool probe_is_allowed(const struct opener_event *event, const char *text)
 {
-    if (event->text && (!is_probe(rules, &event->attr) || strlen(text + event->text - 1) >= PATH_MAX))
+    return event->attr.config <= 1 && event->attr.config1 == 0 &&
+           (!event->text || strlen(text + event->text - 1) < PATH_MAX);
+}
+
+static bool event_is_allowed(const struct opener_rules *rules, const struct opener_event *event, const char *text,
+                             bool sampling)
+{
+    if (!size_is_known(&event->attr) || !only_known(&event->attr, sampling) || is_trace(rules, &event->attr))
         return false;
-    return event->attr.config1 == 0 || (!event->text && !is_probe(rules, &event->attr));
+    return is_probe(rules, &event->attr) ? probe_is_allowed(event, text) : !event->text;
 }
 
 /* Who joins a leader has its target. */
@@ -184,12 +203,9 @@ static bool is_allowed(const struct opener_request *request, const struct opener
         return opener_path_place(request->path, sampling) != OPENER_NOWHERE;
     if (!target_is_allowed(request, rules, sampling))
         return false;
-    for (size_t i = 0; i < request->group->n_events; i++) {
-        const struct opener_event *event = &request->events[i];
-        if (!size_is_known(&event->attr) || !text_is_allowed(rules, event, request->text) ||
-            !only_known(&event->attr, sampling))
+    for (size_t i = 0; i < request->group->n_events; i++)
+        if (!event_is_allowed(rules, &request->events[i], request->text, sampling))
             return false;
-    }
     return true;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/buffer.h"
 #include "opener/opener-path.h"
+#include "opener/opener-rules.h"
 #include "perf/sys.h"
 
 #define OPENER_VERSION 1
@@ -48,13 +49,6 @@ struct opener_file {
 
 #define OPENER_PACKET_MAX                                                                                              \
     (sizeof(struct opener_group) + OPENER_EVENTS_MAX * sizeof(struct opener_event) + OPENER_TEXT_MAX)
-
-/* What is known before the two part. */
-struct opener_rules {
-    pid_t daemon; /* the only task that may be counted; others may be sampled where `sampling` */
-    bool sampling;
-    int64_t probe_types[2]; /* PMUs whose config1 is the address of a text: kprobe and uprobe; -1: there is none */
-};
 
 /* A packet that was understood, into which it points. */
 struct opener_request {

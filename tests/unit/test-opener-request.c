@@ -14,7 +14,15 @@
 #define UPROBE 7
 #define DAEMON 4711
 
-static const struct opener_rules rules = {.daemon = DAEMON, .probe_types = {KPROBE, UPROBE}};
+#define INTEL_PT 9
+
+static uint32_t trace_types[] = {INTEL_PT};
+static const struct opener_rules rules = {
+    .daemon = DAEMON,
+    .probe_types = {KPROBE, UPROBE},
+    .trace_types = trace_types,
+    .n_trace_types = ARRAY_SIZE(trace_types),
+};
 
 /* A packet, aligned, that a case may spoil. */
 struct packet {
@@ -159,6 +167,10 @@ static void test_targets(void **state)
     X(address_of_a_probe, (p->events[1].text = 0, p->events[1].attr.config1 = 4096), -EBADRQC)                         \
     X(address_beside_text, p->events[1].attr.config1 = 4096, -EBADRQC)                                                 \
     X(text_of_no_probe, p->events[0].text = 1, -EBADRQC)                                                               \
+    X(retprobe, p->events[1].attr.config = 1, 0)                                                                       \
+    X(reference_counter, p->events[1].attr.config = UINT64_C(0x1000) << 32, -EBADRQC)                                  \
+    X(unknown_of_a_probe, p->events[1].attr.config = 2, -EBADRQC)                                                      \
+    X(trace_of_a_cpu, p->events[0].attr.type = INTEL_PT, -EBADRQC)                                                     \
     X(attr_size_0, p->events[0].attr.size = 0, -EBADRQC)                                                               \
     X(attr_size_odd, p->events[0].attr.size = 65, -EBADRQC)                                                            \
     X(attr_size_large, p->events[0].attr.size = 4096, -EBADRQC)                                                        \
@@ -265,6 +277,7 @@ static void unsample(struct perf_event_attr *attr)
     X(with_registers, p->events[0].attr.sample_regs_user = 1, -EBADRQC)                                                \
     X(with_stack, p->events[0].attr.sample_stack_user = 8, -EBADRQC)                                                   \
     X(with_branches, p->events[0].attr.branch_sample_type = 1, -EBADRQC)                                               \
+    X(trace, p->events[0].attr.type = INTEL_PT, -EBADRQC)                                                              \
     X(with_aux, p->events[0].attr.aux_watermark = 1, -EBADRQC)                                                         \
     X(with_aux_output, p->events[0].attr.aux_output = 1, -EBADRQC)                                                     \
     X(with_stacks_of_its_own_depth, p->events[0].attr.sample_max_stack = 500, -EBADRQC)                                \
