@@ -150,7 +150,7 @@ static bool is_denied(int error)
 static int client_open_file(struct sys *sys, const char *path, int flags)
 {
     struct opener_client *client = sys->userdata;
-    bool sampling = client->rules.sampling;
+    bool sampling = client->rules.tasks.sampling;
 
     if (opener_path_is_better_asked_for(path, sampling)) {
         int fd = ask_for_file(client, path);

@@ -61,8 +61,8 @@ struct opener_request {
 /* `packet` is aligned as uint64_t. -EBADMSG for one that is not a request with so many descriptors. */
 int opener_request_parse(const void *packet, size_t size, size_t n_fds, struct opener_request *ret);
 /*
- * -EBADRQC for what no daemon needs, or what it may not have; -EUNATCH for what it may have only where rules->sampling;
- * 0.
+ * -EBADRQC for what no daemon needs, or what it may not have; for what it may have only with other tasks -EUNATCH,
+ * where it samples, and else -ENOPKG, where it sets probes; 0.
  */
 int opener_request_check(const struct opener_request *request, const struct opener_rules *rules);
 /* The n-th event, as perf_event_open(2) wants it. */

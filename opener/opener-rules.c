@@ -55,11 +55,11 @@ static int find_tracers(struct opener_rules *rules, struct sys *sys)
     return r;
 }
 
-int opener_rules_init(struct opener_rules *rules, struct sys *sys, bool sampling)
+int opener_rules_init(struct opener_rules *rules, struct sys *sys, struct opener_tasks tasks)
 {
     *rules = (struct opener_rules){
         .daemon = getpid(),
-        .sampling = sampling,
+        .tasks = tasks,
         .probe_types = {type_of(sys, "kprobe"), type_of(sys, "uprobe")},
     };
     int r = find_tracers(rules, sys);

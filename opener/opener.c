@@ -56,7 +56,7 @@ static _Noreturn void be_opener(struct sys *sys, const struct opener *opener, in
 
     jail_set_name("perfcountd-opener");
     hello.error =
-        jail_enter(socket, server.rules.daemon, server.rules.sampling, &hello.capabilities, &filtered, &error);
+        jail_enter(socket, server.rules.daemon, server.rules.tasks.sampling, &hello.capabilities, &filtered, &error);
     hello.filtered = filtered;
     if (hello.error < 0)
         snprintf(hello.message, sizeof(hello.message), "%.200s", error.message);
@@ -111,23 +111,23 @@ static int split(struct opener *opener, struct sys *sys, struct error *error)
     return 0;
 }
 
-static struct opener *opener_new(struct sys *sys, bool sampling)
+static struct opener *opener_new(struct sys *sys, struct opener_tasks tasks)
 {
     struct opener *opener = calloc(1, sizeof(*opener));
 
     if (!opener)
         return NULL;
     opener->client.socket = -1;
-    if (opener_rules_init(&opener->client.rules, sys, sampling) < 0 || find_cgroups(sys, &opener->cgroups) < 0)
+    if (opener_rules_init(&opener->client.rules, sys, tasks) < 0 || find_cgroups(sys, &opener->cgroups) < 0)
         return opener_free(opener);
     return opener;
 }
 
-int opener_start(struct sys *sys, bool sampling, struct opener **ret, struct error *error)
+int opener_start(struct sys *sys, struct opener_tasks tasks, struct opener **ret, struct error *error)
 {
     /* Neither of the two can mount it later. */
     machine_find_tracefs(sys);
-    _cleanup_(opener_freep) struct opener *opener = opener_new(sys, sampling);
+    _cleanup_(opener_freep) struct opener *opener = opener_new(sys, tasks);
     if (!opener)
         return error_oom(error);
     int r = split(opener, sys, error);

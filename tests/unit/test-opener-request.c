@@ -19,6 +19,7 @@
 static uint32_t trace_types[] = {INTEL_PT};
 static const struct opener_rules rules = {
     .daemon = DAEMON,
+    .tasks = {.probing = true},
     .probe_types = {KPROBE, UPROBE},
     .trace_types = trace_types,
     .n_trace_types = ARRAY_SIZE(trace_types),
@@ -224,6 +225,25 @@ static void test_verdicts(void **state)
     }
 }
 
+/* Only who was asked for a probe at the start sets one. */
+static void test_probing(void **state)
+{
+    struct opener_rules without = rules;
+    struct packet packet;
+
+    (void)state;
+    without.tasks.probing = false;
+    make(&packet);
+    assert_int_equal(judge(&packet, &without), -ENOPKG);
+    packet.events[1].attr.sample_period = 1;
+    assert_int_equal(judge(&packet, &without), -EUNATCH);
+    packet.events[1].attr.sample_type = PERF_SAMPLE_RAW;
+    assert_int_equal(judge(&packet, &without), -EBADRQC);
+    make(&packet);
+    packet.events[1] = packet.events[0];
+    assert_int_equal(judge(&packet, &without), 0);
+}
+
 /* As sampler/spec.c makes the event that samples. */
 static void make_sampling(struct packet *packet)
 {
@@ -309,7 +329,7 @@ static void test_sampling(void **state)
     struct opener_rules sampling = rules;
 
     (void)state;
-    sampling.sampling = true;
+    sampling.tasks.sampling = true;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct packet packet;
         make_sampling(&packet);
@@ -399,7 +419,7 @@ static void test_paths(void **state)
     struct opener_rules sampling = rules;
 
     (void)state;
-    sampling.sampling = true;
+    sampling.tasks.sampling = true;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         bool sampled = cases[i].out_sampling != NO;
         _cleanup_(buffer_done) struct buffer buffer = {0};
@@ -434,8 +454,9 @@ static void test_long_path(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_targets), cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_sampling),   cmocka_unit_test(test_paths),   cmocka_unit_test(test_long_path),
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_targets),  cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_probing),    cmocka_unit_test(test_sampling), cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_long_path),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,9 +32,10 @@ static void test_pmus(void **state)
     fake_add_pmu(fake, "cs_etm", 25, NULL, "0-3");
     fake_add_pmu(fake, "hisi_ptt0_8", 26, NULL, "0-3");
     fake_pmu_file(fake, "intel_bts", "type", "none\n");
-    assert_int_equal(opener_rules_init(&rules, &fake->sys, true), 0);
+    assert_int_equal(opener_rules_init(&rules, &fake->sys, (struct opener_tasks){.sampling = true}), 0);
     assert_int_equal(rules.daemon, getpid());
-    assert_true(rules.sampling);
+    assert_true(rules.tasks.sampling);
+    assert_false(rules.tasks.probing);
     assert_int_equal(rules.probe_types[0], -1);
     assert_int_equal(rules.probe_types[1], 7);
     assert_int_equal(rules.n_trace_types, 4);
@@ -50,7 +51,7 @@ static void test_no_pmus(void **state)
     struct opener_rules rules;
 
     (void)state;
-    assert_int_equal(opener_rules_init(&rules, &fake->sys, false), 0);
+    assert_int_equal(opener_rules_init(&rules, &fake->sys, (struct opener_tasks){0}), 0);
     assert_int_equal(rules.probe_types[0], -1);
     assert_int_equal(rules.probe_types[1], -1);
     assert_int_equal(rules.n_trace_types, 0);
