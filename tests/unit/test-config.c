@@ -357,6 +357,30 @@ static char *repeat(const char *text, size_t n)
 }
 
 /* Texts that grow in the reader: all are refused or read, at once and without harm. */
+/* Each is compared with all before it, so that as many as fit into a file would take minutes. */
+static void test_anchors(void **state)
+{
+    static const struct {
+        unsigned n;
+        const char *out; /* NULL: it is a configuration */
+    } cases[] = {{60, NULL}, {257, "there are more than 256 anchors"}, {80000, "there are more than 256 anchors"}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_(config_freep) struct config *config = NULL;
+        struct buffer buffer = {0};
+        struct error error = {0};
+        buffer_append_text(&buffer, "collectors: {cgroup: {exclude: [");
+        for (unsigned k = 0; k < cases[i].n; k++)
+            buffer_appendf(&buffer, "&a%x /%x, ", k, k);
+        buffer_append_text(&buffer, "/x]}}");
+        _cleanup_(freep) char *text = buffer_string(&buffer);
+        int r = config_parse(text, strlen(text), &config, &error);
+        if (r != (cases[i].out ? -EINVAL : 0) || !str_equal(error.message, cases[i].out ?: ""))
+            fail_msg("%u: %d, %u:%u: %s", cases[i].n, r, error.line, error.column, error.message);
+    }
+}
+
 static void test_bombs(void **state)
 {
     (void)state;
@@ -510,6 +534,7 @@ int main(void)
         cmocka_unit_test(test_check_events),
         cmocka_unit_test(test_check_sampled),
         cmocka_unit_test(test_probes),
+        cmocka_unit_test(test_anchors),
         cmocka_unit_test(test_bombs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
