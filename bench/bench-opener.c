@@ -120,7 +120,7 @@ static int start(struct bench *bench, bool with_opener)
     }
     close(sockets[0]);
     sys_init(&sys);
-    if (with_opener && opener_start(&sys, false, &opener, &error) < 0) {
+    if (with_opener && opener_start(&sys, (struct opener_tasks){0}, &opener, &error) < 0) {
         fprintf(stderr, "bench-opener: %s\n", error.message);
         _exit(EXIT_FAILURE);
     }

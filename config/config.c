@@ -113,19 +113,57 @@ static int check_sampled(const char *text, struct sys *sys, const struct machine
     return r;
 }
 
+static const struct config_groups *groups_of(const struct config *config, const struct option *option)
+{
+    return (const struct config_groups *)((const char *)config + option->offset);
+}
+
 int config_check_events(const struct config *config, struct sys *sys, const struct machine *machine,
                         struct error *error)
 {
     for (size_t i = 0; i < config_options.n; i++) {
         const struct option *option = &config_options.rows[i];
-        int r = 0;
-        if (option->type == &option_groups)
-            r = check_groups(option->path, (const struct config_groups *)((const char *)config + option->offset), sys,
-                             machine, error);
+        if (option->type != &option_groups)
+            continue;
+        int r = check_groups(option->path, groups_of(config, option), sys, machine, error);
         if (r < 0)
             return r;
     }
     return check_sampled(config->sampler.event, sys, machine, error);
+}
+
+static bool is_probe(const struct event *event)
+{
+    return event->kind == EVENT_PMU && (str_equal(event->pmu, "kprobe") || str_equal(event->pmu, "uprobe"));
+}
+
+static bool have_probes(const struct config_groups *groups)
+{
+    for (size_t i = 0; i < groups->n; i++)
+        for (size_t k = 0; k < groups->items[i].n_events; k++)
+            if (is_probe(&groups->items[i].events[k].event))
+                return true;
+    return false;
+}
+
+static bool samples_probe(const char *text)
+{
+    _cleanup_(event_list_done) struct event_list list = {0};
+    bool found = false;
+
+    if (str_equal(text, "auto") || event_list_parse_sampled(text, &list, NULL) < 0)
+        return false;
+    for (size_t i = 0; i < list.n; i++)
+        found |= is_probe(&list.events[i]);
+    return found;
+}
+
+bool config_has_probes(const struct config *config)
+{
+    for (size_t i = 0; i < config_options.n; i++)
+        if (config_options.rows[i].type == &option_groups && have_probes(groups_of(config, &config_options.rows[i])))
+            return true;
+    return samples_probe(config->sampler.event);
 }
 
 const char *config_format_error(const char *file, const struct error *error, char *text, size_t size)

@@ -121,6 +121,9 @@ DEFINE_CLEANUP(struct config *, config_free);
 int config_check_events(const struct config *config, struct sys *sys, const struct machine *machine,
                         struct error *error);
 
+/* Whether an event of it, of sampler.event too, sets a probe in the kernel or in programs. */
+bool config_has_probes(const struct config *config);
+
 /* "FILE:LINE:COLUMN: message", or what of it there is. `text` is always NUL-terminated. */
 const char *config_format_error(const char *file, const struct error *error, char *text, size_t size);
 

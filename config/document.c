@@ -9,8 +9,9 @@
 
 /* What an error message quotes of a value. */
 #define QUOTE_MAX 60
-/* Far more than any key has; libyaml's time grows with the square of the depth. */
+/* Far more than any key has; libyaml's time grows with the square of the depth, and of the number of anchors. */
 #define DEPTH_MAX 32
+#define ANCHORS_MAX 256
 
 /* The core schema (YAML 1.2, section 10.3.2). */
 static const char *const null_words[] = {"", "~", "null", "Null", "NULL"};
@@ -122,45 +123,56 @@ static int open_parser(const char *text, size_t size, yaml_parser_t *ret, struct
     return 0;
 }
 
-/* The change of depth after the event. */
-static int step(const yaml_event_t *event)
+/* Of the text so far. */
+struct extent {
+    int depth;
+    unsigned documents, anchors;
+};
+
+static bool has_anchor(const yaml_event_t *event)
 {
-    switch (event->type) {
-    case YAML_SEQUENCE_START_EVENT:
-    case YAML_MAPPING_START_EVENT:
-        return 1;
-    case YAML_SEQUENCE_END_EVENT:
-    case YAML_MAPPING_END_EVENT:
-        return -1;
-    default:
+    return (event->type == YAML_SCALAR_EVENT && event->data.scalar.anchor) ||
+           (event->type == YAML_SEQUENCE_START_EVENT && event->data.sequence_start.anchor) ||
+           (event->type == YAML_MAPPING_START_EVENT && event->data.mapping_start.anchor);
+}
+
+static void add_event(const yaml_event_t *event, struct extent *extent)
+{
+    extent->depth += event->type == YAML_SEQUENCE_START_EVENT || event->type == YAML_MAPPING_START_EVENT;
+    extent->depth -= event->type == YAML_SEQUENCE_END_EVENT || event->type == YAML_MAPPING_END_EVENT;
+    extent->documents += event->type == YAML_DOCUMENT_START_EVENT;
+    extent->anchors += has_anchor(event);
+}
+
+static int check_extent(const struct extent *extent, const yaml_mark_t *mark, struct error *error)
+{
+    if (extent->documents > 1)
+        error_set(error, -EINVAL, "a second YAML document starts here, where one is allowed");
+    else if (extent->depth > DEPTH_MAX)
+        error_set(error, -EINVAL, "lists and maps are nested more than %d deep", DEPTH_MAX);
+    else if (extent->anchors > ANCHORS_MAX)
+        error_set(error, -EINVAL, "there are more than %d anchors", ANCHORS_MAX);
+    else
         return 0;
-    }
+    error_place(error, mark->line + 1, mark->column + 1);
+    return -EINVAL;
 }
 
 /* Goes over the text once, for its syntax, before a tree is made of it. */
 static int check_syntax(const char *text, size_t size, struct error *error)
 {
     _cleanup_(yaml_parser_delete) yaml_parser_t parser = {0};
-    unsigned documents = 0;
-    int depth = 0, r = open_parser(text, size, &parser, error);
+    struct extent extent = {0};
+    int r = open_parser(text, size, &parser, error);
 
-    for (bool end = r < 0; !end;) {
+    for (bool end = false; r == 0 && !end;) {
         yaml_event_t event;
         if (!yaml_parser_parse(&parser, &event))
             return syntax_error(&parser, text, size, error);
-        yaml_mark_t mark = event.start_mark;
-        depth += step(&event);
-        documents += event.type == YAML_DOCUMENT_START_EVENT;
+        add_event(&event, &extent);
+        r = check_extent(&extent, &event.start_mark, error);
         end = event.type == YAML_STREAM_END_EVENT;
         yaml_event_delete(&event);
-        if (depth <= DEPTH_MAX && documents <= 1)
-            continue;
-        if (documents > 1)
-            error_set(error, -EINVAL, "a second YAML document starts here, where one is allowed");
-        else
-            error_set(error, -EINVAL, "lists and maps are nested more than %d deep", DEPTH_MAX);
-        error_place(error, mark.line + 1, mark.column + 1);
-        return -EINVAL;
     }
     return r;
 }

@@ -27,11 +27,13 @@ static int load_file(const struct options *options, struct config **ret, struct 
     return r < 0 ? place_error(r, file, error) : 0;
 }
 
-bool settings_want_sampler(const struct options *options)
+struct opener_tasks settings_opener_tasks(const struct options *options)
 {
     _cleanup_(config_freep) struct config *config = NULL;
 
-    return load_file(options, &config, NULL) == 0 && config->sampler.enabled;
+    if (load_file(options, &config, NULL) < 0)
+        return (struct opener_tasks){0};
+    return (struct opener_tasks){.sampling = config->sampler.enabled, .probing = config_has_probes(config)};
 }
 
 static int override(struct config *config, const char *key, const char *flag, const char *value, struct error *error)

@@ -5,6 +5,7 @@
 
 #include "config/config.h"
 #include "daemon/options.h"
+#include "opener/opener-rules.h"
 
 /*
  * -errno with a sentence that starts with FILE:LINE:COLUMN where there is a place. The web configuration that it names
@@ -14,7 +15,7 @@
 int settings_load(const struct options *options, struct sys *sys, const struct machine *machine, struct config **ret,
                   struct error *error);
 
-/* Whether the file asks for the sampler; false where it cannot be read, which settings_load() will tell. */
-bool settings_want_sampler(const struct options *options);
+/* What the file asks of an opener; nothing where it cannot be read, which settings_load() will tell. */
+struct opener_tasks settings_opener_tasks(const struct options *options);
 
 #endif

@@ -25,7 +25,7 @@ int split_new(const struct options *options, struct sys *sys, struct split **ret
     if (!split)
         return error_oom(error);
     if (!options->no_opener && opener_is_wanted()) {
-        int r = opener_start(sys, settings_want_sampler(options), &split->opener, error);
+        int r = opener_start(sys, settings_opener_tasks(options), &split->opener, error);
         if (r < 0)
             return r;
         log_debug("counters are opened by process %d; this one has no capabilities", (int)split->opener->pid);

@@ -150,7 +150,7 @@ static bool is_denied(int error)
 static int client_open_file(struct sys *sys, const char *path, int flags)
 {
     struct opener_client *client = sys->userdata;
-    bool sampling = client->rules.sampling;
+    bool sampling = client->rules.tasks.sampling;
 
     if (opener_path_is_better_asked_for(path, sampling)) {
         int fd = ask_for_file(client, path);
@@ -175,6 +175,7 @@ void opener_client_attach(struct opener_client *client, struct sys *sys)
 void opener_client_done(struct opener_client *client)
 {
     buffer_done(&client->packet);
+    opener_rules_done(&client->rules);
     if (client->socket >= 0)
         close(client->socket);
     client->socket = -1;

@@ -143,6 +143,15 @@ static bool only_known(const struct perf_event_attr *attr, bool sampling)
     return memcmp(&known, attr, sizeof(known)) == 0;
 }
 
+/* Their descriptors show all that a CPU does, in a second ring: even one that only counts. */
+static bool is_trace(const struct opener_rules *rules, const struct perf_event_attr *attr)
+{
+    for (size_t i = 0; i < rules->n_trace_types; i++)
+        if (rules->trace_types[i] == attr->type)
+            return true;
+    return false;
+}
+
 static bool is_probe(const struct opener_rules *rules, const struct perf_event_attr *attr)
 {
     for (size_t i = 0; i < ARRAY_SIZE(rules->probe_types); i++)
@@ -151,12 +160,22 @@ static bool is_probe(const struct opener_rules *rules, const struct perf_event_a
     return false;
 }
 
-/* An address that the daemon gave would be one of this process. */
-static bool text_is_allowed(const struct opener_rules *rules, const struct opener_event *event, const char *text)
+/*
+ * An address that the daemon gave would be one of this process. Of `config` a probe has the bit "retprobe"; what stands
+ * above it, ref_ctr_offset, is a place in the memory of every process that runs the file, where the kernel adds one.
+ */
+static bool probe_is_allowed(const struct opener_rules *rules, const struct opener_event *event, const char *text)
 {
-    if (event->text && (!is_probe(rules, &event->attr) || strlen(text + event->text - 1) >= PATH_MAX))
+    return rules->tasks.probing && event->attr.config <= 1 && event->attr.config1 == 0 &&
+           (!event->text || strlen(text + event->text - 1) < PATH_MAX);
+}
+
+static bool event_is_allowed(const struct opener_rules *rules, const struct opener_event *event, const char *text)
+{
+    if (!size_is_known(&event->attr) || !only_known(&event->attr, rules->tasks.sampling) ||
+        is_trace(rules, &event->attr))
         return false;
-    return event->attr.config1 == 0 || (!event->text && !is_probe(rules, &event->attr));
+    return is_probe(rules, &event->attr) ? probe_is_allowed(rules, event, text) : !event->text;
 }
 
 /* Who joins a leader has its target. */
@@ -165,7 +184,7 @@ static bool group_samples(const struct opener_request *request)
     return request->group->leader || request->events[0].attr.sample_period;
 }
 
-static bool target_is_allowed(const struct opener_request *request, const struct opener_rules *rules, bool sampling)
+static bool target_is_allowed(const struct opener_request *request, const struct opener_rules *rules)
 {
     const struct opener_group *group = request->group;
 
@@ -175,29 +194,32 @@ static bool target_is_allowed(const struct opener_request *request, const struct
         return group->cpu >= 0;
     if (group->pid <= 0 || group->flags & PERF_FLAG_PID_CGROUP)
         return false;
-    return group->pid == rules->daemon || (sampling && group_samples(request));
+    return group->pid == rules->daemon || (rules->tasks.sampling && group_samples(request));
 }
 
-static bool is_allowed(const struct opener_request *request, const struct opener_rules *rules, bool sampling)
+static bool is_allowed(const struct opener_request *request, const struct opener_rules *rules)
 {
     if (request->kind == OPENER_FILE)
-        return opener_path_place(request->path, sampling) != OPENER_NOWHERE;
-    if (!target_is_allowed(request, rules, sampling))
+        return opener_path_place(request->path, rules->tasks.sampling) != OPENER_NOWHERE;
+    if (!target_is_allowed(request, rules))
         return false;
-    for (size_t i = 0; i < request->group->n_events; i++) {
-        const struct opener_event *event = &request->events[i];
-        if (!size_is_known(&event->attr) || !text_is_allowed(rules, event, request->text) ||
-            !only_known(&event->attr, sampling))
+    for (size_t i = 0; i < request->group->n_events; i++)
+        if (!event_is_allowed(rules, &request->events[i], request->text))
             return false;
-    }
     return true;
 }
 
 int opener_request_check(const struct opener_request *request, const struct opener_rules *rules)
 {
-    if (is_allowed(request, rules, rules->sampling))
+    struct opener_rules wider = *rules;
+
+    if (is_allowed(request, rules))
         return 0;
-    return is_allowed(request, rules, true) ? -EUNATCH : -EBADRQC;
+    wider.tasks.probing = true;
+    if (is_allowed(request, &wider))
+        return -ENOPKG;
+    wider.tasks.sampling = true;
+    return is_allowed(request, &wider) ? -EUNATCH : -EBADRQC;
 }
 
 struct perf_event_attr opener_request_attr(const struct opener_request *request, size_t n)

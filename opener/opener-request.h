@@ -11,6 +11,7 @@
 
 #include "base/buffer.h"
 #include "opener/opener-path.h"
+#include "opener/opener-rules.h"
 #include "perf/sys.h"
 
 #define OPENER_VERSION 1
@@ -49,13 +50,6 @@ struct opener_file {
 #define OPENER_PACKET_MAX                                                                                              \
     (sizeof(struct opener_group) + OPENER_EVENTS_MAX * sizeof(struct opener_event) + OPENER_TEXT_MAX)
 
-/* What is known before the two part. */
-struct opener_rules {
-    pid_t daemon; /* the only task that may be counted; others may be sampled where `sampling` */
-    bool sampling;
-    int64_t probe_types[2]; /* PMUs whose config1 is the address of a text: kprobe and uprobe; -1: there is none */
-};
-
 /* A packet that was understood, into which it points. */
 struct opener_request {
     enum opener_kind kind;
@@ -67,8 +61,8 @@ struct opener_request {
 /* `packet` is aligned as uint64_t. -EBADMSG for one that is not a request with so many descriptors. */
 int opener_request_parse(const void *packet, size_t size, size_t n_fds, struct opener_request *ret);
 /*
- * -EBADRQC for what no daemon needs, or what it may not have; -EUNATCH for what it may have only where rules->sampling;
- * 0.
+ * -EBADRQC for what no daemon needs, or what it may not have; for what it may have only with other tasks -EUNATCH,
+ * where it samples, and else -ENOPKG, where it sets probes; 0.
  */
 int opener_request_check(const struct opener_request *request, const struct opener_rules *rules);
 /* The n-th event, as perf_event_open(2) wants it. */

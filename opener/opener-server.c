@@ -105,7 +105,7 @@ static int open_on(const struct opener_server *server, const char *path, long ma
 
 static int open_known(const struct opener_server *server, const char *path)
 {
-    switch (opener_path_place(path, server->rules.sampling)) {
+    switch (opener_path_place(path, server->rules.tasks.sampling)) {
     case OPENER_IN_TRACEFS:
         return open_on(server, path, TRACEFS_MAGIC);
     case OPENER_IN_PROC:

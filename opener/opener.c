@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/number.h"
 #include "opener/jail.h"
 #include "opener/opener-message.h"
 #include "opener/opener-server.h"
@@ -30,17 +29,6 @@ bool opener_is_wanted(void)
 uint64_t opener_own_capabilities(void)
 {
     return jail_capabilities();
-}
-
-static int64_t pmu_type(struct sys *sys, const char *name)
-{
-    _cleanup_(freep) char *text = NULL;
-    uint64_t type;
-
-    if (sys_read_filef(sys, &text, "/sys/bus/event_source/devices/%s/type", name) < 0 ||
-        number_parse_u64(text, &type) < 0)
-        return -1;
-    return (int64_t)type;
 }
 
 static int find_cgroups(struct sys *sys, char **ret)
@@ -68,7 +56,7 @@ static _Noreturn void be_opener(struct sys *sys, const struct opener *opener, in
 
     jail_set_name("perfcountd-opener");
     hello.error =
-        jail_enter(socket, server.rules.daemon, server.rules.sampling, &hello.capabilities, &filtered, &error);
+        jail_enter(socket, server.rules.daemon, server.rules.tasks.sampling, &hello.capabilities, &filtered, &error);
     hello.filtered = filtered;
     if (hello.error < 0)
         snprintf(hello.message, sizeof(hello.message), "%.200s", error.message);
@@ -123,26 +111,23 @@ static int split(struct opener *opener, struct sys *sys, struct error *error)
     return 0;
 }
 
-static struct opener *opener_new(struct sys *sys, bool sampling)
+static struct opener *opener_new(struct sys *sys, struct opener_tasks tasks)
 {
     struct opener *opener = calloc(1, sizeof(*opener));
 
     if (!opener)
         return NULL;
     opener->client.socket = -1;
-    opener->client.rules = (struct opener_rules){
-        .daemon = getpid(),
-        .sampling = sampling,
-        .probe_types = {pmu_type(sys, "kprobe"), pmu_type(sys, "uprobe")},
-    };
-    return find_cgroups(sys, &opener->cgroups) < 0 ? opener_free(opener) : opener;
+    if (opener_rules_init(&opener->client.rules, sys, tasks) < 0 || find_cgroups(sys, &opener->cgroups) < 0)
+        return opener_free(opener);
+    return opener;
 }
 
-int opener_start(struct sys *sys, bool sampling, struct opener **ret, struct error *error)
+int opener_start(struct sys *sys, struct opener_tasks tasks, struct opener **ret, struct error *error)
 {
     /* Neither of the two can mount it later. */
     machine_find_tracefs(sys);
-    _cleanup_(opener_freep) struct opener *opener = opener_new(sys, sampling);
+    _cleanup_(opener_freep) struct opener *opener = opener_new(sys, tasks);
     if (!opener)
         return error_oom(error);
     int r = split(opener, sys, error);

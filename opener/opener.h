@@ -23,7 +23,7 @@ uint64_t opener_own_capabilities(void);
  * Forks the opener, which opens by `sys`, and drops all capabilities of this process; from then on `sys` asks the
  * opener. To be called while there is one thread. -errno with a sentence, and then this process is not to go on.
  */
-int opener_start(struct sys *sys, bool sampling, struct opener **ret, struct error *error);
+int opener_start(struct sys *sys, struct opener_tasks tasks, struct opener **ret, struct error *error);
 /* Ends the opener where it has not ended, and reaps it. */
 struct opener *opener_free(struct opener *opener);
 

@@ -88,6 +88,8 @@ static const struct {
     {EXDEV, NULL, "the opener does not take this directory for a cgroup",
      "it knows those below the hierarchy that was mounted when perfcountd started; restart perfcountd"},
     {EBADRQC, NULL, "the opener refuses this", "it opens what counts, and nothing else; please report this"},
+    {ENOPKG, NULL, "the opener was started without probes",
+     "there was none in the configuration when perfcountd started; restart it"},
     {ENOSYS, NULL, "the kernel has no perf events", "build it with CONFIG_PERF_EVENTS"},
 };
 

@@ -271,6 +271,8 @@ int spec_refused(const struct spec *spec, const struct machine *machine, const s
     case -ENXIO:
     case -E2BIG:
         return -EINVAL;
+    case -ENOPKG:
+        return -EOPNOTSUPP;
     }
     return code;
 }

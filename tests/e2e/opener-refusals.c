@@ -197,7 +197,7 @@ static bool run(bool sampling)
 
     sys_init(&sys);
     printf("-- %s samples\n", sampling ? "with" : "without");
-    if (opener_start(&sys, sampling, &opener, &error) < 0) {
+    if (opener_start(&sys, (struct opener_tasks){.sampling = sampling}, &opener, &error) < 0) {
         printf("NOT OK  %s\n", error.message);
         return false;
     }

@@ -144,6 +144,21 @@ stop_daemon
 equals "it ends well" "$daemon_status" 0
 rmdir "$parent/b"
 
+# --- probes are set only where the configuration had one at the start
+
+if [ $probes = yes ]; then
+    write_config ""
+    start_daemon --config.file="$config"
+    set_opener "a daemon without probes"
+    write_config "      - {name: probe, events: \"uprobe/path=$probed,offset=$offset,name=starts/\"}"
+    equals "a probe is added later" "$(status_of /-/reload -X POST)" 200
+    contains "it is missing, with the reason" \
+        "$(status_field '.failures[] | select(.group == "probe") | .message')" "the opener was started without probes"
+    equals "the opener lives" "$(status_field .opener.state)" running
+    stop_daemon
+    write_config ""
+fi
+
 # --- the opener does not outlive its daemon
 
 ends_with() {

@@ -83,7 +83,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 1)
         return 0;
     bool sampling = data[0] & SAMPLING;
-    const struct opener_rules rules = {.daemon = 4711, .probe_types = {6, 7}, .sampling = sampling};
+    const struct opener_rules rules = {
+        .daemon = 4711, .probe_types = {6, 7}, .tasks = {.sampling = sampling, .probing = true}};
     size_t n_fds = data[0] & ~SAMPLING;
     _cleanup_(freep) char *packet = malloc(MAX(size - 1, 1)); /* exactly that large, for AddressSanitizer */
     assert(packet);

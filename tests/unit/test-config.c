@@ -357,6 +357,30 @@ static char *repeat(const char *text, size_t n)
 }
 
 /* Texts that grow in the reader: all are refused or read, at once and without harm. */
+/* Each is compared with all before it, so that as many as fit into a file would take minutes. */
+static void test_anchors(void **state)
+{
+    static const struct {
+        unsigned n;
+        const char *out; /* NULL: it is a configuration */
+    } cases[] = {{60, NULL}, {257, "there are more than 256 anchors"}, {80000, "there are more than 256 anchors"}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_(config_freep) struct config *config = NULL;
+        struct buffer buffer = {0};
+        struct error error = {0};
+        buffer_append_text(&buffer, "collectors: {cgroup: {exclude: [");
+        for (unsigned k = 0; k < cases[i].n; k++)
+            buffer_appendf(&buffer, "&a%x /%x, ", k, k);
+        buffer_append_text(&buffer, "/x]}}");
+        _cleanup_(freep) char *text = buffer_string(&buffer);
+        int r = config_parse(text, strlen(text), &config, &error);
+        if (r != (cases[i].out ? -EINVAL : 0) || !str_equal(error.message, cases[i].out ?: ""))
+            fail_msg("%u: %d, %u:%u: %s", cases[i].n, r, error.line, error.column, error.message);
+    }
+}
+
 static void test_bombs(void **state)
 {
     (void)state;
@@ -468,6 +492,32 @@ static void test_check_sampled(void **state)
     fake_sys_free(fake);
 }
 
+static void test_probes(void **state)
+{
+    static const struct {
+        const char *in;
+        bool out;
+    } cases[] = {
+        {"", false},
+        {"collectors: {cpu: {groups: [{name: p, events: 'uprobe/path=/bin/sh,offset=1/'}]}}", true},
+        {"collectors: {cpu: {groups: [{name: a, events: cycles}, {name: p, events: ['kprobe/addr=0x10/']}]}}", true},
+        {"collectors: {cgroup: {groups: [{name: p, events: '{cycles,kprobe/func=f,offset=1/}'}]}}", true},
+        {"collectors: {cpu: {groups: [{name: p, events: 'mem:0x1000:w,sched:sched_switch,cpu/event=1/'}]}}", false},
+        {"sampler: {event: 'uprobe/path=/bin/sh,offset=1/'}", true},
+        {"sampler: {event: 'cycles:u'}", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_(config_freep) struct config *config = NULL;
+        struct error error = {0};
+        if (config_parse(cases[i].in, strlen(cases[i].in), &config, &error) < 0)
+            fail_msg("%s: %s", cases[i].in, error.message);
+        if (config_has_probes(config) != cases[i].out)
+            fail_msg("%s", cases[i].in);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -483,6 +533,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_web_config_file, make_directory, remove_directory),
         cmocka_unit_test(test_check_events),
         cmocka_unit_test(test_check_sampled),
+        cmocka_unit_test(test_probes),
+        cmocka_unit_test(test_anchors),
         cmocka_unit_test(test_bombs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,16 @@
 #define UPROBE 7
 #define DAEMON 4711
 
-static const struct opener_rules rules = {.daemon = DAEMON, .probe_types = {KPROBE, UPROBE}};
+#define INTEL_PT 9
+
+static uint32_t trace_types[] = {INTEL_PT};
+static const struct opener_rules rules = {
+    .daemon = DAEMON,
+    .tasks = {.probing = true},
+    .probe_types = {KPROBE, UPROBE},
+    .trace_types = trace_types,
+    .n_trace_types = ARRAY_SIZE(trace_types),
+};
 
 /* A packet, aligned, that a case may spoil. */
 struct packet {
@@ -159,6 +168,10 @@ static void test_targets(void **state)
     X(address_of_a_probe, (p->events[1].text = 0, p->events[1].attr.config1 = 4096), -EBADRQC)                         \
     X(address_beside_text, p->events[1].attr.config1 = 4096, -EBADRQC)                                                 \
     X(text_of_no_probe, p->events[0].text = 1, -EBADRQC)                                                               \
+    X(retprobe, p->events[1].attr.config = 1, 0)                                                                       \
+    X(reference_counter, p->events[1].attr.config = UINT64_C(0x1000) << 32, -EBADRQC)                                  \
+    X(unknown_of_a_probe, p->events[1].attr.config = 2, -EBADRQC)                                                      \
+    X(trace_of_a_cpu, p->events[0].attr.type = INTEL_PT, -EBADRQC)                                                     \
     X(attr_size_0, p->events[0].attr.size = 0, -EBADRQC)                                                               \
     X(attr_size_odd, p->events[0].attr.size = 65, -EBADRQC)                                                            \
     X(attr_size_large, p->events[0].attr.size = 4096, -EBADRQC)                                                        \
@@ -210,6 +223,25 @@ static void test_verdicts(void **state)
         if (r != cases[i].out)
             fail_msg("%s: %d, not %d", cases[i].name, r, cases[i].out);
     }
+}
+
+/* Only who was asked for a probe at the start sets one. */
+static void test_probing(void **state)
+{
+    struct opener_rules without = rules;
+    struct packet packet;
+
+    (void)state;
+    without.tasks.probing = false;
+    make(&packet);
+    assert_int_equal(judge(&packet, &without), -ENOPKG);
+    packet.events[1].attr.sample_period = 1;
+    assert_int_equal(judge(&packet, &without), -EUNATCH);
+    packet.events[1].attr.sample_type = PERF_SAMPLE_RAW;
+    assert_int_equal(judge(&packet, &without), -EBADRQC);
+    make(&packet);
+    packet.events[1] = packet.events[0];
+    assert_int_equal(judge(&packet, &without), 0);
 }
 
 /* As sampler/spec.c makes the event that samples. */
@@ -265,6 +297,7 @@ static void unsample(struct perf_event_attr *attr)
     X(with_registers, p->events[0].attr.sample_regs_user = 1, -EBADRQC)                                                \
     X(with_stack, p->events[0].attr.sample_stack_user = 8, -EBADRQC)                                                   \
     X(with_branches, p->events[0].attr.branch_sample_type = 1, -EBADRQC)                                               \
+    X(trace, p->events[0].attr.type = INTEL_PT, -EBADRQC)                                                              \
     X(with_aux, p->events[0].attr.aux_watermark = 1, -EBADRQC)                                                         \
     X(with_aux_output, p->events[0].attr.aux_output = 1, -EBADRQC)                                                     \
     X(with_stacks_of_its_own_depth, p->events[0].attr.sample_max_stack = 500, -EBADRQC)                                \
@@ -296,7 +329,7 @@ static void test_sampling(void **state)
     struct opener_rules sampling = rules;
 
     (void)state;
-    sampling.sampling = true;
+    sampling.tasks.sampling = true;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct packet packet;
         make_sampling(&packet);
@@ -386,7 +419,7 @@ static void test_paths(void **state)
     struct opener_rules sampling = rules;
 
     (void)state;
-    sampling.sampling = true;
+    sampling.tasks.sampling = true;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         bool sampled = cases[i].out_sampling != NO;
         _cleanup_(buffer_done) struct buffer buffer = {0};
@@ -421,8 +454,9 @@ static void test_long_path(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_targets), cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_sampling),   cmocka_unit_test(test_paths),   cmocka_unit_test(test_long_path),
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_targets),  cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_probing),    cmocka_unit_test(test_sampling), cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_long_path),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

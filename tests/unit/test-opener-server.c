@@ -71,7 +71,8 @@ static int setup(void **state)
     sys_init(&rig->daemon);
     rig->kernel.perf_event_open = fake_open;
     rig->client.socket = sockets[0];
-    rig->client.rules = (struct opener_rules){.daemon = getpid(), .probe_types = {KPROBE, -1}};
+    rig->client.rules =
+        (struct opener_rules){.daemon = getpid(), .tasks = {.probing = true}, .probe_types = {KPROBE, -1}};
     rig->server = (struct opener_server){
         .sys = &rig->kernel, .socket = sockets[1], .rules = rig->client.rules, .cgroups = "/sys/fs/cgroup"};
     opener_client_attach(&rig->client, &rig->daemon);
@@ -165,13 +166,13 @@ static void test_long_texts(void **state)
     memset(name, 'f', sizeof(name) - 1);
     name[sizeof(name) - 1] = '\0';
     for (size_t i = 0; i < 8; i++) {
-        attrs[i] = event(i);
+        attrs[i] = event(i % 2);
         attrs[i].type = KPROBE;
         attrs[i].config1 = (uintptr_t)name;
     }
     rig->daemon.open_group(&rig->daemon, &group, fds);
     for (size_t i = 0; i < 8; i++) {
-        snprintf(expected, sizeof(expected), "config %zu pid -1 cpu 0 %s%.100s", i, i ? "joins" : "leads disabled",
+        snprintf(expected, sizeof(expected), "config %zu pid -1 cpu 0 %s%.100s", i % 2, i ? "joins" : "leads disabled",
                  name);
         assert_opened(fds[i], expected);
     }
@@ -262,7 +263,7 @@ static void test_better_asked_for(void **state)
 
     rig->kernel.open_file = fake_open_file;
     for (int sampling = 0; sampling <= 1; sampling++) {
-        rig->server.rules.sampling = rig->client.rules.sampling = sampling;
+        rig->server.rules.tasks.sampling = rig->client.rules.tasks.sampling = sampling;
         for (int i = 0; i < 2; i++) {
             static const char *const paths[] = {"/proc/kallsyms", "/proc/self/maps"};
             _cleanup_(closep) int fd = rig->daemon.open_file(&rig->daemon, paths[i], 0);

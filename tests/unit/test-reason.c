@@ -45,6 +45,7 @@ static const struct {
     {-ENXIO, 2, "6.1.0", &present, "the CPU is not there (ENXIO): ", "online"},
     {-E2BIG, 2, "6.1.0", &present, "the kernel is older than these attributes (E2BIG): ", "config3"},
     {-EPIPE, 2, "6.1.0", &present, "the opener is gone (EPIPE): ", "restart perfcountd"},
+    {-ENOPKG, 2, "6.1.0", &uprobe, "the opener was started without probes (ENOPKG): ", "restart it"},
     {-EBADRQC, 2, "6.1.0", &present, "the opener refuses this (EBADRQC): ", "report"},
     {-EXDEV, 2, "6.1.0", &present, "the opener does not take this directory for a cgroup (EXDEV): ", "hierarchy"},
     {-EDOM, 2, "6.1.0", &present, "Numerical argument out of domain (EDOM)", ""},
