@@ -40,6 +40,34 @@ static void append_known(struct buffer *text, const struct option_table *table, 
         }
 }
 
+/* Where in `path` the key ends that stands below another one there; NULL where it does not. */
+static const char *end_of_key(const char *path, const char *key)
+{
+    const char *dot = path;
+
+    while ((dot = strchr(dot, '.'))) {
+        size_t size = strcspn(++dot, ".");
+        if (size == strlen(key) && memcmp(dot, key, size) == 0)
+            return dot + size;
+    }
+    return NULL;
+}
+
+/* A key that is known in another place is most often one that was indented wrongly. */
+static void append_places(struct buffer *text, const struct option_table *table, const char *key)
+{
+    const char *last = "";
+
+    for (size_t i = 0; i < table->n; i++) {
+        const char *path = table->rows[i].path, *end = end_of_key(path, key);
+        size_t size = end ? (size_t)(end - path) : 0;
+        if (!end || (strncmp(path, last, size) == 0 && last[size] == '.'))
+            continue;
+        buffer_appendf(text, "%s%.*s", last[0] ? ", " : "; there is ", (int)size, path);
+        last = path;
+    }
+}
+
 static int unknown_key(const struct reading *reading, const char *prefix, const node *n, struct error *error)
 {
     const struct option_table *table = reading->table;
@@ -51,9 +79,12 @@ static int unknown_key(const struct reading *reading, const char *prefix, const 
     for (size_t i = 0; keys && i < table->n; i++)
         if (row_key(&table->rows[i], prefix, keys[i]))
             suggest_consider(&suggest, keys[i]);
-    suggest_format(&suggest, nearest, sizeof(nearest));
-    if (suggest.n == 0)
+    append_places(&known, table, node_text(n));
+    if (known.size > 0)
+        suggest.n = 0;
+    else if (suggest.n == 0)
         append_known(&known, table, prefix);
+    suggest_format(&suggest, nearest, sizeof(nearest));
     buffer_append_char(&known, '\0');
     document_error(reading->document, n, error, "unknown key \"%s\"%s%s", node_text(n), nearest,
                    known.failed ? "" : known.data);

@@ -84,10 +84,38 @@ static int print_interval(const struct options *options, struct registry *regist
     return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+static bool any_open(const struct snapshot *snapshot)
+{
+    for (size_t i = 0; i < snapshot->n_rows; i++)
+        if (snapshot->rows[i]->state != ROW_UNAVAILABLE)
+            return true;
+    return false;
+}
+
+/* What the rates are without, and why: once, and apart from them. Without anything to count that is all there is. */
+static int tell_missing(struct registry *registry)
+{
+    bool open = any_open(registry_read(registry, UINT32_MAX, 0));
+    char **sentences;
+    size_t n;
+
+    if (failures_sentences(registry_failures(registry), &sentences, &n) < 0)
+        return command_fail_memory();
+    for (size_t i = 0; i < n; i++)
+        table_print_styled(stderr, TABLE_WARNING, "not counted: %s\n", sentences[i]);
+    strings_free(sentences, n);
+    if (!open)
+        fputs("perfcountd: no group can be opened here\n", stderr);
+    return open ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 int command_stat(const struct options *options)
 {
     _cleanup_(session_done) struct session session = {0};
     int status = command_open_session(&session, options);
+
+    if (status == EXIT_SUCCESS)
+        status = tell_missing(session.registry);
 
     for (uint64_t i = 0; status == EXIT_SUCCESS && (options->count == 0 || i < options->count); i++)
         status = print_interval(options, session.registry);

@@ -231,6 +231,16 @@ static int parse_flags(int argc, char **argv, struct options *options, struct er
     return 0;
 }
 
+static int unexpected_argument(const char *word, struct error *error)
+{
+    enum command command;
+    struct error ignored;
+    bool is_command = parse_command(word, &command, &ignored) == 0;
+
+    return error_set(error, -EINVAL, "unexpected argument \"%s\"%s", word,
+                     is_command ? ": there is one command, before the flags" : "");
+}
+
 int options_parse(int argc, char **argv, struct options *ret, struct error *error)
 {
     struct options options = {
@@ -247,7 +257,7 @@ int options_parse(int argc, char **argv, struct options *ret, struct error *erro
     if (r == 0 && options.command == COMMAND_CHECK_CONFIG && rest < argc && !options.config_file)
         options.config_file = argv[rest++];
     if (r == 0 && rest < argc)
-        r = error_set(error, -EINVAL, "unexpected argument \"%s\"", argv[rest]);
+        r = unexpected_argument(argv[rest], error);
     if (r < 0) {
         options_done(&options);
         return r;

@@ -55,6 +55,7 @@ refuses "a telemetry path without a slash" 'metrics' --web.telemetry-path=metric
 refuses "a value for --help" 'help' --help=yes
 refuses "a flag of another command" '--json' --json
 refuses "an argument too many" 'extra' list-events extra
+refuses "a command behind the flags" '"plan".*before the flags' --log.level=info plan
 refuses "a bad interval" 'soon' stat --interval=soon
 refuses "a bad count" '-1' stat --count=-1
 
@@ -187,10 +188,23 @@ holds "plan --json is JSON" jq -e . "$scratch/out"
 try stat --interval=100ms
 equals "stat: exit status" "$status" 0
 holds "stat shows rates" grep -q context.switches "$scratch/out"
+equals "stat tells apart from them what plan finds missing" "$(sed -n 's/^not counted: //p' "$scratch/err")" \
+    "$("$PERFCOUNTD" plan | sed -n '/^not counted:$/,$ s/^  //p')"
 try stat --interval 100ms --count 2 --json
 equals "stat --json: exit status" "$status" 0
 equals "stat --json: a document for each reading" "$(jq -s length "$scratch/out")" 2
 holds "stat --json has rates" jq -e '.rates | length > 0' "$scratch/out"
+
+chmod 755 "$scratch"
+cannot='setpriv --reuid=65534 --clear-groups --no-new-privs --bounding-set=-all --inh-caps=-all'
+if [ "$(id -u)" -eq 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 0 ] && command -v setpriv >/dev/null &&
+    $cannot test -x "$PERFCOUNTD"; then
+    status=0
+    $cannot "$PERFCOUNTD" stat --interval=50ms >"$scratch/out" 2>"$scratch/err" || status=$?
+    equals "stat that may count nothing: exit status" "$status" 1
+    equals "it prints no table" "$(cat "$scratch/out")" ""
+    matches "it says why" "$(cat "$scratch/err")" 'not counted: cpu .*\(EACCES\).*no group can be opened here'
+fi
 
 for command in --help list-events plan 'stat --interval=50ms' "check-config $bad"; do
     # shellcheck disable=SC2086 # a list
