@@ -9,33 +9,108 @@
 #include "base/cleanup.h"
 #include "base/gzip.h"
 
-static const size_t sizes[] = {0, 1, 1000, 300000};
+static const size_t sizes[] = {0, 1, 2, 17, 1000, 65535, 65536, 65537, 300000, 2000001};
 
-static void test_round_trip(void **state)
+static void fill_text(struct buffer *content, size_t size)
+{
+    for (size_t k = 0; k < size; k++)
+        buffer_append_char(content, (char)('0' + k * k % 77 % 10));
+}
+
+/* Nothing to make smaller. */
+static void fill_noise(struct buffer *content, size_t size)
+{
+    uint64_t random = 1;
+
+    for (size_t k = 0; k < size; k++) {
+        random = random * UINT64_C(6364136223846793005) + 1;
+        buffer_append_char(content, (char)(random >> 56));
+    }
+}
+
+/* Series of labels that stay and numbers that do not, as a page has them. */
+static void fill_page(struct buffer *content, size_t size)
+{
+    uint64_t random = 1;
+
+    for (unsigned cpu = 0; content->size < size; cpu++) {
+        random = random * UINT64_C(6364136223846793005) + 1;
+        buffer_appendf(content, "perf_cpu_cycles_total{cpu=\"%u\",pmu=\"cpu\",group=\"core\"} %ju\n", cpu,
+                       (uintmax_t)(random >> 24));
+    }
+    content->size = size;
+}
+
+static void assert_holds(const struct buffer *compressed, const struct buffer *expected)
 {
     struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
+    _cleanup_(freep) char *out = malloc(expected->size + 1);
+    size_t size;
 
+    assert_int_equal(
+        libdeflate_gzip_decompress(decompressor, compressed->data, compressed->size, out, expected->size + 1, &size),
+        LIBDEFLATE_SUCCESS);
+    libdeflate_free_decompressor(decompressor);
+    assert_int_equal(size, expected->size);
+    if (expected->size)
+        assert_memory_equal(out, expected->data, expected->size);
+}
+
+static void check_round_trip(void (*fill)(struct buffer *content, size_t size), size_t ratio)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+        _cleanup_(buffer_done) struct buffer content = {0}, expected = {0};
+        fill(&expected, sizes[i]);
+        buffer_append(&content, expected.data, expected.size);
+        assert_int_equal(gzip_compress(&content), 0);
+        assert_holds(&content, &expected);
+        assert_true(sizes[i] < 1000 || content.size < sizes[i] / ratio);
+    }
+}
+
+static void test_text(void **state)
+{
+    (void)state;
+    check_round_trip(fill_text, 2);
+}
+
+static void test_page(void **state)
+{
+    (void)state;
+    check_round_trip(fill_page, 4);
+}
+
+static void test_noise(void **state)
+{
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
         _cleanup_(buffer_done) struct buffer content = {0}, expected = {0};
-        _cleanup_(freep) char *out = malloc(sizes[i] + 1);
-        size_t size;
-        for (size_t k = 0; k < sizes[i]; k++)
-            buffer_append_char(&expected, (char)('0' + k * k % 77 % 10));
+        fill_noise(&expected, sizes[i]);
         buffer_append(&content, expected.data, expected.size);
         assert_int_equal(gzip_compress(&content), 0);
-        assert_int_equal(libdeflate_gzip_decompress(decompressor, content.data, content.size, out, sizes[i] + 1, &size),
-                         LIBDEFLATE_SUCCESS);
-        assert_int_equal(size, sizes[i]);
-        if (size)
-            assert_memory_equal(out, expected.data, size);
-        assert_true(sizes[i] < 1000 || content.size < sizes[i] / 2);
+        assert_holds(&content, &expected);
+        assert_true(content.size <= sizes[i] + sizes[i] / 10000 + 32);
     }
-    libdeflate_free_decompressor(decompressor);
+}
+
+static void test_larger_than_prepared(void **state)
+{
+    _cleanup_(buffer_done) struct buffer content = {0};
+    _cleanup_(gzip_done) struct gzip gzip;
+
+    (void)state;
+    fill_noise(&content, 300000);
+    assert_int_equal(gzip_prepare(&gzip, 1000), 0);
+    assert_int_equal(gzip_run(&gzip, &content), -ENOMEM);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_round_trip)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_page),
+        cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_larger_than_prepared),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
