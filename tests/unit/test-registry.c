@@ -687,6 +687,34 @@ static void test_cpu_returns_and_is_refused(void **state)
     }
 }
 
+/* A PMU that is read on the lowest CPU: what was counted there goes on when it is back. */
+static void test_lowest_cpu_leaves_and_returns(void **state)
+{
+    static const char ticks_of_0[] = "perf_pmu_ticks_total{cpu=\"0\",pmu=\"lone\",group=\"p\"}";
+    static const char ticks_of_1[] = "perf_pmu_ticks_total{cpu=\"1\",pmu=\"lone\",group=\"p\"}";
+    struct fake_sys *fake = fake_machine_one_pmu();
+    struct rig rig;
+
+    (void)state;
+    fake_add_pmu(fake, "lone", 99, NULL, "0-3");
+    fake_pmu_file(fake, "lone", "format/event", "config:0-7");
+    rig_init(&rig, fake, "[]}, pmu: {groups: [{name: p, events: 'lone/event=1,name=ticks/'}]");
+    fake_advance(fake, 100);
+    assert_int_equal(value(read_all(&rig), ticks_of_0), 100);
+    fake_set_online(fake, 0, false);
+    rescan(&rig, "0");
+    fake_advance(fake, 10);
+    assert_int_equal(value(read_all(&rig), ticks_of_1), 10);
+    assert_false(is_visible(read_all(&rig), ticks_of_0));
+    fake_set_online(fake, 0, true);
+    rescan(&rig, "");
+    fake_advance(fake, 10);
+    assert_int_equal(value(read_all(&rig), ticks_of_0), 110);
+    assert_false(is_visible(read_all(&rig), ticks_of_1));
+    assert_int_equal(fake->n_open, 1);
+    rig_done(&rig);
+}
+
 /* A module was loaded: its event was missing in a group that is counted otherwise. */
 static void test_pmu_comes_later(void **state)
 {
@@ -980,6 +1008,7 @@ int main(void)
         cmocka_unit_test(test_self_cost_in_part),
         cmocka_unit_test(test_self_cost_no_pmu),
         cmocka_unit_test(test_cpu_leaves_and_returns),
+        cmocka_unit_test(test_lowest_cpu_leaves_and_returns),
         cmocka_unit_test(test_pmu_comes_later),
         cmocka_unit_test(test_cpu_blinks),
         cmocka_unit_test(test_messages_lost),
