@@ -202,6 +202,12 @@ void cgroup_count_end(struct cgroup_count *count, struct sys *sys)
     close_all(count);
 }
 
+void cgroup_count_leave(struct cgroup_count *count, const struct collector_context *context)
+{
+    for (size_t i = 0; i < count->n && !count->ended; i++)
+        tally_leave(count->tallies[i], context);
+}
+
 int cgroup_count_report(const struct cgroup_count *count, const struct collector_context *context,
                         struct failures *failures)
 {

@@ -33,6 +33,9 @@ void cgroup_count_end(struct cgroup_count *count, struct sys *sys);
  */
 int cgroup_count_resume(struct cgroup_count *count, const struct collector_context *context, int fd);
 
+/* Of a cgroup that cannot be resumed for now: closes what is on CPUs that are away or were. */
+void cgroup_count_leave(struct cgroup_count *count, const struct collector_context *context);
+
 int cgroup_count_report(const struct cgroup_count *count, const struct collector_context *context,
                         struct failures *failures);
 /* Whether a read showed that something must be opened anew. */

@@ -80,8 +80,10 @@ int cgroup_entry_resume(struct cgroup_entry *entry, const struct collector_conte
 {
     _cleanup_(closep) int fd = cgroup_tree_open(tree, node);
 
-    if (fd < 0)
+    if (fd < 0) {
+        cgroup_count_leave(entry->count, context);
         return fd;
+    }
     int r = cgroup_count_resume(entry->count, context, fd);
     if (r < 0)
         return r;

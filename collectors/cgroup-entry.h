@@ -18,6 +18,7 @@ struct cgroup_entry {
     struct series *info;
     uint64_t inode;
     uint64_t gone_ns; /* CLOCK_MONOTONIC */
+    bool exceeds;     /* too many linger */
 };
 
 /*

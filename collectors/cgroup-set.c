@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/utf8.h"
+#include "collectors/cgroup-directory.h"
 #include "collectors/cgroup-label.h"
 #include "collectors/cgroup-selection.h"
 
@@ -184,6 +185,15 @@ static int end_others(struct cgroup_set *set, const struct cgroup_candidate *can
     return 0;
 }
 
+/* What could not be opened and is there: it may be had later. */
+static int note_refused(struct cgroup_set *set, struct cgroup_node *node, int error)
+{
+    enum reason_span span = cgroup_directory_is_gone(error) ? REASON_LASTS : reason_span(error);
+
+    set->span = MAX(set->span, span);
+    return error == -EEXIST || (span != REASON_LASTS && error != -ENOMEM) ? note_dropped(set, node) : error;
+}
+
 static int watch_chosen(const struct collector_context *context, struct cgroup_set *set,
                         const struct cgroup_candidate *candidates, size_t n)
 {
@@ -193,20 +203,18 @@ static int watch_chosen(const struct collector_context *context, struct cgroup_s
         if (candidates[i].choice != CGROUP_WATCHED)
             continue;
         r = watch(context, set, candidates[i].userdata);
-        if (r == -EEXIST)
-            r = note_dropped(set, candidates[i].userdata);
+        if (r < 0)
+            r = note_refused(set, candidates[i].userdata, r);
     }
     return r == -ENOMEM ? r : 0;
 }
 
-int cgroup_set_select(struct cgroup_set *set, const struct collector_context *context)
+static int choose(struct cgroup_set *set, const struct collector_context *context)
 {
     _cleanup_(freep) struct cgroup_candidate *candidates = NULL;
     struct cgroup_rules rules = rules_of(context, set);
     size_t n;
 
-    set->changed = false;
-    set->n_dropped = 0;
     int r = list_candidates(set, &candidates, &n);
     if (r < 0)
         return r;
@@ -218,15 +226,63 @@ int cgroup_set_select(struct cgroup_set *set, const struct collector_context *co
     return r < 0 ? r : watch_chosen(context, set, candidates, n);
 }
 
-/* Those whose time is over; with linger 0 at once. */
+int cgroup_set_select(struct cgroup_set *set, const struct collector_context *context)
+{
+    set->changed = false;
+    set->span = REASON_LASTS;
+    set->n_dropped = 0;
+    int r = choose(set, context);
+    if (r == -ENOMEM)
+        set->span = REASON_PASSES;
+    return r;
+}
+
+/* Letting go */
+
+static int compare_gone(const void *a, const void *b)
+{
+    const struct cgroup_entry *const *first = a, *const *second = b;
+
+    return (*first)->gone_ns < (*second)->gone_ns ? -1 : (*first)->gone_ns > (*second)->gone_ns;
+}
+
+static size_t count_lingering(const struct cgroup_set *set)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < set->n; i++)
+        n += !set->entries[i]->node;
+    return n;
+}
+
+/* Ends the time of the oldest beyond `max`. */
+static void mark_excess(struct cgroup_set *set, uint64_t max)
+{
+    _cleanup_(freep) struct cgroup_entry **lingering = NULL;
+    size_t n = count_lingering(set), k = 0;
+
+    if (n > max)
+        lingering = calloc(n, sizeof(lingering[0]));
+    if (!lingering)
+        return;
+    for (size_t i = 0; i < set->n; i++)
+        if (!set->entries[i]->node)
+            lingering[k++] = set->entries[i];
+    qsort(lingering, n, sizeof(lingering[0]), compare_gone);
+    for (size_t i = 0; i < n - max; i++)
+        lingering[i]->exceeds = true;
+}
+
 void cgroup_set_forget(struct cgroup_set *set, const struct collector_context *context)
 {
+    const struct config_cgroup *config = &context->config->cgroup;
     uint64_t now = set->sys->now(set->sys, CLOCK_MONOTONIC);
     size_t n = 0;
 
+    mark_excess(set, config->max_cgroups);
     for (size_t i = 0; i < set->n; i++) {
         struct cgroup_entry *entry = set->entries[i];
-        if (!entry->node && now - entry->gone_ns >= context->config->cgroup.linger_ns)
+        if (!entry->node && (entry->exceeds || now - entry->gone_ns >= config->linger_ns))
             cgroup_entry_free(entry, context->snapshot);
         else
             set->entries[n++] = entry;
@@ -235,16 +291,20 @@ void cgroup_set_forget(struct cgroup_set *set, const struct collector_context *c
 }
 
 /* The entries go on with the new configuration and CPUs; the tree is kept. */
-static int go_on(const struct collector_context *context, struct cgroup_set *set)
+static int go_on(const struct collector_context *context, struct cgroup_set *set, enum reason_span *ret_span)
 {
     struct cgroup_rules rules = rules_of(context, set);
+    int r;
 
     for (size_t i = 0; i < set->n; i++) {
         struct cgroup_entry *entry = set->entries[i];
         if (!entry->node || !cgroup_rules_want(&rules, entry->path))
             continue;
-        if (cgroup_entry_resume(entry, context, set->tree, entry->node) == -ENOMEM)
-            return -ENOMEM;
+        r = cgroup_entry_resume(entry, context, set->tree, entry->node);
+        if (r == -ENOMEM)
+            return r;
+        if (r < 0 && !cgroup_directory_is_gone(r))
+            *ret_span = MAX(*ret_span, reason_span(r));
     }
     return 0;
 }
@@ -260,7 +320,11 @@ int cgroup_set_open(struct cgroup_set *set, const struct collector_context *cont
 
 int cgroup_set_configure(struct cgroup_set *set, const struct collector_context *context)
 {
-    int r = go_on(context, set);
+    enum reason_span span = REASON_LASTS;
+    int r = go_on(context, set, &span);
 
-    return r < 0 ? r : cgroup_set_select(set, context);
+    if (r == 0)
+        r = cgroup_set_select(set, context);
+    set->span = MAX(set->span, span);
+    return r;
 }

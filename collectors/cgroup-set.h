@@ -21,6 +21,7 @@ struct cgroup_set {
     size_t n_dropped, n_wanted;
     uint64_t limit, descriptors_each; /* how many there is room for, and what each costs here at most */
     bool changed;                     /* the tree did, since the last selection */
+    enum reason_span span;            /* of what kept cgroups from being opened or from going on */
 };
 
 /* `set` is zeroed, and stays where it is. Errors of hierarchy_find() and cgroup_tree_new(); cgroup_set_done() in any
@@ -32,7 +33,8 @@ void cgroup_set_done(struct cgroup_set *set, const struct collector_context *con
 int cgroup_set_configure(struct cgroup_set *set, const struct collector_context *context);
 /* Opens and ends what the tree and the room now ask for. -ENOMEM. */
 int cgroup_set_select(struct cgroup_set *set, const struct collector_context *context);
-/* Lets go of those whose time to linger is over. */
+/* Lets go of those whose time to linger is over, and of the oldest beyond max_cgroups, which may linger beside those
+ * that are counted. */
 void cgroup_set_forget(struct cgroup_set *set, const struct collector_context *context);
 
 #endif

@@ -118,7 +118,7 @@ static void rescan_if_blind(const struct collector_context *context, struct cgro
         return;
     cgroup->rescanned_ns = now;
     cgroup_tree_rescan(cgroup->set.tree);
-    if (cgroup->set.changed)
+    if (cgroup->set.changed || cgroup->set.span != REASON_LASTS)
         cgroup_set_select(&cgroup->set, context);
 }
 
@@ -201,6 +201,7 @@ static int cgroup_report(const struct collector_context *context, const void *st
     const struct cgroup *cgroup = state;
     int r = 0;
 
+    failures_note(failures, cgroup->set.span);
     for (size_t i = 0; i < cgroup->set.n && r == 0; i++)
         if (cgroup->set.entries[i]->node)
             r = cgroup_count_report(cgroup->set.entries[i]->count, context, failures);

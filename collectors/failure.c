@@ -74,11 +74,13 @@ int failures_add(struct failures *failures, const struct failure *item, int cpu)
         r = cpuset_add(&failure->cpus, (unsigned)cpu);
     if (r == 0)
         failure->n_targets++;
+    failures_note(failures, item->span);
     return r;
 }
 
 int failures_add_cgroup(struct failures *failures, const struct failures *cgroup)
 {
+    failures_note(failures, cgroup->span);
     for (size_t i = 0; i < cgroup->n; i++) {
         const struct cpuset *cpus = &cgroup->items[i].cpus;
         struct failure *failure = find_or_append(failures, &cgroup->items[i]);

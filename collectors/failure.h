@@ -6,6 +6,7 @@
 #define COLLECTORS_FAILURE_H
 
 #include "perf/cpuset.h"
+#include "perf/reason.h"
 
 struct failure {
     unsigned collector; /* bit number */
@@ -19,11 +20,13 @@ struct failure {
     struct cpuset cpus;
     bool in_cgroups; /* the targets are cgroups, each on these CPUs; else the CPUs */
     size_t n_targets;
+    enum reason_span span;
 };
 
 struct failures {
     struct failure *items;
     size_t n;
+    enum reason_span span; /* the latest of all, also of what is not listed */
 };
 
 void failures_done(struct failures *failures);
@@ -32,6 +35,12 @@ void failures_done(struct failures *failures);
 int failures_add(struct failures *failures, const struct failure *item, int cpu);
 /* What one cgroup lacks, listed by CPU: to each that is one more target. */
 int failures_add_cgroup(struct failures *failures, const struct failures *cgroup);
+
+/* Something that is not listed, because it is only away, may be had later. */
+static inline void failures_note(struct failures *failures, enum reason_span span)
+{
+    failures->span = MAX(failures->span, span);
+}
 
 /*
  * Calls `visit` with each sentence and the first failure that it tells, until one fails. -ENOMEM.

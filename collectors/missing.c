@@ -48,6 +48,7 @@ static int append(struct missings *missings, const struct config_event *config, 
         .pmu = strdup(item->pmu),
         .message = strdup(item->message),
         .error = item->error,
+        .span = item->span,
         .cpu = item->cpu,
     };
     if (missing->text && missing->metric && missing->pmu && missing->message)
@@ -132,6 +133,7 @@ static int report(const struct missing *missing, const struct collector_context 
         .pmu = missing->pmu,
         .reason = (char *)reason_name(missing->error),
         .message = missing->message,
+        .span = missing->span,
     };
     int r = missing->nowhere ? failures_add(failures, &item, -1) : 0;
 

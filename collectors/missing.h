@@ -9,6 +9,7 @@ struct missing {
     size_t event; /* of the configured group */
     char *text, *metric, *pmu, *message;
     int error;
+    enum reason_span span;
     int cpu; /* of its row: -1 for one row of all CPUs */
     struct cpuset cpus;
     bool nowhere;    /* no CPU is to count it */

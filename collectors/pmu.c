@@ -34,16 +34,24 @@ static int add_pmu(const struct machine *machine, const struct pmu *pmu, struct 
     return r;
 }
 
+static bool is_read_on(const struct places *places, size_t first, int cpu)
+{
+    for (size_t i = first; i < places->n; i++)
+        if (places->items[i].target.cpu == cpu)
+            return true;
+    return false;
+}
+
 /*
- * Where it is not read now. The kernel moves the cpumask when a CPU goes offline, and may move it back: the totals of
- * the first CPU then go on.
+ * Where it is not read now; its places are those from `first` on. The kernel moves the cpumask when a CPU goes offline,
+ * and may move it back: the totals of the first CPU then go on. So it is with the lowest CPU that is online.
  */
-static int add_former(const struct machine *machine, const struct pmu *pmu, struct places *places)
+static int add_former(const struct machine *machine, const struct pmu *pmu, size_t first, struct places *places)
 {
     int r = 0;
 
     for (int cpu = cpuset_next(&machine->possible, -1); r == 0 && cpu >= 0; cpu = cpuset_next(&machine->possible, cpu))
-        if (!cpuset_has(&pmu->cpus, (unsigned)cpu) || !cpuset_has(&machine->online, (unsigned)cpu))
+        if (!is_read_on(places, first, cpu))
             r = add_place(places, pmu, cpu, true);
     return r;
 }
@@ -56,9 +64,10 @@ static int choose_places(const struct machine *machine, bool again, struct place
         const struct pmu *pmu = machine->pmus[i];
         if (pmu_is_per_cpu(pmu))
             continue;
+        size_t first = places->n;
         r = add_pmu(machine, pmu, places);
-        if (r == 0 && again && pmu->scope == PMU_SYSTEM)
-            r = add_former(machine, pmu, places);
+        if (r == 0 && again)
+            r = add_former(machine, pmu, first, places);
     }
     if (r == 0)
         r = places_add(places, &(struct place){.kind = PLACE_NO_PMU, .target = {.cpu = -1}, .list = places});

@@ -19,6 +19,7 @@ struct slot {
     void *state; /* NULL while disabled */
     bool successful;
     uint64_t read_ns, duration_ns; /* read_ns is 0 before the first reading */
+    enum reason_span span;         /* of the lack that may be over first */
     struct error error;
     struct series *success, *duration;
 };
@@ -129,7 +130,9 @@ static int open_collector(struct registry *registry, size_t i, struct error *err
         return 0;
     }
     slot->error = (struct error){0};
-    slot->successful = collectors[i]->open(&context, slot->state, &state, &slot->error) == 0;
+    int r = collectors[i]->open(&context, slot->state, &state, &slot->error);
+    slot->successful = r == 0;
+    slot->span = reason_span(r);
     slot->state = state;
     slot->read_ns = 0;
     return add_series(registry, i) < 0 ? error_oom(error) : 0;
@@ -161,8 +164,11 @@ static int collect_failures(struct registry *registry)
     forget_failures(registry);
     for (size_t i = 0; i < N_COLLECTORS && r == 0; i++) {
         struct collector_context context = context_of(registry, i);
-        if (registry->slots[i].state)
-            r = collectors[i]->report(&context, registry->slots[i].state, &registry->failures);
+        if (!registry->slots[i].state)
+            continue;
+        registry->failures.span = REASON_LASTS;
+        r = collectors[i]->report(&context, registry->slots[i].state, &registry->failures);
+        registry->slots[i].span = registry->failures.span;
     }
     if (r < 0 || registry->failures.n == 0)
         return r;
@@ -190,6 +196,30 @@ int registry_configure(struct registry *registry, const struct machine *machine,
     snapshot_release(&registry->snapshot);
     cpuset_done(&registry->left);
     registry->stale = false;
+    registry->snapshot.generation++;
+    return r;
+}
+
+enum reason_span registry_lack(const struct registry *registry)
+{
+    enum reason_span span = REASON_LASTS;
+
+    for (size_t i = 0; i < N_COLLECTORS; i++)
+        span = MAX(span, registry->slots[i].span);
+    return span;
+}
+
+int registry_retry(struct registry *registry, struct error *error)
+{
+    int r = 0;
+
+    snapshot_hold(&registry->snapshot);
+    for (size_t i = 0; i < N_COLLECTORS && r == 0; i++)
+        if (registry->slots[i].span != REASON_LASTS)
+            r = open_collector(registry, i, error);
+    if (r == 0 && collect_failures(registry) < 0)
+        r = error_oom(error);
+    snapshot_release(&registry->snapshot);
     registry->snapshot.generation++;
     return r;
 }

@@ -16,11 +16,16 @@ struct registry *registry_free(struct registry *registry);
 
 /*
  * Opens what `config` wants on `machine`, and closes what it no longer wants; groups that did not change go on
- * counting. Both must live until the next call. A collector that cannot open is reported by its success metric. Fails
- * only when out of memory.
+ * counting. Both must live until the next call, also where this one fails. A collector that cannot open is reported by
+ * its success metric. Fails only when out of memory.
  */
 int registry_configure(struct registry *registry, const struct machine *machine, const struct config *config,
                        const struct cpuset *left, struct error *error);
+
+/* Whether anything that could not be opened may be had later, though nothing is configured anew. */
+enum reason_span registry_lack(const struct registry *registry);
+/* Tries again what could not be opened by the collectors that have such a lack. Fails only when out of memory. */
+int registry_retry(struct registry *registry, struct error *error);
 
 /* Whether the last reading showed that something must be opened anew: registry_configure() does it. */
 bool registry_is_stale(const struct registry *registry);

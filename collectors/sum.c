@@ -49,7 +49,7 @@ static char *name_row(const struct sum_key *key)
 }
 
 static struct row *add_row(const struct collector_context *context, const struct binding *binding,
-                           const struct sum_key *key, uint64_t members)
+                           const struct sum_key *key, uint64_t members, uint64_t created_ns)
 {
     _cleanup_(freep) char *name = name_row(key);
     struct row_target target = {.collector = context->collector,
@@ -57,8 +57,7 @@ static struct row *add_row(const struct collector_context *context, const struct
                                 .pmu = key->pmu,
                                 .cgroup = key->cgroup,
                                 .cpu = key->cpu,
-                                /* Cgroups come and go, and Prometheus cannot see that a series began at 0. */
-                                .created_ns = key->cgroup ? context->sys->now(context->sys, CLOCK_REALTIME) : 0};
+                                .created_ns = created_ns};
     struct row_counter counters[GROUP_MEMBERS_MAX];
     struct naming names[GROUP_MEMBERS_MAX] = {0};
     const char *collector = context->snapshot->collector_names[context->collector];
@@ -92,18 +91,26 @@ static struct row *add_row(const struct collector_context *context, const struct
 int sum_init(struct sum *sum, const struct collector_context *context, const struct binding *binding,
              const struct sum_key *key, uint64_t members)
 {
-    struct row *row = add_row(context, binding, key, members);
+    /* Cgroups come and go, and Prometheus cannot see that a series began at 0. */
+    uint64_t created_ns = key->cgroup ? context->sys->now(context->sys, CLOCK_REALTIME) : 0;
+    struct row *row = add_row(context, binding, key, members, created_ns);
 
     if (!row)
         return -ENOMEM;
-    *sum = (struct sum){.row = row, .members = members, .first = SUM_END, .ordinal = key->ordinal};
+    *sum = (struct sum){
+        .row = row,
+        .members = members,
+        .first = SUM_END,
+        .ordinal = key->ordinal,
+        .created_ns = created_ns,
+    };
     return 0;
 }
 
 int sum_widen(struct sum *sum, const struct collector_context *context, const struct binding *binding,
               const struct sum_key *key, uint64_t members)
 {
-    struct row *row = add_row(context, binding, key, members);
+    struct row *row = add_row(context, binding, key, members, sum->created_ns);
 
     if (!row)
         return -ENOMEM;

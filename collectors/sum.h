@@ -17,9 +17,10 @@
 
 struct sum {
     struct row *row;
-    uint64_t members; /* which events of the configured group have a counter in the row */
-    uint32_t first;   /* of its parts; each has the next */
-    unsigned ordinal; /* 1 for the group itself, 2 for "cache-2", ... */
+    uint64_t members;    /* which events of the configured group have a counter in the row */
+    uint32_t first;      /* of its parts; each has the next */
+    unsigned ordinal;    /* 1 for the group itself, 2 for "cache-2", ... */
+    uint64_t created_ns; /* see struct row_target */
 };
 
 /* What tells a row from the others of a configured group. */

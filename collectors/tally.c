@@ -17,6 +17,7 @@ struct tally {
     const char *signature, *name, *pmu;
     uint32_t n_parts;
     bool stale;
+    bool awaits; /* a CPU that is there and cannot be counted on yet */
     struct part *parts;
     struct sums sums;
     struct missings missings;
@@ -64,10 +65,9 @@ static struct tally *tally_new(const struct collector_context *context, const st
 
 /* What is missing */
 
-static int add_missing(void *userdata, const struct place *place, size_t event, const struct pmu *pmu, int error,
-                       const char *message)
+static int add_missing(struct opening *opening, const struct place *place, size_t event, const struct pmu *pmu,
+                       int error, enum reason_span span, const char *message)
 {
-    struct opening *opening = userdata;
     const struct config_event *config = &opening->group->events[event];
     int cpu = place->target.cpu;
     struct missing item = {
@@ -77,11 +77,21 @@ static int add_missing(void *userdata, const struct place *place, size_t event, 
                                             : ""),
         .message = (char *)message,
         .error = error,
+        .span = span,
         .cpu = opening->tally->sums.summed ? -1 : cpu,
     };
 
     opening->n_refused++;
     return missings_add(&opening->tally->missings, config, &item, cpu);
+}
+
+/* What this machine lacks does not come by itself; a file that could not be read may be read later. */
+static int add_unbound(void *userdata, const struct place *place, size_t event, const struct pmu *pmu, int error,
+                       const char *message)
+{
+    enum reason_span span = error == -ENODEV ? REASON_LASTS : reason_span(error);
+
+    return add_missing(userdata, place, event, pmu, error, span, message);
 }
 
 /* `culprit` is the bound event because of which a strict group was left out, or -1. */
@@ -93,22 +103,22 @@ static int add_refused(struct opening *opening, const struct place *place, size_
 
     reason_format(opening->context->machine, pmu, error, message, sizeof(message));
     if (culprit < 0 || (size_t)culprit == i)
-        return add_missing(opening, place, binding->events[i], pmu, error, message);
+        return add_missing(opening, place, binding->events[i], pmu, error, reason_span(error), message);
     snprintf(whole, sizeof(whole), "left out with its strict group, because of %s: %s",
              opening->group->events[binding->events[culprit]].event.text, message);
-    return add_missing(opening, place, binding->events[i], pmu, error, whole);
+    return add_missing(opening, place, binding->events[i], pmu, error, reason_span(error), whole);
 }
 
 /* Opening */
 
 /*
- * Of a cgroup, which are many, a group for which descriptors do not suffice leaves none open: it is tried again as a
- * whole when there is room.
+ * A group some of which is refused for what passes leaves none open: it is tried again as a whole, so that its events
+ * stay together. What another profiler holds may last, and the rest does without.
  */
-static int lack_of_descriptors(const struct place *place, const struct partition *partition, size_t n)
+static int lack_that_passes(const struct partition *partition, size_t n)
 {
-    for (size_t i = 0; i < n && place->cgroup; i++)
-        if (partition->errors[i] == -EMFILE || partition->errors[i] == -ENFILE)
+    for (size_t i = 0; i < n; i++)
+        if (partition->errors[i] != -EBUSY && reason_span(partition->errors[i]) != REASON_LASTS)
             return partition->errors[i];
     return 0;
 }
@@ -180,7 +190,7 @@ static int open_bound(struct opening *opening, const struct place *place)
     int r = partition_open(opening->context->sys, wanted.attrs, wanted.n, strict, &target, &partition);
     if (r < 0)
         return r;
-    int lack = lack_of_descriptors(place, &partition, wanted.n);
+    int lack = lack_that_passes(&partition, wanted.n);
     for (size_t i = 0; i < partition.n_parts && r == 0 && !lack; i++)
         r = add_part(opening, place, &wanted, &partition.parts[i]);
     for (size_t i = 0; i < wanted.n && r == 0; i++)
@@ -192,7 +202,7 @@ static int open_bound(struct opening *opening, const struct place *place)
 
 static int bind_at(struct opening *opening, const struct place *place)
 {
-    struct binding_listener listener = {.userdata = opening, .refused = add_missing};
+    struct binding_listener listener = {.userdata = opening, .refused = add_unbound};
 
     opening->n_refused = 0;
     return binding_bind(opening->binding, opening->context, opening->group, place, &listener);
@@ -207,7 +217,7 @@ static int open_at(struct opening *opening, const struct place *place)
     if (r == 0 && binding->n > 0 && !refused)
         r = open_bound(opening, place);
     for (size_t i = 0; refused && r == 0 && i < binding->n; i++)
-        r = add_missing(opening, place, binding->events[i], binding->attrs[i].pmu, -ENOENT,
+        r = add_missing(opening, place, binding->events[i], binding->attrs[i].pmu, -ENOENT, REASON_LASTS,
                         "left out with its strict group, another event of which is not there");
     return r;
 }
@@ -301,10 +311,10 @@ static bool has_left(const struct collector_context *context, const struct place
  * What is open is dead, or may be: it is closed. Where the CPU is there it may never have left, as after messages that
  * were lost, and has counted up to now.
  */
-static void leave(const struct opening *opening, struct part *part, const struct place *place)
+static void leave(const struct collector_context *context, struct part *part, const struct place *place)
 {
     if (!place->away && part->news != PART_STALE)
-        part_read(part, opening->context->sys);
+        part_read(part, context->sys);
     part_park(part);
 }
 
@@ -320,6 +330,7 @@ static int revive_part(struct opening *opening, struct part *part, const struct 
     if (r < 0)
         return r == -ENOMEM ? r : 0;
     int error = part_reopen(part, opening->context->sys, attrs, &target);
+    opening->tally->awaits |= error == -ENODEV;
     for (size_t i = 0; i < opening->binding->n && r == 0 && error < 0 && error != -ENODEV; i++)
         if (part->members & event_bit(opening->binding->events[i]))
             r = add_refused(opening, place, i, error, -1);
@@ -348,7 +359,7 @@ static int resume_at(struct opening *opening, const struct place *place)
             continue;
         opening->counted |= part->members;
         if (part->news == PART_STALE || has_left(opening->context, place))
-            leave(opening, part, place);
+            leave(opening->context, part, place);
         if (!part->group && !place->away)
             r = revive_part(opening, part, place);
     }
@@ -365,16 +376,33 @@ int tally_resume(struct tally *tally, const struct collector_context *context, c
     struct opening opening = {.tally = tally, .context = context, .group = group, .binding = binding};
     int r = binding ? 0 : -ENOMEM;
 
+    tally->awaits = false;
     for (size_t i = 0; i < n && r == 0; i++)
         r = resume_at(&opening, &places[i]);
     sums_check(&tally->sums, tally->parts);
     return r < 0 ? r : show_missing(&opening, places[0].cgroup);
 }
 
+void tally_leave(struct tally *tally, const struct collector_context *context)
+{
+    for (size_t i = 0; i < tally->n_parts; i++) {
+        struct part *part = &tally->parts[i];
+        struct place place = {
+            .target = {.cpu = part->cpu},
+            .away = !cpuset_has(&context->machine->online, (unsigned)part->cpu),
+        };
+        if (has_left(context, &place))
+            leave(context, part, &place);
+    }
+    sums_check(&tally->sums, tally->parts);
+}
+
 /* What it is */
 
 int tally_report(const struct tally *tally, const struct collector_context *context, struct failures *failures)
 {
+    if (tally->awaits)
+        failures_note(failures, REASON_BRIEF);
     return missings_report(&tally->missings, context, tally->name, failures);
 }
 

@@ -38,6 +38,9 @@ void tally_end(struct tally *tally);
 int tally_resume(struct tally *tally, const struct collector_context *context, const struct config_group *group,
                  const struct place *places, size_t n);
 
+/* Only closes what is at places that are away or were: for who cannot resume it yet. */
+void tally_leave(struct tally *tally, const struct collector_context *context);
+
 int tally_report(const struct tally *tally, const struct collector_context *context, struct failures *failures);
 
 /* Whether it counts what has this signature. */

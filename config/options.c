@@ -264,7 +264,7 @@ static const struct option config_rows[] = {
         .min = 1,
         .check = check_pattern,
         .range = "patterns of paths from the root of the cgroups, which is \"/\"",
-        .fallback = "[\"/*.slice\", \"/system.slice/*.service\"]",
+        .fallback = "[\"/*.slice\", \"/system.slice/*.service\", \"/system.slice/*.slice/*.service\"]",
         .help = "which cgroups to count",
     },
     {

@@ -18,6 +18,8 @@ static void daemon_done(struct daemon *daemon)
     daemon->hotplug = hotplug_free(daemon->hotplug);
     daemon->watches = watches_free(daemon->watches);
     daemon->pause = pause_free(daemon->pause);
+    daemon->retry = retry_free(daemon->retry);
+    cpuset_done(&daemon->left);
     session_done(&daemon->session);
     daemon->split = split_free(daemon->split);
     complaints_done(&daemon->complaints);
@@ -44,15 +46,32 @@ static void tell_state(struct daemon *daemon, void (*notify)(const char *status)
     notify(status);
 }
 
-/* After each opening of what the configuration wants: what came with it is watched, what is missing is told. */
-static void settle(struct daemon *daemon)
+/* What could not be opened, or followed, and may be later. */
+static void try_later(struct daemon *daemon)
+{
+    enum reason_span span = daemon->lagging ? REASON_PASSES : registry_lack(daemon->session.registry);
+    int r = retry_want(daemon->retry, span);
+
+    if (r < 0)
+        log_warning("what is missing is not tried again by itself: %s", strerror(-r));
+}
+
+static void watch_collectors(struct daemon *daemon)
 {
     int r = watches_update(daemon->watches, daemon->session.registry);
 
     if (r < 0)
         log_event(LOG_KIND_CHANGES_UNHEARD, NULL, 0, "changes are not noticed: %s", strerror(-r));
+}
+
+/* After each opening of what the configuration wants: what came with it is watched, what is missing is told. */
+static void settle(struct daemon *daemon)
+{
+    watch_collectors(daemon);
     complaints_tell(&daemon->complaints, daemon->session.registry);
     tell_state(daemon, notify_ready);
+    retry_restart(daemon->retry);
+    try_later(daemon);
 }
 
 static void on_opener_lost(void *userdata)
@@ -70,6 +89,36 @@ static void on_watched(void *userdata)
     /* Cgroups come and go often; what can no longer be counted, or can again, does not. */
     if (registry_failures(daemon->session.registry)->n != daemon->n_missing)
         tell_state(daemon, notify_status);
+    try_later(daemon);
+}
+
+static int rescan(struct daemon *daemon)
+{
+    struct error error;
+    int r = session_rescan(&daemon->session, &daemon->left, &error);
+
+    if (r < 0 && !daemon->lagging)
+        log_event(LOG_KIND_CPUS_LOST, NULL, 0, "the CPUs changed, and what is counted cannot follow yet: %s",
+                  error.message);
+    daemon->lagging = r < 0;
+    return r;
+}
+
+static void follow_cpus(struct daemon *daemon)
+{
+    const struct machine *machine;
+
+    if (rescan(daemon) < 0) {
+        try_later(daemon);
+        return;
+    }
+    machine = daemon->session.machine;
+    _cleanup_(freep) char *online = cpuset_format(&machine->online);
+    const struct log_field field = {"cpus", online ? online : ""};
+    sampler_cpus_changed(daemon->sampler, machine, &daemon->left);
+    cpuset_done(&daemon->left);
+    log_event(LOG_KIND_CPUS_CHANGED, &field, 1, "CPUs online: %s", field.value);
+    settle(daemon);
 }
 
 /* `left` is empty where nothing was heard and something is suspected. */
@@ -77,22 +126,28 @@ static void on_cpus(void *userdata, const struct cpuset *left)
 {
     struct daemon *daemon = userdata;
     struct session *session = &daemon->session;
-    struct error error;
 
     daemon->looked_ns = daemon->session.sys.now(&daemon->session.sys, CLOCK_MONOTONIC);
-    if (cpuset_count(left) == 0 && !registry_is_stale(session->registry) &&
-        !machine_is_outdated(&session->sys, session->machine))
-        return;
-    if (session_rescan(session, left, &error) < 0) {
-        log_event(LOG_KIND_CPUS_LOST, NULL, 0, "the CPUs changed, and what is counted cannot follow: %s",
-                  error.message);
+    CPUSET_FOREACH (cpu, left)
+        cpuset_add(&daemon->left, (unsigned)cpu);
+    if (daemon->lagging || cpuset_count(left) > 0 || registry_is_stale(session->registry) ||
+        machine_is_outdated(&session->sys, session->machine))
+        follow_cpus(daemon);
+}
+
+static void on_retry(void *userdata)
+{
+    struct daemon *daemon = userdata;
+    struct error error;
+
+    if (daemon->lagging) {
+        follow_cpus(daemon);
         return;
     }
-    _cleanup_(freep) char *online = cpuset_format(&session->machine->online);
-    const struct log_field field = {"cpus", online ? online : ""};
-    sampler_cpus_changed(daemon->sampler, session->machine, left);
-    log_event(LOG_KIND_CPUS_CHANGED, &field, 1, "CPUs online: %s", field.value);
-    settle(daemon);
+    if (registry_retry(daemon->session.registry, &error) < 0)
+        log_warning("what is missing could not be tried again: %s", error.message);
+    watch_collectors(daemon);
+    on_watched(daemon);
 }
 
 static struct server_limits limits_of(const struct config_limits *limits)
@@ -258,6 +313,7 @@ static int start(struct daemon *daemon)
         hotplug_new(daemon->event, on_cpus, daemon, &daemon->hotplug) < 0 ||
         watches_new(daemon->event, on_watched, daemon, &daemon->watches) < 0 ||
         split_watch(daemon->split, daemon->event, on_opener_lost, daemon) < 0 ||
+        retry_new(daemon->event, on_retry, daemon, &daemon->retry) < 0 ||
         pause_new(daemon->event, on_pause_end, daemon, &daemon->pause) < 0 ||
         sampler_new(&daemon->session.sys, daemon->event, &daemon->sampler) < 0 ||
         ending_new(daemon->event, daemon->sampler, &daemon->ending) < 0 ||

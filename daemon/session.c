@@ -62,16 +62,17 @@ int session_reload(struct session *session, const struct options *options,
         r = settings_load(options, &session->sys, machine, &config, error);
     if (r == 0)
         r = accept(userdata, config, error);
-    if (r == 0)
-        r = registry_configure(session->registry, machine, config, NULL, error);
     if (r < 0)
         return r;
+    r = registry_configure(session->registry, machine, config, NULL, error);
+    /* Whatever came of it, the collectors work with these now. */
     machine_free(session->machine);
     config_free(session->config);
     session->machine = steal(machine);
     session->config = steal(config);
-    note_success(session);
-    return 0;
+    if (r == 0)
+        note_success(session);
+    return r;
 }
 
 int session_rescan(struct session *session, const struct cpuset *left, struct error *error)
@@ -79,13 +80,12 @@ int session_rescan(struct session *session, const struct cpuset *left, struct er
     _cleanup_(machine_freep) struct machine *machine = NULL;
     int r = machine_load(&session->sys, &machine, error);
 
-    if (r == 0)
-        r = registry_configure(session->registry, machine, session->config, left, error);
     if (r < 0)
         return r;
+    r = registry_configure(session->registry, machine, session->config, left, error);
     machine_free(session->machine);
     session->machine = steal(machine);
-    return 0;
+    return r;
 }
 
 void session_done(struct session *session)

@@ -10,6 +10,7 @@
 #include "daemon/hotplug.h"
 #include "daemon/listening.h"
 #include "daemon/pause.h"
+#include "daemon/retry.h"
 #include "daemon/session.h"
 #include "daemon/split.h"
 #include "daemon/watches.h"
@@ -25,6 +26,9 @@ struct daemon {
     sd_event *event;
     struct hotplug *hotplug;
     uint64_t looked_ns; /* at the CPUs */
+    struct cpuset left; /* CPUs that went away, which what is open has not followed yet */
+    bool lagging;       /* it could not */
+    struct retry *retry;
     struct watches *watches;
     struct complaints complaints;
     struct pause *pause;

@@ -76,13 +76,15 @@ static const struct {
      "a term or modifier is not valid for this PMU, or a strict group has more events than the PMU has counters"},
     {EMFILE, NULL, "too many open files in this process", "raise LimitNOFILE (ulimit -n), or count fewer events"},
     {ENFILE, NULL, "too many open files on this machine", "raise fs.file-max, or count fewer events"},
-    {EBUSY, NULL, "the PMU is in exclusive use", "another profiler holds it; stop it and reload"},
+    {EBUSY, NULL, "the PMU is in exclusive use", "another profiler holds it; stop it"},
     {ENOSPC, NULL, "no counter or breakpoint slot is left",
      "count fewer events of this kind, or stop what holds the others"},
     {ENXIO, NULL, "the CPU is not there",
      "it is offline or not possible on this machine; see /sys/devices/system/cpu/online"},
     {E2BIG, NULL, "the kernel is older than these attributes", "leave out config3 terms and other new attributes"},
     {ENOMEM, NULL, "the kernel is out of memory", "count fewer events"},
+    {EINTR, NULL, "the kernel was interrupted", "nothing needs to be done"},
+    {EAGAIN, NULL, "the kernel asks to try again", "nothing needs to be done"},
     {ESRCH, NULL, "the target is gone", "nothing needs to be done"},
     {EPIPE, NULL, "the opener is gone", "restart perfcountd"},
     {EXDEV, NULL, "the opener does not take this directory for a cgroup",
@@ -93,11 +95,28 @@ static const struct {
     {ENOSYS, NULL, "the kernel has no perf events", "build it with CONFIG_PERF_EVENTS"},
 };
 
+/* What needs nobody to mend it. Breakpoint slots (ENOSPC) are short where a configuration asks for too many. */
+static const struct {
+    int error;
+    enum reason_span span;
+} spans[] = {
+    {EMFILE, REASON_PASSES}, {ENFILE, REASON_PASSES}, {ENOMEM, REASON_PASSES}, {EBUSY, REASON_PASSES},
+    {ENODEV, REASON_BRIEF},  {EINTR, REASON_BRIEF},   {EAGAIN, REASON_BRIEF},
+};
+
 const char *reason_name(int error)
 {
     const char *name = strerrorname_np(-error);
 
     return name ? name : "EUNKNOWN";
+}
+
+enum reason_span reason_span(int error)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(spans); i++)
+        if (spans[i].error == -error)
+            return spans[i].span;
+    return REASON_LASTS;
 }
 
 void reason_format(const struct machine *machine, const struct pmu *pmu, int error, char *text, size_t size)

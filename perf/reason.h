@@ -13,6 +13,15 @@
  */
 void reason_format(const struct machine *machine, const struct pmu *pmu, int error, char *text, size_t size);
 
+/* How long it stays so while nobody mends anything; a later one is worth more tries. */
+enum reason_span {
+    REASON_LASTS,
+    REASON_BRIEF,  /* a race, as with a CPU that is coming up: it is over soon, or was none */
+    REASON_PASSES, /* until others let go of what they hold */
+};
+
+enum reason_span reason_span(int error);
+
 /* "EACCES", the `reason` label; "EUNKNOWN" for a number that has no name. */
 const char *reason_name(int error);
 

@@ -48,7 +48,8 @@ no_more_dying() {
     [ "$(dying)" -le "$1" ]
 }
 services_there() {
-    (cd "$machine" && printf '/%s\n' system.slice/*.service | sort)
+    (shopt -s nullglob && cd "$machine" &&
+        printf '/%s\n' system.slice/*.service system.slice/*.slice/*.service | sort)
 }
 all_are_watched() {
     [ "$(services_watched)" = "$(services_there)" ]

@@ -457,6 +457,40 @@ static void test_event_missing_on_one_cpu(void **state)
     }
 }
 
+/* A CPU comes that has an event which the others lack: what its kind counts was created when it was. */
+static void test_created_once(void **state)
+{
+    static const char instructions[] = "perf_cgroup_instructions_total{cgroup=\"/a\",pmu=\"cpu\",group=\"core\"}";
+    struct fake_sys *fake = fake_machine_one_pmu();
+    char before[32] = "", after[32] = "";
+    struct rig rig;
+
+    (void)state;
+    for (int cpu = 0; cpu < 3; cpu++)
+        fake_fail(fake, (struct fake_failure){.call = FAKE_OPEN,
+                                              .error = ENOENT,
+                                              .on_event = true,
+                                              .type = PERF_TYPE_HARDWARE,
+                                              .config = PERF_COUNT_HW_CPU_CYCLES,
+                                              .on_cpu = true,
+                                              .cpu = cpu});
+    fake_set_online(fake, 3, false);
+    rig_init(&rig, fake, "[{name: core, events: '{cycles,instructions}'}]");
+    struct cgroup_count *count = open_cgroup(&rig, "/a", CGROUP);
+    const struct series *series = find(&rig, instructions);
+    memcpy(before, series->text + series->size, MIN(series->created_size, sizeof(before) - 1));
+    fake_advance(fake, 5 * NSEC_PER_SEC);
+    fake_set_online(fake, 3, true);
+    assert_int_equal(rescan(&rig, count, "", CGROUP), 0);
+    series = find(&rig, instructions);
+    memcpy(after, series->text + series->size, MIN(series->created_size, sizeof(after) - 1));
+    assert_true(before[0] != '\0');
+    assert_string_equal(after, before);
+    assert_int_equal(find_row(&rig, "cpu", "core")->n_counters, 2);
+    cgroup_count_free(count, &rig.snapshot);
+    rig_done(&rig);
+}
+
 /* A CPU without any of the hardware events beside others that have them: no series twice. */
 static void test_no_hardware_on_one_cpu(void **state)
 {
@@ -861,6 +895,7 @@ int main(void)
         cmocka_unit_test(test_states),
         cmocka_unit_test(test_never_ran),
         cmocka_unit_test(test_event_missing_on_one_cpu),
+        cmocka_unit_test(test_created_once),
         cmocka_unit_test(test_no_hardware_on_one_cpu),
         cmocka_unit_test(test_cpu_leaves_and_returns),
         cmocka_unit_test(test_cpus_come_later),

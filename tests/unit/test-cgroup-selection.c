@@ -20,7 +20,8 @@ static const char *const tree[] = {"/system.slice/b.service",
                                    "/system.slice",
                                    "/system.slice/c.service/x",
                                    "/\xff.slice",
-                                   "/system.slice/a.service/y"};
+                                   "/system.slice/a.service/y",
+                                   "/system.slice/system-d.slice/d@1.service"};
 
 static const struct {
     const char *name;
@@ -29,12 +30,13 @@ static const struct {
     const char *out_watched, *out_dropped;
 } cases[] = {
     {"the built-in patterns",
-     {"/*.slice", "/system.slice/*.service"},
+     {"/*.slice", "/system.slice/*.service", "/system.slice/*.slice/*.service"},
      {0},
      256,
      UINT64_MAX,
      48,
-     "/system.slice /user.slice /\xff.slice /system.slice/a.service /system.slice/b.service",
+     "/system.slice /user.slice /\xff.slice /system.slice/a.service /system.slice/b.service "
+     "/system.slice/system-d.slice/d@1.service",
      ""},
     {"no include", {0}, {0}, 256, UINT64_MAX, 48, "", ""},
     {"the root", {"/"}, {0}, 256, UINT64_MAX, 48, "/", ""},
@@ -56,7 +58,7 @@ static const struct {
      48,
      "/ /system.slice /user.slice /\xff.slice",
      "/system.slice/a.service /system.slice/b.service /system.slice/a.service/y /system.slice/c.service/x "
-     "/user.slice/user-0.slice/s.scope"},
+     "/system.slice/system-d.slice/d@1.service /user.slice/user-0.slice/s.scope"},
     {"within one depth",
      {"/system.slice/*"},
      {0},

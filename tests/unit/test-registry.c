@@ -531,6 +531,53 @@ static void test_reload_tries_again(void **state)
     rig_done(&rig);
 }
 
+static const char instructions_of_1[] = "perf_cpu_instructions_total{cpu=\"1\",pmu=\"cpu\",group=\"core\"}";
+
+/* Descriptors were short at the first opening: what is tried again by itself stays one group. */
+static void test_retry(void **state)
+{
+    struct fake_sys *fake = fake_machine_one_pmu();
+    struct rig rig;
+    struct error error;
+
+    (void)state;
+    fake_fail(fake, (struct fake_failure){.call = FAKE_OPEN, .error = EMFILE, .after = 3});
+    rig_init(&rig, fake, "[{name: core, events: '{cycles,instructions}'}]");
+    assert_int_equal(fake->n_open, 2);
+    assert_int_equal(registry_failures(rig.registry)->n, 2);
+    assert_string_equal(registry_failures(rig.registry)->items[0].reason, "EMFILE");
+    assert_int_equal(registry_lack(rig.registry), REASON_PASSES);
+    fake_advance(fake, 100);
+    assert_int_equal(value(read_all(&rig), cycles_of_0), 100);
+    assert_int_equal(registry_retry(rig.registry, &error), 0);
+    assert_int_equal(registry_lack(rig.registry), REASON_PASSES);
+    fake_fail_no_more(fake);
+    assert_int_equal(registry_retry(rig.registry, &error), 0);
+    assert_int_equal(registry_lack(rig.registry), REASON_LASTS);
+    assert_int_equal(registry_failures(rig.registry)->n, 0);
+    fake_advance(fake, 10);
+    const struct snapshot *snapshot = read_all(&rig);
+    assert_int_equal(value(snapshot, cycles_of_0), 110);
+    assert_int_equal(value(snapshot, instructions_of_1), 10);
+    assert_int_equal(fake->n_open, 8);
+    unsigned opens = fake->calls[FAKE_OPEN];
+    assert_int_equal(registry_retry(rig.registry, &error), 0);
+    assert_int_equal(fake->calls[FAKE_OPEN], opens);
+    rig_done(&rig);
+}
+
+/* What this machine does not have is not tried again. */
+static void test_retry_is_of_no_use(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_no_pmu(), "[{name: core, events: 'cycles,cs'}, {name: bad, events: nothere/x/}]");
+    assert_true(registry_failures(rig.registry)->n > 0);
+    assert_int_equal(registry_lack(rig.registry), REASON_LASTS);
+    rig_done(&rig);
+}
+
 /* Groups are found wherever they stand now: nothing is opened anew, on any CPU. */
 static void test_reload_reordered(void **state)
 {
@@ -595,6 +642,76 @@ static void test_cpu_leaves_and_returns(void **state)
     assert_int_equal(value(snapshot, cycles_of_3), 110);
     assert_int_equal(value(snapshot, enabled_of_3), 110);
     assert_int_equal(snapshot->rows[3]->cpu, 3);
+    rig_done(&rig);
+}
+
+static const struct {
+    int in_error;
+    enum reason_span out_lack;
+    size_t out_failures; /* a CPU that is not there yet is no lack that an operator can mend */
+} refusals[] = {
+    {EMFILE, REASON_PASSES, 2}, {ENFILE, REASON_PASSES, 2}, {ENOMEM, REASON_PASSES, 2}, {EBUSY, REASON_PASSES, 2},
+    {EINTR, REASON_BRIEF, 2},   {ENODEV, REASON_BRIEF, 0},  {EACCES, REASON_LASTS, 2},
+};
+
+/* A CPU came back, and the kernel did not let it be counted yet: no further message tells of it. */
+static void test_cpu_returns_and_is_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
+        struct error error;
+        struct rig rig;
+
+        rig_init(&rig, fake_machine_one_pmu(), "[{name: core, events: '{cycles,instructions}'}]");
+        fake_advance(rig.fake, 100);
+        read_all(&rig);
+        fake_set_online(rig.fake, 3, false);
+        fake_set_online(rig.fake, 3, true);
+        fake_fail(rig.fake, (struct fake_failure){.call = FAKE_OPEN, .error = refusals[i].in_error});
+        rescan(&rig, "3");
+        assert_int_equal(registry_lack(rig.registry), refusals[i].out_lack);
+        assert_int_equal(registry_failures(rig.registry)->n, refusals[i].out_failures);
+        fake_advance(rig.fake, 100);
+        assert_false(is_visible(read_all(&rig), cycles_of_3));
+        assert_int_equal(value(read_all(&rig), cycles_of_0), 200);
+        fake_fail_no_more(rig.fake);
+        assert_int_equal(registry_retry(rig.registry, &error), 0);
+        fake_advance(rig.fake, 10);
+        assert_int_equal(is_visible(read_all(&rig), cycles_of_3), refusals[i].out_lack != REASON_LASTS);
+        if (refusals[i].out_lack != REASON_LASTS) {
+            assert_int_equal(value(read_all(&rig), cycles_of_3), 110);
+            assert_int_equal(registry_lack(rig.registry), REASON_LASTS);
+            assert_int_equal(registry_failures(rig.registry)->n, 0);
+        }
+        rig_done(&rig);
+    }
+}
+
+/* A PMU that is read on the lowest CPU: what was counted there goes on when it is back. */
+static void test_lowest_cpu_leaves_and_returns(void **state)
+{
+    static const char ticks_of_0[] = "perf_pmu_ticks_total{cpu=\"0\",pmu=\"lone\",group=\"p\"}";
+    static const char ticks_of_1[] = "perf_pmu_ticks_total{cpu=\"1\",pmu=\"lone\",group=\"p\"}";
+    struct fake_sys *fake = fake_machine_one_pmu();
+    struct rig rig;
+
+    (void)state;
+    fake_add_pmu(fake, "lone", 99, NULL, "0-3");
+    fake_pmu_file(fake, "lone", "format/event", "config:0-7");
+    rig_init(&rig, fake, "[]}, pmu: {groups: [{name: p, events: 'lone/event=1,name=ticks/'}]");
+    fake_advance(fake, 100);
+    assert_int_equal(value(read_all(&rig), ticks_of_0), 100);
+    fake_set_online(fake, 0, false);
+    rescan(&rig, "0");
+    fake_advance(fake, 10);
+    assert_int_equal(value(read_all(&rig), ticks_of_1), 10);
+    assert_false(is_visible(read_all(&rig), ticks_of_0));
+    fake_set_online(fake, 0, true);
+    rescan(&rig, "");
+    fake_advance(fake, 10);
+    assert_int_equal(value(read_all(&rig), ticks_of_0), 110);
+    assert_false(is_visible(read_all(&rig), ticks_of_1));
+    assert_int_equal(fake->n_open, 1);
     rig_done(&rig);
 }
 
@@ -882,12 +999,16 @@ int main(void)
         cmocka_unit_test(test_reload_reordered),
         cmocka_unit_test(test_reload_tries_again),
         cmocka_unit_test(test_reload_makes_room),
+        cmocka_unit_test(test_retry),
+        cmocka_unit_test(test_retry_is_of_no_use),
+        cmocka_unit_test(test_cpu_returns_and_is_refused),
         cmocka_unit_test(test_reload_help),
         cmocka_unit_test(test_self),
         cmocka_unit_test(test_self_cost),
         cmocka_unit_test(test_self_cost_in_part),
         cmocka_unit_test(test_self_cost_no_pmu),
         cmocka_unit_test(test_cpu_leaves_and_returns),
+        cmocka_unit_test(test_lowest_cpu_leaves_and_returns),
         cmocka_unit_test(test_pmu_comes_later),
         cmocka_unit_test(test_cpu_blinks),
         cmocka_unit_test(test_messages_lost),
