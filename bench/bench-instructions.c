@@ -427,7 +427,7 @@ __attribute__((noinline, used)) static void step_workload(struct bench *bench, c
     bench->sum++;
 }
 
-/* What the compiler and the processor choose by themselves, and whose code is counted; the flags are in the Makefile. */
+/* What the compiler and the processor choose by themselves, and what else is counted; the flags are in the Makefile. */
 static void print_toolchain(void)
 {
     struct utsname name;

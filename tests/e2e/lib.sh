@@ -109,6 +109,12 @@ memory_of() {
     awk '$1 == "VmRSS:" { print $2 }' "/proc/$1/status"
 }
 
+# points_of SAMPLES: how far from 70 % a share of so many may be: 3 points, or four standard deviations where a busy
+# machine leaves fewer samples.
+points_of() {
+    awk -v n="$1" 'BEGIN { points = n > 0 ? 400 * sqrt(0.7 * 0.3 / n) : 3; printf "%.1f\n", (points > 3 ? points : 3) }'
+}
+
 # sum_of METRIC-REGEX: the values of all series that match, added up.
 sum_of() {
     get /metrics | awk -v pattern="^$1[{ ]" '$0 ~ pattern { sum += $NF } END { printf "%.9g\n", sum }'
