@@ -6,6 +6,7 @@
 
 set -u
 export LC_ALL=C
+umask 022 # daemons of other users read what is made here
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
