@@ -10,8 +10,10 @@
 #include <gnu/libc-version.h>
 #include <libdeflate.h>
 #include <malloc.h>
+#include <microhttpd.h>
 #include <stdio.h>
 #include <sys/utsname.h>
+#include <yaml.h>
 
 #include "base/cleanup.h"
 #include "base/gzip.h"
@@ -425,14 +427,14 @@ __attribute__((noinline, used)) static void step_workload(struct bench *bench, c
     bench->sum++;
 }
 
-/* What the compiler and the processor choose by themselves; the flags are in the Makefile. */
+/* What the compiler and the processor choose by themselves, and what else is counted; the flags are in the Makefile. */
 static void print_toolchain(void)
 {
     struct utsname name;
 
     must(uname(&name) < 0 ? -errno : 0, "uname");
-    printf("toolchain %s; %s; glibc %s; libdeflate %s", name.machine, __VERSION__, gnu_get_libc_version(),
-           LIBDEFLATE_VERSION_STRING);
+    printf("toolchain %s; %s; glibc %s; libdeflate %s; libmicrohttpd %s; libyaml %s", name.machine, __VERSION__,
+           gnu_get_libc_version(), LIBDEFLATE_VERSION_STRING, MHD_get_version(), yaml_get_version_string());
 #ifdef __x86_64__
     printf("; %s", __builtin_cpu_supports("avx2") ? "avx2" : "no avx2");
 #endif

@@ -7,6 +7,16 @@ import shutil
 import subprocess
 import tempfile
 
+# Nothing of the caller's, since the environment lies on the stack and so moves what is below it.
+ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
+# Above the thresholds, which the glibc manual has in "Hardware Capability Tunables", memset() and memcpy() are one string
+# instruction, which callgrind counts once for each byte: clearing a buffer would outweigh all else that a request costs.
+NEVER = 1 << 40  # bytes
+NO_STRINGS = {
+    "GLIBC_TUNABLES": ":".join("glibc.cpu.x86_%s_threshold=%#x" % (name, NEVER) for name in (
+        "rep_movsb", "rep_stosb", "non_temporal")),
+}
+
 
 def available():
     return shutil.which("valgrind") is not None
@@ -16,17 +26,21 @@ def version():
     return subprocess.run(["valgrind", "--version"], check=True, capture_output=True, text=True).stdout.strip()
 
 
-def costs(command, functions):
+def costs(command, functions, environment=None):
     """
     The output of a command, and (function, instructions) of each call of these functions, in order. A dump is made
     before and after each call, so that what lies between is the call.
+
+    The command is run by its name from the directory that it is in, so that the length of that does not count, with
+    ENVIRONMENT and what else is given.
     """
+    valgrind = shutil.which("valgrind")
+    where, program = os.path.split(os.path.realpath(command[0]))
     options = ["--dump-%s=%s" % (when, name) for name in functions for when in ("before", "after")]
     with tempfile.TemporaryDirectory() as directory:
         out = os.path.join(directory, "out.%p")  # without the number of the process there would be but one dump
-        # The size of the environment moves the stack, and so the alignment of what is copied.
-        run = subprocess.run(["valgrind", "-q", "--tool=callgrind", "--callgrind-out-file=" + out] + options + command,
-                             env={"PATH": os.environ["PATH"], "LC_ALL": "C"}, stdin=subprocess.DEVNULL,
+        run = subprocess.run([valgrind, "-q", "--tool=callgrind", "--callgrind-out-file=" + out] + options +
+                             ["./" + program] + command[1:], cwd=where, env=ENVIRONMENT | (environment or {}), stdin=subprocess.DEVNULL,
                              capture_output=True, text=True)
         if run.returncode != 0:
             raise RuntimeError("%s: %s" % (" ".join(command), run.stderr.strip()[-500:] or run.returncode))

@@ -70,12 +70,16 @@ finish() {
     exit
 }
 
-# eventually SECONDS COMMAND...: repeats the command until it succeeds.
+# eventually SECONDS COMMAND...: repeats the command until it succeeds. A machine too busy for 10 tries a second has up
+# to four times as long.
 eventually() {
-    local end=$((SECONDS + $1))
+    local seconds=$1 begin=${EPOCHREALTIME/[.,]/} tries=0 us
     shift
     until "$@" >/dev/null 2>&1; do
-        [ $SECONDS -lt $end ] || return 1
+        tries=$((tries + 1))
+        us=$((${EPOCHREALTIME/[.,]/} - begin))
+        [ $us -lt $((seconds * 1000000)) ] || [ $tries -lt $((seconds * 10)) ] || return 1
+        [ $us -lt $((seconds * 4000000)) ] || return 1
         sleep 0.05
     done
 }

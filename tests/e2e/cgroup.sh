@@ -107,32 +107,47 @@ test_selection() {
 
 # --- within 100 ms, and to the end
 
-# late_by MILLISECONDS COUNT: how many of COUNT new cgroups, each with a program that faults so long after the mkdir,
-# were not counted in full.
-late_by() {
-    local i late=0
-    for ((i = 0; i < $2; i++)); do
-        make "$below/new-$1-$i"
-        sleep "$(printf '0.%03d' "$1")"
-        fault "$below/new-$1-$i" 1000
+# files_are_at_least N: of the daemon, which opens them for a cgroup without being asked for anything.
+files_are_at_least() {
+    [ "$(open_files "$daemon_pid")" -ge "$1" ]
+}
+
+# take_in COUNT: makes new cgroups, one after the other, each with a program that faults as soon as the daemon has
+# opened what counts it. Sets median, of the milliseconds that this took; missed, how many were not counted in full; and
+# files_each.
+take_in() {
+    local i files begin
+    missed=0
+    for ((i = 0; i < $1; i++)); do
+        files=$(open_files "$daemon_pid")
+        begin=${EPOCHREALTIME/[.,]/}
+        make "$below/new-$i"
+        until files_are_at_least $((files + 1)) || [ ${EPOCHREALTIME/[.,]/} -gt $((begin + 5000000)) ]; do :; done
+        echo $(((${EPOCHREALTIME/[.,]/} - begin) / 1000))
+        fault "$below/new-$i" 1000
+        files_each=$(($(open_files "$daemon_pid") - files))
+    done >"$scratch/delays"
+    median=$(sort -n "$scratch/delays" | sed -n "$(($1 / 2))p")
+    for ((i = 0; i < $1; i++)); do
+        is_caused "$(count "$below/new-$i")" 1000 || missed=$((missed + 1))
+        remove "$below/new-$i"
     done
-    for ((i = 0; i < $2; i++)); do
-        is_caused "$(count "$below/new-$1-$i")" 1000 || late=$((late + 1))
-        remove "$below/new-$1-$i"
-    done
-    echo $late
 }
 
 test_coming_and_going() {
-    local in=$below i files watches pinned created
+    local in=$below i files watches pinned created median missed files_each
     cgroup_config "$config" "include: [\"$below/**\"]" "linger: 2s" "$faults_group"
     make $in/stays
     start_daemon --config.file="$config"
     holds "the cgroups that are there are watched" eventually 5 watches_exactly $in/stays
-    equals "a new cgroup is counted within 100 ms of its creation, 20 of 20" "$(late_by 100 20)" 0
+    files=$(open_files "$daemon_pid")
+    take_in 20
+    equals "a new cgroup is counted in full, 20 of 20" "$missed" 0
+    compares "from within 100 ms of its creation on, as a rule: ms" "$median < 100"
+    eventually 5 equal_numbers "open_files $daemon_pid" "$files"
     caused "a nested one, too" "$(
         make $in/stays/inner
-        sleep 0.1
+        eventually 5 files_are_at_least $((files + files_each))
         fault $in/stays/inner 700
         count $in/stays/inner
     )" 700
@@ -140,8 +155,9 @@ test_coming_and_going() {
     # mkdir -p: the second directory is there before the first can be watched.
     local lost=0
     for i in 1 2 3 4 5 6 7 8 9 10; do
+        eventually 5 equal_numbers "open_files $daemon_pid" "$files"
         mkdir -p "$parent/path$i/to/it"
-        sleep 0.1
+        eventually 5 files_are_at_least $((files + 3 * files_each))
         fault "$in/path$i/to/it" 100
         is_caused "$(count "$in/path$i/to/it")" 100 || lost=$((lost + 1))
         remove "$in/path$i/to/it" "$in/path$i/to" "$in/path$i"
@@ -159,24 +175,23 @@ test_coming_and_going() {
     fault $in/brief 3000
     remove $in/brief
     holds "its descriptors are closed at once, without a scrape" \
-        eventually 1 equal_numbers "open_files $daemon_pid" "$files"
-    holds "so is its watch" eventually 1 equal_numbers "inotify_watches $daemon_pid" "$watches"
+        eventually 2 equal_numbers "open_files $daemon_pid" "$files"
+    holds "so is its watch" eventually 2 equal_numbers "inotify_watches $daemon_pid" "$watches"
     holds "nothing pins it: nr_dying_descendants is what it was" eventually 3 no_more_dying "$pinned"
     caused "it was read a last time: its total is what was caused" "$(count $in/brief)" 3000
     equals "it lingers" "$(cgroups_in lingering) $(state_of $in/brief)" "1 lingering"
     make $in/brief
     holds "it comes back within linger" eventually 5 is_in_state $in/brief watched
-    sleep 0.1
     fault $in/brief 500
     caused "and goes on from its total" "$(count $in/brief)" 3500
     created=$(created_of $in/brief)
     remove $in/brief
-    holds "it lingers again" eventually 1 is_in_state $in/brief lingering
-    sleep 2.5
+    holds "it lingers again" eventually 2 is_in_state $in/brief lingering
+    eventually 5 equal_numbers "cgroups_in lingering" 0
     equals "after linger its series are gone" "$(count $in/brief) $(state_of $in/brief)" "none none"
     holds "from the text as well" not grep -qF "\"$in/brief\"" <(get /metrics)
     make $in/brief
-    sleep 0.1
+    eventually 5 has_cgroup $in/brief
     fault $in/brief 200
     caused "after linger it starts at 0" "$(count $in/brief)" 200
     local again
@@ -185,13 +200,17 @@ test_coming_and_going() {
     # Another inode in the same place, faster than a look at the directory.
     rmdir "$hierarchy$in/brief"
     make $in/brief
-    sleep 0.1
+    eventually 5 is_another_life "$again"
     fault $in/brief 40
     caused "removed and made anew at once: a new inode, counted on" "$(count $in/brief)" 240
     mv "$hierarchy$in/brief" "$hierarchy$in/moved" 2>/dev/null && fail "v2 cgroups can be renamed?"
     remove $in/brief $in/stays
     equals "no collector failed" "$(get /metrics | grep '^perfcountd_collector_success' | grep -vc ' 1$')" 0
     end_daemon
+}
+# is_another_life CREATED: brief is watched, and began later.
+is_another_life() {
+    is_in_state "$below/brief" watched && [ "$(created_of "$below/brief")" != "$1" ]
 }
 equal_numbers() {
     [ "$($1)" = "$2" ]
@@ -216,6 +235,11 @@ task_clock_of() {
 # cpu_time CGROUP: microseconds, as the kernel accounts them.
 cpu_time() {
     awk '$1 == "usage_usec" { print $2 }' "$hierarchy$1/cpu.stat"
+}
+
+# stolen_time: seconds of all CPUs that the host of this machine gave to others.
+stolen_time() {
+    awk '$1 == "cpu" { print $9 / 100 }' /proc/stat
 }
 
 test_truth() {
@@ -278,7 +302,9 @@ END
     for i in $(seq 25); do
         make "$in/short$i"
     done
-    sleep 0.1
+    for i in $(seq 25); do
+        eventually 5 has_cgroup "$in/short$i"
+    done
     for i in $(seq 25); do
         fault "$in/short$i" $((1000 + i))
         rmdir "$hierarchy$in/short$i" || remove "$in/short$i"
@@ -307,7 +333,8 @@ END
 
     # A busy loop; the time that a switch itself takes is the task's for the scheduler and nobody's for perf, so that
     # what switched much before is not part of the comparison.
-    local spent counted
+    local spent counted stolen
+    stolen=$(stolen_time)
     spent=$(cpu_time $in/A)
     counted=$(task_clock_of $in/A)
     "$load" "$parent/truth/A" spin 4000 &
@@ -316,24 +343,30 @@ END
     before=$(cpu_time $in/A)
     i=$(date +%s%N)
     get "/api/v1/rates?seconds=2&cgroup=$in/A" >"$scratch/rates"
-    get "/api/v1/rates?seconds=0.5&cgroup=$in/*&sort=context_switches&limit=1" >"$scratch/top"
     after=$(cpu_time $in/A)
+    i=$(($(date +%s%N) - i))
+    get "/api/v1/rates?seconds=0.5&cgroup=$in/*&sort=context_switches&limit=1" >"$scratch/top"
     local utilization share
     utilization=$(jq '[.. | .cpu_utilization? | numbers] | first // 0' "$scratch/rates")
-    share=$(awk "BEGIN { print ($after - $before) * 1000 / ($(date +%s%N) - $i) }")
+    share=$(awk "BEGIN { print ($after - $before) * 1000 / $i }")
+    # Both are at most 1 on a machine of one's own; what the host stole is in neither the same way.
     compares "cpu_utilization of a busy loop is about 1, as busy as this machine lets it be" \
-        "$utilization > 0.9 * $share && $utilization < 1.05 && $utilization > 0.3"
+        "$utilization > 0.8 * $share && $utilization < 1.05 && $share > 0.02"
     equals "limit=1 gives one" "$(jq '.rates | length' "$scratch/top")" 1
     wait "${children[-1]}"
     spent=$(($(cpu_time $in/A) - spent))
     counted=$(awk "BEGIN { print $(task_clock_of $in/A) - $counted }")
-    compares "task-clock is the kernel's CPU time of the cgroup, within 2 %" \
-        "$counted > 0.98 * $spent / 1e6 && $counted < 1.02 * $spent / 1e6 && $counted > 1"
+    # The kernel leaves out of a cgroup's time what the host gave to others meanwhile; perf's clock does not.
+    stolen=$(awk "BEGIN { print $(stolen_time) - $stolen }")
+    compares "task-clock is the kernel's CPU time of the cgroup, within 2 % and what was stolen" \
+        "$counted > 0.98 * $spent / 1e6 && $counted < 1.02 * $spent / 1e6 + $stolen && $counted > 0.1"
 
     # The top of the list by an event.
-    fault $in/B 3000 &
-    get "/api/v1/rates?seconds=0.5&cgroup=$in/[AB]&sort=minor_faults" >"$scratch/top"
-    wait $!
+    (while fault $in/B 3000; do :; done) &
+    children+=($!)
+    get "/api/v1/rates?seconds=1&cgroup=$in/[AB]&sort=minor_faults" >"$scratch/top"
+    kill "${children[-1]}"
+    wait "${children[-1]}" 2>/dev/null
     equals "sort=minor_faults: the busiest first" "$(jq -r '[.rates[].cgroup] | join(" ")' "$scratch/top")" \
         "$in/B $in/A"
     equals "an unknown thing to sort by is refused" "$(status_of "/api/v1/rates?seconds=0.05&sort=nonsense")" 400
@@ -448,7 +481,7 @@ test_names() {
         fail "of those that look alike each was counted by itself" "$(cat "$scratch/alike")"
     fi
     remove_cgroups "$hierarchy$in"
-    sleep 3
+    eventually 10 equal_numbers "cgroups_in lingering" 0
     equals "all of them are gone after linger" "$(count "$in/quote\"s") $(cgroups_in watched) $(cgroups_in lingering)" \
         "none 0 0"
     end_daemon
@@ -457,20 +490,21 @@ test_names() {
 # --- descriptors and watches run out
 
 test_limits() {
-    local in=$below/limits i cpus clients=()
+    local in=$below/limits i cpus limit clients=()
     make $in
     for i in $(seq 10 39); do
         make "$in/c$i"
     done
-    cpus=$(nproc)
+    cpus=$(getconf _NPROCESSORS_ONLN)
+    limit=$((44 + 10 * cpus)) # what it has by itself, and two and a half cgroups
     cgroup_config "$config" "include: [\"$in/*\"]" \
         'groups: [{name: f, events: "{minor-faults,major-faults,context-switches,cpu-migrations}"}]'
     # shellcheck disable=SC2016 # of the inner shell
-    wrapper=(bash -c 'ulimit -n 64; exec "$@"' limited)
+    wrapper=(bash -c 'ulimit -n "$1"; shift; exec "$@"' limited "$limit")
     start_daemon --config.file="$config"
     wrapper=()
-    compares "with 64 descriptors it watches what fits" \
-        "$(cgroups_in watched) > 0 && $(cgroups_in watched) * 4 * $cpus < 64"
+    compares "with $limit descriptors it watches what fits" \
+        "$(cgroups_in watched) > 0 && $(cgroups_in watched) * 4 * $cpus < $limit"
     compares "the rest is dropped" "$(cgroups_in dropped) == 30 - $(cgroups_in watched)"
     equals "and named" "$(state_of $in/c10) $(state_of $in/c39)" "watched dropped"
     matches "the log tells why" "$(cat "$daemon_log")" '[Dd]escriptor|RLIMIT_NOFILE|LimitNOFILE|open files'
@@ -547,7 +581,7 @@ check_part() {
     matches "$1: a sentence says so" "$(cat "$daemon_log"; get /api/v1/status)" 'namespace|part of'
     holds "$1: its root is watched" eventually 5 is_in_state / watched
     make $in/space/inner
-    sleep 0.1
+    eventually 5 has_cgroup /inner
     fault $in/space/inner 100
     caused "$1: and what is below it" "$(count /inner)" 100
     remove $in/space/inner
@@ -560,7 +594,7 @@ test_layouts() {
     fault $in/a 100
     caused "v2 alone on /sys/fs/cgroup" "$(count $in/a)" 100
     make $in/b
-    sleep 0.1
+    eventually 5 has_cgroup $in/b
     fault $in/b 50
     caused "with what comes later" "$(count $in/b)" 50
     end_daemon
@@ -639,7 +673,7 @@ test_v1() {
     v1=$scratch/v1
     mkdir "$v1"
     # The keeper holds the mount while daemons come and go.
-    unshare --mount --propagation private sh -c "mount -t cgroup -o perf_event none '$v1' && exec sleep 60" \
+    unshare --mount --propagation private sh -c "mount -t cgroup -o perf_event none '$v1' && exec sleep 300" \
         2>"$scratch/mount" &
     keeper=$!
     children+=("$keeper")
@@ -656,7 +690,7 @@ test_v1() {
     "$load" "$tree$below/a" faults 400
     caused "a v1 perf_event hierarchy is found and counted" "$(count $below/a)" 400
     mkdir "$tree$below/b"
-    sleep 0.1
+    eventually 5 has_cgroup $below/b
     "$load" "$tree$below/b" faults 300
     eventually 5 rmdir "$tree$below/b"
     caused "also what comes and goes in it" "$(count $below/b)" 300

@@ -12,10 +12,12 @@ import http.client, sys, time
 connection = http.client.HTTPConnection(sys.argv[1])
 connection.request("GET", "/metrics")
 connection.getresponse().read()
+print("answered", flush=True)
 time.sleep(60)
 END
-/usr/bin/python3 "$scratch/keep.py" "${url#http://}" &
+/usr/bin/python3 "$scratch/keep.py" "${url#http://}" >"$scratch/kept" &
 children+=("$!")
+holds "a connection is open" eventually 10 test -s "$scratch/kept"
 sleep 1
 
 traced=(-p "$daemon_pid")
@@ -25,6 +27,14 @@ done
 strace -f -ttt -o "$scratch/trace" "${traced[@]}" 2>/dev/null &
 tracer=$!
 children+=("$tracer")
+# all_are_traced: each thread of each process.
+all_are_traced() {
+    local pid
+    for pid in "$daemon_pid" $(pgrep -P "$daemon_pid"); do
+        ! grep -qx 'TracerPid:[[:space:]]*0' "/proc/$pid/task"/*/status || return
+    done
+}
+holds "all threads are traced" eventually 10 all_are_traced
 sleep 1
 attached=$(date +%s.%N)
 sleep 10

@@ -58,8 +58,9 @@ states=$(states)
 
 begin=$(date +%s)
 answer=$(pause 30)
+end=$(date +%s)
 equals "the answer" "$(jq -c '[.paused, .seconds]' <<<"$answer")" '[true,30]'
-compares "tells until when" "$(jq .until <<<"$answer") - $begin >= 29 && $(jq .until <<<"$answer") - $begin < 33"
+compares "tells until when" "$(jq .until <<<"$answer") >= $begin + 29 && $(jq .until <<<"$answer") <= $end + 31"
 equals "perfcountd_paused is 1 at once" "$(paused)" 1
 equals "status says so" "$(get /api/v1/status | jq -c '[.paused, (.paused_until > 0)]')" '[true,true]'
 before=$(totals)
@@ -120,24 +121,26 @@ resume >/dev/null
 holds "and samples when it is over" eventually 5 has_line "$scratch/late" '"type":"sample"'
 equals "its lines" "$(jq -r .type "$scratch/late" | grep -xE 'header|pause|resume|sample' | uniq | head -n 4 | xargs)" \
     "header pause resume sample"
-curl -sN "$url/api/v1/samples?seconds=5" >"$scratch/stream" &
+begin=$(date +%s%N)
+curl -sN "$url/api/v1/samples?seconds=8" >"$scratch/stream" &
 stream=$!
 children+=("$late" "$stream")
-begin=$(date +%s%N)
 holds "a stream runs" eventually 5 has_line "$scratch/stream" '"type":"sample"'
 pause 60 >/dev/null
 holds "and is told of a pause" eventually 5 has_line "$scratch/stream" '"type":"pause"'
+stands=$(date +%s%N)
 before=$(samples_in "$scratch/stream")
 cp "$(command -v bash)" "$scratch/newcomer"
 "$scratch/newcomer" -c 'while :; do :; done' &
 newcomer=$!
 children+=("$newcomer")
-sleep 1
+sleep 3
 equals "nothing is sampled" "$(samples_in "$scratch/stream")" "$before"
+stands=$((($(date +%s%N) - stands) / 1000000))
 resume >/dev/null
 wait "$stream"
 took=$((($(date +%s%N) - begin) / 1000000))
-compares "its seconds went on, in ms" "$took > 4500 && $took < 7000"
+compares "its seconds went on, in ms" "$took > 7900 && $took < 8000 + $stands"
 kill "$newcomer"
 equals "it ended as always" "$(tail -n 1 "$scratch/stream" | jq -r .reason)" seconds
 compares "it has samples after the pause" "$(samples_in "$scratch/stream") > $before + 50"
@@ -153,13 +156,12 @@ matches "and its program is known" \
 # --- by itself
 
 pause 30 >/dev/null
-pause 1 >/dev/null
-equals "another POST replaces the time" "$(get /api/v1/pause | jq -c '[.paused, .seconds]')" '[true,1]'
-before=$(totals)
 begin=$(date +%s%N)
+equals "another POST replaces the time" "$(pause 2 | jq -c '[.paused, .seconds]')" '[true,2]'
+before=$(totals)
 holds "it ends by itself" eventually 5 not is_paused
 took=$((($(date +%s%N) - begin) / 1000000))
-compares "after a second, in ms" "$took > 600 && $took < 2500"
+compares "after two seconds and not after thirty, in ms" "$took >= 2000 && $took < 15000"
 holds "which is logged" grep -q 'the pause is over' "$daemon_log"
 work
 compares "and counts" "$(count "$below/a") >= 60000"
@@ -195,14 +197,14 @@ equals "it ends well" "$daemon_status" 0
 
 # --- from another machine: a network of its own, joined by a pair of virtual cards
 
-near=169.254.177.1
-far=169.254.177.2
+near=169.254.$(($$ / 64 % 254 + 1)).$(($$ % 64 * 4 + 1))
+far=${near%.*}.$(($$ % 64 * 4 + 2))
 elsewhere=(ip netns exec "perfcountd-$$")
 make_elsewhere() {
     ip netns add "perfcountd-$$" && at_end+=("ip netns delete perfcountd-$$") &&
         ip link add "pc$$" type veth peer name "pd$$" netns "perfcountd-$$" &&
-        ip address add $near/30 dev "pc$$" && ip link set "pc$$" up &&
-        "${elsewhere[@]}" ip address add $far/30 dev "pd$$" && "${elsewhere[@]}" ip link set "pd$$" up
+        ip address add "$near/30" dev "pc$$" && ip link set "pc$$" up &&
+        "${elsewhere[@]}" ip address add "$far/30" dev "pd$$" && "${elsewhere[@]}" ip link set "pd$$" up
 }
 test_elsewhere() {
     if ! make_elsewhere 2>"$scratch/elsewhere"; then

@@ -24,20 +24,25 @@ children+=("$folded")
 status=$(get '/debug/pprof/profile?seconds=5&frequency=997' -o "$scratch/pprof" -w '%{http_code}')
 wait "$folded"
 
-within_3_points() {
-    compares "$1 has 70 % in one function, within 3 points" "$2 > 67 && $2 < 73"
+# within_points TITLE "SHARE SAMPLES"
+within_points() {
+    local points
+    points=$(points_of "${2#* }")
+    compares "$1 has 70 % in one function, within $points points" \
+        "${2% *} > 70 - $points && ${2% *} < 70 + $points && ${2#* } > 100"
 }
 
-# share: of lines "WEIGHT NAME", how much of the two functions' weight the first has, in percent
+# share: of lines "WEIGHT NAME", how much of the two functions' weight the first has, in percent, and their weight
 share() {
-    awk '$2 == "hot_seventy" { a += $1 } $2 == "hot_thirty" { b += $1 } END { print a + b ? 100 * a / (a + b) : 0 }'
+    awk '$2 == "hot_seventy" { a += $1 } $2 == "hot_thirty" { b += $1 }
+        END { print a + b ? 100 * a / (a + b) : 0, a + b }'
 }
 
 holds "each line is a stack and a count" not grep -qvE '^[^ ;]+(;[^;]+)* [1-9][0-9]*$' "$scratch/folded"
 # What found no room comes last.
 holds "no line is there twice, and they are sorted" \
     sh -c "grep -v '^\[truncated\] ' '$scratch/folded' | sed 's/ [0-9]*\$//' | sort -cu"
-within_3_points "folded" \
+within_points "folded" \
     "$(awk -v comm="$program;" 'index($0, comm) == 1 {
             print $NF, /;hot_seventy/ ? "hot_seventy" : /;hot_thirty/ ? "hot_thirty" : "?"
         }' \
@@ -76,7 +81,7 @@ if command -v protoc >/dev/null; then
     build_id=$(readelf -n "$scratch/$program" 2>/dev/null | awk '/Build ID/ { print $3 }')
     has "mapping $scratch/$program ${build_id:-[0-9a-f]*} functions" "the program's file and build id are there"
     equals "protoc: every reference has what it refers to" "$(grep '^dangling' "$scratch/fields")" ""
-    within_3_points "protoc" \
+    within_points "protoc" \
         "$(awk -v comm="$program" '$1 == "leaf" && $2 == comm { print $3, $4 }' "$scratch/fields" | share)"
 else
     echo "skipped: there is no protoc here"
@@ -93,7 +98,7 @@ if [ -n "$pprof" ]; then
         >"$scratch/top" 2>"$scratch/complaints"
     equals "go tool pprof reads it" "$?" 0
     holds "go tool pprof knows the event" grep -qx 'Type: cpu-clock' "$scratch/top"
-    within_3_points "go tool pprof" "$(awk '$6 ~ /^hot_/ { print $4 + 0, $6 }' "$scratch/top" | share)"
+    within_points "go tool pprof" "$(awk '$6 ~ /^hot_/ { print $4 + 0, $6 }' "$scratch/top" | share)"
     HOME=$scratch "$pprof" -symbolize=none -sample_index=samples -tagfocus=comm="$program" -traces "$scratch/pprof" \
         >"$scratch/traces" 2>/dev/null
     holds "go tool pprof finds the callers" sh -c "grep -A1 hot_seventy '$scratch/traces' | grep -qw main"

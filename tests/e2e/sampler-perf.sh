@@ -35,14 +35,17 @@ wait_all() {
     streams=()
 }
 
-# share: of lines "WEIGHT SYMBOL", how much of the two functions' weight the first has, in percent
+# share: of lines "WEIGHT SYMBOL", how much of the two functions' weight the first has, in percent, and their weight
 share() {
     awk '$NF == "hot_seventy" { a += $1 } $NF == "hot_thirty" { b += $1 }
-        END { printf "%.2f\n", (a + b > 100 ? 100 * a / (a + b) : 0) }'
+        END { printf "%.2f %d\n", (a + b > 100 ? 100 * a / (a + b) : 0), a + b }'
 }
 
-within_3_points() {
-    compares "$1: 70 % in one function, within 3 points" "$2 > 67 && $2 < 73"
+# within_points TITLE "SHARE SAMPLES"
+within_points() {
+    local points
+    points=$(points_of "${2#* }")
+    compares "$1: 70 % in one function, within $points points" "${2% *} > 70 - $points && ${2% *} < 70 + $points"
 }
 
 # Each prints lines "WEIGHT SYMBOL" of the program's own functions, from a file of the format.
@@ -101,13 +104,15 @@ wait_all
 
 script_weights "$scratch/perf-record" >"$scratch/weights"
 recorded=$(share <"$scratch/weights")
-within_3_points "perf record -a" "$recorded"
+within_points "perf record -a" "$recorded"
 for format in script:perf.data report:perf.data ndjson:ndjson folded:folded pprof:pprof; do
     : >"$scratch/complaints"
     "${format%:*}_weights" "$scratch/${format#*:}" >"$scratch/weights"
     found=$(share <"$scratch/weights")
-    within_3_points "$format" "$found"
-    compares "$format agrees with perf record -a" "$found - $recorded < 3 && $recorded - $found < 3"
+    within_points "$format" "$found"
+    points=$(points_of "${found#* }")
+    compares "$format agrees with perf record -a, within $points points" \
+        "${found% *} - ${recorded% *} < $points && ${recorded% *} - ${found% *} < $points"
     equals "$format: no complaint" "$(cat "$scratch/complaints")" ""
 done
 echo "    perf record has $(script_weights "$scratch/perf-record" | wc -l) samples of it," \
@@ -174,11 +179,11 @@ if ! near_70 "$(ndjson_weights "$scratch/group" | share)" ||
 fi
 
 for variant in cpu cgroup pid period group; do
-    within_3_points "$variant=" "$(ndjson_weights "$scratch/$variant" | share)"
+    within_points "$variant=" "$(ndjson_weights "$scratch/$variant" | share)"
     equals "$variant=: no event is lost" "$(end_of "$scratch/$variant" lost)" 0
 done
 for variant in cgroup pid group; do
-    within_3_points "$variant=, for perf" "$(script_weights "$scratch/$variant-perf" | share)"
+    within_points "$variant=, for perf" "$(script_weights "$scratch/$variant-perf" | share)"
     equals "$variant=, for perf: no complaint" "$(cat "$scratch/complaints")" ""
 done
 for variant in cpu period group; do

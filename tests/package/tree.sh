@@ -10,7 +10,7 @@ set -u
 export LC_ALL=C
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
-PACKAGE_CACHE=${PACKAGE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/perfcountd-package}
+PACKAGE_CACHE=${PACKAGE_CACHE:-${XDG_CACHE_HOME:-${HOME:-$root/build}/.cache}/perfcountd-package}
 PATH=$PATH:/usr/sbin:/sbin
 suite=bookworm
 native=$(dpkg --print-architecture)

@@ -8,7 +8,8 @@
 set -u
 export LC_ALL=C
 
-SYSTEMD_CACHE=${SYSTEMD_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/perfcountd-systemd}
+root=$(cd "$(dirname "$0")/../.." && pwd)
+SYSTEMD_CACHE=${SYSTEMD_CACHE:-${XDG_CACHE_HOME:-${HOME:-$root/build}/.cache}/perfcountd-systemd}
 PATH=$PATH:/usr/sbin:/sbin
 suite=bookworm
 # Behind systemd is what perfcountd is linked to, and libpfm4 and libdw, which it loads.

@@ -4,12 +4,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "http/security.h"
 
-#define NAME "/tmp/perfcountd-test-web.yml"
+#define NAME "web.yml" /* in a directory of its own */
 
 static const struct {
     const char *text; /* NULL: no file */
@@ -27,7 +29,11 @@ static const struct {
 
 static void test_load(void **state)
 {
+    char directory[] = "/tmp/test-security-XXXXXX";
+
     (void)state;
+    assert_non_null(mkdtemp(directory));
+    assert_int_equal(chdir(directory), 0);
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         _cleanup_(security_unrefp) struct security *security = NULL;
         _cleanup_(stamps_done) struct stamps stamps = {0};
@@ -47,6 +53,8 @@ static void test_load(void **state)
         assert_true((security != NULL) == (r == 0));
     }
     remove(NAME);
+    assert_int_equal(chdir("/"), 0);
+    assert_int_equal(rmdir(directory), 0);
 }
 
 /* Open to all, and nothing to look at. */

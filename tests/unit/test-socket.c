@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -127,8 +128,8 @@ static char *ask(sd_event *event, int domain, const struct sockaddr *address, so
 /* Both are served, addresses do not matter any more, and the file of the unix socket stays. */
 static void test_server(void **state)
 {
-    static const char path[] = "/tmp/perfcountd-test-socket";
-    int fds[] = {listening("127.0.0.1"), listening_unix(path)}, wrong[] = {listening("127.0.0.1"), datagram()};
+    char directory[] = "/tmp/test-socket-XXXXXX", url[64] = "unix:", *path = url + strlen(url);
+    int fds[] = {listening("127.0.0.1"), -1}, wrong[] = {listening("127.0.0.1"), datagram()};
     char *elsewhere[] = {(char *)"127.0.0.1:0"};
     struct sockaddr_un un = {.sun_family = AF_UNIX};
     struct sockaddr_in in;
@@ -139,6 +140,9 @@ static void test_server(void **state)
     sd_event *event;
 
     (void)state;
+    assert_non_null(mkdtemp(directory));
+    snprintf(path, sizeof(url) - strlen("unix:"), "%s/socket", directory);
+    fds[1] = listening_unix(path);
     strcpy(un.sun_path, path);
     getsockname(fds[0], (struct sockaddr *)&in, &size);
     fake_service_init(&fake, 1);
@@ -150,7 +154,7 @@ static void test_server(void **state)
     assert_int_equal(server_adopt(server, fds, 2, &error), 0);
     assert_int_equal(close(fds[0]), -1);
     assert_non_null(strstr(server_url(server, 0), "http://127.0.0.1:"));
-    assert_string_equal(server_url(server, 1), "unix:/tmp/perfcountd-test-socket");
+    assert_string_equal(server_url(server, 1), url);
     assert_int_equal(server_listen(server, elsewhere, 1, &error), 0);
     assert_non_null(server_url(server, 1));
     assert_null(server_url(server, 2));
@@ -159,7 +163,7 @@ static void test_server(void **state)
     server_free(server);
     sd_event_unref(event);
     fake_service_done(&fake);
-    assert_int_equal(unlink(path), 0);
+    assert_int_equal(unlink(path) + rmdir(directory), 0);
 }
 
 int main(void)

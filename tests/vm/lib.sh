@@ -13,7 +13,7 @@ root=$(cd "$vm_dir/../.." && pwd)
 . "$root/tests/checks.sh"
 # shellcheck source=../tree-lib.sh
 . "$root/tests/tree-lib.sh"
-VM_CACHE=${VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/perfcountd-vm}
+VM_CACHE=${VM_CACHE:-${XDG_CACHE_HOME:-${HOME:-$root/build}/.cache}/perfcountd-vm}
 VM_BUILD=${VM_BUILD:-$root/build/arm64}
 export VM_CACHE VM_BUILD
 # shellcheck disable=SC2034 # for tree-lib.sh
