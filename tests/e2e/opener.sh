@@ -132,10 +132,15 @@ for _ in $(seq 20); do get /metrics >/dev/null; done
 compares "20 scrapes take less than 5 s while it is" "$(date +%s%N) - $started < 5000000000"
 contains "what could not be opened is missing, with the reason" "$(failure_of_cgroups)" "the opener does not answer"
 compares "what is open goes on counting" "$(value minor_faults software) > 0"
+equals "a reload is taken" "$(status_of /-/reload -X POST)" 200
+compares "and what it did not change goes on" "$(value minor_faults software) > 0"
 kill -CONT "$opener"
 holds "it goes on: the new cgroup is counted" eventually 10 has_cgroup "$below/late"
 holds "it is not late any more" opener_is running
-equals "nothing is missing for that reason" "$(failure_of_cgroups | grep -c 'does not answer')" 0
+all_are_there() {
+    [[ $(status_field .failures[].message) != *"does not answer"* ]]
+}
+holds "nothing is missing for that reason" eventually 10 all_are_there
 rmdir "$parent/late"
 
 # --- the daemon outlives its opener
