@@ -182,6 +182,7 @@ int self_cost_report(const struct self_cost *cost, const struct collector_contex
             .pmu = counter->pmu,
             .reason = (char *)reason_name(counter->error),
             .message = counter->message,
+            .span = reason_span(counter->error),
             .place = (char *)"own task",
         };
         if (counter->error)

@@ -4,13 +4,25 @@
 #include "daemon/command.h"
 #include "http/security.h"
 
+static void print_warnings(const char *file, const struct security *security)
+{
+    for (int i = 0; i < N_SECURITY_WARNINGS; i++) {
+        const char *warning = security_warning(security, (enum security_warning)i);
+        if (warning)
+            fprintf(stderr, "%s: warning: %s\n", file, warning);
+    }
+}
+
 /* With the certificates that it names. */
 static int check_web_config(const char *file, struct error *error)
 {
     _cleanup_(security_unrefp) struct security *security = NULL;
     _cleanup_(stamps_done) struct stamps stamps = {0};
 
-    return security_load(file, &security, &stamps, error);
+    int r = security_load(file, &security, &stamps, error);
+    if (r == 0)
+        print_warnings(file, security);
+    return r;
 }
 
 int command_check_config(const struct options *options)

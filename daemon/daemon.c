@@ -74,11 +74,19 @@ static void settle(struct daemon *daemon)
     try_later(daemon);
 }
 
-static void on_opener_lost(void *userdata)
+/* One that answers again is worth another try at once. */
+static void on_opener(void *userdata)
 {
+    struct daemon *daemon = userdata;
+
+    if (!split_is_lost(daemon->split)) {
+        retry_restart(daemon->retry);
+        try_later(daemon);
+        return;
+    }
     log_event(LOG_KIND_OPENER_LOST, NULL, 0,
               "the opener is gone: what is open goes on counting, and nothing new can be opened; restart perfcountd");
-    tell_state(userdata, notify_status);
+    tell_state(daemon, notify_status);
 }
 
 static void on_watched(void *userdata)
@@ -312,7 +320,7 @@ static int start(struct daemon *daemon)
     if (sd_event_new(&daemon->event) < 0 || watch_signals(daemon) < 0 ||
         hotplug_new(daemon->event, on_cpus, daemon, &daemon->hotplug) < 0 ||
         watches_new(daemon->event, on_watched, daemon, &daemon->watches) < 0 ||
-        split_watch(daemon->split, daemon->event, on_opener_lost, daemon) < 0 ||
+        split_watch(daemon->split, daemon->event, on_opener, daemon) < 0 ||
         retry_new(daemon->event, on_retry, daemon, &daemon->retry) < 0 ||
         pause_new(daemon->event, on_pause_end, daemon, &daemon->pause) < 0 ||
         sampler_new(&daemon->session.sys, daemon->event, &daemon->sampler) < 0 ||

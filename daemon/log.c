@@ -15,10 +15,13 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "daemon/log-quota.h"
 
 static enum log_level current_level = LOG_LEVEL_INFO;
 static enum log_format current_format = LOG_FORMAT_TEXT;
 static bool is_terminal;
+/* The last one is of warnings without a kind. */
+static struct log_quota quotas[N_LOG_KINDS + 1];
 
 #define MESSAGE_SIZE 1024
 #define TIME_SIZE 64
@@ -217,16 +220,34 @@ static void write_entry(const struct entry *entry)
     }
 }
 
+static bool is_in_quota(struct log_quota *quota, unsigned *ret_left_out)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return log_quota_take(quota, (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec, ret_left_out);
+}
+
+static void append_left_out(char message[MESSAGE_SIZE], unsigned left_out)
+{
+    size_t n = strlen(message);
+
+    if (left_out)
+        snprintf(message + n, MESSAGE_SIZE - n, " (%u more of this kind were left out before)", left_out);
+}
+
 void log_write(enum log_level level, const char *format, ...)
 {
     char message[MESSAGE_SIZE];
+    unsigned left_out = 0;
     va_list args;
 
-    if (level > current_level)
+    if (level > current_level || (level == LOG_LEVEL_WARNING && !is_in_quota(&quotas[N_LOG_KINDS], &left_out)))
         return;
     va_start(args, format);
     vsnprintf(message, sizeof(message), format, args);
     va_end(args);
+    append_left_out(message, left_out);
     write_entry(&(struct entry){.level = level, .message = message});
 }
 
@@ -234,13 +255,15 @@ void log_event(enum log_kind kind, const struct log_field *fields, size_t n, con
 {
     const struct log_kind_facts *facts = log_kind_facts(kind);
     char message[MESSAGE_SIZE];
+    unsigned left_out;
     va_list args;
 
-    if (facts->level > current_level)
+    if (facts->level > current_level || !is_in_quota(&quotas[kind], &left_out))
         return;
     va_start(args, format);
     vsnprintf(message, sizeof(message), format, args);
     va_end(args);
+    append_left_out(message, left_out);
     write_entry(&(struct entry){
         .level = facts->level,
         .kind = facts,

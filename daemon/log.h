@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The log: one line an event, to standard error or to the journal. The level and the format are the one mutable global.
+ * The log: one line an event, to standard error or to the journal. The level, the format and how much was logged of
+ * each kind (log-quota.h) are the one mutable global.
  */
 #ifndef DAEMON_LOG_H
 #define DAEMON_LOG_H

@@ -22,7 +22,8 @@ int session_load(struct session *session, const struct options *options, struct 
 /* Opens what the configuration wants and reads it once. */
 int session_open(struct session *session, struct error *error);
 /*
- * Loads both anew, asks `accept` (which may refuse what it finds), and swaps them; on failure the old ones go on.
+ * Loads both anew, asks `accept` (which may refuse what it finds), and swaps them; on failure the old ones go on. Only
+ * for want of memory can it fail behind `accept`, and then with the new ones in place, as `accept` was told.
  * Groups that did not change go on counting.
  */
 int session_reload(struct session *session, const struct options *options,

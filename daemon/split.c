@@ -3,16 +3,21 @@
 #include "daemon/split.h"
 
 #include <cap-ng.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "daemon/log.h"
 #include "daemon/settings.h"
 #include "opener/opener.h"
 
+#define REAP_MIN_USEC UINT64_C(10000)
+#define REAP_MAX_USEC USEC_PER_SEC
+
 struct split {
     struct opener *opener; /* NULL: there is one process */
-    sd_event_source *source;
-    void (*on_lost)(void *userdata);
+    sd_event_source *source, *reaper;
+    uint64_t reap_usec; /* how long it waits */
+    void (*on_change)(void *userdata);
     void *userdata;
 };
 
@@ -41,32 +46,59 @@ struct split *split_free(struct split *split)
     if (!split)
         return NULL;
     sd_event_source_disable_unref(split->source);
+    sd_event_source_disable_unref(split->reaper);
     opener_free(split->opener);
     free(split);
     return NULL;
 }
 
-static int on_hangup(sd_event_source *source, int fd, uint32_t events, void *userdata)
+/* One that hangs in the kernel, or that somebody traces, may end much later than it was told to. */
+static int on_reaper(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct split *split = userdata;
+
+    (void)usec;
+    if (opener_reap(split->opener))
+        return 0;
+    split->reap_usec = MIN(2 * split->reap_usec, REAP_MAX_USEC);
+    int r = sd_event_source_set_time_relative(source, split->reap_usec);
+    return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+static void lose(struct split *split)
+{
+    sd_event *event = sd_event_source_get_event(split->source);
+
+    split->reap_usec = REAP_MIN_USEC;
+    if (!opener_lose(split->opener))
+        sd_event_add_time_relative(event, &split->reaper, CLOCK_MONOTONIC, split->reap_usec, 0, on_reaper, split);
+    split->source = sd_event_source_disable_unref(split->source);
+}
+
+static int on_readable(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+    struct split *split = userdata;
+    int r = opener_hear(split->opener);
 
     (void)source;
     (void)fd;
     (void)events;
-    split->source = sd_event_source_disable_unref(split->source);
-    opener_lose(split->opener);
-    split->on_lost(split->userdata);
+    if (r == 0)
+        return 0;
+    if (r < 0)
+        lose(split);
+    split->on_change(split->userdata);
     return 0;
 }
 
-/* Replies are waited for where they are asked for: whatever comes here is the end. */
-int split_watch(struct split *split, sd_event *event, void (*on_lost)(void *userdata), void *userdata)
+/* Replies are waited for where they are asked for: what comes here is late, or the end. */
+int split_watch(struct split *split, sd_event *event, void (*on_change)(void *userdata), void *userdata)
 {
     if (!split->opener)
         return 0;
-    split->on_lost = on_lost;
+    split->on_change = on_change;
     split->userdata = userdata;
-    return sd_event_add_io(event, &split->source, opener_poll_fd(split->opener), EPOLLIN, on_hangup, split);
+    return sd_event_add_io(event, &split->source, opener_poll_fd(split->opener), EPOLLIN, on_readable, split);
 }
 
 bool split_is_lost(const struct split *split)
@@ -93,6 +125,7 @@ json_t *split_json(const struct split *split)
                          capabilities_json(opener_own_capabilities()), "filtered");
     if (split_is_lost(split))
         return json_pack("{s:s, s:n, s:[], s:n}", "state", "lost", "pid", "capabilities", "filtered");
-    return json_pack("{s:s, s:i, s:o, s:b}", "state", "running", "pid", (int)split->opener->pid, "capabilities",
-                     capabilities_json(split->opener->capabilities), "filtered", split->opener->filtered);
+    return json_pack("{s:s, s:i, s:o, s:b}", "state", split->opener->client.late ? "late" : "running", "pid",
+                     (int)split->opener->pid, "capabilities", capabilities_json(split->opener->capabilities),
+                     "filtered", split->opener->filtered);
 }

@@ -19,10 +19,10 @@ struct split;
 int split_new(const struct options *options, struct sys *sys, struct split **ret, struct error *error);
 struct split *split_free(struct split *split);
 
-/* Calls `on_lost` once, when the opener is gone. */
-int split_watch(struct split *split, sd_event *event, void (*on_lost)(void *userdata), void *userdata);
+/* Calls `on_change` when the opener is gone, and when one that was late answers again. */
+int split_watch(struct split *split, sd_event *event, void (*on_change)(void *userdata), void *userdata);
 bool split_is_lost(const struct split *split);
-/* {"state": "running|lost|none", "pid", "capabilities", "filtered"} */
+/* {"state": "running|late|lost|none", "pid", "capabilities", "filtered"} */
 json_t *split_json(const struct split *split);
 
 #endif

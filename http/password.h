@@ -12,6 +12,8 @@
 
 #define PASSWORD_COST_MIN 4
 #define PASSWORD_COST_MAX 31
+/* Above this a check takes seconds, and minutes from 18 or 20 on. */
+#define PASSWORD_COST_BEARABLE 14
 
 /* The cost that a bcrypt hash names; 0 where it is none. */
 unsigned password_cost(const char *hash);

@@ -15,7 +15,11 @@ struct security {
     unsigned references;
     struct web_config *config; /* NULL: plain HTTP, open to all */
     struct tls *tls;           /* NULL: plain HTTP */
+    char *slow_password;       /* a sentence; NULL: none is */
 };
+
+/* What an operator has to mend although it serves, each a sentence or NULL. */
+enum security_warning { SECURITY_CERTIFICATE_EXPIRED, SECURITY_PASSWORD_SLOW, N_SECURITY_WARNINGS };
 
 /*
  * Reads the file, and the certificates that it names; "" or NULL for no file. The error's sentence names the file (and
@@ -23,6 +27,7 @@ struct security {
  * is worth another try. The caller ends it.
  */
 int security_load(const char *path, struct security **ret, struct stamps *ret_stamps, struct error *error);
+const char *security_warning(const struct security *security, enum security_warning which);
 struct security *security_ref(struct security *security);
 struct security *security_unref(struct security *security);
 DEFINE_CLEANUP(struct security *, security_unref);

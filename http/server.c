@@ -25,14 +25,14 @@ struct listeners {
 struct server {
     struct site site;
     struct connections connections;
-    struct listeners active;  /* in the order in which they were asked for */
-    struct listeners retired; /* answering what was asked before */
-    bool adopted;             /* the active ones: addresses do not matter */
-    char *web_config;         /* path; NULL: none */
-    struct stamps stamps;     /* of the files that the security is from, or that were tried last */
-    uint64_t looked_ns;       /* at them */
-    char *warned;             /* of what, the last time */
-    struct security *pending; /* waits for `turn`, outside of what looks: TLS goes on or off */
+    struct listeners active;           /* in the order in which they were asked for */
+    struct listeners retired;          /* answering what was asked before */
+    bool adopted;                      /* the active ones: addresses do not matter */
+    char *web_config;                  /* path; NULL: none */
+    struct stamps stamps;              /* of the files that the security is from, or that were tried last */
+    uint64_t looked_ns;                /* at them */
+    char *warned[N_SECURITY_WARNINGS]; /* of what, the last time */
+    struct security *pending;          /* waits for `turn`, outside of what looks: TLS goes on or off */
     sd_event_source *turn;
 };
 
@@ -106,7 +106,8 @@ struct server *server_free(struct server *server)
     security_unref(server->site.security);
     stamps_done(&server->stamps);
     free(server->web_config);
-    free(server->warned);
+    for (int i = 0; i < N_SECURITY_WARNINGS; i++)
+        free(server->warned[i]);
     pages_done(&server->site.pages);
     free(server->site.telemetry_path);
     sd_event_unref(server->site.event);
@@ -246,15 +247,15 @@ static void retire(struct server *server, struct listener *old, const struct lis
 }
 
 /* Once for each thing to mend. */
-static void warn(struct server *server)
+static void warn(struct server *server, enum security_warning which)
 {
-    const struct tls *tls = server->site.security->tls;
-    const char *warning = tls ? tls_warning(tls) : NULL;
+    const char *warning = security_warning(server->site.security, which);
+    char **warned = &server->warned[which];
 
-    if (warning && (!server->warned || !str_equal(warning, server->warned)) && server->site.service->complain)
+    if (warning && (!*warned || !str_equal(warning, *warned)) && server->site.service->complain)
         server->site.service->complain(server->site.service->userdata, warning);
-    free(server->warned);
-    server->warned = warning ? strdup(warning) : NULL;
+    free(*warned);
+    *warned = warning ? strdup(warning) : NULL;
 }
 
 /* Takes `security` over. */
@@ -266,7 +267,8 @@ static void use_security(struct server *server, struct security *security)
     server->site.security = security;
     /* They have the headers of before. */
     pages_done(&server->site.pages);
-    warn(server);
+    for (int i = 0; i < N_SECURITY_WARNINGS; i++)
+        warn(server, (enum security_warning)i);
 }
 
 static void change_commit(struct change *change)

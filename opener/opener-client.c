@@ -2,7 +2,9 @@
 /* The daemon's side of the opener: see opener-client.h. */
 #include "opener/opener-client.h"
 
+#include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -22,6 +24,57 @@ static bool is_fatal(int error)
     return error == -EPIPE || error == -ECONNRESET || error == -ENOTCONN || error == -EAGAIN;
 }
 
+static bool is_readable(int socket)
+{
+    struct pollfd fd = {.fd = socket, .events = POLLIN};
+
+    return poll(&fd, 1, 0) > 0;
+}
+
+/* For the answer to a request with so many results; the socket remembers it. */
+static int be_patient(struct opener_client *client, size_t n)
+{
+    unsigned ms = OPENER_PATIENCE_MS + (unsigned)n * OPENER_PATIENCE_EACH_MS;
+    struct timeval patience = {.tv_sec = ms / 1000, .tv_usec = (suseconds_t)(ms % 1000) * 1000};
+
+    if (ms == client->patience_ms)
+        return 0;
+    if (setsockopt(client->socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0)
+        return -errno;
+    client->patience_ms = ms;
+    return 0;
+}
+
+static int take_late(struct opener_client *client)
+{
+    _cleanup_(opener_fds_close) struct opener_fds opened = {0};
+    struct opener_reply reply;
+    bool had_no_room;
+
+    ssize_t size = opener_message_receive(client->socket, &reply, sizeof(reply), &opened, &had_no_room);
+    if (size < (ssize_t)offsetof(struct opener_reply, results))
+        return give_up(client);
+    client->late = false;
+    return 1;
+}
+
+int opener_client_hear(struct opener_client *client)
+{
+    if (client->lost)
+        return -EPIPE;
+    if (!is_readable(client->socket))
+        return 0;
+    return client->late ? take_late(client) : give_up(client);
+}
+
+/* What it is asked for next, it would answer after what it is at. */
+static int check_answering(struct opener_client *client)
+{
+    int r = client->late ? opener_client_hear(client) : 1;
+
+    return r == 0 ? -ETIMEDOUT : MIN(r, 0);
+}
+
 static size_t count_opened(const struct opener_reply *reply)
 {
     size_t n = 0;
@@ -39,10 +92,18 @@ static int ask(struct opener_client *client, const struct opener_fds *given, siz
 
     if (client->lost)
         return -EPIPE;
-    int r = opener_message_send(client->socket, client->packet.data, client->packet.size, given);
+    int r = check_answering(client);
+    if (r == 0)
+        r = be_patient(client, n);
+    if (r < 0)
+        return r;
+    r = opener_message_send(client->socket, client->packet.data, client->packet.size, given);
     if (r < 0)
         return is_fatal(r) ? give_up(client) : r;
     ssize_t size = opener_message_receive(client->socket, reply, sizeof(*reply), opened, &had_no_room);
+    client->late = size == -EAGAIN;
+    if (client->late)
+        return -ETIMEDOUT;
     if (size < (ssize_t)offsetof(struct opener_reply, results))
         return give_up(client);
     if (reply->error < 0)

@@ -141,6 +141,13 @@ static int answer(const struct opener_server *server, const void *packet, size_t
                                         : open_file(server, &request, reply, opened);
 }
 
+static int refuse(const struct opener_server *server, int error)
+{
+    const struct opener_reply reply = {.error = error};
+
+    return opener_message_send(server->socket, &reply, offsetof(struct opener_reply, results), &(struct opener_fds){0});
+}
+
 /* 1 after an answer, 0 at the end, -errno. */
 static int serve_one(const struct opener_server *server)
 {
@@ -153,6 +160,9 @@ static int serve_one(const struct opener_server *server)
         return (int)n;
     reply.error = n < 0 ? (int)n : answer(server, packet, (size_t)n, &given, &reply, &opened);
     int r = opener_message_send(server->socket, &reply, offsetof(struct opener_reply, results[reply.n]), &opened);
+    /* Without the descriptors there may be room (ENOMEM), or not too many of them under way (ETOOMANYREFS). */
+    if (r < 0 && opened.n > 0)
+        r = refuse(server, r);
     return r < 0 ? r : 1;
 }
 

@@ -12,7 +12,10 @@ struct opener_server {
     const char *cgroups; /* the directory below which cgroups are, "" where there are none */
 };
 
-/* Answers until the other end is closed, and what it answers to an error of the socket: -errno, or 0. */
+/*
+ * Answers until the other end is closed, or cannot be answered: -errno, or 0. Where only the descriptors cannot be
+ * sent, that error is the answer.
+ */
 int opener_server_run(const struct opener_server *server);
 
 #endif

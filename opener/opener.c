@@ -2,9 +2,11 @@
 /* The split: see opener.h. */
 #include "opener/opener.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,8 +18,9 @@
 #include "perf/hierarchy.h"
 #include "perf/machine.h"
 
-/* A kernel that sets a probe on a busy machine may take its time; one that never answers holds the daemon up. */
+/* For its start, while nothing else waits. */
 #define PATIENCE_S 10
+#define END_MS 1000
 
 DEFINE_CLEANUP(struct opener *, opener_free);
 
@@ -142,21 +145,47 @@ int opener_start(struct sys *sys, struct opener_tasks tasks, struct opener **ret
     return 0;
 }
 
-/* It has nothing to finish, and one that is stopped or hangs hears nothing else. */
-static void end(struct opener *opener)
+bool opener_reap(struct opener *opener)
 {
     if (opener->pid <= 0)
-        return;
-    kill(opener->pid, SIGKILL);
-    while (waitpid(opener->pid, NULL, 0) < 0 && errno == EINTR)
-        continue;
+        return true;
+    if (waitpid(opener->pid, NULL, WNOHANG) == 0)
+        return false;
     opener->pid = 0;
+    return true;
 }
 
-void opener_lose(struct opener *opener)
+/* It has nothing to finish, and one that is stopped or hangs hears nothing else. */
+bool opener_lose(struct opener *opener)
 {
     opener->client.lost = true;
-    end(opener);
+    if (opener->pid > 0)
+        kill(opener->pid, SIGKILL);
+    return opener_reap(opener);
+}
+
+/* Without a descriptor poll(2) sleeps. */
+static void wait_for_end(const struct opener *opener)
+{
+    struct pollfd fd = {.fd = (int)syscall(SYS_pidfd_open, opener->pid, 0), .events = POLLIN};
+
+    (void)!poll(&fd, 1, END_MS);
+    if (fd.fd >= 0)
+        close(fd.fd);
+}
+
+/* What hangs in the kernel is left to who inherits it. */
+static void end(struct opener *opener)
+{
+    if (opener_lose(opener))
+        return;
+    wait_for_end(opener);
+    opener_reap(opener);
+}
+
+int opener_hear(struct opener *opener)
+{
+    return opener_client_hear(&opener->client);
 }
 
 int opener_poll_fd(const struct opener *opener)

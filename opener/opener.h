@@ -24,12 +24,15 @@ uint64_t opener_own_capabilities(void);
  * opener. To be called while there is one thread. -errno with a sentence, and then this process is not to go on.
  */
 int opener_start(struct sys *sys, struct opener_tasks tasks, struct opener **ret, struct error *error);
-/* Ends the opener where it has not ended, and reaps it. */
+/* Ends the opener where it has not ended, and reaps it; waits a second for that at most. */
 struct opener *opener_free(struct opener *opener);
 
-/* Ends with POLLHUP when the opener does. */
+/* Readable when the opener has ended or gives a late answer: opener_hear(), as opener_client_hear(). */
 int opener_poll_fd(const struct opener *opener);
-/* For one that ended or does not answer: reaps it. Requests fail from now on. */
-void opener_lose(struct opener *opener);
+int opener_hear(struct opener *opener);
+/* For one that has ended: sees to it. Requests fail from now on. Whether it is reaped, which can take time. */
+bool opener_lose(struct opener *opener);
+/* Never waits; whether there is nothing left to reap. */
+bool opener_reap(struct opener *opener);
 
 #endif

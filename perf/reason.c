@@ -86,6 +86,11 @@ static const struct {
     {EINTR, NULL, "the kernel was interrupted", "nothing needs to be done"},
     {EAGAIN, NULL, "the kernel asks to try again", "nothing needs to be done"},
     {ESRCH, NULL, "the target is gone", "nothing needs to be done"},
+    {ENOBUFS, NULL, "the kernel is out of memory", "count fewer events"},
+    {ETOOMANYREFS, NULL, "too many descriptors are on their way between processes of this user",
+     "raise LimitNOFILE (ulimit -n)"},
+    {ETIMEDOUT, NULL, "the opener does not answer",
+     "it is tried again when it does; if that is never, restart perfcountd"},
     {EPIPE, NULL, "the opener is gone", "restart perfcountd"},
     {EXDEV, NULL, "the opener does not take this directory for a cgroup",
      "it knows those below the hierarchy that was mounted when perfcountd started; restart perfcountd"},
@@ -100,8 +105,9 @@ static const struct {
     int error;
     enum reason_span span;
 } spans[] = {
-    {EMFILE, REASON_PASSES}, {ENFILE, REASON_PASSES}, {ENOMEM, REASON_PASSES}, {EBUSY, REASON_PASSES},
-    {ENODEV, REASON_BRIEF},  {EINTR, REASON_BRIEF},   {EAGAIN, REASON_BRIEF},
+    {EMFILE, REASON_PASSES},  {ENFILE, REASON_PASSES},       {ENOMEM, REASON_PASSES},    {EBUSY, REASON_PASSES},
+    {ENOBUFS, REASON_PASSES}, {ETOOMANYREFS, REASON_PASSES}, {ETIMEDOUT, REASON_PASSES}, {ENODEV, REASON_BRIEF},
+    {EINTR, REASON_BRIEF},    {EAGAIN, REASON_BRIEF},
 };
 
 const char *reason_name(int error)

@@ -138,6 +138,20 @@ threads() {
     [ "${#tasks[@]}" = "$1" ]
 }
 holds "the worker ends when there is nothing to do" eventually 30 threads 1
+equals "no wrong password is in the log" "$(grep -c -i 'password' "$daemon_log")" 0
+
+# --- a hash that takes minutes
+
+password_of_alice "${secret/10/20}"
+reloads() {
+    kill -HUP "$pid"
+    eventually 5 grep -q "bcrypt cost of \"alice\" is 20: " "$daemon_log"
+}
+holds "it is taken, with a warning" reloads
+for _ in $(seq 150); do curl -s -o /dev/null -X POST -u bob:secret "$url/-/reload"; done
+equals "once" "$(grep -c 'bcrypt cost' "$daemon_log")" 1
+compares "what a client causes in a loop is not in the log each time" \
+    "$(grep -c 'configuration reloaded' "$daemon_log") <= 102"
 stop_daemon
 equals "it ends well after it" "$daemon_status" 0
 finish

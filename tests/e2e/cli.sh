@@ -130,6 +130,13 @@ printf 'basic_auth_users:\n  alice: %s\n' "$hash" >"$web"
 try check-config --config.file="$good" --web.config.file="$web"
 equals "a good web configuration: exit status" "$status" 0
 equals "a good web configuration" "$out" "$good: ok"$'\n'"$web: ok"
+equals "nothing is to be said of it" "$err" ""
+printf 'basic_auth_users:\n  alice: %s\n' "${hash/10/18}" >"$web"
+try check-config --config.file="$good" --web.config.file="$web"
+equals "a password that takes long to check: exit status" "$status" 0
+matches "is warned of" "$err" "^$web: warning: .*alice.* is 18: .* 256 times as long"
+equals "it is good all the same" "$out" "$good: ok"$'\n'"$web: ok"
+printf 'basic_auth_users:\n  alice: %s\n' "$hash" >"$web"
 try check-config "$good" --web.config.file "$web"
 equals "the flag with its value apart, behind the file" "$status" 2
 for fixture in "$root"/tests/web-config/*.good.yml; do

@@ -116,6 +116,33 @@ done
 sleep 0.3
 equals "it is the same opener" "$(opener_of "$daemon_pid")" "$opener"
 
+# --- an opener that is stopped, or slow
+
+failure_of_cgroups() {
+    status_field '.failures[] | select(.collector == "cgroup") | .message'
+}
+opener_is() {
+    [ "$(status_field .opener.state)" = "$1" ]
+}
+kill -STOP "$opener"
+mkdir "$parent/late"
+holds "one that is stopped: the status says that it is late" eventually 10 opener_is late
+started=$(date +%s%N)
+for _ in $(seq 20); do get /metrics >/dev/null; done
+compares "20 scrapes take less than 5 s while it is" "$(date +%s%N) - $started < 5000000000"
+contains "what could not be opened is missing, with the reason" "$(failure_of_cgroups)" "the opener does not answer"
+compares "what is open goes on counting" "$(value minor_faults software) > 0"
+equals "a reload is taken" "$(status_of /-/reload -X POST)" 200
+compares "and what it did not change goes on" "$(value minor_faults software) > 0"
+kill -CONT "$opener"
+holds "it goes on: the new cgroup is counted" eventually 10 has_cgroup "$below/late"
+holds "it is not late any more" opener_is running
+all_are_there() {
+    [[ $(status_field .failures[].message) != *"does not answer"* ]]
+}
+holds "nothing is missing for that reason" eventually 10 all_are_there
+rmdir "$parent/late"
+
 # --- the daemon outlives its opener
 
 kill -9 "$opener"
@@ -124,7 +151,10 @@ is_lost() {
 }
 holds "after kill -9 of the opener the status says so" eventually 5 is_lost
 equals "so does the log, once" "$(grep -c 'the opener is gone' "$daemon_log")" 1
-holds "no zombie is left" test -z "$(opener_of "$daemon_pid")"
+no_zombie() {
+    [ -z "$(opener_of "$daemon_pid")" ]
+}
+holds "no zombie is left" eventually 5 no_zombie
 faults=$(value minor_faults software)
 for _ in $(seq 20); do "$probed"; done
 compares "what is open goes on counting" "$(value minor_faults software) > $faults"

@@ -16,7 +16,7 @@
 
 static char *written_by(void (*write)(void))
 {
-    char path[] = "/tmp/perfcountd-log.XXXXXX", text[4096];
+    char path[] = "/tmp/perfcountd-log.XXXXXX", text[65536];
     int fd = mkstemp(path), before = dup(STDERR_FILENO);
 
     assert_true(fd >= 0 && before >= 0);
@@ -55,6 +55,37 @@ static void test_text(void **state)
     assert_string_equal(message, "a 1");
     assert_non_null(strstr(text, " warning b \"2\"\n"));
     assert_null(strstr(text, "not told"));
+}
+
+static void write_many(void)
+{
+    for (int i = 0; i < 1000; i++)
+        log_event(LOG_KIND_RELOADED, NULL, 0, "r %d", i);
+    log_event(LOG_KIND_RELOAD_FAILED, NULL, 0, "another kind");
+    for (int i = 0; i < 1000; i++)
+        log_warning("w %d", i);
+    log_info("no warning");
+}
+
+static size_t count(const char *text, const char *part)
+{
+    size_t n = 0;
+
+    for (const char *at = text; (at = strstr(at, part)); at++)
+        n++;
+    return n;
+}
+
+/* What is caused in a loop does not fill the log, and keeps no other kind out of it. */
+static void test_loop(void **state)
+{
+    (void)state;
+    log_configure(LOG_LEVEL_INFO, LOG_FORMAT_AUTO);
+    _cleanup_(freep) char *text = written_by(write_many);
+    assert_in_range(count(text, " r "), 99, 101);
+    assert_int_equal(count(text, " another kind\n"), 1);
+    assert_in_range(count(text, " w "), 90, 101);
+    assert_int_equal(count(text, " no warning\n"), 1);
 }
 
 static void test_json(void **state)
@@ -107,10 +138,8 @@ static void test_level_of_kind(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),
-        cmocka_unit_test(test_json),
-        cmocka_unit_test(test_json_of_any_bytes),
-        cmocka_unit_test(test_level_of_kind),
+        cmocka_unit_test(test_text),          cmocka_unit_test(test_json), cmocka_unit_test(test_json_of_any_bytes),
+        cmocka_unit_test(test_level_of_kind), cmocka_unit_test(test_loop), /* after which there is little left to log */
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,11 +8,16 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <linux/capability.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
@@ -23,6 +28,8 @@
 #define KPROBE 6
 /* A config below this is an event; another is the errno with which it fails. */
 #define FIRST_ERROR 1000
+/* Opens when it may. */
+#define SLOW 900
 
 /* What the fake kernel was asked for, as text in what it opened. */
 struct rig {
@@ -30,17 +37,31 @@ struct rig {
     struct opener_server server;
     struct sys daemon, kernel;
     pthread_t thread;
-    int n_files; /* that the kernel behind the server opened */
-    int ended;   /* what opener_server_run() returned */
+    int n_files;    /* that the kernel behind the server opened */
+    int ended;      /* what opener_server_run() returned */
+    int gate[2];    /* of a slow event: a byte lets it go on */
+    bool powerless; /* it drops its capabilities first: those of its thread */
 };
+
+static void drop_capabilities(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct none[2] = {{0}};
+
+    assert_int_equal(syscall(SYS_capset, &header, none), 0);
+}
 
 static int fake_open(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
                      unsigned long flags)
 {
-    char text[256];
+    struct rig *rig = (struct rig *)((char *)sys - offsetof(struct rig, kernel));
+    char text[256], byte;
 
-    (void)sys;
     (void)flags;
+    if (rig->powerless)
+        drop_capabilities();
+    if (attr->config == SLOW)
+        assert_int_equal(read(rig->gate[0], &byte, 1), 1);
     if (attr->config >= FIRST_ERROR)
         return -(int)(attr->config - FIRST_ERROR);
     int fd = memfd_create("event", MFD_CLOEXEC);
@@ -324,6 +345,102 @@ static void test_lost(void **state)
     }
 }
 
+static double seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static int open_one(struct rig *rig, uint64_t config)
+{
+    struct perf_event_attr attr = event(config);
+
+    return rig->daemon.perf_event_open(&rig->daemon, &attr, -1, 0, -1, 0);
+}
+
+/* One that hangs is waited for once; when it goes on, what it opened for nobody is closed, and all is as before. */
+static void test_late(void **state)
+{
+    struct rig *rig = *state;
+    uint64_t before, after;
+
+    assert_int_equal(pipe2(rig->gate, O_CLOEXEC), 0);
+    assert_int_equal(fd_count_open(-1, &before), 0);
+    for (int i = 0; i < 2; i++) {
+        double start = seconds();
+        assert_int_equal(open_one(rig, SLOW), -ETIMEDOUT);
+        double waited = seconds() - start;
+        assert_true(waited > 1.9 && waited < 8);
+        start = seconds();
+        for (int k = 0; k < 100; k++)
+            assert_int_equal(open_one(rig, 1), -ETIMEDOUT);
+        assert_true(seconds() - start < 1);
+        assert_true(rig->client.late && !rig->client.lost);
+        assert_int_equal(opener_client_hear(&rig->client), 0);
+        assert_int_equal(write(rig->gate[1], "", 1), 1);
+        struct pollfd answer = {.fd = rig->client.socket, .events = POLLIN};
+        assert_int_equal(poll(&answer, 1, 10000), 1);
+        if (i == 0)
+            assert_int_equal(opener_client_hear(&rig->client), 1);
+        assert_opened(open_one(rig, 7), "config 7 pid -1 cpu 0 leads disabled");
+        assert_false(rig->client.late);
+        assert_int_equal(opener_client_hear(&rig->client), 0);
+    }
+    /* The server closes its copies behind the answer. */
+    for (int i = 0; i < 1000 && (fd_count_open(-1, &after) < 0 || after != before); i++)
+        usleep(1000);
+    assert_int_equal(after, before);
+    close(rig->gate[0]);
+    close(rig->gate[1]);
+}
+
+static void test_heard_unasked(void **state)
+{
+    struct rig *rig = *state;
+
+    assert_int_equal(opener_client_hear(&rig->client), 0);
+    /* What it answers to this, the client has not asked for. */
+    assert_int_equal(opener_message_send(rig->client.socket, "?", 1, &(struct opener_fds){0}), 0);
+    struct pollfd answer = {.fd = rig->client.socket, .events = POLLIN};
+    assert_int_equal(poll(&answer, 1, 10000), 1);
+    assert_int_equal(opener_client_hear(&rig->client), -EPIPE);
+    assert_int_equal(open_one(rig, 1), -EPIPE);
+    /* To the server a socket that is closed with something unread is an error. */
+    struct opener_reply reply;
+    assert_true(recv(rig->client.socket, &reply, sizeof(reply), 0) > 0);
+}
+
+/* Too many descriptors of this user are under way (unix(7)): it is said, and no more than that. */
+static void test_cannot_be_sent(void **state)
+{
+    struct opener_fds many = {.n = OPENER_MESSAGE_FDS_MAX};
+    struct rlimit before, less;
+    struct rig *rig = *state;
+    int sockets[2];
+
+    rig->powerless = true;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    less = before;
+    less.rlim_cur = 60;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &less), 0);
+    assert_int_equal(opener_message_send(sockets[0], "", 1, &many), 0);
+    assert_int_equal(open_one(rig, 1), -ETOOMANYREFS);
+    assert_int_equal(open_one(rig, FIRST_ERROR + ENOENT), -ENOENT);
+    /* What is under way no more does not count. */
+    close(sockets[1]);
+    close(sockets[0]);
+    int fd = open_one(rig, 1);
+    for (int i = 0; i < 1000 && fd == -ETOOMANYREFS; i++) {
+        usleep(1000);
+        fd = open_one(rig, 1);
+    }
+    assert_opened(fd, "config 1 pid -1 cpu 0 leads disabled");
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -337,6 +454,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_better_asked_for, setup, teardown),
         cmocka_unit_test_setup_teardown(test_garbage, setup, teardown),
         cmocka_unit_test_setup_teardown(test_lost, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_late, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_heard_unasked, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_cannot_be_sent, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,11 +77,45 @@ static void test_no_file(void **state)
     }
 }
 
+#define HASH(cost) "$2y$" cost "$abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZ01234"
+
+static const struct {
+    const char *users, *sentence; /* NULL: none */
+} slow[] = {
+    {"  a: " HASH("10") "\n", NULL},
+    {"  a: " HASH("14") "\n", NULL},
+    {"  a: " HASH("15") "\n", "basic_auth_users: the bcrypt cost of \"a\" is 15: "},
+    {"  a: " HASH("04") "\n  b: " HASH("31") "\n  c: " HASH("18") "\n",
+     "basic_auth_users: the bcrypt cost of \"b\" is 31: to check one new password, right or wrong, takes 2097152 "
+     "times "},
+};
+
+static void test_slow_passwords(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(slow); i++) {
+        _cleanup_(security_unrefp) struct security *security = NULL;
+        _cleanup_(stamps_done) struct stamps stamps = {0};
+        _cleanup_(fclosep) FILE *file = fopen(NAME, "we");
+        struct error error = {0};
+
+        fprintf(file, "basic_auth_users:\n%s", slow[i].users);
+        fflush(file);
+        assert_int_equal(security_load(NAME, &security, &stamps, &error), 0);
+        const char *warning = security_warning(security, SECURITY_PASSWORD_SLOW);
+        assert_true(!warning == !slow[i].sentence);
+        assert_true(!warning || str_starts(warning, slow[i].sentence));
+        assert_null(security_warning(security, SECURITY_CERTIFICATE_EXPIRED));
+    }
+    remove(NAME);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_load),
         cmocka_unit_test(test_no_file),
+        cmocka_unit_test(test_slow_passwords),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
