@@ -23,6 +23,7 @@ struct security {
  * is worth another try. The caller ends it.
  */
 int security_load(const char *path, struct security **ret, struct stamps *ret_stamps, struct error *error);
+/* The last who lets go of it frees it. security_unref() takes NULL, and returns it. */
 struct security *security_ref(struct security *security);
 struct security *security_unref(struct security *security);
 DEFINE_CLEANUP(struct security *, security_unref);
