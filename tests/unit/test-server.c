@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The HTTP server in a real event loop, asked over real sockets. */
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +14,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "tests/unit/served.h"
 
 #define PATIENCE_NS (5 * NSEC_PER_SEC)
@@ -494,19 +494,9 @@ static void test_deadlines(void **state)
     served_done(&f);
 }
 
-static size_t count_descriptors(void)
-{
-    DIR *directory = opendir("/proc/self/fd");
-    size_t n = 0;
-
-    while (readdir(directory))
-        n++;
-    closedir(directory);
-    return n;
-}
-
 static void test_response_is_not_taken(void **state)
 {
+    uint64_t before, connected, after;
     struct served f;
     int size = 4096;
 
@@ -515,15 +505,17 @@ static void test_response_is_not_taken(void **state)
     fake_service_done(&f.fake);
     fake_service_init(&f.fake, 30000);
     _cleanup_(closep) int fd = served_connect(&f, 0, 0);
-    size_t descriptors = count_descriptors();
+    assert_int_equal(fd_count_open(-1, &before), 0);
     setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
     say(fd, "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
     served_run(&f, 150 * NSEC_PER_MSEC);
-    assert_int_equal(count_descriptors(), descriptors + 1);
+    assert_int_equal(fd_count_open(-1, &connected), 0);
+    assert_int_equal(connected, before + 1);
     _cleanup_(freep) char *other = ask(&f, 0, "GET /-/healthy", "");
     assert_has(other, "HTTP/1.1 200 ");
     served_run(&f, 1000 * NSEC_PER_MSEC);
-    assert_int_equal(count_descriptors(), descriptors);
+    assert_int_equal(fd_count_open(-1, &after), 0);
+    assert_int_equal(after, before);
     served_done(&f);
 }
 
