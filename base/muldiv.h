@@ -17,6 +17,7 @@ struct fixed {
 
 /* `divisor` is not 0. A quotient of 2^64 or more saturates at whole = UINT64_MAX, fraction = 0. */
 struct fixed muldiv(uint64_t a, uint64_t b, uint64_t divisor);
+/* The same by the portable way, which is there on all machines: for the test that compares the two. */
 struct fixed muldiv_portable(uint64_t a, uint64_t b, uint64_t divisor);
 
 /* Adds, with the carry; saturates at whole = UINT64_MAX. */

@@ -36,6 +36,7 @@ int cgroup_count_resume(struct cgroup_count *count, const struct collector_conte
 /* Of a cgroup that cannot be resumed for now: closes what is on CPUs that are away or were. */
 void cgroup_count_leave(struct cgroup_count *count, const struct collector_context *context);
 
+/* Adds what could not be opened, each with its CPUs. -ENOMEM. */
 int cgroup_count_report(const struct cgroup_count *count, const struct collector_context *context,
                         struct failures *failures);
 /* Whether a read showed that something must be opened anew. */

@@ -30,6 +30,7 @@ struct cgroup_selection {
     size_t watched, dropped; /* how many of each; watched + dropped match */
 };
 
+/* Whether the patterns want it, however many fit. */
 bool cgroup_rules_want(const struct cgroup_rules *rules, const char *path);
 /* How many cgroups fit. */
 uint64_t cgroup_rules_room(const struct cgroup_rules *rules);

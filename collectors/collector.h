@@ -46,7 +46,7 @@ struct collector {
      * and then as many groups as possible did.
      */
     int (*pause)(const struct collector_context *context, void *state);
-    /* What could not be opened. */
+    /* Adds what could not be opened. -ENOMEM. */
     int (*report)(const struct collector_context *context, const void *state, struct failures *failures);
     void (*close)(const struct collector_context *context, void *state);
     /* A descriptor that is readable when something changed, -1 where there is none; NULL for who never has one. */

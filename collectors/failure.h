@@ -31,9 +31,12 @@ struct failures {
 
 void failures_done(struct failures *failures);
 
-/* One more target of what may already be listed; `item` is copied, its cpus and n_targets are ignored. */
+/*
+ * One more target of what may already be listed, on `cpu` (-1: on none); `item` is copied, its cpus and n_targets are
+ * ignored. -ENOMEM.
+ */
 int failures_add(struct failures *failures, const struct failure *item, int cpu);
-/* What one cgroup lacks, listed by CPU: to each that is one more target. */
+/* What one cgroup lacks, listed by CPU: to each that is one more target. -ENOMEM. */
 int failures_add_cgroup(struct failures *failures, const struct failures *cgroup);
 
 /* Something that is not listed, because it is only away, may be had later. */

@@ -34,6 +34,7 @@ void missings_sweep(struct missings *missings, struct snapshot *snapshot);
 int missing_show(struct missing *missing, const struct collector_context *context, const char *group,
                  const char *cgroup, bool visible);
 
+/* Adds them to what a person reads. -ENOMEM. */
 int missings_report(const struct missings *missings, const struct collector_context *context, const char *group,
                     struct failures *failures);
 

@@ -10,7 +10,7 @@
 
 struct registry;
 
-/* What the registry works on must outlive it. */
+/* Opens nothing yet. What the registry works on must outlive it. -ENOMEM. */
 int registry_new(struct sys *sys, const struct reload_outcome *reload, struct registry **ret);
 struct registry *registry_free(struct registry *registry);
 

@@ -23,6 +23,7 @@ void self_cost_collect(struct self_cost *cost);
 /* Disables what is open, or enables it again, as context->paused says. Errors of ioctl(2). */
 int self_cost_pause(const struct collector_context *context, struct self_cost *cost);
 
+/* Adds what could not be opened. -ENOMEM. */
 int self_cost_report(const struct self_cost *cost, const struct collector_context *context, struct failures *failures);
 
 #endif

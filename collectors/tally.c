@@ -65,24 +65,17 @@ static struct tally *tally_new(const struct collector_context *context, const st
 
 /* What is missing */
 
-static int add_missing(struct opening *opening, const struct place *place, size_t event, const struct pmu *pmu,
-                       int error, enum reason_span span, const char *message)
+/* `missing` says which event, why and how long; `pmu` is NULL where none was found. */
+static int add_missing(struct opening *opening, const struct place *place, const struct pmu *pmu,
+                       struct missing missing)
 {
-    const struct config_event *config = &opening->group->events[event];
+    const struct config_event *config = &opening->group->events[missing.event];
     int cpu = place->target.cpu;
-    struct missing item = {
-        .event = event,
-        .pmu = (char *)(pmu                 ? pmu->name
-                        : config->event.pmu ? config->event.pmu
-                                            : ""),
-        .message = (char *)message,
-        .error = error,
-        .span = span,
-        .cpu = opening->tally->sums.summed ? -1 : cpu,
-    };
 
+    missing.pmu = (char *)(pmu ? pmu->name : config->event.pmu ? config->event.pmu : "");
+    missing.cpu = opening->tally->sums.summed ? -1 : cpu;
     opening->n_refused++;
-    return missings_add(&opening->tally->missings, config, &item, cpu);
+    return missings_add(&opening->tally->missings, config, &missing, cpu);
 }
 
 /* What this machine lacks does not come by itself; a file that could not be read may be read later. */
@@ -91,7 +84,8 @@ static int add_unbound(void *userdata, const struct place *place, size_t event, 
 {
     enum reason_span span = error == -ENODEV ? REASON_LASTS : reason_span(error);
 
-    return add_missing(userdata, place, event, pmu, error, span, message);
+    return add_missing(userdata, place, pmu,
+                       (struct missing){.event = event, .error = error, .span = span, .message = (char *)message});
 }
 
 /* `culprit` is the bound event because of which a strict group was left out, or -1. */
@@ -100,13 +94,26 @@ static int add_refused(struct opening *opening, const struct place *place, size_
     const struct binding *binding = opening->binding;
     const struct pmu *pmu = binding->attrs[i].pmu;
     char message[512], whole[1024];
+    struct missing missing = {
+        .event = binding->events[i], .error = error, .span = reason_span(error), .message = message};
 
     reason_format(opening->context->machine, pmu, error, message, sizeof(message));
-    if (culprit < 0 || (size_t)culprit == i)
-        return add_missing(opening, place, binding->events[i], pmu, error, reason_span(error), message);
-    snprintf(whole, sizeof(whole), "left out with its strict group, because of %s: %s",
-             opening->group->events[binding->events[culprit]].event.text, message);
-    return add_missing(opening, place, binding->events[i], pmu, error, reason_span(error), whole);
+    if (culprit >= 0 && (size_t)culprit != i) {
+        snprintf(whole, sizeof(whole), "left out with its strict group, because of %s: %s",
+                 opening->group->events[binding->events[culprit]].event.text, message);
+        missing.message = whole;
+    }
+    return add_missing(opening, place, pmu, missing);
+}
+
+/* The i-th bound event goes with its strict group, another event of which cannot be bound. */
+static int add_left_out(struct opening *opening, const struct place *place, size_t i)
+{
+    char message[] = "left out with its strict group, another event of which is not there";
+    const struct missing missing = {
+        .event = opening->binding->events[i], .error = -ENOENT, .span = REASON_LASTS, .message = message};
+
+    return add_missing(opening, place, opening->binding->attrs[i].pmu, missing);
 }
 
 /* Opening */
@@ -217,8 +224,7 @@ static int open_at(struct opening *opening, const struct place *place)
     if (r == 0 && binding->n > 0 && !refused)
         r = open_bound(opening, place);
     for (size_t i = 0; refused && r == 0 && i < binding->n; i++)
-        r = add_missing(opening, place, binding->events[i], binding->attrs[i].pmu, -ENOENT, REASON_LASTS,
-                        "left out with its strict group, another event of which is not there");
+        r = add_left_out(opening, place, i);
     return r;
 }
 

@@ -41,6 +41,7 @@ int tally_resume(struct tally *tally, const struct collector_context *context, c
 /* Only closes what is at places that are away or were: for who cannot resume it yet. */
 void tally_leave(struct tally *tally, const struct collector_context *context);
 
+/* Adds what could not be opened, each with its CPUs. -ENOMEM. */
 int tally_report(const struct tally *tally, const struct collector_context *context, struct failures *failures);
 
 /* Whether it counts what has this signature. */

@@ -41,6 +41,7 @@ int document_error(const struct document *document, const node *n, struct error 
 /* -EINVAL at the node: "expected EXPECTED, found ...". */
 int document_expected(const struct document *document, const node *n, const char *expected, struct error *error);
 
+/* Whether it is a plain null of the core schema, or a value that is left out. */
 bool node_is_null(const node *n);
 /* The text of a scalar; NULL for a list, a map, null and the plain words true and false. Numbers are text. */
 const char *node_text(const node *n);

@@ -66,6 +66,7 @@ struct event_text {
     char *event, *name, *help;
 };
 
+/* The row of a key; NULL where there is none. */
 const struct option *option_find(const struct option_table *table, const char *path);
 
 #endif

@@ -9,6 +9,7 @@
 #include "collectors/registry.h"
 #include "http/service.h"
 
+/* {"pmus": [{"name", "type", "cpus", ...}]}: what sysfs shows of each. */
 json_t *document_pmus(const struct machine *machine);
 
 /* What /api/v1/status says beside the registry. */

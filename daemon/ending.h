@@ -10,6 +10,7 @@
 
 struct ending;
 
+/* `sampler` must outlive it. -ENOMEM; -errno of sd_event_add_time(3). */
 int ending_new(sd_event *event, struct sampler *sampler, struct ending **ret);
 struct ending *ending_free(struct ending *ending);
 

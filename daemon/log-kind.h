@@ -36,6 +36,7 @@ struct log_kind_facts {
     enum log_level level;
 };
 
+/* The row of a kind. */
 const struct log_kind_facts *log_kind_facts(enum log_kind kind);
 
 #endif

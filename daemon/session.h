@@ -19,7 +19,7 @@ struct session {
 /* Loads machine and configuration by `sys`, which is set; opens no counter. -errno with a sentence. session_done() in
  * either case. */
 int session_load(struct session *session, const struct options *options, struct error *error);
-/* Opens what the configuration wants and reads it once. */
+/* Opens what the configuration wants and reads it once. -ENOMEM: what could not be opened is no failure. */
 int session_open(struct session *session, struct error *error);
 /*
  * Loads both anew, asks `accept` (which may refuse what it finds), and swaps them; on failure the old ones go on. Only

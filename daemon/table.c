@@ -94,41 +94,50 @@ static size_t column_width(const struct table *table, size_t column)
     return width;
 }
 
-/* Blanks are held back in `blanks` until a text follows, so that no line ends in them. */
-static void print_cell(FILE *file, bool colour, enum table_style style, const char *text, size_t width, bool right,
-                       size_t *blanks)
+/* A line that is being printed. */
+struct line {
+    FILE *file;
+    bool colour;
+    size_t blanks; /* held back until a text follows, so that no line ends in them */
+};
+
+static void print_cell(struct line *line, enum table_style style, const char *text, size_t width, bool right)
 {
     size_t padding = width - text_width(text);
 
-    *blanks += right ? padding : 0;
+    line->blanks += right ? padding : 0;
     if (*text) {
-        fprintf(file, "%*s%s%s%s", (int)*blanks, "", colour ? style_codes[style] : "", text,
-                colour && style != TABLE_PLAIN ? "\033[0m" : "");
-        *blanks = 0;
+        fprintf(line->file, "%*s%s%s%s", (int)line->blanks, "", line->colour ? style_codes[style] : "", text,
+                line->colour && style != TABLE_PLAIN ? "\033[0m" : "");
+        line->blanks = 0;
     }
-    *blanks += (right ? 0 : padding) + 2;
+    line->blanks += (right ? 0 : padding) + 2;
+}
+
+static void end_line(struct line *line)
+{
+    fputc('\n', line->file);
+    line->blanks = 0;
 }
 
 int table_print(const struct table *table, FILE *file)
 {
     _cleanup_(freep) size_t *widths = calloc(table->columns, sizeof(*widths));
-    bool colour = isatty(fileno(file));
-    size_t blanks = 0;
+    struct line line = {.file = file, .colour = isatty(fileno(file))};
 
     if (!widths || table->failed)
         return -ENOMEM;
     for (size_t k = 0; k < table->columns; k++) {
         widths[k] = column_width(table, k);
-        print_cell(file, colour, TABLE_BOLD, title(table, k), widths[k], is_number_column(table, k), &blanks);
+        print_cell(&line, TABLE_BOLD, title(table, k), widths[k], is_number_column(table, k));
     }
-    fputc('\n', file);
+    end_line(&line);
     for (size_t i = 0; i < table->n; i++) {
+        const struct cell *cell = &table->cells[i];
         size_t k = i % table->columns;
-        blanks = k ? blanks : 0;
-        print_cell(file, colour, table->cells[i].style, table->cells[i].text, widths[k], is_number_column(table, k),
-                   &blanks);
+        print_cell(&line, cell->style, cell->text, widths[k], is_number_column(table, k));
         if (k + 1 == table->columns)
-            fputc('\n', file);
+            end_line(&line);
     }
     return 0;
 }

@@ -19,6 +19,7 @@ struct offer {
     unsigned specificity; /* of the media range that said so; 0 as long as none matched */
 };
 
+/* Weighs one line of Accept; the most specific media range of all lines counts. */
 void offer_consider(struct offer *offer, const char *accept);
 
 /* Whether to compress. */

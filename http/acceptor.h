@@ -30,6 +30,7 @@ struct acceptor_calls {
 int acceptor_new(sd_event *event, int fd, const struct acceptor_calls *calls, struct acceptor **ret);
 /* Closes the socket: who has connected and was not taken is refused, unless there is a duplicate of it. */
 struct acceptor *acceptor_free(struct acceptor *acceptor);
+/* The listening socket, which stays the acceptor's. */
 int acceptor_fd(const struct acceptor *acceptor);
 
 #endif

@@ -48,7 +48,7 @@ struct connections {
     bool armed_for_request;
 };
 
-/* `limits` may be NULL. */
+/* `limits` may be NULL for the defaults. -errno of sd_event_add_time(3). */
 int connections_init(struct connections *all, sd_event *event, const struct service *service,
                      const struct server_limits *limits);
 /* What is open has the new times from now on. */
@@ -68,6 +68,7 @@ void connections_each(struct connections *all, void (*visit)(struct connection *
 struct connection *connection_new(struct connections *all, struct engine *engine, struct MHD_Connection *mhd, int fd,
                                   const struct peer *peer);
 struct connection *connection_free(struct connection *connection);
+/* What it must do next, from now on; DEADLINE_NONE: nothing in particular. */
 void connection_set_deadline(struct connection *connection, enum deadline deadline);
 /* Ends it, whatever it is at; libmicrohttpd learns it from its socket and frees it later. */
 void connection_shutdown(struct connection *connection);

@@ -21,11 +21,14 @@ int listener_succeed(const struct listener *before, const struct engine_terms *t
                      struct error *error);
 /* When it is sure that the other one retires: the file of a unix socket is this one's then. */
 void listener_inherit(struct listener *listener, struct listener *before);
+/* Whether it runs on these terms already. */
 bool listener_is_on(const struct listener *listener, const struct engine_terms *terms);
 /* Ends its connections as well, at once. */
 struct listener *listener_free(struct listener *listener);
 
-const char *listener_address(const struct listener *listener); /* as configured */
+/* As configured; of a socket that somebody made, its URL. Borrowed. */
+const char *listener_address(const struct listener *listener);
+/* With the port that was bound, as a client writes it. Borrowed. */
 const char *listener_url(const struct listener *listener);
 
 /*

@@ -18,6 +18,7 @@ struct page_key {
     uint32_t mask;
 };
 
+/* Whether one response serves for both. */
 bool page_key_equal(const struct page_key *a, const struct page_key *b);
 
 struct page {

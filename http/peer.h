@@ -13,7 +13,9 @@ struct peer {
     unsigned char key[8]; /* equal for addresses that count as one: an IPv4 address, an IPv6 /64 */
 };
 
+/* An address of a family that is not known here is a stranger's, and all such are one. */
 struct peer peer_of(const struct sockaddr *address, socklen_t size);
+/* Whether limits per address count them as one. */
 bool peer_same(const struct peer *a, const struct peer *b);
 
 #endif

@@ -110,6 +110,7 @@ bool request_is_operator(struct request *request);
 const char *request_header(struct request *request, const char *name);
 /* Weighs the offers; without an Accept all are welcome. Returns whether the client wants gzip. */
 bool request_negotiate(struct request *request, struct offer *offers, size_t n);
+/* Whether its path is below /api/, where errors are JSON. */
 bool request_is_api(const struct request *request);
 
 #endif

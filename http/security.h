@@ -28,6 +28,7 @@ enum security_warning { SECURITY_CERTIFICATE_EXPIRED, SECURITY_PASSWORD_SLOW, N_
  */
 int security_load(const char *path, struct security **ret, struct stamps *ret_stamps, struct error *error);
 const char *security_warning(const struct security *security, enum security_warning which);
+/* The last who lets go of it frees it. security_unref() takes NULL, and returns it. */
 struct security *security_ref(struct security *security);
 struct security *security_unref(struct security *security);
 DEFINE_CLEANUP(struct security *, security_unref);

@@ -58,6 +58,7 @@ int server_adopt(struct server *server, const int *fds, size_t n, struct error *
 int server_secure(struct server *server, const char *web_config, struct error *error);
 /* server_secure(), server_listen() and the rest, all or nothing. */
 int server_configure(struct server *server, const struct server_settings *settings, struct error *error);
+/* Serves the metrics at `path`, which is copied, and no more where it was. -ENOMEM. */
 int server_set_telemetry_path(struct server *server, const char *path);
 
 /* The n-th address as it was bound (":0" has its port by then), as a URL; NULL past the last. Borrowed. */

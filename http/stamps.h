@@ -26,6 +26,7 @@ struct stamps {
 
 /* Stamps a file, if `path` is not NULL; do it before the file is read. -ENOMEM. */
 int stamps_add(struct stamps *stamps, const char *path);
+/* Whether one of the files is another than it was, or has gone or come. */
 bool stamps_outdated(const struct stamps *stamps);
 void stamps_done(struct stamps *stamps);
 

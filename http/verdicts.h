@@ -38,6 +38,7 @@ void verdicts_done(struct verdicts *verdicts);
 /* `hash` is "" for a name that nobody has. -EIO where the hash cannot be made. */
 int verdicts_fingerprint(const struct verdicts *verdicts, const char *user, const char *hash, const char *password,
                          struct fingerprint *ret);
+/* VERDICT_UNKNOWN where it was never found out, or has made room. */
 enum verdict verdicts_find(struct verdicts *verdicts, const struct fingerprint *fingerprint);
 void verdicts_remember(struct verdicts *verdicts, const struct fingerprint *fingerprint, bool right);
 bool fingerprint_equal(const struct fingerprint *a, const struct fingerprint *b);

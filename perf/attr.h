@@ -20,9 +20,8 @@ struct attr {
      */
     struct perf_event_attr kernel;
     const struct pmu *pmu;
-    double scale; /* 1.0; 1e-9 for the clocks, which count nanoseconds; or sysfs's */
-    const char
-        *unit; /* "" (plain counts), "seconds", "joules"...: lower case, plural, as Prometheus names base units */
+    double scale;     /* 1.0; 1e-9 for the clocks, which count nanoseconds; or sysfs's */
+    const char *unit; /* a Prometheus base unit, lower case and plural: "seconds", "joules"...; "" for plain counts */
 };
 
 /*

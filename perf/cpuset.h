@@ -19,8 +19,10 @@ void cpuset_done(struct cpuset *set);
  * -EINVAL with an error at the offending character; -ERANGE for a number of CPUSET_MAX or more.
  */
 int cpuset_parse(const char *text, struct cpuset *ret, struct error *error);
+/* -ERANGE for a number of CPUSET_MAX or more; -ENOMEM. */
 int cpuset_add(struct cpuset *set, unsigned cpu);
 void cpuset_remove(struct cpuset *set, unsigned cpu);
+/* -ENOMEM. */
 int cpuset_copy(const struct cpuset *from, struct cpuset *ret);
 /* Keeps in `set` only what is in `other` as well. */
 void cpuset_intersect(struct cpuset *set, const struct cpuset *other);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an event is called: metric names by the rules of DESIGN section 6, and help texts. See event.h. */
+/* Metric names by the rules of doc/perfcountd.yaml.5, "METRIC NAMES", and help texts. See event-name.h. */
 #include "perf/event-name.h"
 
 #include <stdio.h>

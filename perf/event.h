@@ -5,7 +5,7 @@
  *     cycles   L1-dcache-load-misses   r11   cpu/event=0x3c,umask=0x0/   armv8_cortex_a76/l2d_cache_refill/
  *     sched:sched_switch   mem:0x1000/8:w   uprobe/path=/bin/bash,offset=0x1234/   name-known-to-sysfs   {a,b}:k
  *
- * Every event has a metric name (DESIGN section 6): "cycles:u" is "cycles_user".
+ * Every event has a metric name (doc/perfcountd.yaml.5, "METRIC NAMES"): "cycles:u" is "cycles_user".
  */
 #ifndef PERF_EVENT_H
 #define PERF_EVENT_H
@@ -97,7 +97,10 @@ int event_set_metric(struct event *event, const char *name, struct error *error)
  */
 char *event_metric_name(const char *text);
 
-/* The text a person reads about this metric, for HELP: from the table of generic events, or made of the name. */
+/*
+ * The text a person reads about this metric, for HELP: from the table of generic events, or made of the name. NULL when
+ * out of memory; the caller frees it.
+ */
 char *event_help(const struct event *event);
 
 #endif

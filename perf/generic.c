@@ -169,14 +169,17 @@ bool generic_parse_cache(const char *text, size_t size, uint64_t *ret_config, ch
 
 bool generic_cache_name(size_t n, char *text, size_t size, uint64_t *ret_config)
 {
-    for (unsigned cache = 0; cache < ARRAY_SIZE(caches); cache++)
-        for (unsigned operation = 0; operation < ARRAY_SIZE(operations); operation++)
-            for (unsigned result = 0; result < N_RESULTS; result++) {
-                if (!(caches[cache].operations & 1u << operation) || n-- != 0)
-                    continue;
-                *ret_config = cache_config(cache, operation, result);
+    for (unsigned cache = 0; cache < ARRAY_SIZE(caches); cache++) {
+        for (unsigned operation = 0; operation < ARRAY_SIZE(operations); operation++) {
+            if (!(caches[cache].operations & 1u << operation))
+                continue;
+            if (n < N_RESULTS) {
+                *ret_config = cache_config(cache, operation, (unsigned)n);
                 write_cache_name(*ret_config, text, size);
                 return true;
             }
+            n -= N_RESULTS;
+        }
+    }
     return false;
 }

@@ -3,7 +3,7 @@
  * A group of events that the kernel schedules together (perf_event_open(2)): one leader, its siblings, one read(2) for
  * all.
  *
- * It opens whole or not at all. Opened disabled; group_enable() starts all members at once.
+ * Opened disabled; group_enable() starts all members at once.
  */
 #ifndef PERF_GROUP_H
 #define PERF_GROUP_H
@@ -51,6 +51,7 @@ int group_disable(struct group *group);
  */
 int group_read(const struct group *group, struct group_reading *ret);
 
+/* How many members it has, the leader among them. */
 size_t group_size(const struct group *group);
 /* The descriptor of the n-th member, which the group owns; to map it. */
 int group_fd(const struct group *group, size_t n);

@@ -73,6 +73,7 @@ bool pmu_name_matches(const char *written, const char *name);
  */
 bool pmu_is_per_cpu(const struct pmu *pmu);
 
+/* By name; NULL where the PMU has none such. Borrowed. */
 const struct pmu_format *pmu_find_format(const struct pmu *pmu, const char *name);
 const struct pmu_event *pmu_find_event(const struct pmu *pmu, const char *name);
 

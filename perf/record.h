@@ -18,6 +18,7 @@ struct record_layout {
     uint64_t sample_regs_user, sample_regs_intr;
     bool sample_id_all;
 };
+/* That of the records of an event that was opened with `attr`. */
 struct record_layout record_layout_of(const struct perf_event_attr *attr);
 
 /* What every record can carry: in a sample as its fields, in others as the trailer that sample_id_all adds. */

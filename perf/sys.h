@@ -57,9 +57,12 @@ void sys_init(struct sys *sys);
 void sys_open_one_by_one(struct sys *sys, const struct sys_group *group, int *ret);
 int sys_open_file(struct sys *sys, const char *path, int flags);
 
-/* The text of a file of at most 64 KiB below the root, without its trailing newlines; the caller frees it. */
+/*
+ * The text of a file of at most 64 KiB below the root, without its trailing newlines; the caller frees it. Errors of
+ * open(2) and read(2); -EFBIG.
+ */
 int sys_read_file(struct sys *sys, const char *path, char **ret_text);
-/* The same, for a path made by printf. */
+/* The same, for a path made by printf; -ENAMETOOLONG. */
 int sys_read_filef(struct sys *sys, char **ret_text, const char *format, ...) PRINTF_LIKE(3, 4);
 /*
  * The names in a directory below the root, without those that start with a dot, sorted; each and the array are freed by

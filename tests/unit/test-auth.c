@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Passwords, the rate limit, headers and permissions, asked of a server over real sockets. */
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,10 +12,8 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "http/auth.h"
-#include "http/server.h"
-#include "tests/unit/fake-service.h"
+#include "tests/unit/served.h"
 
-#define PATIENCE_NS (20 * NSEC_PER_SEC)
 #define SALT "abcdefghijklmnopqrstuu"
 /* "secret" at the lowest cost, and at one that takes its time. */
 #define CHEAP "$2y$04$" SALT "2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"
@@ -25,16 +21,9 @@
 #define CHANGED "$2y$06$" SALT "6FttqYLNXdPO90XO7YlC0uHRd1WxOhm" /* "other" */
 
 struct fixture {
-    struct fake_service fake;
-    sd_event *event;
-    struct server *server;
+    struct served served;
     char web_config[32]; /* a file */
 };
-
-static uint64_t now(const struct fixture *f)
-{
-    return f->fake.service.now(NULL);
-}
 
 /* The users of most tests: their passwords are "secret". */
 #define USERS(hash) "basic_auth_users: {alice: \"" hash "\", bob: \"" CHEAP "\"}\n"
@@ -47,46 +36,24 @@ static void apply(struct fixture *f, const char *text)
 
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
     close(fd);
-    if (server_secure(f->server, f->web_config, &error) < 0)
+    if (server_secure(f->served.server, f->web_config, &error) < 0)
         fail_msg("%s", error.message);
 }
 
 static void start(struct fixture *f, const char *web_config)
 {
-    char address[] = "127.0.0.1:0", *addresses[] = {address};
-    struct error error;
-
     *f = (struct fixture){.web_config = "/tmp/test-auth.XXXXXX"};
     close(mkstemp(f->web_config));
-    fake_service_init(&f->fake, 4);
-    assert_int_equal(sd_event_new(&f->event), 0);
-    assert_int_equal(server_new(f->event, &f->fake.service, "/metrics", NULL, &f->server, &error), 0);
+    served_init(&f->served, NULL);
     if (web_config)
         apply(f, web_config);
-    assert_int_equal(server_listen(f->server, addresses, 1, &error), 0);
+    served_listen(&f->served, "127.0.0.1:0");
 }
 
 static void stop(struct fixture *f)
 {
-    server_free(f->server);
-    sd_event_unref(f->event);
-    fake_service_done(&f->fake);
+    served_done(&f->served);
     unlink(f->web_config);
-}
-
-/* A client of its own address, 127.0.0.n. */
-static int connect_from(const struct fixture *f, unsigned n)
-{
-    struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1 + n)};
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    unsigned port;
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-    assert_int_equal(sscanf(server_url(f->server, 0), "http://127.0.0.1:%u/", &port), 1);
-    to.sin_port = htons((in_port_t)port);
-    assert_int_equal(bind(fd, (struct sockaddr *)&from, sizeof(from)), 0);
-    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
-    return fd;
 }
 
 static void say(int fd, const char *request, const char *credential, const char *headers)
@@ -104,30 +71,6 @@ static void say(int fd, const char *request, const char *credential, const char 
     assert_int_equal(send(fd, text.data, text.size, MSG_NOSIGNAL), text.size);
 }
 
-/* Reads one response while the server runs. */
-static char *receive(struct fixture *f, int fd)
-{
-    struct buffer in = {0};
-    uint64_t end = now(f) + PATIENCE_NS;
-    size_t headers = 0, length = 0;
-
-    while (!headers || in.size < headers + length) {
-        assert_true(now(f) < end);
-        sd_event_run(f->event, 1000);
-        ssize_t n = recv(fd, buffer_reserve(&in, 65536), 65536, MSG_DONTWAIT);
-        if (n == 0 || (n < 0 && errno == ECONNRESET))
-            break;
-        if (n > 0)
-            buffer_advance(&in, (size_t)n);
-        const char *at = in.size ? memmem(in.data, in.size, "\r\n\r\n", 4) : NULL;
-        headers = at ? (size_t)(at + 4 - in.data) : 0;
-        at = headers ? memmem(in.data, headers, "Content-Length: ", 16) : NULL;
-        length = at ? strtoul(at + 16, NULL, 10) : 0;
-    }
-    buffer_append_char(&in, '\0');
-    return in.data;
-}
-
 static unsigned status_of(const char *response)
 {
     unsigned status = 0;
@@ -138,10 +81,10 @@ static unsigned status_of(const char *response)
 
 static char *ask(struct fixture *f, const char *request, const char *credential, const char *headers)
 {
-    _cleanup_(closep) int fd = connect_from(f, 1);
+    _cleanup_(closep) int fd = served_connect(&f->served, 0, 1);
 
     say(fd, request, credential, headers);
-    return receive(f, fd);
+    return served_receive_text(&f->served, fd, false);
 }
 
 static unsigned status(struct fixture *f, const char *request, const char *credential)
@@ -149,18 +92,6 @@ static unsigned status(struct fixture *f, const char *request, const char *crede
     _cleanup_(freep) char *response = ask(f, request, credential, "");
 
     return status_of(response);
-}
-
-static void assert_has(const char *text, const char *part)
-{
-    if (!strstr(text, part))
-        fail_msg("no \"%s\" in:\n%s", part, text);
-}
-
-static void run_for(struct fixture *f, uint64_t ns)
-{
-    for (uint64_t end = now(f) + ns; now(f) < end;)
-        sd_event_run(f->event, 1000);
 }
 
 static const struct {
@@ -206,10 +137,10 @@ static void test_answers(void **state)
     (void)state;
     start(&f, USERS(CHEAP) "auth_excluded_paths: [/-/healthy]\n");
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        _cleanup_(closep) int fd = connect_from(&f, 1);
+        _cleanup_(closep) int fd = served_connect(&f.served, 0, 1);
         print_message("%s %s\n", cases[i].in_request, cases[i].in_credential ? cases[i].in_credential : "");
         say(fd, cases[i].in_request, cases[i].in_credential, cases[i].in_headers);
-        _cleanup_(freep) char *response = receive(&f, fd);
+        _cleanup_(freep) char *response = served_receive_text(&f.served, fd, false);
         assert_int_equal(status_of(response), cases[i].out_status);
         assert_has(response, cases[i].out);
     }
@@ -223,10 +154,10 @@ static void test_keep_alive(void **state)
 
     (void)state;
     start(&f, USERS(CHEAP));
-    _cleanup_(closep) int fd = connect_from(&f, 1);
+    _cleanup_(closep) int fd = served_connect(&f.served, 0, 1);
     for (unsigned i = 0; i < 6; i++) {
         say(fd, "GET /-/healthy", i % 3 ? "alice:secret" : "alice:wrong", "");
-        _cleanup_(freep) char *response = receive(&f, fd);
+        _cleanup_(freep) char *response = served_receive_text(&f.served, fd, false);
         assert_int_equal(status_of(response), i % 3 ? 200 : 401);
     }
     stop(&f);
@@ -278,19 +209,19 @@ static void test_queue(void **state)
     start(&f, USERS(COSTLY));
     assert_int_equal(status(&f, "GET /metrics", "alice:secret"), 200);
     for (unsigned i = 0; i < N; i++) {
-        fds[i] = connect_from(&f, 1);
+        fds[i] = served_connect(&f.served, 0, 1);
         snprintf(credential, sizeof(credential), "alice:wrong%u", i);
         say(fds[i], "GET /metrics", credential, "");
     }
-    run_for(&f, 5 * NSEC_PER_MSEC);
+    served_run(&f.served, 5 * NSEC_PER_MSEC);
     /* Who is known does not wait, nor does an address that has asked for nothing yet. */
-    uint64_t begun = now(&f);
+    uint64_t begun = served_now(&f.served);
     assert_int_equal(status(&f, "GET /metrics", "alice:secret"), 200);
-    assert_true(now(&f) - begun < 40 * NSEC_PER_MSEC);
-    _cleanup_(closep) int other = connect_from(&f, 2);
+    assert_true(served_now(&f.served) - begun < 40 * NSEC_PER_MSEC);
+    _cleanup_(closep) int other = served_connect(&f.served, 0, 2);
     say(other, "GET /metrics", "bob:secret", "");
     for (unsigned i = 0; i < N; i++) {
-        _cleanup_(freep) char *response = receive(&f, fds[i]);
+        _cleanup_(freep) char *response = served_receive_text(&f.served, fds[i], false);
         if (status_of(response) == 503)
             assert_has(response, "Retry-After: 1\r\n");
         busy += status_of(response) == 503;
@@ -299,7 +230,7 @@ static void test_queue(void **state)
     }
     assert_int_equal(busy, N - CHECKS_PER_ADDRESS_MAX);
     assert_int_equal(wrong, CHECKS_PER_ADDRESS_MAX);
-    _cleanup_(freep) char *response = receive(&f, other);
+    _cleanup_(freep) char *response = served_receive_text(&f.served, other, false);
     assert_int_equal(status_of(response), 200);
     stop(&f);
 }
@@ -316,12 +247,12 @@ static void test_whole_queue(void **state)
     (void)state;
     start(&f, USERS(COSTLY));
     for (unsigned i = 0; i < N; i++) {
-        fds[i] = connect_from(&f, 1 + i / CHECKS_PER_ADDRESS_MAX);
+        fds[i] = served_connect(&f.served, 0, 1 + i / CHECKS_PER_ADDRESS_MAX);
         snprintf(credential, sizeof(credential), "alice:wrong%u", i);
         say(fds[i], "GET /metrics", credential, "");
     }
     for (unsigned i = 0; i < N; i++) {
-        _cleanup_(freep) char *response = receive(&f, fds[i]);
+        _cleanup_(freep) char *response = served_receive_text(&f.served, fds[i], false);
         busy += status_of(response) == 503;
         close(fds[i]);
     }
@@ -338,14 +269,14 @@ static void test_same_at_once(void **state)
     (void)state;
     start(&f, USERS(COSTLY));
     for (unsigned i = 0; i < ARRAY_SIZE(fds); i++) {
-        fds[i] = connect_from(&f, 1);
+        fds[i] = served_connect(&f.served, 0, 1);
         say(fds[i], "GET /metrics", "alice:secret", "");
     }
     uint64_t ends[ARRAY_SIZE(fds)];
     for (unsigned i = 0; i < ARRAY_SIZE(fds); i++) {
-        _cleanup_(freep) char *response = receive(&f, fds[i]);
+        _cleanup_(freep) char *response = served_receive_text(&f.served, fds[i], false);
         assert_int_equal(status_of(response), 200);
-        ends[i] = now(&f);
+        ends[i] = served_now(&f.served);
         close(fds[i]);
     }
     assert_true(ends[ARRAY_SIZE(fds) - 1] - ends[0] < 50 * NSEC_PER_MSEC);
@@ -362,13 +293,13 @@ static void test_leavers_make_room(void **state)
     start(&f, USERS(COSTLY));
     for (unsigned round = 0; round < 3; round++)
         for (unsigned i = 0; i < CHECKS_PER_ADDRESS_MAX; i++) {
-            int fd = connect_from(&f, 1);
+            int fd = served_connect(&f.served, 0, 1);
             snprintf(credential, sizeof(credential), "alice:%u.%u", round, i);
             say(fd, "GET /metrics", credential, "");
-            sd_event_run(f.event, 1000);
+            sd_event_run(f.served.event, 1000);
             close(fd);
         }
-    run_for(&f, 5 * NSEC_PER_MSEC);
+    served_run(&f.served, 5 * NSEC_PER_MSEC);
     assert_int_equal(status(&f, "GET /metrics", "alice:secret"), 200);
     stop(&f);
 }
@@ -382,11 +313,11 @@ static void test_freed_while_checking(void **state)
     (void)state;
     start(&f, USERS(COSTLY));
     for (unsigned i = 0; i < ARRAY_SIZE(fds); i++) {
-        fds[i] = connect_from(&f, 1);
+        fds[i] = served_connect(&f.served, 0, 1);
         snprintf(credential, sizeof(credential), "alice:%u", i);
         say(fds[i], "GET /metrics", credential, "");
     }
-    run_for(&f, 5 * NSEC_PER_MSEC);
+    served_run(&f.served, 5 * NSEC_PER_MSEC);
     stop(&f);
     for (unsigned i = 0; i < ARRAY_SIZE(fds); i++)
         close(fds[i]);

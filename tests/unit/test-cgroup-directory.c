@@ -19,7 +19,7 @@ struct place {
     struct cgroup_root root;
 };
 
-static int set_up(void **state)
+static int setup(void **state)
 {
     static struct place place;
     struct stat status;
@@ -35,7 +35,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
+static int teardown(void **state)
 {
     static const char *const names[] = {"a/b", "a", "c", "new"};
     const struct place *place = *state;
@@ -150,8 +150,8 @@ static void test_open(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_list, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_open, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_list, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_open, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "collectors/cgroup-tree.h"
 #include "perf/hierarchy.h"
 
@@ -35,8 +36,8 @@ struct play {
     struct cgroup_tree *tree;
     char log[LOG_SIZE];
     size_t n_known, n_added, n_removed;
-    size_t n_descriptors; /* open before */
-    bool terse;           /* counts only */
+    uint64_t n_descriptors; /* open before */
+    bool terse;             /* counts only */
 };
 
 /* --- the listener, which checks its contract --- */
@@ -117,18 +118,6 @@ static void removed(void *userdata, struct cgroup_node *node)
 
 /* --- helpers --- */
 
-static size_t count_descriptors(void)
-{
-    DIR *directory = opendir("/proc/self/fd");
-    size_t n = 0;
-
-    assert_non_null(directory);
-    while (readdir(directory))
-        n++;
-    closedir(directory);
-    return n;
-}
-
 /* As the kernel counts them: proc_pid_fdinfo(5). */
 static size_t count_watches(int fd)
 {
@@ -198,13 +187,13 @@ static void empty_directory(int fd)
     closedir(directory);
 }
 
-static int set_up(void **state, const char *parent, bool cgroups)
+static int setup(void **state, const char *parent, bool cgroups)
 {
     struct play *play = calloc(1, sizeof(*play));
 
     assert_non_null(play);
     play->cgroups = cgroups;
-    play->n_descriptors = count_descriptors();
+    assert_int_equal(fd_count_open(-1, &play->n_descriptors), 0);
     snprintf(play->root, sizeof(play->root), "%s/perfcountd-test-XXXXXX", parent);
     if (!mkdtemp(play->root)) {
         free(play);
@@ -215,17 +204,17 @@ static int set_up(void **state, const char *parent, bool cgroups)
     return 0;
 }
 
-static int set_up_directory(void **state)
+static int setup_directory(void **state)
 {
     const char *parent = getenv("TMPDIR");
 
     if (!parent) /* disks take milliseconds to remove a directory */
         parent = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
-    return set_up(state, parent, false);
+    return setup(state, parent, false);
 }
 
 /* Without cgroups that we may make, the state is NULL. */
-static int set_up_cgroup(void **state)
+static int setup_cgroup(void **state)
 {
     _cleanup_(hierarchy_done) struct hierarchy hierarchy = {0};
     struct error error = {0};
@@ -235,21 +224,23 @@ static int set_up_cgroup(void **state)
     *state = NULL;
     if (hierarchy_find(&sys, &hierarchy, &error) < 0)
         print_message("no cgroups: %s\n", error.message);
-    else if (set_up(state, hierarchy.path, true) < 0)
+    else if (setup(state, hierarchy.path, true) < 0)
         print_message("no cgroups can be made in %s: %s\n", hierarchy.path, strerror(errno));
     return 0;
 }
 
-static int tear_down(void **state)
+static int teardown(void **state)
 {
     struct play *play = *state;
+    uint64_t descriptors;
 
     if (!play)
         return 0;
     play->tree = cgroup_tree_free(play->tree);
     empty_directory(play->root_fd);
     assert_int_equal(rmdir(play->root), 0);
-    assert_int_equal(count_descriptors(), play->n_descriptors);
+    assert_int_equal(fd_count_open(-1, &descriptors), 0);
+    assert_int_equal(descriptors, play->n_descriptors);
     free(play);
     return 0;
 }
@@ -839,10 +830,10 @@ static void test_no_root(void **state)
     assert_null(cgroup_tree_free(NULL));
 }
 
-#define ON_DIRECTORIES(f) cmocka_unit_test_setup_teardown(f, set_up_directory, tear_down)
+#define ON_DIRECTORIES(f) cmocka_unit_test_setup_teardown(f, setup_directory, teardown)
 #define ON_CGROUPS(f)                                                                                                  \
     {                                                                                                                  \
-#f " on cgroups", f, set_up_cgroup, tear_down, NULL                                                            \
+#f " on cgroups", f, setup_cgroup, teardown, NULL                                                              \
     }
 #define ON_BOTH(f) ON_DIRECTORIES(f), ON_CGROUPS(f)
 

@@ -31,7 +31,7 @@ struct rig {
     const struct snapshot *snapshot;
 };
 
-static int set_up(void **state)
+static int setup(void **state)
 {
     struct rig *rig = calloc(1, sizeof(*rig));
     struct error error;
@@ -53,7 +53,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
+static int teardown(void **state)
 {
     struct rig *rig = *state;
 
@@ -144,5 +144,5 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_rules), cmocka_unit_test(test_alerts),
                                        cmocka_unit_test(test_lines)};
 
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, setup, teardown);
 }

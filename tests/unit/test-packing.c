@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Large responses that are compressed beside the event loop, asked for over real sockets. */
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,27 +11,16 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "http/packing.h"
-#include "http/server.h"
-#include "tests/unit/fake-service.h"
+#include "tests/unit/served.h"
 
-#define PATIENCE_NS (10 * NSEC_PER_SEC)
 #define N_CGROUPS 6000
 #define PLAIN_MAX (16 << 20)
 
-struct fixture {
-    struct fake_service fake;
-    sd_event *event;
-    struct server *server;
-};
-
-static void start(struct fixture *f)
+static void start(struct served *f)
 {
-    char *addresses[] = {(char *)"127.0.0.1:0"};
-    struct error error;
     char name[64];
 
-    *f = (struct fixture){0};
-    fake_service_init(&f->fake, 4);
+    served_init(f, NULL);
     snapshot_hold(&f->fake.snapshot);
     for (int i = 0; i < N_CGROUPS; i++) {
         snprintf(name, sizeof(name), "/system.slice/some-service-%d.service", i);
@@ -41,64 +28,32 @@ static void start(struct fixture *f)
     }
     snapshot_release(&f->fake.snapshot);
     fake_service_advance(&f->fake);
-    assert_int_equal(sd_event_new(&f->event), 0);
-    assert_int_equal(server_new(f->event, &f->fake.service, "/metrics", NULL, &f->server, &error), 0);
-    assert_int_equal(server_listen(f->server, addresses, 1, &error), 0);
+    served_listen(f, "127.0.0.1:0");
 }
 
-static void stop(struct fixture *f)
+static int ask(const struct served *f, const char *path, const char *headers)
 {
-    server_free(f->server);
-    sd_event_unref(f->event);
-    fake_service_done(&f->fake);
-}
-
-static int ask(const struct fixture *f, const char *path, const char *headers)
-{
-    struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     char text[256];
-    unsigned port;
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-    assert_int_equal(sscanf(server_url(f->server, 0), "http://127.0.0.1:%u/", &port), 1);
-    in.sin_port = htons((in_port_t)port);
-    assert_int_equal(connect(fd, (struct sockaddr *)&in, sizeof(in)), 0);
+    int fd = served_connect(f, 0, 0);
     int n = snprintf(text, sizeof(text), "GET %s HTTP/1.1\r\nHost: a\r\n%s\r\n", path, headers);
+
     assert_int_equal(send(fd, text, (size_t)n, MSG_NOSIGNAL), n);
     return fd;
 }
 
-static void spin(struct fixture *f, unsigned turns)
+static void spin(struct served *f, unsigned turns)
 {
     for (unsigned i = 0; i < turns; i++)
         sd_event_run(f->event, 1000);
 }
 
-/* Where the body begins, once all of it is there; 0 before. */
-static size_t whole_response(const struct buffer *in)
-{
-    const char *end = in->size ? memmem(in->data, in->size, "\r\n\r\n", 4) : NULL;
-    const char *length = end ? memmem(in->data, in->size, "Content-Length: ", 16) : NULL;
-    size_t head = end ? (size_t)(end + 4 - in->data) : 0;
-
-    return length && in->size == head + strtoul(length + 16, NULL, 10) ? head : 0;
-}
-
 /* The response's body, uncompressed if it says that it is gzip. */
-static void receive(struct fixture *f, int fd, bool gzip, struct buffer *body)
+static void receive(struct served *f, int fd, bool gzip, struct buffer *body)
 {
     _cleanup_(buffer_done) struct buffer in = {0};
-    uint64_t end = f->fake.service.now(NULL) + PATIENCE_NS;
-    size_t head;
+    size_t head = served_receive(f, fd, false, &in);
 
-    while (!(head = whole_response(&in))) {
-        assert_true(f->fake.service.now(NULL) < end);
-        sd_event_run(f->event, 1000);
-        ssize_t n = recv(fd, buffer_reserve(&in, 1 << 20), 1 << 20, MSG_DONTWAIT);
-        assert_true(n != 0);
-        if (n > 0)
-            buffer_advance(&in, (size_t)n);
-    }
+    assert_true(head > 0);
     assert_memory_equal(in.data, "HTTP/1.1 200", 12);
     assert_int_equal(memmem(in.data, head, "Content-Encoding: gzip", 22) != NULL, gzip);
     buffer_clear(body);
@@ -126,7 +81,7 @@ static void assert_same(const struct buffer *a, const struct buffer *b)
 static void test_shared(void **state)
 {
     _cleanup_(buffer_done) struct buffer plain = {0}, body = {0};
-    struct fixture f;
+    struct served f;
     int fds[8];
 
     (void)state;
@@ -159,13 +114,13 @@ static void test_shared(void **state)
     receive(&f, fd, true, &body);
     close(fd);
     assert_true(body.size != plain.size || memcmp(body.data, plain.data, body.size) != 0);
-    stop(&f);
+    served_done(&f);
 }
 
 /* A reading comes while the one before is still being compressed. */
 static void test_readings(void **state)
 {
-    struct fixture f;
+    struct served f;
     int fds[2 * PACKINGS_MAX];
     _cleanup_(buffer_done) struct buffer body = {0};
     unsigned compressed = 0;
@@ -188,7 +143,7 @@ static void test_readings(void **state)
         close(fds[i]);
     }
     assert_true(compressed >= PACKINGS_MAX);
-    stop(&f);
+    served_done(&f);
 }
 
 static void test_documents(void **state)
@@ -200,7 +155,7 @@ static void test_documents(void **state)
         "/api/v1/rates?seconds=0.05",
     };
     _cleanup_(buffer_done) struct buffer body = {0};
-    struct fixture f;
+    struct served f;
 
     (void)state;
     start(&f);
@@ -210,12 +165,12 @@ static void test_documents(void **state)
         assert_int_equal(body.data[body.size - 2], '}');
         close(fd);
     }
-    stop(&f);
+    served_done(&f);
 }
 
 static void test_server_is_freed_meanwhile(void **state)
 {
-    struct fixture f;
+    struct served f;
     int fds[4];
 
     (void)state;
@@ -223,7 +178,7 @@ static void test_server_is_freed_meanwhile(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
         fds[i] = ask(&f, i % 2 ? "/api/v1/counters" : "/metrics", GZIP);
     spin(&f, 4);
-    stop(&f);
+    served_done(&f);
     for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
         close(fds[i]);
 }

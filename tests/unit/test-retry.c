@@ -47,7 +47,7 @@ static void on_time(void *userdata)
     assert_int_equal(retry_want(rig->retry, rig->span), 0);
 }
 
-static int set_up(void **state)
+static int setup(void **state)
 {
     struct rig *rig = calloc(1, sizeof(*rig));
 
@@ -57,7 +57,7 @@ static int set_up(void **state)
     return 0;
 }
 
-static int tear_down(void **state)
+static int teardown(void **state)
 {
     struct rig *rig = *state;
 
@@ -120,8 +120,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_waits),
-        cmocka_unit_test_setup_teardown(test_nothing_wanted, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_until_it_is_there, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_nothing_wanted, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_until_it_is_there, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The HTTP server in a real event loop, asked over real sockets. */
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
@@ -15,16 +14,10 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "http/server.h"
-#include "tests/unit/fake-service.h"
+#include "base/fd.h"
+#include "tests/unit/served.h"
 
 #define PATIENCE_NS (5 * NSEC_PER_SEC)
-
-struct fixture {
-    struct fake_service fake;
-    sd_event *event;
-    struct server *server;
-};
 
 static const struct server_limits tight = {
     .connections = 6,
@@ -44,92 +37,10 @@ static const struct server_limits few = {
     .response_ns = PATIENCE_NS,
 };
 
-static uint64_t now(const struct fixture *f)
+static void start(struct served *f, const struct server_limits *limits, const char *address)
 {
-    return f->fake.service.now(NULL);
-}
-
-static void start(struct fixture *f, const struct server_limits *limits, const char *address)
-{
-    char *addresses[] = {(char *)address};
-    struct error error;
-
-    *f = (struct fixture){0};
-    fake_service_init(&f->fake, 4);
-    assert_int_equal(sd_event_new(&f->event), 0);
-    assert_int_equal(server_new(f->event, &f->fake.service, "/metrics", limits, &f->server, &error), 0);
-    assert_int_equal(server_listen(f->server, addresses, 1, &error), 0);
-}
-
-static void stop(struct fixture *f)
-{
-    server_free(f->server);
-    sd_event_unref(f->event);
-    fake_service_done(&f->fake);
-}
-
-static int connect_to(const struct fixture *f, size_t n)
-{
-    struct sockaddr_in in = {.sin_family = AF_INET};
-    struct sockaddr_un un = {.sun_family = AF_UNIX};
-    const char *url = server_url(f->server, n);
-    unsigned a, b, c, d, port;
-    int fd;
-
-    assert_non_null(url);
-    if (sscanf(url, "http://%u.%u.%u.%u:%u/", &a, &b, &c, &d, &port) == 5) {
-        in.sin_addr.s_addr = htonl(a << 24 | b << 16 | c << 8 | d);
-        in.sin_port = htons((in_port_t)port);
-        fd = socket(AF_INET, SOCK_STREAM, 0);
-        assert_int_equal(connect(fd, (struct sockaddr *)&in, sizeof(in)), 0);
-        return fd;
-    }
-    assert_int_equal(sscanf(url, "unix:%107s", un.sun_path), 1);
-    fd = socket(AF_UNIX, SOCK_STREAM, 0);
-    assert_int_equal(connect(fd, (struct sockaddr *)&un, sizeof(un)), 0);
-    return fd;
-}
-
-static void spin(struct fixture *f, uint64_t ns)
-{
-    uint64_t end = now(f) + ns;
-
-    do
-        sd_event_run(f->event, 1000);
-    while (now(f) < end);
-}
-
-/* Whether `in` is a whole response; its size. */
-static size_t whole_response(const struct buffer *in, bool head)
-{
-    const char *end = in->size ? memmem(in->data, in->size, "\r\n\r\n", 4) : NULL;
-    size_t headers = end ? (size_t)(end + 4 - in->data) : 0, length = 0;
-
-    if (!end)
-        return 0;
-    const char *at = memmem(in->data, headers, "Content-Length: ", 16);
-    if (at && !head)
-        length = strtoul(at + 16, NULL, 10);
-    return in->size >= headers + length ? headers + length : 0;
-}
-
-/* Reads a response while the server runs; "" if the connection is closed first. The caller frees it. */
-static char *receive(struct fixture *f, int fd, bool head)
-{
-    struct buffer in = {0};
-    uint64_t end = now(f) + PATIENCE_NS;
-
-    while (!whole_response(&in, head)) {
-        assert_true(now(f) < end);
-        sd_event_run(f->event, 1000);
-        ssize_t n = recv(fd, buffer_reserve(&in, 65536), 65536, MSG_DONTWAIT);
-        if (n == 0 || (n < 0 && errno == ECONNRESET))
-            break;
-        if (n > 0)
-            buffer_advance(&in, (size_t)n);
-    }
-    buffer_append_char(&in, '\0');
-    return in.data;
+    served_init(f, limits);
+    served_listen(f, address);
 }
 
 static void say(int fd, const char *text)
@@ -139,12 +50,12 @@ static void say(int fd, const char *text)
     assert_int_equal(send(fd, text, size, MSG_NOSIGNAL), size);
 }
 
-static bool is_closed(struct fixture *f, int fd, uint64_t within_ns)
+static bool is_closed(struct served *f, int fd, uint64_t within_ns)
 {
-    uint64_t end = now(f) + within_ns;
+    uint64_t end = served_now(f) + within_ns;
     char c;
 
-    while (now(f) < end) {
+    while (served_now(f) < end) {
         sd_event_run(f->event, 1000);
         ssize_t n = recv(fd, &c, 1, MSG_DONTWAIT);
         if (n == 0 || (n < 0 && errno != EAGAIN))
@@ -154,27 +65,15 @@ static bool is_closed(struct fixture *f, int fd, uint64_t within_ns)
 }
 
 /* One request on a connection of its own. */
-static char *ask(struct fixture *f, size_t n, const char *request, const char *headers)
+static char *ask(struct served *f, size_t n, const char *request, const char *headers)
 {
-    _cleanup_(closep) int fd = connect_to(f, n);
+    _cleanup_(closep) int fd = served_connect(f, n, 0);
     _cleanup_(buffer_done) struct buffer text = {0};
 
     buffer_appendf(&text, "%s HTTP/1.1\r\nHost: a\r\n%s\r\n", request, headers);
     buffer_append_char(&text, '\0');
     say(fd, text.data);
-    return receive(f, fd, str_starts(request, "HEAD"));
-}
-
-static void assert_has(const char *text, const char *part)
-{
-    if (!strstr(text, part))
-        fail_msg("no \"%s\" in:\n%s", part, text);
-}
-
-static void assert_has_not(const char *text, const char *part)
-{
-    if (strstr(text, part))
-        fail_msg("\"%s\" in:\n%s", part, text);
+    return served_receive_text(f, fd, str_starts(request, "HEAD"));
 }
 
 static const struct {
@@ -317,7 +216,7 @@ static const struct {
 
 static void test_answers(void **state)
 {
-    struct fixture f;
+    struct served f;
     char status[32];
 
     (void)state;
@@ -330,35 +229,35 @@ static void test_answers(void **state)
         for (size_t k = 0; k < ARRAY_SIZE(cases[i].out) && cases[i].out[k]; k++)
             assert_has(response, cases[i].out[k]);
     }
-    stop(&f);
+    served_done(&f);
 }
 
 static void test_keep_alive(void **state)
 {
-    struct fixture f;
+    struct served f;
 
     (void)state;
     start(&f, NULL, "127.0.0.1:0");
-    _cleanup_(closep) int fd = connect_to(&f, 0);
+    _cleanup_(closep) int fd = served_connect(&f, 0, 0);
     for (int i = 0; i < 3; i++) {
         say(fd, "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
-        _cleanup_(freep) char *response = receive(&f, fd, false);
+        _cleanup_(freep) char *response = served_receive_text(&f, fd, false);
         assert_has(response, "HTTP/1.1 200 ");
         assert_has_not(response, "Connection: close");
     }
     say(fd, "HEAD /metrics HTTP/1.1\r\nHost: a\r\n\r\nGET /nothing HTTP/1.1\r\nHost: a\r\n\r\n");
-    _cleanup_(freep) char *head = receive(&f, fd, true);
+    _cleanup_(freep) char *head = served_receive_text(&f, fd, true);
     assert_has(head, "HTTP/1.1 200 ");
     if (!strstr(head, " 404 ")) {
-        _cleanup_(freep) char *next = receive(&f, fd, false);
+        _cleanup_(freep) char *next = served_receive_text(&f, fd, false);
         assert_has(next, "HTTP/1.1 404 ");
     }
-    stop(&f);
+    served_done(&f);
 }
 
 static void test_too_long(void **state)
 {
-    struct fixture f;
+    struct served f;
     _cleanup_(buffer_done) struct buffer url = {0};
 
     (void)state;
@@ -377,10 +276,10 @@ static void test_too_long(void **state)
     buffer_append_char(&url, '\0');
     _cleanup_(freep) char *headers = ask(&f, 0, "GET /metrics", url.data);
     assert_has(headers, "HTTP/1.1 431 ");
-    stop(&f);
+    served_done(&f);
 }
 
-static char *ask_with_parameters(struct fixture *f, int fd, const char *path, unsigned n)
+static char *ask_with_parameters(struct served *f, int fd, const char *path, unsigned n)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
 
@@ -390,21 +289,21 @@ static char *ask_with_parameters(struct fixture *f, int fd, const char *path, un
     buffer_append_text(&text, " HTTP/1.1\r\nHost: a\r\nAccept: */*\r\nUser-Agent: a/1\r\n\r\n");
     buffer_append_char(&text, '\0');
     say(fd, text.data);
-    return receive(f, fd, false);
+    return served_receive_text(f, fd, false);
 }
 
 /* However many there are: an answer, and the connection goes on. */
 static void test_many_parameters(void **state)
 {
     const unsigned sizes[] = {4096, 16384};
-    struct fixture f;
+    struct served f;
 
     (void)state;
     for (size_t k = 0; k < ARRAY_SIZE(sizes); k++) {
         struct server_limits limits = few;
         limits.memory_per_connection = sizes[k];
         start(&f, &limits, "127.0.0.1:0");
-        _cleanup_(closep) int fd = connect_to(&f, 0);
+        _cleanup_(closep) int fd = served_connect(&f, 0, 0);
         unsigned most = (sizes[k] - sizes[k] / 4) / (64 + 14), n = 0;
         for (; n * 15 < sizes[k] - 512; n += n < 10 ? 1 : 7) {
             _cleanup_(freep) char *response = ask_with_parameters(&f, fd, "/metrics", n);
@@ -413,13 +312,13 @@ static void test_many_parameters(void **state)
         assert_true(n > 200 * k);
         _cleanup_(freep) char *json = ask_with_parameters(&f, fd, "/api/v1/counters", n - 7);
         assert_has(json, "{\"error\": \"the query has too many parameters");
-        stop(&f);
+        served_done(&f);
     }
 }
 
 static void test_gzip(void **state)
 {
-    struct fixture f;
+    struct served f;
 
     (void)state;
     start(&f, NULL, "127.0.0.1:0");
@@ -435,12 +334,12 @@ static void test_gzip(void **state)
     assert_has(json, "Content-Encoding: gzip\r\n");
     _cleanup_(freep) char *small = ask(&f, 0, "GET /api/v1/counters?cpu=1", "Accept-Encoding: gzip\r\n");
     assert_has_not(small, "Content-Encoding");
-    stop(&f);
+    served_done(&f);
 }
 
 static void test_pause(void **state)
 {
-    struct fixture f;
+    struct served f;
 
     (void)state;
     start(&f, NULL, "127.0.0.1:0");
@@ -455,12 +354,12 @@ static void test_pause(void **state)
     assert_has(resume, "\"paused\": false\n");
     assert_int_equal(f.fake.pauses, 3);
     assert_int_equal(f.fake.paused, 0);
-    stop(&f);
+    served_done(&f);
 }
 
 static void test_ready_and_reload(void **state)
 {
-    struct fixture f;
+    struct served f;
 
     (void)state;
     start(&f, NULL, "127.0.0.1:0");
@@ -476,46 +375,38 @@ static void test_ready_and_reload(void **state)
     _cleanup_(freep) char *old = ask(&f, 0, "GET /metrics", ""), *new = ask(&f, 0, "GET /other", "");
     assert_has(old, "HTTP/1.1 404 ");
     assert_has(new, "HTTP/1.1 200 ");
-    stop(&f);
+    served_done(&f);
 }
 
 static void test_rates_hold_up_nobody(void **state)
 {
-    struct fixture f;
+    struct served f;
 
     (void)state;
     start(&f, NULL, "127.0.0.1:0");
-    _cleanup_(closep) int waiting = connect_to(&f, 0);
-    uint64_t begun = now(&f);
+    _cleanup_(closep) int waiting = served_connect(&f, 0, 0);
+    uint64_t begun = served_now(&f);
     say(waiting, "GET /api/v1/rates?seconds=0.6 HTTP/1.1\r\nHost: a\r\n\r\n");
-    spin(&f, 20 * NSEC_PER_MSEC);
+    served_run(&f, 20 * NSEC_PER_MSEC);
     assert_int_equal(f.fake.fresh_reads, 1);
     _cleanup_(freep) char *other = ask(&f, 0, "GET /-/healthy", "");
     assert_has(other, "HTTP/1.1 200 ");
-    assert_true(now(&f) - begun < 500 * NSEC_PER_MSEC);
-    _cleanup_(freep) char *rates = receive(&f, waiting, false);
+    assert_true(served_now(&f) - begun < 500 * NSEC_PER_MSEC);
+    _cleanup_(freep) char *rates = served_receive_text(&f, waiting, false);
     assert_has(rates, "HTTP/1.1 200 ");
     assert_has(rates, "\"seconds\": 1.0");
-    assert_true(now(&f) - begun >= 600 * NSEC_PER_MSEC);
+    assert_true(served_now(&f) - begun >= 600 * NSEC_PER_MSEC);
     assert_int_equal(f.fake.fresh_reads, 2);
     say(waiting, "GET /-/healthy HTTP/1.1\r\nHost: a\r\n\r\n");
-    _cleanup_(freep) char *next = receive(&f, waiting, false);
+    _cleanup_(freep) char *next = served_receive_text(&f, waiting, false);
     assert_has(next, "HTTP/1.1 200 ");
-    stop(&f);
+    served_done(&f);
 }
 
-static int ask_for_rates_from(const struct fixture *f, const char *source)
+static int ask_for_rates_from(const struct served *f, unsigned source)
 {
-    struct sockaddr_in own = {.sin_family = AF_INET}, in = {.sin_family = AF_INET};
-    unsigned port;
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    int fd = served_connect(f, 0, source);
 
-    assert_int_equal(sscanf(server_url(f->server, 0), "http://127.0.0.1:%u/", &port), 1);
-    assert_int_equal(inet_pton(AF_INET, source, &own.sin_addr), 1);
-    in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    in.sin_port = htons((in_port_t)port);
-    assert_int_equal(bind(fd, (struct sockaddr *)&own, sizeof(own)), 0);
-    assert_int_equal(connect(fd, (struct sockaddr *)&in, sizeof(in)), 0);
     say(fd, "GET /api/v1/rates?seconds=0.5 HTTP/1.1\r\nHost: a\r\n\r\n");
     return fd;
 }
@@ -523,143 +414,136 @@ static int ask_for_rates_from(const struct fixture *f, const char *source)
 /* Who takes all the room that an address has leaves some to the others, and has it back later. */
 static void test_rates_of_one_address(void **state)
 {
-    struct fixture f;
+    struct served f;
     int fds[16];
 
     (void)state;
     start(&f, NULL, "127.0.0.1:0");
     for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-        fds[i] = ask_for_rates_from(&f, "127.0.0.1");
-    spin(&f, 50 * NSEC_PER_MSEC);
-    _cleanup_(closep) int same = ask_for_rates_from(&f, "127.0.0.1"), other = ask_for_rates_from(&f, "127.0.0.2");
-    _cleanup_(freep) char *refused = receive(&f, same, false);
+        fds[i] = ask_for_rates_from(&f, 1);
+    served_run(&f, 50 * NSEC_PER_MSEC);
+    _cleanup_(closep) int same = ask_for_rates_from(&f, 1), other = ask_for_rates_from(&f, 2);
+    _cleanup_(freep) char *refused = served_receive_text(&f, same, false);
     assert_has(refused, "HTTP/1.1 503 ");
     for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
         close(fds[i]);
-    _cleanup_(freep) char *answered = receive(&f, other, false);
+    _cleanup_(freep) char *answered = served_receive_text(&f, other, false);
     assert_has(answered, "HTTP/1.1 200 ");
-    spin(&f, 20 * NSEC_PER_MSEC);
-    _cleanup_(closep) int later = ask_for_rates_from(&f, "127.0.0.1");
-    _cleanup_(freep) char *again = receive(&f, later, false);
+    served_run(&f, 20 * NSEC_PER_MSEC);
+    _cleanup_(closep) int later = ask_for_rates_from(&f, 1);
+    _cleanup_(freep) char *again = served_receive_text(&f, later, false);
     assert_has(again, "HTTP/1.1 200 ");
-    stop(&f);
+    served_done(&f);
 }
 
 static void test_client_disappears_while_waiting(void **state)
 {
-    struct fixture f;
+    struct served f;
 
     (void)state;
     start(&f, NULL, "127.0.0.1:0");
-    int fd = connect_to(&f, 0);
+    int fd = served_connect(&f, 0, 0);
     say(fd, "GET /api/v1/rates?seconds=0.1 HTTP/1.1\r\nHost: a\r\n\r\n");
-    spin(&f, 20 * NSEC_PER_MSEC);
+    served_run(&f, 20 * NSEC_PER_MSEC);
     close(fd);
-    spin(&f, 200 * NSEC_PER_MSEC);
+    served_run(&f, 200 * NSEC_PER_MSEC);
     assert_int_equal(f.fake.fresh_reads, 2);
     _cleanup_(freep) char *other = ask(&f, 0, "GET /-/healthy", "");
     assert_has(other, "HTTP/1.1 200 ");
-    stop(&f);
+    served_done(&f);
 }
 
 static void test_server_is_freed_while_waiting(void **state)
 {
-    struct fixture f;
+    struct served f;
 
     (void)state;
     start(&f, NULL, "127.0.0.1:0");
-    _cleanup_(closep) int fd = connect_to(&f, 0);
+    _cleanup_(closep) int fd = served_connect(&f, 0, 0);
     say(fd, "GET /api/v1/rates?seconds=60 HTTP/1.1\r\nHost: a\r\n\r\n");
-    spin(&f, 20 * NSEC_PER_MSEC);
+    served_run(&f, 20 * NSEC_PER_MSEC);
     assert_int_equal(f.fake.fresh_reads, 1);
-    stop(&f);
+    served_done(&f);
 }
 
 static void test_deadlines(void **state)
 {
-    struct fixture f;
+    struct served f;
 
     (void)state;
     start(&f, &tight, "127.0.0.1:0");
-    _cleanup_(closep) int silent = connect_to(&f, 0), half = connect_to(&f, 0), kept = connect_to(&f, 0);
-    uint64_t begun = now(&f);
+    _cleanup_(closep) int silent = served_connect(&f, 0, 0), half = served_connect(&f, 0, 0),
+                          kept = served_connect(&f, 0, 0);
+    uint64_t begun = served_now(&f);
     say(half, "GET /metrics HTTP/1.1\r\nHost:");
     say(kept, "GET /-/healthy HTTP/1.1\r\nHost: a\r\n\r\n");
-    _cleanup_(freep) char *response = receive(&f, kept, false);
+    _cleanup_(freep) char *response = served_receive_text(&f, kept, false);
     assert_has(response, "HTTP/1.1 200 ");
     /* A byte at a time does not help. */
-    while (now(&f) - begun < 100 * NSEC_PER_MSEC) {
-        spin(&f, 20 * NSEC_PER_MSEC);
+    while (served_now(&f) - begun < 100 * NSEC_PER_MSEC) {
+        served_run(&f, 20 * NSEC_PER_MSEC);
         say(half, "x");
     }
     assert_true(is_closed(&f, half, NSEC_PER_SEC));
     assert_true(is_closed(&f, silent, NSEC_PER_SEC));
-    assert_in_range(now(&f) - begun, 150 * NSEC_PER_MSEC, 2 * NSEC_PER_SEC);
+    assert_in_range(served_now(&f) - begun, 150 * NSEC_PER_MSEC, 2 * NSEC_PER_SEC);
     say(kept, "GET /-/healthy HTTP/1.1\r\nHost: a\r\n\r\n");
-    _cleanup_(freep) char *again = receive(&f, kept, false);
+    _cleanup_(freep) char *again = served_receive_text(&f, kept, false);
     assert_has(again, "HTTP/1.1 200 ");
     assert_true(is_closed(&f, kept, NSEC_PER_SEC));
-    stop(&f);
-}
-
-static size_t count_descriptors(void)
-{
-    DIR *directory = opendir("/proc/self/fd");
-    size_t n = 0;
-
-    while (readdir(directory))
-        n++;
-    closedir(directory);
-    return n;
+    served_done(&f);
 }
 
 static void test_response_is_not_taken(void **state)
 {
-    struct fixture f;
+    uint64_t before, connected, after;
+    struct served f;
     int size = 4096;
 
     (void)state;
     start(&f, &tight, "127.0.0.1:0");
     fake_service_done(&f.fake);
     fake_service_init(&f.fake, 30000);
-    _cleanup_(closep) int fd = connect_to(&f, 0);
-    size_t descriptors = count_descriptors();
+    _cleanup_(closep) int fd = served_connect(&f, 0, 0);
+    assert_int_equal(fd_count_open(-1, &before), 0);
     setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
     say(fd, "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n");
-    spin(&f, 150 * NSEC_PER_MSEC);
-    assert_int_equal(count_descriptors(), descriptors + 1);
+    served_run(&f, 150 * NSEC_PER_MSEC);
+    assert_int_equal(fd_count_open(-1, &connected), 0);
+    assert_int_equal(connected, before + 1);
     _cleanup_(freep) char *other = ask(&f, 0, "GET /-/healthy", "");
     assert_has(other, "HTTP/1.1 200 ");
-    spin(&f, 1000 * NSEC_PER_MSEC);
-    assert_int_equal(count_descriptors(), descriptors);
-    stop(&f);
+    served_run(&f, 1000 * NSEC_PER_MSEC);
+    assert_int_equal(fd_count_open(-1, &after), 0);
+    assert_int_equal(after, before);
+    served_done(&f);
 }
 
 static void test_limits(void **state)
 {
-    struct fixture f;
+    struct served f;
     int fds[4];
 
     (void)state;
     start(&f, &few, "127.0.0.1:0");
     for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-        fds[i] = connect_to(&f, 0);
-    spin(&f, 10 * NSEC_PER_MSEC);
-    _cleanup_(closep) int fifth = connect_to(&f, 0);
+        fds[i] = served_connect(&f, 0, 0);
+    served_run(&f, 10 * NSEC_PER_MSEC);
+    _cleanup_(closep) int fifth = served_connect(&f, 0, 0);
     assert_true(is_closed(&f, fifth, NSEC_PER_SEC));
     for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
         say(fds[i], "GET /-/healthy HTTP/1.1\r\nHost: a\r\n\r\n");
-        _cleanup_(freep) char *response = receive(&f, fds[i], false);
+        _cleanup_(freep) char *response = served_receive_text(&f, fds[i], false);
         assert_has(response, "HTTP/1.1 200 ");
         close(fds[i]);
     }
-    spin(&f, 10 * NSEC_PER_MSEC);
+    served_run(&f, 10 * NSEC_PER_MSEC);
     _cleanup_(freep) char *again = ask(&f, 0, "GET /-/healthy", "");
     assert_has(again, "HTTP/1.1 200 ");
-    stop(&f);
+    served_done(&f);
 }
 
-static void set_limits(struct fixture *f, const struct server_limits *limits)
+static void set_limits(struct served *f, const struct server_limits *limits)
 {
     char *addresses[] = {(char *)"127.0.0.1:0"};
     struct server_settings settings = {addresses, 1, "/metrics", NULL, *limits};
@@ -672,7 +556,7 @@ static void set_limits(struct fixture *f, const struct server_limits *limits)
 static void test_header_size_changes(void **state)
 {
     struct server_limits large = few;
-    struct fixture f;
+    struct served f;
     char long_path[12000];
 
     (void)state;
@@ -682,29 +566,29 @@ static void test_header_size_changes(void **state)
     _cleanup_(freep) char *refused = ask(&f, 0, long_path, "");
     assert_has(refused, "HTTP/1.1 4");
     assert_null(strstr(refused, " 404 "));
-    _cleanup_(closep) int begun = connect_to(&f, 0);
+    _cleanup_(closep) int begun = served_connect(&f, 0, 0);
     say(begun, "GET /-/healthy HTTP/1.1\r\n");
-    spin(&f, 50 * NSEC_PER_MSEC);
+    served_run(&f, 50 * NSEC_PER_MSEC);
     large.memory_per_connection = 65536;
     set_limits(&f, &large);
     assert_string_equal(server_url(f.server, 0), url);
     say(begun, "Host: a\r\n\r\n");
-    _cleanup_(freep) char *answer = receive(&f, begun, false), *taken = ask(&f, 0, long_path, "");
+    _cleanup_(freep) char *answer = served_receive_text(&f, begun, false), *taken = ask(&f, 0, long_path, "");
     assert_has(answer, "HTTP/1.1 200 ");
     assert_has(taken, "HTTP/1.1 404 ");
     assert_true(is_closed(&f, begun, NSEC_PER_SEC));
-    stop(&f);
+    served_done(&f);
 }
 
 static void test_limits_change(void **state)
 {
-    struct fixture f;
+    struct served f;
 
     (void)state;
     start(&f, &few, "127.0.0.1:0");
-    _cleanup_(closep) int silent = connect_to(&f, 0), kept = connect_to(&f, 0);
+    _cleanup_(closep) int silent = served_connect(&f, 0, 0), kept = served_connect(&f, 0, 0);
     say(kept, "GET /-/healthy HTTP/1.1\r\nHost: a\r\n\r\n");
-    _cleanup_(freep) char *response = receive(&f, kept, false);
+    _cleanup_(freep) char *response = served_receive_text(&f, kept, false);
     assert_has(response, "HTTP/1.1 200 ");
     assert_false(is_closed(&f, silent, 200 * NSEC_PER_MSEC));
     /* Shorter times are for those that wait already, each for its own. */
@@ -712,16 +596,16 @@ static void test_limits_change(void **state)
     assert_true(is_closed(&f, silent, NSEC_PER_SEC));
     assert_true(is_closed(&f, kept, NSEC_PER_SEC));
     set_limits(&f, &few);
-    _cleanup_(closep) int patient = connect_to(&f, 0);
+    _cleanup_(closep) int patient = served_connect(&f, 0, 0);
     assert_false(is_closed(&f, patient, 300 * NSEC_PER_MSEC));
-    stop(&f);
+    served_done(&f);
 }
 
 static void test_listeners(void **state)
 {
     char *both[] = {(char *)"127.0.0.1:0", (char *)"127.0.0.2:0"}, *bad[] = {(char *)"127.0.0.3:0", NULL};
     char taken[64], *gone[] = {(char *)"127.0.0.2:0"}, *foreign[] = {(char *)"192.0.2.1:1234"};
-    struct fixture f;
+    struct served f;
     struct error error;
     unsigned port;
 
@@ -750,15 +634,15 @@ static void test_listeners(void **state)
     _cleanup_(freep) char *still = ask(&f, 0, "GET /-/healthy", "");
     assert_has(still, "HTTP/1.1 200 ");
     /* A retired one answers what was asked, and ends its idle connections. */
-    _cleanup_(closep) int waiting = connect_to(&f, 0), idle = connect_to(&f, 0);
+    _cleanup_(closep) int waiting = served_connect(&f, 0, 0), idle = served_connect(&f, 0, 0);
     say(waiting, "GET /api/v1/rates?seconds=0.2 HTTP/1.1\r\nHost: a\r\n\r\n");
     say(idle, "GET /-/healthy HTTP/1.1\r\nHost: a\r\n\r\n");
-    _cleanup_(freep) char *response = receive(&f, idle, false);
+    _cleanup_(freep) char *response = served_receive_text(&f, idle, false);
     assert_has(response, "HTTP/1.1 200 ");
     assert_int_equal(sscanf(server_url(f.server, 0), "http://127.0.0.1:%u/", &port), 1);
     assert_int_equal(server_listen(f.server, gone, 1, &error), 0);
     assert_true(is_closed(&f, idle, NSEC_PER_SEC));
-    _cleanup_(freep) char *rates = receive(&f, waiting, false);
+    _cleanup_(freep) char *rates = served_receive_text(&f, waiting, false);
     assert_has(rates, "HTTP/1.1 200 ");
     assert_true(is_closed(&f, waiting, NSEC_PER_SEC));
     _cleanup_(closep) int refused = socket(AF_INET, SOCK_STREAM, 0);
@@ -767,7 +651,7 @@ static void test_listeners(void **state)
     assert_int_equal(errno, ECONNREFUSED);
     _cleanup_(freep) char *second = ask(&f, 0, "GET /-/healthy", "");
     assert_has(second, "HTTP/1.1 200 ");
-    stop(&f);
+    served_done(&f);
 }
 
 static int move(struct fake_service *fake)
@@ -781,27 +665,27 @@ static int move(struct fake_service *fake)
 /* A reload that takes away the address it was asked on is answered all the same. */
 static void test_reload_retires_its_listener(void **state)
 {
-    struct fixture f;
+    struct served f;
 
     (void)state;
     start(&f, NULL, "127.0.0.1:0");
     f.fake.reload_userdata = f.server;
     f.fake.on_reload = move;
-    _cleanup_(closep) int fd = connect_to(&f, 0);
+    _cleanup_(closep) int fd = served_connect(&f, 0, 0);
     say(fd, "POST /-/reload HTTP/1.1\r\nHost: a\r\n\r\n");
-    _cleanup_(freep) char *response = receive(&f, fd, false);
+    _cleanup_(freep) char *response = served_receive_text(&f, fd, false);
     assert_has(response, "HTTP/1.1 200 ");
     assert_true(is_closed(&f, fd, NSEC_PER_SEC));
     _cleanup_(freep) char *other = ask(&f, 0, "GET /-/healthy", "");
     assert_has(other, "HTTP/1.1 200 ");
-    stop(&f);
+    served_done(&f);
 }
 
 static void test_unix_socket(void **state)
 {
     char directory[] = "/tmp/test-server-XXXXXX", path[64], address[80], *addresses[] = {address};
     struct sockaddr_un un = {.sun_family = AF_UNIX};
-    struct fixture f, second;
+    struct served f, second;
     struct error error;
     struct stat status;
 
@@ -823,14 +707,14 @@ static void test_unix_socket(void **state)
     start(&second, NULL, "127.0.0.1:0");
     assert_int_equal(server_listen(second.server, addresses, 1, &error), -EADDRINUSE);
     assert_has(error.message, path);
-    stop(&second);
-    stop(&f);
+    served_done(&second);
+    served_done(&f);
     assert_int_equal(stat(path, &status), -1);
     /* And a file that is no socket is not touched. */
     fclose(fopen(path, "w"));
     start(&f, NULL, "127.0.0.1:0");
     assert_int_equal(server_listen(f.server, addresses, 1, &error), -ENOTSOCK);
-    stop(&f);
+    served_done(&f);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(rmdir(directory), 0);
 }
@@ -846,19 +730,19 @@ static void test_rebound_name(void **state)
         {"127.0.0.1:10298", "HTTP/1.1 200 "},
         {"localhost", "HTTP/1.1 200 "},
     };
-    struct fixture f;
+    struct served f;
 
     (void)state;
     start(&f, NULL, "127.0.0.1:0");
     for (size_t i = 0; i < ARRAY_SIZE(hosts); i++) {
-        _cleanup_(closep) int fd = connect_to(&f, 0);
+        _cleanup_(closep) int fd = served_connect(&f, 0, 0);
         char request[256];
         snprintf(request, sizeof(request), "POST /-/reload HTTP/1.1\r\nHost: %s\r\n\r\n", hosts[i].in);
         say(fd, request);
-        _cleanup_(freep) char *response = receive(&f, fd, false);
+        _cleanup_(freep) char *response = served_receive_text(&f, fd, false);
         assert_has(response, hosts[i].out);
     }
-    stop(&f);
+    served_done(&f);
 }
 
 /* So many descriptors that there is not a single one more; returns what there may be otherwise. */
@@ -878,28 +762,28 @@ static struct rlimit take_descriptors_away(void)
 /* Who comes when there is no descriptor left waits, at no cost, and is served as soon as there is one. */
 static void test_no_descriptors(void **state)
 {
-    struct fixture f;
+    struct served f;
 
     (void)state;
     for (unsigned n_open = 0; n_open <= 1; n_open++) {
         start(&f, NULL, "127.0.0.1:0");
-        int other = n_open ? connect_to(&f, 0) : -1;
-        spin(&f, 20 * NSEC_PER_MSEC);
-        int fd = connect_to(&f, 0);
+        int other = n_open ? served_connect(&f, 0, 0) : -1;
+        served_run(&f, 20 * NSEC_PER_MSEC);
+        int fd = served_connect(&f, 0, 0);
         struct rlimit before = take_descriptors_away();
         say(fd, "GET /-/healthy HTTP/1.1\r\nHost: a\r\n\r\n");
         unsigned turns = 0;
-        for (uint64_t end = now(&f) + 300 * NSEC_PER_MSEC; now(&f) < end;)
+        for (uint64_t end = served_now(&f) + 300 * NSEC_PER_MSEC; served_now(&f) < end;)
             turns += sd_event_run(f.event, 10000) > 0;
         assert_true(turns < 50);
         assert_has(f.fake.complaint, "wait to be accepted: Too many open files (EMFILE)");
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
         if (other >= 0)
             close(other);
-        _cleanup_(freep) char *response = receive(&f, fd, false);
+        _cleanup_(freep) char *response = served_receive_text(&f, fd, false);
         assert_has(response, "HTTP/1.1 200 ");
         close(fd);
-        stop(&f);
+        served_done(&f);
     }
 }
 
@@ -908,7 +792,7 @@ static void test_shut_down(void **state)
 {
     struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), handed = dup(fd);
-    struct fixture f;
+    struct served f;
     struct error error;
     unsigned turns = 0;
 
@@ -920,18 +804,18 @@ static void test_shut_down(void **state)
     _cleanup_(freep) char *before = ask(&f, 0, "GET /-/healthy", "");
     assert_has(before, "HTTP/1.1 200 ");
     shutdown(fd, SHUT_RDWR);
-    for (uint64_t end = now(&f) + 300 * NSEC_PER_MSEC; now(&f) < end;)
+    for (uint64_t end = served_now(&f) + 300 * NSEC_PER_MSEC; served_now(&f) < end;)
         turns += sd_event_run(f.event, 10000) > 0;
     assert_true(turns < 50);
     assert_has(f.fake.complaint, "wait to be accepted: Invalid argument (EINVAL)");
     close(fd);
-    stop(&f);
+    served_done(&f);
 }
 
 /* Many clients within one reading: rendered once, and byte for byte the same. */
 static void test_pages_are_shared(void **state)
 {
-    struct fixture f;
+    struct served f;
     _cleanup_(freep) char *first = NULL;
 
     (void)state;
@@ -948,7 +832,7 @@ static void test_pages_are_shared(void **state)
     fake_service_advance(&f.fake);
     _cleanup_(freep) char *next = ask(&f, 0, "GET /metrics", "");
     assert_has(next, "perf_cpu_cycles_total{cpu=\"0\",pmu=\"cpu\",group=\"core\"} 2400000000\n");
-    stop(&f);
+    served_done(&f);
 }
 
 int main(void)

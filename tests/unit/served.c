@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An HTTP server of a fake service, and its clients: see served.h. */
+#include "tests/unit/served.h"
+
+#include <arpa/inet.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cmocka.h>
+
+#define PATIENCE_NS (20 * NSEC_PER_SEC)
+#define TURN_USEC 1000
+#define RECEIVE_SIZE 65536
+
+void served_init(struct served *served, const struct server_limits *limits)
+{
+    struct error error;
+
+    *served = (struct served){0};
+    fake_service_init(&served->fake, 4);
+    assert_int_equal(sd_event_new(&served->event), 0);
+    assert_int_equal(server_new(served->event, &served->fake.service, "/metrics", limits, &served->server, &error), 0);
+}
+
+void served_listen(struct served *served, const char *address)
+{
+    char *addresses[] = {(char *)address};
+    struct error error;
+
+    assert_int_equal(server_listen(served->server, addresses, 1, &error), 0);
+}
+
+void served_done(struct served *served)
+{
+    server_free(served->server);
+    sd_event_unref(served->event);
+    fake_service_done(&served->fake);
+}
+
+uint64_t served_now(const struct served *served)
+{
+    return served->fake.service.now(NULL);
+}
+
+void served_run(struct served *served, uint64_t ns)
+{
+    uint64_t end = served_now(served) + ns;
+
+    do
+        sd_event_run(served->event, TURN_USEC);
+    while (served_now(served) < end);
+}
+
+static int connect_unix(const char *url)
+{
+    struct sockaddr_un un = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    assert_int_equal(sscanf(url, "unix:%107s", un.sun_path), 1);
+    assert_int_equal(connect(fd, (struct sockaddr *)&un, sizeof(un)), 0);
+    return fd;
+}
+
+int served_connect(const struct served *served, size_t n, unsigned from)
+{
+    struct sockaddr_in client = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1 + from)};
+    struct sockaddr_in in = {.sin_family = AF_INET};
+    const char *url = server_url(served->server, n);
+    unsigned a, b, c, d, port;
+
+    assert_non_null(url);
+    if (sscanf(url, "http://%u.%u.%u.%u:%u/", &a, &b, &c, &d, &port) != 5)
+        return connect_unix(url);
+    in.sin_addr.s_addr = htonl(a << 24 | b << 16 | c << 8 | d);
+    in.sin_port = htons((in_port_t)port);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    if (from)
+        assert_int_equal(bind(fd, (struct sockaddr *)&client, sizeof(client)), 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&in, sizeof(in)), 0);
+    return fd;
+}
+
+/* Where the body begins, once all of it is there; 0 before. */
+static size_t whole_response(const struct buffer *in, bool head)
+{
+    const char *end = in->size ? memmem(in->data, in->size, "\r\n\r\n", 4) : NULL;
+    size_t body = end ? (size_t)(end + 4 - in->data) : 0;
+    const char *length = end && !head ? memmem(in->data, body, "Content-Length: ", 16) : NULL;
+
+    return in->size >= body + (length ? strtoul(length + 16, NULL, 10) : 0) ? body : 0;
+}
+
+size_t served_receive(struct served *served, int fd, bool head, struct buffer *in)
+{
+    uint64_t end = served_now(served) + PATIENCE_NS;
+    size_t body;
+
+    while (!(body = whole_response(in, head))) {
+        assert_true(served_now(served) < end);
+        sd_event_run(served->event, TURN_USEC);
+        ssize_t n = recv(fd, buffer_reserve(in, RECEIVE_SIZE), RECEIVE_SIZE, MSG_DONTWAIT);
+        if (n == 0 || (n < 0 && errno == ECONNRESET))
+            return 0;
+        if (n > 0)
+            buffer_advance(in, (size_t)n);
+    }
+    return body;
+}
+
+char *served_receive_text(struct served *served, int fd, bool head)
+{
+    struct buffer in = {0};
+
+    served_receive(served, fd, head, &in);
+    return buffer_string(&in);
+}
+
+void assert_has(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("no \"%s\" in:\n%s", part, text);
+}
+
+void assert_has_not(const char *text, const char *part)
+{
+    if (strstr(text, part))
+        fail_msg("\"%s\" in:\n%s", part, text);
+}
