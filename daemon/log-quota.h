@@ -6,7 +6,7 @@
 #ifndef DAEMON_LOG_QUOTA_H
 #define DAEMON_LOG_QUOTA_H
 
-#include "http/bucket.h"
+#include "base/bucket.h"
 
 #define LOG_QUOTA_BURST 100
 #define LOG_QUOTA_INTERVAL_NS (60 * NSEC_PER_SEC)

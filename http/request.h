@@ -11,9 +11,9 @@
 #include <microhttpd.h>
 #include <systemd/sd-event.h>
 
+#include "base/bucket.h"
 #include "base/buffer.h"
 #include "http/accept.h"
-#include "http/bucket.h"
 #include "http/page.h"
 #include "http/peer.h"
 #include "http/security.h"

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "http/bucket.h"
+#include "base/bucket.h"
 
 #define NEVER UINT64_MAX
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A token bucket: see bucket.h. */
-#include "http/bucket.h"
+#include "base/bucket.h"
 
 static uint64_t capacity(const struct bucket *bucket)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A token bucket, as the rate limit of the exporters' web configuration has it (golang.org/x/time/rate): it begins with
- * `burst` tokens, gains one each interval up to that, and each request takes one. Pure: the time is given to it.
+ * `burst` tokens, gains one each interval up to that, and what is limited takes one. Pure: the time is given to it.
  */
-#ifndef HTTP_BUCKET_H
-#define HTTP_BUCKET_H
+#ifndef BASE_BUCKET_H
+#define BASE_BUCKET_H
 
 #include "base/util.h"
 
