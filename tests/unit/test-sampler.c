@@ -558,6 +558,50 @@ static void test_other_cpus(void **state)
     run(f, 0.01, NULL, 0);
 }
 
+static int (*real_mmap)(struct sys *sys, int fd, size_t size, int protection, void **ret);
+static unsigned n_mappable; /* rings that the limit of locked memory has room for */
+static size_t mapped[2];    /* bytes */
+
+static int map_few(struct sys *sys, int fd, size_t size, int protection, void **ret)
+{
+    if (n_mappable == 0)
+        return -EPERM;
+    int r = real_mmap(sys, fd, size, protection, ret);
+    mapped[--n_mappable] = size;
+    return r;
+}
+
+/* Where memory is for one ring only, it is of the CPU that is sampled; other rings are small. */
+static void test_locked_memory(void **state)
+{
+    struct fixture *f = *state;
+    int first = cpuset_next(&f->machine->online, -1), sampled = cpuset_next(&f->machine->online, first);
+    size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
+    struct reader a, *all[] = {&a};
+    char cpus[16];
+
+    if (sampled < 0) {
+        print_message("skipped: there is one CPU\n");
+        return;
+    }
+    snprintf(cpus, sizeof(cpus), "%d", sampled);
+    real_mmap = f->sys.mmap;
+    f->sys.mmap = map_few;
+    for (unsigned rings = 2; rings > 0; rings--) {
+        n_mappable = rings;
+        if (!start(f, &(struct stream_request){.seconds = 0.2, .cpus = cpus}, &a))
+            return;
+        assert_int_equal(count_perf_fds(), rings);
+        assert_int_equal(mapped[rings - 1], (1 + f->config.ring_pages) * page_size);
+        run(f, 5, all, 1);
+        assert_non_null(strstr(text_of(&a), "end seconds "));
+        stop(&a);
+        run(f, 0.01, NULL, 0);
+    }
+    assert_int_equal(f->config.ring_pages, 16);
+    assert_int_equal(mapped[0], (1 + f->config.ring_pages) * page_size);
+}
+
 /* One process is sampled and no other, with its child; the stream ends with it. */
 static void test_process(void **state)
 {
@@ -816,6 +860,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_refused, begin, end),
         cmocka_unit_test_setup_teardown(test_hotplug, begin, end),
         cmocka_unit_test_setup_teardown(test_other_cpus, begin, end),
+        cmocka_unit_test_setup_teardown(test_locked_memory, begin, end),
         cmocka_unit_test_setup_teardown(test_process, begin, end),
         cmocka_unit_test_setup_teardown(test_settles, begin, end),
         cmocka_unit_test_setup_teardown(test_gone_early, begin, end),
