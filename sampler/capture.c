@@ -66,6 +66,11 @@ uint64_t capture_lost(const struct capture *capture)
     return capture->lost;
 }
 
+uint64_t capture_malformed(const struct capture *capture)
+{
+    return capture->malformed;
+}
+
 void capture_stop(struct capture *capture)
 {
     capture->timer = sd_event_source_disable_unref(capture->timer);
