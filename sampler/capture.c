@@ -10,8 +10,8 @@
 #include "sampler/roster.h"
 #include "sampler/threads.h"
 
-/* What one turn of the event loop may take. */
-#define TURN_RECORDS 10000
+/* What one turn of the event loop may take: little, as clients take what was made of it between the turns only. */
+#define TURN_RECORDS 200
 #define TURN_NS (5 * NSEC_PER_MSEC)
 #define LOOK_AT_CLOCK 128 /* records */
 /* Rings that fill slowly are looked at so often. */
@@ -64,6 +64,11 @@ bool capture_is_idle(const struct capture *capture)
 uint64_t capture_lost(const struct capture *capture)
 {
     return capture->lost;
+}
+
+uint64_t capture_malformed(const struct capture *capture)
+{
+    return capture->malformed;
 }
 
 void capture_stop(struct capture *capture)
@@ -287,8 +292,16 @@ static bool has_lane(const struct capture *capture, unsigned cpu)
     return false;
 }
 
+/* NULL is none. */
+static int begin_lane(struct capture *capture, struct lane *lane, struct error *error)
+{
+    int r = lane ? add_lane(capture, lane, error) : 0;
+
+    return r == 0 && lane && !capture->paused ? lane_enable(lane) : r;
+}
+
 /* On each CPU that is online and has no lane. `all`: the first that cannot be opened ends it. */
-static int open_lanes(struct capture *capture, const struct machine *machine, bool all, struct error *error)
+static int open_sampling(struct capture *capture, const struct machine *machine, bool all, struct error *error)
 {
     _cleanup_(threads_done) struct threads threads;
     struct lane *lane;
@@ -300,13 +313,32 @@ static int open_lanes(struct capture *capture, const struct machine *machine, bo
         if (has_lane(capture, (unsigned)cpu))
             continue;
         r = lane_open(capture->sys, machine, &capture->spec, (unsigned)cpu, threads.tids, threads.n, &lane, error);
-        if (r == 0 && lane)
-            r = add_lane(capture, lane, error);
-        if (r == 0 && lane && !capture->paused)
-            r = lane_enable(lane);
+        if (r == 0)
+            r = begin_lane(capture, lane, error);
         if (!all)
             r = 0;
     }
+    return r;
+}
+
+/* On each of the others: where it cannot be, what runs there is told only of those that ran when somebody came. */
+static void open_tracking(struct capture *capture, const struct machine *machine)
+{
+    struct lane *lane;
+
+    CPUSET_FOREACH (cpu, &machine->online)
+        if (!has_lane(capture, (unsigned)cpu) &&
+            lane_open_tracking(capture->sys, machine, &capture->spec, (unsigned)cpu, &lane) == 0)
+            begin_lane(capture, lane, NULL);
+}
+
+/* What samples comes first to the memory that may be locked. */
+static int open_lanes(struct capture *capture, const struct machine *machine, bool all, struct error *error)
+{
+    int r = open_sampling(capture, machine, all, error);
+
+    if (r == 0)
+        open_tracking(capture, machine);
     return r;
 }
 

@@ -61,5 +61,7 @@ void capture_hurry(struct capture *capture);
 struct roster *capture_describe(const struct capture *capture, struct writer_source *source);
 /* How many records the kernel has dropped since it was opened. */
 uint64_t capture_lost(const struct capture *capture);
+/* How many made no sense, or with them all that was in a ring. */
+uint64_t capture_malformed(const struct capture *capture);
 
 #endif

@@ -101,10 +101,11 @@ static int share_ring(struct lane *lane, struct error *error)
     return 0;
 }
 
-static int map_ring(struct lane *lane, const struct spec *spec, struct error *error)
+static int map_ring(struct lane *lane, struct error *error)
 {
+    size_t pages = lane->group.ring_pages;
     _cleanup_(freep) char *limit = NULL;
-    int r = ring_open(lane->sys, lane->fds[0], spec->ring_pages, &lane->ring);
+    int r = ring_open(lane->sys, lane->fds[0], pages, &lane->ring);
 
     if (r == -EPERM) {
         if (sys_read_file(lane->sys, "/proc/sys/kernel/perf_event_mlock_kb", &limit) < 0)
@@ -113,25 +114,12 @@ static int map_ring(struct lane *lane, const struct spec *spec, struct error *er
                          "cpu %u: the limit of locked memory is reached (EPERM) by a ring of %zu pages: raise "
                          "kernel.perf_event_mlock_kb, which is %.16s, or RLIMIT_MEMLOCK (LimitMEMLOCK=), or lower "
                          "sampler.ring_pages",
-                         lane->cpu, spec->ring_pages, limit ? limit : "unknown");
+                         lane->cpu, pages, limit ? limit : "unknown");
     }
     if (r < 0)
-        return error_set(error, r, "cpu %u: a ring of %zu pages cannot be mapped: %s (%s)", lane->cpu, spec->ring_pages,
+        return error_set(error, r, "cpu %u: a ring of %zu pages cannot be mapped: %s (%s)", lane->cpu, pages,
                          strerror(-r), reason_name(r));
     return 0;
-}
-
-/* What to open there; its `n` is 0 for nothing. */
-static int bind_group(struct lane *lane, const struct machine *machine, const struct spec *spec, struct error *error)
-{
-    int r = 0;
-
-    if (cpuset_has(&spec->cpus, lane->cpu))
-        r = spec_bind(spec, lane->sys, machine, lane->cpu, &lane->group, error);
-    lane->samples = lane->group.n > 0;
-    if (r == 0 && !lane->samples && spec_tracks(spec))
-        spec_bind_tracking(spec, &lane->group);
-    return r;
 }
 
 static int open_all(struct lane *lane, const struct machine *machine, const struct spec *spec, const pid_t *threads,
@@ -141,27 +129,58 @@ static int open_all(struct lane *lane, const struct machine *machine, const stru
 
     if (r < 0)
         return spec_refused(spec, machine, lane->group.pmu, lane->cpu, r, error);
-    r = map_ring(lane, spec, error);
+    r = map_ring(lane, error);
     return r < 0 ? r : share_ring(lane, error);
 }
 
-int lane_open(struct sys *sys, const struct machine *machine, const struct spec *spec, unsigned cpu,
-              const pid_t *threads, size_t n_threads, struct lane **ret, struct error *error)
+/* With the group of what samples there; its `n` is 0 for nothing. */
+static int lane_new(struct sys *sys, const struct machine *machine, const struct spec *spec, unsigned cpu,
+                    struct lane **ret, struct error *error)
 {
     _cleanup_(lane_freep) struct lane *lane = calloc(1, sizeof(*lane));
+    int r = 0;
 
     if (!lane)
         return error_oom(error);
     lane->sys = sys;
     lane->cpu = cpu;
-    int r = bind_group(lane, machine, spec, error);
+    if (cpuset_has(&spec->cpus, cpu))
+        r = spec_bind(spec, sys, machine, cpu, &lane->group, error);
     if (r < 0)
         return r;
-    if (lane->group.n > 0)
-        r = open_all(lane, machine, spec, threads, n_threads, lane->samples ? error : NULL);
-    if (r < 0 && lane->samples)
+    lane->samples = lane->group.n > 0;
+    *ret = steal(lane);
+    return 0;
+}
+
+int lane_open(struct sys *sys, const struct machine *machine, const struct spec *spec, unsigned cpu,
+              const pid_t *threads, size_t n_threads, struct lane **ret, struct error *error)
+{
+    _cleanup_(lane_freep) struct lane *lane = NULL;
+
+    int r = lane_new(sys, machine, spec, cpu, &lane, error);
+    if (r == 0 && lane->samples)
+        r = open_all(lane, machine, spec, threads, n_threads, error);
+    if (r < 0)
         return r;
-    *ret = r < 0 || lane->group.n == 0 ? NULL : steal(lane);
+    *ret = lane->samples ? steal(lane) : NULL;
+    return 0;
+}
+
+int lane_open_tracking(struct sys *sys, const struct machine *machine, const struct spec *spec, unsigned cpu,
+                       struct lane **ret)
+{
+    _cleanup_(lane_freep) struct lane *lane = NULL;
+
+    int r = lane_new(sys, machine, spec, cpu, &lane, NULL);
+    bool tracks = r == 0 && !lane->samples && spec_tracks(spec);
+    if (tracks) {
+        spec_bind_tracking(spec, &lane->group);
+        r = open_all(lane, machine, spec, NULL, 0, NULL);
+    }
+    if (r < 0)
+        return r;
+    *ret = tracks ? steal(lane) : NULL;
     return 0;
 }
 

@@ -29,11 +29,17 @@ struct lane {
 
 /*
  * Opens the spec on one CPU, for `threads` (the threads of its process; NULL where it samples no process), disabled.
- * NULL in *ret where there is nothing to open: none of its events is of that CPU, and what runs there is not to be
- * told, or cannot be. With a sentence: errors of perf_event_open(2) as spec_refused() has them, those of ring_open().
+ * NULL in *ret where there is nothing to open: none of its events is of that CPU. With a sentence: errors of
+ * perf_event_open(2) as spec_refused() has them, those of ring_open().
  */
 int lane_open(struct sys *sys, const struct machine *machine, const struct spec *spec, unsigned cpu,
               const pid_t *threads, size_t n_threads, struct lane **ret, struct error *error);
+/*
+ * Has told what runs on a CPU that the spec does not sample, disabled. NULL in *ret where it is sampled, or nothing is
+ * to be told. Errors as lane_open() has them.
+ */
+int lane_open_tracking(struct sys *sys, const struct machine *machine, const struct spec *spec, unsigned cpu,
+                       struct lane **ret);
 struct lane *lane_free(struct lane *lane);
 int lane_enable(struct lane *lane);
 void lane_disable(struct lane *lane);

@@ -4,8 +4,8 @@
  *
  * {"type":"header"} first, {"type":"end"} last; between them what already ran when the stream began, as lines without a
  * time, and the records, under the kernel's names for them in lower case. {"type":"pause"} and {"type":"resume"} stand
- * around a time without records, and what runs is told anew behind the second; {"type":"dropped"} is in the place of
- * what the client was too slow to take. "time" is in seconds since 1970 with nine
+ * around a time without records; what runs is told anew behind the second, and behind {"type":"lost"};
+ * {"type":"dropped"} is in the place of what the client was too slow to take. "time" is in seconds since 1970 with nine
  * decimals, addresses are hexadecimal in texts, and what is not known is left out, or "[unknown]" where a symbol or a
  * module has its place.
  */
@@ -403,6 +403,8 @@ static void ndjson_end(void *state, const struct writer_end *end, struct buffer 
     json_text_u64(out, end->dropped);
     json_text_key(out, "unknown");
     json_text_u64(out, ndjson->unknown);
+    json_text_key(out, "malformed");
+    json_text_u64(out, end->malformed);
     json_text_key(out, "seconds");
     json_text_seconds(out, end->duration_ns);
     write_notes(ndjson->source, out);

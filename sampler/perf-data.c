@@ -226,7 +226,7 @@ static void perf_data_dropped(void *state, uint64_t n, struct buffer *out)
     end_record(source, start, out);
 }
 
-/* Names and mappings that began in a pause; those that are known already are the same. */
+/* Names and mappings that began in a pause, or whose records were lost; those that are known already are the same. */
 static void perf_data_relearned(void *state, struct buffer *out)
 {
     const struct perf_data *data = state;

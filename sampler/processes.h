@@ -27,7 +27,11 @@ struct process {
 int processes_new(struct images *images, struct processes **ret);
 struct processes *processes_free(struct processes *processes);
 
-/* Learns from COMM, MMAP, MMAP2, FORK and EXIT. */
+/*
+ * Learns from COMM, MMAP, MMAP2, FORK and EXIT, whatever their time. Where several captures run, each tells all of it,
+ * between samples of its own: what one that is behind turns back is so when its samples were taken, and those are told
+ * next. To pass over what is older than what is known would give them the names of what came later.
+ */
 void processes_take(struct processes *processes, const struct record *record);
 /* Nothing tells any more what runs: all count as ended, until /proc says that they run. */
 void processes_rest(struct processes *processes);

@@ -172,7 +172,7 @@ static int check_events(const struct spec *spec, struct sys *sys, const struct m
 }
 
 /* Of the event that samples; what the others share with it is in both. */
-static void make_leader(const struct spec *spec, struct perf_event_attr *attr)
+static void make_leader(const struct spec *spec, size_t ring_pages, struct perf_event_attr *attr)
 {
     attr->freq = spec->frequency != 0;
     attr->sample_period = spec->frequency ? spec->frequency : spec->period;
@@ -186,7 +186,7 @@ static void make_leader(const struct spec *spec, struct perf_event_attr *attr)
     attr->task = 1;
     attr->ksymbol = !spec->blind;
     attr->watermark = 1;
-    attr->wakeup_watermark = (uint32_t)(spec->ring_pages * (size_t)sysconf(_SC_PAGESIZE) / 4);
+    attr->wakeup_watermark = (uint32_t)(ring_pages * (size_t)sysconf(_SC_PAGESIZE) / 4);
 }
 
 /* Of every event. Before Linux 6.12 what is inherited cannot be read in samples: threads to come are left out then. */
@@ -210,6 +210,7 @@ int spec_bind(const struct spec *spec, struct sys *sys, const struct machine *ma
     size_t wanted = spec->read ? GROUP_MEMBERS_MAX : 1;
 
     ret->n = 0;
+    ret->ring_pages = spec->ring_pages;
     for (size_t i = 0; i < spec->events.n && ret->n < wanted; i++) {
         const struct pmu *pmu = attr_pmu(machine, &spec->events.events[i], cpu);
         if (!pmu)
@@ -219,7 +220,7 @@ int spec_bind(const struct spec *spec, struct sys *sys, const struct machine *ma
             return r;
         make_member(spec, &attr.kernel);
         if (ret->n == 0) {
-            make_leader(spec, &attr.kernel);
+            make_leader(spec, spec->ring_pages, &attr.kernel);
             ret->pmu = pmu;
         } else {
             /* Precise is said of samples, pinned and exclusive of whole groups. */
@@ -241,12 +242,13 @@ bool spec_tracks(const struct spec *spec)
 void spec_bind_tracking(const struct spec *spec, struct spec_group *ret)
 {
     struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY};
+    size_t pages = MIN(spec->ring_pages, TRACKING_PAGES);
 
     make_member(spec, &attr);
-    make_leader(spec, &attr);
+    make_leader(spec, pages, &attr);
     attr.freq = 0;
     attr.sample_period = 1; /* of what never happens */
-    *ret = (struct spec_group){.n = 1, .attrs = {attr}};
+    *ret = (struct spec_group){.n = 1, .attrs = {attr}, .ring_pages = pages};
 }
 
 int spec_refused(const struct spec *spec, const struct machine *machine, const struct pmu *pmu, unsigned cpu, int code,

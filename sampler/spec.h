@@ -39,14 +39,17 @@ struct spec_group {
     struct perf_event_attr attrs[GROUP_MEMBERS_MAX];
     uint8_t events[GROUP_MEMBERS_MAX]; /* which each is, of the spec's */
     const struct pmu *pmu;             /* of the first */
+    size_t ring_pages;                 /* that the ring of the first is to have */
 };
 int spec_bind(const struct spec *spec, struct sys *sys, const struct machine *machine, unsigned cpu,
               struct spec_group *ret, struct error *error);
 
 /*
  * Processes come to the CPUs that are sampled from those that are not, where they began and ran what they run. Whether
- * the spec has that told, and the event for it there: its records are laid out as the others', and it never samples.
+ * the spec has that told, and the event for it there: its records are laid out as the others', and it never samples, so
+ * its ring is a small one.
  */
+#define TRACKING_PAGES 8
 bool spec_tracks(const struct spec *spec);
 void spec_bind_tracking(const struct spec *spec, struct spec_group *ret);
 

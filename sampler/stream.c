@@ -13,6 +13,9 @@
 /* So long where the daemon ends. */
 #define LAST_SYMBOLS_USEC (UINT64_C(500000))
 
+/* Where records are lost over and over, what runs is read anew so long after the last time. */
+#define RELEARN_NS NSEC_PER_SEC
+
 /* Memory that a stream keeps for what is to come. */
 #define KEPT_BYTES (1024 * 1024)
 
@@ -47,7 +50,10 @@ struct stream {
     size_t taken;            /* bytes of `out` */
     bool slow;               /* records are dropped */
     bool relearning, missed; /* what runs is read anew; a pause has ended since that began */
+    bool gap;                /* what says what runs may have been lost since */
+    uint64_t learned_ns;     /* when it was read last */
     uint64_t max, records, dropped, dropped_told, lost_before;
+    uint64_t malformed_before, malformed_seen; /* of the capture */
     uint64_t start_ns;
     uint64_t end_ns; /* records from then on are not of it; 0: not known yet */
     uint64_t duration_ns;
@@ -101,6 +107,7 @@ static void write_end(struct stream *stream)
         .records = stream->records,
         .lost = stream->lost_before,
         .dropped = stream->dropped,
+        .malformed = stream->malformed_before,
         .duration_ns = stream->duration_ns,
     };
 
@@ -147,6 +154,7 @@ static void finish(struct stream *stream)
     if (!capture)
         return;
     stream->lost_before = capture_lost(capture) - stream->lost_before;
+    stream->malformed_before = capture_malformed(capture) - stream->malformed_before;
     stream->duration_ns = stream->start_ns ? (stream->end_ns ? MIN(stream->end_ns, now) : now) - stream->start_ns : 0;
     capture_unsubscribe(capture, &stream->subscriber);
     sampler_let_go(stream->sampler, &stream->client);
@@ -176,11 +184,12 @@ static bool begin(struct stream *stream)
     struct writer_source *source = &stream->source;
     uint64_t now = sampler_now(stream->sampler, CLOCK_MONOTONIC);
 
-    stream->start_ns = source->start_monotonic_ns = now;
+    stream->start_ns = stream->learned_ns = source->start_monotonic_ns = now;
     source->start_realtime_ns = sampler_now(stream->sampler, CLOCK_REALTIME);
     source->seconds = stream->client.seconds;
     describe(stream);
     stream->lost_before = capture_lost(stream->client.capture);
+    stream->malformed_before = stream->malformed_seen = capture_malformed(stream->client.capture);
     stream->writer = stream->format->writer->begin(source, &stream->out);
     stream->state = STREAM_RUNNING;
     if (!stream->writer) {
@@ -255,6 +264,7 @@ static void on_record(void *userdata, const struct record *record)
 {
     struct stream *stream = userdata;
 
+    stream->gap |= record->type == PERF_RECORD_LOST;
     if (!is_of(stream, record))
         return;
     if (is_too_much(stream, record->type == PERF_RECORD_SAMPLE)) {
@@ -266,12 +276,56 @@ static void on_record(void *userdata, const struct record *record)
     stream->records += stream->format->writer->record(stream->writer, record, &stream->out);
 }
 
+static void on_relearned(void *userdata);
+
+/* One at a time, however often it is paused. */
+static void relearn(struct stream *stream)
+{
+    uint32_t pid = capture_spec(stream->client.capture)->pid;
+
+    stream->missed = stream->relearning;
+    if (stream->relearning)
+        return;
+    stream->relearning = symbols_learn(stream->client.symbols, pid, on_relearned, stream) == 0;
+    stream->gap = !stream->relearning;
+}
+
+static void on_relearned(void *userdata)
+{
+    struct stream *stream = userdata;
+
+    stream->relearning = false;
+    stream->learned_ns = sampler_now(stream->sampler, CLOCK_MONOTONIC);
+    if (stream->missed && stream->client.capture) {
+        relearn(stream);
+        return;
+    }
+    if (stream->state != STREAM_RUNNING || is_too_much(stream, false))
+        return;
+    if (stream->format->writer->relearned)
+        stream->format->writer->relearned(stream->writer, &stream->out);
+    notify(stream);
+}
+
+/* What made no sense was lost as well. */
+static void mend_gap(struct stream *stream)
+{
+    uint64_t malformed = capture_malformed(stream->client.capture);
+
+    stream->gap |= malformed != stream->malformed_seen;
+    stream->malformed_seen = malformed;
+    if (stream->gap && !stream->relearning && !stream->end_ns &&
+        sampler_now(stream->sampler, CLOCK_MONOTONIC) >= stream->learned_ns + RELEARN_NS)
+        relearn(stream);
+}
+
 static void on_round(void *userdata, uint64_t until_ns)
 {
     struct stream *stream = userdata;
 
     if (stream->state != STREAM_RUNNING)
         return;
+    mend_gap(stream);
     if (stream->format->writer->round)
         stream->format->writer->round(stream->writer, &stream->out);
     if (stream->format->writer->bytes) {
@@ -300,34 +354,6 @@ static void on_changed(void *userdata)
     describe(stream);
     if (stream->format->writer->changed)
         stream->format->writer->changed(stream->writer);
-}
-
-static void on_relearned(void *userdata);
-
-/* One at a time, however often it is paused. */
-static void relearn(struct stream *stream)
-{
-    uint32_t pid = capture_spec(stream->client.capture)->pid;
-
-    stream->missed = stream->relearning;
-    if (!stream->relearning)
-        stream->relearning = symbols_learn(stream->client.symbols, pid, on_relearned, stream) == 0;
-}
-
-static void on_relearned(void *userdata)
-{
-    struct stream *stream = userdata;
-
-    stream->relearning = false;
-    if (stream->missed && stream->client.capture) {
-        relearn(stream);
-        return;
-    }
-    if (stream->state != STREAM_RUNNING || is_too_much(stream, false))
-        return;
-    if (stream->format->writer->relearned)
-        stream->format->writer->relearned(stream->writer, &stream->out);
-    notify(stream);
 }
 
 /* Who began while a pause was on may have missed its end in /proc as well. */

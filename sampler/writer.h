@@ -34,6 +34,7 @@ struct writer_source {
 struct writer_end {
     const char *reason;              /* "seconds", "max", "reload", "shutdown", "error: ...", a sentence */
     uint64_t records, lost, dropped; /* written; lost by the kernel; dropped since the client was slow */
+    uint64_t malformed;              /* made no sense */
     uint64_t duration_ns;
 };
 
@@ -57,7 +58,7 @@ struct writer {
     bool (*settled)(void *state);
     /* No samples are taken from this time on, or are again; may be NULL. */
     void (*pause)(void *state, bool paused, uint64_t time_ns, struct buffer *out);
-    /* What runs was read anew, since a pause missed the records that tell it; may be NULL. */
+    /* What runs was read anew, since the records that tell it were missed: in a pause, or lost; may be NULL. */
     void (*relearned)(void *state, struct buffer *out);
     /* What it keeps for the end, in bytes; NULL: nothing that grows. */
     size_t (*bytes)(const void *state);

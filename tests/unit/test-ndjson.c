@@ -417,7 +417,7 @@ static void test_others(void **state)
 static void test_unknown(void **state)
 {
     const struct writer_end end = {
-        .reason = "error: \"x\"", .records = 5, .lost = 6, .dropped = 7, .duration_ns = 2500000000};
+        .reason = "error: \"x\"", .records = 5, .lost = 6, .dropped = 7, .malformed = 8, .duration_ns = 2500000000};
     struct stream stream;
     struct built built;
 
@@ -434,7 +434,8 @@ static void test_unknown(void **state)
     expect(&stream, "{\"type\":\"dropped\",\"dropped\":7}\n");
     writer_ndjson.end(stream.state, &end, &stream.out);
     expect(&stream, "{\"type\":\"end\",\"reason\":\"error: \\\"x\\\"\",\"records\":5,\"lost\":6,\"dropped\":7,"
-                    "\"unknown\":3,\"seconds\":2.500000000,\"notes\":[\"the kernel hides its \\\"symbols\\\"\"]}\n");
+                    "\"unknown\":3,\"malformed\":8,\"seconds\":2.500000000,\"notes\":[\"the kernel hides its "
+                    "\\\"symbols\\\"\"]}\n");
     finish(&stream);
 }
 

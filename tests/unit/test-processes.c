@@ -181,6 +181,26 @@ static void test_lives(void **state)
     assert_string_equal(comm(fixture, 77, 77), "(none)");
 }
 
+/* Of two captures the second is behind: what it tells is so for its samples. */
+static void test_told_twice(void **state)
+{
+    struct fixture *fixture = *state;
+
+    take_comm(fixture, 10, 10, "shell", false);
+    take_mmap(fixture, 10, 0x1000, 0x2000, 0, "/shell");
+    for (unsigned capture = 0; capture < 2; capture++) {
+        take_task(fixture, PERF_RECORD_FORK, 11, 11, 10);
+        assert_string_equal(comm(fixture, 11, 11), "shell");
+        assert_string_equal(at(fixture, 11, 0x1000), "/shell+0");
+        take_comm(fixture, 11, 11, "tool", true);
+        assert_string_equal(comm(fixture, 11, 11), "tool");
+        assert_string_equal(at(fixture, 11, 0x1000), "");
+        take_mmap(fixture, 11, 0x1000, 0x2000, 0, "/tool");
+        take_task(fixture, PERF_RECORD_EXIT, 11, 11, 10);
+        assert_string_equal(at(fixture, 11, 0x1000), "/tool+0");
+    }
+}
+
 static void count_of(void *userdata, uint32_t pid, uint32_t tid, const char *name, const struct mapping *mapping)
 {
     unsigned *n = userdata;
@@ -394,6 +414,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_anonymous, setup, teardown),
         cmocka_unit_test_setup_teardown(test_overlaps, setup, teardown),
         cmocka_unit_test_setup_teardown(test_lives, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_told_twice, setup, teardown),
         cmocka_unit_test_setup_teardown(test_running, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ignored, setup, teardown),
         cmocka_unit_test_setup_teardown(test_numbers, setup, teardown),

@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -63,7 +64,8 @@ static void write_end(void *state, const struct writer_end *end, struct buffer *
     assert_int_equal(source->n_events, 1);
     assert_string_equal(source->events[0].name, "cpu-clock");
     assert_int_equal(source->events[0].attr->type, PERF_TYPE_SOFTWARE);
-    buffer_appendf(out, "end %s %" PRIu64 " %" PRIu64 "\n", end->reason, end->records, end->dropped);
+    buffer_appendf(out, "end %s %" PRIu64 " %" PRIu64 "\nmalformed %" PRIu64 "\n", end->reason, end->records,
+                   end->dropped, end->malformed);
 }
 
 static void write_free(void *state)
@@ -558,6 +560,123 @@ static void test_other_cpus(void **state)
     run(f, 0.01, NULL, 0);
 }
 
+static int (*real_mmap)(struct sys *sys, int fd, size_t size, int protection, void **ret);
+static unsigned n_mappable; /* rings that the limit of locked memory has room for */
+static size_t mapped[2];    /* bytes */
+
+static int map_few(struct sys *sys, int fd, size_t size, int protection, void **ret)
+{
+    if (n_mappable == 0)
+        return -EPERM;
+    int r = real_mmap(sys, fd, size, protection, ret);
+    mapped[--n_mappable] = size;
+    return r;
+}
+
+/* Where memory is for one ring only, it is of the CPU that is sampled; other rings are small. */
+static void test_locked_memory(void **state)
+{
+    struct fixture *f = *state;
+    int first = cpuset_next(&f->machine->online, -1), sampled = cpuset_next(&f->machine->online, first);
+    size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
+    struct reader a, *all[] = {&a};
+    char cpus[16];
+
+    if (sampled < 0) {
+        print_message("skipped: there is one CPU\n");
+        return;
+    }
+    snprintf(cpus, sizeof(cpus), "%d", sampled);
+    real_mmap = f->sys.mmap;
+    f->sys.mmap = map_few;
+    for (unsigned rings = 2; rings > 0; rings--) {
+        n_mappable = rings;
+        if (!start(f, &(struct stream_request){.seconds = 0.2, .cpus = cpus}, &a))
+            return;
+        assert_int_equal(count_perf_fds(), rings);
+        assert_int_equal(mapped[rings - 1], (1 + f->config.ring_pages) * page_size);
+        run(f, 5, all, 1);
+        assert_non_null(strstr(text_of(&a), "end seconds "));
+        stop(&a);
+        run(f, 0.01, NULL, 0);
+    }
+    assert_int_equal(f->config.ring_pages, 16);
+    assert_int_equal(mapped[0], (1 + f->config.ring_pages) * page_size);
+}
+
+/* Keeps the CPU busy, and looks at no ring. */
+static void lose(double seconds)
+{
+    for (double until = now() + seconds; now() < until;)
+        continue;
+}
+
+/* What says what runs may be among what was lost: it is read anew, however much is lost at most once in a second. */
+static void test_lost(void **state)
+{
+    struct fixture *f = *state;
+    struct reader a;
+
+    f->config.ring_pages = 1;
+    sampler_configure(f->sampler, f->machine, &f->config);
+    double begun = now();
+    if (!start(f, &(struct stream_request){.seconds = 20, .period = 100000}, &a))
+        return;
+    run(f, 0.01, NULL, 0);
+    n_learned = 0;
+    while (now() < begun + 10 && n_learned < 2) {
+        lose(0.05);
+        run(f, 0.01, NULL, 0);
+        assert_true(n_learned <= now() - begun);
+    }
+    assert_int_equal(n_learned, 2);
+    run(f, 0.05, NULL, 0);
+    drain(&a);
+    buffer_append_char(&a.text, '\0');
+    assert_int_equal(count(a.text.data, "relearned"), 2);
+    stop(&a);
+    run(f, 0.01, NULL, 0);
+}
+
+/* A ring of the test's own. */
+static struct perf_event_mmap_page *page;
+
+static int map_own(struct sys *sys, int fd, size_t size, int protection, void **ret)
+{
+    size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
+
+    (void)sys;
+    (void)fd;
+    page = mmap(NULL, size, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(page, MAP_FAILED);
+    page->data_offset = page_size;
+    page->data_size = size - page_size;
+    *ret = page;
+    return 0;
+}
+
+/* What makes no sense ends nothing. All of its ring is given up, so that what runs is read anew. */
+static void test_malformed(void **state)
+{
+    struct fixture *f = *state;
+    struct reader a, *all[] = {&a};
+
+    f->sys.mmap = map_own;
+    if (!start(f, &(struct stream_request){.seconds = 1.5}, &a))
+        return;
+    run(f, 0.05, all, 1);
+    n_learned = 0;
+    page->data_head = sizeof(struct perf_event_header); /* of a record of 0 bytes */
+    run(f, 5, all, 1);
+    assert_int_equal(n_learned, 1);
+    const char *text = text_of(&a);
+    assert_non_null(strstr(text, "malformed 1\n"));
+    assert_int_equal(count(text, "relearned"), 1);
+    assert_non_null(strstr(text, "end seconds "));
+    stop(&a);
+    run(f, 0.01, NULL, 0);
+}
+
 /* One process is sampled and no other, with its child; the stream ends with it. */
 static void test_process(void **state)
 {
@@ -816,6 +935,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_refused, begin, end),
         cmocka_unit_test_setup_teardown(test_hotplug, begin, end),
         cmocka_unit_test_setup_teardown(test_other_cpus, begin, end),
+        cmocka_unit_test_setup_teardown(test_locked_memory, begin, end),
+        cmocka_unit_test_setup_teardown(test_lost, begin, end),
+        cmocka_unit_test_setup_teardown(test_malformed, begin, end),
         cmocka_unit_test_setup_teardown(test_process, begin, end),
         cmocka_unit_test_setup_teardown(test_settles, begin, end),
         cmocka_unit_test_setup_teardown(test_gone_early, begin, end),
