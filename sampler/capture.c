@@ -14,10 +14,13 @@
 #define TURN_RECORDS 200
 #define TURN_NS (5 * NSEC_PER_MSEC)
 #define LOOK_AT_CLOCK 128 /* records */
+/* The next turn comes after all else that is due, clients that take what was made above all; yet so soon. */
+#define TURN_USEC 2000
 /* Rings that fill slowly are looked at so often. */
 #define DRAIN_USEC 100000
-/* Turns that draining at once may take. */
-#define LAST_TURNS 16
+#define TIMER_ACCURACY_USEC 1000
+/* So long draining at once may take. */
+#define LAST_NS (80 * NSEC_PER_MSEC)
 
 struct capture {
     struct sys *sys;
@@ -166,6 +169,12 @@ static void tell_over(struct capture *capture, const char *reason)
     }
 }
 
+static void take_another(struct capture *capture)
+{
+    sd_event_source_set_enabled(capture->again, SD_EVENT_ONESHOT);
+    sd_event_source_set_time_relative(capture->timer, TURN_USEC);
+}
+
 /* Goes on with a round, or begins one: whether it is done. */
 static bool take_turn(struct capture *capture)
 {
@@ -178,7 +187,7 @@ static bool take_turn(struct capture *capture)
     if (done)
         capture->until_ns = 0;
     else
-        sd_event_source_set_enabled(capture->again, SD_EVENT_ONESHOT);
+        take_another(capture);
     tell_round(capture, until);
     if (done && capture->ended)
         tell_over(capture, "the process has ended");
@@ -352,8 +361,10 @@ static int add_sources(struct capture *capture)
     if (r >= 0)
         r = sd_event_source_set_enabled(capture->again, SD_EVENT_OFF);
     if (r >= 0)
-        r = sd_event_add_time(capture->event, &capture->timer, CLOCK_MONOTONIC, now + DRAIN_USEC, 10000, on_timer,
-                              capture);
+        r = sd_event_source_set_priority(capture->again, SD_EVENT_PRIORITY_NORMAL + 1);
+    if (r >= 0)
+        r = sd_event_add_time(capture->event, &capture->timer, CLOCK_MONOTONIC, now + DRAIN_USEC, TIMER_ACCURACY_USEC,
+                              on_timer, capture);
     return MIN(r, 0);
 }
 
@@ -384,13 +395,14 @@ int capture_open(struct sys *sys, sd_event *event, const struct machine *machine
 /* Takes what is in the rings by now, unless it is too much. */
 static void drain(struct capture *capture)
 {
+    uint64_t end = capture->sys->now(capture->sys, CLOCK_MONOTONIC) + LAST_NS;
     bool fresh = false; /* the round began now */
 
-    for (unsigned i = 0; i < LAST_TURNS; i++) {
+    do {
         fresh |= capture->until_ns == 0;
         if (take_turn(capture) && fresh)
             return;
-    }
+    } while (capture->sys->now(capture->sys, CLOCK_MONOTONIC) < end);
 }
 
 /* Pauses */
