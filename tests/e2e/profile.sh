@@ -85,7 +85,7 @@ if command -v protoc >/dev/null; then
     has 'period_type cpu-clock/nanoseconds' "so is the period"
     has 'default_sample_type cpu-clock' "the default is the event"
     has 'period 66[0-9]{4}' "the period is that of 1497 Hz"
-    has "duration_nanos $long[0-9]{9}" "it took $long s"
+    has "duration_nanos ${long}[0-9]{9}" "it took $long s"
     has "time_nanos $(date +%s | cut -c 1-7)[0-9]{12}" "it was today"
     has 'comment perfcountd: [0-9]+ samples' "it has a comment"
     build_id=$(readelf -n "$scratch/$program" 2>/dev/null | awk '/Build ID/ { print $3 }')
