@@ -368,28 +368,49 @@ static int add_sources(struct capture *capture)
     return MIN(r, 0);
 }
 
-int capture_open(struct sys *sys, sd_event *event, const struct machine *machine, struct symbols *symbols,
-                 struct spec *spec, struct capture **ret, struct error *error)
+static int begin(struct capture *capture, const struct machine *machine, struct error *error)
 {
-    _cleanup_(capture_freep) struct capture *capture = calloc(1, sizeof(*capture));
-
-    if (!capture) {
-        spec_done(spec);
-        return error_oom(error);
-    }
-    *capture =
-        (struct capture){.sys = sys, .event = sd_event_ref(event), .symbols = symbols, .spec = *spec, .paused = true};
-    *spec = (struct spec){.cgroup_fd = -1};
     int r = open_lanes(capture, machine, true, error);
+
     if (r < 0)
         return r;
     r = add_sources(capture);
     if (r == 0)
         r = describe(capture);
-    if (r < 0)
-        return error_set(error, r, "sampling cannot start: %s", strerror(-r));
+    return r < 0 ? error_set(error, r, "sampling cannot start: %s", strerror(-r)) : 0;
+}
+
+int capture_open(struct sys *sys, sd_event *event, const struct machine *machine, struct symbols *symbols,
+                 struct spec *spec, struct capture **ret, struct error *error)
+{
+    static const struct spec none = {.cgroup_fd = -1};
+    _cleanup_(capture_freep) struct capture *capture = calloc(1, sizeof(*capture));
+
+    if (!capture)
+        return error_oom(error);
+    *capture =
+        (struct capture){.sys = sys, .event = sd_event_ref(event), .symbols = symbols, .spec = *spec, .paused = true};
+    int r = begin(capture, machine, error);
+    if (r < 0) {
+        capture->spec = none;
+        return r;
+    }
+    *spec = none;
     *ret = steal(capture);
     return 0;
+}
+
+bool capture_stop_tracking(struct capture *capture)
+{
+    size_t n = 0, before = capture->n_lanes;
+
+    for (size_t i = 0; i < before; i++)
+        if (capture->lanes[i]->samples)
+            capture->lanes[n++] = capture->lanes[i];
+        else
+            lane_free(capture->lanes[i]);
+    capture->n_lanes = n;
+    return n < before;
 }
 
 /* Takes what is in the rings by now, unless it is too much. */

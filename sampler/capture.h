@@ -28,15 +28,16 @@ struct subscriber {
 struct capture;
 
 /*
- * Opens the rings of all CPUs that are online, paused. Takes the spec over in any case. `symbols` is told of
- * each record before the subscribers are. With a sentence; errors of lane_open(), -EINVAL for a process of too many
- * threads.
+ * Opens the rings of all CPUs that are online, paused. Takes the spec over unless it fails. `symbols` is told of each
+ * record before the subscribers are. With a sentence; errors of lane_open(), -EINVAL for a process of too many threads.
  */
 int capture_open(struct sys *sys, sd_event *event, const struct machine *machine, struct symbols *symbols,
                  struct spec *spec, struct capture **ret, struct error *error);
 struct capture *capture_free(struct capture *capture);
 /* Closes the rings for good. */
 void capture_stop(struct capture *capture);
+/* Closes those of CPUs that are not sampled, for others that need the memory: whether there were any. */
+bool capture_stop_tracking(struct capture *capture);
 
 const struct spec *capture_spec(const struct capture *capture);
 /* Whether it samples still. */

@@ -272,6 +272,28 @@ static struct capture *find_capture(const struct sampler *sampler, const struct 
     return NULL;
 }
 
+static bool stop_tracking(struct sampler *sampler)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < sampler->n_captures; i++)
+        any |= capture_stop_tracking(sampler->captures[i]);
+    return any;
+}
+
+/* What samples comes before what merely tells of other CPUs, whoever was first to the memory that may be locked. */
+static int open_capture(struct sampler *sampler, struct spec *spec, struct capture **ret, struct error *error)
+{
+    int r;
+
+    do
+        r = capture_open(sampler->sys, sampler->event, sampler->machine, sampler->symbols, spec, ret, error);
+    while (r == -EPERM && stop_tracking(sampler));
+    if (r < 0)
+        spec_done(spec);
+    return r;
+}
+
 /* Takes the spec over. */
 static int get_capture(struct sampler *sampler, struct spec *spec, struct capture **ret, struct error *error)
 {
@@ -286,7 +308,7 @@ static int get_capture(struct sampler *sampler, struct spec *spec, struct captur
         spec_done(spec);
         return error_oom(error);
     }
-    int r = capture_open(sampler->sys, sampler->event, sampler->machine, sampler->symbols, spec, &capture, error);
+    int r = open_capture(sampler, spec, &capture, error);
     if (r < 0)
         return r;
     r = capture_pause(capture, sampler->paused);

@@ -561,6 +561,7 @@ static void test_other_cpus(void **state)
 }
 
 static int (*real_mmap)(struct sys *sys, int fd, size_t size, int protection, void **ret);
+static int (*real_munmap)(struct sys *sys, void *address, size_t size);
 static unsigned n_mappable; /* rings that the limit of locked memory has room for */
 static size_t mapped[2];    /* bytes */
 
@@ -571,6 +572,50 @@ static int map_few(struct sys *sys, int fd, size_t size, int protection, void **
     int r = real_mmap(sys, fd, size, protection, ret);
     mapped[--n_mappable] = size;
     return r;
+}
+
+static int unmap(struct sys *sys, void *address, size_t size)
+{
+    n_mappable++;
+    return real_munmap(sys, address, size);
+}
+
+/* Of a CPU, by its number; the frequency tells it from others. */
+static bool start_on(struct fixture *f, int cpu, uint64_t frequency, struct reader *reader)
+{
+    char cpus[16];
+
+    snprintf(cpus, sizeof(cpus), "%d", cpu);
+    return start(f, &(struct stream_request){.seconds = 0.2, .cpus = cpus, .frequency = frequency}, reader);
+}
+
+/* What tells of other CPUs gives way to who samples and comes later. */
+static void test_memory_for_samples(void **state)
+{
+    struct fixture *f = *state;
+    int first = cpuset_next(&f->machine->online, -1), sampled = cpuset_next(&f->machine->online, first);
+    struct reader a, b, *both[] = {&a, &b};
+
+    if (sampled < 0) {
+        print_message("skipped: there is one CPU\n");
+        return;
+    }
+    real_mmap = f->sys.mmap;
+    real_munmap = f->sys.munmap;
+    f->sys.mmap = map_few;
+    f->sys.munmap = unmap;
+    n_mappable = 2;
+    if (!start_on(f, sampled, 100, &a))
+        return;
+    assert_int_equal(n_mappable, 0);
+    assert_true(start_on(f, sampled, 101, &b));
+    assert_int_equal(count_perf_fds(), 2);
+    run(f, 5, both, 2);
+    assert_non_null(strstr(text_of(&a), "end seconds "));
+    assert_non_null(strstr(text_of(&b), "end seconds "));
+    stop(&a);
+    stop(&b);
+    run(f, 0.01, NULL, 0);
 }
 
 /* Where memory is for one ring only, it is of the CPU that is sampled; other rings are small. */
@@ -936,6 +981,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_hotplug, begin, end),
         cmocka_unit_test_setup_teardown(test_other_cpus, begin, end),
         cmocka_unit_test_setup_teardown(test_locked_memory, begin, end),
+        cmocka_unit_test_setup_teardown(test_memory_for_samples, begin, end),
         cmocka_unit_test_setup_teardown(test_lost, begin, end),
         cmocka_unit_test_setup_teardown(test_malformed, begin, end),
         cmocka_unit_test_setup_teardown(test_process, begin, end),
