@@ -116,6 +116,22 @@ points_of() {
     awk -v n="$1" 'BEGIN { points = n > 0 ? 400 * sqrt(0.7 * 0.3 / n) : 3; printf "%.1f\n", (points > 3 ? points : 3) }'
 }
 
+# share: of lines "WEIGHT ... SYMBOL", how much the first function of tests/e2e/hot.c has of the weight of both, in
+# percent (0 where there is next to none), and that weight.
+share() {
+    awk '$NF == "hot_seventy" { a += $1 } $NF == "hot_thirty" { b += $1 }
+        END { printf "%.2f %d\n", (a + b > 100 ? 100 * a / (a + b) : 0), a + b }'
+}
+
+# within_points TITLE "SHARE SAMPLES": of what the program had by its own clock, which is $truth.
+# shellcheck disable=SC2154 # the test's
+within_points() {
+    local points
+    points=$(points_of "${2#* }")
+    compares "$1: what the program had in one function, 70 %, within $points points" \
+        "${2% *} > $truth - $points && ${2% *} < $truth + $points && ${2#* } > 100"
+}
+
 # sum_of METRIC-REGEX: the values of all series that match, added up.
 sum_of() {
     get /metrics | awk -v pattern="^$1[{ ]" '$0 ~ pattern { sum += $NF } END { printf "%.9g\n", sum }'

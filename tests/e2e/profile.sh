@@ -31,19 +31,6 @@ children+=("$folded")
 status=$(get "/debug/pprof/profile?seconds=$long&frequency=1497" -o "$scratch/pprof" -w '%{http_code}')
 wait "$folded" "$hot"
 
-# within_points TITLE "SHARE SAMPLES"
-within_points() {
-    local points
-    points=$(points_of "${2#* }")
-    compares "$1 has what the program had in one function, 70 %, within $points points" \
-        "${2% *} > $truth - $points && ${2% *} < $truth + $points && ${2#* } > 100"
-}
-
-# share: of lines "WEIGHT NAME", how much of the two functions' weight the first has, in percent, and their weight
-share() {
-    awk '$2 == "hot_seventy" { a += $1 } $2 == "hot_thirty" { b += $1 }
-        END { print a + b ? 100 * a / (a + b) : 0, a + b }'
-}
 truth=$(share <"$scratch/hot.out")
 truth=${truth% *}
 compares "the program had 70 % there, by its own clock" "$truth > 69.5 && $truth < 70.5"

@@ -45,20 +45,6 @@ wait_all() {
     streams=()
 }
 
-# share: of lines "WEIGHT SYMBOL", how much of the two functions' weight the first has, in percent, and their weight
-share() {
-    awk '$NF == "hot_seventy" { a += $1 } $NF == "hot_thirty" { b += $1 }
-        END { printf "%.2f %d\n", (a + b > 100 ? 100 * a / (a + b) : 0), a + b }'
-}
-
-# within_points TITLE "SHARE SAMPLES"
-within_points() {
-    local points
-    points=$(points_of "${2#* }")
-    compares "$1: what the program had in one function, 70 %, within $points points" \
-        "${2% *} > $truth - $points && ${2% *} < $truth + $points"
-}
-
 # Each prints lines "WEIGHT SYMBOL" of the program's own functions, from a file of the format.
 script_weights() {
     perf script -i - -F comm,ip,sym -G <"$1" 2>"$scratch/complaints" |
