@@ -76,11 +76,14 @@ static const struct {
     {-EFBIG, "the file is larger than 1 MiB, which no configuration is"},
 };
 
-static int file_error(int code, struct error *error)
+static int file_error(const struct file_opener *opener, int code, struct error *error)
 {
+    char remedy[256];
+
     for (size_t i = 0; i < ARRAY_SIZE(file_errors); i++)
         if (code == file_errors[i].code)
-            return error_set(error, code, "%s", file_errors[i].sentence);
+            return error_set(error, code, "%s%s", file_errors[i].sentence,
+                             file_remedy(opener, code, remedy, sizeof(remedy)));
     return error_set(error, code, "the file cannot be read: %s", strerror(-code));
 }
 
@@ -89,7 +92,7 @@ int config_read_file(const struct file_opener *opener, const char *path, char **
 {
     int r = file_read_by(opener, path, CONFIG_FILE_MAX, ret_text, ret_size);
 
-    return r < 0 ? file_error(r, error) : 0;
+    return r < 0 ? file_error(opener, r, error) : 0;
 }
 
 char *config_join_path(const char *directory, const char *path)

@@ -320,6 +320,7 @@ static int divide(struct daemon *daemon)
         log_event(LOG_KIND_START_FAILED, NULL, 0, "%s", error.message);
         return r == -EINVAL ? EXIT_BAD_USAGE : EXIT_FAILURE;
     }
+    daemon->service.files = settings_files(&daemon->session.sys);
     return EXIT_SUCCESS;
 }
 
