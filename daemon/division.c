@@ -90,11 +90,11 @@ static uint64_t daemon_needs(const struct division_terms *terms)
     return n;
 }
 
-/* Of `rest`, which the daemon leaves. What is held by counters is not to be had. */
+/* Of `rest`, which the daemon leaves. */
 static uint64_t clients_get(const struct division_terms *terms, uint64_t rest)
 {
     uint64_t connections = terms->config->web.limits.connections;
-    uint64_t most = MIN(MIN(terms->limit / 4, rest / 2), less(rest, terms->held));
+    uint64_t most = MIN(MIN(terms->limit / 4, rest / 2), less(rest, terms->counting + terms->sampling));
 
     return terms->serves ? MIN(MAX(most, DIVISION_CLIENTS_MIN), connections) : 0;
 }
@@ -105,12 +105,13 @@ static uint64_t sampler_overhead(const struct config_sampler *config)
     return SYMBOLISER_OWN + config->max_clients;
 }
 
-/* A ring on each CPU for each client, and all else; at most half of `rest`, and nothing where that is too little. */
+/* A ring on each CPU for each client, and all else; at most half of `rest`, and none where that is too little. */
 static uint64_t sampler_gets(const struct division_terms *terms, uint64_t rest)
 {
     const struct config_sampler *config = &terms->config->sampler;
     uint64_t overhead = sampler_overhead(config);
-    uint64_t n = MIN(overhead + FILES_MAX + config->max_clients * terms->cpus, rest / 2);
+    uint64_t n =
+        MIN(overhead + FILES_MAX + config->max_clients * terms->cpus, MIN(rest / 2, less(rest, terms->counting)));
 
     return terms->serves && config->enabled && n >= overhead + terms->cpus + 1 ? n : 0;
 }

@@ -23,9 +23,9 @@ struct division_terms {
     uint64_t limit;       /* RLIMIT_NOFILE, the soft one */
     uint64_t inherited;   /* that were open when the process started: standard streams, sockets that were handed over */
     uint64_t handed_over; /* sockets among them, to listen on */
-    uint64_t held;        /* that count or sample now, and cannot be taken back */
-    unsigned cpus;        /* that this machine can have */
-    bool serves;          /* it is the daemon, or says what the daemon would do; else it only prints */
+    uint64_t counting, sampling; /* that count and sample now: what is divided anew takes nothing back */
+    unsigned cpus;               /* that this machine can have */
+    bool serves;                 /* it is the daemon, or says what the daemon would do; else it only prints */
     bool has_opener, has_watchdog, has_journal;
 };
 

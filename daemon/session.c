@@ -57,7 +57,8 @@ static int divide(struct session *session, const struct config *config, const st
 
     terms->config = config;
     terms->cpus = cpuset_count(&machine->possible);
-    terms->held = session->descriptors.n_counting + session->descriptors.n_sampling;
+    terms->counting = session->descriptors.n_counting;
+    terms->sampling = session->descriptors.n_sampling;
     int r = division_make(terms, ret, error);
     terms->config = NULL;
     return r;

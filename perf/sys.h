@@ -51,7 +51,7 @@ struct sys {
     /* Mounts tracefs at `path`. */
     int (*mount_tracefs)(struct sys *sys, const char *path);
     struct descriptors *descriptors; /* how many open_group() may open (descriptors.h); NULL: the kernel alone says */
-    void *userdata; /* of who replaced some of these */
+    void *userdata;                  /* of who replaced some of these */
 };
 
 /* The machine that the process runs on. */
