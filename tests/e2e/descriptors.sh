@@ -7,6 +7,7 @@ need curl jq
 
 config=$scratch/perfcountd.yaml
 clients=()
+client=(--max-time 10) # a daemon that accepts nobody fails a check rather than holds it up
 
 # limited N: what start_daemon starts has N descriptors, and inherits nothing but its standard streams.
 limited() {
@@ -188,6 +189,7 @@ write_config 2
 for limit in 6 12 16; do
     limited "$limit"
     launch_daemon --config.file="$config" --web.listen-address=127.0.0.1:0
+    eventually 5 not running "$daemon_pid" || kill -9 "$daemon_pid"
     wait "$daemon_pid"
     equals "$limit: it ends" $? 1
     equals "$limit: with one sentence" "$(wc -l <"$daemon_log")" 1
