@@ -128,14 +128,18 @@ static void print_descriptors(const json_t *plan)
 {
     const json_t *descriptors = json_object_get(plan, "descriptors");
     long long needed = number_of(descriptors, "needed"), counters = number_of(descriptors, "counters");
+    long long clients = number_of(descriptors, "clients"), connections = number_of(descriptors, "connections");
 
     printf("\n%lld file descriptors of %lld, %lld series\n", number_of(plan, "file_descriptors"),
            number_of(plan, "file_descriptor_limit"), number_of(plan, "series"));
-    printf("set aside: %lld for the daemon itself, %lld for clients, ", number_of(descriptors, "daemon"),
-           number_of(descriptors, "clients"));
+    printf("set aside: %lld for the daemon itself, %lld for clients, ", number_of(descriptors, "daemon"), clients);
     if (number_of(descriptors, "sampler") > 0)
         printf("%lld for the sampler, ", number_of(descriptors, "sampler"));
     printf("%lld for counters, which need %lld\n", counters, needed);
+    if (clients < connections)
+        table_print_styled(stdout, TABLE_WARNING,
+                           "fewer clients than web.limits.connections, %lld: raise LimitNOFILE= (ulimit -n)\n",
+                           connections);
     if (needed > counters)
         table_print_styled(stdout, TABLE_WARNING,
                            "not all counters can be opened: raise LimitNOFILE= (ulimit -n) by %lld, or count fewer "

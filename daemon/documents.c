@@ -126,11 +126,12 @@ json_t *document_descriptors(const struct session *session)
     const struct division *division = &session->division;
     const struct descriptors *descriptors = &session->descriptors;
 
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "limit", (json_int_t)division->limit, "daemon",
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "limit", (json_int_t)division->limit, "daemon",
                      (json_int_t)division->daemon, "clients", (json_int_t)division->clients, "sampler",
                      (json_int_t)division->sampler, "counters", (json_int_t)division->counters, "open",
                      (json_int_t)descriptors->n_counting, "sampling", (json_int_t)descriptors->n_sampling, "needed",
-                     (json_int_t)(descriptors->n_counting + refused_descriptors(session)));
+                     (json_int_t)(descriptors->n_counting + refused_descriptors(session)), "connections",
+                     (json_int_t)session->config->web.limits.connections);
 }
 
 json_t *document_status(struct registry *registry, const struct document_process *process)

@@ -30,8 +30,9 @@ json_t *document_status(struct registry *registry, const struct document_process
 json_t *document_cgroups(const struct registry *registry);
 
 /*
- * {"limit", "daemon", "clients", "sampler", "counters", "open", "sampling", "needed"}: how the limit of open files is
- * divided, what of it counters and rings hold now, and how many all counters need that are configured.
+ * {"limit", "daemon", "clients", "sampler", "counters", "open", "sampling", "needed", "connections"}: how the limit of
+ * open files is divided, what of it counters and rings hold now, how many all counters need that are configured, and
+ * how many clients web.limits.connections allows.
  */
 json_t *document_descriptors(const struct session *session);
 
