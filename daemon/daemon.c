@@ -159,10 +159,11 @@ static void on_retry(void *userdata)
     on_watched(daemon);
 }
 
-static struct server_limits limits_of(const struct config_limits *limits)
+/* As many clients as descriptors are set aside for. */
+static struct server_limits limits_of(const struct config_limits *limits, const struct division *division)
 {
     return (struct server_limits){
-        .connections = (unsigned)limits->connections,
+        .connections = (unsigned)MIN(limits->connections, division->clients),
         .connections_per_address = (unsigned)limits->connections_per_address,
         .memory_per_connection = limits->header_size,
         .request_ns = limits->request_timeout_ns,
@@ -180,7 +181,7 @@ static int accept_config(void *userdata, const struct config *config, struct err
         .n_addresses = web->n_listen,
         .telemetry_path = web->telemetry_path,
         .web_config = web->config_file,
-        .limits = limits_of(&web->limits),
+        .limits = limits_of(&web->limits, &daemon->session.division),
     };
 
     listening_check(&daemon->listening, web);
@@ -305,11 +306,15 @@ static int loop(struct daemon *daemon)
 }
 
 /* Before all else: what is opened from here on, the opener does not have. */
-static int divide(struct daemon *daemon)
+static int split_off(struct daemon *daemon)
 {
     _cleanup_(config_freep) struct config *config = NULL;
     struct error error = {0};
 
+    if (session_begin(&daemon->session, daemon->options, true, &error) < 0) {
+        log_event(LOG_KIND_START_FAILED, NULL, 0, "%s", error.message);
+        return EXIT_FAILURE;
+    }
     if (settings_read(daemon->options, &daemon->session.sys, &config, &error) < 0) {
         const struct log_field field = config_field(daemon);
         log_event(LOG_KIND_CONFIG_BAD, &field, 1, "%s", error.message);
@@ -327,7 +332,7 @@ static int divide(struct daemon *daemon)
 static int start(struct daemon *daemon)
 {
     struct error error = {0};
-    int status = divide(daemon);
+    int status = split_off(daemon);
 
     if (status != EXIT_SUCCESS)
         return status;
@@ -335,6 +340,10 @@ static int start(struct daemon *daemon)
         const struct log_field field = config_field(daemon);
         log_event(LOG_KIND_CONFIG_BAD, &field, 1, "%s", error.message);
         return EXIT_BAD_USAGE;
+    }
+    if (session_divide(&daemon->session, &error) < 0) {
+        log_event(LOG_KIND_START_FAILED, NULL, 0, "%s", error.message);
+        return EXIT_FAILURE;
     }
     daemon->looked_ns = daemon->session.sys.now(&daemon->session.sys, CLOCK_MONOTONIC);
     if (sd_event_new(&daemon->event) < 0 || watch_signals(daemon) < 0 ||

@@ -48,6 +48,7 @@ static json_t *status_of(struct daemon *daemon)
         .opener = opener,
         .started_realtime_ns = daemon->started_realtime_ns,
         .pause = serve_paused(daemon),
+        .descriptors = document_descriptors(session),
     };
 
     return document_status(session->registry, &process);

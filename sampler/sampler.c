@@ -281,14 +281,17 @@ static bool stop_tracking(struct sampler *sampler)
     return any;
 }
 
-/* What samples comes before what merely tells of other CPUs, whoever was first to the memory that may be locked. */
+/*
+ * What samples comes before what merely tells of other CPUs, whoever was first to the memory that may be locked and to
+ * the descriptors.
+ */
 static int open_capture(struct sampler *sampler, struct spec *spec, struct capture **ret, struct error *error)
 {
     int r;
 
     do
         r = capture_open(sampler->sys, sampler->event, sampler->machine, sampler->symbols, spec, ret, error);
-    while (r == -EPERM && stop_tracking(sampler));
+    while ((r == -EPERM || r == -EMFILE) && stop_tracking(sampler));
     if (r < 0)
         spec_done(spec);
     return r;
