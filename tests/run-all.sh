@@ -205,7 +205,7 @@ if check "gcc -O2 -Werror builds" build_plain; then
     plain=yes
     check "tests/check-style.sh" env PERFCOUNTD="$build/plain/perfcountd" tests/check-style.sh
     (
-        for script in cli exposition http limits libpfm4 lifecycle idle opener tls bad-clients valgrind contrib; do
+        for script in cli exposition http limits libpfm4 lifecycle idle opener symboliser-impostor tls bad-clients valgrind contrib; do
             end_to_end $script
         done
     ) &
@@ -222,6 +222,7 @@ fi
         end_to_end tls sanitized
         end_to_end lifecycle sanitized
         end_to_end opener sanitized
+        end_to_end symboliser-impostor sanitized
     fi
     if check "clang with ASan and UBSan builds" build_clang; then
         fuzz_all
