@@ -93,7 +93,8 @@ static void want_jit(struct symbols *symbols, struct image *image)
 
     if (!image_is_wanted(image))
         return;
-    jit_map_open(symbols->sys, image->jit_pid, &fd);
+    if (jit_map_open(symbols->sys, image->jit_pid, &fd) == -EACCES)
+        jit_map_ask(symbols->sys, image->jit_pid, &fd);
     image_load(image, SYMBOLISER_JIT, fd);
 }
 
