@@ -270,6 +270,7 @@ if [ $plain = yes ]; then
     end_to_end sampler-perf
     end_to_end profile
     end_to_end names
+    end_to_end kernel-addresses
     show=. timed "bench/run-bench-sampler --quick" sampler_benchmark
     show=. timed "bench/run-bench-cgroup --quick" cgroup_benchmark
     show=. timed "make bench-check" instructions
