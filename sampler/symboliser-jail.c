@@ -34,8 +34,12 @@ static int limit(void)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
-        const struct rlimit both = {limits[i].value, limits[i].value};
-        if (both.rlim_max != RLIM_INFINITY && setrlimit((__rlimit_resource_t)limits[i].resource, &both) < 0)
+        __rlimit_resource_t resource = (__rlimit_resource_t)limits[i].resource;
+        struct rlimit both;
+        if (getrlimit(resource, &both) < 0)
+            return -errno;
+        both.rlim_cur = both.rlim_max = MIN(both.rlim_max, limits[i].value); /* RLIM_INFINITY is the largest */
+        if (setrlimit(resource, &both) < 0)
             return -errno;
     }
     return 0;
