@@ -325,6 +325,11 @@ bool images_library_is_missing(const struct images *images)
     return images->library_is_missing;
 }
 
+bool images_symboliser_is_unconfined(const struct images *images)
+{
+    return symboliser_is_unconfined(images->symboliser);
+}
+
 pid_t images_symboliser(const struct images *images)
 {
     return symboliser_pid(images->symboliser);

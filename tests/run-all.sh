@@ -205,8 +205,8 @@ if check "gcc -O2 -Werror builds" build_plain; then
     plain=yes
     check "tests/check-style.sh" env PERFCOUNTD="$build/plain/perfcountd" tests/check-style.sh
     (
-        for script in cli exposition http limits descriptors libpfm4 lifecycle idle opener tls bad-clients valgrind \
-            contrib; do
+        for script in cli exposition http limits descriptors libpfm4 lifecycle idle opener symboliser-impostor tls \
+            bad-clients valgrind contrib; do
             end_to_end $script
         done
     ) &
@@ -223,6 +223,7 @@ fi
         end_to_end tls sanitized
         end_to_end lifecycle sanitized
         end_to_end opener sanitized
+        end_to_end symboliser-impostor sanitized
     fi
     if check "clang with ASan and UBSan builds" build_clang; then
         fuzz_all
@@ -269,6 +270,7 @@ if [ $plain = yes ]; then
     end_to_end sampler-perf
     end_to_end profile
     end_to_end names
+    end_to_end kernel-addresses
     show=. timed "bench/run-bench-sampler --quick" sampler_benchmark
     show=. timed "bench/run-bench-cgroup --quick" cgroup_benchmark
     show=. timed "make bench-check" instructions
