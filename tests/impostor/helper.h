@@ -7,6 +7,7 @@
 #ifndef TESTS_IMPOSTOR_HELPER_H
 #define TESTS_IMPOSTOR_HELPER_H
 
+#include <linux/perf_event.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -39,8 +40,8 @@ enum intrusion {
 struct order {
     uint32_t kind, number;
     int32_t pid, cpu;
-    uint32_t type;    /* the descriptor's, as in perf_event_attr */
-    uint64_t address; /* of the kernel */
+    uint64_t address;            /* of the kernel */
+    struct perf_event_attr attr; /* that the descriptor was opened by, as a stranger may guess it */
 };
 
 /* In this very process. 0 or more where it worked, or -errno. */

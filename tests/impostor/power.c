@@ -129,15 +129,12 @@ static long pause_output(int fd)
 }
 
 /* As it is but for the address, which only breakpoints have. */
-static long modify(int fd, uint32_t type, uint64_t address)
+static long modify(int fd, const struct order *order, uint64_t address)
 {
-    struct perf_event_attr attr = {.size = sizeof(attr), .type = type, .disabled = 1};
+    struct perf_event_attr attr = order->attr;
 
-    if (type == PERF_TYPE_BREAKPOINT) {
-        attr.bp_type = 2; /* HW_BREAKPOINT_W */
+    if (attr.type == PERF_TYPE_BREAKPOINT)
         attr.bp_addr = address;
-        attr.bp_len = 4;
-    }
     return command(fd, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr);
 }
 
@@ -314,11 +311,11 @@ long power_try(const struct order *order, int fd)
     case OPERATION_PAUSE_OUTPUT:
         return pause_output(fd);
     case OPERATION_MODIFY:
-        return modify(fd, order->type, own_address());
+        return modify(fd, order, own_address());
     case OPERATION_MODIFY_TYPE:
         return modify_type(fd);
     case OPERATION_MODIFY_KERNEL:
-        return modify(fd, order->type, order->address);
+        return modify(fd, order, order->address);
     default:
         return file_try(order, fd);
     }

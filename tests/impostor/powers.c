@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "opener/descriptor-powers.h"
 #include "perf/group.h"
 #include "perf/hierarchy.h"
@@ -13,7 +14,7 @@
 struct subject {
     const char *name;
     enum descriptor_kind kind;
-    uint32_t type;
+    const struct perf_event_attr *attr;
     int fd;
 };
 
@@ -24,7 +25,7 @@ static const struct order *order_of(const struct impostor *impostor, const struc
         .kind = ORDER_POWER,
         .number = operation,
         .pid = impostor->witness ? impostor->witness->pid : 0,
-        .type = subject->type,
+        .attr = *subject->attr,
         .address = impostor->known.kernel_function ? impostor->known.kernel_function : UINT64_MAX << 47,
     };
     return order;
@@ -73,13 +74,6 @@ static void try_subject(struct impostor *impostor, const struct subject *subject
 {
     for (int i = 0; i < N_DESCRIPTOR_OPERATIONS; i++)
         judge_operation(impostor, subject, (enum descriptor_operation)i);
-    if (!strstr(subject->name, "sys_enter_openat"))
-        return;
-    const struct order order = {.kind = ORDER_ORACLE};
-    static const struct must must = MUST(EEXIST);
-    char name[320];
-    snprintf(name, sizeof(name), "a stranger with %s: reading memory through a filter", subject->name);
-    impostor_judge(impostor, name, helper_order(impostor->accomplice, &order, subject->fd), &must);
 }
 
 static enum descriptor_kind kind_of(const struct event *event)
@@ -106,23 +100,69 @@ static const char *short_name(int error)
     return name ? name : "?";
 }
 
-static void try_counted(struct impostor *impostor, const struct event *event)
+static void skip_subject(struct impostor *impostor, const char *what, int error)
 {
-    const struct group_target target = {.pid = -1, .cpu = 0};
+    char name[320];
+
+    snprintf(name, sizeof(name), "a stranger with %s", what);
+    impostor_skip(impostor, "it cannot be opened here (%s)", short_name(error));
+    impostor_judge(impostor, name, ATTEMPT_SKIPPED, NULL);
+}
+
+/* As group.c opens it; which a stranger can read. */
+static struct perf_event_attr guess_attr(const struct attr *attr)
+{
+    struct perf_event_attr kernel = attr->kernel;
+
+    kernel.read_format =
+        PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+    kernel.disabled = 1;
+    return kernel;
+}
+
+/* With a descriptor of its own, since one that took a filter takes no other. */
+static void try_oracle(struct impostor *impostor, const struct attr *attr, const struct group_target *target)
+{
+    static const struct must must = MUST(EEXIST);
+    const struct order order = {.kind = ORDER_ORACLE};
+    struct group *group;
+    int r = group_open(&impostor->sys, attr, target, &group);
+
+    if (r < 0) {
+        skip_subject(impostor, "reading memory through a filter", r);
+        return;
+    }
+    impostor_judge(impostor, "a stranger with sys_enter_openat: reading memory through a filter",
+                   helper_order(impostor->accomplice, &order, group_fd(group, 0)), &must);
+    group_free(group);
+}
+
+static void try_counted_at(struct impostor *impostor, const char *name, const struct event *event,
+                           const struct group_target *target)
+{
     struct group *group = NULL;
     struct attr attr;
     int r = build(impostor, event, &attr);
 
+    if (r == 0 && strstr(name, "sys_enter_openat"))
+        try_oracle(impostor, &attr, target);
     if (r == 0)
-        r = group_open(&impostor->sys, &attr, &target, &group);
+        r = group_open(&impostor->sys, &attr, target, &group);
     if (r < 0) {
-        impostor_skip(impostor, "it cannot be opened here (%s)", short_name(r));
-        impostor_judge(impostor, event->text, ATTEMPT_SKIPPED, NULL);
+        skip_subject(impostor, name, r);
         return;
     }
-    const struct subject subject = {event->text, kind_of(event), attr.kernel.type, group_fd(group, 0)};
+    const struct perf_event_attr guessed = guess_attr(&attr);
+    const struct subject subject = {name, kind_of(event), &guessed, group_fd(group, 0)};
     try_subject(impostor, &subject);
     group_free(group);
+}
+
+static void try_counted(struct impostor *impostor, const struct event *event)
+{
+    const struct group_target target = {.pid = -1, .cpu = 0};
+
+    try_counted_at(impostor, event->text, event, &target);
 }
 
 static void try_groups(struct impostor *impostor, const struct config_groups *groups)
@@ -161,12 +201,11 @@ static void try_sampled(struct impostor *impostor, const char *text)
     }
     snprintf(name, sizeof(name), "samples of %.120s", text);
     if (r < 0) {
-        impostor_skip(impostor, "it cannot be opened here (%s)", short_name(r));
-        impostor_judge(impostor, name, ATTEMPT_SKIPPED, NULL);
+        skip_subject(impostor, name, r);
     } else {
         const struct subject subject = {
             name, kind_of(&event) == DESCRIPTOR_TRACEPOINT ? DESCRIPTOR_SAMPLED_TRACEPOINT : DESCRIPTOR_SAMPLER,
-            attr.kernel.type, fd};
+            &attr.kernel, fd};
         try_subject(impostor, &subject);
         close(fd);
     }
@@ -175,32 +214,22 @@ static void try_sampled(struct impostor *impostor, const char *text)
 
 static void try_cgroup(struct impostor *impostor)
 {
+    static const char name[] = "context-switches of a cgroup";
     struct hierarchy hierarchy;
-    struct group *group;
     struct event event;
-    struct attr attr;
     int r = hierarchy_find(&impostor->sys, &hierarchy, NULL);
 
-    if (r < 0 || event_parse("context-switches", &event, NULL) < 0)
+    if (r < 0) {
+        skip_subject(impostor, name, r);
         return;
-    int directory = open(hierarchy.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const struct group_target target = {.pid = directory, .cpu = 0, .flags = PERF_FLAG_PID_CGROUP};
-    r = directory < 0 ? -errno : build(impostor, &event, &attr);
-    if (r == 0)
-        r = group_open(&impostor->sys, &attr, &target, &group);
-    if (r == 0) {
-        const struct subject subject = {"context-switches of a cgroup", DESCRIPTOR_COUNTER, attr.kernel.type,
-                                        group_fd(group, 0)};
-        try_subject(impostor, &subject);
-        group_free(group);
-    } else {
-        impostor_skip(impostor, "it cannot be opened here (%s)", short_name(r));
-        impostor_judge(impostor, "context-switches of a cgroup", ATTEMPT_SKIPPED, NULL);
     }
-    if (directory >= 0)
-        close(directory);
+    _cleanup_(closep) int directory = open(hierarchy.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const struct group_target target = {.pid = directory, .cpu = 0, .flags = PERF_FLAG_PID_CGROUP};
+    if (directory >= 0 && event_parse("context-switches", &event, NULL) == 0) {
+        try_counted_at(impostor, name, &event, &target);
+        event_done(&event);
+    }
     hierarchy_done(&hierarchy);
-    event_done(&event);
 }
 
 void powers_run(struct impostor *impostor)
