@@ -17,6 +17,21 @@ int file_read(int dir_fd, const char *path, size_t max, char **ret_text, size_t 
     return fd < 0 ? -errno : file_read_fd(fd, max, ret_text, ret_size);
 }
 
+int file_open(const struct file_opener *opener, const char *path)
+{
+    if (opener && opener->open)
+        return opener->open(opener->userdata, path);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    return fd < 0 ? -errno : fd;
+}
+
+int file_read_by(const struct file_opener *opener, const char *path, size_t max, char **ret_text, size_t *ret_size)
+{
+    _cleanup_(closep) int fd = file_open(opener, path);
+
+    return fd < 0 ? fd : file_read_fd(fd, max, ret_text, ret_size);
+}
+
 int file_read_fd(int fd, size_t max, char **ret_text, size_t *ret_size)
 {
     _cleanup_(buffer_done) struct buffer content = {0};

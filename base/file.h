@@ -11,6 +11,17 @@
  * block.
  */
 int file_read(int dir_fd, const char *path, size_t max, char **ret_text, size_t *ret_size);
+/*
+ * How the files of the configuration are opened: by this process where it is NULL or has no function, else by one that
+ * may have more privileges. open() gives a descriptor for reading, which is the caller's to close, or -errno.
+ */
+struct file_opener {
+    int (*open)(void *userdata, const char *path);
+    void *userdata;
+};
+int file_open(const struct file_opener *opener, const char *path);
+/* file_read() of what it opens. */
+int file_read_by(const struct file_opener *opener, const char *path, size_t max, char **ret_text, size_t *ret_size);
 /* The same for an open file, which stays open. */
 int file_read_fd(int fd, size_t max, char **ret_text, size_t *ret_size);
 

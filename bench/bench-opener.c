@@ -104,6 +104,7 @@ static _Noreturn void serve(struct sys *sys, struct bench *bench, int socket)
 /* A process of its own for each way: that of the daemon has lost its privileges. Returns a socket, or -errno. */
 static int start(struct bench *bench, bool with_opener)
 {
+    struct opener_wish wish = {0};
     struct opener *opener;
     struct error error;
     struct sys sys;
@@ -120,7 +121,7 @@ static int start(struct bench *bench, bool with_opener)
     }
     close(sockets[0]);
     sys_init(&sys);
-    if (with_opener && opener_start(&sys, (struct opener_tasks){0}, &opener, &error) < 0) {
+    if (with_opener && opener_start(&sys, &wish, &opener, &error) < 0) {
         fprintf(stderr, "bench-opener: %s\n", error.message);
         _exit(EXIT_FAILURE);
     }

@@ -132,38 +132,41 @@ int config_check_events(const struct config *config, struct sys *sys, const stru
     return check_sampled(config->sampler.event, sys, machine, error);
 }
 
-static bool is_probe(const struct event *event)
-{
-    return event->kind == EVENT_PMU && (str_equal(event->pmu, "kprobe") || str_equal(event->pmu, "uprobe"));
-}
+typedef int (*visit_event)(void *userdata, const struct event *event, bool samples);
 
-static bool have_probes(const struct config_groups *groups)
+static int each_of_groups(const struct config_groups *groups, visit_event visit, void *userdata)
 {
+    int r = 0;
+
     for (size_t i = 0; i < groups->n; i++)
-        for (size_t k = 0; k < groups->items[i].n_events; k++)
-            if (is_probe(&groups->items[i].events[k].event))
-                return true;
-    return false;
+        for (size_t k = 0; k < groups->items[i].n_events && r == 0; k++)
+            r = visit(userdata, &groups->items[i].events[k].event, false);
+    return r;
 }
 
-static bool samples_probe(const char *text)
+/* What does not parse was refused before. */
+static int each_sampled(const char *text, visit_event visit, void *userdata)
 {
     _cleanup_(event_list_done) struct event_list list = {0};
-    bool found = false;
+    int r = str_equal(text, "auto") ? 0 : event_list_parse_sampled(text, &list, NULL);
 
-    if (str_equal(text, "auto") || event_list_parse_sampled(text, &list, NULL) < 0)
-        return false;
-    for (size_t i = 0; i < list.n; i++)
-        found |= is_probe(&list.events[i]);
-    return found;
+    for (size_t i = 0; i < list.n && r == 0; i++)
+        r = visit(userdata, &list.events[i], true);
+    return r == -EINVAL ? 0 : r;
 }
 
-bool config_has_probes(const struct config *config)
+int config_each_event(const struct config *config, visit_event visit, void *userdata)
 {
-    for (size_t i = 0; i < config_options.n; i++)
-        if (config_options.rows[i].type == &option_groups && have_probes(groups_of(config, &config_options.rows[i])))
-            return true;
-    return samples_probe(config->sampler.event);
+    int r = 0;
+
+    for (size_t i = 0; i < config_options.n && r == 0; i++)
+        if (config_options.rows[i].type == &option_groups)
+            r = each_of_groups(groups_of(config, &config_options.rows[i]), visit, userdata);
+    if (r == 0)
+        r = each_sampled(config->sampler.event, visit, userdata);
+    for (size_t i = 0; i < config->sampler.n_tracepoints && r == 0; i++)
+        r = each_sampled(config->sampler.tracepoints[i], visit, userdata);
+    return r;
 }
 
 const char *config_format_error(const char *file, const struct error *error, char *text, size_t size)

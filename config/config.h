@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "perf/attr.h"
 #include "perf/event.h"
 
@@ -83,6 +84,8 @@ struct config_sampler {
     uint64_t ring_pages; /* of data on each CPU, a power of two */
     uint64_t max_clients, max_seconds;
     bool allow_remote;
+    char **tracepoints; /* that clients may name, each checked */
+    size_t n_tracepoints;
 };
 
 struct config {
@@ -93,6 +96,8 @@ struct config {
     struct config_cgroup cgroup;
     bool self_enabled;
     struct config_sampler sampler;
+    char *user;              /* whom a process started by root becomes: a name or a number; "" for the usual one */
+    bool opener_breakpoints; /* the opener may give out the breakpoints of the configuration */
 };
 
 /* The most that is read: bytes of a file, groups of a collector, events of a group. */
@@ -103,10 +108,11 @@ struct config {
 /* The built-in default. */
 int config_default(struct config **ret, struct error *error);
 /*
- * Reads `path`. -EINVAL for bad content, with line and column in the error; errors of open(2) and read(2); -EFBIG above
- * CONFIG_FILE_MAX. The message does not repeat file and place: config_format_error() puts them before it.
+ * Reads `path`, which `opener` opens (base/file.h). -EINVAL for bad content, with line and column in the error; errors
+ * of open(2) and read(2); -EFBIG above CONFIG_FILE_MAX. The message does not repeat file and place:
+ * config_format_error() puts them before it.
  */
-int config_load(const char *path, struct config **ret, struct error *error);
+int config_load(const struct file_opener *opener, const char *path, struct config **ret, struct error *error);
 /* The same for a text in memory (pure; what the fuzzer calls). */
 int config_parse(const char *text, size_t size, struct config **ret, struct error *error);
 struct config *config_free(struct config *config);
@@ -121,8 +127,12 @@ DEFINE_CLEANUP(struct config *, config_free);
 int config_check_events(const struct config *config, struct sys *sys, const struct machine *machine,
                         struct error *error);
 
-/* Whether an event of it, of sampler.event too, sets a probe in the kernel or in programs. */
-bool config_has_probes(const struct config *config);
+/*
+ * Calls `visit` for each event of the configuration, of its groups, of sampler.event and of sampler.tracepoints;
+ * `samples` where the sampler may open it. -ENOMEM, or what `visit` returned where that was not 0.
+ */
+int config_each_event(const struct config *config,
+                      int (*visit)(void *userdata, const struct event *event, bool samples), void *userdata);
 
 /* "FILE:LINE:COLUMN: message", or what of it there is. `text` is always NUL-terminated. */
 const char *config_format_error(const char *file, const struct error *error, char *text, size_t size);

@@ -84,9 +84,10 @@ static int file_error(int code, struct error *error)
     return error_set(error, code, "the file cannot be read: %s", strerror(-code));
 }
 
-int config_read_file(const char *path, char **ret_text, size_t *ret_size, struct error *error)
+int config_read_file(const struct file_opener *opener, const char *path, char **ret_text, size_t *ret_size,
+                     struct error *error)
 {
-    int r = file_read(AT_FDCWD, path, CONFIG_FILE_MAX, ret_text, ret_size);
+    int r = file_read_by(opener, path, CONFIG_FILE_MAX, ret_text, ret_size);
 
     return r < 0 ? file_error(r, error) : 0;
 }
@@ -126,12 +127,12 @@ static int join_paths(const char *file, struct config *config, struct error *err
     return 0;
 }
 
-int config_load(const char *path, struct config **ret, struct error *error)
+int config_load(const struct file_opener *opener, const char *path, struct config **ret, struct error *error)
 {
     _cleanup_(config_freep) struct config *config = NULL;
     _cleanup_(freep) char *text = NULL;
     size_t size;
-    int r = config_read_file(path, &text, &size, error);
+    int r = config_read_file(opener, path, &text, &size, error);
 
     if (r == 0)
         r = config_parse(text, size, &config, error);

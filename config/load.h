@@ -4,9 +4,11 @@
 #define CONFIG_LOAD_H
 
 #include "base/error.h"
+#include "base/file.h"
 
 /* The whole text, NUL-terminated, for the caller to free. Errors as of config_load(), with their sentence. */
-int config_read_file(const char *path, char **ret_text, size_t *ret_size, struct error *error);
+int config_read_file(const struct file_opener *opener, const char *path, char **ret_text, size_t *ret_size,
+                     struct error *error);
 
 /* The directory of `path`, "." where it names none; NULL when out of memory. The caller frees it. */
 char *config_directory_of(const char *path);

@@ -94,6 +94,19 @@ static int check_sampled_event(const char *text, struct error *error)
     return 0;
 }
 
+static int check_tracepoint(const char *text, struct error *error)
+{
+    struct event event;
+
+    int r = event_parse(text, &event, error);
+    if (r < 0)
+        return r;
+    if (event.kind != EVENT_TRACEPOINT || event.modifiers || event.precise)
+        r = error_set(error, -EINVAL, "\"%s\" is no tracepoint, as sched:sched_switch is", text);
+    event_done(&event);
+    return r;
+}
+
 /* The kernel has rings of no other size. */
 static int check_power_of_two(const char *text, struct error *error)
 {
@@ -107,6 +120,23 @@ static int check_power_of_two(const char *text, struct error *error)
 #define MEMBER(member) .offset = offsetof(struct config, member)
 
 static const struct option config_rows[] = {
+    {
+        .path = "user",
+        .type = &option_text,
+        MEMBER(user),
+        .range = "the name or number of a user who is not root; empty for \"perfcountd\", or else \"nobody\"",
+        .fallback = "\"\"",
+        .help = "whom the process that listens becomes when root starts it",
+    },
+    {
+        .path = "opener.breakpoints",
+        .type = &option_bool,
+        MEMBER(opener_breakpoints),
+        .range = "true or false",
+        .fallback = "false",
+        .help = "whether the breakpoints of the configuration are counted beside an opener, where whoever takes over "
+                "the process that listens can move them",
+    },
     {
         .path = "web.listen",
         .type = &option_text_list,
@@ -383,6 +413,16 @@ static const struct option config_rows[] = {
         .range = "1 to 64",
         .fallback = "4",
         .help = "how many streams may run",
+    },
+    {
+        .path = "sampler.tracepoints",
+        .type = &option_text_list,
+        MEMBER(sampler.tracepoints),
+        .count_offset = offsetof(struct config, sampler.n_tracepoints),
+        .check = check_tracepoint,
+        .range = "names as sched:sched_switch",
+        .fallback = "[]",
+        .help = "the tracepoints that clients may sample",
     },
     {
         .path = "sampler.max_seconds",

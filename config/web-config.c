@@ -239,12 +239,12 @@ int web_config_parse(const char *text, size_t size, const char *directory, struc
     return 0;
 }
 
-int web_config_load(const char *path, struct web_config **ret, struct error *error)
+int web_config_load(const struct file_opener *opener, const char *path, struct web_config **ret, struct error *error)
 {
     _cleanup_(web_config_freep) struct web_config *config = NULL;
     _cleanup_(freep) char *text = NULL, *directory = config_directory_of(path);
     size_t size;
-    int r = directory ? config_read_file(path, &text, &size, error) : error_oom(error);
+    int r = directory ? config_read_file(opener, path, &text, &size, error) : error_oom(error);
 
     if (r < 0)
         return r;

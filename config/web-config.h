@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/file.h"
 
 /* crypto/tls.ClientAuthType of Go, whose names the file uses. */
 enum client_auth {
@@ -63,10 +64,10 @@ struct web_config {
 };
 
 /*
- * Reads `path`. -EINVAL for bad content, with line and column in the error; errors of open(2) and read(2). The message
- * does not repeat file and place, as with config_load().
+ * Reads `path`, which `opener` opens (base/file.h). -EINVAL for bad content, with line and column in the error; errors
+ * of open(2) and read(2). The message does not repeat file and place, as with config_load().
  */
-int web_config_load(const char *path, struct web_config **ret, struct error *error);
+int web_config_load(const struct file_opener *opener, const char *path, struct web_config **ret, struct error *error);
 /* The same for a text in memory; `directory` is what relative paths in it are relative to. Pure. */
 int web_config_parse(const char *text, size_t size, const char *directory, struct web_config **ret,
                      struct error *error);

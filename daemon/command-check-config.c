@@ -19,7 +19,7 @@ static int check_web_config(const char *file, struct error *error)
     _cleanup_(security_unrefp) struct security *security = NULL;
     _cleanup_(stamps_done) struct stamps stamps = {0};
 
-    int r = security_load(file, &security, &stamps, error);
+    int r = security_load(NULL, file, &security, &stamps, error);
     if (r == 0)
         print_warnings(file, security);
     return r;

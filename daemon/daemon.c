@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "daemon/command.h"
 #include "daemon/serving.h"
+#include "daemon/settings.h"
 #include "daemon/summary.h"
 #include "systemd/notify.h"
 
@@ -303,14 +304,32 @@ static int loop(struct daemon *daemon)
     return sd_event_loop(daemon->event) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+/* Before all else: what is opened from here on, the opener does not have. */
+static int divide(struct daemon *daemon)
+{
+    _cleanup_(config_freep) struct config *config = NULL;
+    struct error error = {0};
+
+    if (settings_read(daemon->options, &daemon->session.sys, &config, &error) < 0) {
+        const struct log_field field = config_field(daemon);
+        log_event(LOG_KIND_CONFIG_BAD, &field, 1, "%s", error.message);
+        return EXIT_BAD_USAGE;
+    }
+    int r = split_new(daemon->options, config, &daemon->session.sys, &daemon->split, &error);
+    if (r < 0) {
+        log_event(LOG_KIND_START_FAILED, NULL, 0, "%s", error.message);
+        return r == -EINVAL ? EXIT_BAD_USAGE : EXIT_FAILURE;
+    }
+    return EXIT_SUCCESS;
+}
+
 static int start(struct daemon *daemon)
 {
     struct error error = {0};
+    int status = divide(daemon);
 
-    if (split_new(daemon->options, &daemon->session.sys, &daemon->split, &error) < 0) {
-        log_event(LOG_KIND_START_FAILED, NULL, 0, "%s", error.message);
-        return EXIT_FAILURE;
-    }
+    if (status != EXIT_SUCCESS)
+        return status;
     if (session_load(&daemon->session, daemon->options, &error) < 0) {
         const struct log_field field = config_field(daemon);
         log_event(LOG_KIND_CONFIG_BAD, &field, 1, "%s", error.message);
@@ -334,7 +353,7 @@ static int start(struct daemon *daemon)
         log_event(LOG_KIND_LISTEN_FAILED, NULL, 0, "%s", error.message);
         return EXIT_BAD_USAGE;
     }
-    if (session_open(&daemon->session, &error) < 0) {
+    if (split_drop(daemon->split, &error) < 0 || session_open(&daemon->session, &error) < 0) {
         log_event(LOG_KIND_START_FAILED, NULL, 0, "%s", error.message);
         return EXIT_FAILURE;
     }

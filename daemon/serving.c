@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "daemon/catalogue.h"
 #include "daemon/documents.h"
+#include "daemon/settings.h"
 
 /* A reading this long after the last look at the CPUs asks for another, in case an uevent was not heard. */
 #define LOOK_NS (60 * NSEC_PER_SEC)
@@ -125,6 +126,7 @@ void serving_init(struct daemon *daemon)
 {
     daemon->service = (struct service){
         .userdata = daemon,
+        .files = settings_files(&daemon->session.sys),
         .read = serve_read,
         .document = serve_document,
         .reload = serve_reload,

@@ -17,23 +17,32 @@ static int place_error(int code, const char *file, struct error *error)
     return code;
 }
 
-static int load_file(const struct options *options, struct config **ret, struct error *error)
+static int open_by_sys(void *userdata, const char *path)
 {
-    const char *file = options->config_file ? options->config_file : USUAL_PLACE;
+    struct sys *sys = userdata;
+
+    return sys->open_file(sys, path, 0);
+}
+
+struct file_opener settings_files(struct sys *sys)
+{
+    return (struct file_opener){.open = open_by_sys, .userdata = sys};
+}
+
+const char *settings_file(const struct options *options)
+{
+    return options->config_file ? options->config_file : USUAL_PLACE;
+}
+
+static int load_file(const struct options *options, struct sys *sys, struct config **ret, struct error *error)
+{
+    const struct file_opener files = settings_files(sys);
+    const char *file = settings_file(options);
 
     if (!options->config_file && access(file, F_OK) < 0 && errno == ENOENT)
         return config_default(ret, error);
-    int r = config_load(file, ret, error);
+    int r = config_load(&files, file, ret, error);
     return r < 0 ? place_error(r, file, error) : 0;
-}
-
-struct opener_tasks settings_opener_tasks(const struct options *options)
-{
-    _cleanup_(config_freep) struct config *config = NULL;
-
-    if (load_file(options, &config, NULL) < 0)
-        return (struct opener_tasks){0};
-    return (struct opener_tasks){.sampling = config->sampler.enabled, .probing = config_has_probes(config)};
 }
 
 static int override(struct config *config, const char *key, const char *flag, const char *value, struct error *error)
@@ -60,15 +69,24 @@ static int apply_flags(const struct options *options, struct config *config, str
     return r;
 }
 
+int settings_read(const struct options *options, struct sys *sys, struct config **ret, struct error *error)
+{
+    _cleanup_(config_freep) struct config *config = NULL;
+    int r = load_file(options, sys, &config, error);
+
+    if (r == 0)
+        r = apply_flags(options, config, error);
+    if (r == 0)
+        *ret = steal(config);
+    return r;
+}
+
 int settings_load(const struct options *options, struct sys *sys, const struct machine *machine, struct config **ret,
                   struct error *error)
 {
     _cleanup_(config_freep) struct config *config = NULL;
-    int r = load_file(options, &config, error);
+    int r = settings_read(options, sys, &config, error);
 
-    if (r < 0)
-        return r;
-    r = apply_flags(options, config, error);
     if (r < 0)
         return r;
     r = config_check_events(config, sys, machine, error);

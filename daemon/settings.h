@@ -5,7 +5,6 @@
 
 #include "config/config.h"
 #include "daemon/options.h"
-#include "opener/opener-rules.h"
 
 /*
  * -errno with a sentence that starts with FILE:LINE:COLUMN where there is a place. The web configuration that it names
@@ -15,7 +14,12 @@
 int settings_load(const struct options *options, struct sys *sys, const struct machine *machine, struct config **ret,
                   struct error *error);
 
-/* What the file asks of an opener; nothing where it cannot be read, which settings_load() will tell. */
-struct opener_tasks settings_opener_tasks(const struct options *options);
+/* The same without a machine: events are not looked up. */
+int settings_read(const struct options *options, struct sys *sys, struct config **ret, struct error *error);
+
+/* Where the configuration is read from, whether there is such a file or not. Borrowed. */
+const char *settings_file(const struct options *options);
+/* Opens files by `sys`, which must outlive it. */
+struct file_opener settings_files(struct sys *sys);
 
 #endif

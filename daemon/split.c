@@ -8,6 +8,8 @@
 #include "base/cleanup.h"
 #include "daemon/log.h"
 #include "daemon/settings.h"
+#include "daemon/wish.h"
+#include "opener/daemon-jail.h"
 #include "opener/opener.h"
 
 #define REAP_MIN_USEC UINT64_C(10000)
@@ -15,6 +17,7 @@
 
 struct split {
     struct opener *opener; /* NULL: there is one process */
+    struct user user;      /* whom this one becomes */
     sd_event_source *source, *reaper;
     uint64_t reap_usec; /* how long it waits */
     void (*on_change)(void *userdata);
@@ -23,21 +26,49 @@ struct split {
 
 DEFINE_CLEANUP(struct split *, split_free);
 
-int split_new(const struct options *options, struct sys *sys, struct split **ret, struct error *error)
+static int start_opener(struct split *split, const struct options *options, const struct config *config,
+                        struct sys *sys, struct error *error)
+{
+    _cleanup_(opener_wish_done) struct opener_wish wish = {0};
+
+    int r = user_choose(config->user, &split->user, error);
+    if (r == 0)
+        r = wish_make(sys, config, settings_file(options), &wish, error);
+    if (r == 0)
+        r = opener_start(sys, &wish, &split->opener, error);
+    if (r == 0)
+        log_debug("counters are opened by process %d", (int)split->opener->pid);
+    return r;
+}
+
+int split_new(const struct options *options, const struct config *config, struct sys *sys, struct split **ret,
+              struct error *error)
 {
     _cleanup_(split_freep) struct split *split = calloc(1, sizeof(*split));
 
     if (!split)
         return error_oom(error);
     if (!options->no_opener && opener_is_wanted()) {
-        int r = opener_start(sys, settings_opener_tasks(options), &split->opener, error);
+        int r = start_opener(split, options, config, sys, error);
         if (r < 0)
             return r;
-        log_debug("counters are opened by process %d; this one has no capabilities", (int)split->opener->pid);
-        if (!split->opener->filtered)
-            log_warning("the opener's system calls are not filtered: this kernel lacks CONFIG_SECCOMP_FILTER");
     }
     *ret = steal(split);
+    return 0;
+}
+
+int split_drop(struct split *split, struct error *error)
+{
+    bool filtered = false;
+
+    if (!split->opener)
+        return 0;
+    int r = daemon_jail_enter(&split->user, &filtered, error);
+    if (r < 0)
+        return r;
+    log_debug("this process is user %u, without capabilities", split->user.uid);
+    if (!filtered || !split->opener->filtered)
+        log_warning("system calls are not filtered: this kernel lacks CONFIG_SECCOMP_FILTER");
     return 0;
 }
 

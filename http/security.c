@@ -15,7 +15,7 @@ static int load_tls(struct security *security, struct stamps *stamps, struct err
     if (stamps_add(stamps, tls->cert_file) < 0 || stamps_add(stamps, tls->key_file) < 0 ||
         stamps_add(stamps, tls->client_ca_file) < 0)
         return error_oom(error);
-    return tls_new(tls, &security->tls, error);
+    return tls_new(tls, stamps->opener, &security->tls, error);
 }
 
 /* The slowest, which is also how long a password of nobody is worked at. */
@@ -60,19 +60,20 @@ static void name_file(struct error *error, const char *path)
     error->line = error->column = 0;
 }
 
-int security_load(const char *path, struct security **ret, struct stamps *ret_stamps, struct error *error)
+int security_load(const struct file_opener *opener, const char *path, struct security **ret, struct stamps *ret_stamps,
+                  struct error *error)
 {
     _cleanup_(security_unrefp) struct security *security = calloc(1, sizeof(*security));
     int r = 0;
 
-    *ret_stamps = (struct stamps){0};
+    *ret_stamps = (struct stamps){.opener = opener};
     if (!security)
         return error_oom(error);
     security->references = 1;
     if (path && *path) {
         if (stamps_add(ret_stamps, path) < 0)
             return error_oom(error);
-        r = web_config_load(path, &security->config, error);
+        r = web_config_load(opener, path, &security->config, error);
         if (r == 0)
             r = load_tls(security, ret_stamps, error);
         if (r == 0 && note_slow_password(security) < 0)

@@ -22,11 +22,12 @@ struct security {
 enum security_warning { SECURITY_CERTIFICATE_EXPIRED, SECURITY_PASSWORD_SLOW, N_SECURITY_WARNINGS };
 
 /*
- * Reads the file, and the certificates that it names; "" or NULL for no file. The error's sentence names the file (and
- * line and column where there is one). `ret_stamps` is set on failure too, to what was looked at: when that changes, it
- * is worth another try. The caller ends it.
+ * Reads the file, and the certificates that it names, which `opener` opens (base/file.h); "" or NULL for no file. The
+ * error's sentence names the file (and line and column where there is one). `ret_stamps` is set on failure too, to what
+ * was looked at: when that changes, it is worth another try. The caller ends it.
  */
-int security_load(const char *path, struct security **ret, struct stamps *ret_stamps, struct error *error);
+int security_load(const struct file_opener *opener, const char *path, struct security **ret, struct stamps *ret_stamps,
+                  struct error *error);
 const char *security_warning(const struct security *security, enum security_warning which);
 /* The last who lets go of it frees it. security_unref() takes NULL, and returns it. */
 struct security *security_ref(struct security *security);

@@ -78,7 +78,7 @@ int server_new(sd_event *event, const struct service *service, const char *telem
     server->site.look_userdata = server;
     if (server_set_telemetry_path(server, telemetry_path) < 0)
         return error_oom(error);
-    int r = security_load(NULL, &server->site.security, &server->stamps, error);
+    int r = security_load(NULL, NULL, &server->site.security, &server->stamps, error);
     if (r < 0)
         return r;
     r = connections_init(&server->connections, event, service, limits);
@@ -340,7 +340,7 @@ static int configure(struct server *server, const char *web_config, const struct
 
     if ((!path && web_config && *web_config) || (settings && !telemetry_path))
         return error_oom(error);
-    int r = security_load(path, &security, &stamps, error);
+    int r = security_load(&server->site.service->files, path, &security, &stamps, error);
     if (r == 0)
         r = apply(server, security, settings ? &settings->limits : &server->connections.limits,
                   settings ? settings->addresses : NULL, settings ? settings->n_addresses : 0, error);
@@ -391,7 +391,7 @@ static void read_again(struct server *server)
     struct stamps stamps;
     struct error error;
 
-    int r = security_load(server->web_config, &security, &stamps, &error);
+    int r = security_load(&server->site.service->files, server->web_config, &security, &stamps, &error);
     /* After a failure too: what is wrong is told once, and tried again when it has changed. */
     stamps_done(&server->stamps);
     server->stamps = stamps;

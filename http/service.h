@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "collectors/snapshot.h"
 
 struct sampler;
@@ -27,6 +28,8 @@ struct service_pause {
 
 struct service {
     void *userdata;
+    /* Opens the files of the web configuration; without a function they are opened as usual. */
+    struct file_opener files;
     /*
      * A snapshot whose collectors in `mask` were read at most min_interval ago, or, if `fresh`, just now. Never NULL; a
      * collector that failed has its series as they were. A mask of 0 reads nothing: it only asks for the names of the

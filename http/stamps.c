@@ -4,13 +4,26 @@
 
 #include <assert.h>
 
-static struct stamp stamp_now(char *path)
+#include "base/cleanup.h"
+
+static int look_at(const struct file_opener *opener, const char *path, struct stat *ret)
+{
+    if (stat(path, ret) == 0)
+        return 0;
+    if (errno != EACCES || !opener)
+        return -errno;
+    _cleanup_(closep) int fd = file_open(opener, path);
+    return fd < 0 ? fd : fstat(fd, ret) < 0 ? -errno : 0;
+}
+
+static struct stamp stamp_now(const struct file_opener *opener, char *path)
 {
     struct stamp stamp = {.path = path};
     struct stat status;
 
-    if (stat(path, &status) < 0) {
-        stamp.error = errno;
+    int r = look_at(opener, path, &status);
+    if (r < 0) {
+        stamp.error = -r;
         return stamp;
     }
     stamp.device = status.st_dev;
@@ -40,14 +53,14 @@ int stamps_add(struct stamps *stamps, const char *path)
     if (!copy)
         return -ENOMEM;
     assert(stamps->n < STAMPS_MAX);
-    stamps->items[stamps->n++] = stamp_now(copy);
+    stamps->items[stamps->n++] = stamp_now(stamps->opener, copy);
     return 0;
 }
 
 bool stamps_outdated(const struct stamps *stamps)
 {
     for (size_t i = 0; i < stamps->n; i++) {
-        struct stamp now = stamp_now(stamps->items[i].path);
+        struct stamp now = stamp_now(stamps->opener, stamps->items[i].path);
         if (!same(&stamps->items[i], &now))
             return true;
     }

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "base/util.h"
+#include "base/file.h"
 
 #define STAMPS_MAX 4
 
@@ -20,6 +20,7 @@ struct stamp {
 };
 
 struct stamps {
+    const struct file_opener *opener; /* opens what this process may not look at; NULL: none. Borrowed */
     struct stamp items[STAMPS_MAX];
     size_t n;
 };

@@ -3,14 +3,12 @@
 #include "http/tls-certificate.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <gnutls/x509.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "base/file.h"
 
 /* A bundle of all public CAs is below half of it. */
 #define PEM_MAX (1 << 20)
@@ -68,7 +66,7 @@ static int pem_read(const struct pem *pem, char **ret, struct error *error)
         return error_set(error, -EINVAL, "there is no %s_file: a TLS server needs a certificate and its key",
                          pem->what);
     if (pem->file)
-        r = file_read(AT_FDCWD, pem->file, PEM_MAX, ret, NULL);
+        r = file_read_by(pem->opener, pem->file, PEM_MAX, ret, NULL);
     else if (!(*ret = strdup(pem->text)))
         return error_oom(error);
     if (r == -EACCES)

@@ -6,11 +6,13 @@
 #include <gnutls/gnutls.h>
 
 #include "base/error.h"
+#include "base/file.h"
 
 struct pem {
     const char *what; /* the key of the web configuration: "cert", for "cert_file" too */
     const char *file; /* or else */
     const char *text;
+    const struct file_opener *opener; /* of the file; NULL: this process */
 };
 
 /*

@@ -36,9 +36,10 @@ static bool requires(const struct tls *tls)
 }
 
 /* Without a file the machine's CAs, as in Go. */
-static int trust_clients(struct tls *tls, const struct web_tls *config, struct error *error)
+static int trust_clients(struct tls *tls, const struct web_tls *config, const struct file_opener *opener,
+                         struct error *error)
 {
-    struct pem pem = {.what = "client_ca", .file = config->client_ca_file, .text = config->client_ca};
+    struct pem pem = {.what = "client_ca", .file = config->client_ca_file, .text = config->client_ca, .opener = opener};
 
     if (pem.file || pem.text) {
         tls->named_cas = true;
@@ -66,10 +67,10 @@ static int copy_sans(struct tls *tls, const struct web_texts *sans)
     return 0;
 }
 
-static int fill(struct tls *tls, const struct web_tls *config, struct error *error)
+static int fill(struct tls *tls, const struct web_tls *config, const struct file_opener *opener, struct error *error)
 {
-    struct pem certificate = {.what = "cert", .file = config->cert_file, .text = config->cert};
-    struct pem key = {.what = "key", .file = config->key_file, .text = config->key};
+    struct pem certificate = {.what = "cert", .file = config->cert_file, .text = config->cert, .opener = opener};
+    struct pem key = {.what = "key", .file = config->key_file, .text = config->key, .opener = opener};
 
     tls->client_auth = config->client_auth;
     tls->min_version = config->min_version;
@@ -78,20 +79,20 @@ static int fill(struct tls *tls, const struct web_tls *config, struct error *err
         return error_oom(error);
     int r = tls_certificate_load(tls->credentials, &certificate, &key, &tls->warning, error);
     if (r == 0)
-        r = trust_clients(tls, config, error);
+        r = trust_clients(tls, config, opener, error);
     if (r == 0)
         r = tls_priorities_init(&tls->priorities, config, error);
     return r;
 }
 
-int tls_new(const struct web_tls *config, struct tls **ret, struct error *error)
+int tls_new(const struct web_tls *config, const struct file_opener *opener, struct tls **ret, struct error *error)
 {
     _cleanup_(tls_unrefp) struct tls *tls = calloc(1, sizeof(*tls));
 
     if (!tls)
         return error_oom(error);
     tls->references = 1;
-    int r = fill(tls, config, error);
+    int r = fill(tls, config, opener, error);
     if (r < 0)
         return r;
     *ret = steal(tls);

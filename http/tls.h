@@ -15,7 +15,7 @@
 struct tls;
 
 /* Reads the files. The error's sentence names the one that is wrong, and says how. */
-int tls_new(const struct web_tls *config, struct tls **ret, struct error *error);
+int tls_new(const struct web_tls *config, const struct file_opener *opener, struct tls **ret, struct error *error);
 /* The last who lets go of it frees it. tls_unref() takes NULL, and returns it. */
 struct tls *tls_ref(struct tls *tls);
 struct tls *tls_unref(struct tls *tls);

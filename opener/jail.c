@@ -2,10 +2,10 @@
 /* What the opener can do no more: see jail.h. */
 #include "opener/jail.h"
 
-#include <cap-ng.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/perf_event.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "opener/capabilities.h"
 
 /* Since Linux 5.8; libraries at hand may be older. */
 #ifndef CAP_PERFMON
@@ -34,48 +35,6 @@ static const struct {
     {CAP_SYS_PTRACE, true}, {CAP_SYSLOG, true},
 };
 
-/* Capabilities */
-
-uint64_t jail_capabilities(void)
-{
-    uint64_t mask = 0;
-
-    if (capng_get_caps_process() < 0)
-        return 0;
-    for (unsigned i = 0; i < 64; i++)
-        if (capng_have_capability(CAPNG_EFFECTIVE, i))
-            mask |= UINT64_C(1) << i;
-    return mask;
-}
-
-bool jail_is_privileged(void)
-{
-    return jail_capabilities() & (UINT64_C(1) << CAP_PERFMON | UINT64_C(1) << CAP_SYS_ADMIN);
-}
-
-/* Of the bounding set nothing can be taken without CAP_SETPCAP. */
-static int reduce_to(uint64_t mask, struct error *error)
-{
-    bool may_bound = jail_capabilities() >> CAP_SETPCAP & 1;
-
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-        return error_set(error, -errno, "cannot forgo new privileges: %s", strerror(errno));
-    if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
-        return error_set(error, -errno, "cannot clear the ambient capabilities: %s", strerror(errno));
-    capng_clear(CAPNG_SELECT_BOTH);
-    for (unsigned i = 0; i < 64; i++)
-        if (mask >> i & 1)
-            capng_update(CAPNG_ADD, (capng_type_t)(CAPNG_EFFECTIVE | CAPNG_PERMITTED | CAPNG_BOUNDING_SET), i);
-    if (capng_apply(may_bound ? CAPNG_SELECT_BOTH : CAPNG_SELECT_CAPS) < 0)
-        return error_set(error, -EPERM, "cannot drop capabilities: %s", strerror(errno));
-    return 0;
-}
-
-int jail_drop_capabilities(struct error *error)
-{
-    return reduce_to(0, error);
-}
-
 static int keep_needed(bool sampling, struct error *error)
 {
     uint64_t mask = 0;
@@ -83,7 +42,7 @@ static int keep_needed(bool sampling, struct error *error)
     for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
         if (sampling || !kept[i].only_sampling)
             mask |= UINT64_C(1) << kept[i].capability;
-    return reduce_to(mask & jail_capabilities(), error);
+    return capabilities_reduce(mask & capabilities_own(), error);
 }
 
 /* Descriptors */
@@ -148,6 +107,7 @@ static const struct call calls_of_all[] = {
     {SCMP_SYS(recvmsg), 0, {0}},
     {SCMP_SYS(sendmsg), 0, {0}},
     {SCMP_SYS(perf_event_open), 0, {0}},
+    {SCMP_SYS(ioctl), 1, {1, SCMP_CMP_MASKED_EQ, UINT32_MAX, PERF_EVENT_IOC_SET_FILTER}},
     {SCMP_SYS(close), 0, {0}},
     {SCMP_SYS(openat), 1, {2, SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY}},
     {SCMP_SYS(open), 1, {1, SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY}},
@@ -237,11 +197,13 @@ int jail_enter(int socket, pid_t parent, bool sampling, uint64_t *ret_capabiliti
     if (r < 0)
         return error_set(error, r, "cannot close descriptors: %s", strerror(-r));
     ignore_signals();
+    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+        return error_set(error, -errno, "cannot hide its memory: %s", strerror(errno));
     r = keep_needed(sampling, error);
     if (r == 0)
         r = end_with(parent, error);
     if (r < 0)
         return r;
-    *ret_capabilities = jail_capabilities();
+    *ret_capabilities = capabilities_own();
     return filter_calls(sampling, ret_filtered, error);
 }

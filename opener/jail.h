@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the opener can do no more, once it has started; and what the daemon cannot. */
+/* What the opener can do no more, once it has started. */
 #ifndef OPENER_JAIL_H
 #define OPENER_JAIL_H
 
 #include <sys/types.h>
 
 #include "base/error.h"
-
-/* The effective capabilities of this process, a bit each (capabilities(7)). */
-uint64_t jail_capabilities(void);
-/* Whether they let counters be opened that others may not open. */
-bool jail_is_privileged(void);
 
 /* What `ps` shows, where there is room for it. */
 void jail_set_name(const char *name);
@@ -23,7 +18,5 @@ void jail_set_name(const char *name);
  */
 int jail_enter(int socket, pid_t parent, bool sampling, uint64_t *ret_capabilities, bool *ret_filtered,
                struct error *error);
-/* For the daemon: no capability at all, and none to be had. The bounding set stays where CAP_SETPCAP is missing. */
-int jail_drop_capabilities(struct error *error);
 
 #endif

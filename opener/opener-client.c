@@ -211,14 +211,15 @@ static bool is_denied(int error)
 static int client_open_file(struct sys *sys, const char *path, int flags)
 {
     struct opener_client *client = sys->userdata;
-    bool sampling = client->rules.tasks.sampling;
+    bool sampling = client->rules.wish.sampling;
 
     if (opener_path_is_better_asked_for(path, sampling)) {
         int fd = ask_for_file(client, path);
         return fd >= 0 ? fd : sys_open_file(sys, path, flags);
     }
     int fd = sys_open_file(sys, path, flags);
-    if (!is_denied(fd) || opener_path_place(path, sampling) == OPENER_NOWHERE)
+    bool known = opener_path_place(path, sampling) != OPENER_NOWHERE || opener_rules_has_file(&client->rules, path);
+    if (!is_denied(fd) || !known)
         return fd;
     int given = ask_for_file(client, path);
     /* What is no cause of this one's own is no better known than before. */

@@ -6,8 +6,8 @@
  * not answer in time is late: requests fail by -ETIMEDOUT, the first after the wait and the others at once, until that
  * answer is there, which nobody waits for any more.
  *
- * What it refuses fails by -EBADRQC, by -EUNATCH or -ENOPKG where it would not if it had been started for sampling
- * or for probes, a directory that is no cgroup of the hierarchy by -EXDEV; see perf/reason.c.
+ * What it refuses fails as opener_request_check() says, a directory that is no cgroup of the hierarchy by -EXDEV; see
+ * perf/reason.c.
  */
 #ifndef OPENER_CLIENT_H
 #define OPENER_CLIENT_H

@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "base/cleanup.h"
+#include "perf/event-breakpoint.h"
 
 #define KNOWN_FLAGS (PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC)
 #define KNOWN_FORMATS                                                                                                  \
@@ -41,7 +42,7 @@ static int parse_file(const struct opener_file *file, size_t size, size_t n_fds,
     const char *path = (const char *)(file + 1);
     size_t length = size - sizeof(*file);
 
-    if (n_fds || length == 0 || length > OPENER_PATH_MAX || memchr(path, '\0', length) != path + length - 1)
+    if (n_fds || length == 0 || length > PATH_MAX || memchr(path, '\0', length) != path + length - 1)
         return -EBADMSG;
     *ret = (struct opener_request){.kind = OPENER_FILE, .path = path};
     return 0;
@@ -143,39 +144,26 @@ static bool only_known(const struct perf_event_attr *attr, bool sampling)
     return memcmp(&known, attr, sizeof(known)) == 0;
 }
 
-/* Their descriptors show all that a CPU does, in a second ring: even one that only counts. */
-static bool is_trace(const struct opener_rules *rules, const struct perf_event_attr *attr)
+/* What its descriptor could do besides counting is granted event by event. */
+static int check_granted(const struct opener_rules *rules, const struct perf_event_attr *attr, const char *text)
 {
-    for (size_t i = 0; i < rules->n_trace_types; i++)
-        if (rules->trace_types[i] == attr->type)
-            return true;
-    return false;
+    bool is_breakpoint = attr->type == PERF_TYPE_BREAKPOINT;
+
+    if (is_breakpoint && !breakpoint_is_of_programs(attr))
+        return -EBADRQC;
+    if (!opener_rules_grant(rules, attr, text, attr->sample_period != 0))
+        return -ENOPKG;
+    return is_breakpoint && !rules->wish.breakpoints ? -ENOKEY : 0;
 }
 
-static bool is_probe(const struct opener_rules *rules, const struct perf_event_attr *attr)
+static int check_event(const struct opener_rules *rules, const struct perf_event_attr *attr, const char *text)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(rules->probe_types); i++)
-        if (rules->probe_types[i] == (int64_t)attr->type)
-            return true;
-    return false;
-}
-
-/*
- * An address that the daemon gave would be one of this process. Of `config` a probe has the bit "retprobe"; what stands
- * above it, ref_ctr_offset, is a place in the memory of every process that runs the file, where the kernel adds one.
- */
-static bool probe_is_allowed(const struct opener_rules *rules, const struct opener_event *event, const char *text)
-{
-    return rules->tasks.probing && event->attr.config <= 1 && event->attr.config1 == 0 &&
-           (!event->text || strlen(text + event->text - 1) < PATH_MAX);
-}
-
-static bool event_is_allowed(const struct opener_rules *rules, const struct opener_event *event, const char *text)
-{
-    if (!size_is_known(&event->attr) || !only_known(&event->attr, rules->tasks.sampling) ||
-        is_trace(rules, &event->attr))
-        return false;
-    return is_probe(rules, &event->attr) ? probe_is_allowed(rules, event, text) : !event->text;
+    if (!size_is_known(attr) || !only_known(attr, rules->wish.sampling) ||
+        opener_types_have(&rules->tracing, attr->type))
+        return -EBADRQC;
+    if (text && !opener_types_have(&rules->probing, attr->type))
+        return -EBADRQC;
+    return opener_types_have(&rules->counting, attr->type) ? 0 : check_granted(rules, attr, text);
 }
 
 /* Who joins a leader has its target. */
@@ -194,73 +182,67 @@ static bool target_is_allowed(const struct opener_request *request, const struct
         return group->cpu >= 0;
     if (group->pid <= 0 || group->flags & PERF_FLAG_PID_CGROUP)
         return false;
-    return group->pid == rules->daemon || (rules->tasks.sampling && group_samples(request));
+    return group->pid == rules->daemon || (rules->wish.sampling && group_samples(request));
 }
 
-static bool is_allowed(const struct opener_request *request, const struct opener_rules *rules)
+static bool file_is_allowed(const char *path, const struct opener_rules *rules)
+{
+    return opener_rules_has_file(rules, path) || opener_path_place(path, rules->wish.sampling) != OPENER_NOWHERE;
+}
+
+static int check_request(const struct opener_request *request, const struct opener_rules *rules)
 {
     if (request->kind == OPENER_FILE)
-        return opener_path_place(request->path, rules->tasks.sampling) != OPENER_NOWHERE;
-    if (!target_is_allowed(request, rules))
-        return false;
-    for (size_t i = 0; i < request->group->n_events; i++)
-        if (!event_is_allowed(rules, &request->events[i], request->text))
-            return false;
-    return true;
+        return file_is_allowed(request->path, rules) ? 0 : -EBADRQC;
+    int r = target_is_allowed(request, rules) ? 0 : -EBADRQC;
+    for (size_t i = 0; i < request->group->n_events && r == 0; i++)
+        r = check_event(rules, &request->events[i].attr, opener_request_text(request, i));
+    return r;
 }
 
 int opener_request_check(const struct opener_request *request, const struct opener_rules *rules)
 {
     struct opener_rules wider = *rules;
+    int r = check_request(request, rules);
 
-    if (is_allowed(request, rules))
-        return 0;
-    wider.tasks.probing = true;
-    if (is_allowed(request, &wider))
-        return -ENOPKG;
-    wider.tasks.sampling = true;
-    return is_allowed(request, &wider) ? -EUNATCH : -EBADRQC;
+    wider.wish.sampling = true;
+    return r == -EBADRQC && check_request(request, &wider) != -EBADRQC ? -EUNATCH : r;
 }
 
-struct perf_event_attr opener_request_attr(const struct opener_request *request, size_t n)
+const char *opener_request_text(const struct opener_request *request, size_t n)
 {
-    struct perf_event_attr attr = request->events[n].attr;
+    size_t offset = request->events[n].text;
 
-    if (request->events[n].text)
-        attr.config1 = (uintptr_t)(request->text + request->events[n].text - 1);
-    return attr;
+    return offset ? request->text + offset - 1 : NULL;
 }
 
 /* Writing */
 
-/* The text that an attr's config1 points to; NULL where it is a number. */
-static const char *attr_text(const struct opener_rules *rules, const struct perf_event_attr *attr)
+static const char *text_of(const struct sys_group *group, size_t n)
 {
-    return is_probe(rules, attr) ? (const char *)(uintptr_t)attr->config1 : NULL;
+    return group->texts ? group->texts[n] : NULL;
 }
 
-static void write_event(const struct opener_rules *rules, const struct perf_event_attr *attr, struct buffer *packet,
-                        size_t *text_size)
+static void write_event(const struct sys_group *group, size_t n, struct buffer *packet, size_t *text_size)
 {
-    const char *text = attr_text(rules, attr);
+    const char *text = text_of(group, n);
     struct opener_event event;
 
     memset(&event, 0, sizeof(event));
-    event.attr = *attr;
+    event.attr = group->attrs[n];
     if (text) {
-        event.attr.config1 = 0;
         event.text = (uint32_t)(1 + *text_size);
         *text_size += strlen(text) + 1;
     }
     buffer_append(packet, &event, sizeof(event));
 }
 
-static size_t count_fitting(const struct opener_rules *rules, const struct sys_group *group, size_t first)
+static size_t count_fitting(const struct sys_group *group, size_t first)
 {
     size_t n = 0, size = 0;
 
     while (first + n < group->n && n < OPENER_EVENTS_MAX) {
-        const char *text = attr_text(rules, &group->attrs[first + n]);
+        const char *text = text_of(group, first + n);
         size += text ? strlen(text) + 1 : 0;
         if (size > OPENER_TEXT_MAX)
             break;
@@ -272,7 +254,7 @@ static size_t count_fitting(const struct opener_rules *rules, const struct sys_g
 int opener_request_write(const struct opener_rules *rules, const struct sys_group *group, size_t first,
                          struct buffer *packet, size_t *ret_n)
 {
-    size_t n = count_fitting(rules, group, first), text_size = 0;
+    size_t n = count_fitting(group, first), text_size = 0;
     struct opener_group head = {
         .header = {.version = OPENER_VERSION, .kind = OPENER_GROUP},
         .cpu = group->cpu,
@@ -287,9 +269,9 @@ int opener_request_write(const struct opener_rules *rules, const struct sys_grou
     head.pid = group->flags & PERF_FLAG_PID_CGROUP ? -1 : group->pid == 0 ? rules->daemon : group->pid;
     buffer_append(packet, &head, sizeof(head));
     for (size_t i = 0; i < n; i++)
-        write_event(rules, &group->attrs[first + i], packet, &text_size);
+        write_event(group, first + i, packet, &text_size);
     for (size_t i = 0; i < n; i++) {
-        const char *text = attr_text(rules, &group->attrs[first + i]);
+        const char *text = text_of(group, first + i);
         if (text)
             buffer_append(packet, text, strlen(text) + 1);
     }

@@ -27,7 +27,7 @@ struct opener_header {
     uint32_t size; /* of the whole packet */
 };
 
-/* OPENER_GROUP: this, `n_events` events, `text_size` bytes of text. */
+/* OPENER_GROUP: this, `n_events` events, `text_size` bytes of text. Nothing in it is, or becomes, a pointer. */
 struct opener_group {
     struct opener_header header;
     int32_t pid, cpu; /* pid: -1, or the daemon itself */
@@ -38,7 +38,7 @@ struct opener_group {
 
 struct opener_event {
     struct perf_event_attr attr;
-    uint32_t text; /* what config1 is to point to: 1 + its offset in the text; 0: config1 is a number */
+    uint32_t text; /* a probe's function or file: 1 + its offset in the text; 0: none */
     uint32_t zero;
 };
 
@@ -61,12 +61,13 @@ struct opener_request {
 /* `packet` is aligned as uint64_t. -EBADMSG for one that is not a request with so many descriptors. */
 int opener_request_parse(const void *packet, size_t size, size_t n_fds, struct opener_request *ret);
 /*
- * -EBADRQC for what no daemon needs, or what it may not have; for what it may have only with other tasks -EUNATCH,
- * where it samples, and else -ENOPKG, where it sets probes; 0.
+ * 0, or why it is refused: -EUNATCH for what it would get if it had been started for sampling; -ENOPKG for a
+ * tracepoint, probe or breakpoint that was not in the configuration then, or a PMU that was not there; -ENOKEY for a
+ * breakpoint of the configuration without opener.breakpoints; -EBADRQC for what no daemon needs or none may have.
  */
 int opener_request_check(const struct opener_request *request, const struct opener_rules *rules);
-/* The n-th event, as perf_event_open(2) wants it. */
-struct perf_event_attr opener_request_attr(const struct opener_request *request, size_t n);
+/* The text of the n-th event; NULL where it has none. Borrowed from the packet. */
+const char *opener_request_text(const struct opener_request *request, size_t n);
 
 /* Writes a request for as many of the group's events, from `first` on, as go into one. -EINVAL where not even one does.
  */

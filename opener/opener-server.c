@@ -14,6 +14,7 @@
 #include "base/number.h"
 #include "opener/opener-mapped.h"
 #include "opener/opener-message.h"
+#include "opener/opener-trusted.h"
 #include "perf/jit-map.h"
 
 static bool is_on(int fd, long magic)
@@ -55,29 +56,61 @@ static void add_result(int result, struct opener_reply *reply, struct opener_fds
         opened->fds[opened->n++] = result;
 }
 
+/*
+ * Whoever holds the descriptor of a tracepoint or probe may give it a filter, with no capability, and a filter may have
+ * the kernel follow pointers of the record. It takes one only once (kernel/trace/trace_events_filter.c,
+ * ftrace_profile_set_filter()), so it gets one here, which lets everything pass.
+ */
+#define SEAL "common_pid >= 0"
+
+static int seal(const struct opener_server *server, uint32_t type, int fd)
+{
+    struct sys *sys = server->sys;
+
+    if (fd < 0 || !opener_types_have(&server->rules.filtered, type))
+        return fd;
+    if (sys->ioctl(sys, fd, PERF_EVENT_IOC_SET_FILTER, (unsigned long)SEAL) == 0)
+        return fd;
+    sys->close(sys, fd);
+    return -EBADRQC;
+}
+
+static void open_events(const struct opener_server *server, const struct opener_request *request,
+                        const struct opener_fds *given, int *ret)
+{
+    struct perf_event_attr attrs[OPENER_EVENTS_MAX];
+    const char *texts[OPENER_EVENTS_MAX];
+    const struct opener_group *asked = request->group;
+    const struct sys_group group = {
+        .attrs = attrs,
+        .texts = texts,
+        .n = asked->n_events,
+        .pid = asked->flags & PERF_FLAG_PID_CGROUP ? given->fds[0] : asked->pid,
+        .cpu = asked->cpu,
+        .leader = asked->leader ? given->fds[given->n - 1] : -1,
+        .flags = asked->flags | PERF_FLAG_FD_CLOEXEC,
+        .whole = asked->whole,
+    };
+
+    for (size_t i = 0; i < group.n; i++) {
+        attrs[i] = request->events[i].attr;
+        texts[i] = opener_request_text(request, i);
+    }
+    server->sys->open_group(server->sys, &group, ret);
+    for (size_t i = 0; i < group.n; i++)
+        ret[i] = seal(server, attrs[i].type, ret[i]);
+}
+
 static int open_group(const struct opener_server *server, const struct opener_request *request,
                       const struct opener_fds *given, struct opener_reply *reply, struct opener_fds *opened)
 {
-    struct perf_event_attr attrs[OPENER_EVENTS_MAX];
-    bool in_cgroup = request->group->flags & PERF_FLAG_PID_CGROUP;
     int results[OPENER_EVENTS_MAX];
-    int r = in_cgroup ? check_cgroup(server, given->fds[0]) : 0;
+    int r = request->group->flags & PERF_FLAG_PID_CGROUP ? check_cgroup(server, given->fds[0]) : 0;
 
     if (r < 0)
         return r;
+    open_events(server, request, given, results);
     for (size_t i = 0; i < request->group->n_events; i++)
-        attrs[i] = opener_request_attr(request, i);
-    struct sys_group group = {
-        .attrs = attrs,
-        .n = request->group->n_events,
-        .pid = in_cgroup ? given->fds[0] : request->group->pid,
-        .cpu = request->group->cpu,
-        .leader = request->group->leader ? given->fds[given->n - 1] : -1,
-        .flags = request->group->flags | PERF_FLAG_FD_CLOEXEC,
-        .whole = request->group->whole,
-    };
-    server->sys->open_group(server->sys, &group, results);
-    for (size_t i = 0; i < group.n; i++)
         add_result(results[i], reply, opened);
     return 0;
 }
@@ -105,7 +138,9 @@ static int open_on(const struct opener_server *server, const char *path, long ma
 
 static int open_known(const struct opener_server *server, const char *path)
 {
-    switch (opener_path_place(path, server->rules.tasks.sampling)) {
+    if (opener_rules_has_file(&server->rules, path))
+        return opener_trusted_open(server->sys, path);
+    switch (opener_path_place(path, server->rules.wish.sampling)) {
     case OPENER_IN_TRACEFS:
         return open_on(server, path, TRACEFS_MAGIC);
     case OPENER_IN_PROC:

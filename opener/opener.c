@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "opener/capabilities.h"
 #include "opener/jail.h"
 #include "opener/opener-message.h"
 #include "opener/opener-server.h"
@@ -26,12 +27,12 @@ DEFINE_CLEANUP(struct opener *, opener_free);
 
 bool opener_is_wanted(void)
 {
-    return jail_is_privileged();
+    return capabilities_privilege();
 }
 
 uint64_t opener_own_capabilities(void)
 {
-    return jail_capabilities();
+    return capabilities_own();
 }
 
 static int find_cgroups(struct sys *sys, char **ret)
@@ -59,7 +60,7 @@ static _Noreturn void be_opener(struct sys *sys, const struct opener *opener, in
 
     jail_set_name("perfcountd-opener");
     hello.error =
-        jail_enter(socket, server.rules.daemon, server.rules.tasks.sampling, &hello.capabilities, &filtered, &error);
+        jail_enter(socket, server.rules.daemon, server.rules.wish.sampling, &hello.capabilities, &filtered, &error);
     hello.filtered = filtered;
     if (hello.error < 0)
         snprintf(hello.message, sizeof(hello.message), "%.200s", error.message);
@@ -114,30 +115,30 @@ static int split(struct opener *opener, struct sys *sys, struct error *error)
     return 0;
 }
 
-static struct opener *opener_new(struct sys *sys, struct opener_tasks tasks)
+static struct opener *opener_new(struct sys *sys, struct opener_wish *wish)
 {
     struct opener *opener = calloc(1, sizeof(*opener));
 
-    if (!opener)
+    if (!opener) {
+        opener_wish_done(wish);
         return NULL;
+    }
     opener->client.socket = -1;
-    if (opener_rules_init(&opener->client.rules, sys, tasks) < 0 || find_cgroups(sys, &opener->cgroups) < 0)
+    if (opener_rules_init(&opener->client.rules, sys, wish) < 0 || find_cgroups(sys, &opener->cgroups) < 0)
         return opener_free(opener);
     return opener;
 }
 
-int opener_start(struct sys *sys, struct opener_tasks tasks, struct opener **ret, struct error *error)
+int opener_start(struct sys *sys, struct opener_wish *wish, struct opener **ret, struct error *error)
 {
     /* Neither of the two can mount it later. */
     machine_find_tracefs(sys);
-    _cleanup_(opener_freep) struct opener *opener = opener_new(sys, tasks);
+    _cleanup_(opener_freep) struct opener *opener = opener_new(sys, wish);
     if (!opener)
         return error_oom(error);
     int r = split(opener, sys, error);
     if (r == 0)
         r = hear_hello(opener, error);
-    if (r == 0)
-        r = jail_drop_capabilities(error);
     if (r < 0)
         return r;
     opener_client_attach(&opener->client, sys);

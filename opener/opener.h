@@ -20,10 +20,11 @@ bool opener_is_wanted(void);
 /* The effective capabilities of this process, a bit each. */
 uint64_t opener_own_capabilities(void);
 /*
- * Forks the opener, which opens by `sys`, and drops all capabilities of this process; from then on `sys` asks the
- * opener. To be called while there is one thread. -errno with a sentence, and then this process is not to go on.
+ * Forks the opener, which opens by `sys` what is wished for (taken over in any case); from then on `sys` asks it. To be
+ * called while there is one thread. This process has what it had: daemon_jail_enter() is to follow before it hears
+ * anything from a network. -errno with a sentence.
  */
-int opener_start(struct sys *sys, struct opener_tasks tasks, struct opener **ret, struct error *error);
+int opener_start(struct sys *sys, struct opener_wish *wish, struct opener **ret, struct error *error);
 /* Ends the opener where it has not ended, and reaps it; waits a second for that at most. */
 struct opener *opener_free(struct opener *opener);
 

@@ -8,28 +8,42 @@
 #include "base/suggest.h"
 #include "perf/event-term.h"
 #include "perf/pfm.h"
+#include "perf/pmu-power.h"
 
 /* Terms that every PMU has: whole words. */
 static const char *const word_names[ATTR_WORDS] = {"config", "config1", "config2", "config3"};
 
-/* What a probe is set on is not in `format/`: "func" and "path" are addresses of text (perf_event_open(2)). */
+/* What a probe is set on is not in `format/`: "func" and "path" are text (perf_event_open(2)), which has no word. */
+#define TEXT (-1)
 static const struct {
     const char *pmu, *term;
-    unsigned word;
-    bool text;
+    int word;
 } probe_terms[] = {
-    {"kprobe", "func", 1, true}, {"kprobe", "addr", 2, false},   {"kprobe", "offset", 2, false},
-    {"uprobe", "path", 1, true}, {"uprobe", "offset", 2, false},
+    {"kprobe", "func", TEXT}, {"kprobe", "addr", 2},   {"kprobe", "offset", 2},
+    {"uprobe", "path", TEXT}, {"uprobe", "offset", 2},
 };
 
 static bool lay_probe(const struct pmu *pmu, const struct event_term *term, struct attr_words *words)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(probe_terms); i++)
-        if (str_equal(probe_terms[i].pmu, pmu->name) && str_equal(probe_terms[i].term, term->name)) {
-            words->words[probe_terms[i].word] = probe_terms[i].text ? (uintptr_t)term->text : term->value;
-            return true;
-        }
+    for (size_t i = 0; i < ARRAY_SIZE(probe_terms); i++) {
+        if (!str_equal(probe_terms[i].pmu, pmu->name) || !str_equal(probe_terms[i].term, term->name))
+            continue;
+        if (probe_terms[i].word == TEXT)
+            words->text = term->text;
+        else
+            words->words[probe_terms[i].word] = term->value;
+        return true;
+    }
     return false;
+}
+
+/* Words of a probe are addresses, of which the kernel reads one as a pointer: a number there is a mistake, or worse. */
+static int refuse_word(const char *name, size_t offset, struct error *error)
+{
+    return error_set_at(error, -EINVAL, offset,
+                        "a probe takes no \"%s\" as a number: write what it is set on, as in "
+                        "kprobe/func=vfs_read/ or uprobe/path=/bin/bash,offset=0x1234/",
+                        name);
 }
 
 /* The number of the word that a term sets as a whole, or -1. A format of that name comes first. */
@@ -79,6 +93,8 @@ static int lay_term(const struct pmu *pmu, const char *name, uint64_t value, siz
     const struct pmu_format *format = pmu_find_format(pmu, name);
     int word = whole_word(pmu, name);
 
+    if (word >= 0 && pmu_power(pmu->name) == PMU_PROBES)
+        return refuse_word(name, offset, error);
     if (word >= 0) {
         words->words[word] = value;
         return 0;

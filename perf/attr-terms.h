@@ -8,9 +8,13 @@
 
 #define ATTR_WORDS 4
 
-/* config, config1, config2, config3; and of what sysfs names the scale and unit, which belongs to the PMU. */
+/*
+ * config, config1, config2, config3; the function or file that a probe is set on, which belongs to the event; and of
+ * what sysfs names the scale and unit, which belongs to the PMU.
+ */
 struct attr_words {
     uint64_t words[ATTR_WORDS];
+    const char *text; /* NULL: none */
     double scale;
     const char *unit;
 };

@@ -8,8 +8,10 @@
 #include "base/number.h"
 #include "base/suggest.h"
 #include "perf/attr-terms.h"
+#include "perf/event-breakpoint.h"
 #include "perf/generic.h"
 #include "perf/pfm.h"
+#include "perf/pmu-power.h"
 
 /* Where config3 stands in perf_event_attr since Linux 6.3: the headers at hand may be older. */
 #define CONFIG3_OFFSET 128
@@ -258,6 +260,7 @@ static int put_words(const struct event *event, const struct attr_words *words, 
                             event->text);
     if (words->words[3])
         memcpy((char *)&attr->kernel + CONFIG3_OFFSET, &words->words[3], sizeof(uint64_t));
+    attr->text = words->text;
     attr->scale = words->scale;
     attr->unit = words->unit;
     return 0;
@@ -301,6 +304,16 @@ static void put_breakpoint(const struct event_breakpoint *breakpoint, struct per
     attr->bp_len = breakpoint->length;
 }
 
+static int check_breakpoint(const struct event *event, const struct attr *attr, struct error *error)
+{
+    if (pmu_power(attr->pmu->name) != PMU_BREAKPOINTS || breakpoint_is_of_programs(&attr->kernel))
+        return 0;
+    return error_set_at(
+        error, -EINVAL, event->offset,
+        "\"%s\" would watch the kernel's memory, which is not done here; give an address of a program%s", event->text,
+        sizeof(void *) == 8 ? "" : ", and the modifier u");
+}
+
 int attr_build(struct sys *sys, const struct machine *machine, const struct event *event, const struct pmu *pmu,
                struct attr *ret, struct error *error)
 {
@@ -335,6 +348,8 @@ int attr_build(struct sys *sys, const struct machine *machine, const struct even
     if (r < 0)
         return r;
     put_modifiers(event, &attr.kernel);
-    *ret = attr;
-    return 0;
+    r = check_breakpoint(event, &attr, error);
+    if (r == 0)
+        *ret = attr;
+    return r;
 }

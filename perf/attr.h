@@ -10,8 +10,7 @@
 
 /*
  * An event bound to a PMU. What the kernel counts, times `scale`, is in `unit`. It borrows from both: `pmu` and `unit`
- * from the machine, and a probe's config1 points to the text of the event's term, which the kernel copies when it
- * opens.
+ * from the machine, `text` from the event.
  */
 struct attr {
     /*
@@ -19,6 +18,7 @@ struct attr {
      * kernel takes them of a leader only. precise_ip is for samples: x86 refuses it of what is only counted.
      */
     struct perf_event_attr kernel;
+    const char *text; /* a probe's function or file, which stands beside the attribute (perf/sys.h); NULL: none */
     const struct pmu *pmu;
     double scale;     /* 1.0; 1e-9 for the clocks, which count nanoseconds; or sysfs's */
     const char *unit; /* a Prometheus base unit, lower case and plural: "seconds", "joules"...; "" for plain counts */

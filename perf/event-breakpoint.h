@@ -14,4 +14,13 @@ bool breakpoint_starts(const struct cursor *cursor);
  */
 int breakpoint_parse(struct cursor *cursor, struct event *event, struct error *error);
 
+struct perf_event_attr;
+
+/*
+ * Whether a breakpoint is of a program's memory, never of the kernel's: the upper half of 64 bits is the kernel's on
+ * every machine. Where addresses have 32 the border depends on the kernel, which refuses its own half with
+ * exclude_kernel (kernel/events/hw_breakpoint.c, hw_breakpoint_parse()), so that is wanted there. Pure.
+ */
+bool breakpoint_is_of_programs(const struct perf_event_attr *attr);
+
 #endif

@@ -70,12 +70,16 @@ static void open_members(struct sys *sys, const struct attr *attrs, size_t n, bo
                          const struct group_target *target, int *ret_fds)
 {
     struct perf_event_attr kernel[GROUP_MEMBERS_MAX];
+    const char *texts[GROUP_MEMBERS_MAX];
 
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         kernel[i] = member_attr(&attrs[i]);
+        texts[i] = attrs[i].text;
+    }
     sys->open_group(sys,
                     &(struct sys_group){
                         .attrs = kernel,
+                        .texts = texts,
                         .n = n,
                         .pid = target->pid,
                         .cpu = target->cpu,

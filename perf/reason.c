@@ -5,6 +5,8 @@
 #include <limits.h>
 #include <stdio.h>
 
+#include "perf/pmu-power.h"
+
 struct circumstances {
     const struct machine *machine;
     const struct pmu *pmu;
@@ -17,12 +19,17 @@ static bool is_pmu_absent(const struct circumstances *c)
 
 static bool is_probe(const struct circumstances *c)
 {
-    return c->pmu && (str_equal(c->pmu->name, "kprobe") || str_equal(c->pmu->name, "uprobe"));
+    return c->pmu && pmu_power(c->pmu->name) == PMU_PROBES;
 }
 
 static bool is_breakpoint(const struct circumstances *c)
 {
     return c->pmu && c->pmu->type == PERF_TYPE_BREAKPOINT;
+}
+
+static bool is_frozen(const struct circumstances *c)
+{
+    return c->pmu && pmu_power(c->pmu->name) != PMU_COUNTS;
 }
 
 static bool is_paranoid_debian(const struct circumstances *c)
@@ -94,9 +101,14 @@ static const struct {
     {EPIPE, NULL, "the opener is gone", "restart perfcountd"},
     {EXDEV, NULL, "the opener does not take this directory for a cgroup",
      "it knows those below the hierarchy that was mounted when perfcountd started; restart perfcountd"},
-    {EBADRQC, NULL, "the opener refuses this", "it opens what counts, and nothing else; please report this"},
-    {ENOPKG, NULL, "the opener was started without probes",
-     "there was none in the configuration when perfcountd started; restart it"},
+    {EBADRQC, NULL, "the opener refuses this",
+     "it opens what counts, and nothing else: no PMU that traces, no breakpoint in the kernel"},
+    {ENOPKG, is_frozen, "the configuration did not have this event when perfcountd started",
+     "of tracepoints and probes the opener opens those of the start; restart perfcountd"},
+    {ENOPKG, NULL, "the opener does not know this PMU", "it was not there when perfcountd started; restart perfcountd"},
+    {ENOKEY, NULL, "the opener gives out no breakpoints",
+     "whoever takes over perfcountd could move one to any address of any program; opener.breakpoints: true of the "
+     "configuration, and a restart, allow those of the configuration"},
     {ENOSYS, NULL, "the kernel has no perf events", "build it with CONFIG_PERF_EVENTS"},
 };
 

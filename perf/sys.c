@@ -84,6 +84,8 @@ void sys_open_one_by_one(struct sys *sys, const struct sys_group *group, int *re
 
     for (size_t i = 0; i < group->n; i++) {
         struct perf_event_attr attr = group->attrs[i];
+        if (group->texts && group->texts[i])
+            attr.config1 = (uintptr_t)group->texts[i];
         if (leader >= 0)
             attr.disabled = attr.pinned = attr.exclusive = 0;
         ret[i] = stopped ? -ECANCELED : sys->perf_event_open(sys, &attr, group->pid, group->cpu, leader, group->flags);

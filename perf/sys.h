@@ -22,6 +22,12 @@
  */
 struct sys_group {
     const struct perf_event_attr *attrs;
+    /*
+     * texts[i]: the function or file that attrs[i], a probe, is set on; NULL where it has none, and `texts` is NULL
+     * where none has. What opens makes it config1, as the kernel wants it: nowhere else does an attribute have a
+     * pointer.
+     */
+    const char *const *texts;
     size_t n;
     pid_t pid;
     int cpu, leader;

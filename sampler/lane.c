@@ -50,6 +50,7 @@ static int open_group(struct lane *lane, const struct spec *spec, pid_t thread)
     int fds[GROUP_MEMBERS_MAX], r = 0;
     const struct sys_group group = {
         .attrs = lane->group.attrs,
+        .texts = lane->group.texts,
         .n = lane->group.n,
         .pid = thread ? thread : spec->cgroup_fd,
         .cpu = (int)lane->cpu,

@@ -11,6 +11,7 @@
 #include "base/number.h"
 #include "perf/hierarchy.h"
 #include "perf/reason.h"
+#include "sampler/client-event.h"
 
 #define MAX_RATE "/proc/sys/kernel/perf_event_max_sample_rate"
 
@@ -228,6 +229,7 @@ int spec_bind(const struct spec *spec, struct sys *sys, const struct machine *ma
             attr.kernel.pinned = attr.kernel.exclusive = 0;
         }
         ret->events[ret->n] = (uint8_t)i;
+        ret->texts[ret->n] = attr.text;
         ret->attrs[ret->n++] = attr.kernel;
     }
     return 0;
@@ -274,12 +276,30 @@ int spec_refused(const struct spec *spec, const struct machine *machine, const s
     case -E2BIG:
         return -EINVAL;
     case -ENOPKG:
+    case -ENOKEY:
         return -EOPNOTSUPP;
     }
     return code;
 }
 
 /* What the kernel allows */
+
+static int open_first(const struct spec *spec, struct sys *sys, const struct spec_group *group, int cpu)
+{
+    const struct sys_group first = {
+        .attrs = group->attrs,
+        .texts = group->texts,
+        .n = 1,
+        .pid = spec->pid ? (pid_t)spec->pid : spec->cgroup_fd,
+        .cpu = cpu,
+        .leader = -1,
+        .flags = PERF_FLAG_FD_CLOEXEC | (spec->cgroup ? PERF_FLAG_PID_CGROUP : 0),
+    };
+    int fd;
+
+    sys->open_group(sys, &first, &fd);
+    return fd;
+}
 
 /* Opens the first event of each kind of CPU, and closes it. */
 static int probe(const struct spec *spec, struct sys *sys, const struct machine *machine, struct error *error)
@@ -298,9 +318,7 @@ static int probe(const struct spec *spec, struct sys *sys, const struct machine 
             continue;
         last = group.pmu;
         any = true;
-        pid_t target = spec->pid ? (pid_t)spec->pid : spec->cgroup_fd;
-        int fd = sys->perf_event_open(sys, &group.attrs[0], target, cpu, -1,
-                                      PERF_FLAG_FD_CLOEXEC | (spec->cgroup ? PERF_FLAG_PID_CGROUP : 0));
+        int fd = open_first(spec, sys, &group, cpu);
         if (fd < 0)
             return spec_refused(spec, machine, group.pmu, (unsigned)cpu, fd, error);
         sys->close(sys, fd);
@@ -337,12 +355,15 @@ static int probe_seeing(struct spec *spec, struct sys *sys, const struct machine
 }
 
 /* Cycles, unless there is a CPU that has no PMU or one whose PMU does not interrupt. */
-static int choose_events(struct spec *spec, struct sys *sys, const struct machine *machine, const char *text,
-                         struct error *error)
+static int choose_events(struct spec *spec, struct sys *sys, const struct machine *machine,
+                         const struct config_sampler *config, const char *of_client, struct error *error)
 {
+    const char *text = of_client ? of_client : config->event;
     bool automatic = str_equal(text, "auto");
     int r = parse_events(spec, automatic ? "cycles" : text, error);
 
+    for (size_t i = 0; of_client && r == 0 && i < spec->events.n; i++)
+        r = client_event_check(config, machine, &spec->events.events[i], error);
     if (r == 0 && !automatic)
         r = check_events(spec, sys, machine, error);
     if (r == 0)
@@ -371,7 +392,7 @@ int spec_make(struct sys *sys, const struct machine *machine, const struct confi
     if (r == 0)
         r = set_cgroup(&spec, sys, request, error);
     if (r == 0)
-        r = choose_events(&spec, sys, machine, request->event ? request->event : config->event, error);
+        r = choose_events(&spec, sys, machine, config, request->event, error);
     if (r < 0)
         return r;
     *ret = spec;

@@ -37,9 +37,10 @@ bool spec_equal(const struct spec *a, const struct spec *b);
 struct spec_group {
     size_t n; /* 0: none of them is of this CPU */
     struct perf_event_attr attrs[GROUP_MEMBERS_MAX];
-    uint8_t events[GROUP_MEMBERS_MAX]; /* which each is, of the spec's */
-    const struct pmu *pmu;             /* of the first */
-    size_t ring_pages;                 /* that the ring of the first is to have */
+    const char *texts[GROUP_MEMBERS_MAX]; /* of probes; borrowed from the spec */
+    uint8_t events[GROUP_MEMBERS_MAX];    /* which each is, of the spec's */
+    const struct pmu *pmu;                /* of the first */
+    size_t ring_pages;                    /* that the ring of the first is to have */
 };
 int spec_bind(const struct spec *spec, struct sys *sys, const struct machine *machine, unsigned cpu,
               struct spec_group *ret, struct error *error);

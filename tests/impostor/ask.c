@@ -31,27 +31,33 @@ static void add_fd(struct opener_fds *fds, int fd)
         fds->fds[fds->n++] = fd;
 }
 
-long ask_event(struct impostor *impostor, const struct perf_event_attr *attr, pid_t pid, int cpu, unsigned long flags,
-               int directory, int leader, int *ret_fd)
+static long ask_group(struct impostor *impostor, const struct sys_group *group, int directory, int leader, int *ret_fd)
 {
     _cleanup_(buffer_done) struct buffer packet = {0};
-    struct sys_group group = {.attrs = attr, .n = 1, .pid = pid, .cpu = cpu, .leader = leader, .flags = flags};
     struct opener_fds fds = {0};
     size_t n;
 
     add_fd(&fds, directory);
     add_fd(&fds, leader);
-    int r = opener_request_write(&impostor->client->rules, &group, 0, &packet, &n);
+    int r = opener_request_write(&impostor->client->rules, group, 0, &packet, &n);
     return r < 0 ? r : ask_raw(impostor, packet.data, packet.size, &fds, ret_fd);
+}
+
+long ask_event(struct impostor *impostor, const struct perf_event_attr *attr, pid_t pid, int cpu, unsigned long flags,
+               int directory, int leader, int *ret_fd)
+{
+    const struct sys_group group = {.attrs = attr, .n = 1, .pid = pid, .cpu = cpu, .leader = leader, .flags = flags};
+
+    return ask_group(impostor, &group, directory, leader, ret_fd);
 }
 
 long ask_probe(struct impostor *impostor, uint32_t type, uint64_t config, const char *text, uint64_t offset,
                int *ret_fd)
 {
-    struct perf_event_attr attr = {
-        .size = sizeof(attr), .type = type, .config = config, .config1 = (uintptr_t)text, .config2 = offset};
+    const struct perf_event_attr attr = {.size = sizeof(attr), .type = type, .config = config, .config2 = offset};
+    const struct sys_group group = {.attrs = &attr, .texts = &text, .n = 1, .pid = -1, .leader = -1};
 
-    return ask_event(impostor, &attr, -1, 0, 0, -1, -1, ret_fd);
+    return ask_group(impostor, &group, -1, -1, ret_fd);
 }
 
 long ask_file(struct impostor *impostor, const char *path, int *ret_fd)

@@ -7,7 +7,7 @@
 #include "tests/impostor/impostor.h"
 
 /* What the opener refuses by itself, without asking the kernel. */
-#define REFUSED MUST(EBADRQC, EUNATCH, ENOPKG, EBADMSG, EXDEV)
+#define REFUSED MUST(EBADRQC, EUNATCH, ENOPKG, ENOKEY, EBADMSG, EXDEV)
 
 /* Sends what is there, with the descriptors; the error of the request or of its first result, 0 where it was opened. A
  * descriptor that came is put into *ret_fd, where that is not NULL, and closed otherwise. */

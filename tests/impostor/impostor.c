@@ -146,13 +146,14 @@ static void gather(struct impostor *impostor)
 
 static int take_place(struct impostor *impostor, struct error *error)
 {
-    int r = settings_load(&impostor->options, &impostor->sys, NULL, &impostor->config, error);
+    int r = settings_read(&impostor->options, &impostor->sys, &impostor->config, error);
 
     if (r == 0)
-        r = split_new(&impostor->options, &impostor->sys, &impostor->split, error);
+        r = split_new(&impostor->options, impostor->config, &impostor->sys, &impostor->split, error);
+    if (r == 0)
+        r = split_drop(impostor->split, error);
     if (r < 0)
         return r;
-    _cleanup_(freep) char *text = NULL;
     json_t *status = split_json(impostor->split);
     impostor->opener = (pid_t)json_integer_value(json_object_get(status, "pid"));
     json_decref(status);

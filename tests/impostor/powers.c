@@ -248,4 +248,6 @@ void powers_run(struct impostor *impostor)
     try_sampled(impostor, "cycles");
     if (!str_equal(impostor->config->sampler.event, "auto"))
         try_sampled(impostor, impostor->config->sampler.event);
+    for (size_t i = 0; i < impostor->config->sampler.n_tracepoints; i++)
+        try_sampled(impostor, impostor->config->sampler.tracepoints[i]);
 }

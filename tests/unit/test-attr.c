@@ -299,7 +299,7 @@ static void test_check_errors(void **state)
     }
 }
 
-/* The string that the kernel is given is the event's own. */
+/* The text stands beside the attribute, and is the event's own. */
 static void test_probe(void **state)
 {
     const struct fixture *fixture = *state;
@@ -312,7 +312,8 @@ static void test_probe(void **state)
     assert_ptr_equal(attr_pmu(machine, &event, 2), pmu);
     assert_int_equal(attr_build(&fixture->fakes[ONE_PMU]->sys, machine, &event, pmu, &attr, NULL), 0);
     assert_int_equal(attr.kernel.config, 0);
-    assert_string_equal((const char *)(uintptr_t)attr.kernel.config1, "do_sys_open");
+    assert_int_equal(attr.kernel.config1, 0);
+    assert_string_equal(attr.text, "do_sys_open");
     assert_int_equal(attr.kernel.config2, 4);
 }
 

@@ -36,7 +36,7 @@ static void check_good(const char *path)
     _cleanup_(config_freep) struct config *config = NULL;
     struct error error = {0};
 
-    if (config_load(path, &config, &error) < 0)
+    if (config_load(NULL, path, &config, &error) < 0)
         fail_msg("%s:%u:%u: %s", path, error.line, error.column, error.message);
     assert_string_equal(config->file, path);
     _cleanup_(json_decrefp) json_t *json = config_json(config);
@@ -56,7 +56,7 @@ static void test_good_files(void **state)
 static int load(const char *path, struct error *error)
 {
     struct config *config = NULL;
-    int r = config_load(path, &config, error);
+    int r = config_load(NULL, path, &config, error);
 
     assert_true(r == 0 || !config);
     config_free(config);
@@ -294,7 +294,7 @@ static void assert_load_error(const char *path, int code, const char *message)
     struct config *config = NULL;
     struct error error = {0};
 
-    assert_int_equal(config_load(path, &config, &error), code);
+    assert_int_equal(config_load(NULL, path, &config, &error), code);
     assert_string_equal(error.message, message);
     assert_int_equal(error.line, 0);
     assert_null(config);
@@ -338,7 +338,7 @@ static void test_web_config_file(void **state)
         assert_non_null(file);
         fprintf(file, "web: {config_file: %s}\n", cases[i].in);
         fclose(file);
-        assert_int_equal(config_load(path, &config, NULL), 0);
+        assert_int_equal(config_load(NULL, path, &config, NULL), 0);
         snprintf(expected, sizeof(expected), "%s%s", (char *)*state, cases[i].out ? cases[i].out : "");
         assert_string_equal(config->web.config_file, cases[i].out ? expected : "");
         assert_int_equal(config_override(config, "web.config_file", "x.yml", NULL), 0);
@@ -493,29 +493,49 @@ static void test_check_sampled(void **state)
     fake_sys_free(fake);
 }
 
-static void test_probes(void **state)
+struct visits {
+    char text[512];
+};
+
+static int note_event(void *userdata, const struct event *event, bool samples)
 {
+    struct visits *visits = userdata;
+    size_t size = strlen(visits->text);
+
+    snprintf(visits->text + size, sizeof(visits->text) - size, "%s%s%s", size ? " " : "", event->text,
+             samples ? "(samples)" : "");
+    return str_equal(event->text, "cpu-clock") ? -EBUSY : 0;
+}
+
+/* All events of a configuration, and which of them the sampler may open. */
+static void test_each_event(void **state)
+{
+#define ONLY_CPU "pmu: {enabled: false}, cgroup: {groups: []}}"
     static const struct {
-        const char *in;
-        bool out;
+        const char *in, *out;
+        int out_result;
     } cases[] = {
-        {"", false},
-        {"collectors: {cpu: {groups: [{name: p, events: 'uprobe/path=/bin/sh,offset=1/'}]}}", true},
-        {"collectors: {cpu: {groups: [{name: a, events: cycles}, {name: p, events: ['kprobe/addr=0x10/']}]}}", true},
-        {"collectors: {cgroup: {groups: [{name: p, events: '{cycles,kprobe/func=f,offset=1/}'}]}}", true},
-        {"collectors: {cpu: {groups: [{name: p, events: 'mem:0x1000:w,sched:sched_switch,cpu/event=1/'}]}}", false},
-        {"sampler: {event: 'uprobe/path=/bin/sh,offset=1/'}", true},
-        {"sampler: {event: 'cycles:u'}", false},
+        {"collectors: {cpu: {groups: []}, cgroup: {groups: []}}", "", 0},
+        {"collectors: {cpu: {groups: [{name: a, events: cycles}, {name: p, events: ['kprobe/addr=0x10/']}]}, " ONLY_CPU,
+         "cycles kprobe/addr=0x10/", 0},
+        {"collectors: {cpu: {groups: [{name: a, events: cpu-clock}, {name: b, events: cs}]}, " ONLY_CPU, "cpu-clock",
+         -EBUSY},
+        {"collectors: {cpu: {groups: []}, cgroup: {groups: [{name: p, events: '{cycles,kprobe/func=f,offset=1/}'}]}}",
+         "cycles kprobe/func=f,offset=1/", 0},
+        {"{collectors: {cpu: {groups: []}, cgroup: {groups: []}}, sampler: {event: 'cycles:u', "
+         "tracepoints: ['sched:sched_switch', 'a:b']}}",
+         "cycles:u(samples) sched:sched_switch(samples) a:b(samples)", 0},
     };
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         _cleanup_(config_freep) struct config *config = NULL;
+        struct visits visits = {0};
         struct error error = {0};
         if (config_parse(cases[i].in, strlen(cases[i].in), &config, &error) < 0)
             fail_msg("%s: %s", cases[i].in, error.message);
-        if (config_has_probes(config) != cases[i].out)
-            fail_msg("%s", cases[i].in);
+        assert_int_equal(config_each_event(config, note_event, &visits), cases[i].out_result);
+        assert_string_equal(visits.text, cases[i].out);
     }
 }
 
@@ -534,7 +554,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_web_config_file, make_directory, remove_directory),
         cmocka_unit_test(test_check_events),
         cmocka_unit_test(test_check_sampled),
-        cmocka_unit_test(test_probes),
+        cmocka_unit_test(test_each_event),
         cmocka_unit_test(test_anchors),
         cmocka_unit_test(test_bombs),
     };

@@ -16,13 +16,26 @@
 
 #define INTEL_PT 9
 
-static uint32_t trace_types[] = {INTEL_PT};
+#define UNKNOWN 77
+
+static uint32_t counting_types[] = {PERF_TYPE_HARDWARE, PERF_TYPE_SOFTWARE, PERF_TYPE_HW_CACHE, PERF_TYPE_RAW};
+static uint32_t tracing_types[] = {INTEL_PT}, probing_types[] = {KPROBE, UPROBE};
+static struct opener_grant grants[] = {
+    {.type = UPROBE, .config2 = 0x1234, .text = (char *)"/bin/true"},
+    {.type = UPROBE, .config = 1, .config2 = 0x1234, .text = (char *)"/bin/true"},
+    {.type = KPROBE, .text = (char *)"vfs_read", .samples = true},
+    {.type = KPROBE, .config2 = 0x77},
+    {.type = PERF_TYPE_TRACEPOINT, .config = 310},
+    {.type = PERF_TYPE_TRACEPOINT, .config = 311, .samples = true},
+    {.type = PERF_TYPE_BREAKPOINT, .config1 = 0x1000, .config2 = 8, .bp_type = 2},
+};
+static char *files[] = {(char *)"/etc/perfcountd/perfcountd.yaml", (char *)"web.yml"};
 static const struct opener_rules rules = {
     .daemon = DAEMON,
-    .tasks = {.probing = true},
-    .probe_types = {KPROBE, UPROBE},
-    .trace_types = trace_types,
-    .n_trace_types = ARRAY_SIZE(trace_types),
+    .wish = {.grants = grants, .n_grants = ARRAY_SIZE(grants), .files = files, .n_files = ARRAY_SIZE(files)},
+    .counting = {counting_types, ARRAY_SIZE(counting_types)},
+    .tracing = {tracing_types, ARRAY_SIZE(tracing_types)},
+    .probing = {probing_types, ARRAY_SIZE(probing_types)},
 };
 
 /* A packet, aligned, that a case may spoil. */
@@ -51,14 +64,30 @@ static struct perf_event_attr counting(uint32_t type, uint64_t config)
 static void make(struct packet *packet)
 {
     struct perf_event_attr attrs[2] = {counting(PERF_TYPE_SOFTWARE, 1), counting(UPROBE, 0)};
-    struct sys_group group = {.attrs = attrs, .n = 2, .pid = -1, .cpu = 1, .leader = -1, .flags = PERF_FLAG_FD_CLOEXEC};
+    const char *const texts[2] = {NULL, "/bin/true"};
+    struct sys_group group = {
+        .attrs = attrs, .texts = texts, .n = 2, .pid = -1, .cpu = 1, .leader = -1, .flags = PERF_FLAG_FD_CLOEXEC};
     _cleanup_(buffer_done) struct buffer buffer = {0};
     size_t n;
 
-    attrs[1].config1 = (uintptr_t) "/bin/true";
+    attrs[1].config2 = 0x1234;
     assert_int_equal(opener_request_write(&rules, &group, 0, &buffer, &n), 0);
     assert_int_equal(n, 2);
     assert_true(buffer.size < sizeof(packet->words));
+    memset(packet, 0, sizeof(*packet));
+    memcpy(packet->words, buffer.data, buffer.size);
+    packet->size = buffer.size;
+    packet->events = (struct opener_event *)(&packet->group + 1);
+}
+
+/* One event on CPU 0. */
+static void make_one(struct packet *packet, struct perf_event_attr attr, const char *text)
+{
+    struct sys_group group = {.attrs = &attr, .texts = &text, .n = 1, .pid = -1, .leader = -1};
+    _cleanup_(buffer_done) struct buffer buffer = {0};
+    size_t n;
+
+    assert_int_equal(opener_request_write(&rules, &group, 0, &buffer, &n), 0);
     memset(packet, 0, sizeof(*packet));
     memcpy(packet->words, buffer.data, buffer.size);
     packet->size = buffer.size;
@@ -86,12 +115,11 @@ static void test_round_trip(void **state)
     assert_int_equal(request.group->n_events, 2);
     assert_int_equal(request.group->cpu, 1);
     assert_int_equal(request.group->pid, -1);
-    struct perf_event_attr attr = opener_request_attr(&request, 0);
-    assert_int_equal(attr.config, 1);
-    assert_int_equal(attr.config1, 0);
-    attr = opener_request_attr(&request, 1);
-    assert_int_equal(attr.type, UPROBE);
-    assert_string_equal((const char *)(uintptr_t)attr.config1, "/bin/true");
+    assert_int_equal(request.events[0].attr.config, 1);
+    assert_null(opener_request_text(&request, 0));
+    assert_int_equal(request.events[1].attr.type, UPROBE);
+    assert_int_equal(request.events[1].attr.config1, 0);
+    assert_string_equal(opener_request_text(&request, 1), "/bin/true");
 }
 
 /* Own task, as 0 or by number; a cgroup, whose descriptor goes beside the packet. */
@@ -165,12 +193,12 @@ static void test_targets(void **state)
     X(whole_number, p->group.whole = 2, -EBADMSG)                                                                      \
     X(descriptor_too_many, p->n_fds = 1, -EBADMSG)                                                                     \
     X(padding, p->events[0].zero = 1, -EBADMSG)                                                                        \
-    X(address_of_a_probe, (p->events[1].text = 0, p->events[1].attr.config1 = 4096), -EBADRQC)                         \
-    X(address_beside_text, p->events[1].attr.config1 = 4096, -EBADRQC)                                                 \
+    X(address_of_a_probe, (p->events[1].text = 0, p->events[1].attr.config1 = 4096), -ENOPKG)                          \
+    X(address_beside_text, p->events[1].attr.config1 = 4096, -ENOPKG)                                                  \
     X(text_of_no_probe, p->events[0].text = 1, -EBADRQC)                                                               \
     X(retprobe, p->events[1].attr.config = 1, 0)                                                                       \
-    X(reference_counter, p->events[1].attr.config = UINT64_C(0x1000) << 32, -EBADRQC)                                  \
-    X(unknown_of_a_probe, p->events[1].attr.config = 2, -EBADRQC)                                                      \
+    X(reference_counter, p->events[1].attr.config = UINT64_C(0x1000) << 32, -ENOPKG)                                   \
+    X(unknown_of_a_probe, p->events[1].attr.config = 2, -ENOPKG)                                                       \
     X(trace_of_a_cpu, p->events[0].attr.type = INTEL_PT, -EBADRQC)                                                     \
     X(attr_size_0, p->events[0].attr.size = 0, -EBADRQC)                                                               \
     X(attr_size_odd, p->events[0].attr.size = 65, -EBADRQC)                                                            \
@@ -201,7 +229,7 @@ static void test_targets(void **state)
     X(read_format, p->events[0].attr.read_format = 1 << 10, -EBADRQC)                                                  \
     X(reserved, p->events[0].attr.__reserved_2 = 1, -EBADRQC)                                                          \
     X(watchpoint_of_software, p->events[0].attr.bp_type = 1, -EBADRQC)                                                 \
-    X(watchpoint, (p->events[0].attr.type = PERF_TYPE_BREAKPOINT, p->events[0].attr.bp_type = 3), 0)
+    X(unknown_pmu, p->events[0].attr.type = UNKNOWN, -ENOPKG)
 SPOILS(SPOIL)
 
 #define ROW(name, what, verdict) {#name, spoil_##name, verdict_##name},
@@ -225,23 +253,77 @@ static void test_verdicts(void **state)
     }
 }
 
-/* Only who was asked for a probe at the start sets one. */
-static void test_probing(void **state)
+/* What could do more than count is opened as the configuration had it at the start, and nothing near it. */
+static void test_grants(void **state)
 {
-    struct opener_rules without = rules;
-    struct packet packet;
+    static const struct {
+        struct perf_event_attr in;
+        const char *in_text;
+        int out, out_with_breakpoints, out_sampled;
+    } cases[] = {
+#define OF(number, ...) {.type = (number), .size = sizeof(struct perf_event_attr), __VA_ARGS__}
+#define ALL(verdict) (verdict), (verdict), (verdict)
+        {OF(UPROBE, .config2 = 0x1234), "/bin/true", 0, 0, -ENOPKG},
+        {OF(UPROBE, .config = 1, .config2 = 0x1234), "/bin/true", 0, 0, -ENOPKG},
+        {OF(UPROBE, .config2 = 0x1235), "/bin/true", ALL(-ENOPKG)},
+        {OF(UPROBE, .config2 = 0x1234), "/bin/false", ALL(-ENOPKG)},
+        {OF(UPROBE, .config2 = 0x1234), "", ALL(-ENOPKG)},
+        {OF(UPROBE, .config2 = 0x1234), NULL, ALL(-ENOPKG)},
+        {OF(KPROBE, .config2 = 0x1234), "/bin/true", ALL(-ENOPKG)},
+        {OF(KPROBE, .config = 0), "vfs_read", ALL(0)},
+        {OF(KPROBE, .config = 1), "vfs_read", ALL(-ENOPKG)},
+        {OF(KPROBE, .config2 = 1), "vfs_read", ALL(-ENOPKG)},
+        {OF(KPROBE, .config2 = 0x77), NULL, 0, 0, -ENOPKG},
+        {OF(KPROBE, .config1 = 4096, .config2 = 0x77), NULL, ALL(-ENOPKG)},
+        {OF(PERF_TYPE_TRACEPOINT, .config = 310), NULL, 0, 0, -ENOPKG},
+        {OF(PERF_TYPE_TRACEPOINT, .config = 310), "x", ALL(-EBADRQC)},
+        {OF(PERF_TYPE_TRACEPOINT, .config = 310, .config1 = 1), NULL, ALL(-ENOPKG)},
+        {OF(PERF_TYPE_TRACEPOINT, .config = 311), NULL, ALL(0)},
+        {OF(PERF_TYPE_TRACEPOINT, .config = 312), NULL, ALL(-ENOPKG)},
+        {OF(PERF_TYPE_BREAKPOINT, .bp_type = 2, .bp_addr = 0x1000, .bp_len = 8), NULL, -ENOKEY, 0, -ENOPKG},
+        {OF(PERF_TYPE_BREAKPOINT, .bp_type = 1, .bp_addr = 0x1000, .bp_len = 8), NULL, ALL(-ENOPKG)},
+        {OF(PERF_TYPE_BREAKPOINT, .bp_type = 2, .bp_addr = 0x1008, .bp_len = 8), NULL, ALL(-ENOPKG)},
+        {OF(PERF_TYPE_BREAKPOINT, .bp_type = 2, .bp_addr = 0x1000, .bp_len = 4), NULL, ALL(-ENOPKG)},
+        {OF(PERF_TYPE_BREAKPOINT, .bp_type = 2, .bp_addr = UINT64_C(1) << 63, .bp_len = 8), NULL, ALL(-EBADRQC)},
+        {OF(PERF_TYPE_BREAKPOINT, .bp_type = 2, .bp_addr = UINT64_MAX - 7, .bp_len = 8), NULL, ALL(-EBADRQC)},
+        {OF(UNKNOWN, .config = 0), NULL, ALL(-ENOPKG)},
+        {OF(INTEL_PT, .config = 0), NULL, ALL(-EBADRQC)},
+        {OF(PERF_TYPE_RAW, .config = 0x11), NULL, ALL(0)},
+    };
+    struct opener_rules breakpoints = rules, sampling = rules;
 
     (void)state;
-    without.tasks.probing = false;
-    make(&packet);
-    assert_int_equal(judge(&packet, &without), -ENOPKG);
-    packet.events[1].attr.sample_period = 1;
-    assert_int_equal(judge(&packet, &without), -EUNATCH);
-    packet.events[1].attr.sample_type = PERF_SAMPLE_RAW;
-    assert_int_equal(judge(&packet, &without), -EBADRQC);
-    make(&packet);
-    packet.events[1] = packet.events[0];
-    assert_int_equal(judge(&packet, &without), 0);
+    breakpoints.wish.breakpoints = sampling.wish.breakpoints = sampling.wish.sampling = true;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct packet packet;
+        make_one(&packet, cases[i].in, cases[i].in_text);
+        int out = judge(&packet, &rules), with = judge(&packet, &breakpoints);
+        packet.events[0].attr.sample_period = 1000;
+        int sampled = judge(&packet, &sampling);
+        if (out != cases[i].out || with != cases[i].out_with_breakpoints || sampled != cases[i].out_sampled)
+            fail_msg("case %zu: %d, with breakpoints %d, sampled %d", i, out, with, sampled);
+    }
+}
+
+static void test_files(void **state)
+{
+    static const struct {
+        const char *in;
+        int out;
+    } cases[] = {
+        {"/etc/perfcountd/perfcountd.yaml", 0},
+        {"web.yml", 0},
+        {"./web.yml", -EBADRQC},
+        {"/etc/perfcountd/", -EBADRQC},
+        {"/etc/shadow", -EBADRQC},
+        {"", -EBADRQC},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const struct opener_request request = {.kind = OPENER_FILE, .path = cases[i].in};
+        assert_int_equal(opener_request_check(&request, &rules), cases[i].out);
+    }
 }
 
 /* As sampler/spec.c makes the event that samples. */
@@ -329,7 +411,7 @@ static void test_sampling(void **state)
     struct opener_rules sampling = rules;
 
     (void)state;
-    sampling.tasks.sampling = true;
+    sampling.wish.sampling = true;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct packet packet;
         make_sampling(&packet);
@@ -419,7 +501,7 @@ static void test_paths(void **state)
     struct opener_rules sampling = rules;
 
     (void)state;
-    sampling.tasks.sampling = true;
+    sampling.wish.sampling = true;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         bool sampled = cases[i].out_sampling != NO;
         _cleanup_(buffer_done) struct buffer buffer = {0};
@@ -454,9 +536,9 @@ static void test_long_path(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_targets),  cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_probing),    cmocka_unit_test(test_sampling), cmocka_unit_test(test_paths),
-        cmocka_unit_test(test_long_path),
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_targets),   cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_grants),     cmocka_unit_test(test_files),     cmocka_unit_test(test_sampling),
+        cmocka_unit_test(test_paths),      cmocka_unit_test(test_long_path),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,17 +12,10 @@
 #include "opener/opener-rules.h"
 #include "tests/unit/fake-sys.h"
 
-static bool is_trace(const struct opener_rules *rules, uint32_t type)
-{
-    for (size_t i = 0; i < rules->n_trace_types; i++)
-        if (rules->trace_types[i] == type)
-            return true;
-    return false;
-}
-
 static void test_pmus(void **state)
 {
     struct fake_sys *fake = fake_machine_one_pmu();
+    struct opener_wish wish = {.sampling = true};
     struct opener_rules rules;
 
     (void)state;
@@ -31,16 +24,27 @@ static void test_pmus(void **state)
     fake_add_pmu(fake, "arm_spe_0", 24, NULL, "0-3");
     fake_add_pmu(fake, "cs_etm", 25, NULL, "0-3");
     fake_add_pmu(fake, "hisi_ptt0_8", 26, NULL, "0-3");
+    fake_add_pmu(fake, "breakpoint", PERF_TYPE_BREAKPOINT, NULL, "0-3");
+    fake_add_pmu(fake, "uncore_imc_0", 28, NULL, "0-3");
     fake_pmu_file(fake, "intel_bts", "type", "none\n");
-    assert_int_equal(opener_rules_init(&rules, &fake->sys, (struct opener_tasks){.sampling = true}), 0);
+    assert_int_equal(opener_rules_init(&rules, &fake->sys, &wish), 0);
     assert_int_equal(rules.daemon, getpid());
-    assert_true(rules.tasks.sampling);
-    assert_false(rules.tasks.probing);
-    assert_int_equal(rules.probe_types[0], -1);
-    assert_int_equal(rules.probe_types[1], 7);
-    assert_int_equal(rules.n_trace_types, 4);
-    for (uint32_t type = 0; type < 30; type++)
-        assert_int_equal(is_trace(&rules, type), type >= 23 && type <= 26);
+    assert_true(rules.wish.sampling);
+    assert_false(rules.wish.breakpoints);
+    assert_int_equal(rules.probing.n, 1);
+    for (uint32_t type = 0; type < 30; type++) {
+        bool counts = type == PERF_TYPE_HARDWARE || type == PERF_TYPE_SOFTWARE || type == PERF_TYPE_HW_CACHE ||
+                      type == PERF_TYPE_RAW || type == 28 || opener_types_have(&rules.counting, type);
+        assert_int_equal(opener_types_have(&rules.tracing, type), type >= 23 && type <= 26);
+        assert_int_equal(opener_types_have(&rules.probing, type), type == 7);
+        assert_int_equal(opener_types_have(&rules.filtered, type), type == 7 || type == PERF_TYPE_TRACEPOINT);
+        assert_int_equal(opener_types_have(&rules.counting, type), counts);
+    }
+    assert_false(opener_types_have(&rules.counting, PERF_TYPE_TRACEPOINT));
+    assert_false(opener_types_have(&rules.counting, PERF_TYPE_BREAKPOINT));
+    assert_false(opener_types_have(&rules.counting, 7));
+    assert_false(opener_types_have(&rules.counting, 23));
+    assert_false(opener_types_have(&rules.counting, 29));
     opener_rules_done(&rules);
     fake_sys_free(fake);
 }
@@ -48,15 +52,49 @@ static void test_pmus(void **state)
 static void test_no_pmus(void **state)
 {
     struct fake_sys *fake = fake_sys_new();
+    struct opener_wish wish = {0};
     struct opener_rules rules;
 
     (void)state;
-    assert_int_equal(opener_rules_init(&rules, &fake->sys, (struct opener_tasks){0}), 0);
-    assert_int_equal(rules.probe_types[0], -1);
-    assert_int_equal(rules.probe_types[1], -1);
-    assert_int_equal(rules.n_trace_types, 0);
+    assert_int_equal(opener_rules_init(&rules, &fake->sys, &wish), 0);
+    assert_int_equal(rules.counting.n, 4);
+    assert_int_equal(rules.probing.n, 0);
+    assert_int_equal(rules.tracing.n, 0);
     opener_rules_done(&rules);
     fake_sys_free(fake);
+}
+
+/* Of what only counts nothing need be granted. */
+static void test_wish(void **state)
+{
+    static const struct {
+        const char *pmu, *text;
+        uint32_t type;
+        bool granted;
+    } cases[] = {
+        {"software", NULL, PERF_TYPE_SOFTWARE, false},
+        {"tracepoint", NULL, PERF_TYPE_TRACEPOINT, true},
+        {"uprobe", "/bin/true", 7, true},
+        {"kprobe", "vfs_read", 6, true},
+        {"breakpoint", NULL, PERF_TYPE_BREAKPOINT, true},
+        {"intel_pt", NULL, 23, false},
+    };
+    struct opener_wish wish = {0};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const struct pmu pmu = {.name = (char *)cases[i].pmu, .type = cases[i].type};
+        const struct attr attr = {.kernel = {.type = cases[i].type}, .text = cases[i].text, .pmu = &pmu};
+        size_t before = wish.n_grants;
+        assert_int_equal(opener_wish_grant(&wish, &attr, false), 0);
+        assert_int_equal(wish.n_grants - before, cases[i].granted);
+    }
+    assert_int_equal(opener_wish_file(&wish, NULL), 0);
+    assert_int_equal(opener_wish_file(&wish, ""), 0);
+    assert_int_equal(opener_wish_file(&wish, "a"), 0);
+    assert_int_equal(wish.n_files, 1);
+    opener_wish_done(&wish);
+    assert_int_equal(wish.n_grants, 0);
 }
 
 int main(void)
@@ -64,6 +102,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pmus),
         cmocka_unit_test(test_no_pmus),
+        cmocka_unit_test(test_wish),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

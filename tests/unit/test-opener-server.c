@@ -31,6 +31,9 @@
 /* Opens when it may. */
 #define SLOW 900
 
+static uint32_t counting_types[] = {PERF_TYPE_HARDWARE}, probing_types[] = {KPROBE};
+static uint32_t filtered_types[] = {PERF_TYPE_TRACEPOINT, KPROBE};
+
 /* What the fake kernel was asked for, as text in what it opened. */
 struct rig {
     struct opener_client client;
@@ -41,6 +44,8 @@ struct rig {
     int ended;      /* what opener_server_run() returned */
     int gate[2];    /* of a slow event: a byte lets it go on */
     bool powerless; /* it drops its capabilities first: those of its thread */
+    int n_sealed;   /* descriptors that were given a filter */
+    bool takes_no_filter;
 };
 
 static void drop_capabilities(void)
@@ -72,6 +77,17 @@ static int fake_open(struct sys *sys, struct perf_event_attr *attr, pid_t pid, i
     return fd;
 }
 
+static int fake_ioctl(struct sys *sys, int fd, unsigned long request, unsigned long argument)
+{
+    struct rig *rig = (struct rig *)((char *)sys - offsetof(struct rig, kernel));
+
+    assert_true(fcntl(fd, F_GETFD) >= 0);
+    assert_int_equal(request, PERF_EVENT_IOC_SET_FILTER);
+    assert_string_equal((const char *)argument, "common_pid >= 0");
+    rig->n_sealed++;
+    return rig->takes_no_filter ? -EINVAL : 0;
+}
+
 static void *run(void *userdata)
 {
     struct rig *rig = userdata;
@@ -91,11 +107,18 @@ static int setup(void **state)
     sys_init(&rig->kernel);
     sys_init(&rig->daemon);
     rig->kernel.perf_event_open = fake_open;
+    rig->kernel.ioctl = fake_ioctl;
     rig->client.socket = sockets[0];
-    rig->client.rules =
-        (struct opener_rules){.daemon = getpid(), .tasks = {.probing = true}, .probe_types = {KPROBE, -1}};
+    rig->client.rules = (struct opener_rules){.daemon = getpid()};
     rig->server = (struct opener_server){
-        .sys = &rig->kernel, .socket = sockets[1], .rules = rig->client.rules, .cgroups = "/sys/fs/cgroup"};
+        .sys = &rig->kernel,
+        .socket = sockets[1],
+        .rules = {.daemon = getpid(),
+                  .counting = {counting_types, ARRAY_SIZE(counting_types)},
+                  .probing = {probing_types, ARRAY_SIZE(probing_types)},
+                  .filtered = {filtered_types, ARRAY_SIZE(filtered_types)}},
+        .cgroups = "/sys/fs/cgroup",
+    };
     opener_client_attach(&rig->client, &rig->daemon);
     assert_int_equal(pthread_create(&rig->thread, NULL, run, rig), 0);
     *state = rig;
@@ -179,8 +202,10 @@ static void test_single_and_leader(void **state)
 static void test_long_texts(void **state)
 {
     struct perf_event_attr attrs[8];
-    struct sys_group group = {.attrs = attrs, .n = 8, .pid = -1, .leader = -1};
+    const char *texts[8];
+    struct sys_group group = {.attrs = attrs, .texts = texts, .n = 8, .pid = -1, .leader = -1};
     char name[4001], expected[512];
+    struct opener_grant grants[] = {{.type = KPROBE, .text = name}, {.type = KPROBE, .config = 1, .text = name}};
     struct rig *rig = *state;
     int fds[8];
 
@@ -189,14 +214,43 @@ static void test_long_texts(void **state)
     for (size_t i = 0; i < 8; i++) {
         attrs[i] = event(i % 2);
         attrs[i].type = KPROBE;
-        attrs[i].config1 = (uintptr_t)name;
+        texts[i] = name;
     }
+    rig->server.rules.wish.grants = grants;
+    rig->server.rules.wish.n_grants = ARRAY_SIZE(grants);
     rig->daemon.open_group(&rig->daemon, &group, fds);
     for (size_t i = 0; i < 8; i++) {
         snprintf(expected, sizeof(expected), "config %zu pid -1 cpu 0 %s%.100s", i % 2, i ? "joins" : "leads disabled",
                  name);
         assert_opened(fds[i], expected);
     }
+    assert_int_equal(rig->n_sealed, 8);
+}
+
+/* A tracepoint that does not take the filter of the opener's would take a stranger's: it is not given out. */
+static void test_seal(void **state)
+{
+    struct perf_event_attr attrs[] = {event(1), event(2), event(3)};
+    struct sys_group group = {.attrs = attrs, .n = 3, .pid = -1, .leader = -1};
+    struct opener_grant grants[] = {{.type = PERF_TYPE_TRACEPOINT, .config = 1},
+                                    {.type = PERF_TYPE_TRACEPOINT, .config = 2}};
+    struct rig *rig = *state;
+    int fds[3];
+
+    attrs[0].type = attrs[1].type = PERF_TYPE_TRACEPOINT;
+    rig->server.rules.wish.grants = grants;
+    rig->server.rules.wish.n_grants = ARRAY_SIZE(grants);
+    rig->daemon.open_group(&rig->daemon, &group, fds);
+    assert_opened(fds[0], "config 1 pid -1 cpu 0 leads disabled");
+    assert_opened(fds[1], "config 2 pid -1 cpu 0 joins");
+    assert_opened(fds[2], "config 3 pid -1 cpu 0 joins");
+    assert_int_equal(rig->n_sealed, 2);
+    rig->takes_no_filter = true;
+    rig->daemon.open_group(&rig->daemon, &group, fds);
+    assert_int_equal(fds[0], -EBADRQC);
+    assert_int_equal(fds[1], -EBADRQC);
+    assert_true(fds[2] >= 0);
+    close(fds[2]);
 }
 
 /* The answer is there before it is asked for, so that nothing else opens or closes meanwhile. */
@@ -284,7 +338,7 @@ static void test_better_asked_for(void **state)
 
     rig->kernel.open_file = fake_open_file;
     for (int sampling = 0; sampling <= 1; sampling++) {
-        rig->server.rules.tasks.sampling = rig->client.rules.tasks.sampling = sampling;
+        rig->server.rules.wish.sampling = rig->client.rules.wish.sampling = sampling;
         for (int i = 0; i < 2; i++) {
             static const char *const paths[] = {"/proc/kallsyms", "/proc/self/maps"};
             _cleanup_(closep) int fd = rig->daemon.open_file(&rig->daemon, paths[i], 0);
@@ -448,6 +502,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_whole, setup, teardown),
         cmocka_unit_test_setup_teardown(test_single_and_leader, setup, teardown),
         cmocka_unit_test_setup_teardown(test_long_texts, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_seal, setup, teardown),
         cmocka_unit_test(test_no_room),
         cmocka_unit_test_setup_teardown(test_cgroups, setup, teardown),
         cmocka_unit_test_setup_teardown(test_files, setup, teardown),

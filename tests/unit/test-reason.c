@@ -48,8 +48,11 @@ static const struct {
     {-ETOOMANYREFS, 2, "6.1.0", &present, "too many descriptors are on their way", "LimitNOFILE"},
     {-ETIMEDOUT, 2, "6.1.0", &present, "the opener does not answer (ETIMEDOUT): ", "restart perfcountd"},
     {-EPIPE, 2, "6.1.0", &present, "the opener is gone (EPIPE): ", "restart perfcountd"},
-    {-ENOPKG, 2, "6.1.0", &uprobe, "the opener was started without probes (ENOPKG): ", "restart it"},
-    {-EBADRQC, 2, "6.1.0", &present, "the opener refuses this (EBADRQC): ", "report"},
+    {-ENOPKG, 2, "6.1.0", &uprobe, "the configuration did not have this event when perfcountd started (ENOPKG): ",
+     "restart perfcountd"},
+    {-ENOPKG, 2, "6.1.0", &present, "the opener does not know this PMU (ENOPKG): ", "restart perfcountd"},
+    {-ENOKEY, 2, "6.1.0", &present, "the opener gives out no breakpoints (ENOKEY): ", "opener.breakpoints: true"},
+    {-EBADRQC, 2, "6.1.0", &present, "the opener refuses this (EBADRQC): ", "nothing else"},
     {-EXDEV, 2, "6.1.0", &present, "the opener does not take this directory for a cgroup (EXDEV): ", "hierarchy"},
     {-EDOM, 2, "6.1.0", &present, "Numerical argument out of domain (EDOM)", ""},
 };

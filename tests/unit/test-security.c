@@ -44,7 +44,7 @@ static void test_load(void **state)
             _cleanup_(fclosep) FILE *file = fopen(NAME, "we");
             fputs(cases[i].text, file);
         }
-        int r = security_load(NAME, &security, &stamps, &error);
+        int r = security_load(NULL, NAME, &security, &stamps, &error);
         print_message("%zu: %s\n", i, error.message);
         assert_int_equal(r, cases[i].code);
         assert_int_equal(stamps.n, cases[i].n_stamps);
@@ -68,7 +68,7 @@ static void test_no_file(void **state)
         struct stamps stamps;
         struct error error;
 
-        assert_int_equal(security_load(none[i], &security, &stamps, &error), 0);
+        assert_int_equal(security_load(NULL, none[i], &security, &stamps, &error), 0);
         assert_int_equal(stamps.n, 0);
         assert_null(security->config);
         assert_null(security->tls);
@@ -101,7 +101,7 @@ static void test_slow_passwords(void **state)
 
         fprintf(file, "basic_auth_users:\n%s", slow[i].users);
         fflush(file);
-        assert_int_equal(security_load(NAME, &security, &stamps, &error), 0);
+        assert_int_equal(security_load(NULL, NAME, &security, &stamps, &error), 0);
         const char *warning = security_warning(security, SECURITY_PASSWORD_SLOW);
         assert_true(!warning == !slow[i].sentence);
         assert_true(!warning || str_starts(warning, slow[i].sentence));

@@ -194,7 +194,7 @@ static void test_clients(void **state)
 
         config.client_allowed_sans = (struct web_texts){sans, clients[i].san ? 2 : 0};
         print_message("%zu\n", i);
-        assert_int_equal(tls_new(&config, &tls, &error), 0);
+        assert_int_equal(tls_new(&config, NULL, &tls, &error), 0);
         assert_null(tls_warning(tls));
         assert_string_equal(shake_hands(tls, clients[i].identity, ONLY_1_3), clients[i].result);
         assert_string_equal(shake_hands(tls, clients[i].identity, ONLY_1_2),
@@ -225,7 +225,7 @@ static void test_versions(void **state)
         config.min_version = version_cases[i].min;
         config.max_version = version_cases[i].max;
         print_message("%zu\n", i);
-        assert_int_equal(tls_new(&config, &tls, &error), 0);
+        assert_int_equal(tls_new(&config, NULL, &tls, &error), 0);
         assert_string_equal(shake_hands(tls, NULL, version_cases[i].priorities), version_cases[i].result);
     }
 }
@@ -256,7 +256,7 @@ static void test_bad(void **state)
         config.cert = (char *)cases[i].cert;
         config.key = (char *)cases[i].key;
         config.client_ca = cases[i].ca ? (char *)cases[i].ca : config.client_ca;
-        assert_int_equal(tls_new(&config, &tls, &error), -EINVAL);
+        assert_int_equal(tls_new(&config, NULL, &tls, &error), -EINVAL);
         assert_null(tls);
         print_message("%s\n", error.message);
         assert_non_null(strstr(error.message, cases[i].sentence));
@@ -272,7 +272,7 @@ static void test_expired(void **state)
     (void)state;
     config.cert = pki.expired.crt_pem;
     config.key = pki.expired.key_pem;
-    assert_int_equal(tls_new(&config, &tls, &error), 0);
+    assert_int_equal(tls_new(&config, NULL, &tls, &error), 0);
     assert_non_null(strstr(tls_warning(tls), "expired on "));
     assert_string_equal(shake_hands(tls, NULL, "NORMAL"), "ok");
 }

@@ -29,7 +29,7 @@ static struct web_config *load_path(const char *path)
     struct web_config *config = NULL;
     struct error error = {0};
 
-    if (web_config_load(path, &config, &error) < 0)
+    if (web_config_load(NULL, path, &config, &error) < 0)
         fail_msg("%s:%u:%u: %s", path, error.line, error.column, error.message);
     assert_string_equal(config->file, path);
     return config;
@@ -57,7 +57,7 @@ static void test_good_files(void **state)
 static int load_bad(const char *path, struct error *error)
 {
     struct web_config *config = NULL;
-    int r = web_config_load(path, &config, error);
+    int r = web_config_load(NULL, path, &config, error);
 
     assert_true(r == 0 || !config);
     web_config_free(config);
@@ -330,7 +330,7 @@ static void assert_load_error(const char *path, int code, const char *message)
     struct web_config *config = NULL;
     struct error error = {0};
 
-    assert_int_equal(web_config_load(path, &config, &error), code);
+    assert_int_equal(web_config_load(NULL, path, &config, &error), code);
     assert_string_equal(error.message, message);
     assert_int_equal(error.line, 0);
     assert_null(config);

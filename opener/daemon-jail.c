@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the daemon can do no more: see daemon-jail.h. */
+#include "opener/daemon-jail.h"
+
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <sys/prctl.h>
+
+#include "base/cleanup.h"
+#include "base/sanitizer.h"
+#include "opener/capabilities.h"
+
+/*
+ * Calls by which a process without capabilities may still reach other processes, or much of the kernel. Names that this
+ * libseccomp or machine does not know are left out.
+ */
+static const char *const denied[] = {
+    /* counters, programs in the kernel */
+    "perf_event_open",
+    "bpf",
+    /* memory and descriptors of other processes */
+    "process_vm_readv",
+    "process_vm_writev",
+    "process_madvise",
+    "pidfd_getfd",
+    "kcmp",
+    "move_pages",
+    "migrate_pages",
+    "userfaultfd",
+    /* file systems, files without a path */
+    "mount",
+    "umount",
+    "umount2",
+    "mount_setattr",
+    "move_mount",
+    "open_tree",
+    "fsopen",
+    "fsconfig",
+    "fsmount",
+    "fspick",
+    "pivot_root",
+    "chroot",
+    "name_to_handle_at",
+    "open_by_handle_at",
+    "quotactl",
+    "quotactl_fd",
+    "fanotify_init",
+    /* namespaces; clone(2) is below */
+    "setns",
+    "unshare",
+    /* modules, keys, other kernels, the machine as a whole */
+    "init_module",
+    "finit_module",
+    "delete_module",
+    "add_key",
+    "request_key",
+    "keyctl",
+    "kexec_load",
+    "kexec_file_load",
+    "reboot",
+    "swapon",
+    "swapoff",
+    "acct",
+    "syslog",
+    "iopl",
+    "ioperm",
+    "vhangup",
+    "sethostname",
+    "setdomainname",
+    "settimeofday",
+    "clock_settime",
+    "clock_adjtime",
+    "adjtimex",
+    "personality",
+    "lookup_dcookie",
+    "nfsservctl",
+    /* system calls by way of memory, which no filter sees */
+    "io_uring_setup",
+    "io_uring_enter",
+    "io_uring_register",
+};
+
+static int deny(scmp_filter_ctx context, const char *name, int error)
+{
+    int number = seccomp_syscall_resolve_name(name);
+    int r = number == __NR_SCMP_ERROR ? 0 : seccomp_rule_add_array(context, SCMP_ACT_ERRNO(error), number, 0, NULL);
+
+    return r == -EDOM ? 0 : r; /* of another architecture */
+}
+
+static int deny_where(scmp_filter_ctx context, int number, struct scmp_arg_cmp argument)
+{
+    return seccomp_rule_add_array(context, SCMP_ACT_ERRNO(EPERM), number, 1, &argument);
+}
+
+/* clone3(2) keeps its flags in memory; without it libc uses clone(2). */
+static int deny_namespaces(scmp_filter_ctx context)
+{
+    static const uint32_t flags[] = {CLONE_NEWNS,   CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC,
+                                     CLONE_NEWUSER, CLONE_NEWPID,    CLONE_NEWNET};
+    int r = deny(context, "clone3", ENOSYS);
+
+    for (size_t i = 0; i < ARRAY_SIZE(flags) && r == 0; i++)
+        r = deny_where(context, SCMP_SYS(clone), SCMP_A0(SCMP_CMP_MASKED_EQ, flags[i], flags[i]));
+    return r;
+}
+
+/*
+ * Of the requests of perf ('$', include/uapi/linux/perf_event.h) five are left, by number: ENABLE, DISABLE, SET_OUTPUT,
+ * ID, PAUSE_OUTPUT. The kernel looks at the lower half of the argument only.
+ */
+#define PERF_REQUESTS ((uint64_t)'$' << 8)
+#define REQUEST_TYPE_AND_NUMBER UINT64_C(0xffff)
+#define NUMBERS 16 /* of these each is looked at */
+
+static bool is_left(unsigned number)
+{
+    static const unsigned long requests[] = {PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE, PERF_EVENT_IOC_SET_OUTPUT,
+                                             PERF_EVENT_IOC_ID, PERF_EVENT_IOC_PAUSE_OUTPUT};
+
+    for (size_t i = 0; i < ARRAY_SIZE(requests); i++)
+        if ((requests[i] & 0xff) == number)
+            return true;
+    return false;
+}
+
+static int deny_perf_requests(scmp_filter_ctx context)
+{
+    int r = 0;
+
+    for (unsigned number = 0; number < NUMBERS && r == 0; number++)
+        if (!is_left(number))
+            r = deny_where(context, SCMP_SYS(ioctl),
+                           SCMP_A1(SCMP_CMP_MASKED_EQ, REQUEST_TYPE_AND_NUMBER, PERF_REQUESTS | number));
+    for (uint64_t bit = NUMBERS; bit < 256 && r == 0; bit *= 2)
+        r = deny_where(context, SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, 0xff00 | bit, PERF_REQUESTS | bit));
+    return r;
+}
+
+static int fill(scmp_filter_ctx context)
+{
+    /* Else libseccomp reports every failure of the kernel alike. */
+    int r = seccomp_attr_set(context, SCMP_FLTATR_API_SYSRAWRC, 1);
+
+    if (r == 0) /* a tree: each call passes few comparisons */
+        r = seccomp_attr_set(context, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+    for (size_t i = 0; i < ARRAY_SIZE(denied) && r == 0; i++)
+        r = deny(context, denied[i], EPERM);
+    if (r == 0 && !HAS_LEAK_CHECK) /* which looks at the process's own threads so, at its end */
+        r = deny(context, "ptrace", EPERM);
+    if (r == 0)
+        r = deny_namespaces(context);
+    return r == 0 ? deny_perf_requests(context) : r;
+}
+
+static int filter_calls(bool *ret_filtered, struct error *error)
+{
+    scmp_filter_ctx context = seccomp_init(SCMP_ACT_ALLOW);
+    int r = context ? fill(context) : -ENOMEM;
+
+    if (r == 0)
+        r = seccomp_load(context);
+    seccomp_release(context);
+    *ret_filtered = r == 0;
+    if (r == 0 || r == -EINVAL || r == -ENOSYS) /* the last two: a kernel without filters */
+        return 0;
+    return error_set(error, r, "cannot filter system calls: %s", strerror(-r));
+}
+
+int daemon_jail_enter(const struct user *user, bool *ret_filtered, struct error *error)
+{
+    int r = capabilities_unbound(error);
+
+    if (r == 0)
+        r = user_become(user, error);
+    if (r == 0)
+        r = capabilities_reduce(0, error);
+    if (r < 0)
+        return r;
+    /* After the change of user, which sets it as fs.suid_dumpable says. */
+    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+        return error_set(error, -errno, "cannot hide its memory: %s", strerror(errno));
+    return filter_calls(ret_filtered, error);
+}

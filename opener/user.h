@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The user that a process started by root becomes. */
+#ifndef OPENER_USER_H
+#define OPENER_USER_H
+
+#include <sys/types.h>
+
+#include "base/error.h"
+
+struct user {
+    bool change; /* false: the process is not root's, and stays who it is */
+    uid_t uid;
+    gid_t gid;
+};
+
+/*
+ * `name` is what the configuration says, a name or a number; "": "perfcountd" where there is such a user, else
+ * "nobody". -EINVAL with a sentence where there is no such user, or it is root.
+ */
+int user_choose(const char *name, struct user *ret, struct error *error);
+/* Becomes that user, with no other groups. -errno with a sentence. */
+int user_become(const struct user *user, struct error *error);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which events a client may name: see client-event.h. */
+#include "sampler/client-event.h"
+
+#include "perf/pmu-power.h"
+
+static bool is_listed(const struct config_sampler *config, const struct event *event)
+{
+    size_t system = strlen(event->system);
+
+    for (size_t i = 0; i < config->n_tracepoints; i++) {
+        const char *listed = config->tracepoints[i];
+        if (strncmp(listed, event->system, system) == 0 && listed[system] == ':' &&
+            str_equal(listed + system + 1, event->name))
+            return true;
+    }
+    return false;
+}
+
+/* Whether every PMU that the event names only counts. */
+static bool only_counts(const struct machine *machine, const struct event *event)
+{
+    if (event->kind == EVENT_PMU && pmu_power(event->pmu) != PMU_COUNTS)
+        return false;
+    for (size_t i = 0; i < machine->n_pmus; i++)
+        if (pmu_power(machine->pmus[i]->name) != PMU_COUNTS && attr_names_pmu(machine, event, machine->pmus[i]))
+            return false;
+    return true;
+}
+
+int client_event_check(const struct config_sampler *config, const struct machine *machine, const struct event *event,
+                       struct error *error)
+{
+    if (event->kind == EVENT_TRACEPOINT)
+        return is_listed(config, event)
+                   ? 0
+                   : error_set(error, -EACCES,
+                               "event: \"%s\" is not for clients: of tracepoints they may name those that "
+                               "sampler.tracepoints of the configuration lists",
+                               event->text);
+    if (event->kind != EVENT_BREAKPOINT && only_counts(machine, event))
+        return 0;
+    return error_set(error, -EACCES,
+                     "event: \"%s\" is not for clients: probes, breakpoints and PMUs that trace are named in the "
+                     "configuration only",
+                     event->text);
+}
