@@ -84,8 +84,10 @@ static const struct descriptor_power powers[] = {
     {ALL & ~SAMPLING, OPERATION_MAP_RING, ERRORS(0), "The ring stays empty, since nothing is sampled.",
      CORE "perf_mmap()"},
     {SAMPLING, OPERATION_MAP_RING, ERRORS(0, EINVAL),
-     "The stranger reads the samples that the operator allowed the daemon: where a CPU was, of which process, without "
-     "registers, stacks, data or addresses of data. This is what sampler.enabled costs.",
+     "The stranger reads the samples that the operator allowed the daemon: where a CPU was, in the kernel too, of "
+     "which "
+     "process, and what processes map; without registers, stacks, data or addresses of data. This is what "
+     "sampler.enabled costs.",
      CORE "perf_mmap(), perf_output_sample()"},
     {ALL, OPERATION_MAP_AUX, ERRORS(EOPNOTSUPP, EINVAL, EACCES),
      "Only PMUs that trace have an area of their own, and the opener opens none of them.",

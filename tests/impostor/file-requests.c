@@ -204,4 +204,6 @@ void file_requests_run(struct impostor *impostor)
     impostor_try(impostor, outside, ARRAY_SIZE(outside));
     for (size_t i = 0; i < ARRAY_SIZE(listed); i++)
         try_listed(impostor, listed[i]);
+    if (impostor->config->file)
+        try_listed(impostor, impostor->config->file);
 }

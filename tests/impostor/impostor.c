@@ -142,6 +142,25 @@ static void gather(struct impostor *impostor)
         impostor->accomplice = -1;
 }
 
+/* As a daemon that root starts by hand has one. Its other end stays with the parent, which never reads. */
+static bool take_terminal(int other_end)
+{
+    char path[64];
+
+    if (other_end < 0 || ptsname_r(other_end, path, sizeof(path)) != 0 || setsid() < 0)
+        return false;
+    _cleanup_(closep) int fd = open(path, O_RDWR | O_CLOEXEC);
+    close(other_end);
+    return fd >= 0 && dup2(fd, STDIN_FILENO) == STDIN_FILENO;
+}
+
+static int make_terminal(void)
+{
+    _cleanup_(closep) int fd = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+    return fd >= 0 && grantpt(fd) == 0 && unlockpt(fd) == 0 ? steal_fd(&fd) : -1;
+}
+
 /* The split */
 
 static int take_place(struct impostor *impostor, struct error *error)
@@ -238,8 +257,10 @@ int main(int argc, char **argv)
     sys_init(&impostor.sys);
     learn(&impostor);
     fflush(stdout);
+    int terminal = make_terminal();
     pid_t pid = fork();
     if (pid == 0) {
+        impostor.on_terminal = take_terminal(terminal);
         gather(&impostor);
         return run(&impostor);
     }

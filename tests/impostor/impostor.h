@@ -35,6 +35,7 @@ struct impostor {
     struct witness *witness; /* NULL: there is none */
     pid_t opener;
     int accomplice, twin; /* sockets; -1: there is none */
+    bool on_terminal;     /* standard input is one that controls this session */
     unsigned passed, failed, skipped;
     char reason[256]; /* of the last that was skipped */
 };

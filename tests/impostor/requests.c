@@ -89,7 +89,7 @@ static const struct request requests[] = {
      {.size = sizeof(struct perf_event_attr),
       .type = PERF_TYPE_BREAKPOINT,
       .bp_type = HW_BREAKPOINT_W,
-      .bp_addr = 0x7fff0000,
+      .bp_addr = 0x12345678,
       .bp_len = HW_BREAKPOINT_LEN_4},
      -1,
      .refusal = ALWAYS},
@@ -97,7 +97,7 @@ static const struct request requests[] = {
      {.size = sizeof(struct perf_event_attr),
       .type = PERF_TYPE_BREAKPOINT,
       .bp_type = HW_BREAKPOINT_RW,
-      .bp_addr = 0x7fff0000,
+      .bp_addr = 0x12345678,
       .bp_len = HW_BREAKPOINT_LEN_4,
       .sample_period = 1},
      1,
@@ -139,14 +139,24 @@ static long try_tracer(struct impostor *impostor, const struct attempt *attempt)
     return ask_event(impostor, &attr, -1, 0, 0, -1, -1, NULL);
 }
 
+/* Hardware events name the PMU that is meant in the upper half of their number, since Linux 5.13. */
+static long try_extended(struct impostor *impostor, const struct attempt *attempt)
+{
+    struct perf_event_attr attr = {.size = sizeof(attr), .type = PERF_TYPE_HARDWARE};
+    uint64_t type = attempt->text ? (uint64_t)impostor->known.uprobe_type : attempt->number;
+
+    if (attempt->text && impostor->known.uprobe_type < 0)
+        return impostor_skip(impostor, "this kernel has no uprobes");
+    attr.config = type << 32 | (impostor->known.switch_id > 0 ? (uint64_t)impostor->known.switch_id : 1);
+    return ask_event(impostor, &attr, -1, 0, 0, -1, -1, NULL);
+}
+
 /* One that is in nobody's configuration; sched_switch may be. */
 static long try_tracepoint(struct impostor *impostor, const struct attempt *attempt)
 {
     struct perf_event_attr attr = {.size = sizeof(attr), .type = PERF_TYPE_TRACEPOINT};
-    char directory[64];
     int64_t id = str_equal(attempt->text, "near") ? impostor->known.openat_id : impostor->known.switch_id;
 
-    (void)directory;
     if (id < 0)
         return impostor_skip(impostor, "there are no tracepoints here");
     attr.config = (uint64_t)id + attempt->number;
@@ -207,6 +217,12 @@ static const struct attempt attempts[] = {
     {"request: a breakpoint that reading the kernel meets", try_kernel_breakpoint, .must = REFUSED,
      .number = HW_BREAKPOINT_RW},
     {"request: a breakpoint in the kernel's code", try_kernel_breakpoint, .must = REFUSED, .number = HW_BREAKPOINT_X},
+    {"request: a tracepoint as a hardware event", try_extended, .must = MUST(ENOENT, EINVAL, EBADRQC, ENODEV),
+     .number = PERF_TYPE_TRACEPOINT},
+    {"request: a breakpoint as a hardware event", try_extended, .must = MUST(ENOENT, EINVAL, EBADRQC, ENODEV),
+     .number = PERF_TYPE_BREAKPOINT},
+    {"request: a uprobe as a hardware event", try_extended, .must = MUST(ENOENT, EINVAL, EBADRQC, ENODEV),
+     .text = "uprobe"},
     {"request: a file as the leader", try_leader, .must = MUST(EBADF, EBADRQC, EBADMSG, EINVAL), .text = "/etc/passwd"},
     {"request: a directory as the leader", try_leader, .must = MUST(EBADF, EBADRQC, EBADMSG, EINVAL), .text = "/"},
     {"request: 5,000 counters, one after the other", try_many, .must = MUST_WORK, .number = 5000},
