@@ -5,6 +5,7 @@
 #include <linux/bpf.h>
 #include <linux/capability.h>
 #include <linux/perf_event.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -70,6 +72,8 @@ static const struct {
     {"swapon", SYS_swapon, {0, 0}},
     {"syslog", SYS_syslog, {3, 0, 0}},
     {"acct", SYS_acct, {FAR}},
+    {"a socket of packets", SYS_socket, {AF_PACKET, SOCK_RAW, 0}},
+    {"a raw socket", SYS_socket, {AF_INET, SOCK_RAW, IPPROTO_ICMP}},
     {"vhangup", SYS_vhangup, {0}},
     {"fanotify_init", SYS_fanotify_init, {0, 0}},
 };
@@ -88,7 +92,7 @@ static void try_calls(struct impostor *impostor)
     for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
         char name[96];
         snprintf(name, sizeof(name), "itself: %s", calls[i].name);
-        const struct attempt attempt = {name, try_call, .must = MUST(EPERM, ENOSYS, EACCES), .number = i};
+        const struct attempt attempt = {name, try_call, .must = MUST(EPERM, ENOSYS, EACCES, EAFNOSUPPORT), .number = i};
         impostor_try_apart(impostor, &attempt, 1);
     }
 }
@@ -209,6 +213,47 @@ static long try_priority(struct impostor *impostor, const struct attempt *attemp
     return setpriority(PRIO_PROCESS, 1, -20) < 0 ? -errno : 0;
 }
 
+/* What a journal or a bus would believe. */
+static long try_credentials(struct impostor *impostor, const struct attempt *attempt)
+{
+    const struct ucred root = {.pid = 1};
+    union {
+        char bytes[CMSG_SPACE(sizeof(struct ucred))];
+        struct cmsghdr head;
+    } control = {.head = {.cmsg_len = CMSG_LEN(sizeof(root)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_CREDENTIALS}};
+    struct iovec vector = {.iov_base = (char[]){"x"}, .iov_len = 1};
+    const struct msghdr message = {
+        .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+    int sockets[2];
+
+    (void)impostor;
+    (void)attempt;
+    memcpy(CMSG_DATA(&control.head), &root, sizeof(root));
+    if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, sockets) < 0)
+        return -errno;
+    return sendmsg(sockets[0], &message, 0) < 0 ? -errno : 0;
+}
+
+static long try_port(struct impostor *impostor, const struct attempt *attempt)
+{
+    const struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)attempt->number), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    _cleanup_(freep) char *first = NULL;
+    _cleanup_(closep) int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (sys_read_file(&impostor->sys, "/proc/sys/net/ipv4/ip_unprivileged_port_start", &first) == 0 &&
+        strtoul(first, NULL, 10) <= attempt->number)
+        return impostor_skip(impostor, "this machine gives it to anybody");
+    return fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
+}
+
+static long try_realtime(struct impostor *impostor, const struct attempt *attempt)
+{
+    (void)impostor;
+    (void)attempt;
+    return sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 50}) < 0 ? -errno : 0;
+}
+
 static const struct attempt attempts[] = {
     {"itself: setuid(0)", try_setuid, .must = MUST(EPERM), .number = 0},
     {"itself: setresuid of the effective user alone", try_setuid, .must = MUST(EPERM), .number = 1},
@@ -230,6 +275,9 @@ static const struct attempt attempts[] = {
     {"itself: open_by_handle_at of /etc/shadow", try_handle, .must = MUST(EPERM, EACCES), .text = "/etc/shadow"},
     {"itself: chroot", try_chroot, .must = MUST(EPERM), .text = "/"},
     {"itself: a file system on a directory", try_mount, .must = MUST(EPERM)},
+    {"itself: credentials of root's in a message", try_credentials, .must = MUST(EPERM)},
+    {"itself: the port 86", try_port, .must = MUST(EACCES, EPERM, EAFNOSUPPORT), .number = 86},
+    {"itself: a real-time priority", try_realtime, .must = MUST(EPERM)},
     {"itself: the priority of the process 1", try_priority, .must = MUST(EPERM, EACCES, ESRCH)},
 };
 

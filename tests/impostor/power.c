@@ -172,6 +172,16 @@ static long map_aux(int fd)
     return got;
 }
 
+static void work_ms(unsigned ms)
+{
+    struct timespec start, now;
+
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    do
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    while ((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 < (long)ms);
+}
+
 /* Signals that the other process takes are counted by it. */
 static long signal_to(int fd, pid_t pid)
 {
@@ -182,9 +192,7 @@ static long signal_to(int fd, pid_t pid)
     long got = result(fcntl(fd, F_SETOWN, pid));
     fcntl(fd, F_SETFL, flags | O_ASYNC);
     ioctl(fd, PERF_EVENT_IOC_REFRESH, 3);
-    for (volatile unsigned i = 0; i < 50000000; i++)
-        ;
-    usleep(50000);
+    work_ms(80);
     ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
     fcntl(fd, F_SETFL, flags);
     fcntl(fd, F_SETOWN, 0);
