@@ -5,6 +5,7 @@
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 
 #include "base/cleanup.h"
@@ -138,6 +139,18 @@ static int deny_perf_requests(scmp_filter_ctx context)
     return r;
 }
 
+/* Keys that whoever started the daemon would seem to have pressed, where it was started in a terminal (tty_ioctl(4)).
+ */
+static int deny_terminal(scmp_filter_ctx context)
+{
+    static const unsigned long requests[] = {TIOCSTI, TIOCLINUX};
+    int r = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(requests) && r == 0; i++)
+        r = deny_where(context, SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, requests[i]));
+    return r;
+}
+
 static int fill(scmp_filter_ctx context)
 {
     /* Else libseccomp reports every failure of the kernel alike. */
@@ -151,6 +164,8 @@ static int fill(scmp_filter_ctx context)
         r = deny(context, "ptrace", EPERM);
     if (r == 0)
         r = deny_namespaces(context);
+    if (r == 0)
+        r = deny_terminal(context);
     return r == 0 ? deny_perf_requests(context) : r;
 }
 

@@ -50,10 +50,10 @@ pack() {
     rm -rf "$image"
     mkdir -p "$image"/{bin,sbin,lib,dev,proc,sys,tmp,run,etc,root,www/cgi-bin}
     cp "$sysroot/bin/busybox" "$image/bin/"
-    cp "$VM_BUILD/perfcountd" "$image/bin/"
-    $host-strip "$image/bin/perfcountd"
+    cp "$VM_BUILD/perfcountd" "$VM_BUILD/tests/impostor/impostor" "$image/bin/"
+    $host-strip "$image/bin/perfcountd" "$image/bin/impostor"
     cp -L "$sysroot/lib/ld-linux-aarch64.so.1" "$image/lib/"
-    pack_libraries "$image/bin/perfcountd"
+    pack_libraries "$image/bin/perfcountd" "$image/bin/impostor"
     # Loaded at run time, where the daemon is built to.
     for library in libpfm.so.4 libdw.so.1 libprotobuf-c.so.1; do
         if path=$(find_library $library); then
@@ -92,7 +92,7 @@ mkdir -p "$VM_BUILD" || die "cannot write to $VM_BUILD"
 exec 9>"$VM_BUILD/lock"
 flock -w 900 9 || die "something else has been building in $VM_BUILD for 15 minutes"
 configure_daemon
-quietly "the build for arm64 failed" make -C "$VM_BUILD" -j"$(getconf _NPROCESSORS_ONLN)" perfcountd
+quietly "the build for arm64 failed" make -C "$VM_BUILD" -j"$(getconf _NPROCESSORS_ONLN)" perfcountd tests/impostor/impostor
 pack
 archive "$image" "$VM_BUILD/initramfs.gz"
 pack_modules linux-6.1

@@ -20,6 +20,8 @@ board() {
     . "$vm_dir/footprint.sh"
     # shellcheck source=hotplug.sh
     . "$vm_dir/hotplug.sh"
+    # shellcheck source=impostor.sh
+    . "$vm_dir/impostor.sh"
     # shellcheck source=truth.sh
     . "$vm_dir/truth.sh"
     # shellcheck source=privilege.sh
@@ -48,6 +50,7 @@ board() {
         board_start "$1" "${1#single-}" 2
         test_single_pmu
         test_footprint
+        test_impostor
         ;;
     footprint)
         board_start "$1" 6.1 8 cortex-a55 cortex-a76

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a stranger can do with a descriptor of the opener's: see descriptor-powers.h. */
+#include "opener/descriptor-powers.h"
+
+#include "base/util.h"
+
+#define COUNTER (1U << DESCRIPTOR_COUNTER)
+#define TRACEPOINT (1U << DESCRIPTOR_TRACEPOINT)
+#define BREAKPOINT (1U << DESCRIPTOR_BREAKPOINT)
+#define SAMPLER (1U << DESCRIPTOR_SAMPLER)
+#define SAMPLED_TRACEPOINT (1U << DESCRIPTOR_SAMPLED_TRACEPOINT)
+#define SAMPLING (SAMPLER | SAMPLED_TRACEPOINT)
+#define SEALED (TRACEPOINT | SAMPLED_TRACEPOINT)
+#define ALL (COUNTER | TRACEPOINT | BREAKPOINT | SAMPLING)
+
+#define ERRORS(...) .n_errors = sizeof((int[]){__VA_ARGS__}) / sizeof(int), .errors = {__VA_ARGS__}
+#define CORE "kernel/events/core.c: "
+
+static const struct descriptor_power powers[] = {
+    {ALL, OPERATION_ENABLE, ERRORS(0), "The event is the daemon's own; it counts what it was opened for.",
+     CORE "_perf_ioctl()"},
+    {ALL, OPERATION_DISABLE, ERRORS(0), "The daemon counts less, which it can do by itself.", CORE "_perf_ioctl()"},
+    {ALL, OPERATION_RESET, ERRORS(0), "The daemon's own count begins again at 0.", CORE "_perf_event_reset()"},
+    {ALL & ~SAMPLING, OPERATION_REFRESH, ERRORS(EINVAL), "The kernel refuses it of an event without samples.",
+     CORE "_perf_event_refresh()"},
+    {SAMPLING, OPERATION_REFRESH, ERRORS(0, EINVAL),
+     "The event stops after so many samples. The kernel refuses it where children inherit the event.",
+     CORE "_perf_event_refresh()"},
+    {ALL & ~SAMPLING, OPERATION_PERIOD, ERRORS(EINVAL), "The kernel refuses it of an event without samples.",
+     CORE "_perf_event_period()"},
+    {SAMPLING, OPERATION_PERIOD, ERRORS(0),
+     "More samples cost time of the CPU, up to kernel.perf_event_max_sample_rate and "
+     "kernel.perf_cpu_time_max_percent, at which the kernel throttles the event.",
+     CORE "_perf_event_period(), __perf_event_account_interrupt()"},
+    {ALL, OPERATION_SET_OUTPUT, ERRORS(0, EINVAL, EACCES),
+     "The records, if there are any, go to the stranger's ring: those that mapping the descriptor shows as well. The "
+     "kernel refuses rings of other CPUs and clocks.",
+     CORE "perf_event_set_output()"},
+    {ALL, OPERATION_BE_OUTPUT, ERRORS(EINVAL, EACCES),
+     "Without a ring it is no output. Where the daemon mapped one, the stranger's own records come into it, under an "
+     "id that the daemon does not know and skips.",
+     CORE "perf_event_set_output()"},
+    {ALL & ~SEALED, OPERATION_SET_FILTER, ERRORS(EINVAL), "The kernel knows no filter of fields for these events.",
+     CORE "perf_event_set_filter()"},
+    {SEALED, OPERATION_SET_FILTER, ERRORS(EEXIST),
+     "The opener has set a filter that is always true, and the kernel takes no second one.",
+     "kernel/trace/trace_events_filter.c: ftrace_profile_set_filter()"},
+    {ALL & ~SEALED, OPERATION_SET_TEXT_FILTER, ERRORS(EINVAL), "The kernel knows no filter of fields for these events.",
+     CORE "perf_event_set_filter()"},
+    {SEALED, OPERATION_SET_TEXT_FILTER, ERRORS(EEXIST),
+     "The same. By such a filter the kernel would follow addresses that any program chooses, and the count would tell "
+     "what is there.",
+     "kernel/trace/trace_events_filter.c: ftrace_profile_set_filter(), filter_pred_pchar()"},
+    {ALL & ~SEALED, OPERATION_SET_ADDRESS_FILTER, ERRORS(EINVAL),
+     "Only PMUs that trace have filters of addresses, and the opener opens none of them.", CORE "has_addr_filter()"},
+    {SEALED, OPERATION_SET_ADDRESS_FILTER, ERRORS(EEXIST), "It is sealed as for every other filter.",
+     CORE "perf_event_set_filter()"},
+    {ALL, OPERATION_ID, ERRORS(0), "A number that says nothing.", CORE "primary_event_id()"},
+    {ALL, OPERATION_SET_BPF, ERRORS(EBADF, EINVAL, EOPNOTSUPP), "There is no program.", CORE "_perf_ioctl()"},
+    {ALL, OPERATION_SET_LOADED_BPF, ERRORS(EPERM, EINVAL, ENOSYS),
+     "The kernel loads programs for events only for CAP_PERFMON with CAP_BPF; a socket filter, which it may load for "
+     "anybody, is of the wrong kind.",
+     "kernel/bpf/syscall.c: bpf_prog_load(); " CORE "perf_event_set_bpf_prog()"},
+    {ALL, OPERATION_QUERY_BPF, ERRORS(EPERM, EOPNOTSUPP, EINVAL), "The kernel asks for CAP_PERFMON.",
+     "kernel/trace/bpf_trace.c: perf_event_query_prog_array()"},
+    {ALL, OPERATION_PAUSE_OUTPUT, ERRORS(0), "The daemon misses records of its own ring.",
+     CORE "_perf_ioctl(), rb_toggle_paused()"},
+    {ALL & ~BREAKPOINT, OPERATION_MODIFY, ERRORS(EOPNOTSUPP, EINVAL),
+     "The kernel modifies breakpoints and nothing else.", CORE "perf_event_modify_attr()"},
+    {BREAKPOINT, OPERATION_MODIFY, ERRORS(0),
+     "It is not harmless: the stranger moves the breakpoint to any address of user space and learns how often programs "
+     "of others come by. This is why breakpoints want the key opener.breakpoints.",
+     CORE "perf_event_modify_breakpoint()"},
+    {ALL, OPERATION_MODIFY_TYPE, ERRORS(EINVAL), "The kernel keeps the type.", CORE "perf_event_modify_attr()"},
+    {ALL & ~BREAKPOINT, OPERATION_MODIFY_KERNEL, ERRORS(EOPNOTSUPP, EINVAL),
+     "The kernel modifies breakpoints and nothing else.", CORE "perf_event_modify_attr()"},
+    {BREAKPOINT, OPERATION_MODIFY_KERNEL, ERRORS(EPERM, EINVAL),
+     "The kernel asks for CAP_SYS_ADMIN of whoever moves a breakpoint to one of its own addresses.",
+     "kernel/events/hw_breakpoint.c: hw_breakpoint_parse()"},
+    {ALL, OPERATION_MAP_PAGE, ERRORS(0),
+     "The page has the count and its times. On x86 the process may then execute rdpmc, as anybody may with an event of "
+     "their own.",
+     CORE "perf_mmap()"},
+    {ALL & ~SAMPLING, OPERATION_MAP_RING, ERRORS(0), "The ring stays empty, since nothing is sampled.",
+     CORE "perf_mmap()"},
+    {SAMPLING, OPERATION_MAP_RING, ERRORS(0, EINVAL),
+     "The stranger reads the samples that the operator allowed the daemon: where a CPU was, in the kernel too, of "
+     "which "
+     "process, and what processes map; without registers, stacks, data or addresses of data. This is what "
+     "sampler.enabled costs.",
+     CORE "perf_mmap(), perf_output_sample()"},
+    {ALL, OPERATION_MAP_AUX, ERRORS(EOPNOTSUPP, EINVAL, EACCES),
+     "Only PMUs that trace have an area of their own, and the opener opens none of them.",
+     "kernel/events/ring_buffer.c: rb_alloc_aux()"},
+    {ALL, OPERATION_READ, ERRORS(0), "It is the count.", CORE "perf_read()"},
+    {ALL, OPERATION_WRITE, ERRORS(EINVAL, EBADF), "Events cannot be written to.", CORE "perf_fops"},
+    {ALL, OPERATION_POLL, ERRORS(0), "It says that there are records, or none.", CORE "perf_poll()"},
+    {ALL, OPERATION_SIGNAL, ERRORS(0),
+     "Signals go out with the ids of the process that set the owner: to its own processes, and to no other.",
+     "fs/fcntl.c: sigio_perm()"},
+    {ALL, OPERATION_REOPEN, ERRORS(ENXIO, EACCES), "An event has no file that could be opened again.",
+     "fs/anon_inodes.c, fs/inode.c: no_open()"},
+    {ALL, OPERATION_LEAD, ERRORS(EINVAL, EACCES, EPERM),
+     "The kernel refuses members of another task or CPU, and events of a CPU where the stranger may not open any.",
+     CORE "perf_event_open()"},
+};
+
+const char *descriptor_kind_name(enum descriptor_kind kind)
+{
+    static const char *const names[N_DESCRIPTOR_KINDS] = {
+        [DESCRIPTOR_COUNTER] = "counter",
+        [DESCRIPTOR_TRACEPOINT] = "tracepoint",
+        [DESCRIPTOR_BREAKPOINT] = "breakpoint",
+        [DESCRIPTOR_SAMPLER] = "sampler",
+        [DESCRIPTOR_SAMPLED_TRACEPOINT] = "sampled tracepoint",
+    };
+
+    return names[kind];
+}
+
+const char *descriptor_operation_name(enum descriptor_operation operation)
+{
+    static const char *const names[N_DESCRIPTOR_OPERATIONS] = {
+        [OPERATION_ENABLE] = "ENABLE",
+        [OPERATION_DISABLE] = "DISABLE",
+        [OPERATION_RESET] = "RESET",
+        [OPERATION_REFRESH] = "REFRESH",
+        [OPERATION_PERIOD] = "PERIOD",
+        [OPERATION_SET_OUTPUT] = "SET_OUTPUT to a stranger's ring",
+        [OPERATION_BE_OUTPUT] = "SET_OUTPUT of a stranger's event to it",
+        [OPERATION_SET_FILTER] = "SET_FILTER of numbers",
+        [OPERATION_SET_TEXT_FILTER] = "SET_FILTER of texts",
+        [OPERATION_SET_ADDRESS_FILTER] = "SET_FILTER of addresses",
+        [OPERATION_ID] = "ID",
+        [OPERATION_SET_BPF] = "SET_BPF without a program",
+        [OPERATION_SET_LOADED_BPF] = "SET_BPF with a stranger's program",
+        [OPERATION_QUERY_BPF] = "QUERY_BPF",
+        [OPERATION_PAUSE_OUTPUT] = "PAUSE_OUTPUT",
+        [OPERATION_MODIFY] = "MODIFY_ATTRIBUTES, another address",
+        [OPERATION_MODIFY_TYPE] = "MODIFY_ATTRIBUTES, another type",
+        [OPERATION_MODIFY_KERNEL] = "MODIFY_ATTRIBUTES, an address of the kernel",
+        [OPERATION_MAP_PAGE] = "mmap of the page",
+        [OPERATION_MAP_RING] = "mmap of a ring",
+        [OPERATION_MAP_AUX] = "mmap of an AUX area",
+        [OPERATION_READ] = "read",
+        [OPERATION_WRITE] = "write",
+        [OPERATION_POLL] = "poll",
+        [OPERATION_SIGNAL] = "F_SETOWN, F_SETSIG and O_ASYNC towards root's process",
+        [OPERATION_REOPEN] = "opening /proc/self/fd/N",
+        [OPERATION_LEAD] = "leading a stranger's event",
+    };
+
+    return names[operation];
+}
+
+const struct descriptor_power *descriptor_power_find(enum descriptor_kind kind, enum descriptor_operation operation)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(powers); i++)
+        if (powers[i].kinds >> kind & 1 && powers[i].operation == operation)
+            return &powers[i];
+    return NULL;
+}

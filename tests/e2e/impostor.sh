@@ -1,0 +1,98 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A process that was taken over, in the daemon's place after the split, tries all that a stranger would: see
+# tests/impostor/impostor.h. Started by root, with several configurations.
+. "$(dirname "$0")/lib.sh"
+need objdump
+[ "$(id -u)" -eq 0 ] || skip "only root has privileges to part with"
+impostor=$(dirname "$PERFCOUNTD")/tests/impostor/impostor
+[ -x "$impostor" ] || skip "there is no $impostor: make check TESTS= builds it"
+chmod 755 "$scratch"
+# It reads and writes what others have, and a sanitizer's own calls would be denied with it.
+cp "$impostor" "$scratch/impostor"
+
+# impostor TITLE FLAGS...: with the configuration of the standard input, unless there is none.
+impostor() {
+    local title=$1 status=0
+    shift
+    timeout --foreground --kill-after=5 200 "$scratch/impostor" "$@" >"$scratch/attempts" 2>&1 </dev/null || status=$?
+    if [ $status -eq 0 ]; then
+        pass "$title: $(tail -n 1 "$scratch/attempts")"
+        sed -n 's/^skip /    skipped: /p' "$scratch/attempts"
+    else
+        fail "$title" "exit status $status" "$(grep -E '^(FAIL|skipped)' "$scratch/attempts" ||
+            tail -n 20 "$scratch/attempts")"
+    fi
+}
+# attempted TITLE TEXT: the last impostor made an attempt whose line contains this, and did not skip it.
+attempted() {
+    holds "$1" grep -qE "^ok   .*$2" "$scratch/attempts"
+}
+
+config=$scratch/perfcountd.yaml
+probed=$scratch/probed
+cp /bin/true "$probed"
+offset=$(objdump -h "$probed" | awk '$2 == ".init" { print "0x" $6 }')
+
+# The built-in configuration counts and does no more: it gets no tracepoint, no probe, no samples, no breakpoint.
+echo '{}' >"$config"
+impostor "the built-in configuration" --config.file="$config"
+attempted "requests for tracepoints are refused" "a tracepoint that is not configured: got ENOPKG"
+attempted "samples are refused" "a sample period: got EUNATCH"
+attempted "counters are opened" "a counter of a CPU: got done"
+
+# All kinds of descriptors, and samples.
+counting='      - {name: software, events: "{context-switches,minor-faults}"}
+      - {name: core, events: "{cycles,instructions}"}
+      - {name: raw, events: "r11"}
+      - {name: cache, events: "L1-dcache-load-misses"}'
+tracepoints='      - {name: openat, events: "syscalls:sys_enter_openat"}
+      - {name: switches, events: "sched:sched_switch"}'
+[ ! -e /sys/bus/event_source/devices/msr ] || counting+=$'\n      - {name: msr, events: "msr/tsc/"}'
+[ ! -e /sys/bus/event_source/devices/uprobe ] ||
+    tracepoints+=$'\n      - {name: probe, events: "uprobe/path='$probed,offset=$offset',name=starts/"}'
+[ ! -e /sys/bus/event_source/devices/kprobe ] ||
+    tracepoints+=$'\n      - {name: kernel, events: "kprobe/func=do_nanosleep,name=sleeps/"}'
+cat >"$config" <<END
+collectors:
+  cpu:
+    groups:
+$counting
+$tracepoints
+sampler: {enabled: true, tracepoints: ["sched:sched_process_fork"]}
+END
+impostor "tracepoints, probes and samples" --config.file="$config"
+attempted "other tracepoints are refused" "a tracepoint that is not configured: got ENOPKG"
+attempted "samples of the clock are opened" "samples of cpu-clock \(sampler\): ENABLE"
+if [ -e /sys/kernel/tracing/events/syscalls/sys_enter_openat ]; then
+    attempted "no memory can be read by a filter" "sys_enter_openat: reading memory through a filter: got EEXIST"
+    attempted "nor by one on a sampled tracepoint" \
+        "samples of sched:sched_process_fork \(sampled tracepoint\): SET_FILTER of texts: got EEXIST"
+fi
+if [ -e /sys/bus/event_source/devices/uprobe ]; then
+    attempted "a program of root's is not patched" "in the middle of an instruction: got ENOPKG"
+    attempted "the probe of the configuration is harmless" "uprobe/.*SET_FILTER of texts: got EEXIST"
+fi
+attempted "and lives" "root's process lives in the end"
+
+# Breakpoints: as configured, and only where the key says so.
+breakpoint='collectors: {cpu: {groups: [{name: watch, events: "mem:0x7fff0000/4:w"}]}}'
+echo "$breakpoint" >"$config"
+impostor "a breakpoint without opener.breakpoints" --config.file="$config"
+echo "$breakpoint" | sed '$a opener: {breakpoints: true}' >"$config"
+impostor "a breakpoint with opener.breakpoints" --config.file="$config"
+attempted "another address is refused" "a breakpoint in user space: got ENOPKG"
+attempted "the kernel is refused" "a breakpoint that writing to the kernel meets: got EBADRQC"
+
+# A user that is named.
+echo 'user: games' >"$config"
+if getent passwd games >/dev/null; then
+    impostor "user: games" --config.file="$config"
+    attempted "it is not root" "state: it is not root: got done"
+fi
+
+# One process has what it was started with: there is nothing to try.
+timeout --foreground 60 "$scratch/impostor" --no-opener >"$scratch/attempts" 2>&1 </dev/null
+equals "--no-opener: there is nothing to try" "$?" 77
+contains "which it says" "$(<"$scratch/attempts")" "there is no split here"
+finish

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Processes that do as they are ordered: see helper.h. */
+#include "tests/impostor/helper.h"
+
+#include <grp.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "opener/opener-message.h"
+
+static long become(uid_t user)
+{
+    if (setgroups(0, NULL) < 0 || setresgid(user, user, user) < 0 || setresuid(user, user, user) < 0)
+        return -errno;
+    /* As a process that was started by a shell is. */
+    return prctl(PR_SET_DUMPABLE, 1) < 0 ? -errno : 0;
+}
+
+static long obey(const struct order *order, int fd)
+{
+    switch ((enum order_kind)order->kind) {
+    case ORDER_BECOME:
+        return become(order->number);
+    case ORDER_POWER:
+        return power_try(order, fd);
+    case ORDER_ORACLE:
+        return oracle_try(fd);
+    case ORDER_PROCESS:
+        return intrusion_try((enum intrusion)order->number, order->pid);
+    }
+    return -EBADMSG;
+}
+
+static void serve(int socket)
+{
+    struct order order;
+
+    for (;;) {
+        _cleanup_(opener_fds_close) struct opener_fds fds = {0};
+        if (opener_message_receive(socket, &order, sizeof(order), &fds, NULL) != sizeof(order))
+            return;
+        int64_t got = obey(&order, fds.n ? fds.fds[0] : -1);
+        if (opener_message_send(socket, &got, sizeof(got), &(struct opener_fds){0}) < 0)
+            return;
+    }
+}
+
+int helper_start(void)
+{
+    int sockets[2];
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+        return -errno;
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(sockets[0]);
+        signal(SIGIO, SIG_IGN);
+        serve(sockets[1]);
+        _exit(EXIT_SUCCESS);
+    }
+    close(sockets[1]);
+    if (pid > 0)
+        return sockets[0];
+    close(sockets[0]);
+    return -errno;
+}
+
+static int address_of(const char *path, struct sockaddr_un *ret)
+{
+    *ret = (struct sockaddr_un){.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof(ret->sun_path))
+        return -ENAMETOOLONG;
+    strcpy(ret->sun_path, path);
+    return 0;
+}
+
+int helper_connect(const char *path)
+{
+    struct sockaddr_un address;
+    int r = address_of(path, &address);
+    _cleanup_(closep) int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+    if (r < 0)
+        return r;
+    if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+        return -errno;
+    return steal_fd(&fd);
+}
+
+int helper_listen(const char *path)
+{
+    struct sockaddr_un address;
+    int r = address_of(path, &address);
+    _cleanup_(closep) int listening = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+    if (r < 0)
+        return r;
+    unlink(path);
+    if (listening < 0 || bind(listening, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
+        chmod(path, 0666) < 0 || listen(listening, 1) < 0)
+        return -errno;
+    _cleanup_(closep) int fd = accept(listening, NULL, NULL);
+    if (fd < 0)
+        return -errno;
+    signal(SIGIO, SIG_IGN);
+    serve(fd);
+    return 0;
+}
+
+long helper_order(int socket, const struct order *order, int fd)
+{
+    struct opener_fds fds = {.n = fd >= 0, .fds = {fd}}, none;
+    int64_t got;
+    int r = opener_message_send(socket, order, sizeof(*order), &fds);
+
+    if (r < 0)
+        return r;
+    ssize_t n = opener_message_receive(socket, &got, sizeof(got), &none, NULL);
+    return n == sizeof(got) ? (long)got : n < 0 ? (long)n : -EPIPE;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Takes the daemon's place after the split and tries everything: see impostor.h.
+ *
+ *   impostor FLAGS...           the daemon's flags, --config.file above all; exit status 1 where an attempt got what it
+ *                               must not get, 77 where there is no split
+ *   impostor --accomplice PATH  an account on the machine, for an impostor that cannot start one: IMPOSTOR_ACCOMPLICE
+ *                               names the socket
+ *   impostor --gain             for its own use
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/number.h"
+#include "daemon/settings.h"
+#include "tests/impostor/helper.h"
+#include "tests/impostor/impostor.h"
+
+#define SKIPPED 77
+#define STRANGER 12345 /* nobody's user */
+#define PROGRAM_MAX (64 * 1024 * 1024)
+
+/* Before the split */
+
+static int64_t read_number(struct sys *sys, const char *path)
+{
+    _cleanup_(freep) char *text = NULL;
+    uint64_t number;
+
+    return sys_read_file(sys, path, &text) < 0 || number_parse_u64(text, &number) < 0 ? -1 : (int64_t)number;
+}
+
+static int64_t tracepoint_id(struct sys *sys, const char *name)
+{
+    char path[256];
+
+    snprintf(path, sizeof(path), "%s/events/%s/id", machine_find_tracefs(sys) ?: "/sys/kernel/tracing", name);
+    return read_number(sys, path);
+}
+
+static uint64_t kernel_address(const char *symbol)
+{
+    _cleanup_(fclosep) FILE *file = fopen("/proc/kallsyms", "re");
+    char line[512], name[256], type;
+    unsigned long address;
+
+    while (file && fgets(line, sizeof(line), file))
+        if (sscanf(line, "%lx %c %255s", &address, &type, name) == 3 && str_equal(name, symbol))
+            return address;
+    return 0;
+}
+
+/* Where a function of this program stands in its file. */
+static uint64_t file_offset_of(uintptr_t address)
+{
+    _cleanup_(fclosep) FILE *maps = fopen("/proc/self/maps", "re");
+    unsigned long start, end, offset;
+    char line[PATH_MAX + 100];
+
+    while (maps && fgets(line, sizeof(line), maps))
+        if (sscanf(line, "%lx-%lx %*s %lx", &start, &end, &offset) == 3 && address >= start && address < end)
+            return address - start + offset;
+    return 0;
+}
+
+/* A directory that anybody may enter, and in it what only root can make. */
+static void make_scratch(struct knowledge *known)
+{
+    char path[sizeof(known->gain)];
+    _cleanup_(freep) char *program = NULL;
+    size_t size;
+
+    strcpy(known->scratch, "/tmp/impostor.XXXXXX");
+    if (!mkdtemp(known->scratch)) {
+        known->scratch[0] = '\0';
+        return;
+    }
+    chmod(known->scratch, 01777);
+    snprintf(path, sizeof(path), "%s/link", known->scratch);
+    (void)!symlink("/etc/shadow", path);
+    snprintf(path, sizeof(path), "%s/directory", known->scratch);
+    (void)!symlink("/etc", path);
+    snprintf(path, sizeof(path), "%s/gain", known->scratch);
+    if (geteuid() != 0 || file_read(AT_FDCWD, known->program, PROGRAM_MAX, &program, &size) < 0)
+        return;
+    _cleanup_(closep) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+    if (fd >= 0 && write(fd, program, size) == (ssize_t)size && fchmod(fd, 04755) == 0)
+        strcpy(known->gain, path);
+}
+
+static void remove_scratch(const struct knowledge *known)
+{
+    static const char *const names[] = {"link", "directory", "gain", "hard", "core"};
+    char path[sizeof(known->gain)];
+
+    if (!*known->scratch)
+        return;
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        snprintf(path, sizeof(path), "%s/%s", known->scratch, names[i]);
+        unlink(path);
+    }
+    rmdir(known->scratch);
+}
+
+static void learn(struct impostor *impostor)
+{
+    struct knowledge *known = &impostor->known;
+
+    known->kernel_function = kernel_address("do_nanosleep");
+    known->switch_id = tracepoint_id(&impostor->sys, "sched/sched_switch");
+    known->openat_id = tracepoint_id(&impostor->sys, "syscalls/sys_enter_openat");
+    known->uprobe_type = read_number(&impostor->sys, "/sys/bus/event_source/devices/uprobe/type");
+    known->kprobe_type = read_number(&impostor->sys, "/sys/bus/event_source/devices/kprobe/type");
+    (void)!readlink("/proc/self/exe", known->program, sizeof(known->program) - 1);
+    known->victim_offset = file_offset_of((uintptr_t)witness_victim);
+    make_scratch(known);
+}
+
+/* As root this makes all others that there are to be; the service finds an accomplice that was started for it. */
+static void gather(struct impostor *impostor)
+{
+    const struct order become = {.kind = ORDER_BECOME, .number = STRANGER};
+    const char *path = getenv("IMPOSTOR_ACCOMPLICE");
+
+    impostor->accomplice = impostor->twin = -1;
+    if (path)
+        impostor->accomplice = helper_connect(path);
+    if (geteuid() != 0)
+        return;
+    impostor->witness = witness_start();
+    impostor->twin = helper_start();
+    if (path)
+        return;
+    impostor->accomplice = helper_start();
+    if (impostor->accomplice >= 0 && helper_order(impostor->accomplice, &become, -1) < 0)
+        impostor->accomplice = -1;
+}
+
+/* As a daemon that root starts by hand has one. Its other end stays with the parent, which never reads. */
+static bool take_terminal(int other_end)
+{
+    char path[64];
+
+    if (other_end < 0 || ptsname_r(other_end, path, sizeof(path)) != 0 || setsid() < 0)
+        return false;
+    _cleanup_(closep) int fd = open(path, O_RDWR | O_CLOEXEC);
+    close(other_end);
+    return fd >= 0 && dup2(fd, STDIN_FILENO) == STDIN_FILENO;
+}
+
+static int make_terminal(void)
+{
+    _cleanup_(closep) int fd = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+    return fd >= 0 && grantpt(fd) == 0 && unlockpt(fd) == 0 ? steal_fd(&fd) : -1;
+}
+
+/* The split */
+
+static int take_place(struct impostor *impostor, struct error *error)
+{
+    int r = settings_read(&impostor->options, &impostor->sys, &impostor->config, error);
+
+    if (r == 0)
+        r = split_new(&impostor->options, impostor->config, &impostor->sys, &impostor->split, error);
+    if (r == 0)
+        r = split_drop(impostor->split, error);
+    if (r < 0)
+        return r;
+    json_t *status = split_json(impostor->split);
+    impostor->opener = (pid_t)json_integer_value(json_object_get(status, "pid"));
+    json_decref(status);
+    if (impostor->opener <= 0)
+        return 0;
+    impostor->client = impostor->sys.userdata;
+    return machine_load(&impostor->sys, &impostor->machine, error);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(struct impostor *impostor);
+} chapters[] = {
+    {"the daemon's place", state_run},
+    {"files of root's", own_files_run},
+    {"system calls", own_calls_run},
+    {"requests of ioctl", own_ioctls_run},
+    {"ways around the filter", own_abi_run},
+    {"other processes", own_processes_run},
+    {"others against the daemon", strangers_run},
+    {"requests for events", requests_run},
+    {"requests for probes", probe_requests_run},
+    {"requests for files", file_requests_run},
+    {"packets that are no requests", garbage_run},
+    {"descriptors in the hands of a stranger", powers_run},
+};
+
+static int run(struct impostor *impostor)
+{
+    struct error error;
+
+    if (take_place(impostor, &error) < 0) {
+        printf("FAIL the split: %s\n", error.message);
+        return EXIT_FAILURE;
+    }
+    if (impostor->opener <= 0) {
+        printf("skipped: there is no split here: without privileges, or with --no-opener, there is one process\n");
+        return SKIPPED;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(chapters); i++) {
+        printf("-- %s\n", chapters[i].name);
+        chapters[i].run(impostor);
+    }
+    if (impostor->witness) {
+        static const struct must alive = MUST_WORK;
+        impostor_judge(impostor, "root's process lives in the end", witness_lives(impostor->witness) ? 0 : -ESRCH,
+                       &alive);
+    }
+    printf("%u attempts got what they must, %u did not, %u were skipped\n", impostor->passed, impostor->failed,
+           impostor->skipped);
+    return impostor->failed || !impostor->passed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* This process stays what it was, and clears up. */
+static int wait_for(pid_t pid)
+{
+    int status;
+
+    if (pid < 0 || waitpid(pid, &status, 0) != pid)
+        return EXIT_FAILURE;
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    printf("FAIL it ended by signal %d\n", WTERMSIG(status));
+    return EXIT_FAILURE;
+}
+
+int main(int argc, char **argv)
+{
+    static struct impostor impostor;
+    struct error error;
+
+    setlinebuf(stdout);
+    if (argc == 2 && str_equal(argv[1], "--gain"))
+        return geteuid() == 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    if (argc == 3 && str_equal(argv[1], "--accomplice"))
+        return helper_listen(argv[2]) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    if (options_parse(argc, argv, &impostor.options, &error) < 0) {
+        fprintf(stderr, "impostor: %s\n", error.message);
+        return EXIT_FAILURE;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    sys_init(&impostor.sys);
+    learn(&impostor);
+    fflush(stdout);
+    int terminal = make_terminal();
+    pid_t pid = fork();
+    if (pid == 0) {
+        impostor.on_terminal = take_terminal(terminal);
+        gather(&impostor);
+        return run(&impostor);
+    }
+    int status = wait_for(pid);
+    remove_scratch(&impostor.known);
+    return status;
+}

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# A process that was taken over, in the daemon's place, on the board's kernel: tests/impostor/. Here are what a virtual
+# machine lacks: PMUs, kprobes, and kernels as old as they get. Sourced after board.sh.
+
+# impostor TITLE: with the configuration of the standard input. Sets attempts, what it printed.
+impostor() {
+    local status=0
+    attempts=$(VM_RUN_TIMEOUT=900 vm_run "cat >/tmp/impostor.yaml <<'END'
+$(cat)
+END
+    impostor --config.file=/tmp/impostor.yaml </dev/null") || status=$?
+    if [ $status -eq 0 ]; then
+        pass "$1: $(tail -n 1 <<<"$attempts")"
+        sed -n 's/^skip /    skipped: /p' <<<"$attempts"
+    else
+        fail "$1" "exit status $status" "$(grep -E '^(FAIL|skipped)' <<<"$attempts" || tail -n 20 <<<"$attempts")"
+    fi
+}
+# attempted TITLE REGEX: the last impostor made an attempt whose line matches this, and did not skip it.
+attempted() {
+    holds "$1" grep -qE "^ok   .*$2" <<<"$attempts"
+}
+
+test_impostor() {
+    local attempts
+    daemon_stop
+    impostor "an impostor with the built-in configuration" <<<'{}'
+    attempted "requests for kprobes are refused" "a kprobe: got ENOPKG"
+    attempted "cycles are harmless" "cycles \(counter\): MODIFY_ATTRIBUTES, another type: got EINVAL"
+    impostor "an impostor with tracepoints, probes and samples" <<'END'
+collectors:
+  cpu:
+    groups:
+      - {name: core, events: "{cycles,instructions}"}
+      - {name: raw, events: "r11"}
+      - {name: cache, events: "L1-dcache-load-misses"}
+      - {name: openat, events: "syscalls:sys_enter_openat"}
+      - {name: switches, events: "sched:sched_switch"}
+      - {name: probe, events: "uprobe/path=/bin/busybox,offset=0x1000,name=starts/"}
+      - {name: kernel, events: "kprobe/func=do_nanosleep,name=sleeps/"}
+sampler: {enabled: true, event: cycles, tracepoints: ["sched:sched_process_fork"]}
+END
+    attempted "no memory can be read by a filter" "sys_enter_openat: reading memory through a filter: got EEXIST"
+    attempted "a kprobe is sealed" "kprobe/.*SET_FILTER of texts: got EEXIST"
+    attempted "a sampled tracepoint is sealed" "sched_process_fork \(sampled tracepoint\): SET_FILTER of texts: got EEXIST"
+    attempted "samples of cycles are opened" "samples of cycles \(sampler\): ENABLE: got done"
+    attempted "a program of root's is not patched" "in the middle of an instruction: got ENOPKG"
+    impostor "an impostor with breakpoints" <<'END'
+collectors: {cpu: {groups: [{name: watch, events: "mem:0x7fff0000/4:w"}]}}
+opener: {breakpoints: true}
+END
+    attempted "another address is refused" "a breakpoint in user space: got ENOPKG"
+    attempted "the kernel cannot be watched" "address of the kernel: got EPERM"
+}
