@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include "base/cleanup.h"
+#include "config/standing.h"
 #include "perf/attr.h"
 #include "perf/event.h"
 
@@ -52,6 +53,9 @@ struct config_web {
     uint64_t min_interval_ns;
     char *config_file; /* of the exporters' web configuration (web-config.h); "" for none */
     struct config_limits limits;
+    char **hosts; /* names that this machine is reached by, besides its own */
+    size_t n_hosts;
+    bool local_operators;
 };
 
 struct config_cpu {
@@ -82,7 +86,9 @@ struct config_sampler {
     bool callchain;
     uint64_t ring_pages; /* of data on each CPU, a power of two */
     uint64_t max_clients, max_seconds;
-    bool allow_remote;
+    enum standing allow;                             /* the lowest that may have samples; see config_admits() */
+    bool allow_remote;                               /* deprecated: `allow` has what it meant */
+    unsigned allow_remote_line, allow_remote_column; /* 0: it is not there */
 };
 
 struct config {
@@ -120,6 +126,16 @@ DEFINE_CLEANUP(struct config *, config_free);
  */
 int config_check_events(const struct config *config, struct sys *sys, const struct machine *machine,
                         struct error *error);
+
+/* The lowest standing that may reload and pause, and the lowest that may have samples. */
+enum standing config_operates(const struct config *config);
+enum standing config_admits(const struct config *config);
+
+/*
+ * Whether it has a key that a later version will not take: `warning`, which may be NULL, gets the place and what to
+ * write instead, for config_format_error().
+ */
+bool config_is_deprecated(const struct config *config, struct error *warning);
 
 /* Whether an event of it, of sampler.event too, sets a probe in the kernel or in programs. */
 bool config_has_probes(const struct config *config);
