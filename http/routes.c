@@ -199,10 +199,11 @@ static bool accepts_json(struct request *request)
 }
 
 static const char of_page[] =
-    "this may come from a page of somebody else in a browser, which may read documents and start nothing. A page of "
-    "this "
-    "server sends \"" STANDING_PROOF ": " STANDING_PROOF_VALUE "\", and it asks by an IP address, by \"localhost\", by "
-    "this machine's name or by one of web.hosts; another program sends no \"User-Agent: Mozilla/...\", "
+    "this may come from a page in a browser that somebody else has made, and such a page may read documents and start "
+    "nothing. A page of this server sends \"" STANDING_PROOF ": " STANDING_PROOF_VALUE
+    "\" and asks by an IP address, by "
+    "\"localhost\", by this machine's name or by one of web.hosts; another program sends no \"User-Agent: "
+    "Mozilla/...\", "
     "\"Accept-Language\" or \"Origin\"";
 
 static const char of_stranger[] = "only operators may do this: clients with a password or certificate "

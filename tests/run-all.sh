@@ -14,7 +14,7 @@ logs=$build/test
 results=$logs/results
 jobs=$(getconf _NPROCESSORS_ONLN)
 fuzz_seconds=${FUZZ_SECONDS-5}
-PATH=$PATH:/usr/sbin:/sbin:$build/tools/usr/bin
+PATH=$PATH:/usr/sbin:/sbin:$build/tools/usr/bin:$build/tools/usr/sbin
 # Seconds of CPU time that the host of this machine gave to others.
 stolen() {
     awk '$1 == "cpu" { printf "%.0f\n", $9 / 100 }' /proc/stat

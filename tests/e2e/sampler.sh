@@ -23,7 +23,7 @@ end_of() {
 }
 
 write_config() {
-    cat >"$scratch/config.yaml"
+    cat - <(echo 'web: {local_operators: true}') >"$scratch/config.yaml"
 }
 
 cpus=$(grep -c '^processor' /proc/cpuinfo)
@@ -41,7 +41,7 @@ stop_daemon
 # --- on
 
 write_config <<'END'
-sampler: {enabled: true, allow: local, event: cpu-clock, max_clients: 3, max_seconds: 100}
+sampler: {enabled: true, event: cpu-clock, max_clients: 3, max_seconds: 100}
 END
 start_daemon --config.file="$scratch/config.yaml"
 idle=$(perf_fds)
@@ -248,7 +248,7 @@ curl -sN "$url/api/v1/samples?event=task-clock" >"$scratch/event" &
 children+=($!)
 holds "another stream runs" eventually 5 has_lines "$scratch/event" 5
 write_config <<'END'
-sampler: {enabled: true, allow: local, event: task-clock, max_clients: 3, max_seconds: 100, frequency: 50}
+sampler: {enabled: true, event: task-clock, max_clients: 3, max_seconds: 100, frequency: 50}
 END
 equals "a reload that has another event and frequency" "$(status_of /-/reload -X POST)" 200
 holds "ends who had the frequency" eventually 5 sh -c "tail -n 1 '$scratch/event' | grep -q '\"reason\":\"reload\"'"
@@ -277,7 +277,7 @@ timed_stop() {
 }
 
 write_config <<'END'
-sampler: {enabled: true, allow: local, event: cpu-clock}
+sampler: {enabled: true, event: cpu-clock}
 END
 equals "on again" "$(status_of /-/reload -X POST)" 200
 paths=(/api/v1/samples /api/v1/perf.data /api/v1/folded /debug/pprof/profile)
@@ -338,7 +338,7 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null && [ "$(cat /proc/sys/k
     install -m 755 "$PERFCOUNTD" "$scratch/perfcountd"
     PERFCOUNTD=$scratch/perfcountd
     write_config <<'END'
-sampler: {enabled: true, allow: local, event: cpu-clock, ring_pages: 4096}
+sampler: {enabled: true, event: cpu-clock, ring_pages: 4096}
 END
     ulimit -l 64
     wrapper=("${nobody[@]}")
@@ -353,7 +353,7 @@ END
         'perf_event_mlock_kb.*sampler.ring_pages'
     stop_daemon
     write_config <<'END'
-sampler: {enabled: true, allow: local, event: cpu-clock, ring_pages: 8}
+sampler: {enabled: true, event: cpu-clock, ring_pages: 8}
 END
     start_daemon --config.file="$scratch/config.yaml"
     get "/api/v1/samples?seconds=0.5&pid=$spin" >"$scratch/own"

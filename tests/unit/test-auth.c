@@ -123,7 +123,7 @@ static const struct {
     {"POST /-/reload", NULL, "Content-Length: 0\r\n", 401, ""},
     {"POST /-/reload", "alice:wrong", "Content-Length: 0\r\n", 401, ""},
     {"POST /-/reload", "alice:secret", "Content-Length: 0\r\nOrigin: http://evil.example\r\n", 403,
-     "may come from a page"},
+     "may come from a page in a browser"},
     {"GET /api/v1/rates?seconds=0.05", "alice:secret", "", 200, "\"ipc\""},
     {"GET /-/healthy", NULL, "", 200, "healthy"},
     {"GET /-/healthy", "alice:wrong", "", 200, "healthy"},
