@@ -181,6 +181,9 @@ static int accept_config(void *userdata, const struct config *config, struct err
         .n_addresses = web->n_listen,
         .telemetry_path = web->telemetry_path,
         .web_config = web->config_file,
+        .hosts = web->hosts,
+        .n_hosts = web->n_hosts,
+        .operates = config_operates(config),
         .limits = limits_of(&web->limits, &daemon->session.division),
     };
 
@@ -196,9 +199,24 @@ static struct log_field config_field(const struct daemon *daemon)
     return (struct log_field){"config_file", file ? file : ""};
 }
 
+/* At the start and at each reload. */
+static void warn_of_deprecated(const struct daemon *daemon)
+{
+    const struct log_field field = config_field(daemon);
+    const struct config *config = daemon->session.config;
+    char sentence[sizeof(((struct error *)NULL)->message) + 256];
+    struct error warning;
+
+    if (config_is_deprecated(config, &warning))
+        log_event(LOG_KIND_CONFIG_DEPRECATED, &field, 1, "%s",
+                  config_format_error(config->file, &warning, sentence, sizeof(sentence)));
+}
+
 static void apply_to_sampler(struct daemon *daemon)
 {
-    sampler_configure(daemon->sampler, daemon->session.machine, &daemon->session.config->sampler);
+    const struct config *config = daemon->session.config;
+
+    sampler_configure(daemon->sampler, daemon->session.machine, &config->sampler, config_admits(config));
     sampler_cpus_changed(daemon->sampler, daemon->session.machine, NULL);
 }
 
@@ -215,6 +233,7 @@ int daemon_reload(struct daemon *daemon, struct error *error)
     } else {
         daemon->reload_error[0] = '\0';
         apply_to_sampler(daemon);
+        warn_of_deprecated(daemon);
         log_event(LOG_KIND_RELOADED, &field, 1, "configuration reloaded");
     }
     settle(daemon);
@@ -359,6 +378,7 @@ static int start(struct daemon *daemon)
         return EXIT_FAILURE;
     }
     apply_to_sampler(daemon);
+    warn_of_deprecated(daemon);
     if (listen_as_configured(daemon, &error) < 0) {
         log_event(LOG_KIND_LISTEN_FAILED, NULL, 0, "%s", error.message);
         return EXIT_BAD_USAGE;

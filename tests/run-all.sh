@@ -14,7 +14,7 @@ logs=$build/test
 results=$logs/results
 jobs=$(getconf _NPROCESSORS_ONLN)
 fuzz_seconds=${FUZZ_SECONDS-5}
-PATH=$PATH:/usr/sbin:/sbin:$build/tools/usr/bin
+PATH=$PATH:/usr/sbin:/sbin:$build/tools/usr/bin:$build/tools/usr/sbin
 # Seconds of CPU time that the host of this machine gave to others.
 stolen() {
     awk '$1 == "cpu" { printf "%.0f\n", $9 / 100 }' /proc/stat
@@ -206,7 +206,7 @@ if check "gcc -O2 -Werror builds" build_plain; then
     check "tests/check-style.sh" env PERFCOUNTD="$build/plain/perfcountd" tests/check-style.sh
     (
         for script in cli exposition http limits descriptors libpfm4 lifecycle idle opener impostor symboliser-impostor \
-            kernel-addresses tls bad-clients valgrind contrib; do
+            tls bad-clients valgrind contrib; do
             end_to_end $script
         done
     ) &

@@ -44,7 +44,7 @@ cp /bin/true "$probed"
 offset=$(objdump -h "$probed" 2>/dev/null | awk '$2 == ".init" { print "0x" $6 }')
 write_config() {
     cat >"$config" <<END
-web: {min_interval: 0s}
+web: {min_interval: 0s, local_operators: true}
 collectors:
   cpu:
     groups:

@@ -23,7 +23,7 @@ end_of() {
 }
 
 write_config() {
-    cat >"$scratch/config.yaml"
+    cat - <(echo 'web: {local_operators: true}') >"$scratch/config.yaml"
 }
 
 cpus=$(grep -c '^processor' /proc/cpuinfo)
