@@ -78,10 +78,10 @@ void request_begin(struct request *request, struct site *site, struct MHD_Connec
 /* Frees what is left, also after a client that went away. */
 void request_end(struct request *request);
 /*
- * Whether its headers can be read in two ways (RFC 9112, sections 3.2, 5.1 and 6.3), so that a proxy in front may see
- * another request in it; then there is a reply.
+ * Whether its headers can be read in two ways (framing.h), so that a proxy in front may see another request in it; then
+ * there is a reply. `version` is that of the request line, as libmicrohttpd has it.
  */
-bool request_refuse_framing(struct request *request);
+bool request_refuse_framing(struct request *request, const char *version);
 /* Whether it announces a body that nobody will read; then there is a reply. */
 bool request_refuse_body(struct request *request);
 /* Whether the connection is suspended. */
