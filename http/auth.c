@@ -17,6 +17,9 @@
 /* A check takes tens of milliseconds, and the longest queue a second or two. */
 #define RETRY_AFTER "1"
 
+/* So often a client without a password is answered at once, of all of them. */
+#define CHALLENGES_PER_SECOND 50
+
 #define CHALLENGE "Basic realm=\"perfcountd\", charset=\"UTF-8\""
 
 struct auth {
@@ -295,10 +298,16 @@ static void reply_wrong(struct request *request)
         MHD_add_response_header(request->response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, CHALLENGE);
 }
 
-/* Who has sent nothing only asks what is wanted. */
+/* A client that has sent nothing only asks what is wanted, unless so many do that it is a flood. */
 static bool is_to_wait(struct request *request)
 {
-    return !request->punished && request_header(request, MHD_HTTP_HEADER_AUTHORIZATION);
+    struct site *site = request->site;
+    uint64_t wait_ns, now = site->service->now(site->service->userdata);
+
+    if (request->punished || request_header(request, MHD_HTTP_HEADER_AUTHORIZATION))
+        return !request->punished;
+    bucket_configure(&site->challenges, NSEC_PER_SEC / CHALLENGES_PER_SECOND, CHALLENGES_PER_SECOND, now);
+    return !bucket_take(&site->challenges, now, &wait_ns);
 }
 
 enum admission auth_admit(struct request *request)

@@ -161,7 +161,7 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *mhd, co
     (void)userdata;
     (void)mhd;
     (void)body;
-    if (!connection)
+    if (!connection || connection->ended)
         return MHD_NO;
     struct request *request = &connection->request;
     connection->engine->progress++;
@@ -176,7 +176,7 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *mhd, co
     if (!request->answered)
         gate_answer(request);
     bool waits = request_waits(request);
-    connection_set_deadline(connection, waits ? DEADLINE_NONE : DEADLINE_RESPONSE);
+    connection_set_deadline(connection, request->penalty ? DEADLINE_HELD : waits ? DEADLINE_NONE : DEADLINE_RESPONSE);
     return waits ? MHD_YES : request_queue(request);
 }
 
@@ -191,6 +191,7 @@ static void on_completed(void *userdata, struct MHD_Connection *mhd, void **cont
     engine->progress++;
     if (!connection)
         return;
+    connection_judge(connection);
     request_end(&connection->request);
     if (why != MHD_REQUEST_TERMINATED_COMPLETED_OK)
         return;
@@ -258,7 +259,7 @@ static struct MHD_Daemon *start_daemon(struct engine *engine)
     struct MHD_OptionItem options[] = {
         {FRAMING_STRICT, 1, NULL},
         {MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)terms->memory_per_connection, NULL},
-        {MHD_OPTION_CONNECTION_LIMIT, (intptr_t)terms->connections, NULL},
+        {MHD_OPTION_CONNECTION_LIMIT, (intptr_t)terms->connections + ENDING_MAX, NULL},
         {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, engine},
         {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_completed, engine},
         {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)on_uri, engine},

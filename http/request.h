@@ -39,6 +39,7 @@ struct site {
     struct packing *packings; /* all that wait or run */
     struct auth *auth;        /* NULL until there is a password to check */
     struct bucket bucket;     /* of all requests */
+    struct bucket challenges; /* of those without a password, where one is asked for */
     struct wait *waits;       /* all that wait for their second reading */
     /* Has the server look whether the files of its web configuration have changed; before what depends on them. */
     void (*look)(void *userdata);

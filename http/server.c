@@ -265,6 +265,7 @@ static void use_security(struct server *server, struct security *security)
     server->pending = security_unref(server->pending);
     security_unref(server->site.security);
     server->site.security = security;
+    connections_set_asking(&server->connections, security_asks(security));
     /* They have the headers of before. */
     pages_done(&server->site.pages);
     for (int i = 0; i < N_SECURITY_WARNINGS; i++)
