@@ -14,9 +14,6 @@
 /* A thread that has nothing to do is not kept, but it is not made anew for each of a few wrong ones either. */
 #define WORKER_IDLE_NS (10 * NSEC_PER_SEC)
 
-/* A check takes tens of milliseconds, and the longest queue a second or two. */
-#define RETRY_AFTER "1"
-
 /* So often a client without a password is answered at once, of all of them. */
 #define CHALLENGES_PER_SECOND 50
 
@@ -126,13 +123,6 @@ static void on_done(struct job *job, bool cancelled)
 }
 
 /* --- how many may wait */
-
-static void reply_busy(struct request *request)
-{
-    reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "too many passwords wait to be checked; try again");
-    if (request->response)
-        MHD_add_response_header(request->response, MHD_HTTP_HEADER_RETRY_AFTER, RETRY_AFTER);
-}
 
 static bool has_left(const struct request *request)
 {
@@ -304,8 +294,8 @@ static bool is_to_wait(struct request *request)
     struct site *site = request->site;
     uint64_t wait_ns, now = site->service->now(site->service->userdata);
 
-    if (request->punished || request_header(request, MHD_HTTP_HEADER_AUTHORIZATION))
-        return !request->punished;
+    if (request->penalties > 0 || request_header(request, MHD_HTTP_HEADER_AUTHORIZATION))
+        return request->penalties == 0;
     bucket_configure(&site->challenges, NSEC_PER_SEC / CHALLENGES_PER_SECOND, CHALLENGES_PER_SECOND, now);
     return !bucket_take(&site->challenges, now, &wait_ns);
 }
@@ -325,7 +315,7 @@ enum admission auth_admit(struct request *request)
     if (is_to_wait(request) && penalty_start(request))
         return ADMISSION_PENDING;
     if (request->verdict == VERDICT_BUSY)
-        reply_busy(request);
+        reply_busy(request, "too many passwords wait to be checked; try again");
     else
         reply_wrong(request);
     return ADMISSION_REFUSED;

@@ -28,7 +28,7 @@ void penalty_end(struct request *request)
     if (!request->penalty)
         return;
     penalty_free(request->penalty);
-    request->punished = true;
+    request->penalties++;
     request_resume(request);
 }
 

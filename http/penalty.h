@@ -11,7 +11,8 @@
 
 #define PENALTY_NS (250 * NSEC_PER_MSEC)
 
-/* Suspends the connection; it goes on with request->punished set. False when out of memory: nothing has happened. */
+/* Suspends the connection; it goes on with one more in request->penalties. False when out of memory: nothing has
+ * happened. */
 bool penalty_start(struct request *request);
 /* Goes on at once, where its refusal is held back. */
 void penalty_end(struct request *request);

@@ -6,6 +6,7 @@
 #include "base/suggest.h"
 #include "base/utf8.h"
 #include "http/auth.h"
+#include "http/edition.h"
 #include "http/feed.h"
 #include "http/framing.h"
 #include "http/host.h"
@@ -31,6 +32,7 @@ void request_end(struct request *request)
     penalty_free(request->penalty);
     wait_free(request->wait);
     packing_leave(request);
+    edition_leave(request);
     feed_free(request->feed);
     if (request->response && !request->borrowed)
         MHD_destroy_response(request->response);
@@ -88,7 +90,8 @@ enum MHD_Result request_queue(struct request *request)
 
 bool request_waits(const struct request *request)
 {
-    return request->check || request->penalty || request->wait || request->packing || feed_is_suspended(request->feed);
+    return request->check || request->penalty || request->wait || request->packing || request->edition ||
+           feed_is_suspended(request->feed);
 }
 
 /* Inside a foreign event loop, libmicrohttpd does not make itself heard after a resumption. */

@@ -26,6 +26,7 @@ struct penalty;
 struct feed;
 struct packing;
 struct wait;
+struct edition;
 struct worker;
 
 /* What requests are answered from; the server owns it. */
@@ -38,6 +39,8 @@ struct site {
     struct worker *packer;    /* NULL until something large is compressed; see packing.h */
     struct packing *packings; /* all that wait or run */
     struct auth *auth;        /* NULL until there is a password to check */
+    struct edition *edition;  /* of the catalogue of events; NULL: there is none, or it is outdated */
+    struct bucket editions;   /* of its answers to those who are not known */
     struct bucket bucket;     /* of all requests */
     struct bucket challenges; /* of those without a password, where one is asked for */
     struct wait *waits;       /* all that wait for their second reading */
@@ -64,10 +67,12 @@ struct request {
     /* One that is not NULL: the connection is suspended. */
     struct check *check;          /* of its password */
     struct penalty *penalty;      /* its refusal is held back */
-    bool punished;                /* it was */
+    unsigned penalties;           /* so often it was */
     struct wait *wait;            /* for its second reading */
     struct packing *packing;      /* its response is being compressed */
     struct request *next_packed;  /* of the same packing */
+    struct edition *edition;      /* is being made */
+    struct request *next_waiting; /* for the same edition */
     struct feed *feed;            /* a response that goes on; it knows itself whether it is suspended */
     void (*wake)(void *userdata); /* has libmicrohttpd run soon */
     void *wake_userdata;

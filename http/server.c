@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "http/auth.h"
+#include "http/edition.h"
 #include "http/listener.h"
 #include "http/worker.h"
 
@@ -99,6 +100,7 @@ struct server *server_free(struct server *server)
     listeners_done(&server->active);
     listeners_done(&server->retired);
     connections_done(&server->connections);
+    edition_drop(&server->site);
     worker_free(server->site.packer);
     auth_free(server->site.auth);
     sd_event_source_disable_unref(server->turn);
