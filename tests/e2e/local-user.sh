@@ -144,7 +144,7 @@ equals "it ends well" "$daemon_status" 0
 
 chown $own:$own "$scratch/run"
 configure "" ""
-wrapper=(setpriv --reuid=$own --regid=$own --clear-groups --inh-caps=-all)
+wrapper=(setpriv "--reuid=$own" "--regid=$own" --clear-groups --inh-caps=-all)
 start_daemon --config.file="$config" --web.listen-address=127.0.0.1:0 --web.listen-address="unix:$socket"
 wrapper=()
 chmod 666 "$socket"
