@@ -205,8 +205,8 @@ if check "gcc -O2 -Werror builds" build_plain; then
     plain=yes
     check "tests/check-style.sh" env PERFCOUNTD="$build/plain/perfcountd" tests/check-style.sh
     (
-        for script in cli exposition http limits libpfm4 lifecycle idle opener tls bad-clients local-user proxy valgrind \
-            contrib; do
+        for script in cli exposition http limits libpfm4 lifecycle idle opener tls bad-clients local-user proxy \
+            valgrind contrib; do
             end_to_end $script
         done
     ) &

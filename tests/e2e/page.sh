@@ -37,9 +37,9 @@ watch_fds() {
         sleep 0.1
     done
 }
+names="MAP evil.test 127.0.0.2, MAP other.test 127.0.0.2, MAP reports.test 127.0.0.2, MAP board.test 127.0.0.1"
 chromium_flags=(--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking
-    --disable-component-update --disable-sync
-    "--host-resolver-rules=MAP evil.test 127.0.0.2, MAP other.test 127.0.0.2, MAP reports.test 127.0.0.2, MAP board.test 127.0.0.1")
+    --disable-component-update --disable-sync "--host-resolver-rules=$names")
 # browse NAME URL [FLAGS...]: starts the browser in a session of its own, which ends with end_browser.
 browse() {
     HOME=$scratch setsid "$browser" "${chromium_flags[@]}" "${@:3}" --user-data-dir="$scratch/$1" "$2" \
@@ -109,7 +109,8 @@ attack() {
 }
 
 serve 127.0.0.2:8000 127.0.0.1:$port
-attack evil.test:8000 "http://127.0.0.1:$port" "http://localhost:$port" "http://192.0.2.1:$port" "http://board.test:$port"
+attack evil.test:8000 "http://127.0.0.1:$port" "http://localhost:$port" "http://192.0.2.1:$port" \
+    "http://board.test:$port"
 # Its name leads to the daemon, by loopback and by another address.
 serve 127.0.0.2:$port 127.0.0.1:$port
 attack evil.test:$port ""

@@ -87,7 +87,8 @@ status_field() {
 }
 # operate PATH [CURL-OPTIONS...]: as root, by the unix socket of the unit: the body.
 operate() {
-    curl -sS --globoff --max-time 90 --unix-socket "/proc/$leader/root/run/perfcountd.sock" "${@:2}" "http://localhost$1"
+    curl -sS --globoff --max-time 90 --unix-socket "/proc/$leader/root/run/perfcountd.sock" "${@:2}" \
+        "http://localhost$1"
 }
 # as USER GROUPS METHOD PATH: the status code that this user of the machine gets by the unix socket, with these
 # supplementary groups; "none" where the socket is not for it. There is no curl in there.
