@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What users of the machine may do who do not run the daemon, by loopback and by a unix socket: to read, and neither to
-# sample nor to pause nor to reload, until the configuration or the socket's group says so.
+# What other users of the machine than the daemon's may do by loopback and by a unix socket: they read, and they neither
+# sample nor pause nor reload until the configuration or the socket's group says so.
 . "$(dirname "$0")/lib.sh"
 need curl jq setpriv
 [ "$(id -u)" -eq 0 ] || skip "only root plays other users"
@@ -89,7 +89,7 @@ answers 403 $stranger "" tcp "a stranger by loopback" <<<"$streams"$'\n'"$change
 answers 403 0 "" tcp "root by loopback, which may be anybody" <<<"$streams"$'\n'"$changes"
 equals "the unix socket is not for a stranger" "$(ask $stranger "" unix /metrics)" 000
 chmod 666 "$socket"
-equals "where its mode lets one in, who reads" "$(ask $stranger "" unix /metrics)" 200
+equals "where its mode lets a stranger in, it reads" "$(ask $stranger "" unix /metrics)" 200
 answers 403 $stranger "" unix "a stranger by the unix socket" <<<"$streams"$'\n'"$changes"
 answers 403 $stranger 4,27 unix "and one of other groups" <<<"$changes"
 chgrp 27 "$socket"
@@ -106,7 +106,7 @@ equals "nor for a proxy's client" "$(ask 0 "" unix /-/reload -X POST -H 'X-Forwa
 configure "" ", allow: local"
 reload
 answers 200 $stranger "" tcp "allow: local, a stranger by loopback" <<<"$streams"
-answers 403 $stranger "" tcp "who operates nothing" <<<"$changes"
+answers 403 $stranger "" tcp "which lets it operate nothing" <<<"$changes"
 short='/api/v1/samples?seconds=0.1'
 equals "not by a name that may be another's" "$(ask $stranger "" tcp "$short" -H 'Host: printer')" 403
 equals "nor through a proxy" "$(ask $stranger "" tcp "$short" -H 'Via: 1.1 proxy')" 403

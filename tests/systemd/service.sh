@@ -218,7 +218,7 @@ test_operators() {
     equals "and the daemon's user" "$(as perfcountd "$group" POST "$reload")" 200
     equals "others cannot connect" "$(as games 60 POST "$reload")" none
     equals "and on loopback nobody reloads" "$(status_of "$reload" -X POST)" 403
-    matches "who is told what to do" "$(get "$reload" -X POST)" 'curl --unix-socket.*web.local_operators'
+    matches "the answer says what to do" "$(get "$reload" -X POST)" 'curl --unix-socket.*web.local_operators'
 }
 
 test_pause() {
