@@ -26,7 +26,7 @@ static const struct order *order_of(const struct impostor *impostor, const struc
         .number = operation,
         .pid = impostor->witness ? impostor->witness->pid : 0,
         .attr = *subject->attr,
-        .address = impostor->known.kernel_function ? impostor->known.kernel_function : UINT64_MAX << 47,
+        .address = impostor->known.kernel_function,
     };
     return order;
 }

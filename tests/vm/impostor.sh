@@ -14,7 +14,7 @@ END
         pass "$1: $(tail -n 1 <<<"$attempts")"
         sed -n 's/^skip /    skipped: /p' <<<"$attempts"
     else
-        fail "$1" "exit status $status" "$(grep -E '^(FAIL|skipped)' <<<"$attempts" || tail -n 20 <<<"$attempts")"
+        fail "$1" "exit status $status" "$(grep -E '^(FAIL |skipped)' <<<"$attempts" || tail -n 20 <<<"$attempts")"
     fi
 }
 # attempted TITLE REGEX: the last impostor made an attempt whose line matches this, and did not skip it.
