@@ -70,6 +70,8 @@ pack() {
     install -m 755 "$vm_dir/guest/init" "$image/init"
     install -m 755 "$vm_dir/guest/run" "$image/www/cgi-bin/run"
     printf 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n' >"$image/etc/passwd"
+    printf 'root:*:1:0:99999:7:::\n' >"$image/etc/shadow"
+    chmod 600 "$image/etc/shadow"
     printf 'root:x:0:\nnogroup:x:65534:\n' >"$image/etc/group"
 }
 
