@@ -3,6 +3,7 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 
 #include "base/buffer.h"
@@ -23,6 +24,14 @@ int file_open(const struct file_opener *opener, const char *path)
         return opener->open(opener->userdata, path);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     return fd < 0 ? -errno : fd;
+}
+
+const char *file_remedy(const struct file_opener *opener, int error, char *text, size_t size)
+{
+    bool has = error == -EACCES && opener && opener->remedy;
+
+    snprintf(text, size, "%s%s", has ? ": " : "", has ? opener->remedy : "");
+    return text;
 }
 
 int file_read_by(const struct file_opener *opener, const char *path, size_t max, char **ret_text, size_t *ret_size)

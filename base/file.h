@@ -18,7 +18,10 @@ int file_read(int dir_fd, const char *path, size_t max, char **ret_text, size_t 
 struct file_opener {
     int (*open)(void *userdata, const char *path);
     void *userdata;
+    const char *remedy; /* what to do where it is denied, for the end of a sentence; NULL: nothing to add */
 };
+/* The remedy with ": " before it, or "". */
+const char *file_remedy(const struct file_opener *opener, int error, char *text, size_t size);
 int file_open(const struct file_opener *opener, const char *path);
 /* file_read() of what it opens. */
 int file_read_by(const struct file_opener *opener, const char *path, size_t max, char **ret_text, size_t *ret_size);

@@ -105,6 +105,7 @@ static _Noreturn void serve(struct sys *sys, struct bench *bench, int socket)
 static int start(struct bench *bench, bool with_opener)
 {
     struct opener_wish wish = {0};
+    const struct user user = {0};
     struct opener *opener;
     struct error error;
     struct sys sys;
@@ -121,7 +122,7 @@ static int start(struct bench *bench, bool with_opener)
     }
     close(sockets[0]);
     sys_init(&sys);
-    if (with_opener && opener_start(&sys, &wish, &opener, &error) < 0) {
+    if (with_opener && opener_start(&sys, &wish, &user, &opener, &error) < 0) {
         fprintf(stderr, "bench-opener: %s\n", error.message);
         _exit(EXIT_FAILURE);
     }

@@ -2,17 +2,12 @@
 /* The cgroups of a hierarchy, and which of them are counted: see cgroup-set.h. */
 #include "collectors/cgroup-set.h"
 
-#include <sys/resource.h>
-
 #include "base/cleanup.h"
-#include "base/fd.h"
 #include "base/utf8.h"
 #include "collectors/cgroup-directory.h"
 #include "collectors/cgroup-label.h"
 #include "collectors/cgroup-selection.h"
-
-/* Descriptors that are left to clients; on a small limit a quarter of it. */
-#define RESERVE 600
+#include "perf/descriptors.h"
 
 void cgroup_set_done(struct cgroup_set *set, const struct collector_context *context)
 {
@@ -41,19 +36,14 @@ static void on_removed(void *userdata, struct cgroup_node *node)
         cgroup_entry_end(node->userdata, set->sys);
 }
 
-/* What is left of descriptors for all cgroups, beside all else that is open; UINT64_MAX where that cannot be told. */
+/* What is left of descriptors for all cgroups, beside what other collectors hold. */
 static uint64_t descriptor_budget(const struct cgroup_set *set)
 {
-    size_t own = 0;
-    struct rlimit limit;
-    uint64_t open = 0;
+    uint64_t own = 0;
 
     for (size_t i = 0; i < set->n; i++)
         own += cgroup_count_descriptors(set->entries[i]->count);
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || fd_count_open(-1, &open) < 0)
-        return UINT64_MAX;
-    uint64_t others = open - MIN(open, own) + MIN((uint64_t)RESERVE, limit.rlim_cur / 4);
-    return limit.rlim_cur - MIN(limit.rlim_cur, others);
+    return descriptors_room(set->sys, own);
 }
 
 static struct cgroup_rules rules_of(const struct collector_context *context, const struct cgroup_set *set)

@@ -132,6 +132,32 @@ int config_check_events(const struct config *config, struct sys *sys, const stru
     return check_sampled(config->sampler.event, sys, machine, error);
 }
 
+enum standing config_operates(const struct config *config)
+{
+    return config->web.local_operators ? STANDING_LOCAL : STANDING_OPERATOR;
+}
+
+enum standing config_admits(const struct config *config)
+{
+    return MIN(config->sampler.allow, config_operates(config));
+}
+
+bool config_is_deprecated(const struct config *config, struct error *warning)
+{
+    const struct config_sampler *sampler = &config->sampler;
+
+    if (!sampler->allow_remote_line)
+        return false;
+    error_set(warning, 0,
+              "sampler.allow_remote is deprecated, and a later version will not know it: write \"allow: %s\"",
+              sampler->allow_remote ? "everybody" : "operators");
+    if (warning) {
+        warning->line = sampler->allow_remote_line;
+        warning->column = sampler->allow_remote_column;
+    }
+    return true;
+}
+
 typedef int (*visit_event)(void *userdata, const struct event *event, bool samples);
 
 static int each_of_groups(const struct config_groups *groups, visit_event visit, void *userdata)

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "config/standing.h"
 #include "perf/attr.h"
 #include "perf/event.h"
 
@@ -53,6 +54,9 @@ struct config_web {
     uint64_t min_interval_ns;
     char *config_file; /* of the exporters' web configuration (web-config.h); "" for none */
     struct config_limits limits;
+    char **hosts; /* names that this machine is reached by, besides its own */
+    size_t n_hosts;
+    bool local_operators;
 };
 
 struct config_cpu {
@@ -83,8 +87,10 @@ struct config_sampler {
     bool callchain;
     uint64_t ring_pages; /* of data on each CPU, a power of two */
     uint64_t max_clients, max_seconds;
-    bool allow_remote;
-    char **tracepoints; /* that clients may name, each checked */
+    enum standing allow;                             /* the lowest that may have samples; see config_admits() */
+    bool allow_remote;                               /* deprecated: `allow` has what it meant */
+    unsigned allow_remote_line, allow_remote_column; /* 0: it is not there */
+    char **tracepoints;                              /* that clients may name, each checked */
     size_t n_tracepoints;
 };
 
@@ -133,6 +139,16 @@ int config_check_events(const struct config *config, struct sys *sys, const stru
  */
 int config_each_event(const struct config *config,
                       int (*visit)(void *userdata, const struct event *event, bool samples), void *userdata);
+
+/* The lowest standing that may reload and pause, and the lowest that may have samples. */
+enum standing config_operates(const struct config *config);
+enum standing config_admits(const struct config *config);
+
+/*
+ * Whether it has a key that a later version will not take: `warning`, which may be NULL, gets the place and what to
+ * write instead, for config_format_error().
+ */
+bool config_is_deprecated(const struct config *config, struct error *warning);
 
 /* "FILE:LINE:COLUMN: message", or what of it there is. `text` is always NUL-terminated. */
 const char *config_format_error(const char *file, const struct error *error, char *text, size_t size);

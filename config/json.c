@@ -36,6 +36,8 @@ json_t *config_json(const struct config *config)
 
     for (size_t i = 0; i < config_options.n; i++) {
         const struct option *option = &config_options.rows[i];
+        if (!option->type->json)
+            continue;
         if (put(root, option->path, option->type->json(option, config)) < 0) {
             json_decref(root);
             return NULL;

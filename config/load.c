@@ -30,6 +30,23 @@ static int settle_sampling(const struct document *document, const node **nodes, 
     return 0;
 }
 
+/* What a version before this one had for sampler.allow. */
+static int settle_allow(const struct document *document, const node **nodes, struct config *config, struct error *error)
+{
+    const node *remote = node_of(nodes, "sampler.allow_remote");
+    struct config_sampler *sampler = &config->sampler;
+
+    if (!remote)
+        return 0;
+    if (node_of(nodes, "sampler.allow"))
+        return document_error(document, remote, error,
+                              "sampler.allow_remote: there is a sampler.allow as well, which has taken its place; "
+                              "remove this one");
+    sampler->allow = sampler->allow_remote ? STANDING_EVERYBODY : STANDING_OPERATOR;
+    document_place(document, remote, &sampler->allow_remote_line, &sampler->allow_remote_column);
+    return 0;
+}
+
 static int read_document(const struct document *document, struct config *config, struct error *error)
 {
     const node *root = document_root(document);
@@ -44,6 +61,8 @@ static int read_document(const struct document *document, struct config *config,
     int r = map_read(&config_options, document, root, config, nodes, error);
     if (r == 0)
         r = settle_sampling(document, nodes, config, error);
+    if (r == 0)
+        r = settle_allow(document, nodes, config, error);
     free(nodes);
     return r;
 }
@@ -76,11 +95,14 @@ static const struct {
     {-EFBIG, "the file is larger than 1 MiB, which no configuration is"},
 };
 
-static int file_error(int code, struct error *error)
+static int file_error(const struct file_opener *opener, int code, struct error *error)
 {
+    char remedy[256];
+
     for (size_t i = 0; i < ARRAY_SIZE(file_errors); i++)
         if (code == file_errors[i].code)
-            return error_set(error, code, "%s", file_errors[i].sentence);
+            return error_set(error, code, "%s%s", file_errors[i].sentence,
+                             file_remedy(opener, code, remedy, sizeof(remedy)));
     return error_set(error, code, "the file cannot be read: %s", strerror(-code));
 }
 
@@ -89,7 +111,7 @@ int config_read_file(const struct file_opener *opener, const char *path, char **
 {
     int r = file_read_by(opener, path, CONFIG_FILE_MAX, ret_text, ret_size);
 
-    return r < 0 ? file_error(r, error) : 0;
+    return r < 0 ? file_error(opener, r, error) : 0;
 }
 
 char *config_join_path(const char *directory, const char *path)

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "base/suggest.h"
 
 /* Where the option does not say. */
 #define LIST_MAX 64
@@ -72,6 +73,34 @@ static json_t *bool_json(const struct option *option, const void *base)
 }
 
 const struct option_type option_bool = {"true or false", bool_read, bool_parse, bool_json, nothing_to_free};
+const struct option_type option_old_bool = {"true or false", bool_read, bool_parse, NULL, nothing_to_free};
+
+static int choice_parse(const struct option *option, const char *text, void *base, struct error *error)
+{
+    struct suggest suggest = {.wrong = text};
+    char nearest[128];
+
+    for (const struct option_choice *choice = option->choices; choice->word; choice++) {
+        if (str_equal(text, choice->word)) {
+            *(unsigned *)member(option, base) = choice->value;
+            return 0;
+        }
+        suggest_consider(&suggest, choice->word);
+    }
+    return error_set(error, -EINVAL, "expected %s, found \"%s\"%s", option->range, text,
+                     suggest_format(&suggest, nearest, sizeof(nearest)));
+}
+
+static json_t *choice_json(const struct option *option, const void *base)
+{
+    const struct option_choice *choice = option->choices;
+
+    while (choice->word && choice->value != *(unsigned *)member(option, base))
+        choice++;
+    return choice->word ? json_string(choice->word) : json_null();
+}
+
+const struct option_type option_choice = {"a word", option_read_text, choice_parse, choice_json, nothing_to_free};
 
 static int text_parse(const struct option *option, const char *text, void *base, struct error *error)
 {

@@ -6,6 +6,8 @@
 #include "config/options.h"
 
 extern const struct option_type option_bool;      /* bool */
+extern const struct option_type option_old_bool;  /* bool, of a deprecated key: it is read, and not shown */
+extern const struct option_type option_choice;    /* an enum, by option->choices */
 extern const struct option_type option_text;      /* char *; NULL where nothing was said */
 extern const struct option_type option_text_list; /* char **, with its number at count_offset */
 extern const struct option_type option_number;    /* uint64_t */

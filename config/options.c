@@ -117,6 +117,28 @@ static int check_power_of_two(const char *text, struct error *error)
     return 0;
 }
 
+/* As "Host" has it, without the port. */
+static int check_host(const char *text, struct error *error)
+{
+    size_t usual = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._");
+
+    if (text[0] == '\0' || text[0] == '.')
+        return error_set(error, -EINVAL, "\"%s\" is not the name of a host", text);
+    if (text[usual])
+        return error_set(error, -EINVAL,
+                         "\"%s\" is not the name of a host, which has letters, digits, \"-\", \"_\" and dots, and here "
+                         "no port",
+                         text);
+    return 0;
+}
+
+static const struct option_choice standings[] = {
+    {"operators", STANDING_OPERATOR},
+    {"local", STANDING_LOCAL},
+    {"everybody", STANDING_EVERYBODY},
+    {NULL, 0},
+};
+
 #define MEMBER(member) .offset = offsetof(struct config, member)
 
 static const struct option config_rows[] = {
@@ -233,6 +255,24 @@ static const struct option config_rows[] = {
         .range = "100ms to 24h",
         .fallback = "60s",
         .help = "how long a client may take to read a response",
+    },
+    {
+        .path = "web.hosts",
+        .type = &option_text_list,
+        MEMBER(web.hosts),
+        .count_offset = offsetof(struct config, web.n_hosts),
+        .check = check_host,
+        .range = "names of hosts, without a port",
+        .fallback = "[]",
+        .help = "names besides its own by which browsers and local clients reach this machine",
+    },
+    {
+        .path = "web.local_operators",
+        .type = &option_bool,
+        MEMBER(web.local_operators),
+        .range = "true or false",
+        .fallback = "false",
+        .help = "whether every client of this machine is an operator, who may reload, pause and have samples",
     },
     {
         .path = "collectors.cpu.enabled",
@@ -435,12 +475,21 @@ static const struct option config_rows[] = {
         .help = "how many seconds a stream may run",
     },
     {
+        .path = "sampler.allow",
+        .type = &option_choice,
+        MEMBER(sampler.allow),
+        .choices = standings,
+        .range = "operators, local or everybody",
+        .fallback = "operators",
+        .help = "the clients that may have samples: operators, all of this machine, or everybody",
+    },
+    {
         .path = "sampler.allow_remote",
-        .type = &option_bool,
+        .type = &option_old_bool,
         MEMBER(sampler.allow_remote),
         .range = "true or false",
         .fallback = "false",
-        .help = "whether everybody may have samples, not only this machine and who has authenticated",
+        .help = "deprecated: true is what sampler.allow has as everybody, false as operators",
     },
 };
 

@@ -4,7 +4,6 @@
 
 #include "base/cleanup.h"
 #include "base/number.h"
-#include "base/suggest.h"
 #include "config/option-type.h"
 
 static void *member(const struct option *option, const void *base)
@@ -48,24 +47,6 @@ static int pem_parse(const struct option *option, const char *text, void *base, 
 }
 
 const struct option_type option_pem = {"PEM in several lines", option_read_text, pem_parse, NULL, text_done};
-
-static int choice_parse(const struct option *option, const char *text, void *base, struct error *error)
-{
-    struct suggest suggest = {.wrong = text};
-    char nearest[128];
-
-    for (const struct option_choice *choice = option->choices; choice->word; choice++) {
-        if (str_equal(text, choice->word)) {
-            *(unsigned *)member(option, base) = choice->value;
-            return 0;
-        }
-        suggest_consider(&suggest, choice->word);
-    }
-    return error_set(error, -EINVAL, "expected %s, found \"%s\"%s", option->range, text,
-                     suggest_format(&suggest, nearest, sizeof(nearest)));
-}
-
-const struct option_type option_choice = {"a word", option_read_text, choice_parse, NULL, nothing_to_free};
 
 /* Besides true and false; the exporters' reader speaks YAML 1.1. */
 static const char *const yes_words[] = {"y", "Y", "yes", "Yes", "YES", "on", "On", "ON"};

@@ -7,7 +7,6 @@
 
 extern const struct option_type option_blank_text;  /* char *; NULL for "" */
 extern const struct option_type option_pem;         /* char *; NULL for ""; may have several lines */
-extern const struct option_type option_choice;      /* an enum, by option->choices */
 extern const struct option_type option_switch;      /* bool, with the words of YAML 1.1: yes, off... */
 extern const struct option_type option_go_duration; /* uint64_t, nanoseconds, as Go's time.ParseDuration has them */
 extern const struct option_type option_headers;     /* of struct web_config */

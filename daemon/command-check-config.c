@@ -25,6 +25,17 @@ static int check_web_config(const char *file, struct error *error)
     return r;
 }
 
+static void print_deprecated(const struct config *config)
+{
+    char place[512];
+    struct error warning;
+
+    if (!config_is_deprecated(config, &warning))
+        return;
+    error_prefix(&warning, "warning");
+    fprintf(stderr, "%s\n", config_format_error(config->file, &warning, place, sizeof(place)));
+}
+
 int command_check_config(const struct options *options)
 {
     _cleanup_(session_done) struct session session = {0};
@@ -36,6 +47,7 @@ int command_check_config(const struct options *options)
         fprintf(stderr, "%s\n", error.message);
         return EXIT_BAD_USAGE;
     }
+    print_deprecated(session.config);
     printf("%s: ok\n", session.config->file ? session.config->file : "built-in configuration");
     if (session.config->web.config_file[0])
         printf("%s: ok\n", session.config->web.config_file);

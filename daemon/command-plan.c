@@ -124,6 +124,29 @@ static void print_cgroups(const json_t *cgroups)
                            number_of(cgroups, "dropped"), number_of(cgroups, "room"));
 }
 
+static void print_descriptors(const json_t *plan)
+{
+    const json_t *descriptors = json_object_get(plan, "descriptors");
+    long long needed = number_of(descriptors, "needed"), counters = number_of(descriptors, "counters");
+    long long clients = number_of(descriptors, "clients"), connections = number_of(descriptors, "connections");
+
+    printf("\n%lld file descriptors of %lld, %lld series\n", number_of(plan, "file_descriptors"),
+           number_of(plan, "file_descriptor_limit"), number_of(plan, "series"));
+    printf("set aside: %lld for the daemon itself, %lld for clients, ", number_of(descriptors, "daemon"), clients);
+    if (number_of(descriptors, "sampler") > 0)
+        printf("%lld for the sampler, ", number_of(descriptors, "sampler"));
+    printf("%lld for counters, which need %lld\n", counters, needed);
+    if (clients < connections)
+        table_print_styled(stdout, TABLE_WARNING,
+                           "fewer clients than web.limits.connections, %lld: raise LimitNOFILE= (ulimit -n)\n",
+                           connections);
+    if (needed > counters)
+        table_print_styled(stdout, TABLE_WARNING,
+                           "not all counters can be opened: raise LimitNOFILE= (ulimit -n) by %lld, or count fewer "
+                           "events\n",
+                           needed - counters);
+}
+
 static void print_privileges(const json_t *privileges)
 {
     const json_t *paranoid = json_object_get(privileges, "perf_event_paranoid");
@@ -161,10 +184,7 @@ static int print_plan(const json_t *plan, const struct registry *registry)
     if (print_groups(json_object_get(plan, "groups")) < 0 || print_pmus(json_object_get(plan, "pmus")) < 0)
         return command_fail_memory();
     print_cgroups(json_object_get(plan, "cgroups"));
-    printf("\n%lld file descriptors of %lld, %lld series\n",
-           (long long)json_integer_value(json_object_get(plan, "file_descriptors")),
-           (long long)json_integer_value(json_object_get(plan, "file_descriptor_limit")),
-           (long long)json_integer_value(json_object_get(plan, "series")));
+    print_descriptors(plan);
     print_privileges(json_object_get(plan, "privileges"));
     return print_missing(registry) < 0 ? command_fail_memory() : EXIT_SUCCESS;
 }
@@ -172,7 +192,7 @@ static int print_plan(const json_t *plan, const struct registry *registry)
 int command_plan(const struct options *options)
 {
     _cleanup_(session_done) struct session session = {0};
-    int status = command_open_session(&session, options);
+    int status = command_open_session(&session, options, true);
 
     if (status != EXIT_SUCCESS)
         return status;

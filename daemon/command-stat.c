@@ -112,7 +112,7 @@ static int tell_missing(struct registry *registry)
 int command_stat(const struct options *options)
 {
     _cleanup_(session_done) struct session session = {0};
-    int status = command_open_session(&session, options);
+    int status = command_open_session(&session, options, false);
 
     if (status == EXIT_SUCCESS)
         status = tell_missing(session.registry);

@@ -20,8 +20,9 @@ int command_fail(int status, const struct error *error);
 int command_fail_memory(void);
 /* Prints a document, indented, and releases it; NULL is a lack of memory. Returns the exit status. */
 int command_print_json(json_t *document);
-/* Opens everything as the daemon would. Returns the exit status; session_done() in either case. */
-int command_open_session(struct session *session, const struct options *options);
+/* Opens everything as the daemon would; `serves`: with what the daemon sets aside for itself and its clients. Returns
+ * the exit status; session_done() in either case. */
+int command_open_session(struct session *session, const struct options *options, bool serves);
 void command_sleep(uint64_t ns);
 
 #endif

@@ -159,10 +159,11 @@ static void on_retry(void *userdata)
     on_watched(daemon);
 }
 
-static struct server_limits limits_of(const struct config_limits *limits)
+/* As many clients as descriptors are set aside for. */
+static struct server_limits limits_of(const struct config_limits *limits, const struct division *division)
 {
     return (struct server_limits){
-        .connections = (unsigned)limits->connections,
+        .connections = (unsigned)MIN(limits->connections, division->clients),
         .connections_per_address = (unsigned)limits->connections_per_address,
         .memory_per_connection = limits->header_size,
         .request_ns = limits->request_timeout_ns,
@@ -180,7 +181,10 @@ static int accept_config(void *userdata, const struct config *config, struct err
         .n_addresses = web->n_listen,
         .telemetry_path = web->telemetry_path,
         .web_config = web->config_file,
-        .limits = limits_of(&web->limits),
+        .hosts = web->hosts,
+        .n_hosts = web->n_hosts,
+        .operates = config_operates(config),
+        .limits = limits_of(&web->limits, &daemon->session.division),
     };
 
     listening_check(&daemon->listening, web);
@@ -195,9 +199,24 @@ static struct log_field config_field(const struct daemon *daemon)
     return (struct log_field){"config_file", file ? file : ""};
 }
 
+/* At the start and at each reload. */
+static void warn_of_deprecated(const struct daemon *daemon)
+{
+    const struct log_field field = config_field(daemon);
+    const struct config *config = daemon->session.config;
+    char sentence[sizeof(((struct error *)NULL)->message) + 256];
+    struct error warning;
+
+    if (config_is_deprecated(config, &warning))
+        log_event(LOG_KIND_CONFIG_DEPRECATED, &field, 1, "%s",
+                  config_format_error(config->file, &warning, sentence, sizeof(sentence)));
+}
+
 static void apply_to_sampler(struct daemon *daemon)
 {
-    sampler_configure(daemon->sampler, daemon->session.machine, &daemon->session.config->sampler);
+    const struct config *config = daemon->session.config;
+
+    sampler_configure(daemon->sampler, daemon->session.machine, &config->sampler, config_admits(config));
     sampler_cpus_changed(daemon->sampler, daemon->session.machine, NULL);
 }
 
@@ -214,6 +233,7 @@ int daemon_reload(struct daemon *daemon, struct error *error)
     } else {
         daemon->reload_error[0] = '\0';
         apply_to_sampler(daemon);
+        warn_of_deprecated(daemon);
         log_event(LOG_KIND_RELOADED, &field, 1, "configuration reloaded");
     }
     settle(daemon);
@@ -305,11 +325,15 @@ static int loop(struct daemon *daemon)
 }
 
 /* Before all else: what is opened from here on, the opener does not have. */
-static int divide(struct daemon *daemon)
+static int split_off(struct daemon *daemon)
 {
     _cleanup_(config_freep) struct config *config = NULL;
     struct error error = {0};
 
+    if (session_begin(&daemon->session, daemon->options, true, &error) < 0) {
+        log_event(LOG_KIND_START_FAILED, NULL, 0, "%s", error.message);
+        return EXIT_FAILURE;
+    }
     if (settings_read(daemon->options, &daemon->session.sys, &config, &error) < 0) {
         const struct log_field field = config_field(daemon);
         log_event(LOG_KIND_CONFIG_BAD, &field, 1, "%s", error.message);
@@ -320,13 +344,14 @@ static int divide(struct daemon *daemon)
         log_event(LOG_KIND_START_FAILED, NULL, 0, "%s", error.message);
         return r == -EINVAL ? EXIT_BAD_USAGE : EXIT_FAILURE;
     }
+    daemon->service.files = settings_files(&daemon->session.sys);
     return EXIT_SUCCESS;
 }
 
 static int start(struct daemon *daemon)
 {
     struct error error = {0};
-    int status = divide(daemon);
+    int status = split_off(daemon);
 
     if (status != EXIT_SUCCESS)
         return status;
@@ -334,6 +359,10 @@ static int start(struct daemon *daemon)
         const struct log_field field = config_field(daemon);
         log_event(LOG_KIND_CONFIG_BAD, &field, 1, "%s", error.message);
         return EXIT_BAD_USAGE;
+    }
+    if (session_divide(&daemon->session, &error) < 0) {
+        log_event(LOG_KIND_START_FAILED, NULL, 0, "%s", error.message);
+        return EXIT_FAILURE;
     }
     daemon->looked_ns = daemon->session.sys.now(&daemon->session.sys, CLOCK_MONOTONIC);
     if (sd_event_new(&daemon->event) < 0 || watch_signals(daemon) < 0 ||
@@ -349,6 +378,7 @@ static int start(struct daemon *daemon)
         return EXIT_FAILURE;
     }
     apply_to_sampler(daemon);
+    warn_of_deprecated(daemon);
     if (listen_as_configured(daemon, &error) < 0) {
         log_event(LOG_KIND_LISTEN_FAILED, NULL, 0, "%s", error.message);
         return EXIT_BAD_USAGE;

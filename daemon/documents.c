@@ -3,11 +3,11 @@
 #include "daemon/documents.h"
 
 #include <limits.h>
-#include <sys/resource.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "collectors/cgroup.h"
+#include "perf/reason.h"
 
 static const char *const scope_names[] = {
     [PMU_CORE] = "core",
@@ -105,21 +105,49 @@ static json_t *machine_json(const struct machine *machine)
                      document_paranoid(machine));
 }
 
+/* Of groups, and of cgroups that are not watched: for want of descriptors. */
+static uint64_t refused_descriptors(const struct session *session)
+{
+    const void *state = registry_state(session->registry, &collector_cgroup);
+    const struct failures *failures = registry_failures(session->registry);
+    struct cgroup_summary cgroups = {0};
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < failures->n; i++)
+        n += str_equal(failures->items[i].reason, reason_name(-EMFILE)) ? failures->items[i].n_targets : 0;
+    if (state)
+        cgroup_summarize(state, &cgroups);
+    uint64_t wanted = MIN(cgroups.n_wanted, session->config->cgroup.max_cgroups);
+    return n + (wanted - MIN(wanted, cgroups.limit)) * cgroups.descriptors_each;
+}
+
+json_t *document_descriptors(const struct session *session)
+{
+    const struct division *division = &session->division;
+    const struct descriptors *descriptors = &session->descriptors;
+
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "limit", (json_int_t)division->limit, "daemon",
+                     (json_int_t)division->daemon, "clients", (json_int_t)division->clients, "sampler",
+                     (json_int_t)division->sampler, "counters", (json_int_t)division->counters, "open",
+                     (json_int_t)descriptors->n_counting, "sampling", (json_int_t)descriptors->n_sampling, "needed",
+                     (json_int_t)(descriptors->n_counting + refused_descriptors(session)), "connections",
+                     (json_int_t)session->config->web.limits.connections);
+}
+
 json_t *document_status(struct registry *registry, const struct document_process *process)
 {
-    struct rlimit limit = {0};
     json_t *config_file = process->config->file ? json_text(process->config->file) : json_null();
 
-    getrlimit(RLIMIT_NOFILE, &limit);
     return json_pack(
-        "{s:s, s:i, s:f, s:o, s:b, s:f, s:o, s:b, s:o, s:I, s:O, s:o, s:o, s:o, s:o}", "version", PACKAGE_VERSION,
+        "{s:s, s:i, s:f, s:o, s:b, s:f, s:o, s:b, s:o, s:O, s:o, s:O, s:o, s:o, s:o, s:o}", "version", PACKAGE_VERSION,
         "pid", (int)getpid(), "start_time", (double)process->started_realtime_ns / (double)NSEC_PER_SEC, "config_file",
         config_file, "config_last_reload_successful", process->reload->successful, "config_last_reload_success_time",
         (double)process->reload->success_realtime_ns / (double)NSEC_PER_SEC, "config_last_reload_error",
         json_text(process->reload_error), "paused", process->pause.paused, "paused_until",
-        process->pause.paused ? json_real(process->pause.until) : json_null(), "max_fds", (json_int_t)limit.rlim_cur,
-        "opener", process->opener, "machine", machine_json(process->machine), "collectors", collectors_json(registry),
-        "failures", document_failures(registry), "starved", starved_json(registry_read(registry, 0, UINT64_MAX)));
+        process->pause.paused ? json_real(process->pause.until) : json_null(), "max_fds",
+        json_object_get(process->descriptors, "limit"), "descriptors", process->descriptors, "opener", process->opener,
+        "machine", machine_json(process->machine), "collectors", collectors_json(registry), "failures",
+        document_failures(registry), "starved", starved_json(registry_read(registry, 0, UINT64_MAX)));
 }
 
 static void add_cgroup(void *userdata, const struct cgroup_view *view)

@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "collectors/registry.h"
+#include "daemon/session.h"
 #include "http/service.h"
 
 /* {"pmus": [{"name", "type", "cpus", ...}]}: what sysfs shows of each. */
@@ -21,11 +22,19 @@ struct document_process {
     json_t *opener;           /* as split_json() has it */
     uint64_t started_realtime_ns;
     struct service_pause pause;
+    json_t *descriptors; /* as document_descriptors() has it; taken over */
 };
 json_t *document_status(struct registry *registry, const struct document_process *process);
 
 /* {"hierarchy", ..., "cgroups": [{"cgroup", "state", "unit", ...}]}: what is watched, lingers, or was dropped. */
 json_t *document_cgroups(const struct registry *registry);
+
+/*
+ * {"limit", "daemon", "clients", "sampler", "counters", "open", "sampling", "needed", "connections"}: how the limit of
+ * open files is divided, what of it counters and rings hold now, how many all counters need that are configured, and
+ * how many clients web.limits.connections allows.
+ */
+json_t *document_descriptors(const struct session *session);
 
 /* kernel.perf_event_paranoid; null where it cannot be read. */
 json_t *document_paranoid(const struct machine *machine);

@@ -6,6 +6,7 @@
 static const struct log_kind_facts kinds[N_LOG_KINDS] = {
     [LOG_KIND_START_FAILED] = {"start-failed", "c3ebffe0f1f54d10920f918e56e4c559", LOG_LEVEL_ERROR},
     [LOG_KIND_CONFIG_BAD] = {"configuration-bad", "3508f198a00549779c2d8e1d5b82b01f", LOG_LEVEL_ERROR},
+    [LOG_KIND_CONFIG_DEPRECATED] = {"configuration-deprecated", "32d1c1ce6ad744c2bd166b1f93769c4f", LOG_LEVEL_WARNING},
     [LOG_KIND_LISTEN_FAILED] = {"listen-failed", "5d8270c44ac14504a7cc112a1ca15064", LOG_LEVEL_ERROR},
     [LOG_KIND_RELOADED] = {"reloaded", "08e4098f79894d9580231d50b9812484", LOG_LEVEL_INFO},
     [LOG_KIND_RELOAD_FAILED] = {"reload-failed", "8533ddab6c9748c38c1d3a244cba5765", LOG_LEVEL_ERROR},

@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <sys/resource.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
@@ -185,7 +184,6 @@ json_t *plan_json(struct session *session)
     _cleanup_(plan_done) struct plan plan = {0};
     json_t *groups = json_array();
     json_int_t descriptors = 0;
-    struct rlimit limit = {0};
 
     for (size_t i = 0; i < snapshot->n_rows; i++)
         if (snapshot->rows[i]->state != ROW_UNAVAILABLE && plan_add(&plan, snapshot->rows[i]) < 0) {
@@ -196,12 +194,12 @@ json_t *plan_json(struct session *session)
         json_array_append_new(groups, group_json(&plan.groups[i]));
         descriptors += (json_int_t)plan.groups[i].descriptors;
     }
-    getrlimit(RLIMIT_NOFILE, &limit);
     json_t *cgroups = cgroups_json(session->registry, &descriptors);
-    return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I}", "config",
+    return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:I}", "config",
                      json_text(session->config->file ? session->config->file : "built-in"), "kernel",
                      session->machine->release ? session->machine->release : "", "privileges", privileges_json(session),
                      "pmus", pmus_json(&session->sys, session->machine, snapshot), "groups", groups, "cgroups", cgroups,
                      "missing", document_failures(session->registry), "file_descriptors", descriptors,
-                     "file_descriptor_limit", (json_int_t)limit.rlim_cur, "series", count_series(&snapshot->metrics));
+                     "file_descriptor_limit", (json_int_t)session->division.limit, "descriptors",
+                     document_descriptors(session), "series", count_series(&snapshot->metrics));
 }

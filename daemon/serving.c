@@ -5,7 +5,6 @@
 #include "base/cleanup.h"
 #include "daemon/catalogue.h"
 #include "daemon/documents.h"
-#include "daemon/settings.h"
 
 /* A reading this long after the last look at the CPUs asks for another, in case an uevent was not heard. */
 #define LOOK_NS (60 * NSEC_PER_SEC)
@@ -49,6 +48,7 @@ static json_t *status_of(struct daemon *daemon)
         .opener = opener,
         .started_realtime_ns = daemon->started_realtime_ns,
         .pause = serve_paused(daemon),
+        .descriptors = document_descriptors(session),
     };
 
     return document_status(session->registry, &process);
@@ -126,7 +126,6 @@ void serving_init(struct daemon *daemon)
 {
     daemon->service = (struct service){
         .userdata = daemon,
-        .files = settings_files(&daemon->session.sys),
         .read = serve_read,
         .document = serve_document,
         .reload = serve_reload,

@@ -2,22 +2,71 @@
 /* What is measured: see session.h. */
 #include "daemon/session.h"
 
+#include <inttypes.h>
 #include <sys/resource.h>
+#include <systemd/sd-daemon.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "daemon/settings.h"
+#include "opener/opener.h"
 
 DEFINE_CLEANUP(struct machine *, machine_free);
 
 /* Every event of every CPU is a descriptor; the soft limit is only for programs that use select(2). */
-static void raise_descriptor_limit(void)
+static uint64_t raise_descriptor_limit(void)
 {
     struct rlimit limit;
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == limit.rlim_max)
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return UINT32_MAX;
+    if (limit.rlim_cur != limit.rlim_max)
+        setrlimit(RLIMIT_NOFILE, &(struct rlimit){limit.rlim_max, limit.rlim_max});
+    getrlimit(RLIMIT_NOFILE, &limit);
+    return MIN(limit.rlim_cur, UINT32_MAX);
+}
+
+int session_begin(struct session *session, const struct options *options, bool serves, struct error *error)
+{
+    uint64_t limit = raise_descriptor_limit(), open = 0;
+    /* Where they cannot even be counted, they are too many. */
+    int r = fd_count_open(-1, &open);
+
+    if (serves && (r == -EMFILE || limit < open + DIVISION_START_MIN))
+        return error_set(error, -EMFILE,
+                         "the limit of open files is %" PRIu64
+                         ", with which perfcountd cannot start: raise it (LimitNOFILE= of the unit, ulimit -n)",
+                         limit);
+    session->terms = (struct division_terms){
+        .limit = limit,
+        .inherited = r < 0 ? STDERR_FILENO + 1 : open,
+        .handed_over = (uint64_t)MAX(sd_listen_fds(0), 0),
+        .serves = serves,
+        .has_opener = !options->no_opener && opener_is_wanted(),
+        .has_watchdog = sd_watchdog_enabled(0, NULL) > 0,
+        .has_journal = getenv("JOURNAL_STREAM") != NULL,
+    };
+    return 0;
+}
+
+/* Nothing of the old division changes where this fails. */
+static int divide(struct session *session, const struct config *config, const struct machine *machine,
+                  struct division *ret, struct error *error)
+{
+    struct division_terms *terms = &session->terms;
+
+    terms->config = config;
+    terms->cpus = cpuset_count(&machine->possible);
+    terms->counting = session->descriptors.n_counting;
+    terms->sampling = session->descriptors.n_sampling;
+    int r = division_make(terms, ret, error);
+    terms->config = NULL;
+    return r;
+}
+
+int session_divide(struct session *session, struct error *error)
+{
+    return divide(session, session->config, session->machine, &session->division, error);
 }
 
 static void note_success(struct session *session)
@@ -38,13 +87,32 @@ int session_load(struct session *session, const struct options *options, struct 
 
 int session_open(struct session *session, struct error *error)
 {
-    raise_descriptor_limit();
+    const struct descriptor_limits limits = division_limits(&session->division);
+
+    descriptors_attach(&session->descriptors, &session->sys, &limits);
     int r = registry_new(&session->sys, &session->reload, &session->registry);
     if (r < 0)
         return error_oom(error);
     r = registry_configure(session->registry, session->machine, session->config, NULL, error);
     if (r == 0)
         registry_read(session->registry, UINT32_MAX, 0);
+    return r;
+}
+
+/* Who accepts looks at the division. */
+static int accept_divided(struct session *session, const struct machine *machine, const struct config *config,
+                          int (*accept)(void *userdata, const struct config *config, struct error *error),
+                          void *userdata, struct error *error)
+{
+    struct division before = session->division;
+    int r = divide(session, config, machine, &session->division, error);
+
+    if (r == 0)
+        r = accept(userdata, config, error);
+    if (r < 0)
+        session->division = before;
+    else
+        session->descriptors.limits = division_limits(&session->division);
     return r;
 }
 
@@ -61,7 +129,7 @@ int session_reload(struct session *session, const struct options *options,
     if (r == 0)
         r = settings_load(options, &session->sys, machine, &config, error);
     if (r == 0)
-        r = accept(userdata, config, error);
+        r = accept_divided(session, machine, config, accept, userdata, error);
     if (r < 0)
         return r;
     r = registry_configure(session->registry, machine, config, NULL, error);
@@ -91,6 +159,7 @@ int session_rescan(struct session *session, const struct cpuset *left, struct er
 void session_done(struct session *session)
 {
     session->registry = registry_free(session->registry);
+    descriptors_done(&session->descriptors, &session->sys);
     session->config = config_free(session->config);
     session->machine = machine_free(session->machine);
 }

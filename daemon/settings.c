@@ -26,7 +26,15 @@ static int open_by_sys(void *userdata, const char *path)
 
 struct file_opener settings_files(struct sys *sys)
 {
-    return (struct file_opener){.open = open_by_sys, .userdata = sys};
+    bool has_opener = sys->open_file != sys_open_file;
+
+    return (struct file_opener){
+        .open = open_by_sys,
+        .userdata = sys,
+        .remedy = has_opener ? "the opener reads those that were named when perfcountd started, where none but their "
+                               "owner can put another in their place; restart perfcountd"
+                             : NULL,
+    };
 }
 
 const char *settings_file(const struct options *options)

@@ -19,7 +19,7 @@ int settings_read(const struct options *options, struct sys *sys, struct config 
 
 /* Where the configuration is read from, whether there is such a file or not. Borrowed. */
 const char *settings_file(const struct options *options);
-/* Opens files by `sys`, which must outlive it. */
+/* Opens files by `sys`, which must outlive it; make it again once `sys` asks an opener. */
 struct file_opener settings_files(struct sys *sys);
 
 #endif

@@ -35,7 +35,7 @@ static int start_opener(struct split *split, const struct options *options, cons
     if (r == 0)
         r = wish_make(sys, config, settings_file(options), &wish, error);
     if (r == 0)
-        r = opener_start(sys, &wish, &split->opener, error);
+        r = opener_start(sys, &wish, &split->user, &split->opener, error);
     if (r == 0)
         log_debug("counters are opened by process %d", (int)split->opener->pid);
     return r;

@@ -67,6 +67,8 @@ static struct connection *new_connection(struct engine *engine, struct MHD_Conne
     if (!fd || getpeername(fd->connect_fd, (struct sockaddr *)&address, &size) < 0)
         size = 0;
     struct peer peer = peer_of((struct sockaddr *)&address, size);
+    if (fd)
+        peer_identify(&peer, fd->connect_fd, engine->terms.group);
     return fd ? connection_new(engine->all, engine, mhd, fd->connect_fd, &peer) : NULL;
 }
 

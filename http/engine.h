@@ -15,6 +15,7 @@ struct engine_terms {
     bool tls;
     size_t memory_per_connection;
     unsigned connections;
+    gid_t group; /* of a unix socket, whose members are operators; PEER_ID_NOBODY for none */
 };
 
 /* `site` and `all` must outlive it. -EOPNOTSUPP: libmicrohttpd was built without TLS; -EIO: it does not start. */

@@ -155,8 +155,8 @@ void handle_stream(struct request *request, const struct route *route)
     _cleanup_(feed_freep) struct feed *feed = NULL;
     struct error error;
 
-    wanted.remote = !request_is_operator(request);
-    int r = stream_admit(sampler, !wanted.remote, &error);
+    wanted.standing = request->standing;
+    int r = stream_admit(sampler, wanted.standing, &error);
     if (r == 0)
         r = request_parameters(request, route->parameters, take_parameter_of_stream, &wanted, &error);
     if (r == 0)

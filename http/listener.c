@@ -67,6 +67,13 @@ static int fix_scheme(struct listener *listener)
     return 0;
 }
 
+/* That of its file as it was bound, so that a file that comes in its place later does not matter. */
+static void find_group(struct listener *listener, int fd)
+{
+    if (socket_group(fd, &listener->terms.group) < 0)
+        listener->terms.group = PEER_ID_NOBODY;
+}
+
 /* For one that has address and URL; takes the socket over on success. */
 static int serve(struct listener *listener, int *fd, struct error *error)
 {
@@ -96,8 +103,10 @@ int listener_open(struct site *site, struct connections *all, const char *addres
     if (!listener || !(listener->address = strdup(address)))
         return error_oom(error);
     int r = socket_listen(address, &fd, &listener->url, &listener->file, error);
-    if (r == 0)
-        r = serve(listener, &fd, error);
+    if (r < 0)
+        return r;
+    find_group(listener, fd);
+    r = serve(listener, &fd, error);
     if (r < 0)
         return r;
     *ret = steal(listener);
@@ -115,6 +124,7 @@ int listener_adopt(struct site *site, struct connections *all, int fd, const str
     int r = socket_adopt(fd, &own, &listener->url, error);
     if (r < 0)
         return r;
+    find_group(listener, own);
     listener->address = strdup(listener->url);
     r = listener->address ? serve(listener, &own, error) : error_oom(error);
     if (r < 0)
@@ -133,6 +143,7 @@ int listener_succeed(const struct listener *before, const struct engine_terms *t
         return error_set(error, -errno, "cannot listen on \"%.128s\": %s", before->address, strerror(errno));
     if (!listener || !(listener->address = strdup(before->address)) || !(listener->url = strdup(before->url)))
         return error_oom(error);
+    listener->terms.group = before->terms.group;
     int r = serve(listener, &fd, error);
     if (r < 0)
         return r;

@@ -4,6 +4,9 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
 
 /* 127.0.0.0/8 */
 #define IPV4_LOOPBACK_NET 127
@@ -39,6 +42,54 @@ struct peer peer_of(const struct sockaddr *address, socklen_t size)
     if (address && size >= sizeof(sa_family_t) && address->sa_family == AF_UNIX)
         return (struct peer){.unix_socket = true, .local = true};
     return (struct peer){0};
+}
+
+static bool is_of_group(const struct peer_credentials *credentials, gid_t group)
+{
+    for (size_t i = 0; i < credentials->n_groups; i++)
+        if (credentials->groups[i] == group)
+            return true;
+    return credentials->gid == group;
+}
+
+bool peer_may_operate(const struct peer_credentials *credentials, uid_t own, gid_t group)
+{
+    return credentials->uid == 0 || (own != PEER_ID_NOBODY && credentials->uid == own) ||
+           (group != PEER_ID_NOBODY && is_of_group(credentials, group));
+}
+
+/* Kernels before 4.13 do not know the option: there the group that a process runs as counts alone. */
+static gid_t *groups_of(int fd, size_t *ret_n)
+{
+    socklen_t size = 0;
+
+    *ret_n = 0;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &size) == 0 || errno != ERANGE)
+        return NULL;
+    gid_t *groups = malloc(size);
+    if (!groups || getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size) < 0) {
+        free(groups);
+        return NULL;
+    }
+    *ret_n = size / sizeof(*groups);
+    return groups;
+}
+
+void peer_identify(struct peer *peer, int fd, gid_t group)
+{
+    _cleanup_(freep) gid_t *groups = NULL;
+    struct peer_credentials credentials = {0};
+    struct ucred process;
+    socklen_t size = sizeof(process);
+
+    peer->trusted = false;
+    if (!peer->unix_socket || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &process, &size) < 0)
+        return;
+    groups = groups_of(fd, &credentials.n_groups);
+    credentials.uid = process.uid;
+    credentials.gid = process.gid;
+    credentials.groups = groups;
+    peer->trusted = peer_may_operate(&credentials, geteuid(), group);
 }
 
 bool peer_same(const struct peer *a, const struct peer *b)

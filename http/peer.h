@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is at the other end, as limits and permissions see it. Pure. */
+/* Who is at the other end, as limits and permissions see it. Pure, but for peer_identify(). */
 #ifndef HTTP_PEER_H
 #define HTTP_PEER_H
 
@@ -10,11 +10,32 @@
 struct peer {
     bool unix_socket;
     bool local;           /* on this machine */
+    bool trusted;         /* by its user or group: see peer_may_operate() */
     unsigned char key[8]; /* equal for addresses that count as one: an IPv4 address, an IPv6 /64 */
 };
 
 /* An address of a family that is not known here is a stranger's, and all such are one. */
 struct peer peer_of(const struct sockaddr *address, socklen_t size);
+
+/* The users and groups that processes of strangers have: nobody's, and those that have no number here. */
+#define PEER_ID_NOBODY 65534
+
+/* What the kernel says of the process at the other end of a unix socket, as it was when it connected. */
+struct peer_credentials {
+    uid_t uid;
+    gid_t gid;
+    const gid_t *groups; /* supplementary */
+    size_t n_groups;
+};
+
+/*
+ * Whether it is root, of the user `own` (the daemon's), or of the group `group` (its socket's; PEER_ID_NOBODY where no
+ * group counts). Pure. Nobody's user and group are those of strangers, whoever else has them.
+ */
+bool peer_may_operate(const struct peer_credentials *credentials, uid_t own, gid_t group);
+/* Sets `trusted` of the peer of a unix socket, for a socket that belongs to `group`. */
+void peer_identify(struct peer *peer, int fd, gid_t group);
+
 /* Whether limits per address count them as one. */
 bool peer_same(const struct peer *a, const struct peer *b);
 

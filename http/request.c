@@ -2,12 +2,14 @@
 /* One request: see request.h. */
 #include "http/request.h"
 
+#include <limits.h>
+#include <unistd.h>
+
 #include "base/number.h"
 #include "base/suggest.h"
 #include "base/utf8.h"
 #include "http/auth.h"
 #include "http/feed.h"
-#include "http/host.h"
 #include "http/packing.h"
 #include "http/penalty.h"
 #include "http/percent.h"
@@ -112,41 +114,25 @@ bool request_is_api(const struct request *request)
     return request->path && str_starts(request->path, "/api/");
 }
 
-/* A page in a browser is a stranger, whoever sits in front of it. What it only embeds comes without an Origin. */
-static bool is_of_page(struct request *request)
+static enum MHD_Result on_claim(void *userdata, enum MHD_ValueKind kind, const char *name, const char *value)
 {
-    const char *site = request_header(request, "Sec-Fetch-Site");
-
-    return request_header(request, MHD_HTTP_HEADER_ORIGIN) ||
-           (site && !str_equal(site, "same-origin") && !str_equal(site, "none"));
+    (void)kind;
+    standing_claim(userdata, name, value ? value : "");
+    return MHD_YES;
 }
 
-/* A proxy on this machine speaks for others, as far as it says so. */
-static bool is_forwarded(struct request *request)
+/* Where passwords are asked for, a client that has come here has a right one. */
+enum standing request_standing(struct request *request)
 {
-    static const char *const names[] = {MHD_HTTP_HEADER_FORWARDED, MHD_HTTP_HEADER_VIA, "X-Forwarded-For", "X-Real-IP"};
+    const struct trust *trust = &request->site->trust;
+    char machine[HOST_NAME_MAX + 1] = "";
+    struct host_names names = {.machine = machine, .others = trust->hosts, .n_others = trust->n_hosts};
+    struct standing_claims claims = {0};
 
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-        if (request_header(request, names[i]))
-            return true;
-    return false;
-}
-
-/* A browser on this machine comes here also for a page whose owner has its name lead to 127.0.0.1. */
-static bool is_local(struct request *request)
-{
-    const char *host = request_header(request, MHD_HTTP_HEADER_HOST);
-
-    return request->peer->local && !is_forwarded(request) &&
-           (request->peer->unix_socket || !host || host_is_private(host));
-}
-
-/* Where passwords are asked for, who has come here has a right one. */
-bool request_is_operator(struct request *request)
-{
-    bool known = request->verdict == VERDICT_RIGHT || request->certified || is_local(request);
-
-    return known && !is_of_page(request);
+    if (gethostname(machine, sizeof(machine) - 1) < 0)
+        machine[0] = '\0';
+    MHD_get_connection_values(request->mhd, MHD_HEADER_KIND, on_claim, &claims);
+    return standing_of(request->verdict == VERDICT_RIGHT || request->certified, request->peer, &claims, &names);
 }
 
 const char *request_header(struct request *request, const char *name)

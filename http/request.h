@@ -18,6 +18,8 @@
 #include "http/peer.h"
 #include "http/security.h"
 #include "http/service.h"
+#include "http/standing.h"
+#include "http/trust.h"
 #include "http/verdicts.h"
 
 struct auth;
@@ -39,7 +41,8 @@ struct site {
     struct packing *packings; /* all that wait or run */
     struct auth *auth;        /* NULL until there is a password to check */
     struct bucket bucket;     /* of all requests */
-    struct wait *waits;       /* all that wait for their second reading */
+    struct trust trust;
+    struct wait *waits; /* all that wait for their second reading */
     /* Has the server look whether the files of its web configuration have changed; before what depends on them. */
     void (*look)(void *userdata);
     void *look_userdata;
@@ -50,13 +53,14 @@ struct request {
     struct MHD_Connection *mhd;
     const char *method, *path;
     const struct peer *peer;
-    bool certified;       /* the client has shown a certificate, and it was verified */
-    bool seen;            /* libmicrohttpd has announced it */
-    bool counted;         /* against the rate limit */
-    bool answered;        /* its handler has run, or it was refused */
-    bool bad_encoding;    /* of the URL */
-    bool query_too_long;  /* libmicrohttpd was not shown it */
-    enum verdict verdict; /* on its password */
+    enum standing standing; /* of its client, where its route is for some of them only */
+    bool certified;         /* the client has shown a certificate, and it was verified */
+    bool seen;              /* libmicrohttpd has announced it */
+    bool counted;           /* against the rate limit */
+    bool answered;          /* its handler has run, or it was refused */
+    bool bad_encoding;      /* of the URL */
+    bool query_too_long;    /* libmicrohttpd was not shown it */
+    enum verdict verdict;   /* on its password */
     unsigned status;
     struct MHD_Response *response; /* NULL as long as there is none */
     bool borrowed;                 /* the response belongs to site->pages */
@@ -99,12 +103,8 @@ typedef int (*take_parameter)(void *userdata, const char *name, const char *valu
 int request_parameters(struct request *request, const char *const *known, take_parameter take, void *userdata,
                        struct error *error);
 
-/*
- * Whether it comes from who operates the machine: with the right password, with a verified certificate, or from the
- * machine itself (loopback by address or a name without a dot, unix socket; not passed on by a proxy). Never from a
- * page in a browser.
- */
-bool request_is_operator(struct request *request);
+/* How far its client is trusted; after auth_admit(), where passwords are asked for. */
+enum standing request_standing(struct request *request);
 
 /* The first value of a header, or NULL. */
 const char *request_header(struct request *request, const char *name);

@@ -80,20 +80,22 @@ const struct route routes[] = {
      .handle = handle_pause,
      .parameters = pause_parameters,
      .json = true,
+     .starts = true,
      .restricted = true,
      .example = "?seconds=60",
-     .help = "disables all groups, so that others can use the PMUs, for 1 to 3600 seconds; from this machine, or with "
-             "a password or certificate"},
+     .help = "disables all groups, so that others can use the PMUs, for 1 to 3600 seconds; for operators"},
     {.path = "/api/v1/pause",
      .method = "DELETE",
      .handle = handle_resume,
      .json = true,
+     .starts = true,
      .restricted = true,
      .example = "",
-     .help = "counts again at once; from this machine, or with a password or certificate"},
+     .help = "counts again at once; for operators"},
     {.path = "/api/v1/samples",
      .method = "GET",
      .handle = handle_stream,
+     .starts = true,
      .parameters = stream_record_parameters,
      .stream = STREAM_NDJSON,
      .example = "?seconds=1",
@@ -102,6 +104,7 @@ const struct route routes[] = {
     {.path = "/api/v1/perf.data",
      .method = "GET",
      .handle = handle_stream,
+     .starts = true,
      .parameters = stream_record_parameters,
      .stream = STREAM_PERF_DATA,
      .example = "?seconds=1",
@@ -109,6 +112,7 @@ const struct route routes[] = {
     {.path = "/api/v1/folded",
      .method = "GET",
      .handle = handle_stream,
+     .starts = true,
      .parameters = stream_profile_parameters,
      .stream = STREAM_FOLDED,
      .example = "?seconds=10",
@@ -116,6 +120,7 @@ const struct route routes[] = {
     {.path = "/debug/pprof/profile",
      .method = "GET",
      .handle = handle_stream,
+     .starts = true,
      .parameters = stream_profile_parameters,
      .stream = STREAM_PPROF,
      .example = "?seconds=10",
@@ -129,9 +134,10 @@ const struct route routes[] = {
     {.path = "/-/reload",
      .method = "POST",
      .handle = handle_reload,
+     .starts = true,
      .restricted = true,
      .example = "",
-     .help = "reads the configuration again; from this machine, or with a password or certificate"},
+     .help = "reads the configuration again; for operators"},
     {.path = "/", .method = "GET", .handle = handle_index},
 };
 const size_t n_routes = ARRAY_SIZE(routes);
@@ -192,6 +198,35 @@ static bool accepts_json(struct request *request)
     return offer.quality > 0;
 }
 
+static const char of_page[] =
+    "this may come from a page in a browser that somebody else has made, and such a page may read documents and start "
+    "nothing. A page of this server sends \"" STANDING_PROOF ": " STANDING_PROOF_VALUE
+    "\" and asks by an IP address, by "
+    "\"localhost\", by this machine's name or by one of web.hosts; another program sends no \"User-Agent: "
+    "Mozilla/...\", "
+    "\"Accept-Language\" or \"Origin\"";
+
+static const char of_stranger[] = "only operators may do this: clients with a password or certificate "
+                                  "(web.config_file), or of a unix socket as root, "
+                                  "as the user of perfcountd or in the socket's group (curl --unix-socket); "
+                                  "web.local_operators makes operators of all "
+                                  "clients of this machine that no proxy speaks for";
+
+/* Leaves a reply where the client may not do what the route does. */
+static bool is_forbidden(struct request *request, const struct route *route)
+{
+    if (!route->starts)
+        return false;
+    request->standing = request_standing(request);
+    if (request->standing == STANDING_PAGE)
+        reply_error(request, MHD_HTTP_FORBIDDEN, "%s", of_page);
+    else if (route->restricted && request->standing < request->site->trust.operates)
+        reply_error(request, MHD_HTTP_FORBIDDEN, "%s", of_stranger);
+    else
+        return false;
+    return true;
+}
+
 void routes_answer(struct request *request)
 {
     struct error error;
@@ -210,10 +245,8 @@ void routes_answer(struct request *request)
     const struct route *route = find_route(request, allow, sizeof(allow));
     if (!route)
         answer_unknown(request, allow);
-    else if (route->restricted && !request_is_operator(request))
-        reply_error(request, MHD_HTTP_FORBIDDEN,
-                    "only a client on this machine (loopback or unix socket), with a password or with a certificate "
-                    "may do this, and no page in a browser (which sends \"Origin\")");
+    else if (is_forbidden(request, route))
+        return;
     else if (request_parameters(request, route->parameters, NULL, NULL, &error) < 0)
         reply_error(request, MHD_HTTP_BAD_REQUEST, "%s", error.message);
     else if (route->json && !accepts_json(request))

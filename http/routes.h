@@ -12,7 +12,8 @@ struct route {
     void (*handle)(struct request *request, const struct route *route);
     const char *const *parameters; /* of the query, NULL-terminated; NULL for none */
     bool json;                     /* sends application/json and nothing else */
-    bool restricted;               /* only for who operates the machine: see routes_answer() */
+    bool starts;                   /* work, or changes something: not for pages of others */
+    bool restricted;               /* for operators only */
     enum service_document document;
     enum stream_format stream;
     const char *example; /* the query to try it with; NULL leaves it out of the page of links */

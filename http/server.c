@@ -76,6 +76,7 @@ int server_new(sd_event *event, const struct service *service, const char *telem
     server->site.event = sd_event_ref(event);
     server->site.look = look;
     server->site.look_userdata = server;
+    server->site.trust.operates = STANDING_OPERATOR;
     if (server_set_telemetry_path(server, telemetry_path) < 0)
         return error_oom(error);
     int r = security_load(NULL, NULL, &server->site.security, &server->stamps, error);
@@ -110,6 +111,7 @@ struct server *server_free(struct server *server)
         free(server->warned[i]);
     pages_done(&server->site.pages);
     free(server->site.telemetry_path);
+    trust_done(&server->site.trust);
     sd_event_unref(server->site.event);
     free(server);
     return NULL;
@@ -124,6 +126,16 @@ int server_set_telemetry_path(struct server *server, const char *path)
     free(server->site.telemetry_path);
     server->site.telemetry_path = copy;
     return 0;
+}
+
+int server_trust(struct server *server, enum standing operates, char *const *hosts, size_t n_hosts)
+{
+    _cleanup_(trust_done) struct trust trust = {0};
+    int r = trust_init(&trust, operates, hosts, n_hosts);
+
+    if (r == 0)
+        SWAP(server->site.trust, trust);
+    return r;
 }
 
 /* What is to be; all of it is made before any of it takes effect. */
@@ -337,8 +349,11 @@ static int configure(struct server *server, const char *web_config, const struct
     _cleanup_(stamps_done) struct stamps stamps = {0};
     _cleanup_(freep) char *path = web_config && *web_config ? strdup(web_config) : NULL;
     _cleanup_(freep) char *telemetry_path = settings ? strdup(settings->telemetry_path) : NULL;
+    _cleanup_(trust_done) struct trust trust = {0};
 
-    if ((!path && web_config && *web_config) || (settings && !telemetry_path))
+    if ((!path && web_config && *web_config) ||
+        (settings &&
+         (!telemetry_path || trust_init(&trust, settings->operates, settings->hosts, settings->n_hosts) < 0)))
         return error_oom(error);
     int r = security_load(&server->site.service->files, path, &security, &stamps, error);
     if (r == 0)
@@ -348,8 +363,10 @@ static int configure(struct server *server, const char *web_config, const struct
         return r;
     SWAP(server->web_config, path);
     SWAP(server->stamps, stamps);
-    if (settings)
-        SWAP(server->site.telemetry_path, telemetry_path);
+    if (!settings)
+        return 0;
+    SWAP(server->site.telemetry_path, telemetry_path);
+    SWAP(server->site.trust, trust);
     return 0;
 }
 

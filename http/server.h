@@ -7,6 +7,7 @@
 
 #include <systemd/sd-event.h>
 
+#include "config/standing.h"
 #include "http/service.h"
 
 struct server;
@@ -29,6 +30,9 @@ struct server_settings {
     size_t n_addresses;
     const char *telemetry_path;
     const char *web_config; /* path of the web configuration; "" or NULL for none */
+    char *const *hosts;     /* names of this machine, besides its own */
+    size_t n_hosts;
+    enum standing operates; /* the lowest that may reload and pause */
     struct server_limits limits;
 };
 
@@ -60,6 +64,8 @@ int server_secure(struct server *server, const char *web_config, struct error *e
 int server_configure(struct server *server, const struct server_settings *settings, struct error *error);
 /* Serves the metrics at `path`, which is copied, and no more where it was. -ENOMEM. */
 int server_set_telemetry_path(struct server *server, const char *path);
+/* Whom it trusts, as struct server_settings has it; until then only operators operate. Copies the names. -ENOMEM. */
+int server_trust(struct server *server, enum standing operates, char *const *hosts, size_t n_hosts);
 
 /* The n-th address as it was bound (":0" has its port by then), as a URL; NULL past the last. Borrowed. */
 const char *server_url(const struct server *server, size_t n);

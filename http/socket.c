@@ -146,6 +146,26 @@ static int describe_file(const struct address *address, struct socket_file *file
     return file->path ? 0 : -ENOMEM;
 }
 
+int socket_group(int fd, gid_t *ret)
+{
+    struct sockaddr_un address = {0};
+    socklen_t size = sizeof(address) - 1; /* the path ends in a NUL */
+    struct stat status;
+
+    if (getsockname(fd, (struct sockaddr *)&address, &size) < 0)
+        return -errno;
+    if (address.sun_family != AF_UNIX)
+        return -EAFNOSUPPORT;
+    if (address.sun_path[0] != '/')
+        return -ENOTSOCK;
+    if (lstat(address.sun_path, &status) < 0)
+        return -errno;
+    if (!S_ISSOCK(status.st_mode))
+        return -ENOTSOCK;
+    *ret = status.st_gid;
+    return 0;
+}
+
 int socket_listen(const char *text, int *ret_fd, char **ret_url, struct socket_file *ret_file, struct error *error)
 {
     _cleanup_(socket_file_done) struct socket_file file = {0};

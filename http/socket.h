@@ -15,6 +15,12 @@ struct socket_file {
 };
 
 /*
+ * The group of the file to which a listening unix socket is bound. -ENOTSOCK where another file is there now or it has
+ * none, -errno of stat(2) where it cannot be looked at; -EAFNOSUPPORT for other sockets.
+ */
+int socket_group(int fd, gid_t *ret);
+
+/*
  * Listens, without blocking. For a unix socket a file that a dead process left is removed first, and the new one has
  * mode 0660. `ret_url` (which the caller frees) is how a client writes it. The error names the address and what to do.
  */

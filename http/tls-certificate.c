@@ -60,6 +60,7 @@ static const char *name_of(const struct pem *pem, char *text, size_t size)
 
 static int pem_read(const struct pem *pem, char **ret, struct error *error)
 {
+    char remedy[256];
     int r = 0;
 
     if (!pem->file && !pem->text)
@@ -70,8 +71,8 @@ static int pem_read(const struct pem *pem, char **ret, struct error *error)
     else if (!(*ret = strdup(pem->text)))
         return error_oom(error);
     if (r == -EACCES)
-        return error_set(error, r, "%s cannot be read: permission denied (EACCES) for user %u, group %u", NAME_OF(pem),
-                         geteuid(), getegid());
+        return error_set(error, r, "%s cannot be read: permission denied (EACCES) for user %u, group %u%s",
+                         NAME_OF(pem), geteuid(), getegid(), file_remedy(pem->opener, r, remedy, sizeof(remedy)));
     if (r < 0)
         return error_set(error, r, "%s cannot be read: %s (%s)", NAME_OF(pem), strerror(-r), strerrorname_np(-r));
     return 0;

@@ -213,6 +213,10 @@ static int client_open_file(struct sys *sys, const char *path, int flags)
     struct opener_client *client = sys->userdata;
     bool sampling = client->rules.wish.sampling;
 
+    if (opener_path_is_only_asked_for(path, sampling)) {
+        int fd = ask_for_file(client, path);
+        return fd == -EBADRQC ? -EACCES : fd;
+    }
     if (opener_path_is_better_asked_for(path, sampling)) {
         int fd = ask_for_file(client, path);
         return fd >= 0 ? fd : sys_open_file(sys, path, flags);

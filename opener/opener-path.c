@@ -85,3 +85,9 @@ bool opener_path_is_better_asked_for(const char *path, bool sampling)
 
     return shape && shape->for_all;
 }
+
+/* A directory that anybody may write to: opening what is there now may have effects, so that it is looked at first. */
+bool opener_path_is_only_asked_for(const char *path, bool sampling)
+{
+    return opener_path_place(path, sampling) == OPENER_JIT_MAP;
+}

@@ -21,5 +21,7 @@ enum opener_place {
 enum opener_place opener_path_place(const char *path, bool sampling);
 /* Whether anybody may open it, and who has privileges reads more of it. */
 bool opener_path_is_better_asked_for(const char *path, bool sampling);
+/* Whether the daemon never opens it itself. */
+bool opener_path_is_only_asked_for(const char *path, bool sampling);
 
 #endif

@@ -29,7 +29,7 @@ struct opener_wish {
     char **files; /* paths of the configuration's own, as it names them */
     size_t n_files;
 };
-/* Copies. -ENOMEM; an event that only counts needs no grant, and adds none. */
+/* Copies. -ENOMEM; an event that only counts needs no grant, and adds none; nor does one that is never granted. */
 int opener_wish_grant(struct opener_wish *wish, const struct attr *attr, bool samples);
 /* NULL or "" adds nothing. -ENOMEM. */
 int opener_wish_file(struct opener_wish *wish, const char *path);

@@ -50,7 +50,7 @@ static int find_cgroups(struct sys *sys, char **ret)
 /* The opener */
 
 /* Without the handlers of exit(3), which are the daemon's. */
-static _Noreturn void be_opener(struct sys *sys, const struct opener *opener, int socket)
+static _Noreturn void be_opener(struct sys *sys, const struct opener *opener, const struct user *user, int socket)
 {
     struct opener_server server = {
         .sys = sys, .socket = socket, .rules = opener->client.rules, .cgroups = opener->cgroups};
@@ -59,8 +59,10 @@ static _Noreturn void be_opener(struct sys *sys, const struct opener *opener, in
     bool filtered = false;
 
     jail_set_name("perfcountd-opener");
-    hello.error =
-        jail_enter(socket, server.rules.daemon, server.rules.wish.sampling, &hello.capabilities, &filtered, &error);
+    hello.error = user_be_ended_by(user, &error);
+    if (hello.error == 0)
+        hello.error =
+            jail_enter(socket, server.rules.daemon, server.rules.wish.sampling, &hello.capabilities, &filtered, &error);
     hello.filtered = filtered;
     if (hello.error < 0)
         snprintf(hello.message, sizeof(hello.message), "%.200s", error.message);
@@ -98,7 +100,7 @@ static int hear_hello(struct opener *opener, struct error *error)
     return 0;
 }
 
-static int split(struct opener *opener, struct sys *sys, struct error *error)
+static int split(struct opener *opener, struct sys *sys, const struct user *user, struct error *error)
 {
     int sockets[2];
 
@@ -111,7 +113,7 @@ static int split(struct opener *opener, struct sys *sys, struct error *error)
     if (opener->pid < 0)
         return error_set(error, -errno, "cannot start the opener of counters: %s", strerror(errno));
     if (opener->pid == 0)
-        be_opener(sys, opener, theirs);
+        be_opener(sys, opener, user, theirs);
     return 0;
 }
 
@@ -129,14 +131,15 @@ static struct opener *opener_new(struct sys *sys, struct opener_wish *wish)
     return opener;
 }
 
-int opener_start(struct sys *sys, struct opener_wish *wish, struct opener **ret, struct error *error)
+int opener_start(struct sys *sys, struct opener_wish *wish, const struct user *user, struct opener **ret,
+                 struct error *error)
 {
     /* Neither of the two can mount it later. */
     machine_find_tracefs(sys);
     _cleanup_(opener_freep) struct opener *opener = opener_new(sys, wish);
     if (!opener)
         return error_oom(error);
-    int r = split(opener, sys, error);
+    int r = split(opener, sys, user, error);
     if (r == 0)
         r = hear_hello(opener, error);
     if (r < 0)

@@ -6,6 +6,7 @@
 #define OPENER_OPENER_H
 
 #include "opener/opener-client.h"
+#include "opener/user.h"
 
 struct opener {
     struct opener_client client;
@@ -21,10 +22,11 @@ bool opener_is_wanted(void);
 uint64_t opener_own_capabilities(void);
 /*
  * Forks the opener, which opens by `sys` what is wished for (taken over in any case); from then on `sys` asks it. To be
- * called while there is one thread. This process has what it had: daemon_jail_enter() is to follow before it hears
- * anything from a network. -errno with a sentence.
+ * called while there is one thread. This process has what it had: daemon_jail_enter() with `user` is to follow before
+ * it hears anything from a network. -errno with a sentence.
  */
-int opener_start(struct sys *sys, struct opener_wish *wish, struct opener **ret, struct error *error);
+int opener_start(struct sys *sys, struct opener_wish *wish, const struct user *user, struct opener **ret,
+                 struct error *error);
 /* Ends the opener where it has not ended, and reaps it; waits a second for that at most. */
 struct opener *opener_free(struct opener *opener);
 

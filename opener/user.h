@@ -18,6 +18,12 @@ struct user {
  * "nobody". -EINVAL with a sentence where there is no such user, or it is root.
  */
 int user_choose(const char *name, struct user *ret, struct error *error);
+/*
+ * Lets a process of that user end this one by kill(2), and by its own end where PR_SET_PDEATHSIG asks for that: the
+ * real user of this one becomes the same. What this process may do is up to the effective user, which stays. -errno
+ * with a sentence.
+ */
+int user_be_ended_by(const struct user *user, struct error *error);
 /* Becomes that user, with no other groups. -errno with a sentence. */
 int user_become(const struct user *user, struct error *error);
 

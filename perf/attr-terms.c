@@ -8,7 +8,6 @@
 #include "base/suggest.h"
 #include "perf/event-term.h"
 #include "perf/pfm.h"
-#include "perf/pmu-power.h"
 
 /* Terms that every PMU has: whole words. */
 static const char *const word_names[ATTR_WORDS] = {"config", "config1", "config2", "config3"};
@@ -35,15 +34,6 @@ static bool lay_probe(const struct pmu *pmu, const struct event_term *term, stru
         return true;
     }
     return false;
-}
-
-/* Words of a probe are addresses, of which the kernel reads one as a pointer: a number there is a mistake, or worse. */
-static int refuse_word(const char *name, size_t offset, struct error *error)
-{
-    return error_set_at(error, -EINVAL, offset,
-                        "a probe takes no \"%s\" as a number: write what it is set on, as in "
-                        "kprobe/func=vfs_read/ or uprobe/path=/bin/bash,offset=0x1234/",
-                        name);
 }
 
 /* The number of the word that a term sets as a whole, or -1. A format of that name comes first. */
@@ -93,8 +83,6 @@ static int lay_term(const struct pmu *pmu, const char *name, uint64_t value, siz
     const struct pmu_format *format = pmu_find_format(pmu, name);
     int word = whole_word(pmu, name);
 
-    if (word >= 0 && pmu_power(pmu->name) == PMU_PROBES)
-        return refuse_word(name, offset, error);
     if (word >= 0) {
         words->words[word] = value;
         return 0;

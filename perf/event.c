@@ -11,6 +11,7 @@
 #include "perf/event-name.h"
 #include "perf/event-term.h"
 #include "perf/generic.h"
+#include "perf/pmu-power.h"
 
 #define TEXT_MAX 65536
 #define EVENTS_MAX 64
@@ -72,8 +73,23 @@ static bool takes_text(const char *pmu, const struct event_term *term)
     return false;
 }
 
+/* The kernel reads a word of a probe as a pointer (perf_event_open(2)): a number there is a mistake, or worse. */
+static int check_word(const char *pmu, const struct event_term *term, struct error *error)
+{
+    if (pmu_power(pmu) != PMU_PROBES || !str_starts(term->name, "config"))
+        return 0;
+    return error_set_at(error, -EINVAL, term->offset,
+                        "a probe takes no \"%s\": write what it is set on, as in kprobe/func=vfs_read/ or "
+                        "uprobe/path=/bin/bash,offset=0x1234/",
+                        term->name);
+}
+
 static int check_term(const char *pmu, const struct event_term *term, struct error *error)
 {
+    int r = check_word(pmu, term, error);
+
+    if (r < 0)
+        return r;
     for (size_t i = 0; i < ARRAY_SIZE(refused_terms); i++)
         if (str_equal(term->name, refused_terms[i].name))
             return error_set_at(error, -EINVAL, term->offset, "the term \"%s\" %s", term->name,

@@ -84,18 +84,6 @@ static int open_in(struct sys *sys, int directory, const struct jit_map_owner *o
     return sys->open_file(sys, path, O_NONBLOCK | O_NOCTTY);
 }
 
-static int ask(struct sys *sys, uint32_t pid, const struct jit_map_owner *owner)
-{
-    char path[64];
-
-    snprintf(path, sizeof(path), "/proc/%u/root/tmp/perf-%u.map", pid, owner->pid);
-    _cleanup_(closep) int fd = sys->open_file(sys, path, O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
-        return fd;
-    int r = check(fd, owner);
-    return r < 0 ? r : steal_fd(&fd);
-}
-
 /*
  * The directory first: who is root when it is open was no one in whose /tmp others mount what they like. A process with
  * namespaces of its own never becomes root of the machine.
@@ -107,16 +95,33 @@ int jit_map_open(struct sys *sys, uint32_t pid, int *ret_fd)
 
     snprintf(path, sizeof(path), "/proc/%u/root/tmp", pid);
     _cleanup_(closep) int directory = sys->open_file(sys, path, O_PATH | O_DIRECTORY | O_NOFOLLOW);
-    if (directory < 0 && directory != -EACCES)
+    if (directory < 0)
         return directory;
     int r = read_owner(sys, pid, &owner);
-    if (r < 0)
-        return r;
-    int fd = directory < 0 ? -EACCES : open_in(sys, directory, &owner);
-    if (fd == -EACCES)
-        fd = ask(sys, pid, &owner);
+    int fd = r < 0 ? r : open_in(sys, directory, &owner);
     if (fd < 0)
         return fd;
     *ret_fd = fd;
     return 0;
+}
+
+/* One that this process has found itself, where there is nobody to ask, has O_PATH and cannot be read. */
+int jit_map_ask(struct sys *sys, uint32_t pid, int *ret_fd)
+{
+    struct jit_map_owner owner;
+    char path[64];
+
+    int r = read_owner(sys, pid, &owner);
+    if (r < 0)
+        return r;
+    snprintf(path, sizeof(path), "/proc/%u/root/tmp/perf-%u.map", pid, owner.pid);
+    _cleanup_(closep) int fd = sys->open_file(sys, path, O_PATH | O_NOFOLLOW);
+    if (fd < 0)
+        return fd;
+    r = check(fd, &owner);
+    if (r == 0 && fcntl(fd, F_GETFL) & O_PATH)
+        r = -EACCES;
+    if (r == 0)
+        *ret_fd = steal_fd(&fd);
+    return r;
 }

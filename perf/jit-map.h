@@ -14,9 +14,14 @@
  * all. No link is followed, and root's files are not taken for others' (as perf would): the directory is a stranger's,
  * who may have mounted any file there.
  *
- * Where this process may not look into the other's /tmp, `sys` is asked for the whole path, as an opener knows it.
+ * -EACCES where this process may not look into the other's /tmp, or not read the file: then an opener can be asked.
  */
 int jit_map_open(struct sys *sys, uint32_t pid, int *ret_fd);
+/*
+ * The same, by an opener, which looks at the file before it opens it; this process opens nothing there. -EACCES where
+ * `sys` has no opener.
+ */
+int jit_map_ask(struct sys *sys, uint32_t pid, int *ret_fd);
 
 /* What /proc/PID/status tells. */
 struct jit_map_owner {

@@ -35,6 +35,8 @@ struct sys_group {
     bool whole; /* after one that fails nothing more is tried */
 };
 
+struct descriptors;
+
 struct sys {
     /* What stands before /sys and /proc: "" on the real machine, a directory of fixtures in a test. */
     const char *root;
@@ -54,7 +56,8 @@ struct sys {
     uint64_t (*now)(struct sys *sys, clockid_t clock);
     /* Mounts tracefs at `path`. */
     int (*mount_tracefs)(struct sys *sys, const char *path);
-    void *userdata; /* of who replaced some of these */
+    struct descriptors *descriptors; /* how many open_group() may open (descriptors.h); NULL: the kernel alone says */
+    void *userdata;                  /* of who replaced some of these */
 };
 
 /* The machine that the process runs on. */

@@ -13,8 +13,14 @@ const char *elf_symbols_remedy(void)
            "--with-libdw)";
 }
 
-int elf_symbols_read(int fd, struct symbol_list *list)
+const struct elf_library *elf_symbols_load(void)
 {
+    return NULL;
+}
+
+int elf_symbols_read(const struct elf_library *library, int fd, struct symbol_list *list)
+{
+    (void)library;
     (void)fd;
     (void)list;
     return -ENOPKG;

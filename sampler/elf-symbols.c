@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "sampler/demangle.h"
 
-struct library {
+struct elf_library {
     __typeof__(&dwfl_begin) begin;
     __typeof__(&dwfl_end) end;
     __typeof__(&dwfl_report_offline) report_offline;
@@ -19,8 +19,6 @@ struct library {
     __typeof__(&dwfl_module_getsymtab) getsymtab;
     __typeof__(&dwfl_module_getsym_info) getsym_info;
     __typeof__(&dwfl_module_build_id) build_id;
-    __typeof__(&dwfl_build_id_find_elf) find_elf;
-    __typeof__(&dwfl_standard_find_debuginfo) find_debuginfo;
     __typeof__(&dwfl_offline_section_address) section_address;
     __typeof__(&elf_getphdrnum) getphdrnum;
     __typeof__(&gelf_getphdr) getphdr;
@@ -31,20 +29,18 @@ static const struct {
     const char *name;
     size_t offset;
 } functions[] = {
-    {"dwfl_begin", offsetof(struct library, begin)},
-    {"dwfl_end", offsetof(struct library, end)},
-    {"dwfl_report_offline", offsetof(struct library, report_offline)},
-    {"dwfl_report_end", offsetof(struct library, report_end)},
-    {"dwfl_module_getelf", offsetof(struct library, getelf)},
-    {"dwfl_module_getsymtab", offsetof(struct library, getsymtab)},
-    {"dwfl_module_getsym_info", offsetof(struct library, getsym_info)},
-    {"dwfl_module_build_id", offsetof(struct library, build_id)},
-    {"dwfl_build_id_find_elf", offsetof(struct library, find_elf)},
-    {"dwfl_standard_find_debuginfo", offsetof(struct library, find_debuginfo)},
-    {"dwfl_offline_section_address", offsetof(struct library, section_address)},
-    {"elf_getphdrnum", offsetof(struct library, getphdrnum)},
-    {"gelf_getphdr", offsetof(struct library, getphdr)},
-    {"gelf_getehdr", offsetof(struct library, getehdr)},
+    {"dwfl_begin", offsetof(struct elf_library, begin)},
+    {"dwfl_end", offsetof(struct elf_library, end)},
+    {"dwfl_report_offline", offsetof(struct elf_library, report_offline)},
+    {"dwfl_report_end", offsetof(struct elf_library, report_end)},
+    {"dwfl_module_getelf", offsetof(struct elf_library, getelf)},
+    {"dwfl_module_getsymtab", offsetof(struct elf_library, getsymtab)},
+    {"dwfl_module_getsym_info", offsetof(struct elf_library, getsym_info)},
+    {"dwfl_module_build_id", offsetof(struct elf_library, build_id)},
+    {"dwfl_offline_section_address", offsetof(struct elf_library, section_address)},
+    {"elf_getphdrnum", offsetof(struct elf_library, getphdrnum)},
+    {"gelf_getphdr", offsetof(struct elf_library, getphdr)},
+    {"gelf_getehdr", offsetof(struct elf_library, getehdr)},
 };
 
 const char *elf_symbols_built(void)
@@ -57,26 +53,40 @@ const char *elf_symbols_remedy(void)
     return "the symbols of programs are not known, since libdw cannot be loaded; install the package libdw1";
 }
 
-static int load(struct library *ret)
+const struct elf_library *elf_symbols_load(void)
 {
-    struct library library;
+    struct elf_library *library = malloc(sizeof(*library));
 
     unsetenv("DEBUGINFOD_URLS"); /* libdw would ask servers for debug information */
-    void *handle = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (!handle)
-        return -ENOPKG;
-    for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
+    void *handle = library ? dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) : NULL;
+    for (size_t i = 0; handle && i < ARRAY_SIZE(functions); i++) {
         void *function = dlsym(handle, functions[i].name); /* also in libelf, which libdw brings */
         if (!function)
-            return -ENOPKG;
-        memcpy((char *)&library + functions[i].offset, &function, sizeof(function));
+            handle = NULL;
+        memcpy((char *)library + functions[i].offset, &function, sizeof(function));
     }
-    dlclose(handle);
-    *ret = library;
-    return 0;
+    if (handle)
+        return library;
+    free(library);
+    return NULL;
 }
 
-static int take_segments(const struct library *library, Elf *elf, struct symbol_list *list)
+/* Neither another file of the program is looked for, nor one with its debug information. */
+static int find_no_elf(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base, char **ret_file,
+                       Elf **ret_elf)
+{
+    (void)module, (void)userdata, (void)name, (void)base, (void)ret_file, (void)ret_elf;
+    return -1;
+}
+
+static int find_no_debuginfo(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
+                             const char *file_name, const char *link, GElf_Word crc, char **ret_file)
+{
+    (void)module, (void)userdata, (void)name, (void)base, (void)file_name, (void)link, (void)crc, (void)ret_file;
+    return -1;
+}
+
+static int take_segments(const struct elf_library *library, Elf *elf, struct symbol_list *list)
 {
     size_t n;
     GElf_Ehdr header;
@@ -116,7 +126,7 @@ static int take_symbol(const GElf_Sym *symbol, const char *name, uint64_t addres
                            demangle(name, readable, sizeof(readable)) ? readable : name);
 }
 
-static int take_symbols(const struct library *library, Dwfl_Module *module, struct symbol_list *list)
+static int take_symbols(const struct elf_library *library, Dwfl_Module *module, struct symbol_list *list)
 {
     GElf_Addr bias;
 
@@ -142,29 +152,24 @@ static int take_symbols(const struct library *library, Dwfl_Module *module, stru
     return r;
 }
 
-int elf_symbols_read(int fd, struct symbol_list *list)
+int elf_symbols_read(const struct elf_library *library, int fd, struct symbol_list *list)
 {
-    char directories[] = "/usr/lib/debug", *path = directories;
-    struct library library;
-
-    int r = load(&library);
-    if (r < 0)
-        return r;
+    if (!library)
+        return -ENOPKG;
     const Dwfl_Callbacks callbacks = {
-        .find_elf = library.find_elf,
-        .find_debuginfo = library.find_debuginfo,
-        .section_address = library.section_address,
-        .debuginfo_path = &path,
+        .find_elf = find_no_elf,
+        .find_debuginfo = find_no_debuginfo,
+        .section_address = library->section_address,
     };
     _cleanup_(closep) int own = dup(fd); /* the library takes it where it succeeds */
-    Dwfl *dwfl = own < 0 ? NULL : library.begin(&callbacks);
+    Dwfl *dwfl = own < 0 ? NULL : library->begin(&callbacks);
     if (!dwfl)
         return -ENOMEM;
-    Dwfl_Module *module = library.report_offline(dwfl, "file", "file", own);
+    Dwfl_Module *module = library->report_offline(dwfl, "file", "file", own);
     if (module)
         own = -1;
-    library.report_end(dwfl, NULL, NULL);
-    r = module ? take_symbols(&library, module, list) : -EBADMSG;
-    library.end(dwfl);
+    library->report_end(dwfl, NULL, NULL);
+    int r = module ? take_symbols(library, module, list) : -EBADMSG;
+    library->end(dwfl);
     return r;
 }

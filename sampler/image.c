@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "perf/descriptors.h"
 
 #define BUCKETS 1024
 #define NUMBERS_MAX 64
@@ -179,7 +180,7 @@ bool image_is_wanted(const struct image *image)
     struct images *images = image->images;
 
     return (image->state == IMAGE_ABSENT || (image->state == IMAGE_READY && image->jit_pid)) &&
-           !symboliser_is_full(images->symboliser) &&
+           !symboliser_is_full(images->symboliser) && images->n_pending < descriptors_files(images->sys) &&
            (!image->retry_ns || images->sys->now(images->sys, CLOCK_MONOTONIC) >= image->retry_ns);
 }
 
@@ -322,6 +323,11 @@ bool images_were_cut(const struct images *images)
 bool images_library_is_missing(const struct images *images)
 {
     return images->library_is_missing;
+}
+
+bool images_symboliser_is_unconfined(const struct images *images)
+{
+    return symboliser_is_unconfined(images->symboliser);
 }
 
 pid_t images_symboliser(const struct images *images)

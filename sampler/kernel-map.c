@@ -12,8 +12,6 @@
 
 #define KALLSYMS_START ((size_t)256 * 1024)
 #define MODULES_MAX ((size_t)1024 * 1024)
-/* Kernels are smaller, and nothing but modules is mapped so near behind them. */
-#define KERNEL_SIZE ((uint64_t)64 * 1024 * 1024)
 
 /* The address of a symbol among lines of /proc/kallsyms, 0 where it is not there. `symbol` as "\n" can end it. */
 static uint64_t address_of(const char *lines, const char *symbol)
@@ -33,13 +31,12 @@ static uint64_t address_of(const char *lines, const char *symbol)
 }
 
 /* The list starts with the CPUs' own variables, if with anything but the kernel's text; making all of it takes long. */
-static char *read_start(struct sys *sys)
+static char *read_start(int fd)
 {
     char *text = malloc(KALLSYMS_START + 1);
     size_t size = 0;
     ssize_t n = -1;
 
-    _cleanup_(closep) int fd = sys->open_file(sys, "/proc/kallsyms", 0);
     if (!text || fd < 0) {
         free(text);
         return NULL;
@@ -61,7 +58,8 @@ static void find_kernel(struct sys *sys, struct kernel_map *map)
         {" T _text\n", "[kernel.kallsyms]_text"},
         {" T _stext\n", "[kernel.kallsyms]_stext"},
     };
-    _cleanup_(freep) char *lines = read_start(sys);
+    _cleanup_(closep) int fd = sys->open_file(sys, "/proc/kallsyms", 0);
+    _cleanup_(freep) char *lines = read_start(fd);
 
     for (size_t i = 0; lines && i < ARRAY_SIZE(references) && !map->start; i++) {
         map->start = address_of(lines, references[i].symbol);
@@ -117,7 +115,7 @@ void kernel_map_each(struct sys *sys, visit_map visit, void *userdata)
     find_kernel(sys, &kernel);
     if (!kernel.start)
         return;
-    kernel.end = kernel.start + KERNEL_SIZE;
+    kernel.end = kernel.start + KERNEL_MAP_SIZE;
     /* A kernel without modules has no such file. */
     _cleanup_(closep) int fd = sys->open_file(sys, "/proc/modules", 0);
     if (fd >= 0)
@@ -127,4 +125,19 @@ void kernel_map_each(struct sys *sys, visit_map visit, void *userdata)
     visit(userdata, &kernel);
     if (modules)
         each_module(modules, visit, userdata);
+}
+
+/* Hidden ones are 0. */
+bool kernel_map_is_shown(struct sys *sys)
+{
+    _cleanup_(closep) int fd = sys_open_file(sys, "/proc/kallsyms", 0);
+    _cleanup_(freep) char *lines = read_start(fd);
+    uint64_t address = 0;
+
+    for (const char *line = lines; line && address == 0;) {
+        number_parse_hex_n(line, strcspn(line, " \n"), &address);
+        line = strchr(line, '\n');
+        line = line ? line + 1 : NULL;
+    }
+    return address != 0;
 }

@@ -115,8 +115,10 @@ static void write_cgroup(const struct record *record, struct buffer *out)
 
 static void write_ksymbol(const struct record *record, struct buffer *out)
 {
-    json_text_key(out, "address");
-    json_text_hex(out, record->ksymbol.address);
+    if (record->ksymbol.address) {
+        json_text_key(out, "address");
+        json_text_hex(out, record->ksymbol.address);
+    }
     json_text_key(out, "length");
     json_text_u64(out, record->ksymbol.length);
     json_text_key(out, "name");

@@ -7,7 +7,8 @@
  * around a time without records; what runs is told anew behind the second, and behind {"type":"lost"};
  * {"type":"dropped"} is in the place of what the client was too slow to take. "time" is in seconds since 1970 with nine
  * decimals, addresses are hexadecimal in texts, and what is not known is left out, or "[unknown]" where a symbol or a
- * module has its place.
+ * module has its place. Of the kernel's addresses, where they are hidden (kernel-view.h), "offset" in the symbol is in
+ * the place of "ip", and a "ksymbol" has no "address".
  */
 #include <sys/utsname.h>
 
@@ -100,14 +101,23 @@ static void write_frame(struct ndjson *ndjson, const struct record *record, enum
 {
     struct frame frame = {0};
 
+    bool hidden = kernel_view_hides(ndjson->source->kernel, space != SPACE_USER, ip);
+
     if (space != SPACE_OTHER)
         symbols_resolve(ndjson->source->symbols, record->id.pid, space == SPACE_KERNEL, ip - called, &frame);
-    json_text_raw(out, "\"ip\":");
-    json_text_hex(out, ip);
-    json_text_key(out, "symbol");
+    if (!hidden) {
+        json_text_raw(out, "\"ip\":");
+        json_text_hex(out, ip);
+        buffer_append_char(out, ',');
+    }
+    json_text_raw(out, "\"symbol\":");
     json_text_string(out, frame.symbol ? frame.symbol : UNKNOWN);
     json_text_key(out, "module");
     json_text_string(out, frame.mapping ? frame.mapping->file : UNKNOWN);
+    if (hidden && frame.symbol) {
+        json_text_key(out, "offset");
+        json_text_hex(out, frame.offset + called);
+    }
 }
 
 /* Markers say of whom the addresses behind them are. */
@@ -204,6 +214,15 @@ static void write_sample(struct ndjson *ndjson, const struct record *record, str
         write_counts(ndjson, &record->sample, out);
 }
 
+static void write_other(const struct ndjson *ndjson, const struct record *record, struct buffer *out)
+{
+    struct record shown = *record;
+
+    if (record->type == PERF_RECORD_KSYMBOL && kernel_view_hides(ndjson->source->kernel, true, record->ksymbol.address))
+        shown.ksymbol.address = 0;
+    ndjson_write_fields(&shown, out);
+}
+
 static bool ndjson_record(void *state, const struct record *record, struct buffer *out)
 {
     struct ndjson *ndjson = state;
@@ -218,7 +237,7 @@ static bool ndjson_record(void *state, const struct record *record, struct buffe
     if (record->type == PERF_RECORD_SAMPLE)
         write_sample(ndjson, record, out);
     else
-        ndjson_write_fields(record, out);
+        write_other(ndjson, record, out);
     end_line(out);
     return true;
 }

@@ -4,12 +4,11 @@
  *
  * perf-header.c writes its start. Then comes what already runs, as perf would have recorded it: the kernel and its
  * modules, each process's name and mappings, the build ids that are known. The kernel's records follow as
- * they are, but for counts in samples (perf-reads.h).
+ * they are, but for counts in samples (perf-reads.h), and the kernel's addresses where they are hidden (kernel-view.h).
  * What we write ourselves has the time 0, which perf takes at once, in front of all that it still sorts by time.
  */
 #include "base/cleanup.h"
 #include "sampler/build-id.h"
-#include "sampler/kernel-map.h"
 #include "sampler/perf-bytes.h"
 #include "sampler/perf-header.h"
 #include "sampler/perf-reads.h"
@@ -169,13 +168,20 @@ static void write_build_ids(struct description *description)
     free(ids);
 }
 
+/* Nothing where nobody may know where the kernel is. */
+static void describe_kernel_view(struct description *description)
+{
+    if (description->source->kernel)
+        kernel_view_each(description->source->kernel, describe_kernel, description);
+}
+
 /* perf wants a kernel's or a file's build id after it was told of it, and before it looks for its symbols. */
 static void describe(const struct writer_source *source, struct buffer *out)
 {
     struct description description = {.source = source, .out = out};
     unsigned char kernel_id[BUILD_ID_MAX];
 
-    kernel_map_each(source->sys, describe_kernel, &description);
+    describe_kernel_view(&description);
     size_t size = build_id_of_kernel(source->sys, kernel_id);
     if (size)
         write_build_id(KERNEL_FILE, PERF_RECORD_MISC_KERNEL, kernel_id, size, out);
@@ -195,15 +201,50 @@ static void *perf_data_begin(const struct writer_source *source, struct buffer *
     return data;
 }
 
+/* Writes the addresses of a sample's copy as they may be shown. */
+static void show_addresses(const struct writer_source *source, const struct record *record, char *copy)
+{
+    const struct record_sample *sample = &record->sample;
+    size_t at = sizeof(struct perf_event_header) + (source->layout.sample_type & PERF_SAMPLE_IDENTIFIER ? 8 : 0);
+    bool kernel = (record->misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER;
+    uint64_t shown = kernel_view_address(source->kernel, kernel, sample->ip);
+
+    if (source->layout.sample_type & PERF_SAMPLE_IP)
+        memcpy(copy + at, &shown, sizeof(shown));
+    for (size_t i = 0; i < sample->n_callchain; i++) {
+        uint64_t ip = sample->callchain[i];
+        if (ip >= PERF_CONTEXT_MAX) {
+            kernel = ip != PERF_CONTEXT_USER;
+            continue;
+        }
+        shown = kernel_view_address(source->kernel, kernel, ip);
+        memcpy(copy + ((const char *)&sample->callchain[i] - (const char *)record->bytes), &shown, sizeof(shown));
+    }
+}
+
+/* Where the kernel's addresses are hidden, what it made while it ran and where it changed its code is left out. */
+static bool is_passed_on(const struct writer_source *source, const struct record *record)
+{
+    bool open = !kernel_view_hides(source->kernel, true, 0);
+
+    if (!record_type_name(record->type) || record->type > TYPE_MAX)
+        return false;
+    return open || (record->type != PERF_RECORD_KSYMBOL && record->type != PERF_RECORD_TEXT_POKE);
+}
+
 static bool perf_data_record(void *state, const struct record *record, struct buffer *out)
 {
     struct perf_data *data = state;
 
-    if (!record_type_name(record->type) || record->type > TYPE_MAX)
+    if (!is_passed_on(data->source, record))
         return false;
     buffer_append(out, record->bytes, record->size);
-    if (record->type == PERF_RECORD_SAMPLE && data->source->read && !out->failed)
-        perf_reads_begin_anew(&data->reads, record, &data->source->layout, out->data + out->size - record->size);
+    if (record->type != PERF_RECORD_SAMPLE || out->failed)
+        return true;
+    char *copy = out->data + out->size - record->size;
+    show_addresses(data->source, record, copy);
+    if (data->source->read)
+        perf_reads_begin_anew(&data->reads, record, &data->source->layout, copy);
     return true;
 }
 

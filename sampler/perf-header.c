@@ -45,6 +45,9 @@ static void write_attr(const struct writer_source *source, size_t n, struct buff
     char bytes[ATTR_SIZE] = {0};
 
     attr.size = ATTR_SIZE;
+    /* Where a probe is, perf does not want to know. */
+    attr.config1 = kernel_view_hides(source->kernel, false, attr.config1) ? 0 : attr.config1;
+    attr.config2 = kernel_view_hides(source->kernel, false, attr.config2) ? 0 : attr.config2;
     attr.sample_type = source->layout.sample_type;
     attr.read_format = source->layout.read_format;
     attr.sample_id_all = source->layout.sample_id_all;

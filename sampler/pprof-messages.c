@@ -40,6 +40,7 @@ struct pieces {
     pprof_pack pack;
     struct buffer *out;
     const struct locations *locations;
+    struct kernel_view *kernel;
     int64_t n_texts; /* written so far */
     int64_t key_pid, key_comm;
     uint64_t *ids;       /* of a stack's locations */
@@ -145,7 +146,8 @@ static void put_location(struct pieces *pieces, uint64_t id, const struct locati
 
     line.function_id = function;
     location.id = id;
-    location.address = known->address;
+    location.address =
+        kernel_view_address(pieces->kernel, location_is_kernel(pieces->locations, known), known->address);
     location.mapping_id = known->mapping == LOCATION_UNMAPPED ? 0 : known->mapping + UINT64_C(1);
     location.n_line = 1;
     location.line = lines;
@@ -321,6 +323,7 @@ int pprof_messages_write(pprof_pack pack, struct profile *profile, const struct 
         .pack = pack,
         .out = out,
         .locations = locations,
+        .kernel = source->kernel,
         .ids = calloc(PROFILE_DEPTH_MAX, sizeof(*pieces.ids)),
         .unnamed = calloc(locations->n_mappings + 1, sizeof(*pieces.unnamed)),
         .has_functions = calloc(locations->n_mappings + 1, sizeof(*pieces.has_functions)),

@@ -23,6 +23,7 @@ struct sampler {
     sd_event_source *sweep, *linger;
     const struct machine *machine;
     const struct config_sampler *config;
+    enum standing admits;    /* the lowest that may have samples */
     struct symbols *symbols; /* NULL where nobody has listened for long */
     struct capture **captures;
     size_t n_captures;
@@ -157,7 +158,7 @@ static bool is_allowed(const struct sampler *sampler, const struct client *clien
     const struct config_sampler *config = sampler->config;
 
     return config->enabled && place < config->max_clients && client->seconds <= (double)config->max_seconds &&
-           (config->allow_remote || !client->remote);
+           client->standing >= sampler->admits;
 }
 
 /* Whether who asks for the same now gets something else. */
@@ -180,12 +181,14 @@ static void keep_last(struct sampler *sampler)
 }
 
 /* The oldest clients are at the end of the list, and stay. */
-void sampler_configure(struct sampler *sampler, const struct machine *machine, const struct config_sampler *config)
+void sampler_configure(struct sampler *sampler, const struct machine *machine, const struct config_sampler *config,
+                       enum standing admits)
 {
     size_t place = sampler->n_clients;
 
     sampler->machine = machine;
     sampler->config = config;
+    sampler->admits = admits;
     for (struct client *client = sampler->clients, *next; client; client = next) {
         next = client->next;
         if (!is_allowed(sampler, client, --place) || is_outdated(sampler, client))
@@ -231,18 +234,28 @@ bool sampler_is_ending(const struct sampler *sampler)
     return sampler->ending;
 }
 
-int stream_admit(const struct sampler *sampler, bool known, struct error *error)
+static int refuse(const struct sampler *sampler, struct error *error)
+{
+    if (sampler->admits == STANDING_LOCAL)
+        return error_set(error, -EACCES,
+                         "samples are for operators and for clients of this machine that no proxy speaks for: ask from "
+                         "there, or with a password or certificate; \"sampler.allow: everybody\" lets all have them");
+    return error_set(
+        error, -EACCES,
+        "samples are for operators: clients with a password or certificate (web.config_file), or of a unix "
+        "socket as root, as the user of perfcountd or in the socket's group (curl --unix-socket); "
+        "\"sampler.allow: local\" lets all clients of this machine have them, and \"everybody\" all others "
+        "too");
+}
+
+int stream_admit(const struct sampler *sampler, enum standing standing, struct error *error)
 {
     if (sampler->ending)
         return error_set(error, -EBUSY, "perfcountd is ending");
     if (!sampler->config->enabled)
         return error_set(error, -EOPNOTSUPP,
                          "the sampler is not enabled: set sampler.enabled to true in the configuration");
-    if (!known && !sampler->config->allow_remote)
-        return error_set(error, -EACCES,
-                         "samples are for clients on this machine (loopback or unix socket) and for those that have "
-                         "authenticated; sampler.allow_remote lets others have them");
-    return 0;
+    return standing < sampler->admits ? refuse(sampler, error) : 0;
 }
 
 /* Clients */
@@ -251,7 +264,7 @@ static int check_limits(const struct sampler *sampler, const struct stream_reque
 {
     const struct config_sampler *config = sampler->config;
 
-    int r = stream_admit(sampler, true, error);
+    int r = stream_admit(sampler, STANDING_OPERATOR, error);
     if (r < 0)
         return r;
     if (request->seconds > (double)config->max_seconds)
@@ -281,14 +294,17 @@ static bool stop_tracking(struct sampler *sampler)
     return any;
 }
 
-/* What samples comes before what merely tells of other CPUs, whoever was first to the memory that may be locked. */
+/*
+ * What samples comes before what merely tells of other CPUs, whoever was first to the memory that may be locked and to
+ * the descriptors.
+ */
 static int open_capture(struct sampler *sampler, struct spec *spec, struct capture **ret, struct error *error)
 {
     int r;
 
     do
         r = capture_open(sampler->sys, sampler->event, sampler->machine, sampler->symbols, spec, ret, error);
-    while (r == -EPERM && stop_tracking(sampler));
+    while ((r == -EPERM || r == -EMFILE) && stop_tracking(sampler));
     if (r < 0)
         spec_done(spec);
     return r;
@@ -346,7 +362,7 @@ int sampler_join(struct sampler *sampler, const struct stream_request *request, 
     client->seconds = seconds > 0 ? MIN(seconds, most) : most;
     client->own_event = request->event;
     client->own_rate = request->frequency || request->period;
-    client->remote = request->remote;
+    client->standing = request->standing;
     client->capture = capture;
     client->symbols = sampler->symbols;
     client->next = sampler->clients;

@@ -15,10 +15,12 @@ int sampler_new(struct sys *sys, sd_event *event, struct sampler **ret);
 struct sampler *sampler_free(struct sampler *sampler);
 
 /*
- * Both are borrowed until the next call. Streams end that the new configuration would not allow, and those that rest on
- * something that is another now: how it samples, or the event and rate of who did not name them.
+ * Both are borrowed until the next call; `admits` is the lowest standing that may have samples. Streams end that the
+ * new configuration would not allow, and those that rest on something that is another now: how it samples, or the event
+ * and rate of who did not name them.
  */
-void sampler_configure(struct sampler *sampler, const struct machine *machine, const struct config_sampler *config);
+void sampler_configure(struct sampler *sampler, const struct machine *machine, const struct config_sampler *config,
+                       enum standing admits);
 /* As sampler_configure(), with the CPUs that have left since (may be NULL), also those that are back. */
 void sampler_cpus_changed(struct sampler *sampler, const struct machine *machine, const struct cpuset *left);
 
@@ -44,7 +46,7 @@ struct client {
     struct symbols *symbols;
     double seconds;           /* that it runs */
     bool own_event, own_rate; /* named by the request */
-    bool remote;              /* of the request */
+    enum standing standing;   /* of the request */
     bool whole;               /* nothing waits until its end */
     size_t kept;              /* bytes, by its writer, for the end */
     size_t waiting;           /* bytes that hold what it has not taken yet */

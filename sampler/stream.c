@@ -44,6 +44,7 @@ struct stream {
     const struct format *format;
     enum state state;
     struct writer_source source;
+    struct kernel_view kernel;
     struct roster *roster; /* that `source` points into */
     void *writer;
     struct buffer out;
@@ -188,6 +189,8 @@ static bool begin(struct stream *stream)
     source->start_realtime_ns = sampler_now(stream->sampler, CLOCK_REALTIME);
     source->seconds = stream->client.seconds;
     describe(stream);
+    kernel_view_init(&stream->kernel, source->sys);
+    source->kernel = &stream->kernel;
     stream->lost_before = capture_lost(stream->client.capture);
     stream->malformed_before = stream->malformed_seen = capture_malformed(stream->client.capture);
     stream->writer = stream->format->writer->begin(source, &stream->out);
@@ -456,6 +459,7 @@ struct stream *stream_free(struct stream *stream)
     }
     free_writer(stream);
     roster_unref(stream->roster);
+    kernel_view_done(&stream->kernel);
     sd_event_source_disable_unref(stream->timer);
     buffer_done(&stream->out);
     free(stream);

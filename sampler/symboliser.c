@@ -33,9 +33,10 @@ struct symboliser {
     pid_t pid; /* 0: none runs */
     int pidfd, socket;
     sd_event_source *pid_source, *socket_source, *timer;
-    bool dying;  /* killed, and not yet waited for */
-    bool busy;   /* with the queue's first */
-    int failure; /* what the first is told when the process has ended */
+    bool dying;      /* killed, and not yet waited for */
+    bool busy;       /* with the queue's first */
+    bool unconfined; /* it ended since it cannot be jailed */
+    int failure;     /* what the first is told when the process has ended */
     struct request queue[SYMBOLISER_QUEUE];
     size_t first, n;
     size_t file_max;
@@ -90,13 +91,18 @@ static void forget_process(struct symboliser *symboliser)
 static int on_end(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
     struct symboliser *symboliser = userdata;
+    int status = 0;
 
     (void)source;
     (void)fd;
     (void)events;
-    if (waitpid(symboliser->pid, NULL, WNOHANG) == 0)
+    if (waitpid(symboliser->pid, &status, WNOHANG) == 0)
         return 0;
     int failure = symboliser->dying ? symboliser->failure : -EIO;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == SYMBOLISER_UNCONFINED) {
+        symboliser->unconfined = true;
+        failure = -EPERM;
+    }
     forget_process(symboliser);
     if (symboliser->busy)
         finish_first(symboliser, failure, NULL);
@@ -124,7 +130,7 @@ static int on_answer(sd_event_source *source, int fd, uint32_t events, void *use
 {
     struct symboliser *symboliser = userdata;
     struct symbol_table table = {0};
-    int result;
+    int result = -EIO;
 
     (void)source;
     (void)fd;
@@ -255,11 +261,11 @@ static int send_first(struct symboliser *symboliser)
 static void pump(struct symboliser *symboliser)
 {
     while (symboliser->n && !symboliser->busy && !symboliser->dying) {
-        if (symboliser->pid || start_process(symboliser) == 0) {
+        if (!symboliser->unconfined && (symboliser->pid || start_process(symboliser) == 0)) {
             send_first(symboliser);
             return;
         }
-        finish_first(symboliser, -EAGAIN, NULL);
+        finish_first(symboliser, symboliser->unconfined ? -EPERM : -EAGAIN, NULL);
     }
 }
 
@@ -322,6 +328,11 @@ void symboliser_set_max(struct symboliser *symboliser, size_t max)
 bool symboliser_is_full(const struct symboliser *symboliser)
 {
     return symboliser->n == SYMBOLISER_QUEUE;
+}
+
+bool symboliser_is_unconfined(const struct symboliser *symboliser)
+{
+    return symboliser->unconfined;
 }
 
 pid_t symboliser_pid(const struct symboliser *symboliser)

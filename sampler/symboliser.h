@@ -4,8 +4,9 @@
  * which is a SIGBUS: where that ends the process, one file has no symbols, and the next request starts another one.
  *
  * It is this program again with the command SYMBOLISER_COMMAND: main() of what links this calls symboliser_serve() then
- * (a program that does not gets no symbols). It has no capability, is nobody where it would be root, has limits, a
- * time for each request, and ends with its parent. One at a time, one request at a time, started by the first.
+ * (a program that does not gets no symbols). It is jailed (symboliser-jail.h), and one that cannot be reads nothing; it
+ * has limits, a time for each request, and ends with its parent. One at a time, one request at a time, started by the
+ * first.
  */
 #ifndef SAMPLER_SYMBOLISER_H
 #define SAMPLER_SYMBOLISER_H
@@ -19,6 +20,7 @@
 #define SYMBOLISER_FILE_MAX ((size_t)4 << 20)   /* bytes of a table */
 #define SYMBOLISER_KERNEL_MAX ((size_t)5 << 20) /* of the kernel's */
 #define SYMBOLISER_QUEUE 64                     /* each holds a descriptor */
+#define SYMBOLISER_UNCONFINED 78                /* the exit status of one that cannot be jailed */
 
 enum symboliser_kind { SYMBOLISER_ELF, SYMBOLISER_KALLSYMS, SYMBOLISER_JIT };
 
@@ -42,7 +44,8 @@ struct symboliser *symboliser_free(struct symboliser *symboliser);
  * Called once for each request, from the event loop or from symboliser_free(). `table` is the callee's to take where
  * `result` is 0. -ENOPKG: no libdw; -ENOMEM: its
  * file would take too much memory; -EBADMSG: no such file as it should be; -EIO, -ETIME: the process ended or hung
- * over it; -EACCES: the kernel hides its symbols; -EAGAIN: the process cannot be started now.
+ * over it; -EACCES: the kernel hides its symbols; -EAGAIN: the process cannot be started now; -EPERM: it cannot be
+ * jailed, and is not started again.
  */
 typedef void (*symboliser_done)(void *userdata, int result, struct symbol_table *table);
 
@@ -52,6 +55,8 @@ int symboliser_ask(struct symboliser *symboliser, enum symboliser_kind kind, int
 /* The tables of files that are made from now on have at most so many bytes, queued ones among them. */
 void symboliser_set_max(struct symboliser *symboliser, size_t max);
 bool symboliser_is_full(const struct symboliser *symboliser);
+/* Whether it said that it cannot be jailed. */
+bool symboliser_is_unconfined(const struct symboliser *symboliser);
 /* 0 where none runs. */
 pid_t symboliser_pid(const struct symboliser *symboliser);
 

@@ -93,7 +93,8 @@ static void want_jit(struct symbols *symbols, struct image *image)
 
     if (!image_is_wanted(image))
         return;
-    jit_map_open(symbols->sys, image->jit_pid, &fd);
+    if (jit_map_open(symbols->sys, image->jit_pid, &fd) == -EACCES)
+        jit_map_ask(symbols->sys, image->jit_pid, &fd);
     image_load(image, SYMBOLISER_JIT, fd);
 }
 
@@ -423,8 +424,14 @@ void symbols_set_room(struct symbols *symbols, size_t room)
     images_set_room(symbols->images, room);
 }
 
+#define UNCONFINED                                                                                                     \
+    "since the process that reads them would keep privileges of root; start perfcountd as another user, or with "      \
+    "CAP_SETUID and CAP_SETGID"
+
 const char *symbols_reason_user(const struct symbols *symbols)
 {
+    if (images_symboliser_is_unconfined(symbols->images))
+        return "the symbols of programs are not known, " UNCONFINED;
     if (images_library_is_missing(symbols->images))
         return elf_symbols_remedy();
     if (symbols->denied)
@@ -439,6 +446,8 @@ const char *symbols_reason_user(const struct symbols *symbols)
 
 const char *symbols_reason_kernel(const struct symbols *symbols)
 {
+    if (images_symboliser_is_unconfined(symbols->images))
+        return "the symbols of the kernel are not known, " UNCONFINED;
     if (symbols->kernel_is_closed)
         return "the symbols of the kernel are not known, since /proc/kallsyms cannot be opened; with systemd see "
                "sampler.conf";

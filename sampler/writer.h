@@ -8,6 +8,7 @@
 
 #include "base/buffer.h"
 #include "perf/record.h"
+#include "sampler/kernel-view.h"
 #include "sampler/stream.h"
 #include "sampler/symbols.h"
 
@@ -25,6 +26,7 @@ struct writer_source {
     struct record_layout layout;       /* of the leader: its records are in the rings */
     bool read;                         /* samples have the values of all events */
     struct symbols *symbols;
+    struct kernel_view *kernel;                     /* by which each address of the kernel goes; NULL: all are hidden */
     struct sys *sys;                                /* whose /proc and /sys describe the machine */
     uint64_t start_realtime_ns, start_monotonic_ns; /* record times are of CLOCK_MONOTONIC (attr.clockid) */
     double seconds;                                 /* asked for */

@@ -14,7 +14,7 @@ logs=$build/test
 results=$logs/results
 jobs=$(getconf _NPROCESSORS_ONLN)
 fuzz_seconds=${FUZZ_SECONDS-5}
-PATH=$PATH:/usr/sbin:/sbin:$build/tools/usr/bin
+PATH=$PATH:/usr/sbin:/sbin:$build/tools/usr/bin:$build/tools/usr/sbin
 # Seconds of CPU time that the host of this machine gave to others.
 stolen() {
     awk '$1 == "cpu" { printf "%.0f\n", $9 / 100 }' /proc/stat
@@ -205,7 +205,8 @@ if check "gcc -O2 -Werror builds" build_plain; then
     plain=yes
     check "tests/check-style.sh" env PERFCOUNTD="$build/plain/perfcountd" tests/check-style.sh
     (
-        for script in cli exposition http limits libpfm4 lifecycle idle opener impostor tls bad-clients valgrind contrib; do
+        for script in cli exposition http limits descriptors libpfm4 lifecycle idle opener impostor symboliser-impostor \
+            tls bad-clients valgrind contrib; do
             end_to_end $script
         done
     ) &
@@ -222,6 +223,7 @@ fi
         end_to_end tls sanitized
         end_to_end lifecycle sanitized
         end_to_end opener sanitized
+        end_to_end symboliser-impostor sanitized
     fi
     if check "clang with ASan and UBSan builds" build_clang; then
         fuzz_all
@@ -268,6 +270,7 @@ if [ $plain = yes ]; then
     end_to_end sampler-perf
     end_to_end profile
     end_to_end names
+    end_to_end kernel-addresses
     show=. timed "bench/run-bench-sampler --quick" sampler_benchmark
     show=. timed "bench/run-bench-cgroup --quick" cgroup_benchmark
     show=. timed "make bench-check" instructions

@@ -187,7 +187,10 @@ equals "it ends well" "$daemon_status" 0
 
 # --- addresses
 
-socket=$scratch/http.sock
+socket=$scratch/sockets/http.sock
+mkdir "$scratch/sockets"
+[ "$(id -u)" -ne 0 ] || chown nobody "$scratch/sockets" # which is whom root's daemon becomes, if it is not perfcountd
+chmod 711 "$scratch"
 start_daemon --web.listen-address=127.0.0.1:0 --web.listen-address='[::1]:0' --web.listen-address="unix:$socket"
 eventually 5 test -S "$socket"
 equals "IPv4" "$(status_of /metrics)" 200

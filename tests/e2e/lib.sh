@@ -20,7 +20,7 @@ if [ ! -x "$candidate" ]; then
     exit 1
 fi
 PERFCOUNTD=$(realpath "$candidate")
-PATH=$PATH:/usr/sbin:/sbin:$root/build/tools/usr/bin
+PATH=$PATH:/usr/sbin:/sbin:$root/build/tools/usr/bin:$root/build/tools/usr/sbin
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/perfcountd-test.XXXXXX")
 children=()   # ended with the script
 wrapper=()    # what start_daemon puts before the binary, as valgrind

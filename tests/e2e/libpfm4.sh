@@ -11,7 +11,7 @@ maps_libpfm() {
 # with_event EVENT: a configuration that counts it, beside something that every machine has.
 with_event() {
     cat >"$scratch/perfcountd.yaml" <<EOF
-web: {min_interval: 0s}
+web: {min_interval: 0s, local_operators: true}
 collectors:
   cpu:
     groups:

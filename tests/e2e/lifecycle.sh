@@ -6,7 +6,7 @@ need curl jq
 
 config=$scratch/perfcountd.yaml
 groups() {
-    printf 'web: {min_interval: 0s}\ncollectors:\n  cpu:\n    groups:\n'
+    printf 'web: {min_interval: 0s, local_operators: true}\ncollectors:\n  cpu:\n    groups:\n'
     printf '      - {name: %s, events: "%s"}\n' "$@"
 }
 # value EVENT GROUP: the total over all CPUs.

@@ -6,7 +6,7 @@
 need curl gzip jq "${CC:=cc}"
 program=names$$
 "$CC" -O1 -g -fno-omit-frame-pointer -o "$scratch/$program" "$here/names.c" || exit 1
-echo 'sampler: {enabled: true, event: cpu-clock}' >"$scratch/config.yaml"
+echo 'sampler: {enabled: true, allow: local, event: cpu-clock}' >"$scratch/config.yaml"
 
 # start_program: sets pid.
 start_program() {

@@ -191,6 +191,7 @@ static int try_mapping(const struct opener *opener, const char *protection)
 static bool run(bool sampling)
 {
     struct opener_wish wish = {.sampling = sampling};
+    const struct user user = {0};
     struct opener *opener;
     struct error error;
     bool fine = true;
@@ -198,7 +199,7 @@ static bool run(bool sampling)
 
     sys_init(&sys);
     printf("-- %s samples\n", sampling ? "with" : "without");
-    if (opener_start(&sys, &wish, &opener, &error) < 0) {
+    if (opener_start(&sys, &wish, &user, &opener, &error) < 0) {
         printf("NOT OK  %s\n", error.message);
         return false;
     }

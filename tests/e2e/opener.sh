@@ -44,7 +44,7 @@ cp /bin/true "$probed"
 offset=$(objdump -h "$probed" 2>/dev/null | awk '$2 == ".init" { print "0x" $6 }')
 write_config() {
     cat >"$config" <<END
-web: {min_interval: 0s}
+web: {min_interval: 0s, local_operators: true}
 collectors:
   cpu:
     groups:
@@ -76,6 +76,16 @@ equals "the opener: CapBnd" "$(field "$opener" CapBnd)" $needed
 equals "the opener: CapInh" "$(field "$opener" CapInh)" 0000000000000000
 equals "the opener: CapAmb" "$(field "$opener" CapAmb)" 0000000000000000
 equals "the opener: NoNewPrivs" "$(field "$opener" NoNewPrivs)" 1
+equals "the opener: its real user is the daemon's, its effective one root" \
+    "$(awk '$1 == "Uid:" { print ($2 > 0) ($3 == 0) ($4 == 0) }' "/proc/$opener/status")" 111
+equals "the daemon: not uid 0 in any way" "$(awk '$1 == "Uid:" { print ($2 > 0) ($3 > 0) ($4 > 0) ($5 > 0) }' \
+    "/proc/$daemon_pid/status")" 1111
+equals "the daemon: nor of a group of root's" "$(awk '$1 == "Gid:" { print ($2 > 0) ($3 > 0) ($4 > 0) ($5 > 0) }
+    $1 == "Groups:" { print NF }' "/proc/$daemon_pid/status" | tr '\n' ' ')" "1111 1 "
+equals "the daemon: its system calls are filtered" "$(field "$daemon_pid" Seccomp)" 2
+for process in "$daemon_pid" "$opener"; do
+    equals "process $process is not dumpable: what it has is root's" "$(stat -c %u "/proc/$process/environ")" 0
+done
 equals "the opener: its system calls are filtered" "$(field "$opener" Seccomp)" 2
 equals "the opener: its name" "$(tr -d '\0' <"/proc/$opener/cmdline")" perfcountd-opener
 files=$(find "/proc/$opener/fd" -mindepth 1 -printf '%l\n' | sed 's/\[.*//' | sort -u | tr '\n' ' ')
@@ -183,7 +193,7 @@ if [ $probes = yes ]; then
     write_config "      - {name: probe, events: \"uprobe/path=$probed,offset=$offset,name=starts/\"}"
     equals "a probe is added later" "$(status_of /-/reload -X POST)" 200
     contains "it is missing, with the reason" \
-        "$(status_field '.failures[] | select(.group == "probe") | .message')" "the opener was started without probes"
+        "$(status_field '.failures[] | select(.group == "probe") | .message')" "the configuration did not have this event when perfcountd started"
     equals "the opener lives" "$(status_field .opener.state)" running
     stop_daemon
     write_config ""

@@ -9,7 +9,7 @@ need curl jq ip
 
 config=$scratch/pause.yaml
 cat >"$config" <<END
-web: {min_interval: 0s}
+web: {min_interval: 0s, local_operators: true}
 collectors:
   cpu: {groups: [{name: f, events: "{minor-faults,context-switches}"}]}
   cgroup: {include: ["$below/*"], $faults_group}

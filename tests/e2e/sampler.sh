@@ -23,7 +23,7 @@ end_of() {
 }
 
 write_config() {
-    cat >"$scratch/config.yaml"
+    cat - <(echo 'web: {local_operators: true}') >"$scratch/config.yaml"
 }
 
 cpus=$(grep -c '^processor' /proc/cpuinfo)
@@ -144,10 +144,10 @@ int main(int argc, char **argv)
 END
 cc -O1 -pthread -o "$scratch/spin" "$scratch/spin.c"
 
-# samples_of SPACE FILE: how many samples a stream has of the kernel, or of user space; addresses have 64 bits.
+# samples_of SPACE FILE: how many samples a stream has of the kernel, or of user space.
 samples_of() {
-    jq -r 'select(.type == "sample") | .ip' "$2" | awk -v kernel="$([ "$1" = kernel ] && echo 1 || echo 0)" \
-        '(length($0) == 18 && $0 ~ /^0x[89a-f]/) == kernel { n++ } END { print n + 0 }'
+    jq -c --argjson kernel "$([ "$1" = kernel ] && echo true || echo false)" \
+        'select(.type == "sample" and (.module == "[kernel.kallsyms]") == $kernel)' "$2" | wc -l
 }
 # Something to see in both.
 "$scratch/spin" 300 &

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 need curl jq
 
-printf 'web: {min_interval: 0s}\n' >"$scratch/perfcountd.yaml"
+printf 'web: {min_interval: 0s, local_operators: true}\n' >"$scratch/perfcountd.yaml"
 start_daemon --config.file="$scratch/perfcountd.yaml"
 for round in 1 2; do
     for path in / /metrics '/metrics?collect[]=cpu' /-/healthy /-/ready /api/v1/counters '/api/v1/counters?cpu=0' \
@@ -18,7 +18,8 @@ for round in 1 2; do
     equals "not allowed" "$(status_of /metrics -X DELETE)" 405
     equals "not understood" "$(status_of '/api/v1/rates?seconds=x')" 400
     get '/api/v1/rates?seconds=60' --max-time 0.2 >/dev/null 2>&1
-    printf 'collectors: {cpu: {groups: [{name: round%s, events: "{page-faults,sched:sched_switch}"}]}}\n' "$round" \
+    printf '%s\n' 'web: {local_operators: true}' \
+        "collectors: {cpu: {groups: [{name: round$round, events: '{page-faults,sched:sched_switch}'}]}}" \
         >"$scratch/perfcountd.yaml"
     equals "POST /-/reload" "$(status_of /-/reload -X POST)" 200
     equals "the new group is there" \

@@ -61,6 +61,9 @@ install_package "$PACKAGE"
 equals "the service is enabled and active" "$(state_of_unit perfcountd.service)" "enabled active"
 equals "and so is its socket" "$(state_of_unit perfcountd.socket)" "enabled active"
 holds "it serves at the default port" eventually 10 serves
+equals "its unix socket is for root and the group" "$(mode_of /run/perfcountd.sock)" "660 root:perfcountd"
+equals "by it root operates" "$(curl -s --unix-socket "/proc/$leader/root/run/perfcountd.sock" -X POST \
+    http://localhost/-/reload)" reloaded
 equals "what it runs is the package's" "$(inside readlink "/proc/$(main_pid)/exe")" /usr/sbin/perfcountd
 matches "it says the package's version" "$(get /metrics | grep '^perfcountd_build_info')" \
     "version=\"$(dpkg-deb -f "$PACKAGE" Version | sed 's/-[^-]*$//')\""

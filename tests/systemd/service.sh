@@ -21,6 +21,7 @@ install_built() {
         { cat "$scratch/install.log"; exit 1; }
     # /lib is a link in there, and stays one.
     tar -C "$scratch/installed" -c . | inside tar -C / --keep-directory-symlink --no-same-owner -x || exit 1
+    inside systemd-sysusers
     inside systemctl daemon-reload
     inside journalctl --update-catalog
 }
@@ -84,6 +85,19 @@ status_field() {
     # shellcheck disable=SC2016 # awk's
     inside awk -v field="$2:" '$1 == field { print $2 }' "/proc/$1/status"
 }
+# operate PATH [CURL-OPTIONS...]: as root, by the unix socket of the unit: the body.
+operate() {
+    curl -sS --globoff --max-time 90 --unix-socket "/proc/$leader/root/run/perfcountd.sock" "${@:2}" "http://localhost$1"
+}
+# as USER GROUPS METHOD PATH: the status code that this user of the machine gets by the unix socket, with these
+# supplementary groups; "none" where the socket is not for it. There is no curl in there.
+as() {
+    # shellcheck disable=SC2016 # perl's
+    inside setpriv --reuid="$1" --regid="$1" --groups="$2" perl -MIO::Socket::UNIX -e '
+        my $socket = IO::Socket::UNIX->new(Peer => "/run/perfcountd.sock") or print("none"), exit;
+        print $socket "$ARGV[0] $ARGV[1] HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+        print((split " ", <$socket>)[1])' "$3" "$4"
+}
 start() {
     if ! inside systemctl start perfcountd; then
         fail "perfcountd.service starts" "$(inside systemctl status --no-pager perfcountd)"
@@ -101,7 +115,7 @@ test_start() {
     equals "it is active once it is ready" "$(inside systemctl is-active perfcountd)" active
     equals "and serves" "$(status_of /-/ready)" 200
     matches "systemctl status has a line" "$(status_text)" '^counting [0-9]+ groups on [0-9]+ CPUs and [0-9]+ cgroups'
-    compares "the process is not root" "$(status_field "$pid" Uid) >= 61184"
+    equals "the process is of its own user" "$(inside ps -o user= -p "$pid")" perfcountd
     equals "it can gain no privilege" "$(status_field "$pid" NoNewPrivs)" 1
     equals "it has a filter of system calls" "$(status_field "$pid" Seccomp)" 2
     equals "it has no network of its own" "$(inside nsenter --target "$pid" --net ls /sys/class/net 2>/dev/null |
@@ -166,7 +180,7 @@ test_privileges() {
         holds "and nothing that is not for counting in $field" has_only "$(status_field "$opener" "$field")" "$counting"
     done
     equals "the opener can gain no privilege" "$(status_field "$opener" NoNewPrivs)" 1
-    compares "it is not root" "$(status_field "$opener" Uid) >= 61184"
+    equals "it is not root" "$(inside ps -o user= -p "$opener")" perfcountd
 }
 
 test_reload() {
@@ -193,12 +207,25 @@ status_is_good() {
     [[ $(status_text) = counting* ]]
 }
 
+test_operators() {
+    local group reload=/-/reload
+    group=$(inside getent group perfcountd | cut -d: -f3)
+    equals "the unix socket is root's and the group's" "$(inside stat -c '%a %U:%G' /run/perfcountd.sock)" \
+        "660 root:perfcountd"
+    equals "root reloads by it" "$(operate $reload -X POST)" reloaded
+    equals "so does a member of the group" "$(as games "$group" POST $reload)" 200
+    equals "and the daemon's user" "$(as perfcountd "$group" POST $reload)" 200
+    equals "others cannot connect" "$(as games 60 POST $reload)" none
+    equals "and on loopback nobody reloads" "$(status_of $reload -X POST)" 403
+    matches "who is told what to do" "$(get $reload -X POST)" 'curl --unix-socket.*web.local_operators'
+}
+
 test_pause() {
-    get '/api/v1/pause?seconds=60' -X POST >"$scratch/pause"
+    operate '/api/v1/pause?seconds=60' -X POST >"$scratch/pause"
     equals "a pause" "$(jq .paused "$scratch/pause")" true
     matches "stands in the status line" "$(status_text)" '^paused for'
     equals "and in the journal" "$(entries paused MESSAGE_ID | tail -n 1)" cdc2e8d759ce4478ba80796977e56bf4
-    get /api/v1/pause -X DELETE >/dev/null
+    operate /api/v1/pause -X DELETE >/dev/null
     matches "and goes away" "$(status_text)" '^counting'
 }
 
@@ -273,8 +300,9 @@ test_own_address() {
 samples() {
     write_config <<<"$good_config"$'\nsampler: {enabled: true, event: cpu-clock, frequency: 500}'
     inside systemctl restart perfcountd
-    get "/api/v1/samples?seconds=1" >/dev/null # by which the tables of symbols are made
-    get "/api/v1/samples?seconds=3" >"$scratch/samples"
+    equals "samples are not for loopback" "$(status_of '/api/v1/samples?seconds=1')" 403
+    operate "/api/v1/samples?seconds=1" >/dev/null # by which the tables of symbols are made
+    operate "/api/v1/samples?seconds=3" >"$scratch/samples"
 }
 count_samples() {
     jq -r "select(.type == \"sample\" and ($1)) | .symbol" "$scratch/samples" | wc -l
@@ -302,7 +330,7 @@ test_sampler() {
         equals "nothing is missed" "$(note)" ""
     fi
     equals "it may be asked for alone" \
-        "$(get "/api/v1/samples?max=20&seconds=10&pid=$(inside systemctl show -P MainPID hot)" |
+        "$(operate "/api/v1/samples?max=20&seconds=10&pid=$(inside systemctl show -P MainPID hot)" |
             jq -r 'select(.type == "sample") | .comm' | sort -u)" hot
     for field in CapInh CapPrm CapEff CapBnd CapAmb; do
         equals "the process that listens has no capability in $field" "$(status_field "$pid" "$field")" 0000000000000000
@@ -387,6 +415,8 @@ test_stop() {
     equals "it ended well" "$(inside systemctl is-failed perfcountd)" inactive
     equals "nothing of it is left in /run" "$(inside ls -d /run/perfcountd 2>/dev/null)" ""
     equals "nothing listens" "$(status_of /metrics 2>/dev/null)" 000
+    inside systemctl stop perfcountd.socket
+    equals "the unix socket goes with its unit" "$(inside ls /run/perfcountd.sock 2>/dev/null)" ""
 }
 
 test_security() {
@@ -408,8 +438,9 @@ fi
 port=$(free_port)
 url=http://127.0.0.1:$port
 # Port 10298 of the loopback that is shared may be somebody's.
-drop_in perfcountd.socket 10-port <<<$'[Socket]\nListenStream=\n'"ListenStream=127.0.0.1:$port"
-tests=(start counts tracepoints privileges reload pause watchdog activation own_address sampler impostor stop security)
+drop_in perfcountd.socket 10-port \
+    <<<$'[Socket]\nListenStream=\n'"ListenStream=127.0.0.1:$port"$'\nListenStream=/run/perfcountd.sock'
+tests=(start counts tracepoints privileges operators reload pause watchdog activation own_address sampler impostor stop security)
 for test in "${@:-${tests[@]}}"; do
     echo "-- ${test//_/ }"
     "test_$test"

@@ -24,7 +24,7 @@ static const struct frame frames[] = {
     {.ip = FAKE_IP, .mapping = &fake_mapping, .symbol = "hot", .offset = 16},
     {.ip = FAKE_ODD_IP, .mapping = &fake_mapping, .symbol = "operator\"\" _\\\n\x80\xc3\xa9"},
     {.ip = FAKE_BARE_IP, .mapping = &fake_mapping},
-    {.ip = FAKE_KERNEL_IP, .mapping = &kernel, .symbol = "do_idle", .kernel = true},
+    {.ip = FAKE_KERNEL_IP, .mapping = &kernel, .symbol = "do_idle", .offset = 16, .kernel = true},
 };
 
 void symbols_each(struct symbols *symbols, symbols_visit visit, void *userdata)

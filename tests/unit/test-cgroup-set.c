@@ -14,6 +14,7 @@
 
 #include "base/fd.h"
 #include "collectors/cgroup-set.h"
+#include "perf/descriptors.h"
 #include "tests/unit/fake-sys.h"
 
 /* As on kernels before 6.2 where no descriptor is left to list the open ones with. */
@@ -173,6 +174,32 @@ static void test_comes_back(void **state)
     rig_done(&rig);
 }
 
+/* What is set aside for others is not for cgroups: those that fit are chosen before any is opened. */
+static void test_share_of_descriptors(void **state)
+{
+    struct descriptors descriptors = {0};
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, "max_cgroups: 4");
+    descriptors_attach(&descriptors, &rig.fake->sys, &(struct descriptor_limits){.counting = 9});
+    for (unsigned i = 1; i <= 3; i++)
+        make(&rig, i);
+    assert_int_equal(state_of(&rig, 1), 'w');
+    assert_int_equal(state_of(&rig, 2), 'w');
+    assert_int_equal(rig.set.n_dropped, 1);
+    assert_int_equal(rig.set.limit, 2);
+    assert_int_equal(descriptors.n_counting, 8);
+    drop(&rig, 1);
+    assert_int_equal(state_of(&rig, 3), 'w');
+    assert_int_equal(rig.set.n_dropped, 0);
+    drop(&rig, 2);
+    drop(&rig, 3);
+    assert_int_equal(descriptors.n_counting, 0);
+    descriptors_done(&descriptors, &rig.fake->sys);
+    rig_done(&rig);
+}
+
 /* No descriptor is left in this process from now on; returns what restores them. */
 static struct rlimit leave_no_room(void)
 {
@@ -243,9 +270,8 @@ static void test_no_descriptor_in_a_hotplug(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_many_short_lived),
-        cmocka_unit_test(test_comes_back),
-        cmocka_unit_test(test_no_descriptor_for_the_directory),
+        cmocka_unit_test(test_many_short_lived),           cmocka_unit_test(test_comes_back),
+        cmocka_unit_test(test_share_of_descriptors),       cmocka_unit_test(test_no_descriptor_for_the_directory),
         cmocka_unit_test(test_no_descriptor_in_a_hotplug),
     };
 

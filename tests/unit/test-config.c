@@ -539,9 +539,42 @@ static void test_each_event(void **state)
     }
 }
 
+static const struct {
+    const char *in;
+    enum standing out_operates, out_admits;
+    const char *out_warning; /* with its place; NULL: none */
+} standings[] = {
+    {"", STANDING_OPERATOR, STANDING_OPERATOR, NULL},
+    {"web: {local_operators: true}", STANDING_LOCAL, STANDING_LOCAL, NULL},
+    {"sampler: {allow: local}", STANDING_OPERATOR, STANDING_LOCAL, NULL},
+    {"sampler: {allow: everybody}", STANDING_OPERATOR, STANDING_EVERYBODY, NULL},
+    {"{web: {local_operators: true}, sampler: {allow: everybody}}", STANDING_LOCAL, STANDING_EVERYBODY, NULL},
+    {"sampler: {allow_remote: true}", STANDING_OPERATOR, STANDING_EVERYBODY,
+     "file:1:25: sampler.allow_remote is deprecated, and a later version will not know it: write \"allow: everybody\""},
+    {"sampler:\n  allow_remote: false", STANDING_OPERATOR, STANDING_OPERATOR,
+     "file:2:17: sampler.allow_remote is deprecated, and a later version will not know it: write \"allow: operators\""},
+};
+
+static void test_standings(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(standings); i++) {
+        _cleanup_(config_freep) struct config *config = NULL;
+        struct error warning = {0};
+        char text[256];
+        assert_int_equal(config_parse(standings[i].in, strlen(standings[i].in), &config, NULL), 0);
+        assert_int_equal(config_operates(config), standings[i].out_operates);
+        assert_int_equal(config_admits(config), standings[i].out_admits);
+        assert_int_equal(config_is_deprecated(config, &warning), standings[i].out_warning != NULL);
+        if (standings[i].out_warning)
+            assert_string_equal(config_format_error("file", &warning, text, sizeof(text)), standings[i].out_warning);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_standings),
         cmocka_unit_test(test_good_files),
         cmocka_unit_test(test_bad_files),
         cmocka_unit_test(test_default),

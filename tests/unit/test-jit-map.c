@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -44,6 +45,7 @@ static void test_status(void **state)
 struct fixture {
     struct sys sys;
     char path[64], other[64];
+    int watch;
 };
 
 static int setup(void **state)
@@ -128,12 +130,63 @@ static void test_owner(void **state)
     assert_int_equal(roots, -EPERM);
 }
 
+/* Between the look and the opening, a stranger puts a FIFO there, of which nothing must come. */
+static int refuse_and_swap(struct sys *sys, const char *path, int flags)
+{
+    struct fixture *fixture = (struct fixture *)sys;
+
+    if (!str_starts(path, "/proc/self/fd/") || flags & O_PATH)
+        return sys_open_file(sys, path, flags);
+    assert_int_equal(unlink(fixture->path), 0);
+    assert_int_equal(mkfifo(fixture->path, 0600), 0);
+    fixture->watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    assert_true(inotify_add_watch(fixture->watch, fixture->path, IN_OPEN) >= 0);
+    return -EACCES;
+}
+
+static void test_swapped(void **state)
+{
+    struct fixture *fixture = *state;
+    char events[256];
+    int fd;
+
+    write_file(fixture->path);
+    fixture->sys.open_file = refuse_and_swap;
+    assert_int_equal(try(fixture), -EACCES);
+    assert_int_equal(jit_map_ask(&fixture->sys, (uint32_t)getpid(), &fd), -EPERM);
+    assert_int_equal(read(fixture->watch, events, sizeof(events)), -1);
+    close(fixture->watch);
+}
+
+/* Where nobody is there to ask, and where somebody is. */
+static int answer(struct sys *sys, const char *path, int flags)
+{
+    return sys_open_file(sys, path, strstr(path, "/perf-") ? flags & ~O_PATH : flags);
+}
+
+static void test_ask(void **state)
+{
+    struct fixture *fixture = *state;
+    _cleanup_(closep) int fd = -1;
+
+    write_file(fixture->path);
+    assert_int_equal(jit_map_ask(&fixture->sys, (uint32_t)getpid(), &fd), -EACCES);
+    assert_int_equal(jit_map_ask(&fixture->sys, 4194304, &fd), -ENOENT);
+    assert_int_equal(fd, -1);
+    fixture->sys.open_file = answer;
+    assert_int_equal(jit_map_ask(&fixture->sys, (uint32_t)getpid(), &fd), 0);
+    char text[8];
+    assert_int_equal(read(fd, text, sizeof(text)), 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_status),
         cmocka_unit_test_setup_teardown(test_open, setup, teardown),
         cmocka_unit_test_setup_teardown(test_owner, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_swapped, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_ask, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

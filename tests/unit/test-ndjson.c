@@ -28,6 +28,7 @@ struct stream {
     struct perf_event_attr attr;
     struct writer_event events[2];
     struct writer_source source;
+    struct kernel_view kernel;
     struct buffer out;
     void *state;
 };
@@ -40,6 +41,7 @@ static void begin(struct stream *stream, uint64_t sample_type, uint64_t read_for
                  .freq = 1,
                  .sample_freq = 99,
                  .sample_id_all = 1},
+        .kernel = {.open = true},
         .events = {{.name = "cycles", .attr = &stream->attr, .ids = cycle_ids},
                    {.name = "\"i\"", .attr = &stream->attr, .ids = instruction_ids}},
     };
@@ -50,6 +52,7 @@ static void begin(struct stream *stream, uint64_t sample_type, uint64_t read_for
         .n_cpus = 1, /* of two threads */
         .layout = record_layout_of(&stream->attr),
         .read = sample_type & PERF_SAMPLE_READ,
+        .kernel = &stream->kernel,
         .start_realtime_ns = 1700000000 * NSEC_PER_SEC,
         .start_monotonic_ns = NSEC_PER_SEC,
         .seconds = 2.5,
@@ -195,6 +198,41 @@ static void test_callchain(void **state)
     take(&stream, &built, true);
     expect(&stream, SAMPLE_START "\"ip\":\"0x401010\",\"symbol\":\"hot\",\"module\":\"/usr/bin/hot\",\"period\":12345,"
                                  "\"callchain\":[]}\n");
+    finish(&stream);
+}
+
+/* Where the kernel's addresses are hidden, its functions have names and offsets, and nothing else has a number. */
+static void test_hidden(void **state)
+{
+    static const uint64_t chain[] = {(uint64_t)PERF_CONTEXT_KERNEL,
+                                     FAKE_KERNEL_IP,
+                                     FAKE_KERNEL_IP + 1,
+                                     FAKE_KERNEL_IP + 0x100,
+                                     (uint64_t)PERF_CONTEXT_USER,
+                                     FAKE_IP,
+                                     FAKE_KERNEL_IP,
+                                     (uint64_t)PERF_CONTEXT_GUEST_KERNEL,
+                                     FAKE_KERNEL_IP};
+    struct stream stream;
+    struct built built;
+
+    (void)state;
+    begin(&stream, PERF_SAMPLE_CALLCHAIN, 0);
+    stream.kernel.open = false;
+    buffer_clear(&stream.out);
+    start_sample(&built, PERF_RECORD_MISC_KERNEL, FAKE_KERNEL_IP);
+    put8(&built, ARRAY_SIZE(chain));
+    put_bytes(&built, chain, sizeof(chain));
+    take(&stream, &built, true);
+    expect(&stream,
+           SAMPLE_START "\"symbol\":\"do_idle\",\"module\":\"[kernel.kallsyms]\",\"offset\":\"0x10\",\"period\":12345,"
+                        "\"callchain\":["
+                        "{\"symbol\":\"do_idle\",\"module\":\"[kernel.kallsyms]\",\"offset\":\"0x10\"},"
+                        "{\"symbol\":\"do_idle\",\"module\":\"[kernel.kallsyms]\",\"offset\":\"0x11\"},"
+                        "{\"symbol\":\"[unknown]\",\"module\":\"[unknown]\"},"
+                        "{\"ip\":\"0x401010\",\"symbol\":\"hot\",\"module\":\"/usr/bin/hot\"},"
+                        "{\"symbol\":\"[unknown]\",\"module\":\"[unknown]\"},"
+                        "{\"symbol\":\"[unknown]\",\"module\":\"[unknown]\"}]}\n");
     finish(&stream);
 }
 
@@ -414,6 +452,23 @@ static void test_others(void **state)
     finish(&stream);
 }
 
+static void test_hidden_ksymbol(void **state)
+{
+    struct stream stream;
+    struct built built;
+
+    (void)state;
+    begin(&stream, 0, 0);
+    stream.kernel.open = false;
+    buffer_clear(&stream.out);
+    start_record(&built, PERF_RECORD_KSYMBOL, 0);
+    put_ksymbol(&built);
+    put_trailer(&built, stream.source.layout.sample_type);
+    take(&stream, &built, true);
+    expect(&stream, "{\"type\":\"ksymbol\"" WHEN ",\"length\":64,\"name\":\"bpf_prog_1\",\"unregister\":true}\n");
+    finish(&stream);
+}
+
 static void test_unknown(void **state)
 {
     const struct writer_end end = {
@@ -519,9 +574,10 @@ static void test_pause(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sample), cmocka_unit_test(test_callchain), cmocka_unit_test(test_read),
-        cmocka_unit_test(test_others), cmocka_unit_test(test_unknown),   cmocka_unit_test(test_header),
-        cmocka_unit_test(test_known),  cmocka_unit_test(test_pause),     cmocka_unit_test(test_changed),
+        cmocka_unit_test(test_sample),         cmocka_unit_test(test_callchain), cmocka_unit_test(test_hidden),
+        cmocka_unit_test(test_hidden_ksymbol), cmocka_unit_test(test_read),      cmocka_unit_test(test_others),
+        cmocka_unit_test(test_unknown),        cmocka_unit_test(test_header),    cmocka_unit_test(test_known),
+        cmocka_unit_test(test_pause),          cmocka_unit_test(test_changed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -89,6 +89,11 @@ static void test_wish(void **state)
         assert_int_equal(opener_wish_grant(&wish, &attr, false), 0);
         assert_int_equal(wish.n_grants - before, cases[i].granted);
     }
+    const struct pmu probe = {.name = (char *)"uprobe", .type = 7};
+    const struct attr pointer = {.kernel = {.type = 7, .config1 = 0x41414141}, .pmu = &probe};
+    size_t before = wish.n_grants;
+    assert_int_equal(opener_wish_grant(&wish, &pointer, false), 0);
+    assert_int_equal(wish.n_grants, before);
     assert_int_equal(opener_wish_file(&wish, NULL), 0);
     assert_int_equal(opener_wish_file(&wish, ""), 0);
     assert_int_equal(opener_wish_file(&wish, "a"), 0);

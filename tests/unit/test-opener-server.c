@@ -12,9 +12,11 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -353,6 +355,30 @@ static void test_better_asked_for(void **state)
 }
 
 /* Whatever is sent, descriptors with it or not: there is an answer, and nothing stays open. */
+/* What strangers may have put there the daemon does not open, and the opener looks at first. */
+static void test_only_asked_for(void **state)
+{
+    struct rig *rig = *state;
+    char path[64], link[64], events[256];
+
+    rig->server.rules.tasks.sampling = rig->client.rules.tasks.sampling = true;
+    snprintf(link, sizeof(link), "/tmp/perf-%d.map", (int)getpid());
+    snprintf(path, sizeof(path), "/proc/%d/root%s", (int)getpid(), link);
+    assert_int_equal(mkfifo(link, 0600), 0);
+    _cleanup_(closep) int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    assert_true(inotify_add_watch(watch, link, IN_OPEN) >= 0);
+    assert_int_equal(rig->daemon.open_file(&rig->daemon, path, 0), -EPERM);
+    assert_int_equal(read(watch, events, sizeof(events)), -1);
+    assert_int_equal(unlink(link), 0);
+    _cleanup_(closep) int file = open(link, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    _cleanup_(closep) int given = rig->daemon.open_file(&rig->daemon, path, O_PATH);
+    assert_true(given >= 0);
+    assert_int_equal(fcntl(given, F_GETFL) & (O_PATH | O_ACCMODE), O_RDONLY);
+    assert_int_equal(unlink(link), 0);
+    shutdown(rig->client.socket, SHUT_RDWR);
+    assert_int_equal(rig->daemon.open_file(&rig->daemon, path, 0), -EPIPE);
+}
+
 static void test_garbage(void **state)
 {
     static const char garbage[OPENER_PACKET_MAX + 100] = "garbage";
@@ -507,6 +533,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_cgroups, setup, teardown),
         cmocka_unit_test_setup_teardown(test_files, setup, teardown),
         cmocka_unit_test_setup_teardown(test_better_asked_for, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_only_asked_for, setup, teardown),
         cmocka_unit_test_setup_teardown(test_garbage, setup, teardown),
         cmocka_unit_test_setup_teardown(test_lost, setup, teardown),
         cmocka_unit_test_setup_teardown(test_late, setup, teardown),

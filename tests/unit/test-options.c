@@ -30,7 +30,7 @@ static void test_rows(void **state)
             assert_non_null(row->range);
             assert_non_null(row->help);
             assert_non_null(row->type->read);
-            assert_non_null(row->type->json);
+            assert_true(row->type->json || row->type == &option_old_bool);
             assert_non_null(row->type->done);
             assert_true(row->help[strlen(row->help) - 1] != '.');
             /* What stands in none of the files has its value from the row. */

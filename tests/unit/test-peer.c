@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -65,11 +66,68 @@ static void test_same(void **state)
     }
 }
 
+#define OWN 990
+#define GROUP 991
+
+static const gid_t with_group[] = {4, GROUP, 27}, without[] = {4, 27}, with_nobody[] = {PEER_ID_NOBODY};
+
+static const struct {
+    struct peer_credentials in;
+    uid_t in_own;
+    gid_t in_group;
+    bool out;
+} operators[] = {
+    {{0, 0, NULL, 0}, OWN, GROUP, true},
+    {{0, 0, NULL, 0}, PEER_ID_NOBODY, PEER_ID_NOBODY, true},
+    {{OWN, 1, NULL, 0}, OWN, GROUP, true},
+    {{1000, GROUP, NULL, 0}, OWN, GROUP, true},
+    {{1000, 1000, with_group, 3}, OWN, GROUP, true},
+    {{1000, 1000, with_group, 1}, OWN, GROUP, false},
+    {{1000, 1000, without, 2}, OWN, GROUP, false},
+    {{1000, 1000, NULL, 0}, OWN, GROUP, false},
+    {{1000, 0, NULL, 0}, OWN, GROUP, false},
+    {{GROUP, OWN, NULL, 0}, OWN, GROUP, false},
+    /* A group without a file that shows it, and nobody's. */
+    {{1000, 1000, with_group, 3}, OWN, PEER_ID_NOBODY, false},
+    {{PEER_ID_NOBODY, PEER_ID_NOBODY, with_nobody, 1}, PEER_ID_NOBODY, PEER_ID_NOBODY, false},
+    {{1000, PEER_ID_NOBODY, NULL, 0}, OWN, PEER_ID_NOBODY, false},
+};
+
+static void test_operators(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(operators); i++)
+        if (peer_may_operate(&operators[i].in, operators[i].in_own, operators[i].in_group) != operators[i].out)
+            fail_msg("case %zu", i);
+}
+
+/* Both ends of a pair are this process, and those of the loopback nobody knows. */
+static void test_identify(void **state)
+{
+    struct peer peer = {.local = true, .unix_socket = true};
+    int fds[2], tcp = socket(AF_INET, SOCK_STREAM, 0);
+
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    peer_identify(&peer, fds[0], PEER_ID_NOBODY);
+    assert_int_equal(peer.trusted, geteuid() != PEER_ID_NOBODY);
+    peer_identify(&peer, tcp, getegid());
+    assert_false(peer.trusted);
+    peer = (struct peer){.local = true};
+    peer_identify(&peer, fds[0], getegid());
+    assert_false(peer.trusted);
+    close(fds[0]);
+    close(fds[1]);
+    close(tcp);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_local),
         cmocka_unit_test(test_same),
+        cmocka_unit_test(test_operators),
+        cmocka_unit_test(test_identify),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@
 #include "sampler/writer.h"
 #include "tests/unit/build-record.h"
 #include "tests/unit/fake-program.h"
-#include "tests/unit/fake-sys.h"
+#include "tests/unit/hidden-kernel.h"
 
 #define SAMPLE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 #define RECORDS_MAX 64
@@ -25,6 +25,7 @@ struct stream {
     struct perf_event_attr attr, member;
     struct writer_event events[2];
     struct writer_source source;
+    struct kernel_view kernel;
     struct buffer out;
     void *state;
     struct {
@@ -59,10 +60,12 @@ static int setup(void **state)
         .layout = record_layout_of(attr),
         .read = true,
         .sys = &stream->fake->sys,
+        .kernel = &stream->kernel,
         .start_realtime_ns = 1700000000 * NSEC_PER_SEC,
         .start_monotonic_ns = 5,
         .seconds = 1,
     };
+    stream->kernel = (struct kernel_view){.sys = &stream->fake->sys, .open = true};
     *state = stream;
     return 0;
 }
@@ -73,6 +76,7 @@ static int teardown(void **state)
 
     writer_perf_data.free(stream->state);
     buffer_done(&stream->out);
+    kernel_view_done(&stream->kernel);
     fake_sys_free(stream->fake);
     free(stream);
     return 0;
@@ -379,6 +383,59 @@ static void test_records(void **state)
     assert_int_equal(stream->records[2].size, 8);
 }
 
+static void expect_addresses(struct stream *stream, uint16_t misc, const uint64_t *chain, const uint64_t *expected,
+                             size_t n)
+{
+    struct built built;
+
+    buffer_clear(&stream->out);
+    start_record(&built, PERF_RECORD_SAMPLE, misc);
+    put8(&built, 100);
+    put8(&built, chain[1]);
+    put8(&built, n);
+    put_bytes(&built, chain, n * sizeof(chain[0]));
+    assert_true(pass(stream, &built));
+    split(stream, 0);
+    assert_int_equal(stream->records[0].size, built.size);
+    assert_int_equal(word(stream->records[0].body, 0), 100);
+    assert_int_equal(word(stream->records[0].body, 8), expected[1]);
+    assert_int_equal(word(stream->records[0].body, 16), n);
+    assert_memory_equal(stream->records[0].body + 24, expected, n * sizeof(chain[0]));
+}
+
+/* Where the kernel hides where it is, it is where it was linked to, and its modules follow. */
+static void test_hidden(void **state)
+{
+    static const char shifted[] = "ffffffffa3400000 T _text\nffffffffa3400100 T do_idle\n";
+    static const uint64_t chain[] = {PERF_CONTEXT_KERNEL, 0xffffffffa3400123, 0xffffffffc0a21010, 0xffffffffc0b00000,
+                                     PERF_CONTEXT_USER,   0x401010,           0xffffffffa3400123};
+    static const uint64_t expected[] = {PERF_CONTEXT_KERNEL, 0xffffffff81000123, 0xffffffff85000010,
+                                        KERNEL_VIEW_UNKNOWN, PERF_CONTEXT_USER,  0x401010,
+                                        KERNEL_VIEW_UNKNOWN};
+    struct stream *stream = *state;
+    struct built built;
+
+    hide_kernel(stream->fake, shifted, "ext4 4096 1 - Live 0xffffffffc0a21000\n");
+    kernel_view_init(&stream->kernel, &stream->fake->sys);
+    stream->attr.config1 = 0xffffffffa3400100;
+    stream->source.layout = (struct record_layout){
+        .sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_CALLCHAIN, .sample_id_all = true};
+    stream->source.read = false;
+    begin(stream);
+    assert_int_equal(((const struct perf_event_attr *)(const void *)stream->records[0].body)->config1, 0);
+    assert_int_equal(count(stream, PERF_RECORD_MMAP), 2);
+    check_kernel_map(stream, 0, 0xffffffff81000000, 64 << 20, 0xffffffff81000000, "[kernel.kallsyms]_text");
+    check_kernel_map(stream, 1, 0xffffffff85000000, 4096, 0, "[ext4]");
+    expect_addresses(stream, PERF_RECORD_MISC_KERNEL, chain, expected, ARRAY_SIZE(chain));
+    expect_addresses(stream, PERF_RECORD_MISC_USER, chain + 4, expected + 4, 2);
+    start_record(&built, PERF_RECORD_KSYMBOL, 0);
+    put8(&built, 0xffffffffc0b00000);
+    put8(&built, 0);
+    put_text(&built, "bpf_prog_1");
+    put_trailer(&built, stream->source.layout.sample_type);
+    assert_false(pass(stream, &built));
+}
+
 /* Behind a pause the processes are told anew; the kernel is what it was. */
 static void test_relearned(void **state)
 {
@@ -451,6 +508,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_kernel, setup, teardown),
         cmocka_unit_test_setup_teardown(test_kernel_sections, setup, teardown),
         cmocka_unit_test_setup_teardown(test_records, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_hidden, setup, teardown),
         cmocka_unit_test_setup_teardown(test_relearned, setup, teardown),
         cmocka_unit_test_setup_teardown(test_reads, setup, teardown),
     };

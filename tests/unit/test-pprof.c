@@ -38,6 +38,7 @@ static const struct writer_end good_end = {.reason = "seconds", .records = 3, .d
 struct written {
     struct symbols symbols;
     struct writer_source source;
+    struct kernel_view kernel;
     void *state;
     struct buffer out;
     Profile *profile;
@@ -45,10 +46,13 @@ struct written {
 
 static void start(struct written *written, const struct writer_event *event)
 {
-    *written = (struct written){0};
+    *written = (struct written){.kernel = {.open = true}};
     fake_symbols_init(&written->symbols);
-    written->source = (struct writer_source){
-        .events = event, .n_events = 1, .symbols = &written->symbols, .start_realtime_ns = 1700000000123456789};
+    written->source = (struct writer_source){.events = event,
+                                             .n_events = 1,
+                                             .symbols = &written->symbols,
+                                             .kernel = &written->kernel,
+                                             .start_realtime_ns = 1700000000123456789};
     written->state = writer_pprof.begin(&written->source, &written->out);
     assert_non_null(written->state);
 }
@@ -177,6 +181,25 @@ static void test_profile(void **state)
     done(&written);
 }
 
+/* The kernel's addresses are hidden: what is known of them is where in it they are. */
+static void test_hidden(void **state)
+{
+    struct kernel_view_part part = {.start = 0xffffffff80f00000, .end = 0xffffffff84f00000, .nominal = 0x81000000};
+    struct written written;
+
+    (void)state;
+    start(&written, &clock_event);
+    written.kernel = (struct kernel_view){.loaded = true, .parts = &part, .n = 1};
+    add(&written, 100, 0x10210, 10);
+    end(&written, &good_end);
+    assert_shown(written.profile, "samples/count cpu-clock/nanoseconds 10 cpu-clock/nanoseconds default cpu-clock\n"
+                                  "# perfcountd: 1 samples\n"
+                                  "mapping 1 0-ffffffffffffffff 0 [kernel.kallsyms]  functions\n"
+                                  "mapping 2 10000-20000 1000 /bin/app 0123abff functions\n"
+                                  "1 10 pid=100 comm=my app0  sys_read@81100010/1 leaf@10210/2 leaf@10210/2\n");
+    done(&written);
+}
+
 static void test_head(void **state)
 {
     static const struct writer_end bad_end = {.reason = "shutdown", .lost = 5, .dropped = 6, .duration_ns = 1500000};
@@ -254,8 +277,8 @@ static void test_no_library(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_profile),       cmocka_unit_test(test_head),       cmocka_unit_test(test_full),
-        cmocka_unit_test(test_other_records), cmocka_unit_test(test_no_library),
+        cmocka_unit_test(test_profile), cmocka_unit_test(test_hidden),        cmocka_unit_test(test_head),
+        cmocka_unit_test(test_full),    cmocka_unit_test(test_other_records), cmocka_unit_test(test_no_library),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -204,6 +204,7 @@ struct fixture {
     sd_event *event;
     struct machine *machine;
     struct config_sampler config;
+    enum standing admits; /* nothing: also what a test does not say the standing of */
     struct sampler *sampler;
 };
 
@@ -265,7 +266,7 @@ static int begin(void **state)
     assert_true(sd_event_new(&f->event) >= 0);
     assert_int_equal(machine_load(&f->sys, &f->machine, &error), 0);
     assert_int_equal(sampler_new(&f->sys, f->event, &f->sampler), 0);
-    sampler_configure(f->sampler, f->machine, &f->config);
+    sampler_configure(f->sampler, f->machine, &f->config, f->admits);
     *state = f;
     return 0;
 }
@@ -449,18 +450,15 @@ static void test_refused(void **state)
     run(f, 0.05, NULL, 0);
     drain(&a);
     f->config.enabled = false;
-    sampler_configure(f->sampler, f->machine, &f->config);
+    sampler_configure(f->sampler, f->machine, &f->config, f->admits);
     run(f, 5, all, 1);
     assert_non_null(strstr(text_of(&a), "end reload "));
     stop(&a);
     assert_int_equal(stream_open(f->sampler, &(struct stream_request){0}, on_ready, &b, &none, &error), -EOPNOTSUPP);
     assert_non_null(strstr(error.message, "sampler.enabled"));
-    assert_int_equal(stream_admit(f->sampler, true, &error), -EOPNOTSUPP);
+    assert_int_equal(stream_admit(f->sampler, STANDING_OPERATOR, &error), -EOPNOTSUPP);
     f->config.enabled = true;
-    assert_int_equal(stream_admit(f->sampler, true, &error), 0);
-    assert_int_equal(stream_admit(f->sampler, false, &error), -EACCES);
-    f->config.allow_remote = true;
-    assert_int_equal(stream_admit(f->sampler, false, &error), 0);
+    assert_int_equal(stream_admit(f->sampler, STANDING_OPERATOR, &error), 0);
     assert_int_equal(stream_open(f->sampler, &(struct stream_request){.seconds = 61}, on_ready, &b, &none, &error),
                      -EINVAL);
     assert_string_equal(error.message, "61 seconds are over the limit of 60, sampler.max_seconds");
@@ -510,7 +508,7 @@ static void test_hotplug(void **state)
     run(f, 5, all, 1);
     assert_non_null(strstr(text_of(&a), "end no CPU is left to sample "));
     stop(&a);
-    sampler_configure(f->sampler, f->machine, &f->config);
+    sampler_configure(f->sampler, f->machine, &f->config, f->admits);
 }
 
 /* What runs is told also of CPUs that are not sampled: it may come from there. */
@@ -556,7 +554,7 @@ static void test_other_cpus(void **state)
     run(f, 5, all, 1);
     assert_non_null(strstr(text_of(&a), "end no CPU is left to sample "));
     stop(&a);
-    sampler_configure(f->sampler, f->machine, &f->config);
+    sampler_configure(f->sampler, f->machine, &f->config, f->admits);
     run(f, 0.01, NULL, 0);
 }
 
@@ -663,7 +661,7 @@ static void test_lost(void **state)
     struct reader a;
 
     f->config.ring_pages = 1;
-    sampler_configure(f->sampler, f->machine, &f->config);
+    sampler_configure(f->sampler, f->machine, &f->config, f->admits);
     double begun = now();
     if (!start(f, &(struct stream_request){.seconds = 20, .period = 100000}, &a))
         return;
@@ -751,36 +749,67 @@ static void test_process(void **state)
     }
 }
 
+static const struct {
+    enum standing in_admits, in_standing;
+    int out;
+    const char *out_remedy;
+} admissions[] = {
+    {STANDING_OPERATOR, STANDING_OPERATOR, 0, NULL},
+    {STANDING_OPERATOR, STANDING_LOCAL, -EACCES, "\"sampler.allow: local\""},
+    {STANDING_OPERATOR, STANDING_LOCAL, -EACCES, "curl --unix-socket"},
+    {STANDING_OPERATOR, STANDING_EVERYBODY, -EACCES, "are for operators: clients with a password or certificate"},
+    {STANDING_LOCAL, STANDING_OPERATOR, 0, NULL},
+    {STANDING_LOCAL, STANDING_LOCAL, 0, NULL},
+    {STANDING_LOCAL, STANDING_EVERYBODY, -EACCES, "\"sampler.allow: everybody\""},
+    {STANDING_EVERYBODY, STANDING_LOCAL, 0, NULL},
+    {STANDING_EVERYBODY, STANDING_EVERYBODY, 0, NULL},
+    {STANDING_EVERYBODY, STANDING_PAGE, -EACCES, "samples are for"},
+};
+
+static void test_admission(void **state)
+{
+    struct fixture *f = *state;
+    struct error error;
+
+    for (size_t i = 0; i < ARRAY_SIZE(admissions); i++) {
+        sampler_configure(f->sampler, f->machine, &f->config, admissions[i].in_admits);
+        assert_int_equal(stream_admit(f->sampler, admissions[i].in_standing, &error), admissions[i].out);
+        if (admissions[i].out < 0 && !strstr(error.message, admissions[i].out_remedy))
+            fail_msg("%s", error.message);
+    }
+}
+
 /* What a stream rests on is another: it ends, and one that named its own goes on. */
 static void test_reload(void **state)
 {
     struct fixture *f = *state;
-    struct stream_request own = {.event = (char *)"cpu-clock", .period = 2000000}, remote = {.remote = true};
+    struct stream_request usual = {.standing = STANDING_LOCAL}, other = {.standing = STANDING_EVERYBODY};
+    struct stream_request own = {.standing = STANDING_LOCAL, .event = (char *)"cpu-clock", .period = 2000000};
     struct reader a, b, c, *of_a[] = {&a}, *of_b[] = {&b}, *of_c[] = {&c};
 
-    f->config.allow_remote = true;
-    sampler_configure(f->sampler, f->machine, &f->config);
-    if (!start(f, &(struct stream_request){0}, &a) || !start(f, &own, &b) || !start(f, &remote, &c))
+    f->admits = STANDING_EVERYBODY;
+    sampler_configure(f->sampler, f->machine, &f->config, f->admits);
+    if (!start(f, &usual, &a) || !start(f, &own, &b) || !start(f, &other, &c))
         return;
     run(f, 0.1, NULL, 0);
-    sampler_configure(f->sampler, f->machine, &f->config);
-    f->config.allow_remote = false;
-    sampler_configure(f->sampler, f->machine, &f->config);
+    sampler_configure(f->sampler, f->machine, &f->config, f->admits);
+    f->admits = STANDING_LOCAL;
+    sampler_configure(f->sampler, f->machine, &f->config, f->admits);
     run(f, 5, of_c, 1);
     assert_non_null(strstr(text_of(&c), "end reload "));
     run(f, 0.1, of_a, 1);
     assert_false(a.ended);
     f->config.period = 3000000;
-    sampler_configure(f->sampler, f->machine, &f->config);
+    sampler_configure(f->sampler, f->machine, &f->config, f->admits);
     run(f, 5, of_a, 1);
     assert_non_null(strstr(text_of(&a), "end reload "));
     assert_true(count(a.text.data, "sample ") > 10);
     f->config.event = (char *)"task-clock";
-    sampler_configure(f->sampler, f->machine, &f->config);
+    sampler_configure(f->sampler, f->machine, &f->config, f->admits);
     run(f, 0.1, of_b, 1);
     assert_false(b.ended);
     f->config.ring_pages = 32;
-    sampler_configure(f->sampler, f->machine, &f->config);
+    sampler_configure(f->sampler, f->machine, &f->config, f->admits);
     /* The rings are another's before its last records were taken. */
     sampler_cpus_changed(f->sampler, f->machine, NULL);
     run(f, 5, of_b, 1);
@@ -987,6 +1016,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_process, begin, end),
         cmocka_unit_test_setup_teardown(test_settles, begin, end),
         cmocka_unit_test_setup_teardown(test_gone_early, begin, end),
+        cmocka_unit_test_setup_teardown(test_admission, begin, end),
         cmocka_unit_test_setup_teardown(test_reload, begin, end),
         cmocka_unit_test_setup_teardown(test_shutdown, begin, end),
         cmocka_unit_test_setup_teardown(test_pause, begin, end),

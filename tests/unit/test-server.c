@@ -37,9 +37,13 @@ static const struct server_limits few = {
     .response_ns = PATIENCE_NS,
 };
 
+/* Where local clients operate, and "a" is another name of this machine. */
 static void start(struct served *f, const struct server_limits *limits, const char *address)
 {
+    char *hosts[] = {(char *)"a"};
+
     served_init(f, limits);
+    assert_int_equal(server_trust(f->server, STANDING_LOCAL, hosts, 1), 0);
     served_listen(f, address);
 }
 
@@ -133,7 +137,10 @@ static const struct {
     {"GET /-/healthy", "", 200, {"\r\n\r\nhealthy\n"}},
     {"GET /-/ready", "", 200, {"\r\n\r\nready\n"}},
     {"POST /-/reload", "Content-Length: 0\r\n", 200, {"\r\n\r\nreloaded\n"}},
-    {"POST /-/reload", "Content-Length: 0\r\nOrigin: http://evil.example\r\n", 403, {"only a client on this machine"}},
+    {"POST /-/reload",
+     "Content-Length: 0\r\nOrigin: http://evil.example\r\n",
+     403,
+     {"may come from a page in a browser"}},
     {"GET /api/v1/pause", "", 200, {"Content-Type: application/json\r\n", "\"paused\": false\n"}},
     {"GET /api/v1/pause?seconds=1", "", 400, {"unknown parameter \\\"seconds\\\""}},
     {"POST /api/v1/pause?seconds=0", "Content-Length: 0\r\n", 400, {"\\\"0\\\" is not a number from 1 to 3600"}},
@@ -141,23 +148,52 @@ static const struct {
     {"POST /api/v1/pause?seconds=1.5", "Content-Length: 0\r\n", 400, {"parameter \\\"seconds\\\""}},
     {"POST /api/v1/pause?seconds=", "Content-Length: 0\r\n", 400, {"parameter \\\"seconds\\\""}},
     /* What a page embeds, and what a proxy passes on. */
-    {"POST /-/reload", "Content-Length: 0\r\nSec-Fetch-Site: cross-site\r\n", 403, {"only a client on this machine"}},
-    {"POST /-/reload", "Content-Length: 0\r\nSec-Fetch-Site: same-site\r\n", 403, {"only a client on this machine"}},
+    {"POST /-/reload",
+     "Content-Length: 0\r\nSec-Fetch-Site: cross-site\r\n",
+     403,
+     {"may come from a page in a browser"}},
+    {"POST /-/reload",
+     "Content-Length: 0\r\nSec-Fetch-Site: same-site\r\n",
+     403,
+     {"may come from a page in a browser"}},
     {"POST /-/reload", "Content-Length: 0\r\nSec-Fetch-Site: none\r\n", 200, {"reloaded"}},
     {"POST /-/reload", "Content-Length: 0\r\nSec-Fetch-Site: same-origin\r\n", 200, {"reloaded"}},
-    {"POST /-/reload", "Content-Length: 0\r\nX-Forwarded-For: 192.0.2.1\r\n", 403, {"only a client on this machine"}},
-    {"POST /-/reload", "Content-Length: 0\r\nForwarded: for=192.0.2.1\r\n", 403, {"only a client on this machine"}},
-    {"POST /-/reload", "Content-Length: 0\r\nX-Real-IP: 192.0.2.1\r\n", 403, {"only a client on this machine"}},
-    {"POST /-/reload", "Content-Length: 0\r\nVia: 1.1 proxy\r\n", 403, {"only a client on this machine"}},
+    {"POST /-/reload", "Content-Length: 0\r\nX-Forwarded-For: 192.0.2.1\r\n", 403, {"only operators may do this"}},
+    {"POST /-/reload", "Content-Length: 0\r\nForwarded: for=192.0.2.1\r\n", 403, {"only operators may do this"}},
+    {"POST /-/reload", "Content-Length: 0\r\nX-Real-IP: 192.0.2.1\r\n", 403, {"only operators may do this"}},
+    {"POST /-/reload", "Content-Length: 0\r\nVia: 1.1 proxy\r\n", 403, {"only operators may do this"}},
     {"GET /-/healthy", "X-Forwarded-For: 192.0.2.1\r\n", 200, {"healthy"}},
+    {"POST /-/reload", "Content-Length: 0\r\nCF-Connecting-IP: 192.0.2.1\r\n", 403, {"web.local_operators"}},
+    /* What a browser sends with an image of a page elsewhere, to an address that it does not trust. */
+    {"GET /api/v1/samples",
+     "User-Agent: Mozilla/5.0 (X11)\r\n",
+     403,
+     {"\"status\": 403", "may come from a page in a browser"}},
+    {"GET /debug/pprof/profile",
+     "Accept-Language: de\r\nUser-Agent: curl/8\r\n",
+     403,
+     {"may come from a page in a browser"}},
+    {"GET /metrics", "User-Agent: Mozilla/5.0 (X11)\r\n", 200, {"perf_cpu_cycles_total"}},
+    {"DELETE /api/v1/pause", "User-Agent: Mozilla/5.0 (X11)\r\n", 403, {"may come from a page in a browser"}},
+    {"DELETE /api/v1/pause",
+     "User-Agent: Mozilla/5.0 (X11)\r\nOrigin: http://a\r\nX-Requested-With: perfcountd\r\n",
+     200,
+     {"\"paused\": false"}},
+    {"OPTIONS /api/v1/pause",
+     "Origin: http://evil.example\r\nAccess-Control-Request-Headers: x-requested-with\r\n",
+     405,
+     {"Allow: GET, HEAD, POST, DELETE\r\n"}},
     /* What another than us may read in another way. */
     {"GET /-/healthy", "Content-Length: 0\r\nContent-Length: 0\r\n", 200, {"healthy"}},
     {"GET /-/healthy", "Content-Length: 0\r\nContent-Length: 4\r\n", 400, {"Connection: close\r\n", "ambiguous"}},
     {"GET /-/healthy", "Content-Length : 4\r\n", 400, {"Connection: close\r\n", "ambiguous"}},
     {"GET /-/healthy", "Transfer-Encoding\t: chunked\r\n", 400, {"Connection: close\r\n", "ambiguous"}},
     {"GET /-/healthy", "Host: b\r\n", 400, {"Connection: close\r\n", "ambiguous"}},
-    {"POST /api/v1/pause", "Content-Length: 0\r\nOrigin: http://evil.example\r\n", 403, {"only a client on this"}},
-    {"DELETE /api/v1/pause", "Origin: http://evil.example\r\n", 403, {"only a client on this machine"}},
+    {"POST /api/v1/pause",
+     "Content-Length: 0\r\nOrigin: http://evil.example\r\n",
+     403,
+     {"may come from a page in a browser"}},
+    {"DELETE /api/v1/pause", "Origin: http://evil.example\r\n", 403, {"may come from a page in a browser"}},
     {"DELETE /api/v1/pause?seconds=1", "", 400, {"unknown parameter"}},
     {"PUT /api/v1/pause", "Content-Length: 0\r\n", 405, {"Allow: GET, HEAD, POST, DELETE\r\n"}},
     {"GET /api/v1/pmus", "", 200, {"Content-Type: application/json\r\n", "\"document\": \"pmus\""}},
@@ -546,7 +582,8 @@ static void test_limits(void **state)
 static void set_limits(struct served *f, const struct server_limits *limits)
 {
     char *addresses[] = {(char *)"127.0.0.1:0"};
-    struct server_settings settings = {addresses, 1, "/metrics", NULL, *limits};
+    struct server_settings settings = {
+        .addresses = addresses, .n_addresses = 1, .telemetry_path = "/metrics", .limits = *limits};
     struct error error;
 
     assert_int_equal(server_configure(f->server, &settings, &error), 0);
@@ -719,6 +756,17 @@ static void test_unix_socket(void **state)
     assert_int_equal(rmdir(directory), 0);
 }
 
+static void assert_reload(struct served *f, size_t n, const char *host, const char *out)
+{
+    _cleanup_(closep) int fd = served_connect(f, n, 0);
+    char request[256];
+
+    snprintf(request, sizeof(request), "POST /-/reload HTTP/1.1\r\nHost: %s\r\n\r\n", host);
+    say(fd, request);
+    _cleanup_(freep) char *response = served_receive_text(f, fd, false);
+    assert_has(response, out);
+}
+
 /* A page whose owner has its name lead here is no operator, though its browser is on this machine. */
 static void test_rebound_name(void **state)
 {
@@ -726,22 +774,34 @@ static void test_rebound_name(void **state)
         const char *in;
         const char *out;
     } hosts[] = {
-        {"evil.example:10298", "HTTP/1.1 403 "},
-        {"127.0.0.1:10298", "HTTP/1.1 200 "},
-        {"localhost", "HTTP/1.1 200 "},
+        {"evil.example:10298", "HTTP/1.1 403 "}, {"printer", "HTTP/1.1 403 "},  {"127.0.0.1:10298", "HTTP/1.1 200 "},
+        {"localhost", "HTTP/1.1 200 "},          {"A.:10298", "HTTP/1.1 200 "},
     };
     struct served f;
 
     (void)state;
     start(&f, NULL, "127.0.0.1:0");
-    for (size_t i = 0; i < ARRAY_SIZE(hosts); i++) {
-        _cleanup_(closep) int fd = served_connect(&f, 0, 0);
-        char request[256];
-        snprintf(request, sizeof(request), "POST /-/reload HTTP/1.1\r\nHost: %s\r\n\r\n", hosts[i].in);
-        say(fd, request);
-        _cleanup_(freep) char *response = served_receive_text(&f, fd, false);
-        assert_has(response, hosts[i].out);
-    }
+    for (size_t i = 0; i < ARRAY_SIZE(hosts); i++)
+        assert_reload(&f, 0, hosts[i].in, hosts[i].out);
+    served_done(&f);
+}
+
+/* Where nothing says otherwise, a client of loopback is not an operator, and root on a unix socket is. */
+static void test_operators(void **state)
+{
+    char address[64], *addresses[] = {(char *)"127.0.0.1:0", address};
+    struct served f;
+    struct error error;
+
+    (void)state;
+    snprintf(address, sizeof(address), "unix:/tmp/test-server-%d.sock", (int)getpid());
+    served_init(&f, NULL);
+    assert_int_equal(server_listen(f.server, addresses, 2, &error), 0);
+    assert_reload(&f, 0, "localhost", "HTTP/1.1 403 ");
+    assert_reload(&f, 1, "localhost", "HTTP/1.1 200 ");
+    assert_reload(&f, 1, "x\r\nForwarded: for=192.0.2.1", "HTTP/1.1 403 ");
+    assert_int_equal(server_trust(f.server, STANDING_LOCAL, NULL, 0), 0);
+    assert_reload(&f, 0, "localhost", "HTTP/1.1 200 ");
     served_done(&f);
 }
 
@@ -858,6 +918,7 @@ int main(void)
         cmocka_unit_test(test_reload_retires_its_listener),
         cmocka_unit_test(test_unix_socket),
         cmocka_unit_test(test_rebound_name),
+        cmocka_unit_test(test_operators),
         cmocka_unit_test(test_no_descriptors),
         cmocka_unit_test(test_shut_down),
         cmocka_unit_test(test_pages_are_shared),

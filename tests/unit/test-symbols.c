@@ -10,9 +10,11 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -352,7 +354,47 @@ static void test_privileges(void **state)
         assert_status(status, "Uid:", "65534\t65534\t65534\t65534");
         assert_status(status, "Gid:", "65534\t65534\t65534\t65534");
         assert_status(status, "Groups:", "\n");
+        assert_status(status, "CapBnd:", "0000000000000000");
     }
+    struct stat memory;
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/mem", symbols_symboliser(fixture->symbols));
+    assert_int_equal(stat(path, &memory), 0);
+    assert_int_equal(memory.st_uid, 0); /* who is not dumpable belongs to root */
+}
+
+/* Where it would stay root it reads nothing, and that is said. */
+static int be_unconfined(void)
+{
+    struct fixture fixture = {0};
+
+    if (prctl(PR_CAPBSET_DROP, CAP_SETUID, 0, 0, 0) < 0)
+        return 1;
+    sys_init(&fixture.sys);
+    if (sd_event_new(&fixture.event) < 0 || symbols_new(&fixture.sys, fixture.event, &fixture.symbols) < 0)
+        return 2;
+    learn(&fixture, (uint32_t)getpid());
+    const char *reason = symbols_reason_user(fixture.symbols);
+    bool runs = symbols_symboliser(fixture.symbols) != 0;
+    symbols_free(fixture.symbols);
+    sd_event_unref(fixture.event);
+    return runs || !reason || !strstr(reason, "start perfcountd as another user");
+}
+
+static void test_unconfined(void **state)
+{
+    int status;
+
+    (void)state;
+    if (geteuid() != 0) {
+        print_message("skipped: only root has something to keep\n");
+        skip();
+    }
+    pid_t child = fork();
+    if (child == 0)
+        _exit(be_unconfined());
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
 }
 
 /* The process has gone when its file is asked for; the file is deleted, or another. */
@@ -500,6 +542,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_symboliser_ends, setup, teardown),
         cmocka_unit_test_setup_teardown(test_hangs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_privileges, setup, teardown),
+        cmocka_unit_test(test_unconfined),
         cmocka_unit_test_setup_teardown(test_gone, setup, teardown),
         cmocka_unit_test_setup_teardown(test_deleted, setup, teardown),
         cmocka_unit_test_setup_teardown(test_kept, setup, teardown),

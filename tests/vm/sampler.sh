@@ -32,7 +32,7 @@ END
     # Through QEMU's network the host is a stranger.
     equals "strangers get no samples" "$(get '/api/v1/samples?max=1' -o /dev/null -w '%{http_code}')" 403
     daemon_start <<'END'
-sampler: {enabled: true, allow_remote: true}
+sampler: {enabled: true, allow: everybody}
 END
     # The emulator's interrupts take the kernel too long, by which it would lower the rate and throttle.
     vm_run 'cd /proc/sys/kernel && echo 100000 >perf_event_max_sample_rate && echo 0 >perf_cpu_time_max_percent'

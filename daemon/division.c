@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How the limit of open files is divided: see division.h. */
+#include "daemon/division.h"
+
+#include <inttypes.h>
+
+#include "base/cleanup.h"
+
+/* Files of programs that may wait for the symboliser at most (symboliser.h). */
+#define FILES_MAX 64
+/* Of the symboliser's process: its socket, both ends for a moment, its pidfd, the table that comes back. */
+#define SYMBOLISER_OWN 4
+
+static uint64_t always(const struct division_terms *terms)
+{
+    (void)terms;
+    return 1;
+}
+
+static uint64_t when_serving(const struct division_terms *terms)
+{
+    return terms->serves;
+}
+
+static uint64_t with_opener(const struct division_terms *terms)
+{
+    return terms->has_opener;
+}
+
+static uint64_t with_watchdog(const struct division_terms *terms)
+{
+    return terms->has_watchdog;
+}
+
+static uint64_t with_journal(const struct division_terms *terms)
+{
+    return terms->has_journal;
+}
+
+static uint64_t with_cgroups(const struct division_terms *terms)
+{
+    return terms->config->cgroup.enabled;
+}
+
+static uint64_t with_self(const struct division_terms *terms)
+{
+    return terms->config->self_enabled;
+}
+
+static uint64_t inherited(const struct division_terms *terms)
+{
+    return terms->inherited;
+}
+
+static uint64_t listeners(const struct division_terms *terms)
+{
+    return terms->serves ? MAX(terms->config->web.n_listen, terms->handed_over) : 0;
+}
+
+/* What the daemon holds at once at most, beside clients, counters and rings. */
+static const struct {
+    unsigned each;
+    uint64_t (*times)(const struct division_terms *terms);
+} needs[] = {
+    {1, inherited},     /* standard streams, sockets that were handed over, what the parent left open */
+    {4, when_serving},  /* the event loop: epoll, signalfd, a timerfd for each of two clocks */
+    {1, with_watchdog}, /* the event loop's timerfd for it */
+    {1, with_journal},  /* the socket of the journal */
+    {1, with_opener},   /* the socket to the opener; what comes over it counts */
+    {1, when_serving},  /* uevents */
+    {2, with_cgroups},  /* the root of the hierarchy, inotify */
+    {2, with_self},     /* /proc/self/statm, /proc/self/fd */
+    {2, listeners},     /* the socket, and libmicrohttpd's epoll */
+    {2, listeners},     /* the same once more: a reload opens the new set before it closes the old one */
+    {3, always},        /* for a moment: a file or directory with its parent, an event that is tried, the service
+                           manager's socket, a client that is accepted and refused */
+};
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+    return a - MIN(a, b);
+}
+
+static uint64_t daemon_needs(const struct division_terms *terms)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(needs); i++)
+        n += needs[i].each * needs[i].times(terms);
+    return n;
+}
+
+/* Of `rest`, which the daemon leaves. */
+static uint64_t clients_get(const struct division_terms *terms, uint64_t rest)
+{
+    uint64_t connections = terms->config->web.limits.connections;
+    uint64_t most = MIN(MIN(terms->limit / 4, rest / 2), less(rest, terms->counting + terms->sampling));
+
+    return terms->serves ? MIN(MAX(most, DIVISION_CLIENTS_MIN), connections) : 0;
+}
+
+/* What the sampler needs beside rings: the symboliser's, and a cgroup's directory for each client. */
+static uint64_t sampler_overhead(const struct config_sampler *config)
+{
+    return SYMBOLISER_OWN + config->max_clients;
+}
+
+/* A ring on each CPU for each client, and all else; at most half of `rest`, and none where that is too little. */
+static uint64_t sampler_gets(const struct division_terms *terms, uint64_t rest)
+{
+    const struct config_sampler *config = &terms->config->sampler;
+    uint64_t overhead = sampler_overhead(config);
+    uint64_t n =
+        MIN(overhead + FILES_MAX + config->max_clients * terms->cpus, MIN(rest / 2, less(rest, terms->counting)));
+
+    return terms->serves && config->enabled && n >= overhead + terms->cpus + 1 ? n : 0;
+}
+
+int division_make(const struct division_terms *terms, struct division *ret, struct error *error)
+{
+    uint64_t daemon = daemon_needs(terms), rest = less(terms->limit, daemon);
+    struct division division = {.limit = terms->limit, .daemon = MIN(daemon, terms->limit)};
+
+    if (terms->serves && rest < DIVISION_CLIENTS_MIN)
+        return error_set(error, -EMFILE,
+                         "the limit of open files is %" PRIu64 ", and perfcountd needs %" PRIu64
+                         " before it opens any counter: raise it (LimitNOFILE= of the unit, ulimit -n)",
+                         terms->limit, daemon + DIVISION_CLIENTS_MIN);
+    division.clients = clients_get(terms, rest);
+    division.sampler = sampler_gets(terms, rest - division.clients);
+    division.counters = rest - division.clients - division.sampler;
+    if (division.sampler) {
+        uint64_t shared = division.sampler - sampler_overhead(&terms->config->sampler);
+        division.files = MIN(FILES_MAX, (shared - terms->cpus + 1) / 2);
+        division.rings = shared - division.files;
+    }
+    *ret = division;
+    return 0;
+}
+
+struct descriptor_limits division_limits(const struct division *division)
+{
+    return (struct descriptor_limits){
+        .counting = division->counters,
+        .sampling = division->rings,
+        .files = division->files,
+    };
+}

@@ -1,0 +1,211 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A low limit of open files: clients are served whatever counters, cgroups, reloads and samples would take.
+. "$(dirname "$0")/lib.sh"
+need curl jq
+. "$here/cgroup-lib.sh"
+
+config=$scratch/perfcountd.yaml
+clients=()
+client=(--max-time 10) # a daemon that accepts nobody fails a check rather than holds it up
+
+# limited N: what start_daemon starts has N descriptors, and inherits nothing but its standard streams.
+limited() {
+    # shellcheck disable=SC2016 # of the inner shell
+    wrapper=(bash -c 'for fd in /proc/$$/fd/*; do
+            fd=${fd##*/}
+            [ "$fd" -le 2 ] || eval "exec $fd>&-"
+        done
+        ulimit -n "$1" && shift && exec "$@"' limited "$1")
+}
+
+# write_config GROUPS [LINES...]: so many groups of one event for each CPU; all cgroups of the test.
+write_config() {
+    local i
+    {
+        printf 'web: {min_interval: 0s}\ncollectors:\n  cpu:\n    groups:\n'
+        for i in $(seq "$1"); do
+            printf '      - {name: g%s, events: "context-switches"}\n' "$i"
+        done
+        printf '  cgroup:\n    include: ["%s/**"]\n    %s\n' "$below" "$faults_group"
+        printf '%s\n' "${@:2}"
+    } >"$config"
+}
+
+descriptors() {
+    get /api/v1/status | jq ".descriptors.$1"
+}
+
+# open_client: one more connection; sets fd.
+open_client() {
+    exec {fd}<>"/dev/tcp/127.0.0.1/${url##*:}" && clients+=("$fd")
+}
+
+close_clients() {
+    local fd
+    for fd in "${clients[@]}"; do
+        exec {fd}>&-
+    done
+    clients=()
+}
+
+# ask FD PATH, in a subshell: the status of the answer, over a connection that stays; "none" where there is none in 5 s.
+ask() {
+    local line='' length=0 status=none
+    trap '' PIPE
+    { printf 'GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n' "$2" >&"$1"; } 2>/dev/null
+    if read -r -t 5 -u "$1" _ status _; then
+        while read -r -t 5 -u "$1" line && line=${line%$'\r'} && [ -n "$line" ]; do
+            [[ $line != [Cc]ontent-[Ll]ength:* ]] || length=${line##*: }
+        done
+        head -c "$length" <&"$1" >/dev/null
+    fi
+    echo "${status:-none}"
+}
+
+# of_daemon: descriptors that are neither counters nor clients.
+of_daemon() {
+    local all perf
+    all=$(find "/proc/$daemon_pid/fd" -type l 2>/dev/null | wc -l)
+    perf=$(find "/proc/$daemon_pid/fd" -lname '*perf_event*' 2>/dev/null | wc -l)
+    echo $((all - perf - ${#clients[@]}))
+}
+
+# serves TITLE: two clients at once.
+serves() {
+    local path first second
+    for path in /-/ready /metrics; do
+        open_client && first=$fd
+        open_client && second=$fd
+        equals "$1: two clients at once get $path" "$(ask "$first" $path) $(ask "$second" $path)" "200 200"
+        close_clients
+    done
+}
+
+# fills TITLE: as many clients as are set aside, all served; one more is not left waiting.
+fills() {
+    local n i statuses=''
+    n=$(descriptors clients)
+    for i in $(seq "$n"); do
+        open_client
+    done
+    for i in "${clients[@]}"; do
+        statuses+="$(ask "$i" /metrics) "
+    done
+    equals "$1: all $n clients are served at once" "$(tr ' ' '\n' <<<"$statuses" | grep -c '^200$')" "$n"
+    compares "$1: the daemon itself has no more than is set aside for it" "$(of_daemon) <= $daemon_share"
+    open_client
+    matches "$1: one more is refused" "$(ask "$fd" /metrics)" '^(none|503|)$'
+    close_clients
+    holds "$1: and served when there is room" eventually 5 curl -sf --max-time 2 "$url/metrics"
+}
+
+# ticks: of CPU time that the daemon has had.
+ticks() {
+    awk '{ print $14 + $15 }' "/proc/$daemon_pid/stat"
+}
+
+is_refused() {
+    get /metrics | grep -q 'perfcountd_events_unavailable{collector="cpu".*reason="EMFILE"'
+}
+
+mkdir "$hierarchy$below"/a{0,1,2}
+
+# play LIMIT FLAGS...: start, clients, cgroups that come, a reload that wants more, a stream.
+play() {
+    local limit=$1 title="$1${2+, $2}" before i sampler='sampler: {enabled: true, event: cpu-clock, max_seconds: 20}'
+    shift
+    # With an opener it cannot be enabled later.
+    if [ $# -eq 0 ]; then write_config 8 "$sampler"; else write_config 8; fi
+    limited "$limit"
+    start_daemon --config.file="$config" "$@"
+    daemon_share=$(descriptors daemon)
+    before=$(ticks)
+    serves "$title"
+    fills "$title"
+    compares "$title: it does not spin" "$(ticks) - $before < 100"
+    equals "$title: the limit is divided" \
+        "$(get /api/v1/status | jq '.descriptors | .daemon + .clients + .sampler + .counters, .limit' | uniq)" "$limit"
+    compares "$title: counters stay within their share" "$(descriptors open) <= $(descriptors counters)"
+    if [ "$limit" -lt 64 ]; then
+        holds "$title: some counters are not available, with the reason" is_refused
+        compares "$title: others are" "$(descriptors open) > 0"
+        compares "$title: it says how many are missing" "$(descriptors needed) > $(descriptors counters)"
+    fi
+    [ $# -gt 0 ] || equals "$title: plan says the same" \
+        "$("${wrapper[@]}" "$PERFCOUNTD" plan --json --config.file="$config" |
+            jq -c '.descriptors | [.limit, .daemon, .clients, .counters]')" \
+        "$(get /api/v1/status | jq -c '.descriptors | [.limit, .daemon, .clients, .counters]')"
+    for i in $(seq 10 60); do
+        mkdir "$hierarchy$below/b$i"
+    done
+    holds "$title: cgroups that come are seen" eventually 5 sees_cgroups 54
+    fills "$title, with cgroups"
+    write_config 40 "$sampler"
+    kill -HUP "$daemon_pid"
+    holds "$title: it reloads" eventually 10 grep -q 'configuration reloaded' "$daemon_log"
+    daemon_share=$(descriptors daemon)
+    fills "$title, after a reload"
+    stream "$title"
+    rmdir "$hierarchy$below"/b*
+    equals "$title: nothing waited to be accepted" "$(grep -c 'wait to be accepted' "$daemon_log")" 0
+    stop_daemon
+    equals "$title: it ends" "$daemon_status" 0
+}
+
+sees_cgroups() {
+    [ "$(get /api/v1/cgroups | jq '[.cgroups[] | select(.state != "lingering")] | length')" -eq "$1" ]
+}
+
+# stream TITLE: where there is room for rings, a stream goes on while all clients are served; else 503 says why.
+stream() {
+    local answer n i statuses=''
+    if [ "$(descriptors sampler)" -eq 0 ]; then
+        answer=$(get '/api/v1/samples?seconds=1' -w '\n%{http_code}')
+        equals "$1: no samples" "$(tail -n 1 <<<"$answer")" 503
+        matches "$1: and the reason" "$answer" 'EMFILE.*LimitNOFILE'
+        return
+    fi
+    get '/api/v1/samples?seconds=4' >"$scratch/samples" &
+    children+=($!)
+    holds "$1: a stream begins" eventually 3 grep -q '"type":"header"' "$scratch/samples"
+    n=$(($(descriptors clients) - 1))
+    for i in $(seq "$n"); do
+        open_client
+    done
+    for i in "${clients[@]}"; do
+        statuses+="$(ask "$i" /-/ready) "
+    done
+    close_clients
+    equals "$1: all others are served beside the stream" "$(tr ' ' '\n' <<<"$statuses" | grep -c '^200$')" "$n"
+    compares "$1: rings and counters stay within their share" \
+        "$(descriptors open) + $(descriptors sampling) <= $(descriptors counters) + $(descriptors sampler)"
+    holds "$1: the stream ends as it should" eventually 8 grep -q '"type":"end","reason":"seconds"' "$scratch/samples"
+}
+
+# --- too few: one sentence, and the end
+
+write_config 2
+for limit in 6 12 16; do
+    limited "$limit"
+    launch_daemon --config.file="$config" --web.listen-address=127.0.0.1:0
+    eventually 5 not running "$daemon_pid" || kill -9 "$daemon_pid"
+    wait "$daemon_pid"
+    equals "$limit: it ends" $? 1
+    equals "$limit: with one sentence" "$(wc -l <"$daemon_log")" 1
+    matches "$limit: which says what to do" "$(cat "$daemon_log")" "the limit of open files is $limit, .*LimitNOFILE"
+done
+
+# --- few, and enough
+
+for limit in 24 32 64 256; do
+    play "$limit"
+    play "$limit" --no-opener
+done
+
+# --- plan as text
+
+limited 24
+matches "plan says what is set aside" "$("${wrapper[@]}" "$PERFCOUNTD" plan --config.file="$config")" \
+    'set aside: [0-9]+ for the daemon itself, [0-9]+ for clients, [0-9]+ for counters, which need [0-9]+'
+finish

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Any bytes as the query of a stream, "event=cycles&cpu=0&frequency=99", on a machine with tracepoints, probes and
+ * breakpoints, up to the request to the opener: nothing crashes; what is asked of the opener is a request that it
+ * understands; what it would open has no pointer but into that request; nothing is left open.
+ */
+#undef NDEBUG
+#include <assert.h>
+
+#include "base/cleanup.h"
+#include "opener/opener-request.h"
+#include "sampler/spec.h"
+#include "tests/unit/fake-sys.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define KPROBE 6
+#define UPROBE 7
+
+static struct {
+    struct fake_sys *fake;
+    struct machine *machine;
+    struct opener_rules rules;
+    void (*open_group)(struct sys *sys, const struct sys_group *group, int *ret);
+    int (*perf_event_open)(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
+                           unsigned long flags);
+} world;
+
+/* As the opener has it: a packet of its own, aligned. */
+static int judge(const struct buffer *packet, size_t n_fds)
+{
+    _cleanup_(freep) char *copy = malloc(packet->size);
+    struct opener_request request;
+
+    assert(copy);
+    memcpy(copy, packet->data, packet->size);
+    assert(opener_request_parse(copy, packet->size, n_fds, &request) == 0);
+    int r = opener_request_check(&request, &world.rules);
+    for (size_t i = 0; r == 0 && i < request.group->n_events; i++) {
+        struct perf_event_attr attr = opener_request_attr(&request, i);
+        uintptr_t text = (uintptr_t)attr.config1, begin = (uintptr_t)copy;
+        bool probe = attr.type == KPROBE || attr.type == UPROBE;
+        assert(!probe || !text || (text > begin && text < begin + packet->size));
+    }
+    return r;
+}
+
+/* The group as the daemon asks for it, in as many packets as it takes. */
+static int ask(const struct sys_group *group)
+{
+    size_t n_fds = (group->flags & PERF_FLAG_PID_CGROUP ? 1U : 0U) + (group->leader >= 0);
+    int r = 0;
+
+    for (size_t done = 0, n = 0; done < group->n && r == 0; done += n) {
+        _cleanup_(buffer_done) struct buffer packet = {0};
+        r = opener_request_write(&world.rules, group, done, &packet, &n);
+        if (r == 0)
+            r = judge(&packet, n_fds);
+    }
+    return r;
+}
+
+static void asking_open_group(struct sys *sys, const struct sys_group *group, int *ret)
+{
+    int r = ask(group);
+
+    if (r == 0)
+        world.open_group(sys, group, ret);
+    for (size_t i = 0; r < 0 && i < group->n; i++)
+        ret[i] = r;
+}
+
+static int asking_perf_event_open(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
+                                  unsigned long flags)
+{
+    const struct sys_group group = {.attrs = attr, .n = 1, .pid = pid, .cpu = cpu, .leader = group_fd, .flags = flags};
+    int r = ask(&group);
+
+    return r < 0 ? r : world.perf_event_open(sys, attr, pid, cpu, group_fd, flags);
+}
+
+static void add_probes(struct fake_sys *fake)
+{
+    fake_add_pmu(fake, "breakpoint", PERF_TYPE_BREAKPOINT, NULL, "0-3")->software = true;
+    fake_add_pmu(fake, "kprobe", KPROBE, NULL, "0-3")->software = true;
+    fake_add_pmu(fake, "uprobe", UPROBE, NULL, "0-3")->software = true;
+    fake_pmu_file(fake, "kprobe", "format/retprobe", "config:0");
+    fake_pmu_file(fake, "uprobe", "format/retprobe", "config:0");
+    fake_pmu_file(fake, "uprobe", "format/ref_ctr_offset", "config:32-63");
+}
+
+static void leave(void)
+{
+    machine_free(world.machine);
+    opener_rules_done(&world.rules);
+    fake_sys_free(world.fake);
+}
+
+static void enter(void)
+{
+    struct fake_sys *fake = fake_machine_one_pmu();
+    struct error error;
+
+    add_probes(fake);
+    fake_file(fake, "/proc/sys/kernel/perf_event_max_sample_rate", "100000\n");
+    fake_file(fake, "/proc/42/task/42/comm", "x\n");
+    fake_file(fake, "/sys/kernel/tracing/events/sched/sched_switch/id", "311\n");
+    assert(machine_load(&fake->sys, &world.machine, &error) == 0);
+    assert(opener_rules_init(&world.rules, &fake->sys, (struct opener_tasks){.sampling = true, .probing = true}) == 0);
+    world.fake = fake;
+    world.open_group = fake->sys.open_group;
+    world.perf_event_open = fake->sys.perf_event_open;
+    atexit(leave);
+}
+
+/* By the same calls as a capture opens it. */
+static void open_all(const struct spec *spec)
+{
+    struct sys *sys = &world.fake->sys;
+    struct spec_group group;
+    int fds[GROUP_MEMBERS_MAX];
+
+    CPUSET_FOREACH (cpu, &spec->cpus) {
+        if (spec_bind(spec, sys, world.machine, (unsigned)cpu, &group, NULL) < 0 || group.n == 0)
+            continue;
+        sys->open_group(sys,
+                        &(struct sys_group){
+                            .attrs = group.attrs,
+                            .n = group.n,
+                            .pid = spec->pid ? (pid_t)spec->pid : -1,
+                            .cpu = cpu,
+                            .leader = -1,
+                            .flags = PERF_FLAG_FD_CLOEXEC,
+                            .whole = true,
+                        },
+                        fds);
+        for (size_t i = group.n; i-- > 0;)
+            if (fds[i] >= 0)
+                sys->close(sys, fds[i]);
+    }
+}
+
+/* The parameters of a query; its values are not escaped. */
+static void set_parameters(struct stream_request *request, char *query)
+{
+    char *rest = query, *parameter;
+
+    while ((parameter = strsep(&rest, "&"))) {
+        char *value = strchr(parameter, '=');
+        struct error error = {0};
+        if (!value)
+            continue;
+        *value++ = '\0';
+        assert(stream_request_set(request, parameter, value, &error) == 0 || error.message[0]);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const struct config_sampler config = {
+        .enabled = true, .event = (char *)"auto", .frequency = 99, .callchain = true, .ring_pages = 8};
+    _cleanup_(freep) char *query = strndup((const char *)data, size);
+    _cleanup_(stream_request_done) struct stream_request request = {0};
+    struct error error = {0};
+    struct spec spec;
+
+    if (!world.fake)
+        enter();
+    struct sys *sys = &world.fake->sys;
+    sys->open_group = asking_open_group;
+    sys->perf_event_open = asking_perf_event_open;
+    assert(query);
+    set_parameters(&request, query);
+    if (spec_make(sys, world.machine, &config, &request, &spec, &error) < 0) {
+        assert(error.message[0]);
+    } else {
+        open_all(&spec);
+        spec_done(&spec);
+    }
+    sys->open_group = world.open_group;
+    sys->perf_event_open = world.perf_event_open;
+    assert(world.fake->n_open == 0);
+    world.fake->n_events = 0; /* its numbers begin again: they are never used twice, and would be too many */
+    return 0;
+}
