@@ -440,7 +440,8 @@ url=http://127.0.0.1:$port
 # Port 10298 of the loopback that is shared may be somebody's.
 drop_in perfcountd.socket 10-port \
     <<<$'[Socket]\nListenStream=\n'"ListenStream=127.0.0.1:$port"$'\nListenStream=/run/perfcountd.sock'
-tests=(start counts tracepoints privileges operators reload pause watchdog activation own_address sampler impostor stop security)
+tests=(start counts tracepoints privileges operators reload pause watchdog activation own_address sampler impostor stop
+    security)
 for test in "${@:-${tests[@]}}"; do
     echo "-- ${test//_/ }"
     "test_$test"

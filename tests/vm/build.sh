@@ -94,7 +94,8 @@ mkdir -p "$VM_BUILD" || die "cannot write to $VM_BUILD"
 exec 9>"$VM_BUILD/lock"
 flock -w 900 9 || die "something else has been building in $VM_BUILD for 15 minutes"
 configure_daemon
-quietly "the build for arm64 failed" make -C "$VM_BUILD" -j"$(getconf _NPROCESSORS_ONLN)" perfcountd tests/impostor/impostor
+quietly "the build for arm64 failed" make -C "$VM_BUILD" -j"$(getconf _NPROCESSORS_ONLN)" perfcountd \
+    tests/impostor/impostor
 pack
 archive "$image" "$VM_BUILD/initramfs.gz"
 pack_modules linux-6.1

@@ -43,7 +43,8 @@ sampler: {enabled: true, event: cycles, tracepoints: ["sched:sched_process_fork"
 END
     attempted "no memory can be read by a filter" "sys_enter_openat: reading memory through a filter: got EEXIST"
     attempted "a kprobe is sealed" "kprobe/.*SET_FILTER of texts: got EEXIST"
-    attempted "a sampled tracepoint is sealed" "sched_process_fork \(sampled tracepoint\): SET_FILTER of texts: got EEXIST"
+    attempted "a sampled tracepoint is sealed" \
+        "sched_process_fork \(sampled tracepoint\): SET_FILTER of texts: got EEXIST"
     attempted "samples of cycles are opened" "samples of cycles \(sampler\): ENABLE: got done"
     attempted "a program of root's is not patched" "in the middle of an instruction: got ENOPKG"
     impostor "an impostor with breakpoints" <<'END'
