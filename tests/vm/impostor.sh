@@ -25,8 +25,10 @@ attempted() {
 test_impostor() {
     local attempts
     daemon_stop
+    vm_run 'mkdir -p /sys/fs/cgroup && mount -t cgroup2 cgroup2 /sys/fs/cgroup'
     impostor "an impostor with the built-in configuration" <<<'{}'
     attempted "requests for kprobes are refused" "a kprobe: got ENOPKG"
+    attempted "a counter of a cgroup is harmless" "of a cgroup \(counter\): MODIFY_ATTRIBUTES, another type: got EINVAL"
     attempted "cycles are harmless" "cycles \(counter\): MODIFY_ATTRIBUTES, another type: got EINVAL"
     impostor "an impostor with tracepoints, probes and samples" <<'END'
 collectors:
