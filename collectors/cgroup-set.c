@@ -8,6 +8,7 @@
 #include "collectors/cgroup-label.h"
 #include "collectors/cgroup-selection.h"
 #include "perf/descriptors.h"
+#include "perf/selfcount.h"
 
 void cgroup_set_done(struct cgroup_set *set, const struct collector_context *context)
 {
@@ -36,14 +37,16 @@ static void on_removed(void *userdata, struct cgroup_node *node)
         cgroup_entry_end(node->userdata, set->sys);
 }
 
-/* What is left of descriptors for all cgroups, beside what other collectors hold. */
-static uint64_t descriptor_budget(const struct cgroup_set *set)
+/* What is left of descriptors for all cgroups, beside what other collectors hold; `self` opens its few behind them. */
+static uint64_t descriptor_budget(const struct collector_context *context, const struct cgroup_set *set)
 {
-    uint64_t own = 0;
+    uint64_t self = context->config->self_enabled ? N_SELFCOUNT_EVENTS * selfcount_needs(context->machine) : 0;
+    uint64_t own = 0, room;
 
     for (size_t i = 0; i < set->n; i++)
         own += cgroup_count_descriptors(set->entries[i]->count);
-    return descriptors_room(set->sys, own);
+    room = descriptors_room(set->sys, own);
+    return room - MIN(room, self);
 }
 
 static struct cgroup_rules rules_of(const struct collector_context *context, const struct cgroup_set *set)
@@ -56,7 +59,7 @@ static struct cgroup_rules rules_of(const struct collector_context *context, con
         .n_include = config->n_include,
         .n_exclude = config->n_exclude,
         .max_cgroups = config->max_cgroups,
-        .descriptor_budget = descriptor_budget(set),
+        .descriptor_budget = descriptor_budget(context, set),
         .descriptors_per_cgroup = cgroup_count_needs(context),
     };
 }

@@ -5,158 +5,314 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "base/escape.h"
+#include "base/file.h"
 #include "perf/generic.h"
 #include "perf/group.h"
 #include "perf/pfm.h"
 
-struct catalogue {
-    struct sys *sys;
-    const struct machine *machine;
-    json_t *events;
-    bool failed;
+/* tracefs's list of its events has 62 KB on Linux 6.18, and more with more modules. */
+#define TRACEPOINTS_MAX ((size_t)4 << 20)
+
+/* A generic event that the kernel takes. */
+struct offer {
+    const char *kind;
+    size_t pmu; /* its place in the machine */
+    char *name, *help;
 };
 
-static void add(struct catalogue *catalogue, const char *kind, const char *name, const struct pmu *pmu,
-                const char *description)
-{
-    _cleanup_(freep) char *cpus = cpuset_format(&pmu->cpus);
-    json_t *event = json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", name, "pmu", pmu->name, "cpus", cpus ? cpus : "",
-                              "kind", kind, "description", description);
+struct catalogue {
+    struct machine *machine;
+    char **cpus; /* of each PMU, as a text */
+    struct offer *offers;
+    size_t n_offers, n_others; /* others than cache events come first */
+    char *tracepoints_text;
+    char **tracepoints; /* "system:event", in order */
+    size_t n_tracepoints;
+};
 
-    if (!event || !cpus || json_array_append_new(catalogue->events, event) < 0)
-        catalogue->failed = true;
+struct catalogue *catalogue_free(struct catalogue *catalogue)
+{
+    if (!catalogue)
+        return NULL;
+    for (size_t i = 0; catalogue->cpus && i < catalogue->machine->n_pmus; i++)
+        free(catalogue->cpus[i]);
+    free(catalogue->cpus);
+    for (size_t i = 0; i < catalogue->n_offers; i++) {
+        free(catalogue->offers[i].name);
+        free(catalogue->offers[i].help);
+    }
+    free(catalogue->offers);
+    free(catalogue->tracepoints_text);
+    free(catalogue->tracepoints);
+    machine_free(catalogue->machine);
+    free(catalogue);
+    return NULL;
 }
+DEFINE_CLEANUP(struct catalogue *, catalogue_free);
+
+/* --- in the event loop */
 
 /* Whether the kernel opens the event on the PMU. One that may not be opened is offered all the same. */
-static bool is_offered(struct catalogue *catalogue, const struct event *event, const struct pmu *pmu)
+static bool is_offered(struct sys *sys, const struct machine *machine, const struct event *event, const struct pmu *pmu)
 {
     struct group_target target = {.pid = -1, .cpu = cpuset_next(&pmu->cpus, -1)};
     struct group *group = NULL;
     struct attr attr;
 
-    if (pmu->absent || target.cpu < 0 || attr_build(catalogue->sys, catalogue->machine, event, pmu, &attr, NULL) < 0)
+    if (pmu->absent || target.cpu < 0 || attr_build(sys, machine, event, pmu, &attr, NULL) < 0)
         return false;
-    int r = group_open(catalogue->sys, &attr, &target, &group);
+    int r = group_open(sys, &attr, &target, &group);
     group_free(group);
     return r == 0 || r == -EACCES || r == -EPERM || r == -EMFILE;
 }
 
-static void try_generic(struct catalogue *catalogue, const char *kind, const char *name, const struct pmu *pmu)
+static int add_offer(struct catalogue *catalogue, const struct offer *offer, const char *help)
 {
+    if (array_grow(&catalogue->offers, catalogue->n_offers) < 0)
+        return -ENOMEM;
+    struct offer *added = &catalogue->offers[catalogue->n_offers++];
+    *added = (struct offer){.kind = offer->kind, .pmu = offer->pmu};
+    added->name = strdup(offer->name);
+    added->help = strdup(help ? help : "");
+    return added->name && added->help ? 0 : -ENOMEM;
+}
+
+static int try_generic(struct catalogue *catalogue, struct sys *sys, const struct offer *offer)
+{
+    const struct pmu *pmu = catalogue->machine->pmus[offer->pmu];
     struct event event;
+    int r = 0;
 
-    if (event_parse(name, &event, NULL) < 0)
-        return;
+    if (event_parse(offer->name, &event, NULL) < 0)
+        return 0;
     _cleanup_(freep) char *help = event_help(&event);
-    if (is_offered(catalogue, &event, pmu))
-        add(catalogue, kind, name, pmu, help ? help : "");
+    if (is_offered(sys, catalogue->machine, &event, pmu))
+        r = add_offer(catalogue, offer, help);
     event_done(&event);
+    return r;
 }
 
-static void add_generic(struct catalogue *catalogue)
+static bool serves(const struct generic_event *event, const struct pmu *pmu)
 {
-    const struct pmu *software = machine_find_pmu(catalogue->machine, "software");
-
-    for (size_t i = 0; i < n_generic_events; i++) {
-        if (generic_events[i].type == PERF_TYPE_SOFTWARE && software)
-            try_generic(catalogue, "software", generic_events[i].name, software);
-        for (size_t k = 0; generic_events[i].type == PERF_TYPE_HARDWARE && k < catalogue->machine->n_pmus; k++)
-            if (catalogue->machine->pmus[k]->scope == PMU_CORE)
-                try_generic(catalogue, "hardware", generic_events[i].name, catalogue->machine->pmus[k]);
-    }
+    if (event->type == PERF_TYPE_SOFTWARE)
+        return str_equal(pmu->name, "software");
+    return event->type == PERF_TYPE_HARDWARE && pmu->scope == PMU_CORE;
 }
 
-static void add_cache(struct catalogue *catalogue, const struct pmu *pmu)
+static int gather_generic(struct catalogue *catalogue, struct sys *sys)
 {
+    const struct machine *machine = catalogue->machine;
+    int r = 0;
+
+    for (size_t i = 0; i < n_generic_events; i++)
+        for (size_t k = 0; k < machine->n_pmus && r == 0; k++) {
+            const char *kind = generic_events[i].type == PERF_TYPE_SOFTWARE ? "software" : "hardware";
+            const struct offer offer = {.kind = kind, .pmu = k, .name = (char *)generic_events[i].name};
+            if (serves(&generic_events[i], machine->pmus[k]))
+                r = try_generic(catalogue, sys, &offer);
+        }
+    catalogue->n_others = catalogue->n_offers;
+    return r;
+}
+
+static int gather_cache(struct catalogue *catalogue, struct sys *sys)
+{
+    const struct machine *machine = catalogue->machine;
     char name[64];
     uint64_t config;
+    int r = 0;
 
-    for (size_t i = 0; generic_cache_name(i, name, sizeof(name), &config); i++)
-        try_generic(catalogue, "cache", name, pmu);
+    for (size_t k = 0; k < machine->n_pmus; k++) {
+        const struct offer offer = {.kind = "cache", .pmu = k, .name = name};
+        if (machine->pmus[k]->scope != PMU_CORE || machine->pmus[k]->absent)
+            continue;
+        for (size_t i = 0; r == 0 && generic_cache_name(i, name, sizeof(name), &config); i++)
+            r = try_generic(catalogue, sys, &offer);
+    }
+    return r;
 }
 
-static void add_named(struct catalogue *catalogue, const struct pmu *pmu)
+static int gather_cpus(struct catalogue *catalogue)
 {
+    const struct machine *machine = catalogue->machine;
+
+    catalogue->cpus = calloc(machine->n_pmus + 1, sizeof(*catalogue->cpus));
+    if (!catalogue->cpus)
+        return -ENOMEM;
+    for (size_t i = 0; i < machine->n_pmus; i++) {
+        catalogue->cpus[i] = cpuset_format(&machine->pmus[i]->cpus);
+        if (!catalogue->cpus[i])
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* By system, then by event: a colon comes before everything else. */
+static int compare_tracepoints(const void *a, const void *b)
+{
+    const unsigned char *x = *(unsigned char *const *)a, *y = *(unsigned char *const *)b;
+
+    while (*x && *x == *y)
+        x++, y++;
+    return (*x == ':' ? 1 : *x) - (*y == ':' ? 1 : *y);
+}
+
+static int split_tracepoints(struct catalogue *catalogue)
+{
+    char *next = catalogue->tracepoints_text, *line;
+
+    while ((line = strsep(&next, "\n"))) {
+        if (!strchr(line, ':'))
+            continue;
+        if (array_grow(&catalogue->tracepoints, catalogue->n_tracepoints) < 0)
+            return -ENOMEM;
+        catalogue->tracepoints[catalogue->n_tracepoints++] = line;
+    }
+    if (catalogue->n_tracepoints > 0)
+        qsort(catalogue->tracepoints, catalogue->n_tracepoints, sizeof(*catalogue->tracepoints), compare_tracepoints);
+    return 0;
+}
+
+/* One file has them all; where it cannot be read, there are none. */
+static int gather_tracepoints(struct catalogue *catalogue, struct sys *sys)
+{
+    const struct machine *machine = catalogue->machine;
+    char path[512];
+
+    if (!machine->tracefs || !machine_find_pmu(machine, "tracepoint"))
+        return 0;
+    snprintf(path, sizeof(path), "%s/available_events", machine->tracefs);
+    _cleanup_(closep) int fd = sys->open_file(sys, path, 0);
+    if (fd < 0)
+        return 0;
+    int r = file_read_fd(fd, TRACEPOINTS_MAX, &catalogue->tracepoints_text, NULL);
+    if (r < 0)
+        return r == -ENOMEM ? r : 0;
+    return split_tracepoints(catalogue);
+}
+
+int catalogue_new(struct sys *sys, struct machine *machine, struct catalogue **ret)
+{
+    _cleanup_(catalogue_freep) struct catalogue *catalogue = calloc(1, sizeof(*catalogue));
+
+    if (!catalogue)
+        return -ENOMEM;
+    catalogue->machine = machine_ref(machine);
+    pfm_load();
+    int r = gather_cpus(catalogue);
+    if (r == 0)
+        r = gather_generic(catalogue, sys);
+    if (r == 0)
+        r = gather_cache(catalogue, sys);
+    if (r == 0)
+        r = gather_tracepoints(catalogue, sys);
+    if (r < 0)
+        return r;
+    *ret = steal(catalogue);
+    return 0;
+}
+
+/* --- in any thread */
+
+struct visit {
+    const struct catalogue *catalogue;
+    size_t pmu;
+    catalogue_visit visit;
+    void *userdata;
+};
+
+static void show(const struct visit *visit, const char *kind, const char *name, const char *description)
+{
+    const struct catalogue_event event = {
+        .name = name,
+        .pmu = visit->catalogue->machine->pmus[visit->pmu]->name,
+        .cpus = visit->catalogue->cpus[visit->pmu],
+        .kind = kind,
+        .description = description,
+    };
+
+    visit->visit(visit->userdata, &event);
+}
+
+static void show_offer(struct visit *visit, const struct offer *offer)
+{
+    visit->pmu = offer->pmu;
+    show(visit, offer->kind, offer->name, offer->help);
+}
+
+static void show_named(const struct visit *visit)
+{
+    const struct pmu *pmu = visit->catalogue->machine->pmus[visit->pmu];
+
     for (size_t i = 0; i < pmu->n_events; i++) {
         char name[256], description[512];
         const struct pmu_event *event = &pmu->events[i];
         snprintf(name, sizeof(name), "%s/%s/", pmu->name, event->name);
         snprintf(description, sizeof(description), "%s%s%s", event->terms, event->unit[0] ? ", in " : "", event->unit);
-        add(catalogue, "pmu", name, pmu, description);
+        show(visit, "pmu", name, description);
     }
 }
 
-struct named {
-    struct catalogue *catalogue;
-    const struct pmu *pmu;
-};
-
-static void add_pfm_event(void *userdata, const char *name, const char *description)
+static void show_pfm_event(void *userdata, const char *name, const char *description)
 {
-    const struct named *named = userdata;
-    add(named->catalogue, "libpfm4", name, named->pmu, description);
+    show(userdata, "libpfm4", name, description);
 }
 
-static void add_pfm(struct catalogue *catalogue, const struct pmu *pmu)
+static void show_tracepoints(struct visit *visit)
 {
-    struct named named = {.catalogue = catalogue, .pmu = pmu};
-    pfm_list(pmu, add_pfm_event, &named);
+    const struct catalogue *catalogue = visit->catalogue;
+
+    for (visit->pmu = 0; visit->pmu < catalogue->machine->n_pmus; visit->pmu++)
+        if (str_equal(catalogue->machine->pmus[visit->pmu]->name, "tracepoint"))
+            break;
+    for (size_t i = 0; i < catalogue->n_tracepoints; i++)
+        show(visit, "tracepoint", catalogue->tracepoints[i], "Tracepoint of the kernel.");
 }
 
-static void add_tracepoints_of(struct catalogue *catalogue, const struct pmu *pmu, const char *system)
+void catalogue_each(const struct catalogue *catalogue, catalogue_visit visit, void *userdata)
 {
-    char path[512];
-    char **names;
-    size_t n;
+    struct visit all = {.catalogue = catalogue, .visit = visit, .userdata = userdata};
+    const struct machine *machine = catalogue->machine;
+    size_t at = catalogue->n_others;
 
-    snprintf(path, sizeof(path), "%s/events/%s", catalogue->machine->tracefs, system);
-    if (sys_list_directory(catalogue->sys, path, &names, &n) < 0)
-        return;
-    for (size_t i = 0; i < n; i++) {
-        char name[512];
-        /* Beside the events a system has the files `enable` and `filter`. */
-        if (str_equal(names[i], "enable") || str_equal(names[i], "filter"))
-            continue;
-        snprintf(name, sizeof(name), "%s:%s", system, names[i]);
-        add(catalogue, "tracepoint", name, pmu, "Tracepoint of the kernel.");
-    }
-    strings_free(names, n);
-}
-
-static void add_tracepoints(struct catalogue *catalogue)
-{
-    const struct pmu *pmu = machine_find_pmu(catalogue->machine, "tracepoint");
-    char path[512];
-    char **systems;
-    size_t n;
-
-    if (!pmu || !catalogue->machine->tracefs)
-        return;
-    snprintf(path, sizeof(path), "%s/events", catalogue->machine->tracefs);
-    if (sys_list_directory(catalogue->sys, path, &systems, &n) < 0)
-        return;
-    for (size_t i = 0; i < n; i++)
-        add_tracepoints_of(catalogue, pmu, systems[i]);
-    strings_free(systems, n);
-}
-
-json_t *catalogue_json(struct sys *sys, const struct machine *machine)
-{
-    struct catalogue catalogue = {.sys = sys, .machine = machine, .events = json_array()};
-
-    if (!catalogue.events)
-        return NULL;
-    add_generic(&catalogue);
+    for (size_t i = 0; i < catalogue->n_others; i++)
+        show_offer(&all, &catalogue->offers[i]);
     for (size_t i = 0; i < machine->n_pmus; i++) {
-        if (machine->pmus[i]->scope == PMU_CORE && !machine->pmus[i]->absent)
-            add_cache(&catalogue, machine->pmus[i]);
-        add_named(&catalogue, machine->pmus[i]);
-        add_pfm(&catalogue, machine->pmus[i]);
+        while (at < catalogue->n_offers && catalogue->offers[at].pmu == i)
+            show_offer(&all, &catalogue->offers[at++]);
+        all.pmu = i;
+        show_named(&all);
+        pfm_list(machine->pmus[i], show_pfm_event, &all);
     }
-    add_tracepoints(&catalogue);
-    if (catalogue.failed) {
-        json_decref(catalogue.events);
-        return NULL;
-    }
-    return catalogue.events;
+    show_tracepoints(&all);
+}
+
+/* --- as a text */
+
+static void write_member(struct buffer *content, const char *name, const char *value, const char *end)
+{
+    buffer_appendf(content, "    \"%s\": \"", name);
+    escape_append(content, value, ESCAPE_JSON);
+    buffer_appendf(content, "\"%s\n", end);
+}
+
+static void write_event(void *userdata, const struct catalogue_event *event)
+{
+    struct buffer *content = userdata;
+
+    buffer_append_text(content, content->size > 1 ? ",\n  {\n" : "\n  {\n");
+    write_member(content, "name", event->name, ",");
+    write_member(content, "pmu", event->pmu, ",");
+    write_member(content, "cpus", event->cpus, ",");
+    write_member(content, "kind", event->kind, ",");
+    write_member(content, "description", event->description, "");
+    buffer_append_text(content, "  }");
+}
+
+void catalogue_write(const struct catalogue *catalogue, struct buffer *content)
+{
+    buffer_append_char(content, '[');
+    catalogue_each(catalogue, write_event, content);
+    buffer_append_text(content, content->size > 1 ? "\n]\n" : "]\n");
 }

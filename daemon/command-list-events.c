@@ -5,46 +5,51 @@
 #include "daemon/command.h"
 #include "daemon/table.h"
 
+DEFINE_CLEANUP(struct catalogue *, catalogue_free);
 DEFINE_CLEANUP(struct table *, table_free);
 
-static const char *text_of(const json_t *event, const char *key)
+static void add_row(void *userdata, const struct catalogue_event *event)
 {
-    return json_string_value(json_object_get(event, key));
+    struct table *table = userdata;
+
+    table_cell(table, TABLE_PLAIN, "%s", event->name);
+    table_cell(table, TABLE_PLAIN, "%s", event->pmu);
+    table_cell(table, TABLE_PLAIN, "%s", event->cpus);
+    table_cell(table, TABLE_DIM, "%s", event->description);
 }
 
-static int print_table(const json_t *events)
+static int print_table(const struct catalogue *catalogue)
 {
     static const char *const titles[] = {"EVENT", "PMU", "CPUS", "DESCRIPTION"};
     _cleanup_(table_freep) struct table *table = table_new(titles, ARRAY_SIZE(titles));
-    const json_t *event;
-    size_t i;
 
     if (!table)
         return command_fail_memory();
-    json_array_foreach(events, i, event)
-    {
-        table_cell(table, TABLE_PLAIN, "%s", text_of(event, "name"));
-        table_cell(table, TABLE_PLAIN, "%s", text_of(event, "pmu"));
-        table_cell(table, TABLE_PLAIN, "%s", text_of(event, "cpus"));
-        table_cell(table, TABLE_DIM, "%s", text_of(event, "description"));
-    }
+    catalogue_each(catalogue, add_row, table);
     return table_print(table, stdout) < 0 ? command_fail_memory() : EXIT_SUCCESS;
+}
+
+static int print_json(const struct catalogue *catalogue)
+{
+    _cleanup_(buffer_done) struct buffer content = {0};
+
+    catalogue_write(catalogue, &content);
+    if (content.failed)
+        return command_fail_memory();
+    return fwrite(content.data, 1, content.size, stdout) == content.size && fflush(stdout) == 0 ? EXIT_SUCCESS
+                                                                                                : EXIT_FAILURE;
 }
 
 int command_list_events(const struct options *options)
 {
     _cleanup_(session_done) struct session session = {0};
+    _cleanup_(catalogue_freep) struct catalogue *catalogue = NULL;
     struct error error = {0};
 
     sys_init(&session.sys);
     if (session_load(&session, options, &error) < 0)
         return command_fail(EXIT_BAD_USAGE, &error);
-    json_t *events = catalogue_json(&session.sys, session.machine);
-    if (!events)
+    if (catalogue_new(&session.sys, session.machine, &catalogue) < 0)
         return command_fail_memory();
-    if (options->json)
-        return command_print_json(events);
-    int status = print_table(events);
-    json_decref(events);
-    return status;
+    return options->json ? print_json(catalogue) : print_table(catalogue);
 }

@@ -62,8 +62,6 @@ static json_t *serve_document(void *userdata, enum service_document which)
     switch (which) {
     case DOCUMENT_PMUS:
         return document_pmus(session->machine);
-    case DOCUMENT_EVENTS:
-        return catalogue_json(&session->sys, session->machine);
     case DOCUMENT_CGROUPS:
         return document_cgroups(session->registry);
     case DOCUMENT_STATUS:
@@ -72,6 +70,40 @@ static json_t *serve_document(void *userdata, enum service_document which)
         return config_json(session->config);
     }
     return NULL;
+}
+
+struct events_draft {
+    struct draft draft;
+    struct catalogue *catalogue;
+};
+
+static void write_events(struct draft *draft, struct buffer *content)
+{
+    catalogue_write(((struct events_draft *)draft)->catalogue, content);
+}
+
+static void free_events(struct draft *draft)
+{
+    struct events_draft *events = (struct events_draft *)draft;
+
+    catalogue_free(events->catalogue);
+    free(events);
+}
+
+static struct draft *serve_draft_events(void *userdata)
+{
+    struct session *session = &((struct daemon *)userdata)->session;
+    _cleanup_(freep) struct events_draft *events = calloc(1, sizeof(*events));
+
+    if (!events || catalogue_new(&session->sys, session->machine, &events->catalogue) < 0)
+        return NULL;
+    events->draft = (struct draft){.write = write_events, .free = free_events};
+    return &steal(events)->draft;
+}
+
+static uint64_t serve_events_generation(void *userdata)
+{
+    return ((struct daemon *)userdata)->session.generation;
 }
 
 static bool serve_ready(void *userdata)
@@ -128,6 +160,8 @@ void serving_init(struct daemon *daemon)
         .userdata = daemon,
         .read = serve_read,
         .document = serve_document,
+        .events_generation = serve_events_generation,
+        .draft_events = serve_draft_events,
         .reload = serve_reload,
         .sampler = serve_sampler,
         .ready = serve_ready,

@@ -78,6 +78,7 @@ static void note_success(struct session *session)
 int session_load(struct session *session, const struct options *options, struct error *error)
 {
     int r = machine_load(&session->sys, &session->machine, error);
+    session->generation++;
     if (r == 0)
         r = settings_load(options, &session->sys, session->machine, &session->config, error);
     if (r == 0)
@@ -137,6 +138,7 @@ int session_reload(struct session *session, const struct options *options,
     machine_free(session->machine);
     config_free(session->config);
     session->machine = steal(machine);
+    session->generation++;
     session->config = steal(config);
     if (r == 0)
         note_success(session);
@@ -153,6 +155,7 @@ int session_rescan(struct session *session, const struct cpuset *left, struct er
     r = registry_configure(session->registry, machine, session->config, left, error);
     machine_free(session->machine);
     session->machine = steal(machine);
+    session->generation++;
     return r;
 }
 

@@ -12,6 +12,7 @@
 struct session {
     struct sys sys;
     struct machine *machine;
+    uint64_t generation; /* of the machine: another one each time that it is loaded */
     struct config *config;
     struct registry *registry;
     struct reload_outcome reload;

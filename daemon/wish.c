@@ -6,8 +6,6 @@
 #include "config/web-config.h"
 #include "perf/pmu-power.h"
 
-DEFINE_CLEANUP(struct machine *, machine_free);
-
 struct granting {
     struct sys *sys;
     struct machine *machine; /* NULL: nothing was asked of it yet */

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "http/counters.h"
+#include "http/edition.h"
 #include "http/handlers.h"
 #include "http/packing.h"
 #include "http/reply.h"
@@ -97,6 +98,12 @@ void handle_rates(struct request *request, const struct route *route)
 
     if (ask(request, route, &question))
         wait_start(request, &question.filter, &question.order, question.seconds, request_negotiate(request, NULL, 0));
+}
+
+void handle_events(struct request *request, const struct route *route)
+{
+    (void)route;
+    edition_answer(request, request_negotiate(request, NULL, 0));
 }
 
 void handle_document(struct request *request, const struct route *route)

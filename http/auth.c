@@ -14,8 +14,8 @@
 /* A thread that has nothing to do is not kept, but it is not made anew for each of a few wrong ones either. */
 #define WORKER_IDLE_NS (10 * NSEC_PER_SEC)
 
-/* A check takes tens of milliseconds, and the longest queue a second or two. */
-#define RETRY_AFTER "1"
+/* So often a client without a password is answered at once, of all of them. */
+#define CHALLENGES_PER_SECOND 50
 
 #define CHALLENGE "Basic realm=\"perfcountd\", charset=\"UTF-8\""
 
@@ -123,13 +123,6 @@ static void on_done(struct job *job, bool cancelled)
 }
 
 /* --- how many may wait */
-
-static void reply_busy(struct request *request)
-{
-    reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "too many passwords wait to be checked; try again");
-    if (request->response)
-        MHD_add_response_header(request->response, MHD_HTTP_HEADER_RETRY_AFTER, RETRY_AFTER);
-}
 
 static bool has_left(const struct request *request)
 {
@@ -295,10 +288,16 @@ static void reply_wrong(struct request *request)
         MHD_add_response_header(request->response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, CHALLENGE);
 }
 
-/* Who has sent nothing only asks what is wanted. */
+/* A client that has sent nothing only asks what is wanted, unless so many do that it is a flood. */
 static bool is_to_wait(struct request *request)
 {
-    return !request->punished && request_header(request, MHD_HTTP_HEADER_AUTHORIZATION);
+    struct site *site = request->site;
+    uint64_t wait_ns, now = site->service->now(site->service->userdata);
+
+    if (request->penalties > 0 || request_header(request, MHD_HTTP_HEADER_AUTHORIZATION))
+        return request->penalties == 0;
+    bucket_configure(&site->challenges, NSEC_PER_SEC / CHALLENGES_PER_SECOND, CHALLENGES_PER_SECOND, now);
+    return !bucket_take(&site->challenges, now, &wait_ns);
 }
 
 enum admission auth_admit(struct request *request)
@@ -316,7 +315,7 @@ enum admission auth_admit(struct request *request)
     if (is_to_wait(request) && penalty_start(request))
         return ADMISSION_PENDING;
     if (request->verdict == VERDICT_BUSY)
-        reply_busy(request);
+        reply_busy(request, "too many passwords wait to be checked; try again");
     else
         reply_wrong(request);
     return ADMISSION_REFUSED;

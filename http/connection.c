@@ -4,6 +4,8 @@
 
 #include <gnutls/gnutls.h>
 
+#include "http/penalty.h"
+
 /* A deadline may be late by this much, so that it wakes the process together with something else. */
 #define ACCURACY_USEC 10000
 
@@ -16,26 +18,41 @@ static const struct server_limits default_limits = {
     .response_ns = 60 * NSEC_PER_SEC,
 };
 
-static uint64_t deadline_time(const struct server_limits *limits, enum deadline deadline)
+static uint64_t keepalive_time(const struct connections *all, enum tenure tenure)
+{
+    uint64_t longest = all->asking && tenure != TENURE_KNOWN ? UNKNOWN_IDLE_NS : UINT64_MAX;
+
+    return MIN(all->limits.keepalive_ns, longest);
+}
+
+static uint64_t deadline_time(const struct connections *all, enum deadline deadline, enum tenure tenure)
 {
     const uint64_t times[N_DEADLINES] = {
-        [DEADLINE_REQUEST] = limits->request_ns,
-        [DEADLINE_KEEPALIVE] = limits->keepalive_ns,
-        [DEADLINE_RESPONSE] = limits->response_ns,
-        [DEADLINE_NONE] = 0,
+        [DEADLINE_REQUEST] = all->limits.request_ns,
+        [DEADLINE_KEEPALIVE] = keepalive_time(all, tenure),
+        [DEADLINE_RESPONSE] = all->limits.response_ns,
     };
     return times[deadline];
 }
 
-static void list_remove(struct connection_list *list, struct connection *connection)
+static struct connection_list *list_of(const struct connection *connection)
 {
+    return &connection->all->lists[connection->deadline][connection->tenure];
+}
+
+static void list_remove(struct connection *connection)
+{
+    struct connection_list *list = list_of(connection);
+
     *(connection->previous ? &connection->previous->next : &list->first) = connection->next;
     *(connection->next ? &connection->next->previous : &list->last) = connection->previous;
     connection->previous = connection->next = NULL;
 }
 
-static void list_append(struct connection_list *list, struct connection *connection)
+static void list_append(struct connection *connection)
 {
+    struct connection_list *list = list_of(connection);
+
     connection->previous = list->last;
     *(list->last ? &list->last->next : &list->first) = connection;
     list->last = connection;
@@ -67,8 +84,9 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
     (void)source;
     (void)usec;
     for (enum deadline i = 0; i < DEADLINE_NONE; i++)
-        while (all->lists[i].first && all->lists[i].first->deadline_ns <= now)
-            expire(all->lists[i].first);
+        for (enum tenure k = 0; k < N_TENURES; k++)
+            while (all->lists[i][k].first && all->lists[i][k].first->deadline_ns <= now)
+                expire(all->lists[i][k].first);
     all->armed_ns = 0;
     connections_arm(all);
     return 0;
@@ -85,15 +103,29 @@ int connections_init(struct connections *all, sd_event *event, const struct serv
 }
 
 /* All deadlines of a list move by the same time, so that it stays in order. */
+static void move_deadlines(struct connections *all, const struct connections *old)
+{
+    for (enum deadline i = 0; i < DEADLINE_NONE; i++)
+        for (enum tenure k = 0; k < N_TENURES; k++)
+            for (struct connection *c = all->lists[i][k].first; c; c = c->next)
+                c->deadline_ns += deadline_time(all, i, k) - deadline_time(old, i, k);
+    connections_arm(all);
+}
+
 void connections_set_limits(struct connections *all, const struct server_limits *limits)
 {
-    struct server_limits old = all->limits;
+    const struct connections old = {.limits = all->limits, .asking = all->asking};
 
     all->limits = *limits;
-    for (enum deadline i = 0; i < DEADLINE_NONE; i++)
-        for (struct connection *c = all->lists[i].first; c; c = c->next)
-            c->deadline_ns += deadline_time(&all->limits, i) - deadline_time(&old, i);
-    connections_arm(all);
+    move_deadlines(all, &old);
+}
+
+void connections_set_asking(struct connections *all, bool asking)
+{
+    const struct connections old = {.limits = all->limits, .asking = all->asking};
+
+    all->asking = asking;
+    move_deadlines(all, &old);
 }
 
 void connections_done(struct connections *all)
@@ -101,19 +133,68 @@ void connections_done(struct connections *all)
     all->timer = sd_event_source_disable_unref(all->timer);
 }
 
-bool connections_admit(const struct connections *all, const struct peer *peer)
+unsigned connections_kept(unsigned connections)
 {
-    unsigned same = 0, limit = all->limits.connections_per_address;
+    return MIN(MAX(connections / KEPT_SHARE, (unsigned)KEPT_MIN), connections / 2);
+}
+
+static enum tenure tenure_of(const struct peer *peer)
+{
+    if (peer->unix_socket)
+        return TENURE_KNOWN;
+    return peer->local ? TENURE_LOCAL : TENURE_STRANGER;
+}
+
+/* The one that has waited longest of those that may be ended; NULL where there is none. */
+static struct connection *find_idle(struct connections *all, enum tenure most)
+{
+    static const enum deadline order[] = {DEADLINE_KEEPALIVE, DEADLINE_HELD, DEADLINE_REQUEST};
+
+    for (enum tenure k = 0; k <= most; k++)
+        for (size_t i = 0; i < ARRAY_SIZE(order); i++)
+            if (all->lists[order[i]][k].first)
+                return all->lists[order[i]][k].first;
+    return NULL;
+}
+
+/* Whether there is room then. */
+static bool make_room(struct connections *all, enum tenure most)
+{
+    struct connection *connection = find_idle(all, most);
+
+    if (!connection)
+        return false;
+    if (connection->deadline == DEADLINE_KEEPALIVE)
+        connection_end(connection);
+    else
+        connection_shutdown(connection);
+    penalty_end(&connection->request);
+    return true;
+}
+
+bool connections_admit(struct connections *all, const struct peer *peer)
+{
+    unsigned most = all->limits.connections, limit = all->limits.connections_per_address;
+    unsigned n = all->n[TENURE_STRANGER] + all->n[TENURE_LOCAL] + all->n[TENURE_KNOWN];
 
     /* Everybody on a unix socket looks the same, and somebody let them in. */
     if (peer->unix_socket)
-        limit = MAX(limit, all->limits.connections / 2);
-    if (all->n >= all->limits.connections)
+        limit = MAX(limit, most / 2);
+    if (peer_counts_get(&all->peers, peer) >= limit || all->n_there >= most + ENDING_MAX)
         return false;
-    for (enum deadline i = 0; i < N_DEADLINES; i++)
-        for (const struct connection *c = all->lists[i].first; c; c = c->next)
-            same += peer_same(&c->peer, peer);
-    return same < limit;
+    if (tenure_of(peer) == TENURE_STRANGER && all->n[TENURE_STRANGER] >= most - connections_kept(most))
+        return make_room(all, TENURE_STRANGER);
+    return n < most || make_room(all, TENURE_LOCAL);
+}
+
+static uint64_t next_deadline(const struct connections *all, enum deadline deadline)
+{
+    uint64_t next = UINT64_MAX;
+
+    for (enum tenure k = 0; k < N_TENURES; k++)
+        if (all->lists[deadline][k].first)
+            next = MIN(next, all->lists[deadline][k].first->deadline_ns);
+    return next;
 }
 
 void connections_arm(struct connections *all)
@@ -121,16 +202,16 @@ void connections_arm(struct connections *all)
     uint64_t next = UINT64_MAX;
 
     for (enum deadline i = 0; i < DEADLINE_NONE; i++)
-        if (all->lists[i].first)
-            next = MIN(next, all->lists[i].first->deadline_ns);
+        next = MIN(next, next_deadline(all, i));
     if (next == UINT64_MAX)
         return;
     /* The short deadline of a first request is over: do not wake up for it while the connection is merely kept. */
-    bool outdated = all->armed_for_request && !all->lists[DEADLINE_REQUEST].first;
+    bool requests = next_deadline(all, DEADLINE_REQUEST) < UINT64_MAX;
+    bool outdated = all->armed_for_request && !requests;
     if (all->armed_ns && all->armed_ns <= next && !outdated)
         return;
     all->armed_ns = next;
-    all->armed_for_request = all->lists[DEADLINE_REQUEST].first;
+    all->armed_for_request = requests;
     sd_event_source_set_time(all->timer, next / 1000 + 1);
     sd_event_source_set_enabled(all->timer, SD_EVENT_ONESHOT);
 }
@@ -139,10 +220,11 @@ void connections_each(struct connections *all, void (*visit)(struct connection *
                       void *userdata)
 {
     for (enum deadline i = 0; i < N_DEADLINES; i++)
-        for (struct connection *c = all->lists[i].first, *next; c; c = next) {
-            next = c->next;
-            visit(c, userdata);
-        }
+        for (enum tenure k = 0; k < N_TENURES; k++)
+            for (struct connection *c = all->lists[i][k].first, *next; c; c = next) {
+                next = c->next;
+                visit(c, userdata);
+            }
 }
 
 struct connection *connection_new(struct connections *all, struct engine *engine, struct MHD_Connection *mhd, int fd,
@@ -152,16 +234,34 @@ struct connection *connection_new(struct connections *all, struct engine *engine
 
     if (!connection)
         return NULL;
+    connection->count = peer_counts_add(&all->peers, peer);
+    if (!connection->count) {
+        free(connection);
+        return NULL;
+    }
     connection->all = all;
     connection->engine = engine;
     connection->mhd = mhd;
     connection->fd = fd;
     connection->peer = *peer;
+    connection->tenure = tenure_of(peer);
     connection->deadline = DEADLINE_NONE;
-    list_append(&all->lists[DEADLINE_NONE], connection);
+    list_append(connection);
     connection_set_deadline(connection, DEADLINE_REQUEST);
-    all->n++;
+    all->n[connection->tenure]++;
+    all->n_there++;
     return connection;
+}
+
+/* It does not count any more. */
+static void leave(struct connection *connection)
+{
+    if (connection->ended)
+        return;
+    connection->ended = true;
+    connection->all->n[connection->tenure]--;
+    peer_counts_remove(&connection->all->peers, connection->count);
+    connection->count = NULL;
 }
 
 struct connection *connection_free(struct connection *connection)
@@ -169,28 +269,56 @@ struct connection *connection_free(struct connection *connection)
     if (!connection)
         return NULL;
     request_end(&connection->request);
-    list_remove(&connection->all->lists[connection->deadline], connection);
-    connection->all->n--;
+    leave(connection);
+    list_remove(connection);
+    connection->all->n_there--;
     tls_unref(connection->tls);
     free(connection);
     return NULL;
 }
 
-void connection_set_deadline(struct connection *connection, enum deadline deadline)
+void connection_judge(struct connection *connection)
+{
+    const struct request *request = &connection->request;
+    enum tenure tenure = connection->tenure;
+
+    if (request->verdict == VERDICT_RIGHT || request->certified)
+        tenure = TENURE_KNOWN;
+    else if (request->verdict == VERDICT_WRONG)
+        tenure = tenure_of(&connection->peer);
+    if (connection->ended || tenure == connection->tenure)
+        return;
+    /* To the end of another list: out of order there until it has its deadline. */
+    list_remove(connection);
+    connection->all->n[connection->tenure]--;
+    connection->tenure = tenure;
+    connection->all->n[tenure]++;
+    list_append(connection);
+}
+
+static void move(struct connection *connection, enum deadline deadline)
 {
     struct connections *all = connection->all;
+    uint64_t now = all->service->now(all->service->userdata);
 
-    list_remove(&all->lists[connection->deadline], connection);
+    list_remove(connection);
     connection->deadline = deadline;
-    connection->deadline_ns = all->service->now(all->service->userdata) + deadline_time(&all->limits, deadline);
-    list_append(&all->lists[deadline], connection);
+    connection->deadline_ns = now + deadline_time(all, deadline, connection->tenure);
+    list_append(connection);
+}
+
+void connection_set_deadline(struct connection *connection, enum deadline deadline)
+{
+    if (!connection->ended)
+        move(connection, deadline);
 }
 
 void connection_shutdown(struct connection *connection)
 {
     connection->transport.ended = true;
     shutdown(connection->fd, SHUT_RDWR);
-    connection_set_deadline(connection, DEADLINE_NONE);
+    move(connection, DEADLINE_NONE);
+    leave(connection);
 }
 
 void connection_end(struct connection *connection)

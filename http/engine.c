@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "http/framing.h"
 #include "http/gate.h"
 
 /* So often in a row it may run when it has something left to do, before others have their turn. */
@@ -145,13 +146,13 @@ static void *on_uri(void *userdata, const char *uri, struct MHD_Connection *mhd)
 }
 
 /* Queueing already on the first call would cost the connection, which is right only for what nobody reads. */
-static enum MHD_Result first_call(struct connection *connection)
+static enum MHD_Result first_call(struct connection *connection, const char *version)
 {
     struct request *request = &connection->request;
 
     request->seen = true;
     connection_set_deadline(connection, DEADLINE_RESPONSE);
-    return request_refuse_framing(request) || request_refuse_body(request) ? request_queue(request) : MHD_YES;
+    return request_refuse_framing(request, version) || request_refuse_body(request) ? request_queue(request) : MHD_YES;
 }
 
 static enum MHD_Result on_request(void *userdata, struct MHD_Connection *mhd, const char *path, const char *method,
@@ -161,16 +162,15 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *mhd, co
 
     (void)userdata;
     (void)mhd;
-    (void)version;
     (void)body;
-    if (!connection)
+    if (!connection || connection->ended)
         return MHD_NO;
     struct request *request = &connection->request;
     connection->engine->progress++;
     request->path = path;
     request->method = method;
     if (!request->seen)
-        return first_call(connection);
+        return first_call(connection, version);
     if (*body_size) {
         *body_size = 0;
         return MHD_YES;
@@ -178,7 +178,7 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *mhd, co
     if (!request->answered)
         gate_answer(request);
     bool waits = request_waits(request);
-    connection_set_deadline(connection, waits ? DEADLINE_NONE : DEADLINE_RESPONSE);
+    connection_set_deadline(connection, request->penalty ? DEADLINE_HELD : waits ? DEADLINE_NONE : DEADLINE_RESPONSE);
     return waits ? MHD_YES : request_queue(request);
 }
 
@@ -193,6 +193,7 @@ static void on_completed(void *userdata, struct MHD_Connection *mhd, void **cont
     engine->progress++;
     if (!connection)
         return;
+    connection_judge(connection);
     request_end(&connection->request);
     if (why != MHD_REQUEST_TERMINATED_COMPLETED_OK)
         return;
@@ -258,9 +259,9 @@ static struct MHD_Daemon *start_daemon(struct engine *engine)
     /* The end of the list for plain HTTP; functions are not taken in an array. */
     enum MHD_OPTION secure = terms->tls ? MHD_OPTION_HTTPS_CERT_CALLBACK : MHD_OPTION_END;
     struct MHD_OptionItem options[] = {
-        {MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL},
+        {FRAMING_STRICT, 1, NULL},
         {MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)terms->memory_per_connection, NULL},
-        {MHD_OPTION_CONNECTION_LIMIT, (intptr_t)terms->connections, NULL},
+        {MHD_OPTION_CONNECTION_LIMIT, (intptr_t)terms->connections + ENDING_MAX, NULL},
         {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, engine},
         {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_completed, engine},
         {MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)on_uri, engine},

@@ -12,6 +12,7 @@ void handle_telemetry(struct request *request, const struct route *route);
 /* api.c */
 void handle_counters(struct request *request, const struct route *route);
 void handle_rates(struct request *request, const struct route *route);
+void handle_events(struct request *request, const struct route *route);
 void handle_document(struct request *request, const struct route *route);
 /* feed.c */
 void handle_stream(struct request *request, const struct route *route);

@@ -124,12 +124,12 @@ void packing_leave(struct request *request)
     request->next_packed = NULL;
 }
 
-static int submit(struct site *site, struct packing *packing)
+int packing_submit(struct site *site, struct job *job)
 {
     const struct worker_limits limits = {.jobs = PACKINGS_MAX, .idle_ns = WORKER_IDLE_NS};
     int r = site->packer ? 0 : worker_new(site->event, &limits, &site->packer);
 
-    return r < 0 ? r : worker_submit(site->packer, &packing->job);
+    return r < 0 ? r : worker_submit(site->packer, job);
 }
 
 bool packing_start(struct request *request, struct buffer *content, const char *type, const char *vary,
@@ -153,7 +153,7 @@ bool packing_start(struct request *request, struct buffer *content, const char *
         packing->page = *page;
         packing->generation = page->snapshot->generation;
     }
-    if (gzip_prepare(&packing->gzip, content->size) < 0 || submit(site, packing) < 0) {
+    if (gzip_prepare(&packing->gzip, content->size) < 0 || packing_submit(site, &packing->job) < 0) {
         packing->content = (struct buffer){0};
         packing_unref(packing);
         return false;

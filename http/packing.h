@@ -7,6 +7,7 @@
 #define HTTP_PACKING_H
 
 #include "http/request.h"
+#include "http/worker.h"
 
 /* What is smaller is compressed at once: it takes at most a few milliseconds. */
 #define PACKING_SIZE_MIN ((size_t)1 << 20)
@@ -27,6 +28,8 @@ bool packing_start(struct request *request, struct buffer *content, const char *
                    const struct packing_page *page);
 /* Waits for what is being compressed already. False: there is no such thing. */
 bool packing_join(struct request *request, const struct snapshot *snapshot, const struct page_key *key);
+/* Has the same thread do something else; errors of worker_submit(). */
+int packing_submit(struct site *site, struct job *job);
 /* The request waits no longer; does not resume the connection. */
 void packing_leave(struct request *request);
 

@@ -23,16 +23,22 @@ struct penalty *penalty_free(struct penalty *penalty)
 }
 DEFINE_CLEANUP(struct penalty *, penalty_free);
 
+void penalty_end(struct request *request)
+{
+    if (!request->penalty)
+        return;
+    penalty_free(request->penalty);
+    request->penalties++;
+    request_resume(request);
+}
+
 static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct penalty *penalty = userdata;
-    struct request *request = penalty->request;
 
     (void)source;
     (void)usec;
-    penalty_free(penalty);
-    request->punished = true;
-    request_resume(request);
+    penalty_end(penalty->request);
     return 0;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A refusal that is held back: who tries one password after the other waits for each answer, at no cost to anybody
- * else. Answered at once, a flood of them would keep the event loop busy.
+ * else. So does a client without a password, where many ask at once. Answered at once, a flood of them would keep the
+ * event loop busy.
  */
 #ifndef HTTP_PENALTY_H
 #define HTTP_PENALTY_H
@@ -10,8 +11,11 @@
 
 #define PENALTY_NS (250 * NSEC_PER_MSEC)
 
-/* Suspends the connection; it goes on with request->punished set. False when out of memory: nothing has happened. */
+/* Suspends the connection; it goes on with one more in request->penalties. False when out of memory: nothing has
+ * happened. */
 bool penalty_start(struct request *request);
+/* Goes on at once, where its refusal is held back. */
+void penalty_end(struct request *request);
 /* The request waits no longer; does not resume the connection. */
 struct penalty *penalty_free(struct penalty *penalty);
 

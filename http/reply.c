@@ -119,6 +119,13 @@ void reply_error(struct request *request, unsigned status, const char *format, .
     reply_set(request, status, reply_make(&content, TYPE_JSON, NULL, false));
 }
 
+void reply_busy(struct request *request, const char *sentence)
+{
+    reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "%s", sentence);
+    if (request->response)
+        MHD_add_response_header(request->response, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+}
+
 static int append_chunk(const char *text, size_t size, void *userdata)
 {
     struct buffer *content = userdata;

@@ -30,6 +30,8 @@ struct MHD_Response *reply_label(struct MHD_Response *response, const char *type
 void reply_text(struct request *request, unsigned status, const char *format, ...) PRINTF_LIKE(3, 4);
 /* A sentence: a JSON document under /api/, a line of text elsewhere. */
 void reply_error(struct request *request, unsigned status, const char *format, ...) PRINTF_LIKE(3, 4);
+/* 503 with a sentence: what is in the way takes a second or two. */
+void reply_busy(struct request *request, const char *sentence);
 /* Takes over the document; NULL is out of memory. */
 void reply_json(struct request *request, unsigned status, json_t *document, bool gzip);
 

@@ -9,7 +9,9 @@
 #include "base/suggest.h"
 #include "base/utf8.h"
 #include "http/auth.h"
+#include "http/edition.h"
 #include "http/feed.h"
+#include "http/framing.h"
 #include "http/packing.h"
 #include "http/penalty.h"
 #include "http/percent.h"
@@ -32,44 +34,35 @@ void request_end(struct request *request)
     penalty_free(request->penalty);
     wait_free(request->wait);
     packing_leave(request);
+    edition_leave(request);
     feed_free(request->feed);
     if (request->response && !request->borrowed)
         MHD_destroy_response(request->response);
     *request = (struct request){0};
 }
 
-/* What a request says of its own extent and destination. */
-struct framing {
-    unsigned n_hosts;
-    const char *length;
-    bool ambiguous;
-};
-
 static enum MHD_Result on_framing(void *userdata, enum MHD_ValueKind kind, const char *name, const char *value)
 {
     struct framing *framing = userdata;
 
     (void)kind;
-    value = value ? value : "";
-    if (strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0)
-        framing->ambiguous |= framing->n_hosts++ > 0;
-    if (strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0) {
-        framing->ambiguous |= framing->length && !str_equal(framing->length, value);
-        framing->length = value;
-    }
-    framing->ambiguous |= strpbrk(name, " \t") != NULL;
+    framing_header(framing, name, value);
     return MHD_YES;
 }
 
-bool request_refuse_framing(struct request *request)
+bool request_refuse_framing(struct request *request, const char *version)
 {
-    struct framing framing = {0};
+    const union MHD_ConnectionInfo *size =
+        MHD_get_connection_info(request->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    struct framing framing;
 
+    framing_begin(&framing, size && framing_is_followed(MHD_get_version()) ? version : NULL);
     MHD_get_connection_values(request->mhd, MHD_HEADER_KIND, on_framing, &framing);
-    if (framing.ambiguous)
-        reply_error(request, MHD_HTTP_BAD_REQUEST,
-                    "the headers are ambiguous: a blank in a name, two hosts or two lengths");
-    return framing.ambiguous;
+    /* The method is where the head begins. */
+    framing_end(&framing, size ? request->method + size->header_size : NULL);
+    if (framing.what)
+        reply_error(request, MHD_HTTP_BAD_REQUEST, "the headers are ambiguous: %s", framing.what);
+    return framing.what != NULL;
 }
 
 bool request_refuse_body(struct request *request)
@@ -99,7 +92,8 @@ enum MHD_Result request_queue(struct request *request)
 
 bool request_waits(const struct request *request)
 {
-    return request->check || request->penalty || request->wait || request->packing || feed_is_suspended(request->feed);
+    return request->check || request->penalty || request->wait || request->packing || request->edition ||
+           feed_is_suspended(request->feed);
 }
 
 /* Inside a foreign event loop, libmicrohttpd does not make itself heard after a resumption. */

@@ -28,6 +28,7 @@ struct penalty;
 struct feed;
 struct packing;
 struct wait;
+struct edition;
 struct worker;
 
 /* What requests are answered from; the server owns it. */
@@ -40,9 +41,12 @@ struct site {
     struct worker *packer;    /* NULL until something large is compressed; see packing.h */
     struct packing *packings; /* all that wait or run */
     struct auth *auth;        /* NULL until there is a password to check */
+    struct edition *edition;  /* of the catalogue of events; NULL: there is none, or it is outdated */
+    struct bucket editions;   /* of its answers to those who are not known */
     struct bucket bucket;     /* of all requests */
     struct trust trust;
-    struct wait *waits; /* all that wait for their second reading */
+    struct bucket challenges; /* of those without a password, where one is asked for */
+    struct wait *waits;       /* all that wait for their second reading */
     /* Has the server look whether the files of its web configuration have changed; before what depends on them. */
     void (*look)(void *userdata);
     void *look_userdata;
@@ -67,10 +71,12 @@ struct request {
     /* One that is not NULL: the connection is suspended. */
     struct check *check;          /* of its password */
     struct penalty *penalty;      /* its refusal is held back */
-    bool punished;                /* it was */
+    unsigned penalties;           /* so often it was */
     struct wait *wait;            /* for its second reading */
     struct packing *packing;      /* its response is being compressed */
     struct request *next_packed;  /* of the same packing */
+    struct edition *edition;      /* is being made */
+    struct request *next_waiting; /* for the same edition */
     struct feed *feed;            /* a response that goes on; it knows itself whether it is suspended */
     void (*wake)(void *userdata); /* has libmicrohttpd run soon */
     void *wake_userdata;
@@ -82,10 +88,10 @@ void request_begin(struct request *request, struct site *site, struct MHD_Connec
 /* Frees what is left, also after a client that went away. */
 void request_end(struct request *request);
 /*
- * Whether its headers can be read in two ways (RFC 9112, sections 3.2, 5.1 and 6.3), so that a proxy in front may see
- * another request in it; then there is a reply.
+ * Whether its headers can be read in two ways (framing.h), so that a proxy in front may see another request in it; then
+ * there is a reply. `version` is that of the request line, as libmicrohttpd has it.
  */
-bool request_refuse_framing(struct request *request);
+bool request_refuse_framing(struct request *request, const char *version);
 /* Whether it announces a body that nobody will read; then there is a reply. */
 bool request_refuse_body(struct request *request);
 /* Whether the connection is suspended. */

@@ -94,6 +94,11 @@ const char *security_warning(const struct security *security, enum security_warn
     return security->tls ? tls_warning(security->tls) : NULL;
 }
 
+bool security_asks(const struct security *security)
+{
+    return (security->config && security->config->n_users > 0) || (security->tls && tls_asks(security->tls));
+}
+
 struct security *security_ref(struct security *security)
 {
     security->references++;

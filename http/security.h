@@ -29,6 +29,8 @@ enum security_warning { SECURITY_CERTIFICATE_EXPIRED, SECURITY_PASSWORD_SLOW, N_
 int security_load(const struct file_opener *opener, const char *path, struct security **ret, struct stamps *ret_stamps,
                   struct error *error);
 const char *security_warning(const struct security *security, enum security_warning which);
+/* Whether a client is asked for a password or a certificate. */
+bool security_asks(const struct security *security);
 /* The last who lets go of it frees it. security_unref() takes NULL, and returns it. */
 struct security *security_ref(struct security *security);
 struct security *security_unref(struct security *security);

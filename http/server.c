@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "http/auth.h"
+#include "http/edition.h"
 #include "http/listener.h"
 #include "http/worker.h"
 
@@ -100,6 +101,7 @@ struct server *server_free(struct server *server)
     listeners_done(&server->active);
     listeners_done(&server->retired);
     connections_done(&server->connections);
+    edition_drop(&server->site);
     worker_free(server->site.packer);
     auth_free(server->site.auth);
     sd_event_source_disable_unref(server->turn);
@@ -277,6 +279,7 @@ static void use_security(struct server *server, struct security *security)
     server->pending = security_unref(server->pending);
     security_unref(server->site.security);
     server->site.security = security;
+    connections_set_asking(&server->connections, security_asks(security));
     /* They have the headers of before. */
     pages_done(&server->site.pages);
     for (int i = 0; i < N_SECURITY_WARNINGS; i++)

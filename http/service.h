@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "collectors/snapshot.h"
@@ -17,13 +18,21 @@ struct sampler;
 #define COLLECTORS_ALL UINT32_MAX
 
 /* The documents under /api/v1/ that are made on request. */
-enum service_document { DOCUMENT_PMUS, DOCUMENT_EVENTS, DOCUMENT_CGROUPS, DOCUMENT_STATUS, DOCUMENT_CONFIG };
+enum service_document { DOCUMENT_PMUS, DOCUMENT_CGROUPS, DOCUMENT_STATUS, DOCUMENT_CONFIG };
 
 /* Counting that is paused, so that others can use the PMUs. */
 struct service_pause {
     bool paused;
     unsigned seconds; /* until it goes on by itself, rounded up */
     double until;     /* the same, since the epoch */
+};
+
+/* What a document is made of that is made beside the event loop. */
+struct draft {
+    /* In another thread: it reads what does not change, and touches nothing else than `content`. */
+    void (*write)(struct draft *draft, struct buffer *content);
+    /* In the event loop. */
+    void (*free)(struct draft *draft);
 };
 
 struct service {
@@ -38,6 +47,10 @@ struct service {
     const struct snapshot *(*read)(void *userdata, uint32_t mask, bool fresh);
     /* NULL when out of memory; the caller owns it. */
     json_t *(*document)(void *userdata, enum service_document which);
+    /* The catalogue of events: as long as this number is the same, so is the catalogue. */
+    uint64_t (*events_generation)(void *userdata);
+    /* What it is made of now; NULL when out of memory. */
+    struct draft *(*draft_events)(void *userdata);
     /* -EINVAL with the configuration error, and the old configuration goes on. */
     int (*reload)(void *userdata, struct error *error);
     /* Whether there was a first reading. */

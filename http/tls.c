@@ -121,6 +121,11 @@ struct tls *tls_unref(struct tls *tls)
     return NULL;
 }
 
+bool tls_asks(const struct tls *tls)
+{
+    return tls->client_auth != CLIENT_AUTH_NONE;
+}
+
 const char *tls_warning(const struct tls *tls)
 {
     return tls->warning;

@@ -29,6 +29,8 @@ const char *tls_warning(const struct tls *tls);
  * -EPROTO where GnuTLS refuses.
  */
 int tls_begin(struct tls *tls, gnutls_session_t session);
+/* Whether clients are asked for a certificate. */
+bool tls_asks(const struct tls *tls);
 /* Whether the client, after the handshake, has shown a certificate of a client CA (and with an allowed name). */
 bool tls_peer_verified(gnutls_session_t session);
 

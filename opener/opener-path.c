@@ -24,6 +24,8 @@ static const struct shape {
     bool only_sampling;
     bool for_all; /* anybody may open it, but who has no CAP_SYSLOG reads zeros for addresses */
 } shapes[] = {
+    {"/sys/kernel/tracing/available_events", OPENER_IN_TRACEFS, false, false},
+    {"/sys/kernel/debug/tracing/available_events", OPENER_IN_TRACEFS, false, false},
     {"/sys/kernel/tracing/events", OPENER_IN_TRACEFS, false, false},
     {"/sys/kernel/tracing/events/*", OPENER_IN_TRACEFS, false, false},
     {"/sys/kernel/tracing/events/*/*/id", OPENER_IN_TRACEFS, false, false},

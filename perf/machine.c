@@ -193,6 +193,7 @@ int machine_load(struct sys *sys, struct machine **ret, struct error *error)
 
     if (!machine)
         return error_oom(error);
+    machine->references = 1;
     int r = load_cpus(sys, machine, error);
     if (r < 0)
         return r;
@@ -205,9 +206,15 @@ int machine_load(struct sys *sys, struct machine **ret, struct error *error)
     return 0;
 }
 
+struct machine *machine_ref(struct machine *machine)
+{
+    machine->references++;
+    return machine;
+}
+
 struct machine *machine_free(struct machine *machine)
 {
-    if (!machine)
+    if (!machine || --machine->references > 0)
         return NULL;
     for (size_t i = 0; i < machine->n_pmus; i++)
         pmu_free(machine->pmus[i]);

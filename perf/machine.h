@@ -11,6 +11,7 @@
 #include "perf/pmu.h"
 
 struct machine {
+    unsigned references; /* of the event loop's thread, as its owners are */
     struct cpuset possible, online;
     struct pmu **pmus; /* in order of name, the absent one last */
     size_t n_pmus;
@@ -26,6 +27,9 @@ struct machine {
  * memory or when /sys/devices/system/cpu/online cannot be understood.
  */
 int machine_load(struct sys *sys, struct machine **ret, struct error *error);
+/* Another owner, so that it lasts as long as a thread that reads it. */
+struct machine *machine_ref(struct machine *machine);
+/* The last owner frees it. */
 struct machine *machine_free(struct machine *machine);
 
 /* Where tracefs is, mounted at need and where that is allowed; NULL where it is not. */

@@ -34,6 +34,10 @@ void pfm_suggest(const struct machine *machine, struct suggest *suggest)
     (void)suggest;
 }
 
+void pfm_load(void)
+{
+}
+
 void pfm_list(const struct pmu *pmu, pfm_visit visit, void *userdata)
 {
     (void)pmu;

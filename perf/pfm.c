@@ -103,6 +103,13 @@ static bool list_event(void *userdata, const pfm_event_info_t *event)
     return false;
 }
 
+void pfm_load(void)
+{
+    struct pfm_library library;
+
+    (void)pfm_library_load(&library, NULL);
+}
+
 void pfm_list(const struct pmu *pmu, pfm_visit visit, void *userdata)
 {
     struct pfm_library library;

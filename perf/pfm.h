@@ -38,7 +38,13 @@ int pfm_explain(const struct machine *machine, const char *name, size_t offset, 
 /* Considers the names of the events of this machine's PMUs, without prefix; they last as long as the process. */
 void pfm_suggest(const struct machine *machine, struct suggest *suggest);
 
-/* Calls `visit` for each event of `pmu` that libpfm4 can encode: "skl::INST_RETIRED:ANY_P". */
+/* Loads the library, so that pfm_list() can be called in another thread. */
+void pfm_load(void);
+/*
+ * Calls `visit` for each event of `pmu` that libpfm4 can encode: "skl::INST_RETIRED:ANY_P". In any thread, once the
+ * library is loaded: pfm_initialize() settles pfm_cfg and the tables' flags (lib/pfmlib_common.c), and afterwards both
+ * listing and encoding only read them, and write to what the caller and the stack have.
+ */
 typedef void (*pfm_visit)(void *userdata, const char *name, const char *description);
 void pfm_list(const struct pmu *pmu, pfm_visit visit, void *userdata);
 

@@ -79,6 +79,11 @@ static size_t count_cores(const struct machine *machine, bool absent)
     return n;
 }
 
+size_t selfcount_needs(const struct machine *machine)
+{
+    return count_cores(machine, false);
+}
+
 static int build_own(struct sys *sys, const struct machine *machine, const struct pmu *pmu, enum selfcount_event number,
                      struct attr *ret)
 {

@@ -35,6 +35,9 @@ int selfcount_open(struct sys *sys, const struct machine *machine, const struct 
                    enum selfcount_event event, struct selfcount **ret, const struct pmu **ret_refused);
 struct selfcount *selfcount_free(struct selfcount *selfcount);
 
+/* How many descriptors one of them takes here at most. */
+size_t selfcount_needs(const struct machine *machine);
+
 /* On the thread that opened it. Errors of group_read(). */
 int selfcount_read(struct selfcount *selfcount, struct selfcount_reading *ret);
 

@@ -159,7 +159,7 @@ sees_cgroups() {
 
 # stream TITLE: where there is room for rings, a stream goes on while all clients are served; else 503 says why.
 stream() {
-    local answer n i statuses=''
+    local answer n i most statuses=''
     if [ "$(descriptors sampler)" -eq 0 ]; then
         answer=$(get '/api/v1/samples?seconds=1' -w '\n%{http_code}')
         equals "$1: no samples" "$(tail -n 1 <<<"$answer")" 503
@@ -169,6 +169,7 @@ stream() {
     get '/api/v1/samples?seconds=4' >"$scratch/samples" &
     children+=($!)
     holds "$1: a stream begins" eventually 3 grep -q '"type":"header"' "$scratch/samples"
+    most=$(($(descriptors daemon) + $(descriptors sampler) - $(descriptors sampling)))
     n=$(($(descriptors clients) - 1))
     for i in $(seq "$n"); do
         open_client
@@ -176,6 +177,7 @@ stream() {
     for i in "${clients[@]}"; do
         statuses+="$(ask "$i" /-/ready) "
     done
+    compares "$1: what the stream takes besides is set aside as well" "$(of_daemon) - 1 <= $most"
     close_clients
     equals "$1: all others are served beside the stream" "$(tr ' ' '\n' <<<"$statuses" | grep -c '^200$')" "$n"
     compares "$1: rings and counters stay within their share" \

@@ -2,7 +2,8 @@
 /*
  * Any bytes as the query of a stream, "event=cycles&cpu=0&frequency=99", on a machine with tracepoints, probes and
  * breakpoints, up to the request to the opener: nothing crashes; what is asked of the opener is a request that it
- * understands; what it would open has no pointer but into that request; nothing is left open.
+ * understands, without a text, for no probe and no breakpoint, and for no tracepoint but the one that the configuration
+ * lists; nothing is left open.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -35,14 +36,13 @@ static int judge(const struct buffer *packet, size_t n_fds)
     assert(copy);
     memcpy(copy, packet->data, packet->size);
     assert(opener_request_parse(copy, packet->size, n_fds, &request) == 0);
-    int r = opener_request_check(&request, &world.rules);
-    for (size_t i = 0; r == 0 && i < request.group->n_events; i++) {
-        struct perf_event_attr attr = opener_request_attr(&request, i);
-        uintptr_t text = (uintptr_t)attr.config1, begin = (uintptr_t)copy;
-        bool probe = attr.type == KPROBE || attr.type == UPROBE;
-        assert(!probe || !text || (text > begin && text < begin + packet->size));
+    for (size_t i = 0; i < request.group->n_events; i++) {
+        const struct perf_event_attr *attr = &request.events[i].attr;
+        assert(!opener_request_text(&request, i));
+        assert(attr->type != KPROBE && attr->type != UPROBE && attr->type != PERF_TYPE_BREAKPOINT);
+        assert(attr->type != PERF_TYPE_TRACEPOINT || attr->config == 311);
     }
-    return r;
+    return opener_request_check(&request, &world.rules);
 }
 
 /* The group as the daemon asks for it, in as many packets as it takes. */
@@ -99,6 +99,7 @@ static void leave(void)
 static void enter(void)
 {
     struct fake_sys *fake = fake_machine_one_pmu();
+    struct opener_wish wish = {.sampling = true};
     struct error error;
 
     add_probes(fake);
@@ -106,7 +107,7 @@ static void enter(void)
     fake_file(fake, "/proc/42/task/42/comm", "x\n");
     fake_file(fake, "/sys/kernel/tracing/events/sched/sched_switch/id", "311\n");
     assert(machine_load(&fake->sys, &world.machine, &error) == 0);
-    assert(opener_rules_init(&world.rules, &fake->sys, (struct opener_tasks){.sampling = true, .probing = true}) == 0);
+    assert(opener_rules_init(&world.rules, &fake->sys, &wish) == 0);
     world.fake = fake;
     world.open_group = fake->sys.open_group;
     world.perf_event_open = fake->sys.perf_event_open;
@@ -126,6 +127,7 @@ static void open_all(const struct spec *spec)
         sys->open_group(sys,
                         &(struct sys_group){
                             .attrs = group.attrs,
+                            .texts = group.texts,
                             .n = group.n,
                             .pid = spec->pid ? (pid_t)spec->pid : -1,
                             .cpu = cpu,
@@ -157,8 +159,14 @@ static void set_parameters(struct stream_request *request, char *query)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct config_sampler config = {
-        .enabled = true, .event = (char *)"auto", .frequency = 99, .callchain = true, .ring_pages = 8};
+    char *tracepoints[] = {(char *)"sched:sched_switch"};
+    const struct config_sampler config = {.enabled = true,
+                                          .event = (char *)"auto",
+                                          .frequency = 99,
+                                          .callchain = true,
+                                          .ring_pages = 8,
+                                          .tracepoints = tracepoints,
+                                          .n_tracepoints = ARRAY_SIZE(tracepoints)};
     _cleanup_(freep) char *query = strndup((const char *)data, size);
     _cleanup_(stream_request_done) struct stream_request request = {0};
     struct error error = {0};

@@ -11,6 +11,12 @@
 
 static const char *const names[] = {"cpu", "cgroup", "self", NULL};
 
+struct fake_draft {
+    struct draft draft;
+    unsigned generation;
+    uint64_t delay_ns;
+};
+
 static uint64_t now(void *userdata)
 {
     struct timespec t;
@@ -64,12 +70,47 @@ static const struct snapshot *read_snapshot(void *userdata, uint32_t mask, bool 
 static json_t *document(void *userdata, enum service_document which)
 {
     static const char *const documents[] = {
-        [DOCUMENT_PMUS] = "pmus",     [DOCUMENT_EVENTS] = "events", [DOCUMENT_CGROUPS] = "cgroups",
-        [DOCUMENT_STATUS] = "status", [DOCUMENT_CONFIG] = "config",
+        [DOCUMENT_PMUS] = "pmus",
+        [DOCUMENT_CGROUPS] = "cgroups",
+        [DOCUMENT_STATUS] = "status",
+        [DOCUMENT_CONFIG] = "config",
     };
 
     (void)userdata;
     return json_pack("{s:s}", "document", documents[which]);
+}
+
+static uint64_t events_generation(void *userdata)
+{
+    return ((struct fake_service *)userdata)->generation;
+}
+
+/* Takes its time, as a thread may. */
+static void write_draft(struct draft *draft, struct buffer *content)
+{
+    const struct fake_draft *fake = (struct fake_draft *)draft;
+    const struct timespec time = {.tv_nsec = (long)fake->delay_ns};
+
+    nanosleep(&time, NULL);
+    buffer_appendf(content, "{\"document\": \"events\", \"generation\": %u, \"filler\": \"", fake->generation);
+    for (unsigned i = 0; i < 2000; i++)
+        buffer_appendf(content, "%u ", i);
+    buffer_append_text(content, "\"}\n");
+}
+
+static void free_draft(struct draft *draft)
+{
+    free(draft);
+}
+
+static struct draft *draft_events(void *userdata)
+{
+    struct fake_service *fake = userdata;
+    struct fake_draft *draft = calloc(1, sizeof(*draft));
+
+    fake->drafts++;
+    *draft = (struct fake_draft){{write_draft, free_draft}, fake->generation, fake->draft_ns};
+    return &draft->draft;
 }
 
 static int reload(void *userdata, struct error *error)
@@ -211,6 +252,8 @@ void fake_service_init(struct fake_service *fake, unsigned n_cpus)
         .service = {.userdata = fake,
                     .read = read_snapshot,
                     .document = document,
+                    .events_generation = events_generation,
+                    .draft_events = draft_events,
                     .reload = reload,
                     .ready = ready,
                     .now = now,

@@ -27,6 +27,9 @@ struct fake_service {
     unsigned paused;     /* seconds; 0 while it is not */
     unsigned pauses;     /* asked for, resumptions included */
     char complaint[512]; /* the last one */
+    unsigned generation; /* of the events */
+    unsigned drafts;     /* made of them */
+    uint64_t draft_ns;   /* each takes, less than a second */
 };
 
 /* `n_cpus` CPUs with a group of cycles and instructions each, a cgroup with an odd name, and the self collector. */

@@ -37,13 +37,13 @@ struct rig {
     struct cgroup_set set;
 };
 
-static void rig_init(struct rig *rig, const char *settings)
+static void rig_init_on(struct rig *rig, struct fake_sys *fake, const char *settings)
 {
     static const char *const names[] = {"cgroup", NULL};
     struct error error = {0};
     char text[512];
 
-    *rig = (struct rig){.fake = fake_machine_no_pmu()};
+    *rig = (struct rig){.fake = fake};
     fake_file(rig->fake, "/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
     fake_file(rig->fake, "/sys/fs/cgroup/cgroup.procs", "%s", "");
     assert_int_equal(machine_load(&rig->fake->sys, &rig->machine, &error), 0);
@@ -63,6 +63,11 @@ static void rig_init(struct rig *rig, const char *settings)
     };
     assert_int_equal(cgroup_set_open(&rig->set, &rig->context, &error), 0);
     assert_int_equal(cgroup_set_configure(&rig->set, &rig->context), 0);
+}
+
+static void rig_init(struct rig *rig, const char *settings)
+{
+    rig_init_on(rig, fake_machine_no_pmu(), settings);
 }
 
 static void rig_done(struct rig *rig)
@@ -200,6 +205,29 @@ static void test_share_of_descriptors(void **state)
     rig_done(&rig);
 }
 
+/* The daemon counts itself, in two descriptors on each kind of core, which are opened behind all cgroups. */
+static void test_room_for_self(void **state)
+{
+    struct descriptors descriptors = {0};
+    struct rig rig;
+
+    (void)state;
+    rig_init_on(&rig, fake_machine_one_pmu(), "max_cgroups: 4");
+    descriptors_attach(&descriptors, &rig.fake->sys, &(struct descriptor_limits){.counting = 17});
+    make(&rig, 1);
+    make(&rig, 2);
+    assert_int_equal(state_of(&rig, 1), 'w');
+    assert_int_equal(rig.set.n_dropped, 1);
+    assert_int_equal(descriptors.n_counting, 8);
+    descriptors.limits.counting = 18;
+    assert_int_equal(cgroup_set_configure(&rig.set, &rig.context), 0);
+    assert_int_equal(descriptors.n_counting, 16);
+    drop(&rig, 1);
+    drop(&rig, 2);
+    descriptors_done(&descriptors, &rig.fake->sys);
+    rig_done(&rig);
+}
+
 /* No descriptor is left in this process from now on; returns what restores them. */
 static struct rlimit leave_no_room(void)
 {
@@ -270,8 +298,11 @@ static void test_no_descriptor_in_a_hotplug(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_many_short_lived),           cmocka_unit_test(test_comes_back),
-        cmocka_unit_test(test_share_of_descriptors),       cmocka_unit_test(test_no_descriptor_for_the_directory),
+        cmocka_unit_test(test_many_short_lived),
+        cmocka_unit_test(test_comes_back),
+        cmocka_unit_test(test_share_of_descriptors),
+        cmocka_unit_test(test_room_for_self),
+        cmocka_unit_test(test_no_descriptor_for_the_directory),
         cmocka_unit_test(test_no_descriptor_in_a_hotplug),
     };
 

@@ -439,6 +439,8 @@ static void test_paths(void **state)
         {"/sys/kernel/tracing/events/sched", TRACEFS, TRACEFS},
         {"/sys/kernel/tracing/events/sched/sched_switch/id", TRACEFS, TRACEFS},
         {"/sys/kernel/debug/tracing/events", TRACEFS, TRACEFS},
+        {"/sys/kernel/tracing/available_events", TRACEFS, TRACEFS},
+        {"/sys/kernel/debug/tracing/available_events", TRACEFS, TRACEFS},
         {"/sys/kernel/debug/tracing/events/xhci-hcd/xhci_ring_free/id", TRACEFS, TRACEFS},
         {"/sys/kernel/tracing/events/sched/sched_switch", NO, NO},
         {"/sys/kernel/tracing/events/sched/sched_switch/format", NO, NO},

@@ -361,7 +361,7 @@ static void test_only_asked_for(void **state)
     struct rig *rig = *state;
     char path[64], link[64], events[256];
 
-    rig->server.rules.tasks.sampling = rig->client.rules.tasks.sampling = true;
+    rig->server.rules.wish.sampling = rig->client.rules.wish.sampling = true;
     snprintf(link, sizeof(link), "/tmp/perf-%d.map", (int)getpid());
     snprintf(path, sizeof(path), "/proc/%d/root%s", (int)getpid(), link);
     assert_int_equal(mkfifo(link, 0600), 0);

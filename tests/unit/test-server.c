@@ -579,6 +579,35 @@ static void test_limits(void **state)
     served_done(&f);
 }
 
+/* Others take all slots, with silence and between requests: there is one for who comes, and none for who is answered.
+ */
+static void test_makes_room(void **state)
+{
+    struct served f;
+    int fds[6];
+
+    (void)state;
+    start(&f, &few, "127.0.0.1:0");
+    _cleanup_(closep) int busy = served_connect(&f, 0, 9);
+    say(busy, "GET /api/v1/rates?seconds=1 HTTP/1.1\r\nHost: a\r\n\r\n");
+    served_run(&f, 10 * NSEC_PER_MSEC);
+    for (size_t round = 0; round < 3; round++) {
+        for (unsigned i = 0; i < ARRAY_SIZE(fds); i++) {
+            fds[i] = served_connect(&f, 0, 2 + i / 3);
+            served_run(&f, 5 * NSEC_PER_MSEC);
+            say(fds[i], i % 2 ? "GET /-/healthy HTTP/1.1\r\nHost: a\r\n\r\n" : "G");
+            served_run(&f, 5 * NSEC_PER_MSEC);
+        }
+        _cleanup_(freep) char *response = ask(&f, 0, "GET /-/healthy", "");
+        assert_has(response, "HTTP/1.1 200 ");
+        for (unsigned i = 0; i < ARRAY_SIZE(fds); i++)
+            close(fds[i]);
+    }
+    _cleanup_(freep) char *rates = served_receive_text(&f, busy, false);
+    assert_has(rates, "HTTP/1.1 200 ");
+    served_done(&f);
+}
+
 static void set_limits(struct served *f, const struct server_limits *limits)
 {
     char *addresses[] = {(char *)"127.0.0.1:0"};
@@ -912,6 +941,7 @@ int main(void)
         cmocka_unit_test(test_deadlines),
         cmocka_unit_test(test_response_is_not_taken),
         cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_makes_room),
         cmocka_unit_test(test_limits_change),
         cmocka_unit_test(test_header_size_changes),
         cmocka_unit_test(test_listeners),

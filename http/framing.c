@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Heads that can be read in one way only: see framing.h.
+ *
+ * What is followed here is as src/microhttpd/connection.c of libmicrohttpd 0.9.72 to 0.9.76 leaves it:
+ * get_next_header_line() cuts the buffer where it is, and writes a NUL over each CR and LF at the end of a line;
+ * process_header_line() writes one over the first colon, skips blanks, and has name and value point into the buffer.
+ * process_broken_line(), for a line that begins with a blank, appends it to the name: MHD_pool_reallocate()
+ * (memorypool.c) moves the name to a new block, or lets it grow over its value where it is the last in the pool. Either
+ * way what was a name, a value or a line end is none any more, or the folded line is left over behind the value.
+ */
+#include "http/framing.h"
+
+#include <stdio.h>
+#include <strings.h>
+
+/* A line ends in CR LF. */
+#define LINE_END 2
+
+bool framing_is_followed(const char *version)
+{
+    unsigned major, minor, micro;
+
+    /* Where nothing is known of it, heads are followed: then a stranger one is refused, and none is misread. */
+    if (sscanf(version, "%u.%u.%u", &major, &minor, &micro) != 3)
+        return true;
+    return major == 0 && (minor < 9 || (minor == 9 && micro < 77));
+}
+
+/* A token of RFC 9110, section 5.6.2. */
+static bool is_token(const char *text)
+{
+    static const char characters[] = "!#$%&'*+-.^_`|~0123456789"
+                                     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+    return *text && text[strspn(text, characters)] == '\0';
+}
+
+/* RFC 9110, section 5.5. A CR or NUL inside of it is the end of a line to some. */
+static bool has_controls(const char *text)
+{
+    for (; *text; text++)
+        if (((unsigned char)*text < ' ' && *text != '\t') || *text == 0x7f)
+            return true;
+    return false;
+}
+
+static void complain(struct framing *framing, const char *what)
+{
+    if (!framing->what)
+        framing->what = what;
+}
+
+/* Whether `next` is where the next line begins. Pointers of other blocks are compared, and never looked behind. */
+static bool follows(const char *end, const char *next)
+{
+    return (uintptr_t)next == (uintptr_t)end + LINE_END && end[0] == '\0' && end[1] == '\0';
+}
+
+/* Whether between name and value is what a colon and blanks have become. */
+static bool belongs_to(const char *name, const char *value)
+{
+    const char *behind = name + strlen(name) + 1;
+
+    return (uintptr_t)value >= (uintptr_t)behind && behind + strspn(behind, " \t") >= value;
+}
+
+static void follow(struct framing *framing, const char *name, const char *value)
+{
+    if (!framing->at || framing->what)
+        return;
+    if (follows(framing->at, name) && value && belongs_to(name, value))
+        framing->at = value + strlen(value);
+    else
+        complain(framing, "a line that goes on in the next, or does not end in CR LF");
+}
+
+void framing_begin(struct framing *framing, const char *version)
+{
+    *framing = (struct framing){.at = version ? version + strlen(version) : NULL};
+}
+
+void framing_header(struct framing *framing, const char *name, const char *value)
+{
+    if (!is_token(name))
+        complain(framing, "a header whose name is none");
+    follow(framing, name, value);
+    value = value ? value : "";
+    if (has_controls(value))
+        complain(framing, "a control character");
+    if (strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0 && framing->n_hosts++ > 0)
+        complain(framing, "two hosts");
+    if (strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) != 0)
+        return;
+    if (framing->length && !str_equal(framing->length, value))
+        complain(framing, "two lengths");
+    framing->length = value;
+}
+
+void framing_end(struct framing *framing, const char *end)
+{
+    const char *at = framing->at;
+
+    /* The end of the last line, and the empty line. */
+    if (at && !framing->what &&
+        ((uintptr_t)end != (uintptr_t)at + LINE_END + LINE_END || !follows(at, at + LINE_END) ||
+         !follows(at + LINE_END, end)))
+        complain(framing, "a line that goes on in the next, or does not end in CR LF");
+}

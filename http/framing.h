@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whether the head of a request can be read in one way only (RFC 9112, sections 2.2, 3.2, 5.1, 5.2 and 6.3), so that a
+ * proxy in front sees no other request in it than is seen here. Pure but for framing_is_followed().
+ *
+ * libmicrohttpd 0.9.77 and later refuse a folded line by themselves where they are told to be strict. Those before glue
+ * it to the *name* of the header above. There the head is followed through the buffer that it was read into: it must
+ * consist of the headers that libmicrohttpd has found, and of nothing else.
+ */
+#ifndef HTTP_FRAMING_H
+#define HTTP_FRAMING_H
+
+#include <microhttpd.h>
+
+#include "base/util.h"
+
+/* The option by which this libmicrohttpd is told to be strict. */
+#if MHD_VERSION >= 0x00097701
+#define FRAMING_STRICT MHD_OPTION_CLIENT_DISCIPLINE_LVL
+#else
+#define FRAMING_STRICT MHD_OPTION_STRICT_FOR_CLIENT
+#endif
+
+struct framing {
+    const char *at;   /* where the line ended that was followed last; NULL: the head is not followed */
+    const char *what; /* a sentence's part: what is ambiguous; NULL: nothing so far */
+    const char *length;
+    unsigned n_hosts;
+};
+
+/* Whether this version of libmicrohttpd ("0.9.75", as MHD_get_version() has it) is one whose heads are followed. */
+bool framing_is_followed(const char *version);
+
+/* `version` is the last word of the request line, where libmicrohttpd has it; NULL where the head is not followed. */
+void framing_begin(struct framing *framing, const char *version);
+/* The next header, in the order of the head. */
+void framing_header(struct framing *framing, const char *name, const char *value);
+/* `end` is where the head ends, behind its empty line; not looked at where the head is not followed. */
+void framing_end(struct framing *framing, const char *end);
+
+#endif
