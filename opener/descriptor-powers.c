@@ -87,7 +87,7 @@ static const struct descriptor_power powers[] = {
      "The stranger reads the samples that the operator allowed the daemon: where a CPU was, in the kernel too, of "
      "which "
      "process, and what processes map; without registers, stacks, data or addresses of data. This is what "
-     "sampler.enabled costs.",
+     "sampler.enabled costs, and it lasts as long as the descriptor, also after the service has ended.",
      CORE "perf_mmap(), perf_output_sample()"},
     {ALL, OPERATION_MAP_AUX, ERRORS(EOPNOTSUPP, EINVAL, EACCES),
      "Only PMUs that trace have an area of their own, and the opener opens none of them.",

@@ -20,7 +20,7 @@ impostor() {
         pass "$title: $(tail -n 1 "$scratch/attempts")"
         sed -n 's/^skip /    skipped: /p' "$scratch/attempts"
     else
-        fail "$title" "exit status $status" "$(grep -E '^(FAIL|skipped)' "$scratch/attempts" ||
+        fail "$title" "exit status $status" "$(grep -E '^(FAIL |skipped)' "$scratch/attempts" ||
             tail -n 20 "$scratch/attempts")"
     fi
 }

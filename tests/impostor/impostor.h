@@ -16,7 +16,7 @@
 
 /* What is known before the split, while this process may still look at it. */
 struct knowledge {
-    uint64_t kernel_function; /* the address of a function of the kernel's; 0: unknown */
+    uint64_t kernel_function; /* the address of a function of the kernel's, or one that is as good */
     int64_t switch_id, openat_id, kprobe_type, uprobe_type, breakpoint_type;
     char scratch[PATH_MAX / 2]; /* a directory of this run, which anybody may enter */
     char gain[PATH_MAX];        /* a setuid copy of this program, "" where there is none */

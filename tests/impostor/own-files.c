@@ -142,11 +142,20 @@ static long try_link(struct impostor *impostor, const struct attempt *attempt)
     return 0;
 }
 
+/* Its own configuration, which root's opener reads at the next start. */
+static long try_configuration(struct impostor *impostor, const struct attempt *attempt)
+{
+    (void)attempt;
+    return impostor->config->file ? open_write(impostor->config->file)
+                                  : impostor_skip(impostor, "there is no file of it");
+}
+
 #define DENIED MUST(EACCES, EPERM, EROFS, EXDEV)
 
 static const struct attempt attempts[] = {
     {"itself: the mode of /etc/passwd", try_mode, .must = DENIED, .text = "/etc/passwd"},
     {"itself: the owner of /etc/passwd", try_owner, .must = DENIED, .text = "/etc/passwd"},
+    {"itself: opening its configuration for writing", try_configuration, .must = DENIED},
     {"itself: a hard link to /etc/shadow", try_link, .must = DENIED, .text = "/etc/shadow"},
 };
 

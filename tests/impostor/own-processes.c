@@ -21,7 +21,6 @@ static void intrude(struct impostor *impostor, const char *whom, pid_t pid)
 
     for (int i = 0; i < N_INTRUSIONS; i++) {
         char name[96];
-        /* The opener of the service has the daemon's user: then it may be ended, and the service with it. */
         if (i == INTRUSION_SIGNAL || i == INTRUSION_LIMIT)
             continue;
         snprintf(name, sizeof(name), "itself: %s of %s", intrusion_name((enum intrusion)i), whom);
@@ -29,13 +28,15 @@ static void intrude(struct impostor *impostor, const char *whom, pid_t pid)
     }
 }
 
+/* The daemon may end the opener, which is no more than ending its own service. */
 static void disturb(struct impostor *impostor, const char *whom, pid_t pid)
 {
     static const struct must denied = DENIED;
     char name[96];
 
     snprintf(name, sizeof(name), "itself: kill of %s", whom);
-    impostor_judge(impostor, name, intrusion_try(INTRUSION_SIGNAL, pid), &denied);
+    if (pid != impostor->opener)
+        impostor_judge(impostor, name, intrusion_try(INTRUSION_SIGNAL, pid), &denied);
     snprintf(name, sizeof(name), "itself: prlimit of %s", whom);
     impostor_judge(impostor, name, intrusion_try(INTRUSION_LIMIT, pid), &denied);
 }

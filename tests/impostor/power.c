@@ -106,14 +106,12 @@ static long set_loaded_bpf(int fd)
     return got;
 }
 
+/* struct perf_event_query_bpf: room for so many ids, how many there are, the ids. */
 static long query_bpf(int fd)
 {
-    struct {
-        struct perf_event_query_bpf head;
-        uint32_t ids[8];
-    } query = {.head = {.ids_len = 8}};
+    uint32_t query[2 + 8] = {8};
 
-    return command(fd, PERF_EVENT_IOC_QUERY_BPF, &query);
+    return command(fd, PERF_EVENT_IOC_QUERY_BPF, query);
 }
 
 static long pause_output(int fd)

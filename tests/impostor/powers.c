@@ -8,8 +8,8 @@
 #include "opener/descriptor-powers.h"
 #include "perf/group.h"
 #include "perf/hierarchy.h"
+#include "tests/impostor/ask.h"
 #include "tests/impostor/helper.h"
-#include "tests/impostor/impostor.h"
 
 struct subject {
     const char *name;
@@ -26,7 +26,7 @@ static const struct order *order_of(const struct impostor *impostor, const struc
         .number = operation,
         .pid = impostor->witness ? impostor->witness->pid : 0,
         .attr = *subject->attr,
-        .address = impostor->known.kernel_function ? impostor->known.kernel_function : UINT64_MAX << 47,
+        .address = impostor->known.kernel_function,
     };
     return order;
 }
@@ -185,6 +185,17 @@ static void make_sampling(struct perf_event_attr *attr)
     attr->clockid = CLOCK_MONOTONIC;
 }
 
+/* The record of a tracepoint is what programs hand to the kernel. */
+static void try_raw(struct impostor *impostor, const char *what, struct perf_event_attr attr)
+{
+    static const struct must refused = REFUSED;
+    char name[320];
+
+    attr.sample_type |= PERF_SAMPLE_RAW;
+    snprintf(name, sizeof(name), "request: %s, with raw data", what);
+    impostor_judge(impostor, name, ask_event(impostor, &attr, -1, 0, 0, -1, -1, NULL), &refused);
+}
+
 static void try_sampled(struct impostor *impostor, const char *text)
 {
     struct attr attr = {0};
@@ -207,6 +218,7 @@ static void try_sampled(struct impostor *impostor, const char *text)
             name, kind_of(&event) == DESCRIPTOR_TRACEPOINT ? DESCRIPTOR_SAMPLED_TRACEPOINT : DESCRIPTOR_SAMPLER,
             &attr.kernel, fd};
         try_subject(impostor, &subject);
+        try_raw(impostor, name, attr.kernel);
         close(fd);
     }
     event_done(&event);

@@ -77,6 +77,18 @@ static long try_kprobe(struct impostor *impostor, const struct attempt *attempt)
         ask_probe(impostor, (uint32_t)impostor->known.kprobe_type, attempt->number, attempt->text, 0, &fd), fd);
 }
 
+/* Without a name the offset is the address. */
+static long try_kernel_address(struct impostor *impostor, const struct attempt *attempt)
+{
+    int fd = -1;
+
+    if (impostor->known.kprobe_type < 0)
+        return impostor_skip(impostor, "this kernel has no kprobes");
+    return keep_a_while(ask_probe(impostor, (uint32_t)impostor->known.kprobe_type, 0, NULL,
+                                  impostor->known.kernel_function + attempt->number, &fd),
+                        fd);
+}
+
 /* config1 as a number, which is a pointer where it arrives. */
 static long try_pointer(struct impostor *impostor, const struct attempt *attempt)
 {
@@ -113,8 +125,10 @@ static const struct attempt attempts[] = {
     {"request: the configured uprobe, with a counter in memory", try_configured, .must = REFUSED,
      .number = UINT64_C(0x2000) << UPROBE_REF_CTR_SHIFT},
     {"request: the configured uprobe, with unknown bits", try_configured, .must = REFUSED, .number = 2},
-    {"request: a kprobe", try_kprobe, .must = REFUSED, .text = "do_nanosleep", .number = 0},
+    {"request: a kprobe", try_kprobe, .must = REFUSED, .text = "vfs_read", .number = 0},
     {"request: a kprobe at a return", try_kprobe, .must = REFUSED, .text = "do_nanosleep", .number = RETPROBE},
+    {"request: a kprobe at an address", try_kernel_address, .must = REFUSED, .number = 0},
+    {"request: a kprobe behind the beginning of a function", try_kernel_address, .must = REFUSED, .number = 4},
     {"request: a pointer as a probe's path", try_pointer, .must = REFUSED, .number = 0x41414141},
     {"request: a pointer to the kernel as a probe's path", try_pointer, .must = REFUSED, .number = UINT64_MAX << 40},
     {"request: no path at all", try_pointer, .must = REFUSED, .number = 0},

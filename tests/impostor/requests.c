@@ -168,8 +168,6 @@ static long try_kernel_breakpoint(struct impostor *impostor, const struct attemp
 {
     struct perf_event_attr attr = {.size = sizeof(attr), .type = PERF_TYPE_BREAKPOINT, .bp_len = HW_BREAKPOINT_LEN_4};
 
-    if (impostor->known.kernel_function == 0)
-        return impostor_skip(impostor, "no address of the kernel is known");
     attr.bp_addr = impostor->known.kernel_function;
     attr.bp_type = (uint32_t)attempt->number;
     if (attr.bp_type == HW_BREAKPOINT_X)

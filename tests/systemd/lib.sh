@@ -14,6 +14,8 @@ tree=$("$root/tests/systemd/tree.sh") || exit 1
 need curl jq cc nsenter
 cc -O2 -static -o "$scratch/cgroup-load" "$here/cgroup-load.c" || exit 1
 cc -O1 -fno-omit-frame-pointer -static -o "$scratch/hot" "$here/hot.c" || exit 1
+# What takes the daemon's place in the service, where it was built.
+impostor=$(dirname "$PERFCOUNTD")/tests/impostor/impostor
 nspawn=0
 leader=0
 machine=
@@ -70,7 +72,8 @@ booted() {
 
 # boot: --read-only lets others use the tree as well; --volatile makes a writable machine of it.
 boot() {
-    local cgroup
+    local cgroup impostor_bind=()
+    [ ! -x "$impostor" ] || impostor_bind=(--bind-ro="$impostor:/usr/local/bin/impostor")
     make_cgroups
     (
         for cgroup in "${own_cgroups[@]}"; do
@@ -82,7 +85,7 @@ boot() {
             --link-journal=no --resolv-conf=off --timezone=off \
             --bind-ro="$PERFCOUNTD:/usr/local/bin/perfcountd" \
             --bind-ro="$scratch/cgroup-load:/usr/local/bin/cgroup-load" \
-            --bind-ro="$scratch/hot:/usr/local/bin/hot"
+            --bind-ro="$scratch/hot:/usr/local/bin/hot" "${impostor_bind[@]}"
     ) >"$scratch/boot.log" 2>&1 </dev/null &
     nspawn=$!
     eventually 30 find_leader || no_machine "there is no init"

@@ -354,6 +354,61 @@ kernel_is_shown() {
     grep -q -m 1 '^0*[1-9a-f][0-9a-f]* T _text$' /proc/kallsyms
 }
 
+# A process that was taken over, in the daemon's place under the unit, and an account beside it to which it passes
+# descriptors: tests/impostor/.
+test_impostor() {
+    if ! inside test -x /usr/local/bin/impostor; then
+        echo "left out: tests/impostor/impostor was not built"
+        return
+    fi
+    # It ends by itself, and its status is the service's.
+    drop_in perfcountd.service impostor <<'END'
+[Service]
+Type=oneshot
+Restart=no
+WatchdogSec=0
+Environment=IMPOSTOR_ACCOMPLICE=/run/accomplice/socket
+ExecStart=
+ExecStart=/usr/local/bin/impostor
+END
+    impostor_as_service "an impostor under the unit" "$good_config"
+    drop_in perfcountd.service sampler <"$root/contrib/systemd/sampler.conf"
+    impostor_as_service "an impostor under the unit with sampler.conf, tracepoints and samples" "$impostor_config"
+    attempted "samples of the clock are opened" "samples of cpu-clock \(sampler\): ENABLE: got done"
+    if inside test -e /sys/kernel/tracing/events/sched; then
+        attempted "tracepoints are sealed" "sched:sched_switch \(tracepoint\): SET_FILTER of texts: got EEXIST"
+    fi
+    no_drop_in perfcountd.service sampler
+    no_drop_in perfcountd.service impostor
+    inside systemctl reset-failed perfcountd 2>/dev/null
+    write_config <<<"$good_config"
+}
+impostor_config='collectors:
+  cpu:
+    groups:
+      - {name: software, events: "{context-switches,minor-faults}"}
+      - {name: switches, events: "sched:sched_switch"}
+sampler: {enabled: true, event: cpu-clock, tracepoints: ["sched:sched_process_fork"]}'
+# impostor_as_service TITLE CONFIGURATION: leaves what it printed in $scratch/attempts.
+impostor_as_service() {
+    write_config <<<"$2"
+    inside systemctl stop perfcountd accomplice 2>/dev/null
+    inside systemd-run --quiet --unit=accomplice -p User=games -p RuntimeDirectory=accomplice \
+        /usr/local/bin/impostor --accomplice /run/accomplice/socket
+    holds "the accomplice listens" eventually 10 inside test -S /run/accomplice/socket
+    inside systemctl start perfcountd
+    inside journalctl --sync
+    log_of_service >"$scratch/attempts"
+    equals "$1: $(grep 'attempts got' "$scratch/attempts")" \
+        "$(inside systemctl show -P ExecMainStatus perfcountd)$(grep '^FAIL ' "$scratch/attempts")" 0
+    sed -n 's/^skip /    skipped: /p' "$scratch/attempts"
+    attempted "the other account has tried its descriptors" "\(counter\): read: got done"
+}
+# attempted TITLE REGEX: the last impostor made an attempt whose line matches this, and did not skip it.
+attempted() {
+    holds "$1" grep -qE "^ok   .*($2)" "$scratch/attempts"
+}
+
 test_stop() {
     start
     stop_within 1000 start
@@ -386,7 +441,8 @@ url=http://127.0.0.1:$port
 # Port 10298 of the loopback that is shared may be somebody's.
 drop_in perfcountd.socket 10-port \
     <<<$'[Socket]\nListenStream=\n'"ListenStream=127.0.0.1:$port"$'\nListenStream=/run/perfcountd.sock'
-tests=(start counts tracepoints privileges operators reload pause watchdog activation own_address sampler stop security)
+tests=(start counts tracepoints privileges operators reload pause watchdog activation own_address sampler impostor stop
+    security)
 for test in "${@:-${tests[@]}}"; do
     echo "-- ${test//_/ }"
     "test_$test"

@@ -70,6 +70,8 @@ pack() {
     install -m 755 "$vm_dir/guest/init" "$image/init"
     install -m 755 "$vm_dir/guest/run" "$image/www/cgi-bin/run"
     printf 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n' >"$image/etc/passwd"
+    printf 'root:*:1:0:99999:7:::\n' >"$image/etc/shadow"
+    chmod 600 "$image/etc/shadow"
     printf 'root:x:0:\nnogroup:x:65534:\n' >"$image/etc/group"
 }
 
@@ -92,7 +94,8 @@ mkdir -p "$VM_BUILD" || die "cannot write to $VM_BUILD"
 exec 9>"$VM_BUILD/lock"
 flock -w 900 9 || die "something else has been building in $VM_BUILD for 15 minutes"
 configure_daemon
-quietly "the build for arm64 failed" make -C "$VM_BUILD" -j"$(getconf _NPROCESSORS_ONLN)" perfcountd tests/impostor/impostor
+quietly "the build for arm64 failed" make -C "$VM_BUILD" -j"$(getconf _NPROCESSORS_ONLN)" perfcountd \
+    tests/impostor/impostor
 pack
 archive "$image" "$VM_BUILD/initramfs.gz"
 pack_modules linux-6.1
