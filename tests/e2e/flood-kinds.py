@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """flood-kinds.py HOST PORT KIND PASSWORD ROUNDS SECONDS [CA]: scrapes of a right client, in quiet and in a flood.
 
-KIND is events, refused (no password), wrong (passwords), silent or drip (a byte a second). PASSWORD is that of alice, or
-empty where there is none. With a CA it is TLS, of which a flood that is silent or drips has not even the handshake.
-Quiet and flood come in turns, so that whatever else the machine does is in both. The flood comes from processes of their
-own at the lowest priority, since they stand for other machines: 128 connections from each of four addresses, each
-connection again as soon as it is answered or ended. The right client asks from 127.0.0.1 and, with a password, from
+KIND is events, refused (no password), wrong (passwords), silent or drip (a byte a second). PASSWORD is that of alice,
+or empty where there is none. With a CA it is TLS, of which a flood that is silent or drips has not even the handshake.
+Quiet and flood come in turns, so that whatever else the machine does is in both. The flood comes from processes of
+their own at the lowest priority, since they stand for other machines: 128 connections from each of four addresses,
+each connection again as soon as it is answered or ended. The right client asks from 127.0.0.1 and, with a password, from
 127.0.0.9, by new connections and by ones that are kept. Prints a line per figure: NAME VALUE.
 """
 import base64
@@ -18,7 +18,8 @@ import ssl
 import sys
 import time
 
-host, port, kind, password, rounds, seconds = sys.argv[1], int(sys.argv[2]), *sys.argv[3:5], int(sys.argv[5]), float(sys.argv[6])
+host, port, kind, password = sys.argv[1], int(sys.argv[2]), *sys.argv[3:5]
+rounds, seconds = int(sys.argv[5]), float(sys.argv[6])
 context = ssl.create_default_context(cafile=sys.argv[7]) if len(sys.argv) > 7 else None
 ADDRESSES, EACH = ["127.0.1.%d" % (i + 1) for i in range(4)], 128
 
@@ -52,7 +53,8 @@ class Attacker:
     def ask(self, s):
         self.asked += 1
         path = "/api/v1/events" if kind == "events" else "/metrics"
-        header = "Authorization: %s\r\n" % credential("alice:%s-%d" % (self.address, self.asked)) if kind == "wrong" else ""
+        wrong = credential("alice:%s-%d" % (self.address, self.asked))
+        header = "Authorization: %s\r\n" % wrong if kind == "wrong" else ""
         s.send(("GET %s HTTP/1.1\r\nHost: a\r\n%s\r\n" % (path, header)).encode())
 
     def step(self, fd, events):
@@ -123,7 +125,7 @@ class Scraper:
     def once(self):
         if not self.client:
             self.connect()
-        self.client.request("GET", "/metrics", headers={"Authorization": credential("alice:" + password)} if password else {})
+        self.client.request("GET", "/metrics", headers=right)
         response = self.client.getresponse()
         response.read()
         if not self.keeps:
@@ -136,7 +138,7 @@ class Scraper:
         self.client = None
 
     def scrape(self):
-        """Its time. As every client does, it asks once more where a connection that was kept has been ended meanwhile."""
+        """Its time. As every client does, it asks again where a connection that was kept has been ended meanwhile."""
         start, was_kept = time.monotonic(), self.client is not None
         try:
             good = self.once()
@@ -163,6 +165,7 @@ def quantile(values, q):
     return sorted(values)[min(len(values) - 1, int(q * len(values)))]
 
 
+right = {"Authorization": credential("alice:" + password)} if password else {}
 scrapers = [Scraper(address, keeps) for address in (["127.0.0.1", "127.0.0.9"] if password else ["127.0.0.1"])
             for keeps in (False, True)]
 quiet, flooded, bad, again = {}, {}, [0], [0]

@@ -9,7 +9,8 @@ need curl openssl /usr/bin/python3
 flood() {
     local title=$1 host=${url#*://} name
     /usr/bin/python3 "$here/flood-kinds.py" "${host%:*}" "${host##*:}" "$2" "$3" 4 1.5 "${@:4}" \
-        >"$scratch/figures" 2>"$scratch/complaints" || fail "$title: flood-kinds.py" "$(tail -n 5 "$scratch/complaints")"
+        >"$scratch/figures" 2>"$scratch/complaints" ||
+        fail "$title: flood-kinds.py" "$(tail -n 5 "$scratch/complaints")"
     sed 's/^/    /' "$scratch/figures" "$scratch/complaints" | tail -n 30
     equals "$title: no right request failed" "$(figure failed)" 0
     for name in new kept; do
