@@ -179,7 +179,7 @@ async def main():
                        ("folded-length", b"Content-Length:\r\n 5\r\n"),
                        ("blank-in-name", b"Content-Length : 5\r\n"), ("nul-in-header", b"X: a\0b\r\n")]:
         for parts in 1, 2, 70:
-            await exchange(name, get + b"GET / HTTP/1.1\r\nHost: a\r\n" + line + b"\r\n", ["400"], parts=parts)
+            await exchange(name, b"GET / HTTP/1.1\r\nHost: a\r\n" + line + b"\r\n", ["400"], parts=parts)
     last = b"GET /-/healthy HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
     await exchange("pipelined-then-close", get * 100 + last, ["200"])
     if context:
