@@ -267,6 +267,7 @@ if [ $plain = yes ]; then
     end_to_end sampler
     show=. timed "bench/footprint" bench/footprint "$build/plain"
     end_to_end auth
+    end_to_end flood
     show=. timed "make bench-quick" benchmark
     end_to_end sampler-perf
     end_to_end profile
