@@ -47,6 +47,23 @@ static bool find_configured(const char *name, struct user *ret)
     return find_named(name, ret);
 }
 
+/* Whether this user namespace has such a number (user_namespaces(7)); without a file there is but one namespace. */
+static bool is_mapped(const char *map, unsigned number)
+{
+    _cleanup_(fclosep) FILE *file = fopen(map, "re");
+    unsigned long inside, outside, count;
+
+    while (file && fscanf(file, "%lu %lu %lu", &inside, &outside, &count) == 3)
+        if (number >= inside && number - inside < count)
+            return true;
+    return !file;
+}
+
+static bool is_here(const struct user *user)
+{
+    return is_mapped("/proc/self/uid_map", user->uid) && is_mapped("/proc/self/gid_map", user->gid);
+}
+
 int user_choose(const char *name, struct user *ret, struct error *error)
 {
     struct user user = {.change = true, .uid = NOBODY, .gid = NOBODY};
@@ -63,6 +80,10 @@ int user_choose(const char *name, struct user *ret, struct error *error)
         return error_set(error, -EINVAL,
                          "user: \"%.64s\" is root, which the process that listens must not be; name another user",
                          name);
+    if (*name && !is_here(&user))
+        return error_set(error, -EINVAL, "user: \"%.64s\" has no number in this user namespace", name);
+    /* Root of a namespace that has nobody else is some other user of the machine. */
+    user.change = is_here(&user);
     *ret = user;
     return 0;
 }

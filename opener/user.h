@@ -8,14 +8,15 @@
 #include "base/error.h"
 
 struct user {
-    bool change; /* false: the process is not root's, and stays who it is */
+    bool change; /* false: the process stays who it is */
     uid_t uid;
     gid_t gid;
 };
 
 /*
  * `name` is what the configuration says, a name or a number; "": "perfcountd" where there is such a user, else
- * "nobody". -EINVAL with a sentence where there is no such user, or it is root.
+ * "nobody". Root of a user namespace that has no number for those stays who it is: it is not the machine's root.
+ * -EINVAL with a sentence where there is no such user, or it is root.
  */
 int user_choose(const char *name, struct user *ret, struct error *error);
 /*

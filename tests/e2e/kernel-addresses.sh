@@ -21,7 +21,7 @@ cc -O1 -o "$scratch/filtered" "$here/filtered.c" || exit 1
 "$scratch/filtered" 300 >/dev/null &
 children+=("$!")
 
-echo 'sampler: {enabled: true, event: cpu-clock, max_clients: 8}' >"$scratch/config.yaml"
+echo 'sampler: {enabled: true, event: cpu-clock, max_clients: 8, allow: local}' >"$scratch/config.yaml"
 chmod 644 "$scratch/config.yaml"
 
 # sample_all: into a file for each format.

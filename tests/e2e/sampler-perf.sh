@@ -233,7 +233,7 @@ done <<'END'
 400 /api/v1/perf.data?event=cpu-clok did you mean
 400 /api/v1/folded?event={cpu-clock,nothing} nothing
 400 /api/v1/samples?event=cycles cycles
-400 /debug/pprof/profile?event=sched:no_such_event no_such_event
+403 /debug/pprof/profile?event=sched:no_such_event sampler.tracepoints
 400 /api/v1/perf.data?frequency=100000000 perf_event_max_sample_rate
 404 /api/v1/folded?cgroup=/perfcountd/is/not/there /perfcountd/is/not/there
 404 /debug/pprof/profile?pid=4194304 4194304
