@@ -9,6 +9,9 @@
 /* A deadline may be late by this much, so that it wakes the process together with something else. */
 #define ACCURACY_USEC 10000
 
+/* So many at most of a list are looked at for one of a crowded address. */
+#define LOOKED_AT_MAX 64
+
 static const struct server_limits default_limits = {
     .connections = 512,
     .connections_per_address = 128,
@@ -145,23 +148,42 @@ static enum tenure tenure_of(const struct peer *peer)
     return peer->local ? TENURE_LOCAL : TENURE_STRANGER;
 }
 
-/* The one that has waited longest of those that may be ended; NULL where there is none. */
-static struct connection *find_idle(struct connections *all, enum tenure most)
+/* Of those of a list that have waited longest, the first from an address that has as many connections; else NULL. */
+static struct connection *find_crowded(const struct connection_list *list, unsigned crowd)
+{
+    struct connection *connection = list->first;
+
+    for (unsigned i = 0; connection && i < LOOKED_AT_MAX; i++, connection = connection->next)
+        if (peer_count_n(connection->count) >= crowd)
+            return connection;
+    return NULL;
+}
+
+/* The one that has waited longest of those that may be ended and come in such a crowd; NULL where there is none. */
+static struct connection *find_idle(struct connections *all, enum tenure most, unsigned crowd)
 {
     static const enum deadline order[] = {DEADLINE_KEEPALIVE, DEADLINE_HELD, DEADLINE_REQUEST};
 
     for (enum tenure k = 0; k <= most; k++)
-        for (size_t i = 0; i < ARRAY_SIZE(order); i++)
-            if (all->lists[order[i]][k].first)
-                return all->lists[order[i]][k].first;
+        for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
+            struct connection *connection = find_crowded(&all->lists[order[i]][k], crowd);
+            if (connection)
+                return connection;
+        }
     return NULL;
 }
 
-/* Whether there is room then. */
-static bool make_room(struct connections *all, enum tenure most)
+/*
+ * Whether there is room then for one more of an address that has `same` already. First it is sought in a crowd, then
+ * where there are more than of this one: a flood makes room for itself, and ends nobody else.
+ */
+static bool make_room(struct connections *all, enum tenure most, unsigned same)
 {
-    struct connection *connection = find_idle(all, most);
+    const unsigned crowds[] = {MAX(same + 1, all->limits.connections_per_address / 2), same + 1, same, 0};
+    struct connection *connection = NULL;
 
+    for (size_t i = 0; i < ARRAY_SIZE(crowds) && !connection; i++)
+        connection = find_idle(all, most, crowds[i]);
     if (!connection)
         return false;
     if (connection->deadline == DEADLINE_KEEPALIVE)
@@ -176,15 +198,16 @@ bool connections_admit(struct connections *all, const struct peer *peer)
 {
     unsigned most = all->limits.connections, limit = all->limits.connections_per_address;
     unsigned n = all->n[TENURE_STRANGER] + all->n[TENURE_LOCAL] + all->n[TENURE_KNOWN];
+    unsigned same = peer_counts_get(&all->peers, peer);
 
     /* Everybody on a unix socket looks the same, and somebody let them in. */
     if (peer->unix_socket)
         limit = MAX(limit, most / 2);
-    if (peer_counts_get(&all->peers, peer) >= limit || all->n_there >= most + ENDING_MAX)
+    if (same >= limit || all->n_there >= most + ENDING_MAX)
         return false;
     if (tenure_of(peer) == TENURE_STRANGER && all->n[TENURE_STRANGER] >= most - connections_kept(most))
-        return make_room(all, TENURE_STRANGER);
-    return n < most || make_room(all, TENURE_LOCAL);
+        return make_room(all, TENURE_STRANGER, same);
+    return n < most || make_room(all, TENURE_LOCAL, same);
 }
 
 static uint64_t next_deadline(const struct connections *all, enum deadline deadline)

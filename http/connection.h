@@ -94,7 +94,8 @@ unsigned connections_kept(unsigned connections);
 /*
  * Whether one more connection from there fits. Where there are as many as there may be, the one that has waited longest
  * is ended for it: between requests, with a refusal that is held back, or without a first head, in this order, and
- * strangers before those of this machine.
+ * strangers before those of this machine. An address that has many
+ * connections already makes room for itself, as long as it can.
  */
 bool connections_admit(struct connections *all, const struct peer *peer);
 /* Sees to it that the timer fires at the next deadline or before; call when libmicrohttpd has run. */

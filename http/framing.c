@@ -14,7 +14,10 @@
 #include <stdio.h>
 #include <strings.h>
 
-/* A line ends in CR LF. */
+/*
+ * A line ends in CR LF. What leaves the same NULs behind is not seen: a NUL in place of the CR, and a line of nothing
+ * but a colon and LF in place of the empty one. No proxy passes either on.
+ */
 #define LINE_END 2
 
 bool framing_is_followed(const char *version)

@@ -27,6 +27,11 @@ static struct peer_count *find(const struct peer_counts *counts, const struct pe
     return count;
 }
 
+unsigned peer_count_n(const struct peer_count *count)
+{
+    return count->n;
+}
+
 unsigned peer_counts_get(const struct peer_counts *counts, const struct peer *peer)
 {
     const struct peer_count *count = find(counts, peer);

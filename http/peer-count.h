@@ -15,6 +15,8 @@ struct peer_counts {
     struct peer_count *buckets[PEER_COUNT_BUCKETS];
 };
 
+/* Of the address that has this one; at least one. */
+unsigned peer_count_n(const struct peer_count *count);
 unsigned peer_counts_get(const struct peer_counts *counts, const struct peer *peer);
 /* One more; what it returns is to be given to peer_counts_remove(). NULL when out of memory. */
 struct peer_count *peer_counts_add(struct peer_counts *counts, const struct peer *peer);

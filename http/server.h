@@ -64,7 +64,7 @@ int server_secure(struct server *server, const char *web_config, struct error *e
 int server_configure(struct server *server, const struct server_settings *settings, struct error *error);
 /* Serves the metrics at `path`, which is copied, and no more where it was. -ENOMEM. */
 int server_set_telemetry_path(struct server *server, const char *path);
-/* Whom it trusts, as struct server_settings has it; until then only operators operate. Copies the names. -ENOMEM. */
+/* Has it trust what struct server_settings says; until then only operators operate. Copies the names. -ENOMEM. */
 int server_trust(struct server *server, enum standing operates, char *const *hosts, size_t n_hosts);
 
 /* The n-th address as it was bound (":0" has its port by then), as a URL; NULL past the last. Borrowed. */

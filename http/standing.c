@@ -58,7 +58,7 @@ enum standing standing_of(bool authenticated, const struct peer *peer, const str
         return STANDING_OPERATOR;
     if (claims->forwarded || !peer->local)
         return STANDING_EVERYBODY;
-    if (peer->unix_socket)
-        return peer->trusted ? STANDING_OPERATOR : STANDING_LOCAL;
+    if (peer->trusted)
+        return STANDING_OPERATOR;
     return own_name ? STANDING_LOCAL : STANDING_EVERYBODY;
 }

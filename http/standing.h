@@ -23,9 +23,9 @@ void standing_claim(struct standing_claims *claims, const char *name, const char
 
 /*
  * An operator has shown a right password or a verified certificate, or is a trusted peer of a unix socket; a local
- * client is another one of loopback or a unix socket. What a proxy has passed on, or what came to loopback under a name
- * that may be another's, is neither without a password or certificate. A page is what comes from a browser without a
- * proof that nobody else's page has it sent: see STANDING_PROOF.
+ * client is another one of loopback or a unix socket that asks for a name of this machine. What a proxy has passed on
+ * is neither without a password or certificate. A page is what comes from a browser without a proof that nobody else's
+ * page has it sent: see STANDING_PROOF.
  */
 enum standing standing_of(bool authenticated, const struct peer *peer, const struct standing_claims *claims,
                           const struct host_names *names);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whom the server trusts: see trust.h. */
+/* The clients that the server trusts: see trust.h. */
 #include "http/trust.h"
 
 int trust_init(struct trust *trust, enum standing operates, char *const *hosts, size_t n_hosts)

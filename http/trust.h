@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whom the server trusts, as configured. */
+/* The clients that the server trusts, as configured. */
 #ifndef HTTP_TRUST_H
 #define HTTP_TRUST_H
 

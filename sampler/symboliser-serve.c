@@ -83,7 +83,7 @@ int symboliser_serve(int socket)
 
     signal(SIGPIPE, SIG_IGN);
     if (symboliser_jail_enter(socket) < 0)
-        return SYMBOLISER_UNCONFINED;
+        _exit(SYMBOLISER_UNCONFINED); /* what runs at an exit could end it otherwise */
     for (;;) {
         int r = serve_one(library, socket);
         if (r < 0)

@@ -205,8 +205,8 @@ if check "gcc -O2 -Werror builds" build_plain; then
     plain=yes
     check "tests/check-style.sh" env PERFCOUNTD="$build/plain/perfcountd" tests/check-style.sh
     (
-        for script in cli exposition http limits descriptors libpfm4 lifecycle idle opener impostor symboliser-impostor \
-            tls bad-clients valgrind contrib; do
+        for script in cli exposition http limits descriptors libpfm4 lifecycle idle opener stream-events impostor \
+            symboliser-impostor tls bad-clients local-user proxy valgrind contrib; do
             end_to_end $script
         done
     ) &
@@ -253,6 +253,7 @@ if [ $plain = yes ]; then
         end_to_end prometheus
         end_to_end prometheus-secure
         end_to_end pause
+        end_to_end page
     ) &
     wait
 fi
@@ -266,6 +267,7 @@ if [ $plain = yes ]; then
     end_to_end sampler
     show=. timed "bench/footprint" bench/footprint "$build/plain"
     end_to_end auth
+    end_to_end flood
     show=. timed "make bench-quick" benchmark
     end_to_end sampler-perf
     end_to_end profile

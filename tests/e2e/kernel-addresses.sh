@@ -17,7 +17,8 @@ machine=$(uname -m | grep -E 'x86_64|aarch64|riscv64') || skip "addresses of 32 
 # Programs that are mostly in the kernel, the second one in code that the kernel has made for it.
 cat /dev/zero >/dev/null &
 children+=("$!")
-cc -O1 -o "$scratch/filtered" "$here/filtered.c" && "$scratch/filtered" 300 &
+cc -O1 -o "$scratch/filtered" "$here/filtered.c" || exit 1
+"$scratch/filtered" 300 >/dev/null &
 children+=("$!")
 
 echo 'sampler: {enabled: true, event: cpu-clock, max_clients: 8}' >"$scratch/config.yaml"
@@ -86,7 +87,7 @@ holds "perf names functions of the kernel" grep -qE '^\s+ffff[0-9a-f]+ (do|sys|v
 holds "what the kernel made has none" grep -qE '\bffffffff80000000 \[unknown\]' "$scratch/script"
 compares "pprof has addresses" "$(pprof_numbers | wc -l) > 3"
 equals "pprof has no other number" "$(pprof_numbers | others)" ""
-for path in /api/v1/status /api/v1/counters /api/v1/config /metrics; do
+for path in /api/v1/status /api/v1/counters /api/v1/pmus /api/v1/events /api/v1/config /metrics; do
     equals "$path has none" "$(get $path | grep -oE "\b(0x)?$half\b" | head -n 3)" ""
 done
 stop_daemon

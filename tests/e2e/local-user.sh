@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What users of the machine may do who do not run the daemon, by loopback and by a unix socket: to read, and neither to
-# sample nor to pause nor to reload, until the configuration or the socket's group says so.
+# What other users of the machine than the daemon's may do by loopback and by a unix socket: they read, and they neither
+# sample nor pause nor reload until the configuration or the socket's group says so.
 . "$(dirname "$0")/lib.sh"
 need curl jq setpriv
 [ "$(id -u)" -eq 0 ] || skip "only root plays other users"
@@ -68,7 +68,10 @@ reloaded_since() {
 }
 # configure WEB SAMPLER: what is added to both.
 configure() {
-    printf 'web: {min_interval: 0s%s}\nsampler: {enabled: true, event: cpu-clock, frequency: 50%s}\n' "$1" "$2" >"$config"
+    cat >"$config" <<END
+web: {min_interval: 0s$1}
+sampler: {enabled: true, event: cpu-clock, frequency: 50$2}
+END
 }
 
 # --- as it comes
@@ -86,7 +89,7 @@ answers 403 $stranger "" tcp "a stranger by loopback" <<<"$streams"$'\n'"$change
 answers 403 0 "" tcp "root by loopback, which may be anybody" <<<"$streams"$'\n'"$changes"
 equals "the unix socket is not for a stranger" "$(ask $stranger "" unix /metrics)" 000
 chmod 666 "$socket"
-equals "where its mode lets one in, who reads" "$(ask $stranger "" unix /metrics)" 200
+equals "where its mode lets a stranger in, it reads" "$(ask $stranger "" unix /metrics)" 200
 answers 403 $stranger "" unix "a stranger by the unix socket" <<<"$streams"$'\n'"$changes"
 answers 403 $stranger 4,27 unix "and one of other groups" <<<"$changes"
 chgrp 27 "$socket"
@@ -103,15 +106,17 @@ equals "nor for a proxy's client" "$(ask 0 "" unix /-/reload -X POST -H 'X-Forwa
 configure "" ", allow: local"
 reload
 answers 200 $stranger "" tcp "allow: local, a stranger by loopback" <<<"$streams"
-answers 403 $stranger "" tcp "who operates nothing" <<<"$changes"
-equals "not by a name that may be another's" "$(ask $stranger "" tcp '/api/v1/samples?seconds=0.1' -H 'Host: printer')" 403
-equals "nor through a proxy" "$(ask $stranger "" tcp '/api/v1/samples?seconds=0.1' -H 'Via: 1.1 proxy')" 403
+answers 403 $stranger "" tcp "which lets it operate nothing" <<<"$changes"
+short='/api/v1/samples?seconds=0.1'
+equals "not by a name that may be another's" "$(ask $stranger "" tcp "$short" -H 'Host: printer')" 403
+equals "nor through a proxy" "$(ask $stranger "" tcp "$short" -H 'Via: 1.1 proxy')" 403
 configure ", local_operators: true" ""
 reload
 answers 200 $stranger "" tcp "local_operators, a stranger by loopback" <<<"$streams"$'\n'"$changes"
 answers 200 $stranger "" unix "and by the unix socket" <<<"$changes"
 for host in printer evil.test "$(hostname).evil.test" 127.0.0.1.evil.test; do
-    equals "not by a name that may be another's: $host" "$(ask $stranger "" tcp /-/reload -X POST -H "Host: $host:1")" 403
+    equals "not by a name that may be another's: $host" \
+        "$(ask $stranger "" tcp /-/reload -X POST -H "Host: $host:1")" 403
 done
 for host in localhost a.localhost "$(hostname)" "$(hostname -s)." 192.0.2.1 '[::1]'; do
     equals "but by this machine's: $host" "$(ask $stranger "" tcp /-/reload -X POST -H "Host: $host:1")" 200
@@ -132,8 +137,8 @@ equals "what the configuration takes back ends" "$(tail -n 1 "$scratch/body" | j
 configure "" ", allow_remote: true"
 reload
 answers 200 $stranger "" tcp "allow_remote" <<<"$streams"
-equals "is for everybody" "$(ask $stranger "" tcp '/api/v1/samples?seconds=0.1' -H 'Via: 1.1 proxy')" 200
-equals "but pages" "$(ask $stranger "" tcp '/api/v1/samples?seconds=0.1' -H 'Origin: null')" 403
+equals "is for everybody" "$(ask $stranger "" tcp "$short" -H 'Via: 1.1 proxy')" 200
+equals "but pages" "$(ask $stranger "" tcp "$short" -H 'Origin: null')" 403
 equals "the log warns, once" "$(grep -c "$config:2:.*allow_remote is deprecated.*allow: everybody" "$daemon_log")" 1
 equals "check-config takes it" "$("$PERFCOUNTD" check-config "$config" 2>"$scratch/warning")" "$config: ok"
 matches "and warns as well" "$(<"$scratch/warning")" "^$config:2:[0-9]+: warning: sampler.allow_remote is deprecated"
@@ -144,7 +149,7 @@ equals "it ends well" "$daemon_status" 0
 
 chown $own:$own "$scratch/run"
 configure "" ""
-wrapper=(setpriv --reuid=$own --regid=$own --clear-groups --inh-caps=-all)
+wrapper=(setpriv "--reuid=$own" "--regid=$own" --clear-groups --inh-caps=-all)
 start_daemon --config.file="$config" --web.listen-address=127.0.0.1:0 --web.listen-address="unix:$socket"
 wrapper=()
 chmod 666 "$socket"

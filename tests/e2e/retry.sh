@@ -14,7 +14,8 @@ group() {
 }
 # configure GROUP...
 configure() {
-    printf 'web: {min_interval: 0s, local_operators: true}\ncollectors:\n  cgroup: {enabled: false}\n  self: {enabled: false}\n'
+    printf 'web: {min_interval: 0s, local_operators: true}\n'
+    printf 'collectors:\n  cgroup: {enabled: false}\n  self: {enabled: false}\n'
     printf '  cpu:\n    cpus: "0"\n    groups:\n'
     local name
     for name in "$@"; do

@@ -82,7 +82,8 @@ samples() {
     jq -r "select(.type == \"sample\") | $2" "$1"
 }
 
-echo 'sampler: {enabled: true, allow: local, event: cpu-clock, max_clients: 4}' >"$scratch/config.yaml"
+echo '{web: {local_operators: true}, sampler: {enabled: true, event: cpu-clock, max_clients: 4}}' \
+    >"$scratch/config.yaml"
 start_daemon --config.file="$scratch/config.yaml"
 
 # Frequencies of what samples at the same time differ, and have no common part: of two samplers in step, one would see
@@ -140,7 +141,8 @@ holds "the pipe of the manual works as it stands there" sh -c \
 
 # --- a CPU, a cgroup, a process, a period, a group
 
-echo 'sampler: {enabled: true, allow: local, event: cpu-clock, max_clients: 16}' >"$scratch/config.yaml"
+echo '{web: {local_operators: true}, sampler: {enabled: true, event: cpu-clock, max_clients: 16}}' \
+    >"$scratch/config.yaml"
 equals "more clients, from now on" "$(status_of /-/reload -X POST)" 200
 mkdir "$parent/hot"
 # shellcheck disable=SC2016 # that shell's

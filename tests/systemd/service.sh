@@ -87,7 +87,8 @@ status_field() {
 }
 # operate PATH [CURL-OPTIONS...]: as root, by the unix socket of the unit: the body.
 operate() {
-    curl -sS --globoff --max-time 90 --unix-socket "/proc/$leader/root/run/perfcountd.sock" "${@:2}" "http://localhost$1"
+    curl -sS --globoff --max-time 90 --unix-socket "/proc/$leader/root/run/perfcountd.sock" "${@:2}" \
+        "http://localhost$1"
 }
 # as USER GROUPS METHOD PATH: the status code that this user of the machine gets by the unix socket, with these
 # supplementary groups; "none" where the socket is not for it. There is no curl in there.
@@ -212,12 +213,12 @@ test_operators() {
     group=$(inside getent group perfcountd | cut -d: -f3)
     equals "the unix socket is root's and the group's" "$(inside stat -c '%a %U:%G' /run/perfcountd.sock)" \
         "660 root:perfcountd"
-    equals "root reloads by it" "$(operate $reload -X POST)" reloaded
-    equals "so does a member of the group" "$(as games "$group" POST $reload)" 200
-    equals "and the daemon's user" "$(as perfcountd "$group" POST $reload)" 200
-    equals "others cannot connect" "$(as games 60 POST $reload)" none
-    equals "and on loopback nobody reloads" "$(status_of $reload -X POST)" 403
-    matches "who is told what to do" "$(get $reload -X POST)" 'curl --unix-socket.*web.local_operators'
+    equals "root reloads by it" "$(operate "$reload" -X POST)" reloaded
+    equals "so does a member of the group" "$(as games "$group" POST "$reload")" 200
+    equals "and the daemon's user" "$(as perfcountd "$group" POST "$reload")" 200
+    equals "others cannot connect" "$(as games 60 POST "$reload")" none
+    equals "and on loopback nobody reloads" "$(status_of "$reload" -X POST)" 403
+    matches "the answer says what to do" "$(get "$reload" -X POST)" 'curl --unix-socket.*web.local_operators'
 }
 
 test_pause() {

@@ -58,10 +58,16 @@ static void teardown(struct fixture *f)
     sd_event_unref(f->event);
 }
 
-/* 's': a stranger, 'l': of this machine, 'u': of a unix socket; each stranger and each local one of its own address. */
+/*
+ * 's': a stranger, 'l': of this machine, 'u': of a unix socket; each stranger and each local one of its own address.
+ * 'c': of this machine, and all of one address.
+ */
 static struct peer peer_from(char who, size_t number)
 {
     struct peer peer = {.unix_socket = who == 'u', .local = who != 's'};
+
+    if (who == 'c')
+        number = 100;
 
     if (who != 'u')
         peer.key[0] = (unsigned char)(number + 1);
@@ -149,6 +155,13 @@ static const struct {
     {"sk! sk! sk! sk! sk! sk!", 's', ROOM},
     {"sk! sk! sr sr sr sr lr lr", 's', 2},
     {"lr lr lr lk lr lr lr lr", 's', 3},
+    /* A crowd makes room for itself, and for others. */
+    {"lk lr cr cr cr ck cr lr", 'c', 5},
+    {"lk lr cr cr cr cr cr lr", 'c', 2},
+    {"lk lr cr cr cr cr cr lr", 'l', 2},
+    {"lk lr cr cr lr lr lr lr", 'l', 0},
+    {"la lr ca cr ca ca ca lk", 'c', 3},
+    {"la lr ca ca ca ca ca lk", 'c', 7},
 };
 
 static void test_who_goes(void **state)

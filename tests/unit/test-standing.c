@@ -38,6 +38,7 @@ static const struct {
     {&loopback, false, {{"Host", ""}}, STANDING_EVERYBODY},
     {&loopback, true, {{"Host", "evil.example"}}, STANDING_OPERATOR},
     {&stranger, false, {{"Host", "localhost"}}, STANDING_LOCAL},
+    {&stranger, false, {{"Host", "x"}}, STANDING_EVERYBODY},
     {&stranger, true, {{"Host", "localhost"}}, STANDING_OPERATOR},
     {&trusted, false, {{"Host", "localhost"}}, STANDING_OPERATOR},
     {&trusted, false, {{"Host", "x"}}, STANDING_OPERATOR},

@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Floods of each kind: a right client is served meanwhile, and hardly later than in quiet.
+. "$(dirname "$0")/lib.sh"
+. "$here/tls-lib.sh"
+need curl openssl /usr/bin/python3
+
+# flood TITLE KIND PASSWORD [CA]: against the daemon that runs.
+flood() {
+    local title=$1 host=${url#*://} name
+    /usr/bin/python3 "$here/flood-kinds.py" "${host%:*}" "${host##*:}" "$2" "$3" 4 1.5 "${@:4}" \
+        >"$scratch/figures" 2>"$scratch/complaints" ||
+        fail "$title: flood-kinds.py" "$(tail -n 5 "$scratch/complaints")"
+    sed 's/^/    /' "$scratch/figures" "$scratch/complaints" | tail -n 30
+    equals "$title: no right request failed" "$(figure failed)" 0
+    for name in new kept; do
+        compares "$title: enough scrapes by a $name connection" "$(figure ${name}_n) >= 300"
+        [ -z "${SANITIZED-}" ] || continue
+        compares "$title: the 99th percentile by a $name connection, in us" \
+            "$(figure ${name}_flooded_p99_us) < 3 * $(figure ${name}_quiet_p99_us)"
+        compares "$title: and in all" "$(figure ${name}_flooded_p99_us) < 50000"
+    done
+    holds "$title: the daemon lives" running "$daemon_pid"
+}
+figure() {
+    awk -v name="$1" '$1 == name { print $2 }' "$scratch/figures"
+}
+
+start_daemon
+flood "the catalogue of events" events ""
+flood "silence" silent ""
+flood "a byte a second" drip ""
+stop_daemon
+equals "it ends well" "$daemon_status" 0
+
+# shellcheck disable=SC2016 # hashes have dollars
+cat >"$scratch/web.yml" <<'END'
+basic_auth_users:
+  alice: $2y$10$abcdefghijklmnopqrstuuqflPDzB6gcMhKa1rZqKiun2YGL5sa2u
+auth_excluded_paths: [/-/healthy, /-/ready]
+END
+start_daemon --web.config.file="$scratch/web.yml"
+flood "no password" refused secret
+flood "wrong passwords" wrong secret
+flood "silence where a password is asked for" silent secret
+stop_daemon
+equals "it ends well with a password" "$daemon_status" 0
+
+make_ca ca
+make_certificate server ca server DNS:localhost,IP:127.0.0.1
+cat >>"$scratch/web.yml" <<END
+tls_server_config: {cert_file: $pki/server.pem, key_file: $pki/server.key}
+END
+client=(--cacert "$pki/ca.pem")
+start_daemon --web.config.file="$scratch/web.yml"
+flood "silence instead of a handshake" silent secret "$pki/ca.pem"
+flood "a handshake of a byte a second" drip secret "$pki/ca.pem"
+stop_daemon
+equals "it ends well after TLS" "$daemon_status" 0
+finish

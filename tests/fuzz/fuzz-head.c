@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Any bytes as a client of the real libmicrohttpd, up to the gate, which is played here: no request comes there whose
+ * head has a folded or ill-formed line, nor anything behind such a head; and an ordinary one does come.
+ *
+ * The first byte says in pieces of how many the rest is sent (0: at once); the next two how long a header comes before
+ * it, so that the lines are anywhere in libmicrohttpd's buffer (0: none).
+ */
+#undef NDEBUG
+#include <assert.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "http/engine.h"
+#include "http/gate.h"
+#include "http/reply.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define MEMORY 4096
+#define PAD_MAX 3000
+#define TURNS_MAX 100000
+/* What is surely taken: so long, with so many headers. */
+#define PLAIN_SIZE 1200
+#define PLAIN_HEADERS 8
+
+static const char intro[] = "GET / HTTP/1.1\r\nHost: a\r\n";
+
+static unsigned passed;
+
+void gate_answer(struct request *request)
+{
+    passed++;
+    request->answered = true;
+    reply_text(request, MHD_HTTP_OK, "passed");
+}
+
+/* --- what is sent, read strictly */
+
+struct text {
+    const char *at, *end;
+};
+
+struct head {
+    bool whole, plain;
+    unsigned n_headers, n_hosts;
+    bool last; /* what comes behind it is not looked at */
+    uint64_t body;
+};
+
+/* A line with its end, of which the CR may be a NUL: it is one when libmicrohttpd is done. */
+static bool next_line(struct text *text, struct text *line)
+{
+    const char *end = memchr(text->at, '\n', (size_t)(text->end - text->at));
+
+    if (!end)
+        return false;
+    *line = (struct text){text->at, end + 1};
+    text->at = end + 1;
+    return true;
+}
+
+static bool ends_well(const struct text *line)
+{
+    return line->end - line->at >= 2 && (line->end[-2] == '\r' || line->end[-2] == '\0');
+}
+
+/* Also a colon and LF: libmicrohttpd 0.9.75 takes them for it, and what it leaves is what CR LF leaves. */
+static bool is_empty(const struct text *line)
+{
+    return line->end - line->at == 2 && (ends_well(line) || line->at[0] == ':');
+}
+
+static bool is_token(const struct text *name)
+{
+    static const char others[] = "!#$%&'*+-.^_`|~";
+
+    for (const char *c = name->at; c < name->end; c++)
+        if (!(*c >= '0' && *c <= '9') && !((*c | 32) >= 'a' && (*c | 32) <= 'z') &&
+            !memchr(others, *c, sizeof(others) - 1))
+            return false;
+    return name->end > name->at;
+}
+
+static bool is_named(const struct text *name, const char *what)
+{
+    return (size_t)(name->end - name->at) == strlen(what) && strncasecmp(name->at, what, strlen(what)) == 0;
+}
+
+static void read_length(struct head *head, struct text value)
+{
+    while (value.at < value.end && (*value.at == ' ' || *value.at == '\t'))
+        value.at++;
+    head->body = 0;
+    for (; value.at < value.end; value.at++)
+        if (*value.at < '0' || *value.at > '9' || head->body > 100000)
+            head->last = true;
+        else
+            head->body = head->body * 10 + (uint64_t)(*value.at - '0');
+}
+
+static bool read_header(struct head *head, const struct text *line)
+{
+    const char *colon = memchr(line->at, ':', (size_t)(line->end - line->at));
+
+    if (!ends_well(line) || !colon)
+        return false;
+    const struct text name = {line->at, colon}, value = {colon + 1, line->end - 2};
+    if (!is_token(&name))
+        return false;
+    for (const char *c = value.at; c < value.end; c++)
+        if (((unsigned char)*c < ' ' && *c != '\t') || *c == 0x7f)
+            return false;
+    head->n_headers++;
+    head->n_hosts += is_named(&name, "Host");
+    if (is_named(&name, "Content-Length"))
+        read_length(head, value);
+    head->last |= is_named(&name, "Transfer-Encoding");
+    if (is_named(&name, "Transfer-Encoding") || is_named(&name, "Content-Length") || is_named(&name, "Expect") ||
+        is_named(&name, "Upgrade") || is_named(&name, "Connection") || line->end[-2] != '\r')
+        head->plain = false;
+    return true;
+}
+
+/* The next head; false where it is not whole, or has a line that is none. */
+static bool read_head(struct text *text, struct head *head)
+{
+    const char *start = text->at;
+    struct text line;
+
+    *head = (struct head){0};
+    do
+        if (!next_line(text, &line))
+            return false;
+    while (line.end - line.at == 1 || (line.end - line.at == 2 && (line.at[0] == '\r' || line.at[0] == '\0')));
+    head->plain = line.end - line.at == 16 && memcmp(line.at, intro, 16) == 0;
+    do {
+        if (!next_line(text, &line))
+            return false;
+        if (!is_empty(&line) && !read_header(head, &line))
+            return false;
+    } while (!is_empty(&line));
+    head->plain &= line.end[-2] == '\r' && head->n_hosts == 1 && head->n_headers <= PLAIN_HEADERS &&
+                   text->at - start <= PLAIN_SIZE;
+    return true;
+}
+
+static void expect(const struct buffer *sent, unsigned *ret_least, unsigned *ret_most)
+{
+    struct text text = {sent->data, sent->data + sent->size};
+    struct head head;
+
+    *ret_least = *ret_most = 0;
+    while (text.at < text.end && read_head(&text, &head)) {
+        *ret_least += *ret_least == *ret_most && head.plain && *ret_most == 0;
+        ++*ret_most;
+        if (head.last || head.body > (uint64_t)(text.end - text.at))
+            return;
+        text.at += head.body;
+    }
+}
+
+/* --- the server */
+
+static uint64_t now(void *userdata)
+{
+    struct timespec t;
+
+    (void)userdata;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * NSEC_PER_SEC + (uint64_t)t.tv_nsec;
+}
+
+static void look(void *userdata)
+{
+    (void)userdata;
+}
+
+static struct fixture {
+    struct site site;
+    struct connections all;
+    struct engine *engine;
+} * fixture(void)
+{
+    static const struct service service = {.now = now};
+    static const struct engine_terms terms = {.memory_per_connection = MEMORY, .connections = 8};
+    static struct fixture f;
+    static struct stamps stamps;
+    struct error error;
+
+    if (f.engine)
+        return &f;
+    assert(sd_event_new(&f.site.event) == 0);
+    assert(security_load(NULL, &f.site.security, &stamps, &error) == 0);
+    f.site.service = &service;
+    f.site.look = look;
+    assert(connections_init(&f.all, f.site.event, &service, NULL) == 0);
+    assert(engine_new(&f.site, &f.all, &terms, &f.engine) == 0);
+    return &f;
+}
+
+/* What comes back is thrown away. */
+static void turn(const struct fixture *f, int fd)
+{
+    char answer[4096];
+
+    sd_event_run(f->site.event, 0);
+    while (recv(fd, answer, sizeof(answer), MSG_DONTWAIT) > 0)
+        continue;
+}
+
+static void converse(struct fixture *f, const struct buffer *sent, size_t piece)
+{
+    const struct sockaddr address = {.sa_family = AF_UNIX};
+    int fds[2];
+
+    assert(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds) == 0);
+    engine_take(f->engine, fds[0], &address, sizeof(address));
+    for (size_t at = 0; at < sent->size; at += piece) {
+        send(fds[1], sent->data + at, MIN(piece, sent->size - at), MSG_NOSIGNAL);
+        turn(f, fds[1]);
+    }
+    shutdown(fds[1], SHUT_WR);
+    for (unsigned i = 0; f->all.n_there > 0; i++) {
+        assert(i < TURNS_MAX);
+        turn(f, fds[1]);
+    }
+    close(fds[1]);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    _cleanup_(buffer_done) struct buffer sent = {0};
+    unsigned least, most;
+
+    if (size < 3)
+        return 0;
+    size_t pad = (data[1] | (size_t)data[2] << 8) % PAD_MAX;
+    if (pad > 0) {
+        buffer_append_text(&sent, intro);
+        buffer_append_text(&sent, "Pad: ");
+        for (size_t i = 1; i < pad; i++)
+            buffer_append_char(&sent, 'x');
+        buffer_append_text(&sent, "\r\n");
+    }
+    buffer_append(&sent, data + 3, size - 3);
+    if (sent.size == 0)
+        return 0;
+    expect(&sent, &least, &most);
+    passed = 0;
+    converse(fixture(), &sent, data[0] ? data[0] : sent.size);
+    assert(passed >= least && passed <= most);
+    return 0;
+}
