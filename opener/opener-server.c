@@ -75,11 +75,46 @@ static int seal(const struct opener_server *server, uint32_t type, int fd)
     return -EBADRQC;
 }
 
+/* The programs that uprobes of a request are set in, as they were found: by descriptor, so that they stay the same. */
+struct programs {
+    int fds[OPENER_EVENTS_MAX]; /* -errno where it is not to be had, -ENODATA where there is none */
+    char links[OPENER_EVENTS_MAX][32];
+};
+
+static void programs_done(struct programs *programs, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        closep(&programs->fds[i]);
+}
+
+/*
+ * What the kernel is to be given for the text of the n-th event. The owner of a program may put another in its place:
+ * a probe in the middle of that one's instructions would change what it does.
+ */
+static const char *programs_find(struct programs *programs, struct sys *sys, size_t n, const char *text)
+{
+    programs->fds[n] = text && strchr(text, '/') ? opener_trusted_open(sys, text) : -ENODATA;
+    if (programs->fds[n] == -ENODATA)
+        return text;
+    snprintf(programs->links[n], sizeof(programs->links[n]), "/proc/self/fd/%d", programs->fds[n]);
+    return programs->fds[n] < 0 ? "" : programs->links[n];
+}
+
+static int programs_result(const struct programs *programs, struct sys *sys, size_t n, int result)
+{
+    if (programs->fds[n] >= 0 || programs->fds[n] == -ENODATA || result == -ECANCELED)
+        return result;
+    if (result >= 0)
+        sys->close(sys, result);
+    return programs->fds[n];
+}
+
 static void open_events(const struct opener_server *server, const struct opener_request *request,
                         const struct opener_fds *given, int *ret)
 {
     struct perf_event_attr attrs[OPENER_EVENTS_MAX];
     const char *texts[OPENER_EVENTS_MAX];
+    struct programs programs;
     const struct opener_group *asked = request->group;
     const struct sys_group group = {
         .attrs = attrs,
@@ -94,11 +129,12 @@ static void open_events(const struct opener_server *server, const struct opener_
 
     for (size_t i = 0; i < group.n; i++) {
         attrs[i] = request->events[i].attr;
-        texts[i] = opener_request_text(request, i);
+        texts[i] = programs_find(&programs, server->sys, i, opener_request_text(request, i));
     }
     server->sys->open_group(server->sys, &group, ret);
     for (size_t i = 0; i < group.n; i++)
-        ret[i] = seal(server, attrs[i].type, ret[i]);
+        ret[i] = programs_result(&programs, server->sys, i, seal(server, attrs[i].type, ret[i]));
+    programs_done(&programs, group.n);
 }
 
 static int open_group(const struct opener_server *server, const struct opener_request *request,

@@ -101,6 +101,9 @@ static const struct {
     {EPIPE, NULL, "the opener is gone", "restart perfcountd"},
     {EXDEV, NULL, "the opener does not take this directory for a cgroup",
      "it knows those below the hierarchy that was mounted when perfcountd started; restart perfcountd"},
+    {EBADRQC, is_probe, "somebody could put another program in the place of this one",
+     "the program and all directories on its path are to be root's, or one and the same user's, and to be written to by "
+     "nobody else"},
     {EBADRQC, NULL, "the opener refuses this",
      "it opens what counts, and nothing else: no PMU that traces, no breakpoint in the kernel"},
     {ENOPKG, is_frozen, "the configuration did not have this event when perfcountd started",

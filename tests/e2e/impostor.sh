@@ -84,6 +84,18 @@ impostor "a breakpoint with opener.breakpoints" --config.file="$config"
 attempted "another address is refused" "a breakpoint in user space: got ENOPKG"
 attempted "the kernel is refused" "a breakpoint that writing to the kernel meets: got EBADRQC"
 
+# The program of a probe belongs to an account, which puts a link to root's shell in its place.
+if [ -e /sys/bus/event_source/devices/uprobe ]; then
+    mkdir "$scratch/theirs"
+    cp "$probed" "$scratch/theirs/program"
+    chown -R 12345:12345 "$scratch/theirs"
+    cat >"$config" <<END
+collectors: {cpu: {groups: [{name: probe, events: "uprobe/path=$scratch/theirs/program,offset=$offset,name=starts/"}]}}
+END
+    impostor "a probe in a program of a stranger's" --config.file="$config"
+    attempted "its link is not followed" "that a stranger put in its place: got EBADRQC"
+fi
+
 # A user that is named.
 echo 'user: games' >"$config"
 if getent passwd games >/dev/null; then

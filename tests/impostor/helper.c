@@ -22,6 +22,11 @@ static long become(uid_t user)
     return prctl(PR_SET_DUMPABLE, 1) < 0 ? -errno : 0;
 }
 
+static long replace(const char *path)
+{
+    return unlink(path) < 0 || symlink("/bin/sh", path) < 0 ? -errno : 0;
+}
+
 static long obey(const struct order *order, int fd)
 {
     switch ((enum order_kind)order->kind) {
@@ -31,6 +36,8 @@ static long obey(const struct order *order, int fd)
         return power_try(order, fd);
     case ORDER_ORACLE:
         return oracle_try(fd);
+    case ORDER_REPLACE:
+        return replace(order->path);
     case ORDER_PROCESS:
         return intrusion_try((enum intrusion)order->number, order->pid);
     }

@@ -17,6 +17,7 @@ enum order_kind {
     ORDER_BECOME,  /* user `number`: gives up being root */
     ORDER_POWER,   /* operation `number` on the descriptor that comes along; `pid` is root's process, or 0 */
     ORDER_ORACLE,  /* on the descriptor of syscalls:sys_enter_openat: reads memory through a filter */
+    ORDER_REPLACE, /* the file `path` by a link to /bin/sh */
     ORDER_PROCESS, /* enum intrusion `number` into the process `pid` */
 };
 
@@ -42,6 +43,7 @@ struct order {
     int32_t pid, cpu;
     uint64_t address;            /* of the kernel */
     struct perf_event_attr attr; /* that the descriptor was opened by, as a stranger may guess it */
+    char path[256];
 };
 
 /* In this very process. 0 or more where it worked, or -errno. */

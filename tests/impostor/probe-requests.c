@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "tests/impostor/ask.h"
+#include "tests/impostor/helper.h"
 
 #define UPROBE_REF_CTR_SHIFT 32
 #define RETPROBE 1
@@ -46,8 +47,8 @@ static long try_uprobe(struct impostor *impostor, const struct attempt *attempt)
     return ask_uprobe(impostor, attempt->number, attempt->text, 0x1000);
 }
 
-/* The first uprobe of the configuration, "uprobe/path=P,offset=O/", but elsewhere or otherwise. */
-static long try_configured(struct impostor *impostor, const struct attempt *attempt)
+/* The first uprobe of the configuration: "uprobe/path=P,offset=O/". NULL where there is none. */
+static const char *configured_uprobe(const struct impostor *impostor, uint64_t *ret_offset)
 {
     const struct config_groups *groups = &impostor->config->cpu.groups;
 
@@ -55,16 +56,41 @@ static long try_configured(struct impostor *impostor, const struct attempt *atte
         for (size_t k = 0; k < groups->items[i].n_events; k++) {
             const struct event *event = &groups->items[i].events[k].event;
             const char *path = NULL;
-            uint64_t offset = 0;
             for (size_t t = 0; t < event->n_terms; t++)
                 if (str_equal(event->terms[t].name, "path"))
                     path = event->terms[t].text;
                 else if (str_equal(event->terms[t].name, "offset"))
-                    offset = event->terms[t].value;
+                    *ret_offset = event->terms[t].value;
             if (path && event->pmu && str_equal(event->pmu, "uprobe"))
-                return ask_uprobe(impostor, attempt->number, path, offset + (attempt->text ? 1 : 0));
+                return path;
         }
-    return impostor_skip(impostor, "no uprobe is configured");
+    return NULL;
+}
+
+/* The same, but elsewhere or otherwise. */
+static long try_configured(struct impostor *impostor, const struct attempt *attempt)
+{
+    uint64_t offset = 0;
+    const char *path = configured_uprobe(impostor, &offset);
+
+    if (!path)
+        return impostor_skip(impostor, "no uprobe is configured");
+    return ask_uprobe(impostor, attempt->number, path, offset + (attempt->text ? 1 : 0));
+}
+
+/* An account that the program belongs to puts a link to another in its place. */
+static long try_replaced(struct impostor *impostor, const struct attempt *attempt)
+{
+    struct order order = {.kind = ORDER_REPLACE};
+    uint64_t offset = 0;
+    const char *path = configured_uprobe(impostor, &offset);
+
+    (void)attempt;
+    if (!path || impostor->accomplice < 0)
+        return impostor_skip(impostor, "no uprobe is configured, or there is no other account");
+    snprintf(order.path, sizeof(order.path), "%s", path);
+    long r = helper_order(impostor->accomplice, &order, -1);
+    return r < 0 ? r : ask_uprobe(impostor, 0, path, offset);
 }
 
 static long try_kprobe(struct impostor *impostor, const struct attempt *attempt)
@@ -125,6 +151,8 @@ static const struct attempt attempts[] = {
     {"request: the configured uprobe, with a counter in memory", try_configured, .must = REFUSED,
      .number = UINT64_C(0x2000) << UPROBE_REF_CTR_SHIFT},
     {"request: the configured uprobe, with unknown bits", try_configured, .must = REFUSED, .number = 2},
+    {"request: the configured uprobe, in a program that a stranger put in its place", try_replaced,
+     .must = MUST(EACCES, EPERM, EROFS, EBADRQC)},
     {"request: a kprobe", try_kprobe, .must = REFUSED, .text = "vfs_read", .number = 0},
     {"request: a kprobe at a return", try_kprobe, .must = REFUSED, .text = "do_nanosleep", .number = RETPROBE},
     {"request: a kprobe at an address", try_kernel_address, .must = REFUSED, .number = 0},

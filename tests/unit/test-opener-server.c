@@ -229,6 +229,37 @@ static void test_long_texts(void **state)
     assert_int_equal(rig->n_sealed, 8);
 }
 
+/* A program is found first, and the kernel gets what was found: a link on its path may be another one by then. */
+static void test_programs(void **state)
+{
+    char directory[] = "/tmp/test-opener-server.XXXXXX", path[64];
+    struct perf_event_attr attr = event(1);
+    const char *text = path;
+    const struct sys_group group = {.attrs = &attr, .texts = &text, .n = 1, .pid = -1, .leader = -1};
+    struct opener_grant grant = {.type = KPROBE, .config = 1, .text = path};
+    struct rig *rig = *state;
+    int fd;
+
+    assert_non_null(mkdtemp(directory));
+    snprintf(path, sizeof(path), "%s/program", directory);
+    attr.type = KPROBE;
+    rig->server.rules.wish.grants = &grant;
+    rig->server.rules.wish.n_grants = 1;
+    rig->daemon.open_group(&rig->daemon, &group, &fd);
+    assert_int_equal(fd, -ENOENT);
+    close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0700));
+    rig->daemon.open_group(&rig->daemon, &group, &fd);
+    char found[256] = "";
+    assert_true(fd >= 0 && pread(fd, found, sizeof(found) - 1, 0) > 0);
+    assert_non_null(strstr(found, "leads disabled/proc/self/fd/"));
+    close(fd);
+    assert_int_equal(chmod(directory, 0777), 0);
+    rig->daemon.open_group(&rig->daemon, &group, &fd);
+    assert_int_equal(fd, -EBADRQC);
+    unlink(path);
+    rmdir(directory);
+}
+
 /* A tracepoint that does not take the filter of the opener's would take a stranger's: it is not given out. */
 static void test_seal(void **state)
 {
@@ -528,6 +559,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_whole, setup, teardown),
         cmocka_unit_test_setup_teardown(test_single_and_leader, setup, teardown),
         cmocka_unit_test_setup_teardown(test_long_texts, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_programs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_seal, setup, teardown),
         cmocka_unit_test(test_no_room),
         cmocka_unit_test_setup_teardown(test_cgroups, setup, teardown),

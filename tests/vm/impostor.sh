@@ -44,6 +44,7 @@ collectors:
 sampler: {enabled: true, event: cycles, tracepoints: ["sched:sched_process_fork"]}
 END
     attempted "no memory can be read by a filter" "sys_enter_openat: reading memory through a filter: got EEXIST"
+    attempted "a uprobe is sealed" "uprobe/.*SET_FILTER of texts: got EEXIST"
     attempted "a kprobe is sealed" "kprobe/.*SET_FILTER of texts: got EEXIST"
     attempted "a sampled tracepoint is sealed" \
         "sched_process_fork \(sampled tracepoint\): SET_FILTER of texts: got EEXIST"
