@@ -565,6 +565,7 @@ restore_watches() {
 # free directory); sets layout, that directory as it is seen there.
 in_layout() {
     layout=$(mktemp -d "$scratch/layout.XXXXXX")
+    chmod 711 "$scratch" "$layout" # for whom root's daemon becomes
     wrapper=(unshare --mount --propagation private bash -c "set -e; $1
         shift; exec \"\$@\"" layout "$layout")
     cgroup_config "$config" "${@:2}"
