@@ -28,8 +28,8 @@ enum deadline {
 #define N_DEADLINES 5
 
 /*
- * How firmly a connection holds its slot. It is a stranger until it has shown a password or a certificate; one of this machine
- * has some slots for itself; one that has shown them, or comes by a unix socket, is never ended to make room.
+ * How firmly a connection holds its slot. It is a stranger until it has shown a password or a certificate; one of this
+ * machine has some slots for itself; one that has shown them, or comes by a unix socket, is never ended to make room.
  */
 enum tenure { TENURE_STRANGER, TENURE_LOCAL, TENURE_KNOWN };
 #define N_TENURES 3
@@ -73,7 +73,7 @@ struct connections {
     const struct service *service;
     struct connection_list lists[N_DEADLINES][N_TENURES];
     unsigned n[N_TENURES]; /* without those that are ended */
-    unsigned n_there;        /* with them */
+    unsigned n_there;      /* with them */
     struct peer_counts peers;
     sd_event_source *timer;
     uint64_t armed_ns; /* 0: it is off */

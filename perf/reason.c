@@ -102,7 +102,8 @@ static const struct {
     {EXDEV, NULL, "the opener does not take this directory for a cgroup",
      "it knows those below the hierarchy that was mounted when perfcountd started; restart perfcountd"},
     {EBADRQC, is_probe, "somebody could put another program in the place of this one",
-     "the program and all directories on its path are to be root's, or one and the same user's, and to be written to by "
+     "the program and all directories on its path are to be root's, or one and the same user's, and to be written to "
+     "by "
      "nobody else"},
     {EBADRQC, NULL, "the opener refuses this",
      "it opens what counts, and nothing else: no PMU that traces, no breakpoint in the kernel"},

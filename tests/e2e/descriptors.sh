@@ -113,7 +113,8 @@ mkdir "$hierarchy$below"/a{0,1,2}
 
 # play LIMIT FLAGS...: start, clients, cgroups that come, a reload that wants more, a stream.
 play() {
-    local limit=$1 title="$1${2+, $2}" before i sampler='sampler: {enabled: true, event: cpu-clock, max_seconds: 20, allow: local}'
+    local limit=$1 title="$1${2+, $2}" before i
+    local sampler='sampler: {enabled: true, event: cpu-clock, max_seconds: 20, allow: local}'
     shift
     # With an opener it cannot be enabled later.
     if [ $# -eq 0 ]; then write_config 8 "$sampler"; else write_config 8; fi

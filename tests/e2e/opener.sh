@@ -193,7 +193,8 @@ if [ $probes = yes ]; then
     write_config "      - {name: probe, events: \"uprobe/path=$probed,offset=$offset,name=starts/\"}"
     equals "a probe is added later" "$(status_of /-/reload -X POST)" 200
     contains "it is missing, with the reason" \
-        "$(status_field '.failures[] | select(.group == "probe") | .message')" "the configuration did not have this event when perfcountd started"
+        "$(status_field '.failures[] | select(.group == "probe") | .message')" \
+        "the configuration did not have this event when perfcountd started"
     equals "the opener lives" "$(status_field .opener.state)" running
     stop_daemon
     write_config ""
