@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/sanitizer.h"
 #include "sampler/symbol-table.h"
 
 #define NOBODY 65534

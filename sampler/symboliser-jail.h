@@ -5,15 +5,6 @@
 
 #include "base/util.h"
 
-/* With sanitizers that need more memory and more system calls than the program itself. */
-#ifdef __has_feature
-#define HAS_ASAN __has_feature(address_sanitizer)
-#elif defined(__SANITIZE_ADDRESS__)
-#define HAS_ASAN 1
-#else
-#define HAS_ASAN 0
-#endif
-
 /*
  * Afterwards this process has no descriptor above `socket`, is not the user 0, has no group and no capability of its
  * own and gets none, cannot be looked into, ends with its parent, and of the system calls it has those that a parser of

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/sanitizer.h"
 #include "sampler/elf-symbols.h"
 #include "sampler/jit-symbols.h"
 #include "sampler/kallsyms.h"
