@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "daemon/command.h"
 #include "http/security.h"
+#include "opener/user.h"
 
 static void print_warnings(const char *file, const struct security *security)
 {
@@ -36,13 +37,25 @@ static void print_deprecated(const struct config *config)
     fprintf(stderr, "%s\n", config_format_error(config->file, &warning, place, sizeof(place)));
 }
 
+/* As root, since nobody else can become another user. */
+static int check_user(const struct config *config, struct error *error)
+{
+    struct user user;
+    int r = user_choose(config->user, &user, error);
+
+    if (r < 0 && config->file)
+        error_prefix(error, "%.200s", config->file);
+    return r;
+}
+
 int command_check_config(const struct options *options)
 {
     _cleanup_(session_done) struct session session = {0};
     struct error error = {0};
 
     sys_init(&session.sys);
-    if (session_load(&session, options, &error) < 0 || check_web_config(session.config->web.config_file, &error) < 0) {
+    if (session_load(&session, options, &error) < 0 || check_user(session.config, &error) < 0 ||
+        check_web_config(session.config->web.config_file, &error) < 0) {
         /* The place comes first, as editors want it. */
         fprintf(stderr, "%s\n", error.message);
         return EXIT_BAD_USAGE;

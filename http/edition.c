@@ -8,7 +8,10 @@
 #include "http/penalty.h"
 #include "http/reply.h"
 
-/* Room for the text before it is made, since the worker asks for no memory. What is not touched costs none. */
+/*
+ * Room for the text before it is made, so that the worker asks for no memory but the few bytes that libpfm4 wants. What
+ * is not touched costs none.
+ */
 #define ROOM ((size_t)4 << 20)
 /* So often an answer is held back before it is refused: two seconds. */
 #define PENALTIES_MAX 8

@@ -14,7 +14,7 @@
 
 /* Nobody has asked for it so long: its memory is given back. */
 #define EDITION_IDLE_NS (60 * NSEC_PER_SEC)
-/* So often it is answered at once to those who are not known, of all of them. */
+/* So often it is answered at once to clients that are not known, to all of them together. */
 #define EDITIONS_PER_SECOND 50
 
 /* Leaves a reply (200, 503), has the connection suspended, or is called again after a penalty. */

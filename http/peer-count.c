@@ -8,7 +8,7 @@ struct peer_count {
     struct peer_count *next; /* of the same bucket */
 };
 
-/* Those who choose their addresses so that all are in one bucket make a list as long as there may be connections. */
+/* A client that has chosen its addresses for one bucket makes a list no longer than there may be connections. */
 static size_t bucket_of(const struct peer *peer)
 {
     size_t sum = peer->unix_socket;

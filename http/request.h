@@ -42,7 +42,7 @@ struct site {
     struct packing *packings; /* all that wait or run */
     struct auth *auth;        /* NULL until there is a password to check */
     struct edition *edition;  /* of the catalogue of events; NULL: there is none, or it is outdated */
-    struct bucket editions;   /* of its answers to those who are not known */
+    struct bucket editions;   /* of its answers to clients that are not known */
     struct bucket bucket;     /* of all requests */
     struct trust trust;
     struct bucket challenges; /* of those without a password, where one is asked for */

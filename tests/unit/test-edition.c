@@ -67,7 +67,7 @@ static void test_made_once(void **state)
     served_done(&f);
 }
 
-/* Also where it changes while it is made: then those who asked before have what was there then. */
+/* Also where it changes while it is made: then clients that asked before have what was there then. */
 static void test_generations(void **state)
 {
     struct served f;

@@ -579,8 +579,7 @@ static void test_limits(void **state)
     served_done(&f);
 }
 
-/* Others take all slots, with silence and between requests: there is one for who comes, and none for who is answered.
- */
+/* Silent clients and idle ones take all slots: a newcomer gets one of these, and not that of a client that waits. */
 static void test_makes_room(void **state)
 {
     struct served f;
