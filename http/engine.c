@@ -30,6 +30,7 @@ struct engine {
     sd_event_source *io, *again, *later;
     uint64_t progress; /* grows with whatever happens */
     unsigned n_connections;
+    bool follows_heads; /* framing_is_followed() of this libmicrohttpd */
     bool retired;
     void (*on_empty)(void *userdata);
     void *on_empty_userdata;
@@ -170,7 +171,7 @@ static enum MHD_Result on_request(void *userdata, struct MHD_Connection *mhd, co
     request->path = path;
     request->method = method;
     if (!request->seen)
-        return first_call(connection, version);
+        return first_call(connection, connection->engine->follows_heads ? version : NULL);
     if (*body_size) {
         *body_size = 0;
         return MHD_YES;
@@ -302,7 +303,8 @@ int engine_new(struct site *site, struct connections *all, const struct engine_t
         return -ENOMEM;
     if (terms->tls && MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
         return -EOPNOTSUPP;
-    *engine = (struct engine){.site = site, .all = all, .terms = *terms};
+    *engine = (struct engine){
+        .site = site, .all = all, .terms = *terms, .follows_heads = framing_is_followed(MHD_get_version())};
     engine->daemon = start_daemon(engine);
     if (!engine->daemon)
         return -EIO;

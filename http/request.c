@@ -56,7 +56,7 @@ bool request_refuse_framing(struct request *request, const char *version)
         MHD_get_connection_info(request->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
     struct framing framing;
 
-    framing_begin(&framing, size && framing_is_followed(MHD_get_version()) ? version : NULL);
+    framing_begin(&framing, size ? version : NULL);
     MHD_get_connection_values(request->mhd, MHD_HEADER_KIND, on_framing, &framing);
     /* The method is where the head begins. */
     framing_end(&framing, size ? request->method + size->header_size : NULL);

@@ -99,18 +99,18 @@ static enum space space_of_marker(uint64_t marker)
 static void write_frame(struct ndjson *ndjson, const struct record *record, enum space space, uint64_t ip, bool called,
                         struct buffer *out)
 {
-    struct frame frame = {0};
-
     bool hidden = kernel_view_hides(ndjson->source->kernel, space != SPACE_USER, ip);
+    struct frame frame = {0};
 
     if (space != SPACE_OTHER)
         symbols_resolve(ndjson->source->symbols, record->id.pid, space == SPACE_KERNEL, ip - called, &frame);
-    if (!hidden) {
+    if (hidden) {
+        json_text_raw(out, "\"symbol\":");
+    } else {
         json_text_raw(out, "\"ip\":");
         json_text_hex(out, ip);
-        buffer_append_char(out, ',');
+        json_text_key(out, "symbol");
     }
-    json_text_raw(out, "\"symbol\":");
     json_text_string(out, frame.symbol ? frame.symbol : UNKNOWN);
     json_text_key(out, "module");
     json_text_string(out, frame.mapping ? frame.mapping->file : UNKNOWN);

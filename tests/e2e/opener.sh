@@ -220,6 +220,23 @@ stop_daemon
 equals "a daemon whose opener was stopped ends" "$daemon_status" 0
 holds "so does the opener" eventually 2 not running "$opener"
 
+# --- whom it becomes
+
+echo 'user: games' >"$config"
+start_daemon --config.file="$config"
+equals "user: games" "$(stat -c %U "/proc/$daemon_pid/task/$daemon_pid/comm" 2>/dev/null; id -un "$(field "$daemon_pid" Uid)")" \
+    "$(printf 'root\ngames')"
+stop_daemon
+for name in root 0 no-such-user; do
+    echo "user: $name" >"$config"
+    "$PERFCOUNTD" --config.file="$config" --web.listen-address=127.0.0.1:0 >"$scratch/refused" 2>&1
+    equals "user: $name does not start: exit status" "$?" 2
+    contains "with a sentence" "$(cat "$scratch/refused")" "user: "
+    "$PERFCOUNTD" check-config "$config" >/dev/null 2>&1
+    equals "check-config refuses it too" "$?" 2
+done
+write_config ""
+
 # --- without
 
 start_daemon --config.file="$config" --no-opener

@@ -402,6 +402,7 @@ static void test_only_asked_for(void **state)
     assert_int_equal(read(watch, events, sizeof(events)), -1);
     assert_int_equal(unlink(link), 0);
     _cleanup_(closep) int file = open(link, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    assert_true(file >= 0);
     _cleanup_(closep) int given = rig->daemon.open_file(&rig->daemon, path, O_PATH);
     assert_true(given >= 0);
     assert_int_equal(fcntl(given, F_GETFL) & (O_PATH | O_ACCMODE), O_RDONLY);
