@@ -192,7 +192,7 @@ static struct fixture {
     if (f.engine)
         return &f;
     assert(sd_event_new(&f.site.event) == 0);
-    assert(security_load(NULL, &f.site.security, &stamps, &error) == 0);
+    assert(security_load(NULL, NULL, &f.site.security, &stamps, &error) == 0);
     f.site.service = &service;
     f.site.look = look;
     assert(connections_init(&f.all, f.site.event, &service, NULL) == 0);
