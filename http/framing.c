@@ -17,7 +17,8 @@
 
 /*
  * A line ends in CR LF. What leaves the same NULs behind is not seen: a NUL in place of the CR, and a line of nothing
- * but a colon and LF in place of the empty one. A proxy that keeps to RFC 9112 passes on neither; one that does not was
+ * but a colon and LF in place of the empty one; nor are lines that libmicrohttpd skips before a request line, of which
+ * one that begins with a NUL is one. A proxy that keeps to RFC 9112 passes on neither; one that does not was
  * not tried.
  */
 #define LINE_END 2

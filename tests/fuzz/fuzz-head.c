@@ -123,6 +123,12 @@ static bool read_header(struct head *head, const struct text *line)
     return true;
 }
 
+/* Before a request line libmicrohttpd skips empty lines, and takes those that begin with a NUL for such. */
+static bool is_skipped(const struct text *line)
+{
+    return line->end - line->at == 1 || line->at[0] == '\0' || (line->end - line->at == 2 && line->at[0] == '\r');
+}
+
 /* The next head; false where it is not whole, or has a line that is none. */
 static bool read_head(struct text *text, struct head *head)
 {
@@ -133,7 +139,7 @@ static bool read_head(struct text *text, struct head *head)
     do
         if (!next_line(text, &line))
             return false;
-    while (line.end - line.at == 1 || (line.end - line.at == 2 && (line.at[0] == '\r' || line.at[0] == '\0')));
+    while (is_skipped(&line));
     head->plain = line.end - line.at == 16 && memcmp(line.at, intro, 16) == 0;
     do {
         if (!next_line(text, &line))
