@@ -4,12 +4,12 @@
 
 #include <linux/perf_event.h>
 #include <sched.h>
-#include <seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 
 #include "base/cleanup.h"
 #include "base/sanitizer.h"
+#include "opener/call-filter.h"
 #include "opener/capabilities.h"
 
 /*
@@ -169,20 +169,6 @@ static int fill(scmp_filter_ctx context)
     return r == 0 ? deny_perf_requests(context) : r;
 }
 
-static int filter_calls(bool *ret_filtered, struct error *error)
-{
-    scmp_filter_ctx context = seccomp_init(SCMP_ACT_ALLOW);
-    int r = context ? fill(context) : -ENOMEM;
-
-    if (r == 0)
-        r = seccomp_load(context);
-    seccomp_release(context);
-    *ret_filtered = r == 0;
-    if (r == 0 || r == -EINVAL || r == -ENOSYS) /* the last two: a kernel without filters */
-        return 0;
-    return error_set(error, r, "cannot filter system calls: %s", strerror(-r));
-}
-
 int daemon_jail_enter(const struct user *user, bool *ret_filtered, struct error *error)
 {
     int r = capabilities_unbound(error);
@@ -196,5 +182,6 @@ int daemon_jail_enter(const struct user *user, bool *ret_filtered, struct error 
     /* After the change of user, which sets it as fs.suid_dumpable says. */
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
         return error_set(error, -errno, "cannot hide its memory: %s", strerror(errno));
-    return filter_calls(ret_filtered, error);
+    scmp_filter_ctx context = seccomp_init(SCMP_ACT_ALLOW);
+    return call_filter_load(context, context ? fill(context) : -ENOMEM, ret_filtered, error);
 }

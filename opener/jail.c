@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "opener/call-filter.h"
 #include "opener/capabilities.h"
 
 /* Since Linux 5.8; libraries at hand may be older. */
@@ -162,13 +163,7 @@ static int filter_calls(bool sampling, bool *ret_filtered, struct error *error)
         r = allow(context, calls_of_all, ARRAY_SIZE(calls_of_all));
     if (r == 0 && sampling)
         r = allow(context, calls_of_sampling, ARRAY_SIZE(calls_of_sampling));
-    if (r == 0)
-        r = seccomp_load(context);
-    seccomp_release(context);
-    *ret_filtered = r == 0;
-    if (r == 0 || r == -EINVAL || r == -ENOSYS) /* the last two: a kernel without filters */
-        return 0;
-    return error_set(error, r, "cannot filter system calls: %s", strerror(-r));
+    return call_filter_load(context, r, ret_filtered, error);
 }
 
 /* Names */
