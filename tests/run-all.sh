@@ -81,7 +81,7 @@ second_time() {
     local show=$1
     shift
     mv "$(log_of "$1")" "$(log_of "$1 first")"
-    if [ $((SECONDS - begin)) -lt 1200 ]; then
+    if [ $((SECONDS - begin)) -lt 1500 ]; then
         check "$@"
     else
         result failed "$1" "" "there is no time to run it again"

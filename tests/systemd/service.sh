@@ -148,9 +148,16 @@ test_tracepoints() {
     fi
     write_config <<<'collectors: {cpu: {groups: [{name: t, events: "sched:sched_switch"}]}}'
     inside systemctl reload perfcountd
-    holds "a tracepoint is found in tracefs and counted" eventually 5 counts_tracepoint
+    contains "one that a reload brings is missing, with the reason" \
+        "$(get /api/v1/status | jq -r '.failures[].message')" "did not have this event when perfcountd started"
+    inside systemctl restart perfcountd
+    holds "after a restart it is found in tracefs and counted" eventually 10 counts_tracepoint
     write_config <<<"$good_config"
-    inside systemctl reload perfcountd
+    inside systemctl restart perfcountd
+    holds "the service is back" eventually 10 serves
+}
+serves() {
+    get /-/ready >/dev/null 2>&1
 }
 counts_tracepoint() {
     [ "$(get '/api/v1/counters?event=sched_sched_switch' | jq '[.counters[].value // 0] | add // 0')" -gt 0 ]
