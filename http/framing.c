@@ -16,10 +16,10 @@
 #include <strings.h>
 
 /*
- * A line ends in CR LF. What leaves the same NULs behind is not seen: a NUL in place of the CR, and a line of nothing
- * but a colon and LF in place of the empty one; nor are lines that libmicrohttpd skips before a request line, of which
- * one that begins with a NUL is one. A proxy that keeps to RFC 9112 passes on neither; one that does not was
- * not tried.
+ * A line ends in CR LF. What leaves the same NULs behind is not seen: a NUL in place of the CR; a line of a colon and
+ * LF in place of the empty one, or of a colon and CR LF behind a bare LF; and lines that begin with a NUL before the
+ * request line, which libmicrohttpd skips. A proxy that keeps to RFC 9112 passes on none of them; others were not
+ * tried.
  */
 #define LINE_END 2
 
