@@ -75,7 +75,8 @@ refused() {
     [[ $(last_error password) = *'401 Unauthorized'* ]]
 }
 holds "a wrong password is told" eventually 30 refused
-matches "a certificate of somebody else is told" "$(last_error certificate)" 'tls|certificate|EOF|reset|closed|broken pipe'
+matches "a certificate of somebody else is told" "$(last_error certificate)" \
+    'tls|certificate|EOF|reset|closed|broken pipe'
 echo "    plain: $(last_error plain)"
 cpus=$(get /metrics | grep -c '^perf_cpu_context_switches_total{')
 equals "a series for each CPU is stored" "$(value 'count(perf_cpu_context_switches_total)')" "$cpus"
