@@ -305,7 +305,7 @@ void connection_judge(struct connection *connection)
     const struct request *request = &connection->request;
     enum tenure tenure = connection->tenure;
 
-    if (request->verdict == VERDICT_RIGHT || request->certified)
+    if (request_is_authenticated(request))
         tenure = TENURE_KNOWN;
     else if (request->verdict == VERDICT_WRONG)
         tenure = tenure_of(&connection->peer);

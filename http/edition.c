@@ -206,7 +206,7 @@ void edition_leave(struct request *request)
 
 static bool is_known(const struct request *request)
 {
-    return request->verdict == VERDICT_RIGHT || request->certified || request->peer->unix_socket;
+    return request_is_authenticated(request) || request->peer->unix_socket;
 }
 
 /* Whether its turn has not come; then it is held back, or has a reply. */

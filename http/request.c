@@ -116,6 +116,11 @@ static enum MHD_Result on_claim(void *userdata, enum MHD_ValueKind kind, const c
 }
 
 /* Where passwords are asked for, a client that has come here has a right one. */
+bool request_is_authenticated(const struct request *request)
+{
+    return request->verdict == VERDICT_RIGHT || request->certified;
+}
+
 enum standing request_standing(struct request *request)
 {
     const struct trust *trust = &request->site->trust;
@@ -126,7 +131,7 @@ enum standing request_standing(struct request *request)
     if (gethostname(machine, sizeof(machine) - 1) < 0)
         machine[0] = '\0';
     MHD_get_connection_values(request->mhd, MHD_HEADER_KIND, on_claim, &claims);
-    return standing_of(request->verdict == VERDICT_RIGHT || request->certified, request->peer, &claims, &names);
+    return standing_of(request_is_authenticated(request), request->peer, &claims, &names);
 }
 
 const char *request_header(struct request *request, const char *name)

@@ -112,6 +112,8 @@ int request_parameters(struct request *request, const char *const *known, take_p
 /* How far its client is trusted; after auth_admit(), where passwords are asked for. */
 enum standing request_standing(struct request *request);
 
+/* Whether the client has shown a right password, or a certificate that was verified. */
+bool request_is_authenticated(const struct request *request);
 /* The first value of a header, or NULL. */
 const char *request_header(struct request *request, const char *name);
 /* Weighs the offers; without an Accept all are welcome. Returns whether the client wants gzip. */

@@ -87,14 +87,13 @@ bool opener_types_have(const struct opener_types *types, uint32_t type)
     return false;
 }
 
+bool opener_rules_filters(const struct opener_rules *rules, uint32_t type)
+{
+    return type == PERF_TYPE_TRACEPOINT || opener_types_have(&rules->probing, type);
+}
+
 static int add_pmu_of_power(struct opener_rules *rules, enum pmu_power power, uint32_t type)
 {
-    int r = 0;
-
-    if (pmu_power_takes_filter(power))
-        r = types_add(&rules->filtered, type);
-    if (r < 0)
-        return r;
     switch (power) {
     case PMU_COUNTS:
         return types_add(&rules->counting, type);
@@ -124,7 +123,7 @@ static int find_pmus(struct opener_rules *rules, struct sys *sys)
 {
     char **names;
     size_t n;
-    int r = types_add(&rules->filtered, PERF_TYPE_TRACEPOINT);
+    int r = 0;
 
     for (size_t i = 0; i < ARRAY_SIZE(always_counting) && r == 0; i++)
         r = types_add(&rules->counting, always_counting[i]);
@@ -155,7 +154,6 @@ void opener_rules_done(struct opener_rules *rules)
     free(rules->counting.items);
     free(rules->tracing.items);
     free(rules->probing.items);
-    free(rules->filtered.items);
     *rules = (struct opener_rules){0};
 }
 

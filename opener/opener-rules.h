@@ -44,7 +44,7 @@ struct opener_rules {
     pid_t daemon; /* the only task that may be counted; others may be sampled where wish.sampling */
     struct opener_wish wish;
     /* PMUs of the start, by what their descriptors can do; the others are granted event by event. */
-    struct opener_types counting, tracing, probing, filtered;
+    struct opener_types counting, tracing, probing;
 };
 
 /* Of this process and the machine's PMUs, as sysfs has them; takes the wish over. -ENOMEM, and there is nothing to end.
@@ -53,6 +53,8 @@ int opener_rules_init(struct opener_rules *rules, struct sys *sys, struct opener
 void opener_rules_done(struct opener_rules *rules);
 
 bool opener_types_have(const struct opener_types *types, uint32_t type);
+/* Whether descriptors of the type take a filter: the kernel's perf_event_is_tracing() (kernel/events/core.c). */
+bool opener_rules_filters(const struct opener_rules *rules, uint32_t type);
 /* Whether the event, which `text` belongs to (NULL: none), was granted; with `samples`, to the sampler. */
 bool opener_rules_grant(const struct opener_rules *rules, const struct perf_event_attr *attr, const char *text,
                         bool samples);

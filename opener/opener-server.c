@@ -67,7 +67,7 @@ static int seal(const struct opener_server *server, uint32_t type, int fd)
 {
     struct sys *sys = server->sys;
 
-    if (fd < 0 || !opener_types_have(&server->rules.filtered, type))
+    if (fd < 0 || !opener_rules_filters(&server->rules, type))
         return fd;
     if (sys->ioctl(sys, fd, PERF_EVENT_IOC_SET_FILTER, (unsigned long)SEAL) == 0)
         return fd;

@@ -18,10 +18,4 @@ enum pmu_power {
 
 enum pmu_power pmu_power(const char *name);
 
-/* Whether a descriptor takes a filter: the kernel's perf_event_is_tracing() (kernel/events/core.c). */
-static inline bool pmu_power_takes_filter(enum pmu_power power)
-{
-    return power == PMU_TRACEPOINTS || power == PMU_PROBES;
-}
-
 #endif

@@ -142,18 +142,23 @@ static long try_prctl(struct impostor *impostor, const struct attempt *attempt)
     return prctl((int)attempt->number, 0, 0, 0, 0) < 0 ? -errno : 0;
 }
 
-/* A child in new namespaces ends at once. */
-static long try_clone(struct impostor *impostor, const struct attempt *attempt)
+/* Of what clone(2) and clone3(2) return: a child in new namespaces ends at once. */
+static long end_child(long pid)
 {
-    long pid = syscall(SYS_clone, attempt->number | SIGCHLD, 0, 0, 0, 0);
-
-    (void)impostor;
     if (pid == 0)
         _exit(EXIT_SUCCESS);
     if (pid < 0)
         return -errno;
     waitpid((pid_t)pid, NULL, 0);
     return 0;
+}
+
+static long try_clone(struct impostor *impostor, const struct attempt *attempt)
+{
+    long pid = syscall(SYS_clone, attempt->number | SIGCHLD, 0, 0, 0, 0);
+
+    (void)impostor;
+    return end_child(pid);
 }
 
 /* Its flags are in memory, where no filter sees them. */
@@ -165,12 +170,7 @@ static long try_clone3(struct impostor *impostor, const struct attempt *attempt)
     long pid = syscall(SYS_clone3, &arguments, sizeof(arguments));
 
     (void)impostor;
-    if (pid == 0)
-        _exit(EXIT_SUCCESS);
-    if (pid < 0)
-        return -errno;
-    waitpid((pid_t)pid, NULL, 0);
-    return 0;
+    return end_child(pid);
 }
 
 static long try_chroot(struct impostor *impostor, const struct attempt *attempt)

@@ -37,7 +37,7 @@ static void test_pmus(void **state)
                       type == PERF_TYPE_RAW || type == 28 || opener_types_have(&rules.counting, type);
         assert_int_equal(opener_types_have(&rules.tracing, type), type >= 23 && type <= 26);
         assert_int_equal(opener_types_have(&rules.probing, type), type == 7);
-        assert_int_equal(opener_types_have(&rules.filtered, type), type == 7 || type == PERF_TYPE_TRACEPOINT);
+        assert_int_equal(opener_rules_filters(&rules, type), type == 7 || type == PERF_TYPE_TRACEPOINT);
         assert_int_equal(opener_types_have(&rules.counting, type), counts);
     }
     assert_false(opener_types_have(&rules.counting, PERF_TYPE_TRACEPOINT));

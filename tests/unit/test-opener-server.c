@@ -34,7 +34,6 @@
 #define SLOW 900
 
 static uint32_t counting_types[] = {PERF_TYPE_HARDWARE}, probing_types[] = {KPROBE};
-static uint32_t filtered_types[] = {PERF_TYPE_TRACEPOINT, KPROBE};
 
 /* What the fake kernel was asked for, as text in what it opened. */
 struct rig {
@@ -117,8 +116,7 @@ static int setup(void **state)
         .socket = sockets[1],
         .rules = {.daemon = getpid(),
                   .counting = {counting_types, ARRAY_SIZE(counting_types)},
-                  .probing = {probing_types, ARRAY_SIZE(probing_types)},
-                  .filtered = {filtered_types, ARRAY_SIZE(filtered_types)}},
+                  .probing = {probing_types, ARRAY_SIZE(probing_types)}},
         .cgroups = "/sys/fs/cgroup",
     };
     opener_client_attach(&rig->client, &rig->daemon);
