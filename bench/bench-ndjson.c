@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "sampler/symboliser.h"
 #include "sampler/writer.h"
+#include "symbols/symboliser/symboliser.h"
 
 #define RING_SIZE ((size_t)512 * 1024) /* 128 pages */
 #define TURN_NS NSEC_PER_SEC

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "sampler/profile.h"
-#include "sampler/symboliser.h"
+#include "formats/profile.h"
+#include "symbols/symboliser/symboliser.h"
 
 #define STACKS 20000
 #define DEPTH 10

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "sampler/symboliser.h"
-#include "sampler/symbols.h"
+#include "symbols/symboliser/symboliser.h"
+#include "symbols/symbols.h"
 
 #define N_USER 7000
 #define N_KERNEL 3000

@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "perf/reason.h"
 #include "perf/scale.h"
-#include "perf/selfcount.h"
+#include "perf/userpage/selfcount.h"
 
 /* Either `selfcount` or `error` with its `pmu` and `message`. */
 struct cost_counter {

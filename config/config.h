@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "config/standing.h"
 #include "perf/attr.h"
-#include "perf/event.h"
+#include "perf/event/event.h"
 
 /* One event of a group, with where the file says it. */
 struct config_event {

@@ -7,7 +7,7 @@
 #include "base/number.h"
 #include "config/config.h"
 #include "config/map.h"
-#include "perf/generic.h"
+#include "perf/event/generic.h"
 
 static void group_done(struct config_group *group)
 {

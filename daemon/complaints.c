@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "daemon/log.h"
+#include "daemon/log/log.h"
 
 /* What is being told: `now` takes the place of `before`. */
 struct telling {

@@ -5,7 +5,7 @@
 #include <signal.h>
 
 #include "base/cleanup.h"
-#include "daemon/command.h"
+#include "daemon/command/command.h"
 #include "daemon/serving.h"
 #include "daemon/settings.h"
 #include "daemon/summary.h"

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "daemon/log.h"
+#include "daemon/log/log.h"
 #include "daemon/settings.h"
 #include "daemon/wish.h"
 #include "opener/daemon-jail.h"

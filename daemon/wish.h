@@ -5,7 +5,7 @@
 #define DAEMON_WISH_H
 
 #include "config/config.h"
-#include "opener/opener-rules.h"
+#include "opener/rules.h"
 
 /*
  * `config_file` is where the configuration was read from; NULL: nowhere. What this machine does not have is left out,

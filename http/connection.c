@@ -4,7 +4,7 @@
 
 #include <gnutls/gnutls.h>
 
-#include "http/penalty.h"
+#include "http/auth/penalty.h"
 
 /* A deadline may be late by this much, so that it wakes the process together with something else. */
 #define ACCURACY_USEC 10000

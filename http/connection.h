@@ -15,7 +15,7 @@
 #include "http/peer-count.h"
 #include "http/request.h"
 #include "http/server.h"
-#include "http/tls-transport.h"
+#include "http/tls/transport.h"
 
 /* Those before DEADLINE_NONE have a time. */
 enum deadline {

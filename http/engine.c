@@ -12,8 +12,8 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "http/auth/gate.h"
 #include "http/framing.h"
-#include "http/gate.h"
 
 /* So often in a row it may run when it has something left to do, before others have their turn. */
 #define RUNS_MAX 16

@@ -8,15 +8,15 @@
 #include "base/number.h"
 #include "base/suggest.h"
 #include "base/utf8.h"
-#include "http/auth.h"
-#include "http/edition.h"
-#include "http/feed.h"
+#include "http/api/edition.h"
+#include "http/api/feed.h"
+#include "http/api/wait.h"
+#include "http/auth/auth.h"
+#include "http/auth/penalty.h"
 #include "http/framing.h"
 #include "http/packing.h"
-#include "http/penalty.h"
 #include "http/percent.h"
 #include "http/reply.h"
-#include "http/wait.h"
 
 /* A body up to here is read and thrown away: some clients send one without need. */
 #define BODY_MAX 1024

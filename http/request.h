@@ -14,13 +14,13 @@
 #include "base/bucket.h"
 #include "base/buffer.h"
 #include "http/accept.h"
+#include "http/auth/security.h"
+#include "http/auth/standing.h"
+#include "http/auth/trust.h"
+#include "http/auth/verdicts.h"
 #include "http/page.h"
 #include "http/peer.h"
-#include "http/security.h"
 #include "http/service.h"
-#include "http/standing.h"
-#include "http/trust.h"
-#include "http/verdicts.h"
 
 struct auth;
 struct check;

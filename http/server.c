@@ -3,8 +3,8 @@
 #include "http/server.h"
 
 #include "base/cleanup.h"
-#include "http/auth.h"
-#include "http/edition.h"
+#include "http/api/edition.h"
+#include "http/auth/auth.h"
 #include "http/listener.h"
 #include "http/worker.h"
 

@@ -103,7 +103,7 @@ struct call {
     struct scmp_arg_cmp argument;
 };
 
-/* Of opener-server.c, then what libc and a sanitizer do of their own accord. */
+/* Of server.c, then what libc and a sanitizer do of their own accord. */
 static const struct call calls_of_all[] = {
     {SCMP_SYS(recvmsg), 0, {0}},
     {SCMP_SYS(sendmsg), 0, {0}},
@@ -138,7 +138,7 @@ static const struct call calls_of_all[] = {
     {SCMP_SYS(sched_yield), 0, {0}},
 };
 
-/* Of opener-mapped.c and jit-map.c. */
+/* Of mapped.c and jit-map.c. */
 static const struct call calls_of_sampling[] = {
     {SCMP_SYS(read), 0, {0}},
 };

@@ -14,8 +14,8 @@
 #include "base/cleanup.h"
 #include "opener/capabilities.h"
 #include "opener/jail.h"
-#include "opener/opener-message.h"
-#include "opener/opener-server.h"
+#include "opener/message.h"
+#include "opener/server.h"
 #include "perf/hierarchy.h"
 #include "perf/machine.h"
 

@@ -5,7 +5,7 @@
 #ifndef OPENER_OPENER_H
 #define OPENER_OPENER_H
 
-#include "opener/opener-client.h"
+#include "opener/client.h"
 #include "opener/user.h"
 
 struct opener {

@@ -7,10 +7,10 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "base/suggest.h"
-#include "perf/attr-terms.h"
-#include "perf/event-breakpoint.h"
-#include "perf/generic.h"
-#include "perf/pfm.h"
+#include "perf/event/attr-terms.h"
+#include "perf/event/breakpoint.h"
+#include "perf/event/generic.h"
+#include "perf/event/pfm.h"
 #include "perf/pmu-power.h"
 
 /* Where config3 stands in perf_event_attr since Linux 6.3: the headers at hand may be older. */

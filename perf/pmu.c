@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/number.h"
-#include "perf/event-term.h"
+#include "perf/event/term.h"
 
 #define DEVICE "/sys/bus/event_source/devices/%s"
 

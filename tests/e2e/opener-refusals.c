@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
-#include "opener/opener-message.h"
+#include "opener/message.h"
 #include "opener/opener.h"
 
 #define SKIPPED 77

@@ -12,8 +12,8 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "http/auth/gate.h"
 #include "http/engine.h"
-#include "http/gate.h"
 #include "http/reply.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -4,8 +4,8 @@
 #include <assert.h>
 
 #include "base/cleanup.h"
-#include "sampler/maps.h"
-#include "sampler/processes.h"
+#include "symbols/maps.h"
+#include "symbols/processes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

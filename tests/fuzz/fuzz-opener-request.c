@@ -8,7 +8,7 @@
 #include <assert.h>
 
 #include "base/cleanup.h"
-#include "opener/opener-request.h"
+#include "opener/request.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,7 +9,7 @@
 #include <assert.h>
 
 #include "base/cleanup.h"
-#include "opener/opener-request.h"
+#include "opener/request.h"
 #include "sampler/spec.h"
 #include "tests/unit/fake-sys.h"
 

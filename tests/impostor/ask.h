@@ -3,7 +3,7 @@
 #ifndef TESTS_IMPOSTOR_ASK_H
 #define TESTS_IMPOSTOR_ASK_H
 
-#include "opener/opener-message.h"
+#include "opener/message.h"
 #include "tests/impostor/impostor.h"
 
 /* What the opener refuses by itself, without asking the kernel. */

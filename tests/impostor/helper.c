@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "opener/opener-message.h"
+#include "opener/message.h"
 
 static long become(uid_t user)
 {

@@ -31,9 +31,9 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "sampler/passing.h"
-#include "sampler/symboliser-jail.h"
-#include "sampler/symboliser.h"
+#include "base/passing.h"
+#include "symbols/symboliser/jail.h"
+#include "symbols/symboliser/symboliser.h"
 
 #define NOBODY 65534
 #define PARENT LONG_MIN /* in an argument: the number of the parent */

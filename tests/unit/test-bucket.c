@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rate limit as a table of moments. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
 #include "base/bucket.h"
+#include "tests/unit/test.h"
 
 #define NEVER UINT64_MAX
 

@@ -3,13 +3,6 @@
  * Configuration files: each tests/config/good-*.yaml becomes the .json beside it, each bad-*.yaml gives the error
  * beside it. Then what no fixture can hold: large and odd files, flags, defaults.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -20,6 +13,7 @@
 #include "config/config.h"
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/fixture.h"
+#include "tests/unit/test.h"
 
 static json_t *parse_json(const char *text)
 {

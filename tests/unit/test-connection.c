@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which connection goes where there is no room, and how long each is kept: connections without libmicrohttpd. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/socket.h>
 
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "http/connection.h"
+#include "tests/unit/test.h"
 
 #define MOST 16
 

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The YAML tree: which words mean what, and where in the file a byte of a text stands. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 
 #include "base/cleanup.h"
 #include "config/document.h"
+#include "tests/unit/test.h"
 
 static void parse(const char *text, struct document *ret)
 {

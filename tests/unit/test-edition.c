@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The catalogue of events over real sockets: made once beside the event loop, however many ask. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/socket.h>
 
-#include <cmocka.h>
-
 #include "base/cleanup.h"
-#include "http/edition.h"
+#include "http/api/edition.h"
 #include "tests/unit/served.h"
+#include "tests/unit/test.h"
 
 #define GZIP "Accept-Encoding: gzip\r\n"
 

@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which list of functions made at run time is opened, and which is not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/inotify.h>
@@ -15,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "perf/jit-map.h"
+#include "tests/unit/test.h"
 
 static void test_status(void **state)
 {

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "sampler/json-text.h"
+#include "base/json-text.h"
+#include "tests/unit/test.h"
 
 static void expect(struct buffer *out, const char *expected)
 {

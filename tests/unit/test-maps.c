@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of /proc/PID/maps. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <sys/mman.h>
 
-#include "sampler/maps.h"
+#include "symbols/maps.h"
+#include "tests/unit/test.h"
 
 static void test_lines(void **state)
 {

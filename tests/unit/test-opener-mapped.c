@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which mapped files the opener hands on: lines as the kernel writes them, and what this process has mapped itself. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "opener/opener-mapped.h"
+#include "opener/mapped.h"
+#include "tests/unit/test.h"
 
 #define LINES                                                                                                          \
     "55d0c0000000-55d0c0001000 r--p 00000000 fe:00 123  /usr/bin/a b\n"                                                \

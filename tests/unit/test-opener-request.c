@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the opener understands, and what it refuses: each case spoils one thing of a request that is fine. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/cleanup.h"
-#include "opener/opener-request.h"
+#include "opener/request.h"
+#include "tests/unit/test.h"
 
 #define KPROBE 6
 #define UPROBE 7

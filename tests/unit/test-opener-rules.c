@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the opener finds in sysfs before it judges. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <unistd.h>
 
-#include "opener/opener-rules.h"
+#include "opener/rules.h"
 #include "tests/unit/fake-sys.h"
+#include "tests/unit/test.h"
 
 static void test_pmus(void **state)
 {

@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Client and server over a real socket pair; the kernel behind the server gives files of memory for events. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <poll.h>
@@ -23,9 +16,10 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "opener/opener-client.h"
-#include "opener/opener-message.h"
-#include "opener/opener-server.h"
+#include "opener/client.h"
+#include "opener/message.h"
+#include "opener/server.h"
+#include "tests/unit/test.h"
 
 #define KPROBE 6
 /* A config below this is an event; another is the errno with which it fails. */

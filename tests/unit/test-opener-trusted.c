@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The configuration's own files are opened where nobody could put another one in the way; as root, who has more to
  * lose. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
@@ -16,7 +9,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "opener/opener-trusted.h"
+#include "opener/trusted.h"
+#include "tests/unit/test.h"
 
 #define STRANGER 12345
 #define OTHER 12346

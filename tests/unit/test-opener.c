@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whatever becomes of the opener's process, nobody waits for its end for long. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -14,6 +7,7 @@
 #include <unistd.h>
 
 #include "opener/opener.h"
+#include "tests/unit/test.h"
 
 /* A process that does nothing, and the other end of whose socket is closed. */
 static struct opener *idle_opener(void)

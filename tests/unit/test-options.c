@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of keys: that its rows are whole, and that the manual page has each key with its default. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 
 #include "base/buffer.h"
@@ -16,6 +9,7 @@
 #include "config/option-type.h"
 #include "config/options.h"
 #include "tests/unit/fixture.h"
+#include "tests/unit/test.h"
 
 static const struct option_table *const tables[] = {&config_options, &group_options, &event_options};
 

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Large responses that are compressed beside the event loop, asked for over real sockets. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/socket.h>
 
-#include <cmocka.h>
 #include <libdeflate.h>
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "http/packing.h"
 #include "tests/unit/served.h"
+#include "tests/unit/test.h"
 
 #define N_CGROUPS 6000
 #define PLAIN_MAX (16 << 20)

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Weak and strict groups on PMUs that lack events or counters. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "perf/partition.h"
 #include "tests/unit/fake-sys.h"
+#include "tests/unit/test.h"
 
 #define EVENTS_MAX 5
 #define NONE SIZE_MAX

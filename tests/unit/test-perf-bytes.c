@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "sampler/perf-bytes.h"
+#include "formats/perf-bytes.h"
+#include "tests/unit/test.h"
 
 /* Of a text that long, how large the record is; 0: it is too large for one, and taken back. */
 static void test_sizes(void **state)

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PMUs from sysfs: the format grammar, laying values into bits, and what becomes of garbled files. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "perf/pmu.h"
 #include "tests/unit/fake-sys.h"
+#include "tests/unit/test.h"
 
 static void test_format(void **state)
 {

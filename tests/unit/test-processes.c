@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes from records and from a /proc that the test makes; how many and how large they may become. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "sampler/learner.h"
+#include "symbols/learner.h"
+#include "tests/unit/test.h"
 
 struct fixture {
     struct sys sys;

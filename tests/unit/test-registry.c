@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From configuration to snapshot, on machines that tests play. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "collectors/registry.h"
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/find-series.h"
+#include "tests/unit/test.h"
 
 /* A machine that is measured by a configuration. */
 struct rig {

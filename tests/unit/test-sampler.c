@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams of this machine's clocks, by a format of a line a record, without symbols. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <dirent.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -19,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "sampler/sampler.h"
+#include "tests/unit/test.h"
 
 /* The format: what it is given, one line each; samples are long. */
 #define PADDING 600

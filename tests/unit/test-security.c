@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A web configuration is loaded with what it names, or the error says which file is wrong and where. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-#include "http/security.h"
+#include "http/auth/security.h"
+#include "tests/unit/test.h"
 
 #define NAME "web.yml" /* in a directory of its own */
 

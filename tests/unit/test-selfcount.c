@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the own thread costs, on machines that tests play. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "perf/selfcount.h"
+#include "perf/userpage/selfcount.h"
 #include "tests/unit/fake-sys.h"
+#include "tests/unit/test.h"
 
 #define ALLOWED "/proc/sys/kernel/perf_user_access"
 

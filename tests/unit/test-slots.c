@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Elements are found by their hashes, also where many have the same. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "sampler/slots.h"
+#include "base/slots.h"
+#include "tests/unit/test.h"
 
 static bool has(const struct slots *slots, uint32_t hash, uint32_t index)
 {

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A file that has changed is noticed, however it was changed; one that has not is not. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/cleanup.h"
-#include "http/stamps.h"
+#include "http/auth/stamps.h"
+#include "tests/unit/test.h"
 
 static void put(const char *path, const char *text)
 {

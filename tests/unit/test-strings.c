@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Texts have one number each, and keep it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
 #include "base/cleanup.h"
-#include "sampler/strings.h"
+#include "formats/strings.h"
+#include "tests/unit/test.h"
 
 static void test_numbers(void **state)
 {

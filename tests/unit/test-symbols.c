@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Addresses of this program and of this kernel become symbols, by a real symboliser; and what ends, lies or is broken.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -22,10 +15,11 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "sampler/demangle.h"
-#include "sampler/elf-symbols.h"
-#include "sampler/image.h"
-#include "sampler/symbols.h"
+#include "symbols/image.h"
+#include "symbols/symboliser/demangle.h"
+#include "symbols/symboliser/elf-symbols.h"
+#include "symbols/symbols.h"
+#include "tests/unit/test.h"
 
 struct fixture {
     struct sys sys;

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Handshakes in memory between a server's session and a client's, and what is wrong with certificates and keys. */
 #include <gnutls/x509.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <sys/socket.h>
 #include <time.h>
 
-#include <cmocka.h>
-
-#include "http/tls.h"
+#include "http/tls/tls.h"
+#include "tests/unit/test.h"
 
 #define DAY 86400
 

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is remembered of passwords, and how much. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
-#include "http/verdicts.h"
+#include "http/auth/verdicts.h"
+#include "tests/unit/test.h"
 
 static struct fingerprint print(const struct verdicts *verdicts, const char *user, const char *hash,
                                 const char *password)

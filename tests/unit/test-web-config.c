@@ -3,13 +3,6 @@
  * The exporters' web configuration: each tests/web-config/NAME.good.yml is taken, each NAME.bad.yml gives the error in
  * NAME.bad.error. Then what the good ones say, and what no fixture can hold.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -19,6 +12,7 @@
 #include "config/web-config.h"
 #include "config/web-options.h"
 #include "tests/unit/fixture.h"
+#include "tests/unit/test.h"
 
 #define DIGEST "abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZ01234"
 

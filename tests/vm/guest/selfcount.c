@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "perf/selfcount.h"
+#include "perf/userpage/selfcount.h"
 
 #define READINGS 100
 
