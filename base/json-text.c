@@ -5,7 +5,7 @@
 #include "base/escape.h"
 #include "base/number.h"
 
-void json_text_u64(struct buffer *out, uint64_t value)
+void json_write_u64(struct buffer *out, uint64_t value)
 {
     char *room = buffer_reserve(out, NUMBER_SIZE_MAX);
 
@@ -13,14 +13,14 @@ void json_text_u64(struct buffer *out, uint64_t value)
         buffer_advance(out, number_write_u64(room, value));
 }
 
-void json_text_i64(struct buffer *out, int64_t value)
+void json_write_i64(struct buffer *out, int64_t value)
 {
     if (value < 0)
         buffer_append_char(out, '-');
-    json_text_u64(out, value < 0 ? -(uint64_t)value : (uint64_t)value);
+    json_write_u64(out, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
-void json_text_hex(struct buffer *out, uint64_t value)
+void json_write_hex(struct buffer *out, uint64_t value)
 {
     unsigned digits = (unsigned)(67 - __builtin_clzll(value | 1)) / 4;
     char *room = buffer_reserve(out, digits + 4);
@@ -34,7 +34,7 @@ void json_text_hex(struct buffer *out, uint64_t value)
     buffer_advance(out, digits + 4);
 }
 
-void json_text_seconds(struct buffer *out, uint64_t ns)
+void json_write_seconds(struct buffer *out, uint64_t ns)
 {
     char *room = buffer_reserve(out, NUMBER_SIZE_MAX + 10);
 
@@ -48,7 +48,7 @@ void json_text_seconds(struct buffer *out, uint64_t ns)
     buffer_advance(out, size + 10);
 }
 
-void json_text_bool(struct buffer *out, bool value)
+void json_write_bool(struct buffer *out, bool value)
 {
     buffer_append_text(out, value ? "true" : "false");
 }
@@ -63,10 +63,10 @@ static size_t plain_prefix(const char *text)
     return n;
 }
 
-void json_text_string(struct buffer *out, const char *text)
+void json_write_string(struct buffer *out, const char *text)
 {
     if (!text) {
-        json_text_raw(out, "null");
+        json_write_raw(out, "null");
         return;
     }
     size_t plain = plain_prefix(text);

@@ -8,7 +8,7 @@
  * for is the line "[truncated]".
  */
 #include "base/cleanup.h"
-#include "formats/summing.h"
+#include "formats/profile-writer.h"
 
 #define BYTES_MAX ((size_t)3 << 20)
 #define TRUNCATED "[truncated]"
@@ -23,7 +23,7 @@ struct lines {
     struct buffer text; /* NUL-terminated lines */
     struct line *lines;
     size_t n;
-    struct slots slots;
+    struct hash_index slots;
     uint64_t truncated;
 };
 
@@ -31,7 +31,7 @@ static void lines_done(struct lines *lines)
 {
     buffer_done(&lines->text);
     free(lines->lines);
-    slots_done(&lines->slots);
+    hash_index_done(&lines->slots);
 }
 
 /* What was appended behind `from` is a name: what would end it is replaced. */
@@ -50,7 +50,7 @@ static void append_comm(struct lines *lines, const struct profile_stack *stack)
     size_t from = text->size;
 
     if (stack->comm)
-        buffer_append_text(text, strings_text(&lines->locations->strings, stack->comm));
+        buffer_append_text(text, string_table_text(&lines->locations->strings, stack->comm));
     else
         buffer_appendf(text, ":%d", (int)stack->pid); /* as perf calls it */
     clean_name(text, from);
@@ -86,7 +86,7 @@ static int count_line(struct lines *lines, size_t from, uint64_t samples)
     const char *text = lines->text.data + from;
     uint32_t hash = hash_of(text), found;
 
-    for (size_t at = 0; (found = slots_next(&lines->slots, hash, &at)) != SLOTS_NONE;)
+    for (size_t at = 0; (found = hash_index_next(&lines->slots, hash, &at)) != HASH_INDEX_NONE;)
         if (str_equal(lines->text.data + lines->lines[found].text, text)) {
             lines->lines[found].samples += samples;
             lines->text.size = from;
@@ -97,7 +97,7 @@ static int count_line(struct lines *lines, size_t from, uint64_t samples)
         lines->text.size = from;
         return 0;
     }
-    if (array_grow(&lines->lines, lines->n) < 0 || slots_add(&lines->slots, hash, (uint32_t)lines->n) < 0)
+    if (array_grow(&lines->lines, lines->n) < 0 || hash_index_add(&lines->slots, hash, (uint32_t)lines->n) < 0)
         return -ENOMEM;
     lines->lines[lines->n++] = (struct line){.text = (uint32_t)from, .samples = samples};
     return 0;
@@ -138,7 +138,7 @@ static void write_lines(struct lines *lines, struct buffer *out)
 
 static void folded_end(void *state, const struct writer_end *end, struct buffer *out)
 {
-    struct summing *summing = state;
+    struct profile_writer *summing = state;
     _cleanup_(lines_done) struct lines lines = {.locations = profile_locations(summing->profile)};
 
     (void)end;
@@ -153,11 +153,11 @@ static void folded_end(void *state, const struct writer_end *end, struct buffer 
 }
 
 const struct writer writer_folded = {
-    .begin = summing_begin,
-    .record = summing_record,
-    .round = summing_round,
-    .settled = summing_settled,
-    .bytes = summing_bytes,
+    .begin = profile_writer_begin,
+    .record = profile_writer_record,
+    .round = profile_writer_round,
+    .settled = profile_writer_settled,
+    .bytes = profile_writer_bytes,
     .end = folded_end,
-    .free = summing_free,
+    .free = profile_writer_free,
 };

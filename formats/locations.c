@@ -5,7 +5,7 @@
 int locations_init(struct locations *locations, struct symbols *symbols)
 {
     *locations = (struct locations){.symbols = symbols};
-    return strings_init(&locations->strings);
+    return string_table_init(&locations->strings);
 }
 
 void locations_done(struct locations *locations)
@@ -14,9 +14,9 @@ void locations_done(struct locations *locations)
         symbols_release(&locations->mappings[i]);
     free(locations->mappings);
     free(locations->locations);
-    slots_done(&locations->slots);
-    slots_done(&locations->mapping_slots);
-    strings_done(&locations->strings);
+    hash_index_done(&locations->slots);
+    hash_index_done(&locations->mapping_slots);
+    string_table_done(&locations->strings);
     *locations = (struct locations){0};
 }
 
@@ -24,7 +24,7 @@ static int add_mapping(struct locations *locations, uint32_t pid, const struct f
 {
     uint32_t hash = hash_fold(hash_mix(0, frame->mapping->number)), found;
 
-    for (size_t at = 0; (found = slots_next(&locations->mapping_slots, hash, &at)) != SLOTS_NONE;)
+    for (size_t at = 0; (found = hash_index_next(&locations->mapping_slots, hash, &at)) != HASH_INDEX_NONE;)
         if (locations->mappings[found].mapping.number == frame->mapping->number) {
             struct mapping *kept = &locations->mappings[found].mapping;
             uint64_t size = frame->mapping->end - frame->mapping->start;
@@ -36,7 +36,7 @@ static int add_mapping(struct locations *locations, uint32_t pid, const struct f
     if (locations->full || locations->n_mappings >= LOCATION_MAPPINGS_MAX)
         return -ENOSPC;
     if (array_grow(&locations->mappings, locations->n_mappings) < 0 ||
-        slots_add(&locations->mapping_slots, hash, (uint32_t)locations->n_mappings) < 0)
+        hash_index_add(&locations->mapping_slots, hash, (uint32_t)locations->n_mappings) < 0)
         return -ENOMEM;
     symbols_keep(frame, pid, &locations->mappings[locations->n_mappings]);
     *ret = (uint32_t)locations->n_mappings++;
@@ -47,14 +47,14 @@ static int add_mapping(struct locations *locations, uint32_t pid, const struct f
 static void set_symbol(struct locations *locations, struct location *location, const char *symbol)
 {
     if (symbol && location->symbol == 0)
-        strings_add(&locations->strings, symbol, &location->symbol);
+        string_table_add(&locations->strings, symbol, &location->symbol);
 }
 
 static int add_location(struct locations *locations, struct location location, uint32_t *ret)
 {
     uint32_t hash = hash_fold(hash_mix(hash_mix(0, location.address), location.mapping)), found;
 
-    for (size_t at = 0; (found = slots_next(&locations->slots, hash, &at)) != SLOTS_NONE;)
+    for (size_t at = 0; (found = hash_index_next(&locations->slots, hash, &at)) != HASH_INDEX_NONE;)
         if (locations->locations[found].address == location.address &&
             locations->locations[found].mapping == location.mapping) {
             *ret = found;
@@ -63,7 +63,7 @@ static int add_location(struct locations *locations, struct location location, u
     if (locations->full || locations->n >= LOCATIONS_MAX)
         return -ENOSPC;
     if (array_grow(&locations->locations, locations->n) < 0 ||
-        slots_add(&locations->slots, hash, (uint32_t)locations->n) < 0)
+        hash_index_add(&locations->slots, hash, (uint32_t)locations->n) < 0)
         return -ENOMEM;
     locations->locations[locations->n] = location;
     *ret = (uint32_t)locations->n++;
@@ -118,7 +118,7 @@ bool location_is_kernel(const struct locations *locations, const struct location
 void location_name(const struct locations *locations, const struct location *location, struct buffer *name)
 {
     if (location->symbol) {
-        buffer_append_text(name, strings_text(&locations->strings, location->symbol));
+        buffer_append_text(name, string_table_text(&locations->strings, location->symbol));
         return;
     }
     const char *file =

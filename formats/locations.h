@@ -7,7 +7,7 @@
 #ifndef FORMATS_LOCATIONS_H
 #define FORMATS_LOCATIONS_H
 
-#include "formats/strings.h"
+#include "formats/string-table.h"
 #include "symbols/symbols.h"
 
 #define LOCATIONS_MAX 24576
@@ -22,12 +22,12 @@ struct location {
 
 struct locations {
     struct symbols *symbols;
-    struct strings strings;
+    struct string_table strings;
     struct location *locations;
     size_t n;
     struct symbols_kept *mappings;
     size_t n_mappings;
-    struct slots slots, mapping_slots;
+    struct hash_index slots, mapping_slots;
     bool full;    /* nothing new is kept, as if it were at its limits */
     size_t asked; /* up to which locations_settle() has come */
 };

@@ -40,7 +40,7 @@ static void begin_line(struct buffer *out, uint32_t type)
     const char *name = record_type_name(type);
     size_t size = strlen(name);
 
-    json_text_raw(out, "{\"type\":\"");
+    json_write_raw(out, "{\"type\":\"");
     char *room = buffer_reserve(out, size + 1);
     if (!room)
         return;
@@ -52,7 +52,7 @@ static void begin_line(struct buffer *out, uint32_t type)
 
 static void end_line(struct buffer *out)
 {
-    json_text_raw(out, "}\n");
+    json_write_raw(out, "}\n");
 }
 
 static void write_time(const struct ndjson *ndjson, uint64_t ns, struct buffer *out)
@@ -61,16 +61,16 @@ static void write_time(const struct ndjson *ndjson, uint64_t ns, struct buffer *
 
     if (ns == 0)
         return;
-    json_text_key(out, "time");
-    json_text_seconds(out, ns + source->start_realtime_ns - source->start_monotonic_ns);
+    json_write_key(out, "time");
+    json_write_seconds(out, ns + source->start_realtime_ns - source->start_monotonic_ns);
 }
 
 static void write_cpu(const struct record_id *id, struct buffer *out)
 {
     if (id->cpu == UINT32_MAX)
         return;
-    json_text_key(out, "cpu");
-    json_text_u64(out, id->cpu);
+    json_write_key(out, "cpu");
+    json_write_u64(out, id->cpu);
 }
 
 /* Whose addresses are meant. Of a guest's and a hypervisor's, nothing is known here. */
@@ -105,18 +105,18 @@ static void write_frame(struct ndjson *ndjson, const struct record *record, enum
     if (space != SPACE_OTHER)
         symbols_resolve(ndjson->source->symbols, record->id.pid, space == SPACE_KERNEL, ip - called, &frame);
     if (hidden) {
-        json_text_raw(out, "\"symbol\":");
+        json_write_raw(out, "\"symbol\":");
     } else {
-        json_text_raw(out, "\"ip\":");
-        json_text_hex(out, ip);
-        json_text_key(out, "symbol");
+        json_write_raw(out, "\"ip\":");
+        json_write_hex(out, ip);
+        json_write_key(out, "symbol");
     }
-    json_text_string(out, frame.symbol ? frame.symbol : UNKNOWN);
-    json_text_key(out, "module");
-    json_text_string(out, frame.mapping ? frame.mapping->file : UNKNOWN);
+    json_write_string(out, frame.symbol ? frame.symbol : UNKNOWN);
+    json_write_key(out, "module");
+    json_write_string(out, frame.mapping ? frame.mapping->file : UNKNOWN);
     if (hidden && frame.symbol) {
-        json_text_key(out, "offset");
-        json_text_hex(out, frame.offset + called);
+        json_write_key(out, "offset");
+        json_write_hex(out, frame.offset + called);
     }
 }
 
@@ -127,7 +127,7 @@ static void write_callchain(struct ndjson *ndjson, const struct record *record, 
     enum space space = space_of_misc(record->misc);
     bool first = true, called = false;
 
-    json_text_raw(out, ",\"callchain\":[");
+    json_write_raw(out, ",\"callchain\":[");
     for (size_t i = 0; i < sample->n_callchain; i++) {
         uint64_t ip = sample->callchain[i];
         if (ip >= CONTEXT_MIN) {
@@ -173,7 +173,7 @@ static void write_counts(const struct ndjson *ndjson, const struct record_sample
     const struct record_layout *layout = &ndjson->source->layout;
     bool first = true;
 
-    json_text_raw(out, ",\"counts\":{");
+    json_write_raw(out, ",\"counts\":{");
     for (size_t i = 0; i < sample->n_read; i++) {
         struct record_value value = record_read_value(sample, layout, i);
         const char *name = event_of_value(ndjson, &value, i);
@@ -182,18 +182,18 @@ static void write_counts(const struct ndjson *ndjson, const struct record_sample
         if (!first)
             buffer_append_char(out, ',');
         first = false;
-        json_text_string(out, name);
+        json_write_string(out, name);
         buffer_append_char(out, ':');
-        json_text_u64(out, value.value);
+        json_write_u64(out, value.value);
     }
     buffer_append_char(out, '}');
     if (layout->read_format & PERF_FORMAT_TOTAL_TIME_ENABLED) {
-        json_text_key(out, "enabled_ns");
-        json_text_u64(out, sample->time_enabled);
+        json_write_key(out, "enabled_ns");
+        json_write_u64(out, sample->time_enabled);
     }
     if (layout->read_format & PERF_FORMAT_TOTAL_TIME_RUNNING) {
-        json_text_key(out, "running_ns");
-        json_text_u64(out, sample->time_running);
+        json_write_key(out, "running_ns");
+        json_write_u64(out, sample->time_running);
     }
 }
 
@@ -202,12 +202,12 @@ static void write_sample(struct ndjson *ndjson, const struct record *record, str
     const struct writer_source *source = ndjson->source;
 
     ndjson_write_thread(record->id.pid, record->id.tid, out);
-    json_text_key(out, "comm");
-    json_text_string(out, symbols_comm(source->symbols, record->id.pid, record->id.tid));
+    json_write_key(out, "comm");
+    json_write_string(out, symbols_comm(source->symbols, record->id.pid, record->id.tid));
     buffer_append_char(out, ',');
     write_frame(ndjson, record, space_of_misc(record->misc), record->sample.ip, false, out);
-    json_text_key(out, "period");
-    json_text_u64(out, record->sample.period);
+    json_write_key(out, "period");
+    json_write_u64(out, record->sample.period);
     if (source->layout.sample_type & PERF_SAMPLE_CALLCHAIN)
         write_callchain(ndjson, record, out);
     if (source->layout.sample_type & PERF_SAMPLE_READ)
@@ -248,28 +248,28 @@ static void write_machine(struct buffer *out)
 
     if (uname(&name) < 0)
         return;
-    json_text_key(out, "hostname");
-    json_text_string(out, name.nodename);
-    json_text_key(out, "kernel");
-    json_text_string(out, name.release);
-    json_text_key(out, "machine");
-    json_text_string(out, name.machine);
+    json_write_key(out, "hostname");
+    json_write_string(out, name.nodename);
+    json_write_key(out, "kernel");
+    json_write_string(out, name.release);
+    json_write_key(out, "machine");
+    json_write_string(out, name.machine);
 }
 
 static void write_events(const struct writer_source *source, struct buffer *out)
 {
-    json_text_key(out, "event");
-    json_text_string(out, source->events[0].name);
+    json_write_key(out, "event");
+    json_write_string(out, source->events[0].name);
     if (source->events[0].attr->freq)
-        json_text_key(out, "frequency");
+        json_write_key(out, "frequency");
     else
-        json_text_key(out, "period");
-    json_text_u64(out, source->events[0].attr->sample_period);
-    json_text_raw(out, ",\"read\":[");
+        json_write_key(out, "period");
+    json_write_u64(out, source->events[0].attr->sample_period);
+    json_write_raw(out, ",\"read\":[");
     for (size_t i = 0; source->read && i < source->n_events; i++) {
         if (i > 0)
             buffer_append_char(out, ',');
-        json_text_string(out, source->events[i].name);
+        json_write_string(out, source->events[i].name);
     }
     buffer_append_char(out, ']');
 }
@@ -277,8 +277,8 @@ static void write_events(const struct writer_source *source, struct buffer *out)
 /* To the record's clock, this is added to get "time". */
 static void write_clock(const struct writer_source *source, struct buffer *out)
 {
-    json_text_raw(out, ",\"clock\":\"monotonic\",\"realtime_offset_ns\":");
-    json_text_i64(out, (int64_t)(source->start_realtime_ns - source->start_monotonic_ns));
+    json_write_raw(out, ",\"clock\":\"monotonic\",\"realtime_offset_ns\":");
+    json_write_i64(out, (int64_t)(source->start_realtime_ns - source->start_monotonic_ns));
 }
 
 /* Why many symbols will be missing. */
@@ -287,30 +287,30 @@ static void write_notes(const struct writer_source *source, struct buffer *out)
     const char *notes[] = {symbols_reason_user(source->symbols), symbols_reason_kernel(source->symbols)};
     bool first = true;
 
-    json_text_raw(out, ",\"notes\":[");
+    json_write_raw(out, ",\"notes\":[");
     for (size_t i = 0; i < ARRAY_SIZE(notes); i++) {
         if (!notes[i])
             continue;
         if (!first)
             buffer_append_char(out, ',');
         first = false;
-        json_text_string(out, notes[i]);
+        json_write_string(out, notes[i]);
     }
     buffer_append_char(out, ']');
 }
 
 static void write_header(const struct writer_source *source, struct buffer *out)
 {
-    json_text_raw(out, "{\"type\":\"header\",\"version\":\"" PACKAGE_VERSION "\"");
+    json_write_raw(out, "{\"type\":\"header\",\"version\":\"" PACKAGE_VERSION "\"");
     write_machine(out);
-    json_text_key(out, "time");
-    json_text_seconds(out, source->start_realtime_ns);
+    json_write_key(out, "time");
+    json_write_seconds(out, source->start_realtime_ns);
     write_clock(source, out);
-    json_text_key(out, "seconds");
-    json_text_seconds(out, (uint64_t)(source->seconds * 1e9));
+    json_write_key(out, "seconds");
+    json_write_seconds(out, (uint64_t)(source->seconds * 1e9));
     write_events(source, out);
-    json_text_key(out, "cpus");
-    json_text_u64(out, source->n_cpus);
+    json_write_key(out, "cpus");
+    json_write_u64(out, source->n_cpus);
     write_notes(source, out);
     end_line(out);
 }
@@ -326,8 +326,8 @@ static void write_known(void *userdata, uint32_t pid, uint32_t tid, const char *
         ndjson_write_inode(mapping->major, mapping->minor, mapping->inode, out);
         ndjson_write_build_id(mapping->build_id, mapping->build_id_size, out);
     } else {
-        json_text_key(out, "comm");
-        json_text_string(out, comm);
+        json_write_key(out, "comm");
+        json_write_string(out, comm);
     }
     end_line(out);
 }
@@ -388,15 +388,15 @@ static void *ndjson_begin(const struct writer_source *source, struct buffer *out
 static void ndjson_dropped(void *state, uint64_t n, struct buffer *out)
 {
     (void)state;
-    json_text_raw(out, "{\"type\":\"dropped\",\"dropped\":");
-    json_text_u64(out, n);
+    json_write_raw(out, "{\"type\":\"dropped\",\"dropped\":");
+    json_write_u64(out, n);
     end_line(out);
 }
 
 static void ndjson_pause(void *state, bool paused, uint64_t time_ns, struct buffer *out)
 {
-    json_text_raw(out, "{\"type\":");
-    json_text_string(out, paused ? "pause" : "resume");
+    json_write_raw(out, "{\"type\":");
+    json_write_string(out, paused ? "pause" : "resume");
     write_time(state, time_ns, out);
     end_line(out);
 }
@@ -412,20 +412,20 @@ static void ndjson_end(void *state, const struct writer_end *end, struct buffer 
 {
     const struct ndjson *ndjson = state;
 
-    json_text_raw(out, "{\"type\":\"end\",\"reason\":");
-    json_text_string(out, end->reason);
-    json_text_key(out, "records");
-    json_text_u64(out, end->records);
-    json_text_key(out, "lost");
-    json_text_u64(out, end->lost);
-    json_text_key(out, "dropped");
-    json_text_u64(out, end->dropped);
-    json_text_key(out, "unknown");
-    json_text_u64(out, ndjson->unknown);
-    json_text_key(out, "malformed");
-    json_text_u64(out, end->malformed);
-    json_text_key(out, "seconds");
-    json_text_seconds(out, end->duration_ns);
+    json_write_raw(out, "{\"type\":\"end\",\"reason\":");
+    json_write_string(out, end->reason);
+    json_write_key(out, "records");
+    json_write_u64(out, end->records);
+    json_write_key(out, "lost");
+    json_write_u64(out, end->lost);
+    json_write_key(out, "dropped");
+    json_write_u64(out, end->dropped);
+    json_write_key(out, "unknown");
+    json_write_u64(out, ndjson->unknown);
+    json_write_key(out, "malformed");
+    json_write_u64(out, end->malformed);
+    json_write_key(out, "seconds");
+    json_write_seconds(out, end->duration_ns);
     write_notes(ndjson->source, out);
     end_line(out);
 }

@@ -2,14 +2,14 @@
 /*
  * Records in perf's format for pipes (writer_perf_data of writer.h), to be read by `perf report -i -`.
  *
- * perf-header.c writes its start. Then comes what already runs, as perf would have recorded it: the kernel and its
+ * perf-data-header.c writes its start. Then comes what already runs, as perf would have recorded it: the kernel and its
  * modules, each process's name and mappings, the build ids that are known. The kernel's records follow as
  * they are, but for counts in samples (perf-reads.h), and the kernel's addresses where they are hidden (kernel-view.h).
  * What we write ourselves has the time 0, which perf takes at once, in front of all that it still sorts by time.
  */
 #include "base/cleanup.h"
-#include "formats/perf-bytes.h"
-#include "formats/perf-header.h"
+#include "formats/perf-data-bytes.h"
+#include "formats/perf-data-header.h"
 #include "formats/perf-reads.h"
 #include "sampler/writer.h"
 #include "symbols/build-id.h"
@@ -49,10 +49,10 @@ static void end_record(const struct writer_source *source, size_t start, struct 
 {
     size_t n = (size_t)__builtin_popcountll(source->layout.sample_type & TRAILER_FIELDS);
 
-    perf_bytes_pad(out, start);
+    perf_data_bytes_pad(out, start);
     for (size_t i = 0; source->layout.sample_id_all && i < n; i++)
-        perf_bytes_u64(out, 0);
-    perf_bytes_end(out, start);
+        perf_data_bytes_u64(out, 0);
+    perf_data_bytes_end(out, start);
 }
 
 static void describe_kernel(void *userdata, const struct kernel_map *map)
@@ -61,13 +61,13 @@ static void describe_kernel(void *userdata, const struct kernel_map *map)
     struct buffer *out = description->out;
     bool is_module = !str_starts(map->name, KERNEL_FILE);
 
-    size_t start = perf_bytes_begin(out, PERF_RECORD_MMAP, PERF_RECORD_MISC_KERNEL);
-    perf_bytes_u32(out, UINT32_MAX); /* of all processes */
-    perf_bytes_u32(out, 0);
-    perf_bytes_u64(out, map->start);
-    perf_bytes_u64(out, map->end - map->start);
-    perf_bytes_u64(out, is_module ? 0 : map->start); /* where the symbol in its name is */
-    perf_bytes_text(out, map->name);
+    size_t start = perf_data_bytes_begin(out, PERF_RECORD_MMAP, PERF_RECORD_MISC_KERNEL);
+    perf_data_bytes_u32(out, UINT32_MAX); /* of all processes */
+    perf_data_bytes_u32(out, 0);
+    perf_data_bytes_u64(out, map->start);
+    perf_data_bytes_u64(out, map->end - map->start);
+    perf_data_bytes_u64(out, is_module ? 0 : map->start); /* where the symbol in its name is */
+    perf_data_bytes_text(out, map->name);
     end_record(description->source, start, out);
 }
 
@@ -75,10 +75,10 @@ static void describe_comm(struct description *description, uint32_t pid, uint32_
 {
     struct buffer *out = description->out;
 
-    size_t start = perf_bytes_begin(out, PERF_RECORD_COMM, 0);
-    perf_bytes_u32(out, pid);
-    perf_bytes_u32(out, tid);
-    perf_bytes_text(out, comm);
+    size_t start = perf_data_bytes_begin(out, PERF_RECORD_COMM, 0);
+    perf_data_bytes_u32(out, pid);
+    perf_data_bytes_u32(out, tid);
+    perf_data_bytes_text(out, comm);
     end_record(description->source, start, out);
 }
 
@@ -86,19 +86,19 @@ static void describe_mapping(struct description *description, uint32_t pid, uint
 {
     struct buffer *out = description->out;
 
-    size_t start = perf_bytes_begin(out, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER);
-    perf_bytes_u32(out, pid);
-    perf_bytes_u32(out, tid);
-    perf_bytes_u64(out, mapping->start);
-    perf_bytes_u64(out, mapping->end - mapping->start);
-    perf_bytes_u64(out, mapping->offset);
-    perf_bytes_u32(out, mapping->major);
-    perf_bytes_u32(out, mapping->minor);
-    perf_bytes_u64(out, mapping->inode);
-    perf_bytes_u64(out, mapping->inode_generation);
-    perf_bytes_u32(out, mapping->protection);
-    perf_bytes_u32(out, mapping->flags);
-    perf_bytes_text(out, mapping->file);
+    size_t start = perf_data_bytes_begin(out, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER);
+    perf_data_bytes_u32(out, pid);
+    perf_data_bytes_u32(out, tid);
+    perf_data_bytes_u64(out, mapping->start);
+    perf_data_bytes_u64(out, mapping->end - mapping->start);
+    perf_data_bytes_u64(out, mapping->offset);
+    perf_data_bytes_u32(out, mapping->major);
+    perf_data_bytes_u32(out, mapping->minor);
+    perf_data_bytes_u64(out, mapping->inode);
+    perf_data_bytes_u64(out, mapping->inode_generation);
+    perf_data_bytes_u32(out, mapping->protection);
+    perf_data_bytes_u32(out, mapping->flags);
+    perf_data_bytes_text(out, mapping->file);
     end_record(description->source, start, out);
 }
 
@@ -134,11 +134,11 @@ static void write_build_id(const char *file, uint16_t mode, const unsigned char 
     unsigned char room[BUILD_ID_ROOM + 4] = {[BUILD_ID_ROOM] = (unsigned char)size};
 
     memcpy(room, id, size);
-    size_t start = perf_bytes_begin(out, PERF_BYTES_HEADER_BUILD_ID, (uint16_t)(mode | MISC_BUILD_ID_SIZE));
-    perf_bytes_u32(out, UINT32_MAX);
+    size_t start = perf_data_bytes_begin(out, PERF_BYTES_HEADER_BUILD_ID, (uint16_t)(mode | MISC_BUILD_ID_SIZE));
+    perf_data_bytes_u32(out, UINT32_MAX);
     buffer_append(out, room, sizeof(room));
-    perf_bytes_text(out, file);
-    perf_bytes_end(out, start);
+    perf_data_bytes_text(out, file);
+    perf_data_bytes_end(out, start);
 }
 
 static int compare_ids(const void *a, const void *b)
@@ -196,7 +196,7 @@ static void *perf_data_begin(const struct writer_source *source, struct buffer *
     if (!data)
         return NULL;
     data->source = source;
-    perf_header_write(source, out);
+    perf_data_header_write(source, out);
     describe(source, out);
     return data;
 }
@@ -252,7 +252,7 @@ static bool perf_data_record(void *state, const struct record *record, struct bu
 static void perf_data_round(void *state, struct buffer *out)
 {
     (void)state;
-    perf_bytes_end(out, perf_bytes_begin(out, PERF_BYTES_FINISHED_ROUND, 0));
+    perf_data_bytes_end(out, perf_data_bytes_begin(out, PERF_BYTES_FINISHED_ROUND, 0));
 }
 
 /* As if the kernel had lost them, so that perf says that something is missing. */
@@ -261,9 +261,9 @@ static void perf_data_dropped(void *state, uint64_t n, struct buffer *out)
     const struct perf_data *data = state;
     const struct writer_source *source = data->source;
 
-    size_t start = perf_bytes_begin(out, PERF_RECORD_LOST, 0);
-    perf_bytes_u64(out, source->n_ids ? source->events[0].ids[0] : 0);
-    perf_bytes_u64(out, n);
+    size_t start = perf_data_bytes_begin(out, PERF_RECORD_LOST, 0);
+    perf_data_bytes_u64(out, source->n_ids ? source->events[0].ids[0] : 0);
+    perf_data_bytes_u64(out, n);
     end_record(source, start, out);
 }
 

@@ -37,7 +37,7 @@ void perf_reads_begin_anew(struct perf_reads *reads, const struct record *record
         struct record_value value = record_read_value(sample, layout, i);
         uint64_t period = value.id == record->id.id ? MIN(sample->period, value.value) : 0;
         value.value -= base_of(reads, value.id, value.value - period);
-        size_t offset = (size_t)((const char *)record_read_place(sample, layout, i) - (const char *)record->bytes);
+        size_t offset = (size_t)((const char *)record_read_words(sample, layout, i) - (const char *)record->bytes);
         memcpy(copy + offset, &value.value, sizeof(value.value));
     }
 }

@@ -15,7 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/escape.h"
-#include "symbols/symbol-table.h"
+#include "symbols/symboliser/symbol-table.h"
 
 typedef Perftools__Profiles__Profile Profile;
 typedef Perftools__Profiles__ValueType ValueType;
@@ -95,10 +95,10 @@ static int64_t put_any_text(struct pieces *pieces, const char *text)
 
 static void put_profile_texts(struct pieces *pieces)
 {
-    const struct strings *strings = &pieces->locations->strings;
+    const struct string_table *strings = &pieces->locations->strings;
 
     for (size_t i = 0; i < strings->n; i++)
-        put_text(pieces, strings_text(strings, (uint32_t)i));
+        put_text(pieces, string_table_text(strings, (uint32_t)i));
 }
 
 /* Its number is that of its name. */
@@ -196,7 +196,7 @@ static void put_mappings(struct pieces *pieces)
     }
 }
 
-static void put_sample(struct pieces *pieces, size_t n_ids, const struct profile_sum *sum, Label **labels,
+static void put_sample(struct pieces *pieces, size_t n_ids, const struct profile_weight *sum, Label **labels,
                        size_t n_labels)
 {
     int64_t values[] = {(int64_t)sum->samples, (int64_t)sum->period};
@@ -237,7 +237,7 @@ static int put_stack(void *userdata, const struct profile_stack *stack)
 }
 
 /* What found no room is a sample as well, or shares would be wrong. */
-static void put_skipped(struct pieces *pieces, const struct profile_sum *skipped)
+static void put_skipped(struct pieces *pieces, const struct profile_weight *skipped)
 {
     const struct location nowhere = {.mapping = LOCATION_UNMAPPED};
 
@@ -257,7 +257,7 @@ static bool is_clock(const struct perf_event_attr *attr)
 }
 
 /* By frequency the kernel chooses the period anew all the time: then their mean. */
-static uint64_t mean_period(const struct perf_event_attr *attr, struct profile_sum total)
+static uint64_t mean_period(const struct perf_event_attr *attr, struct profile_weight total)
 {
     if (!attr->freq)
         return attr->sample_period;
@@ -265,7 +265,7 @@ static uint64_t mean_period(const struct perf_event_attr *attr, struct profile_s
 }
 
 static void put_head(struct pieces *pieces, const struct writer_source *source, const struct writer_end *end,
-                     struct profile_sum total)
+                     struct profile_weight total)
 {
     const struct writer_event *event = &source->events[0];
     ValueType samples = VALUE_TYPE, period = VALUE_TYPE, *types[] = {&samples, &period};
@@ -299,8 +299,8 @@ static void put_comment(struct pieces *pieces, const char *format, uint64_t valu
     put(pieces, &piece);
 }
 
-static void put_comments(struct pieces *pieces, const struct writer_end *end, struct profile_sum total,
-                         struct profile_sum skipped)
+static void put_comments(struct pieces *pieces, const struct writer_end *end, struct profile_weight total,
+                         struct profile_weight skipped)
 {
     put_comment(pieces, "perfcountd: %" PRIu64 " samples%s", total.samples, "");
     if (end->lost)
@@ -317,7 +317,7 @@ int pprof_messages_write(pprof_pack pack, struct profile *profile, const struct 
                          const struct writer_end *end, struct buffer *out)
 {
     const struct locations *locations = profile_locations(profile);
-    struct profile_sum total = profile_total(profile), skipped = profile_skipped(profile);
+    struct profile_weight total = profile_total(profile), skipped = profile_skipped(profile);
     _cleanup_(pieces_done) struct pieces pieces = {
         .base = {.append = append},
         .pack = pack,

@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "base/gzip.h"
 #include "formats/pprof-messages.h"
-#include "formats/summing.h"
+#include "formats/profile-writer.h"
 
 static int pprof_check(struct error *error)
 {
@@ -11,7 +11,7 @@ static int pprof_check(struct error *error)
     return pprof_load(&pack, error);
 }
 
-static int write_profile(struct summing *summing, const struct writer_end *end, struct buffer *out)
+static int write_profile(struct profile_writer *summing, const struct writer_end *end, struct buffer *out)
 {
     _cleanup_(buffer_done) struct buffer messages = {0};
     pprof_pack pack;
@@ -28,7 +28,7 @@ static int write_profile(struct summing *summing, const struct writer_end *end, 
 
 static void pprof_end(void *state, const struct writer_end *end, struct buffer *out)
 {
-    struct summing *summing = state;
+    struct profile_writer *summing = state;
 
     profile_finish(summing->profile);
     if (write_profile(summing, end, out) < 0)
@@ -37,11 +37,11 @@ static void pprof_end(void *state, const struct writer_end *end, struct buffer *
 
 const struct writer writer_pprof = {
     .check = pprof_check,
-    .begin = summing_begin,
-    .record = summing_record,
-    .round = summing_round,
-    .settled = summing_settled,
-    .bytes = summing_bytes,
+    .begin = profile_writer_begin,
+    .record = profile_writer_record,
+    .round = profile_writer_round,
+    .settled = profile_writer_settled,
+    .bytes = profile_writer_bytes,
     .end = pprof_end,
-    .free = summing_free,
+    .free = profile_writer_free,
 };

@@ -5,7 +5,7 @@
 struct stack {
     uint32_t pid, comm; /* `comm` is a text of the locations' strings */
     uint32_t first, n;  /* of the frames */
-    struct profile_sum sum;
+    struct profile_weight sum;
 };
 
 struct profile {
@@ -13,16 +13,16 @@ struct profile {
     struct locations locations;
     struct stack *stacks;
     size_t n_stacks;
-    struct slots slots;
+    struct hash_index slots;
     uint32_t *frames; /* indices of locations */
     size_t n_frames, frames_capacity;
-    struct profile_sum total, skipped;
+    struct profile_weight total, skipped;
 };
 
 _Static_assert(PROFILE_STACKS_MAX * sizeof(struct stack) * 4 / 3 + PROFILE_FRAMES_MAX * sizeof(uint32_t) +
                        LOCATIONS_MAX * sizeof(struct location) * 4 / 3 +
                        LOCATION_MAPPINGS_MAX * (sizeof(struct symbols_kept) + 4 * sizeof(struct slot)) +
-                       STRINGS_BYTES_MAX * 2 + STRINGS_MAX * sizeof(uint32_t) * 4 / 3 +
+                       STRING_TABLE_BYTES_MAX * 2 + STRING_TABLE_MAX * sizeof(uint32_t) * 4 / 3 +
                        3 * (size_t)32768 * sizeof(struct slot) <=
                    PROFILE_BYTES_MAX,
                "arrays at their limits are larger than the limit of all");
@@ -44,7 +44,7 @@ struct profile *profile_free(struct profile *profile)
     locations_done(&profile->locations);
     free(profile->stacks);
     free(profile->frames);
-    slots_done(&profile->slots);
+    hash_index_done(&profile->slots);
     free(profile);
     return NULL;
 }
@@ -145,7 +145,7 @@ static int get_stack(struct profile *profile, const struct stack *wanted, struct
 {
     uint32_t hash = hash_of(profile, wanted), found;
 
-    for (size_t at = 0; (found = slots_next(&profile->slots, hash, &at)) != SLOTS_NONE;)
+    for (size_t at = 0; (found = hash_index_next(&profile->slots, hash, &at)) != HASH_INDEX_NONE;)
         if (is_stack(profile, &profile->stacks[found], wanted)) {
             *ret = &profile->stacks[found];
             return 0;
@@ -154,7 +154,7 @@ static int get_stack(struct profile *profile, const struct stack *wanted, struct
         profile->n_frames + wanted->n > PROFILE_FRAMES_MAX)
         return -ENOSPC;
     if (array_grow(&profile->stacks, profile->n_stacks) < 0 ||
-        slots_add(&profile->slots, hash, (uint32_t)profile->n_stacks) < 0)
+        hash_index_add(&profile->slots, hash, (uint32_t)profile->n_stacks) < 0)
         return -ENOMEM;
     profile->n_frames += wanted->n;
     profile->stacks[profile->n_stacks] = *wanted;
@@ -171,15 +171,15 @@ static int find_stack(struct profile *profile, const struct record *record, stru
     if (r == 0)
         r = put_frames(profile, record, &n);
     if (r == 0)
-        r = strings_add(&profile->locations.strings, symbols_comm(profile->symbols, record->id.pid, record->id.tid),
-                        &wanted.comm);
+        r = string_table_add(&profile->locations.strings,
+                             symbols_comm(profile->symbols, record->id.pid, record->id.tid), &wanted.comm);
     if (r < 0)
         return r;
     wanted.n = (uint32_t)n;
     return get_stack(profile, &wanted, ret);
 }
 
-static void add_sum(struct profile_sum *sum, uint64_t period)
+static void add_sum(struct profile_weight *sum, uint64_t period)
 {
     sum->samples++;
     sum->period += period;
@@ -206,12 +206,12 @@ void profile_finish(struct profile *profile)
     locations_settle(&profile->locations, SIZE_MAX);
 }
 
-struct profile_sum profile_total(const struct profile *profile)
+struct profile_weight profile_total(const struct profile *profile)
 {
     return profile->total;
 }
 
-struct profile_sum profile_skipped(const struct profile *profile)
+struct profile_weight profile_skipped(const struct profile *profile)
 {
     return profile->skipped;
 }

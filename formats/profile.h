@@ -16,7 +16,7 @@
 
 struct profile;
 
-struct profile_sum {
+struct profile_weight {
     uint64_t samples, period;
 };
 
@@ -25,7 +25,7 @@ struct profile_stack {
     uint32_t comm;             /* a text of the locations' strings */
     const uint32_t *locations; /* innermost first; where none is known, none */
     size_t n;
-    struct profile_sum sum;
+    struct profile_weight sum;
 };
 
 struct profile *profile_new(struct symbols *symbols);
@@ -41,8 +41,8 @@ bool profile_settle(struct profile *profile, size_t n);
 void profile_finish(struct profile *profile);
 
 /* All that were added, those that were skipped among them. */
-struct profile_sum profile_total(const struct profile *profile);
-struct profile_sum profile_skipped(const struct profile *profile);
+struct profile_weight profile_total(const struct profile *profile);
+struct profile_weight profile_skipped(const struct profile *profile);
 /* To read the locations, and to add texts; the profile's. */
 struct locations *profile_locations(struct profile *profile);
 /* Stops where `visit` returns other than 0, and returns that. */

@@ -47,18 +47,18 @@ static int be_patient(struct opener_client *client, size_t n)
 
 static int take_late(struct opener_client *client)
 {
-    _cleanup_(opener_fds_close) struct opener_fds opened = {0};
+    _cleanup_(fd_list_close) struct fd_list opened = {0};
     struct opener_reply reply;
     bool had_no_room;
 
-    ssize_t size = opener_message_receive(client->socket, &reply, sizeof(reply), &opened, &had_no_room);
+    ssize_t size = fd_socket_receive(client->socket, &reply, sizeof(reply), &opened, &had_no_room);
     if (size < (ssize_t)offsetof(struct opener_reply, results))
         return give_up(client);
     client->late = false;
     return 1;
 }
 
-int opener_client_hear(struct opener_client *client)
+int opener_client_take_late_reply(struct opener_client *client)
 {
     if (client->lost)
         return -EPIPE;
@@ -70,7 +70,7 @@ int opener_client_hear(struct opener_client *client)
 /* What it is asked for next, it would answer after what it is at. */
 static int check_answering(struct opener_client *client)
 {
-    int r = client->late ? opener_client_hear(client) : 1;
+    int r = client->late ? opener_client_take_late_reply(client) : 1;
 
     return r == 0 ? -ETIMEDOUT : MIN(r, 0);
 }
@@ -85,8 +85,8 @@ static size_t count_opened(const struct opener_reply *reply)
 }
 
 /* Sends client->packet; the reply has `n` results. 0, or the error of the request as a whole. */
-static int ask(struct opener_client *client, const struct opener_fds *given, size_t n, struct opener_reply *reply,
-               struct opener_fds *opened)
+static int ask(struct opener_client *client, const struct fd_list *given, size_t n, struct opener_reply *reply,
+               struct fd_list *opened)
 {
     bool had_no_room;
 
@@ -97,10 +97,10 @@ static int ask(struct opener_client *client, const struct opener_fds *given, siz
         r = be_patient(client, n);
     if (r < 0)
         return r;
-    r = opener_message_send(client->socket, client->packet.data, client->packet.size, given);
+    r = fd_socket_send(client->socket, client->packet.data, client->packet.size, given);
     if (r < 0)
         return is_fatal(r) ? give_up(client) : r;
-    ssize_t size = opener_message_receive(client->socket, reply, sizeof(*reply), opened, &had_no_room);
+    ssize_t size = fd_socket_receive(client->socket, reply, sizeof(*reply), opened, &had_no_room);
     client->late = size == -EAGAIN;
     if (client->late)
         return -ETIMEDOUT;
@@ -115,7 +115,7 @@ static int ask(struct opener_client *client, const struct opener_fds *given, siz
 }
 
 /* Of those that this process had no room for, it has too many files open. */
-static void spread(const struct opener_reply *reply, struct opener_fds *opened, int *ret)
+static void spread(const struct opener_reply *reply, struct fd_list *opened, int *ret)
 {
     size_t k = 0;
 
@@ -127,8 +127,8 @@ static void spread(const struct opener_reply *reply, struct opener_fds *opened, 
 static int ask_for_part(struct opener_client *client, const struct sys_group *group, size_t first, size_t *ret_n,
                         int *ret)
 {
-    _cleanup_(opener_fds_close) struct opener_fds opened = {0};
-    struct opener_fds given = {0};
+    _cleanup_(fd_list_close) struct fd_list opened = {0};
+    struct fd_list given = {0};
     struct opener_reply reply;
 
     buffer_clear(&client->packet);
@@ -185,14 +185,14 @@ static int client_perf_event_open(struct sys *sys, struct perf_event_attr *attr,
 
 static int ask_for_file(struct opener_client *client, const char *path)
 {
-    _cleanup_(opener_fds_close) struct opener_fds opened = {0};
+    _cleanup_(fd_list_close) struct fd_list opened = {0};
     struct opener_reply reply;
     int fd;
 
     buffer_clear(&client->packet);
     int r = opener_request_write_file(path, &client->packet);
     if (r == 0)
-        r = ask(client, &(struct opener_fds){0}, 1, &reply, &opened);
+        r = ask(client, &(struct fd_list){0}, 1, &reply, &opened);
     if (r < 0)
         return r;
     spread(&reply, &opened, &fd);
@@ -213,16 +213,17 @@ static int client_open_file(struct sys *sys, const char *path, int flags)
     struct opener_client *client = sys->userdata;
     bool sampling = client->rules.wish.sampling;
 
-    if (opener_path_is_only_asked_for(path, sampling)) {
+    if (opener_path_asks_opener_only(path, sampling)) {
         int fd = ask_for_file(client, path);
         return fd == -EBADRQC ? -EACCES : fd;
     }
-    if (opener_path_is_better_asked_for(path, sampling)) {
+    if (opener_path_asks_opener_first(path, sampling)) {
         int fd = ask_for_file(client, path);
         return fd >= 0 ? fd : sys_open_file(sys, path, flags);
     }
     int fd = sys_open_file(sys, path, flags);
-    bool known = opener_path_place(path, sampling) != OPENER_NOWHERE || opener_rules_has_file(&client->rules, path);
+    bool known =
+        opener_path_kind(path, sampling) != OPENER_FILE_UNKNOWN || opener_rules_permit_file(&client->rules, path);
     if (!is_denied(fd) || !known)
         return fd;
     int given = ask_for_file(client, path);

@@ -32,7 +32,7 @@ void opener_client_attach(struct opener_client *client, struct sys *sys);
  * For when the socket is readable: 1 after a late answer, 0 where there was none, -EPIPE at the end and for what nobody
  * asked for.
  */
-int opener_client_hear(struct opener_client *client);
+int opener_client_take_late_reply(struct opener_client *client);
 void opener_client_done(struct opener_client *client);
 
 #endif

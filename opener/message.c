@@ -10,13 +10,13 @@ union control {
     struct cmsghdr align;
 };
 
-void opener_fds_close(struct opener_fds *fds)
+void fd_list_close(struct fd_list *fds)
 {
     while (fds->n > 0)
         close(fds->fds[--fds->n]);
 }
 
-int opener_message_send(int socket, const void *packet, size_t size, const struct opener_fds *fds)
+int fd_socket_send(int socket, const void *packet, size_t size, const struct fd_list *fds)
 {
     union control control = {.bytes = {0}};
     struct iovec vector = {.iov_base = (void *)packet, .iov_len = size};
@@ -37,7 +37,7 @@ int opener_message_send(int socket, const void *packet, size_t size, const struc
     }
 }
 
-static void take_fds(struct msghdr *message, struct opener_fds *fds)
+static void take_fds(struct msghdr *message, struct fd_list *fds)
 {
     for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header; header = CMSG_NXTHDR(message, header)) {
         if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
@@ -48,13 +48,13 @@ static void take_fds(struct msghdr *message, struct opener_fds *fds)
     }
 }
 
-ssize_t opener_message_receive(int socket, void *packet, size_t size, struct opener_fds *ret_fds, bool *ret_short)
+ssize_t fd_socket_receive(int socket, void *packet, size_t size, struct fd_list *ret_fds, bool *ret_short)
 {
     union control control;
     struct iovec vector = {.iov_base = packet, .iov_len = size};
     struct msghdr message = {
         .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
-    struct opener_fds fds = {0};
+    struct fd_list fds = {0};
     ssize_t n;
 
     do
@@ -64,7 +64,7 @@ ssize_t opener_message_receive(int socket, void *packet, size_t size, struct ope
         return -errno;
     take_fds(&message, &fds);
     if (message.msg_flags & MSG_TRUNC || (message.msg_flags & MSG_CTRUNC && !ret_short)) {
-        opener_fds_close(&fds);
+        fd_list_close(&fds);
         return -EBADMSG;
     }
     if (ret_short)

@@ -9,13 +9,13 @@
 
 #define OPENER_MESSAGE_FDS_MAX OPENER_EVENTS_MAX
 
-struct opener_fds {
+struct fd_list {
     size_t n;
     int fds[OPENER_MESSAGE_FDS_MAX];
 };
-void opener_fds_close(struct opener_fds *fds);
+void fd_list_close(struct fd_list *fds);
 
-/* To OPENER_GROUP and OPENER_FILE. A descriptor comes along for each result that is 0, in order. */
+/* To OPENER_REQUEST_GROUP and OPENER_REQUEST_FILE. A descriptor comes along for each result that is 0, in order. */
 struct opener_reply {
     int32_t error; /* of the request as a whole: nothing was tried */
     uint32_t n;
@@ -31,11 +31,11 @@ struct opener_hello {
 };
 
 /* Errors of sendmsg(2). */
-int opener_message_send(int socket, const void *packet, size_t size, const struct opener_fds *fds);
+int fd_socket_send(int socket, const void *packet, size_t size, const struct fd_list *fds);
 /*
  * The packet's size, 0 at the end. Errors of recvmsg(2); -EBADMSG for a packet or a list of descriptors too large.
  * `ret_short`, where it is not NULL, takes a list that this process had no room for as it is.
  */
-ssize_t opener_message_receive(int socket, void *packet, size_t size, struct opener_fds *ret_fds, bool *ret_short);
+ssize_t fd_socket_receive(int socket, void *packet, size_t size, struct fd_list *ret_fds, bool *ret_short);
 
 #endif

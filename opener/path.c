@@ -20,26 +20,26 @@ static const struct {
  */
 static const struct shape {
     const char *pattern;
-    enum opener_place place;
+    enum opener_file_kind place;
     bool only_sampling;
     bool for_all; /* anybody may open it, but who has no CAP_SYSLOG reads zeros for addresses */
 } shapes[] = {
-    {"/sys/kernel/tracing/available_events", OPENER_IN_TRACEFS, false, false},
-    {"/sys/kernel/debug/tracing/available_events", OPENER_IN_TRACEFS, false, false},
-    {"/sys/kernel/tracing/events", OPENER_IN_TRACEFS, false, false},
-    {"/sys/kernel/tracing/events/*", OPENER_IN_TRACEFS, false, false},
-    {"/sys/kernel/tracing/events/*/*/id", OPENER_IN_TRACEFS, false, false},
-    {"/sys/kernel/debug/tracing/events", OPENER_IN_TRACEFS, false, false},
-    {"/sys/kernel/debug/tracing/events/*", OPENER_IN_TRACEFS, false, false},
-    {"/sys/kernel/debug/tracing/events/*/*/id", OPENER_IN_TRACEFS, false, false},
-    {"/proc/kallsyms", OPENER_IN_PROC, true, true},
-    {"/proc/modules", OPENER_IN_PROC, true, true},
-    {"/proc/#/comm", OPENER_IN_PROC, true, false},
-    {"/proc/#/maps", OPENER_IN_PROC, true, false},
-    {"/proc/#/task", OPENER_IN_PROC, true, false},
-    {"/proc/#/task/#/comm", OPENER_IN_PROC, true, false},
-    {"/proc/#/map_files/@-@", OPENER_MAPPED, true, false},
-    {"/proc/#/root/tmp/perf-#.map", OPENER_JIT_MAP, true, false},
+    {"/sys/kernel/tracing/available_events", OPENER_FILE_TRACEFS, false, false},
+    {"/sys/kernel/debug/tracing/available_events", OPENER_FILE_TRACEFS, false, false},
+    {"/sys/kernel/tracing/events", OPENER_FILE_TRACEFS, false, false},
+    {"/sys/kernel/tracing/events/*", OPENER_FILE_TRACEFS, false, false},
+    {"/sys/kernel/tracing/events/*/*/id", OPENER_FILE_TRACEFS, false, false},
+    {"/sys/kernel/debug/tracing/events", OPENER_FILE_TRACEFS, false, false},
+    {"/sys/kernel/debug/tracing/events/*", OPENER_FILE_TRACEFS, false, false},
+    {"/sys/kernel/debug/tracing/events/*/*/id", OPENER_FILE_TRACEFS, false, false},
+    {"/proc/kallsyms", OPENER_FILE_PROC, true, true},
+    {"/proc/modules", OPENER_FILE_PROC, true, true},
+    {"/proc/#/comm", OPENER_FILE_PROC, true, false},
+    {"/proc/#/maps", OPENER_FILE_PROC, true, false},
+    {"/proc/#/task", OPENER_FILE_PROC, true, false},
+    {"/proc/#/task/#/comm", OPENER_FILE_PROC, true, false},
+    {"/proc/#/map_files/@-@", OPENER_FILE_EXECUTABLE, true, false},
+    {"/proc/#/root/tmp/perf-#.map", OPENER_FILE_JIT_MAP, true, false},
 };
 
 /* How many bytes of the path the mark stands for; SIZE_MAX where it is no mark. */
@@ -74,14 +74,14 @@ static const struct shape *find(const char *path, bool sampling)
     return NULL;
 }
 
-enum opener_place opener_path_place(const char *path, bool sampling)
+enum opener_file_kind opener_path_kind(const char *path, bool sampling)
 {
     const struct shape *shape = find(path, sampling);
 
-    return shape ? shape->place : OPENER_NOWHERE;
+    return shape ? shape->place : OPENER_FILE_UNKNOWN;
 }
 
-bool opener_path_is_better_asked_for(const char *path, bool sampling)
+bool opener_path_asks_opener_first(const char *path, bool sampling)
 {
     const struct shape *shape = find(path, sampling);
 
@@ -89,7 +89,7 @@ bool opener_path_is_better_asked_for(const char *path, bool sampling)
 }
 
 /* A directory that anybody may write to: opening what is there now may have effects, so that it is looked at first. */
-bool opener_path_is_only_asked_for(const char *path, bool sampling)
+bool opener_path_asks_opener_only(const char *path, bool sampling)
 {
-    return opener_path_place(path, sampling) == OPENER_JIT_MAP;
+    return opener_path_kind(path, sampling) == OPENER_FILE_JIT_MAP;
 }

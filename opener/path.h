@@ -10,18 +10,18 @@
 
 #define OPENER_PATH_MAX 256
 
-enum opener_place {
-    OPENER_NOWHERE, /* it is not known, or not for who does not sample */
-    OPENER_IN_TRACEFS,
-    OPENER_IN_PROC,
-    OPENER_MAPPED,  /* procfs's link to what a process has mapped */
-    OPENER_JIT_MAP, /* the list of what a process makes at run time: perf/jit-map.h */
+enum opener_file_kind {
+    OPENER_FILE_UNKNOWN, /* it is not known, or not for who does not sample */
+    OPENER_FILE_TRACEFS,
+    OPENER_FILE_PROC,
+    OPENER_FILE_EXECUTABLE, /* procfs's link to what a process has mapped */
+    OPENER_FILE_JIT_MAP,    /* the list of what a process makes at run time: perf/jit-map.h */
 };
 
-enum opener_place opener_path_place(const char *path, bool sampling);
+enum opener_file_kind opener_path_kind(const char *path, bool sampling);
 /* Whether anybody may open it, and who has privileges reads more of it. */
-bool opener_path_is_better_asked_for(const char *path, bool sampling);
+bool opener_path_asks_opener_first(const char *path, bool sampling);
 /* Whether the daemon never opens it itself. */
-bool opener_path_is_only_asked_for(const char *path, bool sampling);
+bool opener_path_asks_opener_only(const char *path, bool sampling);
 
 #endif

@@ -16,9 +16,9 @@ static const uint32_t attr_sizes[] = {64, 72, 80, 96, 104, 112, 120, 128, 136, s
 
 /* Parsing */
 
-static int parse_group(const struct opener_group *group, size_t size, size_t n_fds, struct opener_request *ret)
+static int parse_group(const struct opener_group_packet *group, size_t size, size_t n_fds, struct opener_request *ret)
 {
-    const struct opener_event *events = (const void *)(group + 1);
+    const struct opener_packet_event *events = (const void *)(group + 1);
 
     if (size < sizeof(*group) || group->n_events == 0 || group->n_events > OPENER_EVENTS_MAX ||
         group->text_size > OPENER_TEXT_MAX || group->leader > 1 || group->whole > 1 ||
@@ -33,31 +33,31 @@ static int parse_group(const struct opener_group *group, size_t size, size_t n_f
             (offset && !memchr(text + offset - 1, '\0', group->text_size - (offset - 1))))
             return -EBADMSG;
     }
-    *ret = (struct opener_request){.kind = OPENER_GROUP, .group = group, .events = events, .text = text};
+    *ret = (struct opener_request){.kind = OPENER_REQUEST_GROUP, .group = group, .events = events, .text = text};
     return 0;
 }
 
-static int parse_file(const struct opener_file *file, size_t size, size_t n_fds, struct opener_request *ret)
+static int parse_file(const struct opener_file_packet *file, size_t size, size_t n_fds, struct opener_request *ret)
 {
     const char *path = (const char *)(file + 1);
     size_t length = size - sizeof(*file);
 
     if (n_fds || length == 0 || length > PATH_MAX || memchr(path, '\0', length) != path + length - 1)
         return -EBADMSG;
-    *ret = (struct opener_request){.kind = OPENER_FILE, .path = path};
+    *ret = (struct opener_request){.kind = OPENER_REQUEST_FILE, .path = path};
     return 0;
 }
 
 int opener_request_parse(const void *packet, size_t size, size_t n_fds, struct opener_request *ret)
 {
-    const struct opener_header *header = packet;
+    const struct opener_packet_header *header = packet;
 
     if (size < sizeof(*header) || size > OPENER_PACKET_MAX || header->version != OPENER_VERSION || header->size != size)
         return -EBADMSG;
     switch (header->kind) {
-    case OPENER_GROUP:
+    case OPENER_REQUEST_GROUP:
         return parse_group(packet, size, n_fds, ret);
-    case OPENER_FILE:
+    case OPENER_REQUEST_FILE:
         return parse_file(packet, size, n_fds, ret);
     }
     return -EBADMSG;
@@ -149,9 +149,9 @@ static int check_granted(const struct opener_rules *rules, const struct perf_eve
 {
     bool is_breakpoint = attr->type == PERF_TYPE_BREAKPOINT;
 
-    if (is_breakpoint && !breakpoint_is_of_programs(attr))
+    if (is_breakpoint && !breakpoint_in_user_memory(attr))
         return -EBADRQC;
-    if (!opener_rules_grant(rules, attr, text, attr->sample_period != 0))
+    if (!opener_rules_permit_event(rules, attr, text, attr->sample_period != 0))
         return -ENOPKG;
     return is_breakpoint && !rules->wish.breakpoints ? -ENOKEY : 0;
 }
@@ -174,7 +174,7 @@ static bool group_samples(const struct opener_request *request)
 
 static bool target_is_allowed(const struct opener_request *request, const struct opener_rules *rules)
 {
-    const struct opener_group *group = request->group;
+    const struct opener_group_packet *group = request->group;
 
     if (group->flags & ~(uint64_t)KNOWN_FLAGS || group->cpu < -1)
         return false;
@@ -187,12 +187,12 @@ static bool target_is_allowed(const struct opener_request *request, const struct
 
 static bool file_is_allowed(const char *path, const struct opener_rules *rules)
 {
-    return opener_rules_has_file(rules, path) || opener_path_place(path, rules->wish.sampling) != OPENER_NOWHERE;
+    return opener_rules_permit_file(rules, path) || opener_path_kind(path, rules->wish.sampling) != OPENER_FILE_UNKNOWN;
 }
 
 static int check_request(const struct opener_request *request, const struct opener_rules *rules)
 {
-    if (request->kind == OPENER_FILE)
+    if (request->kind == OPENER_REQUEST_FILE)
         return file_is_allowed(request->path, rules) ? 0 : -EBADRQC;
     int r = target_is_allowed(request, rules) ? 0 : -EBADRQC;
     for (size_t i = 0; i < request->group->n_events && r == 0; i++)
@@ -226,7 +226,7 @@ static const char *text_of(const struct sys_group *group, size_t n)
 static void write_event(const struct sys_group *group, size_t n, struct buffer *packet, size_t *text_size)
 {
     const char *text = text_of(group, n);
-    struct opener_event event;
+    struct opener_packet_event event;
 
     memset(&event, 0, sizeof(event));
     event.attr = group->attrs[n];
@@ -255,8 +255,8 @@ int opener_request_write(const struct opener_rules *rules, const struct sys_grou
                          struct buffer *packet, size_t *ret_n)
 {
     size_t n = count_fitting(group, first), text_size = 0;
-    struct opener_group head = {
-        .header = {.version = OPENER_VERSION, .kind = OPENER_GROUP},
+    struct opener_group_packet head = {
+        .header = {.version = OPENER_VERSION, .kind = OPENER_REQUEST_GROUP},
         .cpu = group->cpu,
         .flags = group->flags,
         .n_events = (uint32_t)n,
@@ -286,9 +286,9 @@ int opener_request_write(const struct opener_rules *rules, const struct sys_grou
 
 int opener_request_write_file(const char *path, struct buffer *packet)
 {
-    size_t size = sizeof(struct opener_file) + strlen(path) + 1;
-    struct opener_file head = {
-        .header = {.version = OPENER_VERSION, .kind = OPENER_FILE, .size = (uint32_t)size},
+    size_t size = sizeof(struct opener_file_packet) + strlen(path) + 1;
+    struct opener_file_packet head = {
+        .header = {.version = OPENER_VERSION, .kind = OPENER_REQUEST_FILE, .size = (uint32_t)size},
     };
 
     buffer_append(packet, &head, sizeof(head));

@@ -20,41 +20,41 @@
 /* All texts of one request: function names and paths that probes are set on. */
 #define OPENER_TEXT_MAX (16 * 1024)
 
-enum opener_kind { OPENER_GROUP = 1, OPENER_FILE };
+enum opener_request_kind { OPENER_REQUEST_GROUP = 1, OPENER_REQUEST_FILE };
 
-struct opener_header {
+struct opener_packet_header {
     uint16_t version, kind;
     uint32_t size; /* of the whole packet */
 };
 
-/* OPENER_GROUP: this, `n_events` events, `text_size` bytes of text. Nothing in it is, or becomes, a pointer. */
-struct opener_group {
-    struct opener_header header;
+/* OPENER_REQUEST_GROUP: this, `n_events` events, `text_size` bytes of text. Nothing in it is, or becomes, a pointer. */
+struct opener_group_packet {
+    struct opener_packet_header header;
     int32_t pid, cpu; /* pid: -1, or the daemon itself */
     uint64_t flags;
     uint32_t n_events, text_size;
     uint32_t leader, whole; /* 0 or 1: a leader comes along; struct sys_group's `whole` */
 };
 
-struct opener_event {
+struct opener_packet_event {
     struct perf_event_attr attr;
     uint32_t text; /* a probe's function or file: 1 + its offset in the text; 0: none */
     uint32_t zero;
 };
 
-/* OPENER_FILE: this and a path, with its NUL. */
-struct opener_file {
-    struct opener_header header;
+/* OPENER_REQUEST_FILE: this and a path, with its NUL. */
+struct opener_file_packet {
+    struct opener_packet_header header;
 };
 
 #define OPENER_PACKET_MAX                                                                                              \
-    (sizeof(struct opener_group) + OPENER_EVENTS_MAX * sizeof(struct opener_event) + OPENER_TEXT_MAX)
+    (sizeof(struct opener_group_packet) + OPENER_EVENTS_MAX * sizeof(struct opener_packet_event) + OPENER_TEXT_MAX)
 
 /* A packet that was understood, into which it points. */
 struct opener_request {
-    enum opener_kind kind;
-    const struct opener_group *group;
-    const struct opener_event *events;
+    enum opener_request_kind kind;
+    const struct opener_group_packet *group;
+    const struct opener_packet_event *events;
     const char *text, *path;
 };
 

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/number.h"
-#include "perf/pmu-power.h"
+#include "perf/pmu-kind.h"
 
 #define DEVICES "/sys/bus/event_source/devices"
 
@@ -15,27 +15,27 @@ static const uint32_t always_counting[] = {PERF_TYPE_HARDWARE, PERF_TYPE_SOFTWAR
 
 /* The wish */
 
-static void grant_done(struct opener_grant *grant)
+static void grant_done(struct opener_permitted_event *grant)
 {
     free(grant->text);
-    *grant = (struct opener_grant){0};
+    *grant = (struct opener_permitted_event){0};
 }
 
-void opener_wish_done(struct opener_wish *wish)
+void opener_permissions_done(struct opener_permissions *wish)
 {
     for (size_t i = 0; i < wish->n_grants; i++)
         grant_done(&wish->grants[i]);
     free(wish->grants);
     strings_free(wish->files, wish->n_files);
-    *wish = (struct opener_wish){0};
+    *wish = (struct opener_permissions){0};
 }
 
-int opener_wish_grant(struct opener_wish *wish, const struct attr *attr, bool samples)
+int opener_permissions_add_event(struct opener_permissions *wish, const struct attr *attr, bool samples)
 {
-    enum pmu_power power = pmu_power(attr->pmu->name);
-    struct opener_grant grant = {
+    enum pmu_kind power = pmu_kind(attr->pmu->name);
+    struct opener_permitted_event grant = {
         .type = attr->kernel.type,
-        .bp_type = power == PMU_BREAKPOINTS ? attr->kernel.bp_type : 0,
+        .bp_type = power == PMU_BREAKPOINT ? attr->kernel.bp_type : 0,
         .config = attr->kernel.config,
         .config1 = attr->kernel.config1,
         .config2 = attr->kernel.config2,
@@ -45,7 +45,7 @@ int opener_wish_grant(struct opener_wish *wish, const struct attr *attr, bool sa
 
     /* The parser of events refuses a pointer of a probe that is no text (perf/event/event.c); here it would become one.
      */
-    if (power == PMU_COUNTS || power == PMU_TRACES || (power == PMU_PROBES && grant.config1)) {
+    if (power == PMU_COUNTING || power == PMU_TRACING || (power == PMU_PROBE && grant.config1)) {
         grant_done(&grant);
         return 0;
     }
@@ -57,7 +57,7 @@ int opener_wish_grant(struct opener_wish *wish, const struct attr *attr, bool sa
     return 0;
 }
 
-int opener_wish_file(struct opener_wish *wish, const char *path)
+int opener_permissions_add_file(struct opener_permissions *wish, const char *path)
 {
     if (!path || !*path)
         return 0;
@@ -88,22 +88,22 @@ bool opener_types_have(const struct opener_types *types, uint32_t type)
     return false;
 }
 
-bool opener_rules_filters(const struct opener_rules *rules, uint32_t type)
+bool opener_rules_type_takes_filter(const struct opener_rules *rules, uint32_t type)
 {
     return type == PERF_TYPE_TRACEPOINT || opener_types_have(&rules->probing, type);
 }
 
-static int add_pmu_of_power(struct opener_rules *rules, enum pmu_power power, uint32_t type)
+static int add_pmu_of_power(struct opener_rules *rules, enum pmu_kind power, uint32_t type)
 {
     switch (power) {
-    case PMU_COUNTS:
+    case PMU_COUNTING:
         return types_add(&rules->counting, type);
-    case PMU_TRACES:
+    case PMU_TRACING:
         return types_add(&rules->tracing, type);
-    case PMU_PROBES:
+    case PMU_PROBE:
         return types_add(&rules->probing, type);
-    case PMU_TRACEPOINTS:
-    case PMU_BREAKPOINTS:
+    case PMU_TRACEPOINT:
+    case PMU_BREAKPOINT:
         break;
     }
     return 0;
@@ -117,7 +117,7 @@ static int add_pmu(struct opener_rules *rules, struct sys *sys, const char *name
     if (sys_read_filef(sys, &text, DEVICES "/%s/type", name) < 0 || number_parse_u64(text, &type) < 0 ||
         type > UINT32_MAX)
         return 0;
-    return add_pmu_of_power(rules, pmu_power(name), (uint32_t)type);
+    return add_pmu_of_power(rules, pmu_kind(name), (uint32_t)type);
 }
 
 static int find_pmus(struct opener_rules *rules, struct sys *sys)
@@ -139,10 +139,10 @@ static int find_pmus(struct opener_rules *rules, struct sys *sys)
     return r;
 }
 
-int opener_rules_init(struct opener_rules *rules, struct sys *sys, struct opener_wish *wish)
+int opener_rules_init(struct opener_rules *rules, struct sys *sys, struct opener_permissions *wish)
 {
     *rules = (struct opener_rules){.daemon = getpid(), .wish = *wish};
-    *wish = (struct opener_wish){0};
+    *wish = (struct opener_permissions){0};
     int r = find_pmus(rules, sys);
     if (r < 0)
         opener_rules_done(rules);
@@ -151,7 +151,7 @@ int opener_rules_init(struct opener_rules *rules, struct sys *sys, struct opener
 
 void opener_rules_done(struct opener_rules *rules)
 {
-    opener_wish_done(&rules->wish);
+    opener_permissions_done(&rules->wish);
     free(rules->counting.items);
     free(rules->tracing.items);
     free(rules->probing.items);
@@ -163,13 +163,13 @@ static bool texts_equal(const char *a, const char *b)
     return a && b ? str_equal(a, b) : a == b;
 }
 
-bool opener_rules_grant(const struct opener_rules *rules, const struct perf_event_attr *attr, const char *text,
-                        bool samples)
+bool opener_rules_permit_event(const struct opener_rules *rules, const struct perf_event_attr *attr, const char *text,
+                               bool samples)
 {
     bool is_breakpoint = attr->type == PERF_TYPE_BREAKPOINT;
 
     for (size_t i = 0; i < rules->wish.n_grants; i++) {
-        const struct opener_grant *grant = &rules->wish.grants[i];
+        const struct opener_permitted_event *grant = &rules->wish.grants[i];
         if (grant->type == attr->type && grant->config == attr->config && grant->config1 == attr->config1 &&
             grant->config2 == attr->config2 && (!is_breakpoint || grant->bp_type == attr->bp_type) &&
             texts_equal(grant->text, text) && (!samples || grant->samples))
@@ -178,7 +178,7 @@ bool opener_rules_grant(const struct opener_rules *rules, const struct perf_even
     return false;
 }
 
-bool opener_rules_has_file(const struct opener_rules *rules, const char *path)
+bool opener_rules_permit_file(const struct opener_rules *rules, const char *path)
 {
     for (size_t i = 0; i < rules->wish.n_files; i++)
         if (str_equal(rules->wish.files[i], path))

@@ -12,9 +12,9 @@
 
 #include "base/cleanup.h"
 #include "base/number.h"
-#include "opener/mapped.h"
+#include "opener/executable.h"
 #include "opener/message.h"
-#include "opener/trusted.h"
+#include "opener/safe-path.h"
 #include "perf/jit-map.h"
 
 static bool is_on(int fd, long magic)
@@ -49,7 +49,7 @@ static int check_cgroup(const struct opener_server *server, int fd)
     return 0;
 }
 
-static void add_result(int result, struct opener_reply *reply, struct opener_fds *opened)
+static void add_result(int result, struct opener_reply *reply, struct fd_list *opened)
 {
     reply->results[reply->n++] = MIN(result, 0);
     if (result >= 0)
@@ -67,7 +67,7 @@ static int seal(const struct opener_server *server, uint32_t type, int fd)
 {
     struct sys *sys = server->sys;
 
-    if (fd < 0 || !opener_rules_filters(&server->rules, type))
+    if (fd < 0 || !opener_rules_type_takes_filter(&server->rules, type))
         return fd;
     if (sys->ioctl(sys, fd, PERF_EVENT_IOC_SET_FILTER, (unsigned long)SEAL) == 0)
         return fd;
@@ -93,7 +93,7 @@ static void programs_done(struct programs *programs, size_t n)
  */
 static const char *programs_find(struct programs *programs, struct sys *sys, size_t n, const char *text)
 {
-    programs->fds[n] = text && strchr(text, '/') ? opener_trusted_open(sys, text) : -ENODATA;
+    programs->fds[n] = text && strchr(text, '/') ? opener_safe_path_open(sys, text) : -ENODATA;
     if (programs->fds[n] == -ENODATA)
         return text;
     snprintf(programs->links[n], sizeof(programs->links[n]), "/proc/self/fd/%d", programs->fds[n]);
@@ -110,12 +110,12 @@ static int programs_result(const struct programs *programs, struct sys *sys, siz
 }
 
 static void open_events(const struct opener_server *server, const struct opener_request *request,
-                        const struct opener_fds *given, int *ret)
+                        const struct fd_list *given, int *ret)
 {
     struct perf_event_attr attrs[OPENER_EVENTS_MAX];
     const char *texts[OPENER_EVENTS_MAX];
     struct programs programs;
-    const struct opener_group *asked = request->group;
+    const struct opener_group_packet *asked = request->group;
     const struct sys_group group = {
         .attrs = attrs,
         .texts = texts,
@@ -138,7 +138,7 @@ static void open_events(const struct opener_server *server, const struct opener_
 }
 
 static int open_group(const struct opener_server *server, const struct opener_request *request,
-                      const struct opener_fds *given, struct opener_reply *reply, struct opener_fds *opened)
+                      const struct fd_list *given, struct opener_reply *reply, struct fd_list *opened)
 {
     int results[OPENER_EVENTS_MAX];
     int r = request->group->flags & PERF_FLAG_PID_CGROUP ? check_cgroup(server, given->fds[0]) : 0;
@@ -174,32 +174,32 @@ static int open_on(const struct opener_server *server, const char *path, long ma
 
 static int open_known(const struct opener_server *server, const char *path)
 {
-    if (opener_rules_has_file(&server->rules, path))
-        return opener_trusted_open(server->sys, path);
-    switch (opener_path_place(path, server->rules.wish.sampling)) {
-    case OPENER_IN_TRACEFS:
+    if (opener_rules_permit_file(&server->rules, path))
+        return opener_safe_path_open(server->sys, path);
+    switch (opener_path_kind(path, server->rules.wish.sampling)) {
+    case OPENER_FILE_TRACEFS:
         return open_on(server, path, TRACEFS_MAGIC);
-    case OPENER_IN_PROC:
+    case OPENER_FILE_PROC:
         return open_on(server, path, PROC_SUPER_MAGIC);
-    case OPENER_MAPPED:
-        return opener_mapped_open(server->sys, path);
-    case OPENER_JIT_MAP:
+    case OPENER_FILE_EXECUTABLE:
+        return opener_executable_open(server->sys, path);
+    case OPENER_FILE_JIT_MAP:
         return open_jit_map(server, path);
-    case OPENER_NOWHERE:
+    case OPENER_FILE_UNKNOWN:
         break;
     }
     return -EBADRQC;
 }
 
 static int open_file(const struct opener_server *server, const struct opener_request *request,
-                     struct opener_reply *reply, struct opener_fds *opened)
+                     struct opener_reply *reply, struct fd_list *opened)
 {
     add_result(open_known(server, request->path), reply, opened);
     return 0;
 }
 
-static int answer(const struct opener_server *server, const void *packet, size_t size, const struct opener_fds *given,
-                  struct opener_reply *reply, struct opener_fds *opened)
+static int answer(const struct opener_server *server, const void *packet, size_t size, const struct fd_list *given,
+                  struct opener_reply *reply, struct fd_list *opened)
 {
     struct opener_request request;
     int r = opener_request_parse(packet, size, given->n, &request);
@@ -208,29 +208,29 @@ static int answer(const struct opener_server *server, const void *packet, size_t
         r = opener_request_check(&request, &server->rules);
     if (r < 0)
         return r;
-    return request.kind == OPENER_GROUP ? open_group(server, &request, given, reply, opened)
-                                        : open_file(server, &request, reply, opened);
+    return request.kind == OPENER_REQUEST_GROUP ? open_group(server, &request, given, reply, opened)
+                                                : open_file(server, &request, reply, opened);
 }
 
 static int refuse(const struct opener_server *server, int error)
 {
     const struct opener_reply reply = {.error = error};
 
-    return opener_message_send(server->socket, &reply, offsetof(struct opener_reply, results), &(struct opener_fds){0});
+    return fd_socket_send(server->socket, &reply, offsetof(struct opener_reply, results), &(struct fd_list){0});
 }
 
 /* 1 after an answer, 0 at the end, -errno. */
 static int serve_one(const struct opener_server *server)
 {
     uint64_t packet[OPENER_PACKET_MAX / sizeof(uint64_t) + 1];
-    _cleanup_(opener_fds_close) struct opener_fds given = {0}, opened = {0};
+    _cleanup_(fd_list_close) struct fd_list given = {0}, opened = {0};
     struct opener_reply reply = {0};
-    ssize_t n = opener_message_receive(server->socket, packet, sizeof(packet), &given, NULL);
+    ssize_t n = fd_socket_receive(server->socket, packet, sizeof(packet), &given, NULL);
 
     if (n == 0 || (n < 0 && n != -EBADMSG))
         return (int)n;
     reply.error = n < 0 ? (int)n : answer(server, packet, (size_t)n, &given, &reply, &opened);
-    int r = opener_message_send(server->socket, &reply, offsetof(struct opener_reply, results[reply.n]), &opened);
+    int r = fd_socket_send(server->socket, &reply, offsetof(struct opener_reply, results[reply.n]), &opened);
     /* Without the descriptors there may be room (ENOMEM), or not too many of them under way (ETOOMANYREFS). */
     if (r < 0 && opened.n > 0)
         r = refuse(server, r);

@@ -330,7 +330,7 @@ bool images_symboliser_is_unconfined(const struct images *images)
     return symboliser_is_unconfined(images->symboliser);
 }
 
-pid_t images_symboliser(const struct images *images)
+pid_t images_symboliser_pid(const struct images *images)
 {
     return symboliser_pid(images->symboliser);
 }

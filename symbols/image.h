@@ -95,6 +95,6 @@ uint64_t images_generation(const struct images *images);
 /* Whether the symboliser said so. */
 bool images_library_is_missing(const struct images *images);
 bool images_symboliser_is_unconfined(const struct images *images);
-pid_t images_symboliser(const struct images *images);
+pid_t images_symboliser_pid(const struct images *images);
 
 #endif

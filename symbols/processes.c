@@ -4,7 +4,7 @@
 
 #include <sys/mman.h>
 
-#include "symbols/maps.h"
+#include "symbols/proc-maps.h"
 
 #define BUCKETS 1024
 #define FILE_SIZE_MAX 4096
@@ -63,7 +63,7 @@ static void set_ended(struct processes *processes, struct process *process, bool
     list_add(list_of(processes, process), process);
 }
 
-void processes_rest(struct processes *processes)
+void processes_end_all(struct processes *processes)
 {
     while (processes->running.oldest)
         set_ended(processes, processes->running.oldest, true);
@@ -210,7 +210,7 @@ static struct image *image_of(struct processes *processes, uint32_t pid, const s
                                   .inode = mapping->inode,
                                   .build_id = mapping->build_id,
                                   .build_id_size = mapping->build_id_size,
-                                  .jit_pid = maps_is_anonymous(mapping->file) ? pid : 0};
+                                  .jit_pid = proc_maps_is_anonymous(mapping->file) ? pid : 0};
 
     return image_get(processes->images, &key);
 }
@@ -253,7 +253,7 @@ static void copy_file(const char *from, char to[FILE_SIZE_MAX])
 
     memcpy(to, from, size);
     to[size] = '\0';
-    maps_strip_deleted(to);
+    proc_maps_strip_deleted(to);
 }
 
 static void take_mmap(struct processes *processes, const struct record *record)
@@ -358,7 +358,7 @@ static void take_exit(struct processes *processes, const struct record *record)
         forget(processes, processes->ended.oldest);
 }
 
-void processes_take(struct processes *processes, const struct record *record)
+void processes_update(struct processes *processes, const struct record *record)
 {
     switch (record->type) {
     case PERF_RECORD_COMM:
@@ -379,7 +379,7 @@ void processes_take(struct processes *processes, const struct record *record)
     }
 }
 
-static void visit_process(const struct process *process, symbols_visit visit, void *userdata)
+static void visit_process(const struct process *process, process_visit visit, void *userdata)
 {
     const struct thread_names *threads = &process->threads;
     const struct mappings *mappings = &process->mappings;
@@ -393,7 +393,7 @@ static void visit_process(const struct process *process, symbols_visit visit, vo
     }
 }
 
-void processes_each(struct processes *processes, symbols_visit visit, void *userdata)
+void processes_each(struct processes *processes, process_visit visit, void *userdata)
 {
     for (const struct process *process = processes->running.oldest; process; process = process->newer)
         visit_process(process, visit, userdata);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which process is called what and has what mapped, so that an address of it can be told. Told by records and by /proc
- * (learner.h). Only what can be executed is kept. Bounded in number and bytes: those that have ended go first, then the
- * least recently asked for.
+ * (proc-scan.h). Only what can be executed is kept. Bounded in number and bytes: those that have ended go first, then
+ * the least recently asked for.
  */
 #ifndef SYMBOLS_PROCESSES_H
 #define SYMBOLS_PROCESSES_H
@@ -32,9 +32,9 @@ struct processes *processes_free(struct processes *processes);
  * between samples of its own: what one that is behind turns back is so when its samples were taken, and those are told
  * next. To pass over what is older than what is known would give them the names of what came later.
  */
-void processes_take(struct processes *processes, const struct record *record);
+void processes_update(struct processes *processes, const struct record *record);
 /* Nothing tells any more what runs: all count as ended, until /proc says that they run. */
-void processes_rest(struct processes *processes);
+void processes_end_all(struct processes *processes);
 /* What /proc says; who has anything mapped there runs, also under a number of one that has ended. */
 void processes_set_comm(struct processes *processes, uint32_t pid, uint32_t tid, const char *comm);
 void processes_map(struct processes *processes, uint32_t pid, const struct mapping *mapping);
@@ -42,7 +42,7 @@ void processes_map(struct processes *processes, uint32_t pid, const struct mappi
 /* NULL where it is not known; counts as use. */
 struct process *processes_find(struct processes *processes, uint32_t pid);
 const char *process_comm(const struct process *process, uint32_t tid);
-void processes_each(struct processes *processes, symbols_visit visit, void *userdata);
+void processes_each(struct processes *processes, process_visit visit, void *userdata);
 
 size_t processes_n(const struct processes *processes);
 /* With the images that they refer to. */

@@ -6,8 +6,8 @@
 #include "perf/jit-map.h"
 #include "symbols/build-id.h"
 #include "symbols/ksymbols.h"
-#include "symbols/learner.h"
 #include "symbols/mapped-file.h"
+#include "symbols/proc-scan.h"
 #include "symbols/symboliser/elf-symbols.h"
 
 #define STEPS_PER_TURN 40
@@ -26,7 +26,7 @@ struct answer {
 /* Somebody waits for /proc to be read and the tables that all need, or for all tables. */
 struct waiter {
     bool learns;
-    struct learner *learner; /* while it reads */
+    struct proc_scan *learner; /* while it reads */
     void (*done)(void *userdata);
     void *userdata;
     struct waiter *next;
@@ -94,7 +94,7 @@ static void want_jit(struct symbols *symbols, struct image *image)
     if (!image_is_wanted(image))
         return;
     if (jit_map_open(symbols->sys, image->jit_pid, &fd) == -EACCES)
-        jit_map_ask(symbols->sys, image->jit_pid, &fd);
+        jit_map_open_by_opener(symbols->sys, image->jit_pid, &fd);
     image_load(image, SYMBOLISER_JIT, fd);
 }
 
@@ -112,7 +112,7 @@ static void release(struct waiter **at)
 
     free(*at);
     *at = waiter.next;
-    learner_free(waiter.learner);
+    proc_scan_free(waiter.learner);
     waiter.done(waiter.userdata);
 }
 
@@ -125,14 +125,14 @@ static int on_turn(sd_event_source *source, void *userdata)
     for (struct waiter **at = &symbols->waiters; *at; at = &(*at)->next) {
         bool more = (*at)->learner && !reading;
         for (int i = 0; i < STEPS_PER_TURN && more; i++)
-            more = learner_step((*at)->learner, symbols->processes);
+            more = proc_scan_step((*at)->learner, symbols->processes);
         if ((*at)->learner && (more || reading)) {
             reading = true;
             continue;
         }
         if ((*at)->learner)
-            symbols->denied = learner_was_denied((*at)->learner);
-        (*at)->learner = learner_free((*at)->learner);
+            symbols->denied = proc_scan_was_denied((*at)->learner);
+        (*at)->learner = proc_scan_free((*at)->learner);
         if (is_ready(symbols, *at)) {
             release(at);
             return 0;
@@ -198,7 +198,7 @@ struct symbols *symbols_free(struct symbols *symbols)
     while (symbols->waiters) {
         struct waiter *waiter = symbols->waiters;
         symbols->waiters = waiter->next;
-        learner_free(waiter->learner);
+        proc_scan_free(waiter->learner);
         free(waiter);
     }
     sd_event_source_disable_unref(symbols->turn);
@@ -222,20 +222,20 @@ static void take_ksymbol(struct symbols *symbols, const struct record *record)
         ksymbols_add(&symbols->ksymbols, record->ksymbol.address, record->ksymbol.length, record->ksymbol.name);
 }
 
-void symbols_take(struct symbols *symbols, const struct record *record)
+void symbols_update(struct symbols *symbols, const struct record *record)
 {
     if (record->type == PERF_RECORD_KSYMBOL)
         take_ksymbol(symbols, record);
     else
-        processes_take(symbols->processes, record);
+        processes_update(symbols->processes, record);
 }
 
-void symbols_rest(struct symbols *symbols)
+void symbols_end_all(struct symbols *symbols)
 {
-    processes_rest(symbols->processes);
+    processes_end_all(symbols->processes);
 }
 
-static int add_waiter(struct symbols *symbols, struct learner *learner, void (*done)(void *userdata), void *userdata)
+static int add_waiter(struct symbols *symbols, struct proc_scan *learner, void (*done)(void *userdata), void *userdata)
 {
     struct waiter *waiter = malloc(sizeof(*waiter)), **end = &symbols->waiters;
 
@@ -249,18 +249,18 @@ static int add_waiter(struct symbols *symbols, struct learner *learner, void (*d
     return 0;
 }
 
-int symbols_learn(struct symbols *symbols, uint32_t pid, void (*done)(void *userdata), void *userdata)
+int symbols_scan(struct symbols *symbols, uint32_t pid, void (*done)(void *userdata), void *userdata)
 {
-    struct learner *learner;
+    struct proc_scan *learner;
 
-    int r = learner_new(symbols->sys, pid, &learner);
+    int r = proc_scan_new(symbols->sys, pid, &learner);
     if (r < 0)
         return r;
     want_kernel(symbols);
     want_vdso(symbols); /* this also tells whether there is libdw */
     r = add_waiter(symbols, learner, done, userdata);
     if (r < 0)
-        learner_free(learner);
+        proc_scan_free(learner);
     return r;
 }
 
@@ -269,7 +269,7 @@ int symbols_when_idle(struct symbols *symbols, void (*idle)(void *userdata), voi
     return add_waiter(symbols, NULL, idle, userdata);
 }
 
-void symbols_forget(struct symbols *symbols, const void *userdata)
+void symbols_cancel(struct symbols *symbols, const void *userdata)
 {
     for (struct waiter **at = &symbols->waiters; *at;) {
         struct waiter *waiter = *at;
@@ -278,12 +278,12 @@ void symbols_forget(struct symbols *symbols, const void *userdata)
             continue;
         }
         *at = waiter->next;
-        learner_free(waiter->learner);
+        proc_scan_free(waiter->learner);
         free(waiter);
     }
 }
 
-void symbols_each(struct symbols *symbols, symbols_visit visit, void *userdata)
+void symbols_each(struct symbols *symbols, process_visit visit, void *userdata)
 {
     processes_each(symbols->processes, visit, userdata);
 }
@@ -457,7 +457,7 @@ const char *symbols_reason_kernel(const struct symbols *symbols)
     return NULL;
 }
 
-pid_t symbols_symboliser(const struct symbols *symbols)
+pid_t symbols_symboliser_pid(const struct symbols *symbols)
 {
-    return images_symboliser(symbols->images);
+    return images_symboliser_pid(symbols->images);
 }

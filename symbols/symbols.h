@@ -19,7 +19,7 @@ struct symbols;
 int symbols_new(struct sys *sys, sd_event *event, struct symbols **ret);
 struct symbols *symbols_free(struct symbols *symbols);
 
-/* A file, or the kernel or vdso, mapped into a process. Borrowed until symbols_take() is called next. */
+/* A file, or the kernel or vdso, mapped into a process. Borrowed until symbols_update() is called next. */
 struct mapping {
     uint64_t start, end, offset; /* addresses; offset in the file */
     const char *file;            /* "[kernel.kallsyms]", "[vdso]" and the like for what is no file */
@@ -40,23 +40,23 @@ struct frame {
     bool kernel;
 };
 
-/* No records come any more: what runs is not known until symbols_learn() has read it anew. */
-void symbols_rest(struct symbols *symbols);
+/* No records come any more: what runs is not known until symbols_scan() has read it anew. */
+void symbols_end_all(struct symbols *symbols);
 /* Learns from COMM, MMAP, MMAP2, FORK, EXIT and KSYMBOL records; others are ignored. */
-void symbols_take(struct symbols *symbols, const struct record *record);
+void symbols_update(struct symbols *symbols, const struct record *record);
 
 /*
  * Reads from /proc what already runs, and has the kernel's table made; bounded work per turn of the event loop, so it
  * is complete only after `done` was called, always from the event loop. An all-zero `pid` is all processes.
  */
-int symbols_learn(struct symbols *symbols, uint32_t pid, void (*done)(void *userdata), void *userdata);
+int symbols_scan(struct symbols *symbols, uint32_t pid, void (*done)(void *userdata), void *userdata);
 /* Nothing is called with this `userdata` any more. */
-void symbols_forget(struct symbols *symbols, const void *userdata);
+void symbols_cancel(struct symbols *symbols, const void *userdata);
 
 /* Calls `visit` for each process that is known, with each of its mappings; comm alone has mapping NULL. */
-typedef void (*symbols_visit)(void *userdata, uint32_t pid, uint32_t tid, const char *comm,
+typedef void (*process_visit)(void *userdata, uint32_t pid, uint32_t tid, const char *comm,
                               const struct mapping *mapping);
-void symbols_each(struct symbols *symbols, symbols_visit visit, void *userdata);
+void symbols_each(struct symbols *symbols, process_visit visit, void *userdata);
 
 /* "" where it is not known. */
 const char *symbols_comm(struct symbols *symbols, uint32_t pid, uint32_t tid);
@@ -96,6 +96,6 @@ const char *symbols_reason_user(const struct symbols *symbols);
 const char *symbols_reason_kernel(const struct symbols *symbols);
 
 /* The process that makes tables, 0 where none runs. */
-pid_t symbols_symboliser(const struct symbols *symbols);
+pid_t symbols_symboliser_pid(const struct symbols *symbols);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "collectors/cgroup/label.h"
 #include "collectors/cgroup/set.h"
-#include "collectors/counted.h"
+#include "collectors/group-collector.h"
 
 /* Where changes are not told, the directories are compared this often, at a reading. */
 #define RESCAN_NS NSEC_PER_SEC

@@ -3,8 +3,8 @@
 #include "collectors/cgroup/count.h"
 
 #include "base/cleanup.h"
+#include "collectors/group-counts.h"
 #include "collectors/place.h"
-#include "collectors/tally.h"
 
 struct cgroup_count {
     const char *label;

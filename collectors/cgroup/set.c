@@ -8,7 +8,7 @@
 #include "collectors/cgroup/label.h"
 #include "collectors/cgroup/selection.h"
 #include "perf/descriptors.h"
-#include "perf/userpage/selfcount.h"
+#include "perf/userpage/thread-counter.h"
 
 void cgroup_set_done(struct cgroup_set *set, const struct collector_context *context)
 {
@@ -40,7 +40,8 @@ static void on_removed(void *userdata, struct cgroup_node *node)
 /* What is left of descriptors for all cgroups, beside what other collectors hold; `self` opens its few behind them. */
 static uint64_t descriptor_budget(const struct collector_context *context, const struct cgroup_set *set)
 {
-    uint64_t self = context->config->self_enabled ? N_SELFCOUNT_EVENTS * selfcount_needs(context->machine) : 0;
+    uint64_t self =
+        context->config->self_enabled ? N_THREAD_COUNTER_EVENTS * thread_counter_needs(context->machine) : 0;
     uint64_t own = 0, room;
 
     for (size_t i = 0; i < set->n; i++)

@@ -18,7 +18,7 @@ static void print_warnings(const char *file, const struct security *security)
 static int check_web_config(const char *file, struct error *error)
 {
     _cleanup_(security_unrefp) struct security *security = NULL;
-    _cleanup_(stamps_done) struct stamps stamps = {0};
+    _cleanup_(file_versions_done) struct file_versions stamps = {0};
 
     int r = security_load(NULL, file, &security, &stamps, error);
     if (r == 0)
@@ -31,7 +31,7 @@ static void print_deprecated(const struct config *config)
     char place[512];
     struct error warning;
 
-    if (!config_is_deprecated(config, &warning))
+    if (!config_has_deprecated_key(config, &warning))
         return;
     error_prefix(&warning, "warning");
     fprintf(stderr, "%s\n", config_format_error(config->file, &warning, place, sizeof(place)));

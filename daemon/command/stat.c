@@ -6,7 +6,7 @@
 #include "collectors/rates.h"
 #include "daemon/command/command.h"
 #include "daemon/command/table.h"
-#include "formats/rates.h"
+#include "formats/rates-json.h"
 
 DEFINE_CLEANUP(struct table *, table_free);
 DEFINE_CLEANUP(struct baseline *, baseline_free);

@@ -6,8 +6,8 @@ bool log_quota_take(struct log_quota *quota, uint64_t now_ns, unsigned *ret_left
 {
     uint64_t wait_ns;
 
-    bucket_configure(&quota->bucket, LOG_QUOTA_INTERVAL_NS, LOG_QUOTA_BURST, now_ns);
-    if (!bucket_take(&quota->bucket, now_ns, &wait_ns)) {
+    token_bucket_configure(&quota->bucket, LOG_QUOTA_INTERVAL_NS, LOG_QUOTA_BURST, now_ns);
+    if (!token_bucket_take(&quota->bucket, now_ns, &wait_ns)) {
         quota->left_out++;
         return false;
     }

@@ -6,14 +6,14 @@
 #ifndef DAEMON_LOG_QUOTA_H
 #define DAEMON_LOG_QUOTA_H
 
-#include "base/bucket.h"
+#include "base/token-bucket.h"
 
 #define LOG_QUOTA_BURST 100
 #define LOG_QUOTA_INTERVAL_NS (60 * NSEC_PER_SEC)
 
 /* All zero at first. */
 struct log_quota {
-    struct bucket bucket;
+    struct token_bucket bucket;
     unsigned left_out;
 };
 

@@ -156,7 +156,7 @@ void handle_stream(struct request *request, const struct route *route)
     struct error error;
 
     wanted.standing = request->standing;
-    int r = stream_admit(sampler, wanted.standing, &error);
+    int r = sampler_admit(sampler, wanted.standing, &error);
     if (r == 0)
         r = request_parameters(request, route->parameters, take_parameter_of_stream, &wanted, &error);
     if (r == 0)

@@ -9,7 +9,7 @@
 void handle_index(struct request *request, const struct route *route);
 /* telemetry.c */
 void handle_telemetry(struct request *request, const struct route *route);
-/* api.c */
+/* documents.c */
 void handle_counters(struct request *request, const struct route *route);
 void handle_rates(struct request *request, const struct route *route);
 void handle_events(struct request *request, const struct route *route);

@@ -4,7 +4,7 @@
 #include "formats/exposition.h"
 #include "formats/filter.h"
 #include "http/api/handlers.h"
-#include "http/packing.h"
+#include "http/compression.h"
 #include "http/reply.h"
 
 struct choice {
@@ -48,26 +48,26 @@ void handle_telemetry(struct request *request, const struct route *route)
         return;
     }
     enum exposition format = negotiate(request, &gzip);
-    struct page_key key = {
-        .format = format == EXPOSITION_TEXT ? PAGE_TEXT : PAGE_OPENMETRICS,
+    struct response_key key = {
+        .format = format == EXPOSITION_TEXT ? RESPONSE_TEXT : RESPONSE_OPENMETRICS,
         .gzip = gzip,
         .mask = choice.mask ? choice.mask : COLLECTORS_ALL,
     };
     const struct snapshot *snapshot = service->read(service->userdata, key.mask, false);
-    struct MHD_Response *response = pages_find(&request->site->pages, snapshot, &key);
+    struct MHD_Response *response = response_cache_find(&request->site->pages, snapshot, &key);
     if (!response) {
-        if (packing_join(request, snapshot, &key))
+        if (compression_join(request, snapshot, &key))
             return;
         if (exposition_write(&content, &snapshot->metrics, key.mask, format) < 0)
             return;
-        const struct packing_page page = {.key = key, .snapshot = snapshot};
-        if (gzip && packing_start(request, &content, exposition_content_type(format), VARY_ALL, &page))
+        const struct compression_key page = {.key = key, .snapshot = snapshot};
+        if (gzip && compression_start(request, &content, exposition_content_type(format), VARY_ALL, &page))
             return;
         response = reply_make(&content, exposition_content_type(format), VARY_ALL, gzip);
         if (!response)
             return;
-        reply_dress(request, response);
-        pages_store(&request->site->pages, &key, response);
+        reply_add_configured_headers(request, response);
+        response_cache_store(&request->site->pages, &key, response);
     }
     reply_borrowed(request, MHD_HTTP_OK, response);
 }

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "http/auth/credential.h"
 #include "http/auth/password.h"
-#include "http/auth/penalty.h"
+#include "http/auth/refusal-delay.h"
 #include "http/reply.h"
 #include "http/worker.h"
 
@@ -21,7 +21,7 @@
 
 struct auth {
     struct worker *worker;
-    struct verdicts verdicts;
+    struct password_cache verdicts;
     struct check *checks; /* all that wait or run */
 };
 
@@ -117,7 +117,7 @@ static void on_done(struct job *job, bool cancelled)
     unlink_check(check);
     if (cancelled)
         return;
-    verdicts_remember(&auth->verdicts, &check->fingerprint, check->right);
+    password_cache_remember(&auth->verdicts, &check->fingerprint, check->right);
     settle(check, check->right);
     settle_same(auth, &check->fingerprint, check->right);
 }
@@ -165,7 +165,7 @@ static int auth_new(sd_event *event, struct auth **ret)
 
     if (!auth)
         return -ENOMEM;
-    int r = verdicts_init(&auth->verdicts);
+    int r = password_cache_init(&auth->verdicts);
     if (r < 0)
         return r;
     r = worker_new(event, &limits, &auth->worker);
@@ -180,7 +180,7 @@ struct auth *auth_free(struct auth *auth)
     if (!auth)
         return NULL;
     worker_free(auth->worker);
-    verdicts_done(&auth->verdicts);
+    password_cache_done(&auth->verdicts);
     free(auth);
     return NULL;
 }
@@ -256,13 +256,14 @@ static enum verdict start_check(struct request *request, const struct credential
 static enum verdict judge(struct request *request, const struct credential *credential)
 {
     const struct web_config *config = request->site->security->config;
-    struct verdicts *verdicts = &request->site->auth->verdicts;
+    struct password_cache *verdicts = &request->site->auth->verdicts;
     const char *hash = find_hash(config, credential->user);
     struct fingerprint fingerprint;
 
-    if (verdicts_fingerprint(verdicts, credential->user, hash ? hash : "", credential->password, &fingerprint) < 0)
+    if (password_cache_fingerprint(verdicts, credential->user, hash ? hash : "", credential->password, &fingerprint) <
+        0)
         return VERDICT_BUSY;
-    enum verdict verdict = verdicts_find(verdicts, &fingerprint);
+    enum verdict verdict = password_cache_find(verdicts, &fingerprint);
     return verdict == VERDICT_UNKNOWN ? start_check(request, credential, hash, &fingerprint) : verdict;
 }
 
@@ -296,8 +297,8 @@ static bool is_to_wait(struct request *request)
 
     if (request->penalties > 0 || request_header(request, MHD_HTTP_HEADER_AUTHORIZATION))
         return request->penalties == 0;
-    bucket_configure(&site->challenges, NSEC_PER_SEC / CHALLENGES_PER_SECOND, CHALLENGES_PER_SECOND, now);
-    return !bucket_take(&site->challenges, now, &wait_ns);
+    token_bucket_configure(&site->challenges, NSEC_PER_SEC / CHALLENGES_PER_SECOND, CHALLENGES_PER_SECOND, now);
+    return !token_bucket_take(&site->challenges, now, &wait_ns);
 }
 
 enum admission auth_admit(struct request *request)
@@ -312,7 +313,7 @@ enum admission auth_admit(struct request *request)
         return ADMISSION_PENDING;
     if (request->verdict == VERDICT_RIGHT)
         return ADMISSION_GRANTED;
-    if (is_to_wait(request) && penalty_start(request))
+    if (is_to_wait(request) && refusal_delay_start(request))
         return ADMISSION_PENDING;
     if (request->verdict == VERDICT_BUSY)
         reply_busy(request, "too many passwords wait to be checked; try again");

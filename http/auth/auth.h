@@ -4,7 +4,7 @@
  *
  * What was found right or wrong before is answered at once, whatever else goes on. A new password is checked by the
  * worker while the connection is suspended; so few may wait for it, in all and from each address, that whoever must
- * come back later is told soon. Refusals of what was sent are held back a little (penalty.h).
+ * come back later is told soon. Refusals of what was sent are held back a little (refusal-delay.h).
  */
 #ifndef HTTP_AUTH_AUTH_H
 #define HTTP_AUTH_AUTH_H

@@ -29,8 +29,8 @@ static bool is_within_rate(struct request *request)
     if (request->counted || !config)
         return true;
     request->counted = true;
-    bucket_configure(&site->bucket, config->rate_interval_ns, config->rate_burst, now);
-    if (bucket_take(&site->bucket, now, &wait_ns))
+    token_bucket_configure(&site->bucket, config->rate_interval_ns, config->rate_burst, now);
+    if (token_bucket_take(&site->bucket, now, &wait_ns))
         return true;
     reply_error(request, MHD_HTTP_TOO_MANY_REQUESTS, "more requests than rate_limit of the web configuration allows");
     add_retry_after(request, wait_ns);

@@ -6,14 +6,14 @@
 
 #include "http/auth/password.h"
 
-static int load_tls(struct security *security, struct stamps *stamps, struct error *error)
+static int load_tls(struct security *security, struct file_versions *stamps, struct error *error)
 {
     const struct web_tls *tls = &security->config->tls;
 
     if (!tls->enabled)
         return 0;
-    if (stamps_add(stamps, tls->cert_file) < 0 || stamps_add(stamps, tls->key_file) < 0 ||
-        stamps_add(stamps, tls->client_ca_file) < 0)
+    if (file_versions_add(stamps, tls->cert_file) < 0 || file_versions_add(stamps, tls->key_file) < 0 ||
+        file_versions_add(stamps, tls->client_ca_file) < 0)
         return error_oom(error);
     return tls_new(tls, stamps->opener, &security->tls, error);
 }
@@ -60,18 +60,18 @@ static void name_file(struct error *error, const char *path)
     error->line = error->column = 0;
 }
 
-int security_load(const struct file_opener *opener, const char *path, struct security **ret, struct stamps *ret_stamps,
-                  struct error *error)
+int security_load(const struct file_opener *opener, const char *path, struct security **ret,
+                  struct file_versions *ret_stamps, struct error *error)
 {
     _cleanup_(security_unrefp) struct security *security = calloc(1, sizeof(*security));
     int r = 0;
 
-    *ret_stamps = (struct stamps){.opener = opener};
+    *ret_stamps = (struct file_versions){.opener = opener};
     if (!security)
         return error_oom(error);
     security->references = 1;
     if (path && *path) {
-        if (stamps_add(ret_stamps, path) < 0)
+        if (file_versions_add(ret_stamps, path) < 0)
             return error_oom(error);
         r = web_config_load(opener, path, &security->config, error);
         if (r == 0)

@@ -8,7 +8,7 @@
 #define HTTP_AUTH_SECURITY_H
 
 #include "config/web-config.h"
-#include "http/auth/stamps.h"
+#include "http/auth/file-versions.h"
 #include "http/tls/tls.h"
 
 struct security {
@@ -26,8 +26,8 @@ enum security_warning { SECURITY_CERTIFICATE_EXPIRED, SECURITY_PASSWORD_SLOW, N_
  * error's sentence names the file (and line and column where there is one). `ret_stamps` is set on failure too, to what
  * was looked at: when that changes, it is worth another try. The caller ends it.
  */
-int security_load(const struct file_opener *opener, const char *path, struct security **ret, struct stamps *ret_stamps,
-                  struct error *error);
+int security_load(const struct file_opener *opener, const char *path, struct security **ret,
+                  struct file_versions *ret_stamps, struct error *error);
 const char *security_warning(const struct security *security, enum security_warning which);
 /* Whether a client is asked for a password or a certificate. */
 bool security_asks(const struct security *security);

@@ -105,7 +105,7 @@ static void choose(struct chosen *chosen, const struct suite *suite)
 
 static int choose_suites(const struct web_tls *config, struct chosen *chosen, struct error *error)
 {
-    const struct web_texts *names = &config->cipher_suites;
+    const struct text_list *names = &config->cipher_suites;
 
     for (size_t i = 0; i < ARRAY_SIZE(suites) && names->n == 0; i++)
         if (suites[i].usual)
@@ -127,7 +127,7 @@ static void append_versions(struct buffer *text, const struct web_tls *config)
         buffer_appendf(text, ":+%s", versions[v]);
 }
 
-static int append_curves(struct buffer *text, const struct web_texts *names, struct error *error)
+static int append_curves(struct buffer *text, const struct text_list *names, struct error *error)
 {
     buffer_append_text(text, ":-GROUP-ALL");
     for (size_t i = 0; i < ARRAY_SIZE(curves) && names->n == 0; i++)

@@ -54,7 +54,7 @@ static int trust_clients(struct tls *tls, const struct web_tls *config, const st
     return 0;
 }
 
-static int copy_sans(struct tls *tls, const struct web_texts *sans)
+static int copy_sans(struct tls *tls, const struct text_list *sans)
 {
     tls->sans = calloc(sans->n + 1, sizeof(*tls->sans));
     if (!tls->sans)

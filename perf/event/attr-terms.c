@@ -48,7 +48,7 @@ static int whole_word(const struct pmu *pmu, const char *name)
 static int unknown_term(const struct pmu *pmu, const char *name, size_t offset, struct error *error)
 {
     struct suggest suggest = {.wrong = name};
-    const char *reason = broken_find(&pmu->broken, name);
+    const char *reason = defects_find(&pmu->defects, name);
     char nearest[256];
 
     if (reason)

@@ -103,7 +103,7 @@ int breakpoint_parse(struct cursor *cursor, struct event *event, struct error *e
     return event->pmu && event->name ? 0 : error_oom(error);
 }
 
-bool breakpoint_is_of_programs(const struct perf_event_attr *attr)
+bool breakpoint_in_user_memory(const struct perf_event_attr *attr)
 {
     return attr->exclude_kernel || (sizeof(void *) == 8 && attr->bp_addr >> 63 == 0);
 }

@@ -21,6 +21,6 @@ struct perf_event_attr;
  * every machine. Where addresses have 32 the border depends on the kernel, which refuses its own half with
  * exclude_kernel (kernel/events/hw_breakpoint.c, hw_breakpoint_parse()), so that is wanted there. Pure.
  */
-bool breakpoint_is_of_programs(const struct perf_event_attr *attr);
+bool breakpoint_in_user_memory(const struct perf_event_attr *attr);
 
 #endif

@@ -11,7 +11,7 @@
 #include "perf/event/generic.h"
 #include "perf/event/name.h"
 #include "perf/event/term.h"
-#include "perf/pmu-power.h"
+#include "perf/pmu-kind.h"
 
 #define TEXT_MAX 65536
 #define EVENTS_MAX 64
@@ -76,7 +76,7 @@ static bool takes_text(const char *pmu, const struct event_term *term)
 /* The kernel reads a word of a probe as a pointer (perf_event_open(2)): a number there is a mistake, or worse. */
 static int check_word(const char *pmu, const struct event_term *term, struct error *error)
 {
-    if (pmu_power(pmu) != PMU_PROBES || !str_starts(term->name, "config"))
+    if (pmu_kind(pmu) != PMU_PROBE || !str_starts(term->name, "config"))
         return 0;
     return error_set_at(error, -EINVAL, term->offset,
                         "a probe takes no \"%s\": write what it is set on, as in kprobe/func=vfs_read/ or "

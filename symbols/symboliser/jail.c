@@ -16,7 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/sanitizer.h"
-#include "symbols/symbol-table.h"
+#include "symbols/symboliser/symbol-table.h"
 
 #define NOBODY 65534
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/passing.h"
+#include "base/fd-socket.h"
 #include "base/sanitizer.h"
 #include "symbols/symboliser/elf-symbols.h"
 #include "symbols/symboliser/jail.h"
@@ -67,7 +67,7 @@ static int serve_one(const struct elf_library *library, int socket)
     struct symboliser_request request;
     struct symboliser_answer answer = {.magic = SYMBOLISER_MAGIC};
 
-    int r = passing_receive(socket, &request, sizeof(request), &file);
+    int r = fd_socket_receive_one(socket, &request, sizeof(request), &file);
     if (r < 0)
         return r;
     if (request.magic != SYMBOLISER_MAGIC || file < 0)
@@ -75,7 +75,7 @@ static int serve_one(const struct elf_library *library, int socket)
     alarm(SECONDS_MAX);
     answer.result = make_table(library, &request, file, &table);
     alarm(0);
-    return passing_send(socket, &answer, sizeof(answer), table);
+    return fd_socket_send_one(socket, &answer, sizeof(answer), table);
 }
 
 int symboliser_serve(int socket)

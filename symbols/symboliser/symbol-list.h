@@ -7,7 +7,7 @@
 #define SYMBOLS_SYMBOLISER_SYMBOL_LIST_H
 
 #include "base/buffer.h"
-#include "symbols/symbol-table.h"
+#include "symbols/symboliser/symbol-table.h"
 
 #define SYMBOL_NAME_MAX 255 /* bytes; longer ones, as templates have, are cut */
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/passing.h"
+#include "base/fd-socket.h"
 
 #define REQUEST_USEC (6 * UINT64_C(1000000)) /* a second more than the process gives itself */
 #define IDLE_USEC (30 * UINT64_C(1000000))
@@ -115,7 +115,7 @@ static int receive(struct symboliser *symboliser, int *ret_result, struct symbol
     _cleanup_(closep) int fd = -1;
     struct symboliser_answer answer;
 
-    int r = passing_receive(symboliser->socket, &answer, sizeof(answer), &fd);
+    int r = fd_socket_receive_one(symboliser->socket, &answer, sizeof(answer), &fd);
     if (r < 0)
         return r;
     if (answer.magic != SYMBOLISER_MAGIC || !symboliser->busy || answer.result > 0)
@@ -246,7 +246,7 @@ static int send_first(struct symboliser *symboliser)
     const struct symboliser_request message = {SYMBOLISER_MAGIC, first->kind, (uint32_t)max};
 
     first->attempts++;
-    int r = passing_send(symboliser->socket, &message, sizeof(message), first->fd);
+    int r = fd_socket_send_one(symboliser->socket, &message, sizeof(message), first->fd);
     if (r == 0) {
         symboliser->busy = true;
         set_timer(symboliser, REQUEST_USEC);

@@ -13,7 +13,7 @@
 
 #include <systemd/sd-event.h>
 
-#include "symbols/symbol-table.h"
+#include "symbols/symboliser/symbol-table.h"
 
 #define SYMBOLISER_COMMAND "symbolise"
 #define SYMBOLISER_SOCKET 3

@@ -9,9 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/capabilities.h"
 #include "base/cleanup.h"
 #include "base/sanitizer.h"
-#include "opener/capabilities.h"
 #include "opener/daemon-jail.h"
 #include "tests/unit/test.h"
 

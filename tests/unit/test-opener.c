@@ -71,7 +71,7 @@ static void test_ends(void **state)
 
     (void)state;
     assert_false(opener_reap(opener));
-    opener_lose(opener);
+    opener_kill(opener);
     assert_true(opener->client.lost);
     assert_true(reaped_soon(opener));
     assert_true(opener_reap(opener));
@@ -101,7 +101,7 @@ static void test_does_not_end(void **state)
         skip();
     }
     alarm(60); /* it would wait forever */
-    assert_false(opener_lose(opener));
+    assert_false(opener_kill(opener));
     usleep(100000);
     assert_false(opener_reap(opener));
     kill(tracer, SIGKILL);

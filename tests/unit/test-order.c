@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "formats/rates.h"
+#include "formats/rates-json.h"
 #include "tests/unit/fake-service.h"
 #include "tests/unit/test.h"
 

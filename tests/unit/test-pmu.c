@@ -219,8 +219,8 @@ static void test_garbled_files(void **state)
     assert_int_equal(pmu->n_formats, 2);
     assert_non_null(pmu_find_format(pmu, "fine"));
     assert_true(pmu->threshold_max == UINT64_MAX);
-    assert_non_null(strstr(broken_find(&pmu->broken, "bad"), "cannot be understood"));
-    assert_null(broken_find(&pmu->broken, "fine"));
+    assert_non_null(strstr(defects_find(&pmu->defects, "bad"), "cannot be understood"));
+    assert_null(defects_find(&pmu->defects, "fine"));
     pmu_free(pmu);
     fake_sys_free(fake);
 }
