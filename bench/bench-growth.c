@@ -18,7 +18,7 @@
 #include "base/cleanup.h"
 #include "bench/simulated.h"
 #include "collectors/registry.h"
-#include "http/exposition.h"
+#include "formats/exposition.h"
 
 #define READINGS 20
 #define READINGS_US 20000

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "http/exposition.h"
+#include "formats/exposition.h"
 
 #define LEVEL_MAX 9
 #define BYTES_PER_ROUND 4000000

@@ -20,8 +20,8 @@
 #include "bench/loop-client.h"
 #include "bench/simulated.h"
 #include "collectors/registry.h"
-#include "http/counters.h"
-#include "http/exposition.h"
+#include "formats/counters.h"
+#include "formats/exposition.h"
 #include "perf/record.h"
 #include "sampler/writer.h"
 

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "sampler/symboliser.h"
 #include "sampler/writer.h"
+#include "symbols/symboliser/symboliser.h"
 
 #define RING_SIZE ((size_t)512 * 1024) /* 128 pages */
 #define TURN_NS NSEC_PER_SEC
@@ -186,7 +186,7 @@ int main(int argc, char **argv)
     dl_iterate_phdr(add_code, &bench.code);
     bench.bytes = malloc(RING_SIZE);
     if (!bench.bytes || sd_event_new(&bench.event) < 0 || symbols_new(&bench.sys, bench.event, &bench.symbols) < 0 ||
-        symbols_learn(bench.symbols, (uint32_t)getpid(), on_ready, &bench.ready) < 0)
+        symbols_scan(bench.symbols, (uint32_t)getpid(), on_ready, &bench.ready) < 0)
         return 1;
     wait_for(&bench);
     run(&bench, false);

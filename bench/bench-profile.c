@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "sampler/profile.h"
-#include "sampler/symboliser.h"
+#include "formats/profile.h"
+#include "symbols/symboliser/symboliser.h"
 
 #define STACKS 20000
 #define DEPTH 10
@@ -112,7 +112,7 @@ int main(int argc, char **argv)
     sys_init(&bench->sys);
     make_chains(bench);
     if (sd_event_new(&bench->event) < 0 || symbols_new(&bench->sys, bench->event, &bench->symbols) < 0 ||
-        symbols_learn(bench->symbols, (uint32_t)getpid(), on_ready, bench) < 0)
+        symbols_scan(bench->symbols, (uint32_t)getpid(), on_ready, bench) < 0)
         return 1;
     wait_ready(bench);
     run(bench, "pprof", &writer_pprof);

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "http/exposition.h"
+#include "formats/exposition.h"
 
 #define N_CPUS 10000
 #define ROUNDS 20

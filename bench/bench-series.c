@@ -15,8 +15,8 @@
 #include "base/gzip.h"
 #include "base/number.h"
 #include "collectors/registry.h"
-#include "http/counters.h"
-#include "http/exposition.h"
+#include "formats/counters.h"
+#include "formats/exposition.h"
 #include "tests/unit/count-allocations.h"
 #include "tests/unit/fake-sys.h"
 

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "sampler/symboliser.h"
-#include "sampler/symbols.h"
+#include "symbols/symboliser/symboliser.h"
+#include "symbols/symbols.h"
 
 #define N_USER 7000
 #define N_KERNEL 3000
@@ -89,7 +89,7 @@ static int measure(struct symbols *symbols, sd_event *event)
     size_t n = 0, known = 0;
 
     double start = now();
-    if (symbols_learn(symbols, 0, set, &learned) < 0)
+    if (symbols_scan(symbols, 0, set, &learned) < 0)
         return 1;
     wait_for(event, &learned);
     printf("symbols: learned all processes and the kernel's table in %.0f ms\n", (now() - start) * 1e3);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The collector `cpu`: every configured group on every chosen CPU. */
 #include "base/cleanup.h"
-#include "collectors/counted.h"
+#include "collectors/group-collector.h"
 
 static bool cpu_enabled(const struct config *config)
 {

@@ -153,8 +153,8 @@ static char *tell(const struct failures *failures, const size_t *tellers, size_t
     return buffer_string(&sentence);
 }
 
-int failures_tell(const struct failures *failures,
-                  int (*visit)(void *userdata, const struct failure *first, const char *sentence), void *userdata)
+int failures_visit(const struct failures *failures,
+                   int (*visit)(void *userdata, const struct failure *first, const char *sentence), void *userdata)
 {
     _cleanup_(freep) size_t *tellers = calloc(failures->n + 1, sizeof(tellers[0]));
     int r = tellers ? 0 : -ENOMEM;
@@ -192,7 +192,7 @@ static int add_sentence(void *userdata, const struct failure *first, const char 
 int failures_sentences(const struct failures *failures, char ***ret, size_t *ret_n)
 {
     struct sentences sentences = {0};
-    int r = failures_tell(failures, add_sentence, &sentences);
+    int r = failures_visit(failures, add_sentence, &sentences);
 
     if (r < 0) {
         strings_free(sentences.items, sentences.n);

@@ -48,8 +48,8 @@ static inline void failures_note(struct failures *failures, enum reason_span spa
 /*
  * Calls `visit` with each sentence and the first failure that it tells, until one fails. -ENOMEM.
  */
-int failures_tell(const struct failures *failures,
-                  int (*visit)(void *userdata, const struct failure *first, const char *sentence), void *userdata);
+int failures_visit(const struct failures *failures,
+                   int (*visit)(void *userdata, const struct failure *first, const char *sentence), void *userdata);
 
 /*
  * What a person reads: "cpu 0-3 bus-cycles, ref-cycles: no such event on this PMU (ENOENT): ...". Events that failed

@@ -4,7 +4,7 @@
  * read on the CPUs of its cpumask; one without a cpumask is read once, on the lowest CPU that is online.
  */
 #include "base/cleanup.h"
-#include "collectors/counted.h"
+#include "collectors/group-collector.h"
 
 static bool pmu_enabled(const struct config *config)
 {

@@ -200,7 +200,7 @@ int registry_configure(struct registry *registry, const struct machine *machine,
     return r;
 }
 
-enum reason_span registry_lack(const struct registry *registry)
+enum reason_span registry_retry_span(const struct registry *registry)
 {
     enum reason_span span = REASON_LASTS;
 

@@ -23,7 +23,7 @@ int registry_configure(struct registry *registry, const struct machine *machine,
                        const struct cpuset *left, struct error *error);
 
 /* Whether anything that could not be opened may be had later, though nothing is configured anew. */
-enum reason_span registry_lack(const struct registry *registry);
+enum reason_span registry_retry_span(const struct registry *registry);
 /* Tries again what could not be opened by the collectors that have such a lack. Fails only when out of memory. */
 int registry_retry(struct registry *registry, struct error *error);
 

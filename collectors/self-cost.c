@@ -5,11 +5,11 @@
 #include "base/cleanup.h"
 #include "perf/reason.h"
 #include "perf/scale.h"
-#include "perf/selfcount.h"
+#include "perf/userpage/thread-counter.h"
 
 /* Either `selfcount` or `error` with its `pmu` and `message`. */
 struct cost_counter {
-    struct selfcount *selfcount;
+    struct thread_counter *selfcount;
     struct scale *scale;
     struct series *series;
     int error;
@@ -17,15 +17,15 @@ struct cost_counter {
 };
 
 struct self_cost {
-    struct cost_counter counters[N_SELFCOUNT_EVENTS];
+    struct cost_counter counters[N_THREAD_COUNTER_EVENTS];
     struct series *user_reads, *kernel_counted; /* NULL while nothing is open */
 };
 
-static const struct metric totals[N_SELFCOUNT_EVENTS] = {
-    [SELFCOUNT_CYCLES] = {"perfcountd_self_cycles_total", "CPU cycles that the daemon's main thread took.", "",
-                          METRIC_COUNTER},
-    [SELFCOUNT_INSTRUCTIONS] = {"perfcountd_self_instructions_total",
-                                "Instructions that the daemon's main thread executed.", "", METRIC_COUNTER},
+static const struct metric totals[N_THREAD_COUNTER_EVENTS] = {
+    [THREAD_COUNTER_CYCLES] = {"perfcountd_self_cycles_total", "CPU cycles that the daemon's main thread took.", "",
+                               METRIC_COUNTER},
+    [THREAD_COUNTER_INSTRUCTIONS] = {"perfcountd_self_instructions_total",
+                                     "Instructions that the daemon's main thread executed.", "", METRIC_COUNTER},
 };
 static const struct metric user_reads = {"perfcountd_self_user_reads",
                                          "Whether the daemon's own counters were last read without a system call.", "",
@@ -36,7 +36,7 @@ static const struct metric kernel_counted = {"perfcountd_self_kernel_counted",
 
 static void counter_done(struct cost_counter *counter, struct metrics *metrics)
 {
-    selfcount_free(counter->selfcount);
+    thread_counter_free(counter->selfcount);
     free(counter->scale);
     metrics_remove(metrics, counter->series);
     free(counter->pmu);
@@ -48,7 +48,7 @@ struct self_cost *self_cost_free(struct self_cost *cost, struct metrics *metrics
 {
     if (!cost)
         return NULL;
-    for (size_t i = 0; i < N_SELFCOUNT_EVENTS; i++)
+    for (size_t i = 0; i < N_THREAD_COUNTER_EVENTS; i++)
         counter_done(&cost->counters[i], metrics);
     metrics_remove(metrics, cost->user_reads);
     metrics_remove(metrics, cost->kernel_counted);
@@ -69,17 +69,17 @@ static int note_refusal(const struct collector_context *context, struct cost_cou
 }
 
 static int counter_open(const struct collector_context *context, struct cost_counter *counter,
-                        enum selfcount_event event)
+                        enum thread_counter_event event)
 {
     struct metrics *metrics = &context->snapshot->metrics;
     const struct pmu *pmu = NULL;
 
     counter_done(counter, metrics);
-    int r = selfcount_open(context->sys, context->machine, &userpage_reader, event, &counter->selfcount, &pmu);
+    int r = thread_counter_open(context->sys, context->machine, &userpage_reader, event, &counter->selfcount, &pmu);
     if (r < 0)
         return pmu ? note_refusal(context, counter, r, pmu) : r;
     if (context->paused)
-        selfcount_pause(counter->selfcount, true);
+        thread_counter_pause(counter->selfcount, true);
     counter->scale = scale_new(1);
     counter->series = metrics_add(metrics, &totals[event], context->collector, 0, NULL, 0);
     return counter->scale && counter->series ? 0 : -ENOMEM;
@@ -91,10 +91,10 @@ static int update_gauges(const struct collector_context *context, struct self_co
     struct metrics *metrics = &context->snapshot->metrics;
     bool any = false, has_kernel = true;
 
-    for (size_t i = 0; i < N_SELFCOUNT_EVENTS; i++)
+    for (size_t i = 0; i < N_THREAD_COUNTER_EVENTS; i++)
         if (cost->counters[i].selfcount) {
             any = true;
-            has_kernel = has_kernel && selfcount_has_kernel(cost->counters[i].selfcount);
+            has_kernel = has_kernel && thread_counter_has_kernel(cost->counters[i].selfcount);
         }
     if (!any)
         return 0;
@@ -113,9 +113,9 @@ int self_cost_open(const struct collector_context *context, struct self_cost *pr
     struct self_cost *cost = previous ? previous : calloc(1, sizeof(*cost));
     int r = cost ? 0 : -ENOMEM;
 
-    for (size_t i = 0; r == 0 && i < N_SELFCOUNT_EVENTS; i++)
+    for (size_t i = 0; r == 0 && i < N_THREAD_COUNTER_EVENTS; i++)
         if (!cost->counters[i].selfcount)
-            r = counter_open(context, &cost->counters[i], (enum selfcount_event)i);
+            r = counter_open(context, &cost->counters[i], (enum thread_counter_event)i);
     if (r == 0)
         r = update_gauges(context, cost);
     if (r < 0) {
@@ -132,9 +132,9 @@ int self_cost_open(const struct collector_context *context, struct self_cost *pr
  */
 static void counter_collect(struct cost_counter *counter, bool *user)
 {
-    struct selfcount_reading reading;
+    struct thread_counter_reading reading;
 
-    int r = selfcount_read(counter->selfcount, &reading);
+    int r = thread_counter_read(counter->selfcount, &reading);
     if (r == 0)
         r = scale_add(counter->scale, reading.enabled, reading.running, &reading.value);
     if (r == -ESTALE)
@@ -148,7 +148,7 @@ void self_cost_collect(struct self_cost *cost)
 {
     bool user = true;
 
-    for (size_t i = 0; i < N_SELFCOUNT_EVENTS; i++)
+    for (size_t i = 0; i < N_THREAD_COUNTER_EVENTS; i++)
         if (cost->counters[i].selfcount)
             counter_collect(&cost->counters[i], &user);
     if (cost->user_reads)
@@ -159,9 +159,9 @@ int self_cost_pause(const struct collector_context *context, struct self_cost *c
 {
     int r = 0;
 
-    for (size_t i = 0; i < N_SELFCOUNT_EVENTS; i++)
+    for (size_t i = 0; i < N_THREAD_COUNTER_EVENTS; i++)
         if (cost->counters[i].selfcount) {
-            int error = selfcount_pause(cost->counters[i].selfcount, context->paused);
+            int error = thread_counter_pause(cost->counters[i].selfcount, context->paused);
             r = r < 0 ? r : error;
         }
     return r;
@@ -171,9 +171,9 @@ int self_cost_report(const struct self_cost *cost, const struct collector_contex
 {
     int r = 0;
 
-    for (size_t i = 0; r == 0 && i < N_SELFCOUNT_EVENTS; i++) {
+    for (size_t i = 0; r == 0 && i < N_THREAD_COUNTER_EVENTS; i++) {
         const struct cost_counter *counter = &cost->counters[i];
-        char *name = (char *)selfcount_event_name((enum selfcount_event)i);
+        char *name = (char *)thread_counter_event_name((enum thread_counter_event)i);
         struct failure item = {
             .collector = context->collector,
             .group = (char *)"self",

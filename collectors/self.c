@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "base/number.h"
 #include "collectors/self-cost.h"
-#include "perf/pfm.h"
+#include "perf/event/pfm.h"
 
 enum value {
     CPU_SECONDS,

@@ -10,7 +10,7 @@
 #define COLLECTORS_SUM_H
 
 #include "collectors/binding.h"
-#include "collectors/part.h"
+#include "collectors/opened-group.h"
 
 /* No part: the end of a list of parts. */
 #define SUM_END UINT32_MAX

@@ -48,7 +48,7 @@ struct config *config_free(struct config *config)
 
 int config_override(struct config *config, const char *path, const char *value, struct error *error)
 {
-    const struct option *option = option_find(&config_options, path);
+    const struct option *option = option_table_find(&config_options, path);
 
     if (!option || !option->type->parse)
         return error_set(error, -EINVAL, "the configuration has no key \"%s\" that a flag could set", path);
@@ -60,7 +60,7 @@ int config_override(struct config *config, const char *path, const char *value, 
 
 void config_clear_listen(struct config *config)
 {
-    const struct option *option = option_find(&config_options, "web.listen");
+    const struct option *option = option_table_find(&config_options, "web.listen");
 
     option->type->done(option, config);
 }
@@ -132,17 +132,17 @@ int config_check_events(const struct config *config, struct sys *sys, const stru
     return check_sampled(config->sampler.event, sys, machine, error);
 }
 
-enum standing config_operates(const struct config *config)
+enum standing config_standing_to_operate(const struct config *config)
 {
     return config->web.local_operators ? STANDING_LOCAL : STANDING_OPERATOR;
 }
 
-enum standing config_admits(const struct config *config)
+enum standing config_standing_to_sample(const struct config *config)
 {
-    return MIN(config->sampler.allow, config_operates(config));
+    return MIN(config->sampler.allow, config_standing_to_operate(config));
 }
 
-bool config_is_deprecated(const struct config *config, struct error *warning)
+bool config_has_deprecated_key(const struct config *config, struct error *warning)
 {
     const struct config_sampler *sampler = &config->sampler;
 

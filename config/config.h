@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "config/standing.h"
 #include "perf/attr.h"
-#include "perf/event.h"
+#include "perf/event/event.h"
 
 /* One event of a group, with where the file says it. */
 struct config_event {
@@ -87,8 +87,8 @@ struct config_sampler {
     bool callchain;
     uint64_t ring_pages; /* of data on each CPU, a power of two */
     uint64_t max_clients, max_seconds;
-    enum standing allow;                             /* the lowest that may have samples; see config_admits() */
-    bool allow_remote;                               /* deprecated: `allow` has what it meant */
+    enum standing allow; /* the lowest that may have samples; see config_standing_to_sample() */
+    bool allow_remote;   /* deprecated: `allow` has what it meant */
     unsigned allow_remote_line, allow_remote_column; /* 0: it is not there */
     char **tracepoints;                              /* that clients may name, each checked */
     size_t n_tracepoints;
@@ -141,14 +141,14 @@ int config_each_event(const struct config *config,
                       int (*visit)(void *userdata, const struct event *event, bool samples), void *userdata);
 
 /* The lowest standing that may reload and pause, and the lowest that may have samples. */
-enum standing config_operates(const struct config *config);
-enum standing config_admits(const struct config *config);
+enum standing config_standing_to_operate(const struct config *config);
+enum standing config_standing_to_sample(const struct config *config);
 
 /*
  * Whether it has a key that a later version will not take: `warning`, which may be NULL, gets the place and what to
  * write instead, for config_format_error().
  */
-bool config_is_deprecated(const struct config *config, struct error *warning);
+bool config_has_deprecated_key(const struct config *config, struct error *warning);
 
 /* "FILE:LINE:COLUMN: message", or what of it there is. `text` is always NUL-terminated. */
 const char *config_format_error(const char *file, const struct error *error, char *text, size_t size);

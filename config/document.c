@@ -260,16 +260,16 @@ const node *document_root(const struct document *document)
     return root && !node_is_null(root) ? root : NULL;
 }
 
-void document_place(const struct document *document, const node *n, unsigned *ret_line, unsigned *ret_column)
+void document_position(const struct document *document, const node *n, unsigned *ret_line, unsigned *ret_column)
 {
     *ret_line = document->builtin ? 0 : (unsigned)n->start_mark.line + 1;
     *ret_column = document->builtin ? 0 : (unsigned)n->start_mark.column + 1;
 }
 
-void document_place_at(const struct document *document, const node *n, size_t offset, unsigned *ret_line,
-                       unsigned *ret_column)
+void document_position_at(const struct document *document, const node *n, size_t offset, unsigned *ret_line,
+                          unsigned *ret_column)
 {
-    document_place(document, n, ret_line, ret_column);
+    document_position(document, n, ret_line, ret_column);
     if (document->builtin || n->type != YAML_SCALAR_NODE || n->start_mark.line != n->end_mark.line)
         return;
     const char *text = (const char *)n->data.scalar.value;
@@ -291,7 +291,7 @@ int document_error(const struct document *document, const node *n, struct error 
     vsnprintf(message, sizeof(message), format, args);
     va_end(args);
     error_set(error, -EINVAL, "%s", message);
-    document_place(document, n, &error->line, &error->column);
+    document_position(document, n, &error->line, &error->column);
     return -EINVAL;
 }
 

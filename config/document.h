@@ -31,10 +31,10 @@ void document_done(struct document *document);
 const node *document_root(const struct document *document);
 
 /* Line and column of the node, both from 1; 0 in a built-in document. */
-void document_place(const struct document *document, const node *n, unsigned *ret_line, unsigned *ret_column);
+void document_position(const struct document *document, const node *n, unsigned *ret_line, unsigned *ret_column);
 /* The same for the byte at `offset` of its text; the start of the text where that place cannot be known. */
-void document_place_at(const struct document *document, const node *n, size_t offset, unsigned *ret_line,
-                       unsigned *ret_column);
+void document_position_at(const struct document *document, const node *n, size_t offset, unsigned *ret_line,
+                          unsigned *ret_column);
 /* -EINVAL at the node. */
 int document_error(const struct document *document, const node *n, struct error *error, const char *format, ...)
     PRINTF_LIKE(4, 5);

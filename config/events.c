@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "config/config.h"
-#include "config/map.h"
+#include "config/option-table.h"
 
 static void config_event_done(struct config_event *event)
 {
@@ -41,7 +41,7 @@ static int fail_in_text(const struct document *document, const node *n, int r, s
 
     if (!error || r == -ENOMEM)
         return r;
-    document_place_at(document, n, error->offset, &line, &column);
+    document_position_at(document, n, error->offset, &line, &column);
     error->line = line;
     error->column = column;
     return -EINVAL;
@@ -79,7 +79,7 @@ static int read_string(const struct document *document, const node *n, struct co
         return error_oom(error);
     for (size_t i = 0; i < list.n; i++) {
         events[i].event = list.events[i];
-        document_place_at(document, n, list.events[i].offset, &events[i].line, &events[i].column);
+        document_position_at(document, n, list.events[i].offset, &events[i].line, &events[i].column);
     }
     group->events = events;
     group->n_events = list.n;
@@ -99,7 +99,7 @@ static int parse_event(const struct document *document, const node *n, const cha
     r = event_parse(text, &event->event, error);
     if (r < 0)
         return fail_in_text(document, n, r, error);
-    document_place_at(document, n, event->event.offset, &event->line, &event->column);
+    document_position_at(document, n, event->event.offset, &event->line, &event->column);
     return 0;
 }
 
@@ -109,7 +109,7 @@ static int read_map_item(const struct document *document, const node *n, struct 
 {
     _cleanup_(event_text_done) struct event_text text = {0};
     const node *nodes[EVENT_OPTIONS] = {0};
-    int r = map_read(&event_options, document, n, &text, nodes, error);
+    int r = option_table_read(&event_options, document, n, &text, nodes, error);
 
     if (r < 0)
         return r;

@@ -6,8 +6,8 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "config/config.h"
-#include "config/map.h"
-#include "perf/generic.h"
+#include "config/option-table.h"
+#include "perf/event/generic.h"
 
 static void group_done(struct config_group *group)
 {
@@ -68,7 +68,7 @@ static int read_group(const struct document *document, const node *n, struct con
 
     if (n->type != YAML_MAPPING_NODE)
         return document_expected(document, n, "a group, a map with \"name\" and \"events\"", error);
-    int r = map_read(&group_options, document, n, group, nodes, error);
+    int r = option_table_read(&group_options, document, n, group, nodes, error);
     if (r < 0)
         return r;
     if (!nodes[GROUP_NAME])
@@ -79,7 +79,7 @@ static int read_group(const struct document *document, const node *n, struct con
     if (r < 0)
         return r;
     /* A group's place is that of its name, which is what messages are about. */
-    document_place(document, nodes[GROUP_NAME], &group->line, &group->column);
+    document_position(document, nodes[GROUP_NAME], &group->line, &group->column);
     group->signature = make_signature(group);
     return group->signature ? 0 : error_oom(error);
 }

@@ -5,11 +5,11 @@
 #include "base/file.h"
 #include "config/config.h"
 #include "config/load.h"
-#include "config/map.h"
+#include "config/option-table.h"
 
 static const node *node_of(const node *const *nodes, const char *path)
 {
-    return nodes[option_find(&config_options, path) - config_options.rows];
+    return nodes[option_table_find(&config_options, path) - config_options.rows];
 }
 
 /* The kernel samples by one of them. The frequency has a default, which a period replaces. */
@@ -43,7 +43,7 @@ static int settle_allow(const struct document *document, const node **nodes, str
                               "sampler.allow_remote: there is a sampler.allow as well, which has taken its place; "
                               "remove this one");
     sampler->allow = sampler->allow_remote ? STANDING_EVERYBODY : STANDING_OPERATOR;
-    document_place(document, remote, &sampler->allow_remote_line, &sampler->allow_remote_column);
+    document_position(document, remote, &sampler->allow_remote_line, &sampler->allow_remote_column);
     return 0;
 }
 
@@ -58,7 +58,7 @@ static int read_document(const struct document *document, struct config *config,
     const node **nodes = calloc(config_options.n, sizeof(const node *));
     if (!nodes)
         return error_oom(error);
-    int r = map_read(&config_options, document, root, config, nodes, error);
+    int r = option_table_read(&config_options, document, root, config, nodes, error);
     if (r == 0)
         r = settle_sampling(document, nodes, config, error);
     if (r == 0)

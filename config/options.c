@@ -9,7 +9,7 @@
 #include "config/config.h"
 #include "config/events.h"
 #include "config/groups.h"
-#include "config/option-type.h"
+#include "config/option-types.h"
 #include "perf/cpuset.h"
 
 static int check_address(const char *text, struct error *error)
@@ -485,7 +485,7 @@ static const struct option config_rows[] = {
     },
     {
         .path = "sampler.allow_remote",
-        .type = &option_old_bool,
+        .type = &option_deprecated_bool,
         MEMBER(sampler.allow_remote),
         .range = "true or false",
         .fallback = "false",
@@ -555,7 +555,7 @@ static const struct option event_rows[EVENT_OPTIONS] = {
 
 const struct option_table event_options = {.rows = event_rows, .n = ARRAY_SIZE(event_rows)};
 
-const struct option *option_find(const struct option_table *table, const char *path)
+const struct option *option_table_find(const struct option_table *table, const char *path)
 {
     for (size_t i = 0; i < table->n; i++)
         if (str_equal(table->rows[i].path, path))

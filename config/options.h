@@ -67,6 +67,6 @@ struct event_text {
 };
 
 /* The row of a key; NULL where there is none. */
-const struct option *option_find(const struct option_table *table, const char *path);
+const struct option *option_table_find(const struct option_table *table, const char *path);
 
 #endif

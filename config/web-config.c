@@ -3,8 +3,8 @@
 #include "config/web-config.h"
 
 #include "config/load.h"
-#include "config/map.h"
-#include "config/web-option.h"
+#include "config/option-table.h"
+#include "config/web-option-types.h"
 #include "config/web-options.h"
 
 static bool has_line_break(const node *n)
@@ -190,7 +190,7 @@ static int read_document(const struct document *document, struct web_config *con
         return document_expected(document, root, "a map with keys such as \"tls_server_config\"", error);
     int r = check_texts(document, error);
     if (r == 0)
-        r = map_read(&web_options, document, root, config, reading.nodes, error);
+        r = option_table_read(&web_options, document, root, config, reading.nodes, error);
     if (r == 0)
         r = check_tls(&reading, &config->tls);
     return r < 0 ? r : check_rate(&reading, config);

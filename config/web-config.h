@@ -24,7 +24,7 @@ enum client_auth {
 
 enum tls_version { TLS_VERSION_1_0, TLS_VERSION_1_1, TLS_VERSION_1_2, TLS_VERSION_1_3 };
 
-struct web_texts {
+struct text_list {
     char **items;
     size_t n;
 };
@@ -35,11 +35,11 @@ struct web_tls {
     char *cert_file, *key_file, *client_ca_file;
     char *cert, *key, *client_ca;
     enum client_auth client_auth; /* with one that verifies and no client_ca, Go takes the CAs of the system */
-    struct web_texts client_allowed_sans;
+    struct text_list client_allowed_sans;
     enum tls_version min_version, max_version; /* TLS 1.2 and 1.3 where nothing is said */
-    struct web_texts cipher_suites;     /* Go's names, each known, those of TLS 1.3 among them; empty: the usual ones */
+    struct text_list cipher_suites;     /* Go's names, each known, those of TLS 1.3 among them; empty: the usual ones */
     bool prefer_server_cipher_suites;   /* the order above counts before the client's; true where nothing is said */
-    struct web_texts curve_preferences; /* Go's names: CurveP256, X25519...; empty: the usual ones */
+    struct text_list curve_preferences; /* Go's names: CurveP256, X25519...; empty: the usual ones */
 };
 
 struct web_header {
@@ -57,7 +57,7 @@ struct web_config {
     size_t n_headers;
     struct web_user *users;
     size_t n_users;
-    struct web_texts auth_excluded_paths; /* URL paths that need no password */
+    struct text_list auth_excluded_paths; /* URL paths that need no password */
     uint64_t rate_interval_ns;            /* a request per this long, in the mean; 0: no limit */
     uint64_t rate_burst;                  /* so many at once; 1 or more where there is a limit */
     bool http2;                           /* asked for explicitly: the server may, and this one speaks HTTP/1.1 */

@@ -3,9 +3,9 @@
 #include "config/web-options.h"
 
 #include "base/suggest.h"
-#include "config/option-type.h"
+#include "config/option-types.h"
 #include "config/web-config.h"
-#include "config/web-option.h"
+#include "config/web-option-types.h"
 
 static const struct option_choice client_auths[] = {
     {"NoClientCert", CLIENT_AUTH_NONE},
@@ -138,7 +138,7 @@ static const struct option web_rows[WEB_OPTIONS] = {
     [WEB_CERT_FILE] =
         {
             .path = "tls_server_config.cert_file",
-            .type = &option_blank_text,
+            .type = &option_optional_text,
             MEMBER(tls.cert_file),
             .range = "a path, relative to the directory of this file",
             .help = "the file of the certificate and those it was signed with",
@@ -146,7 +146,7 @@ static const struct option web_rows[WEB_OPTIONS] = {
     [WEB_KEY_FILE] =
         {
             .path = "tls_server_config.key_file",
-            .type = &option_blank_text,
+            .type = &option_optional_text,
             MEMBER(tls.key_file),
             .range = "a path, relative to the directory of this file",
             .help = "the file of the certificate's key",
@@ -164,7 +164,7 @@ static const struct option web_rows[WEB_OPTIONS] = {
     [WEB_CLIENT_CA_FILE] =
         {
             .path = "tls_server_config.client_ca_file",
-            .type = &option_blank_text,
+            .type = &option_optional_text,
             MEMBER(tls.client_ca_file),
             .range = "a path, relative to the directory of this file",
             .help = "the file of who signs certificates of clients",
@@ -210,7 +210,7 @@ static const struct option web_rows[WEB_OPTIONS] = {
     [WEB_PREFER_SERVER_CIPHER_SUITES] =
         {
             .path = "tls_server_config.prefer_server_cipher_suites",
-            .type = &option_switch,
+            .type = &option_yaml11_bool,
             MEMBER(tls.prefer_server_cipher_suites),
             .range = "true or false",
             .help = "whether the order of cipher_suites counts before that of the client",
@@ -227,7 +227,7 @@ static const struct option web_rows[WEB_OPTIONS] = {
     [WEB_HTTP2] =
         {
             .path = "http_server_config.http2",
-            .type = &option_switch,
+            .type = &option_yaml11_bool,
             MEMBER(http2),
             .range = "true or false",
             .help = "whether HTTP/2 is allowed; HTTP/1.1 is what is spoken",

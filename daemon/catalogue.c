@@ -7,9 +7,9 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/file.h"
-#include "perf/generic.h"
+#include "perf/event/generic.h"
+#include "perf/event/pfm.h"
 #include "perf/group.h"
-#include "perf/pfm.h"
 
 /* tracefs's list of its events has 62 KB on Linux 6.18, and more with more modules. */
 #define TRACEPOINTS_MAX ((size_t)4 << 20)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "daemon/log.h"
+#include "daemon/log/log.h"
 
 /* What is being told: `now` takes the place of `before`. */
 struct telling {
@@ -95,7 +95,7 @@ void complaints_tell(struct complaints *complaints, const struct registry *regis
 {
     struct telling telling = {.registry = registry, .before = complaints};
     struct collector_status status;
-    int r = failures_tell(registry_failures(registry), tell_failure, &telling);
+    int r = failures_visit(registry_failures(registry), tell_failure, &telling);
 
     for (size_t i = 0; r == 0 && registry_status(registry, i, &status); i++)
         r = tell_collector(&telling, &status);

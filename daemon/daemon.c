@@ -5,7 +5,7 @@
 #include <signal.h>
 
 #include "base/cleanup.h"
-#include "daemon/command.h"
+#include "daemon/command/command.h"
 #include "daemon/serving.h"
 #include "daemon/settings.h"
 #include "daemon/summary.h"
@@ -50,7 +50,7 @@ static void tell_state(struct daemon *daemon, void (*notify)(const char *status)
 /* What could not be opened, or followed, and may be later. */
 static void try_later(struct daemon *daemon)
 {
-    enum reason_span span = daemon->lagging ? REASON_PASSES : registry_lack(daemon->session.registry);
+    enum reason_span span = daemon->lagging ? REASON_PASSES : registry_retry_span(daemon->session.registry);
     int r = retry_want(daemon->retry, span);
 
     if (r < 0)
@@ -183,7 +183,7 @@ static int accept_config(void *userdata, const struct config *config, struct err
         .web_config = web->config_file,
         .hosts = web->hosts,
         .n_hosts = web->n_hosts,
-        .operates = config_operates(config),
+        .operates = config_standing_to_operate(config),
         .limits = limits_of(&web->limits, &daemon->session.division),
     };
 
@@ -207,7 +207,7 @@ static void warn_of_deprecated(const struct daemon *daemon)
     char sentence[sizeof(((struct error *)NULL)->message) + 256];
     struct error warning;
 
-    if (config_is_deprecated(config, &warning))
+    if (config_has_deprecated_key(config, &warning))
         log_event(LOG_KIND_CONFIG_DEPRECATED, &field, 1, "%s",
                   config_format_error(config->file, &warning, sentence, sizeof(sentence)));
 }
@@ -216,7 +216,7 @@ static void apply_to_sampler(struct daemon *daemon)
 {
     const struct config *config = daemon->session.config;
 
-    sampler_configure(daemon->sampler, daemon->session.machine, &config->sampler, config_admits(config));
+    sampler_configure(daemon->sampler, daemon->session.machine, &config->sampler, config_standing_to_sample(config));
     sampler_cpus_changed(daemon->sampler, daemon->session.machine, NULL);
 }
 

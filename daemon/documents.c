@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "collectors/cgroup.h"
+#include "collectors/cgroup/cgroup.h"
 #include "perf/reason.h"
 
 static const char *const scope_names[] = {

@@ -3,7 +3,7 @@
 #include "daemon/listening.h"
 
 #include "base/cleanup.h"
-#include "daemon/log.h"
+#include "daemon/log/log.h"
 #include "systemd/sockets.h"
 
 /* Whether somebody chose addresses; the built-in one is no choice. */

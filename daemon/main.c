@@ -3,9 +3,9 @@
 #include <malloc.h>
 
 #include "base/cleanup.h"
-#include "daemon/command.h"
+#include "daemon/command/command.h"
 #include "daemon/daemon.h"
-#include "sampler/symboliser.h"
+#include "symbols/symboliser/symboliser.h"
 
 static int symbolise(const struct options *options)
 {

@@ -6,7 +6,7 @@
 
 #include "base/number.h"
 #include "base/suggest.h"
-#include "sampler/symboliser.h"
+#include "symbols/symboliser/symboliser.h"
 
 #define IN(command) (1u << (command))
 #define IN_ALL (~0u)

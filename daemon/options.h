@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "daemon/log.h"
+#include "daemon/log/log.h"
 
 enum command { COMMAND_RUN, COMMAND_CHECK_CONFIG, COMMAND_LIST_EVENTS, COMMAND_PLAN, COMMAND_STAT, COMMAND_SYMBOLISE };
 

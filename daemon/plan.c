@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "collectors/cgroup.h"
+#include "collectors/cgroup/cgroup.h"
 #include "daemon/documents.h"
 #include "perf/capacity.h"
 

@@ -6,9 +6,9 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "daemon/log.h"
+#include "daemon/log/log.h"
+#include "daemon/permissions.h"
 #include "daemon/settings.h"
-#include "daemon/wish.h"
 #include "opener/daemon-jail.h"
 #include "opener/opener.h"
 
@@ -29,11 +29,11 @@ DEFINE_CLEANUP(struct split *, split_free);
 static int start_opener(struct split *split, const struct options *options, const struct config *config,
                         struct sys *sys, struct error *error)
 {
-    _cleanup_(opener_wish_done) struct opener_wish wish = {0};
+    _cleanup_(opener_permissions_done) struct opener_permissions wish = {0};
 
     int r = user_choose(config->user, &split->user, error);
     if (r == 0)
-        r = wish_make(sys, config, settings_file(options), &wish, error);
+        r = permissions_from_config(sys, config, settings_file(options), &wish, error);
     if (r == 0)
         r = opener_start(sys, &wish, &split->user, &split->opener, error);
     if (r == 0)
@@ -101,7 +101,7 @@ static void lose(struct split *split)
     sd_event *event = sd_event_source_get_event(split->source);
 
     split->reap_usec = REAP_MIN_USEC;
-    if (!opener_lose(split->opener))
+    if (!opener_kill(split->opener))
         sd_event_add_time_relative(event, &split->reaper, CLOCK_MONOTONIC, split->reap_usec, 0, on_reaper, split);
     split->source = sd_event_source_disable_unref(split->source);
 }
@@ -109,7 +109,7 @@ static void lose(struct split *split)
 static int on_readable(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
     struct split *split = userdata;
-    int r = opener_hear(split->opener);
+    int r = opener_take_late_reply(split->opener);
 
     (void)source;
     (void)fd;

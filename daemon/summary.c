@@ -4,7 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "collectors/cgroup.h"
+#include "collectors/cgroup/cgroup.h"
 
 static void count_watched(void *userdata, const struct cgroup_view *view)
 {

@@ -4,7 +4,7 @@
 
 #include <gnutls/gnutls.h>
 
-#include "http/penalty.h"
+#include "http/auth/refusal-delay.h"
 
 /* A deadline may be late by this much, so that it wakes the process together with something else. */
 #define ACCURACY_USEC 10000
@@ -136,7 +136,7 @@ void connections_done(struct connections *all)
     all->timer = sd_event_source_disable_unref(all->timer);
 }
 
-unsigned connections_kept(unsigned connections)
+unsigned connections_reserved(unsigned connections)
 {
     return MIN(MAX(connections / KEPT_SHARE, (unsigned)KEPT_MIN), connections / 2);
 }
@@ -190,7 +190,7 @@ static bool make_room(struct connections *all, enum tenure most, unsigned same)
         connection_end(connection);
     else
         connection_shutdown(connection);
-    penalty_end(&connection->request);
+    refusal_delay_end(&connection->request);
     return true;
 }
 
@@ -205,7 +205,7 @@ bool connections_admit(struct connections *all, const struct peer *peer)
         limit = MAX(limit, most / 2);
     if (same >= limit || all->n_there >= most + ENDING_MAX)
         return false;
-    if (tenure_of(peer) == TENURE_STRANGER && all->n[TENURE_STRANGER] >= most - connections_kept(most))
+    if (tenure_of(peer) == TENURE_STRANGER && all->n[TENURE_STRANGER] >= most - connections_reserved(most))
         return make_room(all, TENURE_STRANGER, same);
     return n < most || make_room(all, TENURE_LOCAL, same);
 }
@@ -250,7 +250,7 @@ void connections_each(struct connections *all, void (*visit)(struct connection *
             }
 }
 
-struct connection *connection_new(struct connections *all, struct engine *engine, struct MHD_Connection *mhd, int fd,
+struct connection *connection_new(struct connections *all, struct mhd_loop *engine, struct MHD_Connection *mhd, int fd,
                                   const struct peer *peer)
 {
     struct connection *connection = calloc(1, sizeof(*connection));
@@ -300,7 +300,7 @@ struct connection *connection_free(struct connection *connection)
     return NULL;
 }
 
-void connection_judge(struct connection *connection)
+void connection_update_tenure(struct connection *connection)
 {
     const struct request *request = &connection->request;
     enum tenure tenure = connection->tenure;

@@ -15,7 +15,7 @@
 #include "http/peer-count.h"
 #include "http/request.h"
 #include "http/server.h"
-#include "http/tls-transport.h"
+#include "http/tls/transport.h"
 
 /* Those before DEADLINE_NONE have a time. */
 enum deadline {
@@ -44,11 +44,11 @@ enum tenure { TENURE_STRANGER, TENURE_LOCAL, TENURE_KNOWN };
 /* So many connections that were ended may wait for libmicrohttpd to notice, beyond those that there may be. */
 #define ENDING_MAX 64
 
-struct engine;
+struct mhd_loop;
 
 struct connection {
     struct connections *all;
-    struct engine *engine;
+    struct mhd_loop *engine;
     struct MHD_Connection *mhd;
     int fd;          /* libmicrohttpd's */
     struct tls *tls; /* what its session began with; NULL: plain HTTP */
@@ -90,7 +90,7 @@ void connections_set_asking(struct connections *all, bool asking);
 /* There must be none left. */
 void connections_done(struct connections *all);
 /* How many slots strangers do not get. Pure. */
-unsigned connections_kept(unsigned connections);
+unsigned connections_reserved(unsigned connections);
 /*
  * Whether one more connection from there fits. Where there are as many as there may be, the one that has waited longest
  * is ended for it: between requests, with a refusal that is held back, or without a first head, in this order, and
@@ -106,11 +106,11 @@ void connections_each(struct connections *all, void (*visit)(struct connection *
                       void *userdata);
 
 /* Starts at DEADLINE_REQUEST. NULL when out of memory. */
-struct connection *connection_new(struct connections *all, struct engine *engine, struct MHD_Connection *mhd, int fd,
+struct connection *connection_new(struct connections *all, struct mhd_loop *engine, struct MHD_Connection *mhd, int fd,
                                   const struct peer *peer);
 struct connection *connection_free(struct connection *connection);
 /* What its last request has shown of the client; to be followed by connection_set_deadline(). */
-void connection_judge(struct connection *connection);
+void connection_update_tenure(struct connection *connection);
 /* What it must do next, from now on; DEADLINE_NONE: nothing in particular. One that is ended does nothing more. */
 void connection_set_deadline(struct connection *connection, enum deadline deadline);
 /* Ends it, whatever it is at; libmicrohttpd learns it from its socket and frees it later. */

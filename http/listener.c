@@ -13,10 +13,10 @@ struct listener {
     struct site *site;
     struct connections *all;
     char *address, *url;
-    struct engine_terms terms;
+    struct mhd_terms terms;
     struct socket_file file;
     struct acceptor *acceptor; /* NULL: it is retired */
-    struct engine *engine;
+    struct mhd_loop *engine;
     void (*on_empty)(struct listener *listener, void *userdata);
     void *on_empty_userdata;
 };
@@ -25,7 +25,7 @@ static void take(void *userdata, int fd, const struct sockaddr *address, socklen
 {
     struct listener *listener = userdata;
 
-    engine_take(listener->engine, fd, address, size);
+    mhd_loop_take(listener->engine, fd, address, size);
 }
 
 static void starve(void *userdata, int error)
@@ -43,7 +43,7 @@ static void starve(void *userdata, int error)
 
 DEFINE_CLEANUP(struct listener *, listener_free);
 
-static struct listener *new_listener(struct site *site, struct connections *all, const struct engine_terms *terms)
+static struct listener *new_listener(struct site *site, struct connections *all, const struct mhd_terms *terms)
 {
     struct listener *listener = calloc(1, sizeof(*listener));
 
@@ -81,7 +81,7 @@ static int serve(struct listener *listener, int *fd, struct error *error)
 
     if (fix_scheme(listener) < 0)
         return error_oom(error);
-    int r = engine_new(listener->site, listener->all, &listener->terms, &listener->engine);
+    int r = mhd_loop_new(listener->site, listener->all, &listener->terms, &listener->engine);
     if (r == -EOPNOTSUPP)
         return error_set(error, r, "this libmicrohttpd was built without TLS");
     if (r == -EIO)
@@ -94,7 +94,7 @@ static int serve(struct listener *listener, int *fd, struct error *error)
     return 0;
 }
 
-int listener_open(struct site *site, struct connections *all, const char *address, const struct engine_terms *terms,
+int listener_open(struct site *site, struct connections *all, const char *address, const struct mhd_terms *terms,
                   struct listener **ret, struct error *error)
 {
     _cleanup_(listener_freep) struct listener *listener = new_listener(site, all, terms);
@@ -113,7 +113,7 @@ int listener_open(struct site *site, struct connections *all, const char *addres
     return 0;
 }
 
-int listener_adopt(struct site *site, struct connections *all, int fd, const struct engine_terms *terms,
+int listener_adopt(struct site *site, struct connections *all, int fd, const struct mhd_terms *terms,
                    struct listener **ret, struct error *error)
 {
     _cleanup_(listener_freep) struct listener *listener = new_listener(site, all, terms);
@@ -133,7 +133,7 @@ int listener_adopt(struct site *site, struct connections *all, int fd, const str
     return 0;
 }
 
-int listener_succeed(const struct listener *before, const struct engine_terms *terms, struct listener **ret,
+int listener_succeed(const struct listener *before, const struct mhd_terms *terms, struct listener **ret,
                      struct error *error)
 {
     _cleanup_(listener_freep) struct listener *listener = new_listener(before->site, before->all, terms);
@@ -157,7 +157,7 @@ void listener_inherit(struct listener *listener, struct listener *before)
     before->file = (struct socket_file){0};
 }
 
-bool listener_is_on(const struct listener *listener, const struct engine_terms *terms)
+bool listener_is_on(const struct listener *listener, const struct mhd_terms *terms)
 {
     return listener->terms.tls == terms->tls && listener->terms.connections == terms->connections &&
            listener->terms.memory_per_connection == terms->memory_per_connection;
@@ -168,7 +168,7 @@ struct listener *listener_free(struct listener *listener)
     if (!listener)
         return NULL;
     acceptor_free(listener->acceptor);
-    engine_free(listener->engine);
+    mhd_loop_free(listener->engine);
     socket_file_done(&listener->file);
     free(listener->address);
     free(listener->url);
@@ -200,5 +200,5 @@ void listener_retire(struct listener *listener, void (*on_empty)(struct listener
     listener->on_empty_userdata = userdata;
     listener->acceptor = acceptor_free(listener->acceptor);
     socket_file_done(&listener->file);
-    engine_retire(listener->engine, on_engine_empty, listener);
+    mhd_loop_retire(listener->engine, on_engine_empty, listener);
 }

@@ -3,26 +3,26 @@
 #ifndef HTTP_LISTENER_H
 #define HTTP_LISTENER_H
 
-#include "http/engine.h"
+#include "http/mhd-loop.h"
 
 struct listener;
 
 /* `site` and `all` must outlive it. -EADDRINUSE... with a sentence that names the address. */
-int listener_open(struct site *site, struct connections *all, const char *address, const struct engine_terms *terms,
+int listener_open(struct site *site, struct connections *all, const char *address, const struct mhd_terms *terms,
                   struct listener **ret, struct error *error);
 /*
  * On a listening socket that somebody made. The descriptor remains the caller's, to be closed on success; the file of a
  * unix socket stays where it is.
  */
-int listener_adopt(struct site *site, struct connections *all, int fd, const struct engine_terms *terms,
+int listener_adopt(struct site *site, struct connections *all, int fd, const struct mhd_terms *terms,
                    struct listener **ret, struct error *error);
 /* On the socket of another one, that has to be retired, on other terms. Nobody who connects is refused meanwhile. */
-int listener_succeed(const struct listener *before, const struct engine_terms *terms, struct listener **ret,
+int listener_succeed(const struct listener *before, const struct mhd_terms *terms, struct listener **ret,
                      struct error *error);
 /* When it is sure that the other one retires: the file of a unix socket is this one's then. */
 void listener_inherit(struct listener *listener, struct listener *before);
 /* Whether it runs on these terms already. */
-bool listener_is_on(const struct listener *listener, const struct engine_terms *terms);
+bool listener_is_on(const struct listener *listener, const struct mhd_terms *terms);
 /* Ends its connections as well, at once. */
 struct listener *listener_free(struct listener *listener);
 

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/gzip.h"
-#include "http/packing.h"
+#include "http/compression.h"
 
 /* A line per member, and doubles without the digits that only their binary form has: 0.8, not 0.80000000000000004. */
 #define JSON_FLAGS (JSON_INDENT(2) | JSON_REAL_PRECISION(15))
@@ -19,7 +19,7 @@
 DEFINE_CLEANUP(struct MHD_Response *, MHD_destroy_response);
 
 /* What the web configuration wants in each response comes in place of what would be there. */
-void reply_dress(struct request *request, struct MHD_Response *response)
+void reply_add_configured_headers(struct request *request, struct MHD_Response *response)
 {
     const struct web_config *config = request->site->security->config;
     const char *old;
@@ -45,7 +45,7 @@ static void replace(struct request *request, unsigned status, struct MHD_Respons
 void reply_set(struct request *request, unsigned status, struct MHD_Response *response)
 {
     if (response)
-        reply_dress(request, response);
+        reply_add_configured_headers(request, response);
     replace(request, status, response, false);
 }
 
@@ -142,7 +142,7 @@ void reply_json(struct request *request, unsigned status, json_t *document, bool
     if (!owned || json_dump_callback(owned, append_chunk, &content, JSON_FLAGS) < 0)
         return;
     buffer_append_char(&content, '\n');
-    if (gzip && status == MHD_HTTP_OK && packing_start(request, &content, TYPE_JSON, VARY_ALL, NULL))
+    if (gzip && status == MHD_HTTP_OK && compression_start(request, &content, TYPE_JSON, VARY_ALL, NULL))
         return;
     reply_set(request, status, reply_make(&content, TYPE_JSON, VARY_ALL, gzip));
 }

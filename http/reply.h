@@ -13,7 +13,7 @@
 /* Replies with a response that the request takes over. */
 void reply_set(struct request *request, unsigned status, struct MHD_Response *response);
 /* Adds the headers of the web configuration to a response that is kept in site->pages; the other replies have them. */
-void reply_dress(struct request *request, struct MHD_Response *response);
+void reply_add_configured_headers(struct request *request, struct MHD_Response *response);
 /* Replies with a response that belongs to site->pages. */
 void reply_borrowed(struct request *request, unsigned status, struct MHD_Response *response);
 

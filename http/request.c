@@ -8,15 +8,15 @@
 #include "base/number.h"
 #include "base/suggest.h"
 #include "base/utf8.h"
-#include "http/auth.h"
-#include "http/edition.h"
-#include "http/feed.h"
+#include "http/api/events-document.h"
+#include "http/api/feed.h"
+#include "http/api/rates-wait.h"
+#include "http/auth/auth.h"
+#include "http/auth/refusal-delay.h"
+#include "http/compression.h"
 #include "http/framing.h"
-#include "http/packing.h"
-#include "http/penalty.h"
 #include "http/percent.h"
 #include "http/reply.h"
-#include "http/wait.h"
 
 /* A body up to here is read and thrown away: some clients send one without need. */
 #define BODY_MAX 1024
@@ -31,10 +31,10 @@ void request_begin(struct request *request, struct site *site, struct MHD_Connec
 void request_end(struct request *request)
 {
     check_free(request->check);
-    penalty_free(request->penalty);
-    wait_free(request->wait);
-    packing_leave(request);
-    edition_leave(request);
+    refusal_delay_free(request->penalty);
+    rates_wait_free(request->wait);
+    compression_leave(request);
+    events_document_leave(request);
     feed_free(request->feed);
     if (request->response && !request->borrowed)
         MHD_destroy_response(request->response);

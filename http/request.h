@@ -11,24 +11,24 @@
 #include <microhttpd.h>
 #include <systemd/sd-event.h>
 
-#include "base/bucket.h"
 #include "base/buffer.h"
+#include "base/token-bucket.h"
 #include "http/accept.h"
-#include "http/page.h"
+#include "http/auth/password-cache.h"
+#include "http/auth/security.h"
+#include "http/auth/standing.h"
+#include "http/auth/trust.h"
 #include "http/peer.h"
-#include "http/security.h"
+#include "http/response-cache.h"
 #include "http/service.h"
-#include "http/standing.h"
-#include "http/trust.h"
-#include "http/verdicts.h"
 
 struct auth;
 struct check;
-struct penalty;
+struct refusal_delay;
 struct feed;
-struct packing;
-struct wait;
-struct edition;
+struct compression;
+struct rates_wait;
+struct events_document;
 struct worker;
 
 /* What requests are answered from; the server owns it. */
@@ -37,16 +37,16 @@ struct site {
     struct security *security; /* what holds now; never NULL. Another one after any turn of the event loop */
     const struct service *service;
     char *telemetry_path;
-    struct pages pages;
-    struct worker *packer;    /* NULL until something large is compressed; see packing.h */
-    struct packing *packings; /* all that wait or run */
-    struct auth *auth;        /* NULL until there is a password to check */
-    struct edition *edition;  /* of the catalogue of events; NULL: there is none, or it is outdated */
-    struct bucket editions;   /* of its answers to clients that are not known */
-    struct bucket bucket;     /* of all requests */
+    struct response_cache pages;
+    struct worker *packer;           /* NULL until something large is compressed; see compression.h */
+    struct compression *packings;    /* all that wait or run */
+    struct auth *auth;               /* NULL until there is a password to check */
+    struct events_document *edition; /* of the catalogue of events; NULL: there is none, or it is outdated */
+    struct token_bucket editions;    /* of its answers to clients that are not known */
+    struct token_bucket bucket;      /* of all requests */
     struct trust trust;
-    struct bucket challenges; /* of those without a password, where one is asked for */
-    struct wait *waits;       /* all that wait for their second reading */
+    struct token_bucket challenges; /* of those without a password, where one is asked for */
+    struct rates_wait *waits;       /* all that wait for their second reading */
     /* Has the server look whether the files of its web configuration have changed; before what depends on them. */
     void (*look)(void *userdata);
     void *look_userdata;
@@ -69,16 +69,16 @@ struct request {
     struct MHD_Response *response; /* NULL as long as there is none */
     bool borrowed;                 /* the response belongs to site->pages */
     /* One that is not NULL: the connection is suspended. */
-    struct check *check;          /* of its password */
-    struct penalty *penalty;      /* its refusal is held back */
-    unsigned penalties;           /* so often it was */
-    struct wait *wait;            /* for its second reading */
-    struct packing *packing;      /* its response is being compressed */
-    struct request *next_packed;  /* of the same packing */
-    struct edition *edition;      /* is being made */
-    struct request *next_waiting; /* for the same edition */
-    struct feed *feed;            /* a response that goes on; it knows itself whether it is suspended */
-    void (*wake)(void *userdata); /* has libmicrohttpd run soon */
+    struct check *check;             /* of its password */
+    struct refusal_delay *penalty;   /* its refusal is held back */
+    unsigned penalties;              /* so often it was */
+    struct rates_wait *wait;         /* for its second reading */
+    struct compression *packing;     /* its response is being compressed */
+    struct request *next_packed;     /* of the same packing */
+    struct events_document *edition; /* is being made */
+    struct request *next_waiting;    /* for the same edition */
+    struct feed *feed;               /* a response that goes on; it knows itself whether it is suspended */
+    void (*wake)(void *userdata);    /* has libmicrohttpd run soon */
     void *wake_userdata;
 };
 

@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/utf8.h"
-#include "http/handlers.h"
+#include "http/api/handlers.h"
 #include "http/reply.h"
 
 static const char *const telemetry_parameters[] = {"collect[]", NULL};

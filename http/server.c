@@ -3,8 +3,8 @@
 #include "http/server.h"
 
 #include "base/cleanup.h"
-#include "http/auth.h"
-#include "http/edition.h"
+#include "http/api/events-document.h"
+#include "http/auth/auth.h"
 #include "http/listener.h"
 #include "http/worker.h"
 
@@ -30,7 +30,7 @@ struct server {
     struct listeners retired;          /* answering what was asked before */
     bool adopted;                      /* the active ones: addresses do not matter */
     char *web_config;                  /* path; NULL: none */
-    struct stamps stamps;              /* of the files that the security is from, or that were tried last */
+    struct file_versions stamps;       /* of the files that the security is from, or that were tried last */
     uint64_t looked_ns;                /* at them */
     char *warned[N_SECURITY_WARNINGS]; /* of what, the last time */
     struct security *pending;          /* waits for `turn`, outside of what looks: TLS goes on or off */
@@ -101,17 +101,17 @@ struct server *server_free(struct server *server)
     listeners_done(&server->active);
     listeners_done(&server->retired);
     connections_done(&server->connections);
-    edition_drop(&server->site);
+    events_document_drop(&server->site);
     worker_free(server->site.packer);
     auth_free(server->site.auth);
     sd_event_source_disable_unref(server->turn);
     security_unref(server->pending);
     security_unref(server->site.security);
-    stamps_done(&server->stamps);
+    file_versions_done(&server->stamps);
     free(server->web_config);
     for (int i = 0; i < N_SECURITY_WARNINGS; i++)
         free(server->warned[i]);
-    pages_done(&server->site.pages);
+    response_cache_done(&server->site.pages);
     free(server->site.telemetry_path);
     trust_done(&server->site.trust);
     sd_event_unref(server->site.event);
@@ -145,7 +145,7 @@ struct change {
     struct server *server;
     struct security *security;
     struct server_limits limits;
-    struct engine_terms terms;
+    struct mhd_terms terms;
     struct listeners wanted; /* each is an active one, or new */
 };
 
@@ -281,7 +281,7 @@ static void use_security(struct server *server, struct security *security)
     server->site.security = security;
     connections_set_asking(&server->connections, security_asks(security));
     /* They have the headers of before. */
-    pages_done(&server->site.pages);
+    response_cache_done(&server->site.pages);
     for (int i = 0; i < N_SECURITY_WARNINGS; i++)
         warn(server, (enum security_warning)i);
 }
@@ -349,7 +349,7 @@ static int configure(struct server *server, const char *web_config, const struct
                      struct error *error)
 {
     _cleanup_(security_unrefp) struct security *security = NULL;
-    _cleanup_(stamps_done) struct stamps stamps = {0};
+    _cleanup_(file_versions_done) struct file_versions stamps = {0};
     _cleanup_(freep) char *path = web_config && *web_config ? strdup(web_config) : NULL;
     _cleanup_(freep) char *telemetry_path = settings ? strdup(settings->telemetry_path) : NULL;
     _cleanup_(trust_done) struct trust trust = {0};
@@ -408,12 +408,12 @@ static int on_pending(sd_event_source *source, void *userdata)
 static void read_again(struct server *server)
 {
     _cleanup_(security_unrefp) struct security *security = NULL;
-    struct stamps stamps;
+    struct file_versions stamps;
     struct error error;
 
     int r = security_load(&server->site.service->files, server->web_config, &security, &stamps, &error);
     /* After a failure too: what is wrong is told once, and tried again when it has changed. */
-    stamps_done(&server->stamps);
+    file_versions_done(&server->stamps);
     server->stamps = stamps;
     if (r < 0) {
         complain(server, &error);
@@ -435,7 +435,7 @@ static void look(void *userdata)
     if (server->looked_ns && now - server->looked_ns < LOOK_NS)
         return;
     server->looked_ns = now;
-    if (stamps_outdated(&server->stamps))
+    if (file_versions_changed(&server->stamps))
         read_again(server);
 }
 

@@ -7,10 +7,10 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 
+#include "base/call-filter.h"
+#include "base/capabilities.h"
 #include "base/cleanup.h"
 #include "base/sanitizer.h"
-#include "opener/call-filter.h"
-#include "opener/capabilities.h"
 
 /*
  * Calls by which a process without capabilities may still reach other processes, or much of the kernel. Names that this
@@ -171,12 +171,12 @@ static int fill(scmp_filter_ctx context)
 
 int daemon_jail_enter(const struct user *user, bool *ret_filtered, struct error *error)
 {
-    int r = capabilities_unbound(error);
+    int r = capabilities_empty_bounding_set(error);
 
     if (r == 0)
         r = user_become(user, error);
     if (r == 0)
-        r = capabilities_reduce(0, error);
+        r = capabilities_keep_only(0, error);
     if (r < 0)
         return r;
     /* After the change of user, which sets it as fs.suid_dumpable says. */

@@ -13,10 +13,10 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/call-filter.h"
+#include "base/capabilities.h"
 #include "base/cleanup.h"
 #include "base/number.h"
-#include "opener/call-filter.h"
-#include "opener/capabilities.h"
 
 /* Since Linux 5.8; libraries at hand may be older. */
 #ifndef CAP_PERFMON
@@ -43,7 +43,7 @@ static int keep_needed(bool sampling, struct error *error)
     for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
         if (sampling || !kept[i].only_sampling)
             mask |= UINT64_C(1) << kept[i].capability;
-    return capabilities_reduce(mask & capabilities_own(), error);
+    return capabilities_keep_only(mask & capabilities_own(), error);
 }
 
 /* Descriptors */
@@ -103,7 +103,7 @@ struct call {
     struct scmp_arg_cmp argument;
 };
 
-/* Of opener-server.c, then what libc and a sanitizer do of their own accord. */
+/* Of server.c, then what libc and a sanitizer do of their own accord. */
 static const struct call calls_of_all[] = {
     {SCMP_SYS(recvmsg), 0, {0}},
     {SCMP_SYS(sendmsg), 0, {0}},
@@ -138,7 +138,7 @@ static const struct call calls_of_all[] = {
     {SCMP_SYS(sched_yield), 0, {0}},
 };
 
-/* Of opener-mapped.c and jit-map.c. */
+/* Of executable.c and jit-map.c. */
 static const struct call calls_of_sampling[] = {
     {SCMP_SYS(read), 0, {0}},
 };
@@ -168,7 +168,7 @@ static int filter_calls(bool sampling, bool *ret_filtered, struct error *error)
 
 /* Names */
 
-void jail_set_name(const char *name)
+void opener_jail_set_name(const char *name)
 {
     _cleanup_(closep) int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
     char line[4096];
@@ -182,8 +182,8 @@ void jail_set_name(const char *name)
     strcpy(program_invocation_name, name);
 }
 
-int jail_enter(int socket, pid_t parent, bool sampling, uint64_t *ret_capabilities, bool *ret_filtered,
-               struct error *error)
+int opener_jail_enter(int socket, pid_t parent, bool sampling, uint64_t *ret_capabilities, bool *ret_filtered,
+                      struct error *error)
 {
     int r = replace_standard_streams();
 

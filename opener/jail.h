@@ -8,15 +8,15 @@
 #include "base/error.h"
 
 /* What `ps` shows, where there is room for it. */
-void jail_set_name(const char *name);
+void opener_jail_set_name(const char *name);
 
 /*
  * For the opener, whose only descriptors are from now on `socket` and standard error: it ends with `parent` and not by
  * a signal that a terminal or a service manager sends to all; it keeps of its capabilities those that counting needs
- * (and, where it is `sampling`, samples), and of the system calls those of opener-server.c. *ret_capabilities are
+ * (and, where it is `sampling`, samples), and of the system calls those of server.c. *ret_capabilities are
  * those; *ret_filtered is false where the kernel has no filters. -errno with a sentence.
  */
-int jail_enter(int socket, pid_t parent, bool sampling, uint64_t *ret_capabilities, bool *ret_filtered,
-               struct error *error);
+int opener_jail_enter(int socket, pid_t parent, bool sampling, uint64_t *ret_capabilities, bool *ret_filtered,
+                      struct error *error);
 
 #endif

@@ -11,11 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/capabilities.h"
 #include "base/cleanup.h"
-#include "opener/capabilities.h"
 #include "opener/jail.h"
-#include "opener/opener-message.h"
-#include "opener/opener-server.h"
+#include "opener/message.h"
+#include "opener/server.h"
 #include "perf/hierarchy.h"
 #include "perf/machine.h"
 
@@ -27,7 +27,7 @@ DEFINE_CLEANUP(struct opener *, opener_free);
 
 bool opener_is_wanted(void)
 {
-    return capabilities_privilege();
+    return capabilities_are_privileged();
 }
 
 uint64_t opener_own_capabilities(void)
@@ -58,15 +58,15 @@ static _Noreturn void be_opener(struct sys *sys, const struct opener *opener, co
     struct error error = {0};
     bool filtered = false;
 
-    jail_set_name("perfcountd-opener");
-    hello.error = user_be_ended_by(user, &error);
+    opener_jail_set_name("perfcountd-opener");
+    hello.error = user_allow_kill(user, &error);
     if (hello.error == 0)
-        hello.error =
-            jail_enter(socket, server.rules.daemon, server.rules.wish.sampling, &hello.capabilities, &filtered, &error);
+        hello.error = opener_jail_enter(socket, server.rules.daemon, server.rules.wish.sampling, &hello.capabilities,
+                                        &filtered, &error);
     hello.filtered = filtered;
     if (hello.error < 0)
         snprintf(hello.message, sizeof(hello.message), "%.200s", error.message);
-    int r = opener_message_send(socket, &hello, sizeof(hello), &(struct opener_fds){0});
+    int r = fd_socket_send(socket, &hello, sizeof(hello), &(struct fd_list){0});
     if (r == 0 && hello.error == 0)
         r = opener_server_run(&server);
     _exit(r < 0 || hello.error < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
@@ -87,8 +87,8 @@ static int be_patient(int socket)
 static int hear_hello(struct opener *opener, struct error *error)
 {
     struct opener_hello hello = {0};
-    struct opener_fds none;
-    ssize_t n = opener_message_receive(opener->client.socket, &hello, sizeof(hello), &none, NULL);
+    struct fd_list none;
+    ssize_t n = fd_socket_receive(opener->client.socket, &hello, sizeof(hello), &none, NULL);
 
     if (n != sizeof(hello))
         return error_set(error, -EPIPE, "the opener of counters does not start; --no-opener does without");
@@ -117,12 +117,12 @@ static int split(struct opener *opener, struct sys *sys, const struct user *user
     return 0;
 }
 
-static struct opener *opener_new(struct sys *sys, struct opener_wish *wish)
+static struct opener *opener_new(struct sys *sys, struct opener_permissions *wish)
 {
     struct opener *opener = calloc(1, sizeof(*opener));
 
     if (!opener) {
-        opener_wish_done(wish);
+        opener_permissions_done(wish);
         return NULL;
     }
     opener->client.socket = -1;
@@ -131,7 +131,7 @@ static struct opener *opener_new(struct sys *sys, struct opener_wish *wish)
     return opener;
 }
 
-int opener_start(struct sys *sys, struct opener_wish *wish, const struct user *user, struct opener **ret,
+int opener_start(struct sys *sys, struct opener_permissions *wish, const struct user *user, struct opener **ret,
                  struct error *error)
 {
     /* Neither of the two can mount it later. */
@@ -160,7 +160,7 @@ bool opener_reap(struct opener *opener)
 }
 
 /* It has nothing to finish, and one that is stopped or hangs hears nothing else. */
-bool opener_lose(struct opener *opener)
+bool opener_kill(struct opener *opener)
 {
     opener->client.lost = true;
     if (opener->pid > 0)
@@ -181,15 +181,15 @@ static void wait_for_end(const struct opener *opener)
 /* What hangs in the kernel is left to who inherits it. */
 static void end(struct opener *opener)
 {
-    if (opener_lose(opener))
+    if (opener_kill(opener))
         return;
     wait_for_end(opener);
     opener_reap(opener);
 }
 
-int opener_hear(struct opener *opener)
+int opener_take_late_reply(struct opener *opener)
 {
-    return opener_client_hear(&opener->client);
+    return opener_client_take_late_reply(&opener->client);
 }
 
 int opener_poll_fd(const struct opener *opener)

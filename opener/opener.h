@@ -5,7 +5,7 @@
 #ifndef OPENER_OPENER_H
 #define OPENER_OPENER_H
 
-#include "opener/opener-client.h"
+#include "opener/client.h"
 #include "opener/user.h"
 
 struct opener {
@@ -25,16 +25,17 @@ uint64_t opener_own_capabilities(void);
  * called while there is one thread. This process has what it had: daemon_jail_enter() with `user` is to follow before
  * it hears anything from a network. -errno with a sentence.
  */
-int opener_start(struct sys *sys, struct opener_wish *wish, const struct user *user, struct opener **ret,
+int opener_start(struct sys *sys, struct opener_permissions *wish, const struct user *user, struct opener **ret,
                  struct error *error);
 /* Ends the opener where it has not ended, and reaps it; waits a second for that at most. */
 struct opener *opener_free(struct opener *opener);
 
-/* Readable when the opener has ended or gives a late answer: opener_hear(), as opener_client_hear(). */
+/* Readable when the opener has ended or gives a late answer: opener_take_late_reply(), as
+ * opener_client_take_late_reply(). */
 int opener_poll_fd(const struct opener *opener);
-int opener_hear(struct opener *opener);
+int opener_take_late_reply(struct opener *opener);
 /* For one that has ended: sees to it. Requests fail from now on. Whether it is reaped, which can take time. */
-bool opener_lose(struct opener *opener);
+bool opener_kill(struct opener *opener);
 /* Never waits; whether there is nothing left to reap. */
 bool opener_reap(struct opener *opener);
 

@@ -88,7 +88,7 @@ int user_choose(const char *name, struct user *ret, struct error *error)
     return 0;
 }
 
-int user_be_ended_by(const struct user *user, struct error *error)
+int user_allow_kill(const struct user *user, struct error *error)
 {
     if (user->change && setresuid(user->uid, (uid_t)-1, (uid_t)-1) < 0)
         return error_set(error, -errno, "cannot let user %u end the opener: %s; grant CAP_SETUID", user->uid,

@@ -24,7 +24,7 @@ int user_choose(const char *name, struct user *ret, struct error *error);
  * real user of this one becomes the same. What this process may do is up to the effective user, which stays. -errno
  * with a sentence.
  */
-int user_be_ended_by(const struct user *user, struct error *error);
+int user_allow_kill(const struct user *user, struct error *error);
 /* Becomes that user, with no other groups. -errno with a sentence. */
 int user_become(const struct user *user, struct error *error);
 

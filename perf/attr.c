@@ -7,11 +7,11 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "base/suggest.h"
-#include "perf/attr-terms.h"
-#include "perf/event-breakpoint.h"
-#include "perf/generic.h"
-#include "perf/pfm.h"
-#include "perf/pmu-power.h"
+#include "perf/event/attr-terms.h"
+#include "perf/event/breakpoint.h"
+#include "perf/event/generic.h"
+#include "perf/event/pfm.h"
+#include "perf/pmu-kind.h"
 
 /* Where config3 stands in perf_event_attr since Linux 6.3: the headers at hand may be older. */
 #define CONFIG3_OFFSET 128
@@ -25,7 +25,7 @@ static bool covers(const struct pmu *pmu, unsigned cpu)
 static bool is_in_sysfs(const struct machine *machine, const char *name)
 {
     for (size_t i = 0; i < machine->n_pmus; i++)
-        if (pmu_find_event(machine->pmus[i], name) || broken_find(&machine->pmus[i]->broken, name))
+        if (pmu_find_event(machine->pmus[i], name) || defects_find(&machine->pmus[i]->defects, name))
             return true;
     return false;
 }
@@ -67,7 +67,7 @@ static const struct pmu *pmu_of_name(const struct machine *machine, const struct
 {
     const struct pmu *core = machine_core_pmu(machine, cpu);
 
-    if (core && (pmu_find_event(core, event->name) || broken_find(&core->broken, event->name)))
+    if (core && (pmu_find_event(core, event->name) || defects_find(&core->defects, event->name)))
         return core;
     return find_named_on(machine, event, cpu);
 }
@@ -96,7 +96,7 @@ static int no_pmu(const struct machine *machine, const struct event *event, stru
 {
     struct suggest suggest = {.wrong = event->pmu};
     const struct pmu *absent = machine_find_pmu(machine, event->pmu);
-    const char *reason = broken_find(&machine->broken, event->pmu);
+    const char *reason = defects_find(&machine->defects, event->pmu);
     char nearest[256];
 
     if (reason)
@@ -119,7 +119,7 @@ static int broken_event(const struct machine *machine, const struct event *event
 {
     for (size_t i = 0; i < machine->n_pmus; i++) {
         const struct pmu *pmu = machine->pmus[i];
-        const char *reason = broken_find(&pmu->broken, event->name);
+        const char *reason = defects_find(&pmu->defects, event->name);
         if (reason)
             return error_set_at(error, -EINVAL, event->offset, "\"%s\" of PMU \"%s\" cannot be used: %s", event->name,
                                 pmu->name, reason);
@@ -306,7 +306,7 @@ static void put_breakpoint(const struct event_breakpoint *breakpoint, struct per
 
 static int check_breakpoint(const struct event *event, const struct attr *attr, struct error *error)
 {
-    if (pmu_power(attr->pmu->name) != PMU_BREAKPOINTS || breakpoint_is_of_programs(&attr->kernel))
+    if (pmu_kind(attr->pmu->name) != PMU_BREAKPOINT || breakpoint_in_user_memory(&attr->kernel))
         return 0;
     return error_set_at(
         error, -EINVAL, event->offset,

@@ -106,7 +106,7 @@ int jit_map_open(struct sys *sys, uint32_t pid, int *ret_fd)
 }
 
 /* One that this process has found itself, where there is nobody to ask, has O_PATH and cannot be read. */
-int jit_map_ask(struct sys *sys, uint32_t pid, int *ret_fd)
+int jit_map_open_by_opener(struct sys *sys, uint32_t pid, int *ret_fd)
 {
     struct jit_map_owner owner;
     char path[64];

@@ -21,7 +21,7 @@ int jit_map_open(struct sys *sys, uint32_t pid, int *ret_fd);
  * The same, by an opener, which looks at the file before it opens it; this process opens nothing there. -EACCES where
  * `sys` has no opener.
  */
-int jit_map_ask(struct sys *sys, uint32_t pid, int *ret_fd);
+int jit_map_open_by_opener(struct sys *sys, uint32_t pid, int *ret_fd);
 
 /* What /proc/PID/status tells. */
 struct jit_map_owner {

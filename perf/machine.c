@@ -71,7 +71,7 @@ static int load_pmus(struct sys *sys, struct machine *machine)
         if (r == 0)
             r = add_pmu(machine, &pmu);
         else if (r != -ENOMEM)
-            r = broken_add(&machine->broken, names[i], error.message);
+            r = defects_add(&machine->defects, names[i], error.message);
     }
     strings_free(names, n);
     return r;
@@ -219,7 +219,7 @@ struct machine *machine_free(struct machine *machine)
     for (size_t i = 0; i < machine->n_pmus; i++)
         pmu_free(machine->pmus[i]);
     free(machine->pmus);
-    broken_done(&machine->broken);
+    defects_done(&machine->defects);
     cpuset_done(&machine->possible);
     cpuset_done(&machine->online);
     free(machine->release);

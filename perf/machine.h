@@ -15,10 +15,10 @@ struct machine {
     struct cpuset possible, online;
     struct pmu **pmus; /* in order of name, the absent one last */
     size_t n_pmus;
-    struct broken broken; /* PMUs that are in sysfs and make no sense */
-    int paranoid;         /* kernel.perf_event_paranoid; INT_MIN where it cannot be read */
-    char *release;        /* kernel release, "6.1.0-35-arm64" */
-    const char *tracefs;  /* "/sys/kernel/tracing" or the older place; NULL where there is none */
+    struct defects defects; /* PMUs that are in sysfs and make no sense */
+    int paranoid;           /* kernel.perf_event_paranoid; INT_MIN where it cannot be read */
+    char *release;          /* kernel release, "6.1.0-35-arm64" */
+    const char *tracefs;    /* "/sys/kernel/tracing" or the older place; NULL where there is none */
 };
 
 /*

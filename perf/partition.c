@@ -14,13 +14,13 @@ struct opening {
 
 void partition_done(struct partition *partition)
 {
-    for (size_t i = 0; i < partition->n_parts; i++)
-        group_free(partition->parts[i].group);
-    free(partition->parts);
+    for (size_t i = 0; i < partition->n_groups; i++)
+        group_free(partition->groups[i].group);
+    free(partition->groups);
     *partition = (struct partition){0};
 }
 
-static void part_add(struct opening *opening, struct partition_part *part, size_t member)
+static void part_add(struct opening *opening, struct partition_group *part, size_t member)
 {
     part->members[part->n++] = member;
     opening->placed[member] = true;
@@ -30,7 +30,7 @@ static void part_add(struct opening *opening, struct partition_part *part, size_
  * Opens the first member that can lead, and beside it whatever joins. A member that does not join may be missing or may
  * not fit: it is left for the next part, where it shows as a leader which of the two it is.
  */
-static int fill_part(struct opening *opening, int *errors, struct partition_part *part)
+static int fill_part(struct opening *opening, int *errors, struct partition_group *part)
 {
     size_t rest[GROUP_MEMBERS_MAX], n = 0;
     struct attr attrs[GROUP_MEMBERS_MAX] = {0};
@@ -67,7 +67,7 @@ static int start(const struct opening *opening, struct group *group)
     return opening->target->paused ? 0 : group_enable(group);
 }
 
-static int enable_part(const struct opening *opening, int *errors, struct partition_part *part)
+static int enable_part(const struct opening *opening, int *errors, struct partition_group *part)
 {
     int r = start(opening, part->group);
 
@@ -82,20 +82,20 @@ static int enable_part(const struct opening *opening, int *errors, struct partit
 static int open_weak(struct opening *opening, struct partition *partition)
 {
     while (!all_placed(opening)) {
-        struct partition_part part = {0};
-        int r = array_grow(&partition->parts, partition->n_parts);
+        struct partition_group part = {0};
+        int r = array_grow(&partition->groups, partition->n_groups);
         if (r < 0)
             return r;
         r = fill_part(opening, partition->errors, &part);
         if (r < 0)
             return r;
         if (part.group && enable_part(opening, partition->errors, &part) == 0)
-            partition->parts[partition->n_parts++] = part;
+            partition->groups[partition->n_groups++] = part;
     }
     return 0;
 }
 
-static int open_whole(struct opening *opening, struct partition_part *part, size_t *ret_culprit)
+static int open_whole(struct opening *opening, struct partition_group *part, size_t *ret_culprit)
 {
     int errors[GROUP_MEMBERS_MAX];
     int r = group_open_many(opening->sys, opening->attrs, opening->n, true, opening->target, errors, &part->group);
@@ -115,14 +115,14 @@ static int open_whole(struct opening *opening, struct partition_part *part, size
 
 static int open_strict(struct opening *opening, struct partition *partition)
 {
-    struct partition_part part = {0};
-    int r = array_grow(&partition->parts, 0);
+    struct partition_group part = {0};
+    int r = array_grow(&partition->groups, 0);
 
     if (r < 0)
         return r;
     r = open_whole(opening, &part, &partition->culprit);
     if (r == 0) {
-        partition->parts[partition->n_parts++] = part;
+        partition->groups[partition->n_groups++] = part;
         return 0;
     }
     group_free(part.group);

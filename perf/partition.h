@@ -10,15 +10,15 @@
 
 #include "perf/group.h"
 
-struct partition_part {
+struct partition_group {
     struct group *group; /* enabled */
     size_t n;
     size_t members[GROUP_MEMBERS_MAX]; /* indices of the attrs, in the group's order */
 };
 
 struct partition {
-    struct partition_part *parts;
-    size_t n_parts;
+    struct partition_group *groups;
+    size_t n_groups;
     int errors[GROUP_MEMBERS_MAX]; /* per attr: 0, or why it is not counted (-errno) */
     size_t culprit;                /* strict, and nothing opened: the attr that failed */
 };

@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/number.h"
-#include "perf/event-term.h"
+#include "perf/event/term.h"
 
 #define DEVICE "/sys/bus/event_source/devices/%s"
 
@@ -215,7 +215,7 @@ static int add_event(struct sys *sys, struct pmu *pmu, const char *name)
     int r = load_event(sys, pmu->name, name, &pmu->events[pmu->n_events], &error);
     if (r == 0)
         pmu->n_events++;
-    return r < 0 && r != -ENOMEM ? broken_add(&pmu->broken, name, error.message) : r;
+    return r < 0 && r != -ENOMEM ? defects_add(&pmu->defects, name, error.message) : r;
 }
 
 static int add_format(struct sys *sys, struct pmu *pmu, const char *name)
@@ -233,7 +233,7 @@ static int add_format(struct sys *sys, struct pmu *pmu, const char *name)
             error_prefix(&error, "its file cannot be understood, \"%.64s\"", text);
     }
     if (r < 0)
-        return r == -ENOMEM ? r : broken_add(&pmu->broken, name, error.message);
+        return r == -ENOMEM ? r : defects_add(&pmu->defects, name, error.message);
     if (array_grow(&pmu->formats, pmu->n_formats) < 0)
         return -ENOMEM;
     format.name = strdup(name);
@@ -347,7 +347,7 @@ struct pmu *pmu_free(struct pmu *pmu)
         event_clear(&pmu->events[i]);
     free(pmu->formats);
     free(pmu->events);
-    broken_done(&pmu->broken);
+    defects_done(&pmu->defects);
     cpuset_done(&pmu->cpus);
     free(pmu->name);
     free(pmu);

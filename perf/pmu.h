@@ -6,8 +6,8 @@
 #ifndef PERF_PMU_H
 #define PERF_PMU_H
 
-#include "perf/broken.h"
 #include "perf/cpuset.h"
+#include "perf/defects.h"
 #include "perf/sys.h"
 
 enum pmu_scope {
@@ -45,7 +45,7 @@ struct pmu {
     size_t n_formats;
     struct pmu_event *events;
     size_t n_events;
-    struct broken broken;   /* formats and events that are in sysfs and make no sense */
+    struct defects defects; /* formats and events that are in sysfs and make no sense */
     uint64_t threshold_max; /* caps/threshold_max; UINT64_MAX where there is no such file, 0 where the CPU has none */
 };
 

@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <stdio.h>
 
-#include "perf/pmu-power.h"
+#include "perf/pmu-kind.h"
 
 struct circumstances {
     const struct machine *machine;
@@ -19,7 +19,7 @@ static bool is_pmu_absent(const struct circumstances *c)
 
 static bool is_probe(const struct circumstances *c)
 {
-    return c->pmu && pmu_power(c->pmu->name) == PMU_PROBES;
+    return c->pmu && pmu_kind(c->pmu->name) == PMU_PROBE;
 }
 
 static bool is_breakpoint(const struct circumstances *c)
@@ -29,7 +29,7 @@ static bool is_breakpoint(const struct circumstances *c)
 
 static bool is_frozen(const struct circumstances *c)
 {
-    return c->pmu && pmu_power(c->pmu->name) != PMU_COUNTS;
+    return c->pmu && pmu_kind(c->pmu->name) != PMU_COUNTING;
 }
 
 static bool is_paranoid_debian(const struct circumstances *c)

@@ -178,7 +178,7 @@ void record_take_sample(struct cursor *cursor, const struct record_layout *layou
     take_sample(cursor, layout, false, record);
 }
 
-const uint64_t *record_read_place(const struct record_sample *sample, const struct record_layout *layout, size_t n)
+const uint64_t *record_read_words(const struct record_sample *sample, const struct record_layout *layout, size_t n)
 {
     return sample->read + n * value_width(layout->read_format);
 }
@@ -189,7 +189,7 @@ struct record_value record_read_value(const struct record_sample *sample, const 
 
     if (n >= sample->n_read)
         return (struct record_value){0};
-    const uint64_t *value = record_read_place(sample, layout, n), *next = value + 1;
+    const uint64_t *value = record_read_words(sample, layout, n), *next = value + 1;
     if (!(format & PERF_FORMAT_GROUP))
         next += !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) + !!(format & PERF_FORMAT_TOTAL_TIME_RUNNING);
     struct record_value ret = {.value = *value};

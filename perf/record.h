@@ -122,7 +122,7 @@ int record_decode(const void *bytes, size_t size, const struct record_layout *la
 struct record_value record_read_value(const struct record_sample *sample, const struct record_layout *layout, size_t n);
 
 /* Where it stands; `n` is below `n_read`. */
-const uint64_t *record_read_place(const struct record_sample *sample, const struct record_layout *layout, size_t n);
+const uint64_t *record_read_words(const struct record_sample *sample, const struct record_layout *layout, size_t n);
 
 /* "SAMPLE", "MMAP2"...; NULL for a type that is not known (they are known up to Linux 6.19). */
 const char *record_type_name(uint32_t type);

@@ -7,7 +7,7 @@
 #include <sys/epoll.h>
 
 #include "base/cleanup.h"
-#include "sampler/roster.h"
+#include "sampler/sampled-events.h"
 #include "sampler/threads.h"
 
 /* What one turn of the event loop may take: little, as clients take what was made of it between the turns only. */
@@ -31,7 +31,7 @@ struct capture {
     struct record_layout layout;
     struct lane **lanes;
     size_t n_lanes;
-    struct roster *roster; /* of what is open */
+    struct sampled_events *roster; /* of what is open */
     struct subscriber *subscribers;
     bool paused;
     uint64_t lost, malformed;
@@ -88,7 +88,7 @@ struct capture *capture_free(struct capture *capture)
         return NULL;
     capture_stop(capture);
     free(capture->lanes);
-    roster_unref(capture->roster);
+    sampled_events_unref(capture->roster);
     spec_done(&capture->spec);
     sd_event_unref(capture->event);
     free(capture);
@@ -101,7 +101,7 @@ static void give(struct capture *capture, const struct record *record)
 {
     if (record->type == PERF_RECORD_LOST || record->type == PERF_RECORD_LOST_SAMPLES)
         capture->lost += record->lost.lost;
-    symbols_take(capture->symbols, record);
+    symbols_update(capture->symbols, record);
     for (struct subscriber *s = capture->subscribers; s; s = s->next)
         s->record(s->userdata, record);
 }
@@ -258,23 +258,24 @@ void capture_unsubscribe(struct capture *capture, struct subscriber *subscriber)
 
 static int describe(struct capture *capture)
 {
-    struct roster *roster = roster_new(&capture->spec.events, capture->lanes, capture->n_lanes, capture->roster);
+    struct sampled_events *roster =
+        sampled_events_new(&capture->spec.events, capture->lanes, capture->n_lanes, capture->roster);
 
     if (!roster)
         return -ENOMEM;
-    roster_unref(capture->roster);
+    sampled_events_unref(capture->roster);
     capture->roster = roster;
     return 0;
 }
 
-struct roster *capture_describe(const struct capture *capture, struct writer_source *source)
+struct sampled_events *capture_describe(const struct capture *capture, struct writer_source *source)
 {
-    roster_describe(capture->roster, source);
+    sampled_events_describe(capture->roster, source);
     source->layout = capture->layout;
     source->read = capture->spec.read;
     source->symbols = capture->symbols;
     source->sys = capture->sys;
-    return roster_ref(capture->roster);
+    return sampled_events_ref(capture->roster);
 }
 
 /* Opening */

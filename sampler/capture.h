@@ -7,7 +7,7 @@
 #ifndef SAMPLER_CAPTURE_H
 #define SAMPLER_CAPTURE_H
 
-#include "sampler/roster.h"
+#include "sampler/sampled-events.h"
 #include "sampler/spec.h"
 #include "sampler/writer.h"
 
@@ -59,7 +59,7 @@ void capture_hurry(struct capture *capture);
  * Fills in what is the capture's: events, ids, layout, symbols. It points into what is returned, a reference for the
  * caller.
  */
-struct roster *capture_describe(const struct capture *capture, struct writer_source *source);
+struct sampled_events *capture_describe(const struct capture *capture, struct writer_source *source);
 /* How many records the kernel has dropped since it was opened. */
 uint64_t capture_lost(const struct capture *capture);
 /* How many made no sense, or with them all that was in a ring. */

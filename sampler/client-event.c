@@ -2,7 +2,7 @@
 /* Which events a client may name: see client-event.h. */
 #include "sampler/client-event.h"
 
-#include "perf/pmu-power.h"
+#include "perf/pmu-kind.h"
 
 static bool is_listed(const struct config_sampler *config, const struct event *event)
 {
@@ -20,10 +20,10 @@ static bool is_listed(const struct config_sampler *config, const struct event *e
 /* Whether every PMU that the event names only counts. */
 static bool only_counts(const struct machine *machine, const struct event *event)
 {
-    if (event->kind == EVENT_PMU && pmu_power(event->pmu) != PMU_COUNTS)
+    if (event->kind == EVENT_PMU && pmu_kind(event->pmu) != PMU_COUNTING)
         return false;
     for (size_t i = 0; i < machine->n_pmus; i++)
-        if (pmu_power(machine->pmus[i]->name) != PMU_COUNTS && attr_names_pmu(machine, event, machine->pmus[i]))
+        if (pmu_kind(machine->pmus[i]->name) != PMU_COUNTING && attr_names_pmu(machine, event, machine->pmus[i]))
             return false;
     return true;
 }

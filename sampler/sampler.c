@@ -80,7 +80,7 @@ static int on_sweep(sd_event_source *source, void *userdata)
     }
     sampler->n_captures = n;
     if (n == 0 && sampler->symbols)
-        symbols_rest(sampler->symbols);
+        symbols_end_all(sampler->symbols);
     if (sampler->n_clients == 0 && sd_event_now(sd_event_source_get_event(source), CLOCK_MONOTONIC, &now) >= 0) {
         sd_event_source_set_time(sampler->linger, now + SYMBOLS_LINGER_USEC);
         sd_event_source_set_enabled(sampler->linger, SD_EVENT_ONESHOT);
@@ -248,7 +248,7 @@ static int refuse(const struct sampler *sampler, struct error *error)
         "too");
 }
 
-int stream_admit(const struct sampler *sampler, enum standing standing, struct error *error)
+int sampler_admit(const struct sampler *sampler, enum standing standing, struct error *error)
 {
     if (sampler->ending)
         return error_set(error, -EBUSY, "perfcountd is ending");
@@ -264,7 +264,7 @@ static int check_limits(const struct sampler *sampler, const struct stream_reque
 {
     const struct config_sampler *config = sampler->config;
 
-    int r = stream_admit(sampler, STANDING_OPERATOR, error);
+    int r = sampler_admit(sampler, STANDING_OPERATOR, error);
     if (r < 0)
         return r;
     if (request->seconds > (double)config->max_seconds)

@@ -45,7 +45,7 @@ struct stream {
     enum state state;
     struct writer_source source;
     struct kernel_view kernel;
-    struct roster *roster; /* that `source` points into */
+    struct sampled_events *roster; /* that `source` points into */
     void *writer;
     struct buffer out;
     size_t taken;            /* bytes of `out` */
@@ -166,9 +166,9 @@ static void finish(struct stream *stream)
 
 static void describe(struct stream *stream)
 {
-    struct roster *roster = capture_describe(stream->client.capture, &stream->source);
+    struct sampled_events *roster = capture_describe(stream->client.capture, &stream->source);
 
-    roster_unref(stream->roster);
+    sampled_events_unref(stream->roster);
     stream->roster = roster;
 }
 
@@ -289,7 +289,7 @@ static void relearn(struct stream *stream)
     stream->missed = stream->relearning;
     if (stream->relearning)
         return;
-    stream->relearning = symbols_learn(stream->client.symbols, pid, on_relearned, stream) == 0;
+    stream->relearning = symbols_scan(stream->client.symbols, pid, on_relearned, stream) == 0;
     stream->gap = !stream->relearning;
 }
 
@@ -440,7 +440,7 @@ int stream_open(struct sampler *sampler, const struct stream_request *request, v
     if (r < 0)
         return r;
     capture_subscribe(stream->client.capture, &stream->subscriber);
-    r = symbols_learn(stream->client.symbols, request->pid, on_learned, stream);
+    r = symbols_scan(stream->client.symbols, request->pid, on_learned, stream);
     if (r < 0)
         return error_set(error, r, "what runs cannot be read from /proc: %s", strerror(-r));
     *ret = steal(stream);
@@ -454,11 +454,11 @@ struct stream *stream_free(struct stream *stream)
     if (stream->client.capture)
         capture_unsubscribe(stream->client.capture, &stream->subscriber);
     if (stream->client.symbols) {
-        symbols_forget(stream->client.symbols, stream);
+        symbols_cancel(stream->client.symbols, stream);
         sampler_leave(stream->sampler, &stream->client);
     }
     free_writer(stream);
-    roster_unref(stream->roster);
+    sampled_events_unref(stream->roster);
     kernel_view_done(&stream->kernel);
     sd_event_source_disable_unref(stream->timer);
     buffer_done(&stream->out);

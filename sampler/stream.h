@@ -23,7 +23,7 @@ struct stream_request {
     uint32_t pid;               /* 0: all */
     uint64_t max;               /* records; 0: no limit */
     bool read;                  /* the values of the group in each sample */
-    enum standing standing;     /* of the client: see stream_admit() */
+    enum standing standing;     /* of the client: see sampler_admit() */
 };
 
 /* The parameters of formats that show each record (NDJSON, perf.data), and of those that show a whole; NULL at the end.
@@ -42,7 +42,7 @@ struct stream;
  * Whether a client of this standing may have samples at all. -EOPNOTSUPP (the sampler is not enabled), -EACCES, -EBUSY
  * (the daemon is ending), with a sentence.
  */
-int stream_admit(const struct sampler *sampler, enum standing standing, struct error *error);
+int sampler_admit(const struct sampler *sampler, enum standing standing, struct error *error);
 
 /*
  * Opens what is asked for, or joins who asked for the same. `ready` is called from the event loop when bytes wait after

@@ -8,9 +8,9 @@
 
 #include "base/buffer.h"
 #include "perf/record.h"
-#include "sampler/kernel-view.h"
 #include "sampler/stream.h"
-#include "sampler/symbols.h"
+#include "symbols/kernel-view.h"
+#include "symbols/symbols.h"
 
 /* One event of the sampled group. */
 struct writer_event {

@@ -14,12 +14,14 @@ perf       | base
 opener     | base perf
 config     | base perf
 collectors | base perf config
-sampler    | base perf config
-http       | base config collectors/snapshot.h collectors/metric.h collectors/rates.h sampler/stream.h
+symbols    | base perf
+sampler    | base perf config symbols
+formats    | base perf symbols collectors/snapshot.h collectors/metric.h collectors/rates.h sampler/writer.h
+http       | base config formats collectors/snapshot.h collectors/metric.h collectors/rates.h sampler/stream.h
 systemd    | base
-daemon     | base perf config collectors sampler http systemd opener
-tests      | base perf config collectors sampler http systemd daemon opener
-bench      | base perf config collectors sampler http systemd daemon tests opener
+daemon     | base perf config collectors symbols sampler formats http systemd opener
+tests      | base perf config collectors symbols sampler formats http systemd daemon opener
+bench      | base perf config collectors symbols sampler formats http systemd daemon tests opener
 END
 }
 
@@ -90,7 +92,7 @@ base base/util.h no
 base perf/sys.h yes
 perf base/util.h no
 perf config/config.h yes
-config perf/event.h no
+config perf/event/event.h no
 config collectors/metric.h yes
 collectors config/config.h no
 collectors http/server.h yes
@@ -98,7 +100,7 @@ http collectors/snapshot.h no
 http collectors/rates.h no
 http collectors/registry.h yes
 http perf/sys.h yes
-http daemon/log.h yes
+http daemon/log/log.h yes
 systemd base/util.h no
 systemd config/config.h yes
 daemon http/server.h no

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
-#include "opener/opener-message.h"
+#include "opener/message.h"
 #include "opener/opener.h"
 
 #define SKIPPED 77
@@ -100,16 +100,16 @@ static const struct trial trials[] = {
     {.name = "after all that, a counter", .attr = WITH(disabled, 1), .pid = -1, IS(0)},
 };
 
-static int send_raw(int socket, const void *packet, size_t size, const struct opener_fds *fds)
+static int send_raw(int socket, const void *packet, size_t size, const struct fd_list *fds)
 {
-    struct opener_fds opened = {0};
+    struct fd_list opened = {0};
     struct opener_reply reply = {0};
-    int r = opener_message_send(socket, packet, size, fds);
+    int r = fd_socket_send(socket, packet, size, fds);
 
     if (r < 0)
         return r;
-    ssize_t n = opener_message_receive(socket, &reply, sizeof(reply), &opened, NULL);
-    opener_fds_close(&opened);
+    ssize_t n = fd_socket_receive(socket, &reply, sizeof(reply), &opened, NULL);
+    fd_list_close(&opened);
     if (n <= 0)
         return n < 0 ? (int)n : -EPIPE;
     return reply.error ? reply.error : reply.results[0];
@@ -119,7 +119,7 @@ static int send_raw(int socket, const void *packet, size_t size, const struct op
 static int try(const struct opener *opener, const struct trial *trial)
 {
     _cleanup_(buffer_done) struct buffer packet = {0};
-    struct opener_fds fds = {0};
+    struct fd_list fds = {0};
     size_t n;
     int r;
 
@@ -156,7 +156,7 @@ static bool check_leader(const struct opener *opener)
     struct sys_group group = {.attrs = &plain, .n = 1, .pid = -1, .leader = 0};
     _cleanup_(buffer_done) struct buffer packet = {0};
     _cleanup_(closep) int file = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
-    struct opener_fds one = {.n = 1, .fds = {file}};
+    struct fd_list one = {.n = 1, .fds = {file}};
     size_t n;
 
     opener_request_write(&opener->client.rules, &group, 0, &packet, &n);
@@ -173,7 +173,7 @@ static int try_mapping(const struct opener *opener, const char *protection)
 {
     _cleanup_(fclosep) FILE *maps = fopen("/proc/self/maps", "re");
     char line[512], found[8], path[96];
-    struct opener_fds none = {0};
+    struct fd_list none = {0};
     unsigned long start, end;
 
     while (maps && fgets(line, sizeof(line), maps)) {
@@ -190,7 +190,7 @@ static int try_mapping(const struct opener *opener, const char *protection)
 
 static bool run(bool sampling)
 {
-    struct opener_wish wish = {.sampling = sampling};
+    struct opener_permissions wish = {.sampling = sampling};
     const struct user user = {0};
     struct opener *opener;
     struct error error;

@@ -7,7 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "http/credential.h"
+#include "http/auth/credential.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <assert.h>
 
 #include "base/cleanup.h"
-#include "perf/event-term.h"
+#include "perf/event/term.h"
 #include "perf/pmu.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -12,8 +12,8 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "http/engine.h"
-#include "http/gate.h"
+#include "http/auth/gate.h"
+#include "http/mhd-loop.h"
 #include "http/reply.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -184,13 +184,13 @@ static void look(void *userdata)
 static struct fixture {
     struct site site;
     struct connections all;
-    struct engine *engine;
+    struct mhd_loop *engine;
 } * fixture(void)
 {
     static const struct service service = {.now = now};
-    static const struct engine_terms terms = {.memory_per_connection = MEMORY, .connections = 8};
+    static const struct mhd_terms terms = {.memory_per_connection = MEMORY, .connections = 8};
     static struct fixture f;
-    static struct stamps stamps;
+    static struct file_versions stamps;
     struct error error;
 
     if (f.engine)
@@ -200,7 +200,7 @@ static struct fixture {
     f.site.service = &service;
     f.site.look = look;
     assert(connections_init(&f.all, f.site.event, &service, NULL) == 0);
-    assert(engine_new(&f.site, &f.all, &terms, &f.engine) == 0);
+    assert(mhd_loop_new(&f.site, &f.all, &terms, &f.engine) == 0);
     return &f;
 }
 
@@ -220,7 +220,7 @@ static void converse(struct fixture *f, const struct buffer *sent, size_t piece)
     int fds[2];
 
     assert(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds) == 0);
-    engine_take(f->engine, fds[0], &address, sizeof(address));
+    mhd_loop_take(f->engine, fds[0], &address, sizeof(address));
     for (size_t at = 0; at < sent->size; at += piece) {
         send(fds[1], sent->data + at, MIN(piece, sent->size - at), MSG_NOSIGNAL);
         turn(f, fds[1]);

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "sampler/jit-symbols.h"
+#include "symbols/symboliser/jit-symbols.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,8 +4,8 @@
 #include <assert.h>
 
 #include "base/cleanup.h"
-#include "sampler/maps.h"
-#include "sampler/processes.h"
+#include "symbols/proc-maps.h"
+#include "symbols/processes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     assert(sd_event_new(&event) >= 0 && images_new(&sys, event, &images) == 0);
     assert(processes_new(images, &processes) == 0);
     for (char *rest = text, *line; (line = strsep(&rest, "\n"));)
-        if (maps_parse_line(line, &mapping) == 0) {
+        if (proc_maps_parse_line(line, &mapping) == 0) {
             assert(mapping.start < mapping.end && mapping.file[0]);
             processes_map(processes, 1, &mapping);
         }

@@ -8,7 +8,7 @@
 #include <assert.h>
 
 #include "base/cleanup.h"
-#include "opener/opener-request.h"
+#include "opener/request.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -56,7 +56,7 @@ static void check_event(const struct perf_event_attr *attr, const char *text, bo
 static void check_group(const struct opener_request *request, bool sampling, const char *packet, size_t size,
                         size_t n_fds)
 {
-    const struct opener_group *group = request->group;
+    const struct opener_group_packet *group = request->group;
     bool in_cgroup = group->flags & PERF_FLAG_PID_CGROUP;
 
     assert(group->n_events >= 1 && group->n_events <= OPENER_EVENTS_MAX);
@@ -89,8 +89,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     bool sampling = data[0] & SAMPLING;
     uint32_t counting[] = {0, 1, 3, 4}, probing[] = {6, 7};
-    struct opener_grant grants[] = {{.type = 7, .config2 = 0x1234, .text = (char *)"/bin/true", .samples = true},
-                                    {.type = PERF_TYPE_TRACEPOINT, .config = 310}};
+    struct opener_permitted_event grants[] = {
+        {.type = 7, .config2 = 0x1234, .text = (char *)"/bin/true", .samples = true},
+        {.type = PERF_TYPE_TRACEPOINT, .config = 310}};
     char *files[] = {(char *)"web.yml"};
     const struct opener_rules rules = {
         .daemon = 4711,
@@ -104,7 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(packet, data + 1, size - 1);
     if (opener_request_parse(packet, size - 1, n_fds, &request) < 0 || opener_request_check(&request, &rules) < 0)
         return 0;
-    if (request.kind == OPENER_GROUP) {
+    if (request.kind == OPENER_REQUEST_GROUP) {
         check_group(&request, sampling, packet, size - 1, n_fds);
         return 0;
     }

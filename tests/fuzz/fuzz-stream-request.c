@@ -9,7 +9,7 @@
 #include <assert.h>
 
 #include "base/cleanup.h"
-#include "opener/opener-request.h"
+#include "opener/request.h"
 #include "sampler/spec.h"
 #include "tests/unit/fake-sys.h"
 
@@ -99,7 +99,7 @@ static void leave(void)
 static void enter(void)
 {
     struct fake_sys *fake = fake_machine_one_pmu();
-    struct opener_wish wish = {.sampling = true};
+    struct opener_permissions wish = {.sampling = true};
     struct error error;
 
     add_probes(fake);

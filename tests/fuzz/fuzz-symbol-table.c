@@ -4,7 +4,7 @@
 #include <assert.h>
 
 #include "base/cleanup.h"
-#include "sampler/symbol-table.h"
+#include "symbols/symboliser/symbol-table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,26 +6,26 @@
 
 #include "base/cleanup.h"
 
-long ask_raw(struct impostor *impostor, const void *packet, size_t size, const struct opener_fds *fds, int *ret_fd)
+long ask_raw(struct impostor *impostor, const void *packet, size_t size, const struct fd_list *fds, int *ret_fd)
 {
-    struct opener_fds opened = {0};
+    struct fd_list opened = {0};
     struct opener_reply reply = {0};
-    int r = opener_message_send(impostor->client->socket, packet, size, fds);
+    int r = fd_socket_send(impostor->client->socket, packet, size, fds);
 
     if (r < 0)
         return r;
-    ssize_t n = opener_message_receive(impostor->client->socket, &reply, sizeof(reply), &opened, NULL);
+    ssize_t n = fd_socket_receive(impostor->client->socket, &reply, sizeof(reply), &opened, NULL);
     if (n <= 0)
         return n < 0 ? (long)n : -EPIPE;
     if (ret_fd && opened.n > 0) {
         *ret_fd = opened.fds[0];
         opened.fds[0] = opened.fds[--opened.n];
     }
-    opener_fds_close(&opened);
+    fd_list_close(&opened);
     return reply.error ? reply.error : reply.n ? reply.results[0] : 0;
 }
 
-static void add_fd(struct opener_fds *fds, int fd)
+static void add_fd(struct fd_list *fds, int fd)
 {
     if (fd >= 0)
         fds->fds[fds->n++] = fd;
@@ -34,7 +34,7 @@ static void add_fd(struct opener_fds *fds, int fd)
 static long ask_group(struct impostor *impostor, const struct sys_group *group, int directory, int leader, int *ret_fd)
 {
     _cleanup_(buffer_done) struct buffer packet = {0};
-    struct opener_fds fds = {0};
+    struct fd_list fds = {0};
     size_t n;
 
     add_fd(&fds, directory);
@@ -65,5 +65,5 @@ long ask_file(struct impostor *impostor, const char *path, int *ret_fd)
     _cleanup_(buffer_done) struct buffer packet = {0};
     int r = opener_request_write_file(path, &packet);
 
-    return r < 0 ? r : ask_raw(impostor, packet.data, packet.size, &(struct opener_fds){0}, ret_fd);
+    return r < 0 ? r : ask_raw(impostor, packet.data, packet.size, &(struct fd_list){0}, ret_fd);
 }

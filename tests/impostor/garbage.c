@@ -9,8 +9,8 @@
 
 /* A request that is right, which each attempt spoils in its own way. */
 struct packet {
-    struct opener_group group;
-    struct opener_event events[2];
+    struct opener_group_packet group;
+    struct opener_packet_event events[2];
     char text[64];
 };
 
@@ -19,8 +19,8 @@ static struct packet make_packet(void)
     struct packet packet;
 
     memset(&packet, 0, sizeof(packet));
-    packet.group = (struct opener_group){
-        .header = {.version = OPENER_VERSION, .kind = OPENER_GROUP, .size = sizeof(packet)},
+    packet.group = (struct opener_group_packet){
+        .header = {.version = OPENER_VERSION, .kind = OPENER_REQUEST_GROUP, .size = sizeof(packet)},
         .pid = -1,
         .n_events = 2,
         .text_size = sizeof(packet.text),
@@ -45,9 +45,9 @@ struct spoiled {
 
 static const struct spoiled spoiled[] = {
     {"one byte", AT(group.n_events), 1, 2, 0},
-    {"a header alone", AT(group.n_events), sizeof(struct opener_header), 2, 0},
-    {"half a group", AT(group.n_events), sizeof(struct opener_group) / 2, 2, 0},
-    {"half an event", AT(group.n_events), sizeof(struct opener_group) + 20, 2, 0},
+    {"a header alone", AT(group.n_events), sizeof(struct opener_packet_header), 2, 0},
+    {"half a group", AT(group.n_events), sizeof(struct opener_group_packet) / 2, 2, 0},
+    {"half an event", AT(group.n_events), sizeof(struct opener_group_packet) + 20, 2, 0},
     {"a version of 0 and a kind of 0", AT(group.header.version), 0, 0, 0},
     {"a version that is none", AT(group.header.version), 0, 0x0001ffff, 0},
     {"a kind that is none", AT(group.header.version), 0, OPENER_VERSION | 0x7fff0000U, 0},
@@ -85,7 +85,7 @@ static void judge_packet(struct impostor *impostor, const char *what, long got)
 static void try_spoiled(struct impostor *impostor, const struct spoiled *row)
 {
     struct packet packet = make_packet();
-    struct opener_fds fds = {.n = row->n_fds};
+    struct fd_list fds = {.n = row->n_fds};
 
     for (size_t i = 0; i < fds.n; i++)
         fds.fds[i] = STDOUT_FILENO;
@@ -95,26 +95,26 @@ static void try_spoiled(struct impostor *impostor, const struct spoiled *row)
 
 static long ask_packet(struct impostor *impostor, const struct packet *packet)
 {
-    return ask_raw(impostor, packet, sizeof(*packet), &(struct opener_fds){0}, NULL);
+    return ask_raw(impostor, packet, sizeof(*packet), &(struct fd_list){0}, NULL);
 }
 
 static long try_large(struct impostor *impostor, const struct attempt *attempt)
 {
     _cleanup_(freep) char *bytes = calloc(1, attempt->number);
 
-    return bytes ? ask_raw(impostor, bytes, attempt->number, &(struct opener_fds){0}, NULL) : -ENOMEM;
+    return bytes ? ask_raw(impostor, bytes, attempt->number, &(struct fd_list){0}, NULL) : -ENOMEM;
 }
 
 static long try_path_without_end(struct impostor *impostor, const struct attempt *attempt)
 {
     struct {
-        struct opener_file file;
+        struct opener_file_packet file;
         char path[24];
-    } packet = {.file = {.header = {.version = OPENER_VERSION, .kind = OPENER_FILE, .size = sizeof(packet)}}};
+    } packet = {.file = {.header = {.version = OPENER_VERSION, .kind = OPENER_REQUEST_FILE, .size = sizeof(packet)}}};
 
     memset(packet.path, 'x', sizeof(packet.path));
     memcpy(packet.path, "/proc/kallsyms", strlen("/proc/kallsyms") + attempt->number);
-    return ask_raw(impostor, &packet, sizeof(packet), &(struct opener_fds){0}, NULL);
+    return ask_raw(impostor, &packet, sizeof(packet), &(struct fd_list){0}, NULL);
 }
 
 static uint64_t next_random(uint64_t *state)
@@ -133,8 +133,8 @@ static long try_random(struct impostor *impostor, const struct attempt *attempt)
     for (int i = 0; i < 3000; i++) {
         struct packet packet = make_packet();
         for (uint64_t n = next_random(&state) % 4; n < 4; n++)
-            ((unsigned char *)&packet)[sizeof(struct opener_header) +
-                                       next_random(&state) % (sizeof(packet) - sizeof(struct opener_header))] ^=
+            ((unsigned char *)&packet)[sizeof(struct opener_packet_header) +
+                                       next_random(&state) % (sizeof(packet) - sizeof(struct opener_packet_header))] ^=
                 1U << next_random(&state) % 8;
         long got = ask_packet(impostor, &packet);
         if (got == -EPIPE || got == -ECONNRESET || got == -EAGAIN)
@@ -150,7 +150,7 @@ static long try_counter(struct impostor *impostor, const struct attempt *attempt
     (void)attempt;
     packet.group.text_size = 0;
     packet.group.header.size = offsetof(struct packet, text);
-    return ask_raw(impostor, &packet, offsetof(struct packet, text), &(struct opener_fds){0}, NULL);
+    return ask_raw(impostor, &packet, offsetof(struct packet, text), &(struct fd_list){0}, NULL);
 }
 
 static const struct attempt attempts[] = {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "opener/opener-message.h"
+#include "opener/message.h"
 
 static long become(uid_t user)
 {
@@ -49,11 +49,11 @@ static void serve(int socket)
     struct order order;
 
     for (;;) {
-        _cleanup_(opener_fds_close) struct opener_fds fds = {0};
-        if (opener_message_receive(socket, &order, sizeof(order), &fds, NULL) != sizeof(order))
+        _cleanup_(fd_list_close) struct fd_list fds = {0};
+        if (fd_socket_receive(socket, &order, sizeof(order), &fds, NULL) != sizeof(order))
             return;
         int64_t got = obey(&order, fds.n ? fds.fds[0] : -1);
-        if (opener_message_send(socket, &got, sizeof(got), &(struct opener_fds){0}) < 0)
+        if (fd_socket_send(socket, &got, sizeof(got), &(struct fd_list){0}) < 0)
             return;
     }
 }
@@ -122,12 +122,12 @@ int helper_listen(const char *path)
 
 long helper_order(int socket, const struct order *order, int fd)
 {
-    struct opener_fds fds = {.n = fd >= 0, .fds = {fd}}, none;
+    struct fd_list fds = {.n = fd >= 0, .fds = {fd}}, none;
     int64_t got;
-    int r = opener_message_send(socket, order, sizeof(*order), &fds);
+    int r = fd_socket_send(socket, order, sizeof(*order), &fds);
 
     if (r < 0)
         return r;
-    ssize_t n = opener_message_receive(socket, &got, sizeof(got), &none, NULL);
+    ssize_t n = fd_socket_receive(socket, &got, sizeof(got), &none, NULL);
     return n == sizeof(got) ? (long)got : n < 0 ? (long)n : -EPIPE;
 }

@@ -11,7 +11,7 @@
 #include "config/config.h"
 #include "daemon/options.h"
 #include "daemon/split.h"
-#include "opener/opener-client.h"
+#include "opener/client.h"
 #include "tests/impostor/witness.h"
 
 /* What is known before the split, while this process may still look at it. */

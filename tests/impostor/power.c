@@ -248,7 +248,7 @@ static uint64_t own_address(void)
 
 static long command_try(const struct order *order, int fd)
 {
-    uint64_t rate = RATE, id;
+    uint64_t rate = RATE, id = 0;
 
     switch ((enum descriptor_operation)order->number) {
     case OPERATION_ENABLE:

@@ -119,19 +119,21 @@ static long try_kernel_address(struct impostor *impostor, const struct attempt *
 static long try_pointer(struct impostor *impostor, const struct attempt *attempt)
 {
     struct {
-        struct opener_group group;
-        struct opener_event event;
+        struct opener_group_packet group;
+        struct opener_packet_event event;
     } packet;
 
     if (impostor->known.uprobe_type < 0)
         return impostor_skip(impostor, "this kernel has no uprobes");
     memset(&packet, 0, sizeof(packet));
-    packet.group = (struct opener_group){
-        .header = {.version = OPENER_VERSION, .kind = OPENER_GROUP, .size = sizeof(packet)}, .pid = -1, .n_events = 1};
+    packet.group = (struct opener_group_packet){
+        .header = {.version = OPENER_VERSION, .kind = OPENER_REQUEST_GROUP, .size = sizeof(packet)},
+        .pid = -1,
+        .n_events = 1};
     packet.event.attr = (struct perf_event_attr){.size = sizeof(struct perf_event_attr),
                                                  .type = (uint32_t)impostor->known.uprobe_type,
                                                  .config1 = attempt->number};
-    return ask_raw(impostor, &packet, sizeof(packet), &(struct opener_fds){0}, NULL);
+    return ask_raw(impostor, &packet, sizeof(packet), &(struct fd_list){0}, NULL);
 }
 
 static const struct attempt attempts[] = {

@@ -30,10 +30,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fd-socket.h"
 #include "base/file.h"
-#include "sampler/passing.h"
-#include "sampler/symboliser-jail.h"
-#include "sampler/symboliser.h"
+#include "symbols/symboliser/jail.h"
+#include "symbols/symboliser/symboliser.h"
 
 #define NOBODY 65534
 #define PARENT LONG_MIN /* in an argument: the number of the parent */
@@ -183,7 +183,7 @@ static void wait_for_parent(void)
     struct result any;
     int fd;
 
-    passing_receive(SYMBOLISER_SOCKET, &any, sizeof(any), &fd);
+    fd_socket_receive_one(SYMBOLISER_SOCKET, &any, sizeof(any), &fd);
 }
 
 static void live(int socket, pid_t parent, size_t first)
@@ -197,7 +197,7 @@ static void live(int socket, pid_t parent, size_t first)
         if (trials[i].expected == KILLED)
             wait_for_parent();
         const struct result result = {i, try(&trials[i], parent)};
-        if (passing_send(SYMBOLISER_SOCKET, &result, sizeof(result), -1) < 0)
+        if (fd_socket_send_one(SYMBOLISER_SOCKET, &result, sizeof(result), -1) < 0)
             _exit(EXIT_FAILURE);
     }
     wait_for_parent();
@@ -278,13 +278,13 @@ static size_t observe(const char *who, size_t first, bool was_root)
     if (child == 0)
         live(sockets[1], parent, first);
     close(sockets[1]);
-    while (next < ARRAY_SIZE(trials) && passing_receive(sockets[0], &result, sizeof(result), &fd) == 0) {
+    while (next < ARRAY_SIZE(trials) && fd_socket_receive_one(sockets[0], &result, sizeof(result), &fd) == 0) {
         report_trial(who, result.trial, result.value);
         next = result.trial + 1;
         if (next < ARRAY_SIZE(trials) && trials[next].expected != KILLED)
             continue;
         report_state(who, child, was_root);
-        passing_send(sockets[0], &result, sizeof(result), -1);
+        fd_socket_send_one(sockets[0], &result, sizeof(result), -1);
     }
     close(sockets[0]);
     waitpid(child, &status, 0);

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See build-record.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/build-record.h"
+#include "tests/unit/test.h"
 #include "tests/unit/walk-record.h"
 
 void put_bytes(struct built *built, const void *bytes, size_t size)

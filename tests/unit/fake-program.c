@@ -27,7 +27,7 @@ static const struct frame frames[] = {
     {.ip = FAKE_KERNEL_IP, .mapping = &kernel, .symbol = "do_idle", .offset = 16, .kernel = true},
 };
 
-void symbols_each(struct symbols *symbols, symbols_visit visit, void *userdata)
+void symbols_each(struct symbols *symbols, process_visit visit, void *userdata)
 {
     (void)symbols;
     visit(userdata, FAKE_PID, FAKE_PID, "hot", NULL);

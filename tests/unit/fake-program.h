@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Symbols for writers' tests, instead of sampler/symbols.c: one program, one kernel, and names that are hard to write.
+/* Symbols for writers' tests, instead of symbols/symbols.c: one program, one kernel, and names that are hard to write.
  */
 #ifndef TESTS_UNIT_FAKE_PROGRAM_H
 #define TESTS_UNIT_FAKE_PROGRAM_H
 
-#include "sampler/symbols.h"
+#include "symbols/symbols.h"
 
 #define FAKE_PID 1000
 #define FAKE_IP UINT64_C(0x401010)      /* hot of /usr/bin/hot */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Symbols as a test says them, in the place of sampler/symbols.c. */
+/* Symbols as a test says them, in the place of symbols/symbols.c. */
 #ifndef TESTS_UNIT_FAKE_SYMBOLS_H
 #define TESTS_UNIT_FAKE_SYMBOLS_H
 
-#include "sampler/symbols.h"
+#include "symbols/symbols.h"
 
 struct fake_mapping {
     uint32_t pid; /* 0: the kernel */

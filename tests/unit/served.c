@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An HTTP server of a fake service, and its clients: see served.h. */
 #include "tests/unit/served.h"
+#include "tests/unit/test.h"
 
 #include <arpa/inet.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-
-#include <cmocka.h>
 
 #define PATIENCE_NS (20 * NSEC_PER_SEC)
 #define TURN_USEC 1000

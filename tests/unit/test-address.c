@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Listen addresses: what each form becomes, what is wrong with the others, and what a client is shown. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/un.h>
 
 #include "base/cleanup.h"
 #include "config/address.h"
+#include "tests/unit/test.h"
 
 #define SUN_PATH_90 "/23456789012345678901234567890123456789012345678901234567890123456789012345678901234567890"
 

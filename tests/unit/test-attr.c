@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Events on machines: which PMU counts them where, what the kernel is asked for, and what is said of those it has not.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,6 +8,7 @@
 #include "base/cleanup.h"
 #include "perf/attr.h"
 #include "tests/unit/fake-sys.h"
+#include "tests/unit/test.h"
 
 #define NOBODY 65534
 

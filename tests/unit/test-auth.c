@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Passwords, the rate limit, headers and permissions, asked of a server over real sockets. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/socket.h>
 
-#include <cmocka.h>
 #include <gnutls/gnutls.h>
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "http/auth.h"
+#include "http/auth/auth.h"
 #include "tests/unit/served.h"
+#include "tests/unit/test.h"
 
 #define SALT "abcdefghijklmnopqrstuu"
 /* "secret" at the lowest cost, and at one that takes its time. */

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The form of a bcrypt hash: what libcrypt makes is taken, all else is told apart, and no message has a part of it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <crypt.h>
 #include <stdio.h>
 
 #include "config/bcrypt.h"
+#include "tests/unit/test.h"
 
 #define DIGEST "abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZ./01234"
 #define DIGEST_53 "bcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZ./0123"

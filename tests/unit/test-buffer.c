@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The byte buffer: growth, the sticky error, strings. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
+#include "tests/unit/test.h"
 
 static void test_append(void **state)
 {

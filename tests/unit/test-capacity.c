@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How many counters the played PMUs have, and that trying leaves nothing open. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "perf/capacity.h"
 #include "tests/unit/fake-sys.h"
+#include "tests/unit/test.h"
 
 static const struct {
     struct fake_sys *(*in_machine)(void);

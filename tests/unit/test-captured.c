@@ -3,19 +3,14 @@
  * Machines as their /sys shows them: which PMUs each has, and what configurations become there, a line for each group
  * on each PMU and for each failure.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "collectors/registry.h"
 #include "tests/unit/captured.h"
 #include "tests/unit/find-series.h"
+#include "tests/unit/test.h"
 
 enum played { RK3588_5_10, RK3588_6_1, INTEL_HYBRID, AMD_SERVER, RASPBERRY_PI, N_PLAYED };
 

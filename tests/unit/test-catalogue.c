@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The catalogue of events on machines that are played. */
 #include <jansson.h>
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "daemon/catalogue.h"
 #include "tests/unit/fake-sys.h"
+#include "tests/unit/test.h"
 
 static const char *const tracepoints[] = {"fib:fib_table_lookup", "fib6:fib6_table_lookup", "sched:sched_switch",
                                           "sched:sched_wakeup", "syscalls:sys_enter_openat"};

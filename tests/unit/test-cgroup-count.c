@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One cgroup, counted: on machines that tests play, and on the real kernel. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-#include "collectors/cgroup-count.h"
+#include "collectors/cgroup/count.h"
 #include "perf/machine.h"
 #include "tests/unit/count-allocations.h"
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/find-series.h"
+#include "tests/unit/test.h"
 
 /* The descriptor of the cgroup that most tests have, and that of another. */
 #define CGROUP 7

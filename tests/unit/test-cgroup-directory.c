@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is in a directory, and what is opened of it, in a temporary directory; test-cgroup-tree.c goes deeper. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "collectors/cgroup-directory.h"
+#include "collectors/cgroup/directory.h"
+#include "tests/unit/test.h"
 
 struct place {
     char path[64];

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Paths as systemd, docker, Kubernetes' runtimes and podman make them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/cleanup.h"
-#include "collectors/cgroup-identity.h"
+#include "collectors/cgroup/identity.h"
+#include "tests/unit/test.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define OTHER "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff"

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Labels of cgroups: that each is UTF-8, and that no two paths need have the same. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "base/utf8.h"
-#include "collectors/cgroup-label.h"
+#include "collectors/cgroup/label.h"
+#include "tests/unit/test.h"
 
 #define FFFD "\xef\xbf\xbd"
 

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which cgroups are watched: by patterns, and in which order under the limits. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 
-#include "collectors/cgroup-selection.h"
+#include "collectors/cgroup/selection.h"
+#include "tests/unit/test.h"
 
 #define PATTERNS_MAX 3
 

@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cgroups that come and go, in directories that tests make, on a machine that they play. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/fd.h"
-#include "collectors/cgroup-set.h"
+#include "collectors/cgroup/set.h"
 #include "perf/descriptors.h"
 #include "tests/unit/fake-sys.h"
+#include "tests/unit/test.h"
 
 /* As on kernels before 6.2 where no descriptor is left to list the open ones with. */
 int __wrap_fd_count_open(int directory, uint64_t *ret);

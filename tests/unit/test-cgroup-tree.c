@@ -3,12 +3,6 @@
  * Directories that come and go, in a temporary directory and, where the machine lets us, as real cgroups. Each test
  * ends with nothing open and with the kernel's number of watches being the tree's.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -23,8 +17,9 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "collectors/cgroup-tree.h"
+#include "collectors/cgroup/tree.h"
 #include "perf/hierarchy.h"
+#include "tests/unit/test.h"
 
 #define LOG_SIZE 4096
 

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which events a client of a stream may name. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "sampler/client-event.h"
 #include "tests/unit/fake-sys.h"
+#include "tests/unit/test.h"
 
 static struct fake_sys *make_machine(struct machine **ret)
 {

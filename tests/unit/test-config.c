@@ -3,13 +3,6 @@
  * Configuration files: each tests/config/good-*.yaml becomes the .json beside it, each bad-*.yaml gives the error
  * beside it. Then what no fixture can hold: large and odd files, flags, defaults.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -20,6 +13,7 @@
 #include "config/config.h"
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/fixture.h"
+#include "tests/unit/test.h"
 
 static json_t *parse_json(const char *text)
 {
@@ -563,9 +557,9 @@ static void test_standings(void **state)
         struct error warning = {0};
         char text[256];
         assert_int_equal(config_parse(standings[i].in, strlen(standings[i].in), &config, NULL), 0);
-        assert_int_equal(config_operates(config), standings[i].out_operates);
-        assert_int_equal(config_admits(config), standings[i].out_admits);
-        assert_int_equal(config_is_deprecated(config, &warning), standings[i].out_warning != NULL);
+        assert_int_equal(config_standing_to_operate(config), standings[i].out_operates);
+        assert_int_equal(config_standing_to_sample(config), standings[i].out_admits);
+        assert_int_equal(config_has_deprecated_key(config, &warning), standings[i].out_warning != NULL);
         if (standings[i].out_warning)
             assert_string_equal(config_format_error("file", &warning, text, sizeof(text)), standings[i].out_warning);
     }

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which connection goes where there is no room, and how long each is kept: connections without libmicrohttpd. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/socket.h>
 
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "http/connection.h"
+#include "tests/unit/test.h"
 
 #define MOST 16
 
@@ -104,7 +101,7 @@ static void put(struct connection *connection, char state, bool known)
                   {'w', DEADLINE_NONE}};
 
     connection->request.verdict = known ? VERDICT_RIGHT : VERDICT_UNKNOWN;
-    connection_judge(connection);
+    connection_update_tenure(connection);
     for (size_t i = 0; i < ARRAY_SIZE(states); i++)
         if (states[i].state == state && state != 'r')
             connection_set_deadline(connection, states[i].deadline);
@@ -242,17 +239,17 @@ static void test_judge(void **state)
     fill(&f, "sk! sk uk");
     assert_int_equal(f.items[0]->tenure, TENURE_KNOWN);
     f.items[0]->request.verdict = VERDICT_UNKNOWN;
-    connection_judge(f.items[0]);
+    connection_update_tenure(f.items[0]);
     assert_int_equal(f.items[0]->tenure, TENURE_KNOWN);
     for (size_t i = 0; i < f.n; i++) {
         f.items[i]->request.verdict = VERDICT_WRONG;
-        connection_judge(f.items[i]);
+        connection_update_tenure(f.items[i]);
     }
     assert_int_equal(f.items[0]->tenure, TENURE_STRANGER);
     assert_int_equal(f.items[1]->tenure, TENURE_STRANGER);
     assert_int_equal(f.items[2]->tenure, TENURE_KNOWN);
     f.items[1]->request.certified = true;
-    connection_judge(f.items[1]);
+    connection_update_tenure(f.items[1]);
     assert_int_equal(f.items[1]->tenure, TENURE_KNOWN);
     teardown(&f);
 }
@@ -263,7 +260,7 @@ static void test_kept(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(table); i++)
-        assert_int_equal(connections_kept(table[i][0]), table[i][1]);
+        assert_int_equal(connections_reserved(table[i][0]), table[i][1]);
 }
 
 int main(void)

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each metric that contrib's rules and alerts name is one that the collectors have, on a machine with a PMU. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "collectors/registry.h"
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/fixture.h"
+#include "tests/unit/test.h"
 
 #define EVERY_GROUP                                                                                                    \
     "[{name: core, events: '{cycles,instructions}'}, {name: cache, events: '{cache-references,cache-misses}'},"        \

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /api/v1/counters as a JSON reader sees it, and what its filters let through. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 
 #include "base/cleanup.h"
-#include "http/counters.h"
+#include "formats/counters.h"
 #include "tests/unit/fake-service.h"
+#include "tests/unit/test.h"
 
 static json_t *render(const struct snapshot *snapshot, const struct filter *filter)
 {

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sets of CPUs: the kernel's list format both ways, its errors, and the set operations. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "perf/cpuset.h"
+#include "tests/unit/test.h"
 
 static void assert_set(const struct cpuset *set, const char *expected)
 {

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Authorization headers, good and bad. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "http/credential.h"
+#include "http/auth/credential.h"
+#include "tests/unit/test.h"
 
 static const struct {
     const char *in, *out_user, *out_password; /* NULL: refused */

@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the daemon can do no more, tried by a process that went in; tests/impostor has more. And whom it becomes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <sched.h>
@@ -16,10 +9,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/capabilities.h"
 #include "base/cleanup.h"
 #include "base/sanitizer.h"
-#include "opener/capabilities.h"
 #include "opener/daemon-jail.h"
+#include "tests/unit/test.h"
 
 static void test_user(void **state)
 {

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of C++ and Rust, made readable. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "sampler/demangle.h"
+#include "symbols/symboliser/demangle.h"
+#include "tests/unit/test.h"
 
 static void need_it(void)
 {

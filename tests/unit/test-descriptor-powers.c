@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each kind of descriptor has a row for each operation, which says why it is harmless. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <string.h>
 
 #include "opener/descriptor-powers.h"
+#include "tests/unit/test.h"
 
 static void check_row(const struct descriptor_power *power)
 {

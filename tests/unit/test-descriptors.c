@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What counts and what samples has a share of the descriptors, and no more. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "perf/descriptors.h"
 #include "tests/unit/fake-sys.h"
+#include "tests/unit/test.h"
 
 #define GROUP_MAX 6
 

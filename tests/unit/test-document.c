@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The YAML tree: which words mean what, and where in the file a byte of a text stands. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 
 #include "base/cleanup.h"
 #include "config/document.h"
+#include "tests/unit/test.h"
 
 static void parse(const char *text, struct document *ret)
 {
@@ -88,11 +82,11 @@ static void test_places(void **state)
         }
         parse(cases[i].in, &document);
         const node *n = document_item(&document, document_root(&document), 0);
-        document_place_at(&document, n, cases[i].in_offset, &line, &column);
+        document_position_at(&document, n, cases[i].in_offset, &line, &column);
         if (line != cases[i].out_line || column != cases[i].out_column)
             fail_msg("%s: %zu is at %u:%u", cases[i].in, cases[i].in_offset, line, column);
         document.builtin = true;
-        document_place_at(&document, n, cases[i].in_offset, &line, &column);
+        document_position_at(&document, n, cases[i].in_offset, &line, &column);
         assert_int_equal(line, 0);
         assert_int_equal(column, 0);
     }

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Errors: message, place, prefix, and where a message is cut. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/error.h"
 #include "base/utf8.h"
+#include "tests/unit/test.h"
 
 static void test_set(void **state)
 {

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The terms of events as sysfs writes them: numbers, flags, "?", and where what is garbled goes wrong. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/cleanup.h"
-#include "perf/event-term.h"
+#include "perf/event/term.h"
+#include "tests/unit/test.h"
 
 static void test_terms(void **state)
 {

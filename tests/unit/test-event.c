@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* perf's event syntax: kinds, terms, modifiers, groups, metric names, and where each error points. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <linux/hw_breakpoint.h>
 
 #include "base/cleanup.h"
-#include "perf/event.h"
+#include "perf/event/event.h"
+#include "tests/unit/test.h"
 
 static void test_kinds(void **state)
 {

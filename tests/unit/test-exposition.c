@@ -4,19 +4,16 @@
  * allocates nothing per series: malloc and its kin are wrapped by the linker.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 #include <signal.h>
 
 #include "base/cleanup.h"
-#include "http/exposition.h"
+#include "formats/exposition.h"
 #include "tests/unit/count-allocations.h"
 #include "tests/unit/fake-service.h"
+#include "tests/unit/test.h"
 
 static const struct metric counter = {"c_total", "C.", "", METRIC_COUNTER};
 static const struct metric gauge = {"g", "G.", "", METRIC_GAUGE};

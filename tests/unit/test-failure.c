@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What could not be opened, on CPUs and in cgroups, and how it is told. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/util.h"
 #include "collectors/failure.h"
 #include "perf/sys.h"
+#include "tests/unit/test.h"
 
 static char event[] = "cycles", other[] = "instructions", group[] = "core", pmu[] = "cpu", reason[] = "ENOENT",
             message[] = "there is no PMU";

@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whole small files: sizes around the limit, and what is no file. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -14,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "tests/unit/test.h"
 
 struct fixture {
     char path[32];

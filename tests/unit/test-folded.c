@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Folded stacks, as flame graphs are drawn from. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "sampler/writer.h"
 #include "tests/unit/fake-symbols.h"
+#include "tests/unit/test.h"
 
 static const struct writer_end good_end = {.reason = "seconds"};
 

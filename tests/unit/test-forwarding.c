@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
-#include "http/forwarding.h"
+#include "http/auth/forwarding.h"
+#include "tests/unit/test.h"
 
 static const struct {
     const char *in;

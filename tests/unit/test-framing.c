@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Heads that can be read in two ways, over real sockets and the real libmicrohttpd, wherever they are in its buffer. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/socket.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "http/framing.h"
 #include "tests/unit/served.h"
+#include "tests/unit/test.h"
 
 /* What libmicrohttpd reads a head into at first is half of it. */
 #define MEMORY 8192

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Generic events by name and alias, and the grammar of cache events. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <linux/perf_event.h>
 
 #include "base/cleanup.h"
-#include "perf/event.h"
-#include "perf/generic.h"
+#include "perf/event/event.h"
+#include "perf/event/generic.h"
+#include "tests/unit/test.h"
 
 static void test_find(void **state)
 {

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Path patterns: what each matches, what is refused and where, and that none takes long. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <time.h>
 
 #include "base/glob.h"
+#include "tests/unit/test.h"
 
 static const struct {
     const char *in_pattern, *in_path;

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Groups and partitions over machines that tests play. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "perf/group.h"
 #include "perf/partition.h"
 #include "tests/unit/fake-sys.h"
+#include "tests/unit/test.h"
 
 #define HARDWARE(number)                                                                                               \
     {                                                                                                                  \

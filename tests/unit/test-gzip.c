@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 
-#include <cmocka.h>
 #include <libdeflate.h>
 
 #include "base/cleanup.h"
 #include "base/gzip.h"
+#include "tests/unit/test.h"
 
 static const size_t sizes[] = {0, 1, 2, 17, 1000, 65535, 65536, 65537, 300000, 2000001};
 

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Layouts of cgroups as mountinfo shows them, and the one of this machine. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "perf/hierarchy.h"
 #include "tests/unit/fake-sys.h"
+#include "tests/unit/test.h"
 
 #define ROOT_MOUNT "27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw\n"
 #define V2 "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n"

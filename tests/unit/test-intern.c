@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each text is held once. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "base/intern.h"
+#include "tests/unit/test.h"
 
 static void test_same(void **state)
 {

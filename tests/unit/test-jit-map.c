@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which list of functions made at run time is opened, and which is not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/inotify.h>
@@ -15,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "perf/jit-map.h"
+#include "tests/unit/test.h"
 
 static void test_status(void **state)
 {
@@ -153,7 +147,7 @@ static void test_swapped(void **state)
     write_file(fixture->path);
     fixture->sys.open_file = refuse_and_swap;
     assert_int_equal(try(fixture), -EACCES);
-    assert_int_equal(jit_map_ask(&fixture->sys, (uint32_t)getpid(), &fd), -EPERM);
+    assert_int_equal(jit_map_open_by_opener(&fixture->sys, (uint32_t)getpid(), &fd), -EPERM);
     assert_int_equal(read(fixture->watch, events, sizeof(events)), -1);
     close(fixture->watch);
 }
@@ -170,11 +164,11 @@ static void test_ask(void **state)
     _cleanup_(closep) int fd = -1;
 
     write_file(fixture->path);
-    assert_int_equal(jit_map_ask(&fixture->sys, (uint32_t)getpid(), &fd), -EACCES);
-    assert_int_equal(jit_map_ask(&fixture->sys, 4194304, &fd), -ENOENT);
+    assert_int_equal(jit_map_open_by_opener(&fixture->sys, (uint32_t)getpid(), &fd), -EACCES);
+    assert_int_equal(jit_map_open_by_opener(&fixture->sys, 4194304, &fd), -ENOENT);
     assert_int_equal(fd, -1);
     fixture->sys.open_file = answer;
-    assert_int_equal(jit_map_ask(&fixture->sys, (uint32_t)getpid(), &fd), 0);
+    assert_int_equal(jit_map_open_by_opener(&fixture->sys, (uint32_t)getpid(), &fd), 0);
     char text[8];
     assert_int_equal(read(fd, text, sizeof(text)), 3);
 }

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of functions made at run time, as their makers write them and as nobody should. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "sampler/jit-symbols.h"
+#include "symbols/symboliser/jit-symbols.h"
+#include "tests/unit/test.h"
 
 static void read_text(const char *text, size_t size, struct symbol_list *list)
 {

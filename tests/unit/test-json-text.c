@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "sampler/json-text.h"
+#include "base/json-text.h"
+#include "tests/unit/test.h"
 
 static void expect(struct buffer *out, const char *expected)
 {
@@ -36,13 +30,13 @@ static void test_numbers(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        json_text_hex(&out, cases[i].in);
+        json_write_hex(&out, cases[i].in);
         expect(&out, cases[i].hex);
-        json_text_u64(&out, cases[i].in);
+        json_write_u64(&out, cases[i].in);
         expect(&out, cases[i].decimal);
-        json_text_i64(&out, (int64_t)cases[i].in);
+        json_write_i64(&out, (int64_t)cases[i].in);
         expect(&out, cases[i].number);
-        json_text_seconds(&out, cases[i].in);
+        json_write_seconds(&out, cases[i].in);
         expect(&out, cases[i].seconds);
     }
     buffer_done(&out);
@@ -69,7 +63,7 @@ static void test_strings(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        json_text_string(&out, cases[i].in);
+        json_write_string(&out, cases[i].in);
         expect(&out, cases[i].out);
     }
     buffer_done(&out);
@@ -80,11 +74,11 @@ static void test_pieces(void **state)
     struct buffer out = {0};
 
     (void)state;
-    json_text_raw(&out, "{\"a\":1");
-    json_text_key(&out, "b");
-    json_text_bool(&out, true);
-    json_text_key(&out, "c");
-    json_text_bool(&out, false);
+    json_write_raw(&out, "{\"a\":1");
+    json_write_key(&out, "b");
+    json_write_bool(&out, true);
+    json_write_key(&out, "c");
+    json_write_bool(&out, false);
     expect(&out, "{\"a\":1,\"b\":true,\"c\":false");
     buffer_done(&out);
 }

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of /proc/kallsyms, functions made at run time, and the kernel's build id. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "sampler/build-id.h"
-#include "sampler/kallsyms.h"
-#include "sampler/ksymbols.h"
+#include "symbols/build-id.h"
+#include "symbols/ksymbols.h"
+#include "symbols/symboliser/kallsyms.h"
+#include "tests/unit/test.h"
 
 static int read_text(const char *text, struct symbol_list *list)
 {

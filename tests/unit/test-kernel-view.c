@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the kernel hides from this process clients do not see, whoever else has told it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "sampler/kernel-view.h"
+#include "symbols/kernel-view.h"
 #include "tests/unit/hidden-kernel.h"
+#include "tests/unit/test.h"
 
 static const char x86[] = "0000000000000000 A fixed_percpu_data\n"
                           "0000000000001000 A cpu_debug_store\n"

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each kind of log entry has a name and an id of its own, and the manual and the journal's catalog have both. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
 #include "base/cleanup.h"
-#include "daemon/log-kind.h"
+#include "daemon/log/kind.h"
 #include "tests/unit/fixture.h"
+#include "tests/unit/test.h"
 
 static void test_unique(void **state)
 {

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is written to standard error, which the test has as a file. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 
 #include "base/cleanup.h"
-#include "daemon/log.h"
+#include "daemon/log/log.h"
+#include "tests/unit/test.h"
 
 static char *written_by(void (*write)(void))
 {

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Machines of several kinds, and those whose /sys lacks this or that. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <limits.h>
 
 #include "base/cleanup.h"
 #include "perf/machine.h"
 #include "tests/unit/fake-sys.h"
+#include "tests/unit/test.h"
 
 static struct machine *load(struct fake_sys *fake)
 {

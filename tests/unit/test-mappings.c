@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Mappings of a process: found, cut, put and copied, with each reference to a file; as many as there is room for. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "sampler/mappings.h"
+#include "symbols/mappings.h"
+#include "tests/unit/test.h"
 
 /* Linked with -Wl,--wrap=reallocarray: whether there is memory. */
 static bool no_memory;

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "base/cleanup.h"
 #include "collectors/metric.h"
+#include "tests/unit/test.h"
 
 static const struct {
     struct metric in;

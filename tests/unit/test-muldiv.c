@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Multiply and divide: known values, and the two implementations against each other and against the definition. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/muldiv.h"
+#include "tests/unit/test.h"
 
 static const struct {
     uint64_t a, b, divisor;

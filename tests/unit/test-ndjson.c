@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/utsname.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 
 #include "base/cleanup.h"
 #include "sampler/writer.h"
 #include "tests/unit/build-record.h"
 #include "tests/unit/fake-program.h"
+#include "tests/unit/test.h"
 
 #define SAMPLE                                                                                                         \
     (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |                  \

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers as text: what is taken, what is refused, and that what is written is exact. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "base/number.h"
+#include "tests/unit/test.h"
 
 static void test_parse_u64(void **state)
 {

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the opener understands, and what it refuses: each case spoils one thing of a request that is fine. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/cleanup.h"
-#include "opener/opener-request.h"
+#include "opener/request.h"
+#include "tests/unit/test.h"
 
 #define KPROBE 6
 #define UPROBE 7
@@ -20,7 +14,7 @@
 
 static uint32_t counting_types[] = {PERF_TYPE_HARDWARE, PERF_TYPE_SOFTWARE, PERF_TYPE_HW_CACHE, PERF_TYPE_RAW};
 static uint32_t tracing_types[] = {INTEL_PT}, probing_types[] = {KPROBE, UPROBE};
-static struct opener_grant grants[] = {
+static struct opener_permitted_event grants[] = {
     {.type = UPROBE, .config2 = 0x1234, .text = (char *)"/bin/true"},
     {.type = UPROBE, .config = 1, .config2 = 0x1234, .text = (char *)"/bin/true"},
     {.type = KPROBE, .text = (char *)"vfs_read", .samples = true},
@@ -42,10 +36,10 @@ static const struct opener_rules rules = {
 struct packet {
     union {
         uint64_t words[1024];
-        struct opener_group group;
+        struct opener_group_packet group;
     };
     size_t size, n_fds;
-    struct opener_event *events;
+    struct opener_packet_event *events;
 };
 
 static struct perf_event_attr counting(uint32_t type, uint64_t config)
@@ -77,7 +71,7 @@ static void make(struct packet *packet)
     memset(packet, 0, sizeof(*packet));
     memcpy(packet->words, buffer.data, buffer.size);
     packet->size = buffer.size;
-    packet->events = (struct opener_event *)(&packet->group + 1);
+    packet->events = (struct opener_packet_event *)(&packet->group + 1);
 }
 
 /* One event on CPU 0. */
@@ -91,7 +85,7 @@ static void make_one(struct packet *packet, struct perf_event_attr attr, const c
     memset(packet, 0, sizeof(*packet));
     memcpy(packet->words, buffer.data, buffer.size);
     packet->size = buffer.size;
-    packet->events = (struct opener_event *)(&packet->group + 1);
+    packet->events = (struct opener_packet_event *)(&packet->group + 1);
 }
 
 static int judge(const struct packet *packet, const struct opener_rules *by)
@@ -111,7 +105,7 @@ static void test_round_trip(void **state)
     make(&packet);
     assert_int_equal(opener_request_parse(packet.words, packet.size, 0, &request), 0);
     assert_int_equal(opener_request_check(&request, &rules), 0);
-    assert_int_equal(request.kind, OPENER_GROUP);
+    assert_int_equal(request.kind, OPENER_REQUEST_GROUP);
     assert_int_equal(request.group->n_events, 2);
     assert_int_equal(request.group->cpu, 1);
     assert_int_equal(request.group->pid, -1);
@@ -159,7 +153,7 @@ static void test_targets(void **state)
         struct opener_request request;
         size_t n;
         assert_int_equal(opener_request_write(&rules, &group, 0, &buffer, &n), 0);
-        assert_int_equal(((struct opener_group *)buffer.data)->pid, cases[i].out_pid);
+        assert_int_equal(((struct opener_group_packet *)buffer.data)->pid, cases[i].out_pid);
         int r = opener_request_parse(buffer.data, buffer.size, cases[i].n_fds, &request);
         assert_int_equal(r < 0 ? r : opener_request_check(&request, &rules), cases[i].out);
     }
@@ -178,7 +172,7 @@ static void test_targets(void **state)
     X(size_field, p->group.header.size++, -EBADMSG)                                                                    \
     X(cut, p->size--, -EBADMSG)                                                                                        \
     X(cut_and_said, p->group.header.size = (uint32_t)--p->size, -EBADMSG)                                              \
-    X(header_only, p->group.header.size = (uint32_t)(p->size = sizeof(struct opener_header)), -EBADMSG)                \
+    X(header_only, p->group.header.size = (uint32_t)(p->size = sizeof(struct opener_packet_header)), -EBADMSG)         \
     X(empty, p->size = 0, -EBADMSG)                                                                                    \
     X(no_events, p->group.n_events = 0, -EBADMSG)                                                                      \
     X(too_many_events, p->group.n_events = OPENER_EVENTS_MAX + 1, -EBADMSG)                                            \
@@ -321,7 +315,7 @@ static void test_files(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        const struct opener_request request = {.kind = OPENER_FILE, .path = cases[i].in};
+        const struct opener_request request = {.kind = OPENER_REQUEST_FILE, .path = cases[i].in};
         assert_int_equal(opener_request_check(&request, &rules), cases[i].out);
     }
 }
@@ -425,11 +419,11 @@ static void test_sampling(void **state)
 static void test_paths(void **state)
 {
     enum {
-        NO = OPENER_NOWHERE,
-        TRACEFS = OPENER_IN_TRACEFS,
-        PROC = OPENER_IN_PROC,
-        MAPPED = OPENER_MAPPED,
-        JIT = OPENER_JIT_MAP
+        NO = OPENER_FILE_UNKNOWN,
+        TRACEFS = OPENER_FILE_TRACEFS,
+        PROC = OPENER_FILE_PROC,
+        MAPPED = OPENER_FILE_EXECUTABLE,
+        JIT = OPENER_FILE_JIT_MAP
     };
     static const struct {
         const char *in;
@@ -508,8 +502,8 @@ static void test_paths(void **state)
         bool sampled = cases[i].out_sampling != NO;
         _cleanup_(buffer_done) struct buffer buffer = {0};
         struct opener_request request;
-        if (opener_path_place(cases[i].in, false) != (enum opener_place)cases[i].out ||
-            opener_path_place(cases[i].in, true) != (enum opener_place)cases[i].out_sampling)
+        if (opener_path_kind(cases[i].in, false) != (enum opener_file_kind)cases[i].out ||
+            opener_path_kind(cases[i].in, true) != (enum opener_file_kind)cases[i].out_sampling)
             fail_msg("%s", cases[i].in);
         assert_int_equal(opener_request_write_file(cases[i].in, &buffer), 0);
         assert_int_equal(opener_request_parse(buffer.data, buffer.size, 1, &request), -EBADMSG);
@@ -518,9 +512,9 @@ static void test_paths(void **state)
         assert_int_equal(opener_request_check(&request, &rules), cases[i].out ? 0 : sampled ? -EUNATCH : -EBADRQC);
         assert_int_equal(opener_request_check(&request, &sampling), sampled ? 0 : -EBADRQC);
     }
-    assert_true(opener_path_is_better_asked_for("/proc/kallsyms", true));
-    assert_false(opener_path_is_better_asked_for("/proc/kallsyms", false));
-    assert_false(opener_path_is_better_asked_for("/proc/1/maps", true));
+    assert_true(opener_path_asks_opener_first("/proc/kallsyms", true));
+    assert_false(opener_path_asks_opener_first("/proc/kallsyms", false));
+    assert_false(opener_path_asks_opener_first("/proc/1/maps", true));
 }
 
 static void test_long_path(void **state)
@@ -530,9 +524,9 @@ static void test_long_path(void **state)
     (void)state;
     size_t start = strlen(path);
     memset(path + start, 'a', OPENER_PATH_MAX - 1 - start);
-    assert_int_equal(opener_path_place(path, false), OPENER_IN_TRACEFS);
+    assert_int_equal(opener_path_kind(path, false), OPENER_FILE_TRACEFS);
     path[OPENER_PATH_MAX - 1] = 'a';
-    assert_int_equal(opener_path_place(path, false), OPENER_NOWHERE);
+    assert_int_equal(opener_path_kind(path, false), OPENER_FILE_UNKNOWN);
 }
 
 int main(void)

@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the opener finds in sysfs before it judges. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <unistd.h>
 
-#include "opener/opener-rules.h"
+#include "opener/rules.h"
 #include "tests/unit/fake-sys.h"
+#include "tests/unit/test.h"
 
 static void test_pmus(void **state)
 {
     struct fake_sys *fake = fake_machine_one_pmu();
-    struct opener_wish wish = {.sampling = true};
+    struct opener_permissions wish = {.sampling = true};
     struct opener_rules rules;
 
     (void)state;
@@ -37,7 +31,7 @@ static void test_pmus(void **state)
                       type == PERF_TYPE_RAW || type == 28 || opener_types_have(&rules.counting, type);
         assert_int_equal(opener_types_have(&rules.tracing, type), type >= 23 && type <= 26);
         assert_int_equal(opener_types_have(&rules.probing, type), type == 7);
-        assert_int_equal(opener_rules_filters(&rules, type), type == 7 || type == PERF_TYPE_TRACEPOINT);
+        assert_int_equal(opener_rules_type_takes_filter(&rules, type), type == 7 || type == PERF_TYPE_TRACEPOINT);
         assert_int_equal(opener_types_have(&rules.counting, type), counts);
     }
     assert_false(opener_types_have(&rules.counting, PERF_TYPE_TRACEPOINT));
@@ -52,7 +46,7 @@ static void test_pmus(void **state)
 static void test_no_pmus(void **state)
 {
     struct fake_sys *fake = fake_sys_new();
-    struct opener_wish wish = {0};
+    struct opener_permissions wish = {0};
     struct opener_rules rules;
 
     (void)state;
@@ -79,26 +73,26 @@ static void test_wish(void **state)
         {"breakpoint", NULL, PERF_TYPE_BREAKPOINT, true},
         {"intel_pt", NULL, 23, false},
     };
-    struct opener_wish wish = {0};
+    struct opener_permissions wish = {0};
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         const struct pmu pmu = {.name = (char *)cases[i].pmu, .type = cases[i].type};
         const struct attr attr = {.kernel = {.type = cases[i].type}, .text = cases[i].text, .pmu = &pmu};
         size_t before = wish.n_grants;
-        assert_int_equal(opener_wish_grant(&wish, &attr, false), 0);
+        assert_int_equal(opener_permissions_add_event(&wish, &attr, false), 0);
         assert_int_equal(wish.n_grants - before, cases[i].granted);
     }
     const struct pmu probe = {.name = (char *)"uprobe", .type = 7};
     const struct attr pointer = {.kernel = {.type = 7, .config1 = 0x41414141}, .pmu = &probe};
     size_t before = wish.n_grants;
-    assert_int_equal(opener_wish_grant(&wish, &pointer, false), 0);
+    assert_int_equal(opener_permissions_add_event(&wish, &pointer, false), 0);
     assert_int_equal(wish.n_grants, before);
-    assert_int_equal(opener_wish_file(&wish, NULL), 0);
-    assert_int_equal(opener_wish_file(&wish, ""), 0);
-    assert_int_equal(opener_wish_file(&wish, "a"), 0);
+    assert_int_equal(opener_permissions_add_file(&wish, NULL), 0);
+    assert_int_equal(opener_permissions_add_file(&wish, ""), 0);
+    assert_int_equal(opener_permissions_add_file(&wish, "a"), 0);
     assert_int_equal(wish.n_files, 1);
-    opener_wish_done(&wish);
+    opener_permissions_done(&wish);
     assert_int_equal(wish.n_grants, 0);
 }
 

@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Client and server over a real socket pair; the kernel behind the server gives files of memory for events. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <poll.h>
@@ -23,9 +16,10 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "opener/opener-client.h"
-#include "opener/opener-message.h"
-#include "opener/opener-server.h"
+#include "opener/client.h"
+#include "opener/message.h"
+#include "opener/server.h"
+#include "tests/unit/test.h"
 
 #define KPROBE 6
 /* A config below this is an event; another is the errno with which it fails. */
@@ -205,7 +199,8 @@ static void test_long_texts(void **state)
     const char *texts[8];
     struct sys_group group = {.attrs = attrs, .texts = texts, .n = 8, .pid = -1, .leader = -1};
     char name[4001], expected[512];
-    struct opener_grant grants[] = {{.type = KPROBE, .text = name}, {.type = KPROBE, .config = 1, .text = name}};
+    struct opener_permitted_event grants[] = {{.type = KPROBE, .text = name},
+                                              {.type = KPROBE, .config = 1, .text = name}};
     struct rig *rig = *state;
     int fds[8];
 
@@ -234,7 +229,7 @@ static void test_programs(void **state)
     struct perf_event_attr attr = event(1);
     const char *text = path;
     const struct sys_group group = {.attrs = &attr, .texts = &text, .n = 1, .pid = -1, .leader = -1};
-    struct opener_grant grant = {.type = KPROBE, .config = 1, .text = path};
+    struct opener_permitted_event grant = {.type = KPROBE, .config = 1, .text = path};
     struct rig *rig = *state;
     int fd;
 
@@ -263,8 +258,8 @@ static void test_seal(void **state)
 {
     struct perf_event_attr attrs[] = {event(1), event(2), event(3)};
     struct sys_group group = {.attrs = attrs, .n = 3, .pid = -1, .leader = -1};
-    struct opener_grant grants[] = {{.type = PERF_TYPE_TRACEPOINT, .config = 1},
-                                    {.type = PERF_TYPE_TRACEPOINT, .config = 2}};
+    struct opener_permitted_event grants[] = {{.type = PERF_TYPE_TRACEPOINT, .config = 1},
+                                              {.type = PERF_TYPE_TRACEPOINT, .config = 2}};
     struct rig *rig = *state;
     int fds[3];
 
@@ -291,14 +286,14 @@ static void test_no_room(void **state)
     struct sys_group group = {.attrs = attrs, .n = 4, .pid = -1, .leader = -1};
     struct opener_client client = {.socket = -1};
     struct opener_reply reply = {.n = 4};
-    struct opener_fds some = {.n = 4};
+    struct fd_list some = {.n = 4};
     struct rlimit before, less;
     int sockets[2], fds[4];
     struct sys sys;
 
     (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);
-    assert_int_equal(opener_message_send(sockets[1], &reply, offsetof(struct opener_reply, results[4]), &some), 0);
+    assert_int_equal(fd_socket_send(sockets[1], &reply, offsetof(struct opener_reply, results[4]), &some), 0);
     client.socket = sockets[0];
     sys_init(&sys);
     opener_client_attach(&client, &sys);
@@ -336,7 +331,7 @@ static void test_cgroups(void **state)
 
 static void test_files(void **state)
 {
-    struct opener_fds none = {0}, given;
+    struct fd_list none = {0}, given;
     struct opener_reply reply;
     struct rig *rig = *state;
 
@@ -348,8 +343,8 @@ static void test_files(void **state)
     /* Sent all the same. */
     _cleanup_(buffer_done) struct buffer packet = {0};
     assert_int_equal(opener_request_write_file("/etc/shadow", &packet), 0);
-    assert_int_equal(opener_message_send(rig->client.socket, packet.data, packet.size, &none), 0);
-    assert_true(opener_message_receive(rig->client.socket, &reply, sizeof(reply), &given, NULL) > 0);
+    assert_int_equal(fd_socket_send(rig->client.socket, packet.data, packet.size, &none), 0);
+    assert_true(fd_socket_receive(rig->client.socket, &reply, sizeof(reply), &given, NULL) > 0);
     assert_int_equal(reply.error, -EBADRQC);
     assert_int_equal(given.n, 0);
 }
@@ -420,10 +415,10 @@ static void test_garbage(void **state)
     assert_int_equal(fd_count_open(-1, &before), 0);
     for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
         for (size_t n = 0; n <= 20; n += 5) {
-            struct opener_fds fds = {.n = n}, given;
+            struct fd_list fds = {.n = n}, given;
             struct opener_reply reply;
-            assert_int_equal(opener_message_send(rig->client.socket, garbage, sizes[i], &fds), 0);
-            assert_true(opener_message_receive(rig->client.socket, &reply, sizeof(reply), &given, NULL) > 0);
+            assert_int_equal(fd_socket_send(rig->client.socket, garbage, sizes[i], &fds), 0);
+            assert_true(fd_socket_receive(rig->client.socket, &reply, sizeof(reply), &given, NULL) > 0);
             assert_int_equal(reply.error, -EBADMSG);
             assert_int_equal(given.n, 0);
         }
@@ -488,15 +483,15 @@ static void test_late(void **state)
             assert_int_equal(open_one(rig, 1), -ETIMEDOUT);
         assert_true(seconds() - start < 1);
         assert_true(rig->client.late && !rig->client.lost);
-        assert_int_equal(opener_client_hear(&rig->client), 0);
+        assert_int_equal(opener_client_take_late_reply(&rig->client), 0);
         assert_int_equal(write(rig->gate[1], "", 1), 1);
         struct pollfd answer = {.fd = rig->client.socket, .events = POLLIN};
         assert_int_equal(poll(&answer, 1, 10000), 1);
         if (i == 0)
-            assert_int_equal(opener_client_hear(&rig->client), 1);
+            assert_int_equal(opener_client_take_late_reply(&rig->client), 1);
         assert_opened(open_one(rig, 7), "config 7 pid -1 cpu 0 leads disabled");
         assert_false(rig->client.late);
-        assert_int_equal(opener_client_hear(&rig->client), 0);
+        assert_int_equal(opener_client_take_late_reply(&rig->client), 0);
     }
     /* The server closes its copies behind the answer. */
     for (int i = 0; i < 1000 && (fd_count_open(-1, &after) < 0 || after != before); i++)
@@ -510,12 +505,12 @@ static void test_heard_unasked(void **state)
 {
     struct rig *rig = *state;
 
-    assert_int_equal(opener_client_hear(&rig->client), 0);
+    assert_int_equal(opener_client_take_late_reply(&rig->client), 0);
     /* What it answers to this, the client has not asked for. */
-    assert_int_equal(opener_message_send(rig->client.socket, "?", 1, &(struct opener_fds){0}), 0);
+    assert_int_equal(fd_socket_send(rig->client.socket, "?", 1, &(struct fd_list){0}), 0);
     struct pollfd answer = {.fd = rig->client.socket, .events = POLLIN};
     assert_int_equal(poll(&answer, 1, 10000), 1);
-    assert_int_equal(opener_client_hear(&rig->client), -EPIPE);
+    assert_int_equal(opener_client_take_late_reply(&rig->client), -EPIPE);
     assert_int_equal(open_one(rig, 1), -EPIPE);
     /* To the server a socket that is closed with something unread is an error. */
     struct opener_reply reply;
@@ -525,7 +520,7 @@ static void test_heard_unasked(void **state)
 /* Too many descriptors of this user are under way (unix(7)): it is said, and no more than that. */
 static void test_cannot_be_sent(void **state)
 {
-    struct opener_fds many = {.n = OPENER_MESSAGE_FDS_MAX};
+    struct fd_list many = {.n = OPENER_MESSAGE_FDS_MAX};
     struct rlimit before, less;
     struct rig *rig = *state;
     int sockets[2];
@@ -536,7 +531,7 @@ static void test_cannot_be_sent(void **state)
     less = before;
     less.rlim_cur = 60;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &less), 0);
-    assert_int_equal(opener_message_send(sockets[0], "", 1, &many), 0);
+    assert_int_equal(fd_socket_send(sockets[0], "", 1, &many), 0);
     assert_int_equal(open_one(rig, 1), -ETOOMANYREFS);
     assert_int_equal(open_one(rig, FIRST_ERROR + ENOENT), -ENOENT);
     /* What is under way no more does not count. */

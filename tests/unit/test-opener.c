@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whatever becomes of the opener's process, nobody waits for its end for long. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -14,6 +7,7 @@
 #include <unistd.h>
 
 #include "opener/opener.h"
+#include "tests/unit/test.h"
 
 /* A process that does nothing, and the other end of whose socket is closed. */
 static struct opener *idle_opener(void)
@@ -77,7 +71,7 @@ static void test_ends(void **state)
 
     (void)state;
     assert_false(opener_reap(opener));
-    opener_lose(opener);
+    opener_kill(opener);
     assert_true(opener->client.lost);
     assert_true(reaped_soon(opener));
     assert_true(opener_reap(opener));
@@ -107,7 +101,7 @@ static void test_does_not_end(void **state)
         skip();
     }
     alarm(60); /* it would wait forever */
-    assert_false(opener_lose(opener));
+    assert_false(opener_kill(opener));
     usleep(100000);
     assert_false(opener_reap(opener));
     kill(tracer, SIGKILL);

@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of keys: that its rows are whole, and that the manual page has each key with its default. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "config/config.h"
 #include "config/groups.h"
-#include "config/option-type.h"
+#include "config/option-types.h"
 #include "config/options.h"
 #include "tests/unit/fixture.h"
+#include "tests/unit/test.h"
 
 static const struct option_table *const tables[] = {&config_options, &group_options, &event_options};
 
@@ -30,16 +24,16 @@ static void test_rows(void **state)
             assert_non_null(row->range);
             assert_non_null(row->help);
             assert_non_null(row->type->read);
-            assert_true(row->type->json || row->type == &option_old_bool);
+            assert_true(row->type->json || row->type == &option_deprecated_bool);
             assert_non_null(row->type->done);
             assert_true(row->help[strlen(row->help) - 1] != '.');
             /* What stands in none of the files has its value from the row. */
             assert_true(tables[t] != &config_options || row->fallback);
-            assert_ptr_equal(option_find(tables[t], row->path), row); /* no path is there twice */
+            assert_ptr_equal(option_table_find(tables[t], row->path), row); /* no path is there twice */
         }
-    assert_null(option_find(&config_options, "web"));
-    assert_null(option_find(&config_options, "web.lis"));
-    assert_null(option_find(&config_options, ""));
+    assert_null(option_table_find(&config_options, "web"));
+    assert_null(option_table_find(&config_options, "web.lis"));
+    assert_null(option_table_find(&config_options, ""));
 }
 
 /* A key is not a map as well: "a.b" and "a.b.c" cannot both be. */

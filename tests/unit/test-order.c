@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /api/v1/rates as a JSON reader sees it: in which order, how many, and with names that are hard to write. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
 #include "base/cleanup.h"
-#include "http/rates.h"
+#include "formats/rates-json.h"
 #include "tests/unit/fake-service.h"
+#include "tests/unit/test.h"
 
 static const char *const names[] = {"cpu", "cgroup", "self", NULL};
 

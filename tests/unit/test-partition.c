@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Weak and strict groups on PMUs that lack events or counters. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "perf/partition.h"
 #include "tests/unit/fake-sys.h"
+#include "tests/unit/test.h"
 
 #define EVENTS_MAX 5
 #define NONE SIZE_MAX
@@ -94,9 +88,9 @@ static const struct result results[] = {
 
 static size_t part_of(const struct partition *partition, size_t member)
 {
-    for (size_t i = 0; i < partition->n_parts; i++)
-        for (size_t k = 0; k < partition->parts[i].n; k++)
-            if (partition->parts[i].members[k] == member)
+    for (size_t i = 0; i < partition->n_groups; i++)
+        for (size_t k = 0; k < partition->groups[i].n; k++)
+            if (partition->groups[i].members[k] == member)
                 return i;
     return NONE;
 }
@@ -114,7 +108,7 @@ static void check(const struct result *result)
         attrs[i].kernel.config = result->in_events[i].config;
     }
     assert_int_equal(partition_open(&fake->sys, attrs, result->n, result->in_strict, &target, &partition), 0);
-    assert_int_equal(partition.n_parts, result->out_parts);
+    assert_int_equal(partition.n_groups, result->out_parts);
     unsigned counted = 0;
     for (size_t i = 0; i < result->n; i++) {
         assert_true(part_of(&partition, i) == result->out_part_of[i]);
@@ -150,8 +144,8 @@ static void test_parts_count(void **state)
         attrs[i].kernel.config = i;
     assert_int_equal(partition_open(&fake->sys, attrs, 5, false, &target, &partition), 0);
     fake_advance(fake, 300 * NSEC_PER_MSEC);
-    for (size_t i = 0; i < partition.n_parts; i++) {
-        assert_int_equal(group_read(partition.parts[i].group, &reading), 0);
+    for (size_t i = 0; i < partition.n_groups; i++) {
+        assert_int_equal(group_read(partition.groups[i].group, &reading), 0);
         assert_int_equal(reading.enabled, 300 * NSEC_PER_MSEC);
         assert_true(reading.running > 0 && reading.running < reading.enabled);
     }
@@ -172,8 +166,8 @@ static void test_descriptors_run_out(void **state)
         attrs[i].kernel.config = i;
     fake_fail(fake, (struct fake_failure){.call = FAKE_OPEN, .error = EMFILE, .after = 2});
     assert_int_equal(partition_open(&fake->sys, attrs, 3, false, &target, &partition), 0);
-    assert_int_equal(partition.n_parts, 1);
-    assert_int_equal(partition.parts[0].n, 2);
+    assert_int_equal(partition.n_groups, 1);
+    assert_int_equal(partition.groups[0].n, 2);
     assert_int_equal(partition.errors[2], -EMFILE);
     partition_done(&partition);
     assert_int_equal(fake->n_open, 0);
@@ -192,7 +186,7 @@ static void test_enable_fails(void **state)
     /* Two calls ask for ids, the third enables. */
     fake_fail(fake, (struct fake_failure){.call = FAKE_IOCTL, .error = ENODEV, .after = 2});
     assert_int_equal(partition_open(&fake->sys, attrs, 2, false, &target, &partition), 0);
-    assert_int_equal(partition.n_parts, 0);
+    assert_int_equal(partition.n_groups, 0);
     assert_int_equal(partition.errors[0], -ENODEV);
     assert_int_equal(partition.errors[1], -ENODEV);
     partition_done(&partition);

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bcrypt hashes as htpasswd and others make them, and how long it takes to be wrong. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "base/cleanup.h"
-#include "http/password.h"
+#include "http/auth/password.h"
+#include "tests/unit/test.h"
 
 #define SALT "abcdefghijklmnopqrstuu"
 #define SECRET "2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW"

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Counting that is paused for a time, in an event loop. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "daemon/pause.h"
+#include "tests/unit/test.h"
 
 static void on_end(void *userdata)
 {

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* perf's format read back word by word; that perf itself reads it is tests/e2e/sampler-perf.sh's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "sampler/writer.h"
 #include "tests/unit/build-record.h"
 #include "tests/unit/fake-program.h"
 #include "tests/unit/hidden-kernel.h"
+#include "tests/unit/test.h"
 
 #define SAMPLE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 #define RECORDS_MAX 64

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is said of libpfm4's names by a perfcountd that was built without it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "perf/attr.h"
 #include "tests/unit/fake-sys.h"
+#include "tests/unit/test.h"
 
 /* In the place of the archive's. */
-#include "perf/pfm-fallback.c"
+#include "perf/event/pfm-fallback.c"
 
 static void test_sentences(void **state)
 {

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The libpfm4 of this machine itself: its own tables, with a model of CPU that the environment makes it detect. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "perf/attr.h"
-#include "perf/pfm.h"
+#include "perf/event/pfm.h"
 #include "tests/unit/fake-sys.h"
+#include "tests/unit/test.h"
 
 #ifdef __x86_64__
 #define MODEL "skl"

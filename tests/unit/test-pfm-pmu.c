@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which of sysfs's PMUs each of libpfm4's is. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "perf/pfm-pmu.h"
+#include "perf/event/pfm-pmu.h"
+#include "tests/unit/test.h"
 
 static void test_find(void **state)
 {

@@ -4,20 +4,15 @@
  * and dlopen() finds the program itself. It has the tables of Debian 12's on arm64, which lack the Cortex-A55 and A76.
  */
 #include <dlfcn.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <strings.h>
 
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "perf/attr.h"
-#include "perf/pfm-library.h"
-#include "perf/pfm.h"
+#include "perf/event/pfm-library.h"
+#include "perf/event/pfm.h"
 #include "tests/unit/fake-sys.h"
+#include "tests/unit/test.h"
 
 enum { GAP, KERNEL, A53, A57, N1, A76, UNCORE, N_PMUS };
 

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* PMUs from sysfs: the format grammar, laying values into bits, and what becomes of garbled files. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "perf/pmu.h"
 #include "tests/unit/fake-sys.h"
+#include "tests/unit/test.h"
 
 static void test_format(void **state)
 {
@@ -225,8 +219,8 @@ static void test_garbled_files(void **state)
     assert_int_equal(pmu->n_formats, 2);
     assert_non_null(pmu_find_format(pmu, "fine"));
     assert_true(pmu->threshold_max == UINT64_MAX);
-    assert_non_null(strstr(broken_find(&pmu->broken, "bad"), "cannot be understood"));
-    assert_null(broken_find(&pmu->broken, "fine"));
+    assert_non_null(strstr(defects_find(&pmu->defects, "bad"), "cannot be understood"));
+    assert_null(defects_find(&pmu->defects, "fine"));
     pmu_free(pmu);
     fake_sys_free(fake);
 }

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is said of pprof by a perfcountd that was built without protobuf-c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 /* In the place of the archive's. */
-#include "sampler/pprof-fallback.c"
+#include "formats/pprof-fallback.c"
+#include "tests/unit/test.h"
 
 static void test_sentence(void **state)
 {

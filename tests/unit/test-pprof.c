@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is written for pprof, read again by protobuf-c; and what is said where that is not there. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <libdeflate.h>
 
 #include "base/cleanup.h"
-#include "sampler/pprof-schema.h"
-#include "sampler/profile.h"
+#include "formats/pprof-schema.h"
+#include "formats/profile.h"
 #include "tests/unit/fake-symbols.h"
+#include "tests/unit/test.h"
 
 typedef Perftools__Profiles__Profile Profile;
 

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Breakpoints, uprobes and kprobes on the kernel that the test runs on: each counts what this process does. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include <link.h>
 
 #include "base/cleanup.h"
 #include "perf/group.h"
 #include "perf/reason.h"
+#include "tests/unit/test.h"
 
 #define TIMES 1000
 

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes from records and from a /proc that the test makes; how many and how large they may become. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "sampler/learner.h"
+#include "symbols/proc-scan.h"
+#include "tests/unit/test.h"
 
 struct fixture {
     struct sys sys;
@@ -51,7 +45,7 @@ static void take_comm(struct fixture *fixture, uint32_t pid, uint32_t tid, const
     const struct record record = {.type = PERF_RECORD_COMM,
                                   .misc = exec ? PERF_RECORD_MISC_COMM_EXEC : 0,
                                   .comm = {.pid = pid, .tid = tid, .comm = comm}};
-    processes_take(fixture->processes, &record);
+    processes_update(fixture->processes, &record);
 }
 
 static void take_mmap(struct fixture *fixture, uint32_t pid, uint64_t start, uint64_t end, uint64_t offset,
@@ -66,14 +60,14 @@ static void take_mmap(struct fixture *fixture, uint32_t pid, uint64_t start, uin
                                            .offset = offset,
                                            .protection = PROT_READ | PROT_EXEC,
                                            .file = file}};
-    processes_take(fixture->processes, &record);
+    processes_update(fixture->processes, &record);
 }
 
 static void take_task(struct fixture *fixture, uint32_t type, uint32_t pid, uint32_t tid, uint32_t parent_pid)
 {
     const struct record record = {.type = type,
                                   .task = {.pid = pid, .tid = tid, .parent_pid = parent_pid, .parent_tid = parent_pid}};
-    processes_take(fixture->processes, &record);
+    processes_update(fixture->processes, &record);
 }
 
 /* "FILE+OFFSET" of an address; "" where nothing is mapped. */
@@ -227,7 +221,7 @@ static void test_running(void **state)
     take_comm(fixture, 6, 6, "y", true);
     processes_each(fixture->processes, count_of, n);
     assert_int_equal(n[6], 1);
-    processes_rest(fixture->processes);
+    processes_end_all(fixture->processes);
     assert_string_equal(at(fixture, 1, 0x1000), "/old+0");
     processes_set_comm(fixture->processes, 2, 2, "kthread");
     processes_set_comm(fixture->processes, 3, 3, "dead");
@@ -246,22 +240,22 @@ static void test_ignored(void **state)
         .type = PERF_RECORD_MMAP2,
         .mmap = {.pid = 1, .address = 0x1000, .length = 0x1000, .protection = PROT_READ, .file = "/x"}};
 
-    processes_take(fixture->processes, &record); /* data */
+    processes_update(fixture->processes, &record); /* data */
     record.mmap.protection |= PROT_EXEC;
     record.misc = PERF_RECORD_MISC_MMAP_DATA;
-    processes_take(fixture->processes, &record);
+    processes_update(fixture->processes, &record);
     record.misc = PERF_RECORD_MISC_KERNEL;
-    processes_take(fixture->processes, &record);
+    processes_update(fixture->processes, &record);
     record.misc = PERF_RECORD_MISC_USER;
     record.mmap.length = 0;
-    processes_take(fixture->processes, &record);
+    processes_update(fixture->processes, &record);
     record.type = PERF_RECORD_LOST;
-    processes_take(fixture->processes, &record);
+    processes_update(fixture->processes, &record);
     assert_int_equal(processes_n(fixture->processes), 0);
     record.type = PERF_RECORD_MMAP;
     record.mmap.protection = 0; /* MMAP has none */
     record.mmap.length = 1;
-    processes_take(fixture->processes, &record);
+    processes_update(fixture->processes, &record);
     assert_string_equal(at(fixture, 1, 0x1000), "/x+0");
 }
 
@@ -362,7 +356,7 @@ static void test_proc(void **state)
     _cleanup_(buffer_done) struct buffer maps = {0};
     _cleanup_(freep) char *text = NULL;
     char root[] = "/tmp/test-processes-XXXXXX", command[64];
-    struct learner *learner;
+    struct proc_scan *learner;
     unsigned steps = 0, visits[2] = {0};
 
     assert_non_null(mkdtemp(root));
@@ -384,10 +378,10 @@ static void test_proc(void **state)
     put(root, "/proc/10/comm", "no task: it has ended\n");
     put(root, "/proc/self/task/1/comm", "not a number\n");
     put(root, "/proc/uptime", "1\n");
-    assert_int_equal(learner_new(&fixture->sys, 0, &learner), 0);
-    while (learner_step(learner, fixture->processes))
+    assert_int_equal(proc_scan_new(&fixture->sys, 0, &learner), 0);
+    while (proc_scan_step(learner, fixture->processes))
         assert_true(++steps < 100);
-    learner_free(learner);
+    proc_scan_free(learner);
     assert_int_equal(processes_n(fixture->processes), 2);
     assert_string_equal(comm(fixture, 7, 8), "eight");
     assert_string_equal(at(fixture, 7, 0x1fff), "/seven+fff");
@@ -398,12 +392,12 @@ static void test_proc(void **state)
     processes_each(fixture->processes, count_visits, visits);
     assert_int_equal(visits[0], 3);
     assert_int_equal(visits[1], 902);
-    assert_int_equal(learner_new(&fixture->sys, 12345, &learner), 0); /* it has ended */
-    for (steps = 0; learner_step(learner, fixture->processes);)
+    assert_int_equal(proc_scan_new(&fixture->sys, 12345, &learner), 0); /* it has ended */
+    for (steps = 0; proc_scan_step(learner, fixture->processes);)
         assert_true(++steps < 100);
-    learner_free(learner);
+    proc_scan_free(learner);
     fixture->sys.root = "/nowhere";
-    assert_int_equal(learner_new(&fixture->sys, 0, &learner), -ENOENT);
+    assert_int_equal(proc_scan_new(&fixture->sys, 0, &learner), -ENOENT);
     snprintf(command, sizeof(command), "rm -rf %s", root);
     assert_int_equal(system(command), 0);
 }

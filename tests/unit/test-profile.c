@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Samples are summed up by stack, wherever their processes have their files mapped, and whatever becomes of them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
 #include "base/cleanup.h"
-#include "sampler/profile.h"
+#include "formats/profile.h"
 #include "tests/unit/fake-symbols.h"
+#include "tests/unit/test.h"
 
 DEFINE_CLEANUP(struct profile *, profile_free);
 

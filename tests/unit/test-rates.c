@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
 #include "collectors/rates.h"
+#include "tests/unit/test.h"
 
 static const char *const names[] = {"cpu", NULL};
 

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each errno of perf_event_open(2) says what failed and what to do. */
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "perf/reason.h"
+#include "tests/unit/test.h"
 
 static const struct pmu present = {.name = (char *)"cpu"}, absent = {.name = (char *)"cpu", .absent = true};
 static const struct pmu uprobe = {.name = (char *)"uprobe", .type = 7},

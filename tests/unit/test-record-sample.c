@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Samples with each field, all, and many sets of them, in the kernel's order; whole, cut short and lying. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/build-record.h"
+#include "tests/unit/test.h"
 #include "tests/unit/walk-record.h"
 
 struct shape {

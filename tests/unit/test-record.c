@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records of all types but samples (test-record-sample.c), their trailers, and what is no record. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/build-record.h"
+#include "tests/unit/test.h"
 
 struct field {
     unsigned width; /* bytes; 0: the text */

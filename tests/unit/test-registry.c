@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From configuration to snapshot, on machines that tests play. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "collectors/registry.h"
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/find-series.h"
+#include "tests/unit/test.h"
 
 /* A machine that is measured by a configuration. */
 struct rig {
@@ -546,14 +541,14 @@ static void test_retry(void **state)
     assert_int_equal(fake->n_open, 2);
     assert_int_equal(registry_failures(rig.registry)->n, 2);
     assert_string_equal(registry_failures(rig.registry)->items[0].reason, "EMFILE");
-    assert_int_equal(registry_lack(rig.registry), REASON_PASSES);
+    assert_int_equal(registry_retry_span(rig.registry), REASON_PASSES);
     fake_advance(fake, 100);
     assert_int_equal(value(read_all(&rig), cycles_of_0), 100);
     assert_int_equal(registry_retry(rig.registry, &error), 0);
-    assert_int_equal(registry_lack(rig.registry), REASON_PASSES);
+    assert_int_equal(registry_retry_span(rig.registry), REASON_PASSES);
     fake_fail_no_more(fake);
     assert_int_equal(registry_retry(rig.registry, &error), 0);
-    assert_int_equal(registry_lack(rig.registry), REASON_LASTS);
+    assert_int_equal(registry_retry_span(rig.registry), REASON_LASTS);
     assert_int_equal(registry_failures(rig.registry)->n, 0);
     fake_advance(fake, 10);
     const struct snapshot *snapshot = read_all(&rig);
@@ -574,7 +569,7 @@ static void test_retry_is_of_no_use(void **state)
     (void)state;
     rig_init(&rig, fake_machine_no_pmu(), "[{name: core, events: 'cycles,cs'}, {name: bad, events: nothere/x/}]");
     assert_true(registry_failures(rig.registry)->n > 0);
-    assert_int_equal(registry_lack(rig.registry), REASON_LASTS);
+    assert_int_equal(registry_retry_span(rig.registry), REASON_LASTS);
     rig_done(&rig);
 }
 
@@ -669,7 +664,7 @@ static void test_cpu_returns_and_is_refused(void **state)
         fake_set_online(rig.fake, 3, true);
         fake_fail(rig.fake, (struct fake_failure){.call = FAKE_OPEN, .error = refusals[i].in_error});
         rescan(&rig, "3");
-        assert_int_equal(registry_lack(rig.registry), refusals[i].out_lack);
+        assert_int_equal(registry_retry_span(rig.registry), refusals[i].out_lack);
         assert_int_equal(registry_failures(rig.registry)->n, refusals[i].out_failures);
         fake_advance(rig.fake, 100);
         assert_false(is_visible(read_all(&rig), cycles_of_3));
@@ -680,7 +675,7 @@ static void test_cpu_returns_and_is_refused(void **state)
         assert_int_equal(is_visible(read_all(&rig), cycles_of_3), refusals[i].out_lack != REASON_LASTS);
         if (refusals[i].out_lack != REASON_LASTS) {
             assert_int_equal(value(read_all(&rig), cycles_of_3), 110);
-            assert_int_equal(registry_lack(rig.registry), REASON_LASTS);
+            assert_int_equal(registry_retry_span(rig.registry), REASON_LASTS);
             assert_int_equal(registry_failures(rig.registry)->n, 0);
         }
         rig_done(&rig);
@@ -938,9 +933,9 @@ static void test_self_cost_in_part(void **state)
     assert_null(find(snapshot, "perfcountd_self_instructions_total"));
     assert_int_equal(value(snapshot, unavailable), 1);
     assert_int_equal(value(snapshot, "perfcountd_collector_success{collector=\"self\"}"), 1);
-    assert_int_equal(registry_lack(rig.registry), REASON_PASSES);
+    assert_int_equal(registry_retry_span(rig.registry), REASON_PASSES);
     assert_int_equal(registry_retry(rig.registry, &error), 0);
-    assert_int_equal(registry_lack(rig.registry), REASON_LASTS);
+    assert_int_equal(registry_retry_span(rig.registry), REASON_LASTS);
     fake_advance(rig.fake, 10 * NSEC_PER_SEC);
     snapshot = read_all(&rig);
     assert_int_equal(value(snapshot, "perfcountd_self_cycles_total"), 20 * NSEC_PER_SEC);

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What could not be opened is tried again, later and later, and nothing wakes the loop without need. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "daemon/retry.h"
+#include "tests/unit/test.h"
 
 static const struct {
     enum reason_span in_span;

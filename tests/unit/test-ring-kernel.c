@@ -4,19 +4,14 @@
  * field that is decoded a word off makes it, or what follows, absurd.
  */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "perf/ring.h"
+#include "tests/unit/test.h"
 #include "tests/unit/walk-record.h"
 
 #define PERIOD_NS 200000

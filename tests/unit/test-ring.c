@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A ring that the test writes as the kernel would, with records that wrap at every place. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "perf/ring.h"
+#include "tests/unit/test.h"
 
 /* Gives `page` where a descriptor would be mapped. */
 struct played {

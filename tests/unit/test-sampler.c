@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams of this machine's clocks, by a format of a line a record, without symbols. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <dirent.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -19,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "sampler/sampler.h"
+#include "tests/unit/test.h"
 
 /* The format: what it is given, one line each; samples are long. */
 #define PADDING 600
@@ -120,14 +115,14 @@ struct symbols *symbols_free(struct symbols *symbols)
 /* A name that a process is told to have taken. */
 static char renamed[16];
 
-void symbols_take(struct symbols *symbols, const struct record *record)
+void symbols_update(struct symbols *symbols, const struct record *record)
 {
     (void)symbols;
     if (record->type == PERF_RECORD_COMM && record->id.cpu != UINT32_MAX && str_starts(record->comm.comm, "renamed"))
         snprintf(renamed, sizeof(renamed), "%s-%" PRIu32, record->comm.comm, record->id.cpu);
 }
 
-void symbols_rest(struct symbols *symbols)
+void symbols_end_all(struct symbols *symbols)
 {
     symbols->rested = true;
 }
@@ -144,7 +139,7 @@ static int call_done(sd_event_source *source, void *userdata)
     return 0;
 }
 
-int symbols_learn(struct symbols *symbols, uint32_t pid, void (*done)(void *userdata), void *userdata)
+int symbols_scan(struct symbols *symbols, uint32_t pid, void (*done)(void *userdata), void *userdata)
 {
     sd_event_source *source;
 
@@ -157,7 +152,7 @@ int symbols_learn(struct symbols *symbols, uint32_t pid, void (*done)(void *user
     return MIN(sd_event_add_defer(symbols->event, &source, on_learned, userdata), 0);
 }
 
-void symbols_forget(struct symbols *symbols, const void *userdata)
+void symbols_cancel(struct symbols *symbols, const void *userdata)
 {
     symbols->forgotten = userdata;
 }
@@ -456,9 +451,9 @@ static void test_refused(void **state)
     stop(&a);
     assert_int_equal(stream_open(f->sampler, &(struct stream_request){0}, on_ready, &b, &none, &error), -EOPNOTSUPP);
     assert_non_null(strstr(error.message, "sampler.enabled"));
-    assert_int_equal(stream_admit(f->sampler, STANDING_OPERATOR, &error), -EOPNOTSUPP);
+    assert_int_equal(sampler_admit(f->sampler, STANDING_OPERATOR, &error), -EOPNOTSUPP);
     f->config.enabled = true;
-    assert_int_equal(stream_admit(f->sampler, STANDING_OPERATOR, &error), 0);
+    assert_int_equal(sampler_admit(f->sampler, STANDING_OPERATOR, &error), 0);
     assert_int_equal(stream_open(f->sampler, &(struct stream_request){.seconds = 61}, on_ready, &b, &none, &error),
                      -EINVAL);
     assert_string_equal(error.message, "61 seconds are over the limit of 60, sampler.max_seconds");
@@ -773,7 +768,7 @@ static void test_admission(void **state)
 
     for (size_t i = 0; i < ARRAY_SIZE(admissions); i++) {
         sampler_configure(f->sampler, f->machine, &f->config, admissions[i].in_admits);
-        assert_int_equal(stream_admit(f->sampler, admissions[i].in_standing, &error), admissions[i].out);
+        assert_int_equal(sampler_admit(f->sampler, admissions[i].in_standing, &error), admissions[i].out);
         if (admissions[i].out < 0 && !strstr(error.message, admissions[i].out_remedy))
             fail_msg("%s", error.message);
     }

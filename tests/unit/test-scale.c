@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Honest totals, on the readings that break naive scaling. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "perf/scale.h"
+#include "tests/unit/test.h"
 
 struct step {
     uint64_t in_enabled, in_running, in_value;

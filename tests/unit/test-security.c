@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A web configuration is loaded with what it names, or the error says which file is wrong and where. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-#include "http/security.h"
+#include "http/auth/security.h"
+#include "tests/unit/test.h"
 
 #define NAME "web.yml" /* in a directory of its own */
 
@@ -36,7 +32,7 @@ static void test_load(void **state)
     assert_int_equal(chdir(directory), 0);
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         _cleanup_(security_unrefp) struct security *security = NULL;
-        _cleanup_(stamps_done) struct stamps stamps = {0};
+        _cleanup_(file_versions_done) struct file_versions stamps = {0};
         struct error error = {0};
 
         remove(NAME);
@@ -65,7 +61,7 @@ static void test_no_file(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(none); i++) {
         _cleanup_(security_unrefp) struct security *security = NULL, *again = NULL;
-        struct stamps stamps;
+        struct file_versions stamps;
         struct error error;
 
         assert_int_equal(security_load(NULL, none[i], &security, &stamps, &error), 0);
@@ -95,7 +91,7 @@ static void test_slow_passwords(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(slow); i++) {
         _cleanup_(security_unrefp) struct security *security = NULL;
-        _cleanup_(stamps_done) struct stamps stamps = {0};
+        _cleanup_(file_versions_done) struct file_versions stamps = {0};
         _cleanup_(fclosep) FILE *file = fopen(NAME, "we");
         struct error error = {0};
 

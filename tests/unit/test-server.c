@@ -2,20 +2,17 @@
 /* The HTTP server in a real event loop, asked over real sockets. */
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include <cmocka.h>
-
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "tests/unit/served.h"
+#include "tests/unit/test.h"
 
 #define PATIENCE_NS (5 * NSEC_PER_SEC)
 

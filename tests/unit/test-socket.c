@@ -3,19 +3,16 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "http/server.h"
 #include "http/socket.h"
 #include "tests/unit/fake-service.h"
+#include "tests/unit/test.h"
 
 static int listening(const char *host)
 {

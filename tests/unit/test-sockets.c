@@ -3,18 +3,13 @@
  */
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "systemd/sockets.h"
+#include "tests/unit/test.h"
 
 enum kind { LISTENING, UNIX, CONNECTING, DATAGRAM, FILE_ON_DISK };
 

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is asked for, held against machines that are played. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "sampler/spec.h"
 #include "tests/unit/fake-sys.h"
+#include "tests/unit/test.h"
 
 struct fixture {
     struct fake_sys *fake;

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
-#include "http/standing.h"
+#include "http/auth/standing.h"
+#include "tests/unit/test.h"
 
 static const struct peer elsewhere = {.local = false}, loopback = {.local = true},
                          stranger = {.local = true, .unix_socket = true},

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* "Did you mean": which names are near, in which order, and how it reads. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/suggest.h"
+#include "tests/unit/test.h"
 
 static const char *const names[] = {
     "cycles",           "ref-cycles", "instructions", "branches", "branch-misses", "cache-misses",

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The daemon's state in one line, on machines that tests play. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "daemon/summary.h"
 #include "tests/unit/fake-sys.h"
+#include "tests/unit/test.h"
 
 static const struct {
     const char *in_groups;

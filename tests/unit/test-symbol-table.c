@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Symbols from a list to a block and back, and blocks that somebody broke. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "sampler/symbol-list.h"
+#include "symbols/symboliser/symbol-list.h"
+#include "tests/unit/test.h"
 
 static struct symbol_table seal(struct symbol_list *list, size_t max)
 {

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Addresses of this program and of this kernel become symbols, by a real symboliser; and what ends, lies or is broken.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -22,10 +15,11 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "sampler/demangle.h"
-#include "sampler/elf-symbols.h"
-#include "sampler/image.h"
-#include "sampler/symbols.h"
+#include "symbols/image.h"
+#include "symbols/symboliser/demangle.h"
+#include "symbols/symboliser/elf-symbols.h"
+#include "symbols/symbols.h"
+#include "tests/unit/test.h"
 
 struct fixture {
     struct sys sys;
@@ -78,7 +72,7 @@ static void run(struct fixture *fixture, int calls, int seconds)
 static void learn(struct fixture *fixture, uint32_t pid)
 {
     fixture->calls = 0;
-    assert_int_equal(symbols_learn(fixture->symbols, pid, count, fixture), 0);
+    assert_int_equal(symbols_scan(fixture->symbols, pid, count, fixture), 0);
     run(fixture, 1, 20);
     assert_int_equal(fixture->calls, 1);
 }
@@ -201,13 +195,13 @@ static void test_kernel(void **state)
     /* A BPF program comes and goes. */
     struct record record = {.type = PERF_RECORD_KSYMBOL,
                             .ksymbol = {.address = 0x1000, .length = 16, .name = "bpf_prog_x"}};
-    symbols_take(fixture->symbols, &record);
+    symbols_update(fixture->symbols, &record);
     symbols_resolve(fixture->symbols, 1, true, 0x100f, &frame);
     assert_string_equal(frame.symbol, "bpf_prog_x");
     symbols_resolve(fixture->symbols, 1, true, 0x1010, &frame);
     assert_null(frame.symbol);
     record.ksymbol.flags = PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER;
-    symbols_take(fixture->symbols, &record);
+    symbols_update(fixture->symbols, &record);
     symbols_resolve(fixture->symbols, 1, true, 0x100f, &frame);
     assert_null(frame.symbol);
 }
@@ -233,7 +227,7 @@ static struct frame resolve_file(struct fixture *fixture, uint32_t pid, const ch
                                      .inode = status.st_ino,
                                      .protection = PROT_EXEC,
                                      .file = path}};
-    symbols_take(fixture->symbols, &record);
+    symbols_update(fixture->symbols, &record);
     return resolve(fixture, pid, ip);
 }
 
@@ -287,7 +281,7 @@ static void test_symboliser_ends(void **state)
     if (no_libdw())
         skip();
     learn(fixture, pid);
-    pid_t child = symbols_symboliser(fixture->symbols);
+    pid_t child = symbols_symboliser_pid(fixture->symbols);
     assert_true(child > 0);
     assert_int_equal(kill(child, SIGSTOP), 0);
     symbols_resolve(fixture->symbols, pid, false, (uintptr_t)known_static_function, &frame);
@@ -296,13 +290,13 @@ static void test_symboliser_ends(void **state)
     assert_int_equal(kill(child, SIGKILL), 0);
     frame = resolve(fixture, pid, (uintptr_t)sd_event_new);
     assert_string_equal(frame.symbol, "sd_event_new");
-    assert_true(symbols_symboliser(fixture->symbols) != child);
+    assert_true(symbols_symboliser_pid(fixture->symbols) != child);
     frame = resolve(fixture, pid, (uintptr_t)known_static_function);
     assert_null(frame.symbol); /* the file that it ended over */
     /* Who has gone is not called. */
     fixture->calls = 0;
-    assert_int_equal(symbols_learn(fixture->symbols, pid, count, fixture), 0);
-    symbols_forget(fixture->symbols, fixture);
+    assert_int_equal(symbols_scan(fixture->symbols, pid, count, fixture), 0);
+    symbols_cancel(fixture->symbols, fixture);
     run(fixture, 1, 1);
     assert_int_equal(fixture->calls, 0);
 }
@@ -317,7 +311,7 @@ static void test_hangs(void **state)
     if (no_libdw())
         skip();
     learn(fixture, pid);
-    pid_t child = symbols_symboliser(fixture->symbols);
+    pid_t child = symbols_symboliser_pid(fixture->symbols);
     assert_int_equal(kill(child, SIGSTOP), 0);
     time_t start = time(NULL);
     frame = resolve(fixture, pid, (uintptr_t)known_static_function);
@@ -343,8 +337,8 @@ static void test_privileges(void **state)
     _cleanup_(freep) char *status = NULL;
 
     learn(fixture, (uint32_t)getpid());
-    assert_int_equal(sys_read_filef(&fixture->sys, &status, "/proc/%d/status", symbols_symboliser(fixture->symbols)),
-                     0);
+    assert_int_equal(
+        sys_read_filef(&fixture->sys, &status, "/proc/%d/status", symbols_symboliser_pid(fixture->symbols)), 0);
     assert_status(status, "NoNewPrivs:", "1");
     assert_status(status, "CapPrm:", "0000000000000000");
     assert_status(status, "CapEff:", "0000000000000000");
@@ -358,7 +352,7 @@ static void test_privileges(void **state)
     }
     struct stat memory;
     char path[64];
-    snprintf(path, sizeof(path), "/proc/%d/mem", symbols_symboliser(fixture->symbols));
+    snprintf(path, sizeof(path), "/proc/%d/mem", symbols_symboliser_pid(fixture->symbols));
     assert_int_equal(stat(path, &memory), 0);
     assert_int_equal(memory.st_uid, 0); /* who is not dumpable belongs to root */
 }
@@ -375,7 +369,7 @@ static int be_unconfined(void)
         return 2;
     learn(&fixture, (uint32_t)getpid());
     const char *reason = symbols_reason_user(fixture.symbols);
-    bool runs = symbols_symboliser(fixture.symbols) != 0;
+    bool runs = symbols_symboliser_pid(fixture.symbols) != 0;
     symbols_free(fixture.symbols);
     sd_event_unref(fixture.event);
     return runs || !reason || !strstr(reason, "start perfcountd as another user");
@@ -422,25 +416,25 @@ static void test_gone(void **state)
                                      .inode = status.st_ino,
                                      .protection = PROT_EXEC,
                                      .file = path}};
-    symbols_take(fixture->symbols, &record);
+    symbols_update(fixture->symbols, &record);
     frame = resolve(fixture, 4000000, (uintptr_t)known_static_function); /* by the path alone */
     assert_string_equal(frame.symbol, "known_static_function");
     record.mmap.inode++;
-    symbols_take(fixture->symbols, &record);
+    symbols_update(fixture->symbols, &record);
     frame = resolve(fixture, 4000000, (uintptr_t)known_static_function);
     assert_true(frame.mapping && !frame.symbol); /* another file is there now */
     record.mmap.inode = 0;
     record.mmap.build_id_size = 20;
-    symbols_take(fixture->symbols, &record);
+    symbols_update(fixture->symbols, &record);
     frame = resolve(fixture, 4000000, (uintptr_t)known_static_function);
     assert_true(frame.mapping && !frame.symbol); /* it has another build id */
     record.mmap.file = "/nowhere";
-    symbols_take(fixture->symbols, &record);
+    symbols_update(fixture->symbols, &record);
     frame = resolve(fixture, 4000000, (uintptr_t)known_static_function);
     assert_true(frame.mapping && !frame.symbol);
     record.mmap.file = "/dev/zero";
     record.mmap.build_id_size = 0;
-    symbols_take(fixture->symbols, &record);
+    symbols_update(fixture->symbols, &record);
     frame = resolve(fixture, 4000000, (uintptr_t)known_static_function);
     assert_true(frame.mapping && !frame.symbol);
 }
@@ -463,7 +457,7 @@ static void test_kept(void **state)
     assert_non_null(frame.image);
     assert_null(frame.symbol);
     symbols_keep(&frame, pid, &kept);
-    symbols_take(fixture->symbols, &record);
+    symbols_update(fixture->symbols, &record);
     wait_idle(fixture);
     symbols_resolve(fixture->symbols, pid, false, (uintptr_t)known_static_function, &frame);
     assert_null(frame.mapping);

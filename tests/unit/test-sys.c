@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The real seam: files and directories below a root, and the system calls' errors as -errno. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "perf/sys.h"
 #include "tests/unit/fake-sys.h"
+#include "tests/unit/test.h"
 
 static void test_read_file(void **state)
 {

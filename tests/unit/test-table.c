@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables as they are printed where there is no terminal, and quantities. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
 #include "base/cleanup.h"
-#include "daemon/table.h"
+#include "daemon/command/table.h"
+#include "tests/unit/test.h"
 
 DEFINE_CLEANUP(struct table *, table_free);
 

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of threads: found, replaced, taken out, as many as there is room for. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "sampler/thread-names.h"
+#include "symbols/thread-names.h"
+#include "tests/unit/test.h"
 
 /* Linked with -Wl,--wrap=reallocarray: whether there is memory. */
 static bool no_memory;

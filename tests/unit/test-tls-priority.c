@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Versions, suites and curves by Go's names, and what GnuTLS then enables. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "http/tls-priority.h"
+#include "http/tls/priority.h"
+#include "tests/unit/test.h"
 
 #define NAMES_MAX 8
 

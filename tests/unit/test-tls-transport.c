@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a server's session reads from its socket, and how it takes what is no TLS. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/socket.h>
 
-#include <cmocka.h>
-
 #include "base/cleanup.h"
-#include "http/tls-transport.h"
+#include "http/tls/transport.h"
+#include "tests/unit/test.h"
 
 #define ANSWER "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n"
 #define LONG_PATH 8000

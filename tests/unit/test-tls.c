@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Handshakes in memory between a server's session and a client's, and what is wrong with certificates and keys. */
 #include <gnutls/x509.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <sys/socket.h>
 #include <time.h>
 
-#include <cmocka.h>
-
-#include "http/tls.h"
+#include "http/tls/tls.h"
+#include "tests/unit/test.h"
 
 #define DAY 86400
 
@@ -192,7 +189,7 @@ static void test_clients(void **state)
         _cleanup_(tls_unrefp) struct tls *tls = NULL;
         struct error error;
 
-        config.client_allowed_sans = (struct web_texts){sans, clients[i].san ? 2 : 0};
+        config.client_allowed_sans = (struct text_list){sans, clients[i].san ? 2 : 0};
         print_message("%zu\n", i);
         assert_int_equal(tls_new(&config, NULL, &tls, &error), 0);
         assert_null(tls_warning(tls));

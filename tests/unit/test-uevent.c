@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages of the kernel about CPUs, and about everything else. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/cleanup.h"
 #include "perf/uevent.h"
+#include "tests/unit/test.h"
 
 #define MESSAGE(text) text, sizeof(text)
 

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a counter from its page: any page, any counter, and a page that changes meanwhile. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "perf/userpage.h"
+#include "perf/userpage/userpage.h"
+#include "tests/unit/test.h"
 
 /* A CPU whose counter and clock show what the case says; the page changes under the first `torn` reads. */
 struct played {

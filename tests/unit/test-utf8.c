@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* UTF-8, held against a decoder that counts instead of using a table. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/utf8.h"
+#include "tests/unit/test.h"
 
 static const struct {
     const char *in;

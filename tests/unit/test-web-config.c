@@ -3,13 +3,6 @@
  * The exporters' web configuration: each tests/web-config/NAME.good.yml is taken, each NAME.bad.yml gives the error in
  * NAME.bad.error. Then what the good ones say, and what no fixture can hold.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -19,6 +12,7 @@
 #include "config/web-config.h"
 #include "config/web-options.h"
 #include "tests/unit/fixture.h"
+#include "tests/unit/test.h"
 
 #define DIGEST "abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZ01234"
 
@@ -78,7 +72,7 @@ static void test_bad_files(void **state)
     assert_true(fixture_each(FIXTURES "*.bad.yml", check_bad) >= 80);
 }
 
-static void assert_texts(const struct web_texts *texts, size_t n, const char *first, const char *last)
+static void assert_texts(const struct text_list *texts, size_t n, const char *first, const char *last)
 {
     assert_int_equal(texts->n, n);
     if (n == 0)
@@ -400,7 +394,7 @@ static void test_rows(void **state)
         assert_non_null(row->type->read);
         assert_non_null(row->type->done);
         assert_true(row->help[strlen(row->help) - 1] != '.');
-        assert_ptr_equal(option_find(&web_options, row->path), row);
+        assert_ptr_equal(option_table_find(&web_options, row->path), row);
         assert_int_equal(i < WEB_TLS_OPTIONS, str_starts(row->path, "tls_server_config."));
     }
     for (size_t i = 0; i < ARRAY_SIZE(secrets); i++)

@@ -2,15 +2,12 @@
 /* The worker with a real thread. */
 #include <pthread.h>
 #include <semaphore.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/resource.h>
 
-#include <cmocka.h>
-
 #include "http/worker.h"
+#include "tests/unit/test.h"
 
 #define JOBS 4
 #define PATIENCE_USEC 5000000

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "perf/selfcount.h"
+#include "perf/userpage/thread-counter.h"
 
 #define READINGS 100
 
@@ -37,24 +37,25 @@ static void work(void)
         ;
 }
 
-static struct selfcount_reading read_one(struct selfcount *selfcount, struct switched *switched, bool user)
+static struct thread_counter_reading read_one(struct thread_counter *selfcount, struct switched *switched, bool user)
 {
-    struct selfcount_reading reading = {0};
+    struct thread_counter_reading reading = {0};
 
     switched->refuses = !user;
-    if (selfcount_read(selfcount, &reading) < 0)
-        perror("selfcount_read");
+    if (thread_counter_read(selfcount, &reading) < 0)
+        perror("thread_counter_read");
     return reading;
 }
 
-static bool is_between(const struct selfcount_reading *a, const struct selfcount_reading *b,
-                       const struct selfcount_reading *c)
+static bool is_between(const struct thread_counter_reading *a, const struct thread_counter_reading *b,
+                       const struct thread_counter_reading *c)
 {
     return a->value <= b->value && b->value <= c->value && a->enabled <= b->enabled && b->enabled <= c->enabled &&
            a->running <= b->running && b->running <= c->running;
 }
 
-static void read_on(int cpu, enum selfcount_event event, struct selfcount *selfcount, struct switched *switched)
+static void read_on(int cpu, enum thread_counter_event event, struct thread_counter *selfcount,
+                    struct switched *switched)
 {
     unsigned user = 0, wrong = 0;
     uint64_t slack = UINT64_MAX, value = 0;
@@ -66,29 +67,30 @@ static void read_on(int cpu, enum selfcount_event event, struct selfcount *selfc
         perror("sched_setaffinity");
     for (int i = 0; i < READINGS; i++) {
         work();
-        struct selfcount_reading before = read_one(selfcount, switched, false);
-        struct selfcount_reading between = read_one(selfcount, switched, true);
-        struct selfcount_reading after = read_one(selfcount, switched, false);
+        struct thread_counter_reading before = read_one(selfcount, switched, false);
+        struct thread_counter_reading between = read_one(selfcount, switched, true);
+        struct thread_counter_reading after = read_one(selfcount, switched, false);
         user += between.user;
         wrong += before.user || after.user || !is_between(&before, &between, &after);
         slack = MIN(slack, after.value - before.value);
         value = after.value;
     }
-    printf("%s cpu=%d user=%u wrong=%u slack=%llu value=%llu\n", selfcount_event_name(event), cpu, user, wrong,
+    printf("%s cpu=%d user=%u wrong=%u slack=%llu value=%llu\n", thread_counter_event_name(event), cpu, user, wrong,
            (unsigned long long)slack, (unsigned long long)value);
 }
 
-static void read_forbidden(enum selfcount_event event, struct selfcount *selfcount, struct switched *switched)
+static void read_forbidden(enum thread_counter_event event, struct thread_counter *selfcount, struct switched *switched)
 {
     int fd = open("/proc/sys/kernel/perf_user_access", O_WRONLY | O_CLOEXEC);
     bool user = read_one(selfcount, switched, true).user;
 
     if (write(fd, "0", 1) != 1)
         perror("perf_user_access");
-    struct selfcount_reading a = read_one(selfcount, switched, true), b;
+    struct thread_counter_reading a = read_one(selfcount, switched, true), b;
     work();
     b = read_one(selfcount, switched, true);
-    printf("%s before=%d after=%d,%d grew=%d\n", selfcount_event_name(event), user, a.user, b.user, b.value > a.value);
+    printf("%s before=%d after=%d,%d grew=%d\n", thread_counter_event_name(event), user, a.user, b.user,
+           b.value > a.value);
     if (pwrite(fd, "1", 1, 0) != 1)
         perror("perf_user_access");
     close(fd);
@@ -98,7 +100,7 @@ static void read_forbidden(enum selfcount_event event, struct selfcount *selfcou
 int main(int argc, char **argv)
 {
     struct switched switched = {.reader = userpage_reader};
-    struct selfcount *selfcounts[N_SELFCOUNT_EVENTS] = {NULL};
+    struct thread_counter *selfcounts[N_THREAD_COUNTER_EVENTS] = {NULL};
     struct machine *machine;
     const struct pmu *refused;
     struct error error;
@@ -109,16 +111,18 @@ int main(int argc, char **argv)
     sys_init(&sys);
     if (machine_load(&sys, &machine, &error) < 0)
         return 1;
-    for (int i = 0; i < N_SELFCOUNT_EVENTS; i++) {
-        int r = selfcount_open(&sys, machine, &switched.reader, (enum selfcount_event)i, &selfcounts[i], &refused);
+    for (int i = 0; i < N_THREAD_COUNTER_EVENTS; i++) {
+        int r = thread_counter_open(&sys, machine, &switched.reader, (enum thread_counter_event)i, &selfcounts[i],
+                                    &refused);
         if (r < 0)
-            printf("%s on %s: %s\n", selfcount_event_name((enum selfcount_event)i), refused->name, strerror(-r));
+            printf("%s on %s: %s\n", thread_counter_event_name((enum thread_counter_event)i), refused->name,
+                   strerror(-r));
     }
-    for (int i = 0; i < N_SELFCOUNT_EVENTS; i++)
+    for (int i = 0; i < N_THREAD_COUNTER_EVENTS; i++)
         for (int k = 1; selfcounts[i] && k < argc; k++)
             if (str_equal(argv[k], "forbid"))
-                read_forbidden((enum selfcount_event)i, selfcounts[i], &switched);
+                read_forbidden((enum thread_counter_event)i, selfcounts[i], &switched);
             else
-                read_on(atoi(argv[k]), (enum selfcount_event)i, selfcounts[i], &switched);
+                read_on(atoi(argv[k]), (enum thread_counter_event)i, selfcounts[i], &switched);
     return 0;
 }

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where in an array the elements of a hash are, so that the array itself stays dense and in the order of arrival. */
+#ifndef BASE_HASH_INDEX_H
+#define BASE_HASH_INDEX_H
+
+#include "base/util.h"
+
+#define HASH_INDEX_NONE UINT32_MAX
+
+/* Zeroed, it is empty. */
+struct hash_index {
+    struct slot {
+        uint32_t hash, id; /* `id` is one more than the element's index; 0: free */
+    } * at;
+    size_t n, size; /* `size` is a power of two, or 0 */
+};
+
+void hash_index_done(struct hash_index *slots);
+/* -ENOMEM, with everything as it was. */
+int hash_index_add(struct hash_index *slots, uint32_t hash, uint32_t index);
+/* The next index with this hash, HASH_INDEX_NONE past the last; `at` starts at 0. */
+uint32_t hash_index_next(const struct hash_index *slots, uint32_t hash, size_t *at);
+
+/* Mixes one more word into a hash that starts at any number. */
+static inline uint64_t hash_mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 29;
+}
+
+static inline uint32_t hash_fold(uint64_t hash)
+{
+    return (uint32_t)(hash >> 32 ^ hash);
+}
+
+#endif

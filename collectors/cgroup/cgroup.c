@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The collector `cgroup`: the configured groups on each cgroup that the patterns want, as cgroups come and go.
+ *
+ * What there is and what is counted is the set's business (set.h); this reads, counts and complains.
+ */
+#include "collectors/cgroup/cgroup.h"
+
+#include "base/cleanup.h"
+#include "collectors/cgroup/label.h"
+#include "collectors/cgroup/set.h"
+#include "collectors/group-collector.h"
+
+/* Where changes are not told, the directories are compared this often, at a reading. */
+#define RESCAN_NS NSEC_PER_SEC
+struct cgroup {
+    struct cgroup_set set;
+    uint64_t rescanned_ns;
+    struct series *groups[N_ROW_STATES], *states[N_CGROUP_STATES];
+};
+
+static const char *const state_names[N_CGROUP_STATES] = {
+    [CGROUP_STATE_WATCHED] = "watched",
+    [CGROUP_STATE_DROPPED] = "dropped",
+    [CGROUP_STATE_LINGERING] = "lingering",
+};
+
+const char *cgroup_state_name(enum cgroup_state state)
+{
+    return state_names[state];
+}
+
+static bool cgroup_enabled(const struct config *config)
+{
+    return config->cgroup.enabled;
+}
+
+static void cgroup_close(const struct collector_context *context, void *state)
+{
+    struct cgroup *cgroup = state;
+
+    if (!cgroup)
+        return;
+    for (size_t i = 0; i < N_ROW_STATES; i++)
+        metrics_remove(&context->snapshot->metrics, cgroup->groups[i]);
+    for (size_t i = 0; i < N_CGROUP_STATES; i++)
+        metrics_remove(&context->snapshot->metrics, cgroup->states[i]);
+    cgroup_set_done(&cgroup->set, context);
+    free(cgroup);
+}
+
+static int add_gauges(const struct collector_context *context, struct cgroup *cgroup)
+{
+    static const struct metric metric = {
+        .name = "perfcountd_cgroups",
+        .help = "Number of cgroups that are watched, dropped for want of room, or gone and lingering.",
+        .unit = "",
+        .type = METRIC_GAUGE,
+    };
+
+    for (size_t i = 0; i < N_CGROUP_STATES; i++) {
+        struct label label = {"state", state_names[i]};
+        cgroup->states[i] = metrics_add(&context->snapshot->metrics, &metric, context->collector, 0, &label, 1);
+        if (!cgroup->states[i])
+            return -ENOMEM;
+    }
+    return counted_add_states(context, cgroup->groups);
+}
+
+static int cgroup_open(const struct collector_context *context, void *previous, void **ret, struct error *error)
+{
+    struct cgroup *cgroup = previous ? previous : calloc(1, sizeof(*cgroup));
+    int r = cgroup ? 0 : error_oom(error);
+
+    if (r == 0 && !previous)
+        r = cgroup_set_open(&cgroup->set, context, error);
+    if (r == 0 && !previous && add_gauges(context, cgroup) < 0)
+        r = error_oom(error);
+    if (r == 0 && cgroup_set_configure(&cgroup->set, context) < 0)
+        r = error_oom(error);
+    if (r < 0) {
+        cgroup_close(context, cgroup);
+        return r;
+    }
+    *ret = cgroup;
+    return 0;
+}
+
+static int cgroup_fd(const void *state)
+{
+    const struct cgroup *cgroup = state;
+
+    return cgroup_tree_fd(cgroup->set.tree);
+}
+
+static void cgroup_dispatch(const struct collector_context *context, void *state)
+{
+    struct cgroup *cgroup = state;
+
+    cgroup_tree_dispatch(cgroup->set.tree);
+    if (cgroup->set.changed)
+        cgroup_set_select(&cgroup->set, context);
+    cgroup_set_forget(&cgroup->set, context);
+}
+
+static void count_states(const struct cgroup *cgroup, size_t states[N_CGROUP_STATES])
+{
+    states[CGROUP_STATE_DROPPED] = cgroup->set.n_dropped;
+    for (size_t i = 0; i < cgroup->set.n; i++)
+        states[cgroup->set.entries[i]->node ? CGROUP_STATE_WATCHED : CGROUP_STATE_LINGERING]++;
+}
+
+static void rescan_if_blind(const struct collector_context *context, struct cgroup *cgroup)
+{
+    uint64_t now = cgroup->set.sys->now(cgroup->set.sys, CLOCK_MONOTONIC);
+
+    if (!cgroup_tree_limitation(cgroup->set.tree) || now - cgroup->rescanned_ns < RESCAN_NS)
+        return;
+    cgroup->rescanned_ns = now;
+    cgroup_tree_rescan(cgroup->set.tree);
+    if (cgroup->set.changed || cgroup->set.span != REASON_LASTS)
+        cgroup_set_select(&cgroup->set, context);
+}
+
+static int cgroup_collect(const struct collector_context *context, void *state, struct error *error)
+{
+    size_t groups[N_ROW_STATES] = {0}, states[N_CGROUP_STATES] = {0};
+    struct cgroup *cgroup = state;
+
+    (void)error;
+    rescan_if_blind(context, cgroup);
+    cgroup_set_forget(&cgroup->set, context);
+    for (size_t i = 0; i < cgroup->set.n; i++) {
+        struct cgroup_entry *entry = cgroup->set.entries[i];
+        if (!entry->node)
+            continue;
+        cgroup_count_collect(entry->count, context->sys);
+        cgroup_count_states(entry->count, groups);
+        if (cgroup_count_is_stale(entry->count))
+            *context->stale = true;
+    }
+    count_states(cgroup, states);
+    for (size_t i = 0; i < N_ROW_STATES; i++)
+        series_set(cgroup->groups[i], groups[i]);
+    for (size_t i = 0; i < N_CGROUP_STATES; i++)
+        series_set(cgroup->states[i], states[i]);
+    return 0;
+}
+
+static int cgroup_pause(const struct collector_context *context, void *state)
+{
+    struct cgroup *cgroup = state;
+    int r = 0;
+
+    for (size_t i = 0; i < cgroup->set.n; i++) {
+        int error = cgroup_count_pause(cgroup->set.entries[i]->count, context->paused);
+        r = r < 0 ? r : error;
+    }
+    return r;
+}
+
+static int complain(const struct collector_context *context, struct failures *failures, const char *reason,
+                    const char *message)
+{
+    struct failure item = {
+        .collector = context->collector,
+        .group = (char *)"",
+        .event = (char *)"",
+        .metric = (char *)"",
+        .pmu = (char *)"",
+        .reason = (char *)reason,
+        .message = (char *)message,
+        .place = (char *)"cgroups",
+    };
+
+    return failures_add(failures, &item, -1);
+}
+
+/* What keeps the collector from seeing all that is meant, first to last. */
+static int complain_of_sight(const struct collector_context *context, const struct cgroup *cgroup,
+                             struct failures *failures)
+{
+    const char *limitation = cgroup_tree_limitation(cgroup->set.tree);
+    int r = 0;
+
+    if (limitation)
+        r = complain(context, failures, "inotify", limitation);
+    if (r == 0 && cgroup->set.hierarchy.namespaced)
+        r = complain(context, failures, "namespace",
+                     "this process is in a cgroup namespace and sees only what is below its own root; start it outside "
+                     "to see all");
+    if (r == 0 && cgroup->set.n_wanted == 0)
+        r = complain(context, failures, "patterns",
+                     "no cgroup matches collectors.cgroup.include; patterns are relative to the root of the hierarchy, "
+                     "which /api/v1/cgroups names");
+    return r;
+}
+
+static int cgroup_report(const struct collector_context *context, const void *state, struct failures *failures)
+{
+    const struct cgroup *cgroup = state;
+    int r = 0;
+
+    failures_note(failures, cgroup->set.span);
+    for (size_t i = 0; i < cgroup->set.n && r == 0; i++)
+        if (cgroup->set.entries[i]->node)
+            r = cgroup_count_report(cgroup->set.entries[i]->count, context, failures);
+    if (r == 0)
+        r = complain_of_sight(context, cgroup, failures);
+    if (r == 0 && cgroup->set.n_dropped)
+        r = complain(context, failures, "limit",
+                     "some are not watched, because collectors.cgroup.max_cgroups or the limit of open files "
+                     "(LimitNOFILE, ulimit -n) is reached; /api/v1/cgroups names them");
+    return r;
+}
+
+void cgroup_visit(const void *state, void (*visit)(void *userdata, const struct cgroup_view *view), void *userdata)
+{
+    const struct cgroup *cgroup = state;
+
+    for (size_t i = 0; i < cgroup->set.n; i++) {
+        const struct cgroup_entry *entry = cgroup->set.entries[i];
+        struct cgroup_view view = {
+            .label = entry->label,
+            .state = entry->node ? CGROUP_STATE_WATCHED : CGROUP_STATE_LINGERING,
+            .inode = entry->inode,
+            .identity = &entry->identity,
+            .descriptors = cgroup_count_descriptors(entry->count),
+        };
+        visit(userdata, &view);
+    }
+    for (size_t i = 0; i < cgroup->set.n_dropped; i++) {
+        _cleanup_(freep) char *label = NULL;
+        if (cgroup_label(cgroup->set.dropped[i]->path, CGROUP_LABEL_PLAIN, &label) < 0)
+            return;
+        struct cgroup_view view = {
+            .label = label, .state = CGROUP_STATE_DROPPED, .inode = cgroup->set.dropped[i]->inode};
+        visit(userdata, &view);
+    }
+}
+
+void cgroup_summarize(const void *state, struct cgroup_summary *ret)
+{
+    const struct cgroup *cgroup = state;
+
+    *ret = (struct cgroup_summary){
+        .hierarchy = cgroup->set.hierarchy.path,
+        .v1 = cgroup->set.hierarchy.kind == HIERARCHY_V1,
+        .n_wanted = cgroup->set.n_wanted,
+        .descriptors_each = cgroup->set.descriptors_each,
+        .limit = cgroup->set.limit,
+        .limitation = cgroup_tree_limitation(cgroup->set.tree),
+    };
+}
+
+const struct collector collector_cgroup = {
+    .name = "cgroup",
+    .enabled = cgroup_enabled,
+    .open = cgroup_open,
+    .collect = cgroup_collect,
+    .pause = cgroup_pause,
+    .report = cgroup_report,
+    .close = cgroup_close,
+    .fd = cgroup_fd,
+    .dispatch = cgroup_dispatch,
+};

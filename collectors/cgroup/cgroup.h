@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the collector `cgroup` knows of the cgroups themselves, for /api/v1/cgroups and `plan`. */
+#ifndef COLLECTORS_CGROUP_CGROUP_H
+#define COLLECTORS_CGROUP_CGROUP_H
+
+#include "collectors/cgroup/identity.h"
+#include "collectors/collector.h"
+
+enum cgroup_state { CGROUP_STATE_WATCHED, CGROUP_STATE_DROPPED, CGROUP_STATE_LINGERING };
+#define N_CGROUP_STATES 3
+
+/* "watched", "dropped", "lingering" */
+const char *cgroup_state_name(enum cgroup_state state);
+
+struct cgroup_view {
+    const char *label;
+    enum cgroup_state state;
+    uint64_t inode;
+    const struct cgroup_identity *identity; /* NULL of a dropped one */
+    size_t descriptors;
+};
+
+struct cgroup_summary {
+    const char *hierarchy; /* its directory */
+    bool v1;
+    size_t n_wanted;           /* that the patterns want */
+    uint64_t descriptors_each; /* that one needs here */
+    uint64_t limit;            /* how many can be watched, by max_cgroups and by descriptors */
+    const char *limitation;    /* NULL, or why changes are noticed late */
+};
+
+/* `state` is of the collector `cgroup`. Calls `visit` for each cgroup. */
+void cgroup_visit(const void *state, void (*visit)(void *userdata, const struct cgroup_view *view), void *userdata);
+void cgroup_summarize(const void *state, struct cgroup_summary *ret);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a cgroup's path says of units and containers: see identity.h.
+ *
+ * Units are directories named after them: systemd.unit(5) has the suffixes, systemd's control-group documentation
+ * (https://systemd.io/CGROUP_DELEGATION/) says which of them have cgroups. Inside of a unit that delegates, and so
+ * inside of a container, systemd's names may come again; the innermost is what runs.
+ */
+#include "collectors/cgroup/identity.h"
+
+#include "base/cleanup.h"
+
+#define ID_LENGTH 64
+
+/* A component of the path. */
+struct part {
+    const char *text;
+    size_t length;
+};
+
+/* Units other than slices that have cgroups. */
+static const char *const unit_suffixes[] = {".service", ".scope", ".socket", ".mount", ".swap"};
+
+/*
+ * How the names of containers' cgroups begin and end: "docker-ID.scope" with systemd's driver, "/docker/ID" with that
+ * of plain cgroups, where the runtime is named by the directory above or not at all (Kubernetes: ".../podUID/ID").
+ */
+static const struct {
+    const char *prefix, *suffix;
+} container_names[] = {
+    {"docker-", ".scope"},
+    {"cri-containerd-", ".scope"},
+    {"nerdctl-", ".scope"},
+    {"crio-", ".scope"},
+    {"crio-", ""},
+    {"libpod-", ".scope"},
+    {"libpod-", ""},
+    {"libpod-payload-", ""},
+    {"", ""},
+};
+
+static bool ends_with(struct part part, const char *suffix)
+{
+    size_t length = strlen(suffix);
+    return part.length > length && memcmp(part.text + part.length - length, suffix, length) == 0;
+}
+
+static bool is_unit(struct part part)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(unit_suffixes); i++)
+        if (ends_with(part, unit_suffixes[i]))
+            return true;
+    return false;
+}
+
+static bool is_id(const char *text)
+{
+    return strspn(text, "0123456789abcdef") >= ID_LENGTH;
+}
+
+/* The container's id in a component, NULL where there is none. */
+static const char *find_id(struct part part)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(container_names); i++) {
+        size_t prefix = strlen(container_names[i].prefix), suffix = strlen(container_names[i].suffix);
+        if (part.length != prefix + ID_LENGTH + suffix)
+            continue;
+        const char *id = part.text + prefix;
+        if (memcmp(part.text, container_names[i].prefix, prefix) == 0 && is_id(id) &&
+            memcmp(id + ID_LENGTH, container_names[i].suffix, suffix) == 0)
+            return id;
+    }
+    return NULL;
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* The byte of "\x2d" at the start of `text`; -1 where there is none. A NUL ends the text and is not taken. */
+static int escaped_byte(const char *text, size_t length)
+{
+    if (length < 4 || text[0] != '\\' || text[1] != 'x')
+        return -1;
+    int high = hex_digit(text[2]), low = hex_digit(text[3]);
+    return high < 0 || low < 0 || (high | low) == 0 ? -1 : high << 4 | low;
+}
+
+/*
+ * Writes the name of a unit and its NUL, and returns where they end. A "-" stays: only where a name was made of a path
+ * does it stand for a slash.
+ */
+static char *unescape(char *to, struct part part)
+{
+    /* systemd's cg_escape() puts "_" before names that could be taken for one of the kernel's files. */
+    for (size_t i = part.length && part.text[0] == '_'; i < part.length;) {
+        int byte = escaped_byte(part.text + i, part.length - i);
+        *to++ = byte < 0 ? part.text[i] : (char)byte;
+        i += byte < 0 ? 1 : 4;
+    }
+    *to++ = '\0';
+    return to;
+}
+
+/* The next component from `*at` on; false at the end of the path. */
+static bool next_part(const char **at, struct part *ret)
+{
+    *at += strspn(*at, "/");
+    if (!**at)
+        return false;
+    *ret = (struct part){.text = *at, .length = strcspn(*at, "/")};
+    *at += ret->length;
+    return true;
+}
+
+int cgroup_identify(const char *path, struct cgroup_identity *ret)
+{
+    struct part part, unit = {"", 0}, slice = {"", 0}, id = {"", 0};
+
+    while (next_part(&path, &part)) {
+        const char *found = find_id(part);
+        if (found)
+            id = (struct part){found, ID_LENGTH};
+        if (ends_with(part, ".slice"))
+            slice = part;
+        else if (is_unit(part))
+            unit = part;
+    }
+    char *texts = malloc(unit.length + slice.length + id.length + 3);
+    if (!texts)
+        return -ENOMEM;
+    ret->unit = texts;
+    ret->slice = unescape(ret->unit, unit);
+    ret->container_id = unescape(ret->slice, slice);
+    memcpy(ret->container_id, id.text, id.length);
+    ret->container_id[id.length] = '\0';
+    return 0;
+}
+
+void cgroup_identity_done(struct cgroup_identity *identity)
+{
+    free(identity->unit);
+    *identity = (struct cgroup_identity){0};
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A cgroup's path as a label: see label.h. */
+#include "collectors/cgroup/label.h"
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/escape.h"
+#include "base/utf8.h"
+
+#define REPLACEMENT "\xef\xbf\xbd"
+#define TAIL "#"
+
+/* What each U+FFFD of the label stands for, two characters each, so that no two paths have the same text and tail. */
+static void append_tail(struct buffer *label, const char *path)
+{
+    size_t size = strlen(path);
+    const char *separator = TAIL;
+
+    for (size_t at = 0; at < size;) {
+        size_t length = utf8_character(path + at, size - at);
+        bool replaced = length == 0;
+        if (replaced || str_starts(path + at, REPLACEMENT)) {
+            buffer_append_text(label, separator);
+            separator = "";
+        }
+        if (replaced)
+            buffer_appendf(label, "%02x", (unsigned char)path[at]);
+        else if (str_starts(path + at, REPLACEMENT))
+            buffer_append_text(label, "--");
+        at += MAX(length, (size_t)1);
+    }
+}
+
+int cgroup_label(const char *path, enum cgroup_label kind, char **ret)
+{
+    _cleanup_(buffer_done) struct buffer label = {0};
+
+    escape_append(&label, path, ESCAPE_NOTHING);
+    if (kind == CGROUP_LABEL_DISTINCT)
+        append_tail(&label, path);
+    char *text = buffer_string(&label);
+    if (!text)
+        return -ENOMEM;
+    *ret = text;
+    return 0;
+}
+
+bool cgroup_label_is_ambiguous(const char *label)
+{
+    return strstr(label, REPLACEMENT) != NULL;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The cgroups of a hierarchy, and which of them are counted: see set.h. */
+#include "collectors/cgroup/set.h"
+
+#include "base/cleanup.h"
+#include "base/utf8.h"
+#include "collectors/cgroup/directory.h"
+#include "collectors/cgroup/label.h"
+#include "collectors/cgroup/selection.h"
+#include "perf/descriptors.h"
+#include "perf/userpage/thread-counter.h"
+
+void cgroup_set_done(struct cgroup_set *set, const struct collector_context *context)
+{
+    for (size_t i = 0; i < set->n; i++)
+        cgroup_entry_free(set->entries[i], context->snapshot);
+    cgroup_tree_free(set->tree);
+    hierarchy_done(&set->hierarchy);
+    free(set->entries);
+    free(set->dropped);
+    *set = (struct cgroup_set){0};
+}
+
+static void on_added(void *userdata, struct cgroup_node *node)
+{
+    (void)node;
+    ((struct cgroup_set *)userdata)->changed = true;
+}
+
+/* At once: open descriptors would keep the dead cgroup. */
+static void on_removed(void *userdata, struct cgroup_node *node)
+{
+    struct cgroup_set *set = userdata;
+
+    set->changed = true;
+    if (node->userdata)
+        cgroup_entry_end(node->userdata, set->sys);
+}
+
+/* What is left of descriptors for all cgroups, beside what other collectors hold; `self` opens its few behind them. */
+static uint64_t descriptor_budget(const struct collector_context *context, const struct cgroup_set *set)
+{
+    uint64_t self =
+        context->config->self_enabled ? N_THREAD_COUNTER_EVENTS * thread_counter_needs(context->machine) : 0;
+    uint64_t own = 0, room;
+
+    for (size_t i = 0; i < set->n; i++)
+        own += cgroup_count_descriptors(set->entries[i]->count);
+    room = descriptors_room(set->sys, own);
+    return room - MIN(room, self);
+}
+
+static struct cgroup_rules rules_of(const struct collector_context *context, const struct cgroup_set *set)
+{
+    const struct config_cgroup *config = &context->config->cgroup;
+
+    return (struct cgroup_rules){
+        .include = config->include,
+        .exclude = config->exclude,
+        .n_include = config->n_include,
+        .n_exclude = config->n_exclude,
+        .max_cgroups = config->max_cgroups,
+        .descriptor_budget = descriptor_budget(context, set),
+        .descriptors_per_cgroup = cgroup_count_needs(context),
+    };
+}
+
+static struct cgroup_entry *find_lingering(const struct cgroup_set *set, const char *path)
+{
+    for (size_t i = 0; i < set->n; i++)
+        if (!set->entries[i]->node && str_equal(set->entries[i]->path, path))
+            return set->entries[i];
+    return NULL;
+}
+
+static int append(struct cgroup_set *set, struct cgroup_entry *entry)
+{
+    int r = array_grow(&set->entries, set->n);
+
+    if (r == 0)
+        set->entries[set->n++] = entry;
+    return r;
+}
+
+static bool is_taken(const struct cgroup_set *set, const char *label)
+{
+    for (size_t i = 0; i < set->n; i++)
+        if (str_equal(set->entries[i]->label, label))
+            return true;
+    return false;
+}
+
+/*
+ * Names that are not UTF-8 may look the same, so the second is told apart, and so is always a name that looks like one
+ * of them. What still has another's label was made to, and is not watched.
+ */
+static int choose_label(const struct cgroup_set *set, const char *path, char **ret)
+{
+    bool is_utf8 = utf8_valid_prefix(path, strlen(path)) == strlen(path);
+    _cleanup_(freep) char *plain = NULL, *distinct = NULL;
+    int r = cgroup_label(path, CGROUP_LABEL_PLAIN, &plain);
+
+    if (r < 0)
+        return r;
+    if (!is_taken(set, plain) && !(is_utf8 && cgroup_label_is_ambiguous(plain))) {
+        *ret = steal(plain);
+        return 0;
+    }
+    r = cgroup_label(path, CGROUP_LABEL_DISTINCT, &distinct);
+    if (r == 0 && is_taken(set, distinct))
+        r = -EEXIST;
+    if (r == 0)
+        *ret = steal(distinct);
+    return r;
+}
+
+/* A cgroup that vanished while it was opened is no failure: the tree tells of it. */
+static int watch(const struct collector_context *context, struct cgroup_set *set, struct cgroup_node *node)
+{
+    struct cgroup_entry *entry = node->userdata ? node->userdata : find_lingering(set, node->path);
+
+    if (entry && entry->node)
+        return 0;
+    if (entry)
+        return cgroup_entry_resume(entry, context, set->tree, node);
+    _cleanup_(freep) char *label = NULL;
+    int r = choose_label(set, node->path, &label);
+    if (r == 0)
+        r = cgroup_entry_open(context, set->tree, node, label, &entry);
+    if (r < 0)
+        return r;
+    r = append(set, entry);
+    if (r < 0) {
+        node->userdata = NULL;
+        cgroup_entry_free(entry, context->snapshot);
+    }
+    return r;
+}
+
+static int list_candidates(const struct cgroup_set *set, struct cgroup_candidate **ret, size_t *ret_n)
+{
+    struct cgroup_candidate *candidates = NULL;
+    struct cgroup_node *node;
+    size_t n = 0;
+
+    for (size_t i = 0; (node = cgroup_tree_node(set->tree, i)); i++) {
+        if (array_grow(&candidates, n) < 0) {
+            free(candidates);
+            return -ENOMEM;
+        }
+        candidates[n++] = (struct cgroup_candidate){.path = node->path, .depth = node->depth, .userdata = node};
+    }
+    *ret = candidates;
+    *ret_n = n;
+    return 0;
+}
+
+static int note_dropped(struct cgroup_set *set, struct cgroup_node *node)
+{
+    int r = array_grow(&set->dropped, set->n_dropped);
+
+    if (node->userdata)
+        cgroup_entry_end(node->userdata, set->sys);
+    if (r == 0)
+        set->dropped[set->n_dropped++] = node;
+    return r;
+}
+
+/* What is not watched ends first, so that its descriptors are free. */
+static int end_others(struct cgroup_set *set, const struct cgroup_candidate *candidates, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct cgroup_node *node = candidates[i].userdata;
+        if (candidates[i].choice == CGROUP_UNWANTED && node->userdata)
+            cgroup_entry_end(node->userdata, set->sys);
+        if (candidates[i].choice == CGROUP_DROPPED && note_dropped(set, node) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* What could not be opened and is there: it may be had later. */
+static int note_refused(struct cgroup_set *set, struct cgroup_node *node, int error)
+{
+    enum reason_span span = cgroup_directory_is_gone(error) ? REASON_LASTS : reason_span(error);
+
+    set->span = MAX(set->span, span);
+    return error == -EEXIST || (span != REASON_LASTS && error != -ENOMEM) ? note_dropped(set, node) : error;
+}
+
+static int watch_chosen(const struct collector_context *context, struct cgroup_set *set,
+                        const struct cgroup_candidate *candidates, size_t n)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < n && r != -ENOMEM; i++) {
+        if (candidates[i].choice != CGROUP_WATCHED)
+            continue;
+        r = watch(context, set, candidates[i].userdata);
+        if (r < 0)
+            r = note_refused(set, candidates[i].userdata, r);
+    }
+    return r == -ENOMEM ? r : 0;
+}
+
+static int choose(struct cgroup_set *set, const struct collector_context *context)
+{
+    _cleanup_(freep) struct cgroup_candidate *candidates = NULL;
+    struct cgroup_rules rules = rules_of(context, set);
+    size_t n;
+
+    int r = list_candidates(set, &candidates, &n);
+    if (r < 0)
+        return r;
+    struct cgroup_selection selection = cgroup_select(&rules, candidates, n);
+    set->n_wanted = selection.watched + selection.dropped;
+    set->limit = cgroup_rules_room(&rules);
+    set->descriptors_each = rules.descriptors_per_cgroup;
+    r = end_others(set, candidates, n);
+    return r < 0 ? r : watch_chosen(context, set, candidates, n);
+}
+
+int cgroup_set_select(struct cgroup_set *set, const struct collector_context *context)
+{
+    set->changed = false;
+    set->span = REASON_LASTS;
+    set->n_dropped = 0;
+    int r = choose(set, context);
+    if (r == -ENOMEM)
+        set->span = REASON_PASSES;
+    return r;
+}
+
+/* Letting go */
+
+static int compare_gone(const void *a, const void *b)
+{
+    const struct cgroup_entry *const *first = a, *const *second = b;
+
+    return (*first)->gone_ns < (*second)->gone_ns ? -1 : (*first)->gone_ns > (*second)->gone_ns;
+}
+
+static size_t count_lingering(const struct cgroup_set *set)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < set->n; i++)
+        n += !set->entries[i]->node;
+    return n;
+}
+
+/* Ends the time of the oldest beyond `max`. */
+static void mark_excess(struct cgroup_set *set, uint64_t max)
+{
+    _cleanup_(freep) struct cgroup_entry **lingering = NULL;
+    size_t n = count_lingering(set), k = 0;
+
+    if (n > max)
+        lingering = calloc(n, sizeof(lingering[0]));
+    if (!lingering)
+        return;
+    for (size_t i = 0; i < set->n; i++)
+        if (!set->entries[i]->node)
+            lingering[k++] = set->entries[i];
+    qsort(lingering, n, sizeof(lingering[0]), compare_gone);
+    for (size_t i = 0; i < n - max; i++)
+        lingering[i]->exceeds = true;
+}
+
+void cgroup_set_forget(struct cgroup_set *set, const struct collector_context *context)
+{
+    const struct config_cgroup *config = &context->config->cgroup;
+    uint64_t now = set->sys->now(set->sys, CLOCK_MONOTONIC);
+    size_t n = 0;
+
+    mark_excess(set, config->max_cgroups);
+    for (size_t i = 0; i < set->n; i++) {
+        struct cgroup_entry *entry = set->entries[i];
+        if (!entry->node && (entry->exceeds || now - entry->gone_ns >= config->linger_ns))
+            cgroup_entry_free(entry, context->snapshot);
+        else
+            set->entries[n++] = entry;
+    }
+    set->n = n;
+}
+
+/* The entries go on with the new configuration and CPUs; the tree is kept. */
+static int go_on(const struct collector_context *context, struct cgroup_set *set, enum reason_span *ret_span)
+{
+    struct cgroup_rules rules = rules_of(context, set);
+    int r;
+
+    for (size_t i = 0; i < set->n; i++) {
+        struct cgroup_entry *entry = set->entries[i];
+        if (!entry->node || !cgroup_rules_want(&rules, entry->path))
+            continue;
+        r = cgroup_entry_resume(entry, context, set->tree, entry->node);
+        if (r == -ENOMEM)
+            return r;
+        if (r < 0 && !cgroup_directory_is_gone(r))
+            *ret_span = MAX(*ret_span, reason_span(r));
+    }
+    return 0;
+}
+
+int cgroup_set_open(struct cgroup_set *set, const struct collector_context *context, struct error *error)
+{
+    struct cgroup_listener listener = {.userdata = set, .added = on_added, .removed = on_removed};
+
+    set->sys = context->sys;
+    int r = hierarchy_find(context->sys, &set->hierarchy, error);
+    return r < 0 ? r : cgroup_tree_new(set->hierarchy.path, &listener, &set->tree, error);
+}
+
+int cgroup_set_configure(struct cgroup_set *set, const struct collector_context *context)
+{
+    enum reason_span span = REASON_LASTS;
+    int r = go_on(context, set, &span);
+
+    if (r == 0)
+        r = cgroup_set_select(set, context);
+    set->span = MAX(set->span, span);
+    return r;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The two maps of the web configuration whose keys are the operator's: users and headers. */
+#include "base/suggest.h"
+#include "config/bcrypt.h"
+#include "config/web-config.h"
+#include "config/web-option-types.h"
+
+/* Documents compare each key with all before it. */
+#define USERS_MAX 4096
+/* So that the sentence about a user has room for more than the name. */
+#define USER_NAME_MAX 255
+
+static int read_user(const struct document *document, const node *key, const node *value, struct web_user *ret,
+                     struct error *error)
+{
+    const char *name = node_text(key), *hash = node_is_null(value) ? "" : node_text(value);
+    struct error wrong;
+
+    if (strlen(name) > USER_NAME_MAX)
+        return document_error(document, key, error, "basic_auth_users: a name has more than %d bytes", USER_NAME_MAX);
+    if (!hash) {
+        document_expected(document, value, "a bcrypt hash", error);
+        error_prefix(error, "basic_auth_users: user \"%s\"", name);
+        return -EINVAL;
+    }
+    if (bcrypt_check(hash, &wrong) < 0)
+        return document_error(document, value, error, "basic_auth_users: user \"%s\": %s", name, wrong.message);
+    struct web_user user = {strdup(name), strdup(hash)};
+    if (!user.name || !user.hash) {
+        free(user.name);
+        free(user.hash);
+        return error_oom(error);
+    }
+    *ret = user;
+    return 0;
+}
+
+static int users_read(const struct option *option, const struct document *document, const node *n, void *base,
+                      struct error *error)
+{
+    struct web_config *config = base;
+    const node *key, *value;
+    int r;
+
+    if (n->type != YAML_MAPPING_NODE) {
+        document_expected(document, n, "a map of names to bcrypt hashes", error);
+        error_prefix(error, "%s", option->path);
+        return -EINVAL;
+    }
+    for (size_t i = 0; (r = document_pair(document, n, i, &key, &value, error)) > 0; i++) {
+        if (i == USERS_MAX)
+            return document_error(document, key, error, "%s: more than %d users", option->path, USERS_MAX);
+        if (array_grow(&config->users, i) < 0)
+            return error_oom(error);
+        r = read_user(document, key, value, &config->users[i], error);
+        if (r < 0)
+            return r;
+        config->n_users++;
+    }
+    return r;
+}
+
+static void users_done(const struct option *option, void *base)
+{
+    struct web_config *config = base;
+
+    (void)option;
+    for (size_t i = 0; i < config->n_users; i++) {
+        free(config->users[i].name);
+        free(config->users[i].hash);
+    }
+    free(config->users);
+    config->users = NULL;
+    config->n_users = 0;
+}
+
+const struct option_type option_users = {"a map of names to bcrypt hashes", users_read, NULL, NULL, users_done};
+
+/* The headers that can be set, and the values of those that have only some. */
+static const struct {
+    const char *name, *values[2], *range;
+} headers[] = {
+    {"Content-Security-Policy", {NULL}, NULL},
+    {"Strict-Transport-Security", {NULL}, NULL},
+    {"X-Content-Type-Options", {"nosniff"}, "\"nosniff\""},
+    {"X-Frame-Options", {"deny", "sameorigin"}, "\"deny\" or \"sameorigin\""},
+    {"X-XSS-Protection", {NULL}, NULL},
+};
+
+static int unknown_header(const struct document *document, const node *key, struct error *error)
+{
+    struct suggest suggest = {.wrong = node_text(key)};
+    char nearest[128];
+
+    for (size_t i = 0; i < ARRAY_SIZE(headers); i++)
+        suggest_consider(&suggest, headers[i].name);
+    suggest_format(&suggest, nearest, sizeof(nearest));
+    return document_error(document, key, error,
+                          "http_server_config.headers: \"%s\" cannot be set; Content-Security-Policy, "
+                          "Strict-Transport-Security, X-Content-Type-Options, X-Frame-Options and X-XSS-Protection "
+                          "can%s",
+                          node_text(key), nearest);
+}
+
+static int check_header(size_t i, const struct document *document, const node *value, struct error *error)
+{
+    const char *text = node_text(value);
+
+    if (!text) {
+        document_expected(document, value, "a text", error);
+        error_prefix(error, "http_server_config.headers: %s", headers[i].name);
+        return -EINVAL;
+    }
+    if (!headers[i].range || text[0] == '\0')
+        return 0;
+    for (size_t k = 0; k < ARRAY_SIZE(headers[i].values) && headers[i].values[k]; k++)
+        if (str_equal(text, headers[i].values[k]))
+            return 0;
+    return document_error(document, value, error, "http_server_config.headers: %s: expected %s, found \"%s\"",
+                          headers[i].name, headers[i].range, text);
+}
+
+static int add_header(struct web_config *config, const char *name, const char *value, struct error *error)
+{
+    if (array_grow(&config->headers, config->n_headers) < 0)
+        return error_oom(error);
+    struct web_header header = {strdup(name), strdup(value)};
+    if (!header.name || !header.value) {
+        free(header.name);
+        free(header.value);
+        return error_oom(error);
+    }
+    config->headers[config->n_headers++] = header;
+    return 0;
+}
+
+static int read_header(const struct document *document, const node *key, const node *value, struct web_config *config,
+                       struct error *error)
+{
+    size_t i = 0;
+
+    while (i < ARRAY_SIZE(headers) && !str_equal(headers[i].name, node_text(key)))
+        i++;
+    if (i == ARRAY_SIZE(headers))
+        return unknown_header(document, key, error);
+    if (node_is_null(value))
+        return 0;
+    int r = check_header(i, document, value, error);
+    if (r < 0 || node_text(value)[0] == '\0') /* a blank one is not sent */
+        return r;
+    return add_header(config, headers[i].name, node_text(value), error);
+}
+
+static int headers_read(const struct option *option, const struct document *document, const node *n, void *base,
+                        struct error *error)
+{
+    const node *key, *value;
+    int r;
+
+    if (n->type != YAML_MAPPING_NODE) {
+        document_expected(document, n, "a map", error);
+        error_prefix(error, "%s", option->path);
+        return -EINVAL;
+    }
+    for (size_t i = 0; (r = document_pair(document, n, i, &key, &value, error)) > 0; i++) {
+        r = read_header(document, key, value, base, error);
+        if (r < 0)
+            return r;
+    }
+    return r;
+}
+
+static void headers_done(const struct option *option, void *base)
+{
+    struct web_config *config = base;
+
+    (void)option;
+    for (size_t i = 0; i < config->n_headers; i++) {
+        free(config->headers[i].name);
+        free(config->headers[i].value);
+    }
+    free(config->headers);
+    config->headers = NULL;
+    config->n_headers = 0;
+}
+
+const struct option_type option_headers = {"a map", headers_read, NULL, NULL, headers_done};

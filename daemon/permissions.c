@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the configuration has its opener open: see permissions.h. */
+#include "daemon/permissions.h"
+
+#include "base/cleanup.h"
+#include "config/web-config.h"
+#include "perf/pmu-kind.h"
+
+struct granting {
+    struct sys *sys;
+    struct machine *machine; /* NULL: nothing was asked of it yet */
+    struct opener_permissions *wish;
+};
+
+/* The PMU that is named by the event itself, for those that only the configuration may name. */
+static const char *pmu_name_of(const struct event *event)
+{
+    switch (event->kind) {
+    case EVENT_TRACEPOINT:
+        return "tracepoint";
+    case EVENT_BREAKPOINT:
+        return "breakpoint";
+    case EVENT_PMU:
+        return event->pmu;
+    case EVENT_GENERIC:
+    case EVENT_RAW:
+    case EVENT_NAME:
+        break;
+    }
+    return "";
+}
+
+static int grant(void *userdata, const struct event *event, bool samples)
+{
+    struct granting *granting = userdata;
+    const char *name = pmu_name_of(event);
+    struct attr attr;
+
+    if (pmu_kind(name) == PMU_COUNTING)
+        return 0;
+    if (!granting->machine && machine_load(granting->sys, &granting->machine, NULL) == -ENOMEM)
+        return -ENOMEM;
+    const struct pmu *pmu = granting->machine ? machine_find_pmu(granting->machine, name) : NULL;
+    if (!pmu || attr_build(granting->sys, granting->machine, event, pmu, &attr, NULL) < 0)
+        return 0;
+    return opener_permissions_add_event(granting->wish, &attr, samples);
+}
+
+/* What cannot be read now is said when the server reads it. */
+static int add_web_files(struct opener_permissions *wish, const char *path)
+{
+    _cleanup_(web_config_freep) struct web_config *config = NULL;
+
+    int r = opener_permissions_add_file(wish, path);
+    if (r < 0 || !*path || web_config_load(NULL, path, &config, NULL) < 0)
+        return r;
+    r = opener_permissions_add_file(wish, config->tls.cert_file);
+    if (r == 0)
+        r = opener_permissions_add_file(wish, config->tls.key_file);
+    return r == 0 ? opener_permissions_add_file(wish, config->tls.client_ca_file) : r;
+}
+
+int permissions_from_config(struct sys *sys, const struct config *config, const char *config_file,
+                            struct opener_permissions *ret, struct error *error)
+{
+    struct granting granting = {.sys = sys, .wish = ret};
+
+    *ret = (struct opener_permissions){.sampling = config->sampler.enabled, .breakpoints = config->opener_breakpoints};
+    int r = config_each_event(config, grant, &granting);
+    machine_free(granting.machine);
+    if (r == 0)
+        r = opener_permissions_add_file(ret, config_file);
+    if (r == 0)
+        r = add_web_files(ret, config->web.config_file);
+    return r < 0 ? error_oom(error) : 0;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every counter as JSON: see counters.h.
+ *
+ * Not made by a library, since its numbers would go through doubles or lose their order of writing; what needs escaping
+ * was escaped when the row was made.
+ */
+#include "formats/counters.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/escape.h"
+#include "base/number.h"
+
+#define CACHE_LINE 64
+#define AHEAD 4
+
+static inline char *write_bytes(char *to, const void *data, size_t size)
+{
+    memcpy(to, data, size);
+    return to + size;
+}
+
+static inline char *write_text(char *to, const char *text)
+{
+    return write_bytes(to, text, strlen(text));
+}
+
+static char *write_value(char *to, const struct counter *counter)
+{
+    double real;
+
+    if (!counter->known)
+        return write_text(to, "null");
+    if (counter->decimals == 0)
+        return to + number_write_u64(to, counter->value);
+    if (counter->decimals != SERIES_REAL)
+        return to + number_write_fixed(to, counter->value, counter->decimals);
+    memcpy(&real, &counter->value, sizeof(real));
+    return isfinite(real) ? to + number_write_real(to, real) : write_text(to, "null");
+}
+
+static char *write_member(char *to, const char *key, uint64_t value)
+{
+    to = write_text(to, key);
+    return to + number_write_u64(to, value);
+}
+
+/* What stands behind the numbers of each counter of the row. */
+static size_t write_end(char *start, const struct row *row)
+{
+    char *to = start;
+
+    if (row->state != ROW_UNAVAILABLE) {
+        to = write_member(to, ", \"enabled_ns\": ", row->enabled_ns);
+        to = write_member(to, ", \"running_ns\": ", row->running_ns);
+    }
+    to = write_text(to, ", \"state\": \"");
+    to = write_text(to, row_state_name(row->state));
+    return (size_t)(write_text(to, "\"}") - start);
+}
+
+static char *write_counter(char *to, const struct row *row, const struct counter *counter)
+{
+    to = write_bytes(to, counter->json_head, intern_size(counter->json_head));
+    to = write_bytes(to, row->json, row->json_size);
+    to = write_bytes(to, counter->json_tail, intern_size(counter->json_tail));
+    if (row->json_error)
+        to = write_text(to, row->json_error);
+    to = write_text(to, ", \"value\": ");
+    if (row->state == ROW_UNAVAILABLE)
+        return write_text(to, "null");
+    to = write_value(to, counter);
+    return write_member(to, ", \"raw\": ", counter->raw);
+}
+
+/* Rows are larger than what the processor fetches by itself. */
+static void prefetch(const struct row *row, size_t n_counters)
+{
+    size_t size = sizeof(*row) + n_counters * sizeof(row->counters[0]);
+
+    for (size_t at = 0; at < size; at += CACHE_LINE)
+        __builtin_prefetch((const char *)row + at);
+}
+
+static char *write_rows(char *to, const struct snapshot *snapshot, const struct filter *filter)
+{
+    const char *separator = "\n ";
+
+    for (size_t i = 0; i < snapshot->n_rows; i++) {
+        const struct row *row = snapshot->rows[i];
+        char end[COUNTER_NUMBERS_MAX];
+
+        if (i + AHEAD < snapshot->n_rows)
+            prefetch(snapshot->rows[i + AHEAD], row->n_counters);
+        if (row->absent || !filter_row(filter, row))
+            continue;
+        size_t end_size = write_end(end, row);
+        for (size_t k = 0; k < row->n_counters; k++) {
+            if (!filter_counter(filter, &row->counters[k]))
+                continue;
+            to = write_text(to, separator);
+            to = write_counter(to, row, &row->counters[k]);
+            to = write_bytes(to, end, end_size);
+            separator = ",\n ";
+        }
+    }
+    return to;
+}
+
+int counters_write(struct buffer *buffer, const struct snapshot *snapshot, const struct filter *filter,
+                   const char *hostname)
+{
+    uint64_t ms = snapshot->realtime_ns / NSEC_PER_MSEC;
+
+    buffer_appendf(buffer, "{\"timestamp\": %" PRIu64 ".%03u, \"hostname\": \"", ms / 1000, (unsigned)(ms % 1000));
+    escape_append(buffer, hostname, ESCAPE_JSON);
+    buffer_append_text(buffer, "\", \"counters\": [");
+    char *start = buffer_reserve(buffer, snapshot->json_size);
+    if (!start)
+        return -ENOMEM;
+    buffer_advance(buffer, (size_t)(write_rows(start, snapshot, filter) - start));
+    buffer_append_text(buffer, "]}\n");
+    return buffer->failed ? -ENOMEM : 0;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The metrics as Prometheus reads them: see exposition.h. */
+#include "formats/exposition.h"
+
+#include "base/number.h"
+
+#define OPENMETRICS_END "# EOF\n"
+
+const char *exposition_content_type(enum exposition format)
+{
+    static const char *const types[] = {
+        [EXPOSITION_TEXT] = "text/plain; version=0.0.4; charset=utf-8",
+        [EXPOSITION_OPENMETRICS] = "application/openmetrics-text; version=1.0.0; charset=utf-8",
+    };
+    return types[format];
+}
+
+static char *write_bytes(char *to, const void *data, size_t size)
+{
+    memcpy(to, data, size);
+    return to + size;
+}
+
+static char *write_text(char *to, const char *text)
+{
+    return write_bytes(to, text, strlen(text));
+}
+
+static char *write_series(char *to, const struct family *family, const struct series *series)
+{
+    to = write_bytes(to, family->name, family->name_size);
+    to = write_bytes(to, series->text, series->size);
+    if (series->decimals == 0)
+        to += number_write_u64(to, series->value);
+    else if (series->decimals == SERIES_REAL)
+        to += number_write_real(to, series_real(series));
+    else
+        to += number_write_fixed(to, series->value, series->decimals);
+    *to++ = '\n';
+    return to;
+}
+
+/* Directly behind its sample: OpenMetrics wants the samples of one label set together. */
+static char *write_created(char *to, const struct family *family, const struct series *series)
+{
+    to = write_bytes(to, family->name, family->counter_size);
+    to = write_text(to, CREATED_SUFFIX);
+    return write_bytes(to, series->text, (size_t)series->size + series->created_size);
+}
+
+/* The header stands before the first series that is written, so that nothing is announced that does not follow. */
+static char *write_family(char *to, const struct family *family, uint32_t mask, enum exposition format)
+{
+    const char *header = format == EXPOSITION_TEXT ? family->text_header : family->openmetrics_header;
+
+    for (size_t i = 0; i < family->n; i++) {
+        const struct series *series = family->series[i];
+        if (!series->visible || !(mask >> series->collector & 1))
+            continue;
+        if (header)
+            to = write_text(to, header);
+        header = NULL;
+        to = write_series(to, family, series);
+        if (series->created_size && format == EXPOSITION_OPENMETRICS)
+            to = write_created(to, family, series);
+    }
+    return to;
+}
+
+int exposition_write(struct buffer *buffer, const struct metrics *metrics, uint32_t mask, enum exposition format)
+{
+    size_t more = format == EXPOSITION_OPENMETRICS ? metrics->created_text_size + strlen(OPENMETRICS_END) : 0;
+    char *start = buffer_reserve(buffer, metrics->text_size + more), *to = start;
+
+    if (!start)
+        return -ENOMEM;
+    for (size_t i = 0; i < metrics->n; i++)
+        to = write_family(to, metrics->families[i], mask, format);
+    if (format == EXPOSITION_OPENMETRICS)
+        to = write_text(to, OPENMETRICS_END);
+    buffer_advance(buffer, (size_t)(to - start));
+    return 0;
+}

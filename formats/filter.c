@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which counters a client asks for: see filter.h. */
+#include "formats/filter.h"
+
+#include <ctype.h>
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "base/glob.h"
+#include "base/number.h"
+
+#define CPU_MAX 65535
+
+static const char *const keys[N_FILTER_KEYS] = {
+    [FILTER_CPU] = "cpu",     [FILTER_PMU] = "pmu",     [FILTER_CGROUP] = "cgroup",
+    [FILTER_GROUP] = "group", [FILTER_EVENT] = "event",
+};
+
+void filter_done(struct filter *filter)
+{
+    free(filter->terms);
+    *filter = (struct filter){0};
+}
+
+static int unknown_collector(const char *const *collector_names, const char *parameter, const char *value,
+                             struct error *error)
+{
+    _cleanup_(buffer_done) struct buffer known = {0};
+
+    for (size_t i = 0; collector_names[i]; i++)
+        buffer_appendf(&known, "%s\"%s\"", i ? ", " : "", collector_names[i]);
+    buffer_append_char(&known, '\0');
+    return error_set(error, -EINVAL, "parameter \"%s\": there is no collector \"%.64s\"; known are %s", parameter,
+                     value, known.failed ? "" : known.data);
+}
+
+int filter_add_collector(uint32_t *mask, const char *const *collector_names, const char *parameter, const char *value,
+                         struct error *error)
+{
+    for (size_t i = 0; collector_names[i]; i++)
+        if (str_equal(collector_names[i], value)) {
+            *mask |= UINT32_C(1) << i;
+            return 0;
+        }
+    return unknown_collector(collector_names, parameter, value, error);
+}
+
+/* "4" or "0-3" */
+static int parse_cpus(const char *value, unsigned *ret_first, unsigned *ret_last, struct error *error)
+{
+    size_t size = strlen(value), dash = strcspn(value, "-");
+    uint64_t first, last;
+    int r = number_parse_u64_n(value, dash, &first);
+
+    last = first;
+    if (r == 0 && dash < size)
+        r = number_parse_u64_n(value + dash + 1, size - dash - 1, &last);
+    if (r < 0 || first > last || last > CPU_MAX)
+        return error_set(error, -EINVAL,
+                         "parameter \"cpu\": \"%.64s\" is neither a number from 0 to %d nor a range such as 0-3", value,
+                         CPU_MAX);
+    *ret_first = (unsigned)first;
+    *ret_last = (unsigned)last;
+    return 0;
+}
+
+static int check_cgroup(const char *value, struct error *error)
+{
+    int r = glob_check(value, error);
+
+    if (r < 0)
+        error_prefix(error, "parameter \"cgroup\"");
+    else if (value[0] != '/' && strchr(value, '/'))
+        r = error_set(error, -EINVAL,
+                      "parameter \"cgroup\": \"%.64s\" is neither a path, which starts with \"/\", nor one name",
+                      value);
+    return r;
+}
+
+static int find_key(const char *name, enum filter_key *ret)
+{
+    for (size_t i = 0; i < N_FILTER_KEYS; i++)
+        if (str_equal(keys[i], name)) {
+            *ret = (enum filter_key)i;
+            return 0;
+        }
+    return -ENOENT;
+}
+
+int filter_add(struct filter *filter, const char *const *collector_names, const char *name, const char *value,
+               struct error *error)
+{
+    struct filter_term term = {.text = value};
+    int r = 0;
+
+    if (str_equal(name, "collector"))
+        return filter_add_collector(&filter->mask, collector_names, name, value, error);
+    if (find_key(name, &term.key) < 0)
+        return -ENOENT;
+    if (!*value)
+        return error_set(error, -EINVAL, "parameter \"%s\" is empty", name);
+    if (term.key == FILTER_CPU)
+        r = parse_cpus(value, &term.first, &term.last, error);
+    else if (term.key == FILTER_CGROUP)
+        r = check_cgroup(value, error);
+    if (r < 0)
+        return r;
+    if (array_grow(&filter->terms, filter->n) < 0)
+        return error_oom(error);
+    filter->terms[filter->n++] = term;
+    filter->given[term.key]++;
+    return 0;
+}
+
+uint32_t filter_mask(const struct filter *filter)
+{
+    return filter->mask ? filter->mask : UINT32_MAX;
+}
+
+bool filter_is_mask(const struct filter *filter)
+{
+    return filter->n == 0;
+}
+
+static bool match_cgroup(const char *pattern, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return glob_match(pattern, slash && !strchr(pattern, '/') ? slash + 1 : path);
+}
+
+/* As the metric has the name, or as it was configured: L1-dcache-load-misses is l1_dcache_load_misses. */
+static bool match_event(const char *wanted, const char *event)
+{
+    for (; *wanted && (tolower((unsigned char)*wanted) == *event || (*wanted == '-' && *event == '_')); wanted++)
+        event++;
+    return *wanted == *event;
+}
+
+static bool match_text(enum filter_key key, const char *wanted, const char *text)
+{
+    if (key == FILTER_CGROUP)
+        return match_cgroup(wanted, text);
+    return str_equal(wanted, text) || (key == FILTER_EVENT && match_event(wanted, text));
+}
+
+/* `text` is NULL where the row has no such thing. */
+static bool pass_text(const struct filter *filter, enum filter_key key, const char *text)
+{
+    if (!filter->given[key])
+        return true;
+    for (size_t i = 0; text && i < filter->n; i++) {
+        const struct filter_term *term = &filter->terms[i];
+        if (term->key == key && match_text(key, term->text, text))
+            return true;
+    }
+    return false;
+}
+
+static bool pass_cpu(const struct filter *filter, int cpu)
+{
+    if (!filter->given[FILTER_CPU])
+        return true;
+    for (size_t i = 0; cpu >= 0 && i < filter->n; i++) {
+        const struct filter_term *term = &filter->terms[i];
+        if (term->key == FILTER_CPU && (unsigned)cpu >= term->first && (unsigned)cpu <= term->last)
+            return true;
+    }
+    return false;
+}
+
+bool filter_row(const struct filter *filter, const struct row *row)
+{
+    return !filter || ((filter_mask(filter) >> row->collector & 1) && pass_cpu(filter, row->cpu) &&
+                       pass_text(filter, FILTER_CGROUP, row->cgroup) && pass_text(filter, FILTER_GROUP, row->group));
+}
+
+bool filter_counter(const struct filter *filter, const struct counter *counter)
+{
+    return !filter || (pass_text(filter, FILTER_EVENT, counter->event) && pass_text(filter, FILTER_PMU, counter->pmu));
+}

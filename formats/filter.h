@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which counters a client asks for: parameters `collector`, `cpu`, `pmu`, `cgroup`, `group` and `event`. Values of one
+ * parameter are alternatives; a counter must satisfy every parameter that is given.
+ *
+ * A `cgroup` is a pattern of the whole path, or, without any slash, of its last part: "*.service" is all services.
+ */
+#ifndef FORMATS_FILTER_H
+#define FORMATS_FILTER_H
+
+#include "base/error.h"
+#include "collectors/snapshot.h"
+
+enum filter_key { FILTER_CPU, FILTER_PMU, FILTER_CGROUP, FILTER_GROUP, FILTER_EVENT };
+#define N_FILTER_KEYS 5
+
+struct filter_term {
+    enum filter_key key;
+    const char *text;     /* borrowed; for FILTER_CGROUP a pattern of base/glob.h */
+    unsigned first, last; /* of FILTER_CPU */
+};
+
+struct filter {
+    uint32_t mask; /* collectors: 0 as long as none was named */
+    struct filter_term *terms;
+    size_t n;
+    unsigned given[N_FILTER_KEYS]; /* how many terms of each key */
+};
+
+void filter_done(struct filter *filter);
+/*
+ * Takes one parameter; `value` must outlive the filter. -EINVAL with a sentence that names the parameter and what it
+ * takes; -ENOENT where no such parameter exists; -ENOMEM.
+ */
+int filter_add(struct filter *filter, const char *const *collector_names, const char *name, const char *value,
+               struct error *error);
+/* Sets the bit of the collector in `mask`; -EINVAL with a sentence that names `parameter` and the known ones. */
+int filter_add_collector(uint32_t *mask, const char *const *collector_names, const char *parameter, const char *value,
+                         struct error *error);
+
+/* The collectors that must be read. */
+uint32_t filter_mask(const struct filter *filter);
+/* Whether it only chooses collectors. */
+bool filter_is_mask(const struct filter *filter);
+
+/* NULL passes all. A row passes by collector, cpu, cgroup and group; a counter by event and pmu. */
+bool filter_row(const struct filter *filter, const struct row *row);
+bool filter_counter(const struct filter *filter, const struct counter *counter);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the writers that write nothing before the end have in common: they sum up samples. */
+#ifndef FORMATS_PROFILE_WRITER_H
+#define FORMATS_PROFILE_WRITER_H
+
+#include "formats/profile.h"
+#include "sampler/writer.h"
+
+struct profile_writer {
+    const struct writer_source *source;
+    struct profile *profile;
+};
+
+/* As a writer has them. */
+void *profile_writer_begin(const struct writer_source *source, struct buffer *out);
+bool profile_writer_record(void *state, const struct record *record, struct buffer *out);
+void profile_writer_round(void *state, struct buffer *out);
+bool profile_writer_settled(void *state);
+size_t profile_writer_bytes(const void *state);
+void profile_writer_free(void *state);
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Samples summed up by stack: see profile.h. */
+#include "formats/profile.h"
+
+struct stack {
+    uint32_t pid, comm; /* `comm` is a text of the locations' strings */
+    uint32_t first, n;  /* of the frames */
+    struct profile_weight sum;
+};
+
+struct profile {
+    struct symbols *symbols;
+    struct locations locations;
+    struct stack *stacks;
+    size_t n_stacks;
+    struct hash_index slots;
+    uint32_t *frames; /* indices of locations */
+    size_t n_frames, frames_capacity;
+    struct profile_weight total, skipped;
+};
+
+_Static_assert(PROFILE_STACKS_MAX * sizeof(struct stack) * 4 / 3 + PROFILE_FRAMES_MAX * sizeof(uint32_t) +
+                       LOCATIONS_MAX * sizeof(struct location) * 4 / 3 +
+                       LOCATION_MAPPINGS_MAX * (sizeof(struct symbols_kept) + 4 * sizeof(struct slot)) +
+                       STRING_TABLE_BYTES_MAX * 2 + STRING_TABLE_MAX * sizeof(uint32_t) * 4 / 3 +
+                       3 * (size_t)32768 * sizeof(struct slot) <=
+                   PROFILE_BYTES_MAX,
+               "arrays at their limits are larger than the limit of all");
+
+struct profile *profile_new(struct symbols *symbols)
+{
+    struct profile *profile = calloc(1, sizeof(*profile));
+
+    if (!profile)
+        return NULL;
+    profile->symbols = symbols;
+    return locations_init(&profile->locations, symbols) < 0 ? profile_free(profile) : profile;
+}
+
+struct profile *profile_free(struct profile *profile)
+{
+    if (!profile)
+        return NULL;
+    locations_done(&profile->locations);
+    free(profile->stacks);
+    free(profile->frames);
+    hash_index_done(&profile->slots);
+    free(profile);
+    return NULL;
+}
+
+static enum location_space space_of_mode(uint16_t misc)
+{
+    switch (misc & PERF_RECORD_MISC_CPUMODE_MASK) {
+    case PERF_RECORD_MISC_KERNEL:
+        return LOCATION_KERNEL;
+    case PERF_RECORD_MISC_USER:
+        return LOCATION_USER;
+    default:
+        return LOCATION_GUEST;
+    }
+}
+
+static enum location_space space_of_context(uint64_t marker)
+{
+    switch (marker) {
+    case PERF_CONTEXT_KERNEL:
+        return LOCATION_KERNEL;
+    case PERF_CONTEXT_USER:
+        return LOCATION_USER;
+    default:
+        return LOCATION_GUEST;
+    }
+}
+
+/* Also for a stack that will not be kept, since it is there already. */
+static int make_frame_room(struct profile *profile)
+{
+    size_t capacity = profile->frames_capacity ? profile->frames_capacity : (size_t)4 * PROFILE_DEPTH_MAX;
+
+    while (capacity < profile->n_frames + PROFILE_DEPTH_MAX)
+        capacity = MIN(2 * capacity, (size_t)PROFILE_FRAMES_MAX + PROFILE_DEPTH_MAX);
+    if (capacity == profile->frames_capacity)
+        return 0;
+    uint32_t *larger = reallocarray(profile->frames, capacity, sizeof(*larger));
+    if (!larger)
+        return -ENOMEM;
+    profile->frames = larger;
+    profile->frames_capacity = capacity;
+    return 0;
+}
+
+/*
+ * The sample's frames, put behind those of the stacks that are there. A caller's address is where it goes on after the
+ * call, which may be in the next line, or function: it was called from one byte before.
+ */
+static int put_frames(struct profile *profile, const struct record *record, size_t *ret_n)
+{
+    const struct record_sample *sample = &record->sample;
+    enum location_space space = space_of_mode(record->misc);
+    uint32_t *frames = profile->frames + profile->n_frames;
+    bool called = false;
+    size_t n = 0;
+
+    for (size_t i = 0; i < sample->n_callchain && n < PROFILE_DEPTH_MAX; i++) {
+        uint64_t ip = sample->callchain[i];
+        if (ip >= PERF_CONTEXT_MAX) {
+            space = space_of_context(ip);
+            called = false;
+            continue;
+        }
+        int r = locations_add(&profile->locations, record->id.pid, space, ip - called, &frames[n]);
+        if (r < 0)
+            return r;
+        called = true;
+        n++;
+    }
+    if (n == 0 && sample->ip) {
+        int r = locations_add(&profile->locations, record->id.pid, space_of_mode(record->misc), sample->ip, &frames[n]);
+        if (r < 0)
+            return r;
+        n++;
+    }
+    *ret_n = n;
+    return 0;
+}
+
+static bool is_stack(const struct profile *profile, const struct stack *a, const struct stack *b)
+{
+    return a->pid == b->pid && a->comm == b->comm && a->n == b->n &&
+           memcmp(profile->frames + a->first, profile->frames + b->first, a->n * sizeof(uint32_t)) == 0;
+}
+
+static uint32_t hash_of(const struct profile *profile, const struct stack *stack)
+{
+    uint64_t hash = hash_mix(hash_mix(0, stack->pid), stack->comm);
+
+    for (size_t i = 0; i < stack->n; i++)
+        hash = hash_mix(hash, profile->frames[stack->first + i]);
+    return hash_fold(hash);
+}
+
+/* The one that is equal, or a new one, which keeps the frames that were put. */
+static int get_stack(struct profile *profile, const struct stack *wanted, struct stack **ret)
+{
+    uint32_t hash = hash_of(profile, wanted), found;
+
+    for (size_t at = 0; (found = hash_index_next(&profile->slots, hash, &at)) != HASH_INDEX_NONE;)
+        if (is_stack(profile, &profile->stacks[found], wanted)) {
+            *ret = &profile->stacks[found];
+            return 0;
+        }
+    if (profile->locations.full || profile->n_stacks >= PROFILE_STACKS_MAX ||
+        profile->n_frames + wanted->n > PROFILE_FRAMES_MAX)
+        return -ENOSPC;
+    if (array_grow(&profile->stacks, profile->n_stacks) < 0 ||
+        hash_index_add(&profile->slots, hash, (uint32_t)profile->n_stacks) < 0)
+        return -ENOMEM;
+    profile->n_frames += wanted->n;
+    profile->stacks[profile->n_stacks] = *wanted;
+    *ret = &profile->stacks[profile->n_stacks++];
+    return 0;
+}
+
+static int find_stack(struct profile *profile, const struct record *record, struct stack **ret)
+{
+    struct stack wanted = {.pid = record->id.pid, .first = (uint32_t)profile->n_frames};
+    size_t n = 0;
+
+    int r = make_frame_room(profile);
+    if (r == 0)
+        r = put_frames(profile, record, &n);
+    if (r == 0)
+        r = string_table_add(&profile->locations.strings,
+                             symbols_comm(profile->symbols, record->id.pid, record->id.tid), &wanted.comm);
+    if (r < 0)
+        return r;
+    wanted.n = (uint32_t)n;
+    return get_stack(profile, &wanted, ret);
+}
+
+static void add_sum(struct profile_weight *sum, uint64_t period)
+{
+    sum->samples++;
+    sum->period += period;
+}
+
+int profile_add(struct profile *profile, const struct record *record)
+{
+    struct stack *stack = NULL;
+
+    add_sum(&profile->total, record->sample.period);
+    int r = find_stack(profile, record, &stack);
+    add_sum(r < 0 ? &profile->skipped : &stack->sum, record->sample.period);
+    return r < 0 ? -ENOSPC : 0;
+}
+
+bool profile_settle(struct profile *profile, size_t n)
+{
+    return locations_settle(&profile->locations, n);
+}
+
+void profile_finish(struct profile *profile)
+{
+    profile->locations.asked = 0;
+    locations_settle(&profile->locations, SIZE_MAX);
+}
+
+struct profile_weight profile_total(const struct profile *profile)
+{
+    return profile->total;
+}
+
+struct profile_weight profile_skipped(const struct profile *profile)
+{
+    return profile->skipped;
+}
+
+struct locations *profile_locations(struct profile *profile)
+{
+    return &profile->locations;
+}
+
+int profile_each(const struct profile *profile, profile_visit visit, void *userdata)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < profile->n_stacks && r == 0; i++) {
+        const struct stack *stack = &profile->stacks[i];
+        const struct profile_stack shown = {
+            .pid = stack->pid,
+            .comm = stack->comm,
+            .locations = profile->frames + stack->first,
+            .n = stack->n,
+            .sum = stack->sum,
+        };
+        r = visit(userdata, &shown);
+    }
+    return r;
+}
+
+size_t profile_bytes(const struct profile *profile)
+{
+    const struct locations *locations = &profile->locations;
+    size_t slots =
+        profile->slots.size + locations->slots.size + locations->mapping_slots.size + locations->strings.slots.size;
+
+    return sizeof(*profile) + profile->frames_capacity * sizeof(profile->frames[0]) +
+           array_bytes(profile->n_stacks, sizeof(profile->stacks[0])) +
+           array_bytes(locations->n, sizeof(locations->locations[0])) +
+           array_bytes(locations->n_mappings, sizeof(locations->mappings[0])) +
+           array_bytes(locations->strings.n, sizeof(locations->strings.offsets[0])) +
+           locations->strings.bytes.capacity + slots * sizeof(struct slot);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is for who runs the daemon: the paths under /-/, and the pause. */
+#include "base/number.h"
+#include "http/api/handlers.h"
+#include "http/reply.h"
+
+#define PAUSE_SECONDS 60 /* unless it is said */
+#define PAUSE_SECONDS_MAX 3600
+
+void handle_healthy(struct request *request, const struct route *route)
+{
+    (void)route;
+    reply_text(request, MHD_HTTP_OK, "healthy");
+}
+
+void handle_ready(struct request *request, const struct route *route)
+{
+    const struct service *service = request->site->service;
+
+    (void)route;
+    if (service->ready(service->userdata))
+        reply_text(request, MHD_HTTP_OK, "ready");
+    else
+        reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "not ready: there was no reading yet");
+}
+
+void handle_reload(struct request *request, const struct route *route)
+{
+    const struct service *service = request->site->service;
+    struct error error;
+
+    (void)route;
+    int r = service->reload(service->userdata, &error);
+    if (r < 0)
+        reply_error(request, r == -ENOMEM ? MHD_HTTP_INTERNAL_SERVER_ERROR : MHD_HTTP_BAD_REQUEST, "%s", error.message);
+    else
+        reply_text(request, MHD_HTTP_OK, "reloaded");
+}
+
+static void reply_paused(struct request *request)
+{
+    const struct service *service = request->site->service;
+    struct service_pause pause = service->paused(service->userdata);
+    json_t *document =
+        pause.paused ? json_pack("{s:b, s:i, s:f}", "paused", true, "seconds", (int)pause.seconds, "until", pause.until)
+                     : json_pack("{s:b}", "paused", false);
+
+    reply_json(request, MHD_HTTP_OK, document, false);
+}
+
+void handle_paused(struct request *request, const struct route *route)
+{
+    (void)route;
+    reply_paused(request);
+}
+
+static int take_seconds(void *userdata, const char *name, const char *value, struct error *error)
+{
+    uint64_t *seconds = userdata;
+
+    if (number_parse_u64(value, seconds) == 0 && *seconds >= 1 && *seconds <= PAUSE_SECONDS_MAX)
+        return 0;
+    return error_set(error, -EINVAL, "parameter \"%s\": \"%.64s\" is not a number from 1 to %d", name, value,
+                     PAUSE_SECONDS_MAX);
+}
+
+static void set_pause(struct request *request, unsigned seconds)
+{
+    const struct service *service = request->site->service;
+    struct error error;
+
+    if (service->pause(service->userdata, seconds, &error) < 0)
+        reply_error(request, MHD_HTTP_INTERNAL_SERVER_ERROR, "%s", error.message);
+    else
+        reply_paused(request);
+}
+
+/* A time that stands there would be another one than is kept. */
+static bool has_body(struct request *request)
+{
+    const char *length = request_header(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
+
+    return length && !str_equal(length, "0");
+}
+
+void handle_pause(struct request *request, const struct route *route)
+{
+    uint64_t seconds = PAUSE_SECONDS;
+    struct error error;
+
+    if (has_body(request))
+        reply_error(request, MHD_HTTP_BAD_REQUEST,
+                    "the parameter \"seconds\" is taken from the URL, as in %s?seconds=60, and not from a body",
+                    route->path);
+    else if (request_parameters(request, route->parameters, take_seconds, &seconds, &error) < 0)
+        reply_error(request, MHD_HTTP_BAD_REQUEST, "%s", error.message);
+    else
+        set_pause(request, (unsigned)seconds);
+}
+
+void handle_resume(struct request *request, const struct route *route)
+{
+    (void)route;
+    set_pause(request, 0);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A response that goes on: see feed.h. */
+#include "http/api/feed.h"
+
+#include <sys/epoll.h>
+
+#include "base/cleanup.h"
+#include "http/api/handlers.h"
+#include "http/connection.h"
+#include "http/reply.h"
+#include "sampler/stream.h"
+
+#define BLOCK_SIZE (32 * 1024)
+
+struct feed {
+    struct request *request;
+    struct connection *connection;
+    struct stream *stream; /* NULL: the client is gone */
+    sd_event_source *hangup;
+    bool suspended;
+};
+
+struct feed *feed_free(struct feed *feed)
+{
+    if (!feed)
+        return NULL;
+    sd_event_source_disable_unref(feed->hangup);
+    stream_free(feed->stream);
+    free(feed);
+    return NULL;
+}
+DEFINE_CLEANUP(struct feed *, feed_free);
+
+bool feed_is_suspended(const struct feed *feed)
+{
+    return feed && feed->suspended;
+}
+
+/* Suspended, a client owes us nothing. */
+static void set_suspended(struct feed *feed, bool suspended)
+{
+    feed->suspended = suspended;
+    connection_set_deadline(feed->connection, suspended ? DEADLINE_NONE : DEADLINE_RESPONSE);
+}
+
+static void resume(struct feed *feed)
+{
+    if (!feed->suspended)
+        return;
+    set_suspended(feed, false);
+    request_resume(feed->request);
+}
+
+static void on_ready(void *userdata)
+{
+    resume(userdata);
+}
+
+/* libmicrohttpd does not look at a suspended connection, and what is sent to nobody is worth nothing at any time. */
+static int on_hangup(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+    struct feed *feed = userdata;
+
+    (void)fd;
+    (void)events;
+    sd_event_source_set_enabled(source, SD_EVENT_OFF);
+    feed->stream = stream_free(feed->stream);
+    connection_shutdown(feed->connection);
+    resume(feed);
+    return 0;
+}
+
+/* Each block that the client has room for gives it the whole time for the next. */
+static ssize_t on_read(void *userdata, uint64_t position, char *bytes, size_t size)
+{
+    struct feed *feed = userdata;
+
+    (void)position;
+    if (!feed->stream)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    ssize_t n = stream_read(feed->stream, bytes, size);
+    if (n < 0)
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    if (n == 0)
+        MHD_suspend_connection(feed->request->mhd);
+    set_suspended(feed, n == 0);
+    return n;
+}
+
+static struct feed *feed_new(struct request *request)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(request->mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    struct feed *feed = info ? calloc(1, sizeof(*feed)) : NULL;
+
+    if (feed)
+        *feed = (struct feed){.request = request, .connection = info->socket_context};
+    return feed;
+}
+
+static const struct {
+    int error;
+    unsigned status;
+} statuses[] = {
+    {EINVAL, MHD_HTTP_BAD_REQUEST},        {ENOENT, MHD_HTTP_NOT_FOUND},       {EACCES, MHD_HTTP_FORBIDDEN},
+    {EPERM, MHD_HTTP_FORBIDDEN},           {EOPNOTSUPP, MHD_HTTP_FORBIDDEN},   {EBADRQC, MHD_HTTP_FORBIDDEN},
+    {EBUSY, MHD_HTTP_SERVICE_UNAVAILABLE}, {ENOSYS, MHD_HTTP_NOT_IMPLEMENTED},
+};
+
+/* What is neither the client's doing nor the operator's may pass. */
+static unsigned status_of(int error)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(statuses); i++)
+        if (statuses[i].error == -error)
+            return statuses[i].status;
+    return MHD_HTTP_SERVICE_UNAVAILABLE;
+}
+
+static int take_parameter_of_stream(void *userdata, const char *name, const char *value, struct error *error)
+{
+    return stream_request_set(userdata, name, value, error);
+}
+
+static struct MHD_Response *make_response(struct feed *feed, enum stream_format format)
+{
+    struct MHD_Response *response =
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_SIZE, on_read, feed, NULL);
+
+    if (!response)
+        return NULL;
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, stream_content_type(format));
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    return response;
+}
+
+/* Who asks for the headers alone has nothing opened. */
+static int start(struct feed *feed, struct sampler *sampler, const struct stream_request *wanted, struct error *error)
+{
+    struct request *request = feed->request;
+
+    if (str_equal(request->method, MHD_HTTP_METHOD_HEAD))
+        return 0;
+    int r = stream_open(sampler, wanted, on_ready, feed, &feed->stream, error);
+    if (r < 0)
+        return r;
+    r = sd_event_add_io(request->site->event, &feed->hangup, feed->connection->fd, EPOLLRDHUP, on_hangup, feed);
+    return r < 0 ? error_set(error, r, "the connection cannot be watched: %s", strerror(-r)) : 0;
+}
+
+void handle_stream(struct request *request, const struct route *route)
+{
+    _cleanup_(stream_request_done) struct stream_request wanted = {.format = route->stream};
+    const struct service *service = request->site->service;
+    struct sampler *sampler = service->sampler(service->userdata);
+    _cleanup_(feed_freep) struct feed *feed = NULL;
+    struct error error;
+
+    wanted.standing = request->standing;
+    int r = sampler_admit(sampler, wanted.standing, &error);
+    if (r == 0)
+        r = request_parameters(request, route->parameters, take_parameter_of_stream, &wanted, &error);
+    if (r == 0)
+        feed = feed_new(request);
+    if (r == 0 && feed)
+        r = start(feed, sampler, &wanted, &error);
+    if (r < 0) {
+        reply_error(request, status_of(r), "%s", error.message);
+        return;
+    }
+    if (!feed)
+        return;
+    reply_set(request, MHD_HTTP_OK, make_response(feed, route->stream));
+    request->feed = steal(feed);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * /api/v1/rates: a reading, a time in which the connection is suspended and nobody is held up, and a second reading.
+ */
+#ifndef HTTP_API_RATES_WAIT_H
+#define HTTP_API_RATES_WAIT_H
+
+#include "formats/filter.h"
+#include "formats/order.h"
+#include "http/request.h"
+
+#define RATES_SECONDS_MIN 0.05
+#define RATES_SECONDS_MAX 60.0
+
+/* Takes the filter. There is a wait in the request afterwards, or an error as its reply. */
+void rates_wait_start(struct request *request, struct filter *filter, const struct order *order, double seconds,
+                      bool gzip);
+/* Ends the wait without a reply; does not resume the connection. */
+struct rates_wait *rates_wait_free(struct rates_wait *wait);
+
+#endif

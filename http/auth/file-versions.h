@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a few files looked like, so that it can be seen that one has changed: by stat(2), through symbolic links. */
+#ifndef HTTP_AUTH_FILE_VERSIONS_H
+#define HTTP_AUTH_FILE_VERSIONS_H
+
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/file.h"
+
+#define FILE_VERSIONS_MAX 4
+
+struct file_version {
+    char *path;
+    int error; /* of stat(2), else: */
+    dev_t device;
+    ino_t inode;
+    off_t size;
+    struct timespec modified, changed; /* changed: rights as well */
+};
+
+struct file_versions {
+    const struct file_opener *opener; /* opens what this process may not look at; NULL: none. Borrowed */
+    struct file_version items[FILE_VERSIONS_MAX];
+    size_t n;
+};
+
+/* Stamps a file, if `path` is not NULL; do it before the file is read. -ENOMEM. */
+int file_versions_add(struct file_versions *stamps, const char *path);
+/* Whether one of the files is another than it was, or has gone or come. */
+bool file_versions_changed(const struct file_versions *stamps);
+void file_versions_done(struct file_versions *stamps);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What connections and requests must satisfy: see security.h. */
+#include "http/auth/security.h"
+
+#include <stdio.h>
+
+#include "http/auth/password.h"
+
+static int load_tls(struct security *security, struct file_versions *stamps, struct error *error)
+{
+    const struct web_tls *tls = &security->config->tls;
+
+    if (!tls->enabled)
+        return 0;
+    if (file_versions_add(stamps, tls->cert_file) < 0 || file_versions_add(stamps, tls->key_file) < 0 ||
+        file_versions_add(stamps, tls->client_ca_file) < 0)
+        return error_oom(error);
+    return tls_new(tls, stamps->opener, &security->tls, error);
+}
+
+/* The slowest, which is also how long a password of nobody is worked at. */
+static const struct web_user *slowest_user(const struct web_config *config)
+{
+    const struct web_user *slowest = NULL;
+
+    for (size_t i = 0; i < config->n_users; i++)
+        if (!slowest || password_cost(config->users[i].hash) > password_cost(slowest->hash))
+            slowest = &config->users[i];
+    return slowest;
+}
+
+/* Other exporters take it, too; so it is no error. */
+static int note_slow_password(struct security *security)
+{
+    const struct web_user *user = slowest_user(security->config);
+    unsigned cost = user ? password_cost(user->hash) : 0;
+
+    if (cost <= PASSWORD_COST_BEARABLE)
+        return 0;
+    if (asprintf(
+            &security->slow_password,
+            "basic_auth_users: the bcrypt cost of \"%.64s\" is %u: to check one new password, right or wrong, takes "
+            "%u times as long as at 10 (a tenth of a second), and others wait meanwhile; make a hash of a lower cost "
+            "(htpasswd -nBC 10)",
+            user->name, cost, 1U << (cost - 10)) < 0) {
+        security->slow_password = NULL;
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+static void name_file(struct error *error, const char *path)
+{
+    if (!error)
+        return;
+    if (error->line)
+        error_prefix(error, "%.200s:%u:%u", path, error->line, error->column);
+    else
+        error_prefix(error, "%.200s", path);
+    error->line = error->column = 0;
+}
+
+int security_load(const struct file_opener *opener, const char *path, struct security **ret,
+                  struct file_versions *ret_stamps, struct error *error)
+{
+    _cleanup_(security_unrefp) struct security *security = calloc(1, sizeof(*security));
+    int r = 0;
+
+    *ret_stamps = (struct file_versions){.opener = opener};
+    if (!security)
+        return error_oom(error);
+    security->references = 1;
+    if (path && *path) {
+        if (file_versions_add(ret_stamps, path) < 0)
+            return error_oom(error);
+        r = web_config_load(opener, path, &security->config, error);
+        if (r == 0)
+            r = load_tls(security, ret_stamps, error);
+        if (r == 0 && note_slow_password(security) < 0)
+            r = error_oom(error);
+    }
+    if (r < 0) {
+        name_file(error, path);
+        return r;
+    }
+    *ret = steal(security);
+    return 0;
+}
+
+const char *security_warning(const struct security *security, enum security_warning which)
+{
+    if (which == SECURITY_PASSWORD_SLOW)
+        return security->slow_password;
+    return security->tls ? tls_warning(security->tls) : NULL;
+}
+
+bool security_asks(const struct security *security)
+{
+    return (security->config && security->config->n_users > 0) || (security->tls && tls_asks(security->tls));
+}
+
+struct security *security_ref(struct security *security)
+{
+    security->references++;
+    return security;
+}
+
+struct security *security_unref(struct security *security)
+{
+    if (!security || --security->references > 0)
+        return NULL;
+    web_config_free(security->config);
+    tls_unref(security->tls);
+    free(security->slow_password);
+    free(security);
+    return NULL;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a TLS server shows and asks for: certificate, key, the CAs of clients, versions and cipher suites. Immutable and
+ * counted: a session keeps what it began with.
+ */
+#ifndef HTTP_TLS_TLS_H
+#define HTTP_TLS_TLS_H
+
+#include <gnutls/gnutls.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "config/web-config.h"
+
+struct tls;
+
+/* Reads the files. The error's sentence names the one that is wrong, and says how. */
+int tls_new(const struct web_tls *config, const struct file_opener *opener, struct tls **ret, struct error *error);
+/* The last who lets go of it frees it. tls_unref() takes NULL, and returns it. */
+struct tls *tls_ref(struct tls *tls);
+struct tls *tls_unref(struct tls *tls);
+DEFINE_CLEANUP(struct tls *, tls_unref);
+
+/* What an operator has to mend although it serves: a certificate that has expired. NULL: nothing. */
+const char *tls_warning(const struct tls *tls);
+
+/*
+ * Makes a server's session, before its handshake, one of these; `tls` must be held until the session is gone. -ENOMEM;
+ * -EPROTO where GnuTLS refuses.
+ */
+int tls_begin(struct tls *tls, gnutls_session_t session);
+/* Whether clients are asked for a certificate. */
+bool tls_asks(const struct tls *tls);
+/* Whether the client, after the handshake, has shown a certificate of a client CA (and with an allowed name). */
+bool tls_peer_verified(gnutls_session_t session);
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The daemon's side of the opener: see client.h. */
+#include "opener/client.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "opener/message.h"
+
+/* Shut down rather than closed, so that whoever polls the socket hears of it. */
+static int give_up(struct opener_client *client)
+{
+    client->lost = true;
+    shutdown(client->socket, SHUT_RDWR);
+    return -EPIPE;
+}
+
+/* A request that did not go out, for want of memory or because a descriptor is none, is no reason to give up. */
+static bool is_fatal(int error)
+{
+    return error == -EPIPE || error == -ECONNRESET || error == -ENOTCONN || error == -EAGAIN;
+}
+
+static bool is_readable(int socket)
+{
+    struct pollfd fd = {.fd = socket, .events = POLLIN};
+
+    return poll(&fd, 1, 0) > 0;
+}
+
+/* For the answer to a request with so many results; the socket remembers it. */
+static int be_patient(struct opener_client *client, size_t n)
+{
+    unsigned ms = OPENER_PATIENCE_MS + (unsigned)n * OPENER_PATIENCE_EACH_MS;
+    struct timeval patience = {.tv_sec = ms / 1000, .tv_usec = (suseconds_t)(ms % 1000) * 1000};
+
+    if (ms == client->patience_ms)
+        return 0;
+    if (setsockopt(client->socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0)
+        return -errno;
+    client->patience_ms = ms;
+    return 0;
+}
+
+static int take_late(struct opener_client *client)
+{
+    _cleanup_(fd_list_close) struct fd_list opened = {0};
+    struct opener_reply reply;
+    bool had_no_room;
+
+    ssize_t size = fd_socket_receive(client->socket, &reply, sizeof(reply), &opened, &had_no_room);
+    if (size < (ssize_t)offsetof(struct opener_reply, results))
+        return give_up(client);
+    client->late = false;
+    return 1;
+}
+
+int opener_client_take_late_reply(struct opener_client *client)
+{
+    if (client->lost)
+        return -EPIPE;
+    if (!is_readable(client->socket))
+        return 0;
+    return client->late ? take_late(client) : give_up(client);
+}
+
+/* What it is asked for next, it would answer after what it is at. */
+static int check_answering(struct opener_client *client)
+{
+    int r = client->late ? opener_client_take_late_reply(client) : 1;
+
+    return r == 0 ? -ETIMEDOUT : MIN(r, 0);
+}
+
+static size_t count_opened(const struct opener_reply *reply)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < reply->n; i++)
+        n += reply->results[i] == 0;
+    return n;
+}
+
+/* Sends client->packet; the reply has `n` results. 0, or the error of the request as a whole. */
+static int ask(struct opener_client *client, const struct fd_list *given, size_t n, struct opener_reply *reply,
+               struct fd_list *opened)
+{
+    bool had_no_room;
+
+    if (client->lost)
+        return -EPIPE;
+    int r = check_answering(client);
+    if (r == 0)
+        r = be_patient(client, n);
+    if (r < 0)
+        return r;
+    r = fd_socket_send(client->socket, client->packet.data, client->packet.size, given);
+    if (r < 0)
+        return is_fatal(r) ? give_up(client) : r;
+    ssize_t size = fd_socket_receive(client->socket, reply, sizeof(*reply), opened, &had_no_room);
+    client->late = size == -EAGAIN;
+    if (client->late)
+        return -ETIMEDOUT;
+    if (size < (ssize_t)offsetof(struct opener_reply, results))
+        return give_up(client);
+    if (reply->error < 0)
+        return reply->error;
+    if (reply->n != n || (size_t)size != offsetof(struct opener_reply, results[n]))
+        return give_up(client);
+    size_t wanted = count_opened(reply);
+    return opened->n == wanted || (had_no_room && opened->n < wanted) ? 0 : give_up(client);
+}
+
+/* Of those that this process had no room for, it has too many files open. */
+static void spread(const struct opener_reply *reply, struct fd_list *opened, int *ret)
+{
+    size_t k = 0;
+
+    for (size_t i = 0; i < reply->n; i++)
+        ret[i] = reply->results[i] < 0 ? reply->results[i] : k < opened->n ? opened->fds[k++] : -EMFILE;
+    opened->n = 0;
+}
+
+static int ask_for_part(struct opener_client *client, const struct sys_group *group, size_t first, size_t *ret_n,
+                        int *ret)
+{
+    _cleanup_(fd_list_close) struct fd_list opened = {0};
+    struct fd_list given = {0};
+    struct opener_reply reply;
+
+    buffer_clear(&client->packet);
+    int r = opener_request_write(&client->rules, group, first, &client->packet, ret_n);
+    if (r < 0)
+        return r;
+    if (group->flags & PERF_FLAG_PID_CGROUP)
+        given.fds[given.n++] = group->pid;
+    if (group->leader >= 0)
+        given.fds[given.n++] = group->leader;
+    r = ask(client, &given, *ret_n, &reply, &opened);
+    if (r == 0)
+        spread(&reply, &opened, ret + first);
+    return r;
+}
+
+/* The first that opened leads what is asked for next. */
+static int leader_of(const struct sys_group *group, const int *results, size_t n)
+{
+    for (size_t i = 0; group->leader < 0 && i < n; i++)
+        if (results[i] >= 0)
+            return results[i];
+    return group->leader;
+}
+
+static void client_open_group(struct sys *sys, const struct sys_group *group, int *ret)
+{
+    struct sys_group rest = *group;
+    size_t done = 0, n;
+    int r = 0;
+
+    while (done < group->n && r == 0) {
+        r = ask_for_part(sys->userdata, &rest, done, &n, ret);
+        if (r < 0)
+            break;
+        done += n;
+        rest.leader = leader_of(&rest, ret, done);
+        for (size_t i = 0; group->whole && i < done; i++)
+            r = ret[i] < 0 ? -ECANCELED : r;
+    }
+    for (; done < group->n; done++)
+        ret[done] = r;
+}
+
+static int client_perf_event_open(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
+                                  unsigned long flags)
+{
+    struct sys_group group = {.attrs = attr, .n = 1, .pid = pid, .cpu = cpu, .leader = group_fd, .flags = flags};
+    int fd;
+
+    client_open_group(sys, &group, &fd);
+    return fd;
+}
+
+static int ask_for_file(struct opener_client *client, const char *path)
+{
+    _cleanup_(fd_list_close) struct fd_list opened = {0};
+    struct opener_reply reply;
+    int fd;
+
+    buffer_clear(&client->packet);
+    int r = opener_request_write_file(path, &client->packet);
+    if (r == 0)
+        r = ask(client, &(struct fd_list){0}, 1, &reply, &opened);
+    if (r < 0)
+        return r;
+    spread(&reply, &opened, &fd);
+    return fd;
+}
+
+static bool is_denied(int error)
+{
+    return error == -EACCES || error == -EPERM;
+}
+
+/*
+ * Few files are for root alone; what this process may read it reads itself. An answer is for reading, whatever `flags`
+ * asked for.
+ */
+static int client_open_file(struct sys *sys, const char *path, int flags)
+{
+    struct opener_client *client = sys->userdata;
+    bool sampling = client->rules.wish.sampling;
+
+    if (opener_path_asks_opener_only(path, sampling)) {
+        int fd = ask_for_file(client, path);
+        return fd == -EBADRQC ? -EACCES : fd;
+    }
+    if (opener_path_asks_opener_first(path, sampling)) {
+        int fd = ask_for_file(client, path);
+        return fd >= 0 ? fd : sys_open_file(sys, path, flags);
+    }
+    int fd = sys_open_file(sys, path, flags);
+    bool known =
+        opener_path_kind(path, sampling) != OPENER_FILE_UNKNOWN || opener_rules_permit_file(&client->rules, path);
+    if (!is_denied(fd) || !known)
+        return fd;
+    int given = ask_for_file(client, path);
+    /* What is no cause of this one's own is no better known than before. */
+    return given == -EBADRQC ? fd : given;
+}
+
+void opener_client_attach(struct opener_client *client, struct sys *sys)
+{
+    sys->userdata = client;
+    sys->perf_event_open = client_perf_event_open;
+    sys->open_group = client_open_group;
+    sys->open_file = client_open_file;
+}
+
+void opener_client_done(struct opener_client *client)
+{
+    buffer_done(&client->packet);
+    opener_rules_done(&client->rules);
+    if (client->socket >= 0)
+        close(client->socket);
+    client->socket = -1;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which files the opener opens: see path.h. */
+#include "opener/path.h"
+
+/* In a pattern each of these stands for as many of its characters as come, at least one. */
+static const struct {
+    char mark;
+    const char *characters;
+    size_t most;
+} marks[] = {
+    {'*', "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-", OPENER_PATH_MAX},
+    {'#', "0123456789", 10},
+    {'@', "0123456789abcdef", 16},
+};
+
+/*
+ * Which tracepoints there are and what their numbers are; what the kernel is made of; which processes there are, what
+ * they are called and what they have mapped. procfs checks who opens (fs/proc/base.c, kernel/kallsyms.c), not who
+ * reads.
+ */
+static const struct shape {
+    const char *pattern;
+    enum opener_file_kind place;
+    bool only_sampling;
+    bool for_all; /* anybody may open it, but who has no CAP_SYSLOG reads zeros for addresses */
+} shapes[] = {
+    {"/sys/kernel/tracing/available_events", OPENER_FILE_TRACEFS, false, false},
+    {"/sys/kernel/debug/tracing/available_events", OPENER_FILE_TRACEFS, false, false},
+    {"/sys/kernel/tracing/events", OPENER_FILE_TRACEFS, false, false},
+    {"/sys/kernel/tracing/events/*", OPENER_FILE_TRACEFS, false, false},
+    {"/sys/kernel/tracing/events/*/*/id", OPENER_FILE_TRACEFS, false, false},
+    {"/sys/kernel/debug/tracing/events", OPENER_FILE_TRACEFS, false, false},
+    {"/sys/kernel/debug/tracing/events/*", OPENER_FILE_TRACEFS, false, false},
+    {"/sys/kernel/debug/tracing/events/*/*/id", OPENER_FILE_TRACEFS, false, false},
+    {"/proc/kallsyms", OPENER_FILE_PROC, true, true},
+    {"/proc/modules", OPENER_FILE_PROC, true, true},
+    {"/proc/#/comm", OPENER_FILE_PROC, true, false},
+    {"/proc/#/maps", OPENER_FILE_PROC, true, false},
+    {"/proc/#/task", OPENER_FILE_PROC, true, false},
+    {"/proc/#/task/#/comm", OPENER_FILE_PROC, true, false},
+    {"/proc/#/map_files/@-@", OPENER_FILE_EXECUTABLE, true, false},
+    {"/proc/#/root/tmp/perf-#.map", OPENER_FILE_JIT_MAP, true, false},
+};
+
+/* How many bytes of the path the mark stands for; SIZE_MAX where it is no mark. */
+static size_t length_at(char mark, const char *path)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
+        if (marks[i].mark == mark) {
+            size_t n = strspn(path, marks[i].characters);
+            return n <= marks[i].most ? n : 0;
+        }
+    return SIZE_MAX;
+}
+
+static bool matches(const char *pattern, const char *path)
+{
+    for (; *pattern; pattern++) {
+        size_t n = length_at(*pattern, path);
+        if (n == 0 || (n == SIZE_MAX && *path != *pattern))
+            return false;
+        path += n == SIZE_MAX ? 1 : n;
+    }
+    return *path == '\0';
+}
+
+static const struct shape *find(const char *path, bool sampling)
+{
+    if (strlen(path) >= OPENER_PATH_MAX)
+        return NULL;
+    for (size_t i = 0; i < ARRAY_SIZE(shapes); i++)
+        if ((sampling || !shapes[i].only_sampling) && matches(shapes[i].pattern, path))
+            return &shapes[i];
+    return NULL;
+}
+
+enum opener_file_kind opener_path_kind(const char *path, bool sampling)
+{
+    const struct shape *shape = find(path, sampling);
+
+    return shape ? shape->place : OPENER_FILE_UNKNOWN;
+}
+
+bool opener_path_asks_opener_first(const char *path, bool sampling)
+{
+    const struct shape *shape = find(path, sampling);
+
+    return shape && shape->for_all;
+}
+
+/* A directory that anybody may write to: opening what is there now may have effects, so that it is looked at first. */
+bool opener_path_asks_opener_only(const char *path, bool sampling)
+{
+    return opener_path_kind(path, sampling) == OPENER_FILE_JIT_MAP;
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the daemon asks its opener: see request.h. */
+#include "opener/request.h"
+
+#include <limits.h>
+
+#include "base/cleanup.h"
+#include "perf/event/breakpoint.h"
+
+#define KNOWN_FLAGS (PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC)
+#define KNOWN_FORMATS                                                                                                  \
+    (PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
+
+/* PERF_ATTR_SIZE_VER0 to _VER8 (include/uapi/linux/perf_event.h): headers at hand may not know the last. */
+static const uint32_t attr_sizes[] = {64, 72, 80, 96, 104, 112, 120, 128, 136, sizeof(struct perf_event_attr)};
+
+/* Parsing */
+
+static int parse_group(const struct opener_group_packet *group, size_t size, size_t n_fds, struct opener_request *ret)
+{
+    const struct opener_packet_event *events = (const void *)(group + 1);
+
+    if (size < sizeof(*group) || group->n_events == 0 || group->n_events > OPENER_EVENTS_MAX ||
+        group->text_size > OPENER_TEXT_MAX || group->leader > 1 || group->whole > 1 ||
+        size != sizeof(*group) + group->n_events * sizeof(*events) + group->text_size)
+        return -EBADMSG;
+    if (n_fds != group->leader + ((group->flags & PERF_FLAG_PID_CGROUP) != 0))
+        return -EBADMSG;
+    const char *text = (const char *)(events + group->n_events);
+    for (size_t i = 0; i < group->n_events; i++) {
+        size_t offset = events[i].text;
+        if (events[i].zero || offset > group->text_size ||
+            (offset && !memchr(text + offset - 1, '\0', group->text_size - (offset - 1))))
+            return -EBADMSG;
+    }
+    *ret = (struct opener_request){.kind = OPENER_REQUEST_GROUP, .group = group, .events = events, .text = text};
+    return 0;
+}
+
+static int parse_file(const struct opener_file_packet *file, size_t size, size_t n_fds, struct opener_request *ret)
+{
+    const char *path = (const char *)(file + 1);
+    size_t length = size - sizeof(*file);
+
+    if (n_fds || length == 0 || length > PATH_MAX || memchr(path, '\0', length) != path + length - 1)
+        return -EBADMSG;
+    *ret = (struct opener_request){.kind = OPENER_REQUEST_FILE, .path = path};
+    return 0;
+}
+
+int opener_request_parse(const void *packet, size_t size, size_t n_fds, struct opener_request *ret)
+{
+    const struct opener_packet_header *header = packet;
+
+    if (size < sizeof(*header) || size > OPENER_PACKET_MAX || header->version != OPENER_VERSION || header->size != size)
+        return -EBADMSG;
+    switch (header->kind) {
+    case OPENER_REQUEST_GROUP:
+        return parse_group(packet, size, n_fds, ret);
+    case OPENER_REQUEST_FILE:
+        return parse_file(packet, size, n_fds, ret);
+    }
+    return -EBADMSG;
+}
+
+/* Checking */
+
+static bool size_is_known(const struct perf_event_attr *attr)
+{
+    static const struct perf_event_attr zero;
+
+    for (size_t i = 0; i < ARRAY_SIZE(attr_sizes); i++)
+        if (attr->size == attr_sizes[i] && attr->size <= sizeof(*attr))
+            return memcmp((const char *)attr + attr->size, &zero, sizeof(*attr) - attr->size) == 0;
+    return false;
+}
+
+/* What a sample may have: where the CPU was, and what it counted; no registers, memory or data of tasks. */
+#define KNOWN_SAMPLES                                                                                                  \
+    (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |                  \
+     PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_READ)
+
+/* Of the event that samples, with the records of what runs (sampler/spec.c). How often is up to the kernel's limit. */
+static void copy_sampling(const struct perf_event_attr *from, struct perf_event_attr *to)
+{
+    to->sample_period = from->sample_period;
+    to->freq = from->freq;
+    to->sample_type = from->sample_type & KNOWN_SAMPLES;
+    to->sample_id_all = from->sample_id_all;
+    to->precise_ip = from->precise_ip;
+    to->mmap = from->mmap;
+    to->mmap2 = from->mmap2;
+    to->comm = from->comm;
+    to->comm_exec = from->comm_exec;
+    to->task = from->task;
+    to->ksymbol = from->ksymbol;
+    to->watermark = from->watermark;
+    if (from->watermark)
+        to->wakeup_watermark = from->wakeup_watermark;
+}
+
+/* Of all of its group. */
+static void copy_sampled(const struct perf_event_attr *from, struct perf_event_attr *to)
+{
+    to->inherit = from->inherit;
+    to->exclude_callchain_kernel = from->exclude_callchain_kernel;
+    if (from->use_clockid && from->clockid == CLOCK_MONOTONIC) {
+        to->use_clockid = 1;
+        to->clockid = CLOCK_MONOTONIC;
+    }
+}
+
+/* What is known is copied; a difference is something else: signals, other data of tasks, and samples where nobody is
+ * to have any. */
+static bool only_known(const struct perf_event_attr *attr, bool sampling)
+{
+    struct perf_event_attr known;
+
+    memset(&known, 0, sizeof(known));
+    known.type = attr->type;
+    known.size = attr->size;
+    known.config = attr->config;
+    known.config1 = attr->config1;
+    known.config2 = attr->config2;
+    known.read_format = attr->read_format & KNOWN_FORMATS;
+    known.disabled = attr->disabled;
+    known.pinned = attr->pinned;
+    known.exclusive = attr->exclusive;
+    known.exclude_user = attr->exclude_user;
+    known.exclude_kernel = attr->exclude_kernel;
+    known.exclude_hv = attr->exclude_hv;
+    known.exclude_idle = attr->exclude_idle;
+    known.exclude_host = attr->exclude_host;
+    known.exclude_guest = attr->exclude_guest;
+    if (attr->type == PERF_TYPE_BREAKPOINT)
+        known.bp_type = attr->bp_type;
+    if (sampling)
+        copy_sampled(attr, &known);
+    if (sampling && attr->sample_period)
+        copy_sampling(attr, &known);
+    /* config3, where the headers have it, and whatever was appended since. */
+    memcpy((char *)&known + PERF_ATTR_SIZE_VER7, (const char *)attr + PERF_ATTR_SIZE_VER7,
+           MIN(sizeof(known) - PERF_ATTR_SIZE_VER7, sizeof(uint64_t)));
+    return memcmp(&known, attr, sizeof(known)) == 0;
+}
+
+/* What its descriptor could do besides counting is granted event by event. */
+static int check_granted(const struct opener_rules *rules, const struct perf_event_attr *attr, const char *text)
+{
+    bool is_breakpoint = attr->type == PERF_TYPE_BREAKPOINT;
+
+    if (is_breakpoint && !breakpoint_in_user_memory(attr))
+        return -EBADRQC;
+    if (!opener_rules_permit_event(rules, attr, text, attr->sample_period != 0))
+        return -ENOPKG;
+    return is_breakpoint && !rules->wish.breakpoints ? -ENOKEY : 0;
+}
+
+static int check_event(const struct opener_rules *rules, const struct perf_event_attr *attr, const char *text)
+{
+    if (!size_is_known(attr) || !only_known(attr, rules->wish.sampling) ||
+        opener_types_have(&rules->tracing, attr->type))
+        return -EBADRQC;
+    if (text && !opener_types_have(&rules->probing, attr->type))
+        return -EBADRQC;
+    return opener_types_have(&rules->counting, attr->type) ? 0 : check_granted(rules, attr, text);
+}
+
+/* Who joins a leader has its target. */
+static bool group_samples(const struct opener_request *request)
+{
+    return request->group->leader || request->events[0].attr.sample_period;
+}
+
+static bool target_is_allowed(const struct opener_request *request, const struct opener_rules *rules)
+{
+    const struct opener_group_packet *group = request->group;
+
+    if (group->flags & ~(uint64_t)KNOWN_FLAGS || group->cpu < -1)
+        return false;
+    if (group->pid == -1)
+        return group->cpu >= 0;
+    if (group->pid <= 0 || group->flags & PERF_FLAG_PID_CGROUP)
+        return false;
+    return group->pid == rules->daemon || (rules->wish.sampling && group_samples(request));
+}
+
+static bool file_is_allowed(const char *path, const struct opener_rules *rules)
+{
+    return opener_rules_permit_file(rules, path) || opener_path_kind(path, rules->wish.sampling) != OPENER_FILE_UNKNOWN;
+}
+
+static int check_request(const struct opener_request *request, const struct opener_rules *rules)
+{
+    if (request->kind == OPENER_REQUEST_FILE)
+        return file_is_allowed(request->path, rules) ? 0 : -EBADRQC;
+    int r = target_is_allowed(request, rules) ? 0 : -EBADRQC;
+    for (size_t i = 0; i < request->group->n_events && r == 0; i++)
+        r = check_event(rules, &request->events[i].attr, opener_request_text(request, i));
+    return r;
+}
+
+int opener_request_check(const struct opener_request *request, const struct opener_rules *rules)
+{
+    struct opener_rules wider = *rules;
+    int r = check_request(request, rules);
+
+    wider.wish.sampling = true;
+    return r == -EBADRQC && check_request(request, &wider) != -EBADRQC ? -EUNATCH : r;
+}
+
+const char *opener_request_text(const struct opener_request *request, size_t n)
+{
+    size_t offset = request->events[n].text;
+
+    return offset ? request->text + offset - 1 : NULL;
+}
+
+/* Writing */
+
+static const char *text_of(const struct sys_group *group, size_t n)
+{
+    return group->texts ? group->texts[n] : NULL;
+}
+
+static void write_event(const struct sys_group *group, size_t n, struct buffer *packet, size_t *text_size)
+{
+    const char *text = text_of(group, n);
+    struct opener_packet_event event;
+
+    memset(&event, 0, sizeof(event));
+    event.attr = group->attrs[n];
+    if (text) {
+        event.text = (uint32_t)(1 + *text_size);
+        *text_size += strlen(text) + 1;
+    }
+    buffer_append(packet, &event, sizeof(event));
+}
+
+static size_t count_fitting(const struct sys_group *group, size_t first)
+{
+    size_t n = 0, size = 0;
+
+    while (first + n < group->n && n < OPENER_EVENTS_MAX) {
+        const char *text = text_of(group, first + n);
+        size += text ? strlen(text) + 1 : 0;
+        if (size > OPENER_TEXT_MAX)
+            break;
+        n++;
+    }
+    return n;
+}
+
+int opener_request_write(const struct opener_rules *rules, const struct sys_group *group, size_t first,
+                         struct buffer *packet, size_t *ret_n)
+{
+    size_t n = count_fitting(group, first), text_size = 0;
+    struct opener_group_packet head = {
+        .header = {.version = OPENER_VERSION, .kind = OPENER_REQUEST_GROUP},
+        .cpu = group->cpu,
+        .flags = group->flags,
+        .n_events = (uint32_t)n,
+        .leader = group->leader >= 0,
+        .whole = group->whole,
+    };
+
+    if (n == 0)
+        return -EINVAL;
+    head.pid = group->flags & PERF_FLAG_PID_CGROUP ? -1 : group->pid == 0 ? rules->daemon : group->pid;
+    buffer_append(packet, &head, sizeof(head));
+    for (size_t i = 0; i < n; i++)
+        write_event(group, first + i, packet, &text_size);
+    for (size_t i = 0; i < n; i++) {
+        const char *text = text_of(group, first + i);
+        if (text)
+            buffer_append(packet, text, strlen(text) + 1);
+    }
+    if (packet->failed)
+        return -ENOMEM;
+    head.text_size = (uint32_t)text_size;
+    head.header.size = (uint32_t)packet->size;
+    memcpy(packet->data, &head, sizeof(head));
+    *ret_n = n;
+    return 0;
+}
+
+int opener_request_write_file(const char *path, struct buffer *packet)
+{
+    size_t size = sizeof(struct opener_file_packet) + strlen(path) + 1;
+    struct opener_file_packet head = {
+        .header = {.version = OPENER_VERSION, .kind = OPENER_REQUEST_FILE, .size = (uint32_t)size},
+    };
+
+    buffer_append(packet, &head, sizeof(head));
+    buffer_append(packet, path, strlen(path) + 1);
+    return packet->failed ? -ENOMEM : 0;
+}

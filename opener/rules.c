@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the opener opens, settled before the two processes part: see rules.h. */
+#include "opener/rules.h"
+
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "perf/pmu-kind.h"
+
+#define DEVICES "/sys/bus/event_source/devices"
+
+/* Types that the kernel has whatever sysfs shows (include/uapi/linux/perf_event.h). */
+static const uint32_t always_counting[] = {PERF_TYPE_HARDWARE, PERF_TYPE_SOFTWARE, PERF_TYPE_HW_CACHE, PERF_TYPE_RAW};
+
+/* The wish */
+
+static void grant_done(struct opener_permitted_event *grant)
+{
+    free(grant->text);
+    *grant = (struct opener_permitted_event){0};
+}
+
+void opener_permissions_done(struct opener_permissions *wish)
+{
+    for (size_t i = 0; i < wish->n_grants; i++)
+        grant_done(&wish->grants[i]);
+    free(wish->grants);
+    strings_free(wish->files, wish->n_files);
+    *wish = (struct opener_permissions){0};
+}
+
+int opener_permissions_add_event(struct opener_permissions *wish, const struct attr *attr, bool samples)
+{
+    enum pmu_kind power = pmu_kind(attr->pmu->name);
+    struct opener_permitted_event grant = {
+        .type = attr->kernel.type,
+        .bp_type = power == PMU_BREAKPOINT ? attr->kernel.bp_type : 0,
+        .config = attr->kernel.config,
+        .config1 = attr->kernel.config1,
+        .config2 = attr->kernel.config2,
+        .text = attr->text ? strdup(attr->text) : NULL,
+        .samples = samples,
+    };
+
+    /* The parser of events refuses a pointer of a probe that is no text (perf/event/event.c); here it would become one.
+     */
+    if (power == PMU_COUNTING || power == PMU_TRACING || (power == PMU_PROBE && grant.config1)) {
+        grant_done(&grant);
+        return 0;
+    }
+    if ((attr->text && !grant.text) || array_grow(&wish->grants, wish->n_grants) < 0) {
+        grant_done(&grant);
+        return -ENOMEM;
+    }
+    wish->grants[wish->n_grants++] = grant;
+    return 0;
+}
+
+int opener_permissions_add_file(struct opener_permissions *wish, const char *path)
+{
+    if (!path || !*path)
+        return 0;
+    char *copy = strdup(path);
+    if (!copy || array_grow(&wish->files, wish->n_files) < 0) {
+        free(copy);
+        return -ENOMEM;
+    }
+    wish->files[wish->n_files++] = copy;
+    return 0;
+}
+
+/* The rules */
+
+static int types_add(struct opener_types *types, uint32_t type)
+{
+    if (array_grow(&types->items, types->n) < 0)
+        return -ENOMEM;
+    types->items[types->n++] = type;
+    return 0;
+}
+
+bool opener_types_have(const struct opener_types *types, uint32_t type)
+{
+    for (size_t i = 0; i < types->n; i++)
+        if (types->items[i] == type)
+            return true;
+    return false;
+}
+
+bool opener_rules_type_takes_filter(const struct opener_rules *rules, uint32_t type)
+{
+    return type == PERF_TYPE_TRACEPOINT || opener_types_have(&rules->probing, type);
+}
+
+static int add_pmu_of_power(struct opener_rules *rules, enum pmu_kind power, uint32_t type)
+{
+    switch (power) {
+    case PMU_COUNTING:
+        return types_add(&rules->counting, type);
+    case PMU_TRACING:
+        return types_add(&rules->tracing, type);
+    case PMU_PROBE:
+        return types_add(&rules->probing, type);
+    case PMU_TRACEPOINT:
+    case PMU_BREAKPOINT:
+        break;
+    }
+    return 0;
+}
+
+static int add_pmu(struct opener_rules *rules, struct sys *sys, const char *name)
+{
+    _cleanup_(freep) char *text = NULL;
+    uint64_t type;
+
+    if (sys_read_filef(sys, &text, DEVICES "/%s/type", name) < 0 || number_parse_u64(text, &type) < 0 ||
+        type > UINT32_MAX)
+        return 0;
+    return add_pmu_of_power(rules, pmu_kind(name), (uint32_t)type);
+}
+
+static int find_pmus(struct opener_rules *rules, struct sys *sys)
+{
+    char **names;
+    size_t n;
+    int r = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(always_counting) && r == 0; i++)
+        r = types_add(&rules->counting, always_counting[i]);
+    if (r < 0)
+        return r;
+    r = sys_list_directory(sys, DEVICES, &names, &n);
+    if (r < 0)
+        return r == -ENOMEM ? r : 0;
+    for (size_t i = 0; i < n && r == 0; i++)
+        r = add_pmu(rules, sys, names[i]);
+    strings_free(names, n);
+    return r;
+}
+
+int opener_rules_init(struct opener_rules *rules, struct sys *sys, struct opener_permissions *wish)
+{
+    *rules = (struct opener_rules){.daemon = getpid(), .wish = *wish};
+    *wish = (struct opener_permissions){0};
+    int r = find_pmus(rules, sys);
+    if (r < 0)
+        opener_rules_done(rules);
+    return r;
+}
+
+void opener_rules_done(struct opener_rules *rules)
+{
+    opener_permissions_done(&rules->wish);
+    free(rules->counting.items);
+    free(rules->tracing.items);
+    free(rules->probing.items);
+    *rules = (struct opener_rules){0};
+}
+
+static bool texts_equal(const char *a, const char *b)
+{
+    return a && b ? str_equal(a, b) : a == b;
+}
+
+bool opener_rules_permit_event(const struct opener_rules *rules, const struct perf_event_attr *attr, const char *text,
+                               bool samples)
+{
+    bool is_breakpoint = attr->type == PERF_TYPE_BREAKPOINT;
+
+    for (size_t i = 0; i < rules->wish.n_grants; i++) {
+        const struct opener_permitted_event *grant = &rules->wish.grants[i];
+        if (grant->type == attr->type && grant->config == attr->config && grant->config1 == attr->config1 &&
+            grant->config2 == attr->config2 && (!is_breakpoint || grant->bp_type == attr->bp_type) &&
+            texts_equal(grant->text, text) && (!samples || grant->samples))
+            return true;
+    }
+    return false;
+}
+
+bool opener_rules_permit_file(const struct opener_rules *rules, const char *path)
+{
+    for (size_t i = 0; i < rules->wish.n_files; i++)
+        if (str_equal(rules->wish.files[i], path))
+            return true;
+    return false;
+}

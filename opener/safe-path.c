@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The configuration's own files: see safe-path.h. It allocates nothing. */
+#include "opener/safe-path.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define LINKS_MAX 16
+
+/* Where the walk is, and what is left of the path. */
+struct walk {
+    struct sys *sys;
+    int at; /* O_PATH: a directory, at the end the file */
+    struct stat status;
+    uid_t owner; /* of what is not root's; 0: nothing so far */
+    unsigned links;
+    char rest[PATH_MAX];
+};
+
+/* Another user's is as good as root's as long as all that is not root's is of that user. */
+static int walk_check_owner(struct walk *walk)
+{
+    uid_t uid = walk->status.st_uid;
+
+    if (uid != 0 && walk->owner != 0 && uid != walk->owner)
+        return -EBADRQC;
+    walk->owner = uid ? uid : walk->owner;
+    return 0;
+}
+
+/* Takes the descriptor over. */
+static int walk_enter(struct walk *walk, int fd)
+{
+    if (fd < 0)
+        return -errno;
+    closep(&walk->at);
+    walk->at = fd;
+    return fstat(fd, &walk->status) < 0 ? -errno : walk_check_owner(walk);
+}
+
+static int walk_begin(struct walk *walk, const char *path)
+{
+    return walk_enter(walk, open(path[0] == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+/* Cuts the next name off the rest; false at the end. */
+static bool walk_next_name(struct walk *walk, char name[NAME_MAX + 1])
+{
+    const char *start = walk->rest + strspn(walk->rest, "/");
+    size_t size = strcspn(start, "/");
+
+    if (size == 0 || size > NAME_MAX)
+        return false;
+    memcpy(name, start, size);
+    name[size] = '\0';
+    memmove(walk->rest, start + size, strlen(start + size) + 1);
+    return true;
+}
+
+/* The link's text comes before what is left. */
+static int walk_follow(struct walk *walk, int link)
+{
+    char text[PATH_MAX];
+    ssize_t n = readlinkat(link, "", text, sizeof(text) - 1);
+
+    if (n <= 0)
+        return n < 0 ? -errno : -ENOENT;
+    size_t left = strlen(walk->rest) + 1;
+    if (++walk->links > LINKS_MAX || (size_t)n + left > sizeof(walk->rest))
+        return -ELOOP;
+    memmove(walk->rest + n, walk->rest, left);
+    memcpy(walk->rest, text, (size_t)n);
+    return text[0] == '/' ? walk_begin(walk, "/") : 0;
+}
+
+static int walk_step(struct walk *walk, const char *name)
+{
+    const struct stat *directory = &walk->status;
+    struct stat status;
+
+    if (!S_ISDIR(directory->st_mode))
+        return -ENOTDIR;
+    if (directory->st_mode & (S_IWGRP | S_IWOTH) && !(directory->st_mode & S_ISVTX))
+        return -EBADRQC;
+    _cleanup_(closep) int fd = openat(walk->at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &status) < 0)
+        return -errno;
+    if (!S_ISLNK(status.st_mode))
+        return walk_enter(walk, steal_fd(&fd));
+    struct stat parent = walk->status;
+    walk->status = status;
+    int r = walk_check_owner(walk);
+    walk->status = parent;
+    return r < 0 ? r : walk_follow(walk, fd);
+}
+
+/* Opening a device has effects, so it is looked at first. */
+static int walk_open(const struct walk *walk)
+{
+    char link[64];
+
+    if (!S_ISREG(walk->status.st_mode) || (walk->owner != 0 && walk->status.st_uid != walk->owner))
+        return -EBADRQC;
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", walk->at);
+    return walk->sys->open_file(walk->sys, link, 0);
+}
+
+int opener_safe_path_open(struct sys *sys, const char *path)
+{
+    struct walk walk = {.sys = sys, .at = -1};
+    char name[NAME_MAX + 1];
+
+    if (strlen(path) >= sizeof(walk.rest))
+        return -ENAMETOOLONG;
+    strcpy(walk.rest, path);
+    int r = walk_begin(&walk, path);
+    while (r == 0 && walk_next_name(&walk, name))
+        r = walk_step(&walk, name);
+    if (r == 0)
+        r = walk_open(&walk);
+    closep(&walk.at);
+    return r;
+}

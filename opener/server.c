@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The opener's work: see server.h. It allocates nothing. */
+#include "opener/server.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "opener/executable.h"
+#include "opener/message.h"
+#include "opener/safe-path.h"
+#include "perf/jit-map.h"
+
+static bool is_on(int fd, long magic)
+{
+    struct statfs status;
+
+    return fstatfs(fd, &status) == 0 && (unsigned long)status.f_type == (unsigned long)magic;
+}
+
+/* The kernel names it by the mount through which it was opened; of a removed one it adds " (deleted)". */
+static bool is_below(int fd, const char *directory)
+{
+    char link[64], path[PATH_MAX];
+    size_t length = strlen(directory);
+
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, path, sizeof(path) - 1);
+    if (n <= 0 || length == 0)
+        return false;
+    path[n] = '\0';
+    return str_starts(path, directory) && (path[length] == '/' || path[length] == '\0');
+}
+
+/* -EXDEV for what is not a directory of the hierarchy in which perf counts. */
+static int check_cgroup(const struct opener_server *server, int fd)
+{
+    struct stat status;
+
+    if (fstat(fd, &status) < 0 || !S_ISDIR(status.st_mode) ||
+        !(is_on(fd, CGROUP2_SUPER_MAGIC) || is_on(fd, CGROUP_SUPER_MAGIC)) || !is_below(fd, server->cgroups))
+        return -EXDEV;
+    return 0;
+}
+
+static void add_result(int result, struct opener_reply *reply, struct fd_list *opened)
+{
+    reply->results[reply->n++] = MIN(result, 0);
+    if (result >= 0)
+        opened->fds[opened->n++] = result;
+}
+
+/*
+ * Whoever holds the descriptor of a tracepoint or probe may give it a filter, with no capability, and a filter may have
+ * the kernel follow pointers of the record. It takes one only once (kernel/trace/trace_events_filter.c,
+ * ftrace_profile_set_filter()), so it gets one here, which lets everything pass.
+ */
+#define SEAL "common_pid >= 0"
+
+static int seal(const struct opener_server *server, uint32_t type, int fd)
+{
+    struct sys *sys = server->sys;
+
+    if (fd < 0 || !opener_rules_type_takes_filter(&server->rules, type))
+        return fd;
+    if (sys->ioctl(sys, fd, PERF_EVENT_IOC_SET_FILTER, (unsigned long)SEAL) == 0)
+        return fd;
+    sys->close(sys, fd);
+    return -EBADRQC;
+}
+
+/* The programs that uprobes of a request are set in, as they were found: by descriptor, so that they stay the same. */
+struct programs {
+    int fds[OPENER_EVENTS_MAX]; /* -errno where it is not to be had, -ENODATA where there is none */
+    char links[OPENER_EVENTS_MAX][32];
+};
+
+static void programs_done(struct programs *programs, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        closep(&programs->fds[i]);
+}
+
+/*
+ * What the kernel is to be given for the text of the n-th event. The owner of a program may put another in its place:
+ * a probe in the middle of that one's instructions would change what it does.
+ */
+static const char *programs_find(struct programs *programs, struct sys *sys, size_t n, const char *text)
+{
+    programs->fds[n] = text && strchr(text, '/') ? opener_safe_path_open(sys, text) : -ENODATA;
+    if (programs->fds[n] == -ENODATA)
+        return text;
+    snprintf(programs->links[n], sizeof(programs->links[n]), "/proc/self/fd/%d", programs->fds[n]);
+    return programs->fds[n] < 0 ? "" : programs->links[n];
+}
+
+static int programs_result(const struct programs *programs, struct sys *sys, size_t n, int result)
+{
+    if (programs->fds[n] >= 0 || programs->fds[n] == -ENODATA || result == -ECANCELED)
+        return result;
+    if (result >= 0)
+        sys->close(sys, result);
+    return programs->fds[n];
+}
+
+static void open_events(const struct opener_server *server, const struct opener_request *request,
+                        const struct fd_list *given, int *ret)
+{
+    struct perf_event_attr attrs[OPENER_EVENTS_MAX];
+    const char *texts[OPENER_EVENTS_MAX];
+    struct programs programs;
+    const struct opener_group_packet *asked = request->group;
+    const struct sys_group group = {
+        .attrs = attrs,
+        .texts = texts,
+        .n = asked->n_events,
+        .pid = asked->flags & PERF_FLAG_PID_CGROUP ? given->fds[0] : asked->pid,
+        .cpu = asked->cpu,
+        .leader = asked->leader ? given->fds[given->n - 1] : -1,
+        .flags = asked->flags | PERF_FLAG_FD_CLOEXEC,
+        .whole = asked->whole,
+    };
+
+    for (size_t i = 0; i < group.n; i++) {
+        attrs[i] = request->events[i].attr;
+        texts[i] = programs_find(&programs, server->sys, i, opener_request_text(request, i));
+    }
+    server->sys->open_group(server->sys, &group, ret);
+    for (size_t i = 0; i < group.n; i++)
+        ret[i] = programs_result(&programs, server->sys, i, seal(server, attrs[i].type, ret[i]));
+    programs_done(&programs, group.n);
+}
+
+static int open_group(const struct opener_server *server, const struct opener_request *request,
+                      const struct fd_list *given, struct opener_reply *reply, struct fd_list *opened)
+{
+    int results[OPENER_EVENTS_MAX];
+    int r = request->group->flags & PERF_FLAG_PID_CGROUP ? check_cgroup(server, given->fds[0]) : 0;
+
+    if (r < 0)
+        return r;
+    open_events(server, request, given, results);
+    for (size_t i = 0; i < request->group->n_events; i++)
+        add_result(results[i], reply, opened);
+    return 0;
+}
+
+/* Of the process that the path names, by the number that the process has itself, whatever the path has. */
+static int open_jit_map(const struct opener_server *server, const char *path)
+{
+    const char *number = path + strlen("/proc/");
+    uint64_t pid;
+    int fd;
+
+    if (number_parse_u64_n(number, strcspn(number, "/"), &pid) < 0 || pid > UINT32_MAX)
+        return -EBADRQC;
+    int r = jit_map_open(server->sys, (uint32_t)pid, &fd);
+    return r < 0 ? r : fd;
+}
+
+/* Where a file system is not mounted, or hidden by another, something else may be. */
+static int open_on(const struct opener_server *server, const char *path, long magic)
+{
+    _cleanup_(closep) int fd = server->sys->open_file(server->sys, path, O_NOFOLLOW);
+
+    return fd >= 0 && !is_on(fd, magic) ? -EBADRQC : steal_fd(&fd);
+}
+
+static int open_known(const struct opener_server *server, const char *path)
+{
+    if (opener_rules_permit_file(&server->rules, path))
+        return opener_safe_path_open(server->sys, path);
+    switch (opener_path_kind(path, server->rules.wish.sampling)) {
+    case OPENER_FILE_TRACEFS:
+        return open_on(server, path, TRACEFS_MAGIC);
+    case OPENER_FILE_PROC:
+        return open_on(server, path, PROC_SUPER_MAGIC);
+    case OPENER_FILE_EXECUTABLE:
+        return opener_executable_open(server->sys, path);
+    case OPENER_FILE_JIT_MAP:
+        return open_jit_map(server, path);
+    case OPENER_FILE_UNKNOWN:
+        break;
+    }
+    return -EBADRQC;
+}
+
+static int open_file(const struct opener_server *server, const struct opener_request *request,
+                     struct opener_reply *reply, struct fd_list *opened)
+{
+    add_result(open_known(server, request->path), reply, opened);
+    return 0;
+}
+
+static int answer(const struct opener_server *server, const void *packet, size_t size, const struct fd_list *given,
+                  struct opener_reply *reply, struct fd_list *opened)
+{
+    struct opener_request request;
+    int r = opener_request_parse(packet, size, given->n, &request);
+
+    if (r == 0)
+        r = opener_request_check(&request, &server->rules);
+    if (r < 0)
+        return r;
+    return request.kind == OPENER_REQUEST_GROUP ? open_group(server, &request, given, reply, opened)
+                                                : open_file(server, &request, reply, opened);
+}
+
+static int refuse(const struct opener_server *server, int error)
+{
+    const struct opener_reply reply = {.error = error};
+
+    return fd_socket_send(server->socket, &reply, offsetof(struct opener_reply, results), &(struct fd_list){0});
+}
+
+/* 1 after an answer, 0 at the end, -errno. */
+static int serve_one(const struct opener_server *server)
+{
+    uint64_t packet[OPENER_PACKET_MAX / sizeof(uint64_t) + 1];
+    _cleanup_(fd_list_close) struct fd_list given = {0}, opened = {0};
+    struct opener_reply reply = {0};
+    ssize_t n = fd_socket_receive(server->socket, packet, sizeof(packet), &given, NULL);
+
+    if (n == 0 || (n < 0 && n != -EBADMSG))
+        return (int)n;
+    reply.error = n < 0 ? (int)n : answer(server, packet, (size_t)n, &given, &reply, &opened);
+    int r = fd_socket_send(server->socket, &reply, offsetof(struct opener_reply, results[reply.n]), &opened);
+    /* Without the descriptors there may be room (ENOMEM), or not too many of them under way (ETOOMANYREFS). */
+    if (r < 0 && opened.n > 0)
+        r = refuse(server, r);
+    return r < 0 ? r : 1;
+}
+
+int opener_server_run(const struct opener_server *server)
+{
+    for (;;) {
+        int r = serve_one(server);
+        if (r <= 0)
+            return r;
+    }
+}

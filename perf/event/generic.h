@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The events that the kernel names itself (include/uapi/linux/perf_event.h), under the names and aliases of
+ * perf-list(1). A new one is one row.
+ */
+#ifndef PERF_EVENT_GENERIC_H
+#define PERF_EVENT_GENERIC_H
+
+#include "base/util.h"
+
+struct generic_event {
+    const char *name; /* perf's name: "cpu-cycles" is an alias of "cycles" */
+    const char *aliases[3];
+    uint32_t type; /* PERF_TYPE_HARDWARE or PERF_TYPE_SOFTWARE */
+    uint64_t config;
+    const char *metric; /* canonical: "cycles" */
+    bool clock;         /* counts nanoseconds */
+    const char *help;   /* a sentence with its full stop */
+};
+
+extern const struct generic_event generic_events[];
+extern const size_t n_generic_events;
+
+/* By name or alias, ignoring case as perf does; NULL where there is none. */
+const struct generic_event *generic_find(const char *name, size_t size);
+
+/*
+ * A cache event: "L1-dcache-load-misses", "LLC-loads", "dTLB-store-misses", "branch-load-misses", "l1d-read"...
+ * false where the text is none. `ret_metric` (which the caller frees) is canonical: "l1_dcache_load_misses"; NULL when
+ * out of memory.
+ */
+bool generic_parse_cache(const char *text, size_t size, uint64_t *ret_config, char **ret_metric);
+/* perf's spelling of the n-th cache event that can exist, for lists and suggestions; false past the last. */
+bool generic_cache_name(size_t n, char *text, size_t size, uint64_t *ret_config);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The terms of a PMU's event, "event=0x3c,umask=0x1,edge": as a person writes them and as sysfs has them. */
+#ifndef PERF_EVENT_TERM_H
+#define PERF_EVENT_TERM_H
+
+#include "perf/event/cursor.h"
+#include "perf/event/event.h"
+
+struct event_terms {
+    struct event_term *terms;
+    size_t n;
+};
+
+void event_terms_done(struct event_terms *terms);
+/*
+ * Parses up to the slash or the end, whatever comes first. A value that is no number is taken as text. -EINVAL at the
+ * offending character; offsets count from the beginning of the cursor's text.
+ */
+int event_terms_parse(struct cursor *cursor, struct event_terms *ret, struct error *error);
+/* A whole text, as of sysfs: nothing may follow. */
+int event_terms_parse_text(const char *text, struct event_terms *ret, struct error *error);
+
+#endif

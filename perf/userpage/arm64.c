@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How an arm64 reads a counter in user space: mrs, and the virtual counter as the clock. See userpage.h and
+ * Documentation/arch/arm64/perf.rst of the kernel.
+ *
+ * Between kernel.perf_user_access becoming 0 and the next switch of tasks the page still offers it, and the instruction
+ * is undefined. So that this does not end the process, a handler steps over it and says that it was refused.
+ */
+#include <signal.h>
+#include <ucontext.h>
+
+#include "perf/userpage/userpage.h"
+
+#define MRS_SIZE 4
+
+/*
+ * config1 of the PMU: bit 1 is `rdpmc`. Not `long` as well (bit 0): before PMUv3p5 that binds cycles to the cycle
+ * counter, which a CPU's own cycles hold, and the event would never run. 32 bits do, since the kernel adds up what
+ * overflows.
+ */
+#define ASK_USER 2
+
+/* The linker's names for where the section below begins and ends. */
+extern const char __start_userpage_counter[], __stop_userpage_counter[];
+
+struct outcome {
+    uint64_t value, refused;
+};
+
+/* The number of a register is part of the instruction. */
+#define READ(number, name)                                                                                             \
+    case number:                                                                                                       \
+        __asm__ volatile("mrs %0, " name : "=r"(value), "+r"(refused));                                                \
+        break
+#define READ_EVENT(number) READ(number, "pmevcntr" #number "_el0")
+
+/* Alone in its section, so that the handler knows the instructions by their address; it speaks through x9. */
+__attribute__((section("userpage_counter"), noinline)) static struct outcome read_register(unsigned number)
+{
+    register uint64_t refused __asm__("x9") = 0;
+    uint64_t value = 0;
+
+    switch (number) {
+        READ_EVENT(0);
+        READ_EVENT(1);
+        READ_EVENT(2);
+        READ_EVENT(3);
+        READ_EVENT(4);
+        READ_EVENT(5);
+        READ_EVENT(6);
+        READ_EVENT(7);
+        READ_EVENT(8);
+        READ_EVENT(9);
+        READ_EVENT(10);
+        READ_EVENT(11);
+        READ_EVENT(12);
+        READ_EVENT(13);
+        READ_EVENT(14);
+        READ_EVENT(15);
+        READ_EVENT(16);
+        READ_EVENT(17);
+        READ_EVENT(18);
+        READ_EVENT(19);
+        READ_EVENT(20);
+        READ_EVENT(21);
+        READ_EVENT(22);
+        READ_EVENT(23);
+        READ_EVENT(24);
+        READ_EVENT(25);
+        READ_EVENT(26);
+        READ_EVENT(27);
+        READ_EVENT(28);
+        READ_EVENT(29);
+        READ_EVENT(30);
+        READ(31, "pmccntr_el0");
+    default:
+        refused = 1;
+    }
+    return (struct outcome){value, refused};
+}
+
+/* What is not ours ends the process as it would have. */
+static void on_undefined(int number, siginfo_t *info, void *context)
+{
+    mcontext_t *registers = &((ucontext_t *)context)->uc_mcontext;
+
+    (void)info;
+    if (registers->pc >= (uintptr_t)__start_userpage_counter && registers->pc < (uintptr_t)__stop_userpage_counter) {
+        registers->pc += MRS_SIZE;
+        registers->regs[9] = 1;
+        return;
+    }
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static int arm64_prepare(const struct userpage_reader *reader)
+{
+    struct sigaction action = {.sa_sigaction = on_undefined, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+
+    (void)reader;
+    return sigaction(SIGILL, &action, NULL) < 0 ? -errno : 0;
+}
+
+static int arm64_counter(const struct userpage_reader *reader, unsigned number, uint64_t *ret)
+{
+    (void)reader;
+    struct outcome outcome = read_register(number);
+    if (outcome.refused)
+        return -EACCES;
+    *ret = outcome.value;
+    return 0;
+}
+
+/* The barrier, since the counter may be read before what stands before it. */
+static uint64_t arm64_clock(const struct userpage_reader *reader)
+{
+    uint64_t now;
+
+    (void)reader;
+    __asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(now)::"memory");
+    return now;
+}
+
+const struct userpage_reader userpage_reader = {
+    .prepare = arm64_prepare,
+    .counter = arm64_counter,
+    .clock = arm64_clock,
+    .allowed_path = "/proc/sys/kernel/perf_user_access",
+    .ask = ASK_USER,
+};

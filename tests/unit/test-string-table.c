@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Texts have one number each, and keep it. */
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "formats/string-table.h"
+#include "tests/unit/test.h"
+
+static void test_numbers(void **state)
+{
+    static const struct {
+        const char *in;
+        uint32_t out;
+        const char *out_text;
+    } cases[] = {
+        {"", 0, ""},
+        {"a", 1, "a"},
+        {"b", 2, "b"},
+        {"a", 1, "a"},
+        {"a\xff", 3, "a\xef\xbf\xbd"},
+        {"a\xfe", 3, "a\xef\xbf\xbd"},
+        {"", 0, ""},
+        {"ab", 4, "ab"},
+    };
+    _cleanup_(string_table_done) struct string_table strings;
+
+    (void)state;
+    assert_int_equal(string_table_init(&strings), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        uint32_t number;
+        assert_int_equal(string_table_add(&strings, cases[i].in, &number), 0);
+        assert_int_equal(number, cases[i].out);
+        assert_string_equal(string_table_text(&strings, number), cases[i].out_text);
+    }
+    assert_int_equal(strings.n, 5);
+}
+
+/* By number, and by size. */
+static void test_bound(void **state)
+{
+    (void)state;
+    for (int width = 1; width <= 1000; width += 999) {
+        _cleanup_(string_table_done) struct string_table strings;
+        uint32_t n = 0, number = 0;
+        int r = string_table_init(&strings);
+        char text[1100];
+        for (; r == 0 && n < 100000; n++) {
+            snprintf(text, sizeof(text), "%0*u", width, n);
+            r = string_table_add(&strings, text, &number);
+            assert_true(r < 0 || number == n + 1);
+        }
+        assert_int_equal(r, -ENOSPC);
+        assert_int_equal(string_table_add(&strings, text, &number), -ENOSPC);
+        assert_int_equal(n, strings.n);
+        assert_true(strings.n <= STRING_TABLE_MAX && strings.bytes.size <= STRING_TABLE_BYTES_MAX + 1100);
+        for (uint32_t i = 0; i < n - 1; i += 97) {
+            snprintf(text, sizeof(text), "%0*u", width, i);
+            assert_int_equal(string_table_add(&strings, text, &number), 0);
+            assert_int_equal(number, i + 1);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_numbers), cmocka_unit_test(test_bound)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
