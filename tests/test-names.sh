@@ -5,4 +5,5 @@
 set -eu
 export LC_ALL=C
 cd "$(dirname "$0")/.."
-grep -oE '^static void \w+\(void \*\*' tests/unit/*.c | sed 's/^tests\/unit\/\(.*\)\.c:static void \(.*\)(.*/\1: \2/' | sort
+grep -oE '^static void \w+\(void \*\*' tests/unit/*.c |
+    sed 's/^tests\/unit\/\(.*\)\.c:static void \(.*\)(.*/\1: \2/' | sort
