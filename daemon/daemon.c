@@ -14,7 +14,7 @@
 static void daemon_done(struct daemon *daemon)
 {
     daemon->server = server_free(daemon->server);
-    daemon->ending = ending_free(daemon->ending);
+    daemon->shutdown = shutdown_free(daemon->shutdown);
     daemon->sampler = sampler_free(daemon->sampler);
     daemon->hotplug = hotplug_free(daemon->hotplug);
     daemon->watches = watches_free(daemon->watches);
@@ -23,7 +23,7 @@ static void daemon_done(struct daemon *daemon)
     cpuset_done(&daemon->left);
     session_done(&daemon->session);
     daemon->split = split_free(daemon->split);
-    complaints_done(&daemon->complaints);
+    failure_log_done(&daemon->failure_log);
     sd_event_unref(daemon->event);
 }
 
@@ -69,7 +69,7 @@ static void watch_collectors(struct daemon *daemon)
 static void settle(struct daemon *daemon)
 {
     watch_collectors(daemon);
-    complaints_tell(&daemon->complaints, daemon->session.registry);
+    failure_log_update(&daemon->failure_log, daemon->session.registry);
     tell_state(daemon, notify_ready);
     retry_restart(daemon->retry);
     try_later(daemon);
@@ -94,7 +94,7 @@ static void on_watched(void *userdata)
 {
     struct daemon *daemon = userdata;
 
-    complaints_tell(&daemon->complaints, daemon->session.registry);
+    failure_log_update(&daemon->failure_log, daemon->session.registry);
     /* Cgroups come and go often; what can no longer be counted, or can again, does not. */
     if (registry_failures(daemon->session.registry)->n != daemon->n_missing)
         tell_state(daemon, notify_status);
@@ -160,10 +160,10 @@ static void on_retry(void *userdata)
 }
 
 /* As many clients as descriptors are set aside for. */
-static struct server_limits limits_of(const struct config_limits *limits, const struct division *division)
+static struct server_limits limits_of(const struct config_limits *limits, const struct fd_budget *budget)
 {
     return (struct server_limits){
-        .connections = (unsigned)MIN(limits->connections, division->clients),
+        .connections = (unsigned)MIN(limits->connections, budget->clients),
         .connections_per_address = (unsigned)limits->connections_per_address,
         .memory_per_connection = limits->header_size,
         .request_ns = limits->request_timeout_ns,
@@ -184,7 +184,7 @@ static int accept_config(void *userdata, const struct config *config, struct err
         .hosts = web->hosts,
         .n_hosts = web->n_hosts,
         .operates = config_standing_to_operate(config),
-        .limits = limits_of(&web->limits, &daemon->session.division),
+        .limits = limits_of(&web->limits, &daemon->session.budget),
     };
 
     listening_check(&daemon->listening, web);
@@ -222,8 +222,8 @@ static void apply_to_sampler(struct daemon *daemon)
 
 int daemon_reload(struct daemon *daemon, struct error *error)
 {
-    if (ending_has_begun(daemon->ending))
-        return error_set(error, -ESHUTDOWN, "perfcountd is ending");
+    if (shutdown_has_begun(daemon->shutdown))
+        return error_set(error, -ESHUTDOWN, "perfcountd is shutdown");
     notify_reloading();
     int r = session_reload(&daemon->session, daemon->options, accept_config, daemon, error);
     const struct log_field field = config_field(daemon);
@@ -275,9 +275,9 @@ static int on_end(sd_event_source *source, const struct signalfd_siginfo *info, 
     struct daemon *daemon = userdata;
 
     (void)source;
-    log_info("%s: ending", sigabbrev_np((int)info->ssi_signo));
+    log_info("%s: shutdown", sigabbrev_np((int)info->ssi_signo));
     notify_stopping();
-    return ending_begin(daemon->ending);
+    return shutdown_begin(daemon->shutdown);
 }
 
 static int watch_signals(struct daemon *daemon)
@@ -315,10 +315,10 @@ static int loop(struct daemon *daemon)
 
     daemon->ready = true;
     settle(daemon);
-    if (hotplug_deafness(daemon->hotplug) < 0)
+    if (hotplug_listen_error(daemon->hotplug) < 0)
         log_event(LOG_KIND_CHANGES_UNHEARD, NULL, 0,
                   "CPUs that come and go are noticed late: the kernel's messages cannot be heard: %s",
-                  strerror(-hotplug_deafness(daemon->hotplug)));
+                  strerror(-hotplug_listen_error(daemon->hotplug)));
     for (size_t i = 0; (url = server_url(daemon->server, i)); i++)
         log_info("listening on %s", url);
     return sd_event_loop(daemon->event) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
@@ -360,7 +360,7 @@ static int start(struct daemon *daemon)
         log_event(LOG_KIND_CONFIG_BAD, &field, 1, "%s", error.message);
         return EXIT_BAD_USAGE;
     }
-    if (session_divide(&daemon->session, &error) < 0) {
+    if (session_divide_descriptors(&daemon->session, &error) < 0) {
         log_event(LOG_KIND_START_FAILED, NULL, 0, "%s", error.message);
         return EXIT_FAILURE;
     }
@@ -372,7 +372,7 @@ static int start(struct daemon *daemon)
         retry_new(daemon->event, on_retry, daemon, &daemon->retry) < 0 ||
         pause_new(daemon->event, on_pause_end, daemon, &daemon->pause) < 0 ||
         sampler_new(&daemon->session.sys, daemon->event, &daemon->sampler) < 0 ||
-        ending_new(daemon->event, daemon->sampler, &daemon->ending) < 0 ||
+        shutdown_new(daemon->event, daemon->sampler, &daemon->shutdown) < 0 ||
         sd_event_set_watchdog(daemon->event, true) < 0) {
         log_event(LOG_KIND_START_FAILED, NULL, 0, "the event loop cannot start");
         return EXIT_FAILURE;

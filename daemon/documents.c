@@ -123,12 +123,12 @@ static uint64_t refused_descriptors(const struct session *session)
 
 json_t *document_descriptors(const struct session *session)
 {
-    const struct division *division = &session->division;
+    const struct fd_budget *budget = &session->budget;
     const struct descriptors *descriptors = &session->descriptors;
 
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "limit", (json_int_t)division->limit, "daemon",
-                     (json_int_t)division->daemon, "clients", (json_int_t)division->clients, "sampler",
-                     (json_int_t)division->sampler, "counters", (json_int_t)division->counters, "open",
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "limit", (json_int_t)budget->limit, "daemon",
+                     (json_int_t)budget->daemon, "clients", (json_int_t)budget->clients, "sampler",
+                     (json_int_t)budget->sampler, "counters", (json_int_t)budget->counters, "open",
                      (json_int_t)descriptors->n_counting, "sampling", (json_int_t)descriptors->n_sampling, "needed",
                      (json_int_t)(descriptors->n_counting + refused_descriptors(session)), "connections",
                      (json_int_t)session->config->web.limits.connections);

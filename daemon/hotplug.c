@@ -92,7 +92,7 @@ int hotplug_new(sd_event *event, void (*on_change)(void *userdata, const struct 
     return 0;
 }
 
-int hotplug_deafness(const struct hotplug *hotplug)
+int hotplug_listen_error(const struct hotplug *hotplug)
 {
     return MIN(hotplug->fd, 0);
 }

@@ -22,7 +22,7 @@ int hotplug_new(sd_event *event, void (*on_change)(void *userdata, const struct 
  */
 void hotplug_suspect(struct hotplug *hotplug);
 /* 0, or why the kernel cannot be heard: errors of uevent_open(). */
-int hotplug_deafness(const struct hotplug *hotplug);
+int hotplug_listen_error(const struct hotplug *hotplug);
 struct hotplug *hotplug_free(struct hotplug *hotplug);
 
 #endif

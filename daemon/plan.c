@@ -200,6 +200,6 @@ json_t *plan_json(struct session *session)
                      session->machine->release ? session->machine->release : "", "privileges", privileges_json(session),
                      "pmus", pmus_json(&session->sys, session->machine, snapshot), "groups", groups, "cgroups", cgroups,
                      "missing", document_failures(session->registry), "file_descriptors", descriptors,
-                     "file_descriptor_limit", (json_int_t)session->division.limit, "descriptors",
+                     "file_descriptor_limit", (json_int_t)session->budget.limit, "descriptors",
                      document_descriptors(session), "series", count_series(&snapshot->metrics));
 }

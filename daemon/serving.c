@@ -3,8 +3,8 @@
 #include "daemon/serving.h"
 
 #include "base/cleanup.h"
-#include "daemon/catalogue.h"
 #include "daemon/documents.h"
+#include "daemon/event-list.h"
 
 /* A reading this long after the last look at the CPUs asks for another, in case an uevent was not heard. */
 #define LOOK_NS (60 * NSEC_PER_SEC)
@@ -74,19 +74,19 @@ static json_t *serve_document(void *userdata, enum service_document which)
 
 struct events_draft {
     struct draft draft;
-    struct catalogue *catalogue;
+    struct event_list *events;
 };
 
 static void write_events(struct draft *draft, struct buffer *content)
 {
-    catalogue_write(((struct events_draft *)draft)->catalogue, content);
+    event_list_write(((struct events_draft *)draft)->events, content);
 }
 
 static void free_events(struct draft *draft)
 {
     struct events_draft *events = (struct events_draft *)draft;
 
-    catalogue_free(events->catalogue);
+    event_list_free(events->events);
     free(events);
 }
 
@@ -95,7 +95,7 @@ static struct draft *serve_draft_events(void *userdata)
     struct session *session = &((struct daemon *)userdata)->session;
     _cleanup_(freep) struct events_draft *events = calloc(1, sizeof(*events));
 
-    if (!events || catalogue_new(&session->sys, session->machine, &events->catalogue) < 0)
+    if (!events || event_list_new(&session->sys, session->machine, &events->events) < 0)
         return NULL;
     events->draft = (struct draft){.write = write_events, .free = free_events};
     return &steal(events)->draft;

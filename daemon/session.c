@@ -37,7 +37,7 @@ int session_begin(struct session *session, const struct options *options, bool s
                          "the limit of open files is %" PRIu64
                          ", with which perfcountd cannot start: raise it (LimitNOFILE= of the unit, ulimit -n)",
                          limit);
-    session->terms = (struct division_terms){
+    session->terms = (struct fd_budget_terms){
         .limit = limit,
         .inherited = r < 0 ? STDERR_FILENO + 1 : open,
         .handed_over = (uint64_t)MAX(sd_listen_fds(0), 0),
@@ -49,24 +49,24 @@ int session_begin(struct session *session, const struct options *options, bool s
     return 0;
 }
 
-/* Nothing of the old division changes where this fails. */
+/* Nothing of the old budget changes where this fails. */
 static int divide(struct session *session, const struct config *config, const struct machine *machine,
-                  struct division *ret, struct error *error)
+                  struct fd_budget *ret, struct error *error)
 {
-    struct division_terms *terms = &session->terms;
+    struct fd_budget_terms *terms = &session->terms;
 
     terms->config = config;
     terms->cpus = cpuset_count(&machine->possible);
     terms->counting = session->descriptors.n_counting;
     terms->sampling = session->descriptors.n_sampling;
-    int r = division_make(terms, ret, error);
+    int r = fd_budget_make(terms, ret, error);
     terms->config = NULL;
     return r;
 }
 
-int session_divide(struct session *session, struct error *error)
+int session_divide_descriptors(struct session *session, struct error *error)
 {
-    return divide(session, session->config, session->machine, &session->division, error);
+    return divide(session, session->config, session->machine, &session->budget, error);
 }
 
 static void note_success(struct session *session)
@@ -88,7 +88,7 @@ int session_load(struct session *session, const struct options *options, struct 
 
 int session_open(struct session *session, struct error *error)
 {
-    const struct descriptor_limits limits = division_limits(&session->division);
+    const struct descriptor_limits limits = fd_budget_limits(&session->budget);
 
     descriptors_attach(&session->descriptors, &session->sys, &limits);
     int r = registry_new(&session->sys, &session->reload, &session->registry);
@@ -100,20 +100,20 @@ int session_open(struct session *session, struct error *error)
     return r;
 }
 
-/* Who accepts looks at the division. */
+/* Who accepts looks at the budget. */
 static int accept_divided(struct session *session, const struct machine *machine, const struct config *config,
                           int (*accept)(void *userdata, const struct config *config, struct error *error),
                           void *userdata, struct error *error)
 {
-    struct division before = session->division;
-    int r = divide(session, config, machine, &session->division, error);
+    struct fd_budget before = session->budget;
+    int r = divide(session, config, machine, &session->budget, error);
 
     if (r == 0)
         r = accept(userdata, config, error);
     if (r < 0)
-        session->division = before;
+        session->budget = before;
     else
-        session->descriptors.limits = division_limits(&session->division);
+        session->descriptors.limits = fd_budget_limits(&session->budget);
     return r;
 }
 

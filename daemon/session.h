@@ -6,7 +6,7 @@
 #define DAEMON_SESSION_H
 
 #include "collectors/registry.h"
-#include "daemon/division.h"
+#include "daemon/fd-budget.h"
 #include "daemon/options.h"
 
 struct session {
@@ -16,14 +16,14 @@ struct session {
     struct config *config;
     struct registry *registry;
     struct reload_outcome reload;
-    struct division_terms terms; /* its config is valid while it is divided */
-    struct division division;    /* of the limit of open files, for what runs */
+    struct fd_budget_terms terms; /* its config is valid while it is divided */
+    struct fd_budget budget;    /* of the limit of open files, for what runs */
     struct descriptors descriptors;
 };
 
 /*
  * First of all, while nothing is open: raises the limit of open files and counts what was handed over. `serves` as in
- * division.h. -EMFILE with a sentence.
+ * fd-budget.h. -EMFILE with a sentence.
  */
 int session_begin(struct session *session, const struct options *options, bool serves, struct error *error);
 
@@ -31,12 +31,12 @@ int session_begin(struct session *session, const struct options *options, bool s
  * either case. */
 int session_load(struct session *session, const struct options *options, struct error *error);
 /* Divides the limit of open files, for what session_load() has loaded. -EMFILE with a sentence where it is too low. */
-int session_divide(struct session *session, struct error *error);
+int session_divide_descriptors(struct session *session, struct error *error);
 /* Opens what the configuration wants and reads it once. -ENOMEM: what could not be opened is no failure. */
 int session_open(struct session *session, struct error *error);
 /*
  * Loads both anew, asks `accept` (which may refuse what it finds), and swaps them; on failure the old ones go on. Only
- * for want of memory can it fail behind `accept`, and then with the new ones in place, as `accept` was told. `division`
+ * for want of memory can it fail behind `accept`, and then with the new ones in place, as `accept` was told. `budget`
  * is the new one when `accept` is asked.
  * Groups that did not change go on counting.
  */

@@ -5,13 +5,13 @@
 
 #include <systemd/sd-event.h>
 
-#include "daemon/complaints.h"
-#include "daemon/ending.h"
+#include "daemon/failure-log.h"
 #include "daemon/hotplug.h"
 #include "daemon/listening.h"
 #include "daemon/pause.h"
 #include "daemon/retry.h"
 #include "daemon/session.h"
+#include "daemon/shutdown.h"
 #include "daemon/split.h"
 #include "daemon/watches.h"
 #include "http/server.h"
@@ -30,10 +30,10 @@ struct daemon {
     bool lagging;       /* it could not */
     struct retry *retry;
     struct watches *watches;
-    struct complaints complaints;
+    struct failure_log failure_log;
     struct pause *pause;
     struct sampler *sampler;
-    struct ending *ending;
+    struct shutdown *shutdown;
     struct listening listening;
     size_t n_missing; /* when the service manager was last told */
     char reload_error[512];
@@ -41,7 +41,7 @@ struct daemon {
     uint64_t started_realtime_ns;
 };
 
-/* Reads the configuration again; -errno with a sentence, and the old one goes on. -ESHUTDOWN while it is ending. */
+/* Reads the configuration again; -errno with a sentence, and the old one goes on. -ESHUTDOWN while it is shutdown. */
 int daemon_reload(struct daemon *daemon, struct error *error);
 /* Disables or enables all groups and whatever samples, and says so. */
 int daemon_set_paused(struct daemon *daemon, bool paused);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an operator has to mend, told once: see complaints.h. */
-#include "daemon/complaints.h"
+/* What an operator has to mend, told once: see failure-log.h. */
+#include "daemon/failure-log.h"
 
 #include <stdio.h>
 
@@ -10,8 +10,8 @@
 /* What is being told: `now` takes the place of `before`. */
 struct telling {
     const struct registry *registry;
-    const struct complaints *before;
-    struct complaints now;
+    const struct failure_log *before;
+    struct failure_log now;
 };
 
 /* What is no lack of an event goes by its reason. */
@@ -33,16 +33,16 @@ static enum log_kind kind_of(const struct failure *failure)
     return LOG_KIND_EVENTS_UNAVAILABLE;
 }
 
-void complaints_done(struct complaints *complaints)
+void failure_log_done(struct failure_log *failure_log)
 {
-    strings_free(complaints->told, complaints->n);
-    *complaints = (struct complaints){0};
+    strings_free(failure_log->told, failure_log->n);
+    *failure_log = (struct failure_log){0};
 }
 
 /* Whether it is new; -ENOMEM. */
 static int note(struct telling *telling, const char *sentence)
 {
-    struct complaints *now = &telling->now;
+    struct failure_log *now = &telling->now;
     char *copy = strdup(sentence);
 
     if (!copy || array_grow(&now->told, now->n) < 0) {
@@ -91,18 +91,18 @@ static int tell_collector(struct telling *telling, const struct collector_status
     return MIN(r, 0);
 }
 
-void complaints_tell(struct complaints *complaints, const struct registry *registry)
+void failure_log_update(struct failure_log *failure_log, const struct registry *registry)
 {
-    struct telling telling = {.registry = registry, .before = complaints};
+    struct telling telling = {.registry = registry, .before = failure_log};
     struct collector_status status;
     int r = failures_visit(registry_failures(registry), tell_failure, &telling);
 
     for (size_t i = 0; r == 0 && registry_status(registry, i, &status); i++)
         r = tell_collector(&telling, &status);
     if (r < 0) {
-        complaints_done(&telling.now);
+        failure_log_done(&telling.now);
         return;
     }
-    complaints_done(complaints);
-    *complaints = telling.now;
+    failure_log_done(failure_log);
+    *failure_log = telling.now;
 }

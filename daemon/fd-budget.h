@@ -3,11 +3,11 @@
  * How the limit of open files is divided, before any counter is opened: what the daemon needs itself comes first, then
  * its clients, then what samples, and counters have the rest.
  *
- * What the daemon needs is a sum over the table in division.c. Clients have as many as web.limits.connections, but at
+ * What the daemon needs is a sum over the table in fd-budget.c. Clients have as many as web.limits.connections, but at
  * most a quarter of the limit and half of what the daemon leaves, and at least DIVISION_CLIENTS_MIN. Pure.
  */
-#ifndef DAEMON_DIVISION_H
-#define DAEMON_DIVISION_H
+#ifndef DAEMON_FD_BUDGET_H
+#define DAEMON_FD_BUDGET_H
 
 #include "config/config.h"
 #include "perf/descriptors.h"
@@ -17,8 +17,8 @@
 /* The daemon does not start without so many that are free: it could not even read why it fails. */
 #define DIVISION_START_MIN 8
 
-/* What the division rests on. Numbers of descriptors where nothing else is said. */
-struct division_terms {
+/* What the budget rests on. Numbers of descriptors where nothing else is said. */
+struct fd_budget_terms {
     const struct config *config;
     uint64_t limit;       /* RLIMIT_NOFILE, the soft one */
     uint64_t inherited;   /* that were open when the process started: standard streams, sockets that were handed over */
@@ -29,15 +29,15 @@ struct division_terms {
     bool has_opener, has_watchdog, has_journal;
 };
 
-/* Numbers of descriptors. Their sum is the limit, unless counters hold more of an earlier division. */
-struct division {
+/* Numbers of descriptors. Their sum is the limit, unless counters hold more of an earlier budget. */
+struct fd_budget {
     uint64_t limit, daemon, clients, sampler, counters;
     uint64_t rings, files; /* of the sampler's: what samples; programs that may wait to be read */
 };
 
 /* -EMFILE with a sentence where the limit is too low to serve anybody; one that only prints has no such limit. */
-int division_make(const struct division_terms *terms, struct division *ret, struct error *error);
+int fd_budget_make(const struct fd_budget_terms *terms, struct fd_budget *ret, struct error *error);
 /* What of it is for the seam. */
-struct descriptor_limits division_limits(const struct division *division);
+struct descriptor_limits fd_budget_limits(const struct fd_budget *budget);
 
 #endif

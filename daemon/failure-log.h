@@ -3,18 +3,18 @@
  * What an operator has to mend, told to the log once each: not at every scrape or reload; what was mended and fails
  * again is told again.
  */
-#ifndef DAEMON_COMPLAINTS_H
-#define DAEMON_COMPLAINTS_H
+#ifndef DAEMON_FAILURE_LOG_H
+#define DAEMON_FAILURE_LOG_H
 
 #include "collectors/registry.h"
 
-struct complaints {
+struct failure_log {
     char **told;
     size_t n;
 };
 
-void complaints_done(struct complaints *complaints);
+void failure_log_done(struct failure_log *failure_log);
 /* Tells what is new. */
-void complaints_tell(struct complaints *complaints, const struct registry *registry);
+void failure_log_update(struct failure_log *failure_log, const struct registry *registry);
 
 #endif

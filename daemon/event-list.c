@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every event this machine offers: see catalogue.h. */
-#include "daemon/catalogue.h"
+/* Every event this machine offers: see event-list.h. */
+#include "daemon/event-list.h"
 
 #include <stdio.h>
 
@@ -21,7 +21,7 @@ struct offer {
     char *name, *help;
 };
 
-struct catalogue {
+struct event_list {
     struct machine *machine;
     char **cpus; /* of each PMU, as a text */
     struct offer *offers;
@@ -31,25 +31,25 @@ struct catalogue {
     size_t n_tracepoints;
 };
 
-struct catalogue *catalogue_free(struct catalogue *catalogue)
+struct event_list *event_list_free(struct event_list *list)
 {
-    if (!catalogue)
+    if (!list)
         return NULL;
-    for (size_t i = 0; catalogue->cpus && i < catalogue->machine->n_pmus; i++)
-        free(catalogue->cpus[i]);
-    free(catalogue->cpus);
-    for (size_t i = 0; i < catalogue->n_offers; i++) {
-        free(catalogue->offers[i].name);
-        free(catalogue->offers[i].help);
+    for (size_t i = 0; list->cpus && i < list->machine->n_pmus; i++)
+        free(list->cpus[i]);
+    free(list->cpus);
+    for (size_t i = 0; i < list->n_offers; i++) {
+        free(list->offers[i].name);
+        free(list->offers[i].help);
     }
-    free(catalogue->offers);
-    free(catalogue->tracepoints_text);
-    free(catalogue->tracepoints);
-    machine_free(catalogue->machine);
-    free(catalogue);
+    free(list->offers);
+    free(list->tracepoints_text);
+    free(list->tracepoints);
+    machine_free(list->machine);
+    free(list);
     return NULL;
 }
-DEFINE_CLEANUP(struct catalogue *, catalogue_free);
+DEFINE_CLEANUP(struct event_list *, event_list_free);
 
 /* --- in the event loop */
 
@@ -67,28 +67,28 @@ static bool is_offered(struct sys *sys, const struct machine *machine, const str
     return r == 0 || r == -EACCES || r == -EPERM || r == -EMFILE;
 }
 
-static int add_offer(struct catalogue *catalogue, const struct offer *offer, const char *help)
+static int add_offer(struct event_list *list, const struct offer *offer, const char *help)
 {
-    if (array_grow(&catalogue->offers, catalogue->n_offers) < 0)
+    if (array_grow(&list->offers, list->n_offers) < 0)
         return -ENOMEM;
-    struct offer *added = &catalogue->offers[catalogue->n_offers++];
+    struct offer *added = &list->offers[list->n_offers++];
     *added = (struct offer){.kind = offer->kind, .pmu = offer->pmu};
     added->name = strdup(offer->name);
     added->help = strdup(help ? help : "");
     return added->name && added->help ? 0 : -ENOMEM;
 }
 
-static int try_generic(struct catalogue *catalogue, struct sys *sys, const struct offer *offer)
+static int try_generic(struct event_list *list, struct sys *sys, const struct offer *offer)
 {
-    const struct pmu *pmu = catalogue->machine->pmus[offer->pmu];
+    const struct pmu *pmu = list->machine->pmus[offer->pmu];
     struct event event;
     int r = 0;
 
     if (event_parse(offer->name, &event, NULL) < 0)
         return 0;
     _cleanup_(freep) char *help = event_help(&event);
-    if (is_offered(sys, catalogue->machine, &event, pmu))
-        r = add_offer(catalogue, offer, help);
+    if (is_offered(sys, list->machine, &event, pmu))
+        r = add_offer(list, offer, help);
     event_done(&event);
     return r;
 }
@@ -100,9 +100,9 @@ static bool serves(const struct generic_event *event, const struct pmu *pmu)
     return event->type == PERF_TYPE_HARDWARE && pmu->scope == PMU_CORE;
 }
 
-static int gather_generic(struct catalogue *catalogue, struct sys *sys)
+static int gather_generic(struct event_list *list, struct sys *sys)
 {
-    const struct machine *machine = catalogue->machine;
+    const struct machine *machine = list->machine;
     int r = 0;
 
     for (size_t i = 0; i < n_generic_events; i++)
@@ -110,15 +110,15 @@ static int gather_generic(struct catalogue *catalogue, struct sys *sys)
             const char *kind = generic_events[i].type == PERF_TYPE_SOFTWARE ? "software" : "hardware";
             const struct offer offer = {.kind = kind, .pmu = k, .name = (char *)generic_events[i].name};
             if (serves(&generic_events[i], machine->pmus[k]))
-                r = try_generic(catalogue, sys, &offer);
+                r = try_generic(list, sys, &offer);
         }
-    catalogue->n_others = catalogue->n_offers;
+    list->n_others = list->n_offers;
     return r;
 }
 
-static int gather_cache(struct catalogue *catalogue, struct sys *sys)
+static int gather_cache(struct event_list *list, struct sys *sys)
 {
-    const struct machine *machine = catalogue->machine;
+    const struct machine *machine = list->machine;
     char name[64];
     uint64_t config;
     int r = 0;
@@ -128,21 +128,21 @@ static int gather_cache(struct catalogue *catalogue, struct sys *sys)
         if (machine->pmus[k]->scope != PMU_CORE || machine->pmus[k]->absent)
             continue;
         for (size_t i = 0; r == 0 && generic_cache_name(i, name, sizeof(name), &config); i++)
-            r = try_generic(catalogue, sys, &offer);
+            r = try_generic(list, sys, &offer);
     }
     return r;
 }
 
-static int gather_cpus(struct catalogue *catalogue)
+static int gather_cpus(struct event_list *list)
 {
-    const struct machine *machine = catalogue->machine;
+    const struct machine *machine = list->machine;
 
-    catalogue->cpus = calloc(machine->n_pmus + 1, sizeof(*catalogue->cpus));
-    if (!catalogue->cpus)
+    list->cpus = calloc(machine->n_pmus + 1, sizeof(*list->cpus));
+    if (!list->cpus)
         return -ENOMEM;
     for (size_t i = 0; i < machine->n_pmus; i++) {
-        catalogue->cpus[i] = cpuset_format(&machine->pmus[i]->cpus);
-        if (!catalogue->cpus[i])
+        list->cpus[i] = cpuset_format(&machine->pmus[i]->cpus);
+        if (!list->cpus[i])
             return -ENOMEM;
     }
     return 0;
@@ -158,26 +158,26 @@ static int compare_tracepoints(const void *a, const void *b)
     return (*x == ':' ? 1 : *x) - (*y == ':' ? 1 : *y);
 }
 
-static int split_tracepoints(struct catalogue *catalogue)
+static int split_tracepoints(struct event_list *list)
 {
-    char *next = catalogue->tracepoints_text, *line;
+    char *next = list->tracepoints_text, *line;
 
     while ((line = strsep(&next, "\n"))) {
         if (!strchr(line, ':'))
             continue;
-        if (array_grow(&catalogue->tracepoints, catalogue->n_tracepoints) < 0)
+        if (array_grow(&list->tracepoints, list->n_tracepoints) < 0)
             return -ENOMEM;
-        catalogue->tracepoints[catalogue->n_tracepoints++] = line;
+        list->tracepoints[list->n_tracepoints++] = line;
     }
-    if (catalogue->n_tracepoints > 0)
-        qsort(catalogue->tracepoints, catalogue->n_tracepoints, sizeof(*catalogue->tracepoints), compare_tracepoints);
+    if (list->n_tracepoints > 0)
+        qsort(list->tracepoints, list->n_tracepoints, sizeof(*list->tracepoints), compare_tracepoints);
     return 0;
 }
 
 /* One file has them all; where it cannot be read, there are none. */
-static int gather_tracepoints(struct catalogue *catalogue, struct sys *sys)
+static int gather_tracepoints(struct event_list *list, struct sys *sys)
 {
-    const struct machine *machine = catalogue->machine;
+    const struct machine *machine = list->machine;
     char path[512];
 
     if (!machine->tracefs || !machine_find_pmu(machine, "tracepoint"))
@@ -186,48 +186,48 @@ static int gather_tracepoints(struct catalogue *catalogue, struct sys *sys)
     _cleanup_(closep) int fd = sys->open_file(sys, path, 0);
     if (fd < 0)
         return 0;
-    int r = file_read_fd(fd, TRACEPOINTS_MAX, &catalogue->tracepoints_text, NULL);
+    int r = file_read_fd(fd, TRACEPOINTS_MAX, &list->tracepoints_text, NULL);
     if (r < 0)
         return r == -ENOMEM ? r : 0;
-    return split_tracepoints(catalogue);
+    return split_tracepoints(list);
 }
 
-int catalogue_new(struct sys *sys, struct machine *machine, struct catalogue **ret)
+int event_list_new(struct sys *sys, struct machine *machine, struct event_list **ret)
 {
-    _cleanup_(catalogue_freep) struct catalogue *catalogue = calloc(1, sizeof(*catalogue));
+    _cleanup_(event_list_freep) struct event_list *list = calloc(1, sizeof(*list));
 
-    if (!catalogue)
+    if (!list)
         return -ENOMEM;
-    catalogue->machine = machine_ref(machine);
+    list->machine = machine_ref(machine);
     pfm_load();
-    int r = gather_cpus(catalogue);
+    int r = gather_cpus(list);
     if (r == 0)
-        r = gather_generic(catalogue, sys);
+        r = gather_generic(list, sys);
     if (r == 0)
-        r = gather_cache(catalogue, sys);
+        r = gather_cache(list, sys);
     if (r == 0)
-        r = gather_tracepoints(catalogue, sys);
+        r = gather_tracepoints(list, sys);
     if (r < 0)
         return r;
-    *ret = steal(catalogue);
+    *ret = steal(list);
     return 0;
 }
 
 /* --- in any thread */
 
 struct visit {
-    const struct catalogue *catalogue;
+    const struct event_list *list;
     size_t pmu;
-    catalogue_visit visit;
+    event_list_visit visit;
     void *userdata;
 };
 
 static void show(const struct visit *visit, const char *kind, const char *name, const char *description)
 {
-    const struct catalogue_event event = {
+    const struct event_list_item event = {
         .name = name,
-        .pmu = visit->catalogue->machine->pmus[visit->pmu]->name,
-        .cpus = visit->catalogue->cpus[visit->pmu],
+        .pmu = visit->list->machine->pmus[visit->pmu]->name,
+        .cpus = visit->list->cpus[visit->pmu],
         .kind = kind,
         .description = description,
     };
@@ -243,7 +243,7 @@ static void show_offer(struct visit *visit, const struct offer *offer)
 
 static void show_named(const struct visit *visit)
 {
-    const struct pmu *pmu = visit->catalogue->machine->pmus[visit->pmu];
+    const struct pmu *pmu = visit->list->machine->pmus[visit->pmu];
 
     for (size_t i = 0; i < pmu->n_events; i++) {
         char name[256], description[512];
@@ -261,26 +261,26 @@ static void show_pfm_event(void *userdata, const char *name, const char *descrip
 
 static void show_tracepoints(struct visit *visit)
 {
-    const struct catalogue *catalogue = visit->catalogue;
+    const struct event_list *list = visit->list;
 
-    for (visit->pmu = 0; visit->pmu < catalogue->machine->n_pmus; visit->pmu++)
-        if (str_equal(catalogue->machine->pmus[visit->pmu]->name, "tracepoint"))
+    for (visit->pmu = 0; visit->pmu < list->machine->n_pmus; visit->pmu++)
+        if (str_equal(list->machine->pmus[visit->pmu]->name, "tracepoint"))
             break;
-    for (size_t i = 0; i < catalogue->n_tracepoints; i++)
-        show(visit, "tracepoint", catalogue->tracepoints[i], "Tracepoint of the kernel.");
+    for (size_t i = 0; i < list->n_tracepoints; i++)
+        show(visit, "tracepoint", list->tracepoints[i], "Tracepoint of the kernel.");
 }
 
-void catalogue_each(const struct catalogue *catalogue, catalogue_visit visit, void *userdata)
+void event_list_each(const struct event_list *list, event_list_visit visit, void *userdata)
 {
-    struct visit all = {.catalogue = catalogue, .visit = visit, .userdata = userdata};
-    const struct machine *machine = catalogue->machine;
-    size_t at = catalogue->n_others;
+    struct visit all = {.list = list, .visit = visit, .userdata = userdata};
+    const struct machine *machine = list->machine;
+    size_t at = list->n_others;
 
-    for (size_t i = 0; i < catalogue->n_others; i++)
-        show_offer(&all, &catalogue->offers[i]);
+    for (size_t i = 0; i < list->n_others; i++)
+        show_offer(&all, &list->offers[i]);
     for (size_t i = 0; i < machine->n_pmus; i++) {
-        while (at < catalogue->n_offers && catalogue->offers[at].pmu == i)
-            show_offer(&all, &catalogue->offers[at++]);
+        while (at < list->n_offers && list->offers[at].pmu == i)
+            show_offer(&all, &list->offers[at++]);
         all.pmu = i;
         show_named(&all);
         pfm_list(machine->pmus[i], show_pfm_event, &all);
@@ -297,7 +297,7 @@ static void write_member(struct buffer *content, const char *name, const char *v
     buffer_appendf(content, "\"%s\n", end);
 }
 
-static void write_event(void *userdata, const struct catalogue_event *event)
+static void write_event(void *userdata, const struct event_list_item *event)
 {
     struct buffer *content = userdata;
 
@@ -310,9 +310,9 @@ static void write_event(void *userdata, const struct catalogue_event *event)
     buffer_append_text(content, "  }");
 }
 
-void catalogue_write(const struct catalogue *catalogue, struct buffer *content)
+void event_list_write(const struct event_list *list, struct buffer *content)
 {
     buffer_append_char(content, '[');
-    catalogue_each(catalogue, write_event, content);
+    event_list_each(list, write_event, content);
     buffer_append_text(content, content->size > 1 ? "\n]\n" : "]\n");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the limit of open files is divided: see division.h. */
-#include "daemon/division.h"
+/* How the limit of open files is divided: see fd-budget.h. */
+#include "daemon/fd-budget.h"
 
 #include <inttypes.h>
 
@@ -11,48 +11,48 @@
 /* Of the symboliser's process: its socket, both ends for a moment, its pidfd, the table that comes back. */
 #define SYMBOLISER_OWN 4
 
-static uint64_t always(const struct division_terms *terms)
+static uint64_t always(const struct fd_budget_terms *terms)
 {
     (void)terms;
     return 1;
 }
 
-static uint64_t when_serving(const struct division_terms *terms)
+static uint64_t when_serving(const struct fd_budget_terms *terms)
 {
     return terms->serves;
 }
 
-static uint64_t with_opener(const struct division_terms *terms)
+static uint64_t with_opener(const struct fd_budget_terms *terms)
 {
     return terms->has_opener;
 }
 
-static uint64_t with_watchdog(const struct division_terms *terms)
+static uint64_t with_watchdog(const struct fd_budget_terms *terms)
 {
     return terms->has_watchdog;
 }
 
-static uint64_t with_journal(const struct division_terms *terms)
+static uint64_t with_journal(const struct fd_budget_terms *terms)
 {
     return terms->has_journal;
 }
 
-static uint64_t with_cgroups(const struct division_terms *terms)
+static uint64_t with_cgroups(const struct fd_budget_terms *terms)
 {
     return terms->config->cgroup.enabled;
 }
 
-static uint64_t with_self(const struct division_terms *terms)
+static uint64_t with_self(const struct fd_budget_terms *terms)
 {
     return terms->config->self_enabled;
 }
 
-static uint64_t inherited(const struct division_terms *terms)
+static uint64_t inherited(const struct fd_budget_terms *terms)
 {
     return terms->inherited;
 }
 
-static uint64_t listeners(const struct division_terms *terms)
+static uint64_t listeners(const struct fd_budget_terms *terms)
 {
     return terms->serves ? MAX(terms->config->web.n_listen, terms->handed_over) : 0;
 }
@@ -60,7 +60,7 @@ static uint64_t listeners(const struct division_terms *terms)
 /* What the daemon holds at once at most, beside clients, counters and rings. */
 static const struct {
     unsigned each;
-    uint64_t (*times)(const struct division_terms *terms);
+    uint64_t (*times)(const struct fd_budget_terms *terms);
 } needs[] = {
     {1, inherited},     /* standard streams, sockets that were handed over, what the parent left open */
     {4, when_serving},  /* the event loop: epoll, signalfd, a timerfd for each of two clocks */
@@ -81,7 +81,7 @@ static uint64_t less(uint64_t a, uint64_t b)
     return a - MIN(a, b);
 }
 
-static uint64_t daemon_needs(const struct division_terms *terms)
+static uint64_t daemon_needs(const struct fd_budget_terms *terms)
 {
     uint64_t n = 0;
 
@@ -91,7 +91,7 @@ static uint64_t daemon_needs(const struct division_terms *terms)
 }
 
 /* Of `rest`, which the daemon leaves. */
-static uint64_t clients_get(const struct division_terms *terms, uint64_t rest)
+static uint64_t clients_get(const struct fd_budget_terms *terms, uint64_t rest)
 {
     uint64_t connections = terms->config->web.limits.connections;
     uint64_t most = MIN(MIN(terms->limit / 4, rest / 2), less(rest, terms->counting + terms->sampling));
@@ -106,7 +106,7 @@ static uint64_t sampler_overhead(const struct config_sampler *config)
 }
 
 /* A ring on each CPU for each client, and all else; at most half of `rest`, and none where that is too little. */
-static uint64_t sampler_gets(const struct division_terms *terms, uint64_t rest)
+static uint64_t sampler_gets(const struct fd_budget_terms *terms, uint64_t rest)
 {
     const struct config_sampler *config = &terms->config->sampler;
     uint64_t overhead = sampler_overhead(config);
@@ -116,33 +116,33 @@ static uint64_t sampler_gets(const struct division_terms *terms, uint64_t rest)
     return terms->serves && config->enabled && n >= overhead + terms->cpus + 1 ? n : 0;
 }
 
-int division_make(const struct division_terms *terms, struct division *ret, struct error *error)
+int fd_budget_make(const struct fd_budget_terms *terms, struct fd_budget *ret, struct error *error)
 {
     uint64_t daemon = daemon_needs(terms), rest = less(terms->limit, daemon);
-    struct division division = {.limit = terms->limit, .daemon = MIN(daemon, terms->limit)};
+    struct fd_budget budget = {.limit = terms->limit, .daemon = MIN(daemon, terms->limit)};
 
     if (terms->serves && rest < DIVISION_CLIENTS_MIN)
         return error_set(error, -EMFILE,
                          "the limit of open files is %" PRIu64 ", and perfcountd needs %" PRIu64
                          " before it opens any counter: raise it (LimitNOFILE= of the unit, ulimit -n)",
                          terms->limit, daemon + DIVISION_CLIENTS_MIN);
-    division.clients = clients_get(terms, rest);
-    division.sampler = sampler_gets(terms, rest - division.clients);
-    division.counters = rest - division.clients - division.sampler;
-    if (division.sampler) {
-        uint64_t shared = division.sampler - sampler_overhead(&terms->config->sampler);
-        division.files = MIN(FILES_MAX, (shared - terms->cpus + 1) / 2);
-        division.rings = shared - division.files;
+    budget.clients = clients_get(terms, rest);
+    budget.sampler = sampler_gets(terms, rest - budget.clients);
+    budget.counters = rest - budget.clients - budget.sampler;
+    if (budget.sampler) {
+        uint64_t shared = budget.sampler - sampler_overhead(&terms->config->sampler);
+        budget.files = MIN(FILES_MAX, (shared - terms->cpus + 1) / 2);
+        budget.rings = shared - budget.files;
     }
-    *ret = division;
+    *ret = budget;
     return 0;
 }
 
-struct descriptor_limits division_limits(const struct division *division)
+struct descriptor_limits fd_budget_limits(const struct fd_budget *budget)
 {
     return (struct descriptor_limits){
-        .counting = division->counters,
-        .sampling = division->rings,
-        .files = division->files,
+        .counting = budget->counters,
+        .sampling = budget->rings,
+        .files = budget->files,
     };
 }

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of the daemon: see shutdown.h. */
+#include "daemon/shutdown.h"
+
+#include "base/cleanup.h"
+
+/* Who does not read his stream to its end by then does not get it. */
+#define LAST_USEC (1 * USEC_PER_SEC)
+#define ACCURACY_USEC 10000
+
+struct shutdown {
+    sd_event *event;
+    sd_event_source *timer;
+    struct sampler *sampler;
+    bool begun;
+};
+DEFINE_CLEANUP(struct shutdown *, shutdown_free);
+
+static void on_ended(void *userdata)
+{
+    struct shutdown *shutdown = userdata;
+
+    sd_event_exit(shutdown->event, 0);
+}
+
+static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
+{
+    struct shutdown *shutdown = userdata;
+
+    (void)source;
+    (void)usec;
+    return sd_event_exit(shutdown->event, 0);
+}
+
+int shutdown_new(sd_event *event, struct sampler *sampler, struct shutdown **ret)
+{
+    _cleanup_(shutdown_freep) struct shutdown *shutdown = calloc(1, sizeof(*shutdown));
+
+    if (!shutdown)
+        return -ENOMEM;
+    shutdown->event = sd_event_ref(event);
+    shutdown->sampler = sampler;
+    int r = sd_event_add_time(event, &shutdown->timer, CLOCK_MONOTONIC, 0, ACCURACY_USEC, on_timer, shutdown);
+    if (r >= 0)
+        r = sd_event_source_set_enabled(shutdown->timer, SD_EVENT_OFF);
+    if (r < 0)
+        return r;
+    *ret = steal(shutdown);
+    return 0;
+}
+
+struct shutdown *shutdown_free(struct shutdown *shutdown)
+{
+    if (!shutdown)
+        return NULL;
+    sd_event_source_disable_unref(shutdown->timer);
+    sd_event_unref(shutdown->event);
+    free(shutdown);
+    return NULL;
+}
+
+int shutdown_begin(struct shutdown *shutdown)
+{
+    if (shutdown->begun)
+        return sd_event_exit(shutdown->event, 0);
+    shutdown->begun = true;
+    if (!sampler_end(shutdown->sampler, on_ended, shutdown))
+        return sd_event_exit(shutdown->event, 0);
+    int r = sd_event_source_set_time_relative(shutdown->timer, LAST_USEC);
+    if (r >= 0)
+        r = sd_event_source_set_enabled(shutdown->timer, SD_EVENT_ONESHOT);
+    return r < 0 ? sd_event_exit(shutdown->event, 0) : 0;
+}
+
+bool shutdown_has_begun(const struct shutdown *shutdown)
+{
+    return shutdown->begun;
+}
