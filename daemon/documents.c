@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The JSON documents that are made on request: see documents.h. */
+/* JSON documents: see documents.h. */
 #include "daemon/documents.h"
 
 #include <limits.h>
@@ -105,7 +105,7 @@ static json_t *machine_json(const struct machine *machine)
                      document_paranoid(machine));
 }
 
-/* Of groups, and of cgroups that are not watched: for want of descriptors. */
+/* Descriptors of groups that were not opened, and of cgroups that are not watched, because the limit is too low. */
 static uint64_t refused_descriptors(const struct session *session)
 {
     const void *state = registry_state(session->registry, &collector_cgroup);

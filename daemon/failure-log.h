@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an operator has to mend, told to the log once each: not at every scrape or reload; what was mended and fails
- * again is told again.
+ * Logs each failure of the collectors once, not at every scrape or reload, and again if it returns after it was
+ * fixed.
  */
 #ifndef DAEMON_FAILURE_LOG_H
 #define DAEMON_FAILURE_LOG_H
@@ -9,12 +9,12 @@
 #include "collectors/registry.h"
 
 struct failure_log {
-    char **told;
+    char **sentences; /* that failed at the last update */
     size_t n;
 };
 
 void failure_log_done(struct failure_log *failure_log);
-/* Tells what is new. */
+/* Logs the failures that are new. */
 void failure_log_update(struct failure_log *failure_log, const struct registry *registry);
 
 #endif

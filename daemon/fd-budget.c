@@ -6,10 +6,10 @@
 
 #include "base/cleanup.h"
 
-/* Files of programs that may wait for the symboliser at most (symboliser.h). */
-#define FILES_MAX 64
-/* Of the symboliser's process: its socket, both ends for a moment, its pidfd, the table that comes back. */
-#define SYMBOLISER_OWN 4
+/* Programs that may wait, open, for the symboliser (symbols/symboliser/symboliser.h). */
+#define PROGRAMS_MAX 64
+/* For the symboliser: both ends of its socket for a moment, its pidfd, the table that it sends back. */
+#define SYMBOLISER_FDS 4
 
 static uint64_t always(const struct fd_budget_terms *terms)
 {
@@ -57,7 +57,7 @@ static uint64_t listeners(const struct fd_budget_terms *terms)
     return terms->serves ? MAX(terms->config->web.n_listen, terms->handed_over) : 0;
 }
 
-/* What the daemon holds at once at most, beside clients, counters and rings. */
+/* The most that the daemon holds at once, beside clients, counters and rings. */
 static const struct {
     unsigned each;
     uint64_t (*times)(const struct fd_budget_terms *terms);
@@ -66,17 +66,17 @@ static const struct {
     {4, when_serving},  /* the event loop: epoll, signalfd, a timerfd for each of two clocks */
     {1, with_watchdog}, /* the event loop's timerfd for it */
     {1, with_journal},  /* the socket of the journal */
-    {1, with_opener},   /* the socket to the opener; what comes over it counts */
+    {1, with_opener},   /* the socket to the opener; descriptors that come over it are counters */
     {1, when_serving},  /* uevents */
     {2, with_cgroups},  /* the root of the hierarchy, inotify */
     {2, with_self},     /* /proc/self/statm, /proc/self/fd */
     {2, listeners},     /* the socket, and libmicrohttpd's epoll */
-    {2, listeners},     /* the same once more: a reload opens the new set before it closes the old one */
-    {3, always},        /* for a moment: a file or directory with its parent, an event that is tried, the service
-                           manager's socket, a client that is accepted and refused */
+    {2, listeners},     /* again: a reload opens the new set before it closes the old one */
+    {3, always},        /* for a moment: a file and its directory, an event that is tried, the service manager's socket,
+                           a client that is accepted and refused */
 };
 
-static uint64_t less(uint64_t a, uint64_t b)
+static uint64_t minus(uint64_t a, uint64_t b)
 {
     return a - MIN(a, b);
 }
@@ -90,48 +90,49 @@ static uint64_t daemon_needs(const struct fd_budget_terms *terms)
     return n;
 }
 
-/* Of `rest`, which the daemon leaves. */
-static uint64_t clients_get(const struct fd_budget_terms *terms, uint64_t rest)
+/* `rest`: what the daemon leaves. */
+static uint64_t clients_share(const struct fd_budget_terms *terms, uint64_t rest)
 {
     uint64_t connections = terms->config->web.limits.connections;
-    uint64_t most = MIN(MIN(terms->limit / 4, rest / 2), less(rest, terms->counting + terms->sampling));
+    uint64_t most = MIN(MIN(terms->limit / 4, rest / 2), minus(rest, terms->counting + terms->sampling));
 
-    return terms->serves ? MIN(MAX(most, DIVISION_CLIENTS_MIN), connections) : 0;
+    return terms->serves ? MIN(MAX(most, FD_BUDGET_CLIENTS_MIN), connections) : 0;
 }
 
-/* What the sampler needs beside rings: the symboliser's, and a cgroup's directory for each client. */
+/* What the sampler needs beside rings and programs: the symboliser's, and a cgroup's directory for each client. */
 static uint64_t sampler_overhead(const struct config_sampler *config)
 {
-    return SYMBOLISER_OWN + config->max_clients;
+    return SYMBOLISER_FDS + config->max_clients;
 }
 
-/* A ring on each CPU for each client, and all else; at most half of `rest`, and none where that is too little. */
-static uint64_t sampler_gets(const struct fd_budget_terms *terms, uint64_t rest)
+/* A ring on each CPU for each client, programs, and overhead: at most half of `rest`, and 0 where that is too little.
+ */
+static uint64_t sampler_share(const struct fd_budget_terms *terms, uint64_t rest)
 {
     const struct config_sampler *config = &terms->config->sampler;
     uint64_t overhead = sampler_overhead(config);
     uint64_t n =
-        MIN(overhead + FILES_MAX + config->max_clients * terms->cpus, MIN(rest / 2, less(rest, terms->counting)));
+        MIN(overhead + PROGRAMS_MAX + config->max_clients * terms->cpus, MIN(rest / 2, minus(rest, terms->counting)));
 
     return terms->serves && config->enabled && n >= overhead + terms->cpus + 1 ? n : 0;
 }
 
 int fd_budget_make(const struct fd_budget_terms *terms, struct fd_budget *ret, struct error *error)
 {
-    uint64_t daemon = daemon_needs(terms), rest = less(terms->limit, daemon);
+    uint64_t daemon = daemon_needs(terms), rest = minus(terms->limit, daemon);
     struct fd_budget budget = {.limit = terms->limit, .daemon = MIN(daemon, terms->limit)};
 
-    if (terms->serves && rest < DIVISION_CLIENTS_MIN)
+    if (terms->serves && rest < FD_BUDGET_CLIENTS_MIN)
         return error_set(error, -EMFILE,
                          "the limit of open files is %" PRIu64 ", and perfcountd needs %" PRIu64
                          " before it opens any counter: raise it (LimitNOFILE= of the unit, ulimit -n)",
-                         terms->limit, daemon + DIVISION_CLIENTS_MIN);
-    budget.clients = clients_get(terms, rest);
-    budget.sampler = sampler_gets(terms, rest - budget.clients);
+                         terms->limit, daemon + FD_BUDGET_CLIENTS_MIN);
+    budget.clients = clients_share(terms, rest);
+    budget.sampler = sampler_share(terms, rest - budget.clients);
     budget.counters = rest - budget.clients - budget.sampler;
     if (budget.sampler) {
         uint64_t shared = budget.sampler - sampler_overhead(&terms->config->sampler);
-        budget.files = MIN(FILES_MAX, (shared - terms->cpus + 1) / 2);
+        budget.files = MIN(PROGRAMS_MAX, (shared - terms->cpus + 1) / 2);
         budget.rings = shared - budget.files;
     }
     *ret = budget;

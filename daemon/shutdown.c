@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of the daemon: see shutdown.h. */
+/* An orderly end: see shutdown.h. */
 #include "daemon/shutdown.h"
 
 #include "base/cleanup.h"
+#include "base/timer.h"
 
-/* Who does not read his stream to its end by then does not get it. */
-#define LAST_USEC (1 * USEC_PER_SEC)
+/* How long clients have to read the rest of their streams. */
+#define DRAIN_USEC (1 * USEC_PER_SEC)
 #define ACCURACY_USEC 10000
 
 struct shutdown {
@@ -16,14 +17,14 @@ struct shutdown {
 };
 DEFINE_CLEANUP(struct shutdown *, shutdown_free);
 
-static void on_ended(void *userdata)
+static void on_streams_ended(void *userdata)
 {
     struct shutdown *shutdown = userdata;
 
     sd_event_exit(shutdown->event, 0);
 }
 
-static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
+static int shutdown_on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct shutdown *shutdown = userdata;
 
@@ -40,9 +41,7 @@ int shutdown_new(sd_event *event, struct sampler *sampler, struct shutdown **ret
         return -ENOMEM;
     shutdown->event = sd_event_ref(event);
     shutdown->sampler = sampler;
-    int r = sd_event_add_time(event, &shutdown->timer, CLOCK_MONOTONIC, 0, ACCURACY_USEC, on_timer, shutdown);
-    if (r >= 0)
-        r = sd_event_source_set_enabled(shutdown->timer, SD_EVENT_OFF);
+    int r = timer_init(event, CLOCK_MONOTONIC, ACCURACY_USEC, shutdown_on_timer, shutdown, &shutdown->timer);
     if (r < 0)
         return r;
     *ret = steal(shutdown);
@@ -64,11 +63,9 @@ int shutdown_begin(struct shutdown *shutdown)
     if (shutdown->begun)
         return sd_event_exit(shutdown->event, 0);
     shutdown->begun = true;
-    if (!sampler_end(shutdown->sampler, on_ended, shutdown))
+    if (!sampler_end(shutdown->sampler, on_streams_ended, shutdown))
         return sd_event_exit(shutdown->event, 0);
-    int r = sd_event_source_set_time_relative(shutdown->timer, LAST_USEC);
-    if (r >= 0)
-        r = sd_event_source_set_enabled(shutdown->timer, SD_EVENT_ONESHOT);
+    int r = timer_arm_in(shutdown->timer, DRAIN_USEC);
     return r < 0 ? sd_event_exit(shutdown->event, 0) : 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the commands that print have in common: see command.h. */
+/* What the printing commands share: see command.h. */
 #include "daemon/command/command.h"
 
 #include <stdio.h>

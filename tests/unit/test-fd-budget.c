@@ -146,7 +146,7 @@ static void test_every_limit(void **state)
         }
         assert_int_equal(budget.daemon + budget.clients + budget.sampler + budget.counters, limit);
         assert_true(budget.clients >= MIN(limit / 4, (limit - budget.daemon) / 2) || budget.clients == 512);
-        assert_true(budget.clients >= DIVISION_CLIENTS_MIN);
+        assert_true(budget.clients >= FD_BUDGET_CLIENTS_MIN);
         assert_true(budget.rings + budget.files <= budget.sampler);
     }
 }

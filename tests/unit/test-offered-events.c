@@ -3,7 +3,7 @@
 #include <jansson.h>
 
 #include "base/cleanup.h"
-#include "daemon/event-list.h"
+#include "daemon/offered-events.h"
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/test.h"
 
@@ -20,18 +20,18 @@ static void put_tracepoints(struct fake_sys *fake)
 
 static char *text_of(struct fake_sys *fake)
 {
-    struct event_list *events;
+    struct offered_events *events;
     struct machine *machine;
     struct buffer content = {0};
     struct error error;
 
     assert_int_equal(machine_load(&fake->sys, &machine, &error), 0);
-    assert_int_equal(event_list_new(&fake->sys, machine, &events), 0);
+    assert_int_equal(offered_events_new(&fake->sys, machine, &events), 0);
     /* It is all that it needs: the machine may go. */
     machine_free(machine);
     assert_int_equal(fake->n_open, 0);
-    event_list_write(events, &content);
-    event_list_free(events);
+    offered_events_write(events, &content);
+    offered_events_free(events);
     return buffer_string(&content);
 }
 
