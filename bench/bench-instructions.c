@@ -228,7 +228,7 @@ static void scrape_shared(struct bench *bench)
     bench->shared = false;
 }
 
-/* What the answers are made of */
+/* The data of the answers */
 
 static const struct snapshot *service_read(void *userdata, uint32_t mask, bool fresh)
 {
@@ -333,7 +333,7 @@ static const struct workload workloads[] = {
     {"ndjson-samples", write_ndjson, count_samples, true},
 };
 
-/* The samples: of a process of which nothing is known, so that no file of this machine is looked at. */
+/* The samples: of an unknown process, so that no file of this machine is looked at. */
 
 static size_t put_sample(uint64_t *words, uint64_t number)
 {
@@ -420,14 +420,14 @@ static void finish(struct bench *bench)
     simulated_free(bench->simulated);
 }
 
-/* What callgrind counts; `used` keeps its name, and what follows the call keeps it from being a jump. */
+/* callgrind counts this; `used` keeps its name, and the line after the call keeps it from being a jump. */
 __attribute__((noinline, used)) static void step_workload(struct bench *bench, const struct workload *workload)
 {
     workload->run(bench);
     bench->sum++;
 }
 
-/* What the compiler and the processor choose by themselves, and what else is counted; the flags are in the Makefile. */
+/* Choices of the compiler and the processor that change the counts; the flags are in the Makefile. */
 static void print_toolchain(void)
 {
     struct utsname name;

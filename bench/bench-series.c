@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What 100,000 series cost, on a machine that is played: the groups of the built-in configuration on so many CPUs that
- * there are as many series. Time of a text, of a JSON document and of compressing the text; allocations and the highest
+ * The cost of 100,000 series, on a machine that is played: the groups of the built-in configuration, on enough CPUs to
+ * have as many series. Time of a text, of a JSON document and of compressing the text; allocations and the highest
  * memory of each; memory that is held for each series. Fails where one is above its limit.
  *
  * usage: bench-series [SERIES]
