@@ -284,7 +284,7 @@ configure "min_version: TLS14"
 holds "a bad one is logged with its line" eventually 10 has_logged 'web.yml:4:'
 matches "and the one before goes on" "$(hello -tls1_2)" 'Cipher is \(NONE\)'
 kill -HUP "$daemon_pid"
-holds "a reload says so too" eventually 10 has_logged 'the old configuration goes on'
+holds "a reload says so too" eventually 10 has_logged 'the old configuration stays in use'
 equals "and changes nothing" "$(status_of /-/healthy)" 200
 configure
 kill -HUP "$daemon_pid"
