@@ -21,7 +21,8 @@ static const struct {
      "counting 4 groups on 4 CPUs; 1 event unavailable, see /api/v1/status"},
     {"[{name: c, events: cycles}]",
      {.reload_error = "a.yaml:1:2: bad", .paused_seconds = 59},
-     "reload failed, the old configuration stays in use: a.yaml:1:2: bad; paused for 59 seconds; counting 4 groups on 4 "
+     "reload failed, the old configuration stays in use: a.yaml:1:2: bad; paused for 59 seconds; counting 4 groups on "
+     "4 "
      "CPUs"},
     {"[{name: c, events: cycles}]",
      {.reload_error = "", .opener_lost = true},
