@@ -27,7 +27,7 @@ static void test_rows(void **state)
             assert_true(row->type->json || row->type == &option_deprecated_bool);
             assert_non_null(row->type->done);
             assert_true(row->help[strlen(row->help) - 1] != '.');
-            /* What stands in none of the files has its value from the row. */
+            /* A key that no file names has the default of its row. */
             assert_true(tables[t] != &config_options || row->fallback);
             assert_ptr_equal(option_table_find(tables[t], row->path), row); /* no path is there twice */
         }
