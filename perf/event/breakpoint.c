@@ -15,7 +15,7 @@ static const struct {
     unsigned access;
 } accesses[] = {{'r', HW_BREAKPOINT_R}, {'w', HW_BREAKPOINT_W}, {'x', HW_BREAKPOINT_X}};
 
-bool breakpoint_starts(const struct cursor *cursor)
+bool breakpoint_starts_here(const struct event_cursor *cursor)
 {
     const char *text = cursor->text + cursor->at;
 
@@ -23,7 +23,7 @@ bool breakpoint_starts(const struct cursor *cursor)
     return str_starts(text, PREFIX) && text[strlen(PREFIX)] >= '0' && text[strlen(PREFIX)] <= '9';
 }
 
-static int parse_number(struct cursor *cursor, const char *what, uint64_t *ret, struct error *error)
+static int parse_number(struct event_cursor *cursor, const char *what, uint64_t *ret, struct error *error)
 {
     size_t size = cursor_name(cursor);
 
@@ -44,7 +44,7 @@ static unsigned find_access(char c)
 }
 
 /* ":rw" and the like; other letters are modifiers and left alone. */
-static int parse_access(struct cursor *cursor, unsigned *ret, struct error *error)
+static int parse_access(struct event_cursor *cursor, unsigned *ret, struct error *error)
 {
     unsigned access = 0;
 
@@ -62,7 +62,7 @@ static int parse_access(struct cursor *cursor, unsigned *ret, struct error *erro
     return 0;
 }
 
-static int parse_length(struct cursor *cursor, uint64_t *ret, struct error *error)
+static int parse_length(struct event_cursor *cursor, uint64_t *ret, struct error *error)
 {
     uint64_t length;
     size_t at = cursor->at + 1;
@@ -79,7 +79,7 @@ static int parse_length(struct cursor *cursor, uint64_t *ret, struct error *erro
     return 0;
 }
 
-int breakpoint_parse(struct cursor *cursor, struct event *event, struct error *error)
+int breakpoint_parse(struct event_cursor *cursor, struct event *event, struct error *error)
 {
     const char *text = cursor->text + cursor->at;
     struct event_breakpoint breakpoint = {0};

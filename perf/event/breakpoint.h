@@ -7,12 +7,12 @@
 #include "perf/event/event.h"
 
 /* Whether one begins here. */
-bool breakpoint_starts(const struct cursor *cursor);
+bool breakpoint_starts_here(const struct event_cursor *cursor);
 /*
  * Parses up to the modifiers, if there are any: "mem:0x1000/8:w:u". Without an access it is "rw", without a length 4
  * bytes, or those of a pointer where instructions are executed. -EINVAL at the offending character.
  */
-int breakpoint_parse(struct cursor *cursor, struct event *event, struct error *error);
+int breakpoint_parse(struct event_cursor *cursor, struct event *event, struct error *error);
 
 struct perf_event_attr;
 

@@ -6,7 +6,7 @@
 
 #include "perf/event/event.h"
 
-void cursor_skip_space(struct cursor *cursor)
+void cursor_skip_space(struct event_cursor *cursor)
 {
     while (cursor_peek(cursor) && strchr(" \t\r\n", cursor_peek(cursor)))
         cursor->at++;
@@ -18,7 +18,7 @@ static bool is_name(char c)
            c == '.';
 }
 
-size_t cursor_name(const struct cursor *cursor)
+size_t cursor_name(const struct event_cursor *cursor)
 {
     size_t size = 0;
 
@@ -27,7 +27,7 @@ size_t cursor_name(const struct cursor *cursor)
     return size;
 }
 
-int cursor_unexpected(const struct cursor *cursor, const char *expected, struct error *error)
+int cursor_unexpected(const struct event_cursor *cursor, const char *expected, struct error *error)
 {
     unsigned char c = (unsigned char)cursor_peek(cursor);
 
@@ -65,12 +65,12 @@ bool modifiers_only(const char *text, size_t size)
     return size > 0;
 }
 
-static bool at_end(const struct cursor *cursor)
+static bool at_end(const struct event_cursor *cursor)
 {
     return cursor_peek(cursor) == '\0' || strchr(",{} \t\r\n", cursor_peek(cursor));
 }
 
-static int unknown_modifier(const struct cursor *cursor, struct error *error)
+static int unknown_modifier(const struct event_cursor *cursor, struct error *error)
 {
     unsigned char c = (unsigned char)cursor_peek(cursor);
     char name[8] = {(char)c};
@@ -81,7 +81,7 @@ static int unknown_modifier(const struct cursor *cursor, struct error *error)
                         "unknown modifier \"%s\"; there are u, k, h, G, H, p, P, D, W and e", name);
 }
 
-int modifiers_parse(struct cursor *cursor, unsigned *modifiers, unsigned *precise, struct error *error)
+int modifiers_parse(struct event_cursor *cursor, unsigned *modifiers, unsigned *precise, struct error *error)
 {
     unsigned seen = 0, p = 0;
 
@@ -120,10 +120,10 @@ static bool is_capitals(const char *text, size_t size)
  */
 static size_t colon_parts(const char *text, bool bare)
 {
-    struct cursor cursor = {.text = text};
+    struct event_cursor cursor = {.text = text};
 
     while (cursor_peek(&cursor) == ':') {
-        struct cursor ahead = {.text = text, .at = cursor.at + 1};
+        struct event_cursor ahead = {.text = text, .at = cursor.at + 1};
         const char *part = text + ahead.at;
         size_t size = cursor_name(&ahead);
         ahead.at += size;
@@ -139,7 +139,7 @@ static size_t colon_parts(const char *text, bool bare)
 
 size_t colon_name_size(const char *word, size_t size)
 {
-    struct cursor cursor = {.text = word, .at = size};
+    struct event_cursor cursor = {.text = word, .at = size};
 
     if (!str_starts(word + size, "::"))
         return size + (is_capitals(word, size) ? colon_parts(word + size, true) : 0);

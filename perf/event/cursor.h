@@ -5,19 +5,19 @@
 
 #include "base/error.h"
 
-struct cursor {
+struct event_cursor {
     const char *text;
     size_t at;
     bool samples; /* the event that stands here is sampled, not counted */
 };
 
-static inline char cursor_peek(const struct cursor *cursor)
+static inline char cursor_peek(const struct event_cursor *cursor)
 {
     return cursor->text[cursor->at];
 }
 
 /* Steps over `c` where it stands here. */
-static inline bool cursor_take(struct cursor *cursor, char c)
+static inline bool cursor_take(struct event_cursor *cursor, char c)
 {
     if (c == '\0' || cursor_peek(cursor) != c)
         return false;
@@ -25,17 +25,17 @@ static inline bool cursor_take(struct cursor *cursor, char c)
     return true;
 }
 
-void cursor_skip_space(struct cursor *cursor);
+void cursor_skip_space(struct event_cursor *cursor);
 /* How many characters of a name stand here: letters, digits, "_", "-" and ".". */
-size_t cursor_name(const struct cursor *cursor);
+size_t cursor_name(const struct event_cursor *cursor);
 /* -EINVAL at the character that stands here; `expected` says what should: "a comma". */
-int cursor_unexpected(const struct cursor *cursor, const char *expected, struct error *error);
+int cursor_unexpected(const struct event_cursor *cursor, const char *expected, struct error *error);
 
 /*
  * Modifiers, up to a comma, a brace, a space or the end. Adds to `modifiers` and `precise`; an unknown letter, one said
  * twice, or none at all is an error at its place.
  */
-int modifiers_parse(struct cursor *cursor, unsigned *modifiers, unsigned *precise, struct error *error);
+int modifiers_parse(struct event_cursor *cursor, unsigned *modifiers, unsigned *precise, struct error *error);
 /* Whether `text` is nothing but modifier letters. */
 bool modifiers_only(const char *text, size_t size);
 /*

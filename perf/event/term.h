@@ -16,8 +16,11 @@ void event_terms_done(struct event_terms *terms);
  * Parses up to the slash or the end, whatever comes first. A value that is no number is taken as text. -EINVAL at the
  * offending character; offsets count from the beginning of the cursor's text.
  */
-int event_terms_parse(struct cursor *cursor, struct event_terms *ret, struct error *error);
+int event_terms_parse(struct event_cursor *cursor, struct event_terms *ret, struct error *error);
 /* A whole text, as of sysfs: nothing may follow. */
 int event_terms_parse_text(const char *text, struct event_terms *ret, struct error *error);
+
+/* Whether an event of `pmu` that is counted can have the term. -EINVAL at the offending character. */
+int event_term_check(const char *pmu, const struct event_term *term, struct error *error);
 
 #endif

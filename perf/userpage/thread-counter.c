@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "base/cleanup.h"
+#include "perf/event/parse.h"
 #include "perf/group.h"
 
 /* What a kind of core counts for the thread. */

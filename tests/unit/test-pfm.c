@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "perf/attr.h"
+#include "perf/event/parse.h"
 #include "perf/event/pfm-library.h"
 #include "perf/event/pfm.h"
 #include "tests/unit/fake-sys.h"
