@@ -11,7 +11,7 @@
 DEFINE_CLEANUP(struct machine *, machine_free);
 DEFINE_CLEANUP(struct pmu *, pmu_free);
 
-static int load_cpus(struct sys *sys, struct machine *machine, struct error *error)
+static int machine_load_cpus(struct sys *sys, struct machine *machine, struct error *error)
 {
     static const char online[] = "/sys/devices/system/cpu/online";
     _cleanup_(freep) char *text = NULL, *possible = NULL;
@@ -34,7 +34,7 @@ static int load_cpus(struct sys *sys, struct machine *machine, struct error *err
     return r < 0 ? error_oom(error) : 0;
 }
 
-static int add_pmu(struct machine *machine, struct pmu **pmu)
+static int machine_add_pmu(struct machine *machine, struct pmu **pmu)
 {
     if (array_grow(&machine->pmus, machine->n_pmus) < 0)
         return -ENOMEM;
@@ -53,7 +53,7 @@ static int add_made(struct machine *machine, const struct pmu *like, const struc
     pmu->name = strdup(like->name);
     if (!pmu->name || cpuset_copy(cpus, &pmu->cpus) < 0)
         return -ENOMEM;
-    return add_pmu(machine, &pmu);
+    return machine_add_pmu(machine, &pmu);
 }
 
 static int load_pmus(struct sys *sys, struct machine *machine)
@@ -69,7 +69,7 @@ static int load_pmus(struct sys *sys, struct machine *machine)
         struct error error;
         r = pmu_load(sys, names[i], &machine->online, &pmu, &error);
         if (r == 0)
-            r = add_pmu(machine, &pmu);
+            r = machine_add_pmu(machine, &pmu);
         else if (r != -ENOMEM)
             r = defects_add(&machine->defects, names[i], error.message);
     }
@@ -194,7 +194,7 @@ int machine_load(struct sys *sys, struct machine **ret, struct error *error)
     if (!machine)
         return error_oom(error);
     machine->references = 1;
-    int r = load_cpus(sys, machine, error);
+    int r = machine_load_cpus(sys, machine, error);
     if (r < 0)
         return r;
     if (load_pmus(sys, machine) < 0 || complete_pmus(machine) < 0 || add_absent(machine) < 0 ||
