@@ -12,7 +12,7 @@ void cursor_skip_space(struct event_cursor *cursor)
         cursor->at++;
 }
 
-static bool is_name(char c)
+static bool is_name_char(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
            c == '.';
@@ -22,7 +22,7 @@ size_t cursor_name(const struct event_cursor *cursor)
 {
     size_t size = 0;
 
-    while (is_name(cursor->text[cursor->at + size]))
+    while (is_name_char(cursor->text[cursor->at + size]))
         size++;
     return size;
 }
@@ -38,7 +38,7 @@ int cursor_unexpected(const struct event_cursor *cursor, const char *expected, s
     return error_set_at(error, -EINVAL, cursor->at, "%s is missing before \"%c\"", expected, c);
 }
 
-/* perf-list(1), "EVENT MODIFIERS"; p and P are not flags and stand apart. */
+/* perf-list(1), "EVENT MODIFIERS", without p and P, which are a number. */
 static const struct {
     char letter;
     enum event_modifier modifier;
@@ -115,20 +115,20 @@ static bool is_capitals(const char *text, size_t size)
 }
 
 /*
- * The parts of libpfm4's "EVENT:UMASK:c=1" from the first colon on: they belong to the name, modifiers do not. `bare`:
- * without a prefix only capitals tell a unit mask from a slip.
+ * The size of ":UMASK:c=1" in libpfm4's "EVENT:UMASK:c=1", without modifiers behind it. `bare`: where the name has no
+ * prefix, only a word in capitals is a unit mask, and another may be a slip.
  */
-static size_t colon_parts(const char *text, bool bare)
+static size_t attributes_size(const char *text, bool bare)
 {
     struct event_cursor cursor = {.text = text};
 
     while (cursor_peek(&cursor) == ':') {
         struct event_cursor ahead = {.text = text, .at = cursor.at + 1};
-        const char *part = text + ahead.at;
+        const char *attribute = text + ahead.at;
         size_t size = cursor_name(&ahead);
         ahead.at += size;
         bool value = cursor_take(&ahead, '=');
-        if (size == 0 || (!value && (modifiers_only(part, size) || (bare && !is_capitals(part, size)))))
+        if (size == 0 || (!value && (modifiers_only(attribute, size) || (bare && !is_capitals(attribute, size)))))
             break;
         if (value)
             ahead.at += cursor_name(&ahead);
@@ -142,8 +142,8 @@ size_t colon_name_size(const char *word, size_t size)
     struct event_cursor cursor = {.text = word, .at = size};
 
     if (!str_starts(word + size, "::"))
-        return size + (is_capitals(word, size) ? colon_parts(word + size, true) : 0);
+        return size + (is_capitals(word, size) ? attributes_size(word + size, true) : 0);
     cursor.at += 2;
     cursor.at += cursor_name(&cursor);
-    return cursor.at + colon_parts(word + cursor.at, false);
+    return cursor.at + attributes_size(word + cursor.at, false);
 }
