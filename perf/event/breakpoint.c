@@ -43,7 +43,7 @@ static unsigned find_access(char c)
     return 0;
 }
 
-/* ":rw" and the like; other letters are modifiers and left alone. */
+/* Parses ":rw" and the like; other letters are modifiers, which stay. */
 static int parse_access(struct event_cursor *cursor, unsigned *ret, struct error *error)
 {
     unsigned access = 0;
@@ -73,7 +73,7 @@ static int parse_length(struct event_cursor *cursor, uint64_t *ret, struct error
     if (r < 0)
         return r;
     if (length < 1 || length > LENGTH_MAX)
-        return error_set_at(error, -EINVAL, at, "the length is that of what a CPU can watch, 1 to %d bytes",
+        return error_set_at(error, -EINVAL, at, "the length is 1 to %d bytes, the sizes that a CPU can watch",
                             LENGTH_MAX);
     *ret = length;
     return 0;
@@ -93,7 +93,7 @@ int breakpoint_parse(struct event_cursor *cursor, struct event *event, struct er
         r = parse_access(cursor, &breakpoint.access, error);
     if (r < 0)
         return r;
-    if (breakpoint.length == 0) /* as perf has it; the kernel wants a pointer's size for instructions */
+    if (breakpoint.length == 0) /* as perf does; the kernel wants a pointer's size for instructions */
         breakpoint.length = breakpoint.access & HW_BREAKPOINT_X ? sizeof(long) : HW_BREAKPOINT_LEN_4;
     event->kind = EVENT_BREAKPOINT;
     event->type = PERF_TYPE_BREAKPOINT;

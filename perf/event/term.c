@@ -21,9 +21,7 @@ static bool is_value(char c)
     return c > ' ' && c <= '~' && !strchr(",/{}=", c);
 }
 
-/*
- * A file's name, which has slashes as the end of the terms has: it ends at a comma, so that another term must follow.
- */
+/* Parses a file's name. As it has slashes, it ends at a comma and not at a slash, so another term must follow. */
 static int parse_path(struct event_cursor *cursor, struct event_term *term, struct error *error)
 {
     const char *text = cursor->text + cursor->at;
@@ -119,7 +117,7 @@ int event_terms_parse_text(const char *text, struct event_terms *ret, struct err
     return 0;
 }
 
-/* Terms that perf understands and that make no sense for something that is only counted, or not here. */
+/* Terms that perf understands, and that have no meaning for an event that is only counted, or for perfcountd. */
 static const struct {
     const char *name, *reason;
 } refused_terms[] = {
@@ -138,10 +136,10 @@ static const struct {
     {"inherit", "is not for counters of whole CPUs and cgroups"},
     {"no-inherit", "is not for counters of whole CPUs and cgroups"},
     {"percore", "is perf's own arithmetic: add up the CPUs in a query"},
-    {"metric-id", "is perf's own: give the metric's name by \"name=\""},
+    {"metric-id", "is perf's own: name the metric by \"name=\""},
 };
 
-/* Terms that are text: what a probe is set on. */
+/* Terms with text as their value: the function or file that a probe is set on. */
 static const struct {
     const char *pmu, *name;
 } text_terms[] = {{"kprobe", "func"}, {"uprobe", "path"}};
@@ -154,14 +152,15 @@ static bool takes_text(const char *pmu, const struct event_term *term)
     return false;
 }
 
-/* The kernel reads a word of a probe as a pointer (perf_event_open(2)): a number there is a mistake, or worse. */
+/* The kernel reads a config word of a probe as a pointer (perf_event_open(2)), so a number there is a mistake or worse.
+ */
 static int check_probe_word(const char *pmu, const struct event_term *term, struct error *error)
 {
     if (pmu_kind(pmu) != PMU_PROBE || !str_starts(term->name, "config"))
         return 0;
     return error_set_at(error, -EINVAL, term->offset,
-                        "a probe takes no \"%s\": write what it is set on, as in kprobe/func=vfs_read/ or "
-                        "uprobe/path=/bin/bash,offset=0x1234/",
+                        "a probe takes no \"%s\": write the function or file that it is set on, as in "
+                        "kprobe/func=vfs_read/ or uprobe/path=/bin/bash,offset=0x1234/",
                         term->name);
 }
 
