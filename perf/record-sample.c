@@ -4,7 +4,7 @@
 
 #include "perf/record-cursor.h"
 
-/* What headers of Linux 5.10 may lack; the numbers are the kernel's ABI. */
+/* Constants that headers of Linux 5.10 may not have; the numbers are the kernel's ABI. */
 #define SAMPLE_DATA_PAGE_SIZE (UINT64_C(1) << 22)
 #define SAMPLE_CODE_PAGE_SIZE (UINT64_C(1) << 23)
 #define SAMPLE_WEIGHTS (PERF_SAMPLE_WEIGHT | UINT64_C(1) << 24) /* a number, or the same word as three */
@@ -34,7 +34,7 @@ static void take_identity(struct record_cursor *cursor, uint64_t type, struct re
         sample->period = take_word(cursor);
 }
 
-/* The words of a value of PERF_SAMPLE_READ: itself, and what goes with each. */
+/* How many words a value of PERF_SAMPLE_READ takes, with its id and its lost count. */
 static size_t value_width(uint64_t format)
 {
     return 1 + !!(format & PERF_FORMAT_ID) + !!(format & FORMAT_LOST);
@@ -63,7 +63,7 @@ void record_take_read(struct record_cursor *cursor, uint64_t format, struct reco
     sample->n_read = 1;
 }
 
-/* Its size is of 32 bits, and the only field that leaves what follows it unaligned but for the padding. */
+/* Its size has 32 bits, so the bytes behind it are not aligned to words; the kernel's padding aligns the next field. */
 static void take_raw(struct record_cursor *cursor, struct record_sample *sample)
 {
     const char *start = (const char *)cursor->at;
@@ -174,7 +174,7 @@ void record_take_sample(struct record_cursor *cursor, const struct record_layout
     take_fields(cursor, layout, true, id, sample);
     if (!may_miss_index || (!cursor->bad && cursor->at == cursor->end) || sample->n_branches > 0)
         return;
-    /* A sample for which the CPU gave no branches at all has their number, 0, but not the index. */
+    /* A sample for which the CPU has no branches has their number, 0, but not the index. */
     *cursor = start;
     *sample = (struct record_sample){0};
     take_fields(cursor, layout, false, id, sample);

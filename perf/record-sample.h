@@ -10,16 +10,16 @@
 
 #include "base/util.h"
 
-/* Of the attr that the ring's events were opened with: what decides which fields a record has. */
+/* The members of the events' attr that decide which fields a record has. */
 struct record_layout {
     uint64_t sample_type, read_format, branch_sample_type;
     uint64_t sample_regs_user, sample_regs_intr;
     bool sample_id_all;
 };
-/* That of the records of an event that was opened with `attr`. */
+/* The layout of the records of an event that was opened with `attr`. */
 struct record_layout record_layout_of(const struct perf_event_attr *attr);
 
-/* What every record can carry: in a sample as its fields, in others as the trailer that sample_id_all adds. */
+/* The fields that every record can have: in a sample among its fields, else in the trailer that sample_id_all adds. */
 struct record_id {
     uint32_t pid, tid; /* UINT32_MAX where not known */
     uint64_t time;     /* ns of the attr's clock; 0 where not known */
@@ -31,13 +31,13 @@ struct record_value {
     uint64_t value, id, lost;
 };
 
-/* Of PERF_SAMPLE_REGS_USER and _INTR: one value for each bit of the attr's mask, from the lowest. */
+/* PERF_SAMPLE_REGS_USER or _INTR: one value for each bit of the attr's mask, from the lowest. */
 struct record_registers {
     uint64_t abi;           /* PERF_SAMPLE_REGS_ABI_*; where it is NONE there are no values */
     const uint64_t *values; /* NULL: none */
 };
 
-/* What the sample_type does not ask for is 0. */
+/* Fields that the sample_type does not ask for are 0. */
 struct record_sample {
     uint64_t ip, address, period, weight, data_source, transaction, physical_address, cgroup;
     uint64_t data_page_size, code_page_size;
@@ -54,15 +54,16 @@ struct record_sample {
     uint64_t branch_index; /* PERF_SAMPLE_BRANCH_HW_INDEX */
     struct record_registers user_registers, interrupt_registers;
     const void *stack; /* of user space, from the stack pointer */
-    size_t stack_size; /* what was really copied */
+    size_t stack_size; /* the bytes that were copied, at most those that the attr asks for */
     const void *aux;
     size_t aux_size;
 };
 
-/* The n-th value of a sample's read, of the same layout; all 0 beyond `n_read`, `id` and `lost` where not asked for. */
+/* The n-th value of a sample's read; all 0 beyond `n_read`, `id` and `lost` also where the layout does not have them.
+ */
 struct record_value record_read_value(const struct record_sample *sample, const struct record_layout *layout, size_t n);
 
-/* Where it stands; `n` is below `n_read`. */
+/* The words of the n-th value in the record; `n` is below `n_read`. */
 const uint64_t *record_read_words(const struct record_sample *sample, const struct record_layout *layout, size_t n);
 
 struct record_cursor;

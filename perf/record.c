@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records decoded: a table of the types, a decoder for each that says more than its size. */
+/* Records decoded: a table of the types, with a decoder for each type that has fields of interest. See record.h. */
 #include "perf/record.h"
 
 #include "perf/record-cursor.h"
 
-/* What headers of Linux 5.10 may lack; the numbers are the kernel's ABI. */
+/* Constants that headers of Linux 5.10 may not have; the numbers are the kernel's ABI. */
 enum {
     RECORD_AUX_OUTPUT_HW_ID = 21,
     RECORD_CALLCHAIN_DEFERRED = 22,
@@ -115,7 +115,7 @@ static void decode_cgroup(struct record_cursor *cursor, struct record *record)
     record->cgroup.path = take_text(cursor);
 }
 
-/* What nobody asks for has only its size held against what it says about it. */
+/* Nothing needs these fields: only the record's size is checked. */
 static void decode_namespaces(struct record_cursor *cursor, struct record *record)
 {
     size_t n;
@@ -149,10 +149,10 @@ static void decode_deferred(struct record_cursor *cursor, struct record *record)
     take_array(cursor, take_word(cursor), 1, &n);
 }
 
-/* By PERF_RECORD_*; SAMPLE and READ, which need the layout, are take_body()'s. */
+/* By PERF_RECORD_*; take_body() decodes SAMPLE and READ, which need the layout. */
 static const struct {
     const char *name;
-    size_t words; /* of what has no decoder */
+    size_t words; /* the size of a type without decoder, except SAMPLE and READ */
     void (*decode)(struct record_cursor *cursor, struct record *record);
 } kinds[] = {
     [PERF_RECORD_MMAP] = {"MMAP", 0, decode_mmap},
@@ -188,7 +188,7 @@ const char *record_type_name(uint32_t type)
     (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |                   \
      PERF_SAMPLE_IDENTIFIER)
 
-/* The trailer's order is not a sample's: the identifier is at the end, where it can be found. */
+/* Unlike in a sample, the identifier is at the end, where it can be found without the layout. */
 static void take_trailer(struct record_cursor *cursor, uint64_t type, struct record_id *id)
 {
     size_t n = (size_t)__builtin_popcountll(type & TRAILER_FIELDS);

@@ -22,8 +22,8 @@ struct record_mmap {
 };
 
 struct record {
-    uint32_t type; /* PERF_RECORD_* */
-    uint16_t misc, size;
+    uint32_t type;       /* PERF_RECORD_* */
+    uint16_t misc, size; /* bytes, with the header */
     const struct perf_event_header *bytes;
     struct record_id id;
     union {
@@ -60,14 +60,14 @@ struct record {
 };
 
 /*
- * Decodes the record whose header starts at `bytes` (aligned to 8). -EBADMSG: shorter than its type needs, larger than
- * `size`, of a size that is no multiple of 8 (the kernel pads), or with a text that does not end. A type that is not
- * known is decoded as far as its header (and its trailer where there is one); more than a type needs is no error, as
- * newer kernels add to the ends.
+ * Decodes the record whose header starts at `bytes` (aligned to 8). -EBADMSG: it is shorter than its type needs, larger
+ * than `size`, not a multiple of 8 (the kernel pads), or has a text that does not end. Of an unknown type only the
+ * header is decoded, and the trailer where there is one. A longer record than its type needs is no error, as newer
+ * kernels add fields at the end.
  */
 int record_decode(const void *bytes, size_t size, const struct record_layout *layout, struct record *ret);
 
-/* "SAMPLE", "MMAP2"...; NULL for a type that is not known (they are known up to Linux 6.19). */
+/* "SAMPLE", "MMAP2"...; NULL for an unknown type (known are those of Linux 6.19). */
 const char *record_type_name(uint32_t type);
 
 #endif
