@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "config/config.h"
 #include "config/option-table.h"
+#include "perf/event/parse.h"
 
 static void config_event_done(struct config_event *event)
 {

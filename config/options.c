@@ -11,6 +11,7 @@
 #include "config/groups.h"
 #include "config/option-types.h"
 #include "perf/cpuset.h"
+#include "perf/event/parse.h"
 
 static int check_address(const char *text, struct error *error)
 {

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "perf/event/parse.h"
 #include "perf/hierarchy.h"
 #include "perf/reason.h"
 #include "sampler/client-event.h"
