@@ -5,9 +5,7 @@
 
 #include "base/util.h"
 
-/*
- * How many are open. `directory` is a descriptor of /proc/self/fd that the caller keeps, or -1. -errno.
- */
+/* The number of open descriptors. `directory` is a descriptor of /proc/self/fd that the caller keeps, or -1. -errno. */
 int fd_count_open(int directory, uint64_t *ret);
 
 #endif

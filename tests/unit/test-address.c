@@ -82,7 +82,7 @@ static const struct {
     {"unix:", "must be absolute"},
     {"unix:x.sock", "must be absolute"},
     {"unix:@abstract", "must be absolute"},
-    {"unix:" SUN_PATH_90 "/23456789012345678", "at most 107 bytes long, this one has 108"},
+    {"unix:" SUN_PATH_90 "/23456789012345678", "at most 107 bytes long, but this path has 108"},
 };
 
 static void test_bad(void **state)

@@ -544,9 +544,9 @@ static const struct {
     {"sampler: {allow: everybody}", STANDING_OPERATOR, STANDING_EVERYBODY, NULL},
     {"{web: {local_operators: true}, sampler: {allow: everybody}}", STANDING_LOCAL, STANDING_EVERYBODY, NULL},
     {"sampler: {allow_remote: true}", STANDING_OPERATOR, STANDING_EVERYBODY,
-     "file:1:25: sampler.allow_remote is deprecated, and a later version will not know it: write \"allow: everybody\""},
+     "file:1:25: sampler.allow_remote is deprecated, and a later version will refuse it: write \"allow: everybody\""},
     {"sampler:\n  allow_remote: false", STANDING_OPERATOR, STANDING_OPERATOR,
-     "file:2:17: sampler.allow_remote is deprecated, and a later version will not know it: write \"allow: operators\""},
+     "file:2:17: sampler.allow_remote is deprecated, and a later version will refuse it: write \"allow: operators\""},
 };
 
 static void test_standings(void **state)

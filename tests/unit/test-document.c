@@ -105,7 +105,7 @@ static void test_pairs(void **state)
     assert_string_equal(node_text(key), "b c");
     assert_string_equal(node_text(value), "2");
     assert_int_equal(document_pair(&document, map, 2, &key, &value, &error), -EINVAL);
-    assert_string_equal(error.message, "key \"a\" is there twice, first in line 1");
+    assert_string_equal(error.message, "key \"a\" is given twice, first in line 1");
     assert_int_equal(error.line, 3);
     assert_string_equal(node_text(value), "2"); /* untouched */
     assert_int_equal(document_pair(&document, map, 3, &key, &value, &error), 0);
