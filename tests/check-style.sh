@@ -61,7 +61,7 @@ undocumented_flags() {
 
 undocumented_keys() {
     local key
-    sed -nE 's/.*\.path = "([a-z_.]+)".*/\1/p' config/options.c config/groups.c config/events.c | sort -u | while read -r key; do
+    sed -nE 's/.*\.path = "([a-z_.]+)".*/\1/p' config/{options,groups,events}.c | sort -u | while read -r key; do
         plain doc/perfcountd.yaml.5 | grep -qE -e "(^|[^a-z_])${key##*.}([^a-z_]|$)" || echo "$key"
     done
 }
