@@ -6,9 +6,9 @@
 #include <sys/resource.h>
 #include <systemd/sd-daemon.h>
 
-#include "base/capabilities.h"
 #include "base/cleanup.h"
-#include "base/fd.h"
+#include "base/process/capabilities.h"
+#include "base/process/fd.h"
 #include "daemon/settings.h"
 #include "opener/opener.h"
 

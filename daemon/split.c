@@ -5,8 +5,8 @@
 #include <cap-ng.h>
 #include <time.h>
 
-#include "base/capabilities.h"
 #include "base/cleanup.h"
+#include "base/process/capabilities.h"
 #include "base/timer.h"
 #include "daemon/log/log.h"
 #include "daemon/permissions.h"

@@ -7,8 +7,8 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 
-#include "base/call-filter.h"
-#include "base/capabilities.h"
+#include "base/process/call-filter.h"
+#include "base/process/capabilities.h"
 #include "base/sanitizer.h"
 
 /*

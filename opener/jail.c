@@ -11,10 +11,10 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "base/call-filter.h"
-#include "base/capabilities.h"
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "base/process/call-filter.h"
+#include "base/process/capabilities.h"
 
 /*
  * What opening needs. CAP_DAC_READ_SEARCH: the numbers of tracepoints, which only root may read, and programs that not

@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/capabilities.h"
 #include "base/cleanup.h"
+#include "base/process/capabilities.h"
 #include "base/sanitizer.h"
 #include "opener/daemon-jail.h"
 #include "tests/unit/test.h"

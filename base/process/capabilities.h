@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The capabilities of this process (capabilities(7)), a bit each. */
-#ifndef BASE_CAPABILITIES_H
-#define BASE_CAPABILITIES_H
+#ifndef BASE_PROCESS_CAPABILITIES_H
+#define BASE_PROCESS_CAPABILITIES_H
 
 #include <linux/capability.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The capabilities of this process: see capabilities.h. */
-#include "base/capabilities.h"
+#include "base/process/capabilities.h"
 
 #include <cap-ng.h>
 #include <sys/prctl.h>

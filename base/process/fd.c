@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The descriptors of this process: see fd.h. */
-#include "base/fd.h"
+#include "base/process/fd.h"
 
 #include <dirent.h>
 #include <sys/stat.h>

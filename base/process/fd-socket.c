@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Packets with file descriptors beside them: see fd-socket.h. */
-#include "base/fd-socket.h"
+#include "base/process/fd-socket.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

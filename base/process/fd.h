@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The descriptors of this process. */
-#ifndef BASE_FD_H
-#define BASE_FD_H
+#ifndef BASE_PROCESS_FD_H
+#define BASE_PROCESS_FD_H
 
 #include "base/util.h"
 

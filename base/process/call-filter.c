@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A filter of system calls: see call-filter.h. */
-#include "base/call-filter.h"
+#include "base/process/call-filter.h"
 
 int call_filter_allow(scmp_filter_ctx context, const struct call_rule *rules, size_t n)
 {

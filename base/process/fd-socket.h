@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Packets with file descriptors beside them, over a SOCK_SEQPACKET socket (unix(7), SCM_RIGHTS). */
-#ifndef BASE_FD_SOCKET_H
-#define BASE_FD_SOCKET_H
+#ifndef BASE_PROCESS_FD_SOCKET_H
+#define BASE_PROCESS_FD_SOCKET_H
 
 #include <sys/types.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A filter of system calls (seccomp(2)), as each process with a jail has one. */
-#ifndef BASE_CALL_FILTER_H
-#define BASE_CALL_FILTER_H
+#ifndef BASE_PROCESS_CALL_FILTER_H
+#define BASE_PROCESS_CALL_FILTER_H
 
 #include <seccomp.h>
 
