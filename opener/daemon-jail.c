@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the daemon gives up: see daemon-jail.h. */
+/* The jail of the daemon: see daemon-jail.h. */
 #include "opener/daemon-jail.h"
 
 #include <linux/perf_event.h>

@@ -120,7 +120,7 @@ static void test_socket(void **state)
     assert_string_equal(((struct sockaddr_un *)&address.socket)->sun_path, "/x");
 }
 
-/* What getsockname(2) gives for sockets that systemd made. */
+/* The results of getsockname(2) for sockets that systemd made. */
 static void test_format(void **state)
 {
     (void)state;

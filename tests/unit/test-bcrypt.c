@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The form of a bcrypt hash: what libcrypt makes is taken, all else is told apart, and no message has a part of it. */
+/* The form of a bcrypt hash: hashes of libcrypt are accepted, other texts are refused, and no message quotes them. */
 #include <crypt.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The YAML tree: which words mean what, and where in the file a byte of a text stands. */
+/* The YAML tree: the meaning of words, and the position of a byte of a text in the file. */
 #include <stdio.h>
 
 #include "base/cleanup.h"
@@ -123,7 +123,7 @@ static void test_empty(void **state)
     }
 }
 
-/* What was found is quoted, but not at any length, and never cut within a character. */
+/* An error quotes the value, cut to a length but never within a character. */
 static void test_expected(void **state)
 {
     (void)state;

@@ -9,6 +9,7 @@
 #include "config/groups.h"
 #include "config/option-types.h"
 #include "config/options.h"
+#include "config/web-options.h"
 #include "tests/unit/fixture.h"
 #include "tests/unit/test.h"
 
@@ -35,6 +36,27 @@ static void test_rows(void **state)
     assert_null(option_table_find(&config_options, "web"));
     assert_null(option_table_find(&config_options, "web.lis"));
     assert_null(option_table_find(&config_options, ""));
+}
+
+/* The types of secrets cannot be shown. */
+static void test_web_rows(void **state)
+{
+    (void)state;
+    static const int secrets[] = {WEB_CERT, WEB_KEY, WEB_CLIENT_CA, WEB_USERS};
+
+    for (size_t i = 0; i < web_options.n; i++) {
+        const struct option *row = &web_options.rows[i];
+        assert_non_null(row->path);
+        assert_non_null(row->range);
+        assert_non_null(row->help);
+        assert_non_null(row->type->read);
+        assert_non_null(row->type->done);
+        assert_true(row->help[strlen(row->help) - 1] != '.');
+        assert_ptr_equal(option_table_find(&web_options, row->path), row);
+        assert_int_equal(i < WEB_TLS_OPTIONS, str_starts(row->path, "tls_server_config."));
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(secrets); i++)
+        assert_null(web_options.rows[secrets[i]].type->json);
 }
 
 /* A key is not a map as well: "a.b" and "a.b.c" cannot both be. */
@@ -152,6 +174,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_web_rows),
         cmocka_unit_test(test_paths),
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_manual_has_each_key),
