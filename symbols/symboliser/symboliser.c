@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fd-socket.h"
+#include "base/process/fd-socket.h"
 
 #define REQUEST_USEC (6 * UINT64_C(1000000)) /* a second more than the process gives itself */
 #define IDLE_USEC (30 * UINT64_C(1000000))

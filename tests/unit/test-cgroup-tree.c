@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fd.h"
+#include "base/process/fd.h"
 #include "collectors/cgroup/tree.h"
 #include "perf/hierarchy.h"
 #include "tests/unit/test.h"

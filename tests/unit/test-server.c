@@ -10,7 +10,7 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "base/fd.h"
+#include "base/process/fd.h"
 #include "tests/unit/served.h"
 #include "tests/unit/test.h"
 

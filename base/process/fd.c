@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The descriptors of this process: see fd.h. */
-#include "base/fd.h"
+#include "base/process/fd.h"
 
 #include <dirent.h>
 #include <sys/stat.h>
@@ -14,7 +14,7 @@ int fd_count_open(int directory, uint64_t *ret)
 
     if (r < 0)
         return -errno;
-    /* Kernels before 6.2 give the directory the size 0: there it is listed. */
+    /* Before Linux 6.2 the size of the directory is 0, so it is listed. */
     if (status.st_size > 0) {
         *ret = (uint64_t)status.st_size;
         return 0;
