@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where an event is counted: see place.h. */
+/* A place where groups are opened: see place.h. */
 #include "collectors/place.h"
 
 #include "base/cleanup.h"
-#include "perf/attr.h"
 
 void places_done(struct places *places)
 {
@@ -34,9 +33,9 @@ static const struct pmu *named_pmu(const struct machine *machine, const struct e
     return NULL;
 }
 
-/* What this machine lacks is an error on each CPU; what is merely of another PMU than this CPU's is none. */
-static int bind_cpu(const struct place *place, const struct collector_context *context, const struct event *event,
-                    const struct pmu **ret, struct error *error)
+/* An event that this machine does not have is an error on each CPU; an event of another CPU's PMU is none. */
+static int find_on_cpu(const struct place *place, const struct collector_context *context, const struct event *event,
+                       const struct pmu **ret, struct error *error)
 {
     const struct pmu *pmu = attr_pmu(context->machine, event, (unsigned)place->target.cpu);
 
@@ -49,8 +48,8 @@ static int bind_cpu(const struct place *place, const struct collector_context *c
     return 0;
 }
 
-static int bind_pmu(const struct place *place, const struct collector_context *context, const struct event *event,
-                    const struct pmu **ret, struct error *error)
+static int find_on_pmu(const struct place *place, const struct collector_context *context, const struct event *event,
+                       const struct pmu **ret, struct error *error)
 {
     bool is_own = attr_names_pmu(context->machine, event, place->pmu);
 
@@ -61,22 +60,23 @@ static int bind_pmu(const struct place *place, const struct collector_context *c
     return 0;
 }
 
-/* Whether another place of the list takes the event now, or says why it cannot. */
-static bool is_taken(const struct place *place, const struct collector_context *context, const struct event *event)
+/* Whether another place of the list counts the event now, or reports why it cannot. */
+static bool is_found_elsewhere(const struct place *place, const struct collector_context *context,
+                               const struct event *event)
 {
     for (size_t i = 0; i < place->list->n && &place->list->items[i] != place; i++) {
         const struct pmu *pmu = NULL;
         if (place->list->items[i].away)
             continue;
-        if (place_bind(&place->list->items[i], context, event, &pmu, NULL) < 0 || pmu)
+        if (place_find_pmu(&place->list->items[i], context, event, &pmu, NULL) < 0 || pmu)
             return true;
     }
     return false;
 }
 
-/* Cgroups are counted on all CPUs. */
-static int tell_no_cpu(const struct place *place, const struct machine *machine, const struct event *event,
-                       struct error *error)
+/* Why no CPU of the list counts the event. Cgroups are counted on all CPUs. */
+static int explain_no_cpu(const struct place *place, const struct machine *machine, const struct event *event,
+                          struct error *error)
 {
     const struct pmu *pmu = named_pmu(machine, event);
 
@@ -86,17 +86,18 @@ static int tell_no_cpu(const struct place *place, const struct machine *machine,
     if (!pmu_is_per_cpu(pmu))
         return error_set(error, -EINVAL,
                          "PMU \"%s\" counts for several CPUs at once%s: this event belongs to collectors.pmu",
-                         pmu->name, place->cgroup ? ", whatever cgroup is on them" : "");
+                         pmu->name, place->cgroup ? ", whatever cgroup runs on them" : "");
     _cleanup_(freep) char *cpus = cpuset_format(&pmu->cpus);
     if (!cpus)
         return error_oom(error);
     if (!cpus[0])
         return error_set(error, -ENODEV, "PMU \"%s\" has no CPU: its list of CPUs in sysfs is empty", pmu->name);
-    return error_set(error, -ENODEV, "PMU \"%s\" is that of CPU %s, none of which is online%s", pmu->name, cpus,
+    return error_set(error, -ENODEV, "PMU \"%s\" belongs to CPU %s, none of which is online%s", pmu->name, cpus,
                      place->cgroup ? "" : " and in collectors.cpu.cpus");
 }
 
-static int tell_no_pmu(const struct collector_context *context, const struct event *event, struct error *error)
+/* Why no PMU of the list counts the event. */
+static int explain_no_pmu(const struct collector_context *context, const struct event *event, struct error *error)
 {
     int r = attr_check(context->sys, context->machine, event, error);
 
@@ -105,22 +106,22 @@ static int tell_no_pmu(const struct collector_context *context, const struct eve
     return error_set(error, -EINVAL, "this event is counted on each CPU: it belongs to collectors.cpu");
 }
 
-int place_bind(const struct place *place, const struct collector_context *context, const struct event *event,
-               const struct pmu **ret, struct error *error)
+int place_find_pmu(const struct place *place, const struct collector_context *context, const struct event *event,
+                   const struct pmu **ret, struct error *error)
 {
     switch (place->kind) {
     case PLACE_CPU:
-        return bind_cpu(place, context, event, ret, error);
+        return find_on_cpu(place, context, event, ret, error);
     case PLACE_PMU:
-        return bind_pmu(place, context, event, ret, error);
+        return find_on_pmu(place, context, event, ret, error);
     case PLACE_NO_CPU:
     case PLACE_NO_PMU:
         break;
     }
-    if (is_taken(place, context, event)) {
+    if (is_found_elsewhere(place, context, event)) {
         *ret = NULL;
         return 0;
     }
-    return place->kind == PLACE_NO_CPU ? tell_no_cpu(place, context->machine, event, error)
-                                       : tell_no_pmu(context, event, error);
+    return place->kind == PLACE_NO_CPU ? explain_no_cpu(place, context->machine, event, error)
+                                       : explain_no_pmu(context, event, error);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A place where configured groups are counted: a CPU, or a PMU of the system on a CPU of its cpumask.
+ * A place where groups are opened: a CPU, or a PMU of the system on a CPU of its cpumask.
  *
- * Each place takes those events of a group that are its own; a list of places ends with one that takes what no other
- * takes, to say why.
+ * Each place counts those events of a configured group that are its own. The last place of a list opens nothing: it
+ * finds the reason for each event that no other place of the list counts.
  */
 #ifndef COLLECTORS_PLACE_H
 #define COLLECTORS_PLACE_H
@@ -14,8 +14,8 @@
 enum place_kind {
     PLACE_CPU,    /* a CPU: core, software, tracepoint... events; also for one cgroup */
     PLACE_PMU,    /* one PMU of the system: only its events */
-    PLACE_NO_CPU, /* counts nothing: what no CPU of its list takes is missing here */
-    PLACE_NO_PMU, /* counts nothing: what no PMU of its list takes is missing here */
+    PLACE_NO_CPU, /* the last of a list of CPUs */
+    PLACE_NO_PMU, /* the last of a list of PMUs */
 };
 
 struct places;
@@ -25,13 +25,15 @@ struct place {
     struct group_target target; /* cpu -1: none of the PMU's CPUs is online, or PLACE_NO_... */
     const char *cgroup;         /* its label, or NULL */
     const struct pmu *pmu;      /* of PLACE_PMU; borrowed from the machine */
-    bool away;                  /* its CPU is offline: nothing is opened, what was counted is kept */
-    const struct places *list;  /* of PLACE_NO_...: what it is in */
+    bool away;                  /* its CPU is offline: nothing is opened, and what was counted is kept */
+    const struct places *list;  /* of PLACE_NO_...: the list that it ends */
 };
 
 struct places {
     struct place *items;
     size_t n;
+    bool one_target; /* they are the CPUs of one cgroup; else each place is a target of its own */
+    bool summed;     /* of one target: a row is of all CPUs of a PMU, not of one CPU */
 };
 
 void places_done(struct places *places);
@@ -39,13 +41,13 @@ void places_done(struct places *places);
 int places_add(struct places *places, const struct place *place);
 
 /*
- * Which PMU counts `event` at this place: 0 and NULL where it is not of this place, which is no failure. Errors, with
- * their sentence, where the event should be counted here and cannot be.
+ * The PMU that counts `event` at this place; NULL where the event is not of this place, which is no failure. Errors,
+ * with their sentence, where the event should be counted here and cannot be.
  */
-int place_bind(const struct place *place, const struct collector_context *context, const struct event *event,
-               const struct pmu **ret, struct error *error);
+int place_find_pmu(const struct place *place, const struct collector_context *context, const struct event *event,
+                   const struct pmu **ret, struct error *error);
 
-/* What tells a place from others in a list across a reload: its PMU's name, "" for a place without. */
+/* This distinguishes places of the same CPU across a reload: the PMU's name of PLACE_PMU, else "". */
 const char *place_pmu_name(const struct place *place);
 
 #endif

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collectors/cgroup/count.h"
+#include "collectors/cgroup/counts.h"
 #include "perf/machine.h"
 #include "tests/unit/count-allocations.h"
 #include "tests/unit/fake-sys.h"
@@ -102,21 +102,21 @@ static void rig_done(struct rig *rig)
     fake_sys_free(rig->fake);
 }
 
-static struct cgroup_count *open_cgroup(struct rig *rig, const char *path, int fd)
+static struct cgroup_counts *open_cgroup(struct rig *rig, const char *path, int fd)
 {
-    struct cgroup_count *count = NULL;
+    struct cgroup_counts *count = NULL;
 
-    assert_int_equal(cgroup_count_open(&rig->context, path, fd, &count), 0);
+    assert_int_equal(cgroup_counts_open(&rig->context, path, path, fd, &count), 0);
     return count;
 }
 
 /* CPUs came or went. */
-static int rescan(struct rig *rig, struct cgroup_count *count, const char *left, int fd)
+static int rescan(struct rig *rig, struct cgroup_counts *count, const char *left, int fd)
 {
     cpuset_done(&rig->left);
     assert_int_equal(cpuset_parse(left, &rig->left, NULL), 0);
     load_machine(rig);
-    int r = cgroup_count_resume(count, &rig->context, fd);
+    int r = cgroup_counts_resume(count, &rig->context, fd);
     cpuset_done(&rig->left);
     return r;
 }
@@ -173,16 +173,16 @@ static void test_sums(void **state)
     (void)state;
     rig_init(&rig, fake_machine_one_pmu(),
              "[{name: core, events: '{cycles,instructions}'}, {name: software, events: '{task-clock,cs}'}]");
-    assert_int_equal(cgroup_count_needs(&rig.context), 16);
-    struct cgroup_count *count = open_cgroup(&rig, "/a", CGROUP);
-    assert_int_equal(cgroup_count_descriptors(count), 16);
+    assert_int_equal(cgroup_counts_needs(&rig.context), 16);
+    struct cgroup_counts *count = open_cgroup(&rig, "/a", CGROUP);
+    assert_int_equal(cgroup_counts_descriptors(count), 16);
     assert_int_equal(rig.fake->n_open, 16);
     assert_int_equal(rig.snapshot.n_rows, 2);
     fake_advance(rig.fake, 500);
     unsigned before = rig.fake->calls[FAKE_READ];
     size_t allocations_before = allocations;
     assert_true(allocations_before > 0);
-    assert_int_equal(cgroup_count_collect(count, rig.sys), 8);
+    assert_int_equal(cgroup_counts_read(count, rig.sys), 8);
     assert_int_equal(allocations, allocations_before);
     assert_int_equal(rig.fake->calls[FAKE_READ], before + 8);
     assert_int_equal(value(&rig, "cycles", "cpu", "core"), 0);
@@ -190,7 +190,7 @@ static void test_sums(void **state)
     fake_cgroup_run(rig.fake, CGROUP, 0, 1000);
     fake_cgroup_run(rig.fake, CGROUP, 3, 200);
     fake_cgroup_run(rig.fake, OTHER, 3, 5000);
-    cgroup_count_collect(count, rig.sys);
+    cgroup_counts_read(count, rig.sys);
     assert_int_equal(value(&rig, "cycles", "cpu", "core"), 1800);
     assert_int_equal(value(&rig, "instructions", "cpu", "core"), 1200);
     assert_int_equal(value(&rig, "task_clock_seconds", "software", "software"), 1200);
@@ -202,7 +202,7 @@ static void test_sums(void **state)
     assert_string_equal(row->cgroup, "/a");
     assert_int_equal(row->counters[0].raw, 1800);
     assert_int_equal(row->state, ROW_COUNTING);
-    cgroup_count_free(count, &rig.snapshot);
+    cgroup_counts_free(count, &rig.snapshot);
     rig_done(&rig);
 }
 
@@ -213,24 +213,24 @@ static void test_per_cpu(void **state)
     (void)state;
     rig_init(&rig, fake_machine_one_pmu(), "[{name: core, events: '{cycles,cs}'}]");
     configure(&rig, "[{name: core, events: '{cycles,cs}'}]", true);
-    struct cgroup_count *count = open_cgroup(&rig, "/a", CGROUP);
+    struct cgroup_counts *count = open_cgroup(&rig, "/a", CGROUP);
     assert_int_equal(rig.snapshot.n_rows, 4);
     fake_cgroup_run(rig.fake, CGROUP, 2, 30);
-    cgroup_count_collect(count, rig.sys);
+    cgroup_counts_read(count, rig.sys);
     assert_int_equal(value_of_cpu(&rig, "cycles", 2, "cpu", "core"), 30);
     assert_int_equal(value_of_cpu(&rig, "context_switches", 2, "software", "core"), 30);
     assert_int_equal(value_of_cpu(&rig, "group_enabled_seconds", 2, "cpu", "core"), 30);
     assert_int_equal(value_of_cpu(&rig, "cycles", 1, "cpu", "core"), 0);
     fake_set_online(rig.fake, 2, false);
     assert_int_equal(rescan(&rig, count, "2", CGROUP), 0);
-    cgroup_count_collect(count, rig.sys);
+    cgroup_counts_read(count, rig.sys);
     assert_int_equal(value_of_cpu(&rig, "cycles", 2, "cpu", "core"), UINT64_MAX);
     fake_set_online(rig.fake, 2, true);
     assert_int_equal(rescan(&rig, count, "", CGROUP), 0);
     fake_cgroup_run(rig.fake, CGROUP, 2, 4);
-    cgroup_count_collect(count, rig.sys);
+    cgroup_counts_read(count, rig.sys);
     assert_int_equal(value_of_cpu(&rig, "cycles", 2, "cpu", "core"), 34);
-    cgroup_count_free(count, &rig.snapshot);
+    cgroup_counts_free(count, &rig.snapshot);
     rig_done(&rig);
 }
 
@@ -244,14 +244,14 @@ static void test_two_kinds_of_cpu(void **state)
              "[{name: core, events: '{cycles,instructions}'}, {name: software, events: '{task-clock,cs}'},"
              " {name: mixed, events: '{cycles,task-clock}'},"
              " {name: big, events: '{armv8_cortex_a76/l2d_cache_refill/,cs}'}]");
-    struct cgroup_count *count = open_cgroup(&rig, "/a", CGROUP);
+    struct cgroup_counts *count = open_cgroup(&rig, "/a", CGROUP);
     assert_int_equal(rig.snapshot.n_rows, 7);
-    assert_int_equal(cgroup_count_needs(&rig.context), 8 * 2 * 3 + 8 + 4);
-    assert_int_equal(cgroup_count_descriptors(count), cgroup_count_needs(&rig.context));
+    assert_int_equal(cgroup_counts_needs(&rig.context), 8 * 2 * 3 + 8 + 4);
+    assert_int_equal(cgroup_counts_descriptors(count), cgroup_counts_needs(&rig.context));
     fake_cgroup_run(rig.fake, CGROUP, 0, 10);
     fake_cgroup_run(rig.fake, CGROUP, 3, 5);
     fake_cgroup_run(rig.fake, CGROUP, 7, 100);
-    cgroup_count_collect(count, rig.sys);
+    cgroup_counts_read(count, rig.sys);
     assert_int_equal(value(&rig, "cycles", "armv8_cortex_a55", "core"), 15);
     assert_int_equal(value(&rig, "cycles", "armv8_cortex_a76", "core"), 100);
     assert_int_equal(value(&rig, "context_switches", "software", "software"), 115);
@@ -261,28 +261,28 @@ static void test_two_kinds_of_cpu(void **state)
     assert_int_equal(value(&rig, "context_switches", "armv8_cortex_a76", "big"), 100);
     assert_int_equal(value(&rig, "context_switches", "armv8_cortex_a55", "big"), 15);
     assert_string_equal(find_row(&rig, "armv8_cortex_a55", "mixed")->counters[1].pmu, "armv8_cortex_a55");
-    cgroup_count_free(count, &rig.snapshot);
+    cgroup_counts_free(count, &rig.snapshot);
     rig_done(&rig);
 }
 
-static void report(const struct rig *rig, struct cgroup_count *const *counts, size_t n, struct failures *failures)
+static void report(const struct rig *rig, struct cgroup_counts *const *counts, size_t n, struct failures *failures)
 {
     *failures = (struct failures){0};
     for (size_t i = 0; i < n; i++)
-        assert_int_equal(cgroup_count_report(counts[i], &rig->context, failures), 0);
+        assert_int_equal(cgroup_counts_report(counts[i], &rig->context, failures), 0);
 }
 
 /* Said once per event, of as many cgroups. */
 static void test_no_pmu(void **state)
 {
-    struct cgroup_count *counts[2];
+    struct cgroup_counts *counts[2];
     struct failures failures;
     struct rig rig;
 
     (void)state;
     rig_init(&rig, fake_machine_no_pmu(),
              "[{name: core, events: '{cycles,instructions}'}, {name: mixed, events: '{cycles,cs}'}]");
-    assert_int_equal(cgroup_count_needs(&rig.context), 2);
+    assert_int_equal(cgroup_counts_needs(&rig.context), 2);
     counts[0] = open_cgroup(&rig, "/a", CGROUP);
     counts[1] = open_cgroup(&rig, "/b", OTHER);
     report(&rig, counts, 2, &failures);
@@ -298,11 +298,11 @@ static void test_no_pmu(void **state)
         assert_int_equal(failures.items[i].n_targets, 2);
     failures_done(&failures);
     size_t states[N_ROW_STATES] = {0};
-    cgroup_count_states(counts[0], states);
+    cgroup_counts_add_states(counts[0], states);
     assert_int_equal(states[ROW_UNAVAILABLE], 1);
     assert_int_equal(states[ROW_COUNTING], 1);
     fake_cgroup_run(rig.fake, CGROUP, 1, 3);
-    cgroup_count_collect(counts[0], rig.sys);
+    cgroup_counts_read(counts[0], rig.sys);
     assert_int_equal(value(&rig, "context_switches", "software", "mixed"), 3);
     const struct row *row = find_row(&rig, "cpu", "core");
     assert_int_equal(row->state, ROW_UNAVAILABLE);
@@ -313,8 +313,8 @@ static void test_no_pmu(void **state)
     assert_int_equal(rescan(&rig, counts[0], "", CGROUP), 0);
     assert_int_equal(rig.snapshot.n_rows, rows);
     assert_int_equal(find_row(&rig, "cpu", "core")->id, id);
-    cgroup_count_free(counts[0], &rig.snapshot);
-    cgroup_count_free(counts[1], &rig.snapshot);
+    cgroup_counts_free(counts[0], &rig.snapshot);
+    cgroup_counts_free(counts[1], &rig.snapshot);
     rig_done(&rig);
 }
 
@@ -325,17 +325,17 @@ static void test_split_and_multiplexed(void **state)
 
     (void)state;
     rig_init(&rig, fake_machine_two_counters(), "[{name: cache, events: 'cycles,instructions,branches'}]");
-    struct cgroup_count *count = open_cgroup(&rig, "/a", CGROUP);
+    struct cgroup_counts *count = open_cgroup(&rig, "/a", CGROUP);
     assert_int_equal(rig.snapshot.n_rows, 2);
     fake_cgroup_run(rig.fake, CGROUP, 0, 300);
     fake_cgroup_run(rig.fake, CGROUP, 1, 3000);
-    cgroup_count_collect(count, rig.sys);
+    cgroup_counts_read(count, rig.sys);
     assert_int_equal(value(&rig, "cycles", "cpu", "cache"), 3300);
     assert_int_equal(value(&rig, "branches", "cpu", "cache-2"), 3300);
     assert_int_equal(value(&rig, "group_running_seconds", "cpu", "cache-2"), 2200);
     assert_int_equal(find_row(&rig, "cpu", "cache")->state, ROW_MULTIPLEXED);
     assert_int_equal(find_row(&rig, "cpu", "cache")->counters[0].raw, 2200);
-    cgroup_count_free(count, &rig.snapshot);
+    cgroup_counts_free(count, &rig.snapshot);
     rig_done(&rig);
 }
 
@@ -348,14 +348,14 @@ static void test_remainders(void **state)
     struct fake_sys *fake = fake_machine_two_counters();
     fake_rate(fake, (struct fake_rate){PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 1, 2});
     rig_init(&rig, fake, "[{name: a, events: 'cycles,branches'}, {name: b, events: instructions}]");
-    struct cgroup_count *count = open_cgroup(&rig, "/a", CGROUP);
+    struct cgroup_counts *count = open_cgroup(&rig, "/a", CGROUP);
     /* Of three counters wanted there are two: 3 ns enabled, 2 running, 1 counted: 1.5 on each CPU. */
     fake_cgroup_run(rig.fake, CGROUP, 0, 3);
     fake_cgroup_run(rig.fake, CGROUP, 1, 3);
-    cgroup_count_collect(count, rig.sys);
+    cgroup_counts_read(count, rig.sys);
     assert_int_equal(value(&rig, "cycles", "cpu", "a"), 3);
     assert_int_equal(find_row(&rig, "cpu", "a")->counters[0].raw, 2);
-    cgroup_count_free(count, &rig.snapshot);
+    cgroup_counts_free(count, &rig.snapshot);
     rig_done(&rig);
 }
 
@@ -383,19 +383,19 @@ static void test_states(void **state)
 
     (void)state;
     rig_init(&rig, fake_machine_two_counters(), "[{name: core, events: cycles}]");
-    struct cgroup_count *count = open_cgroup(&rig, "/a", CGROUP);
+    struct cgroup_counts *count = open_cgroup(&rig, "/a", CGROUP);
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
         for (unsigned cpu = 0; cpu < 2; cpu++) {
             fake_find_pmu(rig.fake, "cpu")->counters = steps[i].in[cpu] == STARVED ? 0 : 2;
             if (steps[i].in[cpu] != IDLE)
                 fake_cgroup_run(rig.fake, CGROUP, cpu, 10);
         }
-        assert_int_equal(cgroup_count_collect(count, rig.sys), 2);
+        assert_int_equal(cgroup_counts_read(count, rig.sys), 2);
         assert_int_equal(find_row(&rig, "cpu", "core")->state, steps[i].out);
         assert_int_equal(value(&rig, "cycles", "cpu", "core"), steps[i].out_value);
         assert_true(value(&rig, "group_enabled_seconds", "cpu", "core") < UINT64_MAX);
     }
-    cgroup_count_free(count, &rig.snapshot);
+    cgroup_counts_free(count, &rig.snapshot);
     rig_done(&rig);
 }
 
@@ -406,14 +406,14 @@ static void test_never_ran(void **state)
 
     (void)state;
     rig_init(&rig, fake_machine_two_counters(), "[{name: core, events: cycles}]");
-    struct cgroup_count *count = open_cgroup(&rig, "/a", CGROUP);
+    struct cgroup_counts *count = open_cgroup(&rig, "/a", CGROUP);
     fake_find_pmu(rig.fake, "cpu")->counters = 0;
     fake_cgroup_run(rig.fake, CGROUP, 0, 10);
     fake_cgroup_run(rig.fake, CGROUP, 1, 10);
-    cgroup_count_collect(count, rig.sys);
+    cgroup_counts_read(count, rig.sys);
     assert_false(find_row(&rig, "cpu", "core")->counters[0].known);
     assert_non_null(find_row(&rig, "cpu", "core")->cause);
-    cgroup_count_free(count, &rig.snapshot);
+    cgroup_counts_free(count, &rig.snapshot);
     rig_done(&rig);
 }
 
@@ -421,7 +421,7 @@ static void test_never_ran(void **state)
 static void test_event_missing_on_one_cpu(void **state)
 {
     for (int lacking = 0; lacking < 4; lacking += 3) {
-        struct cgroup_count *count;
+        struct cgroup_counts *count;
         struct failures failures;
         struct rig rig;
 
@@ -438,7 +438,7 @@ static void test_event_missing_on_one_cpu(void **state)
         assert_int_equal(rig.snapshot.n_rows, 1);
         for (unsigned cpu = 0; cpu < 4; cpu++)
             fake_cgroup_run(rig.fake, CGROUP, cpu, 10);
-        cgroup_count_collect(count, rig.sys);
+        cgroup_counts_read(count, rig.sys);
         assert_int_equal(value(&rig, "cycles", "cpu", "mixed"), 30);
         assert_int_equal(value(&rig, "context_switches", "software", "mixed"), 40);
         assert_int_equal(value(&rig, "instructions", "cpu", "mixed"), 40);
@@ -447,7 +447,7 @@ static void test_event_missing_on_one_cpu(void **state)
         assert_int_equal(failures.items[0].n_targets, 1);
         assert_int_equal(cpuset_next(&failures.items[0].cpus, -1), lacking);
         failures_done(&failures);
-        cgroup_count_free(count, &rig.snapshot);
+        cgroup_counts_free(count, &rig.snapshot);
         rig_done(&rig);
     }
 }
@@ -471,7 +471,7 @@ static void test_created_once(void **state)
                                               .cpu = cpu});
     fake_set_online(fake, 3, false);
     rig_init(&rig, fake, "[{name: core, events: '{cycles,instructions}'}]");
-    struct cgroup_count *count = open_cgroup(&rig, "/a", CGROUP);
+    struct cgroup_counts *count = open_cgroup(&rig, "/a", CGROUP);
     const struct series *series = find(&rig, instructions);
     memcpy(before, series->text + series->size, MIN(series->created_size, sizeof(before) - 1));
     fake_advance(fake, 5 * NSEC_PER_SEC);
@@ -482,7 +482,7 @@ static void test_created_once(void **state)
     assert_true(before[0] != '\0');
     assert_string_equal(after, before);
     assert_int_equal(find_row(&rig, "cpu", "core")->n_counters, 2);
-    cgroup_count_free(count, &rig.snapshot);
+    cgroup_counts_free(count, &rig.snapshot);
     rig_done(&rig);
 }
 
@@ -500,16 +500,16 @@ static void test_no_hardware_on_one_cpu(void **state)
                                                   .type = PERF_TYPE_HARDWARE,
                                                   .on_cpu = true,
                                                   .cpu = lacking});
-        struct cgroup_count *count = open_cgroup(&rig, "/a", CGROUP);
+        struct cgroup_counts *count = open_cgroup(&rig, "/a", CGROUP);
         for (unsigned cpu = 0; cpu < 4; cpu++)
             fake_cgroup_run(rig.fake, CGROUP, cpu, 10);
-        cgroup_count_collect(count, rig.sys);
+        cgroup_counts_read(count, rig.sys);
         assert_int_equal(value(&rig, "cycles", "cpu", "mixed"), 30);
         /* With the others where they are known already, else apart from them: all of it either way. */
         uint64_t own = value(&rig, "context_switches", "software", "mixed");
         uint64_t others = value(&rig, "context_switches", "cpu", "mixed");
         assert_int_equal(own + (others == UINT64_MAX ? 0 : others), 40);
-        cgroup_count_free(count, &rig.snapshot);
+        cgroup_counts_free(count, &rig.snapshot);
         rig_done(&rig);
     }
 }
@@ -521,21 +521,21 @@ static void test_cpu_leaves_and_returns(void **state)
 
     (void)state;
     rig_init(&rig, fake_machine_one_pmu(), "[{name: core, events: '{cycles,instructions}'}]");
-    struct cgroup_count *count = open_cgroup(&rig, "/a", CGROUP);
+    struct cgroup_counts *count = open_cgroup(&rig, "/a", CGROUP);
     for (unsigned cpu = 0; cpu < 4; cpu++)
         fake_cgroup_run(rig.fake, CGROUP, cpu, 100);
-    cgroup_count_collect(count, rig.sys);
+    cgroup_counts_read(count, rig.sys);
     uint64_t id = find_row(&rig, "cpu", "core")->id;
     fake_set_online(rig.fake, 3, false);
-    cgroup_count_collect(count, rig.sys);
-    assert_true(cgroup_count_is_stale(count));
+    cgroup_counts_read(count, rig.sys);
+    assert_true(group_collector_is_stale(&count->groups));
     assert_int_equal(value(&rig, "cycles", "cpu", "core"), 400);
     assert_int_equal(rescan(&rig, count, "3", CGROUP), 0);
-    assert_int_equal(cgroup_count_descriptors(count), 6);
+    assert_int_equal(cgroup_counts_descriptors(count), 6);
     assert_int_equal(rig.fake->n_open, 6);
     fake_cgroup_run(rig.fake, CGROUP, 0, 1);
-    cgroup_count_collect(count, rig.sys);
-    assert_false(cgroup_count_is_stale(count));
+    cgroup_counts_read(count, rig.sys);
+    assert_false(group_collector_is_stale(&count->groups));
     assert_int_equal(value(&rig, "cycles", "cpu", "core"), 401);
     assert_int_equal(value(&rig, "group_enabled_seconds", "cpu", "core"), 401);
     assert_int_equal(find_row(&rig, "cpu", "core")->state, ROW_COUNTING);
@@ -543,10 +543,10 @@ static void test_cpu_leaves_and_returns(void **state)
     assert_int_equal(rescan(&rig, count, "", CGROUP), 0);
     assert_int_equal(rig.fake->n_open, 8);
     fake_cgroup_run(rig.fake, CGROUP, 3, 20);
-    cgroup_count_collect(count, rig.sys);
+    cgroup_counts_read(count, rig.sys);
     assert_int_equal(value(&rig, "cycles", "cpu", "core"), 421);
     assert_int_equal(find_row(&rig, "cpu", "core")->id, id);
-    cgroup_count_free(count, &rig.snapshot);
+    cgroup_counts_free(count, &rig.snapshot);
     rig_done(&rig);
 }
 
@@ -560,7 +560,7 @@ static void test_cpus_come_later(void **state)
     for (unsigned cpu = 3; cpu < 8; cpu++)
         fake_set_online(fake, cpu, false);
     rig_init(&rig, fake, "[{name: core, events: '{cycles,cs}'}, {name: big, events: armv8_cortex_a76/stall_backend/}]");
-    struct cgroup_count *count = open_cgroup(&rig, "/a", CGROUP);
+    struct cgroup_counts *count = open_cgroup(&rig, "/a", CGROUP);
     struct failures failures;
     report(&rig, &count, 1, &failures);
     assert_int_equal(failures.n, 1);
@@ -574,11 +574,11 @@ static void test_cpus_come_later(void **state)
     assert_int_equal(rig.snapshot.n_rows, 3);
     for (unsigned cpu = 0; cpu < 8; cpu++)
         fake_cgroup_run(rig.fake, CGROUP, cpu, 10);
-    cgroup_count_collect(count, rig.sys);
+    cgroup_counts_read(count, rig.sys);
     assert_int_equal(value(&rig, "cycles", "armv8_cortex_a55", "core"), 40);
     assert_int_equal(value(&rig, "context_switches", "armv8_cortex_a76", "core"), 40);
     assert_int_equal(value(&rig, "stall_backend", "armv8_cortex_a76", "big"), 40);
-    cgroup_count_free(count, &rig.snapshot);
+    cgroup_counts_free(count, &rig.snapshot);
     rig_done(&rig);
 }
 
@@ -589,31 +589,31 @@ static void test_ends_and_resumes(void **state)
 
     (void)state;
     rig_init(&rig, fake_machine_one_pmu(), "[{name: core, events: '{cycles,instructions}'}]");
-    struct cgroup_count *count = open_cgroup(&rig, "/a", CGROUP);
+    struct cgroup_counts *count = open_cgroup(&rig, "/a", CGROUP);
     fake_cgroup_run(rig.fake, CGROUP, 0, 100);
     fake_cgroup_remove(rig.fake, CGROUP);
-    cgroup_count_end(count, rig.sys);
+    cgroup_counts_end(count, rig.sys);
     assert_int_equal(rig.fake->n_open, 0);
-    assert_int_equal(cgroup_count_descriptors(count), 0);
+    assert_int_equal(cgroup_counts_descriptors(count), 0);
     assert_int_equal(value(&rig, "cycles", "cpu", "core"), 100);
     assert_int_equal(find_row(&rig, "cpu", "core")->state, ROW_COUNTING);
-    assert_int_equal(cgroup_count_collect(count, rig.sys), 0);
+    assert_int_equal(cgroup_counts_read(count, rig.sys), 0);
     assert_int_equal(value(&rig, "cycles", "cpu", "core"), 100);
-    assert_false(cgroup_count_is_stale(count));
+    assert_false(group_collector_is_stale(&count->groups));
     size_t states[N_ROW_STATES] = {0};
-    cgroup_count_states(count, states);
+    cgroup_counts_add_states(count, states);
     assert_int_equal(states[ROW_COUNTING], 0);
     /* Not there yet: it stays as it is. */
-    assert_int_equal(cgroup_count_resume(count, &rig.context, CGROUP), -ENODEV);
+    assert_int_equal(cgroup_counts_resume(count, &rig.context, CGROUP), -ENODEV);
     assert_int_equal(rig.fake->n_open, 0);
     assert_int_equal(value(&rig, "cycles", "cpu", "core"), 100);
-    assert_int_equal(cgroup_count_resume(count, &rig.context, OTHER), 0);
+    assert_int_equal(cgroup_counts_resume(count, &rig.context, OTHER), 0);
     fake_cgroup_run(rig.fake, OTHER, 0, 11);
     fake_cgroup_run(rig.fake, OTHER, 1, 11);
-    cgroup_count_collect(count, rig.sys);
+    cgroup_counts_read(count, rig.sys);
     assert_int_equal(value(&rig, "cycles", "cpu", "core"), 122);
     assert_int_equal(value(&rig, "group_enabled_seconds", "cpu", "core"), 122);
-    cgroup_count_free(count, &rig.snapshot);
+    cgroup_counts_free(count, &rig.snapshot);
     rig_done(&rig);
 }
 
@@ -624,12 +624,12 @@ static void test_removed_while_opening(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
-        struct cgroup_count *count = NULL;
+        struct cgroup_counts *count = NULL;
         struct rig rig;
 
         rig_init(&rig, machines[i](), "[{name: core, events: cycles}, {name: software, events: cs}]");
         fake_cgroup_remove(rig.fake, CGROUP);
-        assert_int_equal(cgroup_count_open(&rig.context, "/a", CGROUP, &count), -ENODEV);
+        assert_int_equal(cgroup_counts_open(&rig.context, "/a", "/a", CGROUP, &count), -ENODEV);
         assert_null(count);
         rig_done(&rig);
     }
@@ -638,7 +638,7 @@ static void test_removed_while_opening(void **state)
 /* A reload that comes before the news of the removal: it is read one last time. */
 static void test_removed_before_reload(void **state)
 {
-    struct cgroup_count *count;
+    struct cgroup_counts *count;
     struct rig rig;
 
     (void)state;
@@ -646,10 +646,10 @@ static void test_removed_before_reload(void **state)
     count = open_cgroup(&rig, "/a", CGROUP);
     fake_cgroup_run(rig.fake, CGROUP, 0, 100);
     fake_cgroup_remove(rig.fake, CGROUP);
-    assert_int_equal(cgroup_count_resume(count, &rig.context, CGROUP), -ENODEV);
+    assert_int_equal(cgroup_counts_resume(count, &rig.context, CGROUP), -ENODEV);
     assert_int_equal(rig.fake->n_open, 0);
     assert_int_equal(value(&rig, "cycles", "cpu", "core"), 100);
-    cgroup_count_free(count, &rig.snapshot);
+    cgroup_counts_free(count, &rig.snapshot);
     rig_done(&rig);
 }
 
@@ -660,7 +660,7 @@ static void test_out_of_descriptors(void **state)
 
     (void)state;
     for (unsigned after = 0; after < 16; after++) {
-        struct cgroup_count *count;
+        struct cgroup_counts *count;
         struct failures failures;
 
         rig_init(&rig, fake_machine_one_pmu(),
@@ -668,22 +668,22 @@ static void test_out_of_descriptors(void **state)
         fake_fail(rig.fake, (struct fake_failure){.call = FAKE_OPEN, .error = EMFILE, .after = after});
         count = open_cgroup(&rig, "/a", CGROUP);
         assert_int_equal(rig.fake->n_open, after & ~1U);
-        assert_int_equal(cgroup_count_descriptors(count), after & ~1U);
+        assert_int_equal(cgroup_counts_descriptors(count), after & ~1U);
         report(&rig, &count, 1, &failures);
         assert_int_equal(failures.n, after < 8 ? 4 : 2);
         assert_string_equal(failures.items[0].reason, "EMFILE");
         assert_int_equal(failures.items[0].n_targets, 1);
         failures_done(&failures);
         fake_fail_no_more(rig.fake);
-        assert_int_equal(cgroup_count_resume(count, &rig.context, CGROUP), 0);
+        assert_int_equal(cgroup_counts_resume(count, &rig.context, CGROUP), 0);
         assert_int_equal(rig.fake->n_open, 16);
         report(&rig, &count, 1, &failures);
         assert_int_equal(failures.n, 0);
         assert_int_equal(rig.snapshot.n_rows, 2);
         fake_cgroup_run(rig.fake, CGROUP, 3, 5);
-        cgroup_count_collect(count, rig.sys);
+        cgroup_counts_read(count, rig.sys);
         assert_int_equal(value(&rig, "instructions", "cpu", "core"), 5);
-        cgroup_count_free(count, &rig.snapshot);
+        cgroup_counts_free(count, &rig.snapshot);
         rig_done(&rig);
     }
 }
@@ -691,7 +691,7 @@ static void test_out_of_descriptors(void **state)
 /* Opening anew fails on a CPU: it is reported, and counts again later. */
 static void test_resume_fails(void **state)
 {
-    struct cgroup_count *count;
+    struct cgroup_counts *count;
     struct failures failures;
     struct rig rig;
 
@@ -699,25 +699,25 @@ static void test_resume_fails(void **state)
     rig_init(&rig, fake_machine_two_counters(), "[{name: core, events: cycles}]");
     count = open_cgroup(&rig, "/a", CGROUP);
     fake_cgroup_run(rig.fake, CGROUP, 0, 100);
-    cgroup_count_end(count, rig.sys);
+    cgroup_counts_end(count, rig.sys);
     fake_fail(rig.fake, (struct fake_failure){.call = FAKE_OPEN, .error = EMFILE, .after = 1, .times = 1});
-    assert_int_equal(cgroup_count_resume(count, &rig.context, CGROUP), 0);
+    assert_int_equal(cgroup_counts_resume(count, &rig.context, CGROUP), 0);
     assert_int_equal(rig.fake->n_open, 1);
     report(&rig, &count, 1, &failures);
     assert_int_equal(failures.n, 1);
     failures_done(&failures);
     fake_cgroup_run(rig.fake, CGROUP, 0, 10);
-    cgroup_count_collect(count, rig.sys);
+    cgroup_counts_read(count, rig.sys);
     assert_int_equal(find_row(&rig, "cpu", "core")->state, ROW_MULTIPLEXED);
     assert_int_equal(value(&rig, "cycles", "cpu", "core"), 110);
-    assert_int_equal(cgroup_count_resume(count, &rig.context, CGROUP), 0);
+    assert_int_equal(cgroup_counts_resume(count, &rig.context, CGROUP), 0);
     report(&rig, &count, 1, &failures);
     assert_int_equal(failures.n, 0);
     fake_cgroup_run(rig.fake, CGROUP, 1, 10);
-    cgroup_count_collect(count, rig.sys);
+    cgroup_counts_read(count, rig.sys);
     assert_int_equal(value(&rig, "cycles", "cpu", "core"), 120);
     assert_int_equal(find_row(&rig, "cpu", "core")->state, ROW_COUNTING);
-    cgroup_count_free(count, &rig.snapshot);
+    cgroup_counts_free(count, &rig.snapshot);
     rig_done(&rig);
 }
 
@@ -728,28 +728,28 @@ static void test_reload(void **state)
 
     (void)state;
     rig_init(&rig, fake_machine_one_pmu(), "[{name: core, events: cycles}, {name: software, events: cs}]");
-    struct cgroup_count *count = open_cgroup(&rig, "/a", CGROUP);
+    struct cgroup_counts *count = open_cgroup(&rig, "/a", CGROUP);
     fake_cgroup_run(rig.fake, CGROUP, 0, 10);
-    cgroup_count_collect(count, rig.sys);
+    cgroup_counts_read(count, rig.sys);
     uint64_t id = find_row(&rig, "cpu", "core")->id;
     configure(&rig, "[{name: software, events: '{cs,faults}'}, {name: core, events: cycles}]", false);
-    assert_int_equal(cgroup_count_resume(count, &rig.context, CGROUP), 0);
+    assert_int_equal(cgroup_counts_resume(count, &rig.context, CGROUP), 0);
     assert_int_equal(find_row(&rig, "cpu", "core")->id, id);
     fake_cgroup_run(rig.fake, CGROUP, 0, 10);
-    cgroup_count_collect(count, rig.sys);
+    cgroup_counts_read(count, rig.sys);
     assert_int_equal(value(&rig, "cycles", "cpu", "core"), 20);
     assert_int_equal(value(&rig, "page_faults", "software", "software"), 10);
     configure(&rig, "[{name: core, events: cycles}]", true);
-    assert_int_equal(cgroup_count_resume(count, &rig.context, CGROUP), 0);
+    assert_int_equal(cgroup_counts_resume(count, &rig.context, CGROUP), 0);
     assert_int_equal(rig.snapshot.n_rows, 4);
     assert_int_equal(rig.fake->n_open, 4);
-    cgroup_count_free(count, &rig.snapshot);
+    cgroup_counts_free(count, &rig.snapshot);
     rig_done(&rig);
 }
 
 static void test_strict(void **state)
 {
-    struct cgroup_count *count;
+    struct cgroup_counts *count;
     struct failures failures;
     struct rig rig;
 
@@ -758,12 +758,12 @@ static void test_strict(void **state)
              "[{name: all, strict: true, events: '{cycles,instructions,branches}'}]");
     count = open_cgroup(&rig, "/a", CGROUP);
     assert_int_equal(rig.fake->n_open, 0);
-    assert_int_equal(cgroup_count_collect(count, rig.sys), 0);
+    assert_int_equal(cgroup_counts_read(count, rig.sys), 0);
     report(&rig, &count, 1, &failures);
     assert_int_equal(failures.n, 3);
     assert_non_null(strstr(failures.items[0].message, "because of branches"));
     failures_done(&failures);
-    cgroup_count_free(count, &rig.snapshot);
+    cgroup_counts_free(count, &rig.snapshot);
     rig_done(&rig);
 }
 
@@ -833,12 +833,12 @@ static uint64_t count_faults(struct rig *rig, const char *cgroup, unsigned times
     int fd = open(cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     assert_true(fd >= 0);
-    struct cgroup_count *count = open_cgroup(rig, "/a", fd);
+    struct cgroup_counts *count = open_cgroup(rig, "/a", fd);
     close(fd);
     run_child(cgroup, times);
-    cgroup_count_collect(count, rig->sys);
+    cgroup_counts_read(count, rig->sys);
     uint64_t faults = value(rig, "minor_faults", "software", "software");
-    cgroup_count_free(count, &rig->snapshot);
+    cgroup_counts_free(count, &rig->snapshot);
     return faults;
 }
 
@@ -848,7 +848,7 @@ static uint64_t count_faults(struct rig *rig, const char *cgroup, unsigned times
  */
 static void test_real_cgroup(void **state)
 {
-    struct cgroup_count *count = NULL;
+    struct cgroup_counts *count = NULL;
     char cgroup[64];
     struct rig rig;
 
@@ -868,12 +868,12 @@ static void test_real_cgroup(void **state)
     count = open_cgroup(&rig, "/a", fd);
     run_child(cgroup, 1);
     assert_int_equal(rmdir(cgroup), 0);
-    cgroup_count_end(count, rig.sys);
+    cgroup_counts_end(count, rig.sys);
     assert_int_equal(value(&rig, "minor_faults", "software", "software"), without);
     assert_in_range(value(&rig, "task_clock_seconds", "software", "software"), 1000, NSEC_PER_SEC);
-    assert_int_equal(cgroup_count_resume(count, &rig.context, fd), -ENODEV);
-    count = cgroup_count_free(count, &rig.snapshot);
-    assert_int_equal(cgroup_count_open(&rig.context, "/a", fd, &count), -ENODEV);
+    assert_int_equal(cgroup_counts_resume(count, &rig.context, fd), -ENODEV);
+    count = cgroup_counts_free(count, &rig.snapshot);
+    assert_int_equal(cgroup_counts_open(&rig.context, "/a", "/a", fd, &count), -ENODEV);
     close(fd);
     rig_done(&rig);
 }

@@ -114,11 +114,11 @@ static char state_of(const struct rig *rig, unsigned i)
 
     snprintf(name, sizeof(name), "/c%04u", i);
     for (size_t k = 0; k < rig->set.n; k++) {
-        const struct cgroup_entry *entry = rig->set.entries[k];
-        if (!str_equal(entry->path, name))
+        const struct cgroup_counts *counts = rig->set.counts[k];
+        if (!str_equal(counts->path, name))
             continue;
         assert_int_equal(state, '-');
-        state = entry->node ? 'w' : 'l';
+        state = counts->node ? 'w' : 'l';
     }
     return state;
 }
@@ -245,7 +245,7 @@ static void test_no_descriptor_for_the_directory(void **state)
     (void)state;
     rig_init(&rig, "max_cgroups: 4");
     make(&rig, 1);
-    cgroup_entry_end(rig.set.entries[0], &rig.fake->sys);
+    cgroup_counts_end(rig.set.counts[0], &rig.fake->sys);
     struct rlimit before = leave_no_room();
     assert_int_equal(cgroup_set_select(&rig.set, &rig.context), 0);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
@@ -261,7 +261,7 @@ static void test_no_descriptor_for_the_directory(void **state)
 
 static uint64_t enabled_of(struct rig *rig)
 {
-    cgroup_count_collect(rig->set.entries[0]->count, &rig->fake->sys);
+    cgroup_counts_read(rig->set.counts[0], &rig->fake->sys);
     return rig->snapshot.rows[0]->enabled_ns;
 }
 
