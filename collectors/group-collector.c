@@ -113,10 +113,15 @@ int group_collector_open(const struct collector_context *context, const struct c
 int group_collector_collect(const struct collector_context *context, void *state, struct error *error)
 {
     struct group_collector *collector = state;
-    size_t readable = group_collector_read(collector, context->sys);
+    size_t readable = 0;
 
-    *context->stale |= group_collector_is_stale(collector);
-    group_collector_add_states(collector, context->groups);
+    for (size_t i = 0; i < collector->n; i++) {
+        struct group_counts *counts = collector->items[i];
+        readable += group_counts_read(counts, context->sys);
+        if (group_counts_are_stale(counts))
+            *context->stale = true;
+        group_counts_add_states(counts, context->groups);
+    }
     if (collector->n > 0 && readable == 0)
         return error_set(error, -ENODATA, "no group of the collector %s could be read",
                          context->snapshot->collector_names[context->collector]);

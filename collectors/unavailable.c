@@ -86,7 +86,7 @@ void unavailable_forget(struct unavailable_events *events, uint64_t mask, int cp
 
 void unavailable_sweep(struct unavailable_events *events, struct snapshot *snapshot)
 {
-    size_t n = 0;
+    uint32_t n = 0;
 
     for (size_t i = 0; i < events->n; i++) {
         struct unavailable_event *event = &events->items[i];

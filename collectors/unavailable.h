@@ -20,7 +20,7 @@ struct unavailable_event {
 
 struct unavailable_events {
     struct unavailable_event *items;
-    size_t n;
+    uint32_t n;
     bool summed; /* their rows are of all CPUs */
 };
 

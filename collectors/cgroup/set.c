@@ -38,7 +38,7 @@ static void set_on_removed(void *userdata, struct cgroup_node *node)
 }
 
 /* The descriptors for all cgroups, beside those of other collectors; the collector `self` opens its few last. */
-static uint64_t descriptor_budget(const struct collector_context *context, const struct cgroup_set *set)
+static uint64_t set_descriptor_budget(const struct collector_context *context, const struct cgroup_set *set)
 {
     uint64_t self =
         context->config->self_enabled ? N_THREAD_COUNTER_EVENTS * thread_counter_needs(context->machine) : 0;
@@ -60,7 +60,7 @@ static struct cgroup_rules rules_of(const struct collector_context *context, con
         .n_include = config->n_include,
         .n_exclude = config->n_exclude,
         .max_cgroups = config->max_cgroups,
-        .descriptor_budget = descriptor_budget(context, set),
+        .descriptor_budget = set_descriptor_budget(context, set),
         .descriptors_per_cgroup = cgroup_counts_needs(context),
     };
 }
