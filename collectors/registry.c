@@ -41,7 +41,7 @@ struct registry {
     struct slot slots[N_COLLECTORS];
 };
 
-static struct collector_context context_of(struct registry *registry, size_t i)
+static struct collector_context registry_context(struct registry *registry, size_t i)
 {
     return (struct collector_context){
         .sys = registry->sys,
@@ -93,7 +93,7 @@ static void slot_remove_groups(struct slot *slot, struct metrics *metrics)
 static void registry_close_collector(struct registry *registry, size_t i)
 {
     struct slot *slot = &registry->slots[i];
-    struct collector_context context = context_of(registry, i);
+    struct collector_context context = registry_context(registry, i);
 
     collectors[i]->close(&context, slot->state);
     slot_remove_groups(slot, &registry->snapshot.metrics);
@@ -163,7 +163,7 @@ static bool is_enabled(const struct collector *collector, const struct config *c
 static int registry_open_collector(struct registry *registry, size_t i, struct error *error)
 {
     struct slot *slot = &registry->slots[i];
-    struct collector_context context = context_of(registry, i);
+    struct collector_context context = registry_context(registry, i);
     void *state = NULL;
 
     if (!is_enabled(collectors[i], registry->config)) {
@@ -205,7 +205,7 @@ static int registry_gather_failures(struct registry *registry)
 
     registry_forget_failures(registry);
     for (size_t i = 0; i < N_COLLECTORS && r == 0; i++) {
-        struct collector_context context = context_of(registry, i);
+        struct collector_context context = registry_context(registry, i);
         if (!registry->slots[i].state)
             continue;
         registry->failures.span = REASON_LASTS;
@@ -271,7 +271,7 @@ static void registry_read_collector(struct registry *registry, size_t i, uint64_
 {
     uint64_t start_ns = *end_ns;
     struct slot *slot = &registry->slots[i];
-    struct collector_context context = context_of(registry, i);
+    struct collector_context context = registry_context(registry, i);
 
     if (slot->state) {
         slot->error = (struct error){0};
@@ -319,7 +319,7 @@ int registry_pause(struct registry *registry, bool paused)
         return 0;
     registry->snapshot.pauses++;
     for (size_t i = 0; i < N_COLLECTORS; i++) {
-        struct collector_context context = context_of(registry, i);
+        struct collector_context context = registry_context(registry, i);
         if (!registry->slots[i].state)
             continue;
         int error = collectors[i]->pause(&context, registry->slots[i].state);
@@ -351,7 +351,7 @@ int registry_fd(const struct registry *registry, size_t n)
 
 void registry_dispatch(struct registry *registry, size_t n)
 {
-    struct collector_context context = context_of(registry, n);
+    struct collector_context context = registry_context(registry, n);
 
     if (!registry->slots[n].state)
         return;
