@@ -205,7 +205,7 @@ check "shellcheck" shellcheck_all
 plain=no
 if check "gcc -O2 -Werror builds" build_plain; then
     plain=yes
-    check "tests/check-style.sh" env PERFCOUNTD="$build/plain/perfcountd" tests/check-style.sh
+    show='^[a-z].*: [0-9]' check "make check-style" make -C "$build/plain" check-style
     (
         for script in cli exposition http limits descriptors libpfm4 lifecycle idle opener stream-events impostor \
             symboliser-impostor tls bad-clients local-user proxy valgrind contrib; do

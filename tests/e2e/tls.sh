@@ -284,7 +284,7 @@ configure "min_version: TLS14"
 holds "a bad one is told with its place" eventually 10 has_told 'web.yml:4:'
 matches "and the one before goes on" "$(hello -tls1_2)" 'Cipher is \(NONE\)'
 kill -HUP "$daemon_pid"
-holds "a reload says so too" eventually 10 has_told 'the old configuration goes on'
+holds "a reload says so too" eventually 10 has_told 'the old configuration stays in use'
 equals "and changes nothing" "$(status_of /-/healthy)" 200
 configure
 kill -HUP "$daemon_pid"
