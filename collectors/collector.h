@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a collector is: one const table entry and its static functions. The registry runs, times and isolates it.
+ * A collector: one const table entry and its static functions. The registry runs, times and isolates it.
  */
 #ifndef COLLECTORS_COLLECTOR_H
 #define COLLECTORS_COLLECTOR_H
@@ -15,7 +15,7 @@ struct reload_outcome {
     uint64_t success_realtime_ns; /* of the last attempt that was successful */
 };
 
-/* What collectors are given. All of it is borrowed and lives until close; machine and config until the next open. */
+/* The surroundings of a collector, all borrowed. They live until close; machine and config until the next open. */
 struct collector_context {
     struct sys *sys;
     const struct machine *machine;
@@ -23,12 +23,12 @@ struct collector_context {
     struct snapshot *snapshot;
     const struct reload_outcome *reload;
     const struct cpuset *left; /* CPUs that went offline since the last open, or may have, whether or not they are back:
-                                  what was open there is dead */
+                                  groups that were open there are dead */
     bool paused;               /* groups that are opened stay disabled */
     unsigned collector;        /* its bit number */
 
-    /* What collectors give back. */
-    bool *stale;    /* collect sets it: what is open is no longer what was opened; open again soon */
+    /* For the results of a call. */
+    bool *stale;    /* collect sets it where an open group is no longer the one that was opened: open again soon */
     size_t *groups; /* collect adds the groups in each state, N_ROW_STATES numbers */
     int *fd;        /* open sets it to a descriptor that is readable when dispatch has something to do */
 };
@@ -36,11 +36,12 @@ struct collector_context {
 struct collector {
     const char *name;
     size_t enabled;      /* the offset of its bool in struct config */
-    uint64_t min_age_ns; /* it is read no more often, however fresh a reading is wanted; 0 for what is measured */
+    uint64_t min_age_ns; /* it is read no more often, however fresh a reading is wanted */
     bool has_groups;     /* it has the series perfcountd_groups */
     /*
-     * Opens what the configuration wants. `previous` is what an earlier open returned, or NULL: it is consumed, and
-     * what the two have in common goes on counting. What could not be opened is reported, and is no failure.
+     * Opens what the configuration wants. `previous` is the state that an earlier open returned, or NULL: it is
+     * consumed, and groups that did not change go on counting. Events that could not be opened are reported, and are no
+     * failure.
      */
     int (*open)(const struct collector_context *context, void *previous, void **ret, struct error *error);
     /* Reads everything into the snapshot. An error is for the collector as a whole: nothing of it could be read. */
@@ -50,7 +51,7 @@ struct collector {
      * as possible did.
      */
     int (*pause)(const struct collector_context *context, void *state);
-    /* Adds what could not be opened. -ENOMEM. */
+    /* Adds the events that could not be opened. -ENOMEM. */
     int (*report)(const struct collector_context *context, const void *state, struct failures *failures);
     void (*close)(const struct collector_context *context, void *state);
     /* Takes in what made the descriptor readable; NULL for a collector that has none. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What could not be opened: see failure.h. */
+/* Events that could not be opened: see failure.h. */
 #include "collectors/failure.h"
 
 #include "base/buffer.h"
@@ -115,7 +115,7 @@ static bool failed_at_same_targets(const struct failure *a, const struct failure
 
 /*
  * The failure whose sentence reports the i-th: the first that failed for the same reason at the same targets. A
- * sentence about CPUs that lack permission or a PMU serves for any other targets as well.
+ * sentence about CPUs where permission or a PMU is missing serves for any other targets as well.
  */
 static size_t find_reporter(const struct failures *failures, size_t i)
 {

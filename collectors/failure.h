@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What could not be opened: an entry for each event and reason, with the CPUs on which it failed. */
+/* Events that could not be opened: an entry for each event and reason, with the CPUs on which it failed. */
 #ifndef COLLECTORS_FAILURE_H
 #define COLLECTORS_FAILURE_H
 

@@ -60,7 +60,7 @@ int group_collector_configure(struct group_collector *collector, const struct co
         target = target_at(places, i / groups->n);
         items[i] = take_counts(collector, &groups->items[i % groups->n], &target);
     }
-    /* What does not go on is closed first: what is opened needs the room. */
+    /* Counts that do not go on are closed first: those that are opened need the room. */
     group_collector_done(collector, context->snapshot);
     for (size_t i = 0; i < n; i++) {
         struct group_counts *counts = steal(items[i]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the collectors of groups share: the counts of configured groups on targets. The collectors `cpu` and `pmu` are
+ * The counts of configured groups on targets, which all collectors of groups share. The collectors `cpu` and `pmu` are
  * one group collector each; the collector `cgroup` has one for each cgroup.
  */
 #ifndef COLLECTORS_GROUP_COLLECTOR_H
@@ -10,8 +10,8 @@
 
 /* All zero at first. */
 struct group_collector {
-    struct group_counts **items; /* by target, then in the order of the configuration; groups that a target lacks are
-                                    left out */
+    struct group_counts **items; /* by target, then in the order of the configuration; groups that are not of a target
+                                    are left out */
     uint32_t n, next;            /* `next` is behind the counts that were kept last */
 };
 

@@ -51,7 +51,7 @@ static struct group_counts *group_counts_new(const struct collector_context *con
     return counts;
 }
 
-/* What opening at one place after the other needs beside the counts. */
+/* The state of opening at one place after the other. */
 struct opening {
     struct group_counts *counts;
     const struct collector_context *context;
@@ -60,7 +60,7 @@ struct opening {
 
 /* --- opening at a place --- */
 
-/* `culprit` is the event because of which a strict group was left out; NULL where there is none. */
+/* `culprit` is the event that kept a strict group from being opened; NULL where there is none. */
 static int add_refused(struct opening *opening, const struct place *place, size_t i, int error,
                        const struct config_event *culprit)
 {
@@ -99,7 +99,7 @@ static int leave_out_strict(struct opening *opening, const struct place *place)
     return r;
 }
 
-/* What is opened while counting is paused waits for its end. */
+/* A group that is opened while counting is paused is enabled at its end. */
 static struct group_target target_of(const struct opening *opening, const struct place *place)
 {
     struct group_target target = place->target;
@@ -136,8 +136,8 @@ static int add_group(struct opening *opening, const struct place *place, uint64_
 }
 
 /*
- * A group is left closed where some of it is refused for a reason that passes: it is tried again as a whole, so that
- * its events stay together. What another profiler holds may last, and the rest of the group does without.
+ * A group is left closed where an event is refused for a reason that passes: it is tried again as a whole, so that its
+ * events stay together. Another profiler may hold a counter for long, and the rest of the group does without it.
  */
 static int passing_error(const struct partition *partition, size_t n)
 {
@@ -192,7 +192,7 @@ static int reopen_group(struct opening *opening, const struct place *place, stru
 }
 
 /*
- * What is open on a CPU that left is dead, or may be: it is closed. A CPU that is there may never have left, as after
+ * A group on a CPU that left is dead, or may be: it is closed. A CPU that is there may never have left, as after
  * messages were lost; then the group has counted up to now.
  */
 static void close_dead(struct opened_group *group, struct sys *sys, bool away)
@@ -202,7 +202,7 @@ static void close_dead(struct opened_group *group, struct sys *sys, bool away)
     opened_group_set_away(group);
 }
 
-/* Reopens what was open at the place before and is closed. */
+/* Opens the groups again that were open at the place before and are closed. */
 static int reopen_closed(struct opening *opening, const struct place *place)
 {
     struct group_counts *counts = opening->counts;
@@ -356,7 +356,7 @@ int group_counts_pause(struct group_counts *counts, bool paused)
     return r;
 }
 
-/* --- what they are --- */
+/* --- reporting --- */
 
 int group_counts_report(const struct group_counts *counts, const struct collector_context *context,
                         struct failures *failures)

@@ -24,22 +24,22 @@ struct group_counts *group_counts_free(struct group_counts *counts, struct snaps
 bool group_counts_match(const struct group_counts *counts, const struct config_group *group,
                         const struct places *target);
 /*
- * Closes what is open at places that are away or were (context->left), and opens again what is closed or stale at the
- * others; totals go on. Events that could not be opened are tried once more, as a further group. `group` is the one
+ * Closes the groups at places that are away or were (context->left), and opens again those that are closed or stale at
+ * the others; totals go on. Events that could not be opened are tried once more, as a further group. `group` is the one
  * that was opened, or its equal. -ENOMEM.
  */
 int group_counts_resume(struct group_counts *counts, const struct collector_context *context,
                         const struct config_group *group, const struct places *target);
-/* Closes what is open at places that are away or were, for a caller that cannot resume yet. */
+/* Closes the groups at places that are away or were, for a caller that cannot resume yet. */
 void group_counts_leave(struct group_counts *counts, const struct collector_context *context);
 /* Closes the descriptors; rows and totals stay as they are. */
 void group_counts_close(struct group_counts *counts);
 
 /* Reads each opened group by one read(2) and updates the rows. Returns how many groups could be read. */
 size_t group_counts_read(struct group_counts *counts, struct sys *sys);
-/* Whether the last reading was not of what was opened: group_counts_resume() opens it again. */
+/* Whether the last reading showed a group that is no longer the one that was opened: resume it. */
 bool group_counts_are_stale(const struct group_counts *counts);
-/* Disables what is open, or enables it again. The first error of ioctl(2); all groups are tried. */
+/* Disables the open groups, or enables them again. The first error of ioctl(2); all groups are tried. */
 int group_counts_pause(struct group_counts *counts, bool paused);
 
 /* Adds the events that could not be opened, each with its CPUs. -ENOMEM. */

@@ -146,7 +146,7 @@ static int counter_init(struct row_counter *counter, const char *collector, cons
     return counter->metric.name && counter->metric.help ? 0 : -ENOMEM;
 }
 
-/* "cache", then "cache-2", ...: the configuration sees to it that no other group has such a name. */
+/* "cache", then "cache-2", ...: the configuration refuses groups of such names. */
 static char *name_row(const char *group, unsigned ordinal)
 {
     char *name;
@@ -231,7 +231,7 @@ int group_rows_add(struct group_rows *rows, const struct collector_context *cont
     return 0;
 }
 
-/* --- what the rows show --- */
+/* --- updating the rows --- */
 
 struct counter_total {
     struct fixed value;
@@ -239,7 +239,7 @@ struct counter_total {
     bool known;
 };
 
-/* What the opened groups of a row come to. */
+/* The sums over the opened groups of a row. */
 struct row_totals {
     size_t activities[N_GROUP_ACTIVITIES];
     int error; /* of a group that cannot be read */

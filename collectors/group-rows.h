@@ -3,7 +3,7 @@
  * The rows of a configured group on a target, and the opened groups that are added up in each: one opened group where
  * the row is of a CPU, one or more for each CPU where it is of a cgroup.
  *
- * Each opened group is scaled by its own ratio before it is added, with what is behind the point, so that a row never
+ * Each opened group is scaled by its own ratio before it is added, with its digits behind the point. So a row never
  * falls: not when a CPU leaves (its group stays in the row), and not while some groups are starved.
  */
 #ifndef COLLECTORS_GROUP_ROWS_H

@@ -11,13 +11,13 @@
 #include "perf/group.h"
 #include "perf/scale.h"
 
-/* What happened between the last two readings. */
+/* The time between the last two readings. */
 enum group_activity {
     GROUP_IDLE, /* it was not enabled: no task of the cgroup was on the CPU */
     GROUP_COUNTED,
     GROUP_MULTIPLEXED,
     GROUP_STARVED, /* it was enabled and did not run, or it cannot be read or opened: nothing is known */
-    GROUP_STALE,   /* what is open is not what was opened: its CPU went away, maybe in a suspend */
+    GROUP_STALE,   /* it is no longer the group that was opened: its CPU went away, maybe in a suspend */
     GROUP_AWAY,    /* its CPU is away: nothing can happen there */
 };
 #define N_GROUP_ACTIVITIES 6
@@ -39,7 +39,7 @@ void opened_group_done(struct opened_group *opened);
 
 /* By one read(2). Errors of group_read() and scale_add(); the error of opening it where it is closed. */
 int opened_group_read(struct opened_group *opened, struct sys *sys);
-/* Disables what is open, or enables it again. Errors of ioctl(2). */
+/* Disables the group if it is open, or enables it again. Errors of ioctl(2). */
 int opened_group_pause(struct opened_group *opened, bool paused);
 
 /* Closes the descriptors; the totals are kept. */

@@ -92,7 +92,7 @@ static int explain_no_cpu(const struct place *place, const struct machine *machi
         return error_oom(error);
     if (!cpus[0])
         return error_set(error, -ENODEV, "PMU \"%s\" has no CPU: its list of CPUs in sysfs is empty", pmu->name);
-    return error_set(error, -ENODEV, "PMU \"%s\" belongs to CPU %s, none of which is online%s", pmu->name, cpus,
+    return error_set(error, -ENODEV, "PMU \"%s\" belongs to CPU %s; none of these CPUs is online%s", pmu->name, cpus,
                      place->cgroup ? "" : " and in collectors.cpu.cpus");
 }
 

@@ -63,7 +63,7 @@ const void *registry_state(const struct registry *registry, const struct collect
 int registry_fd(const struct registry *registry, size_t n);
 void registry_dispatch(struct registry *registry, size_t n);
 
-/* What could not be opened; borrowed until the next configure or dispatch. */
+/* Events that could not be opened; borrowed until the next configure, retry or dispatch. */
 const struct failures *registry_failures(const struct registry *registry);
 
 /* The status of a collector. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the daemon itself costs: see self-cost.h. */
+/* The daemon's own cost in hardware events: see self-cost.h. */
 #include "collectors/self-cost.h"
 
 #include "base/cleanup.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The collector `self`: the metrics that all Prometheus clients have (process_*), the build, the configuration, and
- * what the daemon costs in hardware events.
+ * the cost of the daemon in hardware events.
  *
  * It is read at every scrape: its files stay open, and no directory is listed where the kernel knows how many entries
  * it has.

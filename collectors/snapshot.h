@@ -26,10 +26,10 @@ struct counter {
     const char *json_head; /* rendered once: `{"collector": ..., "event": ..., `; the row's `json` stands behind it */
     const char *json_tail; /* rendered once: `"pmu": ..., "group": ..., "unit": ...` */
     uint64_t value;        /* the scaled total, as series.value has it */
-    double scale;          /* what the kernel counts times scale is in the unit */
+    double scale;          /* the kernel's count times scale is in the unit */
     uint8_t decimals;      /* as series.decimals */
     bool known;            /* false: it never ran, and value says nothing */
-    uint64_t raw;          /* what the kernel counted, unscaled, since it was first opened */
+    uint64_t raw;          /* the kernel's count, unscaled, since it was first opened */
     struct series *series; /* NULL where it could not be opened */
 };
 

@@ -34,7 +34,7 @@ int unavailable_add(struct unavailable_events *events, const struct collector_co
                     const struct place *place, const struct config_event *config, struct unavailable_event why);
 /* The events in `mask` are tried again on that CPU (-1: on none). */
 void unavailable_forget(struct unavailable_events *events, uint64_t mask, int cpu);
-/* Removes what is unavailable nowhere any more. */
+/* Removes events that are no longer unavailable anywhere. */
 void unavailable_sweep(struct unavailable_events *events, struct snapshot *snapshot);
 
 /* Adds the row that shows the event, or removes it. -ENOMEM. */

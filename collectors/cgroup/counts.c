@@ -84,7 +84,7 @@ int cgroup_counts_resume(struct cgroup_counts *counts, const struct collector_co
     counts->ended = false;
     if (r < 0 || !is_removed(context, fd))
         return r;
-    /* What ended before could not be opened again, and has had its last reading. */
+    /* Counts that had ended could not be opened again, and have had their last reading. */
     if (!was_ended)
         cgroup_counts_read(counts, context->sys);
     close_groups(counts);
@@ -96,7 +96,7 @@ static struct series *add_info(const struct collector_context *context, const st
 {
     static const struct metric metric = {
         .name = "perf_cgroup_info",
-        .help = "What a cgroup is: the systemd unit and slice, and the container, that its path tells.",
+        .help = "What a cgroup is: the systemd unit and slice, and the container, that its path names.",
         .unit = "",
         .type = METRIC_INFO,
     };

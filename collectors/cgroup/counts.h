@@ -27,7 +27,8 @@ struct cgroup_counts {
 
 /*
  * Opens everything on the cgroup of the directory `fd`, which is needed only for that time. `path` and `label` are
- * copied. What could not be opened is in the report; -ENOMEM, and -ENODEV where the cgroup was removed meanwhile.
+ * copied. Events that could not be opened are in the report; -ENOMEM, and -ENODEV where the cgroup was removed
+ * meanwhile.
  */
 int cgroup_counts_open(const struct collector_context *context, const char *path, const char *label, int fd,
                        struct cgroup_counts **ret);
@@ -36,11 +37,12 @@ struct cgroup_counts *cgroup_counts_free(struct cgroup_counts *counts, struct sn
 
 /*
  * Opens again, and goes on from the totals: after a reload, when CPUs came or went, and when an ended cgroup came back
- * under the same name. `fd` is the cgroup's directory. What did not change is not touched; what could not be opened is
- * tried again. -ENODEV where the cgroup was removed meanwhile: then it has ended, and its rows stay. -ENOMEM.
+ * under the same name. `fd` is the cgroup's directory. Groups that did not change are not touched; events that could
+ * not be opened are tried again. -ENODEV where the cgroup was removed meanwhile: then it has ended, and its rows stay.
+ * -ENOMEM.
  */
 int cgroup_counts_resume(struct cgroup_counts *counts, const struct collector_context *context, int fd);
-/* Of a cgroup that cannot be resumed for now: closes what is on CPUs that are away or were. */
+/* For a cgroup that cannot be resumed now: closes the groups on CPUs that are away or were. */
 void cgroup_counts_leave(struct cgroup_counts *counts, const struct collector_context *context);
 /*
  * The cgroup is gone, or there is no room for it: reads a last time, and closes all descriptors at once, because they

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which cgroups are watched: see selection.h. */
+/* The choice of the cgroups that are watched: see selection.h. */
 #include "collectors/cgroup/selection.h"
 
 #include "base/glob.h"

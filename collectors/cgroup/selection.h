@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which cgroups are watched: those that match an include pattern and no exclude pattern. Shallow cgroups come first,
- * then it goes by name, up to the configured maximum and to the number for which there are descriptors. Pure.
+ * The choice of the cgroups that are watched: they match an include pattern and no exclude pattern. Shallow cgroups
+ * come first, then it goes by name, up to the configured maximum and to the number for which there are descriptors.
+ * Pure.
  */
 #ifndef COLLECTORS_CGROUP_SELECTION_H
 #define COLLECTORS_CGROUP_SELECTION_H
@@ -34,7 +35,7 @@ struct cgroup_selection {
 bool cgroup_rules_want(const struct cgroup_rules *rules, const char *path);
 /* How many cgroups fit. */
 uint64_t cgroup_rules_room(const struct cgroup_rules *rules);
-/* Sets the choices of the candidates, and sorts them: cgroups are to be watched in this order. */
+/* Sets the choices of the candidates, and sorts them: they are watched in this order. */
 struct cgroup_selection cgroup_select(const struct cgroup_rules *rules, struct cgroup_candidate *candidates, size_t n);
 
 #endif

@@ -32,7 +32,7 @@ void cgroup_set_done(struct cgroup_set *set, const struct collector_context *con
 
 /* After a new configuration, or when CPUs came or went: the counts go on with it; then selects. -ENOMEM. */
 int cgroup_set_configure(struct cgroup_set *set, const struct collector_context *context);
-/* Opens the cgroups that are to be watched now, and ends the others. -ENOMEM. */
+/* Opens the cgroups that are selected now, and ends the others. -ENOMEM. */
 int cgroup_set_select(struct cgroup_set *set, const struct collector_context *context);
 /*
  * Removes cgroups that have lingered for their time, and the oldest beyond max_cgroups: as many may linger as may be

@@ -2,10 +2,10 @@
 /*
  * The directories of a cgroup hierarchy: see tree.h.
  *
- * An event only says where to look: the name is compared with what is there now, so that late, doubled and stale events
- * do no harm. Directories that are found are queued. Each is watched first and listed then, so that a directory that is
- * made meanwhile is either listed or reported by an event. Parents come before their children, shallow directories
- * before deep ones.
+ * An event only says where to look: the name is compared with the directory as it is now, so that late, doubled and
+ * stale events do no harm. Directories that are found are queued. Each is watched first and listed then, so that a
+ * directory that is made meanwhile is either listed or reported by an event. Parents come before their children,
+ * shallow directories before deep ones.
  */
 #include "collectors/cgroup/tree.h"
 

@@ -193,7 +193,8 @@ static void test_configurations(void **state)
          "! cpu 4-7 armv8_cortex_a76/stall_frontend/: PMU \"armv8_cortex_a76\" has no event or term "
          "\"stall_frontend\"; did you mean \"stall_backend\"?\n"},
         {RK3588_6_1, "cpu: {cpus: '0-3', groups: [{name: big, events: 'armv8_cortex_a76/stall_backend/'}]}",
-         "! armv8_cortex_a76/stall_backend/: PMU \"armv8_cortex_a76\" belongs to CPU 4-7, none of which is online and "
+         "! armv8_cortex_a76/stall_backend/: PMU \"armv8_cortex_a76\" belongs to CPU 4-7; none of these CPUs is online "
+         "and "
          "in collectors.cpu.cpus\n"},
         {RK3588_6_1, "cpu: {groups: []}, pmu: {groups: [{name: dsu, events: '{arm_dsu/cycles/,arm_dsu/l3d_cache/}'}]}",
          "pmu dsu arm_dsu_0 0: cycles l3d_cache\n"},
