@@ -32,7 +32,7 @@ static void load(struct rig *rig, struct fake_sys *fake, const char *config)
     rig->config = config_of(config);
 }
 
-/* What is configured before may be gone only afterwards. */
+/* The old machine and configuration must live until the registry has the new ones. */
 static void configure(struct rig *rig, struct machine *machine, struct config *config)
 {
     if (rig->registry)

@@ -103,7 +103,6 @@ static void test_two_kinds_of_cpu(void **state)
 static void test_no_pmu(void **state)
 {
     struct cgroup_counts *counts[2];
-    struct failures failures;
     struct rig rig;
 
     (void)state;
@@ -112,7 +111,7 @@ static void test_no_pmu(void **state)
     assert_int_equal(cgroup_counts_needs(&rig.context), 2);
     counts[0] = cgroup_rig_open(&rig, "/a", CGROUP);
     counts[1] = cgroup_rig_open(&rig, "/b", OTHER);
-    failures = cgroup_rig_failures(&rig, counts, 2);
+    struct failures failures = cgroup_rig_failures(&rig, counts, 2);
     assert_int_equal(failures.n, 3);
     char **sentences;
     size_t n;

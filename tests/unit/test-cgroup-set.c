@@ -150,7 +150,7 @@ static void test_comes_back(void **state)
     play_done(&play);
 }
 
-/* What is set aside for others is not for cgroups: those that fit are chosen before any is opened. */
+/* Descriptors that are set aside for others are not for cgroups: those that fit are chosen before any is opened. */
 static void test_share_of_descriptors(void **state)
 {
     struct descriptors descriptors = {0};
@@ -241,7 +241,7 @@ static uint64_t enabled_of(struct play *play)
     return play->rig.snapshot.rows[0]->enabled_ns;
 }
 
-/* A CPU left when no directory could be opened: what is open there is dead, and is opened anew as soon as one can. */
+/* A CPU left when no directory could be opened: its groups are dead, and are opened again as soon as possible. */
 static void test_no_descriptor_in_a_hotplug(void **state)
 {
     struct play play;

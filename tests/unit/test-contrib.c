@@ -49,8 +49,8 @@ static bool has_metric(const struct metrics *metrics, const char *name, size_t s
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:"
 
 /*
- * Looks up what starts as our metrics do, in a line that is no comment and no name of a group. What has a colon is
- * recorded by a rule. Returns how many there were.
+ * Looks up the names that start as our metrics do, in a line that is no comment and no name of a group. A name with a
+ * colon is recorded by a rule. Returns the number of names.
  */
 static unsigned check_line(const struct metrics *metrics, const char *file, const char *line)
 {
