@@ -76,7 +76,7 @@ static int add_refused(struct opening *opening, const struct place *place, size_
                  message);
         why.message = whole;
     }
-    return unavailable_add(&opening->counts->unavailable, opening->context, place, event, why);
+    return unavailable_add(&opening->counts->unavailable, opening->context, place->target.cpu, event, why);
 }
 
 /* Some events of a strict group cannot be counted here: the others go with them. */
@@ -93,8 +93,8 @@ static int leave_out_strict(struct opening *opening, const struct place *place)
                                         .message = "left out with its strict group, because another of its events is "
                                                    "not there"};
         if (r == 0)
-            r = unavailable_add(&opening->counts->unavailable, opening->context, place, &events->group->events[event],
-                                why);
+            r = unavailable_add(&opening->counts->unavailable, opening->context, place->target.cpu,
+                                &events->group->events[event], why);
     }
     return r;
 }

@@ -10,7 +10,7 @@
 #define COLLECTORS_GROUP_ROWS_H
 
 #include "collectors/opened-group.h"
-#include "collectors/place-events.h"
+#include "collectors/place.h"
 
 struct group_row {
     struct row *row;

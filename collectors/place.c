@@ -24,6 +24,8 @@ const char *place_pmu_name(const struct place *place)
     return place->pmu ? place->pmu->name : "";
 }
 
+/* --- the PMU that counts an event at a place --- */
+
 /* The first PMU that the event names; NULL where it names none. */
 static const struct pmu *named_pmu(const struct machine *machine, const struct event *event)
 {
@@ -60,6 +62,13 @@ static int find_on_pmu(const struct place *place, const struct collector_context
     return 0;
 }
 
+static int find_on_target(const struct place *place, const struct collector_context *context, const struct event *event,
+                          const struct pmu **ret, struct error *error)
+{
+    return place->kind == PLACE_CPU ? find_on_cpu(place, context, event, ret, error)
+                                    : find_on_pmu(place, context, event, ret, error);
+}
+
 /* Whether another place of the list counts the event now, or reports why it cannot. */
 static bool is_found_elsewhere(const struct place *place, const struct collector_context *context,
                                const struct event *event)
@@ -68,7 +77,7 @@ static bool is_found_elsewhere(const struct place *place, const struct collector
         const struct pmu *pmu = NULL;
         if (place->list->items[i].away)
             continue;
-        if (place_find_pmu(&place->list->items[i], context, event, &pmu, NULL) < 0 || pmu)
+        if (find_on_target(&place->list->items[i], context, event, &pmu, NULL) < 0 || pmu)
             return true;
     }
     return false;
@@ -106,22 +115,70 @@ static int explain_no_pmu(const struct collector_context *context, const struct 
     return error_set(error, -EINVAL, "this event is counted on each CPU: it belongs to collectors.cpu");
 }
 
-int place_find_pmu(const struct place *place, const struct collector_context *context, const struct event *event,
-                   const struct pmu **ret, struct error *error)
+/*
+ * NULL where the event is not of this place, which is no failure. Errors, with their sentence, where the event should
+ * be counted here and cannot be.
+ */
+static int place_find_pmu(const struct place *place, const struct collector_context *context, const struct event *event,
+                          const struct pmu **ret, struct error *error)
 {
-    switch (place->kind) {
-    case PLACE_CPU:
-        return find_on_cpu(place, context, event, ret, error);
-    case PLACE_PMU:
-        return find_on_pmu(place, context, event, ret, error);
-    case PLACE_NO_CPU:
-    case PLACE_NO_PMU:
-        break;
-    }
+    if (place->kind == PLACE_CPU || place->kind == PLACE_PMU)
+        return find_on_target(place, context, event, ret, error);
     if (is_found_elsewhere(place, context, event)) {
         *ret = NULL;
         return 0;
     }
     return place->kind == PLACE_NO_CPU ? explain_no_cpu(place, context->machine, event, error)
                                        : explain_no_pmu(context, event, error);
+}
+
+/* --- the events of a place --- */
+
+static int find_event(struct place_events *events, const struct collector_context *context, const struct place *place,
+                      size_t i, struct unavailable_events *unavailable)
+{
+    const struct event *event = &events->group->events[i].event;
+    const struct pmu *pmu = NULL;
+    struct error error;
+    int r = place_find_pmu(place, context, event, &pmu, &error);
+
+    if (r == 0 && !pmu)
+        return 0;
+    /* The files of a tracepoint are read once, not for every CPU. */
+    if (r == 0 && events->attrs[i].pmu != pmu)
+        r = attr_build(context->sys, context->machine, event, pmu, &events->attrs[i], &error);
+    if (r == -ENOMEM)
+        return r;
+    if (r < 0) {
+        /* A PMU that is missing does not come by itself; a file that could not be read may be read later. */
+        struct unavailable_event why = {.event = i,
+                                        .pmu = pmu ? pmu->name : NULL,
+                                        .error = r,
+                                        .span = r == -ENODEV ? REASON_LASTS : reason_span(r),
+                                        .message = error.message};
+        events->refused |= event_bit(i);
+        return unavailable_add(unavailable, context, place->target.cpu, &events->group->events[i], why);
+    }
+    events->mask |= event_bit(i);
+    return 0;
+}
+
+int place_events_find(struct place_events *events, const struct collector_context *context, const struct place *place,
+                      struct unavailable_events *unavailable)
+{
+    int r = 0;
+
+    events->mask = events->refused = 0;
+    for (size_t i = 0; i < events->group->n_events && r == 0; i++)
+        r = find_event(events, context, place, i, unavailable);
+    return r;
+}
+
+size_t place_events_attrs(const struct place_events *events, uint64_t mask, struct attr *attrs)
+{
+    size_t n = 0;
+
+    EVENTS_FOREACH (event, mask)
+        attrs[n++] = events->attrs[event];
+    return n;
 }

@@ -8,7 +8,7 @@
 #ifndef COLLECTORS_PLACE_H
 #define COLLECTORS_PLACE_H
 
-#include "collectors/collector.h"
+#include "collectors/unavailable.h"
 #include "perf/group.h"
 
 enum place_kind {
@@ -40,14 +40,26 @@ void places_done(struct places *places);
 /* -ENOMEM. */
 int places_add(struct places *places, const struct place *place);
 
-/*
- * The PMU that counts `event` at this place; NULL where the event is not of this place, which is no failure. Errors,
- * with their sentence, where the event should be counted here and cannot be.
- */
-int place_find_pmu(const struct place *place, const struct collector_context *context, const struct event *event,
-                   const struct pmu **ret, struct error *error);
-
 /* This distinguishes places of the same CPU across a reload: the PMU's name of PLACE_PMU, else "". */
 const char *place_pmu_name(const struct place *place);
+
+/* The events of a configured group that a place counts, each with the PMU that counts it there. */
+struct place_events {
+    const struct config_group *group;
+    uint64_t mask;
+    uint64_t refused;                     /* events that the place should count and cannot */
+    struct attr attrs[GROUP_MEMBERS_MAX]; /* by event; those in the mask are set */
+};
+
+/*
+ * Finds the events of events->group that `place` counts; lists in `unavailable` those that it should count and cannot.
+ * `events` is that of another place, whose attrs are taken where the PMU is the same, or all zero but for the group.
+ * -ENOMEM.
+ */
+int place_events_find(struct place_events *events, const struct collector_context *context, const struct place *place,
+                      struct unavailable_events *unavailable);
+
+/* The attrs of the events in `mask`, in order; returns how many there are. */
+size_t place_events_attrs(const struct place_events *events, uint64_t mask, struct attr *attrs);
 
 #endif

@@ -51,11 +51,9 @@ static int unavailable_append(struct unavailable_events *events, struct intern *
     return 0;
 }
 
-int unavailable_add(struct unavailable_events *events, const struct collector_context *context,
-                    const struct place *place, const struct config_event *config, struct unavailable_event why)
+int unavailable_add(struct unavailable_events *events, const struct collector_context *context, int cpu,
+                    const struct config_event *config, struct unavailable_event why)
 {
-    int cpu = place->target.cpu;
-
     if (!why.pmu)
         why.pmu = config->event.pmu ? config->event.pmu : "";
     why.cpu = events->summed ? -1 : cpu;

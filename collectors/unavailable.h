@@ -3,8 +3,8 @@
 #ifndef COLLECTORS_UNAVAILABLE_H
 #define COLLECTORS_UNAVAILABLE_H
 
+#include "collectors/collector.h"
 #include "collectors/event-mask.h"
-#include "collectors/place.h"
 
 /* An event and a reason. The texts belong to the snapshot. */
 struct unavailable_event {
@@ -27,11 +27,11 @@ struct unavailable_events {
 void unavailable_done(struct unavailable_events *events, struct snapshot *snapshot);
 
 /*
- * `why` says the event, the reason, how long it lasts, and the name of the PMU (NULL: the one that `config` names); the
- * texts are copied. -ENOMEM.
+ * Adds an event on `cpu` (-1: on none). `why` says the event, the reason, how long it lasts, and the name of the PMU
+ * (NULL: the one that `config` names); the texts are copied. -ENOMEM.
  */
-int unavailable_add(struct unavailable_events *events, const struct collector_context *context,
-                    const struct place *place, const struct config_event *config, struct unavailable_event why);
+int unavailable_add(struct unavailable_events *events, const struct collector_context *context, int cpu,
+                    const struct config_event *config, struct unavailable_event why);
 /* The events in `mask` are tried again on that CPU (-1: on none). */
 void unavailable_forget(struct unavailable_events *events, uint64_t mask, int cpu);
 /* Removes events that are no longer unavailable anywhere. */
