@@ -4,6 +4,7 @@
 #include "base/gzip.h"
 #include "formats/pprof-messages.h"
 #include "formats/profile-writer.h"
+#include "formats/writers.h"
 
 static int pprof_check(struct error *error)
 {
@@ -36,6 +37,7 @@ static void pprof_end(void *state, const struct writer_end *end, struct buffer *
 }
 
 const struct writer writer_pprof = {
+    .seconds = 30,
     .check = pprof_check,
     .begin = profile_writer_begin,
     .record = profile_writer_record,

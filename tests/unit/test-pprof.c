@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "formats/pprof-schema.h"
 #include "formats/profile.h"
+#include "formats/writers.h"
 #include "tests/unit/fake-symbols.h"
 #include "tests/unit/test.h"
 
