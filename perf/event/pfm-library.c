@@ -2,16 +2,13 @@
 /* libpfm4 and its tables: see pfm-library.h. */
 #include "perf/event/pfm-library.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <strings.h>
 
+#include "base/library.h"
 #include "perf/event/pfm-pmu.h"
 
-static const struct {
-    const char *name;
-    size_t offset;
-} functions[] = {
+static const struct library_function functions[] = {
     {"pfm_initialize", offsetof(struct pfm_library, initialize)},
     {"pfm_strerror", offsetof(struct pfm_library, strerror)},
     {"pfm_get_pmu_info", offsetof(struct pfm_library, get_pmu_info)},
@@ -21,24 +18,21 @@ static const struct {
     {"pfm_get_os_event_encoding", offsetof(struct pfm_library, get_os_event_encoding)},
 };
 
+static const struct library libpfm4 = {
+    .name = "libpfm4, which knows such names,",
+    .package = "libpfm4",
+    .files = {"libpfm.so.4"},
+    .functions = functions,
+    .n_functions = ARRAY_SIZE(functions),
+};
+
 int pfm_library_load(struct pfm_library *ret, struct error *error)
 {
     struct pfm_library library;
 
     setenv("LIBPFM_ENCODE_INACTIVE", "1", 0);
-    void *handle = dlopen("libpfm.so.4", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (!handle)
-        return error_set(error, -ENODEV,
-                         "libpfm4, which knows such names, cannot be loaded (%s); install the package libpfm4",
-                         dlerror());
-    for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
-        void *function = dlsym(handle, functions[i].name);
-        if (!function)
-            return error_set(error, -ENODEV, "libpfm4 is of a version that is not understood: it has no %s()",
-                             functions[i].name);
-        memcpy((char *)&library + functions[i].offset, &function, sizeof(function));
-    }
-    dlclose(handle);
+    if (library_load(&libpfm4, &library, error) < 0)
+        return -ENODEV;
     int r = library.initialize();
     if (r != PFM_SUCCESS)
         return error_set(error, -ENODEV, "libpfm4 cannot be used: %s", library.strerror(r));
