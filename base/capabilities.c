@@ -3,15 +3,12 @@
 #include "base/capabilities.h"
 
 #include <cap-ng.h>
-#include <linux/capability.h>
 #include <sys/prctl.h>
 
-#include "base/cleanup.h"
-
-/* Since Linux 5.8; libraries at hand may be older. */
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38
-#endif
+static bool capability_in(uint64_t mask, unsigned i)
+{
+    return mask >> i & 1;
+}
 
 uint64_t capabilities_own(void)
 {
@@ -27,13 +24,28 @@ uint64_t capabilities_own(void)
 
 bool capabilities_are_privileged(void)
 {
-    return capabilities_own() & (UINT64_C(1) << CAP_PERFMON | UINT64_C(1) << CAP_SYS_ADMIN);
+    uint64_t own = capabilities_own();
+
+    return capability_in(own, CAP_PERFMON) || capability_in(own, CAP_SYS_ADMIN);
 }
 
-/* Of the bounding set nothing can be taken without CAP_SETPCAP. */
+/* Whether the kernel has left this process nothing but `mask`. */
+static bool capabilities_are_within(uint64_t mask)
+{
+    static const capng_type_t sets[] = {CAPNG_EFFECTIVE, CAPNG_PERMITTED, CAPNG_INHERITABLE};
+
+    if (capng_get_caps_process() < 0)
+        return false;
+    for (unsigned i = 0; i < 64; i++)
+        for (size_t k = 0; k < ARRAY_SIZE(sets); k++)
+            if (!capability_in(mask, i) && capng_have_capability(sets[k], i))
+                return false;
+    return true;
+}
+
 int capabilities_keep_only(uint64_t mask, struct error *error)
 {
-    bool may_bound = capabilities_own() >> CAP_SETPCAP & 1;
+    bool may_bound = capability_in(capabilities_own(), CAP_SETPCAP);
 
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return error_set(error, -errno, "cannot forgo new privileges: %s", strerror(errno));
@@ -41,16 +53,18 @@ int capabilities_keep_only(uint64_t mask, struct error *error)
         return error_set(error, -errno, "cannot clear the ambient capabilities: %s", strerror(errno));
     capng_clear(CAPNG_SELECT_BOTH);
     for (unsigned i = 0; i < 64; i++)
-        if (mask >> i & 1)
+        if (capability_in(mask, i))
             capng_update(CAPNG_ADD, (capng_type_t)(CAPNG_EFFECTIVE | CAPNG_PERMITTED | CAPNG_BOUNDING_SET), i);
     if (capng_apply(may_bound ? CAPNG_SELECT_BOTH : CAPNG_SELECT_CAPS) < 0)
         return error_set(error, -EPERM, "cannot drop capabilities: %s", strerror(errno));
+    if (!capabilities_are_within(mask))
+        return error_set(error, -EPERM, "cannot drop capabilities: some of them remain");
     return 0;
 }
 
 int capabilities_empty_bounding_set(struct error *error)
 {
-    if (!(capabilities_own() >> CAP_SETPCAP & 1))
+    if (!capability_in(capabilities_own(), CAP_SETPCAP))
         return 0;
     for (unsigned long i = 0; i < 64; i++)
         if (prctl(PR_CAPBSET_DROP, i, 0, 0, 0) < 0 && errno != EINVAL) /* the kernel has no such capability */

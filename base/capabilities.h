@@ -3,20 +3,26 @@
 #ifndef BASE_CAPABILITIES_H
 #define BASE_CAPABILITIES_H
 
+#include <linux/capability.h>
+
 #include "base/error.h"
+
+/* Since Linux 5.8; installed headers may be older. */
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
 
 /* The effective ones. */
 uint64_t capabilities_own(void);
-/* Whether they let counters be opened that others may not open. */
+/* Whether this process may open counters that an ordinary process may not open. */
 bool capabilities_are_privileged(void);
 /*
- * Keeps those of `mask`, effective, permitted and in the bounding set, and no others anywhere; no new privileges come
- * by execve(2) from now on. The bounding set stays where CAP_SETPCAP is missing. -errno with a sentence.
+ * Keeps those of `mask`, effective, permitted and in the bounding set, and no others in any set; execve(2) gives no new
+ * privileges from now on. The bounding set stays as it is without CAP_SETPCAP. -errno with a sentence; -EPERM where
+ * another capability remains.
  */
 int capabilities_keep_only(uint64_t mask, struct error *error);
-
-/* Empties the bounding set and keeps the rest as it is; does nothing where CAP_SETPCAP is missing. -errno with a
- * sentence. */
+/* Empties the bounding set and keeps the other sets; does nothing without CAP_SETPCAP. -errno with a sentence. */
 int capabilities_empty_bounding_set(struct error *error);
 
 #endif

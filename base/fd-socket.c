@@ -1,58 +1,103 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages with a descriptor: see fd-socket.h. */
+/* Packets with file descriptors beside them: see fd-socket.h. */
 #include "base/fd-socket.h"
 
 #include <sys/socket.h>
-
-#include "base/cleanup.h"
+#include <unistd.h>
 
 union control {
-    struct cmsghdr header;
-    char room[CMSG_SPACE(sizeof(int))];
+    char bytes[CMSG_SPACE(FD_LIST_MAX * sizeof(int))];
+    struct cmsghdr align;
 };
 
-int fd_socket_send_one(int socket, const void *message, size_t size, int fd)
+void fd_list_close(struct fd_list *list)
 {
-    union control control = {0};
-    struct iovec bytes = {(void *)message, size};
-    struct msghdr header = {.msg_iov = &bytes, .msg_iovlen = 1};
-
-    if (fd >= 0) {
-        header.msg_control = &control;
-        header.msg_controllen = sizeof(control);
-        *CMSG_FIRSTHDR(&header) = (struct cmsghdr){CMSG_LEN(sizeof(fd)), SOL_SOCKET, SCM_RIGHTS};
-        memcpy(CMSG_DATA(CMSG_FIRSTHDR(&header)), &fd, sizeof(fd));
-    }
-    ssize_t n;
-    do
-        n = sendmsg(socket, &header, MSG_NOSIGNAL);
-    while (n < 0 && errno == EINTR);
-    return n < 0 ? -errno : 0;
+    while (list->n > 0)
+        close(list->fds[--list->n]);
 }
 
-int fd_socket_receive_one(int socket, void *message, size_t size, int *ret_fd)
+int fd_socket_send(int socket, const void *packet, size_t size, const struct fd_list *fds)
+{
+    union control control = {.bytes = {0}};
+    struct iovec vector = {.iov_base = (void *)packet, .iov_len = size};
+    struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
+
+    if (fds->n) {
+        control.align = (struct cmsghdr){
+            .cmsg_len = CMSG_LEN(fds->n * sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+        message.msg_control = &control;
+        message.msg_controllen = CMSG_SPACE(fds->n * sizeof(int));
+        memcpy(CMSG_DATA(CMSG_FIRSTHDR(&message)), fds->fds, fds->n * sizeof(int));
+    }
+    for (;;) {
+        if (sendmsg(socket, &message, MSG_NOSIGNAL) >= 0)
+            return 0;
+        if (errno != EINTR)
+            return -errno;
+    }
+}
+
+static void fd_list_take(struct fd_list *list, struct msghdr *message)
+{
+    for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header; header = CMSG_NXTHDR(message, header)) {
+        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
+            continue;
+        size_t n = MIN((header->cmsg_len - CMSG_LEN(0)) / sizeof(int), FD_LIST_MAX - list->n);
+        memcpy(list->fds + list->n, CMSG_DATA(header), n * sizeof(int));
+        list->n += n;
+    }
+}
+
+/* The kernel closes the descriptors above `fds_max`. CMSG_SPACE(), which rounds up, could have room for one more. */
+static ssize_t packet_receive(int socket, void *packet, size_t size, size_t fds_max, struct fd_list *ret_fds,
+                              bool *ret_short)
 {
     union control control;
-    struct iovec bytes = {message, size};
-    /* CMSG_SPACE would have room for a second descriptor, which nobody would close. */
-    struct msghdr header = {
-        .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = CMSG_LEN(sizeof(int))};
-    _cleanup_(closep) int fd = -1;
+    struct iovec vector = {.iov_base = packet, .iov_len = size};
+    struct msghdr message = {
+        .msg_iov = &vector,
+        .msg_iovlen = 1,
+        .msg_control = &control,
+        .msg_controllen = CMSG_LEN(fds_max * sizeof(int)),
+    };
+    struct fd_list fds = {0};
     ssize_t n;
 
     do
-        n = recvmsg(socket, &header, MSG_CMSG_CLOEXEC);
+        n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
     while (n < 0 && errno == EINTR);
     if (n < 0)
         return -errno;
-    const struct cmsghdr *first = CMSG_FIRSTHDR(&header);
-    if (first && first->cmsg_level == SOL_SOCKET && first->cmsg_type == SCM_RIGHTS &&
-        first->cmsg_len == CMSG_LEN(sizeof(fd)))
-        memcpy(&fd, CMSG_DATA(first), sizeof(fd));
-    if (n == 0)
-        return -EPIPE;
-    if ((size_t)n != size || header.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
+    fd_list_take(&fds, &message);
+    if (message.msg_flags & MSG_TRUNC || (message.msg_flags & MSG_CTRUNC && !ret_short)) {
+        fd_list_close(&fds);
         return -EBADMSG;
-    *ret_fd = steal_fd(&fd);
-    return 0;
+    }
+    if (ret_short)
+        *ret_short = message.msg_flags & MSG_CTRUNC;
+    *ret_fds = fds;
+    return n;
+}
+
+ssize_t fd_socket_receive(int socket, void *packet, size_t size, struct fd_list *ret_fds, bool *ret_short)
+{
+    return packet_receive(socket, packet, size, FD_LIST_MAX, ret_fds, ret_short);
+}
+
+int fd_socket_send_one(int socket, const void *packet, size_t size, int fd)
+{
+    return fd_socket_send(socket, packet, size, &(struct fd_list){.n = fd >= 0, .fds = {fd}});
+}
+
+int fd_socket_receive_one(int socket, void *packet, size_t size, int *ret_fd)
+{
+    struct fd_list fds = {0};
+    ssize_t n = packet_receive(socket, packet, size, 1, &fds, NULL);
+
+    if (n == (ssize_t)size) {
+        *ret_fd = fds.n ? fds.fds[0] : -1;
+        return 0;
+    }
+    fd_list_close(&fds);
+    return n < 0 ? (int)n : n == 0 ? -EPIPE : -EBADMSG;
 }

@@ -9,7 +9,7 @@
 struct granting {
     struct sys *sys;
     struct machine *machine; /* NULL: nothing was asked of it yet */
-    struct opener_permissions *wish;
+    struct opener_permissions *permissions;
 };
 
 /* The PMU that is named by the event itself, for those that only the configuration may name. */
@@ -43,27 +43,27 @@ static int grant(void *userdata, const struct event *event, bool samples)
     const struct pmu *pmu = granting->machine ? machine_find_pmu(granting->machine, name) : NULL;
     if (!pmu || attr_build(granting->sys, granting->machine, event, pmu, &attr, NULL) < 0)
         return 0;
-    return opener_permissions_add_event(granting->wish, &attr, samples);
+    return opener_permissions_add_event(granting->permissions, &attr, samples);
 }
 
 /* What cannot be read now is said when the server reads it. */
-static int add_web_files(struct opener_permissions *wish, const char *path)
+static int add_web_files(struct opener_permissions *permissions, const char *path)
 {
     _cleanup_(web_config_freep) struct web_config *config = NULL;
 
-    int r = opener_permissions_add_file(wish, path);
+    int r = opener_permissions_add_file(permissions, path);
     if (r < 0 || !*path || web_config_load(NULL, path, &config, NULL) < 0)
         return r;
-    r = opener_permissions_add_file(wish, config->tls.cert_file);
+    r = opener_permissions_add_file(permissions, config->tls.cert_file);
     if (r == 0)
-        r = opener_permissions_add_file(wish, config->tls.key_file);
-    return r == 0 ? opener_permissions_add_file(wish, config->tls.client_ca_file) : r;
+        r = opener_permissions_add_file(permissions, config->tls.key_file);
+    return r == 0 ? opener_permissions_add_file(permissions, config->tls.client_ca_file) : r;
 }
 
 int permissions_from_config(struct sys *sys, const struct config *config, const char *config_file,
                             struct opener_permissions *ret, struct error *error)
 {
-    struct granting granting = {.sys = sys, .wish = ret};
+    struct granting granting = {.sys = sys, .permissions = ret};
 
     *ret = (struct opener_permissions){.sampling = config->sampler.enabled, .breakpoints = config->opener_breakpoints};
     int r = config_each_event(config, grant, &granting);

@@ -9,7 +9,7 @@
 
 /*
  * `config_file` is where the configuration was read from; NULL: nowhere. What this machine does not have is left out,
- * as it is when it is opened. -ENOMEM with a sentence; the caller ends the wish in any case.
+ * as it is when it is opened. -ENOMEM with a sentence; the caller ends the permissions in any case.
  */
 int permissions_from_config(struct sys *sys, const struct config *config, const char *config_file,
                             struct opener_permissions *ret, struct error *error);

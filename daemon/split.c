@@ -5,6 +5,7 @@
 #include <cap-ng.h>
 #include <time.h>
 
+#include "base/capabilities.h"
 #include "base/cleanup.h"
 #include "daemon/log/log.h"
 #include "daemon/permissions.h"
@@ -29,13 +30,13 @@ DEFINE_CLEANUP(struct split *, split_free);
 static int start_opener(struct split *split, const struct options *options, const struct config *config,
                         struct sys *sys, struct error *error)
 {
-    _cleanup_(opener_permissions_done) struct opener_permissions wish = {0};
+    _cleanup_(opener_permissions_done) struct opener_permissions permissions = {0};
 
     int r = user_choose(config->user, &split->user, error);
     if (r == 0)
-        r = permissions_from_config(sys, config, settings_file(options), &wish, error);
+        r = permissions_from_config(sys, config, settings_file(options), &permissions, error);
     if (r == 0)
-        r = opener_start(sys, &wish, &split->user, &split->opener, error);
+        r = opener_start(sys, &permissions, &split->user, &split->opener, error);
     if (r == 0)
         log_debug("counters are opened by process %d", (int)split->opener->pid);
     return r;
@@ -48,7 +49,7 @@ int split_new(const struct options *options, const struct config *config, struct
 
     if (!split)
         return error_oom(error);
-    if (!options->no_opener && opener_is_wanted()) {
+    if (!options->no_opener && capabilities_are_privileged()) {
         int r = start_opener(split, options, config, sys, error);
         if (r < 0)
             return r;
@@ -153,7 +154,7 @@ json_t *split_json(const struct split *split)
 {
     if (!split->opener)
         return json_pack("{s:s, s:n, s:o, s:n}", "state", "none", "pid", "capabilities",
-                         capabilities_json(opener_own_capabilities()), "filtered");
+                         capabilities_json(capabilities_own()), "filtered");
     if (split_is_lost(split))
         return json_pack("{s:s, s:n, s:[], s:n}", "state", "lost", "pid", "capabilities", "filtered");
     return json_pack("{s:s, s:i, s:o, s:b}", "state", split->opener->client.late ? "late" : "running", "pid",

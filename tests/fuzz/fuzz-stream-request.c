@@ -99,7 +99,7 @@ static void leave(void)
 static void enter(void)
 {
     struct fake_sys *fake = fake_machine_one_pmu();
-    struct opener_permissions wish = {.sampling = true};
+    struct opener_permissions permissions = {.sampling = true};
     struct error error;
 
     add_probes(fake);
@@ -107,7 +107,7 @@ static void enter(void)
     fake_file(fake, "/proc/42/task/42/comm", "x\n");
     fake_file(fake, "/sys/kernel/tracing/events/sched/sched_switch/id", "311\n");
     assert(machine_load(&fake->sys, &world.machine, &error) == 0);
-    assert(opener_rules_init(&world.rules, &fake->sys, &wish) == 0);
+    assert(opener_rules_init(&world.rules, &fake->sys, &permissions) == 0);
     world.fake = fake;
     world.open_group = fake->sys.open_group;
     world.perf_event_open = fake->sys.perf_event_open;

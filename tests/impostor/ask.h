@@ -3,7 +3,7 @@
 #ifndef TESTS_IMPOSTOR_ASK_H
 #define TESTS_IMPOSTOR_ASK_H
 
-#include "opener/message.h"
+#include "base/fd-socket.h"
 #include "tests/impostor/impostor.h"
 
 /* What the opener refuses by itself, without asking the kernel. */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "opener/message.h"
+#include "base/fd-socket.h"
 
 static long become(uid_t user)
 {

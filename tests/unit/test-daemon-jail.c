@@ -23,8 +23,8 @@ static void test_user(void **state)
     } cases[] = {
         {"daemon", NULL, 1},
         {"12345", NULL, 12345},
-        {"root", "is root, which the process that listens must not be", 0},
-        {"0", "is root, which the process that listens must not be", 0},
+        {"root", "is root, but the process that listens must not be root", 0},
+        {"0", "is root, but the process that listens must not be root", 0},
         {"no-such-user", "there is no user \"no-such-user\"", 0},
         {"-1", "there is no user \"-1\"", 0},
         {"4294967295", "there is no user", 0},

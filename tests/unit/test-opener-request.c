@@ -14,7 +14,7 @@
 
 static uint32_t counting_types[] = {PERF_TYPE_HARDWARE, PERF_TYPE_SOFTWARE, PERF_TYPE_HW_CACHE, PERF_TYPE_RAW};
 static uint32_t tracing_types[] = {INTEL_PT}, probing_types[] = {KPROBE, UPROBE};
-static struct opener_permitted_event grants[] = {
+static struct opener_permitted_event permitted[] = {
     {.type = UPROBE, .config2 = 0x1234, .text = (char *)"/bin/true"},
     {.type = UPROBE, .config = 1, .config2 = 0x1234, .text = (char *)"/bin/true"},
     {.type = KPROBE, .text = (char *)"vfs_read", .samples = true},
@@ -26,7 +26,10 @@ static struct opener_permitted_event grants[] = {
 static char *files[] = {(char *)"/etc/perfcountd/perfcountd.yaml", (char *)"web.yml"};
 static const struct opener_rules rules = {
     .daemon = DAEMON,
-    .wish = {.grants = grants, .n_grants = ARRAY_SIZE(grants), .files = files, .n_files = ARRAY_SIZE(files)},
+    .permissions = {.events = permitted,
+                    .n_events = ARRAY_SIZE(permitted),
+                    .files = files,
+                    .n_files = ARRAY_SIZE(files)},
     .counting = {counting_types, ARRAY_SIZE(counting_types)},
     .tracing = {tracing_types, ARRAY_SIZE(tracing_types)},
     .probing = {probing_types, ARRAY_SIZE(probing_types)},
@@ -287,7 +290,7 @@ static void test_grants(void **state)
     struct opener_rules breakpoints = rules, sampling = rules;
 
     (void)state;
-    breakpoints.wish.breakpoints = sampling.wish.breakpoints = sampling.wish.sampling = true;
+    breakpoints.permissions.breakpoints = sampling.permissions.breakpoints = sampling.permissions.sampling = true;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct packet packet;
         make_one(&packet, cases[i].in, cases[i].in_text);
@@ -405,7 +408,7 @@ static void test_sampling(void **state)
     struct opener_rules sampling = rules;
 
     (void)state;
-    sampling.wish.sampling = true;
+    sampling.permissions.sampling = true;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct packet packet;
         make_sampling(&packet);
@@ -497,7 +500,7 @@ static void test_paths(void **state)
     struct opener_rules sampling = rules;
 
     (void)state;
-    sampling.wish.sampling = true;
+    sampling.permissions.sampling = true;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         bool sampled = cases[i].out_sampling != NO;
         _cleanup_(buffer_done) struct buffer buffer = {0};

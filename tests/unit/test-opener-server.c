@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fd-socket.h"
 #include "base/fd.h"
 #include "opener/client.h"
-#include "opener/message.h"
 #include "opener/server.h"
 #include "tests/unit/test.h"
 
@@ -199,8 +199,8 @@ static void test_long_texts(void **state)
     const char *texts[8];
     struct sys_group group = {.attrs = attrs, .texts = texts, .n = 8, .pid = -1, .leader = -1};
     char name[4001], expected[512];
-    struct opener_permitted_event grants[] = {{.type = KPROBE, .text = name},
-                                              {.type = KPROBE, .config = 1, .text = name}};
+    struct opener_permitted_event permitted[] = {{.type = KPROBE, .text = name},
+                                                 {.type = KPROBE, .config = 1, .text = name}};
     struct rig *rig = *state;
     int fds[8];
 
@@ -211,8 +211,8 @@ static void test_long_texts(void **state)
         attrs[i].type = KPROBE;
         texts[i] = name;
     }
-    rig->server.rules.wish.grants = grants;
-    rig->server.rules.wish.n_grants = ARRAY_SIZE(grants);
+    rig->server.rules.permissions.events = permitted;
+    rig->server.rules.permissions.n_events = ARRAY_SIZE(permitted);
     rig->daemon.open_group(&rig->daemon, &group, fds);
     for (size_t i = 0; i < 8; i++) {
         snprintf(expected, sizeof(expected), "config %zu pid -1 cpu 0 %s%.100s", i % 2, i ? "joins" : "leads disabled",
@@ -236,8 +236,8 @@ static void test_programs(void **state)
     assert_non_null(mkdtemp(directory));
     snprintf(path, sizeof(path), "%s/program", directory);
     attr.type = KPROBE;
-    rig->server.rules.wish.grants = &grant;
-    rig->server.rules.wish.n_grants = 1;
+    rig->server.rules.permissions.events = &grant;
+    rig->server.rules.permissions.n_events = 1;
     rig->daemon.open_group(&rig->daemon, &group, &fd);
     assert_int_equal(fd, -ENOENT);
     close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0700));
@@ -258,14 +258,14 @@ static void test_seal(void **state)
 {
     struct perf_event_attr attrs[] = {event(1), event(2), event(3)};
     struct sys_group group = {.attrs = attrs, .n = 3, .pid = -1, .leader = -1};
-    struct opener_permitted_event grants[] = {{.type = PERF_TYPE_TRACEPOINT, .config = 1},
-                                              {.type = PERF_TYPE_TRACEPOINT, .config = 2}};
+    struct opener_permitted_event permitted[] = {{.type = PERF_TYPE_TRACEPOINT, .config = 1},
+                                                 {.type = PERF_TYPE_TRACEPOINT, .config = 2}};
     struct rig *rig = *state;
     int fds[3];
 
     attrs[0].type = attrs[1].type = PERF_TYPE_TRACEPOINT;
-    rig->server.rules.wish.grants = grants;
-    rig->server.rules.wish.n_grants = ARRAY_SIZE(grants);
+    rig->server.rules.permissions.events = permitted;
+    rig->server.rules.permissions.n_events = ARRAY_SIZE(permitted);
     rig->daemon.open_group(&rig->daemon, &group, fds);
     assert_opened(fds[0], "config 1 pid -1 cpu 0 leads disabled");
     assert_opened(fds[1], "config 2 pid -1 cpu 0 joins");
@@ -364,7 +364,7 @@ static void test_better_asked_for(void **state)
 
     rig->kernel.open_file = fake_open_file;
     for (int sampling = 0; sampling <= 1; sampling++) {
-        rig->server.rules.wish.sampling = rig->client.rules.wish.sampling = sampling;
+        rig->server.rules.permissions.sampling = rig->client.rules.permissions.sampling = sampling;
         for (int i = 0; i < 2; i++) {
             static const char *const paths[] = {"/proc/kallsyms", "/proc/self/maps"};
             _cleanup_(closep) int fd = rig->daemon.open_file(&rig->daemon, paths[i], 0);
@@ -385,7 +385,7 @@ static void test_only_asked_for(void **state)
     struct rig *rig = *state;
     char path[64], link[64], events[256];
 
-    rig->server.rules.wish.sampling = rig->client.rules.wish.sampling = true;
+    rig->server.rules.permissions.sampling = rig->client.rules.permissions.sampling = true;
     snprintf(link, sizeof(link), "/tmp/perf-%d.map", (int)getpid());
     snprintf(path, sizeof(path), "/proc/%d/root%s", (int)getpid(), link);
     assert_int_equal(mkfifo(link, 0600), 0);
@@ -520,7 +520,7 @@ static void test_heard_unasked(void **state)
 /* Too many descriptors of this user are under way (unix(7)): it is said, and no more than that. */
 static void test_cannot_be_sent(void **state)
 {
-    struct fd_list many = {.n = OPENER_MESSAGE_FDS_MAX};
+    struct fd_list many = {.n = FD_LIST_MAX};
     struct rlimit before, less;
     struct rig *rig = *state;
     int sockets[2];
