@@ -185,24 +185,15 @@ int lane_open_tracking(struct sys *sys, const struct machine *machine, const str
     return 0;
 }
 
-static int each_leader(const struct lane *lane, unsigned long request)
+int lane_enable(struct lane *lane, bool enabled)
 {
+    unsigned long request = enabled ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
     struct sys *sys = lane->sys;
     int r = 0;
 
     for (size_t i = 0; i < lane->n_fds && r >= 0; i += lane->group.n)
         r = sys->ioctl(sys, lane->fds[i], request, PERF_IOC_FLAG_GROUP);
     return MIN(r, 0);
-}
-
-int lane_enable(struct lane *lane)
-{
-    return each_leader(lane, PERF_EVENT_IOC_ENABLE);
-}
-
-void lane_disable(struct lane *lane)
-{
-    each_leader(lane, PERF_EVENT_IOC_DISABLE);
 }
 
 int lane_peek(struct lane *lane, const struct record_layout *layout, uint64_t *malformed)

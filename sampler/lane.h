@@ -41,8 +41,7 @@ int lane_open(struct sys *sys, const struct machine *machine, const struct spec 
 int lane_open_tracking(struct sys *sys, const struct machine *machine, const struct spec *spec, unsigned cpu,
                        struct lane **ret);
 struct lane *lane_free(struct lane *lane);
-int lane_enable(struct lane *lane);
-void lane_disable(struct lane *lane);
+int lane_enable(struct lane *lane, bool enabled);
 
 /*
  * Decodes the next record into `lane->record` unless one is there already: whether there is one. What makes no sense is

@@ -3,6 +3,7 @@
 #include "sampler/stream.h"
 
 #include "base/cleanup.h"
+#include "base/timer.h"
 #include "sampler/backlog.h"
 #include "sampler/rescan.h"
 #include "sampler/sampler.h"
@@ -11,6 +12,7 @@
 #define SYMBOLS_USEC (5 * USEC_PER_SEC)
 /* The same while the daemon ends. */
 #define LAST_SYMBOLS_USEC (USEC_PER_SEC / 2)
+#define TIMER_ACCURACY_USEC 1000
 
 enum stream_state {
     STREAM_SCANNING, /* /proc is read for the first time */
@@ -95,7 +97,7 @@ static void write_end(struct stream *stream)
         return;
     stream->state = STREAM_ENDED;
     stream->backlog.complete = true;
-    sd_event_source_set_enabled(stream->timer, SD_EVENT_OFF);
+    timer_disarm(stream->timer);
     if (stream->writer_state) {
         notice_dropped(stream);
         stream->writer->end(stream->writer_state, &stream->end, &stream->backlog.bytes);
@@ -108,8 +110,7 @@ static void limit_wait_for_symbols(struct stream *stream)
 {
     uint64_t usec = sampler_is_ending(stream->sampler) ? LAST_SYMBOLS_USEC : SYMBOLS_USEC;
 
-    sd_event_source_set_time(stream->timer, stream_now(stream) / NSEC_PER_USEC + usec);
-    sd_event_source_set_enabled(stream->timer, SD_EVENT_ONESHOT);
+    timer_arm(stream->timer, stream_now(stream) / NSEC_PER_USEC + usec);
 }
 
 /* Not all missing symbols can be asked for at once: asks for more until none is missing, or the timer ends it. */
@@ -139,7 +140,7 @@ static void stream_finish(struct stream *stream)
     stream->end.malformed = capture_malformed(capture) - stream->end.malformed;
     stream->end.duration_ns =
         stream->start_ns ? (stream->end_ns ? MIN(stream->end_ns, now) : now) - stream->start_ns : 0;
-    capture_unsubscribe(capture, &stream->subscriber);
+    capture_unsubscribe(&stream->subscriber);
     sampler_let_go(stream->sampler, &stream->client);
     stream->state = STREAM_RESOLVING;
     limit_wait_for_symbols(stream);
@@ -169,8 +170,7 @@ static bool stream_begin(struct stream *stream)
     }
     if (capture_is_paused(stream->client.capture))
         notice_pause(stream, true);
-    sd_event_source_set_time(stream->timer, now / NSEC_PER_USEC + (uint64_t)(source->seconds * 1e6));
-    sd_event_source_set_enabled(stream->timer, SD_EVENT_ONESHOT);
+    timer_arm(stream->timer, now / NSEC_PER_USEC + (uint64_t)(source->seconds * 1e6));
     return true;
 }
 
@@ -269,7 +269,7 @@ static void stream_on_round(void *userdata, uint64_t until_ns)
         stream->source.full = sampler_keeps_enough(stream->sampler);
     }
     stream->client.waiting = stream->backlog.bytes.capacity;
-    sampler_make_room(stream->sampler);
+    sampler_limit_symbols(stream->sampler);
     if (stream->max_records && stream->end.records == stream->max_records)
         finish_because(stream, "max");
     else if (stream->backlog.bytes.failed)
@@ -344,9 +344,8 @@ static struct stream *stream_new(struct sampler *sampler, uint64_t max_records, 
         .writer = writer,
         .max_records = max_records,
     };
-    int r =
-        sd_event_add_time(sampler_event(sampler), &stream->timer, CLOCK_MONOTONIC, 0, 1000, stream_on_timer, stream);
-    if (r < 0 || sd_event_source_set_enabled(stream->timer, SD_EVENT_OFF) < 0)
+    if (timer_init(sampler_event(sampler), CLOCK_MONOTONIC, TIMER_ACCURACY_USEC, stream_on_timer, stream,
+                   &stream->timer) < 0)
         return stream_free(stream);
     return stream;
 }
@@ -380,7 +379,7 @@ struct stream *stream_free(struct stream *stream)
     if (!stream)
         return NULL;
     if (stream->client.capture)
-        capture_unsubscribe(stream->client.capture, &stream->subscriber);
+        capture_unsubscribe(&stream->subscriber);
     if (stream->client.symbols) {
         symbols_cancel(stream->client.symbols, stream);
         sampler_leave(stream->sampler, &stream->client);
