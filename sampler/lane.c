@@ -22,8 +22,8 @@ struct lane *lane_free(struct lane *lane)
     return NULL;
 }
 
-/* Takes the descriptor over, or closes it. */
-static int adopt(struct lane *lane, int fd)
+/* Takes the descriptor, or closes it. */
+static int lane_add_fd(struct lane *lane, int fd)
 {
     struct sys *sys = lane->sys;
     uint64_t id;
@@ -42,7 +42,7 @@ static int adopt(struct lane *lane, int fd)
     return 0;
 }
 
-/* One group; all of it or nothing. */
+/* Opens one group completely, or nothing of it. */
 static int open_group(struct lane *lane, const struct spec *spec, pid_t thread)
 {
     struct sys *sys = lane->sys;
@@ -65,15 +65,15 @@ static int open_group(struct lane *lane, const struct spec *spec, pid_t thread)
             r = r < 0 ? r : fds[i];
             continue;
         }
-        int adopted = adopt(lane, fds[i]);
-        r = r < 0 ? r : adopted;
+        int added = lane_add_fd(lane, fds[i]);
+        r = r < 0 ? r : added;
     }
     while (r < 0 && lane->n_fds > before)
         sys->close(sys, lane->fds[--lane->n_fds]);
     return r;
 }
 
-/* Threads that have ended since they were listed are no failure, unless all have. */
+/* A thread may have ended since it was listed; it is a failure only if all have. */
 static int open_groups(struct lane *lane, const struct spec *spec, const pid_t *threads, size_t n_threads)
 {
     int r = threads ? -ESRCH : open_group(lane, spec, 0);
@@ -88,7 +88,7 @@ static int open_groups(struct lane *lane, const struct spec *spec, const pid_t *
     return r;
 }
 
-/* All threads write into the ring of the first, which must be mapped. */
+/* All threads write into the ring of the first, which is mapped already. */
 static int share_ring(struct lane *lane, struct error *error)
 {
     struct sys *sys = lane->sys;
@@ -112,7 +112,7 @@ static int map_ring(struct lane *lane, struct error *error)
         if (sys_read_file(lane->sys, "/proc/sys/kernel/perf_event_mlock_kb", &limit) < 0)
             limit = NULL;
         return error_set(error, r,
-                         "cpu %u: the limit of locked memory is reached (EPERM) by a ring of %zu pages: raise "
+                         "cpu %u: a ring of %zu pages is over the limit of locked memory (EPERM): raise "
                          "kernel.perf_event_mlock_kb, which is %.16s, or RLIMIT_MEMLOCK (LimitMEMLOCK=), or lower "
                          "sampler.ring_pages",
                          lane->cpu, pages, limit ? limit : "unknown");
@@ -123,8 +123,8 @@ static int map_ring(struct lane *lane, struct error *error)
     return 0;
 }
 
-static int open_all(struct lane *lane, const struct machine *machine, const struct spec *spec, const pid_t *threads,
-                    size_t n_threads, struct error *error)
+static int lane_open_all(struct lane *lane, const struct machine *machine, const struct spec *spec,
+                         const pid_t *threads, size_t n_threads, struct error *error)
 {
     int r = open_groups(lane, spec, threads, n_threads);
 
@@ -134,7 +134,7 @@ static int open_all(struct lane *lane, const struct machine *machine, const stru
     return r < 0 ? r : share_ring(lane, error);
 }
 
-/* With the group of what samples there; its `n` is 0 for nothing. */
+/* With the group of the events that sample there; it is empty if there are none. */
 static int lane_new(struct sys *sys, const struct machine *machine, const struct spec *spec, unsigned cpu,
                     struct lane **ret, struct error *error)
 {
@@ -161,7 +161,7 @@ int lane_open(struct sys *sys, const struct machine *machine, const struct spec 
 
     int r = lane_new(sys, machine, spec, cpu, &lane, error);
     if (r == 0 && lane->samples)
-        r = open_all(lane, machine, spec, threads, n_threads, error);
+        r = lane_open_all(lane, machine, spec, threads, n_threads, error);
     if (r < 0)
         return r;
     *ret = lane->samples ? steal(lane) : NULL;
@@ -177,7 +177,7 @@ int lane_open_tracking(struct sys *sys, const struct machine *machine, const str
     bool tracks = r == 0 && !lane->samples && spec_tracks(spec);
     if (tracks) {
         spec_bind_tracking(spec, &lane->group);
-        r = open_all(lane, machine, spec, NULL, 0, NULL);
+        r = lane_open_all(lane, machine, spec, NULL, 0, NULL);
     }
     if (r < 0)
         return r;
@@ -202,7 +202,7 @@ int lane_peek(struct lane *lane, const struct record_layout *layout, uint64_t *m
 
     while (!lane->has_record) {
         int r = ring_next(lane->ring, &header);
-        if (r == -EBADMSG) { /* all of it was given up */
+        if (r == -EBADMSG) { /* the whole content of the ring was given up */
             (*malformed)++;
             continue;
         }
@@ -223,7 +223,7 @@ void lane_take(struct lane *lane)
     ring_take(lane->ring);
 }
 
-/* What was seen and not taken is seen anew. */
+/* A record that was decoded and not taken is decoded again. */
 void lane_release(struct lane *lane)
 {
     lane->has_record = false;
