@@ -4,7 +4,7 @@
 #define SYMBOLS_MAPPED_FILE_H
 
 #include "perf/sys.h"
-#include "symbols/symbols.h"
+#include "symbols/mapping.h"
 
 /*
  * Tries the kernel's own link to the mapping, which also has a file that was deleted or replaced; the path as the

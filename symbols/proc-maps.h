@@ -3,7 +3,7 @@
 #ifndef SYMBOLS_PROC_MAPS_H
 #define SYMBOLS_PROC_MAPS_H
 
-#include "symbols/symbols.h"
+#include "symbols/mapping.h"
 
 /*
  * Takes a line without its newline apart, and changes it: the file's name points into it, as the kernel escaped it no

@@ -75,12 +75,12 @@ static const char *at(struct fixture *fixture, uint32_t pid, uint64_t address)
 {
     static char text[128];
     struct process *process = processes_find(fixture->processes, pid);
-    const struct place *place = process ? mappings_find(&process->mappings, address) : NULL;
+    const struct mapping *mapping = process ? mappings_find(&process->mappings, address) : NULL;
 
     text[0] = '\0';
-    if (place)
-        snprintf(text, sizeof(text), "%s+%llx", place->mapping.file,
-                 (unsigned long long)(address - place->mapping.start + place->mapping.offset));
+    if (mapping)
+        snprintf(text, sizeof(text), "%s+%llx", mapping->file,
+                 (unsigned long long)(address - mapping->start + mapping->offset));
     return text;
 }
 
@@ -93,9 +93,9 @@ static const char *comm(struct fixture *fixture, uint32_t pid, uint32_t tid)
 static uint32_t jit_pid(struct fixture *fixture, uint32_t pid, uint64_t address)
 {
     struct process *process = processes_find(fixture->processes, pid);
-    const struct place *place = process ? mappings_find(&process->mappings, address) : NULL;
+    const struct mapping *mapping = process ? mappings_find(&process->mappings, address) : NULL;
 
-    return place ? place->image->jit_pid : UINT32_MAX;
+    return mapping ? mapping->image->jit_pid : UINT32_MAX;
 }
 
 /* What a process makes at run time is its own; a child goes on with what its parent made. */
@@ -266,10 +266,10 @@ static void test_numbers(void **state)
     take_mmap(fixture, 1, 0x1000, 0x2000, 0, "/a");
     take_mmap(fixture, 1, 0x2000, 0x3000, 0x1000, "/a");
     take_mmap(fixture, 2, 0x8000, 0x9000, 0, "/a");
-    unsigned number = mappings_find(&processes_find(fixture->processes, 1)->mappings, 0x1000)->mapping.number;
+    unsigned number = mappings_find(&processes_find(fixture->processes, 1)->mappings, 0x1000)->number;
     assert_true(number > 0);
-    assert_int_equal(mappings_find(&processes_find(fixture->processes, 2)->mappings, 0x8000)->mapping.number, number);
-    assert_true(mappings_find(&processes_find(fixture->processes, 1)->mappings, 0x2000)->mapping.number != number);
+    assert_int_equal(mappings_find(&processes_find(fixture->processes, 2)->mappings, 0x8000)->number, number);
+    assert_true(mappings_find(&processes_find(fixture->processes, 1)->mappings, 0x2000)->number != number);
 }
 
 /* /proc says the offset 0 of all that is made at run time, and a profile tells places by their numbers. */
@@ -281,11 +281,11 @@ static void test_numbers_anonymous(void **state)
     take_mmap(fixture, 1, 0x8000, 0x9000, 0, "//anon");
     take_mmap(fixture, 1, 0x2000, 0x3000, 0, "/a");
     struct process *process = processes_find(fixture->processes, 1);
-    unsigned number = mappings_find(&process->mappings, 0x1000)->mapping.number;
-    assert_true(mappings_find(&process->mappings, 0x8000)->mapping.number != number);
-    assert_true(mappings_find(&process->mappings, 0x3000)->mapping.number != number);
+    unsigned number = mappings_find(&process->mappings, 0x1000)->number;
+    assert_true(mappings_find(&process->mappings, 0x8000)->number != number);
+    assert_true(mappings_find(&process->mappings, 0x3000)->number != number);
     take_mmap(fixture, 1, 0x1000, 0x4000, 0x1000, "//anon"); /* a record of the first */
-    assert_int_equal(mappings_find(&process->mappings, 0x3000)->mapping.number, number);
+    assert_int_equal(mappings_find(&process->mappings, 0x3000)->number, number);
 }
 
 /* Thousands of processes, each with its own files of long names; forks and ends among them. */

@@ -454,7 +454,7 @@ static void test_kept(void **state)
         skip();
     learn(fixture, pid);
     symbols_resolve(fixture->symbols, pid, false, (uintptr_t)known_static_function, &frame);
-    assert_non_null(frame.image);
+    assert_non_null(frame.mapping->image);
     assert_null(frame.symbol);
     symbols_keep(&frame, pid, &kept);
     symbols_update(fixture->symbols, &record);
