@@ -8,7 +8,7 @@
 
 #define DELETED " (deleted)"
 
-/* The hexadecimal number before `end`, which is stepped over. */
+/* Parses the hexadecimal number before `end`, and moves `at` behind that. */
 static bool take_hex(char **at, char end, uint64_t *ret)
 {
     char *stop = strchr(*at, end);
@@ -48,7 +48,7 @@ static bool is_octal(const char *text)
     return true;
 }
 
-/* Only a newline is escaped, but who says that it stays so. */
+/* Today the kernel escapes only newlines. */
 static void unescape(char *text)
 {
     char *to = text;
