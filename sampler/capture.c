@@ -10,7 +10,7 @@
 #include "base/timer.h"
 #include "sampler/lane-set.h"
 
-/* What one turn of the event loop may take: little, since clients take their bytes only between the turns. */
+/* Limits of one turn of the event loop: low, since clients take their bytes only between the turns. */
 #define TURN_RECORDS 200
 #define TURN_NS (5 * NSEC_PER_MSEC)
 #define RECORDS_PER_CLOCK 128 /* the clock is read once for this many records */

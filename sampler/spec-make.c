@@ -14,7 +14,7 @@
 
 #define MAX_RATE "/proc/sys/kernel/perf_event_max_sample_rate"
 
-/* How often */
+/* Rate */
 
 static int spec_set_rate(struct spec *spec, struct sys *sys, const struct config_sampler *config,
                          const struct stream_request *request, struct error *error)
@@ -41,7 +41,7 @@ static int spec_set_rate(struct spec *spec, struct sys *sys, const struct config
     return 0;
 }
 
-/* Where */
+/* CPUs, process, cgroup */
 
 static int spec_set_cpus(struct spec *spec, const struct machine *machine, const struct stream_request *request,
                          struct error *error)
@@ -121,7 +121,7 @@ static int spec_set_cgroup(struct spec *spec, struct sys *sys, const struct stre
     return 0;
 }
 
-/* What */
+/* Events */
 
 static int parse_events(struct spec *spec, const char *text, struct error *error)
 {
@@ -145,7 +145,7 @@ static int check_events(const struct spec *spec, struct sys *sys, const struct m
     return 0;
 }
 
-/* What the kernel allows */
+/* Limits that only the kernel knows */
 
 static int open_first(const struct spec *spec, struct sys *sys, const struct spec_group *group, int cpu)
 {

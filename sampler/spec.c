@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a capture samples: see spec.h. The fields of perf_event_attr are those of perf_event_open(2). */
+/* The spec of a capture: see spec.h. The fields of perf_event_attr are those of perf_event_open(2). */
 #include "sampler/spec.h"
 
 #include <inttypes.h>

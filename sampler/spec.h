@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a capture samples. Clients whose specs are equal share one capture. */
+/* The spec of a capture: its events, how and where they sample. Clients whose specs are equal share one capture. */
 #ifndef SAMPLER_SPEC_H
 #define SAMPLER_SPEC_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a client asks for: see stream-request.h. */
+/* A client's request: see stream-request.h. */
 #include "sampler/stream-request.h"
 
 #include <inttypes.h>

@@ -48,7 +48,7 @@ static uint64_t stream_now(const struct stream *stream)
     return sampler_now(stream->sampler, CLOCK_MONOTONIC);
 }
 
-/* What the writer learns */
+/* Notices */
 
 static void stream_notice(struct stream *stream, struct writer_notice notice)
 {
@@ -206,7 +206,7 @@ static int stream_on_timer(sd_event_source *source, uint64_t usec, void *userdat
     return 0;
 }
 
-/* What the capture gives */
+/* From the capture */
 
 static bool is_refused(struct stream *stream, bool sample)
 {

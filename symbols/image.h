@@ -17,7 +17,7 @@
 struct images;
 
 enum image_state {
-    IMAGE_ABSENT,  /* its table was not needed yet, was given up, or is to be made later */
+    IMAGE_ABSENT,  /* its table was not needed yet, was given up, or will be made later */
     IMAGE_PENDING, /* the symboliser makes its table */
     IMAGE_READY,
     IMAGE_BAD, /* it has no symbols, and never will */

@@ -51,11 +51,6 @@ static void list_remove(struct process_list *list, struct process *process)
     list->n--;
 }
 
-static struct process *list_oldest(const struct process_list *list)
-{
-    return TAILQ_FIRST(&list->list);
-}
-
 static void process_set_ended(struct processes *processes, struct process *process, bool ended)
 {
     if (process->ended == ended)
@@ -68,7 +63,7 @@ static void process_set_ended(struct processes *processes, struct process *proce
 void processes_end_all(struct processes *processes)
 {
     while (processes->running.n)
-        process_set_ended(processes, list_oldest(&processes->running), true);
+        process_set_ended(processes, TAILQ_FIRST(&processes->running.list), true);
 }
 
 static struct process_bucket *bucket_of(struct processes *processes, uint32_t pid)
@@ -107,7 +102,7 @@ struct processes *processes_free(struct processes *processes)
         return NULL;
     processes_end_all(processes);
     while (processes->ended.n)
-        process_forget(processes, list_oldest(&processes->ended));
+        process_forget(processes, TAILQ_FIRST(&processes->ended.list));
     free(processes);
     return NULL;
 }
@@ -125,10 +120,10 @@ size_t processes_bytes(const struct processes *processes)
 /* Forgets the first to go. False if only `but` is left. */
 static bool forget_one(struct processes *processes, const struct process *but)
 {
-    struct process *victim = list_oldest(&processes->ended);
+    struct process *victim = TAILQ_FIRST(&processes->ended.list);
 
     if (!victim || victim == but)
-        victim = list_oldest(&processes->running);
+        victim = TAILQ_FIRST(&processes->running.list);
     if (victim && victim == but)
         victim = TAILQ_NEXT(victim, use);
     if (!victim)
@@ -306,15 +301,6 @@ static void update_comm(struct processes *processes, const struct record *record
     process_set_comm(processes, process, record->comm.tid, record->comm.comm);
 }
 
-/* A thread begins with the name of the thread that made it. */
-static void update_thread(struct processes *processes, const struct record *record, const char *comm)
-{
-    struct process *process = get_known(processes, record->task.pid);
-
-    if (process && comm[0])
-        process_set_comm(processes, process, record->task.tid, comm);
-}
-
 /* A process begins with the mappings and the name of its parent. */
 static void update_process(struct processes *processes, const struct record *record, const char *comm)
 {
@@ -336,17 +322,18 @@ static void update_process(struct processes *processes, const struct record *rec
     make_room(processes, child);
 }
 
+/* A thread begins with the name of the thread that made it. */
 static void update_fork(struct processes *processes, const struct record *record)
 {
-    const struct process *parent = get_known(processes, record->task.parent_pid);
+    struct process *parent = get_known(processes, record->task.parent_pid);
     char comm[16] = "";
 
     if (parent)
         memccpy(comm, process_comm(parent, record->task.parent_tid), '\0', sizeof(comm));
-    if (record->task.pid == record->task.parent_pid)
-        update_thread(processes, record, comm);
-    else
+    if (record->task.pid != record->task.parent_pid)
         update_process(processes, record, comm);
+    else if (comm[0])
+        process_set_comm(processes, parent, record->task.tid, comm);
 }
 
 static void update_exit(struct processes *processes, const struct record *record)
@@ -363,7 +350,7 @@ static void update_exit(struct processes *processes, const struct record *record
     }
     process_set_ended(processes, process, true);
     if (processes->ended.n > PROCESSES_ENDED_MAX)
-        process_forget(processes, list_oldest(&processes->ended));
+        process_forget(processes, TAILQ_FIRST(&processes->ended.list));
 }
 
 void processes_update(struct processes *processes, const struct record *record)

@@ -336,7 +336,7 @@ void symbols_resolve_kept(struct symbols *symbols, struct symbols_kept *kept, ui
     *ret = frame;
 }
 
-/* What is known of it all */
+/* Memory and reasons */
 
 bool symbols_pending(const struct symbols *symbols)
 {

@@ -38,7 +38,7 @@ static int teardown(void **state)
 
     mappings_done(&fixture->mappings);
     assert_int_equal(fixture->mappings.n, 0);
-    assert_int_equal(images_bytes(fixture->images), 0); /* nobody refers to one */
+    assert_int_equal(images_bytes(fixture->images), 0); /* no reference is left */
     images_free(fixture->images);
     sd_event_unref(fixture->event);
     free(fixture);
@@ -136,7 +136,7 @@ static void test_find(void **state)
     assert_non_null(mappings_find(mappings, 0x10));
 }
 
-/* What is made at run time is told apart by its address, as /proc has no offset of it. */
+/* Memory without a file is distinguished by its address, since /proc has no offset for it. */
 static void test_made_at_run_time(void **state)
 {
     struct fixture *fixture = *state;
@@ -148,7 +148,7 @@ static void test_made_at_run_time(void **state)
     assert_int_equal(fixture->mappings.mappings[0].offset, 0x3800);
 }
 
-/* A child's are its own: what becomes of either is nothing to the other. */
+/* A child has its own mappings: changes of one process do not change the other. */
 static void test_copy(void **state)
 {
     struct fixture *fixture = *state;

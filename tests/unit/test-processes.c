@@ -33,7 +33,7 @@ static int teardown(void **state)
     struct fixture *fixture = *state;
 
     processes_free(fixture->processes);
-    assert_int_equal(images_bytes(fixture->images), 0); /* nobody refers to one */
+    assert_int_equal(images_bytes(fixture->images), 0); /* no reference is left */
     images_free(fixture->images);
     sd_event_unref(fixture->event);
     free(fixture);
@@ -98,7 +98,7 @@ static uint32_t jit_pid(struct fixture *fixture, uint32_t pid, uint64_t address)
     return mapping ? mapping->image->jit_pid : UINT32_MAX;
 }
 
-/* What a process makes at run time is its own; a child goes on with what its parent made. */
+/* Functions made at run time belong to their process; a child keeps those of its parent. */
 static void test_anonymous(void **state)
 {
     struct fixture *fixture = *state;
@@ -175,8 +175,8 @@ static void test_lives(void **state)
     assert_string_equal(comm(fixture, 77, 77), "(none)");
 }
 
-/* Of two captures the second is behind: what it tells is so for its samples. */
-static void test_told_twice(void **state)
+/* Of two sources of records, the second is behind: its records are right for its addresses. */
+static void test_two_sources(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -205,7 +205,7 @@ static void count_of(void *userdata, uint32_t pid, uint32_t tid, const char *nam
     n[pid]++;
 }
 
-/* Who runs is told to the next client: not who ended while nobody listened, but whose number is used again. */
+/* After a time without records, only the processes that /proc shows run, also those with a pid used before. */
 static void test_running(void **state)
 {
     struct fixture *fixture = *state;
@@ -272,7 +272,7 @@ static void test_numbers(void **state)
     assert_true(mappings_find(&processes_find(fixture->processes, 1)->mappings, 0x2000)->number != number);
 }
 
-/* /proc says the offset 0 of all that is made at run time, and a profile tells places by their numbers. */
+/* /proc has the offset 0 for all memory without a file; still its mappings have different numbers. */
 static void test_numbers_anonymous(void **state)
 {
     struct fixture *fixture = *state;
@@ -408,7 +408,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_anonymous, setup, teardown),
         cmocka_unit_test_setup_teardown(test_overlaps, setup, teardown),
         cmocka_unit_test_setup_teardown(test_lives, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_told_twice, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_two_sources, setup, teardown),
         cmocka_unit_test_setup_teardown(test_running, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ignored, setup, teardown),
         cmocka_unit_test_setup_teardown(test_numbers, setup, teardown),

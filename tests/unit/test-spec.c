@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is asked for, held against machines that are played. */
+/* Requests, checked against simulated machines. */
 #include "base/cleanup.h"
 #include "sampler/spec-make.h"
 #include "tests/unit/fake-sys.h"
@@ -167,7 +167,7 @@ static void test_two_kinds(void **state)
     end(&f);
 }
 
-/* Who may not see the kernel sees the rest; who may see nothing is told why. */
+/* A process that may not sample the kernel samples user space; if it may sample nothing, the reason is reported. */
 static void test_permission(void **state)
 {
     struct fixture f = begin(fake_machine_one_pmu());
@@ -190,7 +190,7 @@ static void test_permission(void **state)
     end(&f);
 }
 
-/* What samples the kernel alone cannot do without it. */
+/* An event that samples only the kernel needs the permission. */
 static void test_kernel_alone(void **state)
 {
     struct fixture f = begin(fake_machine_no_pmu());
