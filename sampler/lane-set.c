@@ -52,7 +52,7 @@ static int threads_list(struct threads *threads, struct sys *sys, const struct s
     return 0;
 }
 
-static void close_all(struct lane_set *set)
+static void lane_set_close(struct lane_set *set)
 {
     while (set->n > 0)
         lane_free(set->lanes[--set->n]);
@@ -60,7 +60,7 @@ static void close_all(struct lane_set *set)
 
 void lane_set_done(struct lane_set *set)
 {
-    close_all(set);
+    lane_set_close(set);
     free(set->lanes);
     set->lanes = NULL;
 }
@@ -75,7 +75,7 @@ bool lane_set_samples(const struct lane_set *set)
 
 /* Opening */
 
-static bool has_cpu(const struct lane_set *set, unsigned cpu)
+static bool lane_set_has_cpu(const struct lane_set *set, unsigned cpu)
 {
     for (size_t i = 0; i < set->n; i++)
         if (set->lanes[i]->cpu == cpu)
@@ -100,7 +100,7 @@ static int lane_set_add(struct lane_set *set, struct lane *lane, struct error *e
     return set->enabled ? lane_enable(lane, true) : 0;
 }
 
-static int open_sampling(struct lane_set *set, const struct machine *machine, bool all, struct error *error)
+static int lane_set_open_sampling(struct lane_set *set, const struct machine *machine, bool all, struct error *error)
 {
     _cleanup_(threads_done) struct threads threads;
     struct lane *lane;
@@ -109,7 +109,7 @@ static int open_sampling(struct lane_set *set, const struct machine *machine, bo
     CPUSET_FOREACH (cpu, &machine->online) {
         if (r < 0)
             break;
-        if (has_cpu(set, (unsigned)cpu))
+        if (lane_set_has_cpu(set, (unsigned)cpu))
             continue;
         r = lane_open(set->sys, machine, set->spec, (unsigned)cpu, threads.tids, threads.n, &lane, error);
         if (r == 0)
@@ -121,22 +121,23 @@ static int open_sampling(struct lane_set *set, const struct machine *machine, bo
 }
 
 /* A CPU that cannot be tracked is left out: of its processes, only those are known that /proc listed. */
-static void open_tracking(struct lane_set *set, const struct machine *machine)
+static void lane_set_open_tracking(struct lane_set *set, const struct machine *machine)
 {
     struct lane *lane;
 
     CPUSET_FOREACH (cpu, &machine->online)
-        if (!has_cpu(set, (unsigned)cpu) && lane_open_tracking(set->sys, machine, set->spec, (unsigned)cpu, &lane) == 0)
+        if (!lane_set_has_cpu(set, (unsigned)cpu) &&
+            lane_open_tracking(set->sys, machine, set->spec, (unsigned)cpu, &lane) == 0)
             lane_set_add(set, lane, NULL);
 }
 
 /* Lanes that sample come first to the memory that may be locked. */
 int lane_set_open(struct lane_set *set, const struct machine *machine, bool all, struct error *error)
 {
-    int r = open_sampling(set, machine, all, error);
+    int r = lane_set_open_sampling(set, machine, all, error);
 
     if (r == 0)
-        open_tracking(set, machine);
+        lane_set_open_tracking(set, machine);
     return r;
 }
 

@@ -43,7 +43,7 @@ static int lane_add_fd(struct lane *lane, int fd)
 }
 
 /* Opens one group completely, or nothing of it. */
-static int open_group(struct lane *lane, const struct spec *spec, pid_t thread)
+static int lane_open_group(struct lane *lane, const struct spec *spec, pid_t thread)
 {
     struct sys *sys = lane->sys;
     size_t before = lane->n_fds;
@@ -74,12 +74,12 @@ static int open_group(struct lane *lane, const struct spec *spec, pid_t thread)
 }
 
 /* A thread may have ended since it was listed; it is a failure only if all have. */
-static int open_groups(struct lane *lane, const struct spec *spec, const pid_t *threads, size_t n_threads)
+static int lane_open_groups(struct lane *lane, const struct spec *spec, const pid_t *threads, size_t n_threads)
 {
-    int r = threads ? -ESRCH : open_group(lane, spec, 0);
+    int r = threads ? -ESRCH : lane_open_group(lane, spec, 0);
 
     for (size_t i = 0; i < n_threads; i++) {
-        int opened = open_group(lane, spec, threads[i]);
+        int opened = lane_open_group(lane, spec, threads[i]);
         if (opened < 0 && opened != -ESRCH)
             return opened;
         if (opened == 0)
@@ -89,7 +89,7 @@ static int open_groups(struct lane *lane, const struct spec *spec, const pid_t *
 }
 
 /* All threads write into the ring of the first, which is mapped already. */
-static int share_ring(struct lane *lane, struct error *error)
+static int lane_share_ring(struct lane *lane, struct error *error)
 {
     struct sys *sys = lane->sys;
 
@@ -102,7 +102,7 @@ static int share_ring(struct lane *lane, struct error *error)
     return 0;
 }
 
-static int map_ring(struct lane *lane, struct error *error)
+static int lane_map_ring(struct lane *lane, struct error *error)
 {
     size_t pages = lane->group.ring_pages;
     _cleanup_(freep) char *limit = NULL;
@@ -126,12 +126,12 @@ static int map_ring(struct lane *lane, struct error *error)
 static int lane_open_all(struct lane *lane, const struct machine *machine, const struct spec *spec,
                          const pid_t *threads, size_t n_threads, struct error *error)
 {
-    int r = open_groups(lane, spec, threads, n_threads);
+    int r = lane_open_groups(lane, spec, threads, n_threads);
 
     if (r < 0)
         return spec_refused(spec, machine, lane->group.pmu, lane->cpu, r, error);
-    r = map_ring(lane, error);
-    return r < 0 ? r : share_ring(lane, error);
+    r = lane_map_ring(lane, error);
+    return r < 0 ? r : lane_share_ring(lane, error);
 }
 
 /* With the group of the events that sample there; it is empty if there are none. */

@@ -33,7 +33,7 @@ struct sampled_events *sampled_events_unref(struct sampled_events *sampled)
     return NULL;
 }
 
-static const struct perf_event_attr *find_attr(const struct lane *lane, size_t event, size_t *ret_member)
+static const struct perf_event_attr *lane_attr(const struct lane *lane, size_t event, size_t *ret_member)
 {
     for (size_t i = 0; i < lane->group.n && lane->samples; i++)
         if (lane->group.events[i] == event) {
@@ -43,7 +43,7 @@ static const struct perf_event_attr *find_attr(const struct lane *lane, size_t e
     return NULL;
 }
 
-static const struct perf_event_attr *find_before(const struct sampled_events *before, const char *name)
+static const struct perf_event_attr *sampled_events_attr(const struct sampled_events *before, const char *name)
 {
     for (size_t i = 0; before && i < before->n_events; i++)
         if (str_equal(before->events[i].name, name))
@@ -52,7 +52,7 @@ static const struct perf_event_attr *find_before(const struct sampled_events *be
 }
 
 /* Lanes that only track have ids of the first event: perf needs an event for each record. */
-static size_t copy_ids(const struct lane *lane, bool has, size_t member, uint64_t *ids)
+static size_t lane_copy_ids(const struct lane *lane, bool has, size_t member, uint64_t *ids)
 {
     size_t n = 0;
 
@@ -62,18 +62,18 @@ static size_t copy_ids(const struct lane *lane, bool has, size_t member, uint64_
 }
 
 /* One event of the spec: its attr, and its id in each group that is open; 0 where the group does not have it. */
-static int add_event(struct sampled_events *sampled, size_t event, const char *name, struct lane *const *lanes,
-                     size_t n_lanes, const struct sampled_events *before)
+static int sampled_events_add(struct sampled_events *sampled, size_t event, const char *name, struct lane *const *lanes,
+                              size_t n_lanes, const struct sampled_events *before)
 {
-    const struct perf_event_attr *known = find_before(before, name);
+    const struct perf_event_attr *known = sampled_events_attr(before, name);
     size_t n = sampled->n_events;
     uint64_t *ids = sampled->ids + n * sampled->n_ids;
 
     for (size_t i = 0; i < n_lanes; i++) {
         size_t member = 0;
-        const struct perf_event_attr *attr = find_attr(lanes[i], event, &member);
+        const struct perf_event_attr *attr = lane_attr(lanes[i], event, &member);
         known = known ? known : attr;
-        ids += copy_ids(lanes[i], attr || (!lanes[i]->samples && n == 0), member, ids);
+        ids += lane_copy_ids(lanes[i], attr || (!lanes[i]->samples && n == 0), member, ids);
     }
     if (!known)
         return 0;
@@ -105,7 +105,7 @@ struct sampled_events *sampled_events_new(const struct event_list *events, struc
     if (!sampled->events || !sampled->attrs || !sampled->ids)
         return NULL;
     for (size_t i = 0; i < events->n; i++)
-        if (add_event(sampled, i, events->events[i].text, lanes, n_lanes, before) < 0)
+        if (sampled_events_add(sampled, i, events->events[i].text, lanes, n_lanes, before) < 0)
             return NULL;
     return steal(sampled);
 }

@@ -123,7 +123,7 @@ static int spec_set_cgroup(struct spec *spec, struct sys *sys, const struct stre
 
 /* Events */
 
-static int parse_events(struct spec *spec, const char *text, struct error *error)
+static int spec_parse_events(struct spec *spec, const char *text, struct error *error)
 {
     event_list_done(&spec->events);
     int r = event_list_parse_sampled(text, &spec->events, error);
@@ -133,7 +133,8 @@ static int parse_events(struct spec *spec, const char *text, struct error *error
     return r;
 }
 
-static int check_events(const struct spec *spec, struct sys *sys, const struct machine *machine, struct error *error)
+static int spec_check_events(const struct spec *spec, struct sys *sys, const struct machine *machine,
+                             struct error *error)
 {
     for (size_t i = 0; i < spec->events.n; i++) {
         int r = attr_check(sys, machine, &spec->events.events[i], error);
@@ -218,22 +219,22 @@ static int probe_or_user_only(struct spec *spec, struct sys *sys, const struct m
 }
 
 /* "auto" is cycles, or the CPU clock if a CPU has no PMU, or one that does not interrupt. */
-static int choose_events(struct spec *spec, struct sys *sys, const struct machine *machine,
-                         const struct config_sampler *config, const char *asked, struct error *error)
+static int spec_choose_events(struct spec *spec, struct sys *sys, const struct machine *machine,
+                              const struct config_sampler *config, const char *asked, struct error *error)
 {
     const char *text = asked ? asked : config->event;
     bool automatic = str_equal(text, "auto");
-    int r = parse_events(spec, automatic ? "cycles" : text, error);
+    int r = spec_parse_events(spec, automatic ? "cycles" : text, error);
 
     for (size_t i = 0; asked && r == 0 && i < spec->events.n; i++)
         r = client_event_check(config, machine, &spec->events.events[i], error);
     if (r == 0 && !automatic)
-        r = check_events(spec, sys, machine, error);
+        r = spec_check_events(spec, sys, machine, error);
     if (r == 0)
         r = probe_or_user_only(spec, sys, machine, error);
     if (r != -EINVAL || !automatic)
         return r;
-    r = parse_events(spec, "cpu-clock", error);
+    r = spec_parse_events(spec, "cpu-clock", error);
     return r < 0 ? r : probe_or_user_only(spec, sys, machine, error);
 }
 
@@ -255,7 +256,7 @@ int spec_make(struct sys *sys, const struct machine *machine, const struct confi
     if (r == 0)
         r = spec_set_cgroup(&spec, sys, request, error);
     if (r == 0)
-        r = choose_events(&spec, sys, machine, config, request->event, error);
+        r = spec_choose_events(&spec, sys, machine, config, request->event, error);
     if (r < 0)
         return r;
     *ret = spec;

@@ -17,7 +17,7 @@ struct parameter {
     uint64_t max;  /* of a number */
 };
 
-static int parse_number(const struct parameter *parameter, const char *value, void *field, struct error *error)
+static int parse_u64(const struct parameter *parameter, const char *value, void *field, struct error *error)
 {
     uint64_t number;
     int r = number_parse_u64(value, &number);
@@ -32,7 +32,7 @@ static int parse_number(const struct parameter *parameter, const char *value, vo
 static int parse_pid(const struct parameter *parameter, const char *value, void *field, struct error *error)
 {
     uint64_t pid = 0;
-    int r = parse_number(parameter, value, &pid, error);
+    int r = parse_u64(parameter, value, &pid, error);
 
     if (r == 0)
         *(uint32_t *)field = (uint32_t)pid;
@@ -58,7 +58,7 @@ static int parse_flag(const struct parameter *parameter, const char *value, void
     return 0;
 }
 
-static int copy_text(const struct parameter *parameter, const char *value, void *field, struct error *error)
+static int parse_text(const struct parameter *parameter, const char *value, void *field, struct error *error)
 {
     size_t size = strlen(value);
     char **text = field;
@@ -77,13 +77,13 @@ static int copy_text(const struct parameter *parameter, const char *value, void 
 
 static const struct parameter parameters[] = {
     {"seconds", parse_seconds, FIELD(seconds), 0},
-    {"event", copy_text, FIELD(event), 0},
-    {"frequency", parse_number, FIELD(frequency), INT64_MAX},
-    {"period", parse_number, FIELD(period), INT64_MAX},
-    {"cpu", copy_text, FIELD(cpus), 0},
-    {"cgroup", copy_text, FIELD(cgroup), 0},
+    {"event", parse_text, FIELD(event), 0},
+    {"frequency", parse_u64, FIELD(frequency), INT64_MAX},
+    {"period", parse_u64, FIELD(period), INT64_MAX},
+    {"cpu", parse_text, FIELD(cpus), 0},
+    {"cgroup", parse_text, FIELD(cgroup), 0},
     {"pid", parse_pid, FIELD(pid), PID_LIMIT},
-    {"max", parse_number, FIELD(max), INT64_MAX},
+    {"max", parse_u64, FIELD(max), INT64_MAX},
     {"read", parse_flag, FIELD(read), 0},
 };
 

@@ -82,7 +82,7 @@ static void describe_source(struct stream *stream)
 /* The end */
 
 /* A slow client may take its bytes much later: what the writer kept for its end goes now. */
-static void free_writer(struct stream *stream)
+static void stream_free_writer(struct stream *stream)
 {
     if (stream->writer_state)
         stream->writer->free(stream->writer_state);
@@ -91,7 +91,7 @@ static void free_writer(struct stream *stream)
     stream->client.waiting = stream->backlog.bytes.capacity;
 }
 
-static void write_end(struct stream *stream)
+static void stream_write_end(struct stream *stream)
 {
     if (stream->state == STREAM_ENDED)
         return;
@@ -101,7 +101,7 @@ static void write_end(struct stream *stream)
     if (stream->writer_state) {
         notice_dropped(stream);
         stream->writer->end(stream->writer_state, &stream->end, &stream->backlog.bytes);
-        free_writer(stream);
+        stream_free_writer(stream);
     }
     backlog_notify(&stream->backlog);
 }
@@ -124,7 +124,7 @@ static void stream_settle(void *userdata)
     if (stream->writer_state && writer->settle && !writer->settle(stream->writer_state) &&
         symbols_when_idle(stream->client.symbols, stream_settle, stream) == 0)
         return;
-    write_end(stream);
+    stream_write_end(stream);
 }
 
 /* Lets go of the rings at once; the end may be written later. */
@@ -175,7 +175,7 @@ static bool stream_begin(struct stream *stream)
 }
 
 /* A stream that has not begun begins first, so that its format is complete. */
-static void finish_because(void *userdata, const char *reason)
+static void stream_finish_because(void *userdata, const char *reason)
 {
     struct stream *stream = userdata;
 
@@ -186,7 +186,7 @@ static void finish_because(void *userdata, const char *reason)
 }
 
 /* Records of the time until now are still in the rings. */
-static void end_now(struct stream *stream, const char *reason)
+static void stream_end_now(struct stream *stream, const char *reason)
 {
     snprintf(stream->reason, sizeof(stream->reason), "%s", reason);
     stream->end_ns = stream_now(stream);
@@ -200,9 +200,9 @@ static int stream_on_timer(sd_event_source *source, uint64_t usec, void *userdat
     (void)source;
     (void)usec;
     if (stream->state == STREAM_RUNNING && !stream->end_ns)
-        end_now(stream, "seconds");
+        stream_end_now(stream, "seconds");
     else if (stream->state == STREAM_RESOLVING)
-        write_end(stream);
+        stream_write_end(stream);
     return 0;
 }
 
@@ -271,9 +271,9 @@ static void stream_on_round(void *userdata, uint64_t until_ns)
     stream->client.waiting = stream->backlog.bytes.capacity;
     sampler_limit_symbols(stream->sampler);
     if (stream->max_records && stream->end.records == stream->max_records)
-        finish_because(stream, "max");
+        stream_finish_because(stream, "max");
     else if (stream->backlog.bytes.failed)
-        finish_because(stream, "error: out of memory");
+        stream_finish_because(stream, "error: out of memory");
     else if (stream->end_ns && until_ns >= stream->end_ns)
         stream_finish(stream);
     else if (stream->end_ns)
@@ -309,9 +309,9 @@ static void stream_on_end(void *userdata, const char *reason)
     struct stream *stream = userdata;
 
     if (stream->state == STREAM_SCANNING)
-        finish_because(stream, reason);
+        stream_finish_because(stream, reason);
     else if (stream->state == STREAM_RUNNING && !stream->end_ns)
-        end_now(stream, reason);
+        stream_end_now(stream, reason);
     else if (stream->state == STREAM_RESOLVING && sampler_is_ending(stream->sampler))
         limit_wait_for_symbols(stream);
 }
@@ -340,7 +340,7 @@ static struct stream *stream_new(struct sampler *sampler, uint64_t max_records, 
                        .round = stream_on_round,
                        .events = stream_on_events,
                        .pause = stream_on_pause,
-                       .over = finish_because},
+                       .over = stream_finish_because},
         .writer = writer,
         .max_records = max_records,
     };
@@ -384,7 +384,7 @@ struct stream *stream_free(struct stream *stream)
         symbols_cancel(stream->client.symbols, stream);
         sampler_leave(stream->sampler, &stream->client);
     }
-    free_writer(stream);
+    stream_free_writer(stream);
     sampled_events_unref(stream->events);
     kernel_view_done(&stream->kernel);
     sd_event_source_disable_unref(stream->timer);

@@ -59,7 +59,7 @@ struct images *images_free(struct images *images)
     return NULL;
 }
 
-static struct image_bucket *bucket_of(struct images *images, const char *file, uint64_t inode, uint32_t jit_pid)
+static struct image_bucket *image_bucket_of(struct images *images, const char *file, uint64_t inode, uint32_t jit_pid)
 {
     uint64_t hash = (inode + jit_pid) * UINT64_C(0x9e3779b97f4a7c15);
 
@@ -79,14 +79,14 @@ static bool image_has_key(const struct image *image, const struct image_key *key
            memcmp(image->build_id, key->build_id ? key->build_id : image->build_id, key->build_id_size) == 0;
 }
 
-static size_t own_bytes(const struct image *image)
+static size_t image_bytes(const struct image *image)
 {
     return sizeof(*image) + strlen(image->file) + 1 + NUMBERS_MAX / 8 * sizeof(image->numbers[0]);
 }
 
 struct image *image_get(struct images *images, const struct image_key *key)
 {
-    struct image_bucket *bucket = bucket_of(images, key->file, key->inode, key->jit_pid);
+    struct image_bucket *bucket = image_bucket_of(images, key->file, key->inode, key->jit_pid);
 
     struct image *image;
 
@@ -111,7 +111,7 @@ struct image *image_get(struct images *images, const struct image_key *key)
     if (image->build_id_size)
         memcpy(image->build_id, key->build_id, image->build_id_size);
     LIST_INSERT_HEAD(bucket, image, bucket);
-    images->bytes += own_bytes(image);
+    images->bytes += image_bytes(image);
     return image;
 }
 
@@ -137,7 +137,7 @@ struct image *image_unref(struct image *image)
         return NULL;
     LIST_REMOVE(image, bucket);
     image_drop_table(image);
-    image->images->bytes -= own_bytes(image);
+    image->images->bytes -= image_bytes(image);
     free(image->numbers);
     free(image->file);
     free(image);

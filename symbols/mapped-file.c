@@ -56,7 +56,7 @@ static int find_here(struct sys *sys, uint32_t pid, const struct mapping *mappin
     return fd < 0 ? -errno : fd;
 }
 
-static bool is_readable(int fd)
+static bool can_be_read(int fd)
 {
     int flags = fcntl(fd, F_GETFL);
 
@@ -68,7 +68,7 @@ static int reopen(int found)
     char path[64];
 
     snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
-    int fd = is_readable(found) ? fcntl(found, F_DUPFD_CLOEXEC, 0)
+    int fd = can_be_read(found) ? fcntl(found, F_DUPFD_CLOEXEC, 0)
                                 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     return fd < 0 ? -errno : fd;
 }

@@ -83,7 +83,7 @@ static bool parse_id(const char *name, uint32_t *ret)
     return true;
 }
 
-static bool is_denied(int error)
+static bool is_denial(int error)
 {
     return error == -EACCES || error == -EPERM;
 }
@@ -98,7 +98,7 @@ static void scan_begin_process(struct proc_scan *scan, const char *name)
     int r = sys_list_directory(scan->sys, path, &scan->tids, &scan->n_tids);
     if (r < 0)
         scan->pid = 0; /* it has ended, or is hidden */
-    scan->n_denied += is_denied(r);
+    scan->n_denied += is_denial(r);
 }
 
 static void scan_read_comm(struct proc_scan *scan, struct processes *processes)
@@ -126,7 +126,7 @@ static void scan_begin_maps(struct proc_scan *scan)
 
     snprintf(path, sizeof(path), "/proc/%u/maps", scan->pid);
     int fd = scan->sys->open_file(scan->sys, path, 0);
-    scan->n_denied += is_denied(fd);
+    scan->n_denied += is_denial(fd);
     if (fd < 0) {
         scan_end_process(scan);
         return;

@@ -34,18 +34,18 @@ int processes_new(struct images *images, struct processes **ret)
     return 0;
 }
 
-static struct process_list *list_of(struct processes *processes, const struct process *process)
+static struct process_list *process_list_of(struct processes *processes, const struct process *process)
 {
     return process->ended ? &processes->ended : &processes->running;
 }
 
-static void list_add(struct process_list *list, struct process *process)
+static void process_list_add(struct process_list *list, struct process *process)
 {
     TAILQ_INSERT_TAIL(&list->list, process, use);
     list->n++;
 }
 
-static void list_remove(struct process_list *list, struct process *process)
+static void process_list_remove(struct process_list *list, struct process *process)
 {
     TAILQ_REMOVE(&list->list, process, use);
     list->n--;
@@ -55,9 +55,9 @@ static void process_set_ended(struct processes *processes, struct process *proce
 {
     if (process->ended == ended)
         return;
-    list_remove(list_of(processes, process), process);
+    process_list_remove(process_list_of(processes, process), process);
     process->ended = ended;
-    list_add(list_of(processes, process), process);
+    process_list_add(process_list_of(processes, process), process);
 }
 
 void processes_end_all(struct processes *processes)
@@ -66,22 +66,22 @@ void processes_end_all(struct processes *processes)
         process_set_ended(processes, TAILQ_FIRST(&processes->running.list), true);
 }
 
-static struct process_bucket *bucket_of(struct processes *processes, uint32_t pid)
+static struct process_bucket *process_bucket_of(struct processes *processes, uint32_t pid)
 {
     return &processes->buckets[pid * UINT32_C(2654435761) >> 22];
 }
 
-static struct process *get_known(struct processes *processes, uint32_t pid)
+static struct process *process_get_known(struct processes *processes, uint32_t pid)
 {
     struct process *process;
 
-    LIST_FOREACH(process, bucket_of(processes, pid), bucket)
+    LIST_FOREACH(process, process_bucket_of(processes, pid), bucket)
     if (process->pid == pid)
         return process;
     return NULL;
 }
 
-static size_t own_bytes(const struct process *process)
+static size_t process_bytes(const struct process *process)
 {
     return sizeof(*process) + thread_names_bytes(&process->threads) + mappings_bytes(&process->mappings);
 }
@@ -89,8 +89,8 @@ static size_t own_bytes(const struct process *process)
 static void process_forget(struct processes *processes, struct process *process)
 {
     LIST_REMOVE(process, bucket);
-    list_remove(list_of(processes, process), process);
-    processes->bytes -= own_bytes(process);
+    process_list_remove(process_list_of(processes, process), process);
+    processes->bytes -= process_bytes(process);
     mappings_done(&process->mappings);
     thread_names_done(&process->threads);
     free(process);
@@ -118,7 +118,7 @@ size_t processes_bytes(const struct processes *processes)
 }
 
 /* Forgets the first to go. False if only `but` is left. */
-static bool forget_one(struct processes *processes, const struct process *but)
+static bool processes_forget_one(struct processes *processes, const struct process *but)
 {
     struct process *victim = TAILQ_FIRST(&processes->ended.list);
 
@@ -133,10 +133,10 @@ static bool forget_one(struct processes *processes, const struct process *but)
 }
 
 /* False if `but` alone takes more than all may. */
-static bool make_room(struct processes *processes, const struct process *but)
+static bool processes_make_room(struct processes *processes, const struct process *but)
 {
     while (processes_bytes(processes) > PROCESSES_BYTES_MAX)
-        if (!forget_one(processes, but))
+        if (!processes_forget_one(processes, but))
             return false;
     return true;
 }
@@ -144,43 +144,43 @@ static bool make_room(struct processes *processes, const struct process *but)
 static struct process *process_add(struct processes *processes, uint32_t pid)
 {
     if (processes_n(processes) >= PROCESSES_MAX)
-        forget_one(processes, NULL);
+        processes_forget_one(processes, NULL);
     struct process *process = calloc(1, sizeof(*process));
     if (!process)
         return NULL;
     process->pid = pid;
-    LIST_INSERT_HEAD(bucket_of(processes, pid), process, bucket);
-    list_add(&processes->running, process);
-    processes->bytes += own_bytes(process);
-    make_room(processes, process);
+    LIST_INSERT_HEAD(process_bucket_of(processes, pid), process, bucket);
+    process_list_add(&processes->running, process);
+    processes->bytes += process_bytes(process);
+    processes_make_room(processes, process);
     return process;
 }
 
 static struct process *process_get(struct processes *processes, uint32_t pid)
 {
-    struct process *process = get_known(processes, pid);
+    struct process *process = process_get_known(processes, pid);
     return process ? process : process_add(processes, pid);
 }
 
 struct process *processes_find(struct processes *processes, uint32_t pid)
 {
-    struct process *process = get_known(processes, pid);
+    struct process *process = process_get_known(processes, pid);
 
     if (process && TAILQ_NEXT(process, use)) {
-        struct process_list *list = list_of(processes, process);
-        list_remove(list, process);
-        list_add(list, process);
+        struct process_list *list = process_list_of(processes, process);
+        process_list_remove(list, process);
+        process_list_add(list, process);
     }
     return process;
 }
 
 static void process_set_comm(struct processes *processes, struct process *process, uint32_t tid, const char *comm)
 {
-    size_t before = own_bytes(process);
+    size_t before = process_bytes(process);
 
     thread_names_set(&process->threads, tid, comm);
-    processes->bytes += own_bytes(process) - before;
-    make_room(processes, process);
+    processes->bytes += process_bytes(process) - before;
+    processes_make_room(processes, process);
 }
 
 void processes_set_comm(struct processes *processes, uint32_t pid, uint32_t tid, const char *comm)
@@ -203,7 +203,7 @@ const char *process_comm(const struct process *process, uint32_t tid)
     return comm ? comm : "";
 }
 
-static struct image *image_of(struct processes *processes, uint32_t pid, const struct mapping *mapping)
+static struct image *process_image_of(struct processes *processes, uint32_t pid, const struct mapping *mapping)
 {
     const struct image_key key = {.file = mapping->file,
                                   .major = mapping->major,
@@ -216,7 +216,7 @@ static struct image *image_of(struct processes *processes, uint32_t pid, const s
     return image_get(processes->images, &key);
 }
 
-static void clear_mappings(struct processes *processes, struct process *process)
+static void process_clear_mappings(struct processes *processes, struct process *process)
 {
     processes->bytes -= mappings_bytes(&process->mappings);
     mappings_done(&process->mappings);
@@ -224,16 +224,16 @@ static void clear_mappings(struct processes *processes, struct process *process)
 
 static void process_map(struct processes *processes, struct process *process, const struct mapping *mapping)
 {
-    size_t before = own_bytes(process);
+    size_t before = process_bytes(process);
 
     /* An array that has shrunk keeps its memory: then up to a half of its bytes are not counted. */
     mappings_cut(&process->mappings, mapping->start, mapping->end);
-    struct image *image = image_of(processes, process->pid, mapping);
+    struct image *image = process_image_of(processes, process->pid, mapping);
     if (image)
         mappings_put(&process->mappings, mapping, image);
-    processes->bytes += own_bytes(process) - before;
-    if (!make_room(processes, process))
-        clear_mappings(processes, process);
+    processes->bytes += process_bytes(process) - before;
+    if (!processes_make_room(processes, process))
+        process_clear_mappings(processes, process);
 }
 
 void processes_map(struct processes *processes, uint32_t pid, const struct mapping *mapping)
@@ -294,7 +294,7 @@ static void update_comm(struct processes *processes, const struct record *record
     if (record->misc &
         PERF_RECORD_MISC_COMM_EXEC) { /* another program, with one thread, even if the first thread had ended */
         process_set_ended(processes, process, false);
-        clear_mappings(processes, process);
+        process_clear_mappings(processes, process);
         processes->bytes -= thread_names_bytes(&process->threads);
         thread_names_done(&process->threads);
     }
@@ -304,13 +304,13 @@ static void update_comm(struct processes *processes, const struct record *record
 /* A process begins with the mappings and the name of its parent. */
 static void update_process(struct processes *processes, const struct record *record, const char *comm)
 {
-    struct process *old = get_known(processes, record->task.pid);
+    struct process *old = process_get_known(processes, record->task.pid);
 
     if (old)
         process_forget(processes, old);
     struct process *child = process_add(processes, record->task.pid);
     const struct process *parent =
-        get_known(processes, record->task.parent_pid); /* it may have been forgotten to make room */
+        process_get_known(processes, record->task.parent_pid); /* it may have been forgotten to make room */
     if (!child)
         return;
     if (parent) {
@@ -319,13 +319,13 @@ static void update_process(struct processes *processes, const struct record *rec
     }
     if (comm[0])
         process_set_comm(processes, child, record->task.tid, comm);
-    make_room(processes, child);
+    processes_make_room(processes, child);
 }
 
 /* A thread begins with the name of the thread that made it. */
 static void update_fork(struct processes *processes, const struct record *record)
 {
-    struct process *parent = get_known(processes, record->task.parent_pid);
+    struct process *parent = process_get_known(processes, record->task.parent_pid);
     char comm[16] = "";
 
     if (parent)
@@ -338,14 +338,14 @@ static void update_fork(struct processes *processes, const struct record *record
 
 static void update_exit(struct processes *processes, const struct record *record)
 {
-    struct process *process = get_known(processes, record->task.pid);
+    struct process *process = process_get_known(processes, record->task.pid);
 
     if (!process || process->ended)
         return;
     if (record->task.tid != record->task.pid) {
-        size_t before = own_bytes(process);
+        size_t before = process_bytes(process);
         thread_names_remove(&process->threads, record->task.tid);
-        processes->bytes += own_bytes(process) - before;
+        processes->bytes += process_bytes(process) - before;
         return;
     }
     process_set_ended(processes, process, true);

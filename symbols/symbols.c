@@ -36,7 +36,7 @@ struct symbols {
 
 /* Tables */
 
-static void load_kernel(struct symbols *symbols)
+static void symbols_load_kernel(struct symbols *symbols)
 {
     struct sys *sys = symbols->sys;
 
@@ -47,7 +47,7 @@ static void load_kernel(struct symbols *symbols)
     image_load(symbols->kernel, SYMBOLISER_KALLSYMS, fd);
 }
 
-static void load_vdso(struct symbols *symbols)
+static void symbols_load_vdso(struct symbols *symbols)
 {
     int fd = -1;
 
@@ -57,7 +57,7 @@ static void load_vdso(struct symbols *symbols)
     image_load(symbols->vdso, SYMBOLISER_ELF, fd);
 }
 
-static void load_file(struct symbols *symbols, uint32_t pid, const struct mapping *mapping)
+static void symbols_load_file(struct symbols *symbols, uint32_t pid, const struct mapping *mapping)
 {
     int fd = -1;
 
@@ -68,7 +68,7 @@ static void load_file(struct symbols *symbols, uint32_t pid, const struct mappin
 }
 
 /* The list of the process that made the functions: a child that was forked has those of its parent. */
-static void load_jit(struct symbols *symbols, struct image *image)
+static void symbols_load_jit(struct symbols *symbols, struct image *image)
 {
     int fd = -1;
 
@@ -191,8 +191,8 @@ int symbols_scan(struct symbols *symbols, uint32_t pid, void (*done)(void *userd
     int r = proc_scan_new(symbols->sys, pid, &scan);
     if (r < 0)
         return r;
-    load_kernel(symbols);
-    load_vdso(symbols); /* it also shows whether libdw is there */
+    symbols_load_kernel(symbols);
+    symbols_load_vdso(symbols); /* it also shows whether libdw is there */
     r = waiters_add(&symbols->waiters, scan, done, userdata);
     if (r < 0)
         proc_scan_free(scan);
@@ -248,7 +248,7 @@ static void resolve_kernel(struct symbols *symbols, uint64_t ip, struct frame *f
     if (table)
         frame->symbol = find_symbol(symbols, table, ip, &frame->offset);
     else
-        load_kernel(symbols);
+        symbols_load_kernel(symbols);
 }
 
 /* NULL if the table is not there (yet). */
@@ -260,16 +260,16 @@ static const struct symbol_table *table_of(struct symbols *symbols, uint32_t pid
     if (table)
         return table;
     if (is_vdso)
-        load_vdso(symbols);
+        symbols_load_vdso(symbols);
     else if (mapping->file[0] == '/' && mapping->file[1] != '/')
-        load_file(symbols, pid, mapping);
+        symbols_load_file(symbols, pid, mapping);
     return NULL;
 }
 
 /* The list has addresses of the process, not of a file. */
 static void resolve_jit(struct symbols *symbols, struct image *image, uint64_t ip, struct frame *frame)
 {
-    load_jit(symbols, image);
+    symbols_load_jit(symbols, image);
     const struct symbol_table *table = image_table(image);
     if (table)
         frame->symbol = find_symbol(symbols, table, ip, &frame->offset);

@@ -165,7 +165,7 @@ static bool kernel_has_filters(void)
     return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) == 0 || errno == EFAULT;
 }
 
-static int filter_calls(int socket)
+static int jail_filter_calls(int socket)
 {
     if (!kernel_has_filters())
         return 0;
@@ -187,5 +187,5 @@ int symboliser_jail_enter(int socket)
     int r = limit();
     if (r == 0)
         r = give_up_privileges();
-    return r == 0 ? filter_calls(socket) : r;
+    return r == 0 ? jail_filter_calls(socket) : r;
 }

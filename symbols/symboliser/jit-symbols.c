@@ -11,7 +11,7 @@
 
 #define LINE_SIZE 4096 /* longer lines are cut */
 
-static bool take_hex(const char **at, uint64_t *ret)
+static bool jit_take_hex(const char **at, uint64_t *ret)
 {
     const char *blank = strchr(*at, ' '), *digits = *at;
 
@@ -27,7 +27,7 @@ int jit_symbols_parse_line(const char *line, struct symbol_list *list)
 {
     uint64_t address, size;
 
-    if (!take_hex(&line, &address) || !take_hex(&line, &size))
+    if (!jit_take_hex(&line, &address) || !jit_take_hex(&line, &size))
         return 0;
     return symbol_list_add(list, address, size, SYMBOL_NEWEST, line);
 }

@@ -26,7 +26,7 @@ static size_t cost(const struct symbol_list *list, const struct listed_symbol *s
     return sizeof(struct symbol_entry) + strlen(list->names.data + symbol->name) + 1;
 }
 
-static int append(struct symbol_list *list, struct listed_symbol symbol)
+static int list_append(struct symbol_list *list, struct listed_symbol symbol)
 {
     if (list->n >= SYMBOLS_MAX) {
         list->was_cut = true;
@@ -40,7 +40,7 @@ static int append(struct symbol_list *list, struct listed_symbol symbol)
 
 int symbol_list_add_end(struct symbol_list *list, uint64_t address)
 {
-    return append(list, (struct listed_symbol){.address = address, .name = NAMELESS, .rank = SYMBOL_WEAK});
+    return list_append(list, (struct listed_symbol){.address = address, .name = NAMELESS, .rank = SYMBOL_WEAK});
 }
 
 static size_t leading_underscores(const char *name)
@@ -159,7 +159,7 @@ static void list_make_room(struct symbol_list *list)
     list_compact_names(list);
 }
 
-static size_t own_bytes(const struct symbol_list *list)
+static size_t list_bytes(const struct symbol_list *list)
 {
     return list->n * sizeof(list->symbols[0]) + list->names.size;
 }
@@ -182,8 +182,8 @@ int symbol_list_add(struct symbol_list *list, uint64_t address, uint64_t size, e
     };
     buffer_append(&list->names, name, MIN(length, SYMBOL_NAME_MAX));
     buffer_append_char(&list->names, '\0');
-    int r = list->names.failed ? -ENOMEM : append(list, symbol);
-    if (r == 0 && list->max && own_bytes(list) > list->max + list->max / 4)
+    int r = list->names.failed ? -ENOMEM : list_append(list, symbol);
+    if (r == 0 && list->max && list_bytes(list) > list->max + list->max / 4)
         list_make_room(list);
     return r;
 }

@@ -43,7 +43,7 @@ struct symboliser {
     size_t file_max;
 };
 
-static void queue_send(struct symboliser *symboliser);
+static void queue_send_first(struct symboliser *symboliser);
 
 static struct table_request *queue_first(struct symboliser *symboliser)
 {
@@ -101,7 +101,7 @@ static int symboliser_on_exit(sd_event_source *source, int fd, uint32_t events, 
     forget_process(symboliser);
     if (symboliser->busy)
         queue_finish_first(symboliser, failure, NULL);
-    queue_send(symboliser);
+    queue_send_first(symboliser);
     return 0;
 }
 
@@ -140,7 +140,7 @@ static int symboliser_on_answer(sd_event_source *source, int fd, uint32_t events
     timer_arm_in(symboliser->timer, IDLE_USEC);
     queue_finish_first(symboliser, result, result == 0 ? &table : NULL);
     symbol_table_close(&table); /* unless it was taken */
-    queue_send(symboliser);
+    queue_send_first(symboliser);
     return 0;
 }
 
@@ -235,7 +235,7 @@ static int start_process(struct symboliser *symboliser)
     return r;
 }
 
-static int send_first(struct symboliser *symboliser)
+static int request_send(struct symboliser *symboliser)
 {
     struct table_request *first = queue_first(symboliser);
     size_t max = first->kind == SYMBOLISER_KALLSYMS ? SYMBOLISER_KERNEL_MAX : symboliser->file_max;
@@ -254,11 +254,11 @@ static int send_first(struct symboliser *symboliser)
 }
 
 /* Sends the first request of the queue unless another one is under way. */
-static void queue_send(struct symboliser *symboliser)
+static void queue_send_first(struct symboliser *symboliser)
 {
     while (symboliser->n && !symboliser->busy && !symboliser->dying) {
         if (!symboliser->unconfined && (symboliser->pid || start_process(symboliser) == 0)) {
-            send_first(symboliser);
+            request_send(symboliser);
             return;
         }
         queue_finish_first(symboliser, symboliser->unconfined ? -EPERM : -EAGAIN, NULL);
@@ -310,7 +310,7 @@ int symboliser_ask(struct symboliser *symboliser, enum symboliser_kind kind, int
     }
     size_t at = (symboliser->first + symboliser->n++) % SYMBOLISER_QUEUE;
     symboliser->queue[at] = (struct table_request){.kind = kind, .fd = fd, .done = done, .userdata = userdata};
-    queue_send(symboliser);
+    queue_send_first(symboliser);
     return 0;
 }
 
