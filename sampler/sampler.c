@@ -12,9 +12,9 @@
 #define BYTES_MAX (16 * 1024 * 1024)
 /* For captures, connections, and memory that the heap does not give back. */
 #define BYTES_FIXED (768 * 1024)
-/* That may wait, for all clients together. */
+/* Bytes that may wait, for all clients together. */
 #define BYTES_OF_CLIENTS (3 * 1024 * 1024)
-/* That the writers of all clients together keep for their ends; a round may add some. */
+/* Bytes that the writers of all clients together keep for their ends; a round may add some. */
 #define BYTES_KEPT (4 * 1024 * 1024)
 /* Processes and symbols that are known stay this long for the next client. */
 #define SYMBOLS_LINGER_USEC (60 * USEC_PER_SEC)

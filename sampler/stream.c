@@ -34,7 +34,7 @@ struct stream {
     struct rescan rescan;
     enum stream_state state;
     uint64_t max_records;  /* 0: no limit */
-    struct writer_end end; /* counts on the way to the end; lost and malformed ones are of the capture until then */
+    struct writer_end end; /* until the end, `lost` and `malformed` are the counts of the capture at the start */
     uint64_t dropped_noticed;
     uint64_t start_ns, end_ns; /* later records are not part of the stream; 0: not known yet */
     char reason[96];           /* of the end */
