@@ -44,11 +44,11 @@ static void view_add_part(void *userdata, const struct kernel_map *map)
     const struct kernel_view_part *last = view->n ? &view->parts[view->n - 1] : NULL;
 
     if (!last)
-        part.shown = link_address_of_kernel(map->start);
+        part.nominal = link_address_of_kernel(map->start);
     else if (view->n == 1) /* the distance of the first module from the kernel is hidden, too */
-        part.shown = last->shown + KERNEL_MAP_SIZE;
+        part.nominal = last->nominal + KERNEL_MAP_SIZE;
     else
-        part.shown = last->shown + (last->end - last->start + PAGE - 1) / PAGE * PAGE + PAGE;
+        part.nominal = last->nominal + (last->end - last->start + PAGE - 1) / PAGE * PAGE + PAGE;
     if (!part.name || array_grow(&view->parts, view->n) < 0) {
         free(part.name);
         return;
@@ -85,7 +85,7 @@ uint64_t kernel_view_address(struct kernel_view *view, bool kernel, uint64_t add
         load_parts(view);
     const struct kernel_view_part *part = view && kernel ? part_of(view, address) : NULL;
     if (part)
-        return address - part->start + part->shown;
+        return address - part->start + part->nominal;
     return address > UINT32_MAX ? KERNEL_VIEW_UNKNOWN : KERNEL_VIEW_UNKNOWN_32;
 }
 
@@ -100,7 +100,7 @@ void kernel_view_each(struct kernel_view *view, void (*visit)(void *userdata, co
     for (size_t i = 0; i < view->n; i++) {
         const struct kernel_view_part *part = &view->parts[i];
         uint64_t size = i == 0 ? KERNEL_MAP_SIZE : part->end - part->start;
-        const struct kernel_map map = {.start = part->shown, .end = part->shown + size, .name = part->name};
+        const struct kernel_map map = {.start = part->nominal, .end = part->nominal + size, .name = part->name};
         visit(userdata, &map);
     }
 }

@@ -16,7 +16,7 @@ struct kernel_view {
     bool loaded; /* `parts` are known */
     struct kernel_view_part {
         uint64_t start, end;
-        uint64_t shown; /* the address that its start is shown at */
+        uint64_t nominal; /* the address that its start is shown at */
         char *name;
     } * parts; /* the kernel first, then its modules */
     size_t n;
