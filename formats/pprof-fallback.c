@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stands in for pprof.c where perfcountd is built without protobuf-c. */
-#include "sampler/writer.h"
+#include "formats/writers.h"
 
 static int pprof_check(struct error *error)
 {

@@ -4,6 +4,7 @@
 #include "base/gzip.h"
 #include "formats/pprof-messages.h"
 #include "formats/profile-writer.h"
+#include "formats/writers.h"
 
 static int pprof_check(struct error *error)
 {
@@ -36,11 +37,12 @@ static void pprof_end(void *state, const struct writer_end *end, struct buffer *
 }
 
 const struct writer writer_pprof = {
+    .seconds = 30,
     .check = pprof_check,
     .begin = profile_writer_begin,
     .record = profile_writer_record,
-    .round = profile_writer_round,
-    .settled = profile_writer_settled,
+    .notice = profile_writer_notice,
+    .settle = profile_writer_settle,
     .bytes = profile_writer_bytes,
     .end = pprof_end,
     .free = profile_writer_free,

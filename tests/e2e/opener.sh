@@ -345,7 +345,7 @@ add_sampler true
 equals "the sampler is enabled later" "$(status_of /-/reload -X POST)" 200
 equals "samples are refused" "$(status_of /api/v1/samples?seconds=1)" 403
 equals "with the reason and the remedy" "$(get /api/v1/samples?seconds=1 | jq -r .error)" \
-    "the sampler was enabled after the start; restart perfcountd"
+    "the sampler was enabled after perfcountd had started; restart perfcountd"
 compares "it counts all the same" "$(value minor_faults software) >= 0"
 stop_daemon
 

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "opener/request.h"
-#include "sampler/spec.h"
+#include "sampler/spec-make.h"
 #include "tests/unit/fake-sys.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
