@@ -17,7 +17,7 @@
 #include "base/gzip.h"
 #include "formats/profile-writer.h"
 #include "formats/protobuf.h"
-#include "symbols/symboliser/symbol-table.h"
+#include "symbols/build-id.h"
 
 /* The fields of each message. */
 enum profile_field {
