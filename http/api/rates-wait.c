@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "formats/rates-json.h"
+#include "http/compression.h"
 #include "http/reply.h"
 
 /* Each keeps a copy of all counters; a unix socket, where all clients look the same, has half of them. */
@@ -46,14 +47,16 @@ DEFINE_CLEANUP(struct rates_wait *, rates_wait_free);
 static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
     _cleanup_(rates_wait_freep) struct rates_wait *wait = userdata;
+    _cleanup_(buffer_done) struct buffer content = {0};
     struct request *request = wait->request;
     const struct service *service = request->site->service;
 
     (void)source;
     (void)usec;
     const struct snapshot *snapshot = service->read(service->userdata, filter_mask(&wait->filter), true);
-    json_t *rates = rates_json(wait->baseline, snapshot, &wait->filter, &wait->order);
-    reply_json(request, MHD_HTTP_OK, rates, wait->gzip);
+    if (rates_json_write(&content, wait->baseline, snapshot, &wait->filter, &wait->order) == 0 &&
+        !(wait->gzip && compression_start(request, &content, TYPE_JSON, VARY_ALL, NULL)))
+        reply_set(request, MHD_HTTP_OK, reply_make(&content, TYPE_JSON, VARY_ALL, wait->gzip));
     if (!request->packing)
         request_resume(request);
     return 0;
