@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "formats/profile.h"
+#include "formats/writers.h"
 #include "symbols/symboliser/symboliser.h"
 
 #define STACKS 20000

@@ -114,7 +114,7 @@ int filter_add(struct filter *filter, const char *const *collector_names, const 
 
 uint32_t filter_mask(const struct filter *filter)
 {
-    return filter->mask ? filter->mask : UINT32_MAX;
+    return filter && filter->mask ? filter->mask : UINT32_MAX;
 }
 
 bool filter_is_mask(const struct filter *filter)

@@ -38,7 +38,7 @@ int filter_add(struct filter *filter, const char *const *collector_names, const 
 int filter_add_collector(uint32_t *mask, const char *const *collector_names, const char *parameter, const char *value,
                          struct error *error);
 
-/* The collectors that must be read. */
+/* The collectors that must be read; all where `filter` is NULL. */
 uint32_t filter_mask(const struct filter *filter);
 /* Whether it only chooses collectors. */
 bool filter_is_mask(const struct filter *filter);

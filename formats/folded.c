@@ -9,6 +9,7 @@
  */
 #include "base/cleanup.h"
 #include "formats/profile-writer.h"
+#include "formats/writers.h"
 
 #define BYTES_MAX ((size_t)3 << 20)
 #define TRUNCATED "[truncated]"
@@ -153,6 +154,7 @@ static void folded_end(void *state, const struct writer_end *end, struct buffer 
 }
 
 const struct writer writer_folded = {
+    .seconds = 30,
     .begin = profile_writer_begin,
     .record = profile_writer_record,
     .round = profile_writer_round,

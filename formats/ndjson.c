@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "formats/ndjson-fields.h"
-#include "sampler/writer.h"
+#include "formats/writers.h"
 
 #define UNKNOWN "[unknown]"
 /* From here on, an entry of a callchain is a PERF_CONTEXT_* marker. */

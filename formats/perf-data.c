@@ -11,7 +11,7 @@
 #include "formats/perf-data-bytes.h"
 #include "formats/perf-data-header.h"
 #include "formats/perf-reads.h"
-#include "sampler/writer.h"
+#include "formats/writers.h"
 #include "symbols/build-id.h"
 
 #define KERNEL_FILE "[kernel.kallsyms]"

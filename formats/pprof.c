@@ -17,6 +17,7 @@
 #include "base/gzip.h"
 #include "formats/profile-writer.h"
 #include "formats/protobuf.h"
+#include "formats/writers.h"
 #include "symbols/build-id.h"
 
 /* The fields of each message. */
@@ -349,6 +350,7 @@ static void pprof_end(void *state, const struct writer_end *end, struct buffer *
 }
 
 const struct writer writer_pprof = {
+    .seconds = 30,
     .begin = profile_writer_begin,
     .record = profile_writer_record,
     .round = profile_writer_round,

@@ -37,6 +37,12 @@ int sampler_pause(struct sampler *sampler, bool paused);
 bool sampler_end(struct sampler *sampler, void (*ended)(void *userdata), void *userdata);
 bool sampler_is_ending(const struct sampler *sampler);
 
+/*
+ * Whether a client of this standing may have samples. -EOPNOTSUPP (the sampler is not enabled), -EACCES, -EBUSY (the
+ * daemon is ending), with a sentence.
+ */
+int sampler_admit(const struct sampler *sampler, enum standing standing, struct error *error);
+
 /* For streams (stream.c): one that runs. */
 struct client {
     void *userdata;

@@ -6,7 +6,6 @@
 #include "sampler/stream.h"
 
 #include "base/cleanup.h"
-#include "sampler/sampler.h"
 
 /* Formats that show a whole need the symbols of all of it at the end; who makes them has so long. */
 #define SYMBOLS_USEC (5 * UINT64_C(1000000))
@@ -19,17 +18,6 @@
 /* Memory that a stream keeps for what is to come. */
 #define KEPT_BYTES (1024 * 1024)
 
-static const struct format {
-    const char *content_type;
-    double seconds; /* the default; 0: as long as may be */
-    const struct writer *writer;
-} formats[] = {
-    [STREAM_NDJSON] = {"application/x-ndjson", 0, &writer_ndjson},
-    [STREAM_PERF_DATA] = {"application/octet-stream", 0, &writer_perf_data},
-    [STREAM_PPROF] = {"application/octet-stream", 30, &writer_pprof},
-    [STREAM_FOLDED] = {"text/plain; charset=utf-8", 30, &writer_folded},
-};
-
 enum state {
     STREAM_LEARNING, /* /proc is read */
     STREAM_RUNNING,
@@ -41,7 +29,7 @@ struct stream {
     struct sampler *sampler;
     struct client client;
     struct subscriber subscriber;
-    const struct format *format;
+    const struct writer *format;
     enum state state;
     struct writer_source source;
     struct kernel_view kernel;
@@ -67,11 +55,6 @@ struct stream {
 
 DEFINE_CLEANUP(struct stream *, stream_free);
 
-const char *stream_content_type(enum stream_format format)
-{
-    return formats[format].content_type;
-}
-
 static void notify(struct stream *stream)
 {
     if (!stream->waiting || (stream->out.size == stream->taken && stream->state != STREAM_ENDED))
@@ -86,8 +69,8 @@ static void tell_dropped(struct stream *stream)
 {
     uint64_t n = stream->dropped - stream->dropped_told;
 
-    if (n && stream->format->writer->dropped)
-        stream->format->writer->dropped(stream->writer, n, &stream->out);
+    if (n && stream->format->dropped)
+        stream->format->dropped(stream->writer, n, &stream->out);
     stream->dropped_told = stream->dropped;
 }
 
@@ -95,7 +78,7 @@ static void tell_dropped(struct stream *stream)
 static void free_writer(struct stream *stream)
 {
     if (stream->writer)
-        stream->format->writer->free(stream->writer);
+        stream->format->free(stream->writer);
     stream->writer = NULL;
     stream->client.kept = 0;
     stream->client.waiting = stream->out.capacity;
@@ -118,7 +101,7 @@ static void write_end(struct stream *stream)
     sd_event_source_set_enabled(stream->timer, SD_EVENT_OFF);
     if (stream->writer) {
         tell_dropped(stream);
-        stream->format->writer->end(stream->writer, &end, &stream->out);
+        stream->format->end(stream->writer, &end, &stream->out);
         free_writer(stream);
     }
     notify(stream);
@@ -136,7 +119,7 @@ static void wait_for_symbols(struct stream *stream)
 static void settle(void *userdata)
 {
     struct stream *stream = userdata;
-    const struct writer *writer = stream->format->writer;
+    const struct writer *writer = stream->format;
 
     if (stream->state != STREAM_RESOLVING)
         return;
@@ -174,9 +157,8 @@ static void describe(struct stream *stream)
 
 static void tell_pause(struct stream *stream, bool paused)
 {
-    if (stream->format->writer->pause)
-        stream->format->writer->pause(stream->writer, paused, sampler_now(stream->sampler, CLOCK_MONOTONIC),
-                                      &stream->out);
+    if (stream->format->pause)
+        stream->format->pause(stream->writer, paused, sampler_now(stream->sampler, CLOCK_MONOTONIC), &stream->out);
 }
 
 /* Whether there is a writer; without one it has ended. */
@@ -193,7 +175,7 @@ static bool begin(struct stream *stream)
     source->kernel = &stream->kernel;
     stream->lost_before = capture_lost(stream->client.capture);
     stream->malformed_before = stream->malformed_seen = capture_malformed(stream->client.capture);
-    stream->writer = stream->format->writer->begin(source, &stream->out);
+    stream->writer = stream->format->begin(source, &stream->out);
     stream->state = STREAM_RUNNING;
     if (!stream->writer) {
         snprintf(stream->reason, sizeof(stream->reason), "error: out of memory");
@@ -276,7 +258,7 @@ static void on_record(void *userdata, const struct record *record)
     }
     if (!stream->slow)
         tell_dropped(stream);
-    stream->records += stream->format->writer->record(stream->writer, record, &stream->out);
+    stream->records += stream->format->record(stream->writer, record, &stream->out);
 }
 
 static void on_relearned(void *userdata);
@@ -305,8 +287,8 @@ static void on_relearned(void *userdata)
     }
     if (stream->state != STREAM_RUNNING || is_too_much(stream, false))
         return;
-    if (stream->format->writer->relearned)
-        stream->format->writer->relearned(stream->writer, &stream->out);
+    if (stream->format->relearned)
+        stream->format->relearned(stream->writer, &stream->out);
     notify(stream);
 }
 
@@ -329,10 +311,10 @@ static void on_round(void *userdata, uint64_t until_ns)
     if (stream->state != STREAM_RUNNING)
         return;
     mend_gap(stream);
-    if (stream->format->writer->round)
-        stream->format->writer->round(stream->writer, &stream->out);
-    if (stream->format->writer->bytes) {
-        stream->client.kept = stream->format->writer->bytes(stream->writer);
+    if (stream->format->round)
+        stream->format->round(stream->writer, &stream->out);
+    if (stream->format->bytes) {
+        stream->client.kept = stream->format->bytes(stream->writer);
         stream->source.full = sampler_keeps_enough(stream->sampler);
     }
     stream->client.waiting = stream->out.capacity;
@@ -355,8 +337,8 @@ static void on_changed(void *userdata)
     if (stream->state != STREAM_RUNNING)
         return;
     describe(stream);
-    if (stream->format->writer->changed)
-        stream->format->writer->changed(stream->writer);
+    if (stream->format->changed)
+        stream->format->changed(stream->writer);
 }
 
 /* Who began while a pause was on may have missed its end in /proc as well. */
@@ -399,7 +381,8 @@ static void on_learned(void *userdata)
         notify(stream);
 }
 
-static struct stream *stream_new(struct sampler *sampler, const struct stream_request *request)
+static struct stream *stream_new(struct sampler *sampler, const struct stream_request *request,
+                                 const struct writer *writer)
 {
     struct stream *stream = calloc(1, sizeof(*stream));
 
@@ -407,14 +390,14 @@ static struct stream *stream_new(struct sampler *sampler, const struct stream_re
         return NULL;
     *stream = (struct stream){
         .sampler = sampler,
-        .client = {.userdata = stream, .whole = formats[request->format].writer->settled, .end = on_end},
+        .client = {.userdata = stream, .whole = writer->settled, .end = on_end},
         .subscriber = {.userdata = stream,
                        .record = on_record,
                        .round = on_round,
                        .changed = on_changed,
                        .paused = on_paused,
                        .over = on_over},
-        .format = &formats[request->format],
+        .format = writer,
         .max = request->max,
     };
     int r = sd_event_add_time(sampler_event(sampler), &stream->timer, CLOCK_MONOTONIC, 0, 1000, on_timer, stream);
@@ -423,20 +406,18 @@ static struct stream *stream_new(struct sampler *sampler, const struct stream_re
     return stream;
 }
 
-int stream_open(struct sampler *sampler, const struct stream_request *request, void (*ready)(void *userdata),
-                void *userdata, struct stream **ret, struct error *error)
+int stream_open(struct sampler *sampler, const struct stream_request *request, const struct writer *writer,
+                void (*ready)(void *userdata), void *userdata, struct stream **ret, struct error *error)
 {
-    const struct writer *writer = formats[request->format].writer;
-
     int r = writer->check ? writer->check(error) : 0;
     if (r < 0)
         return r;
-    _cleanup_(stream_freep) struct stream *stream = stream_new(sampler, request);
+    _cleanup_(stream_freep) struct stream *stream = stream_new(sampler, request, writer);
     if (!stream)
         return error_oom(error);
     stream->ready = ready;
     stream->userdata = userdata;
-    r = sampler_join(sampler, request, stream->format->seconds, &stream->client, error);
+    r = sampler_join(sampler, request, writer->seconds, &stream->client, error);
     if (r < 0)
         return r;
     capture_subscribe(stream->client.capture, &stream->subscriber);

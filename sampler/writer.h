@@ -7,8 +7,8 @@
 #define SAMPLER_WRITER_H
 
 #include "base/buffer.h"
+#include "base/error.h"
 #include "perf/record.h"
-#include "sampler/stream.h"
 #include "symbols/kernel-view.h"
 #include "symbols/symbols.h"
 
@@ -41,6 +41,7 @@ struct writer_end {
 };
 
 struct writer {
+    double seconds; /* that a stream takes if its client names no time; 0: as long as the configuration allows */
     /* Whether the format can be written here at all: -ENOSYS with a sentence; asked by stream_open(). NULL: it can. */
     int (*check)(struct error *error);
     /* The format's header, and what already runs. NULL when out of memory. */
@@ -67,7 +68,5 @@ struct writer {
     void (*end)(void *state, const struct writer_end *end, struct buffer *out);
     void (*free)(void *state);
 };
-
-extern const struct writer writer_ndjson, writer_perf_data, writer_pprof, writer_folded;
 
 #endif

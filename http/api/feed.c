@@ -120,27 +120,28 @@ static int take_parameter_of_stream(void *userdata, const char *name, const char
     return stream_request_set(userdata, name, value, error);
 }
 
-static struct MHD_Response *make_response(struct feed *feed, enum stream_format format)
+static struct MHD_Response *make_response(struct feed *feed, const char *content_type)
 {
     struct MHD_Response *response =
         MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_SIZE, on_read, feed, NULL);
 
     if (!response)
         return NULL;
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, stream_content_type(format));
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
     MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     return response;
 }
 
 /* Who asks for the headers alone has nothing opened. */
-static int start(struct feed *feed, struct sampler *sampler, const struct stream_request *wanted, struct error *error)
+static int start(struct feed *feed, struct sampler *sampler, const struct stream_request *wanted,
+                 const struct writer *writer, struct error *error)
 {
     struct request *request = feed->request;
 
     if (str_equal(request->method, MHD_HTTP_METHOD_HEAD))
         return 0;
-    int r = stream_open(sampler, wanted, on_ready, feed, &feed->stream, error);
+    int r = stream_open(sampler, wanted, writer, on_ready, feed, &feed->stream, error);
     if (r < 0)
         return r;
     r = sd_event_add_io(request->site->event, &feed->hangup, feed->connection->fd, EPOLLRDHUP, on_hangup, feed);
@@ -149,7 +150,7 @@ static int start(struct feed *feed, struct sampler *sampler, const struct stream
 
 void handle_stream(struct request *request, const struct route *route)
 {
-    _cleanup_(stream_request_done) struct stream_request wanted = {.format = route->stream};
+    _cleanup_(stream_request_done) struct stream_request wanted = {0};
     const struct service *service = request->site->service;
     struct sampler *sampler = service->sampler(service->userdata);
     _cleanup_(feed_freep) struct feed *feed = NULL;
@@ -162,13 +163,13 @@ void handle_stream(struct request *request, const struct route *route)
     if (r == 0)
         feed = feed_new(request);
     if (r == 0 && feed)
-        r = start(feed, sampler, &wanted, &error);
+        r = start(feed, sampler, &wanted, route->samples->writer, &error);
     if (r < 0) {
         reply_error(request, status_of(r), "%s", error.message);
         return;
     }
     if (!feed)
         return;
-    reply_set(request, MHD_HTTP_OK, make_response(feed, route->stream));
+    reply_set(request, MHD_HTTP_OK, make_response(feed, route->samples->content_type));
     request->feed = steal(feed);
 }

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "sampler/writer.h"
+#include "formats/writers.h"
 #include "tests/unit/fake-symbols.h"
 #include "tests/unit/test.h"
 

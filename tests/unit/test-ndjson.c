@@ -4,7 +4,7 @@
 #include <jansson.h>
 
 #include "base/cleanup.h"
-#include "sampler/writer.h"
+#include "formats/writers.h"
 #include "tests/unit/build-record.h"
 #include "tests/unit/fake-program.h"
 #include "tests/unit/test.h"

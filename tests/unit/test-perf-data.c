@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* perf's format read back word by word; that perf itself reads it is tests/e2e/sampler-perf.sh's. */
 #include "base/cleanup.h"
-#include "sampler/writer.h"
+#include "formats/writers.h"
 #include "tests/unit/build-record.h"
 #include "tests/unit/fake-program.h"
 #include "tests/unit/hidden-kernel.h"

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "formats/profile.h"
+#include "formats/writers.h"
 #include "tests/unit/fake-symbols.h"
 #include "tests/unit/read-pprof.h"
 #include "tests/unit/test.h"

@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "sampler/sampler.h"
+#include "sampler/stream.h"
 #include "tests/unit/test.h"
 
 /* The format: what it is given, one line each; samples are long. */
@@ -85,8 +85,8 @@ static int refuse(struct error *error)
     return error_set(error, -ENOSYS, "its library is missing");
 }
 
-const struct writer writer_ndjson = {LINES}, writer_perf_data = {LINES}, writer_pprof = {LINES, .check = refuse},
-                    writer_folded = {LINES, .settled = is_settled};
+static const struct writer lines = {LINES}, refused = {LINES, .check = refuse},
+                           settled = {LINES, .seconds = 30, .settled = is_settled};
 
 /* Symbols that know nothing. */
 
@@ -278,12 +278,13 @@ static int end(void **state)
 }
 
 /* false where this machine or container lets nobody sample, which is said. */
-static bool start(struct fixture *f, const struct stream_request *request, struct reader *reader)
+static bool start_writer(struct fixture *f, const struct stream_request *request, const struct writer *writer,
+                         struct reader *reader)
 {
     struct error error = {0};
 
     *reader = (struct reader){0};
-    int r = stream_open(f->sampler, request, on_ready, reader, &reader->stream, &error);
+    int r = stream_open(f->sampler, request, writer, on_ready, reader, &reader->stream, &error);
     if (r == -EACCES || r == -EPERM) {
         print_message("skipped: %s\n", error.message);
         return false;
@@ -291,6 +292,11 @@ static bool start(struct fixture *f, const struct stream_request *request, struc
     if (r < 0)
         fail_msg("%s", error.message);
     return true;
+}
+
+static bool start(struct fixture *f, const struct stream_request *request, struct reader *reader)
+{
+    return start_writer(f, request, &lines, reader);
 }
 
 static void stop(struct reader *reader)
@@ -439,7 +445,7 @@ static void test_refused(void **state)
     f->config.max_clients = 1;
     if (!start(f, &(struct stream_request){0}, &a))
         return;
-    assert_int_equal(stream_open(f->sampler, &(struct stream_request){0}, on_ready, &b, &none, &error), -EBUSY);
+    assert_int_equal(stream_open(f->sampler, &(struct stream_request){0}, &lines, on_ready, &b, &none, &error), -EBUSY);
     assert_string_equal(error.message,
                         "1 clients have samples already, as many as sampler.max_clients allows; try again later");
     run(f, 0.05, NULL, 0);
@@ -449,16 +455,17 @@ static void test_refused(void **state)
     run(f, 5, all, 1);
     assert_non_null(strstr(text_of(&a), "end reload "));
     stop(&a);
-    assert_int_equal(stream_open(f->sampler, &(struct stream_request){0}, on_ready, &b, &none, &error), -EOPNOTSUPP);
+    assert_int_equal(stream_open(f->sampler, &(struct stream_request){0}, &lines, on_ready, &b, &none, &error),
+                     -EOPNOTSUPP);
     assert_non_null(strstr(error.message, "sampler.enabled"));
     assert_int_equal(sampler_admit(f->sampler, STANDING_OPERATOR, &error), -EOPNOTSUPP);
     f->config.enabled = true;
     assert_int_equal(sampler_admit(f->sampler, STANDING_OPERATOR, &error), 0);
-    assert_int_equal(stream_open(f->sampler, &(struct stream_request){.seconds = 61}, on_ready, &b, &none, &error),
-                     -EINVAL);
+    assert_int_equal(
+        stream_open(f->sampler, &(struct stream_request){.seconds = 61}, &lines, on_ready, &b, &none, &error), -EINVAL);
     assert_string_equal(error.message, "61 seconds are over the limit of 60, sampler.max_seconds");
-    const struct stream_request profile = {.format = STREAM_PPROF};
-    assert_int_equal(stream_open(f->sampler, &profile, on_ready, &b, &none, &error), -ENOSYS);
+    assert_int_equal(stream_open(f->sampler, &(struct stream_request){0}, &refused, on_ready, &b, &none, &error),
+                     -ENOSYS);
     assert_string_equal(error.message, "its library is missing");
     run(f, 0.01, NULL, 0);
     assert_int_equal(count_perf_fds(), 0);
@@ -839,7 +846,7 @@ static void test_shutdown(void **state)
     assert_true(count(a.text.data, "sample ") > 10);
     assert_true(str_starts(text_of(&b), "begin "));
     assert_non_null(strstr(b.text.data, "end shutdown 0 "));
-    assert_int_equal(stream_open(f->sampler, &(struct stream_request){0}, on_ready, &b, &none, &error), -EBUSY);
+    assert_int_equal(stream_open(f->sampler, &(struct stream_request){0}, &lines, on_ready, &b, &none, &error), -EBUSY);
     assert_string_equal(error.message, "perfcountd is ending");
     stop(&a);
     assert_int_equal(n_ended, 0);
@@ -947,7 +954,7 @@ static void test_resume_fails(void **state)
     f->sys.ioctl = refuse_to_enable;
     assert_int_equal(sampler_pause(f->sampler, false), -ENODEV);
     struct stream_request other = {.period = 2000000};
-    assert_int_equal(stream_open(f->sampler, &other, on_ready, &b, &none, &error), -ENODEV);
+    assert_int_equal(stream_open(f->sampler, &other, &lines, on_ready, &b, &none, &error), -ENODEV);
     assert_true(str_starts(error.message, "sampling cannot start: "));
     stop(&a);
     run(f, 0.01, NULL, 0);
@@ -958,18 +965,18 @@ static void test_resume_fails(void **state)
 static void test_settles(void **state)
 {
     struct fixture *f = *state;
-    struct stream_request request = {.format = STREAM_FOLDED, .seconds = 0.05};
+    struct stream_request request = {.seconds = 0.05};
     struct reader a, *all[] = {&a};
 
     unsettled = 3;
-    if (!start(f, &request, &a))
+    if (!start_writer(f, &request, &settled, &a))
         return;
     run(f, 10, all, 1);
     assert_non_null(strstr(text_of(&a), "end seconds "));
     assert_int_equal(unsettled, 0);
     stop(&a);
     unsettled = UINT_MAX;
-    assert_true(start(f, &request, &a));
+    assert_true(start_writer(f, &request, &settled, &a));
     double began = now();
     run(f, 20, all, 1);
     assert_non_null(strstr(text_of(&a), "end seconds "));
