@@ -180,7 +180,7 @@ static void test_unknown_names(void **state)
     (void)state;
     start(&f);
     assert_int_equal(order_check(&unknown, &f.snapshot, &error), -EINVAL);
-    assert_string_equal(error.message, "parameter \"sort\": nothing here has \"ipcc\"; known are ipc, ipc_user, "
+    assert_string_equal(error.message, "parameter \"sort\": no row has \"ipcc\"; known are ipc, ipc_user, "
                                        "ipc_kernel, cache_miss_ratio, branch_miss_ratio, running_ratio, "
                                        "cpu_utilization, cycles, instructions, task_clock");
     assert_int_equal(order_check(&nothing, &f.snapshot, &error), -EINVAL);
