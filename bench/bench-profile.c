@@ -95,7 +95,7 @@ static void run(struct bench *bench, const char *name, const struct writer *writ
     double start = now(bench);
     add(bench, writer, state, SAMPLES, &out);
     double added = now(bench);
-    while (!writer->settled(state))
+    while (!writer->settle(state))
         ;
     double settled = now(bench);
     writer->end(state, &end, &out);

@@ -35,15 +35,16 @@ bool profile_writer_record(void *state, const struct record *record, struct buff
     return true;
 }
 
-void profile_writer_round(void *state, struct buffer *out)
+void profile_writer_notice(void *state, const struct writer_notice *notice, struct buffer *out)
 {
     struct profile_writer *summing = state;
 
     (void)out;
-    profile_settle(summing->profile, SETTLE_PER_ROUND);
+    if (notice->kind == WRITER_ROUND)
+        profile_settle(summing->profile, SETTLE_PER_ROUND);
 }
 
-bool profile_writer_settled(void *state)
+bool profile_writer_settle(void *state)
 {
     struct profile_writer *summing = state;
 

@@ -14,8 +14,8 @@ struct profile_writer {
 /* As a writer has them. */
 void *profile_writer_begin(const struct writer_source *source, struct buffer *out);
 bool profile_writer_record(void *state, const struct record *record, struct buffer *out);
-void profile_writer_round(void *state, struct buffer *out);
-bool profile_writer_settled(void *state);
+void profile_writer_notice(void *state, const struct writer_notice *notice, struct buffer *out);
+bool profile_writer_settle(void *state);
 size_t profile_writer_bytes(const void *state);
 void profile_writer_free(void *state);
 

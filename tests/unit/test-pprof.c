@@ -48,7 +48,7 @@ static void add(struct written *written, uint32_t pid, uint64_t ip, uint64_t per
                             .sample = {.period = period, .callchain = chain, .n_callchain = ARRAY_SIZE(chain)}};
 
     assert_true(writer_pprof.record(written->state, &record, &written->out));
-    writer_pprof.round(written->state, &written->out);
+    writer_pprof.notice(written->state, &(struct writer_notice){.kind = WRITER_ROUND}, &written->out);
 }
 
 static void end(struct written *written, const struct writer_end *how)
@@ -232,9 +232,9 @@ static void test_other_records(void **state)
     start(&written, &clock_event);
     assert_false(writer_pprof.record(written.state, &record, &written.out));
     written.symbols.known = false;
-    assert_false(writer_pprof.settled(written.state));
+    assert_false(writer_pprof.settle(written.state));
     written.symbols.known = true;
-    assert_true(writer_pprof.settled(written.state));
+    assert_true(writer_pprof.settle(written.state));
     end(&written, &good_end);
     done(&written);
 }

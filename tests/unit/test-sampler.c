@@ -33,22 +33,15 @@ static bool write_record(void *state, const struct record *record, struct buffer
     return record->type == PERF_RECORD_SAMPLE;
 }
 
-static void write_dropped(void *state, uint64_t n, struct buffer *out)
+static void write_notice(void *state, const struct writer_notice *notice, struct buffer *out)
 {
     (void)state;
-    buffer_appendf(out, "dropped %" PRIu64 "\n", n);
-}
-
-static void write_pause(void *state, bool paused, uint64_t time_ns, struct buffer *out)
-{
-    (void)state;
-    buffer_appendf(out, "%s %" PRIu64 "\n", paused ? "pause" : "resume", time_ns);
-}
-
-static void write_relearned(void *state, struct buffer *out)
-{
-    (void)state;
-    buffer_append_text(out, "relearned\n");
+    if (notice->kind == WRITER_DROPPED)
+        buffer_appendf(out, "dropped %" PRIu64 "\n", notice->n);
+    else if (notice->kind == WRITER_PAUSED || notice->kind == WRITER_RESUMED)
+        buffer_appendf(out, "%s %" PRIu64 "\n", notice->kind == WRITER_PAUSED ? "pause" : "resume", notice->time_ns);
+    else if (notice->kind == WRITER_RESCANNED)
+        buffer_append_text(out, "rescanned\n");
 }
 
 /* A format may say at its end what was sampled, whatever has left. */
@@ -76,9 +69,7 @@ static bool is_settled(void *state)
     return unsettled == 0 || --unsettled == 0;
 }
 
-#define LINES                                                                                                          \
-    .begin = write_begin, .record = write_record, .dropped = write_dropped, .pause = write_pause,                      \
-    .relearned = write_relearned, .end = write_end, .free = write_free
+#define LINES .begin = write_begin, .record = write_record, .notice = write_notice, .end = write_end, .free = write_free
 
 static int refuse(struct error *error)
 {
@@ -86,7 +77,7 @@ static int refuse(struct error *error)
 }
 
 static const struct writer lines = {LINES}, refused = {LINES, .check = refuse},
-                           settled = {LINES, .seconds = 30, .settled = is_settled};
+                           settled = {LINES, .seconds = 30, .settle = is_settled};
 
 /* Symbols that know nothing. */
 
@@ -678,7 +669,7 @@ static void test_lost(void **state)
     run(f, 0.05, NULL, 0);
     drain(&a);
     buffer_append_char(&a.text, '\0');
-    assert_int_equal(count(a.text.data, "relearned"), 2);
+    assert_int_equal(count(a.text.data, "rescanned"), 2);
     stop(&a);
     run(f, 0.01, NULL, 0);
 }
@@ -716,7 +707,7 @@ static void test_malformed(void **state)
     assert_int_equal(n_learned, 1);
     const char *text = text_of(&a);
     assert_non_null(strstr(text, "malformed 1\n"));
-    assert_int_equal(count(text, "relearned"), 1);
+    assert_int_equal(count(text, "rescanned"), 1);
     assert_non_null(strstr(text, "end seconds "));
     stop(&a);
     run(f, 0.01, NULL, 0);
@@ -870,7 +861,7 @@ static void check_pause(const char *text)
         assert_true(time < from || time > to);
         assert_true((time < from) == (at < pause));
     }
-    assert_non_null(strstr(resume, "relearned\n"));
+    assert_non_null(strstr(resume, "rescanned\n"));
 }
 
 /* Nothing is sampled meanwhile, and seconds go on; who comes during a pause begins with it. */
@@ -928,7 +919,7 @@ static void test_many_pauses(void **state)
     assert_int_equal(n_learned, 2);
     drain(&a);
     buffer_append_char(&a.text, '\0');
-    assert_int_equal(count(a.text.data, "relearned"), 1);
+    assert_int_equal(count(a.text.data, "rescanned"), 1);
     stop(&a);
 }
 
