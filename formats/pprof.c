@@ -216,7 +216,7 @@ static int write_stack(void *userdata, const struct profile_stack *stack)
 
     for (size_t i = 0; i < stack->n; i++)
         pprof->ids[i] = stack->locations[i] + UINT64_C(1);
-    size_t start = begin_sample(pprof, stack->n, &stack->sum);
+    size_t start = begin_sample(pprof, stack->n, &stack->weight);
     if (stack->pid != UINT32_MAX)
         write_label(pprof, pprof->key_pid, LABEL_NUM, stack->pid);
     if (stack->comm)
