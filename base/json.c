@@ -115,9 +115,7 @@ static void document_begin_member(struct json_document *document, const char *ke
 {
     if (document->depth == 0)
         return;
-    if (document->filled)
-        buffer_append_char(document->out, ',');
-    document->filled = true;
+    json_write_comma(document->out, &document->filled);
     document_begin_line(document);
     if (key) {
         json_write_string(document->out, key);

@@ -19,6 +19,14 @@
 /* `,"name":`, in front of a value that is not the first of its object. */
 #define json_write_key(out, name) json_write_raw((out), ",\"" name "\":")
 
+/* A comma behind a former element. Sets `filled`, which is false in front of the first one. */
+static inline void json_write_comma(struct buffer *out, bool *filled)
+{
+    if (*filled)
+        buffer_append_char(out, ',');
+    *filled = true;
+}
+
 void json_write_u64(struct buffer *out, uint64_t value);
 void json_write_i64(struct buffer *out, int64_t value);
 /* At most 15 significant digits, always with a point or an exponent; null where it is not finite. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The start of perf's format for pipes: see perf-data-header.h. Facts from tools/perf/Documentation/
- * perf.data-file-format.txt and tools/perf/util/header.c of Linux, whose code goes before its documentation: the CPUs
- * that there are stand before those that are online.
+ * The start of perf's format for pipes: see perf-data-header.h. Facts are from tools/perf/Documentation/
+ * perf.data-file-format.txt and tools/perf/util/header.c of Linux. Where they differ, the code is right: the number of
+ * all CPUs stands in front of the number of those that are online.
  */
 #include "formats/perf-data-header.h"
 
@@ -14,8 +14,8 @@
 #include "formats/perf-data-bytes.h"
 
 /*
- * perf before 6.5 takes an attr for as large as its own, whatever its size says, and the ids for what is behind it.
- * PERF_ATTR_SIZE_VER7 was that size from 5.13 to 6.2; later ones read it right.
+ * perf before 6.5 takes each attr to be as large as its own, whatever its size says, and looks for the ids behind that.
+ * From 5.13 to 6.2 that was PERF_ATTR_SIZE_VER7; later versions read the size.
  */
 #define ATTR_SIZE 128
 #define IDS_MAX ((size_t)4096) /* a record has 64 KiB */
@@ -36,8 +36,8 @@ enum feature {
 };
 
 /*
- * perf finds a record's event by an id that it looks for at one place in all of them, so all have the leader's layout:
- * the others sample nothing, they are read.
+ * perf finds the event of a record by an id, at the same place in all records. So all events get the leader's layout;
+ * the others do not sample, their values are read.
  */
 static void write_attr(const struct writer_source *source, size_t n, struct buffer *out)
 {
@@ -45,7 +45,7 @@ static void write_attr(const struct writer_source *source, size_t n, struct buff
     char bytes[ATTR_SIZE] = {0};
 
     attr.size = ATTR_SIZE;
-    /* Where a probe is, perf does not want to know. */
+    /* The address of a probe, which perf does not need. */
     attr.config1 = kernel_view_hides(source->kernel, false, attr.config1) ? 0 : attr.config1;
     attr.config2 = kernel_view_hides(source->kernel, false, attr.config2) ? 0 : attr.config2;
     attr.sample_type = source->layout.sample_type;
@@ -68,7 +68,7 @@ static void write_ids(const struct writer_source *source, size_t n, struct buffe
 static void write_attrs(const struct writer_source *source, struct buffer *out)
 {
     for (size_t i = 0; i < source->n_events; i++) {
-        size_t start = perf_data_bytes_begin(out, PERF_BYTES_HEADER_ATTR, 0);
+        size_t start = perf_data_bytes_begin(out, PERF_DATA_HEADER_ATTR, 0);
         write_attr(source, i, out);
         write_ids(source, i, out);
         perf_data_bytes_end(out, start);
@@ -77,7 +77,7 @@ static void write_attrs(const struct writer_source *source, struct buffer *out)
 
 static size_t begin_feature(struct buffer *out, enum feature feature)
 {
-    size_t start = perf_data_bytes_begin(out, PERF_BYTES_HEADER_FEATURE, 0);
+    size_t start = perf_data_bytes_begin(out, PERF_DATA_HEADER_FEATURE, 0);
 
     perf_data_bytes_u64(out, feature);
     return start;
@@ -128,7 +128,7 @@ static void write_machine(struct buffer *out)
     perf_data_bytes_end(out, start);
 }
 
-/* This is where perf has the events' names from. */
+/* perf takes the names of the events from here. */
 static void write_event_desc(const struct writer_source *source, struct buffer *out)
 {
     size_t start = begin_feature(out, FEATURE_EVENT_DESC);
@@ -150,13 +150,13 @@ static void write_group_desc(const struct writer_source *source, struct buffer *
         return;
     size_t start = begin_feature(out, FEATURE_GROUP_DESC);
     perf_data_bytes_u32(out, 1);
-    write_string(out, "{anon_group}"); /* perf's own word for a group without a name */
+    write_string(out, "{anon_group}"); /* as perf calls a group without a name */
     perf_data_bytes_u32(out, 0);       /* the leader */
     perf_data_bytes_u32(out, (uint32_t)source->n_events);
     perf_data_bytes_end(out, start);
 }
 
-/* Which clock the records have, and what time of day it was at the start. */
+/* The clock of the records, and the time of day at the start. */
 static void write_clock(const struct writer_source *source, struct buffer *out)
 {
     struct timespec resolution = {0};
