@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The metrics as Prometheus reads them: text format 0.0.4
+ * The metrics for Prometheus: text format 0.0.4
  * (https://prometheus.io/docs/instrumenting/exposition_formats/) and OpenMetrics 1.0.0. Pure.
  */
 #ifndef FORMATS_EXPOSITION_H
