@@ -31,20 +31,20 @@ static char *write_value(char *to, const struct counter *counter)
     return isfinite(real) ? to + number_write_real(to, real) : put_text(to, "null");
 }
 
-static char *write_member(char *to, const char *key, uint64_t value)
+static char *write_number_member(char *to, const char *key, uint64_t value)
 {
     to = put_text(to, key);
     return to + number_write_u64(to, value);
 }
 
 /* The members that follow the numbers of each counter of the row, the same for all. */
-static size_t write_end(char *start, const struct row *row)
+static size_t write_row_end(char *start, const struct row *row)
 {
     char *to = start;
 
     if (row->state != ROW_UNAVAILABLE) {
-        to = write_member(to, ", \"enabled_ns\": ", row->enabled_ns);
-        to = write_member(to, ", \"running_ns\": ", row->running_ns);
+        to = write_number_member(to, ", \"enabled_ns\": ", row->enabled_ns);
+        to = write_number_member(to, ", \"running_ns\": ", row->running_ns);
     }
     to = put_text(to, ", \"state\": \"");
     to = put_text(to, row_state_name(row->state));
@@ -62,7 +62,7 @@ static char *write_counter(char *to, const struct row *row, const struct counter
     if (row->state == ROW_UNAVAILABLE)
         return put_text(to, "null");
     to = write_value(to, counter);
-    return write_member(to, ", \"raw\": ", counter->raw);
+    return write_number_member(to, ", \"raw\": ", counter->raw);
 }
 
 /* Rows are larger than the processor prefetches by itself. */
@@ -86,7 +86,7 @@ static char *write_rows(char *to, const struct snapshot *snapshot, const struct 
             prefetch(snapshot->rows[i + AHEAD], row->n_counters);
         if (row->absent || !filter_row(filter, row))
             continue;
-        size_t end_size = write_end(end, row);
+        size_t end_size = write_row_end(end, row);
         for (size_t k = 0; k < row->n_counters; k++) {
             if (!filter_counter(filter, &row->counters[k]))
                 continue;

@@ -64,7 +64,7 @@ static int parse_cpus(const char *value, unsigned *ret_first, unsigned *ret_last
     return 0;
 }
 
-static int check_cgroup(const char *value, struct error *error)
+static int check_cgroup_pattern(const char *value, struct error *error)
 {
     int r = glob_check(value, error);
 
@@ -102,7 +102,7 @@ int filter_add(struct filter *filter, const char *const *collector_names, const 
     if (term.key == FILTER_CPU)
         r = parse_cpus(value, &term.first, &term.last, error);
     else if (term.key == FILTER_CGROUP)
-        r = check_cgroup(value, error);
+        r = check_cgroup_pattern(value, error);
     if (r < 0)
         return r;
     if (array_grow(&filter->terms, filter->n) < 0)

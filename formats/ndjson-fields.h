@@ -4,7 +4,7 @@
 #define FORMATS_NDJSON_FIELDS_H
 
 #include "base/buffer.h"
-#include "perf/record.h"
+#include "sampler/writer.h"
 
 /* The kernel has -1 for itself and for a task that has ended. Writes nothing if both are -1. */
 void ndjson_write_thread(uint32_t pid, uint32_t tid, struct buffer *out);

@@ -26,7 +26,7 @@ struct ndjson {
 };
 
 /* The start of a line: `{"type":"mmap2"`. */
-static void begin_line(struct buffer *out, uint32_t type)
+static void ndjson_begin_line(struct buffer *out, uint32_t type)
 {
     const char *name = record_type_name(type);
     size_t size = strlen(name);
@@ -41,7 +41,7 @@ static void begin_line(struct buffer *out, uint32_t type)
     buffer_advance(out, size + 1);
 }
 
-static void end_line(struct buffer *out)
+static void ndjson_end_line(struct buffer *out)
 {
     json_write_raw(out, "}\n");
 }
@@ -81,18 +81,18 @@ static bool ndjson_record(void *state, const struct record *record, struct buffe
         ndjson->unknown++;
         return false;
     }
-    begin_line(out, record->type);
+    ndjson_begin_line(out, record->type);
     write_time(ndjson, record->id.time, out);
     write_cpu(&record->id, out);
     if (record->type == PERF_RECORD_SAMPLE)
         ndjson_write_sample(ndjson->source, &ndjson->ids, record, out);
     else
         write_other(ndjson, record, out);
-    end_line(out);
+    ndjson_end_line(out);
     return true;
 }
 
-static void write_machine(struct buffer *out)
+static void write_machine_fields(struct buffer *out)
 {
     struct utsname name;
 
@@ -106,7 +106,7 @@ static void write_machine(struct buffer *out)
     json_write_string(out, name.machine);
 }
 
-static void write_events(const struct writer_source *source, struct buffer *out)
+static void write_event_fields(const struct writer_source *source, struct buffer *out)
 {
     bool filled = false;
 
@@ -126,7 +126,7 @@ static void write_events(const struct writer_source *source, struct buffer *out)
 }
 
 /* `realtime_offset_ns` is added to the time of a record to get "time". */
-static void write_clock(const struct writer_source *source, struct buffer *out)
+static void write_clock_fields(const struct writer_source *source, struct buffer *out)
 {
     json_write_raw(out, ",\"clock\":\"monotonic\",\"realtime_offset_ns\":");
     json_write_i64(out, (int64_t)(source->start_realtime_ns - source->start_monotonic_ns));
@@ -151,24 +151,24 @@ static void write_notes(const struct writer_source *source, struct buffer *out)
 static void write_header(const struct writer_source *source, struct buffer *out)
 {
     json_write_raw(out, "{\"type\":\"header\",\"version\":\"" PACKAGE_VERSION "\"");
-    write_machine(out);
+    write_machine_fields(out);
     json_write_key(out, "time");
     json_write_seconds(out, source->start_realtime_ns);
-    write_clock(source, out);
+    write_clock_fields(source, out);
     json_write_key(out, "seconds");
     json_write_seconds(out, (uint64_t)(source->seconds * 1e9));
-    write_events(source, out);
+    write_event_fields(source, out);
     json_write_key(out, "cpus");
     json_write_u64(out, source->n_cpus);
     write_notes(source, out);
-    end_line(out);
+    ndjson_end_line(out);
 }
 
 static void write_known(void *userdata, uint32_t pid, uint32_t tid, const char *comm, const struct mapping *mapping)
 {
     struct buffer *out = userdata;
 
-    begin_line(out, mapping ? PERF_RECORD_MMAP2 : PERF_RECORD_COMM);
+    ndjson_begin_line(out, mapping ? PERF_RECORD_MMAP2 : PERF_RECORD_COMM);
     ndjson_write_thread(pid, tid, out);
     if (mapping) {
         ndjson_write_range(mapping->start, mapping->end - mapping->start, mapping->offset, mapping->file, out);
@@ -178,7 +178,7 @@ static void write_known(void *userdata, uint32_t pid, uint32_t tid, const char *
         json_write_key(out, "comm");
         json_write_string(out, comm);
     }
-    end_line(out);
+    ndjson_end_line(out);
 }
 
 static void ndjson_free(void *state)
@@ -207,19 +207,19 @@ static void *ndjson_begin(const struct writer_source *source, struct buffer *out
     return ndjson;
 }
 
-static void write_dropped(uint64_t n, struct buffer *out)
+static void write_dropped_line(uint64_t n, struct buffer *out)
 {
     json_write_raw(out, "{\"type\":\"dropped\",\"dropped\":");
     json_write_u64(out, n);
-    end_line(out);
+    ndjson_end_line(out);
 }
 
-static void write_pause(const struct ndjson *ndjson, const char *type, uint64_t time_ns, struct buffer *out)
+static void write_pause_line(const struct ndjson *ndjson, const char *type, uint64_t time_ns, struct buffer *out)
 {
     json_write_raw(out, "{\"type\":");
     json_write_string(out, type);
     write_time(ndjson, time_ns, out);
-    end_line(out);
+    ndjson_end_line(out);
 }
 
 static void ndjson_notice(void *state, const struct writer_notice *notice, struct buffer *out)
@@ -230,13 +230,13 @@ static void ndjson_notice(void *state, const struct writer_notice *notice, struc
     case WRITER_ROUND:
         break;
     case WRITER_DROPPED:
-        write_dropped(notice->n, out);
+        write_dropped_line(notice->n, out);
         break;
     case WRITER_PAUSED:
-        write_pause(ndjson, "pause", notice->time_ns, out);
+        write_pause_line(ndjson, "pause", notice->time_ns, out);
         break;
     case WRITER_RESUMED:
-        write_pause(ndjson, "resume", notice->time_ns, out);
+        write_pause_line(ndjson, "resume", notice->time_ns, out);
         break;
     case WRITER_RESCANNED:
         symbols_each(ndjson->source->symbols, write_known, out);
@@ -267,7 +267,7 @@ static void ndjson_end(void *state, const struct writer_end *end, struct buffer 
     json_write_key(out, "seconds");
     json_write_seconds(out, end->duration_ns);
     write_notes(ndjson->source, out);
-    end_line(out);
+    ndjson_end_line(out);
 }
 
 const struct writer writer_ndjson = {

@@ -94,7 +94,7 @@ static void write_string(struct buffer *out, const char *text)
     perf_data_bytes_pad(out, start);
 }
 
-static void write_text(struct buffer *out, enum feature feature, const char *text)
+static void write_text_feature(struct buffer *out, enum feature feature, const char *text)
 {
     size_t start = begin_feature(out, feature);
 
@@ -102,17 +102,17 @@ static void write_text(struct buffer *out, enum feature feature, const char *tex
     perf_data_bytes_end(out, start);
 }
 
-static void write_machine(struct buffer *out)
+static void write_machine_features(struct buffer *out)
 {
     struct utsname name;
     struct sysinfo info;
 
     if (uname(&name) == 0) {
-        write_text(out, FEATURE_HOSTNAME, name.nodename);
-        write_text(out, FEATURE_OSRELEASE, name.release);
-        write_text(out, FEATURE_ARCH, name.machine);
+        write_text_feature(out, FEATURE_HOSTNAME, name.nodename);
+        write_text_feature(out, FEATURE_OSRELEASE, name.release);
+        write_text_feature(out, FEATURE_ARCH, name.machine);
     }
-    write_text(out, FEATURE_VERSION, "perfcountd " PACKAGE_VERSION);
+    write_text_feature(out, FEATURE_VERSION, "perfcountd " PACKAGE_VERSION);
     size_t start = begin_feature(out, FEATURE_NRCPUS);
     perf_data_bytes_u32(out, (uint32_t)sysconf(_SC_NPROCESSORS_CONF));
     perf_data_bytes_u32(out, (uint32_t)sysconf(_SC_NPROCESSORS_ONLN));
@@ -157,7 +157,7 @@ static void write_group_desc(const struct writer_source *source, struct buffer *
 }
 
 /* The clock of the records, and the time of day at the start. */
-static void write_clock(const struct writer_source *source, struct buffer *out)
+static void write_clock_features(const struct writer_source *source, struct buffer *out)
 {
     struct timespec resolution = {0};
 
@@ -178,8 +178,8 @@ void perf_data_header_write(const struct writer_source *source, struct buffer *o
     buffer_append(out, "PERFILE2", 8);
     perf_data_bytes_u64(out, 16); /* of this header */
     write_attrs(source, out);
-    write_machine(out);
+    write_machine_features(out);
     write_event_desc(source, out);
     write_group_desc(source, out);
-    write_clock(source, out);
+    write_clock_features(source, out);
 }

@@ -133,7 +133,8 @@ static void describe_process(void *userdata, uint32_t pid, uint32_t tid, const c
     keep_build_id(description, mapping);
 }
 
-static void write_build_id(const char *file, uint16_t mode, const unsigned char *id, size_t size, struct buffer *out)
+static void write_build_id_record(const char *file, uint16_t mode, const unsigned char *id, size_t size,
+                                  struct buffer *out)
 {
     unsigned char room[BUILD_ID_ROOM + 4] = {[BUILD_ID_ROOM] = (unsigned char)size};
 
@@ -165,7 +166,7 @@ static void write_build_ids(struct description *description)
         for (next = i + 1; next < n && str_equal(ids[next].file, ids[i].file);)
             next++;
         if (compare_build_ids(&ids[i], &ids[next - 1]) == 0)
-            write_build_id(ids[i].file, PERF_RECORD_MISC_USER, ids[i].id, ids[i].size, description->out);
+            write_build_id_record(ids[i].file, PERF_RECORD_MISC_USER, ids[i].id, ids[i].size, description->out);
     }
     for (size_t i = 0; i < n; i++)
         free(ids[i].file);
@@ -180,7 +181,7 @@ static void describe_kernel_view(struct description *description)
 }
 
 /* perf wants the build id of a kernel or a file behind the record of its mapping, and in front of all samples. */
-static void describe(const struct writer_source *source, struct buffer *out)
+static void describe_machine(const struct writer_source *source, struct buffer *out)
 {
     struct description description = {.source = source, .out = out};
     unsigned char kernel_id[BUILD_ID_MAX];
@@ -188,7 +189,7 @@ static void describe(const struct writer_source *source, struct buffer *out)
     describe_kernel_view(&description);
     size_t size = build_id_of_kernel(source->sys, kernel_id);
     if (size)
-        write_build_id(KERNEL_FILE, PERF_RECORD_MISC_KERNEL, kernel_id, size, out);
+        write_build_id_record(KERNEL_FILE, PERF_RECORD_MISC_KERNEL, kernel_id, size, out);
     symbols_each(source->symbols, describe_process, &description);
     write_build_ids(&description);
 }
@@ -201,7 +202,7 @@ static void *perf_data_begin(const struct writer_source *source, struct buffer *
         return NULL;
     data->source = source;
     perf_data_header_write(source, out);
-    describe(source, out);
+    describe_machine(source, out);
     return data;
 }
 
@@ -286,7 +287,7 @@ static bool perf_data_record(void *state, const struct record *record, struct bu
 }
 
 /* As if the kernel had lost them, so that perf says that something is missing. */
-static void write_dropped(const struct writer_source *source, uint64_t n, struct buffer *out)
+static void write_lost_record(const struct writer_source *source, uint64_t n, struct buffer *out)
 {
     size_t start = perf_data_bytes_begin(out, PERF_RECORD_LOST, 0);
     perf_data_bytes_u64(out, source->n_ids ? source->events[0].ids[0] : 0);
@@ -310,7 +311,7 @@ static void perf_data_notice(void *state, const struct writer_notice *notice, st
     if (notice->kind == WRITER_ROUND)
         perf_data_bytes_end(out, perf_data_bytes_begin(out, PERF_DATA_FINISHED_ROUND, 0));
     else if (notice->kind == WRITER_DROPPED)
-        write_dropped(data->source, notice->n, out);
+        write_lost_record(data->source, notice->n, out);
     else if (notice->kind == WRITER_RESCANNED)
         describe_again(data->source, out);
 }
