@@ -110,7 +110,7 @@ static void document_begin_line(struct json_document *document)
         json_write_raw(document->out, "  ");
 }
 
-/* What stands before the value of a member. */
+/* Writes everything of a member up to its value. */
 static void document_begin_member(struct json_document *document, const char *key)
 {
     if (document->depth == 0)

@@ -4,7 +4,8 @@
  * become U+FFFD. Errors stick to the buffer.
  *
  * Values and keys by themselves are for lines that are too frequent for a tree of objects; struct json_document is for
- * documents that people read. Trees are made by jansson, which takes UTF-8 only: json_text() gives it any bytes.
+ * documents that people read. Trees are made by jansson, which takes UTF-8 only: json_text() makes a string of any
+ * bytes.
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
@@ -19,7 +20,7 @@
 /* `,"name":`, in front of a value that is not the first of its object. */
 #define json_write_key(out, name) json_write_raw((out), ",\"" name "\":")
 
-/* A comma behind a former element. Sets `filled`, which is false in front of the first one. */
+/* A comma if there is an element already: `filled` is false before the first element, and is set. */
 static inline void json_write_comma(struct buffer *out, bool *filled)
 {
     if (*filled)
@@ -29,7 +30,7 @@ static inline void json_write_comma(struct buffer *out, bool *filled)
 
 void json_write_u64(struct buffer *out, uint64_t value);
 void json_write_i64(struct buffer *out, int64_t value);
-/* At most 15 significant digits, always with a point or an exponent; null where it is not finite. */
+/* At most 15 significant digits, always with a point or an exponent; null if it is not finite. */
 void json_write_real(struct buffer *out, double value);
 /* "0x1f": a text, since readers of JSON take numbers for doubles, which have 53 bits. */
 void json_write_hex(struct buffer *out, uint64_t value);

@@ -13,8 +13,8 @@ struct callchain {
     size_t next;
     enum address_space space; /* of the address that callchain_next() gave last */
     /*
-     * That address is of a caller. It is where the caller goes on after the call, which may be in another line or
-     * function: the call itself is one byte before.
+     * Whether it is the address of a caller, which goes on there after the call. The call itself ends one byte before;
+     * the address may already be in another line or function.
      */
     bool called;
     bool first; /* no address has come since the beginning or the last marker */

@@ -30,7 +30,7 @@ static char *write_series(char *to, const struct family *family, const struct se
     return to;
 }
 
-/* It follows its sample: OpenMetrics wants the samples of one label set together. */
+/* It stands directly behind its sample: OpenMetrics wants the samples of one label set together. */
 static char *write_created(char *to, const struct family *family, const struct series *series)
 {
     to = put_bytes(to, family->name, family->counter_size);

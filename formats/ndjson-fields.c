@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What lines of NDJSON say about records other than samples: see ndjson-fields.h. */
+/* Records other than samples in NDJSON: see ndjson-fields.h. */
 #include "formats/ndjson-fields.h"
 
 #include "base/json.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What lines of NDJSON (ndjson.c) say about records other than samples, behind type, time and CPU. */
+/* Records other than samples in NDJSON: the fields behind type, time and CPU, which ndjson.c writes. */
 #ifndef FORMATS_NDJSON_FIELDS_H
 #define FORMATS_NDJSON_FIELDS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What lines of NDJSON say about samples: see ndjson-sample.h. */
+/* Samples in NDJSON: see ndjson-sample.h. */
 #include "formats/ndjson-sample.h"
 
 #include "base/json.h"

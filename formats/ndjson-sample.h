@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What lines of NDJSON (ndjson.c) say about samples, behind type, time and CPU. */
+/* Samples in NDJSON: the fields behind type, time and CPU, which ndjson.c writes. */
 #ifndef FORMATS_NDJSON_SAMPLE_H
 #define FORMATS_NDJSON_SAMPLE_H
 

@@ -83,7 +83,7 @@ static size_t begin_feature(struct buffer *out, enum feature feature)
     return start;
 }
 
-/* Its length, which includes the padding, then the text. */
+/* The length including the padding, then the text. */
 static void write_string(struct buffer *out, const char *text)
 {
     size_t size = (strlen(text) / 8 + 1) * 8;

@@ -16,7 +16,7 @@
 #include "symbols/build-id.h"
 
 #define KERNEL_FILE "[kernel.kallsyms]"
-#define BUILD_ID_ROOM 20 /* in a record of perf's; its size stands behind it in one byte */
+#define BUILD_ID_ROOM 20 /* of a build id in a record of perf's own; its size stands behind it in one byte */
 #define MISC_BUILD_ID_SIZE (1U << 15)
 /* The last type that all versions of perf in use know: they end at a record of a later one. */
 #define TYPE_MAX 21
@@ -70,7 +70,7 @@ static void describe_kernel(void *userdata, const struct kernel_map *map)
     perf_data_bytes_u32(out, 0);
     perf_data_bytes_u64(out, map->start);
     perf_data_bytes_u64(out, map->end - map->start);
-    perf_data_bytes_u64(out, is_module ? 0 : map->start); /* where the symbol in its name is */
+    perf_data_bytes_u64(out, is_module ? 0 : map->start); /* the address of the symbol in its name */
     perf_data_bytes_text(out, map->name);
     end_own_record(description->source, start, out);
 }
@@ -173,7 +173,7 @@ static void write_build_ids(struct description *description)
     free(ids);
 }
 
-/* Writes nothing if nobody may know where the kernel is. */
+/* Writes nothing if all addresses of the kernel are hidden. */
 static void describe_kernel_view(struct description *description)
 {
     if (description->source->kernel)
@@ -239,12 +239,12 @@ static uint64_t counter_base(struct perf_data *data, uint64_t id, uint64_t first
 }
 
 /*
- * Makes the counts in the copy of a sample start at 0 in this stream. perf weighs a sample by what was counted since
- * the one before, and the first by its whole count (tools/perf/util/session.c, deliver_sample_value()): the first
- * samples of a stream that begins later than its counters would outweigh all others.
+ * Makes the counts in the copy of a sample start at 0 in this stream. perf weighs a sample by the difference to the
+ * count in the sample before, and the first sample by its whole count (tools/perf/util/session.c,
+ * deliver_sample_value()): in a stream that begins later than its counters, it would outweigh all others.
  *
- * The sampling counter stood where the period of its first sample began. Nothing is known about the others before their
- * first sample.
+ * The base of the sampling counter is the start of the period of its first sample. The base of another counter is its
+ * count in the first sample, since nothing is known about the time before.
  */
 static void start_counts_at_zero(struct perf_data *data, const struct record *record, char *copy)
 {

@@ -7,7 +7,7 @@
  * is written by itself, and the tree of all of them is never in memory.
  *
  * The texts of the profile come first in pprof's string table, in their order. A function has the number of its name; a
- * location and a mapping have their index and one more.
+ * location and a mapping have their index plus one.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -62,10 +62,11 @@ struct pprof {
     struct kernel_view *kernel;
     uint64_t n_strings; /* written so far */
     uint64_t key_pid, key_comm;
-    uint64_t *ids;       /* of a stack's locations */
-    uint64_t *unnamed;   /* the function of what has no symbol, in each mapping, and at last in none; 0: not written */
-    bool *has_functions; /* each mapping */
-    bool *is_function;   /* each text of the profile, as far as it was written */
+    uint64_t *ids; /* of a stack's locations */
+    /* The function of addresses without a symbol, of each mapping and at last of no mapping; 0: not written. */
+    uint64_t *unnamed;
+    bool *has_functions; /* of each mapping */
+    bool *is_function;   /* of each text of the profile: a function of that name was written */
 };
 
 static void pprof_done(struct pprof *pprof)
@@ -83,7 +84,7 @@ static uint64_t write_string(struct pprof *pprof, const char *text)
     return pprof->n_strings++;
 }
 
-/* The same for a text that may be any bytes, written as UTF-8; 0 for "". */
+/* The same for a text of any bytes, which are made UTF-8; 0 for "". */
 static uint64_t write_any_string(struct pprof *pprof, const char *text)
 {
     _cleanup_(buffer_done) struct buffer valid = {0};
@@ -116,7 +117,7 @@ static void write_function(struct pprof *pprof, uint64_t name)
     protobuf_end_message(pprof->out, start);
 }
 
-/* The function of a location, which is written if no location had its name before. */
+/* The function of a location. It is written if no location had its name before. */
 static uint64_t function_of(struct pprof *pprof, const struct location *location)
 {
     const struct locations *locations = pprof->locations;
@@ -230,7 +231,7 @@ static int write_stack(void *userdata, const struct profile_stack *stack)
     return pprof->out->failed ? -ENOMEM : 0;
 }
 
-/* Samples that found no room are one sample as well, or shares would be wrong. */
+/* The samples that found no room become one sample, so that shares of the total are right. */
 static void write_skipped(struct pprof *pprof, const struct profile_weight *skipped)
 {
     const struct location nowhere = {.mapping = LOCATION_UNMAPPED};

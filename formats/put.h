@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes put one behind the other into memory that was reserved for all of them. Each returns where the next one goes.
- */
+/* Bytes put one behind the other into memory that was reserved for all of them. Returns the place for the next ones. */
 #ifndef FORMATS_PUT_H
 #define FORMATS_PUT_H
 

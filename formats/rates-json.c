@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 
-/* What the rates of each row are made of. */
+/* The two readings that rates are computed from. */
 struct interval {
     const struct baseline *baseline;
     const struct snapshot *snapshot;
@@ -44,7 +44,7 @@ static bool row_passes(const struct row *row, const struct filter *filter)
     return any && filter_row(filter, row);
 }
 
-/* Puts the rows to write into `keys`, in their order. Returns how many. */
+/* Puts the rows to write into `keys`, in their order. Returns their number. */
 static size_t find_rows(struct interval *interval, const struct filter *filter, const struct order *order,
                         struct order_key *keys)
 {

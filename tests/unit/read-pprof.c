@@ -43,10 +43,7 @@ static bool read_field(struct bytes *bytes, struct field *field)
     return true;
 }
 
-/*
- * The fields of a message whose fields are all numbers, into numbers of 64 bits that stand one behind the other: field
- * 1 into the first of `n`.
- */
+/* Reads a message whose fields 1 to `n` are numbers into `n` numbers of 64 bits. */
 static void read_numbers(struct bytes bytes, void *numbers, size_t n)
 {
     struct field field;
@@ -58,7 +55,7 @@ static void read_numbers(struct bytes bytes, void *numbers, size_t n)
     }
 }
 
-/* Numbers that are packed. Returns how many. */
+/* Reads packed numbers. Returns their number. */
 static size_t read_packed(struct field field, uint64_t *numbers, size_t n)
 {
     size_t i = 0;

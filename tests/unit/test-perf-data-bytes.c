@@ -2,7 +2,7 @@
 #include "formats/perf-data-bytes.h"
 #include "tests/unit/test.h"
 
-/* Of a text that long, how large the record is; 0: it is too large for one, and taken back. */
+/* The size of a record with a text of this length; 0: it is too large, and taken back. */
 static void test_sizes(void **state)
 {
     static const struct {
