@@ -112,7 +112,7 @@ static void write_callchain(const struct writer_source *source, const struct rec
     while (callchain_next(&chain, &ip)) {
         json_write_comma(out, &filled);
         buffer_append_char(out, '{');
-        write_frame(source, record, chain.space, ip, chain.called, out);
+        write_frame(source, record, chain.space, ip, callchain_is_caller(&chain), out);
         buffer_append_char(out, '}');
     }
     buffer_append_char(out, ']');
