@@ -12,9 +12,9 @@
 
 /* Replies with a response that the request takes over. */
 void reply_set(struct request *request, unsigned status, struct MHD_Response *response);
-/* Adds the headers of the web configuration to a response that is kept in site->pages; the other replies have them. */
+/* Adds the headers of the web configuration to a response that goes to site->cache; the other replies have them. */
 void reply_add_configured_headers(struct request *request, struct MHD_Response *response);
-/* Replies with a response that belongs to site->pages. */
+/* Replies with a response that belongs to site->cache. */
 void reply_borrowed(struct request *request, unsigned status, struct MHD_Response *response);
 
 /*
@@ -30,9 +30,7 @@ struct MHD_Response *reply_label(struct MHD_Response *response, const char *type
 void reply_text(struct request *request, unsigned status, const char *format, ...) PRINTF_LIKE(3, 4);
 /* A sentence: a JSON document under /api/, a line of text elsewhere. */
 void reply_error(struct request *request, unsigned status, const char *format, ...) PRINTF_LIKE(3, 4);
-/* 503 with a sentence: what is in the way takes a second or two. */
+/* 503 with a sentence, for what will be possible in a second or two. */
 void reply_busy(struct request *request, const char *sentence);
-/* Takes over the document; NULL is out of memory. */
-void reply_json(struct request *request, unsigned status, json_t *document, bool gzip);
 
 #endif

@@ -50,7 +50,7 @@ static void teardown(struct fixture *f)
     }
     assert_int_equal(f->all.n_there + f->all.n[0] + f->all.n[1] + f->all.n[2], 0);
     for (size_t i = 0; i < PEER_COUNT_BUCKETS; i++)
-        assert_null(f->all.peers.buckets[i]);
+        assert_true(LIST_EMPTY(&f->all.peers.buckets[i]));
     connections_done(&f->all);
     sd_event_unref(f->event);
 }
