@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "base/escape.h"
+#include "base/json.h"
 #include "base/number.h"
 
 #define CACHE_LINE 64
@@ -114,9 +114,9 @@ int counters_write(struct buffer *buffer, const struct snapshot *snapshot, const
 {
     uint64_t ms = snapshot->realtime_ns / NSEC_PER_MSEC;
 
-    buffer_appendf(buffer, "{\"timestamp\": %" PRIu64 ".%03u, \"hostname\": \"", ms / 1000, (unsigned)(ms % 1000));
-    escape_append(buffer, hostname, ESCAPE_JSON);
-    buffer_append_text(buffer, "\", \"counters\": [");
+    buffer_appendf(buffer, "{\"timestamp\": %" PRIu64 ".%03u, \"hostname\": ", ms / 1000, (unsigned)(ms % 1000));
+    json_write_string(buffer, hostname);
+    buffer_append_text(buffer, ", \"counters\": [");
     char *start = buffer_reserve(buffer, snapshot->json_size);
     if (!start)
         return -ENOMEM;

@@ -2,7 +2,7 @@
 /* What lines of NDJSON say of records that are no samples: see ndjson-fields.h. */
 #include "formats/ndjson-fields.h"
 
-#include "base/json-text.h"
+#include "base/json.h"
 
 void ndjson_write_thread(uint32_t pid, uint32_t tid, struct buffer *out)
 {

@@ -13,7 +13,7 @@
 #include <sys/utsname.h>
 
 #include "base/cleanup.h"
-#include "base/json-text.h"
+#include "base/json.h"
 #include "formats/ndjson-fields.h"
 #include "sampler/writer.h"
 
