@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/gzip.h"
+#include "base/json.h"
 
 /* Compressing less than this saves less than the headers weigh. */
 #define GZIP_SIZE_MIN 1024
@@ -109,9 +110,11 @@ void reply_error(struct request *request, unsigned status, const char *format, .
         reply_text(request, status, "%s", sentence);
         return;
     }
-    buffer_append_text(&content, "{\"error\": \"");
-    escape_append(&content, sentence, ESCAPE_JSON);
-    buffer_appendf(&content, "\", \"status\": %u}\n", status);
+    json_write_raw(&content, "{\"error\": ");
+    json_write_string(&content, sentence);
+    json_write_raw(&content, ", \"status\": ");
+    json_write_u64(&content, status);
+    json_write_raw(&content, "}\n");
     reply_set(request, status, reply_make(&content, TYPE_JSON, NULL, false));
 }
 
