@@ -22,8 +22,8 @@
 #include "collectors/registry.h"
 #include "formats/counters.h"
 #include "formats/exposition.h"
+#include "formats/writers.h"
 #include "perf/record.h"
-#include "sampler/writer.h"
 
 #define N_CPUS 32
 #define ALL UINT32_MAX

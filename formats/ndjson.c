@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "formats/ndjson-fields.h"
-#include "sampler/writer.h"
+#include "formats/writers.h"
 
 #define UNKNOWN "[unknown]"
 /* From here on, an entry of a callchain is a PERF_CONTEXT_* marker. */
@@ -349,10 +349,8 @@ static int sort_ids(struct ndjson *ndjson)
 }
 
 /* Without memory, the values that were read are left out. */
-static void ndjson_changed(void *state)
+static void sort_ids_again(struct ndjson *ndjson)
 {
-    struct ndjson *ndjson = state;
-
     free(ndjson->ids);
     ndjson->ids = NULL;
     ndjson->n_ids = 0;
@@ -385,27 +383,44 @@ static void *ndjson_begin(const struct writer_source *source, struct buffer *out
     return ndjson;
 }
 
-static void ndjson_dropped(void *state, uint64_t n, struct buffer *out)
+static void write_dropped(uint64_t n, struct buffer *out)
 {
-    (void)state;
     json_write_raw(out, "{\"type\":\"dropped\",\"dropped\":");
     json_write_u64(out, n);
     end_line(out);
 }
 
-static void ndjson_pause(void *state, bool paused, uint64_t time_ns, struct buffer *out)
+static void write_pause(const struct ndjson *ndjson, const char *type, uint64_t time_ns, struct buffer *out)
 {
     json_write_raw(out, "{\"type\":");
-    json_write_string(out, paused ? "pause" : "resume");
-    write_time(state, time_ns, out);
+    json_write_string(out, type);
+    write_time(ndjson, time_ns, out);
     end_line(out);
 }
 
-static void ndjson_relearned(void *state, struct buffer *out)
+static void ndjson_notice(void *state, const struct writer_notice *notice, struct buffer *out)
 {
-    const struct ndjson *ndjson = state;
+    struct ndjson *ndjson = state;
 
-    symbols_each(ndjson->source->symbols, write_known, out);
+    switch (notice->kind) {
+    case WRITER_ROUND:
+        break;
+    case WRITER_DROPPED:
+        write_dropped(notice->n, out);
+        break;
+    case WRITER_PAUSED:
+        write_pause(ndjson, "pause", notice->time_ns, out);
+        break;
+    case WRITER_RESUMED:
+        write_pause(ndjson, "resume", notice->time_ns, out);
+        break;
+    case WRITER_RESCANNED:
+        symbols_each(ndjson->source->symbols, write_known, out);
+        break;
+    case WRITER_EVENTS:
+        sort_ids_again(ndjson);
+        break;
+    }
 }
 
 static void ndjson_end(void *state, const struct writer_end *end, struct buffer *out)
@@ -433,10 +448,7 @@ static void ndjson_end(void *state, const struct writer_end *end, struct buffer 
 const struct writer writer_ndjson = {
     .begin = ndjson_begin,
     .record = ndjson_record,
-    .dropped = ndjson_dropped,
-    .changed = ndjson_changed,
-    .pause = ndjson_pause,
-    .relearned = ndjson_relearned,
+    .notice = ndjson_notice,
     .end = ndjson_end,
     .free = ndjson_free,
 };

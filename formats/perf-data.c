@@ -11,7 +11,7 @@
 #include "formats/perf-data-bytes.h"
 #include "formats/perf-data-header.h"
 #include "formats/perf-reads.h"
-#include "sampler/writer.h"
+#include "formats/writers.h"
 #include "symbols/build-id.h"
 
 #define KERNEL_FILE "[kernel.kallsyms]"
@@ -248,19 +248,9 @@ static bool perf_data_record(void *state, const struct record *record, struct bu
     return true;
 }
 
-/* No record that comes later is older than what came before it. */
-static void perf_data_round(void *state, struct buffer *out)
-{
-    (void)state;
-    perf_data_bytes_end(out, perf_data_bytes_begin(out, PERF_BYTES_FINISHED_ROUND, 0));
-}
-
 /* As if the kernel had lost them, so that perf says that something is missing. */
-static void perf_data_dropped(void *state, uint64_t n, struct buffer *out)
+static void write_dropped(const struct writer_source *source, uint64_t n, struct buffer *out)
 {
-    const struct perf_data *data = state;
-    const struct writer_source *source = data->source;
-
     size_t start = perf_data_bytes_begin(out, PERF_RECORD_LOST, 0);
     perf_data_bytes_u64(out, source->n_ids ? source->events[0].ids[0] : 0);
     perf_data_bytes_u64(out, n);
@@ -268,13 +258,24 @@ static void perf_data_dropped(void *state, uint64_t n, struct buffer *out)
 }
 
 /* Names and mappings that began in a pause, or whose records were lost; those that are known already are the same. */
-static void perf_data_relearned(void *state, struct buffer *out)
+static void describe_again(const struct writer_source *source, struct buffer *out)
+{
+    struct description description = {.source = source, .out = out};
+
+    symbols_each(source->symbols, describe_process, &description);
+    write_build_ids(&description);
+}
+
+static void perf_data_notice(void *state, const struct writer_notice *notice, struct buffer *out)
 {
     const struct perf_data *data = state;
-    struct description description = {.source = data->source, .out = out};
 
-    symbols_each(data->source->symbols, describe_process, &description);
-    write_build_ids(&description);
+    if (notice->kind == WRITER_ROUND)
+        perf_data_bytes_end(out, perf_data_bytes_begin(out, PERF_BYTES_FINISHED_ROUND, 0));
+    else if (notice->kind == WRITER_DROPPED)
+        write_dropped(data->source, notice->n, out);
+    else if (notice->kind == WRITER_RESCANNED)
+        describe_again(data->source, out);
 }
 
 static void perf_data_free(void *state)
@@ -298,9 +299,7 @@ static void perf_data_end(void *state, const struct writer_end *end, struct buff
 const struct writer writer_perf_data = {
     .begin = perf_data_begin,
     .record = perf_data_record,
-    .round = perf_data_round,
-    .dropped = perf_data_dropped,
-    .relearned = perf_data_relearned,
+    .notice = perf_data_notice,
     .end = perf_data_end,
     .free = perf_data_free,
 };

@@ -3,8 +3,8 @@
 #ifndef HTTP_ROUTE_H
 #define HTTP_ROUTE_H
 
+#include "formats/formats.h"
 #include "http/request.h"
-#include "sampler/stream.h"
 
 struct route {
     const char *path;   /* NULL: the telemetry path */
@@ -15,8 +15,8 @@ struct route {
     bool starts;                   /* starts work or changes something: not for pages of others */
     bool restricted;               /* for operators only */
     enum service_document document;
-    enum stream_format stream;
-    const char *example; /* the query to try it with; NULL leaves it out of the page of links */
+    const struct sample_format *samples; /* of a stream */
+    const char *example;                 /* the query to try it with; NULL leaves it out of the page of links */
     const char *help;
 };
 

@@ -3,6 +3,7 @@
 #include "http/routes.h"
 
 #include "http/api/handlers.h"
+#include "sampler/stream.h"
 
 static const char *const telemetry_parameters[] = {"collect[]", NULL};
 static const char *const counters_parameters[] = {"collector", "cpu", "pmu", "cgroup", "group", "event", NULL};
@@ -93,7 +94,7 @@ const struct route routes[] = {
      .handle = handle_stream,
      .starts = true,
      .parameters = stream_record_parameters,
-     .stream = STREAM_NDJSON,
+     .samples = &sample_formats[FORMAT_NDJSON],
      .example = "?seconds=1",
      .help = "samples of what runs, a line of JSON each; seconds, event, frequency or period, cpu, cgroup, pid, max, "
              "read"},
@@ -102,7 +103,7 @@ const struct route routes[] = {
      .handle = handle_stream,
      .starts = true,
      .parameters = stream_record_parameters,
-     .stream = STREAM_PERF_DATA,
+     .samples = &sample_formats[FORMAT_PERF_DATA],
      .example = "?seconds=1",
      .help = "the same for perf script -i - and perf report -i -"},
     {.path = "/api/v1/folded",
@@ -110,7 +111,7 @@ const struct route routes[] = {
      .handle = handle_stream,
      .starts = true,
      .parameters = stream_profile_parameters,
-     .stream = STREAM_FOLDED,
+     .samples = &sample_formats[FORMAT_FOLDED],
      .example = "?seconds=10",
      .help = "stacks and how often each was seen, for flame graphs"},
     {.path = "/debug/pprof/profile",
@@ -118,7 +119,7 @@ const struct route routes[] = {
      .handle = handle_stream,
      .starts = true,
      .parameters = stream_profile_parameters,
-     .stream = STREAM_PPROF,
+     .samples = &sample_formats[FORMAT_PPROF],
      .example = "?seconds=10",
      .help = "a profile for go tool pprof, Pyroscope, Parca"},
     {.path = "/-/healthy", .method = "GET", .handle = handle_healthy, .example = "", .help = "200 while it runs"},

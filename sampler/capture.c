@@ -451,7 +451,7 @@ int capture_pause(struct capture *capture, bool paused)
     if (paused)
         drain(capture);
     for (struct subscriber *s = capture->subscribers; s; s = s->next)
-        s->paused(s->userdata, paused);
+        s->pause(s->userdata, paused);
     return r;
 }
 
@@ -486,7 +486,7 @@ void capture_cpus_changed(struct capture *capture, const struct machine *machine
     open_lanes(capture, machine, false, NULL);
     bool described = describe(capture) == 0;
     for (struct subscriber *s = capture->subscribers; s; s = s->next)
-        s->changed(s->userdata);
+        s->events(s->userdata);
     if (!described || !samples(capture))
         tell_over(capture, described ? "no CPU is left to sample" : "out of memory");
 }

@@ -17,9 +17,9 @@ struct subscriber {
     /* All records before `until_ns` were given. May unsubscribe. */
     void (*round)(void *userdata, uint64_t until_ns);
     /* There are other events than before: capture_describe() is to be asked again. */
-    void (*changed)(void *userdata);
+    void (*events)(void *userdata);
     /* It takes no samples from now on, or does again; what is missed meanwhile is also what says what runs. */
-    void (*paused)(void *userdata, bool paused);
+    void (*pause)(void *userdata, bool paused);
     /* Nothing comes any more; a sentence. May unsubscribe. */
     void (*over)(void *userdata, const char *reason);
     struct subscriber *next;

@@ -27,7 +27,7 @@ struct sampler {
     struct symbols *symbols; /* NULL where nobody has listened for long */
     struct capture **captures;
     size_t n_captures;
-    struct client *clients;
+    struct sampler_client *clients;
     size_t n_clients;
     struct config_sampler last; /* a copy of what clients rest on */
     bool paused, ending;
@@ -123,8 +123,8 @@ size_t sampler_bytes_per_client(const struct sampler *sampler)
 {
     size_t n = 0;
 
-    for (const struct client *client = sampler->clients; client; client = client->next)
-        n += !client->whole;
+    for (const struct sampler_client *client = sampler->clients; client; client = client->next)
+        n += !client->waits_for_end;
     return BYTES_OF_CLIENTS / MAX(n, 1);
 }
 
@@ -132,7 +132,7 @@ bool sampler_keeps_enough(const struct sampler *sampler)
 {
     size_t bytes = 0;
 
-    for (const struct client *client = sampler->clients; client; client = client->next)
+    for (const struct sampler_client *client = sampler->clients; client; client = client->next)
         bytes += client->kept;
     return bytes >= BYTES_KEPT;
 }
@@ -142,7 +142,7 @@ void sampler_make_room(struct sampler *sampler)
 {
     size_t bytes = BYTES_FIXED + symbols_bytes(sampler->symbols), largest = 0;
 
-    for (const struct client *client = sampler->clients; client; client = client->next) {
+    for (const struct sampler_client *client = sampler->clients; client; client = client->next) {
         bytes += client->kept + client->waiting;
         largest = MAX(largest, client->kept);
     }
@@ -153,7 +153,7 @@ void sampler_make_room(struct sampler *sampler)
 /* Configuration */
 
 /* Whether it could have been asked for under this configuration. */
-static bool is_allowed(const struct sampler *sampler, const struct client *client, size_t place)
+static bool is_allowed(const struct sampler *sampler, const struct sampler_client *client, size_t place)
 {
     const struct config_sampler *config = sampler->config;
 
@@ -162,7 +162,7 @@ static bool is_allowed(const struct sampler *sampler, const struct client *clien
 }
 
 /* Whether who asks for the same now gets something else. */
-static bool is_outdated(const struct sampler *sampler, const struct client *client)
+static bool is_outdated(const struct sampler *sampler, const struct sampler_client *client)
 {
     const struct config_sampler *old = &sampler->last, *new = sampler->config;
     bool event = old->event && !str_equal(old->event, new->event);
@@ -189,7 +189,7 @@ void sampler_configure(struct sampler *sampler, const struct machine *machine, c
     sampler->machine = machine;
     sampler->config = config;
     sampler->admits = admits;
-    for (struct client *client = sampler->clients, *next; client; client = next) {
+    for (struct sampler_client *client = sampler->clients, *next; client; client = next) {
         next = client->next;
         if (!is_allowed(sampler, client, --place) || is_outdated(sampler, client))
             client->end(client->userdata, "reload");
@@ -222,7 +222,7 @@ bool sampler_end(struct sampler *sampler, void (*ended)(void *userdata), void *u
     sampler->ending = true;
     sampler->ended = ended;
     sampler->ended_userdata = userdata;
-    for (struct client *client = sampler->clients, *next; client; client = next) {
+    for (struct sampler_client *client = sampler->clients, *next; client; client = next) {
         next = client->next;
         client->end(client->userdata, "shutdown");
     }
@@ -337,8 +337,8 @@ static int get_capture(struct sampler *sampler, struct spec *spec, struct captur
     return 0;
 }
 
-int sampler_join(struct sampler *sampler, const struct stream_request *request, double seconds, struct client *client,
-                 struct error *error)
+int sampler_join(struct sampler *sampler, const struct stream_request *request, double seconds,
+                 struct sampler_client *client, struct error *error)
 {
     double most = (double)sampler->config->max_seconds;
     struct capture *capture = NULL;
@@ -371,15 +371,15 @@ int sampler_join(struct sampler *sampler, const struct stream_request *request, 
     return 0;
 }
 
-void sampler_let_go(struct sampler *sampler, struct client *client)
+void sampler_let_go(struct sampler *sampler, struct sampler_client *client)
 {
     client->capture = NULL;
     sd_event_source_set_enabled(sampler->sweep, SD_EVENT_ONESHOT);
 }
 
-void sampler_leave(struct sampler *sampler, struct client *client)
+void sampler_leave(struct sampler *sampler, struct sampler_client *client)
 {
-    struct client **at = &sampler->clients;
+    struct sampler_client **at = &sampler->clients;
 
     while (*at && *at != client)
         at = &(*at)->next;

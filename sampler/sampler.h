@@ -37,8 +37,14 @@ int sampler_pause(struct sampler *sampler, bool paused);
 bool sampler_end(struct sampler *sampler, void (*ended)(void *userdata), void *userdata);
 bool sampler_is_ending(const struct sampler *sampler);
 
+/*
+ * Whether a client of this standing may have samples. -EOPNOTSUPP (the sampler is not enabled), -EACCES, -EBUSY (the
+ * daemon is ending), with a sentence.
+ */
+int sampler_admit(const struct sampler *sampler, enum standing standing, struct error *error);
+
 /* For streams (stream.c): one that runs. */
-struct client {
+struct sampler_client {
     void *userdata;
     /* It is to end, for this reason. */
     void (*end)(void *userdata, const char *reason);
@@ -47,21 +53,21 @@ struct client {
     double seconds;           /* that it runs */
     bool own_event, own_rate; /* named by the request */
     enum standing standing;   /* of the request */
-    bool whole;               /* nothing waits until its end */
+    bool waits_for_end;       /* no bytes wait before its end */
     size_t kept;              /* bytes, by its writer, for the end */
     size_t waiting;           /* bytes that hold what it has not taken yet */
-    struct client *next;
+    struct sampler_client *next;
 };
 
 /*
  * Gives the client a capture of what is asked for, with `seconds` where the request has none (0: as long as may be).
  * Errors of stream_open(); `client` is untouched then.
  */
-int sampler_join(struct sampler *sampler, const struct stream_request *request, double seconds, struct client *client,
-                 struct error *error);
+int sampler_join(struct sampler *sampler, const struct stream_request *request, double seconds,
+                 struct sampler_client *client, struct error *error);
 /* Needs no more records, so that the rings may close. */
-void sampler_let_go(struct sampler *sampler, struct client *client);
-void sampler_leave(struct sampler *sampler, struct client *client);
+void sampler_let_go(struct sampler *sampler, struct sampler_client *client);
+void sampler_leave(struct sampler *sampler, struct sampler_client *client);
 
 sd_event *sampler_event(const struct sampler *sampler);
 uint64_t sampler_now(const struct sampler *sampler, clockid_t clock);

@@ -9,7 +9,7 @@
 
 #include "config/config.h"
 #include "perf/group.h"
-#include "sampler/stream.h"
+#include "sampler/stream-request.h"
 
 struct spec {
     struct event_list events;   /* the first of those that are of a CPU samples there */

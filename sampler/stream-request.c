@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a client asks for, as the query of its URL has it: see stream.h. */
+/* What a client asks for: see stream-request.h. */
+#include "sampler/stream-request.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "base/number.h"
-#include "sampler/stream.h"
 
 /* More than any kernel has (include/linux/threads.h). */
 #define PID_LIMIT (4 * 1024 * 1024)

@@ -61,8 +61,8 @@ static int pause_take_seconds(void *userdata, const char *name, const char *valu
 
     if (number_parse_u64(value, seconds) == 0 && *seconds >= 1 && *seconds <= PAUSE_SECONDS_MAX)
         return 0;
-    return error_set(error, -EINVAL, "parameter \"%s\": \"%.64s\" is not a number from 1 to %d", name, value,
-                     PAUSE_SECONDS_MAX);
+    return error_set(error, -EINVAL, "parameter \"%s\": expected a number from 1 to %d, found \"%.64s\"", name,
+                     PAUSE_SECONDS_MAX, value);
 }
 
 static void set_pause(struct request *request, unsigned seconds)

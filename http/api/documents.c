@@ -33,8 +33,8 @@ static int question_take(void *userdata, const char *name, const char *value, st
     if (!str_equal(name, "seconds"))
         return filter_add(&question->filter, question->names, name, value, error);
     if (number_parse_double(value, &seconds) < 0 || seconds < RATES_SECONDS_MIN || seconds > RATES_SECONDS_MAX)
-        return error_set(error, -EINVAL, "parameter \"seconds\": \"%.64s\" is not a number from %g to %g", value,
-                         RATES_SECONDS_MIN, RATES_SECONDS_MAX);
+        return error_set(error, -EINVAL, "parameter \"seconds\": expected a number from %g to %g, found \"%.64s\"",
+                         RATES_SECONDS_MIN, RATES_SECONDS_MAX, value);
     question->seconds = seconds;
     return 0;
 }

@@ -121,14 +121,14 @@ static int stream_take_parameter(void *userdata, const char *name, const char *v
     return stream_request_set(userdata, name, value, error);
 }
 
-static struct MHD_Response *feed_response(struct feed *feed, enum stream_format format)
+static struct MHD_Response *feed_response(struct feed *feed, const char *content_type)
 {
     struct MHD_Response *response =
         MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_SIZE, feed_on_read, feed, NULL);
 
     if (!response)
         return NULL;
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, stream_content_type(format));
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
     MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     return response;
@@ -136,13 +136,13 @@ static struct MHD_Response *feed_response(struct feed *feed, enum stream_format 
 
 /* For a client that asks for the headers alone nothing is opened. */
 static int feed_open(struct feed *feed, struct sampler *sampler, const struct stream_request *wanted,
-                     struct error *error)
+                     const struct writer *writer, struct error *error)
 {
     struct request *request = feed->request;
 
     if (str_equal(request->method, MHD_HTTP_METHOD_HEAD))
         return 0;
-    int r = stream_open(sampler, wanted, feed_resume, feed, &feed->stream, error);
+    int r = stream_open(sampler, wanted, writer, feed_resume, feed, &feed->stream, error);
     if (r < 0)
         return r;
     r = sd_event_add_io(request->site->event, &feed->hangup, feed->connection->fd, EPOLLRDHUP, feed_on_hangup, feed);
@@ -151,7 +151,7 @@ static int feed_open(struct feed *feed, struct sampler *sampler, const struct st
 
 void handle_stream(struct request *request, const struct route *route)
 {
-    _cleanup_(stream_request_done) struct stream_request wanted = {.format = route->stream};
+    _cleanup_(stream_request_done) struct stream_request wanted = {0};
     const struct service *service = request->site->service;
     struct sampler *sampler = service->sampler(service->userdata);
     _cleanup_(feed_freep) struct feed *feed = NULL;
@@ -164,13 +164,13 @@ void handle_stream(struct request *request, const struct route *route)
     if (r == 0)
         feed = feed_new(request);
     if (r == 0 && feed)
-        r = feed_open(feed, sampler, &wanted, &error);
+        r = feed_open(feed, sampler, &wanted, route->samples->writer, &error);
     if (r < 0) {
         reply_error(request, status_of(r), "%s", error.message);
         return;
     }
     if (!feed)
         return;
-    reply_set(request, MHD_HTTP_OK, feed_response(feed, route->stream));
+    reply_set(request, MHD_HTTP_OK, feed_response(feed, route->samples->content_type));
     request_on_end(request, feed_cancel, steal(feed));
 }

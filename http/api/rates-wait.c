@@ -43,6 +43,7 @@ static void rates_wait_cancel(struct request *request)
 static int rates_wait_on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
     _cleanup_(rates_wait_freep) struct rates_wait *wait = userdata;
+    _cleanup_(buffer_done) struct buffer content = {0};
     struct request *request = wait->request;
     const struct service *service = request->site->service;
 
@@ -50,8 +51,8 @@ static int rates_wait_on_timer(sd_event_source *source, uint64_t usec, void *use
     (void)usec;
     request_on_end(request, NULL, NULL);
     const struct snapshot *snapshot = service->read(service->userdata, filter_mask(&wait->filter), true);
-    json_t *rates = rates_json(wait->baseline, snapshot, &wait->filter, &wait->order);
-    content_reply_json(request, rates, wait->gzip);
+    if (rates_json_write(&content, wait->baseline, snapshot, &wait->filter, &wait->order) == 0)
+        content_reply(request, &content, TYPE_JSON, wait->gzip, NULL, NULL);
     /* The reply may have to be compressed first. */
     if (!request->suspension.cancel)
         request_resume(request);

@@ -4,7 +4,7 @@
 #include <jansson.h>
 
 #include "base/cleanup.h"
-#include "sampler/writer.h"
+#include "formats/writers.h"
 #include "tests/unit/build-record.h"
 #include "tests/unit/fake-program.h"
 #include "tests/unit/test.h"
@@ -288,7 +288,7 @@ static void test_changed(void **state)
     stream.events[0] = (struct writer_event){.name = "other", .attr = &stream.attr, .ids = ids};
     stream.events[1] = (struct writer_event){0};
     stream.source.n_events = 1;
-    writer_ndjson.changed(stream.state);
+    writer_ndjson.notice(stream.state, &(struct writer_notice){.kind = WRITER_EVENTS}, &stream.out);
     buffer_clear(&stream.out);
     put_read(&built, READ_FORMAT, (const uint64_t[]){103, 200});
     take(&stream, &built, true);
@@ -481,7 +481,7 @@ static void test_unknown(void **state)
         take(&stream, &built, false);
     }
     assert_int_equal(stream.out.size, 0);
-    writer_ndjson.dropped(stream.state, 7, &stream.out);
+    writer_ndjson.notice(stream.state, &(struct writer_notice){.kind = WRITER_DROPPED, .n = 7}, &stream.out);
     expect(&stream, "{\"type\":\"dropped\",\"dropped\":7}\n");
     writer_ndjson.end(stream.state, &end, &stream.out);
     expect(&stream, "{\"type\":\"end\",\"reason\":\"error: \\\"x\\\"\",\"records\":5,\"lost\":6,\"dropped\":7,"
@@ -558,11 +558,12 @@ static void test_pause(void **state)
     size_t header = (size_t)((char *)memchr(stream.out.data, '\n', stream.out.size) + 1 - stream.out.data);
     _cleanup_(freep) char *known = strndup(stream.out.data + header, stream.out.size - header);
     buffer_clear(&stream.out);
-    writer_ndjson.pause(stream.state, true, TIME, &stream.out);
-    writer_ndjson.pause(stream.state, false, TIME + NSEC_PER_SEC, &stream.out);
+    writer_ndjson.notice(stream.state, &(struct writer_notice){.kind = WRITER_PAUSED, .time_ns = TIME}, &stream.out);
+    writer_ndjson.notice(stream.state, &(struct writer_notice){.kind = WRITER_RESUMED, .time_ns = TIME + NSEC_PER_SEC},
+                         &stream.out);
     expect(&stream, "{\"type\":\"pause\",\"time\":1700000001.000000007}\n"
                     "{\"type\":\"resume\",\"time\":1700000002.000000007}\n");
-    writer_ndjson.relearned(stream.state, &stream.out);
+    writer_ndjson.notice(stream.state, &(struct writer_notice){.kind = WRITER_RESCANNED}, &stream.out);
     expect(&stream, known);
     finish(&stream);
 }

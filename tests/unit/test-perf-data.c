@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* perf's format read back word by word; that perf itself reads it is tests/e2e/sampler-perf.sh's. */
 #include "base/cleanup.h"
-#include "sampler/writer.h"
+#include "formats/writers.h"
 #include "tests/unit/build-record.h"
 #include "tests/unit/fake-program.h"
 #include "tests/unit/hidden-kernel.h"
@@ -364,8 +364,8 @@ static void test_records(void **state)
         put_trailer(&built, SAMPLE);
         assert_false(pass(stream, &built));
     }
-    writer_perf_data.dropped(stream->state, 12, &stream->out);
-    writer_perf_data.round(stream->state, &stream->out);
+    writer_perf_data.notice(stream->state, &(struct writer_notice){.kind = WRITER_DROPPED, .n = 12}, &stream->out);
+    writer_perf_data.notice(stream->state, &(struct writer_notice){.kind = WRITER_ROUND}, &stream->out);
     writer_perf_data.end(stream->state, &end, &stream->out);
     split(stream, 0);
     assert_int_equal(stream->n, 3);
@@ -437,7 +437,7 @@ static void test_relearned(void **state)
 
     begin(stream);
     buffer_clear(&stream->out);
-    writer_perf_data.relearned(stream->state, &stream->out);
+    writer_perf_data.notice(stream->state, &(struct writer_notice){.kind = WRITER_RESCANNED}, &stream->out);
     split(stream, 0);
     assert_int_equal(count(stream, PERF_RECORD_COMM), 2);
     assert_int_equal(count(stream, PERF_RECORD_MMAP2), 2);

@@ -52,8 +52,8 @@ static int show(void *userdata, const struct profile_stack *stack)
 {
     struct shown *shown = userdata;
 
-    buffer_appendf(&shown->text, "%d %llu %llu: ", (int)stack->pid, (unsigned long long)stack->sum.samples,
-                   (unsigned long long)stack->sum.period);
+    buffer_appendf(&shown->text, "%d %llu %llu: ", (int)stack->pid, (unsigned long long)stack->weight.samples,
+                   (unsigned long long)stack->weight.period);
     for (size_t i = 0; i < stack->n; i++)
         append_name(shown->profile, stack->locations[i], &shown->text);
     buffer_append_char(&shown->text, '\n');

@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "sampler/sampler.h"
+#include "sampler/stream.h"
 #include "tests/unit/test.h"
 
 /* The format: what it is given, one line each; samples are long. */
@@ -33,22 +33,15 @@ static bool write_record(void *state, const struct record *record, struct buffer
     return record->type == PERF_RECORD_SAMPLE;
 }
 
-static void write_dropped(void *state, uint64_t n, struct buffer *out)
+static void write_notice(void *state, const struct writer_notice *notice, struct buffer *out)
 {
     (void)state;
-    buffer_appendf(out, "dropped %" PRIu64 "\n", n);
-}
-
-static void write_pause(void *state, bool paused, uint64_t time_ns, struct buffer *out)
-{
-    (void)state;
-    buffer_appendf(out, "%s %" PRIu64 "\n", paused ? "pause" : "resume", time_ns);
-}
-
-static void write_relearned(void *state, struct buffer *out)
-{
-    (void)state;
-    buffer_append_text(out, "relearned\n");
+    if (notice->kind == WRITER_DROPPED)
+        buffer_appendf(out, "dropped %" PRIu64 "\n", notice->n);
+    else if (notice->kind == WRITER_PAUSED || notice->kind == WRITER_RESUMED)
+        buffer_appendf(out, "%s %" PRIu64 "\n", notice->kind == WRITER_PAUSED ? "pause" : "resume", notice->time_ns);
+    else if (notice->kind == WRITER_RESCANNED)
+        buffer_append_text(out, "rescanned\n");
 }
 
 /* A format may say at its end what was sampled, whatever has left. */
@@ -76,17 +69,9 @@ static bool is_settled(void *state)
     return unsettled == 0 || --unsettled == 0;
 }
 
-#define LINES                                                                                                          \
-    .begin = write_begin, .record = write_record, .dropped = write_dropped, .pause = write_pause,                      \
-    .relearned = write_relearned, .end = write_end, .free = write_free
+#define LINES .begin = write_begin, .record = write_record, .notice = write_notice, .end = write_end, .free = write_free
 
-static int refuse(struct error *error)
-{
-    return error_set(error, -ENOSYS, "its library is missing");
-}
-
-const struct writer writer_ndjson = {LINES}, writer_perf_data = {LINES}, writer_pprof = {LINES, .check = refuse},
-                    writer_folded = {LINES, .settled = is_settled};
+static const struct writer lines = {LINES}, settled = {LINES, .seconds = 30, .settle = is_settled};
 
 /* Symbols that know nothing. */
 
@@ -278,12 +263,13 @@ static int end(void **state)
 }
 
 /* false where this machine or container lets nobody sample, which is said. */
-static bool start(struct fixture *f, const struct stream_request *request, struct reader *reader)
+static bool start_writer(struct fixture *f, const struct stream_request *request, const struct writer *writer,
+                         struct reader *reader)
 {
     struct error error = {0};
 
     *reader = (struct reader){0};
-    int r = stream_open(f->sampler, request, on_ready, reader, &reader->stream, &error);
+    int r = stream_open(f->sampler, request, writer, on_ready, reader, &reader->stream, &error);
     if (r == -EACCES || r == -EPERM) {
         print_message("skipped: %s\n", error.message);
         return false;
@@ -291,6 +277,11 @@ static bool start(struct fixture *f, const struct stream_request *request, struc
     if (r < 0)
         fail_msg("%s", error.message);
     return true;
+}
+
+static bool start(struct fixture *f, const struct stream_request *request, struct reader *reader)
+{
+    return start_writer(f, request, &lines, reader);
 }
 
 static void stop(struct reader *reader)
@@ -439,7 +430,7 @@ static void test_refused(void **state)
     f->config.max_clients = 1;
     if (!start(f, &(struct stream_request){0}, &a))
         return;
-    assert_int_equal(stream_open(f->sampler, &(struct stream_request){0}, on_ready, &b, &none, &error), -EBUSY);
+    assert_int_equal(stream_open(f->sampler, &(struct stream_request){0}, &lines, on_ready, &b, &none, &error), -EBUSY);
     assert_string_equal(error.message,
                         "1 clients have samples already, as many as sampler.max_clients allows; try again later");
     run(f, 0.05, NULL, 0);
@@ -449,17 +440,15 @@ static void test_refused(void **state)
     run(f, 5, all, 1);
     assert_non_null(strstr(text_of(&a), "end reload "));
     stop(&a);
-    assert_int_equal(stream_open(f->sampler, &(struct stream_request){0}, on_ready, &b, &none, &error), -EOPNOTSUPP);
+    assert_int_equal(stream_open(f->sampler, &(struct stream_request){0}, &lines, on_ready, &b, &none, &error),
+                     -EOPNOTSUPP);
     assert_non_null(strstr(error.message, "sampler.enabled"));
     assert_int_equal(sampler_admit(f->sampler, STANDING_OPERATOR, &error), -EOPNOTSUPP);
     f->config.enabled = true;
     assert_int_equal(sampler_admit(f->sampler, STANDING_OPERATOR, &error), 0);
-    assert_int_equal(stream_open(f->sampler, &(struct stream_request){.seconds = 61}, on_ready, &b, &none, &error),
-                     -EINVAL);
+    assert_int_equal(
+        stream_open(f->sampler, &(struct stream_request){.seconds = 61}, &lines, on_ready, &b, &none, &error), -EINVAL);
     assert_string_equal(error.message, "61 seconds are over the limit of 60, sampler.max_seconds");
-    const struct stream_request profile = {.format = STREAM_PPROF};
-    assert_int_equal(stream_open(f->sampler, &profile, on_ready, &b, &none, &error), -ENOSYS);
-    assert_string_equal(error.message, "its library is missing");
     run(f, 0.01, NULL, 0);
     assert_int_equal(count_perf_fds(), 0);
 }
@@ -671,7 +660,7 @@ static void test_lost(void **state)
     run(f, 0.05, NULL, 0);
     drain(&a);
     buffer_append_char(&a.text, '\0');
-    assert_int_equal(count(a.text.data, "relearned"), 2);
+    assert_int_equal(count(a.text.data, "rescanned"), 2);
     stop(&a);
     run(f, 0.01, NULL, 0);
 }
@@ -709,7 +698,7 @@ static void test_malformed(void **state)
     assert_int_equal(n_learned, 1);
     const char *text = text_of(&a);
     assert_non_null(strstr(text, "malformed 1\n"));
-    assert_int_equal(count(text, "relearned"), 1);
+    assert_int_equal(count(text, "rescanned"), 1);
     assert_non_null(strstr(text, "end seconds "));
     stop(&a);
     run(f, 0.01, NULL, 0);
@@ -839,7 +828,7 @@ static void test_shutdown(void **state)
     assert_true(count(a.text.data, "sample ") > 10);
     assert_true(str_starts(text_of(&b), "begin "));
     assert_non_null(strstr(b.text.data, "end shutdown 0 "));
-    assert_int_equal(stream_open(f->sampler, &(struct stream_request){0}, on_ready, &b, &none, &error), -EBUSY);
+    assert_int_equal(stream_open(f->sampler, &(struct stream_request){0}, &lines, on_ready, &b, &none, &error), -EBUSY);
     assert_string_equal(error.message, "perfcountd is ending");
     stop(&a);
     assert_int_equal(n_ended, 0);
@@ -863,7 +852,7 @@ static void check_pause(const char *text)
         assert_true(time < from || time > to);
         assert_true((time < from) == (at < pause));
     }
-    assert_non_null(strstr(resume, "relearned\n"));
+    assert_non_null(strstr(resume, "rescanned\n"));
 }
 
 /* Nothing is sampled meanwhile, and seconds go on; who comes during a pause begins with it. */
@@ -921,7 +910,7 @@ static void test_many_pauses(void **state)
     assert_int_equal(n_learned, 2);
     drain(&a);
     buffer_append_char(&a.text, '\0');
-    assert_int_equal(count(a.text.data, "relearned"), 1);
+    assert_int_equal(count(a.text.data, "rescanned"), 1);
     stop(&a);
 }
 
@@ -947,7 +936,7 @@ static void test_resume_fails(void **state)
     f->sys.ioctl = refuse_to_enable;
     assert_int_equal(sampler_pause(f->sampler, false), -ENODEV);
     struct stream_request other = {.period = 2000000};
-    assert_int_equal(stream_open(f->sampler, &other, on_ready, &b, &none, &error), -ENODEV);
+    assert_int_equal(stream_open(f->sampler, &other, &lines, on_ready, &b, &none, &error), -ENODEV);
     assert_true(str_starts(error.message, "sampling cannot start: "));
     stop(&a);
     run(f, 0.01, NULL, 0);
@@ -958,18 +947,18 @@ static void test_resume_fails(void **state)
 static void test_settles(void **state)
 {
     struct fixture *f = *state;
-    struct stream_request request = {.format = STREAM_FOLDED, .seconds = 0.05};
+    struct stream_request request = {.seconds = 0.05};
     struct reader a, *all[] = {&a};
 
     unsettled = 3;
-    if (!start(f, &request, &a))
+    if (!start_writer(f, &request, &settled, &a))
         return;
     run(f, 10, all, 1);
     assert_non_null(strstr(text_of(&a), "end seconds "));
     assert_int_equal(unsettled, 0);
     stop(&a);
     unsettled = UINT_MAX;
-    assert_true(start(f, &request, &a));
+    assert_true(start_writer(f, &request, &settled, &a));
     double began = now();
     run(f, 20, all, 1);
     assert_non_null(strstr(text_of(&a), "end seconds "));

@@ -235,7 +235,7 @@ static void test_equal(void **state)
         bool out;
     } cases[] = {
         {{0}, true},
-        {{.seconds = 2, .max = 5, .format = STREAM_PPROF}, true}, /* of the stream, not of the capture */
+        {{.seconds = 2, .max = 5}, true}, /* of the stream, not of the capture */
         {{.event = (char *)"cycles"}, true},
         {{.event = (char *)"cycles:u"}, false},
         {{.event = (char *)"cycles:p"}, false},

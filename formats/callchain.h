@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The addresses of a sample's callchain, one after the other, innermost first. */
+#ifndef FORMATS_CALLCHAIN_H
+#define FORMATS_CALLCHAIN_H
+
+#include "perf/record.h"
+
+/* Whose address space an address is in. Nothing is known here of those of guests and hypervisors. */
+enum address_space { SPACE_USER, SPACE_KERNEL, SPACE_OTHER };
+
+struct callchain {
+    const struct record_sample *sample;
+    size_t next;
+    enum address_space space; /* of the address that callchain_next() gave last */
+    /*
+     * That address is of a caller. It is where the caller goes on after the call, which may be in another line or
+     * function: the call itself is one byte before.
+     */
+    bool called;
+    bool first; /* no address has come since the beginning or the last marker */
+};
+
+/* The address space that a record's `misc` names. */
+static inline enum address_space address_space_of(const struct record *record)
+{
+    switch (record->misc & PERF_RECORD_MISC_CPUMODE_MASK) {
+    case PERF_RECORD_MISC_KERNEL:
+        return SPACE_KERNEL;
+    case PERF_RECORD_MISC_USER:
+        return SPACE_USER;
+    default:
+        return SPACE_OTHER;
+    }
+}
+
+static inline struct callchain callchain_begin(const struct record *record)
+{
+    return (struct callchain){.sample = &record->sample, .space = address_space_of(record), .first = true};
+}
+
+/* The next address; false after the last. PERF_CONTEXT_* markers among the addresses name their address space. */
+static inline bool callchain_next(struct callchain *chain, uint64_t *ret_ip)
+{
+    while (chain->next < chain->sample->n_callchain) {
+        uint64_t ip = chain->sample->callchain[chain->next++];
+        if (ip < PERF_CONTEXT_MAX) {
+            chain->called = !chain->first;
+            chain->first = false;
+            *ret_ip = ip;
+            return true;
+        }
+        chain->first = true;
+        chain->space = ip == PERF_CONTEXT_KERNEL ? SPACE_KERNEL : ip == PERF_CONTEXT_USER ? SPACE_USER : SPACE_OTHER;
+    }
+    return false;
+}
+
+#endif
