@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a client accepts: see accept.h. */
+/* Accept and Accept-Encoding: see accept.h. */
 #include "http/accept.h"
 
 #include <ctype.h>
@@ -73,14 +73,14 @@ static int parse_quality(struct piece piece)
 }
 
 /* The parameters that matter. */
-struct parameters {
+struct media_parameters {
     int quality; /* -1 where malformed */
     struct piece version;
 };
 
-static struct parameters parse_parameters(struct piece rest)
+static struct media_parameters parse_parameters(struct piece rest)
 {
-    struct parameters parameters = {.quality = QUALITY_MAX};
+    struct media_parameters parameters = {.quality = QUALITY_MAX};
     struct piece parameter, name;
 
     while (next_piece(&rest, ';', &parameter)) {
@@ -124,7 +124,7 @@ void offer_consider(struct offer *offer, const char *accept)
     while (next_piece(&rest, ',', &element)) {
         if (!next_piece(&element, ';', &range))
             continue;
-        struct parameters parameters = parse_parameters(element);
+        struct media_parameters parameters = parse_parameters(element);
         unsigned specificity = match(offer, range, parameters.version);
         if (parameters.quality < 0 || specificity <= offer->specificity)
             continue;

@@ -16,7 +16,7 @@
 struct acceptor;
 
 struct acceptor_calls {
-    /* Takes the descriptor over, which does not block. May not free the acceptor. */
+    /* Takes the descriptor over, which does not block. Must not free the acceptor. */
     void (*take)(void *userdata, int fd, const struct sockaddr *address, socklen_t size);
     /*
      * Clients wait, because there are no descriptors or no memory (-EMFILE, -ENFILE, -ENOBUFS, -ENOMEM), a security

@@ -11,7 +11,7 @@
 
 /* Smaller content is compressed at once: it takes at most a few milliseconds. */
 #define COMPRESSION_SIZE_MIN ((size_t)1 << 20)
-/* At most this many at once; what comes then goes out as it is. */
+/* At most this many at once; further content goes out as it is. */
 #define COMPRESSIONS_MAX 8
 
 /*
@@ -20,7 +20,7 @@
  */
 bool compression_start(struct request *request, struct buffer *content, const char *type,
                        const struct snapshot *snapshot, const struct response_key *key);
-/* Waits for what is being compressed already. False: nothing like it is. */
+/* Waits for the same content that is being compressed already. False: it is not. */
 bool compression_join(struct request *request, const struct snapshot *snapshot, const struct response_key *key);
 /* Has the same thread do something else; errors of worker_submit(). */
 int compression_submit(struct site *site, struct job *job);

@@ -35,7 +35,7 @@ enum deadline {
 enum tenure { TENURE_STRANGER, TENURE_LOCAL, TENURE_KNOWN };
 #define N_TENURES 3
 
-/* Where credentials are asked for, a connection that has shown none is kept no longer than this between requests. */
+/* Where credentials are asked for, a connection without them is kept for at most this time between requests. */
 #define UNKNOWN_IDLE_NS (15 * NSEC_PER_SEC)
 
 /* Of all slots one in eight is not for strangers, and at least two. */
@@ -82,11 +82,11 @@ struct connections {
 /* `limits` may be NULL for the defaults. -errno of sd_event_add_time(3). */
 int connections_init(struct connections *all, sd_event *event, const struct service *service,
                      const struct server_limits *limits);
-/* What is open has the new times from now on. */
+/* Open connections have the new times from now on. */
 void connections_set_limits(struct connections *all, const struct server_limits *limits);
-/* Whether passwords or certificates are asked for; what is open has the new times from now on. */
+/* Whether passwords or certificates are asked for; open connections have the new times from now on. */
 void connections_set_asking(struct connections *all, bool asking);
-/* There must be none left. */
+/* There must be no connections left. */
 void connections_done(struct connections *all);
 /* How many slots are not for strangers. Pure. */
 unsigned connections_reserved(unsigned connections);
@@ -108,17 +108,17 @@ void connections_each(struct connections *all, void (*visit)(struct connection *
 struct connection *connection_new(struct connections *all, struct mhd_loop *loop, struct MHD_Connection *mhd, int fd,
                                   const struct peer *peer);
 struct connection *connection_free(struct connection *connection);
-/* Has its TLS session, which has not begun its handshake, be one of `tls`. -EPROTO where there is neither. */
+/* Applies `tls` to its TLS session, before the handshake. -EPROTO where there is no session or `tls` is NULL. */
 int connection_begin_tls(struct connection *connection, struct tls *tls, uint64_t *progress);
 /* Whether the client has shown a certificate that was verified. */
 bool connection_is_certified(const struct connection *connection);
 /* Judges the client by what its last request has shown; to be followed by connection_set_deadline(). */
 void connection_update_tenure(struct connection *connection);
-/* Sets what it must do next, from now on; DEADLINE_NONE: nothing in particular. Nothing once it was ended. */
+/* Sets the deadline for its next step, from now on; not once it was ended. */
 void connection_set_deadline(struct connection *connection, enum deadline deadline);
 /* Ends it at any step; libmicrohttpd notices by its socket and frees it later. */
 void connection_shutdown(struct connection *connection);
-/* The same between requests: by TLS, the client is told that nothing more will come. */
+/* The same between requests: TLS tells the client that nothing more will come. */
 void connection_end(struct connection *connection);
 
 #endif

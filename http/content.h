@@ -14,8 +14,8 @@
  */
 bool content_find(struct request *request, const struct snapshot *snapshot, const struct response_key *key);
 /*
- * Replies with the content, which it takes. With a key, the reply is kept for this form of the snapshot, after a
- * content_find() that found nothing; NULL: it is for this request alone.
+ * Replies with the content, which it takes. With a key, after a content_find() that found nothing, the reply is kept
+ * for this form of the snapshot; NULL: it is for this request alone.
  */
 void content_reply(struct request *request, struct buffer *content, const char *type, bool gzip,
                    const struct snapshot *snapshot, const struct response_key *key);

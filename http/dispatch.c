@@ -103,7 +103,7 @@ static const char operators_only[] =
     "socket that are root, the user of perfcountd or in the socket's group (curl --unix-socket); web.local_operators "
     "also makes operators of all clients of this machine that do not come through a proxy";
 
-/* Leaves a reply where the client may not do what the route does. */
+/* Leaves a reply where the client may not use the route. */
 static bool route_is_forbidden(struct request *request, const struct route *route)
 {
     if (!route->starts)

@@ -43,7 +43,7 @@ void listeners_done(struct listeners *listeners)
     listener_list_done(&listeners->retired);
 }
 
-/* What will be listened on. All of it is made before any of it takes effect. */
+/* A change in the making: all of it is opened before any of it takes effect. */
 struct listeners_plan {
     struct listeners *listeners;
     const struct mhd_terms *terms;
@@ -139,7 +139,7 @@ static void listeners_retire(struct listeners *listeners, struct listener *old, 
     listener_retire(old, listeners_on_empty, listeners);
 }
 
-/* `r` is what has become of the plan. */
+/* Carries the plan out; or drops it, where `r` is an error. */
 static int plan_done(struct listeners_plan *plan, int r)
 {
     struct listeners *listeners = plan->listeners;

@@ -40,7 +40,7 @@ struct mhd_loop {
     void *on_empty_userdata;
 };
 
-/* Never called, since each session gets credentials of its own; without them a handshake fails here. */
+/* Never called: each session has credentials of its own. Without them, a handshake fails here. */
 static int no_certificate(gnutls_session_t session, const gnutls_datum_t *cas, int n_cas,
                           const gnutls_pk_algorithm_t *algorithms, int n_algorithms, gnutls_pcert_st **certificates,
                           unsigned *n_certificates, gnutls_privkey_t *key)
@@ -110,7 +110,7 @@ static bool drop_long_query(char *uri, size_t memory)
     return true;
 }
 
-/* What this returns is the request's context in the calls that follow. */
+/* Returns the context of the request in the calls that follow. */
 static void *mhd_on_uri(void *userdata, const char *uri, struct MHD_Connection *mhd)
 {
     struct mhd_loop *loop = userdata;
@@ -165,7 +165,7 @@ static bool request_refuse_body(struct request *request)
         size = UINT64_MAX;
     if (size <= BODY_MAX && !request_header(request, MHD_HTTP_HEADER_TRANSFER_ENCODING))
         return false;
-    reply_error(request, MHD_HTTP_CONTENT_TOO_LARGE, "a request needs no body here, and at most %d bytes are taken",
+    reply_error(request, MHD_HTTP_CONTENT_TOO_LARGE, "a request needs no body here; at most %d bytes are accepted",
                 BODY_MAX);
     return true;
 }
@@ -277,7 +277,7 @@ static struct MHD_Daemon *mhd_daemon_start(struct mhd_loop *loop)
     const struct mhd_terms *terms = &loop->terms;
     unsigned flags =
         MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | (terms->tls ? MHD_USE_TLS : 0);
-    /* The end of the list for plain HTTP; functions are not taken in an array. */
+    /* For plain HTTP the end of the list; an array cannot have functions. */
     enum MHD_OPTION secure = terms->tls ? MHD_OPTION_HTTPS_CERT_CALLBACK : MHD_OPTION_END;
     struct MHD_OptionItem options[] = {
         {FRAMING_STRICT, 1, NULL},

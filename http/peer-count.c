@@ -8,7 +8,7 @@ struct peer_count {
     LIST_ENTRY(peer_count) entry; /* of its bucket */
 };
 
-/* A client that has chosen its addresses for one bucket makes a list no longer than what there may be of all. */
+/* Even if a client chooses its addresses for one bucket, its list is no longer than the limit of the whole. */
 static size_t peer_bucket(const struct peer *peer)
 {
     size_t sum = peer->unix_socket;

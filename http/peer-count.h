@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much there is of each address, as peer_same() sees addresses: found without looking at the others. */
+/* Counts for each address, as peer_same() compares addresses; found without looking at other addresses. */
 #ifndef HTTP_PEER_COUNT_H
 #define HTTP_PEER_COUNT_H
 
@@ -21,7 +21,7 @@ struct peer_counts {
 /* Of the address that has this one; at least one. */
 unsigned peer_count_n(const struct peer_count *count);
 unsigned peer_counts_get(const struct peer_counts *counts, const struct peer *peer);
-/* One more; what it returns is to be given to peer_counts_remove(). NULL when out of memory. */
+/* Counts one more, until peer_counts_remove() is given the result. NULL when out of memory. */
 struct peer_count *peer_counts_add(struct peer_counts *counts, const struct peer *peer);
 void peer_counts_remove(struct peer_counts *counts, struct peer_count *count);
 

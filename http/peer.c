@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is at the other end: see peer.h. */
+/* The client at the other end: see peer.h. */
 #include "http/peer.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making the reply of a request. Out of memory leaves none, and the connection is closed. */
+/* Making the reply of a request. Out of memory, there is no reply, and the connection is closed. */
 #ifndef HTTP_REPLY_H
 #define HTTP_REPLY_H
 
@@ -23,7 +23,8 @@ void reply_borrowed(struct request *request, unsigned status, struct MHD_Respons
  */
 struct MHD_Response *reply_make(struct buffer *content, const char *type, const char *vary, bool gzip);
 
-/* Adds the headers that say what it is; `compressed` by gzip. Takes it over: NULL when it is NULL or out of memory. */
+/* Adds the headers about the content; `compressed` by gzip. Takes the response; NULL when it is NULL or out of memory.
+ */
 struct MHD_Response *reply_label(struct MHD_Response *response, const char *type, const char *vary, bool compressed);
 
 /* A line of text. */

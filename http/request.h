@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One request: what the client asked and takes, and the reply that is being made for it.
+ * One request of a client, and the reply that is being made for it.
  *
  * A handler leaves its reply in the request. It is queued when libmicrohttpd calls next: at once or, for a request that
  * was suspended, in the call that follows the resumption.
@@ -17,10 +17,10 @@
 #include "http/peer.h"
 #include "http/site.h"
 
-/* What a request waits for, as far as the request has to know. */
+/* How a request is suspended. Whatever will resume it registers here. */
 struct suspension {
     bool active; /* libmicrohttpd does not look at the connection */
-    /* The request ends: frees or forgets what would resume it. NULL: nothing would. */
+    /* The request ends: frees what would resume it. NULL: there is nothing to free. */
     void (*cancel)(struct request *request);
     /* Resumes it now. NULL where it waits for more than the time. */
     void (*cut_short)(struct request *request);
@@ -35,7 +35,7 @@ struct request {
     struct MHD_Connection *mhd;
     const char *method, *path;
     const struct peer *peer;
-    enum standing standing; /* of its client, where its route is for some of them only */
+    enum standing standing; /* of its client, where its route is not for all clients */
     bool certified;         /* the client has shown a certificate, and it was verified */
     bool seen;              /* libmicrohttpd has announced it */
     bool counted;           /* against the rate limit */
@@ -70,7 +70,7 @@ void request_suspend_in(struct request *request, struct waiting_requests *list);
 struct request *waiting_requests_take(struct waiting_requests *list);
 /* Goes on with a suspended connection, which waits for nothing now: queues the reply from the event loop. */
 void request_resume(struct request *request);
-/* Hands the reply to libmicrohttpd; MHD_NO (close the connection) where there is none. */
+/* Hands the reply to libmicrohttpd; MHD_NO (close the connection) where there is no reply. */
 enum MHD_Result request_queue(struct request *request);
 
 /*

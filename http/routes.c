@@ -58,7 +58,7 @@ const struct route routes[] = {
      .json = true,
      .document = DOCUMENT_STATUS,
      .example = "",
-     .help = "what is open, what failed and why"},
+     .help = "open groups, failures and their reasons"},
     {.path = "/api/v1/config",
      .method = "GET",
      .handle = handle_document,
@@ -96,8 +96,9 @@ const struct route routes[] = {
      .parameters = stream_record_parameters,
      .samples = &sample_formats[FORMAT_NDJSON],
      .example = "?seconds=1",
-     .help = "samples of what runs, a line of JSON each; seconds, event, frequency or period, cpu, cgroup, pid, max, "
-             "read"},
+     .help =
+         "samples of running code, a line of JSON each; seconds, event, frequency or period, cpu, cgroup, pid, max, "
+         "read"},
     {.path = "/api/v1/perf.data",
      .method = "GET",
      .handle = handle_stream,

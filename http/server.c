@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The HTTP server: what its requests are answered from, and what a reload changes. See server.h. */
+/* The HTTP server: its site and its settings. See server.h. */
 #include "http/server.h"
 
 #include <stdio.h>
@@ -221,7 +221,7 @@ static void server_complain(const struct server *server, const struct error *err
 {
     char sentence[sizeof(error->message) + 64];
 
-    snprintf(sentence, sizeof(sentence), "%s; what was there before goes on", error->message);
+    snprintf(sentence, sizeof(sentence), "%s; the settings of before stay in force", error->message);
     if (server->site.service->complain)
         server->site.service->complain(server->site.service->userdata, sentence);
 }

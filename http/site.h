@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all requests are answered from. The server owns it. */
+/* The site: all that requests are answered from. The server owns it. */
 #ifndef HTTP_SITE_H
 #define HTTP_SITE_H
 
@@ -39,7 +39,8 @@ struct site {
     struct peer_counts rates_waits; /* clients that wait for their second reading */
     /* Leaves a reply in a request, or has its connection suspended: see dispatch.h. */
     void (*answer)(struct request *request);
-    /* Has the server look whether the files of its web configuration have changed; before what depends on them. */
+    /* Has the server check whether files of its web configuration have changed; called before anything depends on them.
+     */
     void (*check_files)(void *userdata);
     void *check_files_userdata;
 };

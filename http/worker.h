@@ -21,7 +21,7 @@ struct worker_limits {
 
 /* A job is embedded in what it works on; the members below the line are the worker's. */
 struct job {
-    /* In the thread. May touch nothing but the job and what belongs to it, and allocates no memory. */
+    /* In the thread. Touches nothing but the job and what belongs to it, and allocates no memory. */
     void (*run)(struct job *job);
     /* In the event loop, once for each job that was submitted; may free it. Cancelled: its result does not count. */
     void (*done)(struct job *job, bool cancelled);

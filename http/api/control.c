@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The paths under /-/ and the pause, for whoever operates the daemon. */
+/* The paths under /-/, and the pause. */
 #include "base/number.h"
 #include "http/api/handlers.h"
 #include "http/content.h"
@@ -22,7 +22,7 @@ void handle_ready(struct request *request, const struct route *route)
     if (service->ready(service->userdata))
         reply_text(request, MHD_HTTP_OK, "ready");
     else
-        reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "not ready: there was no reading yet");
+        reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "not ready: there has been no reading yet");
 }
 
 void handle_reload(struct request *request, const struct route *route)

@@ -56,7 +56,7 @@ static void feed_resume(void *userdata)
     request_on_end(feed->request, feed_cancel, feed);
 }
 
-/* libmicrohttpd does not look at a suspended connection, and what is sent to nobody is worth nothing at any time. */
+/* libmicrohttpd does not look at a suspended connection, and a stream without a client is useless at any time. */
 static int feed_on_hangup(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
     struct feed *feed = userdata;

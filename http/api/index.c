@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The page of links: every path with what it is and how to try it. */
+/* The page of links: every path, its description and an example. */
 #include "base/cleanup.h"
 #include "http/api/handlers.h"
 #include "http/reply.h"
@@ -45,7 +45,7 @@ static void append_escaped(struct buffer *page, const char *text)
     }
 }
 
-/* The host as the client wrote it, so that the examples can be pasted; only if it is nothing but a host and a port. */
+/* The host as the client wrote it, so that examples can be pasted; but only if it is a host and a port. */
 static const char *host_of(struct request *request)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which machine the header Host names: see host.h. */
+/* The machine that the header Host names: see host.h. */
 #include "http/auth/host.h"
 
 #include <arpa/inet.h>

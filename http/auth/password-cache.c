@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which passwords were found right and wrong: see password-cache.h. */
+/* Passwords that were found right and wrong: see password-cache.h. */
 #include "http/auth/password-cache.h"
 
 #include <gnutls/crypto.h>

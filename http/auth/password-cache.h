@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which passwords were found right and wrong, so that each is checked once. An entry is a keyed hash of name, stored
+ * Passwords that were found right and wrong, so that each is checked once. An entry is a keyed hash of name, stored
  * hash and password (HMAC-SHA256, with a key made at the start): it reveals nothing, and a user whose stored hash
  * changes is unknown again. Bounded: the least recently used entry makes room. Anybody can send any number of wrong
  * passwords, so they never push out right ones.

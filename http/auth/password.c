@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checking passwords: see password.h. By crypt_rn(3), since crypt_r(3) says by a text that it failed, and is one that
- * the sanitizers replace.
+ * Checking passwords: see password.h. By crypt_rn(3), since crypt_r(3) reports its failures by a text, and the
+ * sanitizers replace it.
  */
 #include "http/auth/password.h"
 

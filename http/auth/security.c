@@ -40,8 +40,8 @@ static int note_slow_password(struct security *security)
     if (asprintf(
             &security->slow_password,
             "basic_auth_users: the bcrypt cost of \"%.64s\" is %u: to check one new password, right or wrong, takes "
-            "%u times as long as at 10 (a tenth of a second), and others wait meanwhile; make a hash of a lower cost "
-            "(htpasswd -nBC 10)",
+            "%u times as long as at cost 10 (a tenth of a second), and other clients wait meanwhile; make a hash of a "
+            "lower cost (htpasswd -nBC 10)",
             user->name, cost, 1U << (cost - 10)) < 0) {
         security->slow_password = NULL;
         return -ENOMEM;

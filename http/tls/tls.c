@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a TLS server shows and asks for: see tls.h.
+ * The settings of a TLS server: see tls.h.
  *
  * libmicrohttpd 0.9.75 ends a connection whose handshake failed without a word. So the alert that gives the client the
  * reason is sent here, where the reason is known.

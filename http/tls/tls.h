@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a TLS server shows and asks for: certificate, key, the CAs of clients, versions and cipher suites. Immutable and
- * counted: a session keeps what it began with.
+ * The settings of a TLS server: certificate, key, the CAs of clients, versions and cipher suites. Immutable and
+ * counted: a session keeps the settings that it began with.
  */
 #ifndef HTTP_TLS_TLS_H
 #define HTTP_TLS_TLS_H

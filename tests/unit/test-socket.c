@@ -62,8 +62,8 @@ static const struct {
     int code;
     const char *sentence;
 } bad[] = {
-    {datagram, -EINVAL, "none that listens for streams"},
-    {silent, -EINVAL, "none that listens for streams"},
+    {datagram, -EINVAL, "does not listen for streams"},
+    {silent, -EINVAL, "does not listen for streams"},
     {a_file, -ENOTSOCK, "is no socket"},
     {closed, -EBADF, "is no socket"},
 };
