@@ -260,8 +260,7 @@ static void prepare_service(struct bench *bench)
     struct error error;
     char path[100];
 
-    bench->service =
-        (struct service){.userdata = bench, .read = service_read, .ready = service_ready, .now = loop_now};
+    bench->service = (struct service){.userdata = bench, .read = service_read, .ready = service_ready, .now = loop_now};
     snprintf(path, sizeof(path), "%s/http.sock", simulated_sys(bench->simulated)->root);
     if (loop_client_new(bench->event, &bench->service, path, &bench->client, &error) < 0)
         errx(1, "%s", error.message);

@@ -59,7 +59,7 @@ static void framing_refuse(struct framing *framing, const char *what)
 }
 
 /* Whether `next` is where the next line begins. Pointers to other blocks are compared, and never dereferenced. */
-static bool follows(const char *end, const char *next)
+static bool line_follows(const char *end, const char *next)
 {
     return (uintptr_t)next == (uintptr_t)end + LINE_END && end[0] == '\0' && end[1] == '\0';
 }
@@ -72,11 +72,11 @@ static bool belongs_to(const char *name, const char *value)
     return (uintptr_t)value >= (uintptr_t)behind && behind + strspn(behind, " \t") >= value;
 }
 
-static void follow(struct framing *framing, const char *name, const char *value)
+static void framing_follow(struct framing *framing, const char *name, const char *value)
 {
     if (!framing->at || framing->what)
         return;
-    if (follows(framing->at, name) && value && belongs_to(name, value))
+    if (line_follows(framing->at, name) && value && belongs_to(name, value))
         framing->at = value + strlen(value);
     else
         framing_refuse(framing, "a line that continues in the next, or does not end in CR LF");
@@ -91,7 +91,7 @@ void framing_header(struct framing *framing, const char *name, const char *value
 {
     if (!is_token(name))
         framing_refuse(framing, "a header name that is not a token");
-    follow(framing, name, value);
+    framing_follow(framing, name, value);
     value = value ? value : "";
     if (has_controls(value))
         framing_refuse(framing, "a control character");
@@ -110,7 +110,7 @@ void framing_end(struct framing *framing, const char *end)
 
     /* The end of the last line, and the empty line. */
     if (at && !framing->what &&
-        ((uintptr_t)end != (uintptr_t)at + LINE_END + LINE_END || !follows(at, at + LINE_END) ||
-         !follows(at + LINE_END, end)))
+        ((uintptr_t)end != (uintptr_t)at + LINE_END + LINE_END || !line_follows(at, at + LINE_END) ||
+         !line_follows(at + LINE_END, end)))
         framing_refuse(framing, "a line that continues in the next, or does not end in CR LF");
 }

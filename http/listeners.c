@@ -50,8 +50,8 @@ struct listeners_plan {
     struct listener_list wanted; /* each is an active listener, or new */
 };
 
-static int plan_init(struct listeners_plan *plan, struct listeners *listeners, const struct mhd_terms *terms, size_t n,
-                     struct error *error)
+static int listeners_plan_init(struct listeners_plan *plan, struct listeners *listeners, const struct mhd_terms *terms,
+                               size_t n, struct error *error)
 {
     size_t n_active = listeners->active.n;
 
@@ -64,7 +64,7 @@ static int plan_init(struct listeners_plan *plan, struct listeners *listeners, c
 }
 
 /* The listener of an address: the active one, or another in its place, or a new one. */
-static int plan_address(struct listeners_plan *plan, const char *address, struct error *error)
+static int listeners_plan_address(struct listeners_plan *plan, const char *address, struct error *error)
 {
     struct listeners *listeners = plan->listeners;
     struct listener *before = listener_list_find(&listeners->active, address), *listener = before;
@@ -81,17 +81,17 @@ static int plan_address(struct listeners_plan *plan, const char *address, struct
     return r;
 }
 
-static int plan_active(struct listeners_plan *plan, struct error *error)
+static int listeners_plan_active(struct listeners_plan *plan, struct error *error)
 {
     const struct listener_list *active = &plan->listeners->active;
     int r = 0;
 
     for (size_t i = 0; i < active->n && r == 0; i++)
-        r = plan_address(plan, listener_address(active->items[i]), error);
+        r = listeners_plan_address(plan, listener_address(active->items[i]), error);
     return r;
 }
 
-static int plan_adopted(struct listeners_plan *plan, const int *fds, size_t n, struct error *error)
+static int listeners_plan_adopted(struct listeners_plan *plan, const int *fds, size_t n, struct error *error)
 {
     struct listeners *listeners = plan->listeners;
     int r = 0;
@@ -105,7 +105,7 @@ static int plan_adopted(struct listeners_plan *plan, const int *fds, size_t n, s
 }
 
 /* Frees the new listeners, and leaves the active ones. */
-static void plan_drop(struct listeners_plan *plan)
+static void listeners_plan_drop(struct listeners_plan *plan)
 {
     struct listener_list *wanted = &plan->wanted;
     size_t n = 0;
@@ -140,12 +140,12 @@ static void listeners_retire(struct listeners *listeners, struct listener *old, 
 }
 
 /* Carries the plan out; or drops it, where `r` is an error. */
-static int plan_done(struct listeners_plan *plan, int r)
+static int listeners_plan_done(struct listeners_plan *plan, int r)
 {
     struct listeners *listeners = plan->listeners;
 
     if (r < 0) {
-        plan_drop(plan);
+        listeners_plan_drop(plan);
         return r;
     }
     for (size_t i = 0; i < listeners->active.n; i++)
@@ -161,15 +161,15 @@ int listeners_change(struct listeners *listeners, const struct mhd_terms *terms,
 {
     struct listeners_plan plan;
 
-    int r = plan_init(&plan, listeners, terms, n, error);
+    int r = listeners_plan_init(&plan, listeners, terms, n, error);
     if (r < 0)
         return r;
     if (!addresses || listeners->adopted)
-        r = plan_active(&plan, error);
+        r = listeners_plan_active(&plan, error);
     else
         for (size_t i = 0; i < n && r == 0; i++)
-            r = plan_address(&plan, addresses[i], error);
-    return plan_done(&plan, r);
+            r = listeners_plan_address(&plan, addresses[i], error);
+    return listeners_plan_done(&plan, r);
 }
 
 int listeners_adopt(struct listeners *listeners, const struct mhd_terms *terms, const int *fds, size_t n,
@@ -177,10 +177,10 @@ int listeners_adopt(struct listeners *listeners, const struct mhd_terms *terms, 
 {
     struct listeners_plan plan;
 
-    int r = plan_init(&plan, listeners, terms, n, error);
+    int r = listeners_plan_init(&plan, listeners, terms, n, error);
     if (r < 0)
         return r;
-    r = plan_done(&plan, plan_adopted(&plan, fds, n, error));
+    r = listeners_plan_done(&plan, listeners_plan_adopted(&plan, fds, n, error));
     if (r < 0)
         return r;
     listeners->adopted = true;

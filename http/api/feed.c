@@ -108,7 +108,7 @@ static const struct {
 };
 
 /* What neither the client nor the operator has caused may pass by itself. */
-static unsigned status_of(int error)
+static unsigned feed_status_of(int error)
 {
     for (size_t i = 0; i < ARRAY_SIZE(statuses); i++)
         if (statuses[i].error == -error)
@@ -166,7 +166,7 @@ void handle_stream(struct request *request, const struct route *route)
     if (r == 0 && feed)
         r = feed_open(feed, sampler, &wanted, route->samples->writer, &error);
     if (r < 0) {
-        reply_error(request, status_of(r), "%s", error.message);
+        reply_error(request, feed_status_of(r), "%s", error.message);
         return;
     }
     if (!feed)

@@ -47,7 +47,7 @@ static void wipe_and_free(char **text)
 }
 
 /* "the key_file \"/etc/x.pem\"", or "the key" of the text itself. */
-static const char *name_of(const struct pem *pem, char *text, size_t size)
+static const char *pem_name(const struct pem *pem, char *text, size_t size)
 {
     if (pem->file)
         snprintf(text, size, "%s_file \"%.200s\"", pem->what, pem->file);
@@ -56,7 +56,7 @@ static const char *name_of(const struct pem *pem, char *text, size_t size)
     return text;
 }
 #define NAME_SIZE 256
-#define NAME_OF(pem) name_of(pem, (char[NAME_SIZE]){0}, NAME_SIZE)
+#define NAME_OF(pem) pem_name(pem, (char[NAME_SIZE]){0}, NAME_SIZE)
 
 static int pem_read(const struct pem *pem, char **ret, struct error *error)
 {

@@ -64,8 +64,8 @@ static const struct {
 } bad[] = {
     {datagram, -EINVAL, "does not listen for streams"},
     {silent, -EINVAL, "does not listen for streams"},
-    {a_file, -ENOTSOCK, "is no socket"},
-    {closed, -EBADF, "is no socket"},
+    {a_file, -ENOTSOCK, "is not a socket"},
+    {closed, -EBADF, "is not a socket"},
 };
 
 static void test_bad(void **state)
