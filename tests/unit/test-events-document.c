@@ -40,7 +40,7 @@ static void test_made_once(void **state)
     served_done(&f);
 }
 
-/* Also where it changes while it is made: then clients that asked before have what was there then. */
+/* Also where it changes while it is made: clients that asked before the change get the events of then. */
 static void test_generations(void **state)
 {
     struct served f;
@@ -82,7 +82,7 @@ static void test_end(void **state)
     }
 }
 
-/* A flood has its answers, later; what else is asked is not held up by them. */
+/* A flood gets its answers later, and other requests are not held up by them. */
 static void test_flood(void **state)
 {
     struct served f;

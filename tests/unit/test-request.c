@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which URLs are well-formed. */
+/* Well-formed URLs, and others. */
 #include "http/request.h"
 #include "tests/unit/test.h"
 

@@ -128,7 +128,7 @@ static const struct {
     {"POST /api/v1/pause?seconds=3601", "Content-Length: 0\r\n", 400, {"parameter \\\"seconds\\\""}},
     {"POST /api/v1/pause?seconds=1.5", "Content-Length: 0\r\n", 400, {"parameter \\\"seconds\\\""}},
     {"POST /api/v1/pause?seconds=", "Content-Length: 0\r\n", 400, {"parameter \\\"seconds\\\""}},
-    /* What a page embeds, and what a proxy passes on. */
+    /* Requests that a page embeds, and that a proxy passes on. */
     {"POST /-/reload",
      "Content-Length: 0\r\nSec-Fetch-Site: cross-site\r\n",
      403,
@@ -145,7 +145,7 @@ static const struct {
     {"POST /-/reload", "Content-Length: 0\r\nVia: 1.1 proxy\r\n", 403, {"only operators may do this"}},
     {"GET /-/healthy", "X-Forwarded-For: 192.0.2.1\r\n", 200, {"healthy"}},
     {"POST /-/reload", "Content-Length: 0\r\nCF-Connecting-IP: 192.0.2.1\r\n", 403, {"web.local_operators"}},
-    /* What a browser sends with an image of a page elsewhere, to an address that it does not trust. */
+    /* Headers of a browser with an image of a page elsewhere, to an address that it does not trust. */
     {"GET /api/v1/samples",
      "User-Agent: Mozilla/5.0 (X11)\r\n",
      403,
@@ -164,7 +164,7 @@ static const struct {
      "Origin: http://evil.example\r\nAccess-Control-Request-Headers: x-requested-with\r\n",
      405,
      {"Allow: GET, HEAD, POST, DELETE\r\n"}},
-    /* What another than us may read in another way. */
+    /* Heads that others may read in another way. */
     {"GET /-/healthy", "Content-Length: 0\r\nContent-Length: 0\r\n", 200, {"healthy"}},
     {"GET /-/healthy", "Content-Length: 0\r\nContent-Length: 4\r\n", 400, {"Connection: close\r\n"}},
     {"GET /-/healthy", "Content-Length : 4\r\n", 400, {"Connection: close\r\n"}},
@@ -421,7 +421,7 @@ static int ask_for_rates_from(const struct served *f, unsigned source)
     return fd;
 }
 
-/* Who takes all the room that an address has leaves some to the others, and has it back later. */
+/* An address that has taken all its room leaves some to other addresses, and has it back later. */
 static void test_rates_of_one_address(void **state)
 {
     struct served f;
@@ -581,7 +581,7 @@ static void set_limits(struct served *f, const struct server_limits *limits)
     assert_int_equal(server_configure(f->server, &settings, &error), 0);
 }
 
-/* It takes another libmicrohttpd on the same socket; what was begun is answered by the old one. */
+/* It takes another MHD daemon on the same socket; open requests are answered by the old one. */
 static void test_header_size_changes(void **state)
 {
     struct server_limits large = few;
@@ -645,7 +645,7 @@ static void test_listeners(void **state)
         _cleanup_(freep) char *response = served_answer(&f, i, "GET /-/healthy", "");
         assert_has(response, "HTTP/1.1 200 ");
     }
-    /* A failure leaves what was. */
+    /* A failure changes nothing. */
     _cleanup_(closep) int holder = socket(AF_INET, SOCK_STREAM, 0);
     struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof(in);
@@ -660,7 +660,7 @@ static void test_listeners(void **state)
     assert_int_equal(server_listen(f.server, foreign, 1, &error), -EADDRNOTAVAIL);
     assert_has(error.message, "192.0.2.1:1234");
     served_expect_answer(&f, 0, "GET /-/healthy", "", "HTTP/1.1 200 ");
-    /* A retired one answers what was asked, and ends its idle connections. */
+    /* A retired one answers open requests, and ends its idle connections. */
     _cleanup_(closep) int waiting = served_connect(&f, 0, 0), idle = served_connect(&f, 0, 0);
     served_send(waiting, "GET /api/v1/rates?seconds=0.2", "");
     served_send(idle, "GET /-/healthy", "");
@@ -717,7 +717,7 @@ static void test_unix_socket(void **state)
     assert_non_null(mkdtemp(directory));
     snprintf(path, sizeof(path), "%s/http.sock", directory);
     snprintf(address, sizeof(address), "unix:%s", path);
-    /* What a dead process left is in nobody's way. */
+    /* The socket of a dead process is replaced. */
     strcpy(un.sun_path, path);
     int stale = socket(AF_UNIX, SOCK_STREAM, 0);
     assert_int_equal(bind(stale, (struct sockaddr *)&un, sizeof(un)), 0);
@@ -790,7 +790,7 @@ static void test_operators(void **state)
     served_done(&f);
 }
 
-/* So many descriptors that there is not a single one more; returns what there may be otherwise. */
+/* Lowers the limit of descriptors to those that are open; returns the limit of before. */
 static struct rlimit take_descriptors_away(void)
 {
     struct rlimit before, limit;
@@ -804,7 +804,7 @@ static struct rlimit take_descriptors_away(void)
     return before;
 }
 
-/* Who comes when there is no descriptor left waits, at no cost, and is served as soon as there is one. */
+/* A client that comes when there is no descriptor left waits, at no cost, and is served as soon as there is one. */
 static void test_no_descriptors(void **state)
 {
     struct served f;
@@ -831,7 +831,7 @@ static void test_no_descriptors(void **state)
     }
 }
 
-/* A socket that no client can be accepted from, as when who handed it over has shut it down, costs no turns. */
+/* A socket that accepts no clients costs no turns, as when the process that handed it over has shut it down. */
 static void test_shut_down(void **state)
 {
     struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -856,7 +856,7 @@ static void test_shut_down(void **state)
 }
 
 /* Many clients within one reading: rendered once, and byte for byte the same. */
-static void test_pages_are_shared(void **state)
+static void test_responses_are_shared(void **state)
 {
     struct served f;
     _cleanup_(freep) char *first = NULL;
@@ -905,7 +905,7 @@ int main(void)
         cmocka_unit_test(test_operators),
         cmocka_unit_test(test_no_descriptors),
         cmocka_unit_test(test_shut_down),
-        cmocka_unit_test(test_pages_are_shared),
+        cmocka_unit_test(test_responses_are_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Listening sockets that somebody hands over. */
+/* Listening sockets that are handed over. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
