@@ -4,7 +4,7 @@
 #include "formats/exposition.h"
 #include "formats/filter.h"
 #include "http/api/handlers.h"
-#include "http/compression.h"
+#include "http/content.h"
 #include "http/reply.h"
 
 struct choice {
@@ -19,8 +19,8 @@ static int take_collector(void *userdata, const char *name, const char *value, s
     return filter_add_collector(&choice->mask, choice->names, name, value, error);
 }
 
-/* OpenMetrics for who prefers it by q-value or, at the same value, names it more exactly; else text, always. */
-static enum exposition negotiate(struct request *request, bool *ret_gzip)
+/* OpenMetrics where the client prefers it by q-value or, at the same value, names it more exactly; else text. */
+static enum exposition exposition_negotiate(struct request *request, bool *ret_gzip)
 {
     struct offer offers[] = {
         [EXPOSITION_TEXT] = {.type = "text", .subtype = "plain", .version = "0.0.4"},
@@ -47,27 +47,15 @@ void handle_telemetry(struct request *request, const struct route *route)
         reply_error(request, MHD_HTTP_BAD_REQUEST, "%s", error.message);
         return;
     }
-    enum exposition format = negotiate(request, &gzip);
-    struct response_key key = {
+    enum exposition format = exposition_negotiate(request, &gzip);
+    const struct response_key key = {
         .format = format == EXPOSITION_TEXT ? RESPONSE_TEXT : RESPONSE_OPENMETRICS,
         .gzip = gzip,
         .mask = choice.mask ? choice.mask : COLLECTORS_ALL,
     };
     const struct snapshot *snapshot = service->read(service->userdata, key.mask, false);
-    struct MHD_Response *response = response_cache_find(&request->site->pages, snapshot, &key);
-    if (!response) {
-        if (compression_join(request, snapshot, &key))
-            return;
-        if (exposition_write(&content, &snapshot->metrics, key.mask, format) < 0)
-            return;
-        const struct compression_key page = {.key = key, .snapshot = snapshot};
-        if (gzip && compression_start(request, &content, exposition_content_type(format), VARY_ALL, &page))
-            return;
-        response = reply_make(&content, exposition_content_type(format), VARY_ALL, gzip);
-        if (!response)
-            return;
-        reply_add_configured_headers(request, response);
-        response_cache_store(&request->site->pages, &key, response);
-    }
-    reply_borrowed(request, MHD_HTTP_OK, response);
+    if (content_find(request, snapshot, &key))
+        return;
+    if (exposition_write(&content, &snapshot->metrics, key.mask, format) == 0)
+        content_reply(request, &content, exposition_content_type(format), gzip, snapshot, &key);
 }
