@@ -7,15 +7,6 @@
 
 #define OPENMETRICS_END "# EOF\n"
 
-const char *exposition_content_type(enum exposition format)
-{
-    static const char *const types[] = {
-        [EXPOSITION_TEXT] = "text/plain; version=0.0.4; charset=utf-8",
-        [EXPOSITION_OPENMETRICS] = "application/openmetrics-text; version=1.0.0; charset=utf-8",
-    };
-    return types[format];
-}
-
 static char *write_series(char *to, const struct family *family, const struct series *series)
 {
     to = put_bytes(to, family->name, family->name_size);

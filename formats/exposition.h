@@ -11,8 +11,6 @@
 
 enum exposition { EXPOSITION_TEXT, EXPOSITION_OPENMETRICS };
 
-/* The media type with its version and charset. Static text. */
-const char *exposition_content_type(enum exposition format);
 /* Appends the visible series of the collectors whose bits are in `mask`. -ENOMEM. */
 int exposition_write(struct buffer *buffer, const struct metrics *metrics, uint32_t mask, enum exposition format);
 

@@ -34,12 +34,12 @@ static int refuse_collector(const char *const *collector_names, const char *para
                      value, known.failed ? "" : known.data);
 }
 
-int filter_add_collector(uint32_t *mask, const char *const *collector_names, const char *parameter, const char *value,
-                         struct error *error)
+static int add_collector(struct filter *filter, const char *const *collector_names, const char *parameter,
+                         const char *value, struct error *error)
 {
     for (size_t i = 0; collector_names[i]; i++)
         if (str_equal(collector_names[i], value)) {
-            *mask |= UINT32_C(1) << i;
+            filter->mask |= UINT32_C(1) << i;
             return 0;
         }
     return refuse_collector(collector_names, parameter, value, error);
@@ -93,8 +93,8 @@ int filter_add(struct filter *filter, const char *const *collector_names, const 
     struct filter_term term = {.text = value};
     int r = 0;
 
-    if (str_equal(name, "collector"))
-        return filter_add_collector(&filter->mask, collector_names, name, value, error);
+    if (str_equal(name, "collector") || str_equal(name, "collect[]"))
+        return add_collector(filter, collector_names, name, value, error);
     if (find_key(name, &term.key) < 0)
         return -ENOENT;
     if (!*value)

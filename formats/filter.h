@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The counters that a client asks for: parameters `collector`, `cpu`, `pmu`, `cgroup`, `group` and `event`. Values of
- * one parameter are alternatives; a counter must satisfy each parameter that is given.
+ * The counters that a client asks for: parameters `collector` (in scrapes `collect[]`, as node_exporter has it), `cpu`,
+ * `pmu`, `cgroup`, `group` and `event`. Values of one parameter are alternatives; a counter must satisfy each parameter
+ * that is given.
  *
  * A `cgroup` is a pattern of the whole path, or, without a slash, of its last component: "*.service" is all services.
  */
@@ -34,9 +35,6 @@ void filter_done(struct filter *filter);
  */
 int filter_add(struct filter *filter, const char *const *collector_names, const char *name, const char *value,
                struct error *error);
-/* Sets the bit of the collector in `mask`; -EINVAL with a sentence that names `parameter` and all collectors. */
-int filter_add_collector(uint32_t *mask, const char *const *collector_names, const char *parameter, const char *value,
-                         struct error *error);
 
 /* The collectors that must be read; all of them if `filter` is NULL. */
 uint32_t filter_mask(const struct filter *filter);
