@@ -143,25 +143,25 @@ void json_document_close(struct json_document *document)
     document->filled = true;
 }
 
-void json_document_i64(struct json_document *document, const char *key, int64_t value)
+void json_document_add_i64(struct json_document *document, const char *key, int64_t value)
 {
     document_begin_member(document, key);
     json_write_i64(document->out, value);
 }
 
-void json_document_real(struct json_document *document, const char *key, double value)
+void json_document_add_real(struct json_document *document, const char *key, double value)
 {
     document_begin_member(document, key);
     json_write_real(document->out, value);
 }
 
-void json_document_bool(struct json_document *document, const char *key, bool value)
+void json_document_add_bool(struct json_document *document, const char *key, bool value)
 {
     document_begin_member(document, key);
     json_write_bool(document->out, value);
 }
 
-void json_document_string(struct json_document *document, const char *key, const char *value)
+void json_document_add_string(struct json_document *document, const char *key, const char *value)
 {
     document_begin_member(document, key);
     json_write_string(document->out, value);

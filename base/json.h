@@ -52,10 +52,10 @@ struct json_document {
 /* `key` is NULL in an array, and for the document itself. `bracket` is '{' or '['. */
 void json_document_open(struct json_document *document, const char *key, char bracket);
 void json_document_close(struct json_document *document);
-void json_document_i64(struct json_document *document, const char *key, int64_t value);
-void json_document_real(struct json_document *document, const char *key, double value);
-void json_document_bool(struct json_document *document, const char *key, bool value);
-void json_document_string(struct json_document *document, const char *key, const char *value);
+void json_document_add_i64(struct json_document *document, const char *key, int64_t value);
+void json_document_add_real(struct json_document *document, const char *key, double value);
+void json_document_add_bool(struct json_document *document, const char *key, bool value);
+void json_document_add_string(struct json_document *document, const char *key, const char *value);
 
 /* A string of jansson's. NULL when out of memory. */
 json_t *json_text(const char *text);

@@ -84,11 +84,11 @@ static char *write_rows(char *to, const struct snapshot *snapshot, const struct 
 
         if (i + AHEAD < snapshot->n_rows)
             prefetch(snapshot->rows[i + AHEAD], row->n_counters);
-        if (row->absent || !filter_row(filter, row))
+        if (row->absent || !filter_passes_row(filter, row))
             continue;
         size_t end_size = write_row_end(end, row);
         for (size_t k = 0; k < row->n_counters; k++) {
-            if (!filter_counter(filter, &row->counters[k]))
+            if (!filter_passes_counter(filter, &row->counters[k]))
                 continue;
             to = put_text(to, separator);
             to = write_counter(to, row, &row->counters[k]);

@@ -169,14 +169,14 @@ static bool passes_cpu(const struct filter *filter, int cpu)
     return false;
 }
 
-bool filter_row(const struct filter *filter, const struct row *row)
+bool filter_passes_row(const struct filter *filter, const struct row *row)
 {
     return !filter ||
            ((filter_mask(filter) >> row->collector & 1) && passes_cpu(filter, row->cpu) &&
             passes_text(filter, FILTER_CGROUP, row->cgroup) && passes_text(filter, FILTER_GROUP, row->group));
 }
 
-bool filter_counter(const struct filter *filter, const struct counter *counter)
+bool filter_passes_counter(const struct filter *filter, const struct counter *counter)
 {
     return !filter ||
            (passes_text(filter, FILTER_EVENT, counter->event) && passes_text(filter, FILTER_PMU, counter->pmu));

@@ -42,7 +42,7 @@ uint32_t filter_mask(const struct filter *filter);
 bool filter_is_mask(const struct filter *filter);
 
 /* NULL passes all. A row passes by collector, cpu, cgroup and group; a counter by event and pmu. */
-bool filter_row(const struct filter *filter, const struct row *row);
-bool filter_counter(const struct filter *filter, const struct counter *counter);
+bool filter_passes_row(const struct filter *filter, const struct row *row);
+bool filter_passes_counter(const struct filter *filter, const struct counter *counter);
 
 #endif

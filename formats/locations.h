@@ -46,6 +46,6 @@ bool locations_settle(struct locations *locations, size_t n);
 
 bool location_is_kernel(const struct locations *locations, const struct location *location);
 /* Appends the name of its function: its symbol, or its file as in "[libc.so.6]", or "[unknown]". */
-void location_name(const struct locations *locations, const struct location *location, struct buffer *name);
+void location_append_name(const struct locations *locations, const struct location *location, struct buffer *name);
 
 #endif

@@ -20,12 +20,12 @@ size_t perf_data_bytes_begin(struct buffer *out, uint32_t type, uint16_t misc);
 /* Pads to a multiple of 8 and writes the size into the header. A record that is too large is taken back. */
 void perf_data_bytes_end(struct buffer *out, size_t start);
 
-static inline void perf_data_bytes_u32(struct buffer *out, uint32_t value)
+static inline void perf_data_bytes_write_u32(struct buffer *out, uint32_t value)
 {
     buffer_append(out, &value, sizeof(value));
 }
 
-static inline void perf_data_bytes_u64(struct buffer *out, uint64_t value)
+static inline void perf_data_bytes_write_u64(struct buffer *out, uint64_t value)
 {
     buffer_append(out, &value, sizeof(value));
 }
@@ -33,6 +33,6 @@ static inline void perf_data_bytes_u64(struct buffer *out, uint64_t value)
 /* Appends zeros up to the next multiple of 8 from `start`. */
 void perf_data_bytes_pad(struct buffer *out, size_t start);
 /* With its NUL. */
-void perf_data_bytes_text(struct buffer *out, const char *text);
+void perf_data_bytes_write_text(struct buffer *out, const char *text);
 
 #endif

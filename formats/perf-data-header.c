@@ -79,7 +79,7 @@ static size_t begin_feature(struct buffer *out, enum feature feature)
 {
     size_t start = perf_data_bytes_begin(out, PERF_DATA_HEADER_FEATURE, 0);
 
-    perf_data_bytes_u64(out, feature);
+    perf_data_bytes_write_u64(out, feature);
     return start;
 }
 
@@ -88,9 +88,9 @@ static void write_string(struct buffer *out, const char *text)
 {
     size_t size = (strlen(text) / 8 + 1) * 8;
 
-    perf_data_bytes_u32(out, (uint32_t)size);
+    perf_data_bytes_write_u32(out, (uint32_t)size);
     size_t start = out->size;
-    perf_data_bytes_text(out, text);
+    perf_data_bytes_write_text(out, text);
     perf_data_bytes_pad(out, start);
 }
 
@@ -114,16 +114,16 @@ static void write_machine_features(struct buffer *out)
     }
     write_text_feature(out, FEATURE_VERSION, "perfcountd " PACKAGE_VERSION);
     size_t start = begin_feature(out, FEATURE_NRCPUS);
-    perf_data_bytes_u32(out, (uint32_t)sysconf(_SC_NPROCESSORS_CONF));
-    perf_data_bytes_u32(out, (uint32_t)sysconf(_SC_NPROCESSORS_ONLN));
+    perf_data_bytes_write_u32(out, (uint32_t)sysconf(_SC_NPROCESSORS_CONF));
+    perf_data_bytes_write_u32(out, (uint32_t)sysconf(_SC_NPROCESSORS_ONLN));
     perf_data_bytes_end(out, start);
     if (sysinfo(&info) == 0) {
         start = begin_feature(out, FEATURE_TOTAL_MEM);
-        perf_data_bytes_u64(out, (uint64_t)info.totalram * info.mem_unit / 1024);
+        perf_data_bytes_write_u64(out, (uint64_t)info.totalram * info.mem_unit / 1024);
         perf_data_bytes_end(out, start);
     }
     start = begin_feature(out, FEATURE_CMDLINE);
-    perf_data_bytes_u32(out, 1);
+    perf_data_bytes_write_u32(out, 1);
     write_string(out, "perfcountd");
     perf_data_bytes_end(out, start);
 }
@@ -133,11 +133,11 @@ static void write_event_desc(const struct writer_source *source, struct buffer *
 {
     size_t start = begin_feature(out, FEATURE_EVENT_DESC);
 
-    perf_data_bytes_u32(out, (uint32_t)source->n_events);
-    perf_data_bytes_u32(out, ATTR_SIZE);
+    perf_data_bytes_write_u32(out, (uint32_t)source->n_events);
+    perf_data_bytes_write_u32(out, ATTR_SIZE);
     for (size_t i = 0; i < source->n_events; i++) {
         write_attr(source, i, out);
-        perf_data_bytes_u32(out, (uint32_t)count_ids(source));
+        perf_data_bytes_write_u32(out, (uint32_t)count_ids(source));
         write_string(out, source->events[i].name);
         write_ids(source, i, out);
     }
@@ -149,10 +149,10 @@ static void write_group_desc(const struct writer_source *source, struct buffer *
     if (source->n_events < 2)
         return;
     size_t start = begin_feature(out, FEATURE_GROUP_DESC);
-    perf_data_bytes_u32(out, 1);
+    perf_data_bytes_write_u32(out, 1);
     write_string(out, "{anon_group}"); /* as perf calls a group without a name */
-    perf_data_bytes_u32(out, 0);       /* the leader */
-    perf_data_bytes_u32(out, (uint32_t)source->n_events);
+    perf_data_bytes_write_u32(out, 0); /* the leader */
+    perf_data_bytes_write_u32(out, (uint32_t)source->n_events);
     perf_data_bytes_end(out, start);
 }
 
@@ -163,20 +163,20 @@ static void write_clock_features(const struct writer_source *source, struct buff
 
     clock_getres(CLOCK_MONOTONIC, &resolution);
     size_t start = begin_feature(out, FEATURE_CLOCKID);
-    perf_data_bytes_u64(out, (uint64_t)resolution.tv_nsec);
+    perf_data_bytes_write_u64(out, (uint64_t)resolution.tv_nsec);
     perf_data_bytes_end(out, start);
     start = begin_feature(out, FEATURE_CLOCK_DATA);
-    perf_data_bytes_u32(out, 1); /* the version */
-    perf_data_bytes_u32(out, CLOCK_MONOTONIC);
-    perf_data_bytes_u64(out, source->start_realtime_ns);
-    perf_data_bytes_u64(out, source->start_monotonic_ns);
+    perf_data_bytes_write_u32(out, 1); /* the version */
+    perf_data_bytes_write_u32(out, CLOCK_MONOTONIC);
+    perf_data_bytes_write_u64(out, source->start_realtime_ns);
+    perf_data_bytes_write_u64(out, source->start_monotonic_ns);
     perf_data_bytes_end(out, start);
 }
 
 void perf_data_header_write(const struct writer_source *source, struct buffer *out)
 {
     buffer_append(out, "PERFILE2", 8);
-    perf_data_bytes_u64(out, 16); /* of this header */
+    perf_data_bytes_write_u64(out, 16); /* of this header */
     write_attrs(source, out);
     write_machine_features(out);
     write_event_desc(source, out);

@@ -55,7 +55,7 @@ static void end_own_record(const struct writer_source *source, size_t start, str
 
     perf_data_bytes_pad(out, start);
     for (size_t i = 0; source->layout.sample_id_all && i < n; i++)
-        perf_data_bytes_u64(out, 0);
+        perf_data_bytes_write_u64(out, 0);
     perf_data_bytes_end(out, start);
 }
 
@@ -66,12 +66,12 @@ static void describe_kernel(void *userdata, const struct kernel_map *map)
     bool is_module = !str_starts(map->name, KERNEL_FILE);
 
     size_t start = perf_data_bytes_begin(out, PERF_RECORD_MMAP, PERF_RECORD_MISC_KERNEL);
-    perf_data_bytes_u32(out, UINT32_MAX); /* of all processes */
-    perf_data_bytes_u32(out, 0);
-    perf_data_bytes_u64(out, map->start);
-    perf_data_bytes_u64(out, map->end - map->start);
-    perf_data_bytes_u64(out, is_module ? 0 : map->start); /* the address of the symbol in its name */
-    perf_data_bytes_text(out, map->name);
+    perf_data_bytes_write_u32(out, UINT32_MAX); /* of all processes */
+    perf_data_bytes_write_u32(out, 0);
+    perf_data_bytes_write_u64(out, map->start);
+    perf_data_bytes_write_u64(out, map->end - map->start);
+    perf_data_bytes_write_u64(out, is_module ? 0 : map->start); /* the address of the symbol in its name */
+    perf_data_bytes_write_text(out, map->name);
     end_own_record(description->source, start, out);
 }
 
@@ -80,9 +80,9 @@ static void describe_comm(struct description *description, uint32_t pid, uint32_
     struct buffer *out = description->out;
 
     size_t start = perf_data_bytes_begin(out, PERF_RECORD_COMM, 0);
-    perf_data_bytes_u32(out, pid);
-    perf_data_bytes_u32(out, tid);
-    perf_data_bytes_text(out, comm);
+    perf_data_bytes_write_u32(out, pid);
+    perf_data_bytes_write_u32(out, tid);
+    perf_data_bytes_write_text(out, comm);
     end_own_record(description->source, start, out);
 }
 
@@ -91,18 +91,18 @@ static void describe_mapping(struct description *description, uint32_t pid, uint
     struct buffer *out = description->out;
 
     size_t start = perf_data_bytes_begin(out, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER);
-    perf_data_bytes_u32(out, pid);
-    perf_data_bytes_u32(out, tid);
-    perf_data_bytes_u64(out, mapping->start);
-    perf_data_bytes_u64(out, mapping->end - mapping->start);
-    perf_data_bytes_u64(out, mapping->offset);
-    perf_data_bytes_u32(out, mapping->major);
-    perf_data_bytes_u32(out, mapping->minor);
-    perf_data_bytes_u64(out, mapping->inode);
-    perf_data_bytes_u64(out, mapping->inode_generation);
-    perf_data_bytes_u32(out, mapping->protection);
-    perf_data_bytes_u32(out, mapping->flags);
-    perf_data_bytes_text(out, mapping->file);
+    perf_data_bytes_write_u32(out, pid);
+    perf_data_bytes_write_u32(out, tid);
+    perf_data_bytes_write_u64(out, mapping->start);
+    perf_data_bytes_write_u64(out, mapping->end - mapping->start);
+    perf_data_bytes_write_u64(out, mapping->offset);
+    perf_data_bytes_write_u32(out, mapping->major);
+    perf_data_bytes_write_u32(out, mapping->minor);
+    perf_data_bytes_write_u64(out, mapping->inode);
+    perf_data_bytes_write_u64(out, mapping->inode_generation);
+    perf_data_bytes_write_u32(out, mapping->protection);
+    perf_data_bytes_write_u32(out, mapping->flags);
+    perf_data_bytes_write_text(out, mapping->file);
     end_own_record(description->source, start, out);
 }
 
@@ -140,9 +140,9 @@ static void write_build_id_record(const char *file, uint16_t mode, const unsigne
 
     memcpy(room, id, size);
     size_t start = perf_data_bytes_begin(out, PERF_DATA_HEADER_BUILD_ID, (uint16_t)(mode | MISC_BUILD_ID_SIZE));
-    perf_data_bytes_u32(out, UINT32_MAX);
+    perf_data_bytes_write_u32(out, UINT32_MAX);
     buffer_append(out, room, sizeof(room));
-    perf_data_bytes_text(out, file);
+    perf_data_bytes_write_text(out, file);
     perf_data_bytes_end(out, start);
 }
 
@@ -290,8 +290,8 @@ static bool perf_data_record(void *state, const struct record *record, struct bu
 static void write_lost_record(const struct writer_source *source, uint64_t n, struct buffer *out)
 {
     size_t start = perf_data_bytes_begin(out, PERF_RECORD_LOST, 0);
-    perf_data_bytes_u64(out, source->n_ids ? source->events[0].ids[0] : 0);
-    perf_data_bytes_u64(out, n);
+    perf_data_bytes_write_u64(out, source->n_ids ? source->events[0].ids[0] : 0);
+    perf_data_bytes_write_u64(out, n);
     end_own_record(source, start, out);
 }
 

@@ -132,7 +132,7 @@ static uint64_t function_of(struct pprof *pprof, const struct location *location
     uint64_t *number = &pprof->unnamed[MIN((size_t)location->mapping, locations->n_mappings)];
     if (*number)
         return *number;
-    location_name(locations, location, &name);
+    location_append_name(locations, location, &name);
     buffer_append_char(&name, '\0');
     if (name.failed)
         pprof->out->failed = true;

@@ -22,7 +22,7 @@ static void test_sizes(void **state)
         buffer_append_text(&out, "before");
         size_t start = perf_data_bytes_begin(&out, 9, 3);
         assert_int_equal(start, 6);
-        perf_data_bytes_text(&out, text);
+        perf_data_bytes_write_text(&out, text);
         perf_data_bytes_end(&out, start);
         assert_int_equal(out.size, 6 + cases[i].record);
         free(text);

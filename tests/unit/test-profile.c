@@ -38,7 +38,7 @@ static void append_name(struct profile *profile, uint32_t number, struct buffer 
     const struct locations *locations = profile_locations(profile);
     const struct location *location = &locations->locations[number];
 
-    location_name(locations, location, out);
+    location_append_name(locations, location, out);
     buffer_appendf(out, "%s %llx,", location_is_kernel(locations, location) ? "*" : "",
                    (unsigned long long)location->address);
 }
