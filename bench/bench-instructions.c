@@ -236,7 +236,7 @@ static bool service_ready(void *userdata)
     return true;
 }
 
-static uint64_t service_now(void *userdata)
+static uint64_t loop_now(void *userdata)
 {
     struct timespec t;
 
@@ -250,8 +250,7 @@ static void prepare_service(struct bench *bench)
     struct error error;
     char path[100];
 
-    bench->service =
-        (struct service){.userdata = bench, .read = service_read, .ready = service_ready, .now = service_now};
+    bench->service = (struct service){.userdata = bench, .read = service_read, .ready = service_ready, .now = loop_now};
     snprintf(path, sizeof(path), "%s/http.sock", simulated_sys(bench->simulated)->root);
     if (loop_client_new(bench->event, &bench->service, path, &bench->client, &error) < 0)
         errx(1, "%s", error.message);

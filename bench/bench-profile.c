@@ -82,12 +82,7 @@ static void run(struct bench *bench, const char *name, const struct writer *writ
     const struct writer_source source = {.events = &event, .n_events = 1, .symbols = bench->symbols};
     const struct writer_end end = {.reason = "seconds"};
     _cleanup_(buffer_done) struct buffer out = {0};
-    struct error error;
 
-    if (writer->check && writer->check(&error) < 0) {
-        printf("profile: %s: %s\n", name, error.message);
-        return;
-    }
     void *state = writer->begin(&source, &out);
     add(bench, writer, state, STACKS, &out);
     symbols_when_idle(bench->symbols, on_ready, bench);

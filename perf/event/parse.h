@@ -8,7 +8,6 @@
 #ifndef PERF_EVENT_PARSE_H
 #define PERF_EVENT_PARSE_H
 
-#include "perf/event/parse.h"
 #include "perf/event/event.h"
 
 /*

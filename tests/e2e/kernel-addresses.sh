@@ -47,8 +47,8 @@ perf_numbers() {
     grep -oE "\b(0x)?$half\b" "$scratch/script" | sed 's/^0x//'
 }
 pprof_numbers() {
-    gzip -dc "$scratch/pprof" | protoc --decode=perftools.profiles.Profile --proto_path="$root/sampler" \
-        "$root/sampler/profile.proto" >"$scratch/profile" || return
+    gzip -dc "$scratch/pprof" | protoc --decode=perftools.profiles.Profile --proto_path="$root/tests/e2e" \
+        "$root/tests/e2e/profile.proto" >"$scratch/profile" || return
     awk '$1 == "address:" { print $2 }' "$scratch/profile" | sort -u | xargs env printf '%x\n' | grep -E "^$half\$"
 }
 # others: those that say where something is: not in the kernel as it was linked, or in a made-up module, not the one for

@@ -135,7 +135,7 @@ END
 
 test_headers() {
     local name wrong='' n=0 names
-    names=$(sed -n 's/^    "\([^"]*\)",.*/\1/p' "$root/http/forwarding.c")
+    names=$(sed -n 's/^    "\([^"]*\)",.*/\1/p' "$root/http/auth/forwarding.c")
     for name in ${names//\*/Test} ${names,,}; do
         n=$((n + 1))
         [ "$(at "$port" POST /-/reload -H "${name%\*}: 127.0.0.1")" = 403 ] || wrong="$wrong $name"

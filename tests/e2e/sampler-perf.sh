@@ -66,8 +66,8 @@ folded_weights() {
     }' "$1"
 }
 pprof_weights() {
-    gzip -dc "$1" | protoc --decode=perftools.profiles.Profile --proto_path="$root/sampler" \
-        "$root/sampler/profile.proto" >"$scratch/profile" || return
+    gzip -dc "$1" | protoc --decode=perftools.profiles.Profile --proto_path="$root/tests/e2e" \
+        "$root/tests/e2e/profile.proto" >"$scratch/profile" || return
     awk -f "$here/profile.awk" "$scratch/profile" |
         awk -v comm="$program" '$1 == "leaf" && $2 == comm { print $3, $4 }'
 }

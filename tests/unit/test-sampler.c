@@ -71,13 +71,7 @@ static bool write_settle(void *state)
 
 #define LINES .begin = write_begin, .record = write_record, .notice = write_notice, .end = write_end, .free = write_free
 
-static int refuse(struct error *error)
-{
-    return error_set(error, -ENOSYS, "its library is missing");
-}
-
-static const struct writer lines = {LINES}, refused = {LINES, .check = refuse},
-                           settled = {LINES, .seconds = 30, .settle = write_settle};
+static const struct writer lines = {LINES}, settled = {LINES, .seconds = 30, .settle = write_settle};
 
 /* Symbols that know nothing. */
 
@@ -455,9 +449,6 @@ static void test_refused(void **state)
     assert_int_equal(
         stream_open(f->sampler, &(struct stream_request){.seconds = 61}, &lines, on_ready, &b, &none, &error), -EINVAL);
     assert_string_equal(error.message, "61 seconds are over the limit of 60, sampler.max_seconds");
-    assert_int_equal(stream_open(f->sampler, &(struct stream_request){0}, &refused, on_ready, &b, &none, &error),
-                     -ENOSYS);
-    assert_string_equal(error.message, "its library is missing");
     run(f, 0.01, NULL, 0);
     assert_int_equal(count_perf_fds(), 0);
 }

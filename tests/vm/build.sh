@@ -55,7 +55,7 @@ pack() {
     cp -L "$sysroot/lib/ld-linux-aarch64.so.1" "$image/lib/"
     pack_libraries "$image/bin/perfcountd" "$image/bin/impostor"
     # Loaded at run time, where the daemon is built to.
-    for library in libpfm.so.4 libdw.so.1 libprotobuf-c.so.1; do
+    for library in libpfm.so.4 libdw.so.1; do
         if path=$(find_library $library); then
             cp -L "$path" "$image/lib/"
             pack_libraries "$path"

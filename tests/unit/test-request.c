@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
-
-#include "http/percent.h"
+/* Well-formed URLs, and others. */
+#include "http/request.h"
 #include "tests/unit/test.h"
 
 static const struct {
@@ -13,15 +12,15 @@ static const struct {
     {"%00", false}, {"/a%20b%0", false},    {"%%41", false},      {"%-1", false},   {"% 1", false},
 };
 
-static void test_percent(void **state)
+static void test_percent_encoding(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-        assert_int_equal(percent_valid(cases[i].in), cases[i].out);
+        assert_int_equal(request_uri_is_valid(cases[i].in), cases[i].out);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_percent)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_percent_encoding)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
