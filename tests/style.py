@@ -40,7 +40,7 @@ WORDS = [
     (r"\bof which\b", "two sentences"),
     (r"\b(?:for|to|by|of|from|than|with|at|on) who(?:ever)?\b", "a client that, callers that"),
     (r"\b(?:thereof|therein|thereby|whereof|wherein|whereby)\b", "two sentences"),
-    (r"\b(?:is|are|was|were) to be\b", "must be, will be"),
+    (r"\b(?:is|are|was|were)(?: not)? to be\b", "must be, will be"),
     (r"\band else\b", "otherwise"),
     (r"\bof one's own\b", "separate, its own"),
 ]
@@ -129,7 +129,7 @@ def comments_of(path, text):
         joined = []
         for number, line in enumerate(text.split("\n") + [""], 1):
             match = re.match(r"\s*#+(?!!) ?(.*)", line)
-            if match and match.group(1).strip():
+            if match and match.group(1).strip() and not match.group(1).startswith(("shellcheck ", "SPDX-")):
                 start = start or number
                 joined.append(match.group(1).strip())
             elif start:
@@ -403,12 +403,14 @@ CASES = [
     ({"base/ring.c": BODY % ("    x();\n" * 40)}, []),
     ({"base/ring.c": BODY % ("    x();\n" * 41)}, ["long-function base/ring.c:ring_open"]),
     ({"tests/unit/x.c": (BODY % ("    x();\n" * 41))}, ["long-function tests/unit/x.c:ring_open"]),
-    ({"base/ring.c": '#include "base/size.h"\n', "base/size.h": '#include "base/ring.h"\n'}, ["circle base/ring+base/size"]),
+    ({"base/ring.c": '#include "base/size.h"\n', "base/size.h": '#include "base/ring.h"\n'},
+     ["circle base/ring+base/size"]),
     ({"base/ring.c": "int ring_close(void)\n{\n}\nint ring_size(void)\n{\n}\n"}, []),
     ({"base/ring.c": "static int ring_lose(void)\n{\n}\n"}, []),
     ({"base/ring.c": "int ring_lose(void)\n{\n}\n"}, ["verb base/ring.c:ring_lose"]),
     ({"base/ring.c": "int buffer_open(void)\n{\n}\n"}, ["verb base/ring.c:buffer_open"]),
-    ({"base/ring.c": "size_t ring_left(void)\n{\n}\nbool ring_wraps(void)\n{\n}\nint ring(int a,\n   int b)\n{\n}\n"}, []),
+    ({"base/ring.c": "size_t ring_left(void)\n{\n}\nbool ring_wraps(void)\n{\n}\n"}, []),
+    ({"base/ring.c": "int ring(int a,\n         int b)\n{\n}\n"}, []),
     ({"base/ring.c": "bool ring_wrapped(void)\n{\n}\n"}, ["verb base/ring.c:ring_wrapped"]),
     ({"base/ring.c": "__attribute__((noinline)) void ring_lose(void)\n{\n}\n"}, ["verb base/ring.c:ring_lose"]),
     ({"perf/old/ring.c": "int old_ring_open(void)\n{\n}\nint rings_open(void)\n{\n}\n"}, []),
@@ -426,6 +428,7 @@ CASES = [
     ({"base/ring.c": '"What is this."'}, []),
     ({"tests/x.sh": "# Those that\n# are told.\n# Who asks, waits.\necho # What is said.\n"},
      ["word tests/x.sh:told", "word tests/x.sh:Who", "word tests/x.sh:What"]),
+    ({"tests/x.sh": "# SPDX-x\n# shellcheck shell=sh\n# What it is.\n"}, ["word tests/x.sh:What"]),
     ({"tests/x.py": '"""What it does."""\n'}, ["word tests/x.py:What"]),
     ({"doc/x.md": "a table of\nwhich two are so\n\nWhat is there."}, ["word doc/x.md:of which", "word doc/x.md:What"]),
     ({"base/ring.c": "\n" * 401, "tests/style-exceptions": "# why\nlong-file base/r*.c it is long\n"}, []),

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Passwords with curl: who is let in, what a change of the file does, and what a flood of wrong ones costs the right
-# ones.
+# Passwords with curl: the clients that are let in, a change of the file, and right ones in a flood of wrong ones.
 . "$(dirname "$0")/lib.sh"
 need curl jq /usr/bin/python3
 
@@ -26,7 +25,7 @@ password_of_alice "$secret"
 start_daemon --web.config.file="$web"
 pid=$daemon_pid
 
-# --- who is let in
+# --- clients that are let in
 
 while read -r expected path options; do
     # shellcheck disable=SC2086 # options are words

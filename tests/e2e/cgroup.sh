@@ -113,7 +113,7 @@ files_are_at_least() {
 }
 
 # take_in COUNT: makes new cgroups, one after the other, each with a program that faults as soon as the daemon has
-# opened what counts it. Sets median, of the milliseconds that this took; missed, how many were not counted in full; and
+# opened its counters. Sets median, of the milliseconds that this took; missed, how many were not counted in full; and
 # files_each.
 take_in() {
     local i files begin

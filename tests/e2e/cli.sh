@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The command line: what it prints where, and with which exit status.
+# The command line: its output on both streams, and its exit status.
 . "$(dirname "$0")/lib.sh"
 need jq
 

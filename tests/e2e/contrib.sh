@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What contrib/ has: the commented configuration is the built-in one, promtool takes rules and alerts and tests them,
-# and a Prometheus that runs with these files finds the daemon by file and by DNS and records what the rules say.
+# The files of contrib/: the commented configuration is the built-in one, promtool takes rules and alerts and tests
+# them, and a Prometheus that runs with these files finds the daemon by file and by DNS and records what the rules say.
 
 # A network and a name server of the test's own, so that nothing is asked for outside.
 if [ -z "${PERFCOUNTD_OWN_NETWORK-}" ] && [ "$(id -u)" -eq 0 ]; then
@@ -19,7 +19,7 @@ openmetrics="Accept: application/openmetrics-text; version=1.0.0"
 
 # --- the commented configuration
 
-# settings FILE: what the daemon runs with it, but for the address.
+# settings FILE: the configuration that the daemon runs with it, without the address.
 settings() {
     start_daemon "$@"
     get /api/v1/config | jq -S 'del(.web.listen)'

@@ -9,7 +9,7 @@ config=$scratch/perfcountd.yaml
 clients=()
 client=(--max-time 10) # a daemon that accepts nobody fails a check rather than holds it up
 
-# limited N: what start_daemon starts has N descriptors, and inherits nothing but its standard streams.
+# limited N: start_daemon starts a daemon that has N descriptors, and inherits nothing but its standard streams.
 limited() {
     # shellcheck disable=SC2016 # of the inner shell
     wrapper=(bash -c 'for fd in /proc/$$/fd/*; do

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The HTTP side: what it answers, and that no client, slow, greedy or many, harms another.
+# The HTTP side: its answers; and no client, slow, greedy or many, harms another.
 . "$(dirname "$0")/lib.sh"
 need curl jq /usr/bin/python3
 
 start_daemon
 pid=$daemon_pid
 
-# --- what is answered
+# --- answers
 
 for path in / /metrics /-/healthy /-/ready /api/v1/counters /api/v1/pmus /api/v1/events /api/v1/status /api/v1/config \
     '/api/v1/rates?seconds=0.05'; do

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The limits of the configuration: who takes more than web.limits gives is ended, and a reload changes what they are.
+# The limits of the configuration: a client that takes more than web.limits gives is ended, and a reload changes them.
 . "$(dirname "$0")/lib.sh"
 need curl jq /usr/bin/python3
 

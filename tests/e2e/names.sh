@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The names of functions in samples are those that who wrote them knows: of C++ and Rust, and of what a program makes at
+# The names of functions in samples are those of their source: of C++ and Rust, and of functions that a program makes at
 # run time and lists in /tmp/perf-PID.map. Through the opener, where there is one, and without.
 . "$(dirname "$0")/lib.sh"
 need curl gzip jq "${CC:=cc}"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The opener: what the two processes may do, that what is counted through it is right, what it refuses, and who outlives
-# whom.
+# The opener: the rights of the two processes, the truth of counts through it, its refusals, and which of both outlives
+# the other.
 . "$(dirname "$0")/lib.sh"
 need cc curl jq pgrep setpriv
 [ "$(id -u)" -eq 0 ] || skip "only root has privileges to part with"
@@ -36,7 +36,7 @@ value() {
     get "/api/v1/counters?group=$2&event=$1" | jq '[.counters[].value] | add'
 }
 
-# --- root: what both may do
+# --- root: the rights of both
 
 config=$scratch/perfcountd.yaml
 probed=$scratch/probed
@@ -94,7 +94,7 @@ matches "the opener: it has a socket, standard error and nothing else" "$files" 
 equals "the status names it" "$(status_field .opener.state,.opener.pid | paste -sd ' ')" "running $opener"
 contains "with its capabilities" "$(status_field '.opener.capabilities | join(" ")')" cap_perfmon
 
-# --- what is counted through it
+# --- counts through it
 
 faults=$(value minor_faults software)
 forks=$(value sched_sched_process_fork trace)
@@ -220,7 +220,7 @@ stop_daemon
 equals "a daemon whose opener was stopped ends" "$daemon_status" 0
 holds "so does the opener" eventually 2 not running "$opener"
 
-# --- whom it becomes
+# --- the user that it becomes
 
 echo 'user: games' >"$config"
 start_daemon --config.file="$config"
@@ -311,7 +311,7 @@ note() {
 add_sampler() {
     echo "sampler: {enabled: $1}" >>"$config"
 }
-sampling=0000004400280004 # what counting needs, CAP_SYS_PTRACE, CAP_SYSLOG
+sampling=0000004400280004 # those of counting, CAP_SYS_PTRACE, CAP_SYSLOG
 
 write_config ""
 add_sampler true
@@ -375,7 +375,7 @@ fi
 stop_daemon
 wrapper=()
 
-# --- what it refuses, and what it costs
+# --- its refusals, and its cost
 
 if [ -x "$beside/tests/e2e/opener-refusals" ]; then
     "$beside/tests/e2e/opener-refusals" >"$scratch/refusals"

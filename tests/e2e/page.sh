@@ -69,7 +69,7 @@ serve() {
     eventually 10 grep -q listening "$scratch/server-$1"
 }
 
-# --- what a browser may do: show what somebody has typed
+# --- a browser may show a page whose address somebody has typed
 
 browse typed "http://127.0.0.1:$port/api/v1/folded?seconds=0.5" --dump-dom
 eventually 20 has_ended

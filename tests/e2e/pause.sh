@@ -73,7 +73,7 @@ equals "rates are not known" "$(get '/api/v1/rates?seconds=0.2&collector=cpu' |
 equals "HEAD and GET are for all" "$(status_of /api/v1/pause -I) $(status_of /api/v1/pause)" "200 200"
 holds "the log has it" grep -q 'paused for 30 seconds' "$daemon_log"
 
-# --- what is opened meanwhile
+# --- events that are opened meanwhile
 
 mkdir "$parent/b"
 holds "a cgroup that is made meanwhile has a series" eventually 5 has_cgroup "$below/b"
@@ -168,7 +168,7 @@ compares "and counts" "$(count "$below/a") >= 60000"
 equals "nothing fell" "$(fallen "$before" "$(totals)")" ""
 equals "without a time it is a minute" "$(pause '' | jq -c '[.paused, .seconds]')" '[true,60]'
 
-# --- who may, and what
+# --- clients that may pause
 
 while read -r seconds; do
     equals "400: seconds=$seconds" "$(status_of "/api/v1/pause?seconds=$seconds" -X POST)" 400

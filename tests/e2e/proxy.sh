@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What clients of a real proxy on the machine, nginx or haproxy, may do where every client of the machine is an
+# The rights of clients of a real proxy on the machine, nginx or haproxy, where every client of the machine is an
 # operator: they read. And the header of every proxy that is known takes that standing away.
 . "$(dirname "$0")/lib.sh"
 need curl jq python3

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Streams of samples: who gets them, what they cost others, and that nothing is open while nobody listens.
+# Streams of samples: the clients that get them, their cost for others, and that nothing is open while nobody listens.
 . "$(dirname "$0")/lib.sh"
 need curl jq cc
 

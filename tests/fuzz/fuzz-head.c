@@ -36,7 +36,7 @@ void gate_answer(struct request *request)
     reply_text(request, MHD_HTTP_OK, "passed");
 }
 
-/* --- what is sent, read strictly */
+/* --- the request, read strictly */
 
 struct text {
     const char *at, *end;

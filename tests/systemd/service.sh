@@ -14,7 +14,7 @@ drop_ins=/run/systemd/system
 score_max=2.0
 pages=100000
 
-# --- what is installed
+# --- the installed files
 
 install_built() {
     make -C "$(dirname "$PERFCOUNTD")" install DESTDIR="$scratch/installed" >"$scratch/install.log" 2>&1 ||
@@ -55,7 +55,7 @@ write_config() {
 good_config='web: {min_interval: 0s}
 collectors: {cgroup: {include: ["/system.slice/*.service"]}}'
 
-# --- what is asked
+# --- questions
 
 main_pid() {
     inside systemctl show -P MainPID perfcountd

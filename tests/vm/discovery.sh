@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# What the daemon finds on a board: its PMUs, their CPUs and events, and what it says of those that are not there.
+# The daemon on a board finds its PMUs, their CPUs and events, and reports those that are not there.
 # Sourced after board.sh.
 # shellcheck disable=SC2154 # set there
 
@@ -43,7 +43,7 @@ test_exposition() {
     holds "OpenMetrics is served" openmetrics_ends
 }
 
-# The built-in configuration, then events of one PMU only and one that it lacks.
+# The built-in configuration, then events of one PMU only and one that it does not have.
 test_two_kinds() {
     local little big pmu
     little=$(place_list armv8_cortex_a55 0 1)
