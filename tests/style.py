@@ -10,6 +10,7 @@ usage: tests/style.py [--objects=DIRECTORY] [--only=CHECK] [ROOT]
     long-function  functions of more than 40 lines                       PATH:FUNCTION
     circle         files or folders that use each other in a circle      NAME+NAME
     verb           public functions without a verb of the glossary       PATH:FUNCTION
+    bare           static functions of several files with one bare name  NAME
     noun           structs and files without a noun of the glossary      PATH:NAME
     word           words that have a plainer one                         PATH:LINE: ...
 
@@ -268,6 +269,18 @@ def check_verbs(tree):
                 tree.add("verb", f"{path}:{name}", f"{path}:{line}: {before} {name}()")
 
 
+def check_bare(tree):
+    """A static function whose bare verb stands in several files carries its noun: request_settle(), not settle()."""
+    files = {}
+    for path in tree.sources(*PRODUCT):
+        for name, _, _, before in functions_of(tree.read(path)) if path.endswith(".c") else ():
+            if "static" in before.split() and re.fullmatch(r"(on_)?[a-z0-9]+", name):
+                files.setdefault(name, {})[os.path.join(os.path.dirname(path), stem_of(path))] = path
+    for name, paths in sorted(files.items()):
+        if len(paths) > 1:
+            tree.add("bare", name, f"{name}(): {' '.join(sorted(paths.values()))}")
+
+
 def check_nouns(tree):
     nouns = glossary(tree, "Nouns")
     if nouns is None:
@@ -322,6 +335,7 @@ TITLES = {
     "long-function": f"functions of more than {MAX_FUNCTION} lines",
     "circle": "circles",
     "verb": "public functions without a verb of the glossary",
+    "bare": "names of static functions in several files that are only a verb",
     "noun": "structs and files without a noun of the glossary",
     "word": "words that have a plainer one",
 }
@@ -362,6 +376,7 @@ def examine(root, objects=None, only=None):
         "long-function": check_functions,
         "circle": lambda tree: check_circles(tree, objects),
         "verb": check_verbs,
+        "bare": check_bare,
         "noun": check_nouns,
         "word": check_words,
     }
@@ -415,6 +430,9 @@ CASES = [
     ({"base/ring.c": "__attribute__((noinline)) void ring_lose(void)\n{\n}\n"}, ["verb base/ring.c:ring_lose"]),
     ({"perf/old/ring.c": "int old_ring_open(void)\n{\n}\nint rings_open(void)\n{\n}\n"}, []),
     ({"base/ring.c": "struct big_ring {\n};\nint big_ring_open(void)\n{\n}\n"}, []),
+    ({"base/ring.c": "static int add(void)\n{\n}\n", "base/size.c": "static int add(void)\n{\n}\n"}, ["bare add"]),
+    ({"base/ring.c": "static int on_io(void)\n{\n}\n", "perf/size.c": "static int on_io(int n)\n{\n}\n"}, ["bare on_io"]),
+    ({"base/ring.c": "static int add(void)\n{\n}\n", "base/ring-fallback.c": "static int add(void)\n{\n}\n"}, []),
     ({"base/ring.c": "struct ring_thing {\n};\n"}, ["noun base/ring.c:ring_thing"]),
     ({"base/thing.h": ""}, ["noun base/thing.h:thing"]),
     ({"base/ring.c": "/* Errors are told. */\n"}, ["word base/ring.c:told"]),
