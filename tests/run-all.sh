@@ -206,7 +206,8 @@ check "shellcheck" shellcheck_all
 plain=no
 if check "gcc -O2 -Werror builds" build_plain; then
     plain=yes
-    show='^[a-z].*: [0-9]' check "make check-style" make -C "$build/plain" check-style
+    show='^[a-z].*: [0-9]' check "tests/check-style.sh" env PERFCOUNTD="$build/plain/perfcountd" \
+        OBJECTS="$build/plain" tests/check-style.sh
     (
         for script in cli exposition http limits descriptors libpfm4 lifecycle idle opener stream-events impostor \
             symboliser-impostor tls bad-clients local-user proxy valgrind contrib; do
