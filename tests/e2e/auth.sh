@@ -106,7 +106,7 @@ remote() {
 if unshare -rn true 2>/dev/null; then
     sed -i '/rate_limit/d' "$web"
     equals "without users, nobody from outside reloads" "$(remote "")" "403 403 403 "
-    equals "with users, who has a password does" "$(remote "$web")" "401 200 401 "
+    equals "with users, a client with a password does" "$(remote "$web")" "401 200 401 "
 else
     echo "no network namespace here: left out what a client from outside may do"
 fi
@@ -149,7 +149,7 @@ reloads() {
 holds "it is taken, with a warning" reloads
 for _ in $(seq 150); do curl -s -o /dev/null -X POST -u bob:secret "$url/-/reload"; done
 equals "once" "$(grep -c 'bcrypt cost' "$daemon_log")" 1
-compares "what a client causes in a loop is not in the log each time" \
+compares "requests in a loop do not fill the log" \
     "$(grep -c 'configuration reloaded' "$daemon_log") <= 102"
 stop_daemon
 equals "it ends well after it" "$daemon_status" 0

@@ -28,7 +28,7 @@ equals "an unknown path" "$(status_of /nothing)" 404
 matches "is explained in plain text" "$(get /nothing -D -)" 'Content-Type: text/plain'
 equals "an unknown path of the API" "$(get /api/v1/nothing | jq .status)" 404
 equals "POST /metrics" "$(status_of /metrics -X POST)" 405
-matches "says what is allowed" "$(get /metrics -X POST -D - -o /dev/null)" 'Allow: .*GET'
+matches "says which methods are allowed" "$(get /metrics -X POST -D - -o /dev/null)" 'Allow: .*GET'
 equals "GET /-/reload" "$(status_of /-/reload)" 405
 matches "says POST" "$(get /-/reload -D - -o /dev/null)" 'Allow: .*POST'
 equals "POST /api/v1/counters" "$(get /api/v1/counters -X POST | jq .status)" 405

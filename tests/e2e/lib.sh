@@ -128,7 +128,7 @@ share() {
 within_points() {
     local points
     points=$(points_of "${2#* }")
-    compares "$1: what the program had in one function, 70 %, within $points points" \
+    compares "$1: the share of one function, 70 %, within $points points" \
         "${2% *} > $truth - $points && ${2% *} < $truth + $points && ${2#* } > 100"
 }
 

@@ -168,7 +168,7 @@ compares "a byte now and then does not help: seconds" "$seconds >= 0.9 && $secon
 read -r answered seconds < <(client idle)
 equals "a request in time is answered" "$answered" True
 compares "and has the idle time for the next: seconds" "$seconds >= 4.8 && $seconds < 15"
-equals "who does not read is ended" "$(client deaf 5)" closed
+equals "a client that does not read is ended" "$(client deaf 5)" closed
 configure 'request_timeout: 5s'
 kill -HUP "$daemon_pid"
 eventually 10 grep -q 'configuration reloaded' "$daemon_log"

@@ -132,7 +132,7 @@ sleep 0.5
 configure "" ""
 reload
 wait $stream
-equals "what the configuration takes back ends" "$(tail -n 1 "$scratch/body" | jq -r .reason)" reload
+equals "a stream that the configuration no longer allows ends" "$(tail -n 1 "$scratch/body" | jq -r .reason)" reload
 
 configure "" ", allow_remote: true"
 reload

@@ -78,7 +78,7 @@ matches "stacks of an address that was typed are shown" "$(<"$scratch/typed.out"
 has_rested() {
     [ "$(perf_fds)" -le "$idle" ]
 }
-holds "and what they took is closed" eventually 10 has_rested
+holds "and their events are closed" eventually 10 has_rested
 
 # --- the page
 

@@ -460,7 +460,7 @@ print(closed, "closed", len(open_ones), "open")
 END
 equals "10,000 connections that do not speak TLS" \
     "$(/usr/bin/python3 "$scratch/silent.py" "${url##*:}")" "10000 closed 0 open"
-equals "and who does is served" "$(status_of /-/healthy)" 200
+equals "and a client that does is served" "$(status_of /-/healthy)" 200
 if [ -z "${SANITIZED-}" ]; then
     compares "memory is flat: kB" "$(memory_of "$daemon_pid") - $before < 6000"
 fi

@@ -95,7 +95,7 @@ test_plan() {
     equals "plan: the descriptors are those of its groups" \
         "$(jq -c '.file_descriptors == ([.groups[].descriptors] | add)' <<<"$plan")" true
     equals "plan: kernel.perf_event_paranoid" "$(jq .privileges.perf_event_paranoid <<<"$plan")" 3
-    contains "plan: what is missing, and why" "$(jq -c .missing <<<"$plan")" 'no such event on this PMU (ENOENT)'
+    contains "plan: missing events, and the reason" "$(jq -c .missing <<<"$plan")" 'no such event on this PMU (ENOENT)'
     plan=$(many_groups | plan_json)
     equals "plan: which groups will multiplex" \
         "$(jq -c '[.groups[] | [.group == "pinned", (.states | keys[])]] | unique' <<<"$plan")" \
