@@ -45,6 +45,8 @@ WORDS = [
     (r"\band else\b", "otherwise"),
     (r"\bof one's own\b", "separate, its own"),
 ]
+# A text of the product that begins so.
+TEXT_SUBJECT = re.compile(r'(?<=")(who|what)\b(?! to\b)[^"]*', re.I)
 # A sentence with such a subject, unless it is a question.
 SUBJECT = re.compile(r"(?:^|(?<=[.:;!?] )|(?<=[.!?]\) ))(Who|Which|What|Whoever|Whatever)\b[^.?!]*([.?!]|$)")
 
@@ -320,6 +322,12 @@ def check_words(tree):
                 word = " ".join(match.group(0).replace("\0", " ").split())
                 line = spaced.count("\n", 0, match.start()) + spaced.count("\0", 0, match.start()) + 1
                 tree.add("word", f"{path}:{word.lower()}", f"{path}:{line}: {word} ({instead})")
+        if path.endswith(".c") and path.split("/")[0] in PRODUCT:
+            for token in TOKEN.finditer(re.sub(r'"\s*\n\s*"', lambda m: " " + " " * (len(m.group(0)) - 2) + " ", text)):
+                match = TEXT_SUBJECT.match(token.group(0), 1) if token.group(0).startswith('"') else None
+                if match:
+                    line = text.count("\n", 0, token.start()) + 1
+                    tree.add("word", f"{path}:{match.group(1)}", f"{path}:{line}: {match.group(0)[:90]} (no subject)")
         for line, comment in comments_of(path, text):
             for match in SUBJECT.finditer(comment):
                 if match.group(2) != "?":
@@ -443,7 +451,9 @@ CASES = [
     ({"base/ring.c": "/* Who is slow loses. */\n"}, ["word base/ring.c:Who"]),
     ({"base/ring.c": "/* It is so. Which it\n * does. */\n"}, ["word base/ring.c:Which"]),
     ({"base/ring.c": "/* What is this? It is a ring. */\n"}, []),
-    ({"base/ring.c": '"What is this."'}, []),
+    ({"tests/x.c": 'char a[] = "what is this";\n'}, []),
+    ({"base/ring.c": 'char a[] = "what to read", b[] = "all "\n"what is this";\n'}, []),
+    ({"base/ring.c": '\nchar a[] = "what is this";\n'}, ["word base/ring.c:what"]),
     ({"tests/x.sh": "# Those that\n# are told.\n# Who asks, waits.\necho # What is said.\n"},
      ["word tests/x.sh:told", "word tests/x.sh:Who", "word tests/x.sh:What"]),
     ({"tests/x.sh": "# SPDX-x\n# shellcheck shell=sh\n# What it is.\n"}, ["word tests/x.sh:What"]),
