@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a request to a spec: see spec-make.h. */
-#include "perf/event/parse.h"
 #include "sampler/spec-make.h"
 
 #include <fcntl.h>
@@ -10,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "perf/event/parse.h"
 #include "perf/hierarchy.h"
 #include "sampler/client-event.h"
 
