@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the configuration has its opener open: see permissions.h. */
+/* What the opener may open for a configuration: see permissions.h. */
 #include "daemon/permissions.h"
 
 #include "base/cleanup.h"
@@ -8,7 +8,7 @@
 
 struct granting {
     struct sys *sys;
-    struct machine *machine; /* NULL: nothing was asked of it yet */
+    struct machine *machine; /* loaded on first use */
     struct opener_permissions *wish;
 };
 
@@ -46,7 +46,7 @@ static int grant(void *userdata, const struct event *event, bool samples)
     return opener_permissions_add_event(granting->wish, &attr, samples);
 }
 
-/* What cannot be read now is said when the server reads it. */
+/* An error is reported later, when the server reads the file. */
 static int add_web_files(struct opener_permissions *wish, const char *path)
 {
     _cleanup_(web_config_freep) struct web_config *config = NULL;

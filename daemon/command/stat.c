@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `perfcountd stat [--interval=1s] [--count=1] [--json]`: read, wait, read, print. */
+/* `perfcountd stat [--interval=1s] [--count=1] [--json]`: two readings, and rates between them. */
 #include <math.h>
 
 #include "base/cleanup.h"
@@ -102,8 +102,8 @@ static bool any_open(const struct snapshot *snapshot)
     return false;
 }
 
-/* What the rates are without, and why: once, and apart from them. Without anything to count that is all there is. */
-static int tell_missing(struct registry *registry)
+/* Reports once, on standard error, what is not counted. Returns EXIT_FAILURE where nothing can be. */
+static int report_unavailable(struct registry *registry)
 {
     bool open = any_open(registry_read(registry, UINT32_MAX, 0));
     char **sentences;
@@ -125,7 +125,7 @@ int command_stat(const struct options *options)
     int status = command_open_session(&session, options, false);
 
     if (status == EXIT_SUCCESS)
-        status = tell_missing(session.registry);
+        status = report_unavailable(session.registry);
 
     for (uint64_t i = 0; status == EXIT_SUCCESS && (options->count == 0 || i < options->count); i++)
         status = print_interval(options, session.registry);

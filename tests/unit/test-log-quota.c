@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A hundred lines, then one a minute, and none is left out untold. */
-#include "daemon/log/quota.h"
+#include "daemon/log/log.h"
 #include "tests/unit/test.h"
 
 static unsigned take(struct log_quota *quota, uint64_t now_ns, unsigned n, unsigned *ret_left_out)

@@ -18,10 +18,10 @@ static const struct {
      "paused for 1 second; counting 4 groups on 4 CPUs"},
     {"[{name: c, events: 'cycles,sched:no_such'}]",
      {.reload_error = ""},
-     "counting 4 groups on 4 CPUs; 1 event missing, see /api/v1/status"},
+     "counting 4 groups on 4 CPUs; 1 event unavailable, see /api/v1/status"},
     {"[{name: c, events: cycles}]",
      {.reload_error = "a.yaml:1:2: bad", .paused_seconds = 59},
-     "reload failed, the old configuration goes on: a.yaml:1:2: bad; paused for 59 seconds; counting 4 groups on 4 "
+     "reload failed, the old configuration stays in use: a.yaml:1:2: bad; paused for 59 seconds; counting 4 groups on 4 "
      "CPUs"},
     {"[{name: c, events: cycles}]",
      {.reload_error = "", .opener_lost = true},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every event this machine offers: see catalogue.h. */
-#include "daemon/catalogue.h"
+/* Every event this machine offers: see offered-events.h. */
+#include "daemon/offered-events.h"
 
 #include <stdio.h>
 
@@ -11,49 +11,49 @@
 #include "perf/event/pfm.h"
 #include "perf/group.h"
 
-/* tracefs's list of its events has 62 KB on Linux 6.18, and more with more modules. */
+/* tracefs's offered of its events has 62 KB on Linux 6.18, and more with more modules. */
 #define TRACEPOINTS_MAX ((size_t)4 << 20)
 
 /* A generic event that the kernel takes. */
 struct offer {
     const char *kind;
-    size_t pmu; /* its place in the machine */
+    size_t pmu; /* its index in the machine */
     char *name, *help;
 };
 
-struct catalogue {
+struct offered_events {
     struct machine *machine;
     char **cpus; /* of each PMU, as a text */
     struct offer *offers;
-    size_t n_offers, n_others; /* others than cache events come first */
+    size_t n_offers, n_others; /* n_others: events before the cache events */
     char *tracepoints_text;
     char **tracepoints; /* "system:event", in order */
     size_t n_tracepoints;
 };
 
-struct catalogue *catalogue_free(struct catalogue *catalogue)
+struct offered_events *offered_events_free(struct offered_events *offered)
 {
-    if (!catalogue)
+    if (!offered)
         return NULL;
-    for (size_t i = 0; catalogue->cpus && i < catalogue->machine->n_pmus; i++)
-        free(catalogue->cpus[i]);
-    free(catalogue->cpus);
-    for (size_t i = 0; i < catalogue->n_offers; i++) {
-        free(catalogue->offers[i].name);
-        free(catalogue->offers[i].help);
+    for (size_t i = 0; offered->cpus && i < offered->machine->n_pmus; i++)
+        free(offered->cpus[i]);
+    free(offered->cpus);
+    for (size_t i = 0; i < offered->n_offers; i++) {
+        free(offered->offers[i].name);
+        free(offered->offers[i].help);
     }
-    free(catalogue->offers);
-    free(catalogue->tracepoints_text);
-    free(catalogue->tracepoints);
-    machine_free(catalogue->machine);
-    free(catalogue);
+    free(offered->offers);
+    free(offered->tracepoints_text);
+    free(offered->tracepoints);
+    machine_free(offered->machine);
+    free(offered);
     return NULL;
 }
-DEFINE_CLEANUP(struct catalogue *, catalogue_free);
+DEFINE_CLEANUP(struct offered_events *, offered_events_free);
 
 /* --- in the event loop */
 
-/* Whether the kernel opens the event on the PMU. One that may not be opened is offered all the same. */
+/* Whether the kernel opens the event on the PMU. An event that this process may not open is offered all the same. */
 static bool is_offered(struct sys *sys, const struct machine *machine, const struct event *event, const struct pmu *pmu)
 {
     struct group_target target = {.pid = -1, .cpu = cpuset_next(&pmu->cpus, -1)};
@@ -67,28 +67,28 @@ static bool is_offered(struct sys *sys, const struct machine *machine, const str
     return r == 0 || r == -EACCES || r == -EPERM || r == -EMFILE;
 }
 
-static int add_offer(struct catalogue *catalogue, const struct offer *offer, const char *help)
+static int add_offer(struct offered_events *offered, const struct offer *offer, const char *help)
 {
-    if (array_grow(&catalogue->offers, catalogue->n_offers) < 0)
+    if (array_grow(&offered->offers, offered->n_offers) < 0)
         return -ENOMEM;
-    struct offer *added = &catalogue->offers[catalogue->n_offers++];
+    struct offer *added = &offered->offers[offered->n_offers++];
     *added = (struct offer){.kind = offer->kind, .pmu = offer->pmu};
     added->name = strdup(offer->name);
     added->help = strdup(help ? help : "");
     return added->name && added->help ? 0 : -ENOMEM;
 }
 
-static int try_generic(struct catalogue *catalogue, struct sys *sys, const struct offer *offer)
+static int try_generic(struct offered_events *offered, struct sys *sys, const struct offer *offer)
 {
-    const struct pmu *pmu = catalogue->machine->pmus[offer->pmu];
+    const struct pmu *pmu = offered->machine->pmus[offer->pmu];
     struct event event;
     int r = 0;
 
     if (event_parse(offer->name, &event, NULL) < 0)
         return 0;
     _cleanup_(freep) char *help = event_help(&event);
-    if (is_offered(sys, catalogue->machine, &event, pmu))
-        r = add_offer(catalogue, offer, help);
+    if (is_offered(sys, offered->machine, &event, pmu))
+        r = add_offer(offered, offer, help);
     event_done(&event);
     return r;
 }
@@ -100,9 +100,9 @@ static bool serves(const struct generic_event *event, const struct pmu *pmu)
     return event->type == PERF_TYPE_HARDWARE && pmu->scope == PMU_CORE;
 }
 
-static int gather_generic(struct catalogue *catalogue, struct sys *sys)
+static int gather_generic(struct offered_events *offered, struct sys *sys)
 {
-    const struct machine *machine = catalogue->machine;
+    const struct machine *machine = offered->machine;
     int r = 0;
 
     for (size_t i = 0; i < n_generic_events; i++)
@@ -110,15 +110,15 @@ static int gather_generic(struct catalogue *catalogue, struct sys *sys)
             const char *kind = generic_events[i].type == PERF_TYPE_SOFTWARE ? "software" : "hardware";
             const struct offer offer = {.kind = kind, .pmu = k, .name = (char *)generic_events[i].name};
             if (serves(&generic_events[i], machine->pmus[k]))
-                r = try_generic(catalogue, sys, &offer);
+                r = try_generic(offered, sys, &offer);
         }
-    catalogue->n_others = catalogue->n_offers;
+    offered->n_others = offered->n_offers;
     return r;
 }
 
-static int gather_cache(struct catalogue *catalogue, struct sys *sys)
+static int gather_cache(struct offered_events *offered, struct sys *sys)
 {
-    const struct machine *machine = catalogue->machine;
+    const struct machine *machine = offered->machine;
     char name[64];
     uint64_t config;
     int r = 0;
@@ -128,21 +128,21 @@ static int gather_cache(struct catalogue *catalogue, struct sys *sys)
         if (machine->pmus[k]->scope != PMU_CORE || machine->pmus[k]->absent)
             continue;
         for (size_t i = 0; r == 0 && generic_cache_name(i, name, sizeof(name), &config); i++)
-            r = try_generic(catalogue, sys, &offer);
+            r = try_generic(offered, sys, &offer);
     }
     return r;
 }
 
-static int gather_cpus(struct catalogue *catalogue)
+static int gather_cpus(struct offered_events *offered)
 {
-    const struct machine *machine = catalogue->machine;
+    const struct machine *machine = offered->machine;
 
-    catalogue->cpus = calloc(machine->n_pmus + 1, sizeof(*catalogue->cpus));
-    if (!catalogue->cpus)
+    offered->cpus = calloc(machine->n_pmus + 1, sizeof(*offered->cpus));
+    if (!offered->cpus)
         return -ENOMEM;
     for (size_t i = 0; i < machine->n_pmus; i++) {
-        catalogue->cpus[i] = cpuset_format(&machine->pmus[i]->cpus);
-        if (!catalogue->cpus[i])
+        offered->cpus[i] = cpuset_format(&machine->pmus[i]->cpus);
+        if (!offered->cpus[i])
             return -ENOMEM;
     }
     return 0;
@@ -158,26 +158,26 @@ static int compare_tracepoints(const void *a, const void *b)
     return (*x == ':' ? 1 : *x) - (*y == ':' ? 1 : *y);
 }
 
-static int split_tracepoints(struct catalogue *catalogue)
+static int split_tracepoints(struct offered_events *offered)
 {
-    char *next = catalogue->tracepoints_text, *line;
+    char *next = offered->tracepoints_text, *line;
 
     while ((line = strsep(&next, "\n"))) {
         if (!strchr(line, ':'))
             continue;
-        if (array_grow(&catalogue->tracepoints, catalogue->n_tracepoints) < 0)
+        if (array_grow(&offered->tracepoints, offered->n_tracepoints) < 0)
             return -ENOMEM;
-        catalogue->tracepoints[catalogue->n_tracepoints++] = line;
+        offered->tracepoints[offered->n_tracepoints++] = line;
     }
-    if (catalogue->n_tracepoints > 0)
-        qsort(catalogue->tracepoints, catalogue->n_tracepoints, sizeof(*catalogue->tracepoints), compare_tracepoints);
+    if (offered->n_tracepoints > 0)
+        qsort(offered->tracepoints, offered->n_tracepoints, sizeof(*offered->tracepoints), compare_tracepoints);
     return 0;
 }
 
-/* One file has them all; where it cannot be read, there are none. */
-static int gather_tracepoints(struct catalogue *catalogue, struct sys *sys)
+/* One file lists them all; without it there are none. */
+static int gather_tracepoints(struct offered_events *offered, struct sys *sys)
 {
-    const struct machine *machine = catalogue->machine;
+    const struct machine *machine = offered->machine;
     char path[512];
 
     if (!machine->tracefs || !machine_find_pmu(machine, "tracepoint"))
@@ -186,48 +186,48 @@ static int gather_tracepoints(struct catalogue *catalogue, struct sys *sys)
     _cleanup_(closep) int fd = sys->open_file(sys, path, 0);
     if (fd < 0)
         return 0;
-    int r = file_read_fd(fd, TRACEPOINTS_MAX, &catalogue->tracepoints_text, NULL);
+    int r = file_read_fd(fd, TRACEPOINTS_MAX, &offered->tracepoints_text, NULL);
     if (r < 0)
         return r == -ENOMEM ? r : 0;
-    return split_tracepoints(catalogue);
+    return split_tracepoints(offered);
 }
 
-int catalogue_new(struct sys *sys, struct machine *machine, struct catalogue **ret)
+int offered_events_new(struct sys *sys, struct machine *machine, struct offered_events **ret)
 {
-    _cleanup_(catalogue_freep) struct catalogue *catalogue = calloc(1, sizeof(*catalogue));
+    _cleanup_(offered_events_freep) struct offered_events *offered = calloc(1, sizeof(*offered));
 
-    if (!catalogue)
+    if (!offered)
         return -ENOMEM;
-    catalogue->machine = machine_ref(machine);
+    offered->machine = machine_ref(machine);
     pfm_load();
-    int r = gather_cpus(catalogue);
+    int r = gather_cpus(offered);
     if (r == 0)
-        r = gather_generic(catalogue, sys);
+        r = gather_generic(offered, sys);
     if (r == 0)
-        r = gather_cache(catalogue, sys);
+        r = gather_cache(offered, sys);
     if (r == 0)
-        r = gather_tracepoints(catalogue, sys);
+        r = gather_tracepoints(offered, sys);
     if (r < 0)
         return r;
-    *ret = steal(catalogue);
+    *ret = steal(offered);
     return 0;
 }
 
 /* --- in any thread */
 
 struct visit {
-    const struct catalogue *catalogue;
+    const struct offered_events *offered;
     size_t pmu;
-    catalogue_visit visit;
+    offered_events_visit visit;
     void *userdata;
 };
 
 static void show(const struct visit *visit, const char *kind, const char *name, const char *description)
 {
-    const struct catalogue_event event = {
+    const struct offered_event event = {
         .name = name,
-        .pmu = visit->catalogue->machine->pmus[visit->pmu]->name,
-        .cpus = visit->catalogue->cpus[visit->pmu],
+        .pmu = visit->offered->machine->pmus[visit->pmu]->name,
+        .cpus = visit->offered->cpus[visit->pmu],
         .kind = kind,
         .description = description,
     };
@@ -243,7 +243,7 @@ static void show_offer(struct visit *visit, const struct offer *offer)
 
 static void show_named(const struct visit *visit)
 {
-    const struct pmu *pmu = visit->catalogue->machine->pmus[visit->pmu];
+    const struct pmu *pmu = visit->offered->machine->pmus[visit->pmu];
 
     for (size_t i = 0; i < pmu->n_events; i++) {
         char name[256], description[512];
@@ -261,26 +261,26 @@ static void show_pfm_event(void *userdata, const char *name, const char *descrip
 
 static void show_tracepoints(struct visit *visit)
 {
-    const struct catalogue *catalogue = visit->catalogue;
+    const struct offered_events *offered = visit->offered;
 
-    for (visit->pmu = 0; visit->pmu < catalogue->machine->n_pmus; visit->pmu++)
-        if (str_equal(catalogue->machine->pmus[visit->pmu]->name, "tracepoint"))
+    for (visit->pmu = 0; visit->pmu < offered->machine->n_pmus; visit->pmu++)
+        if (str_equal(offered->machine->pmus[visit->pmu]->name, "tracepoint"))
             break;
-    for (size_t i = 0; i < catalogue->n_tracepoints; i++)
-        show(visit, "tracepoint", catalogue->tracepoints[i], "Tracepoint of the kernel.");
+    for (size_t i = 0; i < offered->n_tracepoints; i++)
+        show(visit, "tracepoint", offered->tracepoints[i], "Tracepoint of the kernel.");
 }
 
-void catalogue_each(const struct catalogue *catalogue, catalogue_visit visit, void *userdata)
+void offered_events_each(const struct offered_events *offered, offered_events_visit visit, void *userdata)
 {
-    struct visit all = {.catalogue = catalogue, .visit = visit, .userdata = userdata};
-    const struct machine *machine = catalogue->machine;
-    size_t at = catalogue->n_others;
+    struct visit all = {.offered = offered, .visit = visit, .userdata = userdata};
+    const struct machine *machine = offered->machine;
+    size_t at = offered->n_others;
 
-    for (size_t i = 0; i < catalogue->n_others; i++)
-        show_offer(&all, &catalogue->offers[i]);
+    for (size_t i = 0; i < offered->n_others; i++)
+        show_offer(&all, &offered->offers[i]);
     for (size_t i = 0; i < machine->n_pmus; i++) {
-        while (at < catalogue->n_offers && catalogue->offers[at].pmu == i)
-            show_offer(&all, &catalogue->offers[at++]);
+        while (at < offered->n_offers && offered->offers[at].pmu == i)
+            show_offer(&all, &offered->offers[at++]);
         all.pmu = i;
         show_named(&all);
         pfm_list(machine->pmus[i], show_pfm_event, &all);
@@ -297,7 +297,7 @@ static void write_member(struct buffer *content, const char *name, const char *v
     buffer_appendf(content, "\"%s\n", end);
 }
 
-static void write_event(void *userdata, const struct catalogue_event *event)
+static void write_event(void *userdata, const struct offered_event *event)
 {
     struct buffer *content = userdata;
 
@@ -310,9 +310,9 @@ static void write_event(void *userdata, const struct catalogue_event *event)
     buffer_append_text(content, "  }");
 }
 
-void catalogue_write(const struct catalogue *catalogue, struct buffer *content)
+void offered_events_write(const struct offered_events *offered, struct buffer *content)
 {
     buffer_append_char(content, '[');
-    catalogue_each(catalogue, write_event, content);
+    offered_events_each(offered, write_event, content);
     buffer_append_text(content, content->size > 1 ? "\n]\n" : "]\n");
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How the limit of open files is divided. */
-#include "daemon/division.h"
+#include "daemon/fd-budget.h"
 #include "tests/unit/test.h"
 
 static const struct {
     const char *name;
     uint64_t in_limit;
     const char *in_config;
-    struct division_terms in; /* limit and config apart */
-    struct division out;      /* rings and files apart; clients are 0 where it cannot be divided */
+    struct fd_budget_terms in; /* limit and config apart */
+    struct fd_budget out;      /* rings and files apart; clients are 0 where it cannot be divided */
 } cases[] = {
     {"the fewest", 21, "{}", {.inherited = 3, .serves = true}, {.daemon = 19, .clients = 2, .counters = 0}},
     {"one too few", 20, "{}", {.inherited = 3, .serves = true}, {.clients = 0}},
@@ -85,30 +85,30 @@ static const struct {
     {"what only prints, with too few", 6, "{}", {.inherited = 3}, {.daemon = 6}},
 };
 
-static void check(size_t i, const struct division_terms *terms)
+static void check(size_t i, const struct fd_budget_terms *terms)
 {
-    struct division division = {.limit = 1};
+    struct fd_budget budget = {.limit = 1};
     struct error error = {0};
 
-    int r = division_make(terms, &division, &error);
+    int r = fd_budget_make(terms, &budget, &error);
     if (terms->serves && cases[i].out.clients == 0) {
         assert_int_equal(r, -EMFILE);
         assert_non_null(strstr(error.message, "LimitNOFILE="));
-        assert_int_equal(division.limit, 1);
+        assert_int_equal(budget.limit, 1);
         return;
     }
     assert_int_equal(r, 0);
-    assert_int_equal(division.daemon, cases[i].out.daemon);
-    assert_int_equal(division.clients, cases[i].out.clients);
-    assert_int_equal(division.sampler, cases[i].out.sampler);
-    assert_int_equal(division.counters, cases[i].out.counters);
-    assert_int_equal(division.daemon + division.clients + division.sampler + division.counters, terms->limit);
-    struct descriptor_limits limits = division_limits(&division);
-    assert_int_equal(limits.counting, division.counters);
-    assert_int_equal(limits.sampling > 0, division.sampler > 0);
-    assert_int_equal(limits.files > 0, division.sampler > 0);
-    if (division.sampler)
-        assert_in_range(limits.sampling, terms->cpus, division.sampler - limits.files);
+    assert_int_equal(budget.daemon, cases[i].out.daemon);
+    assert_int_equal(budget.clients, cases[i].out.clients);
+    assert_int_equal(budget.sampler, cases[i].out.sampler);
+    assert_int_equal(budget.counters, cases[i].out.counters);
+    assert_int_equal(budget.daemon + budget.clients + budget.sampler + budget.counters, terms->limit);
+    struct descriptor_limits limits = fd_budget_limits(&budget);
+    assert_int_equal(limits.counting, budget.counters);
+    assert_int_equal(limits.sampling > 0, budget.sampler > 0);
+    assert_int_equal(limits.files > 0, budget.sampler > 0);
+    if (budget.sampler)
+        assert_in_range(limits.sampling, terms->cpus, budget.sampler - limits.files);
 }
 
 static void test_divides(void **state)
@@ -116,7 +116,7 @@ static void test_divides(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         _cleanup_(config_freep) struct config *config = NULL;
-        struct division_terms terms = cases[i].in;
+        struct fd_budget_terms terms = cases[i].in;
         struct error error;
 
         print_message("%s\n", cases[i].name);
@@ -137,17 +137,17 @@ static void test_every_limit(void **state)
     (void)state;
     assert_int_equal(config_parse(text, strlen(text), &config, &error), 0);
     for (uint64_t limit = 0; limit < 3000; limit++) {
-        struct division_terms terms = {
+        struct fd_budget_terms terms = {
             .config = config, .limit = limit, .inherited = 3, .cpus = 8, .serves = true, .has_opener = true};
-        struct division division;
-        if (division_make(&terms, &division, &error) < 0) {
+        struct fd_budget budget;
+        if (fd_budget_make(&terms, &budget, &error) < 0) {
             assert_true(limit < 22);
             continue;
         }
-        assert_int_equal(division.daemon + division.clients + division.sampler + division.counters, limit);
-        assert_true(division.clients >= MIN(limit / 4, (limit - division.daemon) / 2) || division.clients == 512);
-        assert_true(division.clients >= DIVISION_CLIENTS_MIN);
-        assert_true(division.rings + division.files <= division.sampler);
+        assert_int_equal(budget.daemon + budget.clients + budget.sampler + budget.counters, limit);
+        assert_true(budget.clients >= MIN(limit / 4, (limit - budget.daemon) / 2) || budget.clients == 512);
+        assert_true(budget.clients >= FD_BUDGET_CLIENTS_MIN);
+        assert_true(budget.rings + budget.files <= budget.sampler);
     }
 }
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an operator has to mend, told once: see complaints.h. */
-#include "daemon/complaints.h"
+/* Failures are logged once each: see failure-log.h. */
+#include "daemon/failure-log.h"
 
 #include <stdio.h>
 
 #include "base/cleanup.h"
 #include "daemon/log/log.h"
 
-/* What is being told: `now` takes the place of `before`. */
-struct telling {
+/* One update: `now` replaces `before`. */
+struct update {
     const struct registry *registry;
-    const struct complaints *before;
-    struct complaints now;
+    const struct failure_log *before;
+    struct failure_log now;
 };
 
-/* What is no lack of an event goes by its reason. */
+/* By reason; all other failures are of events. */
 static const struct {
     const char *reason;
     enum log_kind kind;
@@ -33,38 +33,38 @@ static enum log_kind kind_of(const struct failure *failure)
     return LOG_KIND_EVENTS_UNAVAILABLE;
 }
 
-void complaints_done(struct complaints *complaints)
+void failure_log_done(struct failure_log *failure_log)
 {
-    strings_free(complaints->told, complaints->n);
-    *complaints = (struct complaints){0};
+    strings_free(failure_log->sentences, failure_log->n);
+    *failure_log = (struct failure_log){0};
 }
 
-/* Whether it is new; -ENOMEM. */
-static int note(struct telling *telling, const char *sentence)
+/* Whether the sentence is new; -ENOMEM. */
+static int update_add(struct update *update, const char *sentence)
 {
-    struct complaints *now = &telling->now;
+    struct failure_log *now = &update->now;
     char *copy = strdup(sentence);
 
-    if (!copy || array_grow(&now->told, now->n) < 0) {
+    if (!copy || array_grow(&now->sentences, now->n) < 0) {
         free(copy);
         return -ENOMEM;
     }
-    now->told[now->n++] = copy;
-    for (size_t i = 0; i < telling->before->n; i++)
-        if (str_equal(telling->before->told[i], sentence))
+    now->sentences[now->n++] = copy;
+    for (size_t i = 0; i < update->before->n; i++)
+        if (str_equal(update->before->sentences[i], sentence))
             return false;
     return true;
 }
 
-static int tell_failure(void *userdata, const struct failure *first, const char *sentence)
+static int update_failure(void *userdata, const struct failure *first, const char *sentence)
 {
-    struct telling *telling = userdata;
+    struct update *update = userdata;
     struct collector_status status = {.name = ""};
-    int r = note(telling, sentence);
+    int r = update_add(update, sentence);
 
     if (r <= 0)
         return r;
-    registry_status(telling->registry, first->collector, &status);
+    registry_status(update->registry, first->collector, &status);
     const struct log_field fields[] = {
         {"collector", status.name}, {"group", first->group},   {"event", first->event},
         {"pmu", first->pmu},        {"reason", first->reason},
@@ -74,7 +74,7 @@ static int tell_failure(void *userdata, const struct failure *first, const char 
 }
 
 /* A collector that could not open or read anything at all. */
-static int tell_collector(struct telling *telling, const struct collector_status *status)
+static int update_collector(struct update *update, const struct collector_status *status)
 {
     const struct log_field field = {"collector", status->name};
     _cleanup_(freep) char *sentence = NULL;
@@ -85,24 +85,24 @@ static int tell_collector(struct telling *telling, const struct collector_status
         sentence = NULL;
         return -ENOMEM;
     }
-    int r = note(telling, sentence);
+    int r = update_add(update, sentence);
     if (r > 0)
         log_event(LOG_KIND_COLLECTOR_FAILED, &field, 1, "%s", sentence);
     return MIN(r, 0);
 }
 
-void complaints_tell(struct complaints *complaints, const struct registry *registry)
+void failure_log_update(struct failure_log *failure_log, const struct registry *registry)
 {
-    struct telling telling = {.registry = registry, .before = complaints};
+    struct update update = {.registry = registry, .before = failure_log};
     struct collector_status status;
-    int r = failures_visit(registry_failures(registry), tell_failure, &telling);
+    int r = failures_visit(registry_failures(registry), update_failure, &update);
 
     for (size_t i = 0; r == 0 && registry_status(registry, i, &status); i++)
-        r = tell_collector(&telling, &status);
+        r = update_collector(&update, &status);
     if (r < 0) {
-        complaints_done(&telling.now);
+        failure_log_done(&update.now);
         return;
     }
-    complaints_done(complaints);
-    *complaints = telling.now;
+    failure_log_done(failure_log);
+    *failure_log = update.now;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The catalogue of events on machines that are played. */
+/* The events of events on machines that are played. */
 #include <jansson.h>
 
 #include "base/cleanup.h"
-#include "daemon/catalogue.h"
+#include "daemon/offered-events.h"
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/test.h"
 
@@ -20,18 +20,18 @@ static void put_tracepoints(struct fake_sys *fake)
 
 static char *text_of(struct fake_sys *fake)
 {
-    struct catalogue *catalogue;
+    struct offered_events *events;
     struct machine *machine;
     struct buffer content = {0};
     struct error error;
 
     assert_int_equal(machine_load(&fake->sys, &machine, &error), 0);
-    assert_int_equal(catalogue_new(&fake->sys, machine, &catalogue), 0);
+    assert_int_equal(offered_events_new(&fake->sys, machine, &events), 0);
     /* It is all that it needs: the machine may go. */
     machine_free(machine);
     assert_int_equal(fake->n_open, 0);
-    catalogue_write(catalogue, &content);
-    catalogue_free(catalogue);
+    offered_events_write(events, &content);
+    offered_events_free(events);
     return buffer_string(&content);
 }
 
