@@ -20,6 +20,13 @@
 /* `,"name":`, in front of a value that is not the first of its object. */
 #define json_write_key(out, name) json_write_raw((out), ",\"" name "\":")
 
+/* The same with its value; `kind` is the end of a function below, as in json_write_member(out, "pid", u64, pid). */
+#define json_write_member(out, name, kind, value)                                                                      \
+    do {                                                                                                               \
+        json_write_key((out), name);                                                                                   \
+        json_write_##kind((out), (value));                                                                             \
+    } while (0)
+
 /* A comma if there is an element already: `filled` is false before the first element, and is set. */
 static inline void json_write_comma(struct buffer *out, bool *filled)
 {

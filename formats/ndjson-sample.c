@@ -68,14 +68,10 @@ static void write_counts(const struct writer_source *source, const struct ndjson
         json_write_u64(out, value.value);
     }
     buffer_append_char(out, '}');
-    if (layout->read_format & PERF_FORMAT_TOTAL_TIME_ENABLED) {
-        json_write_key(out, "enabled_ns");
-        json_write_u64(out, sample->time_enabled);
-    }
-    if (layout->read_format & PERF_FORMAT_TOTAL_TIME_RUNNING) {
-        json_write_key(out, "running_ns");
-        json_write_u64(out, sample->time_running);
-    }
+    if (layout->read_format & PERF_FORMAT_TOTAL_TIME_ENABLED)
+        json_write_member(out, "enabled_ns", u64, sample->time_enabled);
+    if (layout->read_format & PERF_FORMAT_TOTAL_TIME_RUNNING)
+        json_write_member(out, "running_ns", u64, sample->time_running);
 }
 
 static void write_frame(const struct writer_source *source, const struct record *record, enum address_space space,
@@ -94,12 +90,9 @@ static void write_frame(const struct writer_source *source, const struct record 
         json_write_key(out, "symbol");
     }
     json_write_string(out, frame.symbol ? frame.symbol : UNKNOWN);
-    json_write_key(out, "module");
-    json_write_string(out, frame.mapping ? frame.mapping->file : UNKNOWN);
-    if (hidden && frame.symbol) {
-        json_write_key(out, "offset");
-        json_write_hex(out, frame.offset + called);
-    }
+    json_write_member(out, "module", string, frame.mapping ? frame.mapping->file : UNKNOWN);
+    if (hidden && frame.symbol)
+        json_write_member(out, "offset", hex, frame.offset + called);
 }
 
 static void write_callchain(const struct writer_source *source, const struct record *record, struct buffer *out)
@@ -122,12 +115,10 @@ void ndjson_write_sample(const struct writer_source *source, const struct ndjson
                          struct buffer *out)
 {
     ndjson_write_thread(record->id.pid, record->id.tid, out);
-    json_write_key(out, "comm");
-    json_write_string(out, symbols_comm(source->symbols, record->id.pid, record->id.tid));
+    json_write_member(out, "comm", string, symbols_comm(source->symbols, record->id.pid, record->id.tid));
     buffer_append_char(out, ',');
     write_frame(source, record, address_space_of(record), record->sample.ip, false, out);
-    json_write_key(out, "period");
-    json_write_u64(out, record->sample.period);
+    json_write_member(out, "period", u64, record->sample.period);
     if (source->layout.sample_type & PERF_SAMPLE_CALLCHAIN)
         write_callchain(source, record, out);
     if (source->layout.sample_type & PERF_SAMPLE_READ)

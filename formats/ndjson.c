@@ -52,16 +52,14 @@ static void write_time(const struct ndjson *ndjson, uint64_t ns, struct buffer *
 
     if (ns == 0)
         return;
-    json_write_key(out, "time");
-    json_write_seconds(out, ns + source->start_realtime_ns - source->start_monotonic_ns);
+    json_write_member(out, "time", seconds, ns + source->start_realtime_ns - source->start_monotonic_ns);
 }
 
 static void write_cpu(const struct record_id *id, struct buffer *out)
 {
     if (id->cpu == UINT32_MAX)
         return;
-    json_write_key(out, "cpu");
-    json_write_u64(out, id->cpu);
+    json_write_member(out, "cpu", u64, id->cpu);
 }
 
 static void write_other(const struct ndjson *ndjson, const struct record *record, struct buffer *out)
@@ -98,25 +96,21 @@ static void write_machine_fields(struct buffer *out)
 
     if (uname(&name) < 0)
         return;
-    json_write_key(out, "hostname");
-    json_write_string(out, name.nodename);
-    json_write_key(out, "kernel");
-    json_write_string(out, name.release);
-    json_write_key(out, "machine");
-    json_write_string(out, name.machine);
+    json_write_member(out, "hostname", string, name.nodename);
+    json_write_member(out, "kernel", string, name.release);
+    json_write_member(out, "machine", string, name.machine);
 }
 
 static void write_event_fields(const struct writer_source *source, struct buffer *out)
 {
+    const struct perf_event_attr *attr = source->events[0].attr;
     bool filled = false;
 
-    json_write_key(out, "event");
-    json_write_string(out, source->events[0].name);
-    if (source->events[0].attr->freq)
-        json_write_key(out, "frequency");
+    json_write_member(out, "event", string, source->events[0].name);
+    if (attr->freq)
+        json_write_member(out, "frequency", u64, attr->sample_freq);
     else
-        json_write_key(out, "period");
-    json_write_u64(out, source->events[0].attr->sample_period);
+        json_write_member(out, "period", u64, attr->sample_period);
     json_write_raw(out, ",\"read\":[");
     for (size_t i = 0; source->read && i < source->n_events; i++) {
         json_write_comma(out, &filled);
@@ -152,14 +146,11 @@ static void write_header(const struct writer_source *source, struct buffer *out)
 {
     json_write_raw(out, "{\"type\":\"header\",\"version\":\"" PACKAGE_VERSION "\"");
     write_machine_fields(out);
-    json_write_key(out, "time");
-    json_write_seconds(out, source->start_realtime_ns);
+    json_write_member(out, "time", seconds, source->start_realtime_ns);
     write_clock_fields(source, out);
-    json_write_key(out, "seconds");
-    json_write_seconds(out, (uint64_t)(source->seconds * 1e9));
+    json_write_member(out, "seconds", seconds, (uint64_t)(source->seconds * 1e9));
     write_event_fields(source, out);
-    json_write_key(out, "cpus");
-    json_write_u64(out, source->n_cpus);
+    json_write_member(out, "cpus", u64, source->n_cpus);
     write_notes(source, out);
     ndjson_end_line(out);
 }
@@ -175,8 +166,7 @@ static void write_known(void *userdata, uint32_t pid, uint32_t tid, const char *
         ndjson_write_inode(mapping->major, mapping->minor, mapping->inode, out);
         ndjson_write_build_id(mapping->build_id, mapping->build_id_size, out);
     } else {
-        json_write_key(out, "comm");
-        json_write_string(out, comm);
+        json_write_member(out, "comm", string, comm);
     }
     ndjson_end_line(out);
 }
@@ -254,18 +244,12 @@ static void ndjson_end(void *state, const struct writer_end *end, struct buffer 
 
     json_write_raw(out, "{\"type\":\"end\",\"reason\":");
     json_write_string(out, end->reason);
-    json_write_key(out, "records");
-    json_write_u64(out, end->records);
-    json_write_key(out, "lost");
-    json_write_u64(out, end->lost);
-    json_write_key(out, "dropped");
-    json_write_u64(out, end->dropped);
-    json_write_key(out, "unknown");
-    json_write_u64(out, ndjson->unknown);
-    json_write_key(out, "malformed");
-    json_write_u64(out, end->malformed);
-    json_write_key(out, "seconds");
-    json_write_seconds(out, end->duration_ns);
+    json_write_member(out, "records", u64, end->records);
+    json_write_member(out, "lost", u64, end->lost);
+    json_write_member(out, "dropped", u64, end->dropped);
+    json_write_member(out, "unknown", u64, ndjson->unknown);
+    json_write_member(out, "malformed", u64, end->malformed);
+    json_write_member(out, "seconds", seconds, end->duration_ns);
     write_notes(ndjson->source, out);
     ndjson_end_line(out);
 }

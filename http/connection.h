@@ -118,7 +118,7 @@ void connection_update_tenure(struct connection *connection);
 void connection_set_deadline(struct connection *connection, enum deadline deadline);
 /* Ends it at any step; libmicrohttpd notices by its socket and frees it later. */
 void connection_shutdown(struct connection *connection);
-/* The same between requests: TLS tells the client that nothing more will come. */
+/* The same between requests: TLS announces the end to the client. */
 void connection_end(struct connection *connection);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What limits connections: numbers, bytes, nanoseconds. */
+/* Limits of connections: numbers, bytes, nanoseconds. */
 #ifndef HTTP_LIMITS_H
 #define HTTP_LIMITS_H
 

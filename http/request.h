@@ -17,7 +17,7 @@
 #include "http/peer.h"
 #include "http/site.h"
 
-/* How a request is suspended. Whatever will resume it registers here. */
+/* The wait of a suspended request, registered by the code that will resume it. */
 struct suspension {
     bool active; /* libmicrohttpd does not look at the connection */
     /* The request ends: frees what would resume it. NULL: there is nothing to free. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the HTTP server asks the daemon for: a table of functions, so that the server knows nothing of counters but the
+ * The daemon as the HTTP server sees it: a table of functions, so that the server knows nothing of counters but the
  * snapshot, and a test can serve any.
  */
 #ifndef HTTP_SERVICE_H

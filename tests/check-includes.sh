@@ -18,7 +18,7 @@ base               |
 base/process       | base
 perf               | base perf/event perf/userpage
 perf/event         | base perf
-perf/userpage      | base perf
+perf/userpage      | base perf perf/event
 opener             | base/* perf/*
 config             | base perf/*
 collectors         | base/* perf/* config collectors/cgroup

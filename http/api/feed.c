@@ -107,7 +107,7 @@ static const struct {
     {EBUSY, MHD_HTTP_SERVICE_UNAVAILABLE}, {ENOSYS, MHD_HTTP_NOT_IMPLEMENTED},
 };
 
-/* What neither the client nor the operator has caused may pass by itself. */
+/* 503 for other errors: neither the client nor the operator has caused them, and they may pass. */
 static unsigned feed_status_of(int error)
 {
     for (size_t i = 0; i < ARRAY_SIZE(statuses); i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What connections and requests must satisfy: see security.h. */
+/* The conditions for connections and requests: see security.h. */
 #include "http/auth/security.h"
 
 #include <stdio.h>

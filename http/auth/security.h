@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What connections and requests must satisfy, from the web configuration (config/web-config.h). Counted and immutable,
+ * The conditions for connections and requests, from the web configuration (config/web-config.h). Counted and immutable,
  * so that a connection keeps what it began with while new ones get what a reload brought. A holder beyond one turn of
  * the event loop takes a reference.
  */
@@ -18,7 +18,7 @@ struct security {
     char *slow_password;       /* a sentence; NULL: no password is slow */
 };
 
-/* What an operator should fix although it serves, each a sentence or NULL. */
+/* Problems that an operator should fix although it serves, each a sentence or NULL. */
 enum security_warning { SECURITY_CERTIFICATE_EXPIRED, SECURITY_PASSWORD_SLOW, N_SECURITY_WARNINGS };
 
 /*

@@ -21,7 +21,7 @@ struct standing_rules {
 int standing_rules_init(struct standing_rules *rules, enum standing operates, char *const *hosts, size_t n_hosts);
 void standing_rules_done(struct standing_rules *rules);
 
-/* What the headers say about the origin of a request; zeroed before the first. Borrows values. */
+/* The claims of the headers about the origin of a request; zeroed before the first. Borrows values. */
 struct standing_claims {
     const char *host; /* NULL: there is none, as in HTTP/1.0 */
     bool forwarded;   /* a proxy has passed it on */

@@ -21,7 +21,7 @@ struct tls *tls_ref(struct tls *tls);
 struct tls *tls_unref(struct tls *tls);
 DEFINE_CLEANUP(struct tls *, tls_unref);
 
-/* What an operator should fix although it serves: a certificate that has expired. NULL: nothing. */
+/* A problem that an operator should fix although it serves: a certificate that has expired. NULL: none. */
 const char *tls_warning(const struct tls *tls);
 
 /*

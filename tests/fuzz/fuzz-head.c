@@ -204,7 +204,7 @@ static struct fixture {
     return &f;
 }
 
-/* The answer is thrown away. */
+/* What comes back is thrown away. */
 static void turn(const struct fixture *f, int fd)
 {
     char answer[4096];
@@ -233,7 +233,7 @@ static void converse(struct fixture *f, const struct buffer *sent, size_t piece)
     close(fds[1]);
 }
 
-/* http/framing.c takes these for an ordinary head, as it says: a NUL, and a line that begins with a colon. */
+/* Heads that http/framing.c cannot distinguish from ordinary ones: with a NUL, or a line that begins with a colon. */
 static bool is_unseen(const uint8_t *data, size_t size)
 {
     return memchr(data, '\0', size) || (size > 0 && data[0] == ':') || memmem(data, size, "\n:", 2);

@@ -13,6 +13,15 @@
 #define TURN_USEC 1000
 #define RECEIVE_SIZE 65536
 
+const struct server_limits served_few = {
+    .connections = 6,
+    .connections_per_address = 4,
+    .memory_per_connection = 8192,
+    .request_ns = 5 * NSEC_PER_SEC,
+    .keepalive_ns = 5 * NSEC_PER_SEC,
+    .response_ns = 5 * NSEC_PER_SEC,
+};
+
 void served_init(struct served *served, const struct server_limits *limits)
 {
     struct error error;
@@ -31,10 +40,13 @@ void served_listen(struct served *served, const char *address)
     assert_int_equal(server_listen(served->server, addresses, 1, &error), 0);
 }
 
-void served_start(struct served *served, const struct server_limits *limits)
+void served_start(struct served *served, const struct server_limits *limits, const char *address)
 {
+    char *hosts[] = {(char *)"a"};
+
     served_init(served, limits);
-    served_listen(served, "127.0.0.1:0");
+    assert_int_equal(server_trust(served->server, STANDING_LOCAL, hosts, 1), 0);
+    served_listen(served, address);
 }
 
 void served_done(struct served *served)
@@ -172,6 +184,20 @@ void served_expect_answer(struct served *served, size_t n, const char *request, 
     _cleanup_(freep) char *response = served_answer(served, n, request, headers);
 
     assert_has(response, part);
+}
+
+bool served_is_closed(struct served *served, int fd, uint64_t within_ns)
+{
+    uint64_t end = served_now(served) + within_ns;
+    char c;
+
+    while (served_now(served) < end) {
+        sd_event_run(served->event, TURN_USEC);
+        ssize_t n = recv(fd, &c, 1, MSG_DONTWAIT);
+        if (n == 0 || (n < 0 && errno != EAGAIN))
+            return true;
+    }
+    return false;
 }
 
 unsigned served_status(const char *response)

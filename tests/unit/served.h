@@ -18,11 +18,14 @@ struct served {
     struct server *server;
 };
 
+/* Six connections, four of them of one address, and time enough. */
+extern const struct server_limits served_few;
+
 /* Listens nowhere yet. `limits` may be NULL. */
 void served_init(struct served *served, const struct server_limits *limits);
 void served_listen(struct served *served, const char *address);
-/* Both, on a port of 127.0.0.1. */
-void served_start(struct served *served, const struct server_limits *limits);
+/* Both, where local clients operate, and "a" is another name of this machine. */
+void served_start(struct served *served, const struct server_limits *limits, const char *address);
 void served_done(struct served *served);
 
 /* Nanoseconds of CLOCK_MONOTONIC. */
@@ -57,6 +60,8 @@ void served_expect(struct served *served, int fd, const char *part);
 void served_expect_last(struct served *served, int fd, const char *part);
 /* That the response to a request on a connection of its own to the n-th address has `part` in it. */
 void served_expect_answer(struct served *served, size_t n, const char *request, const char *headers, const char *part);
+/* Whether the server closes the connection within this time. */
+bool served_is_closed(struct served *served, int fd, uint64_t within_ns);
 /* 0 where it is no response. */
 unsigned served_status(const char *response);
 

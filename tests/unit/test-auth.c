@@ -189,22 +189,29 @@ static void test_change_of_password(void **state)
     stop(&f);
 }
 
+/* Sends the i-th wrong password. */
+static int ask_wrongly(const struct fixture *f, unsigned from, unsigned i)
+{
+    char credential[32];
+    int fd = served_connect(&f->served, 0, from);
+
+    snprintf(credential, sizeof(credential), "alice:wrong%u", i);
+    say(fd, "GET /metrics", credential, "");
+    return fd;
+}
+
 static void test_queue(void **state)
 {
     enum { N = CHECKS_PER_ADDRESS_MAX + 3 };
     struct fixture f;
     int fds[N];
     unsigned busy = 0, wrong = 0;
-    char credential[32];
 
     (void)state;
     start(&f, USERS(COSTLY));
     assert_int_equal(status(&f, "GET /metrics", "alice:secret"), 200);
-    for (unsigned i = 0; i < N; i++) {
-        fds[i] = served_connect(&f.served, 0, 1);
-        snprintf(credential, sizeof(credential), "alice:wrong%u", i);
-        say(fds[i], "GET /metrics", credential, "");
-    }
+    for (unsigned i = 0; i < N; i++)
+        fds[i] = ask_wrongly(&f, 1, i);
     served_run(&f.served, 5 * NSEC_PER_MSEC);
     /* A known client does not wait, nor does an address that has asked for nothing yet. */
     uint64_t begun = served_now(&f.served);
@@ -234,15 +241,11 @@ static void test_whole_queue(void **state)
     struct fixture f;
     int fds[N];
     unsigned busy = 0;
-    char credential[32];
 
     (void)state;
     start(&f, USERS(COSTLY));
-    for (unsigned i = 0; i < N; i++) {
-        fds[i] = served_connect(&f.served, 0, 1 + i / CHECKS_PER_ADDRESS_MAX);
-        snprintf(credential, sizeof(credential), "alice:wrong%u", i);
-        say(fds[i], "GET /metrics", credential, "");
-    }
+    for (unsigned i = 0; i < N; i++)
+        fds[i] = ask_wrongly(&f, 1 + i / CHECKS_PER_ADDRESS_MAX, i);
     for (unsigned i = 0; i < N; i++) {
         _cleanup_(freep) char *response = served_receive_text(&f.served, fds[i], false);
         busy += served_status(response) == 503;
@@ -279,15 +282,12 @@ static void test_same_at_once(void **state)
 static void test_leavers_make_room(void **state)
 {
     struct fixture f;
-    char credential[32];
 
     (void)state;
     start(&f, USERS(COSTLY));
     for (unsigned round = 0; round < 3; round++)
         for (unsigned i = 0; i < CHECKS_PER_ADDRESS_MAX; i++) {
-            int fd = served_connect(&f.served, 0, 1);
-            snprintf(credential, sizeof(credential), "alice:%u.%u", round, i);
-            say(fd, "GET /metrics", credential, "");
+            int fd = ask_wrongly(&f, 1, round * CHECKS_PER_ADDRESS_MAX + i);
             sd_event_run(f.served.event, 1000);
             close(fd);
         }
@@ -300,15 +300,11 @@ static void test_freed_while_checking(void **state)
 {
     struct fixture f;
     int fds[3];
-    char credential[32];
 
     (void)state;
     start(&f, USERS(COSTLY));
-    for (unsigned i = 0; i < ARRAY_SIZE(fds); i++) {
-        fds[i] = served_connect(&f.served, 0, 1);
-        snprintf(credential, sizeof(credential), "alice:%u", i);
-        say(fds[i], "GET /metrics", credential, "");
-    }
+    for (unsigned i = 0; i < ARRAY_SIZE(fds); i++)
+        fds[i] = ask_wrongly(&f, 1, i);
     served_run(&f.served, 5 * NSEC_PER_MSEC);
     stop(&f);
     for (unsigned i = 0; i < ARRAY_SIZE(fds); i++)

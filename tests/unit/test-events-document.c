@@ -14,7 +14,7 @@ static void test_made_once(void **state)
     int fds[20];
 
     (void)state;
-    served_start(&f, NULL);
+    served_start(&f, NULL, "127.0.0.1:0");
     f.fake.draft_ns = 300 * NSEC_PER_MSEC;
     for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
         fds[i] = served_ask(&f, i == 3 ? "HEAD /api/v1/events" : "GET /api/v1/events", i % 2 ? GZIP : "");
@@ -46,7 +46,7 @@ static void test_generations(void **state)
     struct served f;
 
     (void)state;
-    served_start(&f, NULL);
+    served_start(&f, NULL, "127.0.0.1:0");
     served_expect_answer(&f, 0, "GET /api/v1/events", "", "\"generation\": 0");
     f.fake.generation = 1;
     served_expect_answer(&f, 0, "GET /api/v1/events", "", "\"generation\": 1");
@@ -73,7 +73,7 @@ static void test_end(void **state)
     (void)state;
     for (unsigned ms = 0; ms < 60; ms += 20) {
         struct served f;
-        served_start(&f, NULL);
+        served_start(&f, NULL, "127.0.0.1:0");
         f.fake.draft_ns = 30 * NSEC_PER_MSEC;
         int fd = served_ask(&f, "GET /api/v1/events", GZIP);
         served_run(&f, ms * NSEC_PER_MSEC);
@@ -89,7 +89,7 @@ static void test_flood(void **state)
     int fds[100];
 
     (void)state;
-    served_start(&f, NULL);
+    served_start(&f, NULL, "127.0.0.1:0");
     served_expect_answer(&f, 0, "GET /api/v1/events", GZIP, "HTTP/1.1 200 ");
     uint64_t before = served_now(&f);
     for (size_t i = 0; i < ARRAY_SIZE(fds); i++)

@@ -1,62 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The HTTP server in a real event loop, asked over real sockets. */
-#include <arpa/inet.h>
-#include <fcntl.h>
+/* Requests to the HTTP server and its answers, over real sockets. */
 #include <stdio.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 
-#include "base/buffer.h"
 #include "base/cleanup.h"
-#include "base/process/fd.h"
 #include "tests/unit/served.h"
 #include "tests/unit/test.h"
-
-#define PATIENCE_NS (5 * NSEC_PER_SEC)
-
-static const struct server_limits tight = {
-    .connections = 6,
-    .connections_per_address = 4,
-    .memory_per_connection = 8192,
-    .request_ns = 150 * NSEC_PER_MSEC,
-    .keepalive_ns = 400 * NSEC_PER_MSEC,
-    .response_ns = 600 * NSEC_PER_MSEC,
-};
-
-static const struct server_limits few = {
-    .connections = 6,
-    .connections_per_address = 4,
-    .memory_per_connection = 8192,
-    .request_ns = PATIENCE_NS,
-    .keepalive_ns = PATIENCE_NS,
-    .response_ns = PATIENCE_NS,
-};
-
-/* Where local clients operate, and "a" is another name of this machine. */
-static void start(struct served *f, const struct server_limits *limits, const char *address)
-{
-    char *hosts[] = {(char *)"a"};
-
-    served_init(f, limits);
-    assert_int_equal(server_trust(f->server, STANDING_LOCAL, hosts, 1), 0);
-    served_listen(f, address);
-}
-
-static bool is_closed(struct served *f, int fd, uint64_t within_ns)
-{
-    uint64_t end = served_now(f) + within_ns;
-    char c;
-
-    while (served_now(f) < end) {
-        sd_event_run(f->event, 1000);
-        ssize_t n = recv(fd, &c, 1, MSG_DONTWAIT);
-        if (n == 0 || (n < 0 && errno != EAGAIN))
-            return true;
-    }
-    return false;
-}
 
 static const struct {
     const char *in, *headers;
@@ -237,7 +185,7 @@ static void test_answers(void **state)
     char status[32];
 
     (void)state;
-    start(&f, NULL, "127.0.0.1:0");
+    served_start(&f, NULL, "127.0.0.1:0");
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         _cleanup_(freep) char *response = served_answer(&f, 0, cases[i].in, cases[i].headers);
         snprintf(status, sizeof(status), "HTTP/1.1 %u ", cases[i].out_status);
@@ -254,7 +202,7 @@ static void test_keep_alive(void **state)
     struct served f;
 
     (void)state;
-    start(&f, NULL, "127.0.0.1:0");
+    served_start(&f, NULL, "127.0.0.1:0");
     _cleanup_(closep) int fd = served_connect(&f, 0, 0);
     for (int i = 0; i < 3; i++) {
         served_send(fd, "GET /metrics", "");
@@ -277,7 +225,7 @@ static void test_too_long(void **state)
     _cleanup_(buffer_done) struct buffer url = {0};
 
     (void)state;
-    start(&f, NULL, "127.0.0.1:0");
+    served_start(&f, NULL, "127.0.0.1:0");
     buffer_append_text(&url, "GET /metrics?");
     for (int i = 0; i < 20000; i++)
         buffer_append_text(&url, "a&");
@@ -314,9 +262,9 @@ static void test_many_parameters(void **state)
 
     (void)state;
     for (size_t k = 0; k < ARRAY_SIZE(sizes); k++) {
-        struct server_limits limits = few;
+        struct server_limits limits = served_few;
         limits.memory_per_connection = sizes[k];
-        start(&f, &limits, "127.0.0.1:0");
+        served_start(&f, &limits, "127.0.0.1:0");
         _cleanup_(closep) int fd = served_connect(&f, 0, 0);
         unsigned most = (sizes[k] - sizes[k] / 4) / (64 + 14), n = 0;
         for (; n * 15 < sizes[k] - 512; n += n < 10 ? 1 : 7) {
@@ -335,7 +283,7 @@ static void test_gzip(void **state)
     struct served f;
 
     (void)state;
-    start(&f, NULL, "127.0.0.1:0");
+    served_start(&f, NULL, "127.0.0.1:0");
     for (int i = 0; i < 2; i++) {
         _cleanup_(freep) char *text = served_answer(&f, 0, "GET /metrics", "Accept-Encoding: gzip\r\n");
         assert_has(text, "Content-Encoding: gzip\r\n");
@@ -355,7 +303,7 @@ static void test_pause(void **state)
     struct served f;
 
     (void)state;
-    start(&f, NULL, "127.0.0.1:0");
+    served_start(&f, NULL, "127.0.0.1:0");
     _cleanup_(freep) char *pause = served_answer(&f, 0, "POST /api/v1/pause?seconds=3600", "Content-Length: 0\r\n");
     assert_has(pause, "\"paused\": true,\n  \"seconds\": 3600,\n  \"until\": 1700000000.5\n");
     served_expect_answer(&f, 0, "POST /api/v1/pause", "Content-Length: 0\r\n", "\"seconds\": 60,");
@@ -373,7 +321,7 @@ static void test_ready_and_reload(void **state)
     struct served f;
 
     (void)state;
-    start(&f, NULL, "127.0.0.1:0");
+    served_start(&f, NULL, "127.0.0.1:0");
     f.fake.ready = false;
     _cleanup_(freep) char *ready = served_answer(&f, 0, "GET /-/ready", "");
     assert_has(ready, "HTTP/1.1 503 ");
@@ -390,471 +338,6 @@ static void test_ready_and_reload(void **state)
     served_done(&f);
 }
 
-static void test_rates_hold_up_nobody(void **state)
-{
-    struct served f;
-
-    (void)state;
-    start(&f, NULL, "127.0.0.1:0");
-    _cleanup_(closep) int waiting = served_connect(&f, 0, 0);
-    uint64_t begun = served_now(&f);
-    served_send(waiting, "GET /api/v1/rates?seconds=0.6", "");
-    served_run(&f, 20 * NSEC_PER_MSEC);
-    assert_int_equal(f.fake.fresh_reads, 1);
-    served_expect_answer(&f, 0, "GET /-/healthy", "", "HTTP/1.1 200 ");
-    assert_true(served_now(&f) - begun < 500 * NSEC_PER_MSEC);
-    _cleanup_(freep) char *rates = served_receive_text(&f, waiting, false);
-    assert_has(rates, "HTTP/1.1 200 ");
-    assert_has(rates, "\"seconds\": 1.0");
-    assert_true(served_now(&f) - begun >= 600 * NSEC_PER_MSEC);
-    assert_int_equal(f.fake.fresh_reads, 2);
-    served_send(waiting, "GET /-/healthy", "");
-    served_expect(&f, waiting, "HTTP/1.1 200 ");
-    served_done(&f);
-}
-
-static int ask_for_rates_from(const struct served *f, unsigned source)
-{
-    int fd = served_connect(f, 0, source);
-
-    served_send(fd, "GET /api/v1/rates?seconds=0.5", "");
-    return fd;
-}
-
-/* An address that has taken all its room leaves some to other addresses, and has it back later. */
-static void test_rates_of_one_address(void **state)
-{
-    struct served f;
-    int fds[16];
-
-    (void)state;
-    start(&f, NULL, "127.0.0.1:0");
-    for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-        fds[i] = ask_for_rates_from(&f, 1);
-    served_run(&f, 50 * NSEC_PER_MSEC);
-    _cleanup_(closep) int same = ask_for_rates_from(&f, 1), other = ask_for_rates_from(&f, 2);
-    served_expect(&f, same, "HTTP/1.1 503 ");
-    for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-        close(fds[i]);
-    served_expect(&f, other, "HTTP/1.1 200 ");
-    served_run(&f, 20 * NSEC_PER_MSEC);
-    _cleanup_(closep) int later = ask_for_rates_from(&f, 1);
-    served_expect(&f, later, "HTTP/1.1 200 ");
-    served_done(&f);
-}
-
-static void test_client_disappears_while_waiting(void **state)
-{
-    struct served f;
-
-    (void)state;
-    start(&f, NULL, "127.0.0.1:0");
-    int fd = served_connect(&f, 0, 0);
-    served_send(fd, "GET /api/v1/rates?seconds=0.1", "");
-    served_run(&f, 20 * NSEC_PER_MSEC);
-    close(fd);
-    served_run(&f, 200 * NSEC_PER_MSEC);
-    assert_int_equal(f.fake.fresh_reads, 2);
-    served_expect_answer(&f, 0, "GET /-/healthy", "", "HTTP/1.1 200 ");
-    served_done(&f);
-}
-
-static void test_server_is_freed_while_waiting(void **state)
-{
-    struct served f;
-
-    (void)state;
-    start(&f, NULL, "127.0.0.1:0");
-    _cleanup_(closep) int fd = served_connect(&f, 0, 0);
-    served_send(fd, "GET /api/v1/rates?seconds=60", "");
-    served_run(&f, 20 * NSEC_PER_MSEC);
-    assert_int_equal(f.fake.fresh_reads, 1);
-    served_done(&f);
-}
-
-static void test_deadlines(void **state)
-{
-    struct served f;
-
-    (void)state;
-    start(&f, &tight, "127.0.0.1:0");
-    _cleanup_(closep) int silent = served_connect(&f, 0, 0), half = served_connect(&f, 0, 0),
-                          kept = served_connect(&f, 0, 0);
-    uint64_t begun = served_now(&f);
-    served_say(half, "GET /metrics HTTP/1.1\r\nHost:");
-    served_send(kept, "GET /-/healthy", "");
-    served_expect(&f, kept, "HTTP/1.1 200 ");
-    /* A byte at a time does not help. */
-    while (served_now(&f) - begun < 100 * NSEC_PER_MSEC) {
-        served_run(&f, 20 * NSEC_PER_MSEC);
-        served_say(half, "x");
-    }
-    assert_true(is_closed(&f, half, NSEC_PER_SEC));
-    assert_true(is_closed(&f, silent, NSEC_PER_SEC));
-    assert_in_range(served_now(&f) - begun, 150 * NSEC_PER_MSEC, 2 * NSEC_PER_SEC);
-    served_send(kept, "GET /-/healthy", "");
-    served_expect(&f, kept, "HTTP/1.1 200 ");
-    assert_true(is_closed(&f, kept, NSEC_PER_SEC));
-    served_done(&f);
-}
-
-static void test_response_is_not_taken(void **state)
-{
-    uint64_t before, connected, after;
-    struct served f;
-    int size = 4096;
-
-    (void)state;
-    start(&f, &tight, "127.0.0.1:0");
-    fake_service_done(&f.fake);
-    fake_service_init(&f.fake, 30000);
-    _cleanup_(closep) int fd = served_connect(&f, 0, 0);
-    assert_int_equal(fd_count_open(-1, &before), 0);
-    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
-    served_send(fd, "GET /metrics", "");
-    served_run(&f, 150 * NSEC_PER_MSEC);
-    assert_int_equal(fd_count_open(-1, &connected), 0);
-    assert_int_equal(connected, before + 1);
-    served_expect_answer(&f, 0, "GET /-/healthy", "", "HTTP/1.1 200 ");
-    served_run(&f, 1000 * NSEC_PER_MSEC);
-    assert_int_equal(fd_count_open(-1, &after), 0);
-    assert_int_equal(after, before);
-    served_done(&f);
-}
-
-static void test_limits(void **state)
-{
-    struct served f;
-    int fds[4];
-
-    (void)state;
-    start(&f, &few, "127.0.0.1:0");
-    for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-        fds[i] = served_connect(&f, 0, 0);
-    served_run(&f, 10 * NSEC_PER_MSEC);
-    _cleanup_(closep) int fifth = served_connect(&f, 0, 0);
-    assert_true(is_closed(&f, fifth, NSEC_PER_SEC));
-    for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
-        served_send(fds[i], "GET /-/healthy", "");
-        served_expect(&f, fds[i], "HTTP/1.1 200 ");
-        close(fds[i]);
-    }
-    served_run(&f, 10 * NSEC_PER_MSEC);
-    served_expect_answer(&f, 0, "GET /-/healthy", "", "HTTP/1.1 200 ");
-    served_done(&f);
-}
-
-/* Silent clients and idle ones take all slots: a newcomer gets one of these, and not that of a client that waits. */
-static void test_makes_room(void **state)
-{
-    struct served f;
-    int fds[6];
-
-    (void)state;
-    start(&f, &few, "127.0.0.1:0");
-    _cleanup_(closep) int busy = served_connect(&f, 0, 9);
-    served_send(busy, "GET /api/v1/rates?seconds=1", "");
-    served_run(&f, 10 * NSEC_PER_MSEC);
-    for (size_t round = 0; round < 3; round++) {
-        for (unsigned i = 0; i < ARRAY_SIZE(fds); i++) {
-            fds[i] = served_connect(&f, 0, 2 + i / 3);
-            served_run(&f, 5 * NSEC_PER_MSEC);
-            served_say(fds[i], i % 2 ? "GET /-/healthy HTTP/1.1\r\nHost: a\r\n\r\n" : "G");
-            served_run(&f, 5 * NSEC_PER_MSEC);
-        }
-        served_expect_answer(&f, 0, "GET /-/healthy", "", "HTTP/1.1 200 ");
-        for (unsigned i = 0; i < ARRAY_SIZE(fds); i++)
-            close(fds[i]);
-    }
-    _cleanup_(freep) char *rates = served_receive_text(&f, busy, false);
-    assert_has(rates, "HTTP/1.1 200 ");
-    served_done(&f);
-}
-
-static void set_limits(struct served *f, const struct server_limits *limits)
-{
-    char *addresses[] = {(char *)"127.0.0.1:0"};
-    struct server_settings settings = {
-        .addresses = addresses, .n_addresses = 1, .telemetry_path = "/metrics", .limits = *limits};
-    struct error error;
-
-    assert_int_equal(server_configure(f->server, &settings, &error), 0);
-}
-
-/* It takes another MHD daemon on the same socket; open requests are answered by the old one. */
-static void test_header_size_changes(void **state)
-{
-    struct server_limits large = few;
-    struct served f;
-    char long_path[12000];
-
-    (void)state;
-    start(&f, &few, "127.0.0.1:0");
-    _cleanup_(freep) char *url = strdup(server_url(f.server, 0));
-    snprintf(long_path, sizeof(long_path), "GET /%0*d", (int)sizeof(long_path) - 10, 0);
-    _cleanup_(freep) char *refused = served_answer(&f, 0, long_path, "");
-    assert_has(refused, "HTTP/1.1 4");
-    assert_null(strstr(refused, " 404 "));
-    _cleanup_(closep) int begun = served_connect(&f, 0, 0);
-    served_say(begun, "GET /-/healthy HTTP/1.1\r\n");
-    served_run(&f, 50 * NSEC_PER_MSEC);
-    large.memory_per_connection = 65536;
-    set_limits(&f, &large);
-    assert_string_equal(server_url(f.server, 0), url);
-    served_say(begun, "Host: a\r\n\r\n");
-    _cleanup_(freep) char *answer = served_receive_text(&f, begun, false), *taken = served_answer(&f, 0, long_path, "");
-    assert_has(answer, "HTTP/1.1 200 ");
-    assert_has(taken, "HTTP/1.1 404 ");
-    assert_true(is_closed(&f, begun, NSEC_PER_SEC));
-    served_done(&f);
-}
-
-static void test_limits_change(void **state)
-{
-    struct served f;
-
-    (void)state;
-    start(&f, &few, "127.0.0.1:0");
-    _cleanup_(closep) int silent = served_connect(&f, 0, 0), kept = served_connect(&f, 0, 0);
-    served_send(kept, "GET /-/healthy", "");
-    served_expect(&f, kept, "HTTP/1.1 200 ");
-    assert_false(is_closed(&f, silent, 200 * NSEC_PER_MSEC));
-    /* Shorter times are for those that wait already, each for its own. */
-    set_limits(&f, &tight);
-    assert_true(is_closed(&f, silent, NSEC_PER_SEC));
-    assert_true(is_closed(&f, kept, NSEC_PER_SEC));
-    set_limits(&f, &few);
-    _cleanup_(closep) int patient = served_connect(&f, 0, 0);
-    assert_false(is_closed(&f, patient, 300 * NSEC_PER_MSEC));
-    served_done(&f);
-}
-
-static void test_listeners(void **state)
-{
-    char *both[] = {(char *)"127.0.0.1:0", (char *)"127.0.0.2:0"}, *bad[] = {(char *)"127.0.0.3:0", NULL};
-    char taken[64], *gone[] = {(char *)"127.0.0.2:0"}, *foreign[] = {(char *)"192.0.2.1:1234"};
-    struct served f;
-    struct error error;
-    unsigned port;
-
-    (void)state;
-    start(&f, NULL, "127.0.0.1:0");
-    assert_int_equal(server_listen(f.server, both, 2, &error), 0);
-    assert_null(server_url(f.server, 2));
-    for (size_t i = 0; i < 2; i++) {
-        _cleanup_(freep) char *response = served_answer(&f, i, "GET /-/healthy", "");
-        assert_has(response, "HTTP/1.1 200 ");
-    }
-    /* A failure changes nothing. */
-    _cleanup_(closep) int holder = socket(AF_INET, SOCK_STREAM, 0);
-    struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof(in);
-    assert_int_equal(bind(holder, (struct sockaddr *)&in, size), 0);
-    assert_int_equal(listen(holder, 1), 0);
-    getsockname(holder, (struct sockaddr *)&in, &size);
-    snprintf(taken, sizeof(taken), "127.0.0.1:%u", ntohs(in.sin_port));
-    bad[1] = taken;
-    assert_int_equal(server_listen(f.server, bad, 2, &error), -EADDRINUSE);
-    assert_has(error.message, taken);
-    assert_has(error.message, "EADDRINUSE");
-    assert_int_equal(server_listen(f.server, foreign, 1, &error), -EADDRNOTAVAIL);
-    assert_has(error.message, "192.0.2.1:1234");
-    served_expect_answer(&f, 0, "GET /-/healthy", "", "HTTP/1.1 200 ");
-    /* A retired one answers open requests, and ends its idle connections. */
-    _cleanup_(closep) int waiting = served_connect(&f, 0, 0), idle = served_connect(&f, 0, 0);
-    served_send(waiting, "GET /api/v1/rates?seconds=0.2", "");
-    served_send(idle, "GET /-/healthy", "");
-    _cleanup_(freep) char *response = served_receive_text(&f, idle, false);
-    assert_has(response, "HTTP/1.1 200 ");
-    assert_int_equal(sscanf(server_url(f.server, 0), "http://127.0.0.1:%u/", &port), 1);
-    assert_int_equal(server_listen(f.server, gone, 1, &error), 0);
-    assert_true(is_closed(&f, idle, NSEC_PER_SEC));
-    _cleanup_(freep) char *rates = served_receive_text(&f, waiting, false);
-    assert_has(rates, "HTTP/1.1 200 ");
-    assert_true(is_closed(&f, waiting, NSEC_PER_SEC));
-    _cleanup_(closep) int refused = socket(AF_INET, SOCK_STREAM, 0);
-    in.sin_port = htons((in_port_t)port);
-    assert_int_equal(connect(refused, (struct sockaddr *)&in, sizeof(in)), -1);
-    assert_int_equal(errno, ECONNREFUSED);
-    served_expect_answer(&f, 0, "GET /-/healthy", "", "HTTP/1.1 200 ");
-    served_done(&f);
-}
-
-static int move(struct fake_service *fake)
-{
-    char *addresses[] = {(char *)"127.0.0.2:0"};
-    struct error error;
-
-    return server_listen(fake->reload_userdata, addresses, 1, &error);
-}
-
-/* A reload that takes away the address it was asked on is answered all the same. */
-static void test_reload_retires_its_listener(void **state)
-{
-    struct served f;
-
-    (void)state;
-    start(&f, NULL, "127.0.0.1:0");
-    f.fake.reload_userdata = f.server;
-    f.fake.on_reload = move;
-    _cleanup_(closep) int fd = served_connect(&f, 0, 0);
-    served_send(fd, "POST /-/reload", "");
-    served_expect(&f, fd, "HTTP/1.1 200 ");
-    assert_true(is_closed(&f, fd, NSEC_PER_SEC));
-    served_expect_answer(&f, 0, "GET /-/healthy", "", "HTTP/1.1 200 ");
-    served_done(&f);
-}
-
-static void test_unix_socket(void **state)
-{
-    char directory[] = "/tmp/test-server-XXXXXX", path[64], address[80], *addresses[] = {address};
-    struct sockaddr_un un = {.sun_family = AF_UNIX};
-    struct served f, second;
-    struct error error;
-    struct stat status;
-
-    (void)state;
-    assert_non_null(mkdtemp(directory));
-    snprintf(path, sizeof(path), "%s/http.sock", directory);
-    snprintf(address, sizeof(address), "unix:%s", path);
-    /* The socket of a dead process is replaced. */
-    strcpy(un.sun_path, path);
-    int stale = socket(AF_UNIX, SOCK_STREAM, 0);
-    assert_int_equal(bind(stale, (struct sockaddr *)&un, sizeof(un)), 0);
-    close(stale);
-    start(&f, NULL, address);
-    assert_int_equal(stat(path, &status), 0);
-    assert_int_equal(status.st_mode & 07777, 0660);
-    served_expect_answer(&f, 0, "POST /-/reload", "", "HTTP/1.1 200 ");
-    /* A living one is. */
-    start(&second, NULL, "127.0.0.1:0");
-    assert_int_equal(server_listen(second.server, addresses, 1, &error), -EADDRINUSE);
-    assert_has(error.message, path);
-    served_done(&second);
-    served_done(&f);
-    assert_int_equal(stat(path, &status), -1);
-    /* And a file that is no socket is not touched. */
-    fclose(fopen(path, "w"));
-    start(&f, NULL, "127.0.0.1:0");
-    assert_int_equal(server_listen(f.server, addresses, 1, &error), -ENOTSOCK);
-    served_done(&f);
-    assert_int_equal(unlink(path), 0);
-    assert_int_equal(rmdir(directory), 0);
-}
-
-static void assert_reload(struct served *f, size_t n, const char *host, const char *out)
-{
-    _cleanup_(closep) int fd = served_connect(f, n, 0);
-    char request[256];
-
-    snprintf(request, sizeof(request), "POST /-/reload HTTP/1.1\r\nHost: %s\r\n\r\n", host);
-    served_say(fd, request);
-    served_expect(f, fd, out);
-}
-
-/* A page whose owner has its name lead here is no operator, though its browser is on this machine. */
-static void test_rebound_name(void **state)
-{
-    static const struct {
-        const char *in;
-        const char *out;
-    } hosts[] = {
-        {"evil.example:10298", "HTTP/1.1 403 "}, {"printer", "HTTP/1.1 403 "},  {"127.0.0.1:10298", "HTTP/1.1 200 "},
-        {"localhost", "HTTP/1.1 200 "},          {"A.:10298", "HTTP/1.1 200 "},
-    };
-    struct served f;
-
-    (void)state;
-    start(&f, NULL, "127.0.0.1:0");
-    for (size_t i = 0; i < ARRAY_SIZE(hosts); i++)
-        assert_reload(&f, 0, hosts[i].in, hosts[i].out);
-    served_done(&f);
-}
-
-/* Where nothing says otherwise, a client of loopback is not an operator, and root on a unix socket is. */
-static void test_operators(void **state)
-{
-    char address[64], *addresses[] = {(char *)"127.0.0.1:0", address};
-    struct served f;
-    struct error error;
-
-    (void)state;
-    snprintf(address, sizeof(address), "unix:/tmp/test-server-%d.sock", (int)getpid());
-    served_init(&f, NULL);
-    assert_int_equal(server_listen(f.server, addresses, 2, &error), 0);
-    assert_reload(&f, 0, "localhost", "HTTP/1.1 403 ");
-    assert_reload(&f, 1, "localhost", "HTTP/1.1 200 ");
-    assert_reload(&f, 1, "x\r\nForwarded: for=192.0.2.1", "HTTP/1.1 403 ");
-    assert_int_equal(server_trust(f.server, STANDING_LOCAL, NULL, 0), 0);
-    assert_reload(&f, 0, "localhost", "HTTP/1.1 200 ");
-    served_done(&f);
-}
-
-/* Lowers the limit of descriptors to those that are open; returns the limit of before. */
-static struct rlimit take_descriptors_away(void)
-{
-    struct rlimit before, limit;
-    int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
-
-    assert_true(next >= 0);
-    close(next);
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-    limit = (struct rlimit){.rlim_cur = (rlim_t)next, .rlim_max = before.rlim_max};
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    return before;
-}
-
-/* A client that comes when there is no descriptor left waits, at no cost, and is served as soon as there is one. */
-static void test_no_descriptors(void **state)
-{
-    struct served f;
-
-    (void)state;
-    for (unsigned n_open = 0; n_open <= 1; n_open++) {
-        start(&f, NULL, "127.0.0.1:0");
-        int other = n_open ? served_connect(&f, 0, 0) : -1;
-        served_run(&f, 20 * NSEC_PER_MSEC);
-        int fd = served_connect(&f, 0, 0);
-        struct rlimit before = take_descriptors_away();
-        served_send(fd, "GET /-/healthy", "");
-        unsigned turns = 0;
-        for (uint64_t end = served_now(&f) + 300 * NSEC_PER_MSEC; served_now(&f) < end;)
-            turns += sd_event_run(f.event, 10000) > 0;
-        assert_true(turns < 50);
-        assert_has(f.fake.complaint, "wait to be accepted: Too many open files (EMFILE)");
-        assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-        if (other >= 0)
-            close(other);
-        served_expect(&f, fd, "HTTP/1.1 200 ");
-        close(fd);
-        served_done(&f);
-    }
-}
-
-/* A socket that accepts no clients costs no turns, as when the process that handed it over has shut it down. */
-static void test_shut_down(void **state)
-{
-    struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), handed = dup(fd);
-    struct served f;
-    struct error error;
-    unsigned turns = 0;
-
-    (void)state;
-    assert_int_equal(bind(fd, (struct sockaddr *)&in, sizeof(in)), 0);
-    assert_int_equal(listen(fd, 1), 0);
-    start(&f, NULL, "127.0.0.1:0");
-    assert_int_equal(server_adopt(f.server, &handed, 1, &error), 0);
-    served_expect_answer(&f, 0, "GET /-/healthy", "", "HTTP/1.1 200 ");
-    shutdown(fd, SHUT_RDWR);
-    for (uint64_t end = served_now(&f) + 300 * NSEC_PER_MSEC; served_now(&f) < end;)
-        turns += sd_event_run(f.event, 10000) > 0;
-    assert_true(turns < 50);
-    assert_has(f.fake.complaint, "wait to be accepted: Invalid argument (EINVAL)");
-    close(fd);
-    served_done(&f);
-}
-
 /* Many clients within one reading: rendered once, and byte for byte the same. */
 static void test_responses_are_shared(void **state)
 {
@@ -862,7 +345,7 @@ static void test_responses_are_shared(void **state)
     _cleanup_(freep) char *first = NULL;
 
     (void)state;
-    start(&f, NULL, "127.0.0.1:0");
+    served_start(&f, NULL, "127.0.0.1:0");
     for (int i = 0; i < 20; i++) {
         _cleanup_(freep) char *response = served_answer(&f, 0, "GET /metrics", "");
         const char *body = strstr(response, "\r\n\r\n");
@@ -888,24 +371,8 @@ int main(void)
         cmocka_unit_test(test_gzip),
         cmocka_unit_test(test_pause),
         cmocka_unit_test(test_ready_and_reload),
-        cmocka_unit_test(test_rates_hold_up_nobody),
-        cmocka_unit_test(test_rates_of_one_address),
-        cmocka_unit_test(test_client_disappears_while_waiting),
-        cmocka_unit_test(test_server_is_freed_while_waiting),
-        cmocka_unit_test(test_deadlines),
-        cmocka_unit_test(test_response_is_not_taken),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_makes_room),
-        cmocka_unit_test(test_limits_change),
-        cmocka_unit_test(test_header_size_changes),
-        cmocka_unit_test(test_listeners),
-        cmocka_unit_test(test_reload_retires_its_listener),
-        cmocka_unit_test(test_unix_socket),
-        cmocka_unit_test(test_rebound_name),
-        cmocka_unit_test(test_operators),
-        cmocka_unit_test(test_no_descriptors),
-        cmocka_unit_test(test_shut_down),
         cmocka_unit_test(test_responses_are_shared),
     };
+
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
