@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events on machines: which PMU counts them where, what the kernel is asked for, and what is said of those it has not.
- */
+/* Events on machines: the PMU that counts them on each CPU, their attributes, and the errors of those that do not
+ * exist. */
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "perf/attr.h"
 #include "perf/event/parse.h"
-#include "tests/unit/fake-sys.h"
+#include "tests/unit/fake-machine.h"
 #include "tests/unit/test.h"
 
 #define NOBODY 65534
@@ -20,38 +20,47 @@ struct fixture {
     struct machine *machines[N_PLAYED];
 };
 
+static const struct {
+    enum played machine;
+    const char *pmu, *path, *text;
+} files[] = {
+    {BIG_LITTLE, "armv8_cortex_a76", "format/threshold", "config1:5-16"},
+    {BIG_LITTLE, "armv8_cortex_a76", "format/threshold_compare", "config1:3-4"},
+    {BIG_LITTLE, "armv8_cortex_a76", "format/threshold_count", "config1:2"},
+    {BIG_LITTLE, "armv8_cortex_a76", "caps/threshold_max", "0x000000ff"},
+    {BIG_LITTLE, "armv8_cortex_a55", "format/threshold", "config1:5-16"},
+    {BIG_LITTLE, "armv8_cortex_a55", "caps/threshold_max", "0x00000000"},
+    {ONE_PMU, "kprobe", "format/retprobe", "config:0"},
+    {ONE_PMU, "hollow", "type", "22"},
+    {ONE_PMU, "hollow", "cpus", "x"},
+    {ONE_PMU, "uncore_imc_0", "format/event", "config:0-7"},
+    {ONE_PMU, "cpu", "events/torn", "event="},
+    {ONE_PMU, "cpu", "format/rent", "config:99"},
+    {ONE_PMU, "cpu", "events/parametric", "event=0x1,umask=?"},
+    {ONE_PMU, "cpu", "events/odd", "event=some"},
+    {ONE_PMU, "cpu", "events/wide", "event=0x100"},
+    {ONE_PMU, "cpu", "format/split", "config2:0-3,60-63"},
+    {ONE_PMU, "cpu", "format/third", "config3:0-3"},
+};
+
 static int setup(void **state)
 {
     static struct fixture fixture;
+    struct fake_sys **fakes = fixture.fakes;
 
-    fixture.fakes[ONE_PMU] = fake_machine_one_pmu();
-    fixture.fakes[BIG_LITTLE] = fake_machine_big_little();
-    fixture.fakes[NO_PMU] = fake_machine_no_pmu();
-    fixture.fakes[EXTENDED] = fake_machine_big_little();
-    fixture.fakes[EXTENDED]->extended_types = true;
-    fake_pmu_file(fixture.fakes[BIG_LITTLE], "armv8_cortex_a76", "format/threshold", "config1:5-16");
-    fake_pmu_file(fixture.fakes[BIG_LITTLE], "armv8_cortex_a76", "format/threshold_compare", "config1:3-4");
-    fake_pmu_file(fixture.fakes[BIG_LITTLE], "armv8_cortex_a76", "format/threshold_count", "config1:2");
-    fake_pmu_file(fixture.fakes[BIG_LITTLE], "armv8_cortex_a76", "caps/threshold_max", "0x000000ff");
-    fake_pmu_file(fixture.fakes[BIG_LITTLE], "armv8_cortex_a55", "format/threshold", "config1:5-16");
-    fake_pmu_file(fixture.fakes[BIG_LITTLE], "armv8_cortex_a55", "caps/threshold_max", "0x00000000");
-    fake_add_pmu(fixture.fakes[ONE_PMU], "breakpoint", PERF_TYPE_BREAKPOINT, NULL, "0-3");
-    fake_add_pmu(fixture.fakes[ONE_PMU], "kprobe", 6, NULL, "0-3");
-    fake_pmu_file(fixture.fakes[ONE_PMU], "kprobe", "format/retprobe", "config:0");
-    fake_add_pmu(fixture.fakes[ONE_PMU], "uncore_imc_0", 20, "cpumask", "0");
-    fake_add_pmu(fixture.fakes[ONE_PMU], "uncore_imc_1", 21, "cpumask", "0");
-    fake_pmu_file(fixture.fakes[ONE_PMU], "hollow", "type", "22");
-    fake_pmu_file(fixture.fakes[ONE_PMU], "hollow", "cpus", "x");
-    fake_pmu_file(fixture.fakes[ONE_PMU], "uncore_imc_0", "format/event", "config:0-7");
-    fake_pmu_file(fixture.fakes[ONE_PMU], "cpu", "events/torn", "event=");
-    fake_pmu_file(fixture.fakes[ONE_PMU], "cpu", "format/rent", "config:99");
-    fake_pmu_file(fixture.fakes[ONE_PMU], "cpu", "events/parametric", "event=0x1,umask=?");
-    fake_pmu_file(fixture.fakes[ONE_PMU], "cpu", "events/odd", "event=some");
-    fake_pmu_file(fixture.fakes[ONE_PMU], "cpu", "events/wide", "event=0x100");
-    fake_pmu_file(fixture.fakes[ONE_PMU], "cpu", "format/split", "config2:0-3,60-63");
-    fake_pmu_file(fixture.fakes[ONE_PMU], "cpu", "format/third", "config3:0-3");
+    fakes[ONE_PMU] = fake_machine_one_pmu();
+    fakes[BIG_LITTLE] = fake_machine_big_little();
+    fakes[NO_PMU] = fake_machine_no_pmu();
+    fakes[EXTENDED] = fake_machine_big_little();
+    fakes[EXTENDED]->extended_types = true;
+    fake_add_pmu(fakes[ONE_PMU], "breakpoint", PERF_TYPE_BREAKPOINT, NULL, "0-3");
+    fake_add_pmu(fakes[ONE_PMU], "kprobe", 6, NULL, "0-3");
+    fake_add_pmu(fakes[ONE_PMU], "uncore_imc_0", 20, "cpumask", "0");
+    fake_add_pmu(fakes[ONE_PMU], "uncore_imc_1", 21, "cpumask", "0");
+    for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+        fake_pmu_file(fakes[files[i].machine], files[i].pmu, files[i].path, files[i].text);
     for (size_t i = 0; i < N_PLAYED; i++)
-        assert_int_equal(machine_load(&fixture.fakes[i]->sys, &fixture.machines[i], NULL), 0);
+        fixture.machines[i] = fake_load_machine(fakes[i]);
     *state = &fixture;
     return 0;
 }
@@ -294,7 +303,7 @@ static void test_check_errors(void **state)
     }
 }
 
-/* The text stands beside the attribute, and is the event's own. */
+/* The function of a probe is beside the attribute, and belongs to the event. */
 static void test_probe(void **state)
 {
     const struct fixture *fixture = *state;
@@ -312,19 +321,18 @@ static void test_probe(void **state)
     assert_int_equal(attr.kernel.config2, 4);
 }
 
-/* A tracepoint's id that may not be read: a sentence with the remedy. */
+/* The error of a tracepoint's id that may not be read has the remedy. */
 static void test_tracepoint_forbidden(void **state)
 {
     _cleanup_(event_done) struct event event = {0};
     struct fake_sys *fake = fake_machine_no_pmu();
-    struct machine *machine = NULL;
     struct error error = {0};
     char path[256];
 
     (void)state;
     parse("sched:sched_switch", &event);
     snprintf(path, sizeof(path), "%s/sys/kernel/tracing/events/sched/sched_switch/id", fake->root);
-    assert_int_equal(machine_load(&fake->sys, &machine, NULL), 0);
+    struct machine *machine = fake_load_machine(fake);
     assert_int_equal(chmod(path, 0), 0);
     uid_t user = geteuid(); /* root may read everything */
     assert_int_equal(user == 0 ? seteuid(NOBODY) : 0, 0);
@@ -336,7 +344,7 @@ static void test_tracepoint_forbidden(void **state)
     fake_sys_free(fake);
 }
 
-/* config3 is used where the headers have it, and refused where they have not: never dropped. */
+/* config3 is used where the headers have it, and refused where they do not: it is never dropped. */
 static void test_config3(void **state)
 {
     const struct fixture *fixture = *state;
@@ -365,19 +373,18 @@ static void test_tracepoint_errors(void **state)
 {
     _cleanup_(event_done) struct event event = {0};
     struct fake_sys *fake = fake_sys_new();
-    struct machine *machine = NULL;
     struct error error = {0};
 
     (void)state;
     parse("sched:sched_switch", &event);
     fake_cpus(fake, "0");
     fake_fail(fake, (struct fake_failure){.call = FAKE_MOUNT, .error = EPERM});
-    assert_int_equal(machine_load(&fake->sys, &machine, NULL), 0);
+    struct machine *machine = fake_load_machine(fake);
     assert_int_equal(attr_check(&fake->sys, machine, &event, &error), -ENOENT);
     assert_non_null(strstr(error.message, "mount -t tracefs"));
     machine_free(machine);
     fake_file(fake, "/sys/kernel/tracing/events/sched/sched_switch/id", "x\n");
-    assert_int_equal(machine_load(&fake->sys, &machine, NULL), 0);
+    machine = fake_load_machine(fake);
     assert_int_equal(attr_check(&fake->sys, machine, &event, &error), -EINVAL);
     machine_free(machine);
     fake_sys_free(fake);

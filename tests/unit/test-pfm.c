@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libpfm4's names on machines with several kinds of core, over a libpfm4 that the test plays: its functions are here,
- * and dlopen() finds the program itself. It has the tables of Debian 12's on arm64, which lack the Cortex-A55 and A76.
+ * libpfm4's names on machines with several kinds of core. The test plays libpfm4: its functions are here, and dlopen()
+ * opens the program itself. It has the tables of Debian 12 on arm64, without those of the Cortex-A55 and A76.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "perf/event/parse.h"
 #include "perf/event/pfm-library.h"
 #include "perf/event/pfm.h"
-#include "tests/unit/fake-sys.h"
+#include "tests/unit/fake-machine.h"
 #include "tests/unit/test.h"
 
 enum { GAP, KERNEL, A53, A57, N1, A76, UNCORE, N_PMUS };
@@ -31,7 +31,7 @@ static struct played_pmu {
     [UNCORE] = {"hisi_sccl1_ddrc0", PFM_PMU_TYPE_UNCORE, false, true, 10},
 };
 
-/* The numbers of Arm's manuals; the last of A53 is its own. */
+/* The numbers of Arm's manuals; the last event of the A53 is its own. */
 static const struct played_event {
     int pmu;
     const char *name;
@@ -134,7 +134,7 @@ pfm_err_t pfm_get_os_event_encoding(const char *text, int levels, pfm_os_t os, v
         arg->attr->type = events[i].pmu == UNCORE ? 42 : PERF_TYPE_RAW;
         arg->attr->config = events[i].code | (*rest ? 1 : 0);
         arg->attr->config1 = *rest ? 7 : 0;
-        arg->attr->exclude_guest = 1; /* as libpfm4 does, unasked */
+        arg->attr->exclude_guest = 1; /* as libpfm4 does by default */
         return PFM_SUCCESS;
     }
     return PFM_ERR_NOTFOUND;
@@ -151,7 +151,7 @@ static int setup(void **state)
 
     fixture.fake = fake_machine_big_little();
     fake_add_pmu(fixture.fake, "hisi_sccl1_ddrc0", 42, "cpumask", "0");
-    assert_int_equal(machine_load(&fixture.fake->sys, &fixture.machine, NULL), 0);
+    fixture.machine = fake_load_machine(fixture.fake);
     *state = &fixture;
     return 0;
 }
@@ -188,7 +188,7 @@ static void test_build(void **state)
     static const struct {
         const char *in;
         unsigned in_cpu;
-        uint32_t out_type; /* 0: not of that CPU */
+        uint32_t out_type; /* 0: that CPU does not have the event */
         uint64_t out_config, out_config1;
         const char *out_asked;
     } cases[] = {
@@ -205,7 +205,7 @@ static void test_build(void **state)
         {"MASKED:BIG", 4, 9, 0x31, 7, "arm_n1::MASKED:BIG"},
         {"MASKED:BIG:k", 0, 0, 0, 0, NULL},
         {"hisi_sccl1_ddrc0::FLUX_WR", 0, 0, 0, 0, NULL}, /* for several CPUs: it has a cpumask */
-        /* Another core than the stand-in: what is only its own is not known of this one. */
+        /* Another core than the stand-in: this core may not have the stand-in's own events. */
         {"arm_ac55::OWN_EVENT", 0, 0, 0, 0, NULL},
         {"arm_ac53::L2D_CACHE_REFILL", 0, 0, 0, 0, NULL},
     };
@@ -231,7 +231,7 @@ static void test_build(void **state)
     }
 }
 
-/* An event of a PMU with a cpumask is of no CPU, but of that PMU. */
+/* An event of a PMU with a cpumask belongs to no CPU, but to that PMU. */
 static void test_uncore(void **state)
 {
     const struct fixture *fixture = *state;
@@ -248,7 +248,7 @@ static void test_uncore(void **state)
     assert_int_equal(attr.kernel.config, 5);
 }
 
-/* Ours, not libpfm4's, which would leave guests out unasked. */
+/* perfcountd's modifiers hold, and not those of libpfm4, which excludes guests by default. */
 static void test_modifiers(void **state)
 {
     const struct fixture *fixture = *state;
@@ -270,7 +270,7 @@ static void test_modifiers(void **state)
     assert_int_equal(attr.kernel.exclude_guest, 0);
 }
 
-/* A libpfm4 that has the core's own table is asked for that one. */
+/* A libpfm4 with the core's own table encodes by that one. */
 static void test_newer(void **state)
 {
     const struct fixture *fixture = *state;
@@ -284,17 +284,16 @@ static void test_newer(void **state)
     assert_int_equal(pfm_encode(pmu, "ARM_CORTEX_A76::STALL_BACKEND", &words), -ENOENT);
 }
 
-/* One PMU for both kinds, as the vendor's kernel has it: by name either, without only what was detected. */
+/* One PMU for both kinds of core, as in a vendor's kernel: names with prefix serve both, others the detected kind. */
 static void test_one_pmu_for_all(void **state)
 {
     struct fake_sys *fake = fake_sys_new();
-    struct machine *machine = NULL;
     struct pfm_words words;
 
     (void)state;
     fake_cpus(fake, "0-7");
     fake_add_pmu(fake, "armv8_pmuv3", 8, "cpus", "0-7");
-    assert_int_equal(machine_load(&fake->sys, &machine, NULL), 0);
+    struct machine *machine = fake_load_machine(fake);
     const struct pmu *pmu = machine_core_pmu(machine, 0);
     assert_int_equal(pfm_encode(pmu, "arm_ac76::STALL_BACKEND", &words), 0);
     assert_int_equal(pfm_encode(pmu, "STALL_BACKEND", &words), -ENOENT);
