@@ -66,7 +66,7 @@ int try_decode(const void *bytes, size_t size, const struct record_layout *layou
     return r;
 }
 
-/* The header says more than there is. */
+/* The header's size is more than there is. */
 static void try_cut(const struct built *built, const struct record_layout *layout, size_t size)
 {
     void *copy = exact_copy(built->bytes, size);
@@ -75,7 +75,7 @@ static void try_cut(const struct built *built, const struct record_layout *layou
     free(copy);
 }
 
-/* The header says what there is; returns whether that is enough. */
+/* The header's size is what there is. Returns whether that is enough. */
 static bool try_short(const struct built *built, const struct record_layout *layout, size_t size)
 {
     void *copy = exact_copy(built->bytes, size);
@@ -89,7 +89,7 @@ static bool try_short(const struct built *built, const struct record_layout *lay
     return r == 0;
 }
 
-/* Whatever a word says, as it is a count, a size or the end of a text. */
+/* Any value of a word, which may be a count, a size or the end of a text. */
 static void try_lies(const struct built *built, const struct record_layout *layout)
 {
     static const uint64_t lies[] = {0,

@@ -30,7 +30,7 @@ struct captured {
         .name = (n), .type = (t), .file = "cpumask", .cpus = (c), .counters = (k)                                      \
     }
 
-/* What the kernel has everywhere. */
+/* The PMUs that the kernel has on every machine. */
 static const struct captured_pmu kernel_pmus[] = {
     {"software", PERF_TYPE_SOFTWARE, .software = true},
     {"tracepoint", PERF_TYPE_TRACEPOINT, .software = true},

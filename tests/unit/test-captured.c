@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Machines as their /sys shows them: which PMUs each has, and what configurations become there, a line for each group
- * on each PMU and for each failure.
+ * Machines as their /sys shows them: the PMUs of each, and the result of configurations there, with a line for each
+ * group on each PMU and for each failure.
  */
 #include <stdio.h>
 
@@ -135,7 +135,7 @@ static void tell_failures(struct buffer *text, const struct registry *registry)
     strings_free(sentences, n);
 }
 
-/* What `collectors` becomes on a machine. */
+/* The result of `collectors` on a machine. */
 static char *tell(struct fake_sys *fake, const char *collectors)
 {
     _cleanup_(buffer_done) struct buffer text = {0}, yaml = {0};
@@ -251,7 +251,7 @@ static void test_configurations(void **state)
     }
 }
 
-/* A board whose sysfs is damaged, and one whose CPUs are away: a sentence each, and the rest is served. */
+/* A board with a damaged sysfs, and one with CPUs offline: each has an error, and the rest is served. */
 static void test_damaged(void **state)
 {
     static const struct {
@@ -320,7 +320,7 @@ static const struct series *find(const struct snapshot *snapshot, const char *te
     return NULL;
 }
 
-/* Scale and unit are applied, each PMU of a kind has its own series, and a reload keeps all of them. */
+/* Scale and unit are applied, each PMU of a kind has its own series, and a reload keeps all totals. */
 static void test_values(void **state)
 {
     static const char before[] = "{collectors: {cpu: {enabled: false}, self: {enabled: false}, pmu: {groups: ["
@@ -362,7 +362,7 @@ static void test_values(void **state)
     fake_sys_free(fake);
 }
 
-/* The PMU is read on another CPU while its own is offline; when that is back, its totals go on. */
+/* The PMU is read on another CPU while its own is offline; its totals continue when that is back. */
 static void test_cpumask_moves(void **state)
 {
     static const char on_0[] = "perf_pmu_cycles_total{cpu=\"0\",pmu=\"arm_dsu_0\",group=\"d\"}";
@@ -401,7 +401,7 @@ static void test_cpumask_moves(void **state)
     fake_sys_free(fake);
 }
 
-/* What no machine could count there is an error in the file; what this one lacks is none. */
+/* Events that no machine could count are an error in the file; events that only this machine does not have are not. */
 static void test_check_events(void **state)
 {
     static const struct {

@@ -57,7 +57,7 @@ static void test_find(void **state)
     assert_non_null(generic_find("cycles:u", 6));
 }
 
-/* What the rest of the daemon builds on: names in perf's spelling, metrics by the rule, helps with a full stop. */
+/* Names have perf's spelling, metrics are made by the rule, help texts end in a full stop. */
 static void test_table(void **state)
 {
     (void)state;
@@ -132,7 +132,7 @@ static void test_cache(void **state)
     }
 }
 
-/* Every name in the list is read back as the same event, and the list has all that can exist. */
+/* Every name in the list is parsed as the same event, and the list has all that can exist. */
 static void test_cache_names(void **state)
 {
     char name[64] = "";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of sysfs's PMUs each of libpfm4's is. */
+/* The PMU of sysfs for each PMU of libpfm4. */
 #include "perf/event/pfm-pmu.h"
 #include "tests/unit/test.h"
 

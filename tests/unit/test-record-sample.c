@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples with each field, all, and many sets of them, in the kernel's order; whole, cut short and lying. */
+/* Samples with each field, with all, and with many sets of fields, in the kernel's order; whole, cut short and garbled.
+ */
 #include "tests/unit/build-record.h"
 #include "tests/unit/test.h"
 #include "tests/unit/walk-record.h"
@@ -125,7 +126,7 @@ static void put_sample_middle(struct built *built, const struct shape *shape)
         put8(built, shape->stack);
         put_filled(built, shape->stack, 's');
         if (shape->stack)
-            put8(built, shape->stack - 3); /* the rest could not be copied */
+            put8(built, shape->stack - 3); /* the kernel could not copy the rest */
     }
 }
 
@@ -288,7 +289,7 @@ static const struct shape full = {
     .registers = true,
 };
 
-/* Each field alone, all, all but each, and many others. */
+/* Each field alone, all fields, all but one, and many other sets. */
 static void test_fields(void **state)
 {
     struct shape shape = full;
@@ -363,7 +364,7 @@ static void test_cut_samples(void **state)
     try_cut_and_lies(&built, &shape.layout, false);
 }
 
-/* What is refused though nothing would be read outside. */
+/* Samples that are refused, though nothing outside of them would be read. */
 static void test_refused(void **state)
 {
     static const struct {
@@ -371,10 +372,10 @@ static void test_refused(void **state)
         int out;
     } sizes[] = {
         {PERF_SAMPLE_AUX, 16, 0},
-        {PERF_SAMPLE_AUX, 15, -EBADMSG}, /* what follows would not be at a multiple of 8 */
+        {PERF_SAMPLE_AUX, 15, -EBADMSG}, /* the next field would not be at a multiple of 8 */
         {PERF_SAMPLE_STACK_USER, 16, 0},
         {PERF_SAMPLE_STACK_USER, 12, -EBADMSG},
-        {PERF_SAMPLE_STACK_USER, 8, -EBADMSG}, /* more was copied than there is */
+        {PERF_SAMPLE_STACK_USER, 8, -EBADMSG}, /* the copied size is above the size */
         {PERF_SAMPLE_CALLCHAIN, 4, -EBADMSG},
         {PERF_SAMPLE_CALLCHAIN, 3, 0},
         {PERF_SAMPLE_BRANCH_STACK, 1, 0},
