@@ -98,8 +98,7 @@ static int attr_no_pmu(const struct machine *machine, const struct event *event,
         return error_set_at(error, -ENODEV, event->offset, "PMU \"%s\" cannot be used: %s", event->pmu, reason);
     if (absent)
         return error_set_at(error, -ENODEV, event->offset,
-                            "there is no PMU \"%s\": this machine, or what it runs in, has no hardware counters",
-                            event->pmu);
+                            "there is no PMU \"%s\": this machine, or its host, has no hardware counters", event->pmu);
     for (size_t i = 0; i < machine->n_pmus; i++)
         if (!machine->pmus[i]->absent)
             suggest_consider(&suggest, machine->pmus[i]->name);
@@ -308,7 +307,7 @@ static int check_breakpoint(const struct event *event, const struct attr *attr, 
         return 0;
     return error_set_at(
         error, -EINVAL, event->offset,
-        "\"%s\" would watch the kernel's memory, which perfcountd does not; give an address of a program%s",
+        "\"%s\" would watch the kernel's memory, which perfcountd does not do; give an address of a program%s",
         event->text, sizeof(void *) == 8 ? "" : ", and the modifier u");
 }
 

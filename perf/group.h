@@ -17,7 +17,7 @@ struct group_target {
     pid_t pid; /* -1, or a cgroup's directory descriptor with PERF_FLAG_PID_CGROUP */
     int cpu;
     unsigned long flags; /* PERF_FLAG_FD_CLOEXEC is added */
-    bool paused;         /* what is opened here stays disabled until somebody enables it */
+    bool paused;         /* the group stays disabled until somebody enables it */
 };
 
 /* The result of one read. Times in nanoseconds; values in the order in which the members were opened. */

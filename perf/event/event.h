@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An event as perf-list(1) writes it, without any machine: what was parsed (parse.h), and its metric name (the rules
- * are in doc/perfcountd.yaml.5, "METRIC NAMES": "cycles:u" is "cycles_user").
+ * An event as perf-list(1) writes it, parsed (parse.h) and without any machine, and its metric name (the rules are in
+ * doc/perfcountd.yaml.5, "METRIC NAMES": "cycles:u" is "cycles_user").
  */
 #ifndef PERF_EVENT_EVENT_H
 #define PERF_EVENT_EVENT_H
@@ -40,7 +40,7 @@ struct event_term {
 
 void event_term_done(struct event_term *term);
 
-/* An access to memory: what perf_event_open(2) calls bp_addr, bp_len and bp_type. */
+/* An access to memory: bp_addr, bp_len and bp_type of perf_event_open(2). */
 struct event_breakpoint {
     uint64_t address, length;
     unsigned access; /* bits HW_BREAKPOINT_R, _W, _X */

@@ -64,7 +64,7 @@ static int bad_mask(const struct pfm_library *library, const struct pfm_table *t
             attr.type == PFM_ATTR_UMASK)
             suggest_consider(&suggest, attr.name);
     }
-    return error_set_at(error, -ENOENT, offset, "libpfm4 says of the event \"%s\" of its PMU \"%s\", with \"%s\": %s%s",
+    return error_set_at(error, -ENOENT, offset, "libpfm4 refuses the event \"%s\" of its PMU \"%s\" with \"%s\": %s%s",
                         sought->event.name, table->name, sought->parsed->rest, library->strerror(reason),
                         suggest_format(&suggest, nearest, sizeof(nearest)));
 }

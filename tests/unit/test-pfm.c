@@ -318,7 +318,7 @@ static void test_errors(void **state)
          "libpfm4's PMU \"arm_ac76\" has no event \"STALL_BACKED\"; did you mean \"STALL_BACKEND\"?"},
         {"arm_ac55::OWN_EVENT", false, -ENOENT, "libpfm4's PMU \"arm_ac55\" has no event \"OWN_EVENT\""},
         {"arm_ac76::MASKED:BIGG", false, -ENOENT,
-         "of the event \"MASKED\" of its PMU \"arm_ac76\", with \":BIGG\": invalid event attribute; did you mean "
+         "the event \"MASKED\" of its PMU \"arm_ac76\" with \":BIGG\": invalid event attribute; did you mean "
          "\"BIG\"?"},
         {"MASKED:BIGG", false, -ENOENT, "did you mean \"BIG\"?"},
         {"arm_ac76::MASKED:u=1", false, -ENOENT, "the modifiers u, k, h, G and H at the end"},
