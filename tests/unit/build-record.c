@@ -33,6 +33,18 @@ void put_text(struct built *built, const char *text)
         put_bytes(built, "", 1);
 }
 
+void put_array(struct built *built, size_t n, uint64_t first)
+{
+    for (size_t i = 0; i < n; i++)
+        put8(built, first + i);
+}
+
+void put_filled(struct built *built, size_t size, int byte)
+{
+    for (size_t i = 0; i < size; i++)
+        put_bytes(built, &(char){(char)byte}, 1);
+}
+
 void start_record(struct built *built, uint32_t type, uint16_t misc)
 {
     built->size = 0;

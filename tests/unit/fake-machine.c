@@ -78,7 +78,7 @@ void fake_cpus(struct fake_sys *fake, const char *list)
     fake_file(fake, "/sys/devices/system/cpu/possible", "%s\n", list);
 }
 
-/* What every machine has. */
+/* The files that every machine has. */
 static struct fake_sys *plain_machine(const char *cpus)
 {
     struct fake_sys *fake = fake_sys_new();

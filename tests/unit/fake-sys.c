@@ -92,7 +92,7 @@ struct fake_pmu *fake_group_pmu(const struct fake_sys *fake, const struct fake_e
     return NULL;
 }
 
-/* What sys_perf_event_open() and the PMU drivers' validate_group() check for a member. */
+/* The checks of a member by sys_perf_event_open() and the PMU drivers' validate_group(). */
 static int check_member(const struct fake_sys *fake, const struct fake_event *leader, const struct fake_pmu *pmu,
                         const struct perf_event_attr *attr, int cgroup, int cpu)
 {
@@ -113,7 +113,7 @@ void fake_cgroup_remove(struct fake_sys *fake, int fd)
     fake->removed_cgroups[fake->n_removed_cgroups++] = fd;
 }
 
-/* What perf_cgroup_connect() checks. */
+/* The checks of perf_cgroup_connect(). */
 static int check_cgroup(const struct fake_sys *fake, int fd, int cpu)
 {
     if (cpu < 0)

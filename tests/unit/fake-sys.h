@@ -44,7 +44,7 @@ struct fake_rate {
     uint64_t config, count, ns;
 };
 
-/* Which calls fail: those that match, after `after` of them went well, `times` times (0: from then on, always). */
+/* Matching calls fail: `after` of them succeed, and then `times` fail (0: all). */
 struct fake_failure {
     enum fake_call call;
     int error; /* EMFILE; 0 for FAKE_READ is a read of 0 bytes, as of a pinned group in the error state */
@@ -133,7 +133,7 @@ void fake_user_reads(struct fake_sys *fake);
 uint64_t fake_user_counter(const struct fake_sys *fake, unsigned number);
 /* An event that is on no counter for now, as one of a kind of core on which the task does not run. */
 void fake_set_off_counter(struct fake_sys *fake, int fd, bool off);
-/* What an open descriptor was opened with; NULL for a closed one. */
+/* The attributes that a descriptor was opened with; NULL for a closed one. */
 const struct perf_event_attr *fake_attr(const struct fake_sys *fake, int fd);
 
 #endif

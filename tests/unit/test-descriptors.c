@@ -64,18 +64,18 @@ static const struct {
     int out_last; /* the error of the last event; 0: it opened */
 } cases[] = {
     {"fits", {4, 0, 0}, 0, 0, 4, false, true, -1, 4, 0},
-    {"the last finds no room", {4, 0, 0}, 1, 0, 4, false, false, -1, 3, -EMFILE},
-    {"a whole one with one too many", {4, 0, 0}, 1, 0, 4, false, true, -1, 3, -EMFILE},
+    {"the last event finds no room", {4, 0, 0}, 1, 0, 4, false, false, -1, 3, -EMFILE},
+    {"a whole group with one event too many", {4, 0, 0}, 1, 0, 4, false, true, -1, 3, -EMFILE},
     {"no room at all", {2, 0, 0}, 2, 0, 2, false, true, -1, 0, -EMFILE},
     {"nothing for counters", {0, 8, 0}, 0, 0, 2, false, true, -1, 0, -EMFILE},
-    {"what the machine lacks needs no room", {2, 0, 0}, 0, 0, 3, false, false, 0, 2, 0},
-    {"and is no lack of room", {1, 0, 0}, 1, 0, 1, false, true, 0, 0, -ENOENT},
+    {"an event that the machine does not have needs no room", {2, 0, 0}, 0, 0, 3, false, false, 0, 2, 0},
+    {"and does not fail for room", {1, 0, 0}, 1, 0, 1, false, true, 0, 0, -ENOENT},
     {"nothing samples", {8, 0, 0}, 0, 0, 1, true, true, -1, 0, -EMFILE},
-    {"what samples has its own", {4, 2, 0}, 4, 0, 2, true, true, -1, 2, 0},
-    {"and what counting leaves", {4, 2, 0}, 1, 2, 3, true, true, -1, 3, 0},
+    {"sampling has its own room", {4, 2, 0}, 4, 0, 2, true, true, -1, 2, 0},
+    {"and the room that counting leaves", {4, 2, 0}, 1, 2, 3, true, true, -1, 3, 0},
     {"and no more", {4, 2, 0}, 1, 4, 2, true, false, -1, 1, -EMFILE},
-    {"counting leaves what is for samples", {4, 2, 0}, 4, 0, 1, false, true, -1, 0, -EMFILE},
-    {"counting cannot have what samples took", {4, 2, 0}, 1, 4, 2, false, false, -1, 1, -EMFILE},
+    {"counting leaves the room for samples", {4, 2, 0}, 4, 0, 1, false, true, -1, 0, -EMFILE},
+    {"counting cannot have the room that samples took", {4, 2, 0}, 1, 4, 2, false, false, -1, 1, -EMFILE},
     {"more is open than there may be", {0, 1, 0}, 0, 1, 1, false, true, -1, 0, -EMFILE},
 };
 

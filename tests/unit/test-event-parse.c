@@ -8,58 +8,55 @@
 #include "perf/event/parse.h"
 #include "tests/unit/test.h"
 
+static const struct {
+    const char *in;
+    enum event_kind out_kind;
+    uint64_t out_config;
+    const char *out_name, *out_metric, *out_text;
+} kinds[] = {
+    {"cycles", EVENT_GENERIC, 0, "cycles", "cycles", "cycles"},
+    {" cpu-cycles ", EVENT_GENERIC, 0, "cpu-cycles", "cycles", "cpu-cycles"},
+    {"cs", EVENT_GENERIC, 3, "cs", "context_switches", "cs"},
+    {"L1-dcache-load-misses", EVENT_GENERIC, 0x10000, "L1-dcache-load-misses", "l1_dcache_load_misses",
+     "L1-dcache-load-misses"},
+    {"ref-cycles", EVENT_GENERIC, 9, "ref-cycles", "ref_cycles", "ref-cycles"},
+    {"r11", EVENT_RAW, 0x11, "r11", "r11", "r11"},
+    {"rFFff", EVENT_RAW, 0xffff, "rFFff", "rffff", "rFFff"},
+    {"r0123456789abcdef", EVENT_RAW, 0x0123456789abcdef, "r0123456789abcdef", "r0123456789abcdef", "r0123456789abcdef"},
+    {"r", EVENT_NAME, 0, "r", "r", "r"},
+    {"r11x", EVENT_NAME, 0, "r11x", "r11x", "r11x"},
+    {"sched:sched_switch", EVENT_TRACEPOINT, 0, "sched_switch", "sched_sched_switch", "sched:sched_switch"},
+    {"sched:sched_switch:u", EVENT_TRACEPOINT, 0, "sched_switch", "sched_sched_switch_user", "sched:sched_switch:u"},
+    {"cycles:u", EVENT_GENERIC, 0, "cycles", "cycles_user", "cycles:u"},
+    {"foo:u", EVENT_NAME, 0, "foo", "foo_user", "foo:u"},
+    {"foo:ukp", EVENT_NAME, 0, "foo", "foo_user_kernel", "foo:ukp"},
+    {"foo:uk_", EVENT_TRACEPOINT, 0, "uk_", "foo_uk", "foo:uk_"},
+    {"topdown-slots", EVENT_NAME, 0, "topdown-slots", "topdown_slots", "topdown-slots"},
+    {"uops_issued.any", EVENT_NAME, 0, "uops_issued.any", "uops_issued_any", "uops_issued.any"},
+    {"skl::INST_RETIRED", EVENT_NAME, 0, "skl::INST_RETIRED", "inst_retired", "skl::INST_RETIRED"},
+    {"skl::INST_RETIRED:ANY_P:u", EVENT_NAME, 0, "skl::INST_RETIRED:ANY_P", "inst_retired_any_p_user",
+     "skl::INST_RETIRED:ANY_P:u"},
+    {"mem:0x1000", EVENT_BREAKPOINT, 0, "mem:0x1000", "mem_0x1000", "mem:0x1000"},
+    {"mem:0x1000/8:w:u", EVENT_BREAKPOINT, 0, "mem:0x1000/8:w", "mem_0x1000_8_w_user", "mem:0x1000/8:w:u"},
+    {"mem:load", EVENT_TRACEPOINT, 0, "load", "mem_load", "mem:load"},
+    {"INST_RETIRED:ANY_P:u", EVENT_NAME, 0, "INST_RETIRED:ANY_P", "inst_retired_any_p_user", "INST_RETIRED:ANY_P:u"},
+    {"skl::UOPS_ISSUED:any:c=2:e=1:k", EVENT_NAME, 0, "skl::UOPS_ISSUED:any:c=2:e=1", "uops_issued_any_c_2_e_1_kernel",
+     "skl::UOPS_ISSUED:any:c=2:e=1:k"},
+    {"CYCLES_X:e=1:e", EVENT_NAME, 0, "CYCLES_X:e=1", "cycles_x_e_1", "CYCLES_X:e=1:e"},
+    {"4way", EVENT_NAME, 0, "4way", "event_4way", "4way"},
+};
+
 static void test_kinds(void **state)
 {
-    static const struct {
-        const char *in;
-        enum event_kind out_kind;
-        uint64_t out_config;
-        const char *out_name, *out_metric, *out_text;
-    } cases[] = {
-        {"cycles", EVENT_GENERIC, 0, "cycles", "cycles", "cycles"},
-        {" cpu-cycles ", EVENT_GENERIC, 0, "cpu-cycles", "cycles", "cpu-cycles"},
-        {"cs", EVENT_GENERIC, 3, "cs", "context_switches", "cs"},
-        {"L1-dcache-load-misses", EVENT_GENERIC, 0x10000, "L1-dcache-load-misses", "l1_dcache_load_misses",
-         "L1-dcache-load-misses"},
-        {"ref-cycles", EVENT_GENERIC, 9, "ref-cycles", "ref_cycles", "ref-cycles"},
-        {"r11", EVENT_RAW, 0x11, "r11", "r11", "r11"},
-        {"rFFff", EVENT_RAW, 0xffff, "rFFff", "rffff", "rFFff"},
-        {"r0123456789abcdef", EVENT_RAW, 0x0123456789abcdef, "r0123456789abcdef", "r0123456789abcdef",
-         "r0123456789abcdef"},
-        {"r", EVENT_NAME, 0, "r", "r", "r"},
-        {"r11x", EVENT_NAME, 0, "r11x", "r11x", "r11x"},
-        {"sched:sched_switch", EVENT_TRACEPOINT, 0, "sched_switch", "sched_sched_switch", "sched:sched_switch"},
-        {"sched:sched_switch:u", EVENT_TRACEPOINT, 0, "sched_switch", "sched_sched_switch_user",
-         "sched:sched_switch:u"},
-        {"cycles:u", EVENT_GENERIC, 0, "cycles", "cycles_user", "cycles:u"},
-        {"foo:u", EVENT_NAME, 0, "foo", "foo_user", "foo:u"},
-        {"foo:ukp", EVENT_NAME, 0, "foo", "foo_user_kernel", "foo:ukp"},
-        {"foo:uk_", EVENT_TRACEPOINT, 0, "uk_", "foo_uk", "foo:uk_"},
-        {"topdown-slots", EVENT_NAME, 0, "topdown-slots", "topdown_slots", "topdown-slots"},
-        {"uops_issued.any", EVENT_NAME, 0, "uops_issued.any", "uops_issued_any", "uops_issued.any"},
-        {"skl::INST_RETIRED", EVENT_NAME, 0, "skl::INST_RETIRED", "inst_retired", "skl::INST_RETIRED"},
-        {"skl::INST_RETIRED:ANY_P:u", EVENT_NAME, 0, "skl::INST_RETIRED:ANY_P", "inst_retired_any_p_user",
-         "skl::INST_RETIRED:ANY_P:u"},
-        {"mem:0x1000", EVENT_BREAKPOINT, 0, "mem:0x1000", "mem_0x1000", "mem:0x1000"},
-        {"mem:0x1000/8:w:u", EVENT_BREAKPOINT, 0, "mem:0x1000/8:w", "mem_0x1000_8_w_user", "mem:0x1000/8:w:u"},
-        {"mem:load", EVENT_TRACEPOINT, 0, "load", "mem_load", "mem:load"},
-        {"INST_RETIRED:ANY_P:u", EVENT_NAME, 0, "INST_RETIRED:ANY_P", "inst_retired_any_p_user",
-         "INST_RETIRED:ANY_P:u"},
-        {"skl::UOPS_ISSUED:any:c=2:e=1:k", EVENT_NAME, 0, "skl::UOPS_ISSUED:any:c=2:e=1",
-         "uops_issued_any_c_2_e_1_kernel", "skl::UOPS_ISSUED:any:c=2:e=1:k"},
-        {"CYCLES_X:e=1:e", EVENT_NAME, 0, "CYCLES_X:e=1", "cycles_x_e_1", "CYCLES_X:e=1:e"},
-        {"4way", EVENT_NAME, 0, "4way", "event_4way", "4way"},
-    };
-
     (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
         _cleanup_(event_done) struct event event = {0};
-        assert_int_equal(event_parse(cases[i].in, &event, NULL), 0);
-        assert_int_equal(event.kind, cases[i].out_kind);
-        assert_int_equal(event.config, cases[i].out_config);
-        assert_string_equal(event.name, cases[i].out_name);
-        assert_string_equal(event.metric, cases[i].out_metric);
-        assert_string_equal(event.text, cases[i].out_text);
+        assert_int_equal(event_parse(kinds[i].in, &event, NULL), 0);
+        assert_int_equal(event.kind, kinds[i].out_kind);
+        assert_int_equal(event.config, kinds[i].out_config);
+        assert_string_equal(event.name, kinds[i].out_name);
+        assert_string_equal(event.metric, kinds[i].out_metric);
+        assert_string_equal(event.text, kinds[i].out_text);
     }
 }
 
@@ -223,88 +220,88 @@ static void test_lists(void **state)
     }
 }
 
+static const struct {
+    const char *in;
+    size_t out_offset;
+    const char *out_message; /* a part of it */
+} errors[] = {
+    {"", 0, "an event is missing at the end"},
+    {"   ", 3, "an event is missing"},
+    {"{", 1, "an event is missing"},
+    {"{}", 1, "an event is missing before \"}\""},
+    {"{cycles", 7, "missing at the end"},
+    {"{cycles,}", 8, "an event is missing"},
+    {"cycles,", 7, "an event is missing"},
+    {",cycles", 0, "an event is missing"},
+    {"cycles}", 6, "the end is missing before \"}\""},
+    {"cycles instructions", 7, "the end is missing"},
+    {"{a},{b}", 4, "only one group"},
+    {"{a}{b}", 3, "only one group"},
+    {"a,{b}", 2, "an event is missing before \"{\""},
+    {"{a,{b}}", 3, "an event is missing"},
+    {"{a}x", 3, "the end is missing"},
+    {"{a}:", 4, "a modifier is missing"},
+    {"{a}:x", 4, "unknown modifier \"x\""},
+    {"cycles:", 7, "a modifier is missing"},
+    {"cycles:,a", 7, "a modifier is missing"},
+    {"cycles:ux", 8, "unknown modifier \"x\""},
+    {"cycles:uu", 8, "twice"},
+    {"cycles:pppp", 10, "at most 3"},
+    {"cycles:\xff", 7, "unknown modifier \"0xff\""},
+    {"cycles:foo", 7, "unknown modifier \"f\""},
+    {"FOO:bar", 4, "unknown modifier \"b\""},
+    {"FOO:BAR:x", 8, "unknown modifier \"x\""},
+    {"foo:BAR", 4, "unknown modifier \"B\""},
+    {"FOO:", 4, "a modifier is missing"},
+    {"skl::FOO:", 9, "a modifier is missing"},
+    {"\xff", 0, "byte 0xff"},
+    {"cycles\x01", 6, "byte 0x01"},
+    {"-a", 0, "an event is missing"},
+    {"r01234567890abcdef", 0, "at most 16 digits"},
+    {"cpu/", 4, "a term"},
+    {"cpu//", 4, "a term"},
+    {"cpu/event=0x3c", 14, "a comma or a slash is missing at the end"},
+    {"mem:0x", 4, "the address is a number like 4096 or 0x1000"},
+    {"mem:1/", 6, "the length is missing at the end"},
+    {"mem:1/9:w", 6, "1 to 8 bytes"},
+    {"mem:1:ww", 7, "the access \"w\" stands here twice"},
+    {"mem:1:rq", 7, "before \"q\""},
+    {"uprobe/path=/bin/bash/", 12, "write another term behind it"},
+    {"uprobe/offset=1,path=/bin/bash/,cycles", 21, "write another term behind it"},
+    {"uprobe/config1=0x41414141/", 7, "a probe takes no \"config1\""},
+    {"uprobe/path=/bin/sh,config1=0x41414141/", 20, "a probe takes no \"config1\""},
+    {"kprobe/func=f,config2=1/", 14, "a probe takes no \"config2\""},
+    {"kprobe/config=1/", 7, "a probe takes no \"config\""},
+    {"uprobe/path,offset=1/", 7, "the term \"path\" needs a value"},
+    {"cpu/path=x/", 9, "the value of \"path\" is a number"},
+    {"cpu/event=/", 10, "a value is missing"},
+    {"cpu/event=a/", 10, "is a number"},
+    {"cpu/event=1=2/", 11, "a comma or a slash"},
+    {"cpu/event=0x1ffffffffffffffff/", 10, "more than 64 bits"},
+    {"cpu/event=-1/", 10, "is a number"},
+    {"cpu/a,,b/", 6, "a term"},
+    {"cpu/a, period=3/", 7, "is for sampling"},
+    {"cpu/freq=99/", 4, "is for sampling"},
+    {"cpu/name/", 4, "needs a value"},
+    {"cpu/x/y", 6, "unknown modifier \"y\""},
+    {"a/b/c/d/", 4, "unknown modifier \"c\""},
+    {"/x/", 0, "an event is missing"},
+    {"task-clock:u", 11, "task-clock counts time"},
+    {"cpu-clock:pk", 10, "cpu-clock counts time"},
+    {"{cycles,task-clock}:u", 20, "task-clock counts time"},
+    {"sched:", 6, "a modifier is missing"},
+    {"sched:9", 6, "unknown modifier \"9\""},
+};
+
 static void test_errors(void **state)
 {
-    static const struct {
-        const char *in;
-        size_t out_offset;
-        const char *out_message; /* a part of it */
-    } cases[] = {
-        {"", 0, "an event is missing at the end"},
-        {"   ", 3, "an event is missing"},
-        {"{", 1, "an event is missing"},
-        {"{}", 1, "an event is missing before \"}\""},
-        {"{cycles", 7, "missing at the end"},
-        {"{cycles,}", 8, "an event is missing"},
-        {"cycles,", 7, "an event is missing"},
-        {",cycles", 0, "an event is missing"},
-        {"cycles}", 6, "the end is missing before \"}\""},
-        {"cycles instructions", 7, "the end is missing"},
-        {"{a},{b}", 4, "only one group"},
-        {"{a}{b}", 3, "only one group"},
-        {"a,{b}", 2, "an event is missing before \"{\""},
-        {"{a,{b}}", 3, "an event is missing"},
-        {"{a}x", 3, "the end is missing"},
-        {"{a}:", 4, "a modifier is missing"},
-        {"{a}:x", 4, "unknown modifier \"x\""},
-        {"cycles:", 7, "a modifier is missing"},
-        {"cycles:,a", 7, "a modifier is missing"},
-        {"cycles:ux", 8, "unknown modifier \"x\""},
-        {"cycles:uu", 8, "twice"},
-        {"cycles:pppp", 10, "at most 3"},
-        {"cycles:\xff", 7, "unknown modifier \"0xff\""},
-        {"cycles:foo", 7, "unknown modifier \"f\""},
-        {"FOO:bar", 4, "unknown modifier \"b\""},
-        {"FOO:BAR:x", 8, "unknown modifier \"x\""},
-        {"foo:BAR", 4, "unknown modifier \"B\""},
-        {"FOO:", 4, "a modifier is missing"},
-        {"skl::FOO:", 9, "a modifier is missing"},
-        {"\xff", 0, "byte 0xff"},
-        {"cycles\x01", 6, "byte 0x01"},
-        {"-a", 0, "an event is missing"},
-        {"r01234567890abcdef", 0, "at most 16 digits"},
-        {"cpu/", 4, "a term"},
-        {"cpu//", 4, "a term"},
-        {"cpu/event=0x3c", 14, "a comma or a slash is missing at the end"},
-        {"mem:0x", 4, "the address is a number like 4096 or 0x1000"},
-        {"mem:1/", 6, "the length is missing at the end"},
-        {"mem:1/9:w", 6, "1 to 8 bytes"},
-        {"mem:1:ww", 7, "the access \"w\" stands here twice"},
-        {"mem:1:rq", 7, "before \"q\""},
-        {"uprobe/path=/bin/bash/", 12, "write another term behind it"},
-        {"uprobe/offset=1,path=/bin/bash/,cycles", 21, "write another term behind it"},
-        {"uprobe/config1=0x41414141/", 7, "a probe takes no \"config1\""},
-        {"uprobe/path=/bin/sh,config1=0x41414141/", 20, "a probe takes no \"config1\""},
-        {"kprobe/func=f,config2=1/", 14, "a probe takes no \"config2\""},
-        {"kprobe/config=1/", 7, "a probe takes no \"config\""},
-        {"uprobe/path,offset=1/", 7, "the term \"path\" needs a value"},
-        {"cpu/path=x/", 9, "the value of \"path\" is a number"},
-        {"cpu/event=/", 10, "a value is missing"},
-        {"cpu/event=a/", 10, "is a number"},
-        {"cpu/event=1=2/", 11, "a comma or a slash"},
-        {"cpu/event=0x1ffffffffffffffff/", 10, "more than 64 bits"},
-        {"cpu/event=-1/", 10, "is a number"},
-        {"cpu/a,,b/", 6, "a term"},
-        {"cpu/a, period=3/", 7, "is for sampling"},
-        {"cpu/freq=99/", 4, "is for sampling"},
-        {"cpu/name/", 4, "needs a value"},
-        {"cpu/x/y", 6, "unknown modifier \"y\""},
-        {"a/b/c/d/", 4, "unknown modifier \"c\""},
-        {"/x/", 0, "an event is missing"},
-        {"task-clock:u", 11, "task-clock counts time"},
-        {"cpu-clock:pk", 10, "cpu-clock counts time"},
-        {"{cycles,task-clock}:u", 20, "task-clock counts time"},
-        {"sched:", 6, "a modifier is missing"},
-        {"sched:9", 6, "unknown modifier \"9\""},
-    };
-
     (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
         struct event_list untouched = {.n = 99};
         struct error error = {0};
-        assert_int_equal(event_list_parse(cases[i].in, &untouched, &error), -EINVAL);
-        if (!strstr(error.message, cases[i].out_message) || error.offset != cases[i].out_offset)
-            fail_msg("%s: at %zu: %s", cases[i].in, error.offset, error.message);
+        assert_int_equal(event_list_parse(errors[i].in, &untouched, &error), -EINVAL);
+        if (!strstr(error.message, errors[i].out_message) || error.offset != errors[i].out_offset)
+            fail_msg("%s: at %zu: %s", errors[i].in, error.offset, error.message);
         assert_int_equal(untouched.n, 99);
     }
 }

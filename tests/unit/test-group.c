@@ -74,7 +74,7 @@ static void test_read_format(void **state)
     fake_sys_free(fake);
 }
 
-/* What is read from a CPU that left has one member: an error, not a value. */
+/* A reading from a CPU that left has one member: that is an error and not a value. */
 static void test_cpu_leaves(void **state)
 {
     const struct attr attrs[] = {HARDWARE(0), HARDWARE(1)};

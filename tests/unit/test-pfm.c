@@ -9,11 +9,10 @@
 
 #include "base/cleanup.h"
 #include "perf/attr.h"
-#include "perf/event/parse.h"
 #include "perf/event/pfm-library.h"
 #include "perf/event/pfm.h"
 #include "tests/unit/fake-machine.h"
-#include "tests/unit/test.h"
+#include "tests/unit/parse-event.h"
 
 enum { GAP, KERNEL, A53, A57, N1, A76, UNCORE, N_PMUS };
 
@@ -175,57 +174,50 @@ static int restart(void **state)
     return 0;
 }
 
-static void parse(const char *text, struct event *ret)
-{
-    struct error error;
-    if (event_parse(text, ret, &error) < 0)
-        fail_msg("%s: %s", text, error.message);
-}
+static const struct {
+    const char *in;
+    unsigned in_cpu;
+    uint32_t out_type; /* 0: that CPU does not have the event */
+    uint64_t out_config, out_config1;
+    const char *out_asked;
+} build_cases[] = {
+    {"ARM_CORTEX_A76::L2D_CACHE_REFILL", 4, 9, 0x17, 0, "arm_n1::L2D_CACHE_REFILL"},
+    {"ARM_CORTEX_A76::L2D_CACHE_REFILL", 3, 0, 0, 0, NULL},
+    {"arm_ac76::stall_backend", 7, 9, 0x24, 0, "arm_n1::stall_backend"},
+    {"arm_ac55::L2D_CACHE_REFILL", 0, 8, 0x17, 0, "arm_ac53::L2D_CACHE_REFILL"},
+    {"arm_ac55::L2D_CACHE_REFILL", 5, 0, 0, 0, NULL},
+    {"arm_ac55::L2D_CACHE_REFILL:u", 0, 8, 0x17, 0, "arm_ac53::L2D_CACHE_REFILL"},
+    {"arm_ac76::MASKED:BIG", 4, 9, 0x31, 7, "arm_n1::MASKED:BIG"},
+    {"arm_ac76::MASKED:BIG:ku", 4, 9, 0x31, 7, "arm_n1::MASKED:BIG"},
+    {"L2D_CACHE_REFILL", 0, 8, 0x17, 0, "arm_ac53::L2D_CACHE_REFILL"},
+    {"L2D_CACHE_REFILL", 4, 9, 0x17, 0, "arm_n1::L2D_CACHE_REFILL"},
+    {"MASKED:BIG", 4, 9, 0x31, 7, "arm_n1::MASKED:BIG"},
+    {"MASKED:BIG:k", 0, 0, 0, 0, NULL},
+    {"hisi_sccl1_ddrc0::FLUX_WR", 0, 0, 0, 0, NULL}, /* for several CPUs: it has a cpumask */
+    /* Another core than the stand-in: this core may not have the stand-in's own events. */
+    {"arm_ac55::OWN_EVENT", 0, 0, 0, 0, NULL},
+    {"arm_ac53::L2D_CACHE_REFILL", 0, 0, 0, 0, NULL},
+};
 
 static void test_build(void **state)
 {
     const struct fixture *fixture = *state;
-    static const struct {
-        const char *in;
-        unsigned in_cpu;
-        uint32_t out_type; /* 0: that CPU does not have the event */
-        uint64_t out_config, out_config1;
-        const char *out_asked;
-    } cases[] = {
-        {"ARM_CORTEX_A76::L2D_CACHE_REFILL", 4, 9, 0x17, 0, "arm_n1::L2D_CACHE_REFILL"},
-        {"ARM_CORTEX_A76::L2D_CACHE_REFILL", 3, 0, 0, 0, NULL},
-        {"arm_ac76::stall_backend", 7, 9, 0x24, 0, "arm_n1::stall_backend"},
-        {"arm_ac55::L2D_CACHE_REFILL", 0, 8, 0x17, 0, "arm_ac53::L2D_CACHE_REFILL"},
-        {"arm_ac55::L2D_CACHE_REFILL", 5, 0, 0, 0, NULL},
-        {"arm_ac55::L2D_CACHE_REFILL:u", 0, 8, 0x17, 0, "arm_ac53::L2D_CACHE_REFILL"},
-        {"arm_ac76::MASKED:BIG", 4, 9, 0x31, 7, "arm_n1::MASKED:BIG"},
-        {"arm_ac76::MASKED:BIG:ku", 4, 9, 0x31, 7, "arm_n1::MASKED:BIG"},
-        {"L2D_CACHE_REFILL", 0, 8, 0x17, 0, "arm_ac53::L2D_CACHE_REFILL"},
-        {"L2D_CACHE_REFILL", 4, 9, 0x17, 0, "arm_n1::L2D_CACHE_REFILL"},
-        {"MASKED:BIG", 4, 9, 0x31, 7, "arm_n1::MASKED:BIG"},
-        {"MASKED:BIG:k", 0, 0, 0, 0, NULL},
-        {"hisi_sccl1_ddrc0::FLUX_WR", 0, 0, 0, 0, NULL}, /* for several CPUs: it has a cpumask */
-        /* Another core than the stand-in: this core may not have the stand-in's own events. */
-        {"arm_ac55::OWN_EVENT", 0, 0, 0, 0, NULL},
-        {"arm_ac53::L2D_CACHE_REFILL", 0, 0, 0, 0, NULL},
-    };
 
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        _cleanup_(event_done) struct event event = {0};
+    for (size_t i = 0; i < ARRAY_SIZE(build_cases); i++) {
+        _cleanup_(event_done) struct event event = parsed_event(build_cases[i].in);
         struct attr attr;
-        parse(cases[i].in, &event);
         assert_int_equal(event.kind, EVENT_NAME);
-        const struct pmu *pmu = attr_pmu(fixture->machine, &event, cases[i].in_cpu);
-        if (!pmu != !cases[i].out_type)
-            fail_msg("%s on %u: %s", cases[i].in, cases[i].in_cpu, pmu ? pmu->name : "none");
+        const struct pmu *pmu = attr_pmu(fixture->machine, &event, build_cases[i].in_cpu);
+        if (!pmu != !build_cases[i].out_type)
+            fail_msg("%s on %u: %s", build_cases[i].in, build_cases[i].in_cpu, pmu ? pmu->name : "none");
         if (!pmu)
             continue;
         assert_int_equal(attr_build(&fixture->fake->sys, fixture->machine, &event, pmu, &attr, NULL), 0);
-        assert_string_equal(asked, cases[i].out_asked);
+        assert_string_equal(asked, build_cases[i].out_asked);
         assert_int_equal(attr_check(&fixture->fake->sys, fixture->machine, &event, NULL), 0);
-        assert_int_equal(attr.kernel.type, cases[i].out_type);
-        assert_int_equal(attr.kernel.config, cases[i].out_config);
-        assert_int_equal(attr.kernel.config1, cases[i].out_config1);
+        assert_int_equal(attr.kernel.type, build_cases[i].out_type);
+        assert_int_equal(attr.kernel.config, build_cases[i].out_config);
+        assert_int_equal(attr.kernel.config1, build_cases[i].out_config1);
         assert_string_equal(attr.unit, "");
         assert_true(attr.scale == 1);
     }
@@ -235,11 +227,10 @@ static void test_build(void **state)
 static void test_uncore(void **state)
 {
     const struct fixture *fixture = *state;
-    _cleanup_(event_done) struct event event = {0};
+    _cleanup_(event_done) struct event event = parsed_event("hisi_sccl1_ddrc0::FLUX_WR");
     const struct pmu *pmu = machine_find_pmu(fixture->machine, "hisi_sccl1_ddrc0");
     struct attr attr;
 
-    parse("hisi_sccl1_ddrc0::FLUX_WR", &event);
     assert_true(attr_names_pmu(fixture->machine, &event, pmu));
     assert_false(attr_names_pmu(fixture->machine, &event, machine_core_pmu(fixture->machine, 0)));
     assert_int_equal(attr_build(&fixture->fake->sys, fixture->machine, &event, pmu, &attr, NULL), 0);
@@ -252,11 +243,10 @@ static void test_uncore(void **state)
 static void test_modifiers(void **state)
 {
     const struct fixture *fixture = *state;
-    _cleanup_(event_done) struct event user = {0}, plain = {0};
+    _cleanup_(event_done) struct event user = parsed_event("arm_ac76::STALL_BACKEND:u"),
+                                       plain = parsed_event("arm_ac76::STALL_BACKEND");
     struct attr attr;
 
-    parse("arm_ac76::STALL_BACKEND:u", &user);
-    parse("arm_ac76::STALL_BACKEND", &plain);
     assert_string_equal(user.metric, "stall_backend_user");
     assert_string_equal(plain.metric, "stall_backend");
     const struct pmu *pmu = attr_pmu(fixture->machine, &user, 4);
@@ -336,9 +326,8 @@ static void test_errors(void **state)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        _cleanup_(event_done) struct event event = {0};
+        _cleanup_(event_done) struct event event = parsed_event(cases[i].in);
         struct error error = {0};
-        parse(cases[i].in, &event);
         event.offset = 7;
         missing = cases[i].in_missing;
         int r = attr_check(&fixture->fake->sys, fixture->machine, &event, &error);
@@ -354,9 +343,8 @@ static void test_not_loaded_without_need(void **state)
                                         "stall_backend", "cs",  "armv8_cortex_a76/l2d_cache_refill/"};
 
     for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
-        _cleanup_(event_done) struct event event = {0};
+        _cleanup_(event_done) struct event event = parsed_event(known[i]);
         struct attr attr;
-        parse(known[i], &event);
         assert_int_equal(attr_check(&fixture->fake->sys, fixture->machine, &event, NULL), 0);
         for (unsigned cpu = 0; cpu < 8; cpu++) {
             const struct pmu *pmu = attr_pmu(fixture->machine, &event, cpu);
