@@ -218,7 +218,7 @@ static int try_capacity(struct sys *sys, const struct pmu *pmu, uint64_t config,
     return 0;
 }
 
-int group_capacity(struct sys *sys, const struct pmu *pmu, unsigned *ret_counters)
+int group_probe_capacity(struct sys *sys, const struct pmu *pmu, unsigned *ret_counters)
 {
     if (pmu->absent || pmu->scope != PMU_CORE || cpuset_count(&pmu->cpus) == 0)
         return -ENODATA;

@@ -62,6 +62,6 @@ int group_fd(const struct group *group, size_t n);
  * (the NMI watchdog, another profiler) are among them. -ENODATA where the PMU has no event to try this with; errors of
  * perf_event_open(2).
  */
-int group_capacity(struct sys *sys, const struct pmu *pmu, unsigned *ret_counters);
+int group_probe_capacity(struct sys *sys, const struct pmu *pmu, unsigned *ret_counters);
 
 #endif

@@ -80,7 +80,7 @@ void event_list_done(struct event_list *list);
  */
 char *event_metric_name(const char *text);
 /* Gives the event the metric name that its kind and its modifiers make, unless it has a name already. -ENOMEM. */
-int event_make_metric(struct event *event);
+int event_build_metric(struct event *event);
 /* Replaces the metric name by one that a person chose: [a-zA-Z_][a-zA-Z0-9_]*, else -EINVAL. */
 int event_set_metric(struct event *event, const char *name, struct error *error);
 

@@ -124,7 +124,7 @@ int pfm_explain(const struct machine *machine, const char *name, size_t offset, 
 
     int r = pfm_library_load(&library, &reason);
     if (r < 0)
-        return pfm_pmu_spelled(name)
+        return pfm_pmu_is_name(name)
                    ? error_set_at(error, r, offset, "there is no event \"%s\" in sysfs, and %s", name, reason.message)
                    : 0;
     if (!parsed.prefix)

@@ -34,9 +34,9 @@ bool pfm_pmu_counts_on(const char *name, const char *sysfs, bool detected, bool 
  * Whether a stand-in's event has the same meaning: numbers 0xc0 to 0x3fff are each core's own, those below and above
  * are common to all (Arm Architecture Reference Manual, "The PMU event number space and common events").
  */
-bool pfm_pmu_common(uint64_t config);
+bool pfm_pmu_is_common(uint64_t config);
 
 /* Whether an event's name is spelled like libpfm4's: with "::", or in capitals. */
-bool pfm_pmu_spelled(const char *name);
+bool pfm_pmu_is_name(const char *name);
 
 #endif

@@ -126,7 +126,7 @@ static void test_cache(void **state)
         if (!found)
             continue;
         struct event event = {.kind = EVENT_GENERIC, .config = config};
-        assert_int_equal(event_make_metric(&event), 0);
+        assert_int_equal(event_build_metric(&event), 0);
         assert_string_equal(event.metric, caches[i].out_metric);
         event_done(&event);
     }
@@ -140,7 +140,7 @@ static void test_cache_names(void **state)
     size_t n = 0;
 
     (void)state;
-    for (; generic_cache_name(n, name, sizeof(name), &listed); n++) {
+    for (; generic_find_cache(n, name, sizeof(name), &listed); n++) {
         assert_true(generic_parse_cache(name, strlen(name), &parsed));
         assert_int_equal(parsed, listed);
     }

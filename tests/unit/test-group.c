@@ -218,7 +218,7 @@ static void test_capacity(void **state)
         struct machine *machine = fake_load_machine(fake);
         const struct pmu *pmu = machine_find_pmu(machine, cases[i].in_pmu);
         assert_non_null(pmu);
-        assert_int_equal(group_capacity(&fake->sys, pmu, &counters), cases[i].out_result);
+        assert_int_equal(group_probe_capacity(&fake->sys, pmu, &counters), cases[i].out_result);
         assert_int_equal(counters, cases[i].out_counters);
         machine_free(machine);
         fake_sys_free(fake);
@@ -233,7 +233,7 @@ static void test_capacity_not_allowed(void **state)
     (void)state;
     fake_fail(fake, (struct fake_failure){.call = FAKE_OPEN, .error = EACCES});
     struct machine *machine = fake_load_machine(fake);
-    assert_int_equal(group_capacity(&fake->sys, machine_find_pmu(machine, "cpu"), &counters), -EACCES);
+    assert_int_equal(group_probe_capacity(&fake->sys, machine_find_pmu(machine, "cpu"), &counters), -EACCES);
     machine_free(machine);
     fake_sys_free(fake);
 }
