@@ -13,9 +13,9 @@ struct library_function {
     size_t offset;    /* where its pointer goes, in the struct of pointers that is filled */
 };
 
-/* What to load, for a const table. All is static. */
+/* A library to load: a row of const data. */
 struct library {
-    const char *name;           /* what a sentence calls it, with what it is for: "libpfm4, which knows such names," */
+    const char *name;           /* its name and use in a sentence: "libpfm4, which knows such names," */
     const char *package;        /* Debian's package: "libpfm4" */
     const char *const files[4]; /* names for dlopen(3), the best first; the first that loads is used */
     const struct library_function *functions;

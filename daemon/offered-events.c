@@ -128,7 +128,7 @@ static int gather_cache(struct offered_events *offered, struct sys *sys)
         const struct offer offer = {.kind = "cache", .pmu = k, .name = name};
         if (machine->pmus[k]->scope != PMU_CORE || machine->pmus[k]->absent)
             continue;
-        for (size_t i = 0; r == 0 && generic_cache_name(i, name, sizeof(name), &config); i++)
+        for (size_t i = 0; r == 0 && generic_find_cache(i, name, sizeof(name), &config); i++)
             r = try_generic(offered, sys, &offer);
     }
     return r;

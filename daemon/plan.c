@@ -137,7 +137,7 @@ static json_t *pmu_json(struct sys *sys, const struct snapshot *snapshot, const 
     _cleanup_(freep) char *cpus = cpuset_format(&pmu->cpus);
     json_int_t wanted = count_wanted(snapshot, pmu);
     unsigned counters = 0;
-    bool known = group_capacity(sys, pmu, &counters) == 0;
+    bool known = group_probe_capacity(sys, pmu, &counters) == 0;
 
     return json_pack("{s:s, s:s, s:o, s:I, s:b}", "pmu", pmu->name, "cpus", cpus ? cpus : "", "counters",
                      known ? json_integer(counters) : json_null(), "wanted", wanted, "multiplexes",

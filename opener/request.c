@@ -156,7 +156,7 @@ static int check_permitted_event(const struct opener_rules *rules, const struct 
 {
     bool is_breakpoint = attr->type == PERF_TYPE_BREAKPOINT;
 
-    if (is_breakpoint && !breakpoint_in_user_memory(attr))
+    if (is_breakpoint && !breakpoint_is_in_user_memory(attr))
         return -EBADRQC;
     if (!opener_rules_permit_event(rules, attr, text, attr->sample_period != 0))
         return -ENOPKG;

@@ -98,8 +98,7 @@ static int attr_no_pmu(const struct machine *machine, const struct event *event,
         return error_set_at(error, -ENODEV, event->offset, "PMU \"%s\" cannot be used: %s", event->pmu, reason);
     if (absent)
         return error_set_at(error, -ENODEV, event->offset,
-                            "there is no PMU \"%s\": this machine, or what it runs in, has no hardware counters",
-                            event->pmu);
+                            "there is no PMU \"%s\": this machine, or its host, has no hardware counters", event->pmu);
     for (size_t i = 0; i < machine->n_pmus; i++)
         if (!machine->pmus[i]->absent)
             suggest_consider(&suggest, machine->pmus[i]->name);
@@ -138,7 +137,7 @@ static int attr_no_event(const struct machine *machine, const struct event *even
         for (size_t k = 0; k < ARRAY_SIZE(generic_events[i].aliases) && generic_events[i].aliases[k]; k++)
             suggest_consider(&suggest, generic_events[i].aliases[k]);
     }
-    for (size_t i = 0; i < CACHE_NAMES_MAX && generic_cache_name(i, caches[i], sizeof(caches[i]), &config); i++)
+    for (size_t i = 0; i < CACHE_NAMES_MAX && generic_find_cache(i, caches[i], sizeof(caches[i]), &config); i++)
         suggest_consider(&suggest, caches[i]);
     for (size_t i = 0; i < machine->n_pmus; i++)
         for (size_t k = 0; k < machine->pmus[i]->n_events; k++)
@@ -304,11 +303,11 @@ static void put_breakpoint(const struct event_breakpoint *breakpoint, struct per
 
 static int check_breakpoint(const struct event *event, const struct attr *attr, struct error *error)
 {
-    if (pmu_kind(attr->pmu->name) != PMU_BREAKPOINT || breakpoint_in_user_memory(&attr->kernel))
+    if (pmu_kind(attr->pmu->name) != PMU_BREAKPOINT || breakpoint_is_in_user_memory(&attr->kernel))
         return 0;
     return error_set_at(
         error, -EINVAL, event->offset,
-        "\"%s\" would watch the kernel's memory, which perfcountd does not; give an address of a program%s",
+        "\"%s\" would watch the kernel's memory, which perfcountd does not do; give an address of a program%s",
         event->text, sizeof(void *) == 8 ? "" : ", and the modifier u");
 }
 

@@ -18,7 +18,7 @@ struct group {
     struct member members[];
 };
 
-/* What read(2) gives for READ_FORMAT: see "read_format" in perf_event_open(2). */
+/* The result of read(2) for READ_FORMAT: see "read_format" in perf_event_open(2). */
 struct raw_reading {
     uint64_t n, enabled, running;
     struct {
@@ -39,7 +39,7 @@ struct group *group_free(struct group *group)
     return NULL;
 }
 
-/* What every member asks for; `disabled` of the leader holds for all. */
+/* The attributes that every member has; `disabled` of the leader holds for all. */
 static struct perf_event_attr member_attr(const struct attr *attr)
 {
     struct perf_event_attr kernel = attr->kernel;
@@ -218,7 +218,7 @@ static int try_capacity(struct sys *sys, const struct pmu *pmu, uint64_t config,
     return 0;
 }
 
-int group_capacity(struct sys *sys, const struct pmu *pmu, unsigned *ret_counters)
+int group_probe_capacity(struct sys *sys, const struct pmu *pmu, unsigned *ret_counters)
 {
     if (pmu->absent || pmu->scope != PMU_CORE || cpuset_count(&pmu->cpus) == 0)
         return -ENODATA;

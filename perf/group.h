@@ -17,7 +17,7 @@ struct group_target {
     pid_t pid; /* -1, or a cgroup's directory descriptor with PERF_FLAG_PID_CGROUP */
     int cpu;
     unsigned long flags; /* PERF_FLAG_FD_CLOEXEC is added */
-    bool paused;         /* what is opened here stays disabled until somebody enables it */
+    bool paused;         /* the group stays disabled until somebody enables it */
 };
 
 /* The result of one read. Times in nanoseconds; values in the order in which the members were opened. */
@@ -62,6 +62,6 @@ int group_fd(const struct group *group, size_t n);
  * (the NMI watchdog, another profiler) are among them. -ENODATA where the PMU has no event to try this with; errors of
  * perf_event_open(2).
  */
-int group_capacity(struct sys *sys, const struct pmu *pmu, unsigned *ret_counters);
+int group_probe_capacity(struct sys *sys, const struct pmu *pmu, unsigned *ret_counters);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a PMU's descriptors can do: see pmu-kind.h. */
+/* Kinds of PMU: see pmu-kind.h. */
 #include "perf/pmu-kind.h"
 
 /* The kernel's names: kernel/events/core.c, kernel/events/hw_breakpoint.c, drivers with setup_aux(). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the descriptors of a PMU's events can do besides counting. No file of the kernel says this, but the PMUs that
- * can do more are known by name. Pure.
+ * The kind of a PMU: what the descriptors of its events can do besides counting. No file of the kernel says this, but
+ * the PMUs that can do more are known by name. Pure.
  */
 #ifndef PERF_PMU_KIND_H
 #define PERF_PMU_KIND_H

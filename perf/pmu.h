@@ -16,7 +16,7 @@ enum pmu_scope {
     PMU_ANY,    /* has neither: software, tracepoint, msr...: counts on every CPU */
 };
 
-/* What sysfs has and perfcountd cannot use, and why: so that an error says that, and not that it does not exist. */
+/* Files of sysfs that perfcountd cannot use, and why: so that an error says that, and not that they do not exist. */
 struct defect {
     char *name, *reason; /* "umask"; "its file cannot be read: Permission denied" */
 };

@@ -82,7 +82,7 @@ static const struct {
     {ENFILE, NULL, "too many open files on this machine", "raise fs.file-max, or count fewer events"},
     {EBUSY, NULL, "the PMU is in exclusive use", "another profiler holds it; stop it"},
     {ENOSPC, NULL, "no counter or breakpoint slot is left",
-     "count fewer events of this kind, or stop what holds the others"},
+     "count fewer events of this kind, or stop the programs that hold the others"},
     {ENXIO, NULL, "the CPU is not there",
      "it is offline or not possible on this machine; see /sys/devices/system/cpu/online"},
     {E2BIG, NULL, "the kernel is older than these attributes", "leave out config3 terms and other new attributes"},
@@ -105,7 +105,7 @@ static const struct {
     {ENOPKG, is_frozen, "the configuration did not have this event when perfcountd started",
      "the opener opens only the tracepoints and probes of the configuration at the start; restart perfcountd"},
     {ENOPKG, NULL, "the opener does not know this PMU", "it was not there when perfcountd started; restart perfcountd"},
-    {ENOKEY, NULL, "the opener gives out no breakpoints",
+    {ENOKEY, NULL, "the opener opens no breakpoints",
      "an attacker who takes over perfcountd could move one to any address of any program; to allow those of the "
      "configuration, set opener.breakpoints: true and restart perfcountd"},
     {ENOSYS, NULL, "the kernel has no perf events", "build it with CONFIG_PERF_EVENTS"},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fields of a PERF_RECORD_SAMPLE, and what other records have in common with it (perf_event_open(2)). Arrays and
+ * The fields of a PERF_RECORD_SAMPLE, and those that other records have too (perf_event_open(2)). Arrays and
  * pointers point into the record's bytes.
  */
 #ifndef PERF_RECORD_SAMPLE_H

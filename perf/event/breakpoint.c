@@ -28,7 +28,7 @@ static int parse_number(struct event_cursor *cursor, const char *what, uint64_t 
     size_t size = cursor_name(cursor);
 
     if (size == 0)
-        return cursor_unexpected(cursor, what, error);
+        return cursor_set_error(cursor, what, error);
     if (number_parse_u64_n(cursor->text + cursor->at, size, ret) < 0)
         return error_set_at(error, -EINVAL, cursor->at, "%s is a number like 4096 or 0x1000, of at most 64 bits", what);
     cursor->at += size;
@@ -103,7 +103,7 @@ int breakpoint_parse(struct event_cursor *cursor, struct event *event, struct er
     return event->pmu && event->name ? 0 : error_oom(error);
 }
 
-bool breakpoint_in_user_memory(const struct perf_event_attr *attr)
+bool breakpoint_is_in_user_memory(const struct perf_event_attr *attr)
 {
     return attr->exclude_kernel || (sizeof(void *) == 8 && attr->bp_addr >> 63 == 0);
 }

@@ -21,6 +21,6 @@ struct perf_event_attr;
  * every machine. Where addresses have 32 bits, the border depends on the kernel, which refuses its own part with
  * exclude_kernel (kernel/events/hw_breakpoint.c, hw_breakpoint_parse()): there the attr must have exclude_kernel. Pure.
  */
-bool breakpoint_in_user_memory(const struct perf_event_attr *attr);
+bool breakpoint_is_in_user_memory(const struct perf_event_attr *attr);
 
 #endif

@@ -27,7 +27,7 @@ size_t cursor_name(const struct event_cursor *cursor)
     return size;
 }
 
-int cursor_unexpected(const struct event_cursor *cursor, const char *expected, struct error *error)
+int cursor_set_error(const struct event_cursor *cursor, const char *expected, struct error *error)
 {
     unsigned char c = (unsigned char)cursor_peek(cursor);
 
@@ -57,7 +57,7 @@ static unsigned find_modifier(char c)
     return 0;
 }
 
-bool modifiers_only(const char *text, size_t size)
+bool cursor_is_modifiers(const char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++)
         if (!find_modifier(text[i]) && text[i] != 'p' && text[i] != 'P')
@@ -81,12 +81,12 @@ static int unknown_modifier(const struct event_cursor *cursor, struct error *err
                         "unknown modifier \"%s\"; there are u, k, h, G, H, p, P, D, W and e", name);
 }
 
-int modifiers_parse(struct event_cursor *cursor, unsigned *modifiers, unsigned *precise, struct error *error)
+int cursor_parse_modifiers(struct event_cursor *cursor, unsigned *modifiers, unsigned *precise, struct error *error)
 {
     unsigned seen = 0, p = 0;
 
     if (at_end(cursor))
-        return cursor_unexpected(cursor, "a modifier", error);
+        return cursor_set_error(cursor, "a modifier", error);
     for (; !at_end(cursor); cursor->at++) {
         char c = cursor_peek(cursor);
         unsigned modifier = find_modifier(c);
@@ -128,7 +128,7 @@ static size_t attributes_size(const char *text, bool bare)
         size_t size = cursor_name(&ahead);
         ahead.at += size;
         bool value = cursor_take(&ahead, '=');
-        if (size == 0 || (!value && (modifiers_only(attribute, size) || (bare && !is_capitals(attribute, size)))))
+        if (size == 0 || (!value && (cursor_is_modifiers(attribute, size) || (bare && !is_capitals(attribute, size)))))
             break;
         if (value)
             ahead.at += cursor_name(&ahead);
@@ -137,7 +137,7 @@ static size_t attributes_size(const char *text, bool bare)
     return cursor.at;
 }
 
-size_t colon_name_size(const char *word, size_t size)
+size_t cursor_pfm_name_size(const char *word, size_t size)
 {
     struct event_cursor cursor = {.text = word, .at = size};
 

@@ -29,19 +29,19 @@ void cursor_skip_space(struct event_cursor *cursor);
 /* The size of the name that stands here: letters, digits, "_", "-" and ".". */
 size_t cursor_name(const struct event_cursor *cursor);
 /* -EINVAL at the character that stands here, where `expected` ("a comma") should be. */
-int cursor_unexpected(const struct event_cursor *cursor, const char *expected, struct error *error);
+int cursor_set_error(const struct event_cursor *cursor, const char *expected, struct error *error);
 
 /*
  * Parses modifiers up to a comma, a brace, a space or the end, and adds them to `modifiers` and `precise`. -EINVAL at
  * an unknown letter, at one that is repeated, or where there is none.
  */
-int modifiers_parse(struct event_cursor *cursor, unsigned *modifiers, unsigned *precise, struct error *error);
+int cursor_parse_modifiers(struct event_cursor *cursor, unsigned *modifiers, unsigned *precise, struct error *error);
 /* Whether `text` is nothing but modifier letters. */
-bool modifiers_only(const char *text, size_t size);
+bool cursor_is_modifiers(const char *text, size_t size);
 /*
  * The size of a name of libpfm4, "PMU::EVENT:UMASK:c=1" or "EVENT:UMASK", which begins with a word of `size`
  * characters; `size` for any other word. Modifiers at the end do not belong to the name.
  */
-size_t colon_name_size(const char *word, size_t size);
+size_t cursor_pfm_name_size(const char *word, size_t size);
 
 #endif

@@ -108,7 +108,7 @@ static char *metric_source(const struct event *event)
     case EVENT_GENERIC:
         if (event->generic)
             return strdup(event->generic->metric);
-        generic_cache_format(event->config, cache, sizeof(cache));
+        generic_format_cache(event->config, cache, sizeof(cache));
         return strdup(cache);
     case EVENT_PMU:
         return terms_text(event);
@@ -123,7 +123,7 @@ static char *metric_source(const struct event *event)
     return strdup(colons ? colons + 2 : event->name);
 }
 
-int event_make_metric(struct event *event)
+int event_build_metric(struct event *event)
 {
     _cleanup_(buffer_done) struct buffer name = {0};
 
@@ -174,7 +174,7 @@ static void append_description(struct buffer *help, const struct event *event)
             buffer_append(help, event->generic->help, strlen(event->generic->help) - 1);
             return;
         }
-        generic_cache_format(event->config, cache, sizeof(cache));
+        generic_format_cache(event->config, cache, sizeof(cache));
         buffer_appendf(help, "Cache event %s", cache);
         return;
     case EVENT_RAW:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An event as perf-list(1) writes it, without any machine: what was parsed (parse.h), and its metric name (the rules
- * are in doc/perfcountd.yaml.5, "METRIC NAMES": "cycles:u" is "cycles_user").
+ * An event as perf-list(1) writes it, parsed (parse.h) and without any machine, and its metric name (the rules are in
+ * doc/perfcountd.yaml.5, "METRIC NAMES": "cycles:u" is "cycles_user").
  */
 #ifndef PERF_EVENT_EVENT_H
 #define PERF_EVENT_EVENT_H
@@ -40,7 +40,7 @@ struct event_term {
 
 void event_term_done(struct event_term *term);
 
-/* An access to memory: what perf_event_open(2) calls bp_addr, bp_len and bp_type. */
+/* An access to memory: bp_addr, bp_len and bp_type of perf_event_open(2). */
 struct event_breakpoint {
     uint64_t address, length;
     unsigned access; /* bits HW_BREAKPOINT_R, _W, _X */
@@ -80,7 +80,7 @@ void event_list_done(struct event_list *list);
  */
 char *event_metric_name(const char *text);
 /* Gives the event the metric name that its kind and its modifiers make, unless it has a name already. -ENOMEM. */
-int event_make_metric(struct event *event);
+int event_build_metric(struct event *event);
 /* Replaces the metric name by one that a person chose: [a-zA-Z_][a-zA-Z0-9_]*, else -EINVAL. */
 int event_set_metric(struct event *event, const char *name, struct error *error);
 

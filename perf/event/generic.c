@@ -125,7 +125,7 @@ static uint64_t cache_config(unsigned cache, unsigned operation, unsigned result
     return cache | operation << 8 | result << 16;
 }
 
-void generic_cache_format(uint64_t config, char *text, size_t size)
+void generic_format_cache(uint64_t config, char *text, size_t size)
 {
     const struct cache_word *cache = &caches[config & 0xff], *operation = &operations[config >> 8 & 0xff];
 
@@ -161,7 +161,7 @@ bool generic_parse_cache(const char *text, size_t size, uint64_t *ret_config)
     return true;
 }
 
-bool generic_cache_name(size_t n, char *text, size_t size, uint64_t *ret_config)
+bool generic_find_cache(size_t n, char *text, size_t size, uint64_t *ret_config)
 {
     for (unsigned cache = 0; cache < ARRAY_SIZE(caches); cache++) {
         for (unsigned operation = 0; operation < ARRAY_SIZE(operations); operation++) {
@@ -169,7 +169,7 @@ bool generic_cache_name(size_t n, char *text, size_t size, uint64_t *ret_config)
                 continue;
             if (n < N_RESULTS) {
                 *ret_config = cache_config(cache, operation, (unsigned)n);
-                generic_cache_format(*ret_config, text, size);
+                generic_format_cache(*ret_config, text, size);
                 return true;
             }
             n -= N_RESULTS;

@@ -30,8 +30,8 @@ const struct generic_event *generic_find(const char *name, size_t size);
  */
 bool generic_parse_cache(const char *text, size_t size, uint64_t *ret_config);
 /* perf's spelling of the cache event `config`, which has at most 63 characters: "L1-dcache-load-misses". */
-void generic_cache_format(uint64_t config, char *text, size_t size);
+void generic_format_cache(uint64_t config, char *text, size_t size);
 /* Config and name of the n-th cache event that can exist, for lists and suggestions; false past the last. */
-bool generic_cache_name(size_t n, char *text, size_t size, uint64_t *ret_config);
+bool generic_find_cache(size_t n, char *text, size_t size, uint64_t *ret_config);
 
 #endif

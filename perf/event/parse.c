@@ -46,7 +46,7 @@ static int parse_terms(struct event_cursor *cursor, struct event *event, struct 
     if (r < 0)
         return r;
     if (!cursor_take(cursor, '/'))
-        return cursor_unexpected(cursor, "a comma or a slash", error);
+        return cursor_set_error(cursor, "a comma or a slash", error);
     event->kind = EVENT_PMU;
     event->terms = steal(terms.terms);
     event->n_terms = terms.n;
@@ -87,7 +87,7 @@ static bool is_tracepoint(const char *text, size_t size)
     if (text[size] != ':' || tracepoint_name_size(text) != size)
         return false;
     size_t name_size = tracepoint_name_size(name);
-    return name_size && !modifiers_only(name, name_size);
+    return name_size && !cursor_is_modifiers(name, name_size);
 }
 
 static bool find_generic(const char *word, size_t size, struct event *event)
@@ -127,7 +127,7 @@ static int parse_word(struct event_cursor *cursor, size_t size, struct event *ev
         size = tracepoint_name_size(word);
     } else {
         event->kind = EVENT_NAME;
-        size = colon_name_size(word, size);
+        size = cursor_pfm_name_size(word, size);
     }
     cursor->at += size;
     return copy_name(&event->name, word, size, error);
@@ -156,7 +156,7 @@ static int parse_modifiers(struct event_cursor *cursor, struct event *event, str
     if (!cursor_take(cursor, ':') && !(slash && c && !strchr(",{} \t\r\n", c)))
         return 0;
     size_t offset = cursor->at;
-    int r = modifiers_parse(cursor, &event->modifiers, &event->precise, error);
+    int r = cursor_parse_modifiers(cursor, &event->modifiers, &event->precise, error);
     return r < 0 ? r : check_clock(event, event->modifiers, cursor->samples, offset, error);
 }
 
@@ -170,7 +170,7 @@ static int parse_event_here(struct event_cursor *cursor, struct event *ret, stru
     if (breakpoint_starts_here(cursor)) {
         r = breakpoint_parse(cursor, &event, error);
     } else if (size == 0 || start[0] == '-' || start[0] == '.') {
-        return cursor_unexpected(cursor, "an event", error);
+        return cursor_set_error(cursor, "an event", error);
     } else if (start[size] == '/') {
         r = copy_name(&event.pmu, start, size, error);
         cursor->at += size + 1;
@@ -218,7 +218,7 @@ static int parse_group_modifiers(struct event_cursor *cursor, struct event_list 
     if (!cursor_take(cursor, ':'))
         return 0;
     size_t offset = cursor->at;
-    int r = modifiers_parse(cursor, &list->modifiers, &precise, error);
+    int r = cursor_parse_modifiers(cursor, &list->modifiers, &precise, error);
     for (size_t i = 0; r == 0 && i < list->n; i++) {
         struct event *event = &list->events[i];
         r = check_clock(event, list->modifiers, samples && i == 0, offset, error);
@@ -238,7 +238,7 @@ static int parse_braces(struct event_cursor *cursor, struct event_list *list, st
     if (cursor_peek(cursor) == '{')
         return error_set_at(error, -EINVAL, cursor->at, "groups do not nest");
     if (!cursor_take(cursor, '}'))
-        return cursor_unexpected(cursor, "a comma or \"}\"", error);
+        return cursor_set_error(cursor, "a comma or \"}\"", error);
     return parse_group_modifiers(cursor, list, samples, error);
 }
 
@@ -261,7 +261,7 @@ static int check_end(struct event_cursor *cursor, struct error *error)
     if (cursor_peek(&ahead) == '{')
         return error_set_at(error, -EINVAL, ahead.at, "only one group can stand here");
     if (cursor_peek(cursor))
-        return cursor_unexpected(cursor, "the end", error);
+        return cursor_set_error(cursor, "the end", error);
     return 0;
 }
 
@@ -278,7 +278,7 @@ static int parse_list(const char *text, bool samples, struct event_list *ret, st
     if (r == 0)
         r = check_end(&cursor, error);
     for (size_t i = 0; r == 0 && i < list.n; i++)
-        if (event_make_metric(&list.events[i]) < 0)
+        if (event_build_metric(&list.events[i]) < 0)
             r = error_oom(error);
     if (r < 0)
         return r;
@@ -313,8 +313,8 @@ int event_parse(const char *text, struct event *ret, struct error *error)
     if (cursor_peek(&cursor) == ',')
         return error_set_at(error, -EINVAL, cursor.at, "only one event can stand here");
     if (cursor_peek(&cursor))
-        return cursor_unexpected(&cursor, "the end", error);
-    if (event_make_metric(&event) < 0)
+        return cursor_set_error(&cursor, "the end", error);
+    if (event_build_metric(&event) < 0)
         return error_oom(error);
     *ret = event;
     event = (struct event){0};

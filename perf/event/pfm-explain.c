@@ -64,7 +64,7 @@ static int bad_mask(const struct pfm_library *library, const struct pfm_table *t
             attr.type == PFM_ATTR_UMASK)
             suggest_consider(&suggest, attr.name);
     }
-    return error_set_at(error, -ENOENT, offset, "libpfm4 says of the event \"%s\" of its PMU \"%s\", with \"%s\": %s%s",
+    return error_set_at(error, -ENOENT, offset, "libpfm4 refuses the event \"%s\" of its PMU \"%s\" with \"%s\": %s%s",
                         sought->event.name, table->name, sought->parsed->rest, library->strerror(reason),
                         suggest_format(&suggest, nearest, sizeof(nearest)));
 }
@@ -124,7 +124,7 @@ int pfm_explain(const struct machine *machine, const char *name, size_t offset, 
 
     int r = pfm_library_load(&library, &reason);
     if (r < 0)
-        return pfm_pmu_spelled(name)
+        return pfm_pmu_is_name(name)
                    ? error_set_at(error, r, offset, "there is no event \"%s\" in sysfs, and %s", name, reason.message)
                    : 0;
     if (!parsed.prefix)

@@ -19,7 +19,7 @@ int pfm_encode(const struct pmu *pmu, const char *name, struct pfm_words *ret)
 int pfm_explain(const struct machine *machine, const char *name, size_t offset, struct error *error)
 {
     (void)machine;
-    if (!pfm_pmu_spelled(name))
+    if (!pfm_pmu_is_name(name))
         return 0;
     return error_set_at(
         error, -ENODEV, offset,

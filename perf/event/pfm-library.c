@@ -154,7 +154,7 @@ int pfm_table_encode(const struct pfm_library *library, const struct pfm_table *
     if (pfm_name_has_level(parsed))
         return PFM_ERR_ATTR;
     int r = library->get_os_event_encoding(text, PFM_PLM0 | PFM_PLM3 | PFM_PLMH, PFM_OS_PERF_EVENT, &arg);
-    if (r == PFM_SUCCESS && table->stand_in && !pfm_pmu_common(out.attr.config))
+    if (r == PFM_SUCCESS && table->stand_in && !pfm_pmu_is_common(out.attr.config))
         r = PFM_ERR_NOTFOUND;
     if (r == PFM_SUCCESS)
         *ret = out.attr;

@@ -69,12 +69,12 @@ bool pfm_pmu_counts_on(const char *name, const char *sysfs, bool detected, bool 
     return !has_row && detected && str_equal(sysfs, "cpu");
 }
 
-bool pfm_pmu_common(uint64_t config)
+bool pfm_pmu_is_common(uint64_t config)
 {
     return config < 0xc0 || config >= 0x4000;
 }
 
-bool pfm_pmu_spelled(const char *name)
+bool pfm_pmu_is_name(const char *name)
 {
     return strstr(name, "::") ||
            (strpbrk(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") && !strpbrk(name, "abcdefghijklmnopqrstuvwxyz-."));

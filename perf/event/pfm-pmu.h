@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which PMU of sysfs a PMU of libpfm4 is: names and a table, without the library. Serves pfm.h.
+ * The PMU of sysfs for each PMU of libpfm4: names and a table, without the library. Serves pfm.h.
  *
  * libpfm4 names a kind of core ("arm_ac76", "skl"), and sysfs names the kernel's PMU for it ("armv8_cortex_a76",
  * "cpu"). Arm's names in sysfs identify the kind; x86's do not, and only libpfm4's detection of the CPU does.
@@ -34,9 +34,9 @@ bool pfm_pmu_counts_on(const char *name, const char *sysfs, bool detected, bool 
  * Whether a stand-in's event has the same meaning: numbers 0xc0 to 0x3fff are each core's own, those below and above
  * are common to all (Arm Architecture Reference Manual, "The PMU event number space and common events").
  */
-bool pfm_pmu_common(uint64_t config);
+bool pfm_pmu_is_common(uint64_t config);
 
 /* Whether an event's name is spelled like libpfm4's: with "::", or in capitals. */
-bool pfm_pmu_spelled(const char *name);
+bool pfm_pmu_is_name(const char *name);
 
 #endif

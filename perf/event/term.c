@@ -53,7 +53,7 @@ static int parse_value(struct event_cursor *cursor, struct event_term *term, str
     while (is_value(text[size]))
         size++;
     if (size == 0)
-        return cursor_unexpected(cursor, "a value", error);
+        return cursor_set_error(cursor, "a value", error);
     int r = number_parse_u64_n(text, size, &term->value);
     if (r == -ERANGE)
         return error_set_at(error, -EINVAL, cursor->at, "the value of \"%s\" has more than 64 bits", term->name);
@@ -68,7 +68,7 @@ static int parse_term(struct event_cursor *cursor, struct event_term *term, stru
     size_t size = cursor_name(cursor);
 
     if (size == 0)
-        return cursor_unexpected(cursor, "a term like \"event=0x11\"", error);
+        return cursor_set_error(cursor, "a term like \"event=0x11\"", error);
     *term = (struct event_term){.value = 1, .offset = cursor->at};
     term->name = strndup(cursor->text + cursor->at, size);
     if (!term->name)
@@ -111,7 +111,7 @@ int event_terms_parse_text(const char *text, struct event_terms *ret, struct err
     if (r < 0)
         return r;
     if (cursor_peek(&cursor))
-        return cursor_unexpected(&cursor, "a comma", error);
+        return cursor_set_error(&cursor, "a comma", error);
     *ret = terms;
     terms = (struct event_terms){0};
     return 0;

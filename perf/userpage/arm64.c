@@ -31,8 +31,11 @@ struct outcome {
 #define READ(number, name)                                                                                             \
     case number:                                                                                                       \
         __asm__ volatile("mrs %0, " name : "=r"(value), "+r"(refused));                                                \
-        break
+        break;
 #define READ_EVENT(number) READ(number, "pmevcntr" #number "_el0")
+#define EVENT_COUNTERS(f)                                                                                              \
+    f(0) f(1) f(2) f(3) f(4) f(5) f(6) f(7) f(8) f(9) f(10) f(11) f(12) f(13) f(14) f(15) f(16) f(17) f(18) f(19)      \
+        f(20) f(21) f(22) f(23) f(24) f(25) f(26) f(27) f(28) f(29) f(30)
 
 /* Alone in its section, so that the handler knows the instructions by their address. The handler sets x9 to refuse. */
 __attribute__((section("userpage_counter"), noinline)) static struct outcome read_register(unsigned number)
@@ -41,38 +44,8 @@ __attribute__((section("userpage_counter"), noinline)) static struct outcome rea
     uint64_t value = 0;
 
     switch (number) {
-        READ_EVENT(0);
-        READ_EVENT(1);
-        READ_EVENT(2);
-        READ_EVENT(3);
-        READ_EVENT(4);
-        READ_EVENT(5);
-        READ_EVENT(6);
-        READ_EVENT(7);
-        READ_EVENT(8);
-        READ_EVENT(9);
-        READ_EVENT(10);
-        READ_EVENT(11);
-        READ_EVENT(12);
-        READ_EVENT(13);
-        READ_EVENT(14);
-        READ_EVENT(15);
-        READ_EVENT(16);
-        READ_EVENT(17);
-        READ_EVENT(18);
-        READ_EVENT(19);
-        READ_EVENT(20);
-        READ_EVENT(21);
-        READ_EVENT(22);
-        READ_EVENT(23);
-        READ_EVENT(24);
-        READ_EVENT(25);
-        READ_EVENT(26);
-        READ_EVENT(27);
-        READ_EVENT(28);
-        READ_EVENT(29);
-        READ_EVENT(30);
-        READ(31, "pmccntr_el0");
+        EVENT_COUNTERS(READ_EVENT)
+        READ(31, "pmccntr_el0")
     default:
         refused = 1;
     }

@@ -33,6 +33,18 @@ void put_text(struct built *built, const char *text)
         put_bytes(built, "", 1);
 }
 
+void put_array(struct built *built, size_t n, uint64_t first)
+{
+    for (size_t i = 0; i < n; i++)
+        put8(built, first + i);
+}
+
+void put_filled(struct built *built, size_t size, int byte)
+{
+    for (size_t i = 0; i < size; i++)
+        put_bytes(built, &(char){(char)byte}, 1);
+}
+
 void start_record(struct built *built, uint32_t type, uint16_t misc)
 {
     built->size = 0;
@@ -66,7 +78,7 @@ int try_decode(const void *bytes, size_t size, const struct record_layout *layou
     return r;
 }
 
-/* The header says more than there is. */
+/* The header's size is more than there is. */
 static void try_cut(const struct built *built, const struct record_layout *layout, size_t size)
 {
     void *copy = exact_copy(built->bytes, size);
@@ -75,7 +87,7 @@ static void try_cut(const struct built *built, const struct record_layout *layou
     free(copy);
 }
 
-/* The header says what there is; returns whether that is enough. */
+/* The header's size is what there is. Returns whether that is enough. */
 static bool try_short(const struct built *built, const struct record_layout *layout, size_t size)
 {
     void *copy = exact_copy(built->bytes, size);
@@ -89,7 +101,7 @@ static bool try_short(const struct built *built, const struct record_layout *lay
     return r == 0;
 }
 
-/* Whatever a word says, as it is a count, a size or the end of a text. */
+/* Any value of a word, which may be a count, a size or the end of a text. */
 static void try_lies(const struct built *built, const struct record_layout *layout)
 {
     static const uint64_t lies[] = {0,

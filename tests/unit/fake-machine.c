@@ -8,8 +8,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "base/cleanup.h"
-#include "tests/unit/fake-sys.h"
+#include "tests/unit/fake-machine.h"
 
 #define DEVICES "/sys/bus/event_source/devices"
 
@@ -79,7 +78,7 @@ void fake_cpus(struct fake_sys *fake, const char *list)
     fake_file(fake, "/sys/devices/system/cpu/possible", "%s\n", list);
 }
 
-/* What every machine has. */
+/* The files that every machine has. */
 static struct fake_sys *plain_machine(const char *cpus)
 {
     struct fake_sys *fake = fake_sys_new();
@@ -180,9 +179,8 @@ struct fake_sys *fake_sys_free(struct fake_sys *fake)
 {
     if (!fake)
         return NULL;
+    assert(fake->n_open == 0 && fake->n_mapped == 0);
     nftw(fake->root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-    for (size_t i = 0; i < fake->n_events; i++)
-        free(fake->events[i]);
     free(fake->events);
     for (size_t i = 0; i < fake->n_pmus; i++)
         cpuset_done(&fake->pmus[i].cpus);
@@ -190,4 +188,16 @@ struct fake_sys *fake_sys_free(struct fake_sys *fake)
     cpuset_done(&fake->online);
     free(fake);
     return NULL;
+}
+
+struct machine *fake_load_machine(struct fake_sys *fake)
+{
+    struct machine *machine = NULL;
+    struct error error = {0};
+
+    int r = machine_load(&fake->sys, &machine, &error);
+    if (r < 0)
+        fprintf(stderr, "%s\n", error.message);
+    assert(r == 0);
+    return machine;
 }

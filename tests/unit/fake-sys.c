@@ -1,32 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel of a machine to play: see fake-sys.h. The machines themselves are in fake-machine.c. */
+/* The kernel of a machine to play: see fake-sys.h. The machines are in fake-machine.c. */
 #undef NDEBUG
-#include "tests/unit/fake-sys.h"
-
 #include <assert.h>
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "base/muldiv.h"
+#include "tests/unit/fake-event.h"
 
-struct fake_event {
-    struct perf_event_attr attr;
-    int fd, cpu;
-    int cgroup; /* its descriptor, or -1 */
-    struct fake_pmu *pmu;
-    struct fake_event *leader; /* itself, where it leads a group or is alone */
-    bool enabled, dead;        /* dead: its CPU has left */
-    bool off_counter;
-    uint64_t count, remainder, time_enabled, time_running;
-    struct perf_event_mmap_page *page; /* NULL where it is not mapped */
-};
-
-static struct fake_sys *fake_of(struct sys *sys)
-{
-    return (struct fake_sys *)sys;
-}
-
-static struct fake_event *find_event(const struct fake_sys *fake, int fd)
+struct fake_event *fake_find_event(const struct fake_sys *fake, int fd)
 {
     size_t i = (size_t)fd - FAKE_FD_FIRST;
     return fd >= FAKE_FD_FIRST && i < fake->n_events ? fake->events[i] : NULL;
@@ -34,11 +15,11 @@ static struct fake_event *find_event(const struct fake_sys *fake, int fd)
 
 const struct perf_event_attr *fake_attr(const struct fake_sys *fake, int fd)
 {
-    const struct fake_event *event = find_event(fake, fd);
+    const struct fake_event *event = fake_find_event(fake, fd);
     return event ? &event->attr : NULL;
 }
 
-/* Failures to order */
+/* Failures on order */
 
 void fake_fail(struct fake_sys *fake, struct fake_failure failure)
 {
@@ -75,7 +56,7 @@ static const struct fake_failure *ordered(struct fake_sys *fake, enum fake_call 
 
 /* perf_event_open */
 
-static struct fake_pmu *pmu_for(struct fake_sys *fake, const struct perf_event_attr *attr, int cpu)
+static struct fake_pmu *find_pmu_for(struct fake_sys *fake, const struct perf_event_attr *attr, int cpu)
 {
     bool generic = attr->type == PERF_TYPE_HARDWARE || attr->type == PERF_TYPE_HW_CACHE || attr->type == PERF_TYPE_RAW;
     uint32_t extended = generic && attr->type != PERF_TYPE_RAW ? (uint32_t)(attr->config >> 32) : 0;
@@ -91,8 +72,7 @@ static struct fake_pmu *pmu_for(struct fake_sys *fake, const struct perf_event_a
     return NULL;
 }
 
-/* How many counters of a PMU the group of `leader` needs. */
-static uint32_t counters_needed(const struct fake_sys *fake, const struct fake_event *leader)
+uint32_t fake_group_needs(const struct fake_sys *fake, const struct fake_event *leader)
 {
     uint32_t n = 0;
 
@@ -102,8 +82,7 @@ static uint32_t counters_needed(const struct fake_sys *fake, const struct fake_e
     return n;
 }
 
-/* The hardware PMU of a group, or NULL. */
-static struct fake_pmu *group_pmu(const struct fake_sys *fake, const struct fake_event *leader)
+struct fake_pmu *fake_group_pmu(const struct fake_sys *fake, const struct fake_event *leader)
 {
     for (size_t i = 0; i < fake->n_events; i++) {
         const struct fake_event *event = fake->events[i];
@@ -113,11 +92,11 @@ static struct fake_pmu *group_pmu(const struct fake_sys *fake, const struct fake
     return NULL;
 }
 
-/* What sys_perf_event_open() and the PMU drivers' validate_group() demand of a member. */
+/* The checks of a member by sys_perf_event_open() and the PMU drivers' validate_group(). */
 static int check_member(const struct fake_sys *fake, const struct fake_event *leader, const struct fake_pmu *pmu,
                         const struct perf_event_attr *attr, int cgroup, int cpu)
 {
-    const struct fake_pmu *other = group_pmu(fake, leader);
+    const struct fake_pmu *other = fake_group_pmu(fake, leader);
 
     if (leader->leader != leader || leader->cpu != cpu || leader->cgroup != cgroup || attr->pinned || attr->exclusive)
         return -EINVAL;
@@ -125,7 +104,7 @@ static int check_member(const struct fake_sys *fake, const struct fake_event *le
         return 0;
     if (other && other != pmu)
         return -EINVAL;
-    return counters_needed(fake, leader) + 1 > pmu->counters ? -EINVAL : 0;
+    return fake_group_needs(fake, leader) + 1 > pmu->counters ? -EINVAL : 0;
 }
 
 void fake_cgroup_remove(struct fake_sys *fake, int fd)
@@ -134,7 +113,7 @@ void fake_cgroup_remove(struct fake_sys *fake, int fd)
     fake->removed_cgroups[fake->n_removed_cgroups++] = fd;
 }
 
-/* What perf_cgroup_connect() demands. */
+/* The checks of perf_cgroup_connect(). */
 static int check_cgroup(const struct fake_sys *fake, int fd, int cpu)
 {
     if (cpu < 0)
@@ -152,9 +131,8 @@ static int fake_open(struct sys *sys, struct perf_event_attr *attr, pid_t pid, i
 {
     struct fake_sys *fake = fake_of(sys);
     const struct fake_failure *failure = ordered(fake, FAKE_OPEN, attr, cpu);
-    struct fake_pmu *pmu = pmu_for(fake, attr, cpu);
-    struct fake_event *leader = group_fd < 0 ? NULL : find_event(fake, group_fd);
-
+    struct fake_pmu *pmu = find_pmu_for(fake, attr, cpu);
+    struct fake_event *leader = group_fd < 0 ? NULL : fake_find_event(fake, group_fd);
     int cgroup = flags & PERF_FLAG_PID_CGROUP ? pid : -1;
 
     if (failure)
@@ -182,7 +160,7 @@ static int fake_open(struct sys *sys, struct perf_event_attr *attr, pid_t pid, i
     return event->fd;
 }
 
-/* Members of a group without its leader are alone, each. */
+/* When a leader is closed, each of its siblings becomes a group of its own. */
 static void dissolve(struct fake_sys *fake, const struct fake_event *leader)
 {
     for (size_t i = 0; i < fake->n_events; i++)
@@ -193,7 +171,7 @@ static void dissolve(struct fake_sys *fake, const struct fake_event *leader)
 static int fake_close(struct sys *sys, int fd)
 {
     struct fake_sys *fake = fake_of(sys);
-    struct fake_event *event = find_event(fake, fd);
+    struct fake_event *event = fake_find_event(fake, fd);
 
     fake->calls[FAKE_CLOSE]++;
     if (!event)
@@ -206,53 +184,10 @@ static int fake_close(struct sys *sys, int fd)
     return 0;
 }
 
-/* Reads in user space */
-
-/* What perf_event_update_userpage() of kernel/events/core.c writes. */
-static void update_page(const struct fake_sys *fake, const struct fake_event *event)
-{
-    struct perf_event_mmap_page *page = event->page;
-    uint64_t counter = fake_user_counter(fake, (unsigned)(event->fd - FAKE_FD_FIRST));
-
-    page->lock += 2;
-    page->cap_user_rdpmc = page->cap_user_time = fake->user_reads;
-    page->pmc_width = 32;
-    page->time_mult = 1;
-    page->index = fake->user_reads && !event->off_counter ? (uint32_t)(event->fd - FAKE_FD_FIRST) + 1 : 0;
-    page->offset = (int64_t)(event->count - (page->index ? (uint64_t)(int64_t)(int32_t)counter : 0));
-    page->time_enabled = event->time_enabled;
-    page->time_running = event->time_running;
-    page->time_offset = -fake->monotonic_ns;
-}
-
-void fake_user_reads(struct fake_sys *fake)
-{
-    fake->user_reads = true;
-    for (size_t i = 0; i < fake->n_events; i++)
-        if (fake->events[i] && fake->events[i]->page)
-            update_page(fake, fake->events[i]);
-}
-
-uint64_t fake_user_counter(const struct fake_sys *fake, unsigned number)
-{
-    assert(number < fake->n_events && fake->events[number]);
-    return (uint32_t)(fake->events[number]->count - 1000);
-}
-
-void fake_set_off_counter(struct fake_sys *fake, int fd, bool off)
-{
-    struct fake_event *event = find_event(fake, fd);
-
-    assert(event);
-    event->off_counter = off;
-    if (event->page)
-        update_page(fake, event);
-}
-
 static int fake_mmap(struct sys *sys, int fd, size_t size, int protection, void **ret)
 {
     struct fake_sys *fake = fake_of(sys);
-    struct fake_event *event = find_event(fake, fd);
+    struct fake_event *event = fake_find_event(fake, fd);
     const struct fake_failure *failure = ordered(fake, FAKE_MMAP, event ? &event->attr : NULL, event ? event->cpu : -1);
 
     (void)protection;
@@ -263,7 +198,7 @@ static int fake_mmap(struct sys *sys, int fd, size_t size, int protection, void 
     event->page = calloc(1, size);
     assert(event->page);
     fake->n_mapped++;
-    update_page(fake, event);
+    fake_update_page(fake, event);
     *ret = event->page;
     return 0;
 }
@@ -281,85 +216,6 @@ static int fake_munmap(struct sys *sys, void *address, size_t size)
             return 0;
         }
     return -EINVAL;
-}
-
-/* Time */
-
-void fake_rate(struct fake_sys *fake, struct fake_rate rate)
-{
-    assert(fake->n_rates < ARRAY_SIZE(fake->rates) && rate.ns);
-    fake->rates[fake->n_rates++] = rate;
-}
-
-static void count(const struct fake_sys *fake, struct fake_event *event, uint64_t running)
-{
-    struct fake_rate rate = {.count = 1, .ns = 1};
-
-    for (size_t i = 0; i < fake->n_rates; i++)
-        if (fake->rates[i].type == event->attr.type && fake->rates[i].config == event->attr.config)
-            rate = fake->rates[i];
-    uint64_t whole = muldiv(running, rate.count, rate.ns).whole;
-    /* The remainder is below rate.ns, so that of the product the low 64 bits suffice for it. */
-    event->remainder += running * rate.count - whole * rate.ns;
-    event->count += whole + event->remainder / rate.ns;
-    event->remainder %= rate.ns;
-}
-
-static bool group_counts(const struct fake_event *leader)
-{
-    return leader->enabled && !leader->dead;
-}
-
-/*
- * Of `ns`, how much the group has the counters of its PMU: all groups that want them share evenly, those of cgroups
- * that do not run want none.
- */
-static uint64_t running_time(const struct fake_sys *fake, const struct fake_event *leader, uint64_t ns)
-{
-    const struct fake_pmu *pmu = group_pmu(fake, leader);
-    uint64_t wanted = 0;
-
-    if (!pmu || pmu->counters == FAKE_UNLIMITED)
-        return ns;
-    for (size_t i = 0; i < fake->n_events; i++) {
-        const struct fake_event *other = fake->events[i];
-        if (other && other->leader == other && other->cpu == leader->cpu && group_counts(other) &&
-            (other->cgroup == -1 || other->cgroup == leader->cgroup) && group_pmu(fake, other) == pmu)
-            wanted += counters_needed(fake, other);
-    }
-    return wanted <= pmu->counters ? ns : muldiv(ns, pmu->counters, wanted).whole;
-}
-
-static void run(const struct fake_sys *fake, struct fake_event *event, uint64_t ns)
-{
-    if (!event->enabled || event->dead || !group_counts(event->leader))
-        return;
-    uint64_t running = event->off_counter ? 0 : running_time(fake, event->leader, ns);
-    event->time_enabled += ns;
-    event->time_running += running;
-    count(fake, event, running);
-}
-
-void fake_cgroup_run(struct fake_sys *fake, int fd, unsigned cpu, uint64_t ns)
-{
-    for (size_t i = 0; i < fake->n_events; i++)
-        if (fake->events[i] && fake->events[i]->cgroup == fd && fake->events[i]->cpu == (int)cpu)
-            run(fake, fake->events[i], ns);
-}
-
-void fake_advance(struct fake_sys *fake, uint64_t ns)
-{
-    for (size_t i = 0; i < fake->n_events; i++)
-        if (fake->events[i] && fake->events[i]->cgroup == -1)
-            run(fake, fake->events[i], ns);
-    fake->monotonic_ns += ns;
-    fake->realtime_ns += ns;
-}
-
-static uint64_t fake_now(struct sys *sys, clockid_t clock)
-{
-    const struct fake_sys *fake = fake_of(sys);
-    return clock == CLOCK_REALTIME ? fake->realtime_ns : fake->monotonic_ns;
 }
 
 /* read and ioctl */
@@ -382,7 +238,7 @@ static size_t layout(const struct fake_sys *fake, const struct fake_event *event
         words[n++] = (uint64_t)event->fd;
     for (size_t i = 0; format & PERF_FORMAT_GROUP && i < fake->n_events; i++) {
         const struct fake_event *member = fake->events[i];
-        /* A read of a member alone gives the member; of a leader, the leader first since it is older. */
+        /* A read of a sibling has the sibling alone; that of a leader has the leader first, since it is older. */
         if (!member || (member != event && member->leader != event))
             continue;
         assert(n + 2 <= max);
@@ -397,7 +253,7 @@ static size_t layout(const struct fake_sys *fake, const struct fake_event *event
 static ssize_t fake_read(struct sys *sys, int fd, void *buffer, size_t size)
 {
     struct fake_sys *fake = fake_of(sys);
-    const struct fake_event *event = find_event(fake, fd);
+    const struct fake_event *event = fake_find_event(fake, fd);
     const struct fake_failure *failure = ordered(fake, FAKE_READ, event ? &event->attr : NULL, event ? event->cpu : -1);
     uint64_t words[256];
 
@@ -432,7 +288,7 @@ static int control(struct fake_event *event, unsigned long request)
 static int fake_ioctl(struct sys *sys, int fd, unsigned long request, unsigned long argument)
 {
     struct fake_sys *fake = fake_of(sys);
-    struct fake_event *event = find_event(fake, fd);
+    struct fake_event *event = fake_find_event(fake, fd);
     const struct fake_failure *failure =
         ordered(fake, FAKE_IOCTL, event ? &event->attr : NULL, event ? event->cpu : -1);
     int r = 0;

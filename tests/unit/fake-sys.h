@@ -3,18 +3,18 @@
  * A machine to play: /sys and /proc in a temporary directory, and a kernel that counts by a clock which the test moves.
  *
  *     struct fake_sys *fake = fake_machine_big_little();
- *     machine_load(&fake->sys, &machine, &error);
+ *     struct machine *machine = fake_load_machine(fake);     (fake-machine.h)
  *     ... open groups through &fake->sys ...
  *     fake_advance(fake, 1000);
  *     ... read: each counter shows 1000, unless fake_rate() said otherwise ...
- *     assert_int_equal(fake->n_open, 0);
- *     fake_sys_free(fake);
+ *     fake_sys_free(fake);     which checks that all is closed
  *
- * What is wrong in a test itself (a fake PMU of unknown name, a full disk) ends it by assert().
+ * A mistake in the test itself (a fake PMU of unknown name, a full disk) ends it by assert().
  */
 #ifndef TESTS_UNIT_FAKE_SYS_H
 #define TESTS_UNIT_FAKE_SYS_H
 
+#include "base/cleanup.h"
 #include "perf/cpuset.h"
 #include "perf/sys.h"
 
@@ -44,7 +44,7 @@ struct fake_rate {
     uint64_t config, count, ns;
 };
 
-/* Which calls fail: those that match, after `after` of them went well, `times` times (0: from then on, always). */
+/* Matching calls fail: `after` of them succeed, and then `times` fail (0: all). */
 struct fake_failure {
     enum fake_call call;
     int error; /* EMFILE; 0 for FAKE_READ is a read of 0 bytes, as of a pinned group in the error state */
@@ -91,7 +91,9 @@ struct fake_sys *fake_machine_two_counters(void);
 
 /* A machine without anything; the ones above are made from it. */
 struct fake_sys *fake_sys_new(void);
+/* Nothing may be open or mapped any more. */
 struct fake_sys *fake_sys_free(struct fake_sys *fake);
+DEFINE_CLEANUP(struct fake_sys *, fake_sys_free);
 
 /* Writes a file below the root, with the directories before it. */
 void fake_file(struct fake_sys *fake, const char *path, const char *format, ...) PRINTF_LIKE(3, 4);
@@ -131,7 +133,7 @@ void fake_user_reads(struct fake_sys *fake);
 uint64_t fake_user_counter(const struct fake_sys *fake, unsigned number);
 /* An event that is on no counter for now, as one of a kind of core on which the task does not run. */
 void fake_set_off_counter(struct fake_sys *fake, int fd, bool off);
-/* What an open descriptor was opened with; NULL for a closed one. */
+/* The attributes that a descriptor was opened with; NULL for a closed one. */
 const struct perf_event_attr *fake_attr(const struct fake_sys *fake, int fd);
 
 #endif

@@ -102,7 +102,7 @@ static void test_operations(void **state)
     }
 }
 
-/* Sets are equal by their members, whatever room they have. */
+/* Sets are equal by their members, whatever their capacity. */
 static void test_equal_ignores_room(void **state)
 {
     _cleanup_(cpuset_done) struct cpuset small = parse("1"), large = parse("1,500");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What counts and what samples has a share of the descriptors, and no more. */
+/* Counting and sampling each hold their share of the descriptors, and no more. */
 #include "perf/descriptors.h"
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/test.h"
@@ -25,7 +25,7 @@ static void rig_done(struct rig *rig)
     fake_sys_free(rig->fake);
 }
 
-/* A group of so many; `absent` is one that the machine does not have, or -1. How many opened. */
+/* Opens a group of `n` events; the machine does not have event `absent`, unless that is -1. Returns how many opened. */
 static size_t open_group(struct rig *rig, size_t n, bool samples, bool whole, int absent, int fds[GROUP_MAX])
 {
     struct perf_event_attr attrs[GROUP_MAX] = {{0}};
@@ -56,26 +56,26 @@ static void close_all(struct rig *rig, int *fds, size_t n)
 static const struct {
     const char *name;
     struct descriptor_limits in_limits;
-    size_t in_counting, in_sampling; /* that are open before */
+    size_t in_counting, in_sampling; /* descriptors that are open before */
     size_t in_n;
     bool in_samples, in_whole;
     int in_absent;
     size_t out_opened;
-    int out_last; /* the last one's error; 0: it opened */
+    int out_last; /* the error of the last event; 0: it opened */
 } cases[] = {
     {"fits", {4, 0, 0}, 0, 0, 4, false, true, -1, 4, 0},
-    {"the last finds no room", {4, 0, 0}, 1, 0, 4, false, false, -1, 3, -EMFILE},
-    {"a whole one with one too many", {4, 0, 0}, 1, 0, 4, false, true, -1, 3, -EMFILE},
+    {"the last event finds no room", {4, 0, 0}, 1, 0, 4, false, false, -1, 3, -EMFILE},
+    {"a whole group with one event too many", {4, 0, 0}, 1, 0, 4, false, true, -1, 3, -EMFILE},
     {"no room at all", {2, 0, 0}, 2, 0, 2, false, true, -1, 0, -EMFILE},
     {"nothing for counters", {0, 8, 0}, 0, 0, 2, false, true, -1, 0, -EMFILE},
-    {"what the machine lacks needs no room", {2, 0, 0}, 0, 0, 3, false, false, 0, 2, 0},
-    {"and is no lack of room", {1, 0, 0}, 1, 0, 1, false, true, 0, 0, -ENOENT},
+    {"an event that the machine does not have needs no room", {2, 0, 0}, 0, 0, 3, false, false, 0, 2, 0},
+    {"and does not fail for room", {1, 0, 0}, 1, 0, 1, false, true, 0, 0, -ENOENT},
     {"nothing samples", {8, 0, 0}, 0, 0, 1, true, true, -1, 0, -EMFILE},
-    {"what samples has its own", {4, 2, 0}, 4, 0, 2, true, true, -1, 2, 0},
-    {"and what counting leaves", {4, 2, 0}, 1, 2, 3, true, true, -1, 3, 0},
+    {"sampling has its own room", {4, 2, 0}, 4, 0, 2, true, true, -1, 2, 0},
+    {"and the room that counting leaves", {4, 2, 0}, 1, 2, 3, true, true, -1, 3, 0},
     {"and no more", {4, 2, 0}, 1, 4, 2, true, false, -1, 1, -EMFILE},
-    {"counting leaves what is for samples", {4, 2, 0}, 4, 0, 1, false, true, -1, 0, -EMFILE},
-    {"counting cannot have what samples took", {4, 2, 0}, 1, 4, 2, false, false, -1, 1, -EMFILE},
+    {"counting leaves the room for samples", {4, 2, 0}, 4, 0, 1, false, true, -1, 0, -EMFILE},
+    {"counting cannot have the room that samples took", {4, 2, 0}, 1, 4, 2, false, false, -1, 1, -EMFILE},
     {"more is open than there may be", {0, 1, 0}, 0, 1, 1, false, true, -1, 0, -EMFILE},
 };
 
@@ -105,7 +105,7 @@ static void test_limits(void **state)
     }
 }
 
-/* What is closed can be had again, as often as somebody likes. */
+/* A closed descriptor makes room for another, any number of times. */
 static void test_gives_back(void **state)
 {
     int fds[GROUP_MAX], none[GROUP_MAX];
@@ -121,7 +121,7 @@ static void test_gives_back(void **state)
     rig_done(&rig);
 }
 
-/* An event that is tried by itself is closed at once, and counts for nothing. */
+/* A single event, which is closed at once, is not counted. */
 static void test_tries(void **state)
 {
     struct perf_event_attr attr = {.size = sizeof(attr), .type = PERF_TYPE_SOFTWARE, .disabled = 1};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The terms of events as sysfs writes them: numbers, flags, "?", and where what is garbled goes wrong. */
+/* The terms of events as sysfs writes them: numbers, flags, "?", and the errors of garbled ones. */
 #include "base/cleanup.h"
 #include "perf/event/term.h"
 #include "tests/unit/test.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel that other tests play with must itself do what perf_event_open(2) says. */
+/* The kernel that tests play behaves as perf_event_open(2) says. */
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/test.h"
 
@@ -27,6 +27,14 @@ static void assert_read(struct fake_sys *fake, int fd, const uint64_t *expected,
 }
 #define assert_words(fake, fd, ...)                                                                                    \
     assert_read(fake, fd, (const uint64_t[]){__VA_ARGS__}, sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
+
+/* Closes all that is open, and frees. */
+static void fake_end(struct fake_sys *fake)
+{
+    for (int fd = FAKE_FD_FIRST; fake->n_open > 0; fd++)
+        fake->sys.close(&fake->sys, fd);
+    fake_sys_free(fake);
+}
 
 static void test_group_counts(void **state)
 {
@@ -72,7 +80,7 @@ static void test_two_counters_multiplex(void **state)
     fake_find_pmu(fake, "cpu")->counters = 0;
     fake_advance(fake, 100);
     assert_words(fake, leaders[0], 2, 200, 50, 50, 1000, 50, 1001);
-    fake_sys_free(fake);
+    fake_end(fake);
 }
 
 static void test_refusals(void **state)
@@ -92,7 +100,7 @@ static void test_refusals(void **state)
     fake->extended_types = true;
     assert_true(open_event(fake, PERF_TYPE_HARDWARE, UINT64_C(9) << 32, 4, -1) > 0);
     assert_int_equal(open_event(fake, PERF_TYPE_HARDWARE, UINT64_C(9) << 32, 3, -1), -ENOENT);
-    fake_sys_free(fake);
+    fake_end(fake);
 }
 
 static void test_cpu_leaves(void **state)
@@ -112,7 +120,7 @@ static void test_cpu_leaves(void **state)
     fake_advance(fake, 10);
     assert_words(fake, leader, 1, 10, 10, 10, (uint64_t)leader);
     assert_true(open_event(fake, PERF_TYPE_HARDWARE, 0, 3, -1) > 0);
-    fake_sys_free(fake);
+    fake_end(fake);
 }
 
 static int open_in_cgroup(struct fake_sys *fake, int cgroup, int cpu, int leader)
@@ -142,7 +150,7 @@ static void test_cgroups(void **state)
     fake_cgroup_remove(fake, 1);
     assert_int_equal(open_in_cgroup(fake, 1, 0, -1), -ENOENT);
     assert_words(fake, one, 1, 10, 10, 10, (uint64_t)one);
-    fake_sys_free(fake);
+    fake_end(fake);
 }
 
 static void test_ordered_failures(void **state)
@@ -167,7 +175,7 @@ static void test_ordered_failures(void **state)
     fake_fail_no_more(fake);
     assert_true(fake->sys.read(&fake->sys, fd, words, sizeof(words)) > 0);
     assert_int_equal(fake->calls[FAKE_OPEN], 7);
-    fake_sys_free(fake);
+    fake_end(fake);
 }
 
 int main(void)

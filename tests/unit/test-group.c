@@ -2,7 +2,7 @@
 /* Groups and partitions over machines that tests play. */
 #include "perf/group.h"
 #include "perf/partition.h"
-#include "tests/unit/fake-sys.h"
+#include "tests/unit/fake-machine.h"
 #include "tests/unit/test.h"
 
 #define HARDWARE(number)                                                                                               \
@@ -53,7 +53,6 @@ static void test_counts(void **state)
     assert_int_equal(group_read(group, &reading), 0);
     assert_int_equal(reading.enabled, 100);
     group_free(group);
-    assert_int_equal(fake->n_open, 0);
     fake_sys_free(fake);
 }
 
@@ -75,7 +74,7 @@ static void test_read_format(void **state)
     fake_sys_free(fake);
 }
 
-/* What is read from a CPU that left has one member: an error, not a value. */
+/* A reading from a CPU that left has one member: that is an error and not a value. */
 static void test_cpu_leaves(void **state)
 {
     const struct attr attrs[] = {HARDWARE(0), HARDWARE(1)};
@@ -89,7 +88,6 @@ static void test_cpu_leaves(void **state)
     assert_int_equal(group_read(group, &reading), -EBADMSG);
     assert_int_equal(reading.enabled, 77);
     group_free(group);
-    assert_int_equal(fake->n_open, 0);
     fake_sys_free(fake);
 }
 
@@ -148,7 +146,6 @@ static void test_too_many(void **state)
     group = open_whole(fake, attrs, GROUP_MEMBERS_MAX);
     assert_int_equal(group_size(group), GROUP_MEMBERS_MAX);
     group_free(group);
-    assert_int_equal(fake->n_open, 0);
     fake_sys_free(fake);
 }
 
@@ -217,14 +214,12 @@ static void test_capacity(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct fake_sys *fake = cases[i].in_machine();
-        struct machine *machine;
         unsigned counters = 0;
-        assert_int_equal(machine_load(&fake->sys, &machine, NULL), 0);
+        struct machine *machine = fake_load_machine(fake);
         const struct pmu *pmu = machine_find_pmu(machine, cases[i].in_pmu);
         assert_non_null(pmu);
-        assert_int_equal(group_capacity(&fake->sys, pmu, &counters), cases[i].out_result);
+        assert_int_equal(group_probe_capacity(&fake->sys, pmu, &counters), cases[i].out_result);
         assert_int_equal(counters, cases[i].out_counters);
-        assert_int_equal(fake->n_open, 0);
         machine_free(machine);
         fake_sys_free(fake);
     }
@@ -233,13 +228,12 @@ static void test_capacity(void **state)
 static void test_capacity_not_allowed(void **state)
 {
     struct fake_sys *fake = fake_machine_one_pmu();
-    struct machine *machine;
     unsigned counters;
 
     (void)state;
     fake_fail(fake, (struct fake_failure){.call = FAKE_OPEN, .error = EACCES});
-    assert_int_equal(machine_load(&fake->sys, &machine, NULL), 0);
-    assert_int_equal(group_capacity(&fake->sys, machine_find_pmu(machine, "cpu"), &counters), -EACCES);
+    struct machine *machine = fake_load_machine(fake);
+    assert_int_equal(group_probe_capacity(&fake->sys, machine_find_pmu(machine, "cpu"), &counters), -EACCES);
     machine_free(machine);
     fake_sys_free(fake);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layouts of cgroups as mountinfo shows them, and the one of this machine. */
+/* Layouts of cgroups in mountinfo, and the layout of this machine. */
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which list of functions made at run time is opened, and which is not. */
+/* Lists of functions compiled at run time, which are opened only if they are the process's own. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/inotify.h>
@@ -112,7 +112,7 @@ static void test_owner(void **state)
     write_file(fixture->path);
     assert_int_equal(chown(fixture->path, 1, 1), 0);
     assert_int_equal(try(fixture), -EPERM);
-    assert_int_equal(seteuid(1), 0); /* whose it is */
+    assert_int_equal(seteuid(1), 0); /* the owner */
     int own = try(fixture);
     assert_int_equal(seteuid(0), 0);
     assert_int_equal(chown(fixture->path, 0, 0), 0);
@@ -124,7 +124,7 @@ static void test_owner(void **state)
     assert_int_equal(roots, -EPERM);
 }
 
-/* Between the look and the opening, a stranger puts a FIFO there, of which nothing must come. */
+/* Between check and opening another user puts a FIFO there, which must have no effect. */
 static int refuse_and_swap(struct sys *sys, const char *path, int flags)
 {
     struct fixture *fixture = (struct fixture *)sys;
@@ -152,7 +152,7 @@ static void test_swapped(void **state)
     close(fixture->watch);
 }
 
-/* Where nobody is there to ask, and where somebody is. */
+/* Without an opener, and with one. */
 static int answer(struct sys *sys, const char *path, int flags)
 {
     return sys_open_file(sys, path, strstr(path, "/perf-") ? flags & ~O_PATH : flags);

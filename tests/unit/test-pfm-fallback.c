@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is said of libpfm4's names by a perfcountd that was built without it. */
+/* Errors of libpfm4's names in a perfcountd that was built without it. */
 #include "base/cleanup.h"
 #include "perf/attr.h"
 #include "perf/event/parse.h"
-#include "tests/unit/fake-sys.h"
+#include "tests/unit/fake-machine.h"
 #include "tests/unit/test.h"
 
-/* In the place of the archive's. */
+/* Instead of the one in the library. */
 #include "perf/event/pfm-fallback.c"
 
 static void test_sentences(void **state)
@@ -24,10 +24,9 @@ static void test_sentences(void **state)
         {"mem-loads", 0, ""},
     };
     struct fake_sys *fake = fake_machine_one_pmu();
-    struct machine *machine = NULL;
+    struct machine *machine = fake_load_machine(fake);
 
     (void)state;
-    assert_int_equal(machine_load(&fake->sys, &machine, NULL), 0);
     assert_string_equal(pfm_built(), "no");
     pfm_list(machine_core_pmu(machine, 0), NULL, NULL);
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

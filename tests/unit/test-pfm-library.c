@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The libpfm4 of this machine itself: its own tables, with a model of CPU that the environment makes it detect. */
+/* This machine's libpfm4 and its tables, with a model of CPU that the environment makes it detect. */
 #include "base/cleanup.h"
 #include "perf/attr.h"
 #include "perf/event/pfm.h"
-#include "tests/unit/fake-sys.h"
+#include "tests/unit/fake-machine.h"
 #include "tests/unit/test.h"
 
 #ifdef __x86_64__
@@ -42,7 +42,6 @@ static const char wrong[] = "arm_ac76::L2D_CACHE_REFIL", suggested[] = "\"L2D_CA
 
 static int setup(void **state)
 {
-    static struct machine *machine;
 #ifdef __x86_64__
     struct fake_sys *fake = fake_machine_one_pmu();
 #else
@@ -50,9 +49,8 @@ static int setup(void **state)
 #endif
 
     setenv("LIBPFM_FORCE_PMU", MODEL, 1);
-    assert_int_equal(machine_load(&fake->sys, &machine, NULL), 0);
+    *state = fake_load_machine(fake);
     fake_sys_free(fake);
-    *state = machine;
     return 0;
 }
 
@@ -85,7 +83,7 @@ static void test_explain(void **state)
     assert_int_equal(pfm_explain(*state, "cyclse", 0, &error), 0);
 }
 
-/* A model that is not this machine's: libpfm4 would encode it, and the kernel count something else. */
+/* A model that is not this machine's: libpfm4 would encode it, and the kernel would count something else. */
 static void test_other_model(void **state)
 {
     const struct machine *machine = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of sysfs's PMUs each of libpfm4's is. */
+/* The PMU of sysfs for each PMU of libpfm4. */
 #include "perf/event/pfm-pmu.h"
 #include "tests/unit/test.h"
 
@@ -58,11 +58,11 @@ static void test_counts_on(void **state)
 static void test_common(void **state)
 {
     (void)state;
-    assert_true(pfm_pmu_common(0x17));
-    assert_true(pfm_pmu_common(0xbf));
-    assert_false(pfm_pmu_common(0xc0));
-    assert_false(pfm_pmu_common(0x3fff));
-    assert_true(pfm_pmu_common(0x4000));
+    assert_true(pfm_pmu_is_common(0x17));
+    assert_true(pfm_pmu_is_common(0xbf));
+    assert_false(pfm_pmu_is_common(0xc0));
+    assert_false(pfm_pmu_is_common(0x3fff));
+    assert_true(pfm_pmu_is_common(0x4000));
 }
 
 static void test_spelled(void **state)
@@ -77,7 +77,7 @@ static void test_spelled(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-        if (pfm_pmu_spelled(cases[i].in) != cases[i].out)
+        if (pfm_pmu_is_name(cases[i].in) != cases[i].out)
             fail_msg("%s", cases[i].in);
 }
 

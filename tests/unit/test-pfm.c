@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libpfm4's names on machines with several kinds of core, over a libpfm4 that the test plays: its functions are here,
- * and dlopen() finds the program itself. It has the tables of Debian 12's on arm64, which lack the Cortex-A55 and A76.
+ * libpfm4's names on machines with several kinds of core. The test plays libpfm4: its functions are here, and dlopen()
+ * opens the program itself. It has the tables of Debian 12 on arm64, without those of the Cortex-A55 and A76.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -9,11 +9,10 @@
 
 #include "base/cleanup.h"
 #include "perf/attr.h"
-#include "perf/event/parse.h"
 #include "perf/event/pfm-library.h"
 #include "perf/event/pfm.h"
-#include "tests/unit/fake-sys.h"
-#include "tests/unit/test.h"
+#include "tests/unit/fake-machine.h"
+#include "tests/unit/parse-event.h"
 
 enum { GAP, KERNEL, A53, A57, N1, A76, UNCORE, N_PMUS };
 
@@ -31,7 +30,7 @@ static struct played_pmu {
     [UNCORE] = {"hisi_sccl1_ddrc0", PFM_PMU_TYPE_UNCORE, false, true, 10},
 };
 
-/* The numbers of Arm's manuals; the last of A53 is its own. */
+/* The numbers of Arm's manuals; the last event of the A53 is its own. */
 static const struct played_event {
     int pmu;
     const char *name;
@@ -134,7 +133,7 @@ pfm_err_t pfm_get_os_event_encoding(const char *text, int levels, pfm_os_t os, v
         arg->attr->type = events[i].pmu == UNCORE ? 42 : PERF_TYPE_RAW;
         arg->attr->config = events[i].code | (*rest ? 1 : 0);
         arg->attr->config1 = *rest ? 7 : 0;
-        arg->attr->exclude_guest = 1; /* as libpfm4 does, unasked */
+        arg->attr->exclude_guest = 1; /* as libpfm4 does by default */
         return PFM_SUCCESS;
     }
     return PFM_ERR_NOTFOUND;
@@ -151,7 +150,7 @@ static int setup(void **state)
 
     fixture.fake = fake_machine_big_little();
     fake_add_pmu(fixture.fake, "hisi_sccl1_ddrc0", 42, "cpumask", "0");
-    assert_int_equal(machine_load(&fixture.fake->sys, &fixture.machine, NULL), 0);
+    fixture.machine = fake_load_machine(fixture.fake);
     *state = &fixture;
     return 0;
 }
@@ -175,71 +174,63 @@ static int restart(void **state)
     return 0;
 }
 
-static void parse(const char *text, struct event *ret)
-{
-    struct error error;
-    if (event_parse(text, ret, &error) < 0)
-        fail_msg("%s: %s", text, error.message);
-}
+static const struct {
+    const char *in;
+    unsigned in_cpu;
+    uint32_t out_type; /* 0: that CPU does not have the event */
+    uint64_t out_config, out_config1;
+    const char *out_asked;
+} build_cases[] = {
+    {"ARM_CORTEX_A76::L2D_CACHE_REFILL", 4, 9, 0x17, 0, "arm_n1::L2D_CACHE_REFILL"},
+    {"ARM_CORTEX_A76::L2D_CACHE_REFILL", 3, 0, 0, 0, NULL},
+    {"arm_ac76::stall_backend", 7, 9, 0x24, 0, "arm_n1::stall_backend"},
+    {"arm_ac55::L2D_CACHE_REFILL", 0, 8, 0x17, 0, "arm_ac53::L2D_CACHE_REFILL"},
+    {"arm_ac55::L2D_CACHE_REFILL", 5, 0, 0, 0, NULL},
+    {"arm_ac55::L2D_CACHE_REFILL:u", 0, 8, 0x17, 0, "arm_ac53::L2D_CACHE_REFILL"},
+    {"arm_ac76::MASKED:BIG", 4, 9, 0x31, 7, "arm_n1::MASKED:BIG"},
+    {"arm_ac76::MASKED:BIG:ku", 4, 9, 0x31, 7, "arm_n1::MASKED:BIG"},
+    {"L2D_CACHE_REFILL", 0, 8, 0x17, 0, "arm_ac53::L2D_CACHE_REFILL"},
+    {"L2D_CACHE_REFILL", 4, 9, 0x17, 0, "arm_n1::L2D_CACHE_REFILL"},
+    {"MASKED:BIG", 4, 9, 0x31, 7, "arm_n1::MASKED:BIG"},
+    {"MASKED:BIG:k", 0, 0, 0, 0, NULL},
+    {"hisi_sccl1_ddrc0::FLUX_WR", 0, 0, 0, 0, NULL}, /* for several CPUs: it has a cpumask */
+    /* Another core than the stand-in: this core may not have the stand-in's own events. */
+    {"arm_ac55::OWN_EVENT", 0, 0, 0, 0, NULL},
+    {"arm_ac53::L2D_CACHE_REFILL", 0, 0, 0, 0, NULL},
+};
 
 static void test_build(void **state)
 {
     const struct fixture *fixture = *state;
-    static const struct {
-        const char *in;
-        unsigned in_cpu;
-        uint32_t out_type; /* 0: not of that CPU */
-        uint64_t out_config, out_config1;
-        const char *out_asked;
-    } cases[] = {
-        {"ARM_CORTEX_A76::L2D_CACHE_REFILL", 4, 9, 0x17, 0, "arm_n1::L2D_CACHE_REFILL"},
-        {"ARM_CORTEX_A76::L2D_CACHE_REFILL", 3, 0, 0, 0, NULL},
-        {"arm_ac76::stall_backend", 7, 9, 0x24, 0, "arm_n1::stall_backend"},
-        {"arm_ac55::L2D_CACHE_REFILL", 0, 8, 0x17, 0, "arm_ac53::L2D_CACHE_REFILL"},
-        {"arm_ac55::L2D_CACHE_REFILL", 5, 0, 0, 0, NULL},
-        {"arm_ac55::L2D_CACHE_REFILL:u", 0, 8, 0x17, 0, "arm_ac53::L2D_CACHE_REFILL"},
-        {"arm_ac76::MASKED:BIG", 4, 9, 0x31, 7, "arm_n1::MASKED:BIG"},
-        {"arm_ac76::MASKED:BIG:ku", 4, 9, 0x31, 7, "arm_n1::MASKED:BIG"},
-        {"L2D_CACHE_REFILL", 0, 8, 0x17, 0, "arm_ac53::L2D_CACHE_REFILL"},
-        {"L2D_CACHE_REFILL", 4, 9, 0x17, 0, "arm_n1::L2D_CACHE_REFILL"},
-        {"MASKED:BIG", 4, 9, 0x31, 7, "arm_n1::MASKED:BIG"},
-        {"MASKED:BIG:k", 0, 0, 0, 0, NULL},
-        {"hisi_sccl1_ddrc0::FLUX_WR", 0, 0, 0, 0, NULL}, /* for several CPUs: it has a cpumask */
-        /* Another core than the stand-in: what is only its own is not known of this one. */
-        {"arm_ac55::OWN_EVENT", 0, 0, 0, 0, NULL},
-        {"arm_ac53::L2D_CACHE_REFILL", 0, 0, 0, 0, NULL},
-    };
 
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        _cleanup_(event_done) struct event event = {0};
+    for (size_t i = 0; i < ARRAY_SIZE(build_cases); i++) {
+        _cleanup_(event_done) struct event event = parsed_event(build_cases[i].in);
         struct attr attr;
-        parse(cases[i].in, &event);
         assert_int_equal(event.kind, EVENT_NAME);
-        const struct pmu *pmu = attr_pmu(fixture->machine, &event, cases[i].in_cpu);
-        if (!pmu != !cases[i].out_type)
-            fail_msg("%s on %u: %s", cases[i].in, cases[i].in_cpu, pmu ? pmu->name : "none");
+        const struct pmu *pmu = attr_pmu(fixture->machine, &event, build_cases[i].in_cpu);
+        if (!pmu != !build_cases[i].out_type)
+            fail_msg("%s on %u: %s", build_cases[i].in, build_cases[i].in_cpu, pmu ? pmu->name : "none");
         if (!pmu)
             continue;
         assert_int_equal(attr_build(&fixture->fake->sys, fixture->machine, &event, pmu, &attr, NULL), 0);
-        assert_string_equal(asked, cases[i].out_asked);
+        assert_string_equal(asked, build_cases[i].out_asked);
         assert_int_equal(attr_check(&fixture->fake->sys, fixture->machine, &event, NULL), 0);
-        assert_int_equal(attr.kernel.type, cases[i].out_type);
-        assert_int_equal(attr.kernel.config, cases[i].out_config);
-        assert_int_equal(attr.kernel.config1, cases[i].out_config1);
+        assert_int_equal(attr.kernel.type, build_cases[i].out_type);
+        assert_int_equal(attr.kernel.config, build_cases[i].out_config);
+        assert_int_equal(attr.kernel.config1, build_cases[i].out_config1);
         assert_string_equal(attr.unit, "");
         assert_true(attr.scale == 1);
     }
 }
 
-/* An event of a PMU with a cpumask is of no CPU, but of that PMU. */
+/* An event of a PMU with a cpumask belongs to no CPU, but to that PMU. */
 static void test_uncore(void **state)
 {
     const struct fixture *fixture = *state;
-    _cleanup_(event_done) struct event event = {0};
+    _cleanup_(event_done) struct event event = parsed_event("hisi_sccl1_ddrc0::FLUX_WR");
     const struct pmu *pmu = machine_find_pmu(fixture->machine, "hisi_sccl1_ddrc0");
     struct attr attr;
 
-    parse("hisi_sccl1_ddrc0::FLUX_WR", &event);
     assert_true(attr_names_pmu(fixture->machine, &event, pmu));
     assert_false(attr_names_pmu(fixture->machine, &event, machine_core_pmu(fixture->machine, 0)));
     assert_int_equal(attr_build(&fixture->fake->sys, fixture->machine, &event, pmu, &attr, NULL), 0);
@@ -248,15 +239,14 @@ static void test_uncore(void **state)
     assert_int_equal(attr.kernel.config, 5);
 }
 
-/* Ours, not libpfm4's, which would leave guests out unasked. */
+/* perfcountd's modifiers hold, and not those of libpfm4, which excludes guests by default. */
 static void test_modifiers(void **state)
 {
     const struct fixture *fixture = *state;
-    _cleanup_(event_done) struct event user = {0}, plain = {0};
+    _cleanup_(event_done) struct event user = parsed_event("arm_ac76::STALL_BACKEND:u"),
+                                       plain = parsed_event("arm_ac76::STALL_BACKEND");
     struct attr attr;
 
-    parse("arm_ac76::STALL_BACKEND:u", &user);
-    parse("arm_ac76::STALL_BACKEND", &plain);
     assert_string_equal(user.metric, "stall_backend_user");
     assert_string_equal(plain.metric, "stall_backend");
     const struct pmu *pmu = attr_pmu(fixture->machine, &user, 4);
@@ -270,7 +260,7 @@ static void test_modifiers(void **state)
     assert_int_equal(attr.kernel.exclude_guest, 0);
 }
 
-/* A libpfm4 that has the core's own table is asked for that one. */
+/* A libpfm4 with the core's own table encodes by that one. */
 static void test_newer(void **state)
 {
     const struct fixture *fixture = *state;
@@ -284,17 +274,16 @@ static void test_newer(void **state)
     assert_int_equal(pfm_encode(pmu, "ARM_CORTEX_A76::STALL_BACKEND", &words), -ENOENT);
 }
 
-/* One PMU for both kinds, as the vendor's kernel has it: by name either, without only what was detected. */
+/* One PMU for both kinds of core, as in a vendor's kernel: names with prefix serve both, others the detected kind. */
 static void test_one_pmu_for_all(void **state)
 {
     struct fake_sys *fake = fake_sys_new();
-    struct machine *machine = NULL;
     struct pfm_words words;
 
     (void)state;
     fake_cpus(fake, "0-7");
     fake_add_pmu(fake, "armv8_pmuv3", 8, "cpus", "0-7");
-    assert_int_equal(machine_load(&fake->sys, &machine, NULL), 0);
+    struct machine *machine = fake_load_machine(fake);
     const struct pmu *pmu = machine_core_pmu(machine, 0);
     assert_int_equal(pfm_encode(pmu, "arm_ac76::STALL_BACKEND", &words), 0);
     assert_int_equal(pfm_encode(pmu, "STALL_BACKEND", &words), -ENOENT);
@@ -319,7 +308,7 @@ static void test_errors(void **state)
          "libpfm4's PMU \"arm_ac76\" has no event \"STALL_BACKED\"; did you mean \"STALL_BACKEND\"?"},
         {"arm_ac55::OWN_EVENT", false, -ENOENT, "libpfm4's PMU \"arm_ac55\" has no event \"OWN_EVENT\""},
         {"arm_ac76::MASKED:BIGG", false, -ENOENT,
-         "of the event \"MASKED\" of its PMU \"arm_ac76\", with \":BIGG\": invalid event attribute; did you mean "
+         "the event \"MASKED\" of its PMU \"arm_ac76\" with \":BIGG\": invalid event attribute; did you mean "
          "\"BIG\"?"},
         {"MASKED:BIGG", false, -ENOENT, "did you mean \"BIG\"?"},
         {"arm_ac76::MASKED:u=1", false, -ENOENT, "the modifiers u, k, h, G and H at the end"},
@@ -337,9 +326,8 @@ static void test_errors(void **state)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        _cleanup_(event_done) struct event event = {0};
+        _cleanup_(event_done) struct event event = parsed_event(cases[i].in);
         struct error error = {0};
-        parse(cases[i].in, &event);
         event.offset = 7;
         missing = cases[i].in_missing;
         int r = attr_check(&fixture->fake->sys, fixture->machine, &event, &error);
@@ -355,9 +343,8 @@ static void test_not_loaded_without_need(void **state)
                                         "stall_backend", "cs",  "armv8_cortex_a76/l2d_cache_refill/"};
 
     for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
-        _cleanup_(event_done) struct event event = {0};
+        _cleanup_(event_done) struct event event = parsed_event(known[i]);
         struct attr attr;
-        parse(known[i], &event);
         assert_int_equal(attr_check(&fixture->fake->sys, fixture->machine, &event, NULL), 0);
         for (unsigned cpu = 0; cpu < 8; cpu++) {
             const struct pmu *pmu = attr_pmu(fixture->machine, &event, cpu);

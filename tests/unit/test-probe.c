@@ -14,7 +14,7 @@
 
 static volatile uint64_t watched __attribute__((aligned(8)));
 
-/* Of its own, and big enough for a probe. */
+/* Not inlined, and large enough for a probe. */
 __attribute__((noinline)) static int probed(int n)
 {
     __asm__ volatile("" : "+r"(n));
@@ -113,7 +113,7 @@ struct search {
     uintptr_t address, offset;
 };
 
-/* Where in the file an address of this program is. */
+/* The offset in the file of an address of this program. */
 static int find_offset(struct dl_phdr_info *info, size_t size, void *userdata)
 {
     struct search *search = userdata;
@@ -159,7 +159,7 @@ static void test_kprobe(void **state)
     assert_int_equal(close_event(group, &event), TIMES);
 }
 
-/* What the kernel says of a file that is not there. */
+/* The kernel's error for a file that does not exist. */
 static void test_no_such_file(void **state)
 {
     const struct group_target target = {.pid = 0, .cpu = -1};

@@ -46,7 +46,7 @@ static const struct {
     {-ENOPKG, 2, "6.1.0", &uprobe,
      "the configuration did not have this event when perfcountd started (ENOPKG): ", "restart perfcountd"},
     {-ENOPKG, 2, "6.1.0", &present, "the opener does not know this PMU (ENOPKG): ", "restart perfcountd"},
-    {-ENOKEY, 2, "6.1.0", &present, "the opener gives out no breakpoints (ENOKEY): ", "opener.breakpoints: true"},
+    {-ENOKEY, 2, "6.1.0", &present, "the opener opens no breakpoints (ENOKEY): ", "opener.breakpoints: true"},
     {-EBADRQC, 2, "6.1.0", &present, "the opener refuses this (EBADRQC): ", "nothing else"},
     {-EXDEV, 2, "6.1.0", &present, "the opener does not take this directory for a cgroup (EXDEV): ", "hierarchy"},
     {-EDOM, 2, "6.1.0", &present, "Numerical argument out of domain (EDOM)", ""},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples with each field, all, and many sets of them, in the kernel's order; whole, cut short and lying. */
+/* Samples with each field, with all, and with many sets of fields, in the kernel's order; whole, cut short and garbled.
+ */
 #include "tests/unit/build-record.h"
 #include "tests/unit/test.h"
 #include "tests/unit/walk-record.h"
@@ -13,12 +14,6 @@ struct shape {
 static bool asks(const struct shape *shape, uint64_t field)
 {
     return shape->layout.sample_type & field;
-}
-
-static void put_array(struct built *built, size_t n, uint64_t first)
-{
-    for (size_t i = 0; i < n; i++)
-        put8(built, first + i);
 }
 
 static void put_read_times(struct built *built, uint64_t format)
@@ -54,12 +49,6 @@ static void put_read(struct built *built, const struct shape *shape)
         put_read_value(built, format, i);
 }
 
-static void put_filled(struct built *built, size_t size, int byte)
-{
-    for (size_t i = 0; i < size; i++)
-        put_bytes(built, &(char){(char)byte}, 1);
-}
-
 static void put_branches(struct built *built, const struct shape *shape)
 {
     put8(built, shape->n_branches);
@@ -79,30 +68,29 @@ static void put_registers(struct built *built, const struct shape *shape, uint64
         put_array(built, (size_t)__builtin_popcountll(mask), first);
 }
 
+static void put_field(struct built *built, const struct shape *shape, uint64_t field, uint64_t value)
+{
+    if (asks(shape, field))
+        put8(built, value);
+}
+
 static void put_sample_start(struct built *built, const struct shape *shape)
 {
-    if (asks(shape, PERF_SAMPLE_IDENTIFIER))
-        put8(built, 904);
-    if (asks(shape, PERF_SAMPLE_IP))
-        put8(built, 401);
+    put_field(built, shape, PERF_SAMPLE_IDENTIFIER, 904);
+    put_field(built, shape, PERF_SAMPLE_IP, 401);
     if (asks(shape, PERF_SAMPLE_TID)) {
         put4(built, 901);
         put4(built, 902);
     }
-    if (asks(shape, PERF_SAMPLE_TIME))
-        put8(built, 903);
-    if (asks(shape, PERF_SAMPLE_ADDR))
-        put8(built, 402);
-    if (asks(shape, PERF_SAMPLE_ID))
-        put8(built, 904);
-    if (asks(shape, PERF_SAMPLE_STREAM_ID))
-        put8(built, 905);
+    put_field(built, shape, PERF_SAMPLE_TIME, 903);
+    put_field(built, shape, PERF_SAMPLE_ADDR, 402);
+    put_field(built, shape, PERF_SAMPLE_ID, 904);
+    put_field(built, shape, PERF_SAMPLE_STREAM_ID, 905);
     if (asks(shape, PERF_SAMPLE_CPU)) {
         put4(built, 906);
         put4(built, 999);
     }
-    if (asks(shape, PERF_SAMPLE_PERIOD))
-        put8(built, 403);
+    put_field(built, shape, PERF_SAMPLE_PERIOD, 403);
 }
 
 static void put_sample_middle(struct built *built, const struct shape *shape)
@@ -125,28 +113,21 @@ static void put_sample_middle(struct built *built, const struct shape *shape)
         put8(built, shape->stack);
         put_filled(built, shape->stack, 's');
         if (shape->stack)
-            put8(built, shape->stack - 3); /* the rest could not be copied */
+            put8(built, shape->stack - 3); /* the kernel could not copy the rest */
     }
 }
 
 static void put_sample_end(struct built *built, const struct shape *shape)
 {
-    if (asks(shape, PERF_SAMPLE_WEIGHT | SAMPLE_WEIGHT_STRUCT))
-        put8(built, 404);
-    if (asks(shape, PERF_SAMPLE_DATA_SRC))
-        put8(built, 405);
-    if (asks(shape, PERF_SAMPLE_TRANSACTION))
-        put8(built, 406);
+    put_field(built, shape, PERF_SAMPLE_WEIGHT | SAMPLE_WEIGHT_STRUCT, 404);
+    put_field(built, shape, PERF_SAMPLE_DATA_SRC, 405);
+    put_field(built, shape, PERF_SAMPLE_TRANSACTION, 406);
     if (asks(shape, PERF_SAMPLE_REGS_INTR))
         put_registers(built, shape, shape->layout.sample_regs_intr, 850);
-    if (asks(shape, PERF_SAMPLE_PHYS_ADDR))
-        put8(built, 407);
-    if (asks(shape, PERF_SAMPLE_CGROUP))
-        put8(built, 408);
-    if (asks(shape, SAMPLE_DATA_PAGE_SIZE))
-        put8(built, 409);
-    if (asks(shape, SAMPLE_CODE_PAGE_SIZE))
-        put8(built, 410);
+    put_field(built, shape, PERF_SAMPLE_PHYS_ADDR, 407);
+    put_field(built, shape, PERF_SAMPLE_CGROUP, 408);
+    put_field(built, shape, SAMPLE_DATA_PAGE_SIZE, 409);
+    put_field(built, shape, SAMPLE_CODE_PAGE_SIZE, 410);
     if (asks(shape, PERF_SAMPLE_AUX)) {
         put8(built, shape->aux);
         put_filled(built, shape->aux, 'a');
@@ -288,7 +269,7 @@ static const struct shape full = {
     .registers = true,
 };
 
-/* Each field alone, all, all but each, and many others. */
+/* Each field alone, all fields, all but one, and many other sets. */
 static void test_fields(void **state)
 {
     struct shape shape = full;
@@ -363,7 +344,7 @@ static void test_cut_samples(void **state)
     try_cut_and_lies(&built, &shape.layout, false);
 }
 
-/* What is refused though nothing would be read outside. */
+/* Samples that are refused, though nothing outside of them would be read. */
 static void test_refused(void **state)
 {
     static const struct {
@@ -371,10 +352,10 @@ static void test_refused(void **state)
         int out;
     } sizes[] = {
         {PERF_SAMPLE_AUX, 16, 0},
-        {PERF_SAMPLE_AUX, 15, -EBADMSG}, /* what follows would not be at a multiple of 8 */
+        {PERF_SAMPLE_AUX, 15, -EBADMSG}, /* the next field would not be at a multiple of 8 */
         {PERF_SAMPLE_STACK_USER, 16, 0},
         {PERF_SAMPLE_STACK_USER, 12, -EBADMSG},
-        {PERF_SAMPLE_STACK_USER, 8, -EBADMSG}, /* more was copied than there is */
+        {PERF_SAMPLE_STACK_USER, 8, -EBADMSG}, /* the copied size is above the size */
         {PERF_SAMPLE_CALLCHAIN, 4, -EBADMSG},
         {PERF_SAMPLE_CALLCHAIN, 3, 0},
         {PERF_SAMPLE_BRANCH_STACK, 1, 0},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of all types but samples (test-record-sample.c), their trailers, and what is no record. */
+/* Records of all types but samples (test-record-sample.c), their trailers, and bytes that are not a record. */
 #include "tests/unit/build-record.h"
 #include "tests/unit/test.h"
 
@@ -139,7 +139,7 @@ static void check_cgroup(const struct record *record)
 #define MAPPED F4(10), F4(11), F8(0x7f0000001000), F8(0x2000), F8(0x3000)
 #define TASK F4(30), F4(31), F4(32), F4(33), F8(34)
 
-/* Each has a layout of PERF_FORMAT_ID. */
+/* The layout of each has PERF_FORMAT_ID. */
 static const struct {
     const char *name;
     uint32_t type;
@@ -149,7 +149,7 @@ static const struct {
 } cases[] = {
     {"MMAP", 1, 0, {MAPPED, TEXT("/lib/libc.so.6")}, check_plain_mmap},
     {"MMAP", 1, 1 << 13, {MAPPED, TEXT("/lib/libc.so.6")}, check_plain_mmap},
-    /* the bit means another thing there */
+    /* the bit has another meaning there */
     {"MMAP", 1, MISC_BUILD_ID, {MAPPED, TEXT("/lib/libc.so.6")}, check_plain_mmap},
     {"LOST", 2, 0, {F8(40), F8(41)}, check_lost},
     {"COMM", 3, 1 << 13, {F4(20), F4(21), TEXT("kworker/u8:2-ev")}, check_comm},
@@ -188,7 +188,7 @@ static void build_case(size_t n, struct built *built)
     start_record(built, cases[n].type, cases[n].misc);
     for (size_t i = 0; cases[n].fields[i].width || cases[n].fields[i].text; i++) {
         put_field(built, &cases[n].fields[i]);
-        /* The build id is the one text that nothing pads. */
+        /* The build id is the only bytes that are not padded. */
         if (cases[n].check == check_build_id && cases[n].fields[i].text && built->size < 76)
             built->size = 8 + 32 + 24;
     }
@@ -225,7 +225,7 @@ static const uint64_t trailer_fields[] = {PERF_SAMPLE_TID,       PERF_SAMPLE_TIM
 
 static uint64_t chosen_fields(unsigned bits)
 {
-    uint64_t type = PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD; /* of samples alone */
+    uint64_t type = PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD; /* only samples have them */
 
     for (size_t i = 0; i < ARRAY_SIZE(trailer_fields); i++)
         if (bits & 1U << i)
@@ -369,7 +369,7 @@ static void test_layout(void **state)
     assert_false(layout.sample_id_all);
 }
 
-/* Whatever the header of this build names is known by name. */
+/* Every type that this build's kernel header names is known. */
 static void test_names(void **state)
 {
     (void)state;

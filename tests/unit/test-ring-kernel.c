@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rings that the kernel writes, small enough to wrap many times, with every field of a sample that a clock can have: a
- * field that is decoded a word off makes it, or what follows, absurd.
+ * Rings that the kernel writes, small enough to wrap many times, with every field that a clock's sample can have. If a
+ * field were decoded a word off, its value or the next would be absurd.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -35,10 +35,10 @@ struct clock {
     int fd;
     unsigned samples, comms, mmaps, forks, exits, others;
     uint64_t last_time, last_value;
-    bool user_page; /* a page size was told */
+    bool user_page; /* a sample had a page size */
 };
 
-/* False where the kernel refuses, which is said. */
+/* False, with a message, where the kernel refuses. */
 static bool open_clock(struct clock *clock, uint64_t fields, uint64_t read_format)
 {
     *clock = (struct clock){
@@ -58,7 +58,7 @@ static bool open_clock(struct clock *clock, uint64_t fields, uint64_t read_forma
                  .sample_id_all = 1},
     };
     if (fields & PERF_SAMPLE_REGS_USER)
-        clock->attr.sample_regs_user = 0x7; /* three that every machine has */
+        clock->attr.sample_regs_user = 0x7; /* three registers that every machine has */
     if (fields & PERF_SAMPLE_REGS_INTR)
         clock->attr.sample_regs_intr = 0x3;
     if (fields & PERF_SAMPLE_STACK_USER)
@@ -212,7 +212,7 @@ static uint64_t cpu_time(struct clock *clock)
     return clock->sys.now(&clock->sys, CLOCK_PROCESS_CPUTIME_ID);
 }
 
-/* What makes records of other types. */
+/* Causes records of other types. */
 static void do_things(void)
 {
     _cleanup_(closep) int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -227,7 +227,7 @@ static void do_things(void)
     assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
-/* Stays in user space, which is all that is sampled. */
+/* Stays in user space, since only that is sampled. */
 static void spin(void)
 {
     for (volatile unsigned i = 0; i < 100000; i++)

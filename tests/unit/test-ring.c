@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A ring that the test writes as the kernel would, with records that wrap at every place. */
+/* A ring that the test writes as the kernel does, with records that wrap at every offset. */
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "perf/ring.h"
 #include "tests/unit/test.h"
 
-/* Gives `page` where a descriptor would be mapped. */
+/* mmap() of the seam: maps `page`. */
 struct played {
     struct sys sys;
     struct perf_event_mmap_page *page;
@@ -57,7 +57,7 @@ static void unplay(struct played *played)
     free(played->page);
 }
 
-/* As the kernel does it: byte by byte around the end, then the head. */
+/* Writes as the kernel does: the bytes, around the end if need be, and then the head. */
 static void write_bytes(struct played *played, const void *bytes, size_t size)
 {
     char *data = (char *)played->page + played->page->data_offset;
@@ -68,7 +68,7 @@ static void write_bytes(struct played *played, const void *bytes, size_t size)
     __atomic_store_n(&played->page->data_head, head + size, __ATOMIC_RELEASE);
 }
 
-/* A record whose bytes say which it is. */
+/* A record with its number in its bytes. */
 static void write_record(struct played *played, uint32_t number, uint16_t size)
 {
     struct {
@@ -139,7 +139,7 @@ static void test_where_data_are(void **state)
         {UINT64_MAX - 7, 4096, -EBADMSG},
         {16384, 8, -EBADMSG},
         {4096, UINT64_C(1) << 63, -EBADMSG},
-        {0, 0, 0}, /* before 4.1 */
+        {0, 0, 0}, /* before Linux 4.1 */
     };
     size_t unit = (size_t)sysconf(_SC_PAGESIZE) / 4096;
 
@@ -157,7 +157,7 @@ static void test_where_data_are(void **state)
     }
 }
 
-/* The kernel that does not say where the data are. */
+/* A kernel that does not say where the data are. */
 static void test_old_kernel(void **state)
 {
     struct played played;
@@ -190,10 +190,10 @@ static void test_take_and_release(void **state)
     check_record(next(ring), 1, 16);
     check_record(next(ring), 1, 16); /* not taken yet */
     ring_take(ring);
-    ring_take(ring); /* takes no other */
+    ring_take(ring); /* takes nothing more */
     check_record(next(ring), 2, 40);
     assert_int_equal(played.page->data_tail, 0);
-    ring_release(ring); /* what was taken, not what was looked at */
+    ring_release(ring); /* only the records that were taken */
     assert_int_equal(played.page->data_tail, 16);
     check_record(next(ring), 2, 40);
     ring_take(ring);
@@ -213,7 +213,7 @@ static void test_take_and_release(void **state)
     unplay(&played);
 }
 
-/* Every place of the data, with sizes that wrap everywhere: in the header's shadow, at the end, around all of it. */
+/* Every offset in the data, with sizes that wrap everywhere: behind the header, at the end, around all of it. */
 static void test_wraps(void **state)
 {
     static const size_t data_sizes[] = {64, 256};
@@ -226,7 +226,7 @@ static void test_wraps(void **state)
                 struct ring *ring;
                 play(&played, 1);
                 played.page->data_size = data_sizes[k];
-                /* far on, just before a 32-bit number would overflow */
+                /* far ahead, just before a 32-bit number overflows */
                 played.page->data_head = played.page->data_tail = 0xffffff00 + place;
                 assert_int_equal(ring_open(&played.sys, 7, 1, &ring), 0);
                 for (uint32_t i = 0; i < 3; i++) {
@@ -242,7 +242,7 @@ static void test_wraps(void **state)
             }
 }
 
-/* Of all sizes, in one long run, filled and drained by turns; the head is far beyond what a signed number holds. */
+/* Records of all sizes in one long run, filled and drained by turns; the head does not fit in a signed number. */
 static void test_run(void **state)
 {
     uint32_t written = 0, read = 0;
@@ -272,7 +272,7 @@ static void test_run(void **state)
     unplay(&played);
 }
 
-/* The largest that there is, in one piece again. */
+/* The largest record, in one piece. */
 static void test_largest(void **state)
 {
     struct played played;
@@ -321,7 +321,7 @@ static void test_corrupt(void **state)
         assert_null(next(ring));
         ring_release(ring);
         assert_int_equal(played.page->data_tail, played.page->data_head);
-        /* What comes after is taken again, at the latest after another that was given up. */
+        /* Later records are read again, at the latest after one more drop. */
         played.page->data_head = (played.page->data_head + 7) & ~UINT64_C(7);
         if (ring_next(ring, &header) < 0)
             assert_int_equal(cases[i].in_there % 8, 4);

@@ -78,7 +78,7 @@ static void test_ran(void **state)
     assert_true(scale->ran);
 }
 
-/* One event in a thousand reads, a third of the time: without the carried remainder each delta of 3 * 1/3 is cut. */
+/* One event in a thousand readings, a third of the time: without the carried remainder each delta would be cut. */
 static void test_slow_counter(void **state)
 {
     _cleanup_(freep) struct scale *scale = scale_new(1);
@@ -91,7 +91,7 @@ static void test_slow_counter(void **state)
         value += i % 1000 == 0;
         assert_int_equal(scale_add(scale, enabled, running, &value), 0);
     }
-    /* 1,000 events at a ratio of (1000000 + 0..6)/700000: 1428.57, and none of it lost. */
+    /* 1,000 events at a ratio of (1000000 + 0..6)/700000: 1428.57, with nothing lost. */
     assert_int_equal(scale->counters[0].total.whole, 1428);
     assert_true(scale->counters[0].total.fraction > UINT64_MAX / 100 * 57);
 }
@@ -149,7 +149,7 @@ static void test_reopen(void **state)
     assert_int_equal(scale_times(scale).running, 60);
 }
 
-/* Times are served also while starved, and running never exceeds enabled. */
+/* There are times also while it is starved, and running never exceeds enabled. */
 static void test_times(void **state)
 {
     _cleanup_(freep) struct scale *scale = scale_new(1);

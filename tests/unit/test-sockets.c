@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sockets that a service manager hands over, as sd_listen_fds(3) has it: from descriptor 3 on, told by the environment.
- */
+/* Sockets that a service manager hands over, from descriptor 3 on, by the environment (sd_listen_fds(3)). */
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -13,7 +12,7 @@
 
 enum kind { LISTENING, UNIX, CONNECTING, DATAGRAM, FILE_ON_DISK };
 
-static int make(enum kind kind)
+static int make_descriptor(enum kind kind)
 {
     struct sockaddr_in any = {.sin_family = AF_INET};
     int fd = -1;
@@ -68,7 +67,7 @@ static void play(size_t i)
     for (int fd = 3; fd < 32; fd++)
         close(fd);
     for (size_t k = 0; k < cases[i].n; k++)
-        if (make(cases[i].in[k]) != 3 + (int)k)
+        if (make_descriptor(cases[i].in[k]) != 3 + (int)k)
             _exit(2);
     snprintf(text, sizeof(text), "%d", cases[i].in_other_pid ? 1 : (int)getpid());
     setenv("LISTEN_PID", text, 1);
@@ -92,7 +91,7 @@ static void play(size_t i)
 static void test_cases(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         int status;
         pid_t pid = fork();
         assert_true(pid >= 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The real seam: files and directories below a root, and the system calls' errors as -errno. */
+/* The seam on the real machine: files and directories below a root, and errors of system calls as -errno. */
 #include <sys/stat.h>
 
 #include "base/cleanup.h"

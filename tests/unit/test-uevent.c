@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages of the kernel about CPUs, and about everything else. */
+/* Messages of the kernel about CPUs and about other things. */
 #include "base/cleanup.h"
 #include "perf/uevent.h"
 #include "tests/unit/test.h"

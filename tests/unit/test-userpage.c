@@ -12,7 +12,7 @@ struct played {
     int error;
 };
 
-/* What the kernel does when it takes the event off its counter and puts it on another. */
+/* Like the kernel when it moves the event to another counter. */
 static void tear(struct played *played)
 {
     played->torn--;
@@ -91,7 +91,7 @@ static void test_width(void **state)
         {48, 5, 10, 15},
         {48, 0x800000000000, 0x800000000000, 0},              /* where the kernel lets it start */
         {48, 0xffffffffffff, 0x800000000000, 0x7fffffffffff}, /* just before it overflows */
-        {48, 0xffff800000000001, 0x800000000000, 1},          /* what is above the width does not count */
+        {48, 0xffff800000000001, 0x800000000000, 1},          /* bits above the width do not count */
         {32, 0x80000000, 0x80000000, 0},                      /* arm64 */
         {32, 0xffffffff, 0x180000000, 0x17fffffff},
         {64, UINT64_MAX, 0, UINT64_MAX},
@@ -126,7 +126,7 @@ static void test_clock(void **state)
         /* The clock's upper and lower half both count. */
         {(UINT64_C(5) << 31) + (1 << 30), 0, 1U << 31, 31, false, 0, 0, (UINT64_C(5) << 31) + (1 << 30)},
         {UINT64_C(0xfffffffffff), 0, 2684354560, 31, false, 0, 0, 21990232555518},
-        /* 16 bits that have wrapped, and bits above them that are no time */
+        /* 16 bits that have wrapped, and bits above them that are not time */
         {0x00010, 0, 1, 0, true, 0x2fff0, 0xffff, 0x30010},
         {0xa0010, 0, 1, 0, true, 0x2fff0, 0xffff, 0x30010},
         {0xa0010, 0, 1, 0, false, 0x2fff0, 0xffff, 0xa0010},
@@ -149,7 +149,7 @@ static void test_clock(void **state)
     }
 }
 
-/* Off its counter: the page has its final count; neither instruction is used. */
+/* Off its counter, the event has its final count in the page; neither instruction is used. */
 static void test_inactive(void **state)
 {
     struct perf_event_mmap_page page = plain;
@@ -194,7 +194,7 @@ static void test_always_torn(void **state)
     assert_int_equal(reading.value, 1);
 }
 
-/* A refusal while the page changes says nothing: the page may no longer offer that counter. */
+/* A refusal while the page changes has no meaning: the page may no longer offer that counter. */
 static void test_refused(void **state)
 {
     struct perf_event_mmap_page page = plain;
@@ -236,8 +236,8 @@ static void test_not_offered(void **state)
 }
 
 /*
- * This CPU's own instruction, where nothing allows it: it is refused, and the process lives. Where something does (a
- * machine that has opened the counters to all), it reads.
+ * This CPU's own instruction, which nothing allows: it is refused, and the process lives. On a machine that allows all
+ * processes to read counters, it reads.
  */
 static void test_own_cpu(void **state)
 {
