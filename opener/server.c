@@ -230,8 +230,7 @@ static int server_run_once(const struct opener_server *server)
         return (int)n;
     reply.error = n < 0 ? (int)n : server_reply(server, packet, (size_t)n, &given, &reply, &opened);
     int r = fd_socket_send(server->socket, &reply, offsetof(struct opener_reply, results[reply.n]), &opened);
-    /* Without descriptors the reply may go out: they need memory (ENOMEM), and only some may be in flight
-     * (ETOOMANYREFS). */
+    /* Descriptors need memory (ENOMEM), and only some may be in flight (ETOOMANYREFS): the error goes without them. */
     if (r < 0 && opened.n > 0)
         r = server_refuse(server, r);
     return r < 0 ? r : 1;
