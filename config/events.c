@@ -6,6 +6,7 @@
 #include "config/option-checks.h"
 #include "config/option-types.h"
 #include "config/values.h"
+#include "perf/event/parse.h"
 #include "perf/pmu.h"
 
 /* An item of the list that is a map, as it is written. */

@@ -9,6 +9,7 @@
 #include "config/address.h"
 #include "perf/cpuset.h"
 #include "perf/event/event.h"
+#include "perf/event/parse.h"
 
 int option_check_address(const char *text, struct error *error)
 {

@@ -54,7 +54,7 @@ static bool is_root(void)
     return getresuid(&real, &effective, &saved) < 0 || real == 0 || effective == 0 || saved == 0;
 }
 
-/* The groups first, then the group, then the user: each takes away what the one before it needs. */
+/* Supplementary groups first, then the group, then the user: each step needs the power that the next one takes. */
 static int leave_root(void)
 {
     if (!is_root())
@@ -66,7 +66,7 @@ static int leave_root(void)
 
 static int give_up_privileges(void)
 {
-    int r = capabilities_empty_bounding_set(NULL); /* as long as there is CAP_SETPCAP, which goes with the user 0 */
+    int r = capabilities_empty_bounding_set(NULL); /* before leave_root(), which takes CAP_SETPCAP */
 
     if (r == 0)
         r = leave_root();
@@ -90,11 +90,11 @@ static int give_up_privileges(void)
     }
 
 /*
- * All that it may call; the rest fails with EPERM, so that a library which tries more than was foreseen costs nothing.
- * Some are for 32 bits, or for a newer C library; those that an architecture lacks are passed over.
+ * The system calls that are allowed. Others fail with EPERM, so that a library that tries more than was foreseen does
+ * no harm. Some are for 32 bits, or for a newer C library; those that an architecture does not have are skipped.
  *
- * newfstatat() and statx() are what fstat(3) is, with AT_EMPTY_PATH. A filter cannot see that the path is empty: what
- * can be learned by them is which files there are.
+ * fstat(3) is newfstatat() or statx() with AT_EMPTY_PATH. A filter cannot see that the path is empty, so the process
+ * can find out by them which files exist.
  */
 static const struct call_rule calls[] = {
     {SCMP_SYS(read), 0, {{0}}},
@@ -165,7 +165,7 @@ static bool kernel_has_filters(void)
     return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) == 0 || errno == EFAULT;
 }
 
-static int filter_calls(int socket)
+static int jail_filter_calls(int socket)
 {
     if (!kernel_has_filters())
         return 0;
@@ -187,5 +187,5 @@ int symboliser_jail_enter(int socket)
     int r = limit();
     if (r == 0)
         r = give_up_privileges();
-    return r == 0 ? filter_calls(socket) : r;
+    return r == 0 ? jail_filter_calls(socket) : r;
 }
