@@ -203,7 +203,7 @@ def end(process):
 
 
 class Cgroups:
-    """So many cgroups below one parent; gone at the end."""
+    """This number of cgroups below one parent; gone at the end."""
 
     def __init__(self, number):
         self.root = hierarchy()

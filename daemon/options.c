@@ -38,7 +38,7 @@ enum flag_id {
     FLAG_VERSION,
 };
 
-/* A new flag is one row here and one case in apply_flag(). */
+/* A new flag is one row here and one case in apply_flag() or apply_switch(). */
 static const struct {
     const char *name; /* with its dashes */
     const char *argument, *help;
@@ -138,6 +138,20 @@ static int parse_interval(const char *value, uint64_t *ret)
     return 0;
 }
 
+/* A flag without an argument. */
+static int apply_switch(struct options *options, enum flag_id id)
+{
+    if (id == FLAG_NO_OPENER)
+        options->no_opener = true;
+    else if (id == FLAG_JSON)
+        options->json = true;
+    else if (id == FLAG_HELP)
+        options->help = true;
+    else
+        options->version = true;
+    return 0;
+}
+
 static int apply_flag(struct options *options, size_t i, char *value, struct error *error)
 {
     const char *name = flags[i].name;
@@ -168,20 +182,9 @@ static int apply_flag(struct options *options, size_t i, char *value, struct err
                    : 0;
     case FLAG_COUNT:
         return number_parse_u64(value, &options->count) < 0 ? bad_value(error, name, value, "a number") : 0;
-    case FLAG_NO_OPENER:
-        options->no_opener = true;
-        return 0;
-    case FLAG_JSON:
-        options->json = true;
-        return 0;
-    case FLAG_HELP:
-        options->help = true;
-        return 0;
-    case FLAG_VERSION:
-        options->version = true;
-        return 0;
+    default:
+        return apply_switch(options, flags[i].id);
     }
-    return -EINVAL;
 }
 
 /* getopt_long(3) accepts abbreviations; exporters do not, and a new flag could make one ambiguous. */

@@ -41,7 +41,7 @@ bench              | base perf/* config collectors/* symbols/* sampler formats h
 END
 }
 
-# What is checked for circles.
+# The folders that are checked for circles.
 product="base perf opener config collectors symbols sampler formats http systemd daemon"
 
 # check_tree DIRECTORY: prints each violation of the table as FILE:LINE: what is wrong.
@@ -337,7 +337,7 @@ test_circles_of_calls() {
     tree=$(mktemp -d)
     made "$tree" base/a.c 'void b(void);' 'void a(void);' 'void a(void) { b(); }'
     made "$tree" base/b.c 'void a(void);' 'void b(void);' 'void b(void) { a(); }'
-    # What was built from a file that has gone.
+    # An object of a file that has gone.
     made "$tree" base/c.c 'void b(void);' 'void c(void);' 'void c(void) { b(); }'
     if (cd "$tree/base" && ${CC-cc} -c a.c b.c c.c) 2>/dev/null; then
         rm "$tree/base/c.c"

@@ -40,7 +40,7 @@ mkdir -p "$build"
 cd "$build"
 [ -e Makefile ] ||
     quietly "$root/configure" ${CC+CC="$CC"} CFLAGS='-O0 -g --coverage -fprofile-update=atomic'
-# What earlier runs counted, and objects of files that have gone since.
+# The counts of earlier runs, and objects of files that have gone since.
 find . -name '*.gcda' -delete
 find . -name '*.gcno' -delete -exec sh -c 'rm -f "${1%.gcno}.o" "${1%.gcno}.obj"' - {} \;
 quietly make -j"$(getconf _NPROCESSORS_ONLN)" all

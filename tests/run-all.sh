@@ -195,7 +195,7 @@ growth() {
 # --- what needs no quiet machine: three lanes
 
 cd "$root" || exit 1
-# What later steps need of the network comes in while compilers run. If it does not, those steps say why.
+# Downloads for later steps, while compilers run. If they fail, those steps say why.
 {
     tests/package/tree.sh
     tests/vm/fetch.sh
@@ -302,7 +302,7 @@ while read -r outcome name; do
         ;;
     esac
 done <"$results"
-echo "$((SECONDS - begin)) s, of which $(($(stolen) - stolen_before)) s of a CPU were stolen; logs in build/test"
+echo "$((SECONDS - begin)) s; the host took away $(($(stolen) - stolen_before)) s of a CPU; logs in build/test"
 if [ "$skipped" -gt 0 ]; then
     echo "$passed passed, $failed failed, $skipped skipped"
 else

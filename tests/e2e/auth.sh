@@ -73,7 +73,7 @@ password_of_alice "$other"
 new_password_holds() {
     [ "$(status_of /metrics -u alice:other)" = 200 ]
 }
-holds "a changed file is read without being told" eventually 10 new_password_holds
+holds "a changed file is read without a reload" eventually 10 new_password_holds
 equals "the old password is not taken any more" "$(status_of /metrics -u alice:secret)" 401
 printf 'rate_limit: {interval: 1h, burst: 2}\n' >>"$web"
 limit_holds() {
@@ -126,7 +126,7 @@ figure() {
     awk -v name="$1" '$1 == name { print $2 }' "$scratch/flood"
 }
 compares "wrong ones are checked and refused" "$(figure wrong_401) > 0"
-compares "those that do not fit are told to come again" "$(figure wrong_503) > $(figure wrong_401)"
+compares "those that do not fit are asked to come again" "$(figure wrong_503) > $(figure wrong_401)"
 equals "no wrong one had another answer" "$(figure wrong_other)" 0
 equals "no right one was refused" "$(figure right_refused)" 0
 if [ -z "${SANITIZED-}" ]; then

@@ -59,7 +59,7 @@ trap cleanup_cgroups EXIT
 load=$scratch/cgroup-load
 cc -O2 -o "$load" "$here/cgroup-load.c" || skip "cgroup-load.c cannot be compiled here"
 
-# fault CGROUP PAGES: a program that faults so many pages in it.
+# fault CGROUP PAGES: runs a program in the cgroup that faults that many pages.
 fault() {
     "$load" "$hierarchy$1" faults "$2"
 }

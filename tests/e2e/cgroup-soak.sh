@@ -19,8 +19,8 @@ start_daemon --config.file="$config"
 anonymous() {
     awk '$1 == "Anonymous:" { print $2 }' "/proc/$daemon_pid/smaps_rollup"
 }
-# figures: once nothing lingers and the kernel has let go of what was removed. What others do on the machine may need
-# another look.
+# figures: the daemon's figures once nothing lingers and the kernel has let go of the removed cgroups. On a busy machine
+# that may need another look.
 figures() {
     for _ in $(seq 100); do
         watches=$(inotify_watches "$daemon_pid")
@@ -42,7 +42,7 @@ churn() {
         --cgroups "$1" --seconds "$2" --linger "$linger" --name "$3"
 }
 
-# The same rate as later, so that what the daemon keeps for so many at once is there.
+# The same rate as later, so that the daemon has the memory for as many cgroups at once.
 churn $((cgroups / 4)) $((seconds / 4)) warm >"$scratch/warm"
 figures >"$scratch/before"
 churn $cgroups $seconds soak >"$scratch/soak"
@@ -53,7 +53,7 @@ jq -c . "$scratch/before" "$scratch/after" "$scratch/soak"
 of() {
     jq -r ".$1" "$scratch/${2-soak}"
 }
-compares "so many cgroups were created, those that came back twice" "$(of created) > $cgroups"
+compares "all cgroups were created, those that came back twice" "$(of created) > $cgroups"
 equals "and all removed" "$(of removed)" "$(of created)"
 equals "scrapes had each of them" "$(of unseen)" 0
 compares "as a rule the first that began after its creation, or the second" "$(of seen_after) <= 2"
@@ -74,7 +74,7 @@ done
 if [ -n "${SANITIZED-}" ]; then
     echo "a sanitizer keeps what was freed: memory is left out"
 else
-    # What the heap holds for the most cgroups at a time stays, and a busy machine lets more of them linger.
+    # The heap keeps its memory for the most cgroups at a time, and a busy machine lets more of them linger.
     compares "as before: memory, within 256 kB" "$(of anonymous after) <= $(of anonymous before) + 256"
 fi
 stop_daemon

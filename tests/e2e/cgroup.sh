@@ -29,7 +29,7 @@ watched() {
 watches_exactly() {
     [ "$(watched)" = "$*" ]
 }
-# is_caused COUNT PAGES: so many, or a fault or two more, which a program has of its own at its end.
+# is_caused COUNT PAGES: the count is that of the pages, or a fault or two more, which the program has at its end.
 is_caused() {
     [[ $1 =~ ^[0-9]+$ ]] && [ "$1" -ge "$2" ] && [ "$1" -le $(($2 + 2 + $2 / 100)) ]
 }
@@ -202,7 +202,7 @@ test_coming_and_going() {
     make $in/brief
     eventually 5 is_another_life "$again"
     fault $in/brief 40
-    caused "removed and made anew at once: a new inode, counted on" "$(count $in/brief)" 240
+    caused "removed and made again at once: a new inode, counted on" "$(count $in/brief)" 240
     mv "$hierarchy$in/brief" "$hierarchy$in/moved" 2>/dev/null && fail "v2 cgroups can be renamed?"
     remove $in/brief $in/stays
     equals "no collector failed" "$(get /metrics | grep '^perfcountd_collector_success' | grep -vc ' 1$')" 0
@@ -349,7 +349,7 @@ END
     local utilization share
     utilization=$(jq '[.. | .cpu_utilization? | numbers] | first // 0' "$scratch/rates")
     share=$(awk "BEGIN { print ($after - $before) * 1000 / $i }")
-    # Both are at most 1 on a machine of one's own; what the host stole is in neither the same way.
+    # Both are at most 1 on an undisturbed machine; time that the host stole is in neither the same way.
     compares "cpu_utilization of a busy loop is about 1, as busy as this machine lets it be" \
         "$utilization > 0.8 * $share && $utilization < 1.05 && $share > 0.02"
     equals "limit=1 gives one" "$(jq '.rates | length' "$scratch/top")" 1
@@ -424,7 +424,8 @@ test_names() {
     done
     # Linux refuses newlines in the names of cgroups (EINVAL).
     mkdir "$hierarchy$in/"$'new\nline' 2>/dev/null && names+=($'new\nline')
-    # What is no UTF-8 looks alike as U+FFFD, and must not be two equal series; nor must what it is told apart by.
+    # Names that are not UTF-8 look alike as U+FFFD, and must not become equal series; nor must a name that looks like
+    # the suffix by which they are distinguished.
     for i in $'\xff' $'\xfe' $'\xef\xbf\xbd' $'\xef\xbf\xbd#fe' $'\xef\xbf\xbd#ff' $'\xc3\x28' $'cut\xe2\x82' \
         $'surrogate\xed\xa0\x80' $'over\xc0\xaf' $'beyond\xf4\x90\x80\x80'; do
         make "$in/bad$i"
@@ -470,7 +471,7 @@ test_names() {
     caused "the quoted one was counted" "$(count "$in/quote\"s")" 100
     caused "?cgroup= takes a name with a quote" "$(get "/api/v1/counters?event=minor_faults" -G \
         --data-urlencode "cgroup=$in/quote\"s" | jq -r '.counters[0].value')" 100
-    equals "names that look alike are all watched, and told apart" "$(document '[.cgroups[] |
+    equals "names that look alike are all watched, and distinguished" "$(document '[.cgroups[] |
         select(.state == "watched" and (.cgroup | test("/bad.*\ufffd"))) | .cgroup] | unique | length')" 10
     get "/api/v1/counters?event=minor_faults" |
         jq -c '[.counters[] | select(.cgroup | test("bad\ufffd")) | .value | select(. > 0)] | sort' >"$scratch/alike"
@@ -507,7 +508,7 @@ test_limits() {
         "$(cgroups_in watched) > 0 && $(cgroups_in watched) * 4 * $cpus < $limit"
     compares "the rest is dropped" "$(cgroups_in dropped) == 30 - $(cgroups_in watched)"
     equals "and named" "$(state_of $in/c10) $(state_of $in/c39)" "watched dropped"
-    matches "the log tells why" "$(cat "$daemon_log")" '[Dd]escriptor|RLIMIT_NOFILE|LimitNOFILE|open files'
+    matches "the log says why" "$(cat "$daemon_log")" '[Dd]escriptor|RLIMIT_NOFILE|LimitNOFILE|open files'
     fault $in/c10 100
     caused "what is watched is counted" "$(count $in/c10)" 100
     for i in $(seq 20); do
@@ -649,7 +650,7 @@ v1_hierarchy() {
 v1_is_gone() {
     [ "$(v1_hierarchy)" = 0 ]
 }
-# What holds the controller away from v2: a v1 hierarchy that was unmounted while a cgroup of it was still dying.
+# This keeps the controller away from v2: a v1 hierarchy that was unmounted while a cgroup of it was still dying.
 restore_v1() {
     local attempt where
     where=$(mktemp -d "${TMPDIR:-/tmp}/perfcountd-v1.XXXXXX")

@@ -26,7 +26,7 @@ try --help
 equals "--help: exit status" "$status" 0
 for word in check-config list-events plan stat --config.file --web.listen-address --web.telemetry-path \
     --web.config.file --log.level --log.format --help --version; do
-    holds "--help tells of $word" grep -q -e "$word" "$scratch/out"
+    holds "--help has $word" grep -q -e "$word" "$scratch/out"
 done
 equals "--help: nothing on standard error" "$err" ""
 while read -r flag; do
@@ -130,7 +130,7 @@ printf 'basic_auth_users:\n  alice: %s\n' "$hash" >"$web"
 try check-config --config.file="$good" --web.config.file="$web"
 equals "a good web configuration: exit status" "$status" 0
 equals "a good web configuration" "$out" "$good: ok"$'\n'"$web: ok"
-equals "nothing is to be said of it" "$err" ""
+equals "without a warning" "$err" ""
 printf 'basic_auth_users:\n  alice: %s\n' "${hash/10/18}" >"$web"
 try check-config --config.file="$good" --web.config.file="$web"
 equals "a password that takes long to check: exit status" "$status" 0
@@ -195,7 +195,8 @@ holds "plan --json is JSON" jq -e . "$scratch/out"
 try stat --interval=100ms
 equals "stat: exit status" "$status" 0
 holds "stat shows rates" grep -q context.switches "$scratch/out"
-equals "stat tells apart from them what plan finds missing" "$(sed -n 's/^not counted: //p' "$scratch/err")" \
+equals "stat lists apart from them the events that plan finds missing" \
+    "$(sed -n 's/^not counted: //p' "$scratch/err")" \
     "$("$PERFCOUNTD" plan | sed -n '/^not counted:$/,$ s/^  //p')"
 try stat --interval 100ms --count 2 --json
 equals "stat --json: exit status" "$status" 0

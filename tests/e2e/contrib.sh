@@ -43,7 +43,7 @@ if command -v xmllint >/dev/null; then
 else
     echo "left out: there is no xmllint here"
 fi
-holds "Avahi tells the default port" grep -q '<port>10298</port>' "$contrib/avahi/perfcountd.service"
+holds "Avahi announces the default port" grep -q '<port>10298</port>' "$contrib/avahi/perfcountd.service"
 contains "and the default path" "$(cat "$contrib/avahi/perfcountd.service")" \
     "<txt-record>path=$(jq -r .web.telemetry_path <<<"$defaults")</txt-record>"
 

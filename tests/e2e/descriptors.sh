@@ -19,7 +19,7 @@ limited() {
         ulimit -n "$1" && shift && exec "$@"' limited "$1")
 }
 
-# write_config GROUPS [LINES...]: so many groups of one event for each CPU; all cgroups of the test.
+# write_config GROUPS [LINES...]: that many groups of one event for each CPU; all cgroups of the test.
 write_config() {
     local i
     {

@@ -25,7 +25,7 @@ contains "its links to streams have an end" "$page" '<a href="/api/v1/samples?se
 equals "HEAD /metrics" "$(status_of /metrics -I)" 200
 
 equals "an unknown path" "$(status_of /nothing)" 404
-matches "is told in plain text" "$(get /nothing -D -)" 'Content-Type: text/plain'
+matches "is explained in plain text" "$(get /nothing -D -)" 'Content-Type: text/plain'
 equals "an unknown path of the API" "$(get /api/v1/nothing | jq .status)" 404
 equals "POST /metrics" "$(status_of /metrics -X POST)" 405
 matches "says what is allowed" "$(get /metrics -X POST -D - -o /dev/null)" 'Allow: .*GET'
@@ -86,7 +86,7 @@ slowest=$(for _ in 1 2 3 4 5 6 7 8 9 10; do get /metrics -o /dev/null -w '%{time
 compares "nobody waits for somebody's /api/v1/rates" "$slowest < 1.5"
 wait "${waiters[@]}"
 waited=$(jq .seconds "$scratch/rates.1")
-compares "it waits as long as it was told" "$waited >= 3 && $waited < 6"
+compares "it waits as long as it was asked to" "$waited >= 3 && $waited < 6"
 
 codes=$(seq 64 | xargs -P 64 -I '{}' curl -s --max-time 30 -w '%{http_code}\n' -o /dev/null "$url/metrics" |
     sort | uniq -c)

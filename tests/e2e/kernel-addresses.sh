@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What the kernel hides from the daemon leaves it as symbol and offset, never as a number, also where an opener has read
-# it: in each format. What it shows to the daemon stays a number.
+# An address that the kernel hides from the daemon leaves it as symbol and offset, never as a number, also where an
+# opener has read it: in each format. An address that the kernel shows to the daemon stays a number.
 . "$(dirname "$0")/lib.sh"
 need cc curl gzip jq perf protoc setpriv
 [ "$(id -u)" -eq 0 ] || skip "only root has privileges to part with"

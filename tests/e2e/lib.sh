@@ -110,8 +110,8 @@ memory_of() {
     awk '$1 == "VmRSS:" { print $2 }' "/proc/$1/status"
 }
 
-# points_of SAMPLES: how far from 70 % a share of so many may be: 3 points, or four standard deviations where a busy
-# machine leaves fewer samples.
+# points_of SAMPLES: how far from 70 % a share of that many samples may be: 3 points, or four standard deviations where
+# a busy machine leaves fewer samples.
 points_of() {
     awk -v n="$1" 'BEGIN { points = n > 0 ? 400 * sqrt(0.7 * 0.3 / n) : 3; printf "%.1f\n", (points > 3 ? points : 3) }'
 }

@@ -26,7 +26,7 @@ failure() {
 
 start_daemon
 built=$(get /metrics | sed -n 's/^perfcountd_build_info{.*libpfm4="\([a-z]*\)".*/\1/p')
-matches "the build tells whether it has libpfm4" "$built" '^(yes|no)$'
+matches "the build says whether it has libpfm4" "$built" '^(yes|no)$'
 holds "the default configuration does not load it" not maps_libpfm
 stop_daemon
 

@@ -98,7 +98,7 @@ def deaf(seconds):
     return "closed"
 
 def header(size):
-    """The status of a request with a header of so many bytes."""
+    """The status of a request with a header of this size in bytes."""
     s = connect()
     s.sendall(b"GET /-/healthy HTTP/1.1\r\nHost: x\r\nX-Large: " + b"a" * int(size) + b"\r\n\r\n")
     return s.recv(4096)[9:12].decode()

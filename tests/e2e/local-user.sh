@@ -30,7 +30,7 @@ ask() {
     tail -c 3 "$scratch/answer"
     head -c -3 "$scratch/answer" >"$scratch/body"
 }
-# What starts or changes something: METHOD PATH.
+# Requests that start or change something: METHOD PATH.
 streams='GET /api/v1/samples?seconds=0.2
 GET /api/v1/perf.data?seconds=0.2
 GET /api/v1/folded?seconds=0.2

@@ -169,10 +169,10 @@ faults=$(value minor_faults software)
 for _ in $(seq 20); do "$probed"; done
 compares "what is open goes on counting" "$(value minor_faults software) > $faults"
 mkdir "$parent/b"
-cgroup_is_told() {
+cgroup_is_reported() {
     [[ $(status_field '.failures[] | select(.collector == "cgroup") | .message') == *"the opener is gone"* ]]
 }
-holds "a new cgroup is not counted, with the reason" eventually 5 cgroup_is_told
+holds "a new cgroup is not counted, with the reason" eventually 5 cgroup_is_reported
 equals "a scrape is answered" "$(status_of /metrics)" 200
 write_config '      - {name: never, events: "{page-faults}"}'
 equals "a reload is taken" "$(status_of /-/reload -X POST)" 200

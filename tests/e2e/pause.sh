@@ -36,7 +36,7 @@ totals() {
 fallen() {
     join -a 1 <(sort <<<"$1") <(sort <<<"$2") | awk 'NF < 3 || $3 < $2'
 }
-# What real work on all CPUs costs: faults, and switches.
+# Real work on all CPUs: faults, and switches.
 work() {
     "$load" "$parent/a" faults 20000
     sleep 0.2
@@ -60,7 +60,7 @@ begin=$(date +%s)
 answer=$(pause 30)
 end=$(date +%s)
 equals "the answer" "$(jq -c '[.paused, .seconds]' <<<"$answer")" '[true,30]'
-compares "tells until when" "$(jq .until <<<"$answer") >= $begin + 29 && $(jq .until <<<"$answer") <= $end + 31"
+compares "says until when" "$(jq .until <<<"$answer") >= $begin + 29 && $(jq .until <<<"$answer") <= $end + 31"
 equals "perfcountd_paused is 1 at once" "$(paused)" 1
 equals "status says so" "$(get /api/v1/status | jq -c '[.paused, (.paused_until > 0)]')" '[true,true]'
 before=$(totals)
@@ -127,7 +127,7 @@ stream=$!
 children+=("$late" "$stream")
 holds "a stream runs" eventually 5 has_line "$scratch/stream" '"type":"sample"'
 pause 60 >/dev/null
-holds "and is told of a pause" eventually 5 has_line "$scratch/stream" '"type":"pause"'
+holds "and has a record of the pause" eventually 5 has_line "$scratch/stream" '"type":"pause"'
 stands=$(date +%s%N)
 before=$(samples_in "$scratch/stream")
 cp "$(command -v bash)" "$scratch/newcomer"
@@ -188,7 +188,7 @@ equals "an empty body is none" "$(get /api/v1/pause -d '' | jq .paused)" true
 equals "400: an unknown parameter" "$(status_of '/api/v1/pause?minutes=1' -X POST)" 400
 matches "405 says what is possible" "$(get /api/v1/pause -X PUT -D - -o /dev/null)" 'Allow: GET, HEAD, POST, DELETE'
 equals "a page in a browser may not" "$(status_of /api/v1/pause -X POST -H 'Origin: http://evil.example')" 403
-contains "and is told so" "$(get /api/v1/pause -X POST -H 'Origin: http://evil.example')" 'page in a browser'
+contains "with the reason" "$(get /api/v1/pause -X POST -H 'Origin: http://evil.example')" 'page in a browser'
 equals "nor resume" "$(status_of /api/v1/pause -X DELETE -H 'Origin: http://evil.example')" 403
 equals "none of these changed anything" "$(paused)" 1
 resume >/dev/null

@@ -15,7 +15,7 @@ case $(status_of '/api/v1/folded?seconds=0.1') in
 esac
 
 # Of N samples, the share is certain to 46 / sqrt(N) points. Where others want the CPUs too, the program has fewer in a
-# second: it is sampled for so long that it has 4 s of a CPU.
+# second: it is sampled until it has had 4 s of a CPU.
 "$scratch/$program" 1 >"$scratch/hot.out"
 long=$(awk '{ ns += $1 } END { n = int(4e9 / (ns + 1)) + 1; print (n < 5 ? 5 : n > 45 ? 45 : n) }' "$scratch/hot.out")
 
@@ -36,7 +36,7 @@ truth=${truth% *}
 compares "the program had 70 % there, by its own clock" "$truth > 69.5 && $truth < 70.5"
 
 holds "each line is a stack and a count" not grep -qvE '^[^ ;]+(;[^;]+)* [1-9][0-9]*$' "$scratch/folded"
-# What found no room comes last.
+# Stacks that found no room come last.
 holds "no line is there twice, and they are sorted" \
     sh -c "grep -v '^\[truncated\] ' '$scratch/folded' | sed 's/ [0-9]*\$//' | sort -cu"
 within_points "folded" \

@@ -176,7 +176,7 @@ equals "has only its samples" "$(jq -r 'select(.type == "sample") | .pid' "$scra
 holds "of all its threads" test "$(jq -r 'select(.type == "sample") | .tid' "$scratch/process" | sort -u | tail -n 1)" \
     -gt "$spin"
 
-# --- a slow client loses records and is told; others and scrapes are untouched
+# --- a slow client loses records and learns how many; others and scrapes are untouched
 
 # For as long as what is sampled fills the daemon's room for a client and the sockets' many times over.
 seconds=$((5 + 8 / cpus))
@@ -197,7 +197,7 @@ compares "a scrape every 100 ms is answered at once" "$(sed -n 25p "$scratch/lat
 wait "$slow"
 echo "    slow: $(end_of "$scratch/slow" records) records, $(end_of "$scratch/slow" dropped) dropped; scrapes: median" \
     "$(sed -n 25p "$scratch/latency") s, longest $(tail -n 1 "$scratch/latency") s"
-holds "what it lost is told" test "$(end_of "$scratch/slow" dropped)" -gt 0
+holds "its loss is reported" test "$(end_of "$scratch/slow" dropped)" -gt 0
 # One that has no CPU for a second itself is slow, too.
 dropped=$(end_of "$scratch/fast" dropped)
 compares "the other one has lost nothing by it" "$dropped == 0 || $dropped * 4 < $(end_of "$scratch/slow" dropped)"
@@ -320,7 +320,7 @@ equals "the daemon ends beside a client that does not read" "$daemon_status" 0
 compares "which had its second" "$took > 900 && $took < 5000"
 kill -CONT "$stuck"
 wait "$stuck"
-compares "and is told that there was more" "$? > 0"
+compares "and can see that there was more" "$? > 0"
 
 start_stuck
 kill -TERM "$daemon_pid"
@@ -329,7 +329,7 @@ timed_stop
 compares "a second signal does not wait" "$took < 600"
 equals "either" "$daemon_status" 0
 
-# --- without privileges: what the kernel refuses is told before anything is sent
+# --- without privileges: a refusal of the kernel is the answer, before anything is sent
 
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -ge 1 ] &&
     [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ]; then

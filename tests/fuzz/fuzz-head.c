@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define MEMORY 4096
 #define PAD_MAX 3000
 #define TURNS_MAX 100000
-/* What is surely taken: so long, with so many headers. */
+/* A head within these limits is surely taken. */
 #define PLAIN_SIZE 1200
 #define PLAIN_HEADERS 8
 
@@ -204,7 +204,7 @@ static struct fixture {
     return &f;
 }
 
-/* What comes back is thrown away. */
+/* The answer is thrown away. */
 static void turn(const struct fixture *f, int fd)
 {
     char answer[4096];
@@ -233,7 +233,7 @@ static void converse(struct fixture *f, const struct buffer *sent, size_t piece)
     close(fds[1]);
 }
 
-/* What http/framing.c cannot tell from an ordinary head, as it says: a NUL, and a line that begins with a colon. */
+/* http/framing.c takes these for an ordinary head, as it says: a NUL, and a line that begins with a colon. */
 static bool is_unseen(const uint8_t *data, size_t size)
 {
     return memchr(data, '\0', size) || (size > 0 && data[0] == ':') || memmem(data, size, "\n:", 2);

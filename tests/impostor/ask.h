@@ -6,7 +6,7 @@
 #include "opener/message.h"
 #include "tests/impostor/impostor.h"
 
-/* What the opener refuses by itself, without asking the kernel. */
+/* Errors that the opener gives by itself, without asking the kernel. */
 #define REFUSED MUST(EBADRQC, EUNATCH, ENOPKG, ENOKEY, EBADMSG, EXDEV)
 
 /* Sends what is there, with the descriptors; the error of the request or of its first result, 0 where it was opened. A

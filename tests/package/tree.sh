@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Makes the files of a Debian system that builds the packages for all three architectures, once, and prints where they
-# are. What is in it is read from debian/control.
+# are. Its packages are read from debian/control.
 #
 # usage: tree.sh
 #
@@ -36,7 +36,7 @@ build_depends() {
         awk '$1 != "debhelper-compat" { print $1 }'
 }
 
-# What is installed, by commas.
+# The packages to install, separated by commas.
 packages() {
     local architecture package
     printf 'build-essential,debhelper,lintian'

@@ -123,7 +123,7 @@ test_start() {
         wc -w; inside readlink "/proc/$pid/ns/net" | grep -cx "$(inside readlink /proc/1/ns/net)")" \
         "$(inside ls /sys/class/net | wc -w)"$'\n0'
     equals "the limit of descriptors suits cgroups" "$(inside systemctl show -P LimitNOFILE perfcountd)" 524288
-    equals "what is missing is told in the journal, with its MESSAGE_ID" \
+    equals "the journal has the missing events, with its MESSAGE_ID" \
         "$(entries events-unavailable MESSAGE_ID | sort -u)" 0982c9f38683418b9c0e27eea3f6f746
     equals "and its collector" "$(entries events-unavailable PERFCOUNTD_COLLECTOR | head -n 1)" cpu
     matches "the catalog explains it" "$(inside journalctl --no-pager -x PERFCOUNTD_KIND=events-unavailable)" \
@@ -196,10 +196,10 @@ test_reload() {
     pid=$(main_pid)
     write_config <<<"${good_config/service/slice}"
     holds "systemctl reload" inside systemctl reload perfcountd
-    holds "a good configuration is told" eventually 5 has_entry reloaded
+    holds "a good configuration is logged" eventually 5 has_entry reloaded
     printf 'collectors: {cgroup: {max_cgroups: many}}\n' | write_config
     holds "systemctl reload of a bad one" inside systemctl reload perfcountd
-    holds "it is told in the journal" eventually 5 has_entry reload-failed
+    holds "it is in the journal" eventually 5 has_entry reload-failed
     equals "with its MESSAGE_ID" "$(entries reload-failed MESSAGE_ID | tail -n 1)" 8533ddab6c9748c38c1d3a244cba5765
     equals "and severity" "$(entries reload-failed PRIORITY | tail -n 1)" 3
     equals "and the file" "$(entries reload-failed PERFCOUNTD_CONFIG_FILE | tail -n 1)" "$config"
@@ -245,7 +245,7 @@ test_watchdog() {
     pid=$(main_pid)
     equals "a watchdog of a second is answered" "$(inside systemctl show -P NRestarts perfcountd)" 0
     inside kill -STOP "$pid"
-    holds "a process that stands still is ended, and started anew" eventually 15 is_another "$pid"
+    holds "a process that stands still is ended, and started again" eventually 15 is_another "$pid"
     holds "it serves again" eventually 10 is_active
     equals "and the sockets were kept" "$(status_of /-/ready)" 200
     equals "by the watchdog" "$(inside journalctl --no-pager -o cat -u perfcountd | grep -c 'Watchdog timeout')" 1
@@ -276,7 +276,7 @@ test_activation() {
     equals "by it one may reload" "$(curl -s -o /dev/null -w '%{http_code}' -X POST \
         --unix-socket "/proc/$leader/root$path" http://x/-/reload)" 200
     inside systemctl reload perfcountd
-    equals "web.listen is ignored, which is told once" "$(entries addresses-ignored MESSAGE_ID)" \
+    equals "web.listen is ignored, which is logged once" "$(entries addresses-ignored MESSAGE_ID)" \
         93d5513b2874491db9311f7e29609d12
     equals "after a reload all are still there" "$(status_of /metrics)" 200
     write_config <<<"$good_config"

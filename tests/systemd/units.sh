@@ -100,7 +100,7 @@ test_defaults() {
     caused "a service that was started later has what it caused" "$(count "$cgroup")" "$pages"
     compares "system.slice has it, too" "$after - $before >= $pages && $after - $before < 1.03 * $pages"
     # In the text backslashes are doubled.
-    equals "an escaped unit's name is told as it was before" "$(info "${cgroup//\\/\\\\}")" \
+    equals "an escaped unit's name is written as it was before" "$(info "${cgroup//\\/\\\\}")" \
         'unit="load@a-b c.service",slice="system.slice",container_id=""} 1'
     equals "?cgroup=GLOB finds it" "$(get "/api/v1/counters?cgroup=/system.slice/load@*&event=minor_faults" |
         jq -r '.counters[].cgroup')" "$cgroup"
@@ -114,7 +114,7 @@ test_defaults() {
     inside systemd-run --quiet --unit=cgroup.odd sleep infinity
     holds "a unit whose cgroup has another name is counted" \
         eventually 5 is_in_state /system.slice/_cgroup.odd.service watched
-    equals "and told by its own" "$(info /system.slice/_cgroup.odd.service)" \
+    equals "and has its own labels" "$(info /system.slice/_cgroup.odd.service)" \
         'unit="cgroup.odd.service",slice="system.slice",container_id=""} 1'
     inside systemctl stop cgroup.odd
     stop_service
@@ -230,7 +230,7 @@ test_reload() {
     compares "and goes on" "$(count "$cgroup") - $before >= 5000"
     printf 'collectors: {cgroup: {include: maybe}}\n' | inside_write "$config"
     inside systemctl kill --signal=HUP perfcountd
-    holds "a bad file is told" eventually 5 has_logged 'cgroup[.]include.*maybe'
+    holds "a bad file is logged" eventually 5 has_logged 'cgroup[.]include.*maybe'
     equals "and changes nothing" "$(state_of "$cgroup") $(inside systemctl is-active perfcountd)" "watched active"
     inside systemctl stop load@reload.service
     stop_within 1000 start_again

@@ -6,7 +6,7 @@
 
 footprint_limit=2048 # KiB of anonymous memory
 
-# What is run on the board: a line for each process with its name, resident and anonymous KiB.
+# The board runs this: a line for each process with its name, resident and anonymous KiB.
 # shellcheck disable=SC2016 # the board's
 footprint_memory='pid=$(cat /tmp/daemon.pid)
     for i in 1 2 3 4 5 6 7 8 9 10; do
