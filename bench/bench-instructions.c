@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fixed work, for bench/run-bench-check to count its instructions: each workload is one call of step_workload(), after
- * one that fills what is made on first use. Nothing in it depends on time, addresses or the machine.
+ * one that allocates whatever is made on first use. Nothing in it depends on time, addresses or the machine.
  *
- * Prints a line per workload, in order: NAME, how many units of work it did, and bytes that it gave, 0 for none. Then
- * what it was built with and runs on, which the counts depend on, as one line.
+ * Prints a line per workload, in order: NAME, how many units of work it did, and bytes that it gave, 0 for none. Then a
+ * line with the compiler, the libraries and the processor, since the counts depend on them.
  */
 #include <err.h>
 #include <gnu/libc-version.h>
@@ -23,15 +23,15 @@
 #include "collectors/registry.h"
 #include "formats/counters.h"
 #include "formats/exposition.h"
+#include "formats/writers.h"
 #include "perf/record.h"
-#include "sampler/writer.h"
 
 #define N_CPUS 32
 #define ALL UINT32_MAX
 #define N_SAMPLES 2000
 #define N_PARSES 20
 
-/* The built-in configuration as its file has it, without what is of the process itself. */
+/* The built-in configuration as its file has it, without the collector of the process itself. */
 static const char yaml[] =
     "web:\n"
     "  listen: [\":10298\"]\n"
@@ -65,7 +65,7 @@ struct bench {
     struct made_samples samples;
     sd_event *event;
     struct service service;
-    bool shared; /* a reading that is there is served again */
+    bool shared; /* the last reading is served again */
     struct loop_client *client;
     struct symbols *symbols;
     void *ndjson;
@@ -236,7 +236,7 @@ static bool service_ready(void *userdata)
     return true;
 }
 
-static uint64_t service_now(void *userdata)
+static uint64_t loop_now(void *userdata)
 {
     struct timespec t;
 
@@ -250,8 +250,7 @@ static void prepare_service(struct bench *bench)
     struct error error;
     char path[100];
 
-    bench->service =
-        (struct service){.userdata = bench, .read = service_read, .ready = service_ready, .now = service_now};
+    bench->service = (struct service){.userdata = bench, .read = service_read, .ready = service_ready, .now = loop_now};
     snprintf(path, sizeof(path), "%s/http.sock", simulated_sys(bench->simulated)->root);
     if (loop_client_new(bench->event, &bench->service, path, &bench->client, &error) < 0)
         errx(1, "%s", error.message);

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "sampler/writer.h"
+#include "formats/writers.h"
 #include "symbols/symboliser/symboliser.h"
 
 #define RING_SIZE ((size_t)512 * 1024) /* 128 pages */

@@ -11,9 +11,9 @@
 #include <sys/resource.h>
 
 #include "base/cleanup.h"
-#include "base/fd.h"
 #include "base/file.h"
 #include "base/number.h"
+#include "base/process/fd.h"
 #include "collectors/self-cost.h"
 #include "perf/event/pfm.h"
 

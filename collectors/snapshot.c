@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "base/escape.h"
+#include "base/json.h"
 
 static const char *const state_names[N_ROW_STATES] = {
     [ROW_COUNTING] = "counting",
@@ -32,9 +32,10 @@ DEFINE_CLEANUP(struct row *, row_free);
 
 static void buffer_append_json(struct buffer *json, const char *key, const char *value, const char *end)
 {
-    buffer_appendf(json, "\"%s\": \"", key);
-    escape_append(json, value, ESCAPE_JSON);
-    buffer_appendf(json, "\"%s", end);
+    json_write_string(json, key);
+    json_write_raw(json, ": ");
+    json_write_string(json, value);
+    buffer_append_text(json, end);
 }
 
 static const char *snapshot_intern_json(struct snapshot *snapshot, struct buffer *json)

@@ -69,6 +69,16 @@ static int print_table(const struct baseline *baseline, const struct snapshot *s
     return table_print(table, stdout);
 }
 
+static int print_json(const struct baseline *baseline, const struct snapshot *snapshot)
+{
+    _cleanup_(buffer_done) struct buffer text = {0};
+
+    if (rates_json_write(&text, baseline, snapshot, NULL, NULL) < 0)
+        return command_fail_memory();
+    fwrite(text.data, 1, text.size, stdout);
+    return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 static int print_interval(const struct options *options, struct registry *registry)
 {
     _cleanup_(baseline_freep) struct baseline *baseline = baseline_new(registry_read(registry, UINT32_MAX, 0));
@@ -78,7 +88,7 @@ static int print_interval(const struct options *options, struct registry *regist
     command_sleep(options->interval_ns);
     const struct snapshot *snapshot = registry_read(registry, UINT32_MAX, 0);
     if (options->json)
-        return command_print_json(rates_json(baseline, snapshot, NULL, NULL));
+        return print_json(baseline, snapshot);
     if (print_table(baseline, snapshot) < 0)
         return command_fail_memory();
     return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

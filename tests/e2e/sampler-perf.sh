@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What the daemon streams, read by clients that others wrote (perf, jq, protoc): a program with a known profile has it
-# in each format, at the same time in all of them and in what perf records itself; on a CPU, in a cgroup, as a process.
+# Streams of the daemon, read by clients that others wrote (perf, jq, protoc): a program with a known profile has it in
+# each format, at the same time in all of them and in what perf records itself; on a CPU, in a cgroup, as a process.
 . "$(dirname "$0")/lib.sh"
 need curl jq perf gzip protoc taskset "${CC:=cc}"
 [ "$(id -u)" -eq 0 ] || skip "only root samples all CPUs"
@@ -66,8 +66,8 @@ folded_weights() {
     }' "$1"
 }
 pprof_weights() {
-    gzip -dc "$1" | protoc --decode=perftools.profiles.Profile --proto_path="$root/sampler" \
-        "$root/sampler/profile.proto" >"$scratch/profile" || return
+    gzip -dc "$1" | protoc --decode=perftools.profiles.Profile --proto_path="$root/tests/e2e" \
+        "$root/tests/e2e/profile.proto" >"$scratch/profile" || return
     awk -f "$here/profile.awk" "$scratch/profile" |
         awk -v comm="$program" '$1 == "leaf" && $2 == comm { print $3, $4 }'
 }

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fd.h"
+#include "base/process/fd.h"
 #include "collectors/cgroup/set.h"
 #include "perf/descriptors.h"
 #include "tests/unit/rig.h"

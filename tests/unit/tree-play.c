@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fd.h"
+#include "base/process/fd.h"
 #include "perf/hierarchy.h"
 #include "tests/unit/test.h"
 
