@@ -108,22 +108,17 @@ static struct group_target opening_target(const struct opening *opening, const s
     return target;
 }
 
-/* `wanted` are the events that `opened` has as its members' positions. */
-static int opening_add_group(struct opening *opening, const struct place *place, uint64_t wanted,
-                             struct partition_group *opened)
+static int opening_add_group(struct opening *opening, const struct place *place, struct partition_group *opened)
 {
     struct group_counts *counts = opening->counts;
-    uint64_t events = 0;
     int r = array_grow(&counts->groups, counts->n_groups);
 
     if (r < 0)
         return r;
-    for (size_t i = 0; i < opened->n; i++)
-        events |= event_bit(event_at(wanted, opened->members[i]));
     counts->groups[counts->n_groups] = (struct opened_group){
         .group = steal(opened->group),
-        .scale = scale_new(opened->n),
-        .events = events,
+        .scale = scale_new(event_count(opened->events)),
+        .events = opened->events,
         .cpu = place->target.cpu,
         .paused = opening->context->paused,
         .next_in_row = GROUP_ROW_END,
@@ -139,33 +134,31 @@ static int opening_add_group(struct opening *opening, const struct place *place,
  * A group is left closed where an event is refused for a reason that passes: it is tried again as a whole, so that its
  * events stay together. Another profiler may hold a counter for long, and the rest of the group does without it.
  */
-static int passing_error(const struct partition *partition, size_t n)
+static int passing_error(const struct partition *partition, uint64_t events)
 {
-    for (size_t i = 0; i < n; i++)
-        if (partition->errors[i] != -EBUSY && reason_span(partition->errors[i]) != REASON_LASTS)
-            return partition->errors[i];
+    EVENTS_FOREACH (event, events)
+        if (partition->errors[event] != -EBUSY && reason_span(partition->errors[event]) != REASON_LASTS)
+            return partition->errors[event];
     return 0;
 }
 
-static int opening_open_events(struct opening *opening, const struct place *place, uint64_t wanted)
+static int opening_open_events(struct opening *opening, const struct place *place, uint64_t events)
 {
     const struct config_group *group = opening->events.group;
     struct group_target target = opening_target(opening, place);
     _cleanup_(partition_done) struct partition partition = {0};
-    struct attr attrs[GROUP_MEMBERS_MAX];
-    size_t n = place_events_attrs(&opening->events, wanted, attrs), i = 0;
 
-    if (n == 0)
+    if (!events)
         return 0;
-    int r = partition_open(opening->context->sys, attrs, n, group->strict, &target, &partition);
+    int r = partition_open(opening->context->sys, opening->events.attrs, events, group->strict, &target, &partition);
     if (r < 0)
         return r;
-    int passing = passing_error(&partition, n);
-    for (size_t k = 0; k < partition.n_groups && r == 0 && !passing; k++)
-        r = opening_add_group(opening, place, wanted, &partition.groups[k]);
-    const struct config_event *culprit = group->strict ? &group->events[event_at(wanted, partition.culprit)] : NULL;
-    EVENTS_FOREACH (event, wanted) {
-        int error = passing ? passing : partition.errors[i++];
+    int passing = passing_error(&partition, events);
+    for (size_t i = 0; i < partition.n_groups && r == 0 && !passing; i++)
+        r = opening_add_group(opening, place, &partition.groups[i]);
+    const struct config_event *culprit = group->strict ? &group->events[partition.culprit] : NULL;
+    EVENTS_FOREACH (event, events) {
+        int error = passing ? passing : partition.errors[event];
         if (error < 0 && r == 0)
             r = opening_add_refused(opening, place, event, error, culprit);
     }
