@@ -21,7 +21,7 @@
     (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |                  \
      PERF_SAMPLE_PERIOD)
 
-/* What of this process is code. */
+/* The executable mappings of this process. */
 struct code {
     struct {
         uint64_t start, size;

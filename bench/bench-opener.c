@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What it costs to open counters through the opener: 2,000 events in groups, in turns with and without, and the medians
+ * The cost of opening counters through the opener: 2,000 events in groups, in turns with and without, and the medians
  * of both. Needs the privileges that the opener needs.
  *
  * usage: bench-opener [EVENTS [ROUNDS [MOST]]]     exit status 1 where the ratio is above MOST

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the daemon gives up: see daemon-jail.h. */
+/* The jail of the daemon: see daemon-jail.h. */
 #include "opener/daemon-jail.h"
 
 #include <linux/perf_event.h>
@@ -7,8 +7,8 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 
-#include "base/call-filter.h"
-#include "base/capabilities.h"
+#include "base/process/call-filter.h"
+#include "base/process/capabilities.h"
 #include "base/sanitizer.h"
 
 /*

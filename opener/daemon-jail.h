@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the daemon gives up once its opener has started. The daemon talks to the network, and the design assumes that an
- * attacker takes it over one day.
+ * The jail that the daemon enters once its opener has started. The daemon talks to the network, and the design assumes
+ * that an attacker takes it over one day.
  */
 #ifndef OPENER_DAEMON_JAIL_H
 #define OPENER_DAEMON_JAIL_H

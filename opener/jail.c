@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the opener gives up: see jail.h. */
+/* The jail of the opener: see jail.h. */
 #include "opener/jail.h"
 
 #include <dirent.h>
@@ -11,15 +11,15 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "base/call-filter.h"
-#include "base/capabilities.h"
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "base/process/call-filter.h"
+#include "base/process/capabilities.h"
 
 /*
- * What opening needs. CAP_DAC_READ_SEARCH: the numbers of tracepoints, which only root may read, and programs that not
- * everybody may read. Samples need CAP_SYS_PTRACE for what processes have mapped (CAP_SYS_ADMIN for the mapped files
- * themselves) and CAP_SYSLOG for the addresses of the kernel's functions.
+ * The capabilities that opening needs. CAP_DAC_READ_SEARCH: the numbers of tracepoints, which only root may read, and
+ * programs that not everybody may read. Samples need CAP_SYS_PTRACE for what processes have mapped (CAP_SYS_ADMIN for
+ * the mapped files themselves) and CAP_SYSLOG for the addresses of the kernel's functions.
  */
 static const struct {
     unsigned capability;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the opener gives up once it has started. */
+/* The jail that the opener enters once it has started. */
 #ifndef OPENER_JAIL_H
 #define OPENER_JAIL_H
 

@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/capabilities.h"
 #include "base/cleanup.h"
-#include "base/fd-socket.h"
+#include "base/process/capabilities.h"
+#include "base/process/fd-socket.h"
 #include "opener/jail.h"
 #include "opener/server.h"
 #include "perf/hierarchy.h"

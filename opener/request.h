@@ -4,13 +4,13 @@
  * bytes to a request, a request to a verdict.
  *
  * Both ends are the same binary, so numbers are in the machine's byte order. Descriptors go beside the packet
- * (base/fd-socket.h), in this order: the cgroup's directory, the leader.
+ * (base/process/fd-socket.h), in this order: the cgroup's directory, the leader.
  */
 #ifndef OPENER_REQUEST_H
 #define OPENER_REQUEST_H
 
 #include "base/buffer.h"
-#include "base/fd-socket.h"
+#include "base/process/fd-socket.h"
 #include "opener/path.h"
 #include "opener/rules.h"
 #include "perf/sys.h"

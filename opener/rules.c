@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the opener may open: see rules.h. */
+/* The rules of the opener: see rules.h. */
 #include "opener/rules.h"
 
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the opener may open: decided before the two processes part, and never widened by a request. Only a restart
- * permits more.
+ * The rules that say what the opener may open. They are decided before the two processes part, and no request widens
+ * them: only a restart permits more.
  */
 #ifndef OPENER_RULES_H
 #define OPENER_RULES_H
@@ -20,7 +20,7 @@ struct opener_permitted_event {
     bool samples; /* the sampler may have it too */
 };
 
-/* What the configuration permits; the caller fills it. */
+/* The permissions that the configuration gives; the caller fills them. */
 struct opener_permissions {
     bool sampling;    /* samples of all tasks */
     bool breakpoints; /* opener.breakpoints: the breakpoints among `events` may be handed out */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a request to a spec: see spec-make.h. */
+#include "perf/event/parse.h"
 #include "sampler/spec-make.h"
 
 #include <fcntl.h>

@@ -353,15 +353,12 @@ static struct stream *stream_new(struct sampler *sampler, uint64_t max_records, 
 int stream_open(struct sampler *sampler, const struct stream_request *request, const struct writer *writer,
                 void (*ready)(void *userdata), void *userdata, struct stream **ret, struct error *error)
 {
-    int r = writer->check ? writer->check(error) : 0;
-    if (r < 0)
-        return r;
     _cleanup_(stream_freep) struct stream *stream = stream_new(sampler, request->max, writer);
     if (!stream)
         return error_oom(error);
     stream->backlog.ready = ready;
     stream->backlog.userdata = userdata;
-    r = sampler_join(sampler, request, writer->seconds, &stream->client, error);
+    int r = sampler_join(sampler, request, writer->seconds, &stream->client, error);
     if (r < 0)
         return r;
     stream->rescan = (struct rescan){

@@ -13,7 +13,7 @@ struct stream;
  * Opens what the client asks for; clients that ask for the same share it. `ready` is called from the event loop when
  * there are bytes again after stream_read() had none. Errors with a sentence: -EINVAL (a bad event, a frequency over
  * the limit...), -ENOENT (no such cgroup or process), -EACCES, -EPERM (the kernel refuses; locked memory), -EBUSY
- * (max_clients), -ENOSYS (an optional library is missing), -EOPNOTSUPP (the sampler is not enabled).
+ * (max_clients), -EOPNOTSUPP (the sampler is not enabled).
  */
 int stream_open(struct sampler *sampler, const struct stream_request *request, const struct writer *writer,
                 void (*ready)(void *userdata), void *userdata, struct stream **ret, struct error *error);

@@ -8,7 +8,6 @@
 #define SAMPLER_WRITER_H
 
 #include "base/buffer.h"
-#include "base/error.h"
 #include "perf/record.h"
 #include "symbols/kernel-view.h"
 #include "symbols/symbols.h"
@@ -61,8 +60,6 @@ struct writer_end {
 
 struct writer {
     double seconds; /* that a stream takes if its client names no time; 0: as long as the configuration allows */
-    /* Whether the format can be written: -ENOSYS with a sentence if a library is missing. NULL: always. */
-    int (*check)(struct error *error);
     /* Writes the format's header and the processes that run already. Returns a state; NULL when out of memory. */
     void *(*begin)(const struct writer_source *source, struct buffer *out);
     /* Writes a record. Returns whether it was written; then it counts towards `max`. */

@@ -12,8 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/call-filter.h"
-#include "base/capabilities.h"
+#include "base/process/call-filter.h"
+#include "base/process/capabilities.h"
 #include "base/sanitizer.h"
 #include "symbols/symboliser/symbol-table.h"
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fd-socket.h"
+#include "base/process/fd-socket.h"
 #include "base/sanitizer.h"
 #include "symbols/symboliser/elf-symbols.h"
 #include "symbols/symboliser/jail.h"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fd-socket.h"
+#include "base/process/fd-socket.h"
 #include "base/timer.h"
 
 #define REQUEST_USEC (6 * USEC_PER_SEC) /* a second more than the process gives itself */

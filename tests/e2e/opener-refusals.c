@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
-#include "base/capabilities.h"
 #include "base/cleanup.h"
-#include "base/fd-socket.h"
+#include "base/process/capabilities.h"
+#include "base/process/fd-socket.h"
 #include "opener/opener.h"
 
 #define SKIPPED 77

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as a request to the opener: nothing outside of the packet is read, and what is allowed only counts, points
- * into the packet, and names nobody but the daemon; where samples are allowed, none has what belongs to the process.
- * The first byte is the number of descriptors; with its upper bit the opener is one for samples.
+ * Any bytes as a request to the opener: nothing outside of the packet is read, and a request that is allowed only
+ * counts, points into the packet, and names nobody but the daemon; where samples are allowed, none has data of the
+ * process. The first byte is the number of descriptors; with its upper bit the opener is one for samples.
  */
 #undef NDEBUG
 #include <assert.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any bytes as the query of a stream, "event=cycles&cpu=0&frequency=99", on a machine with tracepoints, probes and
- * breakpoints, up to the request to the opener: nothing crashes; what is asked of the opener is a request that it
- * understands, without a text, for no probe and no breakpoint, and for no tracepoint but the one that the configuration
+ * breakpoints, up to the request to the opener: nothing crashes; the opener understands the request, which is
+ * without a text, for no probe and no breakpoint, and for no tracepoint but the one that the configuration
  * lists; nothing is left open.
  */
 #undef NDEBUG

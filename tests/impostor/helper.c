@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fd-socket.h"
+#include "base/process/fd-socket.h"
 
 static long become(uid_t user)
 {

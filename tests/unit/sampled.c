@@ -67,13 +67,7 @@ static bool write_settle(void *state)
 
 #define LINES .begin = write_begin, .record = write_record, .notice = write_notice, .end = write_end, .free = write_free
 
-static int refuse(struct error *error)
-{
-    return error_set(error, -ENOSYS, "its library is missing");
-}
-
-const struct writer writer_lines = {LINES}, writer_refused = {LINES, .check = refuse},
-                    writer_settled = {LINES, .seconds = 30, .settle = write_settle};
+const struct writer writer_lines = {LINES}, writer_settled = {LINES, .seconds = 30, .settle = write_settle};
 
 /* Symbols that know nothing. */
 

@@ -20,9 +20,9 @@ int sampled_end(void **state);
 
 /*
  * Lines: "begin N", "sample TIME CPU PID" and a long one, "dropped N", "pause TIME", "resume TIME", "rescanned",
- * "end REASON RECORDS DROPPED", "malformed N". The second cannot be written, the third needs all symbols at its end.
+ * "end REASON RECORDS DROPPED", "malformed N". The second writer needs all symbols at its end.
  */
-extern const struct writer writer_lines, writer_refused, writer_settled;
+extern const struct writer writer_lines, writer_settled;
 
 /* The symbols that the sampler uses. */
 struct symbols {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An HTTP server of a fake service, and its clients: see served.h. */
 #include "tests/unit/served.h"
+#include "base/cleanup.h"
 #include "tests/unit/test.h"
 
 #include <arpa/inet.h>
@@ -28,6 +29,12 @@ void served_listen(struct served *served, const char *address)
     struct error error;
 
     assert_int_equal(server_listen(served->server, addresses, 1, &error), 0);
+}
+
+void served_start(struct served *served, const struct server_limits *limits)
+{
+    served_init(served, limits);
+    served_listen(served, "127.0.0.1:0");
 }
 
 void served_done(struct served *served)
@@ -80,6 +87,30 @@ int served_connect(const struct served *served, size_t n, unsigned from)
     return fd;
 }
 
+void served_say(int fd, const char *text)
+{
+    size_t size = strlen(text);
+
+    assert_int_equal(send(fd, text, size, MSG_NOSIGNAL), size);
+}
+
+void served_send(int fd, const char *request, const char *headers)
+{
+    _cleanup_(buffer_done) struct buffer text = {0};
+
+    buffer_appendf(&text, "%s HTTP/1.1\r\nHost: a\r\n%s\r\n", request, headers);
+    buffer_append_char(&text, '\0');
+    served_say(fd, text.data);
+}
+
+int served_ask(const struct served *served, const char *request, const char *headers)
+{
+    int fd = served_connect(served, 0, 0);
+
+    served_send(fd, request, headers);
+    return fd;
+}
+
 /* Where the body begins, once all of it is there; 0 before. */
 static size_t whole_response(const struct buffer *in, bool head)
 {
@@ -113,6 +144,42 @@ char *served_receive_text(struct served *served, int fd, bool head)
 
     served_receive(served, fd, head, &in);
     return buffer_string(&in);
+}
+
+char *served_answer(struct served *served, size_t n, const char *request, const char *headers)
+{
+    _cleanup_(closep) int fd = served_connect(served, n, 0);
+
+    served_send(fd, request, headers);
+    return served_receive_text(served, fd, str_starts(request, "HEAD"));
+}
+
+void served_expect(struct served *served, int fd, const char *part)
+{
+    _cleanup_(freep) char *response = served_receive_text(served, fd, false);
+
+    assert_has(response, part);
+}
+
+void served_expect_last(struct served *served, int fd, const char *part)
+{
+    served_expect(served, fd, part);
+    close(fd);
+}
+
+void served_expect_answer(struct served *served, size_t n, const char *request, const char *headers, const char *part)
+{
+    _cleanup_(freep) char *response = served_answer(served, n, request, headers);
+
+    assert_has(response, part);
+}
+
+unsigned served_status(const char *response)
+{
+    unsigned status = 0;
+
+    sscanf(response, "HTTP/1.1 %u ", &status);
+    return status;
 }
 
 void assert_has(const char *text, const char *part)

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fd-socket.h"
-#include "base/fd.h"
+#include "base/process/fd-socket.h"
+#include "base/process/fd.h"
 #include "tests/unit/test.h"
 
 struct rig {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the opener finds in sysfs before it judges. */
+/* The rules of the opener: the PMUs that it finds in sysfs, and the permissions of the configuration. */
 #include <unistd.h>
 
 #include "opener/rules.h"
@@ -58,8 +58,8 @@ static void test_no_pmus(void **state)
     fake_sys_free(fake);
 }
 
-/* Of what only counts nothing need be granted. */
-static void test_wish(void **state)
+/* Events that only count need no permission. */
+static void test_permissions(void **state)
 {
     static const struct {
         const char *pmu, *text;
@@ -101,7 +101,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pmus),
         cmocka_unit_test(test_no_pmus),
-        cmocka_unit_test(test_wish),
+        cmocka_unit_test(test_permissions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
