@@ -32,7 +32,7 @@ struct symbols {
     bool all_ended;
 };
 
-/* What was called. */
+/* Calls of the sampler that were seen, and settings of the fakes. */
 extern struct seen {
     unsigned unsettled; /* how often writer_settled says that symbols are missing */
     unsigned n_scans;
