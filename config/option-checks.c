@@ -7,9 +7,9 @@
 #include "base/number.h"
 #include "base/utf8.h"
 #include "config/address.h"
-#include "perf/event/parse.h"
 #include "perf/cpuset.h"
 #include "perf/event/event.h"
+#include "perf/event/parse.h"
 
 int option_check_address(const char *text, struct error *error)
 {

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "perf/event/parse.h"
 #include "perf/hierarchy.h"
 #include "sampler/client-event.h"
 

@@ -126,7 +126,7 @@ static void test_files(void **state)
     static const struct {
         const char *in;
         int out;
-    } cases[] = {
+    } requests[] = {
         {"/etc/perfcountd/perfcountd.yaml", 0},
         {"web.yml", 0},
         {"./web.yml", -EBADRQC},
@@ -136,9 +136,9 @@ static void test_files(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        const struct opener_request request = {.kind = OPENER_REQUEST_FILE, .path = cases[i].in};
-        assert_int_equal(opener_request_check(&request, &rules), cases[i].out);
+    for (size_t i = 0; i < ARRAY_SIZE(requests); i++) {
+        const struct opener_request request = {.kind = OPENER_REQUEST_FILE, .path = requests[i].in};
+        assert_int_equal(opener_request_check(&request, &rules), requests[i].out);
     }
 }
 
