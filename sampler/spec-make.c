@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a request to a spec: see spec-make.h. */
 #include "sampler/spec-make.h"
+#include "perf/event/parse.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
