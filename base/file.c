@@ -48,7 +48,7 @@ int file_read_fd(int fd, size_t max, char **ret_text, size_t *ret_size)
 
     if (fstat(fd, &status) < 0)
         return -errno;
-    if (S_ISFIFO(status.st_mode)) /* without a writer it would read as empty */
+    if (S_ISFIFO(status.st_mode)) /* a FIFO without a writer reads as empty */
         return -ESPIPE;
     for (;;) {
         char *room = buffer_reserve(&content, CHUNK);

@@ -110,14 +110,12 @@ static void document_begin_line(struct json_document *document)
         json_write_raw(document->out, "  ");
 }
 
-/* What stands before the value of a member. */
+/* Writes everything of a member up to its value. */
 static void document_begin_member(struct json_document *document, const char *key)
 {
     if (document->depth == 0)
         return;
-    if (document->filled)
-        buffer_append_char(document->out, ',');
-    document->filled = true;
+    json_write_comma(document->out, &document->filled);
     document_begin_line(document);
     if (key) {
         json_write_string(document->out, key);
@@ -145,25 +143,25 @@ void json_document_close(struct json_document *document)
     document->filled = true;
 }
 
-void json_document_i64(struct json_document *document, const char *key, int64_t value)
+void json_document_add_i64(struct json_document *document, const char *key, int64_t value)
 {
     document_begin_member(document, key);
     json_write_i64(document->out, value);
 }
 
-void json_document_real(struct json_document *document, const char *key, double value)
+void json_document_add_real(struct json_document *document, const char *key, double value)
 {
     document_begin_member(document, key);
     json_write_real(document->out, value);
 }
 
-void json_document_bool(struct json_document *document, const char *key, bool value)
+void json_document_add_bool(struct json_document *document, const char *key, bool value)
 {
     document_begin_member(document, key);
     json_write_bool(document->out, value);
 }
 
-void json_document_string(struct json_document *document, const char *key, const char *value)
+void json_document_add_string(struct json_document *document, const char *key, const char *value)
 {
     document_begin_member(document, key);
     json_write_string(document->out, value);

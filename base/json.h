@@ -4,7 +4,8 @@
  * become U+FFFD. Errors stick to the buffer.
  *
  * Values and keys by themselves are for lines that are too frequent for a tree of objects; struct json_document is for
- * documents that people read. Trees are made by jansson, which takes UTF-8 only: json_text() gives it any bytes.
+ * documents that people read. Trees are made by jansson, which takes UTF-8 only: json_text() makes a string of any
+ * bytes.
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
@@ -19,9 +20,17 @@
 /* `,"name":`, in front of a value that is not the first of its object. */
 #define json_write_key(out, name) json_write_raw((out), ",\"" name "\":")
 
+/* A comma if there is an element already: `filled` is false before the first element, and is set. */
+static inline void json_write_comma(struct buffer *out, bool *filled)
+{
+    if (*filled)
+        buffer_append_char(out, ',');
+    *filled = true;
+}
+
 void json_write_u64(struct buffer *out, uint64_t value);
 void json_write_i64(struct buffer *out, int64_t value);
-/* At most 15 significant digits, always with a point or an exponent; null where it is not finite. */
+/* At most 15 significant digits, always with a point or an exponent; null if it is not finite. */
 void json_write_real(struct buffer *out, double value);
 /* "0x1f": a text, since readers of JSON take numbers for doubles, which have 53 bits. */
 void json_write_hex(struct buffer *out, uint64_t value);
@@ -43,10 +52,10 @@ struct json_document {
 /* `key` is NULL in an array, and for the document itself. `bracket` is '{' or '['. */
 void json_document_open(struct json_document *document, const char *key, char bracket);
 void json_document_close(struct json_document *document);
-void json_document_i64(struct json_document *document, const char *key, int64_t value);
-void json_document_real(struct json_document *document, const char *key, double value);
-void json_document_bool(struct json_document *document, const char *key, bool value);
-void json_document_string(struct json_document *document, const char *key, const char *value);
+void json_document_add_i64(struct json_document *document, const char *key, int64_t value);
+void json_document_add_real(struct json_document *document, const char *key, double value);
+void json_document_add_bool(struct json_document *document, const char *key, bool value);
+void json_document_add_string(struct json_document *document, const char *key, const char *value);
 
 /* A string of jansson's. NULL when out of memory. */
 json_t *json_text(const char *text);

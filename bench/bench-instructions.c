@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fixed work, for bench/run-bench-check to count its instructions: each workload is one call of step_workload(), after
- * one that fills what is made on first use. Nothing in it depends on time, addresses or the machine.
+ * one that allocates whatever is made on first use. Nothing in it depends on time, addresses or the machine.
  *
- * Prints a line per workload, in order: NAME, how many units of work it did, and bytes that it gave, 0 for none. Then
- * what it was built with and runs on, which the counts depend on, as one line.
+ * Prints a line per workload, in order: NAME, how many units of work it did, and bytes that it gave, 0 for none. Then a
+ * line with the compiler, the libraries and the processor, since the counts depend on them.
  */
 #include <err.h>
 #include <gnu/libc-version.h>
@@ -31,7 +31,7 @@
 #define N_SAMPLES 2000
 #define N_PARSES 20
 
-/* The built-in configuration as its file has it, without what is of the process itself. */
+/* The built-in configuration as its file has it, without the collector of the process itself. */
 static const char yaml[] =
     "web:\n"
     "  listen: [\":10298\"]\n"
@@ -65,7 +65,7 @@ struct bench {
     struct made_samples samples;
     sd_event *event;
     struct service service;
-    bool shared; /* a reading that is there is served again */
+    bool shared; /* the last reading is served again */
     struct loop_client *client;
     struct symbols *symbols;
     void *ndjson;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How fast samples are summed up by stack, and how long the end of a profile takes, which no turn of the event loop may
- * be much longer than: 20,000 stacks of ten frames at addresses of this program, by the real tables of symbols.
+ * How fast samples are summed up by stack, and how long the end of a profile takes, since the event loop does it in one
+ * turn: 20,000 stacks of ten frames at addresses of this program, by the real tables of symbols.
  */
 #include <stdio.h>
 #include <unistd.h>

@@ -31,7 +31,7 @@ collectors:
 
 
 class Absent(Exception):
-    """Why somebody is not compared."""
+    """The reason why a peer is not compared."""
 
 
 class Server:

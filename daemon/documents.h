@@ -12,7 +12,7 @@
 /* {"pmus": [{"name", "type", "cpus", ...}]}, from sysfs. */
 json_t *document_pmus(const struct machine *machine);
 
-/* What /api/v1/status says beside the registry's state. */
+/* The state of the process, beside that of the registry, for /api/v1/status. */
 struct document_process {
     const struct config *config;
     const struct machine *machine;

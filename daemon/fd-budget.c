@@ -99,7 +99,7 @@ static uint64_t clients_share(const struct fd_budget_terms *terms, uint64_t rest
     return terms->serves ? MIN(MAX(most, FD_BUDGET_CLIENTS_MIN), connections) : 0;
 }
 
-/* What the sampler needs beside rings and programs: the symboliser's, and a cgroup's directory for each client. */
+/* Of the sampler, beside rings and programs: the symboliser's descriptors, and a cgroup's directory for each client. */
 static uint64_t sampler_overhead(const struct config_sampler *config)
 {
     return SYMBOLISER_FDS + config->max_clients;

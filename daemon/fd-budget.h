@@ -17,7 +17,7 @@
 /* With fewer free descriptors the daemon does not start: it could not even find out why it fails. */
 #define FD_BUDGET_START_MIN 8
 
-/* What the budget depends on. Numbers are of descriptors, unless something else is said. */
+/* The inputs of a budget. Numbers are of descriptors, unless something else is said. */
 struct fd_budget_terms {
     const struct config *config;
     uint64_t limit;              /* RLIMIT_NOFILE, the soft one */

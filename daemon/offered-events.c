@@ -8,6 +8,7 @@
 #include "base/escape.h"
 #include "base/file.h"
 #include "perf/event/generic.h"
+#include "perf/event/parse.h"
 #include "perf/event/pfm.h"
 #include "perf/group.h"
 

@@ -28,7 +28,7 @@ struct options {
 /* -EINVAL with a sentence; nothing is printed. */
 int options_parse(int argc, char **argv, struct options *ret, struct error *error);
 void options_done(struct options *options);
-/* What --help shows: commands and flags. */
+/* The text of --help: commands and flags. */
 void options_print_help(FILE *file);
 
 #endif

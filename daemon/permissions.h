@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the opener may open for a configuration: tracepoints, probes and breakpoints that it names, and its files. */
+/* The opener's permissions for a configuration: tracepoints, probes and breakpoints that it names, and its files. */
 #ifndef DAEMON_PERMISSIONS_H
 #define DAEMON_PERMISSIONS_H
 

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "collectors/cgroup/cgroup.h"
 #include "daemon/documents.h"
-#include "perf/capacity.h"
+#include "perf/group.h"
 
 /* Rows of several CPUs that count the same. */
 struct plan_group {
@@ -137,7 +137,7 @@ static json_t *pmu_json(struct sys *sys, const struct snapshot *snapshot, const 
     _cleanup_(freep) char *cpus = cpuset_format(&pmu->cpus);
     json_int_t wanted = count_wanted(snapshot, pmu);
     unsigned counters = 0;
-    bool known = capacity_probe(sys, pmu, &counters) == 0;
+    bool known = group_capacity(sys, pmu, &counters) == 0;
 
     return json_pack("{s:s, s:s, s:o, s:I, s:b}", "pmu", pmu->name, "cpus", cpus ? cpus : "", "counters",
                      known ? json_integer(counters) : json_null(), "wanted", wanted, "multiplexes",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the HTTP server asks of the daemon: see serving.h. */
+/* The functions that the HTTP server calls: see serving.h. */
 #include "daemon/serving.h"
 
 #include "base/cleanup.h"

@@ -7,7 +7,8 @@
 #include <systemd/sd-daemon.h>
 
 #include "base/cleanup.h"
-#include "base/fd.h"
+#include "base/process/capabilities.h"
+#include "base/process/fd.h"
 #include "daemon/settings.h"
 #include "opener/opener.h"
 
@@ -42,7 +43,7 @@ int session_begin(struct session *session, const struct options *options, bool s
         .inherited = r < 0 ? STDERR_FILENO + 1 : open,
         .handed_over = (uint64_t)MAX(sd_listen_fds(0), 0),
         .serves = serves,
-        .has_opener = !options->no_opener && opener_is_wanted(),
+        .has_opener = !options->no_opener && capabilities_are_privileged(),
         .has_watchdog = sd_watchdog_enabled(0, NULL) > 0,
         .has_journal = getenv("JOURNAL_STREAM") != NULL,
     };

@@ -8,8 +8,8 @@
 
 /*
  * -errno with a sentence, which starts with FILE:LINE:COLUMN where the file is at fault. The web configuration that it
- * names is not read: a user of the printing commands may lack the permission. `machine` may be NULL: then events are
- * not looked up in sysfs.
+ * names is not read: a user of the printing commands may not have the permission. `machine` may be NULL: then events
+ * are not looked up in sysfs.
  */
 int settings_load(const struct options *options, struct sys *sys, const struct machine *machine, struct config **ret,
                   struct error *error);

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/process/capabilities.h"
 #include "base/timer.h"
 #include "daemon/log/log.h"
 #include "daemon/permissions.h"
@@ -49,7 +50,7 @@ int split_new(const struct options *options, const struct config *config, struct
 
     if (!split)
         return error_oom(error);
-    if (!options->no_opener && opener_is_wanted()) {
+    if (!options->no_opener && capabilities_are_privileged()) {
         int r = start_opener(split, options, config, sys, error);
         if (r < 0)
             return r;
@@ -153,7 +154,7 @@ json_t *split_json(const struct split *split)
 {
     if (!split->opener)
         return json_pack("{s:s, s:n, s:o, s:n}", "state", "none", "pid", "capabilities",
-                         capabilities_json(opener_own_capabilities()), "filtered");
+                         capabilities_json(capabilities_own()), "filtered");
     if (split_is_lost(split))
         return json_pack("{s:s, s:n, s:[], s:n}", "state", "lost", "pid", "capabilities", "filtered");
     return json_pack("{s:s, s:i, s:o, s:b}", "state", split->opener->client.late ? "late" : "running", "pid",

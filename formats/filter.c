@@ -34,12 +34,12 @@ static int refuse_collector(const char *const *collector_names, const char *para
                      value, known.failed ? "" : known.data);
 }
 
-int filter_add_collector(uint32_t *mask, const char *const *collector_names, const char *parameter, const char *value,
-                         struct error *error)
+static int add_collector(struct filter *filter, const char *const *collector_names, const char *parameter,
+                         const char *value, struct error *error)
 {
     for (size_t i = 0; collector_names[i]; i++)
         if (str_equal(collector_names[i], value)) {
-            *mask |= UINT32_C(1) << i;
+            filter->mask |= UINT32_C(1) << i;
             return 0;
         }
     return refuse_collector(collector_names, parameter, value, error);
@@ -64,7 +64,7 @@ static int parse_cpus(const char *value, unsigned *ret_first, unsigned *ret_last
     return 0;
 }
 
-static int check_cgroup(const char *value, struct error *error)
+static int check_cgroup_pattern(const char *value, struct error *error)
 {
     int r = glob_check(value, error);
 
@@ -93,8 +93,8 @@ int filter_add(struct filter *filter, const char *const *collector_names, const 
     struct filter_term term = {.text = value};
     int r = 0;
 
-    if (str_equal(name, "collector"))
-        return filter_add_collector(&filter->mask, collector_names, name, value, error);
+    if (str_equal(name, "collector") || str_equal(name, "collect[]"))
+        return add_collector(filter, collector_names, name, value, error);
     if (find_key(name, &term.key) < 0)
         return -ENOENT;
     if (!*value)
@@ -102,7 +102,7 @@ int filter_add(struct filter *filter, const char *const *collector_names, const 
     if (term.key == FILTER_CPU)
         r = parse_cpus(value, &term.first, &term.last, error);
     else if (term.key == FILTER_CGROUP)
-        r = check_cgroup(value, error);
+        r = check_cgroup_pattern(value, error);
     if (r < 0)
         return r;
     if (array_grow(&filter->terms, filter->n) < 0)
@@ -169,14 +169,14 @@ static bool passes_cpu(const struct filter *filter, int cpu)
     return false;
 }
 
-bool filter_row(const struct filter *filter, const struct row *row)
+bool filter_passes_row(const struct filter *filter, const struct row *row)
 {
     return !filter ||
            ((filter_mask(filter) >> row->collector & 1) && passes_cpu(filter, row->cpu) &&
             passes_text(filter, FILTER_CGROUP, row->cgroup) && passes_text(filter, FILTER_GROUP, row->group));
 }
 
-bool filter_counter(const struct filter *filter, const struct counter *counter)
+bool filter_passes_counter(const struct filter *filter, const struct counter *counter)
 {
     return !filter ||
            (passes_text(filter, FILTER_EVENT, counter->event) && passes_text(filter, FILTER_PMU, counter->pmu));

@@ -65,7 +65,7 @@ static void append_location(struct lines *lines, uint32_t number)
     size_t from = text->size + 1;
 
     buffer_append_char(text, ';');
-    location_name(lines->locations, location, text);
+    location_append_name(lines->locations, location, text);
     clean_name(text, from);
     if (location_is_kernel(lines->locations, location))
         buffer_append_text(text, "_[k]");

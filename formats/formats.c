@@ -8,17 +8,18 @@
 #include "formats/exposition.h"
 #include "formats/writers.h"
 
-static int write_text(struct buffer *out, const struct snapshot *snapshot, const struct filter *filter)
+static int write_exposition_text(struct buffer *out, const struct snapshot *snapshot, const struct filter *filter)
 {
     return exposition_write(out, &snapshot->metrics, filter_mask(filter), EXPOSITION_TEXT);
 }
 
-static int write_openmetrics(struct buffer *out, const struct snapshot *snapshot, const struct filter *filter)
+static int write_exposition_openmetrics(struct buffer *out, const struct snapshot *snapshot,
+                                        const struct filter *filter)
 {
     return exposition_write(out, &snapshot->metrics, filter_mask(filter), EXPOSITION_OPENMETRICS);
 }
 
-static int write_json(struct buffer *out, const struct snapshot *snapshot, const struct filter *filter)
+static int write_counters_json(struct buffer *out, const struct snapshot *snapshot, const struct filter *filter)
 {
     char hostname[256] = "";
 
@@ -27,9 +28,10 @@ static int write_json(struct buffer *out, const struct snapshot *snapshot, const
 }
 
 const struct counter_format counter_formats[] = {
-    [COUNTERS_TEXT] = {"text/plain; version=0.0.4; charset=utf-8", write_text},
-    [COUNTERS_OPENMETRICS] = {"application/openmetrics-text; version=1.0.0; charset=utf-8", write_openmetrics},
-    [COUNTERS_JSON] = {"application/json", write_json},
+    [COUNTERS_TEXT] = {"text/plain; version=0.0.4; charset=utf-8", write_exposition_text},
+    [COUNTERS_OPENMETRICS] = {"application/openmetrics-text; version=1.0.0; charset=utf-8",
+                              write_exposition_openmetrics},
+    [COUNTERS_JSON] = {"application/json", write_counters_json},
 };
 
 const struct sample_format sample_formats[] = {

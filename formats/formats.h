@@ -10,7 +10,7 @@ enum counter_format_kind { COUNTERS_TEXT, COUNTERS_OPENMETRICS, COUNTERS_JSON };
 
 struct counter_format {
     const char *content_type;
-    /* Appends what passes `filter` (NULL: all); the text formats heed only its collectors. -ENOMEM. */
+    /* Appends the counters that pass `filter` (NULL: all); the text formats heed only its collectors. -ENOMEM. */
     int (*write)(struct buffer *out, const struct snapshot *snapshot, const struct filter *filter);
 };
 

@@ -115,7 +115,7 @@ bool location_is_kernel(const struct locations *locations, const struct location
     return location->mapping != LOCATION_UNMAPPED && locations->mappings[location->mapping].kernel;
 }
 
-void location_name(const struct locations *locations, const struct location *location, struct buffer *name)
+void location_append_name(const struct locations *locations, const struct location *location, struct buffer *name)
 {
     if (location->symbol) {
         buffer_append_text(name, string_table_text(&locations->strings, location->symbol));

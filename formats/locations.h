@@ -17,7 +17,7 @@
 #define LOCATION_STRINGS_BYTES_MAX ((size_t)512 << 10)
 
 struct location {
-    uint64_t address; /* as if each process had the file where `mapping` says */
+    uint64_t address; /* as if the file were at the same place in each process, the one of `mapping` */
     uint32_t mapping; /* an index of the mappings; LOCATION_UNMAPPED */
     uint32_t symbol;  /* a number of the strings; 0: not known */
 };
@@ -46,6 +46,6 @@ bool locations_settle(struct locations *locations, size_t n);
 
 bool location_is_kernel(const struct locations *locations, const struct location *location);
 /* Appends the name of its function: its symbol, or its file as in "[libc.so.6]", or "[unknown]". */
-void location_name(const struct locations *locations, const struct location *location, struct buffer *name);
+void location_append_name(const struct locations *locations, const struct location *location, struct buffer *name);
 
 #endif

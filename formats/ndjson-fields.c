@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What lines of NDJSON say of records that are no samples: see ndjson-fields.h. */
+/* Records other than samples in NDJSON: see ndjson-fields.h. */
 #include "formats/ndjson-fields.h"
 
 #include "base/json.h"
@@ -127,8 +127,8 @@ static void write_ksymbol(const struct record *record, struct buffer *out)
     json_write_bool(out, record->ksymbol.flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER);
 }
 
-/* Of types that are not named here, who it was. */
-static void (*const writers[])(const struct record *record, struct buffer *out) = {
+/* Records of other types have the thread alone. */
+static void (*const field_writers[])(const struct record *record, struct buffer *out) = {
     [PERF_RECORD_MMAP] = write_mmap,
     [PERF_RECORD_MMAP2] = write_mmap,
     [PERF_RECORD_COMM] = write_comm,
@@ -144,8 +144,8 @@ static void (*const writers[])(const struct record *record, struct buffer *out) 
 
 void ndjson_write_fields(const struct record *record, struct buffer *out)
 {
-    if (record->type < ARRAY_SIZE(writers) && writers[record->type])
-        writers[record->type](record, out);
+    if (record->type < ARRAY_SIZE(field_writers) && field_writers[record->type])
+        field_writers[record->type](record, out);
     else
         ndjson_write_thread(record->id.pid, record->id.tid, out);
 }

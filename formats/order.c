@@ -120,7 +120,7 @@ double order_value(const struct order *order, const struct rates *rates)
     return NAN;
 }
 
-/* Known values stand before unknown ones; equal ones in the order of the snapshot, where ids ascend. */
+/* Known values stand before unknown values. Equal rows keep the order of the snapshot, in which ids ascend. */
 static int compare_ascending(const void *a, const void *b)
 {
     const struct order_key *one = a, *other = b;

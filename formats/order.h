@@ -28,7 +28,7 @@ struct order_key {
 
 /* The value to sort the rates of a row by; NAN if the row has none. */
 double order_value(const struct order *order, const struct rates *rates);
-/* Sorts `n` rows and returns how many of them the client wants. */
+/* Sorts `n` rows. Returns the number of rows that the client wants, from the first. */
 size_t order_apply(const struct order *order, struct order_key *keys, size_t n);
 
 #endif

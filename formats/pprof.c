@@ -7,7 +7,7 @@
  * is written by itself, and the tree of all of them is never in memory.
  *
  * The texts of the profile come first in pprof's string table, in their order. A function has the number of its name; a
- * location and a mapping have their index and one more.
+ * location and a mapping have their index plus one.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,46 +21,52 @@
 #include "symbols/build-id.h"
 
 /* The fields of each message. */
-enum profile_field {
-    PROFILE_SAMPLE_TYPE = 1,
-    PROFILE_SAMPLE = 2,
-    PROFILE_MAPPING = 3,
-    PROFILE_LOCATION = 4,
-    PROFILE_FUNCTION = 5,
-    PROFILE_STRING_TABLE = 6,
-    PROFILE_TIME_NANOS = 9,
-    PROFILE_DURATION_NANOS = 10,
-    PROFILE_PERIOD_TYPE = 11,
-    PROFILE_PERIOD = 12,
-    PROFILE_COMMENT = 13,
-    PROFILE_DEFAULT_SAMPLE_TYPE = 14,
+enum pprof_profile_field {
+    PPROF_PROFILE_SAMPLE_TYPE = 1,
+    PPROF_PROFILE_SAMPLE = 2,
+    PPROF_PROFILE_MAPPING = 3,
+    PPROF_PROFILE_LOCATION = 4,
+    PPROF_PROFILE_FUNCTION = 5,
+    PPROF_PROFILE_STRING_TABLE = 6,
+    PPROF_PROFILE_TIME_NANOS = 9,
+    PPROF_PROFILE_DURATION_NANOS = 10,
+    PPROF_PROFILE_PERIOD_TYPE = 11,
+    PPROF_PROFILE_PERIOD = 12,
+    PPROF_PROFILE_COMMENT = 13,
+    PPROF_PROFILE_DEFAULT_SAMPLE_TYPE = 14,
 };
-enum value_type_field { VALUE_TYPE_TYPE = 1, VALUE_TYPE_UNIT = 2 };
-enum sample_field { SAMPLE_LOCATION_ID = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
-enum label_field { LABEL_KEY = 1, LABEL_STR = 2, LABEL_NUM = 3 };
-enum mapping_field {
-    MAPPING_ID = 1,
-    MAPPING_MEMORY_START = 2,
-    MAPPING_MEMORY_LIMIT = 3,
-    MAPPING_FILE_OFFSET = 4,
-    MAPPING_FILENAME = 5,
-    MAPPING_BUILD_ID = 6,
-    MAPPING_HAS_FUNCTIONS = 7,
+enum pprof_value_type_field { PPROF_VALUE_TYPE_TYPE = 1, PPROF_VALUE_TYPE_UNIT = 2 };
+enum pprof_sample_field { PPROF_SAMPLE_LOCATION_ID = 1, PPROF_SAMPLE_VALUE = 2, PPROF_SAMPLE_LABEL = 3 };
+enum pprof_label_field { PPROF_LABEL_KEY = 1, PPROF_LABEL_STR = 2, PPROF_LABEL_NUM = 3 };
+enum pprof_mapping_field {
+    PPROF_MAPPING_ID = 1,
+    PPROF_MAPPING_MEMORY_START = 2,
+    PPROF_MAPPING_MEMORY_LIMIT = 3,
+    PPROF_MAPPING_FILE_OFFSET = 4,
+    PPROF_MAPPING_FILENAME = 5,
+    PPROF_MAPPING_BUILD_ID = 6,
+    PPROF_MAPPING_HAS_FUNCTIONS = 7,
 };
-enum location_field { LOCATION_ID = 1, LOCATION_MAPPING_ID = 2, LOCATION_ADDRESS = 3, LOCATION_LINE = 4 };
-enum line_field { LINE_FUNCTION_ID = 1 };
-enum function_field { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3 };
+enum pprof_location_field {
+    PPROF_LOCATION_ID = 1,
+    PPROF_LOCATION_MAPPING_ID = 2,
+    PPROF_LOCATION_ADDRESS = 3,
+    PPROF_LOCATION_LINE = 4
+};
+enum pprof_line_field { PPROF_LINE_FUNCTION_ID = 1 };
+enum pprof_function_field { PPROF_FUNCTION_ID = 1, PPROF_FUNCTION_NAME = 2, PPROF_FUNCTION_SYSTEM_NAME = 3 };
 
 struct pprof {
     struct buffer *out;
     const struct locations *locations;
     struct kernel_view *kernel;
-    uint64_t n_texts; /* written so far */
+    uint64_t n_strings; /* written so far */
     uint64_t key_pid, key_comm;
-    uint64_t *ids;       /* of a stack's locations */
-    uint64_t *unnamed;   /* the function of what has no symbol, in each mapping, and at last in none; 0: not written */
-    bool *has_functions; /* each mapping */
-    bool *is_function;   /* each text of the profile, as far as it was written */
+    uint64_t *ids; /* of a stack's locations */
+    /* The function of addresses without a symbol, of each mapping and at last of no mapping; 0: not written. */
+    uint64_t *unnamed;
+    bool *has_functions; /* of each mapping */
+    bool *is_function;   /* of each text of the profile: a function of that name was written */
 };
 
 static void pprof_done(struct pprof *pprof)
@@ -72,14 +78,14 @@ static void pprof_done(struct pprof *pprof)
 }
 
 /* Returns its number. */
-static uint64_t write_text(struct pprof *pprof, const char *text)
+static uint64_t write_string(struct pprof *pprof, const char *text)
 {
-    protobuf_write_text(pprof->out, PROFILE_STRING_TABLE, text);
-    return pprof->n_texts++;
+    protobuf_write_text(pprof->out, PPROF_PROFILE_STRING_TABLE, text);
+    return pprof->n_strings++;
 }
 
-/* The same for a text that may be any bytes, written as UTF-8; 0 for "". */
-static uint64_t write_any_text(struct pprof *pprof, const char *text)
+/* The same for a text of any bytes, which are made UTF-8; 0 for "". */
+static uint64_t write_any_string(struct pprof *pprof, const char *text)
 {
     _cleanup_(buffer_done) struct buffer valid = {0};
 
@@ -89,29 +95,29 @@ static uint64_t write_any_text(struct pprof *pprof, const char *text)
         pprof->out->failed = true;
         return 0;
     }
-    return valid.size > 1 ? write_text(pprof, valid.data) : 0;
+    return valid.size > 1 ? write_string(pprof, valid.data) : 0;
 }
 
-static void write_profile_texts(struct pprof *pprof)
+static void write_profile_strings(struct pprof *pprof)
 {
     const struct string_table *strings = &pprof->locations->strings;
 
     for (size_t i = 0; i < strings->n; i++)
-        write_text(pprof, string_table_text(strings, (uint32_t)i));
+        write_string(pprof, string_table_text(strings, (uint32_t)i));
 }
 
 /* Its number is that of its name. */
 static void write_function(struct pprof *pprof, uint64_t name)
 {
-    size_t start = protobuf_begin_message(pprof->out, PROFILE_FUNCTION);
+    size_t start = protobuf_begin_message(pprof->out, PPROF_PROFILE_FUNCTION);
 
-    protobuf_write_u64(pprof->out, FUNCTION_ID, name);
-    protobuf_write_u64(pprof->out, FUNCTION_NAME, name);
-    protobuf_write_u64(pprof->out, FUNCTION_SYSTEM_NAME, name);
+    protobuf_write_u64(pprof->out, PPROF_FUNCTION_ID, name);
+    protobuf_write_u64(pprof->out, PPROF_FUNCTION_NAME, name);
+    protobuf_write_u64(pprof->out, PPROF_FUNCTION_SYSTEM_NAME, name);
     protobuf_end_message(pprof->out, start);
 }
 
-/* The function of a location, which is written if no location had its name before. */
+/* The function of a location. It is written if no location had its name before. */
 static uint64_t function_of(struct pprof *pprof, const struct location *location)
 {
     const struct locations *locations = pprof->locations;
@@ -126,12 +132,12 @@ static uint64_t function_of(struct pprof *pprof, const struct location *location
     uint64_t *number = &pprof->unnamed[MIN((size_t)location->mapping, locations->n_mappings)];
     if (*number)
         return *number;
-    location_name(locations, location, &name);
+    location_append_name(locations, location, &name);
     buffer_append_char(&name, '\0');
     if (name.failed)
         pprof->out->failed = true;
     else
-        write_function(pprof, *number = write_any_text(pprof, name.data));
+        write_function(pprof, *number = write_any_string(pprof, name.data));
     return *number;
 }
 
@@ -140,13 +146,13 @@ static void write_location(struct pprof *pprof, uint64_t id, const struct locati
     struct buffer *out = pprof->out;
     bool is_kernel = location_is_kernel(pprof->locations, location);
 
-    size_t start = protobuf_begin_message(out, PROFILE_LOCATION);
-    protobuf_write_u64(out, LOCATION_ID, id);
-    protobuf_write_u64(out, LOCATION_MAPPING_ID,
+    size_t start = protobuf_begin_message(out, PPROF_PROFILE_LOCATION);
+    protobuf_write_u64(out, PPROF_LOCATION_ID, id);
+    protobuf_write_u64(out, PPROF_LOCATION_MAPPING_ID,
                        location->mapping == LOCATION_UNMAPPED ? 0 : location->mapping + UINT64_C(1));
-    protobuf_write_u64(out, LOCATION_ADDRESS, kernel_view_address(pprof->kernel, is_kernel, location->address));
-    size_t line = protobuf_begin_message(out, LOCATION_LINE);
-    protobuf_write_u64(out, LINE_FUNCTION_ID, function);
+    protobuf_write_u64(out, PPROF_LOCATION_ADDRESS, kernel_view_address(pprof->kernel, is_kernel, location->address));
+    size_t line = protobuf_begin_message(out, PPROF_LOCATION_LINE);
+    protobuf_write_u64(out, PPROF_LINE_FUNCTION_ID, function);
     protobuf_end_message(out, line);
     protobuf_end_message(out, start);
 }
@@ -163,29 +169,29 @@ static void write_locations(struct pprof *pprof)
     }
 }
 
-static uint64_t write_build_id(struct pprof *pprof, const struct mapping *mapping)
+static uint64_t write_build_id_string(struct pprof *pprof, const struct mapping *mapping)
 {
     char text[2 * BUILD_ID_MAX + 1] = "";
 
     for (size_t i = 0; i < MIN(mapping->build_id_size, (size_t)BUILD_ID_MAX); i++)
         sprintf(text + 2 * i, "%02x", mapping->build_id[i]);
-    return write_any_text(pprof, text);
+    return write_any_string(pprof, text);
 }
 
 static void write_mapping(struct pprof *pprof, size_t number)
 {
     const struct mapping *mapping = &pprof->locations->mappings[number].mapping;
-    uint64_t file = write_any_text(pprof, mapping->file), build_id = write_build_id(pprof, mapping);
+    uint64_t file = write_any_string(pprof, mapping->file), build_id = write_build_id_string(pprof, mapping);
     struct buffer *out = pprof->out;
 
-    size_t start = protobuf_begin_message(out, PROFILE_MAPPING);
-    protobuf_write_u64(out, MAPPING_ID, number + 1);
-    protobuf_write_u64(out, MAPPING_MEMORY_START, mapping->start);
-    protobuf_write_u64(out, MAPPING_MEMORY_LIMIT, mapping->end);
-    protobuf_write_u64(out, MAPPING_FILE_OFFSET, mapping->offset);
-    protobuf_write_u64(out, MAPPING_FILENAME, file);
-    protobuf_write_u64(out, MAPPING_BUILD_ID, build_id);
-    protobuf_write_u64(out, MAPPING_HAS_FUNCTIONS, pprof->has_functions[number]);
+    size_t start = protobuf_begin_message(out, PPROF_PROFILE_MAPPING);
+    protobuf_write_u64(out, PPROF_MAPPING_ID, number + 1);
+    protobuf_write_u64(out, PPROF_MAPPING_MEMORY_START, mapping->start);
+    protobuf_write_u64(out, PPROF_MAPPING_MEMORY_LIMIT, mapping->end);
+    protobuf_write_u64(out, PPROF_MAPPING_FILE_OFFSET, mapping->offset);
+    protobuf_write_u64(out, PPROF_MAPPING_FILENAME, file);
+    protobuf_write_u64(out, PPROF_MAPPING_BUILD_ID, build_id);
+    protobuf_write_u64(out, PPROF_MAPPING_HAS_FUNCTIONS, pprof->has_functions[number]);
     protobuf_end_message(out, start);
 }
 
@@ -194,18 +200,18 @@ static size_t begin_sample(struct pprof *pprof, size_t n_ids, const struct profi
 {
     const uint64_t values[] = {weight->samples, weight->period};
 
-    size_t start = protobuf_begin_message(pprof->out, PROFILE_SAMPLE);
-    protobuf_write_packed(pprof->out, SAMPLE_LOCATION_ID, pprof->ids, n_ids);
-    protobuf_write_packed(pprof->out, SAMPLE_VALUE, values, ARRAY_SIZE(values));
+    size_t start = protobuf_begin_message(pprof->out, PPROF_PROFILE_SAMPLE);
+    protobuf_write_packed(pprof->out, PPROF_SAMPLE_LOCATION_ID, pprof->ids, n_ids);
+    protobuf_write_packed(pprof->out, PPROF_SAMPLE_VALUE, values, ARRAY_SIZE(values));
     return start;
 }
 
 /* A text or a number: `value` of `field`. */
-static void write_label(struct pprof *pprof, uint64_t key, enum label_field field, uint64_t value)
+static void write_label(struct pprof *pprof, uint64_t key, enum pprof_label_field field, uint64_t value)
 {
-    size_t start = protobuf_begin_message(pprof->out, SAMPLE_LABEL);
+    size_t start = protobuf_begin_message(pprof->out, PPROF_SAMPLE_LABEL);
 
-    protobuf_write_u64(pprof->out, LABEL_KEY, key);
+    protobuf_write_u64(pprof->out, PPROF_LABEL_KEY, key);
     protobuf_write_u64(pprof->out, field, value);
     protobuf_end_message(pprof->out, start);
 }
@@ -218,21 +224,21 @@ static int write_stack(void *userdata, const struct profile_stack *stack)
         pprof->ids[i] = stack->locations[i] + UINT64_C(1);
     size_t start = begin_sample(pprof, stack->n, &stack->weight);
     if (stack->pid != UINT32_MAX)
-        write_label(pprof, pprof->key_pid, LABEL_NUM, stack->pid);
+        write_label(pprof, pprof->key_pid, PPROF_LABEL_NUM, stack->pid);
     if (stack->comm)
-        write_label(pprof, pprof->key_comm, LABEL_STR, stack->comm);
+        write_label(pprof, pprof->key_comm, PPROF_LABEL_STR, stack->comm);
     protobuf_end_message(pprof->out, start);
     return pprof->out->failed ? -ENOMEM : 0;
 }
 
-/* Samples that found no room are one sample as well, or shares would be wrong. */
+/* The samples that found no room become one sample, so that shares of the total are right. */
 static void write_skipped(struct pprof *pprof, const struct profile_weight *skipped)
 {
     const struct location nowhere = {.mapping = LOCATION_UNMAPPED};
 
     if (!skipped->samples)
         return;
-    uint64_t function = write_text(pprof, "[truncated]");
+    uint64_t function = write_string(pprof, "[truncated]");
     write_function(pprof, function);
     pprof->ids[0] = pprof->locations->n + UINT64_C(1);
     write_location(pprof, pprof->ids[0], &nowhere, function);
@@ -253,30 +259,30 @@ static uint64_t mean_period(const struct perf_event_attr *attr, struct profile_w
     return total.samples ? total.period / total.samples : 0;
 }
 
-static void write_value_type(struct pprof *pprof, enum profile_field field, uint64_t type, uint64_t unit)
+static void write_value_type(struct pprof *pprof, enum pprof_profile_field field, uint64_t type, uint64_t unit)
 {
     size_t start = protobuf_begin_message(pprof->out, field);
 
-    protobuf_write_u64(pprof->out, VALUE_TYPE_TYPE, type);
-    protobuf_write_u64(pprof->out, VALUE_TYPE_UNIT, unit);
+    protobuf_write_u64(pprof->out, PPROF_VALUE_TYPE_TYPE, type);
+    protobuf_write_u64(pprof->out, PPROF_VALUE_TYPE_UNIT, unit);
     protobuf_end_message(pprof->out, start);
 }
 
-static void write_head(struct pprof *pprof, const struct writer_source *source, const struct writer_end *end,
-                       struct profile_weight total)
+static void write_profile_head(struct pprof *pprof, const struct writer_source *source, const struct writer_end *end,
+                               struct profile_weight total)
 {
     const struct writer_event *event = &source->events[0];
-    uint64_t samples = write_text(pprof, "samples"), count = write_text(pprof, "count");
-    uint64_t name = write_any_text(pprof, event->name);
-    uint64_t unit = is_clock(event->attr) ? write_text(pprof, "nanoseconds") : count;
+    uint64_t samples = write_string(pprof, "samples"), count = write_string(pprof, "count");
+    uint64_t name = write_any_string(pprof, event->name);
+    uint64_t unit = is_clock(event->attr) ? write_string(pprof, "nanoseconds") : count;
 
-    write_value_type(pprof, PROFILE_SAMPLE_TYPE, samples, count);
-    write_value_type(pprof, PROFILE_SAMPLE_TYPE, name, unit);
-    protobuf_write_u64(pprof->out, PROFILE_TIME_NANOS, source->start_realtime_ns);
-    protobuf_write_u64(pprof->out, PROFILE_DURATION_NANOS, end->duration_ns);
-    write_value_type(pprof, PROFILE_PERIOD_TYPE, name, unit);
-    protobuf_write_u64(pprof->out, PROFILE_PERIOD, mean_period(event->attr, total));
-    protobuf_write_u64(pprof->out, PROFILE_DEFAULT_SAMPLE_TYPE, name);
+    write_value_type(pprof, PPROF_PROFILE_SAMPLE_TYPE, samples, count);
+    write_value_type(pprof, PPROF_PROFILE_SAMPLE_TYPE, name, unit);
+    protobuf_write_u64(pprof->out, PPROF_PROFILE_TIME_NANOS, source->start_realtime_ns);
+    protobuf_write_u64(pprof->out, PPROF_PROFILE_DURATION_NANOS, end->duration_ns);
+    write_value_type(pprof, PPROF_PROFILE_PERIOD_TYPE, name, unit);
+    protobuf_write_u64(pprof->out, PPROF_PROFILE_PERIOD, mean_period(event->attr, total));
+    protobuf_write_u64(pprof->out, PPROF_PROFILE_DEFAULT_SAMPLE_TYPE, name);
 }
 
 /* `format` has `value`, then `text`. */
@@ -285,8 +291,8 @@ static void write_comment(struct pprof *pprof, const char *format, uint64_t valu
     char comment[256];
 
     snprintf(comment, sizeof(comment), format, value, text);
-    const uint64_t number = write_any_text(pprof, comment);
-    protobuf_write_packed(pprof->out, PROFILE_COMMENT, &number, 1);
+    const uint64_t number = write_any_string(pprof, comment);
+    protobuf_write_packed(pprof->out, PPROF_PROFILE_COMMENT, &number, 1);
 }
 
 static void write_comments(struct pprof *pprof, const struct writer_end *end, struct profile_weight total,
@@ -321,11 +327,11 @@ static int write_profile(struct profile *profile, const struct writer_source *so
 
     if (!pprof.ids || !pprof.unnamed || !pprof.has_functions || !pprof.is_function)
         return -ENOMEM;
-    write_profile_texts(&pprof);
-    write_head(&pprof, source, end, total);
+    write_profile_strings(&pprof);
+    write_profile_head(&pprof, source, end, total);
     write_comments(&pprof, end, total, skipped);
-    pprof.key_pid = write_text(&pprof, "pid");
-    pprof.key_comm = write_text(&pprof, "comm");
+    pprof.key_pid = write_string(&pprof, "pid");
+    pprof.key_comm = write_string(&pprof, "comm");
     write_locations(&pprof);
     for (size_t i = 0; i < locations->n_mappings; i++)
         write_mapping(&pprof, i);

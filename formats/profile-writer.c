@@ -2,7 +2,7 @@
 /* Writers that sum up samples: see profile-writer.h. */
 #include "formats/profile-writer.h"
 
-/* Locations whose symbols are asked for at once, which takes about 0.1 us each. */
+/* The number of symbols to ask for at once; each takes about 0.1 us. */
 #define SETTLE_PER_ROUND 256
 #define SETTLE_PER_CALL 8192
 

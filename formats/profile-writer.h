@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the writers share that write nothing before the end: until then they sum up samples in a profile. */
+/* The functions of writers that write nothing before the end: until then they sum up samples in a profile. */
 #ifndef FORMATS_PROFILE_WRITER_H
 #define FORMATS_PROFILE_WRITER_H
 
@@ -11,7 +11,6 @@ struct profile_writer {
     struct profile *profile;
 };
 
-/* The functions of struct writer. */
 void *profile_writer_begin(const struct writer_source *source, struct buffer *out);
 bool profile_writer_record(void *state, const struct record *record, struct buffer *out);
 void profile_writer_notice(void *state, const struct writer_notice *notice, struct buffer *out);

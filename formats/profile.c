@@ -66,28 +66,22 @@ static int make_frame_room(struct profile *profile)
     return 0;
 }
 
-static int put_frame(struct profile *profile, const struct record *record, enum address_space space, uint64_t ip,
-                     size_t *n)
-{
-    uint32_t *frame = profile->frames + profile->n_frames + *n;
-
-    int r = locations_add(&profile->locations, record->id.pid, space, ip, frame);
-    *n += r == 0;
-    return r;
-}
-
 /* Puts the sample's frames behind those of the stacks. */
 static int put_frames(struct profile *profile, const struct record *record, size_t *ret_n)
 {
+    uint32_t *frames = profile->frames + profile->n_frames, pid = record->id.pid;
     struct callchain chain = callchain_begin(record);
     size_t n = 0;
     uint64_t ip;
     int r = 0;
 
-    while (r == 0 && n < PROFILE_DEPTH_MAX && callchain_next(&chain, &ip))
-        r = put_frame(profile, record, chain.space, ip - chain.called, &n);
-    if (r == 0 && n == 0 && record->sample.ip)
-        r = put_frame(profile, record, address_space_of(record), record->sample.ip, &n);
+    for (; n < PROFILE_DEPTH_MAX && callchain_next(&chain, &ip); n++) {
+        r = locations_add(&profile->locations, pid, chain.space, ip - callchain_is_caller(&chain), &frames[n]);
+        if (r < 0)
+            return r;
+    }
+    if (n == 0 && record->sample.ip)
+        r = locations_add(&profile->locations, pid, address_space_of(record), record->sample.ip, &frames[n++]);
     *ret_n = n;
     return r;
 }

@@ -10,12 +10,12 @@
 
 /* uint64, bool, and int64 as its two's complement. */
 void protobuf_write_u64(struct buffer *out, unsigned field, uint64_t value);
-/* An element of a repeated string, also where it is "". */
+/* An element of a repeated string, even if it is "". */
 void protobuf_write_text(struct buffer *out, unsigned field, const char *text);
 /* All elements of a repeated number; none if `n` is 0. */
 void protobuf_write_packed(struct buffer *out, unsigned field, const uint64_t *values, size_t n);
 
-/* A message in a message. Returns where its fields start, for protobuf_end_message(). */
+/* Begins a message inside a message. Returns the start of its fields, for protobuf_end_message(). */
 size_t protobuf_begin_message(struct buffer *out, unsigned field);
 void protobuf_end_message(struct buffer *out, size_t start);
 

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 
-/* What the rates of each row are made of. */
+/* The two readings that rates are computed from. */
 struct interval {
     const struct baseline *baseline;
     const struct snapshot *snapshot;
@@ -40,11 +40,11 @@ static bool row_passes(const struct row *row, const struct filter *filter)
     bool any = false;
 
     for (size_t i = 0; i < row->n_counters; i++)
-        any |= filter_counter(filter, &row->counters[i]);
-    return any && filter_row(filter, row);
+        any |= filter_passes_counter(filter, &row->counters[i]);
+    return any && filter_passes_row(filter, row);
 }
 
-/* Puts the rows to write into `keys`, in their order. Returns how many. */
+/* Puts the rows to write into `keys`, in their order. Returns their number. */
 static size_t find_rows(struct interval *interval, const struct filter *filter, const struct order *order,
                         struct order_key *keys)
 {
@@ -65,21 +65,21 @@ static void write_rates(struct json_document *document, const struct rates *rate
     const struct row *row = rates->row;
 
     json_document_open(document, NULL, '{');
-    json_document_string(document, "collector", row->collector_name);
+    json_document_add_string(document, "collector", row->collector_name);
     if (row->cgroup)
-        json_document_string(document, "cgroup", row->cgroup);
+        json_document_add_string(document, "cgroup", row->cgroup);
     if (row->cpu >= 0)
-        json_document_i64(document, "cpu", row->cpu);
-    json_document_string(document, "pmu", row->pmu);
-    json_document_string(document, "group", row->group);
+        json_document_add_i64(document, "cpu", row->cpu);
+    json_document_add_string(document, "pmu", row->pmu);
+    json_document_add_string(document, "group", row->group);
     json_document_open(document, "events", '{');
     for (size_t i = 0; i < row->n_counters; i++)
-        if (filter_counter(filter, &row->counters[i]))
-            json_document_real(document, row->counters[i].event, rates->events[i]);
+        if (filter_passes_counter(filter, &row->counters[i]))
+            json_document_add_real(document, row->counters[i].event, rates->events[i]);
     json_document_close(document);
     json_document_open(document, "ratios", '{');
     for (size_t i = 0; i < rates->n_ratios; i++)
-        json_document_real(document, rates->ratios[i].name, rates->ratios[i].value);
+        json_document_add_real(document, rates->ratios[i].name, rates->ratios[i].value);
     json_document_close(document);
     json_document_close(document);
 }
@@ -97,7 +97,7 @@ int rates_json_write(struct buffer *out, const struct baseline *baseline, const 
         return -ENOMEM;
     size_t n = find_rows(&interval, filter, order ? order : &as_they_are, keys);
     json_document_open(&document, NULL, '{');
-    json_document_real(&document, "seconds", rates_seconds(baseline, snapshot));
+    json_document_add_real(&document, "seconds", rates_seconds(baseline, snapshot));
     json_document_open(&document, "rates", '[');
     for (size_t i = 0; i < n; i++)
         if (interval_rates(&interval, keys[i].row, &rates) == 0)

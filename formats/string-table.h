@@ -21,7 +21,7 @@ void string_table_done(struct string_table *strings);
 int string_table_add(struct string_table *strings, const char *text, uint32_t *ret);
 /*
  * The same for the text without its NUL that the caller has appended to `bytes`, where it was `start` bytes long. It is
- * taken back if there is such a text already, and on errors.
+ * taken back if the table has the same text already, and on errors.
  */
 int string_table_add_appended(struct string_table *strings, size_t start, uint32_t *ret);
 /* Valid until something is added. */

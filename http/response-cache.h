@@ -8,12 +8,10 @@
 
 #include <microhttpd.h>
 
-#include "collectors/snapshot.h"
-
-enum response_form { RESPONSE_TEXT, RESPONSE_OPENMETRICS, RESPONSE_COUNTERS };
+#include "formats/formats.h"
 
 struct response_key {
-    enum response_form format;
+    enum counter_format_kind format;
     bool gzip; /* the client takes it */
     uint32_t mask;
 };

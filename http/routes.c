@@ -14,7 +14,7 @@ static const char *const pause_parameters[] = {"seconds", NULL};
 const struct route routes[] = {
     {.path = NULL,
      .method = "GET",
-     .handle = handle_telemetry,
+     .handle = handle_counters,
      .parameters = telemetry_parameters,
      .example = "",
      .help = "all metrics, for Prometheus; ?collect[]=cpu chooses collectors"},

@@ -15,8 +15,6 @@
 
 struct sampler;
 
-#define COLLECTORS_ALL UINT32_MAX
-
 /* The documents under /api/v1/ that are made on request. */
 enum service_document { DOCUMENT_PMUS, DOCUMENT_CGROUPS, DOCUMENT_STATUS, DOCUMENT_CONFIG };
 

@@ -2,6 +2,7 @@
 /* From an event and a PMU to perf_event_attr: see attr.h. */
 #include "perf/attr.h"
 
+#include <limits.h>
 #include <stdio.h>
 
 #include "base/cleanup.h"
@@ -16,12 +17,12 @@
 /* Where config3 stands in perf_event_attr since Linux 6.3: the headers at hand may be older. */
 #define CONFIG3_OFFSET 128
 
-static bool covers(const struct pmu *pmu, unsigned cpu)
+static bool pmu_covers(const struct pmu *pmu, unsigned cpu)
 {
     return pmu->scope == PMU_ANY || (pmu->scope == PMU_CORE && cpuset_has(&pmu->cpus, cpu));
 }
 
-/* Else libpfm4 is asked, and only then is it loaded. */
+/* Names outside of sysfs are libpfm4's, which is not loaded before it is needed. */
 static bool is_in_sysfs(const struct machine *machine, const char *name)
 {
     for (size_t i = 0; i < machine->n_pmus; i++)
@@ -42,26 +43,20 @@ bool attr_names_pmu(const struct machine *machine, const struct event *event, co
                                              : pfm_encode(pmu, event->name, &words) == 0;
 }
 
-/* The first that the event names; they are in order of name. */
-static const struct pmu *find_named(const struct machine *machine, const struct event *event)
-{
-    for (size_t i = 0; i < machine->n_pmus; i++)
-        if (attr_names_pmu(machine, event, machine->pmus[i]))
-            return machine->pmus[i];
-    return NULL;
-}
+#define ANY_CPU UINT_MAX
 
-static const struct pmu *find_named_on(const struct machine *machine, const struct event *event, unsigned cpu)
+/* The first PMU, in order of name, that the event names and that covers the CPU. */
+static const struct pmu *attr_find_named(const struct machine *machine, const struct event *event, unsigned cpu)
 {
     for (size_t i = 0; i < machine->n_pmus; i++)
-        if (covers(machine->pmus[i], cpu) && attr_names_pmu(machine, event, machine->pmus[i]))
+        if ((cpu == ANY_CPU || pmu_covers(machine->pmus[i], cpu)) && attr_names_pmu(machine, event, machine->pmus[i]))
             return machine->pmus[i];
     return NULL;
 }
 
 /*
- * The core PMU first, so that each kind of CPU has its own event of a name; also where its file is garbled, since
- * building it tells so.
+ * The core PMU first, so that each kind of CPU has its own event of a name; also where its file is garbled, so that
+ * building the attr reports that.
  */
 static const struct pmu *pmu_of_name(const struct machine *machine, const struct event *event, unsigned cpu)
 {
@@ -69,7 +64,7 @@ static const struct pmu *pmu_of_name(const struct machine *machine, const struct
 
     if (core && (pmu_find_event(core, event->name) || defects_find(&core->defects, event->name)))
         return core;
-    return find_named_on(machine, event, cpu);
+    return attr_find_named(machine, event, cpu);
 }
 
 const struct pmu *attr_pmu(const struct machine *machine, const struct event *event, unsigned cpu)
@@ -85,14 +80,14 @@ const struct pmu *attr_pmu(const struct machine *machine, const struct event *ev
     case EVENT_BREAKPOINT:
         return machine_find_pmu(machine, "breakpoint");
     case EVENT_PMU:
-        return find_named_on(machine, event, cpu);
+        return attr_find_named(machine, event, cpu);
     case EVENT_NAME:
         return pmu_of_name(machine, event, cpu);
     }
     return NULL;
 }
 
-static int no_pmu(const struct machine *machine, const struct event *event, struct error *error)
+static int attr_no_pmu(const struct machine *machine, const struct event *event, struct error *error)
 {
     struct suggest suggest = {.wrong = event->pmu};
     const struct pmu *absent = machine_find_pmu(machine, event->pmu);
@@ -114,8 +109,8 @@ static int no_pmu(const struct machine *machine, const struct event *event, stru
 
 #define CACHE_NAMES_MAX 64
 
-/* A name that only a garbled file has. */
-static int broken_event(const struct machine *machine, const struct event *event, struct error *error)
+/* The error of a name that only a garbled file has; 0 for other names. */
+static int attr_defect(const struct machine *machine, const struct event *event, struct error *error)
 {
     for (size_t i = 0; i < machine->n_pmus; i++) {
         const struct pmu *pmu = machine->pmus[i];
@@ -127,13 +122,13 @@ static int broken_event(const struct machine *machine, const struct event *event
     return 0;
 }
 
-static int no_event(const struct machine *machine, const struct event *event, struct error *error)
+static int attr_no_event(const struct machine *machine, const struct event *event, struct error *error)
 {
     struct suggest suggest = {.wrong = event->name};
     char caches[CACHE_NAMES_MAX][40], nearest[256];
     uint64_t config;
 
-    int r = broken_event(machine, event, error);
+    int r = attr_defect(machine, event, error);
     if (r == 0)
         r = pfm_explain(machine, event->name, event->offset, error);
     if (r < 0)
@@ -153,8 +148,9 @@ static int no_event(const struct machine *machine, const struct event *event, st
                         suggest_format(&suggest, nearest, sizeof(nearest)));
 }
 
-/* On each PMU that has the name, by sysfs or by libpfm4. */
-static int check_name(struct sys *sys, const struct machine *machine, const struct event *event, struct error *error)
+/* Builds the event on each PMU that has the name, by sysfs or by libpfm4. */
+static int attr_check_name(struct sys *sys, const struct machine *machine, const struct event *event,
+                           struct error *error)
 {
     struct attr attr;
     bool found = false, in_sysfs = is_in_sysfs(machine, event->name);
@@ -169,7 +165,7 @@ static int check_name(struct sys *sys, const struct machine *machine, const stru
             return r;
         found = true;
     }
-    return found ? 0 : no_event(machine, event, error);
+    return found ? 0 : attr_no_event(machine, event, error);
 }
 
 int attr_check(struct sys *sys, const struct machine *machine, const struct event *event, struct error *error)
@@ -182,7 +178,7 @@ int attr_check(struct sys *sys, const struct machine *machine, const struct even
     case EVENT_RAW:
         return 0;
     case EVENT_NAME:
-        return check_name(sys, machine, event, error);
+        return attr_check_name(sys, machine, event, error);
     case EVENT_TRACEPOINT:
         pmu = machine_find_pmu(machine, "tracepoint");
         break;
@@ -190,16 +186,17 @@ int attr_check(struct sys *sys, const struct machine *machine, const struct even
         pmu = machine_find_pmu(machine, "breakpoint");
         break;
     case EVENT_PMU:
-        pmu = find_named(machine, event);
+        pmu = attr_find_named(machine, event, ANY_CPU);
         break;
     }
     if (!pmu)
-        return no_pmu(machine, event, error);
+        return attr_no_pmu(machine, event, error);
     return attr_build(sys, machine, event, pmu, &attr, error);
 }
 
-/* Which part of a tracepoint's name does not exist, with what comes near. */
-static int no_tracepoint(struct sys *sys, const struct machine *machine, const struct event *event, struct error *error)
+/* Says whether the tracepoint's system or its name does not exist, with the nearest names. */
+static int attr_no_tracepoint(struct sys *sys, const struct machine *machine, const struct event *event,
+                              struct error *error)
 {
     struct suggest suggest = {.wrong = event->name};
     char path[256], nearest[256], **names = NULL;
@@ -233,7 +230,7 @@ static int read_tracepoint(struct sys *sys, const struct machine *machine, const
                             "/sys/kernel/tracing");
     int r = sys_read_filef(sys, &text, "%s/events/%s/%s/id", machine->tracefs, event->system, event->name);
     if (r == -ENOENT)
-        return no_tracepoint(sys, machine, event, error);
+        return attr_no_tracepoint(sys, machine, event, error);
     if (r == -EACCES || r == -EPERM)
         return error_set_at(
             error, r, event->offset,
@@ -249,7 +246,8 @@ static int read_tracepoint(struct sys *sys, const struct machine *machine, const
                  : 0;
 }
 
-static int put_words(const struct event *event, const struct attr_words *words, struct attr *attr, struct error *error)
+static int attr_put_words(const struct event *event, const struct attr_words *words, struct attr *attr,
+                          struct error *error)
 {
     attr->kernel.config = words->words[0];
     attr->kernel.config1 = words->words[1];
@@ -266,7 +264,7 @@ static int put_words(const struct event *event, const struct attr_words *words, 
     return 0;
 }
 
-/* With none of user, kernel and hypervisor all are counted; with some, the others are not. So for guest and host. */
+/* Without user, kernel and hypervisor all three are counted; with some, only those. So for guest and host. */
 static void put_modifiers(const struct event *event, struct perf_event_attr *attr)
 {
     unsigned m = event->modifiers;
@@ -285,7 +283,7 @@ static void put_modifiers(const struct event *event, struct perf_event_attr *att
     attr->precise_ip = event->precise & 3;
 }
 
-/* The plain type lets the kernel pick the CPU's PMU; where it takes the PMU's type as well, there is no question. */
+/* The plain type lets the kernel choose the CPU's PMU; where the kernel takes the PMU's type as well, it cannot err. */
 static void put_generic(const struct event *event, struct attr *attr)
 {
     attr->kernel.type = event->type;
@@ -310,8 +308,8 @@ static int check_breakpoint(const struct event *event, const struct attr *attr, 
         return 0;
     return error_set_at(
         error, -EINVAL, event->offset,
-        "\"%s\" would watch the kernel's memory, which is not done here; give an address of a program%s", event->text,
-        sizeof(void *) == 8 ? "" : ", and the modifier u");
+        "\"%s\" would watch the kernel's memory, which perfcountd does not; give an address of a program%s",
+        event->text, sizeof(void *) == 8 ? "" : ", and the modifier u");
 }
 
 int attr_build(struct sys *sys, const struct machine *machine, const struct event *event, const struct pmu *pmu,
@@ -342,7 +340,7 @@ int attr_build(struct sys *sys, const struct machine *machine, const struct even
     case EVENT_NAME:
         r = attr_words_build(event, pmu, &words, error);
         if (r == 0)
-            r = put_words(event, &words, &attr, error);
+            r = attr_put_words(event, &words, &attr, error);
         break;
     }
     if (r < 0)

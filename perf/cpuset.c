@@ -2,11 +2,9 @@
 /* A set of CPU numbers as an array of bits, which grows with its highest member: see cpuset.h. */
 #include "perf/cpuset.h"
 
-#include <ctype.h>
-
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "base/number.h"
+#include "perf/range.h"
 
 #define BITS 64
 
@@ -34,57 +32,19 @@ int cpuset_add(struct cpuset *set, unsigned cpu)
     return 0;
 }
 
-/* Reads the number at *at and moves behind it. */
-static int parse_cpu(const char *text, size_t *at, unsigned *ret, struct error *error)
-{
-    uint64_t value;
-    size_t size = 0;
-
-    while (isdigit((unsigned char)text[*at + size]))
-        size++;
-    if (size == 0)
-        return error_set_at(error, -EINVAL, *at, "a CPU number is missing here");
-    int r = number_parse_u64_n(text + *at, size, &value);
-    if (r < 0 || value >= CPUSET_MAX)
-        return error_set_at(error, -ERANGE, *at, "a CPU number is at most %d", CPUSET_MAX - 1);
-    *at += size;
-    *ret = (unsigned)value;
-    return 0;
-}
-
-/* "6" or "0-3" */
-static int parse_range(const char *text, size_t *at, struct cpuset *set, struct error *error)
-{
-    unsigned first, last;
-    size_t start = *at;
-
-    int r = parse_cpu(text, at, &first, error);
-    if (r < 0)
-        return r;
-    last = first;
-    if (text[*at] == '-') {
-        (*at)++;
-        r = parse_cpu(text, at, &last, error);
-        if (r < 0)
-            return r;
-    }
-    if (last < first)
-        return error_set_at(error, -EINVAL, start, "the range %u-%u runs backwards", first, last);
-    for (unsigned cpu = first; cpu <= last; cpu++)
-        if (cpuset_add(set, cpu) < 0)
-            return error_oom(error);
-    return 0;
-}
-
 int cpuset_parse(const char *text, struct cpuset *ret, struct error *error)
 {
     _cleanup_(cpuset_done) struct cpuset set = {0};
     size_t at = 0;
 
     while (text[at] || at) {
-        int r = parse_range(text, &at, &set, error);
+        struct range range;
+        int r = range_parse(text, &at, CPUSET_MAX - 1, "a CPU number", &range, error);
         if (r < 0)
             return r;
+        for (unsigned cpu = range.first; cpu <= range.last; cpu++)
+            if (cpuset_add(&set, cpu) < 0)
+                return error_oom(error);
         if (!text[at])
             break;
         if (text[at] != ',')
@@ -110,7 +70,7 @@ int cpuset_copy(const struct cpuset *from, struct cpuset *ret)
     return 0;
 }
 
-static uint64_t word(const struct cpuset *set, size_t i)
+static uint64_t cpuset_word(const struct cpuset *set, size_t i)
 {
     return i < set->n_words ? set->words[i] : 0;
 }
@@ -118,7 +78,7 @@ static uint64_t word(const struct cpuset *set, size_t i)
 void cpuset_intersect(struct cpuset *set, const struct cpuset *other)
 {
     for (size_t i = 0; i < set->n_words; i++)
-        set->words[i] &= word(other, i);
+        set->words[i] &= cpuset_word(other, i);
 }
 
 void cpuset_remove(struct cpuset *set, unsigned cpu)
@@ -130,18 +90,18 @@ void cpuset_remove(struct cpuset *set, unsigned cpu)
 void cpuset_subtract(struct cpuset *set, const struct cpuset *other)
 {
     for (size_t i = 0; i < set->n_words; i++)
-        set->words[i] &= ~word(other, i);
+        set->words[i] &= ~cpuset_word(other, i);
 }
 
 bool cpuset_has(const struct cpuset *set, unsigned cpu)
 {
-    return word(set, cpu / BITS) >> (cpu % BITS) & 1;
+    return cpuset_word(set, cpu / BITS) >> (cpu % BITS) & 1;
 }
 
 bool cpuset_equal(const struct cpuset *a, const struct cpuset *b)
 {
     for (size_t i = 0; i < MAX(a->n_words, b->n_words); i++)
-        if (word(a, i) != word(b, i))
+        if (cpuset_word(a, i) != cpuset_word(b, i))
             return false;
     return true;
 }

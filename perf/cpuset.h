@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A set of CPU numbers, as the kernel numbers them: never an index. Embedded; a zeroed one is the empty set. */
+/* A set of the kernel's CPU numbers. Embedded; a zeroed one is the empty set. */
 #ifndef PERF_CPUSET_H
 #define PERF_CPUSET_H
 
@@ -16,7 +16,7 @@ struct cpuset {
 void cpuset_done(struct cpuset *set);
 /*
  * Parses the kernel's list format, "0-3,6" (Documentation/admin-guide/cputopology.rst); "" is the empty set.
- * -EINVAL with an error at the offending character; -ERANGE for a number of CPUSET_MAX or more.
+ * -EINVAL with an error at the offending character; -ERANGE for a number of CPUSET_MAX or more; -ENOMEM.
  */
 int cpuset_parse(const char *text, struct cpuset *ret, struct error *error);
 /* -ERANGE for a number of CPUSET_MAX or more; -ENOMEM. */
@@ -24,9 +24,9 @@ int cpuset_add(struct cpuset *set, unsigned cpu);
 void cpuset_remove(struct cpuset *set, unsigned cpu);
 /* -ENOMEM. */
 int cpuset_copy(const struct cpuset *from, struct cpuset *ret);
-/* Keeps in `set` only what is in `other` as well. */
+/* Keeps in `set` only the CPUs that `other` has as well. */
 void cpuset_intersect(struct cpuset *set, const struct cpuset *other);
-/* Takes out of `set` what is in `other`. */
+/* Removes from `set` the CPUs of `other`. */
 void cpuset_subtract(struct cpuset *set, const struct cpuset *other);
 bool cpuset_has(const struct cpuset *set, unsigned cpu);
 bool cpuset_equal(const struct cpuset *a, const struct cpuset *b);

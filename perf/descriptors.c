@@ -1,34 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many descriptors counting and sampling may hold: see descriptors.h. */
+/* The share of descriptors for counting and sampling: see descriptors.h. */
 #include "perf/descriptors.h"
 
 #include "base/cleanup.h"
 
-enum use { USE_NONE, USE_COUNTING, USE_SAMPLING };
+enum descriptor_use { USE_NONE, USE_COUNTING, USE_SAMPLING };
 
-static uint64_t less(uint64_t a, uint64_t b)
+/* a - b, or 0. */
+static uint64_t saturating_sub(uint64_t a, uint64_t b)
 {
     return a - MIN(a, b);
 }
 
-/* What a sample is to contain is said by whatever samples, and by nothing that counts. */
-static enum use use_of(const struct sys_group *group)
+/* Every sampling event has a sample_type, and no counting one. */
+static enum descriptor_use use_of(const struct sys_group *group)
 {
     return group->n > 0 && group->attrs[0].sample_type ? USE_SAMPLING : USE_COUNTING;
 }
 
-/* How many more may be opened. Neither of the two takes what is left to the other. */
-static uint64_t room_for(const struct descriptors *descriptors, enum use use)
+/* How many more may be opened for `use`. Neither use takes the room of the other. */
+static uint64_t room_for(const struct descriptors *descriptors, enum descriptor_use use)
 {
     const struct descriptor_limits *limits = &descriptors->limits;
-    uint64_t room = less(limits->counting + limits->sampling, descriptors->n_counting + descriptors->n_sampling);
+    uint64_t room =
+        saturating_sub(limits->counting + limits->sampling, descriptors->n_counting + descriptors->n_sampling);
 
     if (use == USE_COUNTING)
-        return MIN(room, less(limits->counting, descriptors->n_counting));
+        return MIN(room, saturating_sub(limits->counting, descriptors->n_counting));
     return limits->sampling ? room : 0;
 }
 
-static void change(struct descriptors *descriptors, unsigned char use, int by)
+static void change_count(struct descriptors *descriptors, unsigned char use, int by)
 {
     if (use == USE_COUNTING)
         descriptors->n_counting += (uint64_t)by;
@@ -36,7 +38,7 @@ static void change(struct descriptors *descriptors, unsigned char use, int by)
         descriptors->n_sampling += (uint64_t)by;
 }
 
-static int make_place(struct descriptors *descriptors, size_t fd)
+static int grow_uses(struct descriptors *descriptors, size_t fd)
 {
     size_t n = MAX(2 * descriptors->n_uses, fd + 1);
 
@@ -51,21 +53,21 @@ static int make_place(struct descriptors *descriptors, size_t fd)
     return 0;
 }
 
-/* Takes a descriptor in. One that has the number of another is the proof that the other was closed. */
-static int note(struct descriptors *descriptors, int fd, enum use use)
+/* Records a new descriptor. If its number is recorded already, the older descriptor was closed. */
+static int record_use(struct descriptors *descriptors, int fd, enum descriptor_use use)
 {
-    int r = make_place(descriptors, (size_t)fd);
+    int r = grow_uses(descriptors, (size_t)fd);
 
     if (r < 0)
         return r;
-    change(descriptors, descriptors->uses[fd], -1);
+    change_count(descriptors, descriptors->uses[fd], -1);
     descriptors->uses[fd] = (unsigned char)use;
-    change(descriptors, (unsigned char)use, 1);
+    change_count(descriptors, (unsigned char)use, 1);
     return 0;
 }
 
-/* Closes what is more than `keep`, from the last that opened, since a leader is closed behind its siblings. */
-static void give_back(struct sys *sys, int *fds, size_t n, uint64_t keep)
+/* Closes all but `keep` descriptors, the last first, since a leader is closed after its siblings. */
+static void close_excess(struct sys *sys, int *fds, size_t n, uint64_t keep)
 {
     uint64_t opened = 0;
 
@@ -81,18 +83,18 @@ static void give_back(struct sys *sys, int *fds, size_t n, uint64_t keep)
 }
 
 /*
- * Whether there is room is asked when it is known what the kernel has: an event that the machine lacks needs none, and
- * is not to be reported as one that found none. Nothing else of this thread happens meanwhile.
+ * The room is checked after the kernel has opened the events: one that the machine does not have needs no room, and
+ * must not be reported as one without room. This thread does nothing else in between.
  */
 static void limited_open_group(struct sys *sys, const struct sys_group *group, int *ret)
 {
     struct descriptors *descriptors = sys->descriptors;
-    enum use use = use_of(group);
+    enum descriptor_use use = use_of(group);
 
     descriptors->open_group(sys, group, ret);
-    give_back(sys, ret, group->n, room_for(descriptors, use));
+    close_excess(sys, ret, group->n, room_for(descriptors, use));
     for (size_t i = 0; i < group->n; i++) {
-        if (ret[i] < 0 || note(descriptors, ret[i], use) == 0)
+        if (ret[i] < 0 || record_use(descriptors, ret[i], use) == 0)
             continue;
         descriptors->close(sys, ret[i]);
         ret[i] = -ENOMEM;
@@ -104,7 +106,7 @@ static int limited_close(struct sys *sys, int fd)
     struct descriptors *descriptors = sys->descriptors;
 
     if (fd >= 0 && (size_t)fd < descriptors->n_uses) {
-        change(descriptors, descriptors->uses[fd], -1);
+        change_count(descriptors, descriptors->uses[fd], -1);
         descriptors->uses[fd] = USE_NONE;
     }
     return descriptors->close(sys, fd);
@@ -133,7 +135,8 @@ uint64_t descriptors_room(const struct sys *sys, uint64_t own)
 {
     const struct descriptors *descriptors = sys->descriptors;
 
-    return descriptors ? less(descriptors->limits.counting, less(descriptors->n_counting, own)) : UINT64_MAX;
+    return descriptors ? saturating_sub(descriptors->limits.counting, saturating_sub(descriptors->n_counting, own))
+                       : UINT64_MAX;
 }
 
 uint64_t descriptors_files(const struct sys *sys)

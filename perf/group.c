@@ -39,7 +39,7 @@ struct group *group_free(struct group *group)
     return NULL;
 }
 
-/* What every member asks; of a leader, `disabled` holds for all. */
+/* What every member asks for; `disabled` of the leader holds for all. */
 static struct perf_event_attr member_attr(const struct attr *attr)
 {
     struct perf_event_attr kernel = attr->kernel;
@@ -47,13 +47,13 @@ static struct perf_event_attr member_attr(const struct attr *attr)
     kernel.size = sizeof(kernel);
     kernel.read_format = READ_FORMAT;
     kernel.disabled = 1;
-    /* Where nothing is sampled there is no instruction pointer to be precise about, and x86 refuses to try. */
+    /* Without samples there is no instruction pointer to be precise about, and x86 refuses precise_ip. */
     kernel.precise_ip = 0;
     return kernel;
 }
 
-/* Takes the descriptor over, or closes it. */
-static int adopt(struct group *group, int fd)
+/* Adds the descriptor as a member, or closes it. */
+static int group_adopt(struct group *group, int fd)
 {
     struct member member = {.fd = fd};
     int r = group->sys->ioctl(group->sys, fd, PERF_EVENT_IOC_ID, (unsigned long)&member.id);
@@ -90,7 +90,7 @@ static void open_members(struct sys *sys, const struct attr *attrs, size_t n, bo
                     ret_fds);
 }
 
-/* With room for so many members. */
+/* Without members, with room for `n` of them. */
 static struct group *group_new(struct sys *sys, size_t n)
 {
     struct group *group = malloc(sizeof(*group) + n * sizeof(group->members[0]));
@@ -126,7 +126,7 @@ int group_open_many(struct sys *sys, const struct attr *attrs, size_t n, bool wh
         return -ENOMEM;
     open_members(sys, attrs, n, whole, target, fds);
     for (size_t i = 0; i < n; i++) {
-        ret_errors[i] = fds[i] < 0 ? fds[i] : adopt(group, fds[i]);
+        ret_errors[i] = fds[i] < 0 ? fds[i] : group_adopt(group, fds[i]);
         failed |= ret_errors[i] < 0;
     }
     *ret = group->n > 0 && !(whole && failed) ? steal(group) : NULL;
@@ -143,7 +143,7 @@ int group_disable(struct group *group)
     return group->sys->ioctl(group->sys, group->members[0].fd, PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
 }
 
-/* The kernel lists members in the order in which they joined; should it not, they are found by id. */
+/* The kernel lists members in the order in which they joined. In another order they would be found by id. */
 static int find_value(const struct raw_reading *raw, size_t hint, uint64_t id, uint64_t *ret)
 {
     for (size_t i = 0; i < raw->n; i++) {
@@ -161,7 +161,7 @@ int group_read(const struct group *group, struct group_reading *ret)
     struct raw_reading raw;
     size_t size = offsetof(struct raw_reading, members) + group->n * sizeof(raw.members[0]);
 
-    /* Asking for more than is due shows a group that is larger than expected. */
+    /* The room for more values than it has members shows a group that is larger than expected. */
     ssize_t n = group->sys->read(group->sys, group->members[0].fd, &raw, sizeof(raw));
     if (n < 0)
         return (int)n;
@@ -186,4 +186,46 @@ size_t group_size(const struct group *group)
 int group_fd(const struct group *group, size_t n)
 {
     return group->members[n].fd;
+}
+
+/* Events that any counter takes, the most common first; cycles may have a counter of their own beside the others. */
+static const uint64_t capacity_candidates[] = {
+    PERF_COUNT_HW_BRANCH_MISSES,
+    PERF_COUNT_HW_INSTRUCTIONS,
+    PERF_COUNT_HW_CPU_CYCLES,
+};
+
+/* Opens a group of the largest size with this one event: as many members open as the PMU has counters. */
+static int try_capacity(struct sys *sys, const struct pmu *pmu, uint64_t config, unsigned *ret)
+{
+    struct attr attr = {.kernel = {.type = PERF_TYPE_HARDWARE, .config = config}, .pmu = pmu, .scale = 1.0, .unit = ""};
+    struct group_target target = {.pid = -1, .cpu = cpuset_next(&pmu->cpus, -1)};
+    _cleanup_(group_freep) struct group *group = NULL;
+    struct attr attrs[GROUP_MEMBERS_MAX];
+    int errors[GROUP_MEMBERS_MAX];
+
+    for (size_t i = 0; i < GROUP_MEMBERS_MAX; i++)
+        attrs[i] = attr;
+    int r = group_open_many(sys, attrs, GROUP_MEMBERS_MAX, false, &target, errors, &group);
+    if (r < 0)
+        return r;
+    if (!group)
+        return errors[0];
+    r = errors[GROUP_MEMBERS_MAX - 1];
+    if (r != -EINVAL && r != -ENOSPC)
+        return r == 0 ? -ENODATA : r;
+    *ret = (unsigned)group_size(group);
+    return 0;
+}
+
+int group_capacity(struct sys *sys, const struct pmu *pmu, unsigned *ret_counters)
+{
+    if (pmu->absent || pmu->scope != PMU_CORE || cpuset_count(&pmu->cpus) == 0)
+        return -ENODATA;
+    for (size_t i = 0; i < ARRAY_SIZE(capacity_candidates); i++) {
+        int r = try_capacity(sys, pmu, capacity_candidates[i], ret_counters);
+        if (r != -ENOENT && r != -EOPNOTSUPP)
+            return r;
+    }
+    return -ENODATA;
 }

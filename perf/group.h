@@ -17,10 +17,10 @@ struct group_target {
     pid_t pid; /* -1, or a cgroup's directory descriptor with PERF_FLAG_PID_CGROUP */
     int cpu;
     unsigned long flags; /* PERF_FLAG_FD_CLOEXEC is added */
-    bool paused;         /* for who enables what was opened: not yet */
+    bool paused;         /* what is opened here stays disabled until somebody enables it */
 };
 
-/* What one read gave. Times in nanoseconds; values in the order in which the members were opened. */
+/* The result of one read. Times in nanoseconds; values in the order in which the members were opened. */
 struct group_reading {
     uint64_t enabled, running;
     size_t n;
@@ -32,8 +32,8 @@ struct group;
 /* A group of its leader alone. Errors of perf_event_open(2). */
 int group_open(struct sys *sys, const struct attr *leader, const struct group_target *target, struct group **ret);
 /*
- * A group of as many of `attrs` as open; the first of them leads. ret_errors[i]: 0, or -errno. With `whole` it
- * is all of them or none, and nothing is tried after the first that fails: what comes behind it has -ECANCELED.
+ * A group of those `attrs` that open; the first of them leads. ret_errors[i]: 0, or -errno. With `whole` all of them
+ * open or none, and nothing is tried after the first that fails: those behind it have -ECANCELED.
  * -ENOMEM, -E2BIG above GROUP_MEMBERS_MAX, else 0; *ret is NULL where nothing opened.
  */
 int group_open_many(struct sys *sys, const struct attr *attrs, size_t n, bool whole, const struct group_target *target,
@@ -46,14 +46,22 @@ int group_enable(struct group *group);
 int group_disable(struct group *group);
 
 /*
- * Reads all members by one read(2). -ENODATA: the kernel gave nothing, as for a pinned group in the error state.
- * -EBADMSG: short, or not the members that were opened (their CPU went away). Errors of read(2).
+ * Reads all members by one read(2). -ENODATA: the kernel returned nothing, as for a pinned group in the error state.
+ * -EBADMSG: the reading is short, or has other members than were opened (their CPU went away). Errors of read(2).
  */
 int group_read(const struct group *group, struct group_reading *ret);
 
-/* How many members it has, the leader among them. */
+/* The number of members, the leader among them. */
 size_t group_size(const struct group *group);
-/* The descriptor of the n-th member, which the group owns; to map it. */
+/* The descriptor of the n-th member, for mmap(2); the group owns it. */
 int group_fd(const struct group *group, size_t n);
+
+/*
+ * How many events `pmu` counts at once. No file says this, so groups of one event are opened on its first CPU, each
+ * with a member more, and closed: the kernel refuses the first group that could never run. Counters that others hold
+ * (the NMI watchdog, another profiler) are among them. -ENODATA where the PMU has no event to try this with; errors of
+ * perf_event_open(2).
+ */
+int group_capacity(struct sys *sys, const struct pmu *pmu, unsigned *ret_counters);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the cgroups are: see hierarchy.h. The fields of a line of mountinfo are those of proc_pid_mountinfo(5). */
+/* The cgroup hierarchy: see hierarchy.h. The fields of a line of mountinfo are those of proc_pid_mountinfo(5). */
 #include "perf/hierarchy.h"
 
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 /* The initial cgroup namespace: PROC_CGROUP_INIT_INO in include/linux/proc_ns.h. */
 #define INITIAL_NAMESPACE "cgroup:[4026531835]"
 
-/* What a line says, cut from it. */
+/* Fields of a line, which they point into. */
 struct mount {
     char *root, *point, *type, *options;
 };
@@ -26,7 +26,7 @@ void hierarchy_done(struct hierarchy *hierarchy)
     hierarchy->path = NULL;
 }
 
-static bool is_octal(const char *text)
+static bool is_octal_escape(const char *text)
 {
     for (size_t i = 0; i < 3; i++)
         if (text[i] < '0' || text[i] > '7')
@@ -34,13 +34,13 @@ static bool is_octal(const char *text)
     return true;
 }
 
-/* Blanks, line breaks and backslashes are written as a backslash and three octal digits. */
-static void unescape(char *text)
+/* In mountinfo a backslash and three octal digits stand for a blank, a line break or a backslash. */
+static void mount_unescape(char *text)
 {
     char *to = text;
 
     while (*text) {
-        if (text[0] == '\\' && is_octal(text + 1)) {
+        if (text[0] == '\\' && is_octal_escape(text + 1)) {
             *to++ = (char)((text[1] - '0') << 6 | (text[2] - '0') << 3 | (text[3] - '0'));
             text += 4;
         } else {
@@ -67,8 +67,8 @@ static bool mount_parse(char *line, struct mount *ret)
     mount.options = line;
     if (!mount.options)
         return false;
-    unescape(mount.root);
-    unescape(mount.point);
+    mount_unescape(mount.root);
+    mount_unescape(mount.point);
     *ret = mount;
     return true;
 }
@@ -85,7 +85,7 @@ static bool has_option(const char *options, const char *option)
     return false;
 }
 
-/* How well a mount serves; 0: not at all. */
+/* How well a mount serves, ascending. */
 enum { USELESS, PART_OF_V2, WHOLE_V2, PART_OF_V1, WHOLE_V1 };
 
 static int mount_rank(const struct mount *mount)
@@ -144,7 +144,7 @@ int hierarchy_parse(const char *mountinfo, struct hierarchy *ret, struct error *
     return 0;
 }
 
-/* Inside of a namespace its own root is shown as "/" in mountinfo, so that only the namespace itself tells. */
+/* Inside a namespace mountinfo shows its root as "/", so only the identity of the namespace distinguishes it. */
 static bool in_namespace(const struct sys *sys)
 {
     char path[PATH_MAX], target[64];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the cgroups are that perf counts: the cgroup v2 tree, alone or beside v1 controllers (the hybrid layout), or a
- * v1 `perf_event` hierarchy. Found from /proc/self/mountinfo (proc_pid_mountinfo(5)).
+ * The cgroup hierarchy in which perf counts: the cgroup v2 tree, alone or beside v1 controllers (the hybrid layout), or
+ * a v1 `perf_event` hierarchy. Found in /proc/self/mountinfo (proc_pid_mountinfo(5)).
  *
- * Where a v1 perf_event hierarchy is mounted the kernel counts in it, and directories of v2 give ENOENT.
+ * Where a v1 perf_event hierarchy is mounted, the kernel counts in it and refuses directories of v2 with ENOENT.
  */
 #ifndef PERF_HIERARCHY_H
 #define PERF_HIERARCHY_H
@@ -15,13 +15,13 @@ enum hierarchy_kind { HIERARCHY_V2, HIERARCHY_V1 };
 struct hierarchy {
     enum hierarchy_kind kind;
     char *path;      /* its directory, with sys->root before it: "/sys/fs/cgroup", "/sys/fs/cgroup/unified" */
-    bool namespaced; /* the mount shows a part of the tree: this process is in a cgroup namespace */
+    bool namespaced; /* the mount shows only a subtree: this process is in a cgroup namespace */
 };
 
 void hierarchy_done(struct hierarchy *hierarchy);
-/* Pure: chooses from the text of mountinfo; `ret->path` is as it stands there, unescaped. -ENOENT, with a sentence. */
+/* Pure: chooses from the text of mountinfo; `ret->path` is the mount point there. -ENOENT with a sentence; -ENOMEM. */
 int hierarchy_parse(const char *mountinfo, struct hierarchy *ret, struct error *error);
-/* The same for this machine. Errors of reading mountinfo as well. */
+/* The same for this machine. Also errors of reading mountinfo. */
 int hierarchy_find(struct sys *sys, struct hierarchy *ret, struct error *error);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of functions made at run time: see jit-map.h. It allocates nothing, as the opener runs it too. */
+/* Lists of functions compiled at run time: see jit-map.h. Allocates nothing, as the opener runs this too. */
 #include "perf/jit-map.h"
 
 #include <fcntl.h>
@@ -10,9 +10,9 @@
 #include "base/number.h"
 
 #define STATUS_SIZE ((size_t)16 * 1024)
-#define NUMBERS_MAX 32 /* namespaces are nested as deep */
+#define NUMBERS_MAX 32 /* the depth to which namespaces nest (MAX_PID_NS_LEVEL) */
 
-/* The numbers of a line "KEY:\t1\t2..."; how many they are, 0 where there is no such line. */
+/* Reads the numbers of the line "KEY:\t1\t2...". Returns how many there are, 0 where there is no line of that key. */
 static size_t numbers_of(const char *text, const char *key, uint64_t numbers[NUMBERS_MAX])
 {
     const char *line = strstr(text, key);
@@ -59,7 +59,7 @@ static int read_owner(struct sys *sys, uint32_t pid, struct jit_map_owner *ret)
     return jit_map_parse_status(text, pid, ret);
 }
 
-static int check(int fd, const struct jit_map_owner *owner)
+static int jit_map_check(int fd, const struct jit_map_owner *owner)
 {
     struct stat status;
 
@@ -68,7 +68,7 @@ static int check(int fd, const struct jit_map_owner *owner)
     return S_ISREG(status.st_mode) && status.st_uid == owner->uid ? 0 : -EPERM;
 }
 
-/* Opening a device has effects, and opening a pipe may last, so it is looked at first. */
+/* Opening a device has effects, and opening a pipe may block, so the file is checked before it is opened. */
 static int open_in(struct sys *sys, int directory, const struct jit_map_owner *owner)
 {
     char path[64];
@@ -77,7 +77,7 @@ static int open_in(struct sys *sys, int directory, const struct jit_map_owner *o
     _cleanup_(closep) int found = sys->open_file(sys, path, O_PATH | O_NOFOLLOW);
     if (found < 0)
         return found;
-    int r = check(found, owner);
+    int r = jit_map_check(found, owner);
     if (r < 0)
         return r;
     snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
@@ -85,8 +85,8 @@ static int open_in(struct sys *sys, int directory, const struct jit_map_owner *o
 }
 
 /*
- * The directory first: who is root when it is open was no one in whose /tmp others mount what they like. A process with
- * namespaces of its own never becomes root of the machine.
+ * The directory is opened first: a process that is root afterwards was not one in whose /tmp others mount files, since
+ * a process with namespaces of its own never becomes root of the machine.
  */
 int jit_map_open(struct sys *sys, uint32_t pid, int *ret_fd)
 {
@@ -105,7 +105,7 @@ int jit_map_open(struct sys *sys, uint32_t pid, int *ret_fd)
     return 0;
 }
 
-/* One that this process has found itself, where there is nobody to ask, has O_PATH and cannot be read. */
+/* Without an opener this process opens the file itself: that descriptor has O_PATH and cannot be read. */
 int jit_map_open_by_opener(struct sys *sys, uint32_t pid, int *ret_fd)
 {
     struct jit_map_owner owner;
@@ -118,7 +118,7 @@ int jit_map_open_by_opener(struct sys *sys, uint32_t pid, int *ret_fd)
     _cleanup_(closep) int fd = sys->open_file(sys, path, O_PATH | O_NOFOLLOW);
     if (fd < 0)
         return fd;
-    r = check(fd, &owner);
+    r = jit_map_check(fd, &owner);
     if (r == 0 && fcntl(fd, F_GETFL) & O_PATH)
         r = -EACCES;
     if (r == 0)

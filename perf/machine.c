@@ -11,7 +11,7 @@
 DEFINE_CLEANUP(struct machine *, machine_free);
 DEFINE_CLEANUP(struct pmu *, pmu_free);
 
-static int load_cpus(struct sys *sys, struct machine *machine, struct error *error)
+static int machine_load_cpus(struct sys *sys, struct machine *machine, struct error *error)
 {
     static const char online[] = "/sys/devices/system/cpu/online";
     _cleanup_(freep) char *text = NULL, *possible = NULL;
@@ -34,7 +34,7 @@ static int load_cpus(struct sys *sys, struct machine *machine, struct error *err
     return r < 0 ? error_oom(error) : 0;
 }
 
-static int add_pmu(struct machine *machine, struct pmu **pmu)
+static int machine_add_pmu(struct machine *machine, struct pmu **pmu)
 {
     if (array_grow(&machine->pmus, machine->n_pmus) < 0)
         return -ENOMEM;
@@ -42,8 +42,8 @@ static int add_pmu(struct machine *machine, struct pmu **pmu)
     return 0;
 }
 
-/* A PMU that sysfs does not have. */
-static int add_made(struct machine *machine, const struct pmu *like, const struct cpuset *cpus)
+/* Adds a PMU that sysfs does not have. */
+static int machine_add_synthetic(struct machine *machine, const struct pmu *like, const struct cpuset *cpus)
 {
     _cleanup_(pmu_freep) struct pmu *pmu = calloc(1, sizeof(*pmu));
 
@@ -53,7 +53,7 @@ static int add_made(struct machine *machine, const struct pmu *like, const struc
     pmu->name = strdup(like->name);
     if (!pmu->name || cpuset_copy(cpus, &pmu->cpus) < 0)
         return -ENOMEM;
-    return add_pmu(machine, &pmu);
+    return machine_add_pmu(machine, &pmu);
 }
 
 static int load_pmus(struct sys *sys, struct machine *machine)
@@ -69,7 +69,7 @@ static int load_pmus(struct sys *sys, struct machine *machine)
         struct error error;
         r = pmu_load(sys, names[i], &machine->online, &pmu, &error);
         if (r == 0)
-            r = add_pmu(machine, &pmu);
+            r = machine_add_pmu(machine, &pmu);
         else if (r != -ENOMEM)
             r = defects_add(&machine->defects, names[i], error.message);
     }
@@ -83,8 +83,8 @@ static int compare_pmus(const void *a, const void *b)
 }
 
 /*
- * Whether a generic event can name its PMU. It is asked for the own process, which wants the least privilege; nothing
- * is counted. Kernels that do not know answer ENOENT or EINVAL, and keep the plain type.
+ * Whether a generic event can name its PMU. The event that tries this is for the own process, which needs the least
+ * privilege, and counts nothing. Kernels without extended types answer ENOENT or EINVAL.
  */
 static bool takes_extended_type(struct sys *sys, const struct pmu *pmu)
 {
@@ -104,7 +104,7 @@ static bool takes_extended_type(struct sys *sys, const struct pmu *pmu)
     return true;
 }
 
-/* With one kind of CPU there is nothing to tell apart. */
+/* With one kind of CPU there is nothing to distinguish. */
 static void probe_extended_types(struct sys *sys, struct machine *machine)
 {
     size_t n = 0;
@@ -125,13 +125,14 @@ static int complete_pmus(struct machine *machine)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(always); i++)
-        if (!machine_find_pmu(machine, always[i].name) && add_made(machine, &always[i], &machine->online) < 0)
+        if (!machine_find_pmu(machine, always[i].name) &&
+            machine_add_synthetic(machine, &always[i], &machine->online) < 0)
             return -ENOMEM;
     qsort(machine->pmus, machine->n_pmus, sizeof(machine->pmus[0]), compare_pmus);
     return 0;
 }
 
-/* What stands for the hardware PMU of CPUs that have none. */
+/* Adds the PMU that stands for the missing hardware PMU of CPUs. */
 static int add_absent(struct machine *machine)
 {
     static const struct pmu absent = {.name = (char *)"cpu", .type = PERF_TYPE_RAW, .scope = PMU_CORE, .absent = true};
@@ -142,7 +143,7 @@ static int add_absent(struct machine *machine)
     for (size_t i = 0; i < machine->n_pmus; i++)
         if (machine->pmus[i]->scope == PMU_CORE)
             cpuset_subtract(&rest, &machine->pmus[i]->cpus);
-    return cpuset_count(&rest) ? add_made(machine, &absent, &rest) : 0;
+    return cpuset_count(&rest) ? machine_add_synthetic(machine, &absent, &rest) : 0;
 }
 
 static int load_kernel(struct sys *sys, struct machine *machine)
@@ -162,7 +163,7 @@ static int load_kernel(struct sys *sys, struct machine *machine)
     return machine->release ? 0 : -ENOMEM;
 }
 
-/* Mounted, though perhaps not for us to read. */
+/* Whether it is mounted, though perhaps not readable. */
 static bool has_tracefs(struct sys *sys, const char *events)
 {
     char **names;
@@ -176,14 +177,14 @@ static bool has_tracefs(struct sys *sys, const char *events)
 
 const char *machine_find_tracefs(struct sys *sys)
 {
-    static const char place[] = "/sys/kernel/tracing", older[] = "/sys/kernel/debug/tracing";
+    static const char tracing[] = "/sys/kernel/tracing", older[] = "/sys/kernel/debug/tracing";
 
     if (has_tracefs(sys, "/sys/kernel/tracing/events"))
-        return place;
+        return tracing;
     if (has_tracefs(sys, "/sys/kernel/debug/tracing/events"))
         return older;
-    if (sys->mount_tracefs(sys, place) == 0 && has_tracefs(sys, "/sys/kernel/tracing/events"))
-        return place;
+    if (sys->mount_tracefs(sys, tracing) == 0 && has_tracefs(sys, "/sys/kernel/tracing/events"))
+        return tracing;
     return NULL;
 }
 
@@ -194,7 +195,7 @@ int machine_load(struct sys *sys, struct machine **ret, struct error *error)
     if (!machine)
         return error_oom(error);
     machine->references = 1;
-    int r = load_cpus(sys, machine, error);
+    int r = machine_load_cpus(sys, machine, error);
     if (r < 0)
         return r;
     if (load_pmus(sys, machine) < 0 || complete_pmus(machine) < 0 || add_absent(machine) < 0 ||

@@ -4,12 +4,12 @@
 
 #include "base/cleanup.h"
 
-struct opening {
+struct partition_opening {
     struct sys *sys;
     const struct attr *attrs;
     size_t n;
     const struct group_target *target;
-    bool placed[GROUP_MEMBERS_MAX]; /* in a part, or found not to open */
+    bool placed[GROUP_MEMBERS_MAX]; /* is in a group, or does not open */
 };
 
 void partition_done(struct partition *partition)
@@ -20,17 +20,17 @@ void partition_done(struct partition *partition)
     *partition = (struct partition){0};
 }
 
-static void part_add(struct opening *opening, struct partition_group *part, size_t member)
+static void partition_add_member(struct partition_opening *opening, struct partition_group *group, size_t member)
 {
-    part->members[part->n++] = member;
+    group->members[group->n++] = member;
     opening->placed[member] = true;
 }
 
 /*
- * Opens the first member that can lead, and beside it whatever joins. A member that does not join may be missing or may
- * not fit: it is left for the next part, where it shows as a leader which of the two it is.
+ * Opens the first event that can lead, and beside it all that join. An event that does not join may not exist or may
+ * not fit: it is left for the next group, where its error as a leader distinguishes the two.
  */
-static int fill_part(struct opening *opening, int *errors, struct partition_group *part)
+static int open_next_group(struct partition_opening *opening, int *errors, struct partition_group *group)
 {
     size_t rest[GROUP_MEMBERS_MAX], n = 0;
     struct attr attrs[GROUP_MEMBERS_MAX] = {0};
@@ -41,20 +41,20 @@ static int fill_part(struct opening *opening, int *errors, struct partition_grou
             attrs[n] = opening->attrs[i];
             rest[n++] = i;
         }
-    int r = group_open_many(opening->sys, attrs, n, false, opening->target, found, &part->group);
+    int r = group_open_many(opening->sys, attrs, n, false, opening->target, found, &group->group);
     for (size_t i = 0; r == 0 && i < n; i++) {
         if (found[i] == 0) {
-            part_add(opening, part, rest[i]);
-        } else if (part->n == 0) {
+            partition_add_member(opening, group, rest[i]);
+        } else if (group->n == 0) {
             opening->placed[rest[i]] = true;
         }
-        if (part->n == 0 || found[i] == 0)
+        if (group->n == 0 || found[i] == 0)
             errors[rest[i]] = found[i];
     }
     return r;
 }
 
-static bool all_placed(const struct opening *opening)
+static bool all_placed(const struct partition_opening *opening)
 {
     for (size_t i = 0; i < opening->n; i++)
         if (!opening->placed[i])
@@ -62,71 +62,54 @@ static bool all_placed(const struct opening *opening)
     return true;
 }
 
-static int start(const struct opening *opening, struct group *group)
+/* Enables a group that opened, and adds it. One that cannot be enabled is closed, and its members have the error. */
+static void partition_add_group(const struct partition_opening *opening, struct partition *partition,
+                                const struct partition_group *group)
 {
-    return opening->target->paused ? 0 : group_enable(group);
-}
+    int r = opening->target->paused ? 0 : group_enable(group->group);
 
-static int enable_part(const struct opening *opening, int *errors, struct partition_group *part)
-{
-    int r = start(opening, part->group);
-
-    if (r < 0) {
-        for (size_t i = 0; i < part->n; i++)
-            errors[part->members[i]] = r;
-        part->group = group_free(part->group);
+    if (r == 0) {
+        partition->groups[partition->n_groups++] = *group;
+        return;
     }
-    return r;
+    for (size_t i = 0; i < group->n; i++)
+        partition->errors[group->members[i]] = r;
+    group_free(group->group);
 }
 
-static int open_weak(struct opening *opening, struct partition *partition)
+static int open_weak(struct partition_opening *opening, struct partition *partition)
 {
     while (!all_placed(opening)) {
-        struct partition_group part = {0};
+        struct partition_group group = {0};
         int r = array_grow(&partition->groups, partition->n_groups);
         if (r < 0)
             return r;
-        r = fill_part(opening, partition->errors, &part);
+        r = open_next_group(opening, partition->errors, &group);
         if (r < 0)
             return r;
-        if (part.group && enable_part(opening, partition->errors, &part) == 0)
-            partition->groups[partition->n_groups++] = part;
+        if (group.group)
+            partition_add_group(opening, partition, &group);
     }
     return 0;
 }
 
-static int open_whole(struct opening *opening, struct partition_group *part, size_t *ret_culprit)
+static int open_strict(struct partition_opening *opening, struct partition *partition)
 {
+    struct partition_group group = {0};
     int errors[GROUP_MEMBERS_MAX];
-    int r = group_open_many(opening->sys, opening->attrs, opening->n, true, opening->target, errors, &part->group);
-
-    *ret_culprit = 0;
-    if (r < 0)
-        return r;
-    for (size_t i = 0; i < opening->n; i++) {
-        if (errors[i] < 0) {
-            *ret_culprit = i;
-            return errors[i];
-        }
-        part_add(opening, part, i);
-    }
-    return start(opening, part->group);
-}
-
-static int open_strict(struct opening *opening, struct partition *partition)
-{
-    struct partition_group part = {0};
     int r = array_grow(&partition->groups, 0);
 
     if (r < 0)
         return r;
-    r = open_whole(opening, &part, &partition->culprit);
-    if (r == 0) {
-        partition->groups[partition->n_groups++] = part;
-        return 0;
+    r = group_open_many(opening->sys, opening->attrs, opening->n, true, opening->target, errors, &group.group);
+    for (size_t i = 0; r == 0 && i < opening->n; i++) {
+        partition->culprit = errors[i] < 0 ? i : 0;
+        r = errors[i];
+        partition_add_member(opening, &group, i);
     }
-    group_free(part.group);
-    for (size_t i = 0; i < opening->n; i++)
+    if (r == 0)
+        partition_add_group(opening, partition, &group);
+    for (size_t i = 0; r < 0 && i < opening->n; i++)
         partition->errors[i] = r;
     return 0;
 }
@@ -134,7 +117,7 @@ static int open_strict(struct opening *opening, struct partition *partition)
 int partition_open(struct sys *sys, const struct attr *attrs, size_t n, bool strict, const struct group_target *target,
                    struct partition *ret)
 {
-    struct opening opening = {.sys = sys, .attrs = attrs, .n = n, .target = target};
+    struct partition_opening opening = {.sys = sys, .attrs = attrs, .n = n, .target = target};
     _cleanup_(partition_done) struct partition partition = {0};
 
     if (n == 0 || n > GROUP_MEMBERS_MAX)

@@ -2,7 +2,6 @@
 /* A PMU as sysfs describes it: see pmu.h. */
 #include "perf/pmu.h"
 
-#include <ctype.h>
 #include <stdio.h>
 
 #include "base/cleanup.h"
@@ -11,90 +10,34 @@
 
 #define DEVICE "/sys/bus/event_source/devices/%s"
 
-/* The words' names in the order of their numbers; of those that begin alike the longer first. */
-static const struct {
-    const char *name;
-    unsigned word;
-} words[] = {{"config3:", 3}, {"config2:", 2}, {"config1:", 1}, {"config:", 0}};
-
-static int parse_bit(const char *text, size_t *at, unsigned *ret, struct error *error)
+void defects_done(struct defects *defects)
 {
-    uint64_t value;
-    size_t size = 0;
-
-    while (isdigit((unsigned char)text[*at + size]))
-        size++;
-    if (size == 0)
-        return error_set_at(error, -EINVAL, *at, "the number of a bit is missing here");
-    if (number_parse_u64_n(text + *at, size, &value) < 0 || value > 63)
-        return error_set_at(error, -EINVAL, *at, "a word has bits 0 to 63");
-    *at += size;
-    *ret = (unsigned)value;
-    return 0;
-}
-
-/* "7" or "0-7" */
-static int parse_bits(const char *text, size_t *at, uint64_t *bits, struct error *error)
-{
-    size_t start = *at;
-    unsigned first, last;
-
-    int r = parse_bit(text, at, &first, error);
-    if (r < 0)
-        return r;
-    last = first;
-    if (text[*at] == '-') {
-        (*at)++;
-        r = parse_bit(text, at, &last, error);
-        if (r < 0)
-            return r;
+    for (size_t i = 0; i < defects->n; i++) {
+        free(defects->items[i].name);
+        free(defects->items[i].reason);
     }
-    if (last < first)
-        return error_set_at(error, -EINVAL, start, "the range %u-%u runs backwards", first, last);
-    *bits |= (UINT64_MAX >> (63 - (last - first))) << first;
-    return 0;
+    free(defects->items);
+    *defects = (struct defects){0};
 }
 
-int pmu_format_parse(const char *text, struct pmu_format *ret, struct error *error)
+int defects_add(struct defects *defects, const char *name, const char *reason)
 {
-    struct pmu_format format = {0};
-    size_t at = 0;
-
-    for (size_t i = 0; i < ARRAY_SIZE(words) && at == 0; i++)
-        if (str_starts(text, words[i].name)) {
-            format.word = words[i].word;
-            at = strlen(words[i].name);
-        }
-    if (at == 0)
-        return error_set_at(error, -EINVAL, 0, "a format begins with \"config:\", \"config1:\" or the like");
-    for (;;) {
-        int r = parse_bits(text, &at, &format.bits, error);
-        if (r < 0)
-            return r;
-        if (!text[at])
-            break;
-        if (text[at] != ',')
-            return error_set_at(error, -EINVAL, at, "the bits of a format are like \"0-7,32\"");
-        at++;
-    }
-    *ret = format;
-    return 0;
+    if (array_grow(&defects->items, defects->n) < 0)
+        return -ENOMEM;
+    struct defect item = {.name = strdup(name), .reason = strdup(reason)};
+    defects->items[defects->n++] = item;
+    return item.name && item.reason ? 0 : -ENOMEM;
 }
 
-int pmu_format_deposit(const struct pmu_format *format, uint64_t value, uint64_t *word)
+const char *defects_find(const struct defects *defects, const char *name)
 {
-    uint64_t laid = 0, rest = value;
-
-    for (uint64_t bits = format->bits; bits; bits &= bits - 1, rest >>= 1)
-        if (rest & 1)
-            laid |= bits & -bits;
-    if (rest)
-        return -ERANGE;
-    *word = (*word & ~format->bits) | laid;
-    return 0;
+    for (size_t i = 0; i < defects->n; i++)
+        if (str_equal(defects->items[i].name, name))
+            return defects->items[i].reason;
+    return NULL;
 }
 
-/* The units that drivers write, as Prometheus names base units; how many of the one the other is. */
+/* The units that drivers write, and Prometheus' base unit for each; one NAME is `scale` of BASE. */
 static const struct {
     const char *name, *base;
     double scale;
@@ -108,7 +51,7 @@ static const struct {
     {"%", "ratio", 1e-2},     {"percent", "ratio", 1e-2},
 };
 
-/* Turns a driver's unit into a base unit. A unit without a letter or digit is as good as none. */
+/* Converts a driver's unit to a base unit. A unit without a letter is none. */
 static int convert_unit(const char *text, struct pmu_event *event)
 {
     const char *base = strpbrk(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") ? NULL : "";
@@ -173,7 +116,7 @@ static int load_terms(struct sys *sys, const char *pmu, struct pmu_event *event,
     return r;
 }
 
-/* Its values would be wrong without its scale or unit, so that it is loaded whole or not at all. */
+/* Loaded whole or not at all: without its scale or unit its values would be wrong. */
 static int load_event(struct sys *sys, const char *pmu, const char *name, struct pmu_event *ret, struct error *error)
 {
     _cleanup_(event_clear) struct pmu_event event = {.name = strdup(name)};
@@ -205,7 +148,7 @@ static bool is_attribute(const char *name)
     return false;
 }
 
-static int add_event(struct sys *sys, struct pmu *pmu, const char *name)
+static int pmu_add_event(struct sys *sys, struct pmu *pmu, const char *name)
 {
     if (is_attribute(name))
         return 0;
@@ -218,7 +161,7 @@ static int add_event(struct sys *sys, struct pmu *pmu, const char *name)
     return r < 0 && r != -ENOMEM ? defects_add(&pmu->defects, name, error.message) : r;
 }
 
-static int add_format(struct sys *sys, struct pmu *pmu, const char *name)
+static int pmu_add_format(struct sys *sys, struct pmu *pmu, const char *name)
 {
     _cleanup_(freep) char *text = NULL;
     struct pmu_format format;
@@ -243,7 +186,7 @@ static int add_format(struct sys *sys, struct pmu *pmu, const char *name)
     return 0;
 }
 
-/* Adds what the directory has; a PMU without it, or one that may not be read, has none. */
+/* Adds what the directory has: nothing where it does not exist or may not be read. */
 static int load_directory(struct sys *sys, struct pmu *pmu, const char *directory,
                           int (*add)(struct sys *sys, struct pmu *pmu, const char *name))
 {
@@ -262,8 +205,8 @@ static int load_directory(struct sys *sys, struct pmu *pmu, const char *director
     return r;
 }
 
-/* `cpus` is a core's, `cpumask` a system's; either may be empty while its CPUs are offline. */
-static int load_cpus(struct sys *sys, struct pmu *pmu, const struct cpuset *online, struct error *error)
+/* A core PMU has `cpus`, a system PMU `cpumask`; either may be empty while its CPUs are offline. */
+static int pmu_load_cpus(struct sys *sys, struct pmu *pmu, const struct cpuset *online, struct error *error)
 {
     static const struct {
         const char *file;
@@ -304,7 +247,7 @@ static int load_type(struct sys *sys, struct pmu *pmu, struct error *error)
     return 0;
 }
 
-/* The one capability in use: the largest threshold of arm64's counters. */
+/* The only capability that is used: the largest threshold of arm64's counters. */
 static void load_caps(struct sys *sys, struct pmu *pmu)
 {
     _cleanup_(freep) char *text = NULL;
@@ -327,10 +270,10 @@ int pmu_load(struct sys *sys, const char *name, const struct cpuset *online, str
         return error_oom(error);
     int r = load_type(sys, pmu, error);
     if (r == 0)
-        r = load_cpus(sys, pmu, online, error);
+        r = pmu_load_cpus(sys, pmu, online, error);
     if (r < 0)
         return r;
-    if (load_directory(sys, pmu, "format", add_format) < 0 || load_directory(sys, pmu, "events", add_event) < 0)
+    if (load_directory(sys, pmu, "format", pmu_add_format) < 0 || load_directory(sys, pmu, "events", pmu_add_event) < 0)
         return error_oom(error);
     load_caps(sys, pmu);
     *ret = steal(pmu);
@@ -366,13 +309,13 @@ bool pmu_name_matches(const char *written, const char *name)
     return name[size] == '_' && number[0] && number[strspn(number, "0123456789")] == '\0';
 }
 
-/* Of those without `cpus` and `cpumask`: what the kernel counts itself on each CPU (kernel/events, arch/x86/events). */
-static const char *const per_cpu[] = {"software", "tracepoint", "breakpoint", "kprobe", "uprobe", "msr"};
+/* PMUs without `cpus` and `cpumask` by which the kernel counts on each CPU (kernel/events, arch/x86/events). */
+static const char *const per_cpu_pmus[] = {"software", "tracepoint", "breakpoint", "kprobe", "uprobe", "msr"};
 
 bool pmu_is_per_cpu(const struct pmu *pmu)
 {
-    for (size_t i = 0; pmu->scope == PMU_ANY && i < ARRAY_SIZE(per_cpu); i++)
-        if (str_equal(pmu->name, per_cpu[i]))
+    for (size_t i = 0; pmu->scope == PMU_ANY && i < ARRAY_SIZE(per_cpu_pmus); i++)
+        if (str_equal(pmu->name, per_cpu_pmus[i]))
             return true;
     return pmu->scope == PMU_CORE;
 }

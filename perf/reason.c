@@ -45,7 +45,6 @@ static bool is_kernel_before_perfmon(const struct circumstances *c)
            (major < 5 || (major == 5 && minor < 8));
 }
 
-/* `%d` in a remedy is kernel.perf_event_paranoid. */
 static const struct {
     int error;
     bool (*applies)(const struct circumstances *c); /* NULL: always */
@@ -57,18 +56,16 @@ static const struct {
     {EOPNOTSUPP, is_pmu_absent, "this machine offers no hardware PMU",
      "a virtual machine needs its host to pass one on, a board a `pmu` node in its device tree"},
     {ENOENT, is_probe, "there is no such function or file to set a probe on",
-     "functions of the kernel are in /proc/kallsyms; of a file give the whole path"},
+     "functions of the kernel are in /proc/kallsyms; give the whole path of a file"},
     {EINVAL, is_probe, "no probe can be set there",
      "give the offset of an instruction in the file (as objdump -F -d shows it), or a function that can be traced"},
     {EINVAL, is_breakpoint, "the CPU cannot watch this memory",
      "the address must be a multiple of the length, 1, 2, 4 or 8; x86 has no :r alone, give :rw; an address of the "
-     "kernel "
-     "cannot be watched with :u"},
+     "kernel cannot be watched with :u"},
     {ENOENT, NULL, "no such event on this PMU", "see \"perfcountd list-events\""},
     {EACCES, is_paranoid_debian, "permission denied",
      "kernel.perf_event_paranoid is %d, where CAP_PERFMON does not suffice; grant CAP_SYS_ADMIN, or set it to 2 and "
-     "grant "
-     "CAP_PERFMON"},
+     "grant CAP_PERFMON"},
     {EACCES, is_kernel_before_perfmon, "permission denied",
      "kernel.perf_event_paranoid is %d; grant CAP_SYS_ADMIN (this kernel has no CAP_PERFMON) or set it to 0"},
     {EACCES, NULL, "permission denied", "kernel.perf_event_paranoid is %d; grant CAP_PERFMON or set it to 0"},
@@ -78,7 +75,7 @@ static const struct {
     {ENODEV, NULL, "the PMU cannot count here",
      "its CPU is offline or the PMU is gone; see /sys/bus/event_source/devices"},
     {EOPNOTSUPP, NULL, "the PMU does not support this",
-     "leave out modifiers that it lacks (precise, guest, hypervisor) or choose another event"},
+     "leave out modifiers that it does not have (precise, guest, hypervisor) or choose another event"},
     {EINVAL, NULL, "the kernel refuses these attributes",
      "a term or modifier is not valid for this PMU, or a strict group has more events than the PMU has counters"},
     {EMFILE, NULL, "too many open files in this process", "raise LimitNOFILE (ulimit -n), or count fewer events"},
@@ -97,26 +94,24 @@ static const struct {
     {ETOOMANYREFS, NULL, "too many descriptors are on their way between processes of this user",
      "raise LimitNOFILE (ulimit -n)"},
     {ETIMEDOUT, NULL, "the opener does not answer",
-     "it is tried again when it does; if that is never, restart perfcountd"},
+     "perfcountd tries again when it answers; if it never does, restart perfcountd"},
     {EPIPE, NULL, "the opener is gone", "restart perfcountd"},
     {EXDEV, NULL, "the opener does not take this directory for a cgroup",
-     "it knows those below the hierarchy that was mounted when perfcountd started; restart perfcountd"},
-    {EBADRQC, is_probe, "somebody could put another program in the place of this one",
-     "the program and all directories on its path are to be root's, or one and the same user's, and to be written to "
-     "by "
-     "nobody else"},
+     "it knows only cgroups of the hierarchy that was mounted when perfcountd started; restart perfcountd"},
+    {EBADRQC, is_probe, "somebody could replace this program by another",
+     "root, or one user, must own the program and all directories on its path, and nobody else may write to them"},
     {EBADRQC, NULL, "the opener refuses this",
-     "it opens what counts, and nothing else: no PMU that traces, no breakpoint in the kernel"},
+     "it opens events that count, and nothing else: no PMU that traces, no breakpoint in the kernel"},
     {ENOPKG, is_frozen, "the configuration did not have this event when perfcountd started",
-     "of tracepoints and probes the opener opens those of the start; restart perfcountd"},
+     "the opener opens only the tracepoints and probes of the configuration at the start; restart perfcountd"},
     {ENOPKG, NULL, "the opener does not know this PMU", "it was not there when perfcountd started; restart perfcountd"},
     {ENOKEY, NULL, "the opener gives out no breakpoints",
-     "whoever takes over perfcountd could move one to any address of any program; opener.breakpoints: true of the "
-     "configuration, and a restart, allow those of the configuration"},
+     "an attacker who takes over perfcountd could move one to any address of any program; to allow those of the "
+     "configuration, set opener.breakpoints: true and restart perfcountd"},
     {ENOSYS, NULL, "the kernel has no perf events", "build it with CONFIG_PERF_EVENTS"},
 };
 
-/* What needs nobody to mend it. Breakpoint slots (ENOSPC) are short where a configuration asks for too many. */
+/* Errors that nobody needs to fix. ENOSPC is none: a configuration asks for more breakpoints than there are slots. */
 static const struct {
     int error;
     enum reason_span span;
@@ -141,22 +136,29 @@ enum reason_span reason_span(int error)
     return REASON_LASTS;
 }
 
+/* "%d" in the remedy becomes kernel.perf_event_paranoid. */
+static void reason_write(const struct machine *machine, const char *what, int error, const char *remedy, char *text,
+                         size_t size)
+{
+    const char *number = strstr(remedy, "%d"), *rest = number ? number + strlen("%d") : "";
+    size_t before = number ? (size_t)(number - remedy) : strlen(remedy);
+    char paranoid[16] = "";
+
+    if (number && machine->paranoid == INT_MIN)
+        snprintf(paranoid, sizeof(paranoid), "unknown");
+    else if (number)
+        snprintf(paranoid, sizeof(paranoid), "%d", machine->paranoid);
+    snprintf(text, size, "%s (%s): %.*s%s%s", what, reason_name(error), (int)before, remedy, paranoid, rest);
+}
+
 void reason_format(const struct machine *machine, const struct pmu *pmu, int error, char *text, size_t size)
 {
     struct circumstances circumstances = {.machine = machine, .pmu = pmu};
 
-    for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
-        if (reasons[i].error != -error || (reasons[i].applies && !reasons[i].applies(&circumstances)))
-            continue;
-        const char *number = strstr(reasons[i].remedy, "%d");
-        size_t before = number ? (size_t)(number - reasons[i].remedy) : strlen(reasons[i].remedy);
-        int n =
-            snprintf(text, size, "%s (%s): %.*s", reasons[i].what, reason_name(error), (int)before, reasons[i].remedy);
-        if (number && n >= 0 && (size_t)n < size && machine->paranoid == INT_MIN)
-            snprintf(text + n, size - (size_t)n, "unknown%s", number + 2);
-        else if (number && n >= 0 && (size_t)n < size)
-            snprintf(text + n, size - (size_t)n, "%d%s", machine->paranoid, number + 2);
-        return;
-    }
+    for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+        if (reasons[i].error == -error && (!reasons[i].applies || reasons[i].applies(&circumstances))) {
+            reason_write(machine, reasons[i].what, error, reasons[i].remedy, text, size);
+            return;
+        }
     snprintf(text, size, "%s (%s)", strerror(-error), reason_name(error));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Why perf_event_open(2) refused, and what an operator can do about it: a table, first matching row wins.
+ * Why perf_event_open(2) refused an event, and what an operator can do about it: a table, the first matching row wins.
  */
 #ifndef PERF_REASON_H
 #define PERF_REASON_H
@@ -13,11 +13,12 @@
  */
 void reason_format(const struct machine *machine, const struct pmu *pmu, int error, char *text, size_t size);
 
-/* How long it stays so while nobody mends anything; a later one is worth more tries. */
+/* How long an error lasts if nobody fixes its cause, and so how often it is worth another try: a later one more often.
+ */
 enum reason_span {
-    REASON_LASTS,
-    REASON_BRIEF,  /* a race, as with a CPU that is coming up: it is over soon, or was none */
-    REASON_PASSES, /* until others let go of what they hold */
+    REASON_LASTS,  /* for good */
+    REASON_BRIEF,  /* a moment: a race, as with a CPU that is coming up */
+    REASON_PASSES, /* until other users release their resources */
 };
 
 enum reason_span reason_span(int error);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records decoded: a table of the types, a decoder for each that says more than its size. */
+/* Records decoded: a table of the types, with a decoder for each type that has fields of interest. See record.h. */
 #include "perf/record.h"
 
-#include "perf/record-sample.h"
+#include "perf/record-cursor.h"
 
-/* What headers of Linux 5.10 may lack; the numbers are the kernel's ABI. */
+/* Constants that headers of Linux 5.10 may not have; the numbers are the kernel's ABI. */
 enum {
     RECORD_AUX_OUTPUT_HW_ID = 21,
     RECORD_CALLCHAIN_DEFERRED = 22,
@@ -13,25 +13,22 @@ enum {
 
 static const struct record_id unknown_id = {.pid = UINT32_MAX, .tid = UINT32_MAX, .cpu = UINT32_MAX};
 
-static void take_mapping(struct cursor *cursor, struct record_mmap *mapping)
+static void take_mapping(struct record_cursor *cursor, struct record_mmap *mapping)
 {
-    struct pair thread = take_pair(cursor);
-
-    mapping->pid = thread.first;
-    mapping->tid = thread.second;
-    mapping->address = take(cursor);
-    mapping->length = take(cursor);
-    mapping->offset = take(cursor);
+    take_pair(cursor, &mapping->pid, &mapping->tid);
+    mapping->address = take_word(cursor);
+    mapping->length = take_word(cursor);
+    mapping->offset = take_word(cursor);
 }
 
-static void decode_mmap(struct cursor *cursor, struct record *record)
+static void decode_mmap(struct record_cursor *cursor, struct record *record)
 {
     take_mapping(cursor, &record->mmap);
     record->mmap.file = take_text(cursor);
 }
 
 /* One byte of size, three unused, the build id. */
-static void take_build_id(struct cursor *cursor, struct record_mmap *mapping)
+static void take_build_id(struct record_cursor *cursor, struct record_mmap *mapping)
 {
     const unsigned char *bytes = take_words(cursor, 3);
 
@@ -45,17 +42,14 @@ static void take_build_id(struct cursor *cursor, struct record_mmap *mapping)
     memcpy(mapping->build_id, bytes + 4, bytes[0]);
 }
 
-static void take_device(struct cursor *cursor, struct record_mmap *mapping)
+static void take_device(struct record_cursor *cursor, struct record_mmap *mapping)
 {
-    struct pair device = take_pair(cursor);
-
-    mapping->major = device.first;
-    mapping->minor = device.second;
-    mapping->inode = take(cursor);
-    mapping->inode_generation = take(cursor);
+    take_pair(cursor, &mapping->major, &mapping->minor);
+    mapping->inode = take_word(cursor);
+    mapping->inode_generation = take_word(cursor);
 }
 
-static void decode_mmap2(struct cursor *cursor, struct record *record)
+static void decode_mmap2(struct record_cursor *cursor, struct record *record)
 {
     struct record_mmap *mapping = &record->mmap;
 
@@ -64,58 +58,46 @@ static void decode_mmap2(struct cursor *cursor, struct record *record)
         take_build_id(cursor, mapping);
     else
         take_device(cursor, mapping);
-    struct pair how = take_pair(cursor);
-    mapping->protection = how.first;
-    mapping->flags = how.second;
+    take_pair(cursor, &mapping->protection, &mapping->flags);
     mapping->file = take_text(cursor);
 }
 
-static void decode_comm(struct cursor *cursor, struct record *record)
+static void decode_comm(struct record_cursor *cursor, struct record *record)
 {
-    struct pair thread = take_pair(cursor);
-
-    record->comm.pid = thread.first;
-    record->comm.tid = thread.second;
+    take_pair(cursor, &record->comm.pid, &record->comm.tid);
     record->comm.comm = take_text(cursor);
 }
 
-static void decode_task(struct cursor *cursor, struct record *record)
+static void decode_task(struct record_cursor *cursor, struct record *record)
 {
-    struct pair processes = take_pair(cursor), threads = take_pair(cursor);
-
-    record->task.pid = processes.first;
-    record->task.parent_pid = processes.second;
-    record->task.tid = threads.first;
-    record->task.parent_tid = threads.second;
-    record->task.time = take(cursor);
+    take_pair(cursor, &record->task.pid, &record->task.parent_pid);
+    take_pair(cursor, &record->task.tid, &record->task.parent_tid);
+    record->task.time = take_word(cursor);
 }
 
-static void decode_lost(struct cursor *cursor, struct record *record)
+static void decode_lost(struct record_cursor *cursor, struct record *record)
 {
     if (record->type == PERF_RECORD_LOST)
-        record->lost.id = take(cursor);
-    record->lost.lost = take(cursor);
+        record->lost.id = take_word(cursor);
+    record->lost.lost = take_word(cursor);
 }
 
-static void decode_throttle(struct cursor *cursor, struct record *record)
+static void decode_throttle(struct record_cursor *cursor, struct record *record)
 {
-    record->throttle.time = take(cursor);
-    record->throttle.id = take(cursor);
-    record->throttle.stream_id = take(cursor);
+    record->throttle.time = take_word(cursor);
+    record->throttle.id = take_word(cursor);
+    record->throttle.stream_id = take_word(cursor);
 }
 
-static void decode_switch(struct cursor *cursor, struct record *record)
+static void decode_switch(struct record_cursor *cursor, struct record *record)
 {
-    struct pair next = take_pair(cursor);
-
-    record->context_switch.next_pid = next.first;
-    record->context_switch.next_tid = next.second;
+    take_pair(cursor, &record->context_switch.next_pid, &record->context_switch.next_tid);
 }
 
-static void decode_ksymbol(struct cursor *cursor, struct record *record)
+static void decode_ksymbol(struct record_cursor *cursor, struct record *record)
 {
-    record->ksymbol.address = take(cursor);
-    uint64_t word = take(cursor);
+    record->ksymbol.address = take_word(cursor);
+    uint64_t word = take_word(cursor);
     struct {
         uint32_t length;
         uint16_t type, flags;
@@ -127,27 +109,27 @@ static void decode_ksymbol(struct cursor *cursor, struct record *record)
     record->ksymbol.name = take_text(cursor);
 }
 
-static void decode_cgroup(struct cursor *cursor, struct record *record)
+static void decode_cgroup(struct record_cursor *cursor, struct record *record)
 {
-    record->cgroup.id = take(cursor);
+    record->cgroup.id = take_word(cursor);
     record->cgroup.path = take_text(cursor);
 }
 
-/* What nobody asks for has only its size held against what it says about it. */
-static void decode_namespaces(struct cursor *cursor, struct record *record)
+/* Nothing needs these fields: only the record's size is checked. */
+static void decode_namespaces(struct record_cursor *cursor, struct record *record)
 {
     size_t n;
 
     (void)record;
     take_words(cursor, 1);
-    take_array(cursor, take(cursor), 2, &n);
+    take_array(cursor, take_word(cursor), 2, &n);
 }
 
-static void decode_text_poke(struct cursor *cursor, struct record *record)
+static void decode_text_poke(struct record_cursor *cursor, struct record *record)
 {
     (void)record;
     take_words(cursor, 1);
-    uint64_t word = take(cursor);
+    uint64_t word = take_word(cursor);
     struct {
         uint16_t old_size, new_size;
         unsigned char bytes[4];
@@ -158,20 +140,20 @@ static void decode_text_poke(struct cursor *cursor, struct record *record)
         take_words(cursor, (size - sizeof(start.bytes) + WORD - 1) / WORD);
 }
 
-static void decode_deferred(struct cursor *cursor, struct record *record)
+static void decode_deferred(struct record_cursor *cursor, struct record *record)
 {
     size_t n;
 
     (void)record;
     take_words(cursor, 1);
-    take_array(cursor, take(cursor), 1, &n);
+    take_array(cursor, take_word(cursor), 1, &n);
 }
 
-/* By PERF_RECORD_*; SAMPLE and READ, which need the layout, are take_body()'s. */
+/* By PERF_RECORD_*; take_body() decodes SAMPLE and READ, which need the layout. */
 static const struct {
     const char *name;
-    size_t words; /* of what has no decoder */
-    void (*decode)(struct cursor *cursor, struct record *record);
+    size_t words; /* the size of a type without decoder, except SAMPLE and READ */
+    void (*decode)(struct record_cursor *cursor, struct record *record);
 } kinds[] = {
     [PERF_RECORD_MMAP] = {"MMAP", 0, decode_mmap},
     [PERF_RECORD_LOST] = {"LOST", 0, decode_lost},
@@ -206,8 +188,8 @@ const char *record_type_name(uint32_t type)
     (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |                   \
      PERF_SAMPLE_IDENTIFIER)
 
-/* The trailer's order is not a sample's: the identifier is at the end, where it can be found. */
-static void take_trailer(struct cursor *cursor, uint64_t type, struct record_id *id)
+/* Unlike in a sample, the identifier is at the end, where it can be found without the layout. */
+static void take_trailer(struct record_cursor *cursor, uint64_t type, struct record_id *id)
 {
     size_t n = (size_t)__builtin_popcountll(type & TRAILER_FIELDS);
 
@@ -216,26 +198,26 @@ static void take_trailer(struct cursor *cursor, uint64_t type, struct record_id 
         return;
     }
     cursor->end -= n;
-    struct cursor trailer = {.at = cursor->end, .end = cursor->end + n};
+    struct record_cursor trailer = {.at = cursor->end, .end = cursor->end + n};
     if (type & PERF_SAMPLE_TID)
-        record_take_thread(&trailer, id);
+        take_pair(&trailer, &id->pid, &id->tid);
     if (type & PERF_SAMPLE_TIME)
-        id->time = take(&trailer);
+        id->time = take_word(&trailer);
     if (type & PERF_SAMPLE_ID)
-        id->id = take(&trailer);
+        id->id = take_word(&trailer);
     if (type & PERF_SAMPLE_STREAM_ID)
-        id->stream_id = take(&trailer);
+        id->stream_id = take_word(&trailer);
     if (type & PERF_SAMPLE_CPU)
-        id->cpu = take_pair(&trailer).first;
+        id->cpu = take_half(&trailer);
     if (type & PERF_SAMPLE_IDENTIFIER)
-        id->id = take(&trailer);
+        id->id = take_word(&trailer);
 }
 
-static void take_body(struct cursor *cursor, const struct record_layout *layout, struct record *record)
+static void take_body(struct record_cursor *cursor, const struct record_layout *layout, struct record *record)
 {
     switch (record->type) {
     case PERF_RECORD_SAMPLE:
-        record_take_sample(cursor, layout, record);
+        record_take_sample(cursor, layout, &record->id, &record->sample);
         break;
     case PERF_RECORD_READ:
         take_words(cursor, 1);
@@ -263,7 +245,7 @@ int record_decode(const void *bytes, size_t size, const struct record_layout *la
         .id = unknown_id,
     };
     const uint64_t *words = bytes;
-    struct cursor cursor = {.at = words + sizeof(*header) / WORD, .end = words + header->size / WORD};
+    struct record_cursor cursor = {.at = words + sizeof(*header) / WORD, .end = words + header->size / WORD};
     if (layout->sample_id_all && record.type != PERF_RECORD_SAMPLE)
         take_trailer(&cursor, layout->sample_type, &record.id);
     if (record_type_name(record.type)) {
@@ -273,16 +255,4 @@ int record_decode(const void *bytes, size_t size, const struct record_layout *la
     }
     *ret = record;
     return 0;
-}
-
-struct record_layout record_layout_of(const struct perf_event_attr *attr)
-{
-    return (struct record_layout){
-        .sample_type = attr->sample_type,
-        .read_format = attr->read_format,
-        .branch_sample_type = attr->branch_sample_type,
-        .sample_regs_user = attr->sample_regs_user,
-        .sample_regs_intr = attr->sample_regs_intr,
-        .sample_id_all = attr->sample_id_all,
-    };
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reader's side of a ring: the kernel moves data_head after it has written, we move data_tail after we have read.
- * Both only ever grow; their places in the data are modulo its size.
+ * The reader's side of a ring: the kernel moves data_head after it has written, the reader moves data_tail after it has
+ * read. Both only grow; their offsets in the data are modulo its size.
  */
 #include "perf/ring.h"
 
@@ -19,10 +19,10 @@ struct ring {
     struct perf_event_mmap_page *page;
     const char *data;
     uint64_t size;     /* of the data, a power of two */
-    uint64_t head;     /* as last seen: what is below it can be read */
-    uint64_t tail;     /* of what was not taken */
-    uint64_t released; /* what data_tail is */
-    size_t current;    /* the size of the record that ring_next() gave and nobody took */
+    uint64_t head;     /* data_head as last seen: everything below it can be read */
+    uint64_t tail;     /* the first record that was not taken */
+    uint64_t released; /* data_tail */
+    size_t current;    /* the size of the record that ring_next() returned and that was not taken */
     void *bounce;      /* a record that wraps, in one piece */
     size_t bounce_size;
 };
@@ -34,7 +34,7 @@ static bool power_of_two(uint64_t n)
     return n != 0 && (n & (n - 1)) == 0;
 }
 
-/* Before Linux 4.1 the page does not say where the data are: behind it, to the end. */
+/* Before Linux 4.1 the page does not say where the data are: they follow it, up to the end of the mapping. */
 static int find_data(struct ring *ring, size_t page_size)
 {
     uint64_t offset = ring->page->data_offset, size = ring->page->data_size;
@@ -85,7 +85,7 @@ struct ring *ring_free(struct ring *ring)
     return NULL;
 }
 
-static int give_up(struct ring *ring)
+static int ring_drop_all(struct ring *ring)
 {
     ring->tail = ring->head;
     return -EBADMSG;
@@ -106,8 +106,8 @@ static int grow_bounce(struct ring *ring, size_t size)
     return 0;
 }
 
-/* The `size` bytes from `start`, which go on at the beginning of the data. */
-static int join(struct ring *ring, uint64_t start, size_t size, const struct perf_event_header **ret)
+/* Copies the `size` bytes from `start`, which continue at the beginning of the data, into one piece. */
+static int ring_join(struct ring *ring, uint64_t start, size_t size, const struct perf_event_header **ret)
 {
     size_t first = (size_t)(ring->size - start);
 
@@ -120,7 +120,7 @@ static int join(struct ring *ring, uint64_t start, size_t size, const struct per
     return 0;
 }
 
-/* Looks for more only where all that was seen is taken: the head is on a line of the cache that the kernel writes. */
+/* Reads the head only when all records below it are taken, since the kernel writes to its cache line. */
 static uint64_t available(struct ring *ring)
 {
     if (ring->tail == ring->head)
@@ -138,15 +138,15 @@ int ring_next(struct ring *ring, const struct perf_event_header **ret)
         return 0;
     }
     if (n > ring->size || n < sizeof(**ret) || ring->tail % ALIGNMENT != 0)
-        return give_up(ring);
+        return ring_drop_all(ring);
     uint64_t start = ring->tail & (ring->size - 1);
     const struct perf_event_header *header = (const struct perf_event_header *)(ring->data + start);
     size_t size = header->size;
     if (size < sizeof(*header) || size % ALIGNMENT != 0 || size > n)
-        return give_up(ring);
+        return ring_drop_all(ring);
     int r = 0;
     if (start + size > ring->size)
-        r = join(ring, start, size, &header);
+        r = ring_join(ring, start, size, &header);
     if (r < 0)
         return r;
     ring->current = size;
@@ -160,7 +160,7 @@ void ring_take(struct ring *ring)
     ring->current = 0;
 }
 
-/* The kernel may write over what is below the tail, so all that was read of it must have been read by then. */
+/* The kernel may then overwrite the records below the tail: the reader must be done with them. */
 void ring_release(struct ring *ring)
 {
     if (ring->tail == ring->released)

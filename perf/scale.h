@@ -2,8 +2,8 @@
 /*
  * Honest totals of a group that the kernel multiplexes. Pure arithmetic on readings.
  *
- * Between two readings, total += dvalue * denabled / drunning, exactly (64 bits before the point and 64 behind), so
- * that a total never falls, whatever the ratio does, and a slow counter loses nothing.
+ * Between two readings, total += dvalue * denabled / drunning, exactly (64 bits before the point and 64 behind it). So
+ * a total never falls, whatever the ratio does, and a slow counter loses nothing.
  */
 #ifndef PERF_SCALE_H
 #define PERF_SCALE_H
@@ -13,13 +13,13 @@
 
 enum scale_state {
     SCALE_COUNTING,    /* ran all the time it was enabled; also before the first reading, and while nothing happens */
-    SCALE_MULTIPLEXED, /* ran a part of it: the totals are estimates */
+    SCALE_MULTIPLEXED, /* ran during a part of that time: the totals are estimates */
     SCALE_STARVED,     /* enabled, but did not run since the baseline: nothing is known of that time */
 };
 
 struct scale_counter {
-    uint64_t baseline; /* as the kernel gave it */
-    uint64_t raw;      /* sum of what the kernel counted */
+    uint64_t baseline; /* the kernel's value at the last reading that was added */
+    uint64_t raw;      /* sum of the kernel's counts, unscaled */
     struct fixed total;
 };
 
@@ -30,24 +30,25 @@ struct scale_times {
 
 struct scale {
     enum scale_state state;
-    bool ran; /* it ran at least once: totals mean something */
+    bool ran; /* it ran at least once, so the totals mean something */
     uint8_t n;
-    struct scale_times baseline; /* the reading that the next delta starts from; stays while starved */
+    struct scale_times baseline; /* the reading where the next delta starts; stays while starved */
     struct scale_times last;     /* the last reading */
     struct scale_times before;   /* sum of earlier openings */
     struct scale_counter counters[];
 };
 
-/* Of at most 255 counters, all zero: what a group is when it is opened. NULL when out of memory; freed by free(). */
+/* For `n` counters, at most 255, all zero as in a group that was just opened. NULL when out of memory; free() frees it.
+ */
 struct scale *scale_new(size_t n);
 
 /*
- * Takes the next reading. -ESTALE, and nothing changes, where time or a counter went backwards: the group is not the
- * one that was read before. A counter that passes 2^64 goes on.
+ * Adds the next reading, with times in nanoseconds. -ESTALE, and nothing changes, where time or a counter went
+ * backwards: the group is not the one that was read before. A counter that passes 2^64 continues.
  */
 int scale_add(struct scale *scale, uint64_t enabled, uint64_t running, const uint64_t *values);
 
-/* The group was opened anew and starts at zero again: the totals go on. */
+/* The group was opened again and starts at zero: the totals continue. */
 void scale_reopen(struct scale *scale);
 
 /* Totals over all openings; running is never above enabled. */

@@ -70,8 +70,8 @@ static uint64_t real_now(struct sys *sys, clockid_t clock)
     return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
 }
 
-/* The root and `path` in one; -ENAMETOOLONG rather than a path cut short, which would be another file. */
-static int rooted(const struct sys *sys, const char *path, char *text, size_t size)
+/* Writes the root and `path`. -ENAMETOOLONG, and no shortened path, which would be another file. */
+static int sys_rooted_path(const struct sys *sys, const char *path, char *text, size_t size)
 {
     int n = snprintf(text, size, "%s%s", sys->root, path);
     return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
@@ -98,7 +98,7 @@ void sys_open_one_by_one(struct sys *sys, const struct sys_group *group, int *re
 int sys_open_file(struct sys *sys, const char *path, int flags)
 {
     char target[PATH_MAX];
-    int r = rooted(sys, path, target, sizeof(target));
+    int r = sys_rooted_path(sys, path, target, sizeof(target));
 
     if (r < 0)
         return r;
@@ -110,7 +110,7 @@ static int real_mount_tracefs(struct sys *sys, const char *path)
 {
     char target[PATH_MAX];
 
-    int r = rooted(sys, path, target, sizeof(target));
+    int r = sys_rooted_path(sys, path, target, sizeof(target));
     if (r < 0)
         return r;
     return mount("tracefs", target, "tracefs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0 ? -errno : 0;
@@ -163,13 +163,13 @@ int sys_read_filef(struct sys *sys, char **ret_text, const char *format, ...)
     return sys_read_file(sys, path, ret_text);
 }
 
-static void closedirp(DIR **directory)
+static void directory_closep(DIR **directory)
 {
     if (*directory)
         closedir(*directory);
 }
 
-static int compare_strings(const void *a, const void *b)
+static int compare_names(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -200,7 +200,7 @@ int sys_list_directory(struct sys *sys, const char *path, char ***ret_names, siz
 
     if (fd < 0)
         return fd;
-    _cleanup_(closedirp) DIR *directory = fdopendir(fd);
+    _cleanup_(directory_closep) DIR *directory = fdopendir(fd);
     if (!directory)
         return -errno;
     fd = -1;
@@ -210,7 +210,7 @@ int sys_list_directory(struct sys *sys, const char *path, char ***ret_names, siz
         return r;
     }
     if (n)
-        qsort(names, n, sizeof(names[0]), compare_strings);
+        qsort(names, n, sizeof(names[0]), compare_names);
     *ret_names = names;
     *ret_n = n;
     return 0;

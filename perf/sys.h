@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The seam to the kernel: every system call and every file of /sys and /proc that counting needs goes through here, so
- * that a unit test can play any machine.
+ * The seam to the kernel: every system call of counting, and every file of /sys and /proc that it needs, goes through
+ * here, so that a unit test can play any machine.
  *
- * All functions return what the system call returns, or -errno. `struct sys` is embedded first in a larger struct by
- * who plays a machine.
+ * All functions return the result of the system call, or -errno. A test embeds `struct sys` first in the larger struct
+ * of the machine that it plays.
  */
 #ifndef PERF_SYS_H
 #define PERF_SYS_H
@@ -17,52 +17,51 @@
 #include "base/error.h"
 
 /*
- * Events that are to be one group, in order. Each joins `leader`; where that is -1, the first that opens leads.
- * `disabled`, `pinned` and `exclusive` are said of a whole group and are taken of the leader only.
+ * The events of a group to open, in order. Each joins `leader`; where that is -1, the first that opens leads.
+ * `disabled`, `pinned` and `exclusive` hold for a whole group and are taken from the leader only.
  */
 struct sys_group {
     const struct perf_event_attr *attrs;
     /*
-     * texts[i]: the function or file that attrs[i], a probe, is set on; NULL where it has none, and `texts` is NULL
-     * where none has. What opens makes it config1, as the kernel wants it: nowhere else does an attribute have a
-     * pointer.
+     * texts[i]: the function or file that the probe attrs[i] is set on; NULL for other events. `texts` is NULL where
+     * all are. The kernel wants a pointer to it in config1, which is set when the event is opened and nowhere else.
      */
     const char *const *texts;
     size_t n;
     pid_t pid;
     int cpu, leader;
     unsigned long flags;
-    bool whole; /* after one that fails nothing more is tried */
+    bool whole; /* all or none: after an event that fails the rest is not tried */
 };
 
 struct descriptors;
 
 struct sys {
-    /* What stands before /sys and /proc: "" on the real machine, a directory of fixtures in a test. */
+    /* The directory that has /sys and /proc: "" on the real machine, a directory of fixtures in a test. */
     const char *root;
     int (*perf_event_open)(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
                            unsigned long flags);
-    /* Opens several at once, and is otherwise as perf_event_open(). ret[i]: a descriptor, -errno, or -ECANCELED. */
+    /* Opens several events. ret[i]: a descriptor, the -errno of perf_event_open(), or -ECANCELED where not tried. */
     void (*open_group)(struct sys *sys, const struct sys_group *group, int *ret);
     /* Opens a file or directory below the root for reading; `flags` of open(2) are added. */
     int (*open_file)(struct sys *sys, const char *path, int flags);
     ssize_t (*read)(struct sys *sys, int fd, void *buffer, size_t size);
     int (*ioctl)(struct sys *sys, int fd, unsigned long request, unsigned long argument);
     int (*close)(struct sys *sys, int fd);
-    /* The first `size` bytes of `fd`, shared. */
+    /* Maps the first `size` bytes of `fd`, shared. */
     int (*mmap)(struct sys *sys, int fd, size_t size, int protection, void **ret);
     int (*munmap)(struct sys *sys, void *address, size_t size);
     /* Nanoseconds of `clock`; cannot fail for the clocks in use. */
     uint64_t (*now)(struct sys *sys, clockid_t clock);
     /* Mounts tracefs at `path`. */
     int (*mount_tracefs)(struct sys *sys, const char *path);
-    struct descriptors *descriptors; /* how many open_group() may open (descriptors.h); NULL: the kernel alone says */
-    void *userdata;                  /* of who replaced some of these */
+    struct descriptors *descriptors; /* the limit of open_group() (descriptors.h); NULL: the kernel's alone */
+    void *userdata;                  /* belongs to the code that replaced some of these functions */
 };
 
 /* The machine that the process runs on. */
 void sys_init(struct sys *sys);
-/* What open_group() and open_file() are where nobody has a better way. */
+/* open_group() and open_file() of the machine itself, for those that replace them. */
 void sys_open_one_by_one(struct sys *sys, const struct sys_group *group, int *ret);
 int sys_open_file(struct sys *sys, const char *path, int flags);
 

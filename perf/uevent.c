@@ -61,8 +61,9 @@ int uevent_receive(int fd, enum uevent_change *ret_change, unsigned *ret_cpu)
 
     for (;;) {
         struct sockaddr_nl sender = {0};
-        struct iovec part = {.iov_base = message, .iov_len = sizeof(message)};
-        struct msghdr header = {.msg_name = &sender, .msg_namelen = sizeof(sender), .msg_iov = &part, .msg_iovlen = 1};
+        struct iovec vector = {.iov_base = message, .iov_len = sizeof(message)};
+        struct msghdr header = {
+            .msg_name = &sender, .msg_namelen = sizeof(sender), .msg_iov = &vector, .msg_iovlen = 1};
         ssize_t n = recvmsg(fd, &header, 0);
         if (n < 0 && errno == EINTR)
             continue;

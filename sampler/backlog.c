@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What waits for a client: see backlog.h. */
+/* Bytes that wait for a client: see backlog.h. */
 #include "sampler/backlog.h"
 
 /* Memory that is kept for later bytes, while nothing waits. */

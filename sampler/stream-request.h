@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a client asks for, as the query of its URL has it. */
+/* A client's request for samples, from the query of its URL. */
 #ifndef SAMPLER_STREAM_REQUEST_H
 #define SAMPLER_STREAM_REQUEST_H
 

@@ -3,6 +3,7 @@
 #include "sampler/stream.h"
 
 #include "base/cleanup.h"
+#include "base/timer.h"
 #include "sampler/backlog.h"
 #include "sampler/rescan.h"
 #include "sampler/sampler.h"
@@ -11,6 +12,7 @@
 #define SYMBOLS_USEC (5 * USEC_PER_SEC)
 /* The same while the daemon ends. */
 #define LAST_SYMBOLS_USEC (USEC_PER_SEC / 2)
+#define TIMER_ACCURACY_USEC 1000
 
 enum stream_state {
     STREAM_SCANNING, /* /proc is read for the first time */
@@ -32,7 +34,7 @@ struct stream {
     struct rescan rescan;
     enum stream_state state;
     uint64_t max_records;  /* 0: no limit */
-    struct writer_end end; /* counts on the way to the end; lost and malformed ones are of the capture until then */
+    struct writer_end end; /* until the end, `lost` and `malformed` are the counts of the capture at the start */
     uint64_t dropped_noticed;
     uint64_t start_ns, end_ns; /* later records are not part of the stream; 0: not known yet */
     char reason[96];           /* of the end */
@@ -46,7 +48,7 @@ static uint64_t stream_now(const struct stream *stream)
     return sampler_now(stream->sampler, CLOCK_MONOTONIC);
 }
 
-/* What the writer learns */
+/* Notices */
 
 static void stream_notice(struct stream *stream, struct writer_notice notice)
 {
@@ -80,7 +82,7 @@ static void describe_source(struct stream *stream)
 /* The end */
 
 /* A slow client may take its bytes much later: what the writer kept for its end goes now. */
-static void free_writer(struct stream *stream)
+static void stream_free_writer(struct stream *stream)
 {
     if (stream->writer_state)
         stream->writer->free(stream->writer_state);
@@ -89,17 +91,17 @@ static void free_writer(struct stream *stream)
     stream->client.waiting = stream->backlog.bytes.capacity;
 }
 
-static void write_end(struct stream *stream)
+static void stream_write_end(struct stream *stream)
 {
     if (stream->state == STREAM_ENDED)
         return;
     stream->state = STREAM_ENDED;
     stream->backlog.complete = true;
-    sd_event_source_set_enabled(stream->timer, SD_EVENT_OFF);
+    timer_disarm(stream->timer);
     if (stream->writer_state) {
         notice_dropped(stream);
         stream->writer->end(stream->writer_state, &stream->end, &stream->backlog.bytes);
-        free_writer(stream);
+        stream_free_writer(stream);
     }
     backlog_notify(&stream->backlog);
 }
@@ -108,8 +110,7 @@ static void limit_wait_for_symbols(struct stream *stream)
 {
     uint64_t usec = sampler_is_ending(stream->sampler) ? LAST_SYMBOLS_USEC : SYMBOLS_USEC;
 
-    sd_event_source_set_time(stream->timer, stream_now(stream) / NSEC_PER_USEC + usec);
-    sd_event_source_set_enabled(stream->timer, SD_EVENT_ONESHOT);
+    timer_arm(stream->timer, stream_now(stream) / NSEC_PER_USEC + usec);
 }
 
 /* Not all missing symbols can be asked for at once: asks for more until none is missing, or the timer ends it. */
@@ -123,7 +124,7 @@ static void stream_settle(void *userdata)
     if (stream->writer_state && writer->settle && !writer->settle(stream->writer_state) &&
         symbols_when_idle(stream->client.symbols, stream_settle, stream) == 0)
         return;
-    write_end(stream);
+    stream_write_end(stream);
 }
 
 /* Lets go of the rings at once; the end may be written later. */
@@ -139,7 +140,7 @@ static void stream_finish(struct stream *stream)
     stream->end.malformed = capture_malformed(capture) - stream->end.malformed;
     stream->end.duration_ns =
         stream->start_ns ? (stream->end_ns ? MIN(stream->end_ns, now) : now) - stream->start_ns : 0;
-    capture_unsubscribe(capture, &stream->subscriber);
+    capture_unsubscribe(&stream->subscriber);
     sampler_let_go(stream->sampler, &stream->client);
     stream->state = STREAM_RESOLVING;
     limit_wait_for_symbols(stream);
@@ -169,13 +170,12 @@ static bool stream_begin(struct stream *stream)
     }
     if (capture_is_paused(stream->client.capture))
         notice_pause(stream, true);
-    sd_event_source_set_time(stream->timer, now / NSEC_PER_USEC + (uint64_t)(source->seconds * 1e6));
-    sd_event_source_set_enabled(stream->timer, SD_EVENT_ONESHOT);
+    timer_arm(stream->timer, now / NSEC_PER_USEC + (uint64_t)(source->seconds * 1e6));
     return true;
 }
 
 /* A stream that has not begun begins first, so that its format is complete. */
-static void finish_because(void *userdata, const char *reason)
+static void stream_finish_because(void *userdata, const char *reason)
 {
     struct stream *stream = userdata;
 
@@ -186,7 +186,7 @@ static void finish_because(void *userdata, const char *reason)
 }
 
 /* Records of the time until now are still in the rings. */
-static void end_now(struct stream *stream, const char *reason)
+static void stream_end_now(struct stream *stream, const char *reason)
 {
     snprintf(stream->reason, sizeof(stream->reason), "%s", reason);
     stream->end_ns = stream_now(stream);
@@ -200,13 +200,13 @@ static int stream_on_timer(sd_event_source *source, uint64_t usec, void *userdat
     (void)source;
     (void)usec;
     if (stream->state == STREAM_RUNNING && !stream->end_ns)
-        end_now(stream, "seconds");
+        stream_end_now(stream, "seconds");
     else if (stream->state == STREAM_RESOLVING)
-        write_end(stream);
+        stream_write_end(stream);
     return 0;
 }
 
-/* What the capture gives */
+/* From the capture */
 
 static bool is_refused(struct stream *stream, bool sample)
 {
@@ -269,11 +269,11 @@ static void stream_on_round(void *userdata, uint64_t until_ns)
         stream->source.full = sampler_keeps_enough(stream->sampler);
     }
     stream->client.waiting = stream->backlog.bytes.capacity;
-    sampler_make_room(stream->sampler);
+    sampler_limit_symbols(stream->sampler);
     if (stream->max_records && stream->end.records == stream->max_records)
-        finish_because(stream, "max");
+        stream_finish_because(stream, "max");
     else if (stream->backlog.bytes.failed)
-        finish_because(stream, "error: out of memory");
+        stream_finish_because(stream, "error: out of memory");
     else if (stream->end_ns && until_ns >= stream->end_ns)
         stream_finish(stream);
     else if (stream->end_ns)
@@ -309,9 +309,9 @@ static void stream_on_end(void *userdata, const char *reason)
     struct stream *stream = userdata;
 
     if (stream->state == STREAM_SCANNING)
-        finish_because(stream, reason);
+        stream_finish_because(stream, reason);
     else if (stream->state == STREAM_RUNNING && !stream->end_ns)
-        end_now(stream, reason);
+        stream_end_now(stream, reason);
     else if (stream->state == STREAM_RESOLVING && sampler_is_ending(stream->sampler))
         limit_wait_for_symbols(stream);
 }
@@ -340,13 +340,12 @@ static struct stream *stream_new(struct sampler *sampler, uint64_t max_records, 
                        .round = stream_on_round,
                        .events = stream_on_events,
                        .pause = stream_on_pause,
-                       .over = finish_because},
+                       .over = stream_finish_because},
         .writer = writer,
         .max_records = max_records,
     };
-    int r =
-        sd_event_add_time(sampler_event(sampler), &stream->timer, CLOCK_MONOTONIC, 0, 1000, stream_on_timer, stream);
-    if (r < 0 || sd_event_source_set_enabled(stream->timer, SD_EVENT_OFF) < 0)
+    if (timer_init(sampler_event(sampler), CLOCK_MONOTONIC, TIMER_ACCURACY_USEC, stream_on_timer, stream,
+                   &stream->timer) < 0)
         return stream_free(stream);
     return stream;
 }
@@ -377,12 +376,12 @@ struct stream *stream_free(struct stream *stream)
     if (!stream)
         return NULL;
     if (stream->client.capture)
-        capture_unsubscribe(stream->client.capture, &stream->subscriber);
+        capture_unsubscribe(&stream->subscriber);
     if (stream->client.symbols) {
         symbols_cancel(stream->client.symbols, stream);
         sampler_leave(stream->sampler, &stream->client);
     }
-    free_writer(stream);
+    stream_free_writer(stream);
     sampled_events_unref(stream->events);
     kernel_view_done(&stream->kernel);
     sd_event_source_disable_unref(stream->timer);

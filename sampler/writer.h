@@ -19,7 +19,7 @@ struct writer_event {
     const uint64_t *ids; /* as PERF_SAMPLE_ID has them: of each CPU, and there of each thread; 0: not open there */
 };
 
-/* What a capture samples. It outlives the writer's state. */
+/* A description of the capture. It outlives the writer's state. */
 struct writer_source {
     const struct writer_event *events; /* the leader, which samples, is the first */
     size_t n_events, n_ids, n_cpus;    /* `n_ids` of each event */
@@ -42,7 +42,7 @@ enum writer_notice_kind {
     WRITER_EVENTS,    /* the source has other events than before */
 };
 
-/* What happens to a stream besides its records. */
+/* An event of a stream besides its records. */
 struct writer_notice {
     enum writer_notice_kind kind;
     uint64_t n;       /* of WRITER_DROPPED */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the service manager is told: see notify.h. */
+/* Messages to the service manager: see notify.h. */
 #include "systemd/notify.h"
 
 #include <inttypes.h>
@@ -9,8 +9,8 @@
 #include "base/cleanup.h"
 #include "base/util.h"
 
-/* A line break would begin another assignment. */
-static void notify(const char *before, const char *status)
+/* Line breaks in the status become blanks, as a line break begins another assignment. */
+static void notify_manager(const char *before, const char *status)
 {
     _cleanup_(freep) char *line = strdup(status);
 
@@ -22,19 +22,19 @@ static void notify(const char *before, const char *status)
 
 void notify_ready(const char *status)
 {
-    notify("READY=1\n", status);
+    notify_manager("READY=1\n", status);
 }
 
 void notify_status(const char *status)
 {
-    notify("", status);
+    notify_manager("", status);
 }
 
 void notify_reloading(void)
 {
     struct timespec now;
 
-    /* Type=notify-reload wants the time as well. */
+    /* Type=notify-reload needs the time as well. */
     clock_gettime(CLOCK_MONOTONIC, &now);
     sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64,
                (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000);

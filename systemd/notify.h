@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the service manager is told (sd_notify(3)); nothing happens where there is none. */
+/* Messages to the service manager (sd_notify(3)); without one nothing happens. */
 #ifndef SYSTEMD_NOTIFY_H
 #define SYSTEMD_NOTIFY_H
 
-/* Serving; also said at the end of a reload. `status` is a line for `systemctl status`. */
+/* The daemon serves; sent also at the end of a reload. `status` is a line for `systemctl status`. */
 void notify_ready(const char *status);
-/* That line anew. */
+/* Replaces that line. */
 void notify_status(const char *status);
 void notify_reloading(void);
 void notify_stopping(void);

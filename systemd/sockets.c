@@ -15,7 +15,7 @@ void sockets_done(struct sockets *sockets)
     *sockets = (struct sockets){0};
 }
 
-static int check(int fd, struct error *error)
+static int check_socket(int fd, struct error *error)
 {
     int r = sd_is_socket(fd, AF_UNSPEC, SOCK_STREAM, 1);
 
@@ -23,8 +23,8 @@ static int check(int fd, struct error *error)
         return 0;
     return error_set(
         error, -EINVAL,
-        "descriptor %d, which systemd handed over, is no listening stream socket: the socket unit may have "
-        "ListenStream= only, without Accept=yes",
+        "descriptor %d, which systemd handed over, is not a listening stream socket: the socket unit may only have "
+        "ListenStream=, without Accept=yes",
         fd);
 }
 
@@ -41,7 +41,7 @@ int sockets_take(struct sockets *ret, struct error *error)
     for (int i = 0; i < n; i++)
         sockets.fds[sockets.n++] = SD_LISTEN_FDS_START + i;
     for (size_t i = 0; i < sockets.n && r == 0; i++)
-        r = check(sockets.fds[i], error);
+        r = check_socket(sockets.fds[i], error);
     if (r < 0)
         return r;
     *ret = sockets;

@@ -13,8 +13,9 @@ struct sockets {
 void sockets_done(struct sockets *sockets);
 
 /*
- * Takes what was handed over: none where there is no service manager, or it has none for us. What runs later cannot
- * take them again. -EINVAL with a sentence where one is no listening stream socket; then all are closed.
+ * Takes the sockets: none where there is no service manager, or where it has none for this process. Neither a later
+ * call nor a child process can take them again. -EINVAL with a sentence where one is not a listening stream socket; all
+ * are then closed. -ENOMEM; errors of sd_listen_fds(3).
  */
 int sockets_take(struct sockets *ret, struct error *error);
 

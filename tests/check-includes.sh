@@ -15,15 +15,16 @@ export LC_ALL=C
 table() {
     cat <<'END'
 base               |
+base/process       | base
 perf               | base perf/event perf/userpage
 perf/event         | base perf
 perf/userpage      | base perf
-opener             | base perf/*
+opener             | base/* perf/*
 config             | base perf/*
-collectors         | base perf/* config collectors/cgroup
+collectors         | base/* perf/* config collectors/cgroup
 collectors/cgroup  | base perf/* config collectors
 symbols            | base perf/* symbols/symboliser
-symbols/symboliser | base
+symbols/symboliser | base/*
 sampler            | base perf/* config symbols
 formats            | base collectors/snapshot.h collectors/metric.h collectors/rates.h
 formats            | perf/record.h sampler/writer.h symbols/*
@@ -33,11 +34,11 @@ http/tls           | base config
 http/auth          | base config http http/tls
 http/api           | base config formats http http/auth collectors/snapshot.h collectors/rates.h sampler/stream.h
 systemd            | base
-daemon             | base perf/* config collectors/* symbols/* sampler formats http/* systemd opener daemon/*
-daemon/command     | base perf/* config collectors/* symbols/* sampler formats http/* systemd opener daemon/*
+daemon             | base/* perf/* config collectors/* symbols/* sampler formats http/* systemd opener daemon/*
+daemon/command     | base/* perf/* config collectors/* symbols/* sampler formats http/* systemd opener daemon/*
 daemon/log         | base
-tests              | base perf/* config collectors/* symbols/* sampler formats http/* systemd opener daemon/*
-bench              | base perf/* config collectors/* symbols/* sampler formats http/* systemd opener daemon/* tests
+tests              | base/* perf/* config collectors/* symbols/* sampler formats http/* systemd opener daemon/*
+bench              | base/* perf/* config collectors/* symbols/* sampler formats http/* systemd opener daemon/* tests
 END
 }
 

@@ -10,6 +10,7 @@ usage: tests/style.py [--objects=DIRECTORY] [--only=CHECK] [ROOT]
     long-function  functions of more than 40 lines                       PATH:FUNCTION
     circle         files or folders that use each other in a circle      NAME+NAME
     verb           public functions without a verb of the glossary       PATH:FUNCTION
+    bare           static functions of several files with one bare name  NAME
     noun           structs and files without a noun of the glossary      PATH:NAME
     word           words that have a plainer one                         PATH:LINE: ...
 
@@ -40,10 +41,12 @@ WORDS = [
     (r"\bof which\b", "two sentences"),
     (r"\b(?:for|to|by|of|from|than|with|at|on) who(?:ever)?\b", "a client that, callers that"),
     (r"\b(?:thereof|therein|thereby|whereof|wherein|whereby)\b", "two sentences"),
-    (r"\b(?:is|are|was|were) to be\b", "must be, will be"),
+    (r"\b(?:is|are|was|were)(?: not)? to be\b", "must be, will be"),
     (r"\band else\b", "otherwise"),
     (r"\bof one's own\b", "separate, its own"),
 ]
+# A text of the product that begins so.
+TEXT_SUBJECT = re.compile(r'(?<=")(who|what)\b(?! to\b)[^"]*', re.I)
 # A sentence with such a subject, unless it is a question.
 SUBJECT = re.compile(r"(?:^|(?<=[.:;!?] )|(?<=[.!?]\) ))(Who|Which|What|Whoever|Whatever)\b[^.?!]*([.?!]|$)")
 
@@ -129,7 +132,7 @@ def comments_of(path, text):
         joined = []
         for number, line in enumerate(text.split("\n") + [""], 1):
             match = re.match(r"\s*#+(?!!) ?(.*)", line)
-            if match and match.group(1).strip():
+            if match and match.group(1).strip() and not match.group(1).startswith(("shellcheck ", "SPDX-")):
                 start = start or number
                 joined.append(match.group(1).strip())
             elif start:
@@ -186,13 +189,15 @@ def check_circles(tree, objects):
 
 
 def glossary(tree, title):
-    """The words of the first column of the tables below a heading, or None without it."""
+    """The words of the first column of the tables below a heading, and of a paragraph "Plain words: ..."; or None."""
     match = re.search(rf"^###+ {title}\b.*?\n(.*?)(?=^#|\Z)", tree.read("HACKING.md"), re.S | re.M)
     if not match:
         return None
     words = set()
     for row in re.findall(r"^\| *([^|]*?) *\|", match.group(1), re.M):
         words.update(re.findall(r"[a-z0-9]+", re.sub(r"\([^)]*\)", "", row.lower())))
+    for paragraph in re.findall(r"^Plain words: (.*?)(?=\n\n|\Z)", match.group(1), re.S | re.M):
+        words.update(re.findall(r"[a-z0-9]+", paragraph.lower()))
     return words
 
 
@@ -240,7 +245,9 @@ def has_verb(name, result, prefixes, verbs, nouns):
     (spec_takes_filter), and one that is all of its file by the file (muldiv).
     """
     words = re.sub(r"_(fallback|portable)$", "", name).split("_")
-    rests = [words[n:] for n in range(1, len(words) + 1) if "_".join(words[:n]) in prefixes]
+    if len(words) == 1:
+        return words[0] in prefixes
+    rests = [words[n:] for n in range(1, len(words) + 1) if "_".join(words[:n]) in prefixes] or [words[1:]]
     if words[0] in verbs or [] in rests or any(rest[0] in verbs for rest in rests):
         return True
     if result == "bool":
@@ -268,6 +275,18 @@ def check_verbs(tree):
                 tree.add("verb", f"{path}:{name}", f"{path}:{line}: {before} {name}()")
 
 
+def check_bare(tree):
+    """A static function whose bare verb stands in several files carries its noun: request_settle(), not settle()."""
+    files = {}
+    for path in tree.sources(*PRODUCT):
+        for name, _, _, before in functions_of(tree.read(path)) if path.endswith(".c") else ():
+            if "static" in before.split() and re.fullmatch(r"(on_)?[a-z0-9]+", name):
+                files.setdefault(name, {})[os.path.join(os.path.dirname(path), stem_of(path))] = path
+    for name, paths in sorted(files.items()):
+        if len(paths) > 1:
+            tree.add("bare", name, f"{name}(): {' '.join(sorted(paths.values()))}")
+
+
 def check_nouns(tree):
     nouns = glossary(tree, "Nouns")
     if nouns is None:
@@ -277,9 +296,8 @@ def check_nouns(tree):
         known |= plurals(noun)
     items = set(tags_of(tree)) | {(path, stem_of(path)) for path in tree.sources(*PRODUCT)}
     for path, name in sorted(items):
-        words = [word for word in name.split("_") if not re.fullmatch(r"u?[if]?\d+", word)]
-        if words and words[-1] not in known:
-            tree.add("noun", f"{path}:{name}", f"{path}: {name} ({words[-1]})")
+        if not known.intersection(name.split("_")):
+            tree.add("noun", f"{path}:{name}", f"{path}: {name}")
 
 
 def is_prose(path):
@@ -307,6 +325,12 @@ def check_words(tree):
                 word = " ".join(match.group(0).replace("\0", " ").split())
                 line = spaced.count("\n", 0, match.start()) + spaced.count("\0", 0, match.start()) + 1
                 tree.add("word", f"{path}:{word.lower()}", f"{path}:{line}: {word} ({instead})")
+        if path.endswith(".c") and path.split("/")[0] in PRODUCT:
+            for token in TOKEN.finditer(re.sub(r'"\s*\n\s*"', lambda m: " " + " " * (len(m.group(0)) - 2) + " ", text)):
+                match = TEXT_SUBJECT.match(token.group(0), 1) if token.group(0).startswith('"') else None
+                if match:
+                    line = text.count("\n", 0, token.start()) + 1
+                    tree.add("word", f"{path}:{match.group(1)}", f"{path}:{line}: {match.group(0)[:90]} (no subject)")
         for line, comment in comments_of(path, text):
             for match in SUBJECT.finditer(comment):
                 if match.group(2) != "?":
@@ -322,6 +346,7 @@ TITLES = {
     "long-function": f"functions of more than {MAX_FUNCTION} lines",
     "circle": "circles",
     "verb": "public functions without a verb of the glossary",
+    "bare": "names of static functions in several files that are only a verb",
     "noun": "structs and files without a noun of the glossary",
     "word": "words that have a plainer one",
 }
@@ -362,6 +387,7 @@ def examine(root, objects=None, only=None):
         "long-function": check_functions,
         "circle": lambda tree: check_circles(tree, objects),
         "verb": check_verbs,
+        "bare": check_bare,
         "noun": check_nouns,
         "word": check_words,
     }
@@ -391,7 +417,7 @@ def report(tree, explained, complaints, only):
 
 # --- a test of the checks themselves
 
-GLOSSARY = "### Verbs\n| verb | meaning |\n| --- | --- |\n| open, `close` | x |\n\n### Nouns\n| ring, size | x |\n"
+GLOSSARY = "### Verbs\n| verb | meaning |\n| --- | --- |\n| open, `close` | x |\n\n### Nouns\n| ring | x |\n\nPlain words: size.\n"
 BODY = "void ring_open(void)\n{\n%s}\n"
 # Files, and what is found in them.
 CASES = [
@@ -403,17 +429,24 @@ CASES = [
     ({"base/ring.c": BODY % ("    x();\n" * 40)}, []),
     ({"base/ring.c": BODY % ("    x();\n" * 41)}, ["long-function base/ring.c:ring_open"]),
     ({"tests/unit/x.c": (BODY % ("    x();\n" * 41))}, ["long-function tests/unit/x.c:ring_open"]),
-    ({"base/ring.c": '#include "base/size.h"\n', "base/size.h": '#include "base/ring.h"\n'}, ["circle base/ring+base/size"]),
+    ({"base/ring.c": '#include "base/size.h"\n', "base/size.h": '#include "base/ring.h"\n'},
+     ["circle base/ring+base/size"]),
     ({"base/ring.c": "int ring_close(void)\n{\n}\nint ring_size(void)\n{\n}\n"}, []),
     ({"base/ring.c": "static int ring_lose(void)\n{\n}\n"}, []),
     ({"base/ring.c": "int ring_lose(void)\n{\n}\n"}, ["verb base/ring.c:ring_lose"]),
-    ({"base/ring.c": "int buffer_open(void)\n{\n}\n"}, ["verb base/ring.c:buffer_open"]),
-    ({"base/ring.c": "size_t ring_left(void)\n{\n}\nbool ring_wraps(void)\n{\n}\nint ring(int a,\n   int b)\n{\n}\n"}, []),
+    ({"base/ring.c": "int buffer_open(void)\n{\n}\n"}, []),
+    ({"base/ring.c": "int buffer_lose(void)\n{\n}\n"}, ["verb base/ring.c:buffer_lose"]),
+    ({"base/ring.c": "size_t ring_left(void)\n{\n}\nbool ring_wraps(void)\n{\n}\n"}, []),
+    ({"base/ring.c": "int ring(int a,\n         int b)\n{\n}\n"}, []),
     ({"base/ring.c": "bool ring_wrapped(void)\n{\n}\n"}, ["verb base/ring.c:ring_wrapped"]),
     ({"base/ring.c": "__attribute__((noinline)) void ring_lose(void)\n{\n}\n"}, ["verb base/ring.c:ring_lose"]),
     ({"perf/old/ring.c": "int old_ring_open(void)\n{\n}\nint rings_open(void)\n{\n}\n"}, []),
     ({"base/ring.c": "struct big_ring {\n};\nint big_ring_open(void)\n{\n}\n"}, []),
-    ({"base/ring.c": "struct ring_thing {\n};\n"}, ["noun base/ring.c:ring_thing"]),
+    ({"base/ring.c": "static int add(void)\n{\n}\n", "base/size.c": "static int add(void)\n{\n}\n"}, ["bare add"]),
+    ({"base/ring.c": "static int on_io(void)\n{\n}\n", "perf/size.c": "static int on_io(int n)\n{\n}\n"}, ["bare on_io"]),
+    ({"base/ring.c": "static int add(void)\n{\n}\n", "base/ring-fallback.c": "static int add(void)\n{\n}\n"}, []),
+    ({"base/ring.c": "struct ring_thing {\n};\n"}, []),
+    ({"base/ring.c": "struct thing {\n};\n"}, ["noun base/ring.c:thing"]),
     ({"base/thing.h": ""}, ["noun base/thing.h:thing"]),
     ({"base/ring.c": "/* Errors are told. */\n"}, ["word base/ring.c:told"]),
     ({"base/ring.c": "static int ring_tell;\n"}, ["word base/ring.c:tell"]),
@@ -423,9 +456,12 @@ CASES = [
     ({"base/ring.c": "/* Who is slow loses. */\n"}, ["word base/ring.c:Who"]),
     ({"base/ring.c": "/* It is so. Which it\n * does. */\n"}, ["word base/ring.c:Which"]),
     ({"base/ring.c": "/* What is this? It is a ring. */\n"}, []),
-    ({"base/ring.c": '"What is this."'}, []),
+    ({"tests/x.c": 'char a[] = "what is this";\n'}, []),
+    ({"base/ring.c": 'char a[] = "what to read", b[] = "all "\n"what is this";\n'}, []),
+    ({"base/ring.c": '\nchar a[] = "what is this";\n'}, ["word base/ring.c:what"]),
     ({"tests/x.sh": "# Those that\n# are told.\n# Who asks, waits.\necho # What is said.\n"},
      ["word tests/x.sh:told", "word tests/x.sh:Who", "word tests/x.sh:What"]),
+    ({"tests/x.sh": "# SPDX-x\n# shellcheck shell=sh\n# What it is.\n"}, ["word tests/x.sh:What"]),
     ({"tests/x.py": '"""What it does."""\n'}, ["word tests/x.py:What"]),
     ({"doc/x.md": "a table of\nwhich two are so\n\nWhat is there."}, ["word doc/x.md:of which", "word doc/x.md:What"]),
     ({"base/ring.c": "\n" * 401, "tests/style-exceptions": "# why\nlong-file base/r*.c it is long\n"}, []),

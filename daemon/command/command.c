@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the printing commands share: see command.h. */
+/* Functions that the printing commands share: see command.h. */
 #include "daemon/command/command.h"
 
 #include <stdio.h>

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The documents under /api/v1/. */
-#include <unistd.h>
-
+/* The metrics under the telemetry path, and the documents under /api/v1/. */
 #include "base/cleanup.h"
 #include "base/number.h"
-#include "formats/counters.h"
 #include "http/api/handlers.h"
 #include "http/api/rates-wait.h"
 #include "http/content.h"
@@ -52,12 +49,30 @@ static bool question_ask(struct request *request, const struct route *route, str
     return false;
 }
 
-static int write_counters(struct buffer *content, const struct snapshot *snapshot, const struct filter *filter)
+/* OpenMetrics where the client prefers it by q-value or, at the same value, names it more exactly; else text. */
+static enum counter_format_kind exposition_negotiate(struct request *request, bool *ret_gzip)
 {
-    char hostname[256] = "";
+    struct offer offers[] = {
+        [COUNTERS_TEXT] = {.type = "text", .subtype = "plain", .version = "0.0.4"},
+        [COUNTERS_OPENMETRICS] = {.type = "application", .subtype = "openmetrics-text", .version = "1.0.0"},
+    };
+    const struct offer *text = &offers[COUNTERS_TEXT], *openmetrics = &offers[COUNTERS_OPENMETRICS];
 
-    gethostname(hostname, sizeof(hostname) - 1);
-    return counters_write(content, snapshot, filter, hostname);
+    *ret_gzip = request_negotiate(request, offers, ARRAY_SIZE(offers));
+    if (openmetrics->quality != text->quality)
+        return openmetrics->quality > text->quality ? COUNTERS_OPENMETRICS : COUNTERS_TEXT;
+    return openmetrics->quality && openmetrics->specificity > text->specificity ? COUNTERS_OPENMETRICS : COUNTERS_TEXT;
+}
+
+static struct response_key counters_negotiate(struct request *request, const struct route *route)
+{
+    struct response_key key = {.format = COUNTERS_JSON};
+
+    if (route->json)
+        key.gzip = request_negotiate(request, NULL, 0);
+    else
+        key.format = exposition_negotiate(request, &key.gzip);
+    return key;
 }
 
 void handle_counters(struct request *request, const struct route *route)
@@ -68,15 +83,15 @@ void handle_counters(struct request *request, const struct route *route)
 
     if (!question_ask(request, route, &question))
         return;
-    uint32_t mask = filter_mask(&question.filter);
-    const struct response_key form = {
-        .format = RESPONSE_COUNTERS, .gzip = request_negotiate(request, NULL, 0), .mask = mask};
-    const struct response_key *key = filter_is_mask(&question.filter) ? &form : NULL;
-    const struct snapshot *snapshot = service->read(service->userdata, mask, false);
-    if (key && content_find(request, snapshot, key))
+    struct response_key key = counters_negotiate(request, route);
+    key.mask = filter_mask(&question.filter);
+    const struct counter_format *format = &counter_formats[key.format];
+    const struct response_key *shared = filter_is_mask(&question.filter) ? &key : NULL;
+    const struct snapshot *snapshot = service->read(service->userdata, key.mask, false);
+    if (shared && content_find(request, snapshot, shared))
         return;
-    if (write_counters(&content, snapshot, &question.filter) == 0)
-        content_reply(request, &content, TYPE_JSON, form.gzip, snapshot, key);
+    if (format->write(&content, snapshot, &question.filter) == 0)
+        content_reply(request, &content, format->content_type, key.gzip, snapshot, shared);
 }
 
 void handle_rates(struct request *request, const struct route *route)

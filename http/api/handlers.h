@@ -7,8 +7,6 @@
 
 /* index.c */
 void handle_index(struct request *request, const struct route *route);
-/* telemetry.c */
-void handle_telemetry(struct request *request, const struct route *route);
 /* documents.c */
 void handle_counters(struct request *request, const struct route *route);
 void handle_rates(struct request *request, const struct route *route);

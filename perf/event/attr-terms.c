@@ -12,7 +12,7 @@
 /* Terms that every PMU has: whole words. */
 static const char *const word_names[ATTR_WORDS] = {"config", "config1", "config2", "config3"};
 
-/* What a probe is set on is not in `format/`: "func" and "path" are text (perf_event_open(2)), which has no word. */
+/* Terms of probes are not in `format/`. "func" and "path" are text (perf_event_open(2)), which has no word. */
 #define TEXT (-1)
 static const struct {
     const char *pmu, *term;
@@ -63,7 +63,7 @@ static int unknown_term(const struct pmu *pmu, const char *name, size_t offset, 
                         suggest_format(&suggest, nearest, sizeof(nearest)));
 }
 
-/* Larger ones than the CPU can compare with would be refused by the kernel, without a reason. */
+/* The kernel refuses a threshold above the CPU's maximum without a reason. */
 static int check_threshold(const struct pmu *pmu, const char *name, uint64_t value, size_t offset, struct error *error)
 {
     if (!str_equal(name, "threshold") || value <= pmu->threshold_max)
@@ -99,7 +99,7 @@ static int lay_term(const struct pmu *pmu, const char *name, uint64_t value, siz
     return 0;
 }
 
-static bool is_given(const struct event *event, const char *name)
+static bool has_value(const struct event *event, const char *name)
 {
     for (size_t i = 0; i < event->n_terms; i++)
         if (str_equal(event->terms[i].name, name) && event->terms[i].text)
@@ -107,7 +107,7 @@ static bool is_given(const struct event *event, const char *name)
     return false;
 }
 
-/* Lays what sysfs says of an event. "?" as a value asks whoever uses the event for one. */
+/* Lays the terms of an event that sysfs names. "?" as a value stands for one that the user of the event must give. */
 static int lay_named(const struct event *event, const struct pmu *pmu, const struct pmu_event *named, size_t offset,
                      struct attr_words *words, struct error *error)
 {
@@ -120,9 +120,9 @@ static int lay_named(const struct event *event, const struct pmu *pmu, const str
             r = lay_term(pmu, term->name, term->value, offset, words, error);
         else if (!str_equal(term->text, "?"))
             return error_set_at(error, -EINVAL, offset,
-                                "event \"%s\" of PMU \"%s\" has a term that is no number, \"%s=%s\"", named->name,
+                                "event \"%s\" of PMU \"%s\" has a term that is not a number, \"%s=%s\"", named->name,
                                 pmu->name, term->name, term->text);
-        else if (!is_given(event, term->name))
+        else if (!has_value(event, term->name))
             return error_set_at(error, -EINVAL, offset,
                                 "event \"%s\" of PMU \"%s\" needs a value for \"%s\": %s/%s,%s=.../", named->name,
                                 pmu->name, term->name, pmu->name, named->name, term->name);
@@ -134,12 +134,12 @@ static int lay_named(const struct event *event, const struct pmu *pmu, const str
     return 0;
 }
 
-static const struct pmu_event *named_by(const struct pmu *pmu, const struct event_term *term)
+static const struct pmu_event *event_of_term(const struct pmu *pmu, const struct event_term *term)
 {
     return term->text ? NULL : pmu_find_event(pmu, term->name);
 }
 
-/* Named events first, then whole words, then single terms, whatever their order: the more exact wins. */
+/* Named events first, then whole words, then single terms, whatever their order: the more exact term wins. */
 static int lay_terms(const struct event *event, const struct pmu *pmu, struct attr_words *words, struct error *error)
 {
     enum { NAMED, WHOLE, SINGLE, N_PASSES };
@@ -147,7 +147,7 @@ static int lay_terms(const struct event *event, const struct pmu *pmu, struct at
     for (int pass = NAMED; pass < N_PASSES; pass++)
         for (size_t i = 0; i < event->n_terms; i++) {
             const struct event_term *term = &event->terms[i];
-            const struct pmu_event *named = named_by(pmu, term);
+            const struct pmu_event *named = event_of_term(pmu, term);
             int own = named ? NAMED : whole_word(pmu, term->name) >= 0 ? WHOLE : SINGLE, r = 0;
             if (own != pass)
                 continue;
@@ -163,8 +163,9 @@ static int lay_terms(const struct event *event, const struct pmu *pmu, struct at
     return 0;
 }
 
-/* A name of sysfs's, or else of libpfm4's. */
-static int lay_name(const struct event *event, const struct pmu *pmu, struct attr_words *words, struct error *error)
+/* Lays a name of sysfs, or else of libpfm4. */
+static int lay_event_name(const struct event *event, const struct pmu *pmu, struct attr_words *words,
+                          struct error *error)
 {
     const struct pmu_event *named = pmu_find_event(pmu, event->name);
     struct pfm_words found;
@@ -183,7 +184,7 @@ int attr_words_build(const struct event *event, const struct pmu *pmu, struct at
     int r;
 
     if (event->kind == EVENT_NAME)
-        r = lay_name(event, pmu, &words, error);
+        r = lay_event_name(event, pmu, &words, error);
     else
         r = lay_terms(event, pmu, &words, error);
     if (r < 0)

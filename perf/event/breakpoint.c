@@ -15,7 +15,7 @@ static const struct {
     unsigned access;
 } accesses[] = {{'r', HW_BREAKPOINT_R}, {'w', HW_BREAKPOINT_W}, {'x', HW_BREAKPOINT_X}};
 
-bool breakpoint_starts(const struct cursor *cursor)
+bool breakpoint_starts_here(const struct event_cursor *cursor)
 {
     const char *text = cursor->text + cursor->at;
 
@@ -23,7 +23,7 @@ bool breakpoint_starts(const struct cursor *cursor)
     return str_starts(text, PREFIX) && text[strlen(PREFIX)] >= '0' && text[strlen(PREFIX)] <= '9';
 }
 
-static int parse_number(struct cursor *cursor, const char *what, uint64_t *ret, struct error *error)
+static int parse_number(struct event_cursor *cursor, const char *what, uint64_t *ret, struct error *error)
 {
     size_t size = cursor_name(cursor);
 
@@ -43,8 +43,8 @@ static unsigned find_access(char c)
     return 0;
 }
 
-/* ":rw" and the like; other letters are modifiers and left alone. */
-static int parse_access(struct cursor *cursor, unsigned *ret, struct error *error)
+/* Parses ":rw" and the like; other letters are modifiers, which stay. */
+static int parse_access(struct event_cursor *cursor, unsigned *ret, struct error *error)
 {
     unsigned access = 0;
 
@@ -62,7 +62,7 @@ static int parse_access(struct cursor *cursor, unsigned *ret, struct error *erro
     return 0;
 }
 
-static int parse_length(struct cursor *cursor, uint64_t *ret, struct error *error)
+static int parse_length(struct event_cursor *cursor, uint64_t *ret, struct error *error)
 {
     uint64_t length;
     size_t at = cursor->at + 1;
@@ -73,13 +73,13 @@ static int parse_length(struct cursor *cursor, uint64_t *ret, struct error *erro
     if (r < 0)
         return r;
     if (length < 1 || length > LENGTH_MAX)
-        return error_set_at(error, -EINVAL, at, "the length is that of what a CPU can watch, 1 to %d bytes",
+        return error_set_at(error, -EINVAL, at, "the length is 1 to %d bytes, the sizes that a CPU can watch",
                             LENGTH_MAX);
     *ret = length;
     return 0;
 }
 
-int breakpoint_parse(struct cursor *cursor, struct event *event, struct error *error)
+int breakpoint_parse(struct event_cursor *cursor, struct event *event, struct error *error)
 {
     const char *text = cursor->text + cursor->at;
     struct event_breakpoint breakpoint = {0};
@@ -93,7 +93,7 @@ int breakpoint_parse(struct cursor *cursor, struct event *event, struct error *e
         r = parse_access(cursor, &breakpoint.access, error);
     if (r < 0)
         return r;
-    if (breakpoint.length == 0) /* as perf has it; the kernel wants a pointer's size for instructions */
+    if (breakpoint.length == 0) /* as perf does; the kernel wants a pointer's size for instructions */
         breakpoint.length = breakpoint.access & HW_BREAKPOINT_X ? sizeof(long) : HW_BREAKPOINT_LEN_4;
     event->kind = EVENT_BREAKPOINT;
     event->type = PERF_TYPE_BREAKPOINT;

@@ -6,28 +6,28 @@
 
 #include "perf/event/event.h"
 
-void cursor_skip_space(struct cursor *cursor)
+void cursor_skip_space(struct event_cursor *cursor)
 {
     while (cursor_peek(cursor) && strchr(" \t\r\n", cursor_peek(cursor)))
         cursor->at++;
 }
 
-static bool is_name(char c)
+static bool is_name_char(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
            c == '.';
 }
 
-size_t cursor_name(const struct cursor *cursor)
+size_t cursor_name(const struct event_cursor *cursor)
 {
     size_t size = 0;
 
-    while (is_name(cursor->text[cursor->at + size]))
+    while (is_name_char(cursor->text[cursor->at + size]))
         size++;
     return size;
 }
 
-int cursor_unexpected(const struct cursor *cursor, const char *expected, struct error *error)
+int cursor_unexpected(const struct event_cursor *cursor, const char *expected, struct error *error)
 {
     unsigned char c = (unsigned char)cursor_peek(cursor);
 
@@ -38,7 +38,7 @@ int cursor_unexpected(const struct cursor *cursor, const char *expected, struct 
     return error_set_at(error, -EINVAL, cursor->at, "%s is missing before \"%c\"", expected, c);
 }
 
-/* perf-list(1), "EVENT MODIFIERS"; p and P are not flags and stand apart. */
+/* perf-list(1), "EVENT MODIFIERS", without p and P, which are a number. */
 static const struct {
     char letter;
     enum event_modifier modifier;
@@ -65,12 +65,12 @@ bool modifiers_only(const char *text, size_t size)
     return size > 0;
 }
 
-static bool at_end(const struct cursor *cursor)
+static bool at_end(const struct event_cursor *cursor)
 {
     return cursor_peek(cursor) == '\0' || strchr(",{} \t\r\n", cursor_peek(cursor));
 }
 
-static int unknown_modifier(const struct cursor *cursor, struct error *error)
+static int unknown_modifier(const struct event_cursor *cursor, struct error *error)
 {
     unsigned char c = (unsigned char)cursor_peek(cursor);
     char name[8] = {(char)c};
@@ -81,7 +81,7 @@ static int unknown_modifier(const struct cursor *cursor, struct error *error)
                         "unknown modifier \"%s\"; there are u, k, h, G, H, p, P, D, W and e", name);
 }
 
-int modifiers_parse(struct cursor *cursor, unsigned *modifiers, unsigned *precise, struct error *error)
+int modifiers_parse(struct event_cursor *cursor, unsigned *modifiers, unsigned *precise, struct error *error)
 {
     unsigned seen = 0, p = 0;
 
@@ -115,20 +115,20 @@ static bool is_capitals(const char *text, size_t size)
 }
 
 /*
- * The parts of libpfm4's "EVENT:UMASK:c=1" from the first colon on: they belong to the name, modifiers do not. `bare`:
- * without a prefix only capitals tell a unit mask from a slip.
+ * The size of ":UMASK:c=1" in libpfm4's "EVENT:UMASK:c=1", without modifiers behind it. `bare`: where the name has no
+ * prefix, only a word in capitals is a unit mask, and another may be a slip.
  */
-static size_t colon_parts(const char *text, bool bare)
+static size_t attributes_size(const char *text, bool bare)
 {
-    struct cursor cursor = {.text = text};
+    struct event_cursor cursor = {.text = text};
 
     while (cursor_peek(&cursor) == ':') {
-        struct cursor ahead = {.text = text, .at = cursor.at + 1};
-        const char *part = text + ahead.at;
+        struct event_cursor ahead = {.text = text, .at = cursor.at + 1};
+        const char *attribute = text + ahead.at;
         size_t size = cursor_name(&ahead);
         ahead.at += size;
         bool value = cursor_take(&ahead, '=');
-        if (size == 0 || (!value && (modifiers_only(part, size) || (bare && !is_capitals(part, size)))))
+        if (size == 0 || (!value && (modifiers_only(attribute, size) || (bare && !is_capitals(attribute, size)))))
             break;
         if (value)
             ahead.at += cursor_name(&ahead);
@@ -139,11 +139,11 @@ static size_t colon_parts(const char *text, bool bare)
 
 size_t colon_name_size(const char *word, size_t size)
 {
-    struct cursor cursor = {.text = word, .at = size};
+    struct event_cursor cursor = {.text = word, .at = size};
 
     if (!str_starts(word + size, "::"))
-        return size + (is_capitals(word, size) ? colon_parts(word + size, true) : 0);
+        return size + (is_capitals(word, size) ? attributes_size(word + size, true) : 0);
     cursor.at += 2;
     cursor.at += cursor_name(&cursor);
-    return cursor.at + colon_parts(word + cursor.at, false);
+    return cursor.at + attributes_size(word + cursor.at, false);
 }

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perf's event syntax: which kind of event stands there, and groups. See event.h. */
+/* An event, its metric name and its help text: see event.h. */
 #include "perf/event/event.h"
 
-#include <linux/perf_event.h>
+#include <stdio.h>
 
+#include "base/buffer.h"
 #include "base/cleanup.h"
-#include "base/number.h"
-#include "perf/event/breakpoint.h"
-#include "perf/event/cursor.h"
 #include "perf/event/generic.h"
-#include "perf/event/name.h"
-#include "perf/event/term.h"
-#include "perf/pmu-kind.h"
 
-#define TEXT_MAX 65536
-#define EVENTS_MAX 64
-#define RAW_DIGITS_MAX 16
+#define CACHE_NAME_SIZE 64
+
+void event_term_done(struct event_term *term)
+{
+    free(term->name);
+    free(term->text);
+    *term = (struct event_term){0};
+}
 
 void event_done(struct event *event)
 {
-    struct event_terms terms = {.terms = event->terms, .n = event->n_terms};
-
-    event_terms_done(&terms);
+    for (size_t i = 0; i < event->n_terms; i++)
+        event_term_done(&event->terms[i]);
+    free(event->terms);
     free(event->text);
     free(event->pmu);
     free(event->system);
@@ -38,390 +38,173 @@ void event_list_done(struct event_list *list)
     *list = (struct event_list){0};
 }
 
-/* Terms that perf understands and that make no sense for something that is only counted, or not here. */
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_metric_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || is_digit(c) || c == '_';
+}
+
+char *event_metric_name(const char *text)
+{
+    /* With room for "event_", which goes before a digit or stands alone, and the NUL. */
+    char *name = malloc(strlen(text) + sizeof("event_"));
+    size_t size = 0, first = strlen("event_");
+
+    if (!name)
+        return NULL;
+    for (; *text; text++) {
+        char c = *text >= 'A' && *text <= 'Z' ? (char)(*text - 'A' + 'a') : *text;
+        c = is_metric_char(c) ? c : '_';
+        if (c != '_' || (size && name[first + size - 1] != '_'))
+            name[first + size++] = c;
+    }
+    while (size && name[first + size - 1] == '_')
+        size--;
+    if (size && !is_digit(name[first])) {
+        memmove(name, name + first, size);
+        name[size] = '\0';
+        return name;
+    }
+    memcpy(name, "event_", first);
+    name[size ? first + size : first - 1] = '\0';
+    return name;
+}
+
 static const struct {
-    const char *name, *reason;
-} refused_terms[] = {
-    {"period", "is for sampling: counters have none"},
-    {"freq", "is for sampling: counters have none"},
-    {"call-graph", "is for sampling"},
-    {"stack-size", "is for sampling"},
-    {"max-stack", "is for sampling"},
-    {"branch_type", "is for sampling"},
-    {"time", "is for sampling"},
-    {"nr", "is for sampling"},
-    {"overwrite", "is for sampling"},
-    {"no-overwrite", "is for sampling"},
-    {"aux-output", "is for sampling"},
-    {"aux-sample-size", "is for sampling"},
-    {"inherit", "is not for counters of whole CPUs and cgroups"},
-    {"no-inherit", "is not for counters of whole CPUs and cgroups"},
-    {"percore", "is perf's own arithmetic: add up the CPUs in a query"},
-    {"metric-id", "is perf's own: give the metric's name by \"name=\""},
+    enum event_modifier modifier;
+    const char *word, *help;
+} modifier_words[] = {
+    {EVENT_USER, "user", "user mode"},
+    {EVENT_KERNEL, "kernel", "the kernel"},
+    {EVENT_HYPERVISOR, "hypervisor", "the hypervisor"},
+    {EVENT_GUEST, "guest", "guests"},
+    {EVENT_HOST, "host", "the host"},
 };
 
-/* Terms that are text: what a probe is set on. */
-static const struct {
-    const char *pmu, *name;
-} text_terms[] = {{"kprobe", "func"}, {"uprobe", "path"}};
-
-static bool takes_text(const char *pmu, const struct event_term *term)
+/* "event=0x3c,umask=0x1", or the name of a single event. */
+static char *terms_text(const struct event *event)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(text_terms); i++)
-        if (str_equal(text_terms[i].pmu, pmu) && str_equal(text_terms[i].name, term->name))
-            return true;
-    return false;
+    _cleanup_(buffer_done) struct buffer text = {0};
+
+    for (size_t i = 0; i < event->n_terms; i++) {
+        buffer_appendf(&text, "%s%s", i ? "," : "", event->terms[i].name);
+        if (event->terms[i].text)
+            buffer_appendf(&text, "=%s", event->terms[i].text);
+    }
+    return buffer_string(&text);
 }
 
-/* The kernel reads a word of a probe as a pointer (perf_event_open(2)): a number there is a mistake, or worse. */
-static int check_word(const char *pmu, const struct event_term *term, struct error *error)
+/* The text that becomes the metric's name, without its modifiers. NULL when out of memory. */
+static char *metric_source(const struct event *event)
 {
-    if (pmu_kind(pmu) != PMU_PROBE || !str_starts(term->name, "config"))
+    char cache[CACHE_NAME_SIZE], *text;
+    const char *colons;
+
+    switch (event->kind) {
+    case EVENT_GENERIC:
+        if (event->generic)
+            return strdup(event->generic->metric);
+        generic_cache_format(event->config, cache, sizeof(cache));
+        return strdup(cache);
+    case EVENT_PMU:
+        return terms_text(event);
+    case EVENT_TRACEPOINT:
+        return asprintf(&text, "%s_%s", event->system, event->name) < 0 ? NULL : text;
+    case EVENT_RAW:
+    case EVENT_BREAKPOINT:
+    case EVENT_NAME: /* "PMU::EVENT" is named after the event */
+        break;
+    }
+    colons = strstr(event->name, "::");
+    return strdup(colons ? colons + 2 : event->name);
+}
+
+int event_make_metric(struct event *event)
+{
+    _cleanup_(buffer_done) struct buffer name = {0};
+
+    if (event->metric)
         return 0;
-    return error_set_at(error, -EINVAL, term->offset,
-                        "a probe takes no \"%s\": write what it is set on, as in kprobe/func=vfs_read/ or "
-                        "uprobe/path=/bin/bash,offset=0x1234/",
-                        term->name);
+    _cleanup_(freep) char *source = metric_source(event);
+    _cleanup_(freep) char *metric = source ? event_metric_name(source) : NULL;
+    if (!metric)
+        return -ENOMEM;
+    buffer_append_text(&name, metric);
+    for (size_t i = 0; i < ARRAY_SIZE(modifier_words); i++)
+        if (event->modifiers & modifier_words[i].modifier)
+            buffer_appendf(&name, "_%s", modifier_words[i].word);
+    event->metric = buffer_string(&name);
+    return event->metric ? 0 : -ENOMEM;
 }
 
-static int check_term(const char *pmu, const struct event_term *term, struct error *error)
+int event_set_metric(struct event *event, const char *name, struct error *error)
 {
-    int r = check_word(pmu, term, error);
+    bool valid = name[0] && !is_digit(name[0]);
 
-    if (r < 0)
-        return r;
-    for (size_t i = 0; i < ARRAY_SIZE(refused_terms); i++)
-        if (str_equal(term->name, refused_terms[i].name))
-            return error_set_at(error, -EINVAL, term->offset, "the term \"%s\" %s", term->name,
-                                refused_terms[i].reason);
-    if (takes_text(pmu, term))
-        return term->text ? 0 : error_set_at(error, -EINVAL, term->offset, "the term \"%s\" needs a value", term->name);
-    if (term->text && !term->numeric)
-        return error_set_at(error, -EINVAL, term->offset + strlen(term->name) + 1,
-                            "the value of \"%s\" is a number like 17 or 0x11, not \"%s\"", term->name, term->text);
-    return 0;
-}
-
-/* Takes `name=` out of the terms: it is the metric's name, made a valid one if need be. */
-static int take_name(struct event *event, struct event_terms *terms, size_t i, struct error *error)
-{
-    struct event_term *term = &terms->terms[i];
-
-    if (!term->text)
-        return error_set_at(error, -EINVAL, term->offset, "the term \"name\" needs a value");
-    if (event_set_metric(event, term->text, NULL) < 0) {
-        _cleanup_(freep) char *metric = event_metric_name(term->text);
-        if (!metric || event_set_metric(event, metric, NULL) < 0)
-            return error_oom(error);
-    }
-    free(term->name);
-    free(term->text);
-    memmove(term, term + 1, (terms->n - i - 1) * sizeof(*term));
-    terms->n--;
-    return 0;
-}
-
-/* What stands between the slashes. */
-static int parse_terms(struct cursor *cursor, struct event *event, struct error *error)
-{
-    _cleanup_(event_terms_done) struct event_terms terms = {0};
-
-    int r = event_terms_parse(cursor, &terms, error);
-    for (size_t i = 0; r == 0 && i < terms.n;) {
-        bool name = str_equal(terms.terms[i].name, "name");
-        r = name ? take_name(event, &terms, i, error) : check_term(event->pmu, &terms.terms[i++], error);
-    }
-    if (r < 0)
-        return r;
-    if (!cursor_take(cursor, '/'))
-        return cursor_unexpected(cursor, "a comma or a slash", error);
-    event->kind = EVENT_PMU;
-    event->terms = steal(terms.terms);
-    event->n_terms = terms.n;
-    terms.n = 0;
-    return 0;
-}
-
-static bool is_hex(const char *text, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        if (!strchr("0123456789abcdefABCDEF", text[i]))
-            return false;
-    return size > 0;
-}
-
-/* Letters that can name a tracepoint or its system: [a-z_][a-z0-9_]*. */
-static size_t tracepoint_name(const char *text)
-{
-    size_t size = 0;
-
-    while ((text[size] >= 'a' && text[size] <= 'z') || text[size] == '_' ||
-           (size && text[size] >= '0' && text[size] <= '9'))
-        size++;
-    return size;
-}
-
-static int set_name(char **name, const char *text, size_t size, struct error *error)
-{
-    *name = strndup(text, size);
-    return *name ? 0 : error_oom(error);
-}
-
-/* A word of `size` characters before ":" and another one: a tracepoint, unless the other are modifiers. */
-static bool is_tracepoint(const char *text, size_t size)
-{
-    const char *name = text + size + 1;
-
-    if (text[size] != ':' || tracepoint_name(text) != size)
-        return false;
-    size_t name_size = tracepoint_name(name);
-    return name_size && !modifiers_only(name, name_size);
-}
-
-static int parse_generic(const char *word, size_t size, struct event *event, struct error *error)
-{
-    event->generic = generic_find(word, size);
-    if (event->generic) {
-        event->type = event->generic->type;
-        event->config = event->generic->config;
-        return 1;
-    }
-    if (!generic_parse_cache(word, size, &event->config, &event->metric))
-        return 0;
-    event->type = PERF_TYPE_HW_CACHE;
-    return event->metric ? 1 : error_oom(error);
-}
-
-/* What has no slash. */
-static int parse_word(struct cursor *cursor, size_t size, struct event *event, struct error *error)
-{
-    const char *word = cursor->text + cursor->at;
-
-    int r = parse_generic(word, size, event, error);
-    if (r < 0)
-        return r;
-    if (r > 0) {
-        event->kind = EVENT_GENERIC;
-    } else if (word[0] == 'r' && is_hex(word + 1, size - 1)) {
-        if (number_parse_hex_n(word + 1, size - 1, &event->config) < 0 || size - 1 > RAW_DIGITS_MAX)
-            return error_set_at(error, -EINVAL, cursor->at, "a raw event has at most %d digits", RAW_DIGITS_MAX);
-        event->kind = EVENT_RAW;
-        event->type = PERF_TYPE_RAW;
-    } else if (is_tracepoint(word, size)) {
-        event->kind = EVENT_TRACEPOINT;
-        event->type = PERF_TYPE_TRACEPOINT;
-        r = set_name(&event->system, word, size, error);
-        if (r < 0)
-            return r;
-        cursor->at += size + 1;
-        word += size + 1;
-        size = tracepoint_name(word);
-    } else {
-        event->kind = EVENT_NAME;
-        size = colon_name_size(word, size);
-    }
-    cursor->at += size;
-    return set_name(&event->name, word, size, error);
-}
-
-/* A clock counts time whatever the CPU does: the kernel takes these modifiers and ignores them. */
-static int check_clock(const struct event *event, unsigned modifiers, bool samples, size_t offset, struct error *error)
-{
-    const unsigned never = EVENT_HYPERVISOR | EVENT_GUEST | EVENT_HOST;
-    const unsigned ignored = samples ? never : never | EVENT_USER | EVENT_KERNEL;
-
-    if (!event->generic || !event->generic->clock || !(modifiers & ignored))
-        return 0;
-    if (samples)
-        return error_set_at(error, -EINVAL, offset, "the modifiers h, G and H do nothing on %s", event->generic->name);
-    return error_set_at(error, -EINVAL, offset,
-                        "%s counts time whatever the CPU does: the modifiers u, k, h, G and H do nothing on it",
-                        event->generic->name);
-}
-
-static int parse_modifiers(struct cursor *cursor, struct event *event, struct error *error)
-{
-    bool slash = event->kind == EVENT_PMU;
-    char c = cursor_peek(cursor);
-
-    if (!cursor_take(cursor, ':') && !(slash && c && !strchr(",{} \t\r\n", c)))
-        return 0;
-    size_t offset = cursor->at;
-    int r = modifiers_parse(cursor, &event->modifiers, &event->precise, error);
-    return r < 0 ? r : check_clock(event, event->modifiers, cursor->samples, offset, error);
-}
-
-static int parse_event(struct cursor *cursor, struct event *ret, struct error *error)
-{
-    _cleanup_(event_done) struct event event = {.offset = cursor->at};
-    const char *start = cursor->text + cursor->at;
-    size_t size = cursor_name(cursor);
-    int r;
-
-    if (breakpoint_starts(cursor)) {
-        r = breakpoint_parse(cursor, &event, error);
-    } else if (size == 0 || start[0] == '-' || start[0] == '.') {
-        return cursor_unexpected(cursor, "an event", error);
-    } else if (start[size] == '/') {
-        r = set_name(&event.pmu, start, size, error);
-        cursor->at += size + 1;
-        if (r == 0)
-            r = parse_terms(cursor, &event, error);
-    } else {
-        r = parse_word(cursor, size, &event, error);
-    }
-    if (r == 0)
-        r = parse_modifiers(cursor, &event, error);
-    if (r == 0)
-        r = set_name(&event.text, start, (size_t)(cursor->text + cursor->at - start), error);
-    if (r < 0)
-        return r;
-    *ret = event;
-    event = (struct event){0};
+    for (const char *c = name; *c && valid; c++)
+        valid = is_metric_char(*c) || (*c >= 'A' && *c <= 'Z');
+    if (!valid)
+        return error_set(
+            error, -EINVAL,
+            "\"%s\" is no name for a metric, which has letters, digits and \"_\" and does not start with a digit",
+            name);
+    char *copy = strdup(name);
+    if (!copy)
+        return error_oom(error);
+    free(event->metric);
+    event->metric = copy;
     return 0;
 }
 
 /*
- * The metric's name needs the modifiers, which may stand behind the whole group. A name that a person chose by `name=`
- * is there already and is taken as it is.
+ * Without full stop. The same event must get the same text whatever PMU counts it, since one metric has one help; so a
+ * cache event appears by its canonical name.
  */
-static int name_event(struct event *event, struct error *error)
+static void append_description(struct buffer *help, const struct event *event)
 {
-    bool cache = event->kind == EVENT_GENERIC && !event->generic;
+    char cache[CACHE_NAME_SIZE];
 
-    if (event->metric && !cache)
-        return 0;
-    if (event_name_base(event) < 0 || event_name_modifiers(event) < 0)
-        return error_oom(error);
-    return 0;
-}
-
-/* Up to a closing brace or the end. */
-static int parse_events(struct cursor *cursor, struct event_list *list, struct error *error)
-{
-    do {
-        cursor_skip_space(cursor);
-        if (list->n == EVENTS_MAX)
-            return error_set_at(error, -EINVAL, cursor->at, "a group has at most %d events", EVENTS_MAX);
-        if (array_grow(&list->events, list->n) < 0)
-            return error_oom(error);
-        int r = parse_event(cursor, &list->events[list->n], error);
-        if (r < 0)
-            return r;
-        list->n++;
-        cursor->samples = false;
-        cursor_skip_space(cursor);
-    } while (cursor_take(cursor, ','));
-    return 0;
-}
-
-/* `samples`: the first event does. */
-static int parse_group_modifiers(struct cursor *cursor, struct event_list *list, bool samples, struct error *error)
-{
-    unsigned precise = 0;
-
-    if (!cursor_take(cursor, ':'))
-        return 0;
-    size_t offset = cursor->at;
-    int r = modifiers_parse(cursor, &list->modifiers, &precise, error);
-    for (size_t i = 0; r == 0 && i < list->n; i++) {
-        struct event *event = &list->events[i];
-        r = check_clock(event, list->modifiers, samples && i == 0, offset, error);
-        event->modifiers |= list->modifiers;
-        event->precise = MIN(event->precise + precise, 3u);
+    switch (event->kind) {
+    case EVENT_GENERIC:
+        if (event->generic) {
+            buffer_append(help, event->generic->help, strlen(event->generic->help) - 1);
+            return;
+        }
+        generic_cache_format(event->config, cache, sizeof(cache));
+        buffer_appendf(help, "Cache event %s", cache);
+        return;
+    case EVENT_RAW:
+        buffer_appendf(help, "Raw event %s", event->name);
+        return;
+    case EVENT_TRACEPOINT:
+        buffer_appendf(help, "Passes of the tracepoint %s:%s", event->system, event->name);
+        return;
+    case EVENT_BREAKPOINT:
+        buffer_appendf(help, "Accesses to memory at %s", event->name);
+        return;
+    case EVENT_NAME:
+        buffer_appendf(help, "Event %s, as its PMU defines it", event->name);
+        return;
+    case EVENT_PMU:
+        break;
     }
-    return r;
+    _cleanup_(freep) char *terms = terms_text(event);
+    buffer_appendf(help, "Event %s, as its PMU defines it", terms ? terms : "");
 }
 
-static int parse_braces(struct cursor *cursor, struct event_list *list, struct error *error)
+char *event_help(const struct event *event)
 {
-    bool samples = cursor->samples;
+    _cleanup_(buffer_done) struct buffer help = {0};
+    unsigned named = 0;
 
-    int r = parse_events(cursor, list, error);
-    if (r < 0)
-        return r;
-    if (cursor_peek(cursor) == '{')
-        return error_set_at(error, -EINVAL, cursor->at, "groups do not nest");
-    if (!cursor_take(cursor, '}'))
-        return cursor_unexpected(cursor, "a comma or \"}\"", error);
-    return parse_group_modifiers(cursor, list, samples, error);
-}
-
-static int check_text(const char *text, struct error *error)
-{
-    if (strnlen(text, TEXT_MAX + 1) > TEXT_MAX)
-        return error_set_at(error, -EINVAL, TEXT_MAX, "the text of a group has at most %d characters", TEXT_MAX);
-    return 0;
-}
-
-/* Nothing may follow a group. */
-static int check_end(struct cursor *cursor, struct error *error)
-{
-    struct cursor ahead = *cursor;
-
-    cursor_skip_space(cursor);
-    cursor_skip_space(&ahead);
-    if (cursor_take(&ahead, ','))
-        cursor_skip_space(&ahead);
-    if (cursor_peek(&ahead) == '{')
-        return error_set_at(error, -EINVAL, ahead.at, "only one group can stand here");
-    if (cursor_peek(cursor))
-        return cursor_unexpected(cursor, "the end", error);
-    return 0;
-}
-
-static int parse_list(const char *text, bool samples, struct event_list *ret, struct error *error)
-{
-    _cleanup_(event_list_done) struct event_list list = {0};
-    struct cursor cursor = {.text = text, .samples = samples};
-
-    int r = check_text(text, error);
-    if (r < 0)
-        return r;
-    cursor_skip_space(&cursor);
-    r = cursor_take(&cursor, '{') ? parse_braces(&cursor, &list, error) : parse_events(&cursor, &list, error);
-    if (r == 0)
-        r = check_end(&cursor, error);
-    for (size_t i = 0; r == 0 && i < list.n; i++)
-        r = name_event(&list.events[i], error);
-    if (r < 0)
-        return r;
-    *ret = list;
-    list = (struct event_list){0};
-    return 0;
-}
-
-int event_list_parse(const char *text, struct event_list *ret, struct error *error)
-{
-    return parse_list(text, false, ret, error);
-}
-
-int event_list_parse_sampled(const char *text, struct event_list *ret, struct error *error)
-{
-    return parse_list(text, true, ret, error);
-}
-
-int event_parse(const char *text, struct event *ret, struct error *error)
-{
-    _cleanup_(event_done) struct event event = {0};
-    struct cursor cursor = {.text = text};
-
-    int r = check_text(text, error);
-    if (r < 0)
-        return r;
-    cursor_skip_space(&cursor);
-    r = parse_event(&cursor, &event, error);
-    if (r < 0)
-        return r;
-    cursor_skip_space(&cursor);
-    if (cursor_peek(&cursor) == ',')
-        return error_set_at(error, -EINVAL, cursor.at, "only one event can stand here");
-    if (cursor_peek(&cursor))
-        return cursor_unexpected(&cursor, "the end", error);
-    r = name_event(&event, error);
-    if (r < 0)
-        return r;
-    *ret = event;
-    event = (struct event){0};
-    return 0;
+    append_description(&help, event);
+    for (size_t i = 0; i < ARRAY_SIZE(modifier_words); i++)
+        if (event->modifiers & modifier_words[i].modifier)
+            buffer_appendf(&help, "%s%s", named++ ? " and " : ", in ", modifier_words[i].help);
+    buffer_append_char(&help, '.');
+    return buffer_string(&help);
 }

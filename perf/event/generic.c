@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <strings.h>
 
-#include "perf/event/event.h"
-
 #define HARDWARE(id) .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_##id
 #define SOFTWARE(id) .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_##id
 
@@ -72,13 +70,13 @@ const struct generic_event *generic_find(const char *name, size_t size)
 #define PREFETCH (1 << PERF_COUNT_HW_CACHE_OP_PREFETCH)
 #define N_RESULTS 2
 
-/* A part of a cache event's name; its place in the table is the kernel's number. */
-struct part {
+/* A cache, operation or result in a cache event's name; its index in the table is the kernel's number. */
+struct cache_word {
     const char *names[5];
-    unsigned operations; /* of a cache: those that it can have */
+    unsigned operations; /* for a cache: the operations that it can have */
 };
 
-static const struct part caches[] = {
+static const struct cache_word caches[] = {
     [PERF_COUNT_HW_CACHE_L1D] = {{"L1-dcache", "l1-d", "l1d", "L1-data"}, READ | WRITE | PREFETCH},
     [PERF_COUNT_HW_CACHE_L1I] = {{"L1-icache", "l1-i", "l1i", "L1-instruction"}, READ | PREFETCH},
     [PERF_COUNT_HW_CACHE_LL] = {{"LLC", "L2"}, READ | WRITE | PREFETCH},
@@ -88,30 +86,30 @@ static const struct part caches[] = {
     [PERF_COUNT_HW_CACHE_NODE] = {{"node"}, READ | WRITE | PREFETCH},
 };
 
-static const struct part operations[] = {
+static const struct cache_word operations[] = {
     [PERF_COUNT_HW_CACHE_OP_READ] = {.names = {"load", "loads", "read"}},
     [PERF_COUNT_HW_CACHE_OP_WRITE] = {.names = {"store", "stores", "write"}},
     [PERF_COUNT_HW_CACHE_OP_PREFETCH] = {.names = {"prefetch", "prefetches", "speculative-read", "speculative-load"}},
 };
 
-static const struct part results[N_RESULTS] = {
+static const struct cache_word results[N_RESULTS] = {
     [PERF_COUNT_HW_CACHE_RESULT_ACCESS] = {.names = {"refs", "Reference", "ops", "access"}},
     [PERF_COUNT_HW_CACHE_RESULT_MISS] = {.names = {"misses", "miss"}},
 };
 
 /*
- * Takes the part at *at, up to the end or the next "-", and moves behind it; the longest name wins, since some names
- * begin with others. Returns its number, or -1.
+ * Finds the word at *at, which goes up to the end or the next "-", and moves *at behind it; the longest name wins,
+ * since some names begin with others. Returns the word's number, or -1.
  */
-static int take_part(const struct part *parts, size_t n, const char *text, size_t size, size_t *at)
+static int take_cache_word(const struct cache_word *words, size_t n, const char *text, size_t size, size_t *at)
 {
     size_t longest = 0;
     int found = -1;
 
     for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < ARRAY_SIZE(parts[i].names) && parts[i].names[k]; k++) {
-            size_t length = strlen(parts[i].names[k]);
-            if (length <= longest || length > size - *at || strncasecmp(parts[i].names[k], text + *at, length) != 0)
+        for (size_t k = 0; k < ARRAY_SIZE(words[i].names) && words[i].names[k]; k++) {
+            size_t length = strlen(words[i].names[k]);
+            if (length <= longest || length > size - *at || strncasecmp(words[i].names[k], text + *at, length) != 0)
                 continue;
             if (*at + length != size && text[*at + length] != '-')
                 continue;
@@ -127,9 +125,9 @@ static uint64_t cache_config(unsigned cache, unsigned operation, unsigned result
     return cache | operation << 8 | result << 16;
 }
 
-static void write_cache_name(uint64_t config, char *text, size_t size)
+void generic_cache_format(uint64_t config, char *text, size_t size)
 {
-    const struct part *cache = &caches[config & 0xff], *operation = &operations[config >> 8 & 0xff];
+    const struct cache_word *cache = &caches[config & 0xff], *operation = &operations[config >> 8 & 0xff];
 
     if (config >> 16 == PERF_COUNT_HW_CACHE_RESULT_MISS)
         snprintf(text, size, "%s-%s-misses", cache->names[0], operation->names[0]);
@@ -137,33 +135,29 @@ static void write_cache_name(uint64_t config, char *text, size_t size)
         snprintf(text, size, "%s-%s", cache->names[0], operation->names[1]);
 }
 
-bool generic_parse_cache(const char *text, size_t size, uint64_t *ret_config, char **ret_metric)
+bool generic_parse_cache(const char *text, size_t size, uint64_t *ret_config)
 {
     size_t at = 0;
-    char name[64];
 
-    int operation = -1, result = -1, cache = take_part(caches, ARRAY_SIZE(caches), text, size, &at);
+    int operation = -1, result = -1, cache = take_cache_word(caches, ARRAY_SIZE(caches), text, size, &at);
     if (cache < 0 || text[size - 1] == '-')
         return false;
     /* Either may come first, and either may be left out: "LLC-misses" are load misses. */
     while (at < size) {
         size_t before = at;
         if (operation < 0)
-            operation = take_part(operations, ARRAY_SIZE(operations), text, size, &at);
+            operation = take_cache_word(operations, ARRAY_SIZE(operations), text, size, &at);
         if (at != before && operation >= 0)
             continue;
         at = before;
-        if (result >= 0 || (result = take_part(results, ARRAY_SIZE(results), text, size, &at)) < 0)
+        if (result >= 0 || (result = take_cache_word(results, ARRAY_SIZE(results), text, size, &at)) < 0)
             return false;
     }
     operation = MAX(operation, PERF_COUNT_HW_CACHE_OP_READ);
     result = MAX(result, PERF_COUNT_HW_CACHE_RESULT_ACCESS);
     if (!(caches[cache].operations & 1u << operation))
         return false;
-    uint64_t config = cache_config((unsigned)cache, (unsigned)operation, (unsigned)result);
-    write_cache_name(config, name, sizeof(name));
-    *ret_config = config;
-    *ret_metric = event_metric_name(name);
+    *ret_config = cache_config((unsigned)cache, (unsigned)operation, (unsigned)result);
     return true;
 }
 
@@ -175,7 +169,7 @@ bool generic_cache_name(size_t n, char *text, size_t size, uint64_t *ret_config)
                 continue;
             if (n < N_RESULTS) {
                 *ret_config = cache_config(cache, operation, (unsigned)n);
-                write_cache_name(*ret_config, text, size);
+                generic_cache_format(*ret_config, text, size);
                 return true;
             }
             n -= N_RESULTS;

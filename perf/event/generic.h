@@ -21,16 +21,17 @@ struct generic_event {
 extern const struct generic_event generic_events[];
 extern const size_t n_generic_events;
 
-/* By name or alias, ignoring case as perf does; NULL where there is none. */
+/* By name or alias, in any case as perf has it; NULL where there is none. */
 const struct generic_event *generic_find(const char *name, size_t size);
 
 /*
  * A cache event: "L1-dcache-load-misses", "LLC-loads", "dTLB-store-misses", "branch-load-misses", "l1d-read"...
- * false where the text is none. `ret_metric` (which the caller frees) is canonical: "l1_dcache_load_misses"; NULL when
- * out of memory.
+ * False where the text is none.
  */
-bool generic_parse_cache(const char *text, size_t size, uint64_t *ret_config, char **ret_metric);
-/* perf's spelling of the n-th cache event that can exist, for lists and suggestions; false past the last. */
+bool generic_parse_cache(const char *text, size_t size, uint64_t *ret_config);
+/* perf's spelling of the cache event `config`, which has at most 63 characters: "L1-dcache-load-misses". */
+void generic_cache_format(uint64_t config, char *text, size_t size);
+/* Config and name of the n-th cache event that can exist, for lists and suggestions; false past the last. */
 bool generic_cache_name(size_t n, char *text, size_t size, uint64_t *ret_config);
 
 #endif

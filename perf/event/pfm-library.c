@@ -2,16 +2,13 @@
 /* libpfm4 and its tables: see pfm-library.h. */
 #include "perf/event/pfm-library.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <strings.h>
 
+#include "base/library.h"
 #include "perf/event/pfm-pmu.h"
 
-static const struct {
-    const char *name;
-    size_t offset;
-} functions[] = {
+static const struct library_function functions[] = {
     {"pfm_initialize", offsetof(struct pfm_library, initialize)},
     {"pfm_strerror", offsetof(struct pfm_library, strerror)},
     {"pfm_get_pmu_info", offsetof(struct pfm_library, get_pmu_info)},
@@ -21,24 +18,21 @@ static const struct {
     {"pfm_get_os_event_encoding", offsetof(struct pfm_library, get_os_event_encoding)},
 };
 
+static const struct library libpfm4 = {
+    .name = "libpfm4, which knows such names,",
+    .package = "libpfm4",
+    .files = {"libpfm.so.4"},
+    .functions = functions,
+    .n_functions = ARRAY_SIZE(functions),
+};
+
 int pfm_library_load(struct pfm_library *ret, struct error *error)
 {
     struct pfm_library library;
 
     setenv("LIBPFM_ENCODE_INACTIVE", "1", 0);
-    void *handle = dlopen("libpfm.so.4", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (!handle)
-        return error_set(error, -ENODEV,
-                         "libpfm4, which knows such names, cannot be loaded (%s); install the package libpfm4",
-                         dlerror());
-    for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
-        void *function = dlsym(handle, functions[i].name);
-        if (!function)
-            return error_set(error, -ENODEV, "libpfm4 is of a version that is not understood: it has no %s()",
-                             functions[i].name);
-        memcpy((char *)&library + functions[i].offset, &function, sizeof(function));
-    }
-    dlclose(handle);
+    if (library_load(&libpfm4, &library, error) < 0)
+        return -ENODEV;
     int r = library.initialize();
     if (r != PFM_SUCCESS)
         return error_set(error, -ENODEV, "libpfm4 cannot be used: %s", library.strerror(r));
@@ -46,29 +40,29 @@ int pfm_library_load(struct pfm_library *ret, struct error *error)
     return 0;
 }
 
-struct pfm_parts pfm_take_apart(const char *name)
+struct pfm_name pfm_name_parse(const char *name)
 {
-    struct pfm_parts parts = {.event = name};
+    struct pfm_name parsed = {.event = name};
     const char *colons = strstr(name, "::");
 
     if (colons) {
-        parts.prefix = name;
-        parts.prefix_size = (size_t)(colons - name);
-        parts.event = colons + 2;
+        parsed.prefix = name;
+        parsed.prefix_size = (size_t)(colons - name);
+        parsed.event = colons + 2;
     }
-    parts.event_size = strcspn(parts.event, ":");
-    parts.rest = parts.event + parts.event_size;
-    return parts;
+    parsed.event_size = strcspn(parsed.event, ":");
+    parsed.rest = parsed.event + parsed.event_size;
+    return parsed;
 }
 
-bool pfm_has_level(const struct pfm_parts *parts)
+bool pfm_name_has_level(const struct pfm_name *parsed)
 {
     static const char *const levels[] = {"u", "k", "h", "hv", "mg", "mh", "excl", "precise", "period", "freq", "cpu"};
 
-    for (const char *part = parts->rest; *part; part += strcspn(part, ":")) {
-        size_t size = strcspn(++part, ":=");
+    for (const char *at = parsed->rest; *at; at += strcspn(at, ":")) {
+        size_t size = strcspn(++at, ":=");
         for (size_t i = 0; i < ARRAY_SIZE(levels); i++)
-            if (strlen(levels[i]) == size && strncasecmp(levels[i], part, size) == 0)
+            if (strlen(levels[i]) == size && strncasecmp(levels[i], at, size) == 0)
                 return true;
     }
     return false;
@@ -89,7 +83,7 @@ static bool find_info(const struct pfm_library *library, const char *name, size_
     return false;
 }
 
-bool pfm_find_table(const struct pfm_library *library, const char *name, size_t size, struct pfm_table *ret)
+bool pfm_table_find(const struct pfm_library *library, const char *name, size_t size, struct pfm_table *ret)
 {
     const struct pfm_pmu *row = pfm_pmu_find(name, size);
     struct pfm_table table = {.name = row ? row->name : NULL};
@@ -107,12 +101,12 @@ bool pfm_find_table(const struct pfm_library *library, const char *name, size_t 
     return true;
 }
 
-/* Of the PMUs that sysfs's name tells. */
+/* The next table that pfm-pmu.h has for sysfs's PMU. */
 static bool next_of_kind(const struct pfm_library *library, const char *sysfs, size_t *at, struct pfm_table *ret)
 {
     while (*at < n_pfm_pmus) {
         const struct pfm_pmu *row = &pfm_pmus[(*at)++];
-        if (str_equal(row->sysfs, sysfs) && pfm_find_table(library, row->name, strlen(row->name), ret) &&
+        if (str_equal(row->sysfs, sysfs) && pfm_table_find(library, row->name, strlen(row->name), ret) &&
             pfm_pmu_counts_on(ret->name, sysfs, ret->info.is_present, false))
             return true;
     }
@@ -125,7 +119,7 @@ static bool is_of_kind(const char *name, const char *sysfs)
     return row && str_equal(row->sysfs, sysfs);
 }
 
-bool pfm_next_table(const struct pfm_library *library, const char *sysfs, size_t *at, struct pfm_table *ret)
+bool pfm_table_next(const struct pfm_library *library, const char *sysfs, size_t *at, struct pfm_table *ret)
 {
     if (next_of_kind(library, sysfs, at, ret))
         return true;
@@ -144,10 +138,10 @@ bool pfm_next_table(const struct pfm_library *library, const char *sysfs, size_t
     return false;
 }
 
-int pfm_ask(const struct pfm_library *library, const struct pfm_table *table, const struct pfm_parts *parts,
-            struct perf_event_attr *ret)
+int pfm_table_encode(const struct pfm_library *library, const struct pfm_table *table, const struct pfm_name *parsed,
+                     struct perf_event_attr *ret)
 {
-    /* libpfm4's perf_event_attr has its own age. */
+    /* libpfm4's perf_event_attr may be larger than the kernel headers' one. */
     union {
         struct perf_event_attr attr;
         char room[512];
@@ -155,9 +149,9 @@ int pfm_ask(const struct pfm_library *library, const struct pfm_table *table, co
     pfm_perf_encode_arg_t arg = {.attr = &out.attr, .size = sizeof(arg)};
     char text[PFM_NAME_SIZE];
 
-    if (snprintf(text, sizeof(text), "%s::%s", table->info.name, parts->event) >= (int)sizeof(text))
+    if (snprintf(text, sizeof(text), "%s::%s", table->info.name, parsed->event) >= (int)sizeof(text))
         return PFM_ERR_NOTFOUND;
-    if (pfm_has_level(parts))
+    if (pfm_name_has_level(parsed))
         return PFM_ERR_ATTR;
     int r = library->get_os_event_encoding(text, PFM_PLM0 | PFM_PLM3 | PFM_PLMH, PFM_OS_PERF_EVENT, &arg);
     if (r == PFM_SUCCESS && table->stand_in && !pfm_pmu_common(out.attr.config))
@@ -167,8 +161,8 @@ int pfm_ask(const struct pfm_library *library, const struct pfm_table *table, co
     return r;
 }
 
-bool pfm_each_event(const struct pfm_library *library, const struct pfm_table *table, pfm_event_visit visit,
-                    void *userdata)
+bool pfm_table_each_event(const struct pfm_library *library, const struct pfm_table *table, pfm_event_visit visit,
+                          void *userdata)
 {
     for (int i = table->info.first_event; i >= 0; i = library->get_event_next(i)) {
         pfm_event_info_t event = {.size = sizeof(event)};
@@ -178,7 +172,7 @@ bool pfm_each_event(const struct pfm_library *library, const struct pfm_table *t
     return false;
 }
 
-bool pfm_consider_event(void *userdata, const pfm_event_info_t *event)
+bool pfm_suggest_event(void *userdata, const pfm_event_info_t *event)
 {
     suggest_consider(userdata, event->name);
     return false;

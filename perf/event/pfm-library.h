@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libpfm4 itself, and its tables of events: the inner part of pfm.h, where perfcountd is built with it. */
+/* libpfm4 and its tables of events. Serves pfm.h where perfcountd is built with libpfm4. */
 #ifndef PERF_EVENT_PFM_LIBRARY_H
 #define PERF_EVENT_PFM_LIBRARY_H
 
@@ -14,7 +14,7 @@
 #include "base/suggest.h"
 
 #define PFM_NAME_SIZE 256
-/* Above every number of a PMU: libpfm4 tells where they end, but its header may be of another version. */
+/* Above the number of every PMU. libpfm4 says at run time where they end, as its header may be of another version. */
 #define PFM_PMUS_MAX 8192
 
 struct pfm_library {
@@ -27,45 +27,45 @@ struct pfm_library {
     __typeof__(&pfm_get_os_event_encoding) get_os_event_encoding;
 };
 
-/* One of libpfm4's PMUs, under the name of pfm-pmu.h where it has one. */
+/* A PMU of libpfm4, by its name in pfm-pmu.h if it has one. */
 struct pfm_table {
     const char *name; /* "arm_ac76" */
     pfm_pmu_info_t info;
     bool stand_in; /* `info` is that of another PMU */
 };
 
-/* A name taken apart: "skl", "INST_RETIRED", ":ANY_P". */
-struct pfm_parts {
+/* The pieces of a name: "skl", "INST_RETIRED", ":ANY_P". */
+struct pfm_name {
     const char *prefix, *event, *rest;
     size_t prefix_size, event_size;
 };
 
 /*
- * Finds the library as the first call left it: it is never unloaded. -ENODEV with a sentence where it cannot be used.
- * Sets LIBPFM_ENCODE_INACTIVE in the environment, since by itself libpfm4 encodes only for the one model that it
- * detects, which on a big.LITTLE machine is that of CPU 0.
+ * Loads and initializes the library, which is then never unloaded; further calls find it so. -ENODEV with a sentence
+ * where it cannot be used. Sets LIBPFM_ENCODE_INACTIVE in the environment, since by default libpfm4 encodes only for
+ * the one model that it detects, which on a big.LITTLE machine is that of CPU 0.
  */
 int pfm_library_load(struct pfm_library *ret, struct error *error);
 
 /* Borrows from `name`. */
-struct pfm_parts pfm_take_apart(const char *name);
-/* Whether it speaks of privilege levels and the like, which our own modifiers do: "u=1". */
-bool pfm_has_level(const struct pfm_parts *parts);
+struct pfm_name pfm_name_parse(const char *name);
+/* Whether it has privilege levels and the like, "u=1", for which perfcountd has modifiers. */
+bool pfm_name_has_level(const struct pfm_name *parsed);
 
 /* The table for a PMU as a person or pfm-pmu.h names it; false where libpfm4 has none. */
-bool pfm_find_table(const struct pfm_library *library, const char *name, size_t size, struct pfm_table *ret);
-/* The next of the tables that serve sysfs's PMU without being named; `at` starts at 0. False past the last. */
-bool pfm_next_table(const struct pfm_library *library, const char *sysfs, size_t *at, struct pfm_table *ret);
+bool pfm_table_find(const struct pfm_library *library, const char *name, size_t size, struct pfm_table *ret);
+/* The next table that serves sysfs's PMU for a name without prefix; `at` starts at 0. False past the last. */
+bool pfm_table_next(const struct pfm_library *library, const char *sysfs, size_t *at, struct pfm_table *ret);
 
-/* What the kernel has to be asked for, by what libpfm4 answers to "PMU::EVENT:UMASK". PFM_SUCCESS or PFM_ERR_... */
-int pfm_ask(const struct pfm_library *library, const struct pfm_table *table, const struct pfm_parts *parts,
-            struct perf_event_attr *ret);
+/* The attributes by which the kernel counts "PMU::EVENT:UMASK", as libpfm4 has it. PFM_SUCCESS or PFM_ERR_... */
+int pfm_table_encode(const struct pfm_library *library, const struct pfm_table *table, const struct pfm_name *parsed,
+                     struct perf_event_attr *ret);
 
-/* Calls `visit` for the events of the table, until it returns true; whether it did. */
+/* Calls `visit` for the events of the table, until it returns true. Returns whether it did. */
 typedef bool (*pfm_event_visit)(void *userdata, const pfm_event_info_t *event);
-bool pfm_each_event(const struct pfm_library *library, const struct pfm_table *table, pfm_event_visit visit,
-                    void *userdata);
-/* A visit that considers each name for the struct suggest in `userdata`. */
-bool pfm_consider_event(void *userdata, const pfm_event_info_t *event);
+bool pfm_table_each_event(const struct pfm_library *library, const struct pfm_table *table, pfm_event_visit visit,
+                          void *userdata);
+/* A visit that gives each name to the struct suggest in `userdata`. */
+bool pfm_suggest_event(void *userdata, const pfm_event_info_t *event);
 
 #endif

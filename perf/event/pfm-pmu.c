@@ -6,7 +6,7 @@
 
 /*
  * The kernel's names are in drivers/perf/arm_pmuv3.c (before 6.4 arch/arm64/kernel/perf_event.c) and
- * arch/x86/events/intel/core.c. Debian 12's libpfm4 has neither Cortex-A55 and A76 nor A72: Neoverse N1 is the A76's
+ * arch/x86/events/intel/core.c. In Debian 12 libpfm4 has no Cortex-A55, A72 or A76. Neoverse N1 is the A76's
  * sibling, the A53 came before the A55, and libpfm4 itself later gave the A72 the table of the A57.
  */
 const struct pfm_pmu pfm_pmus[] = {
@@ -39,7 +39,7 @@ const struct pfm_pmu pfm_pmus[] = {
 };
 const size_t n_pfm_pmus = ARRAY_SIZE(pfm_pmus);
 
-static bool is_name(const char *name, const char *text, size_t size)
+static bool is_pfm_name(const char *name, const char *text, size_t size)
 {
     return name && strlen(name) == size && strncasecmp(name, text, size) == 0;
 }
@@ -47,7 +47,7 @@ static bool is_name(const char *name, const char *text, size_t size)
 const struct pfm_pmu *pfm_pmu_find(const char *name, size_t size)
 {
     for (size_t i = 0; i < n_pfm_pmus; i++)
-        if (is_name(pfm_pmus[i].name, name, size) || is_name(pfm_pmus[i].alias, name, size))
+        if (is_pfm_name(pfm_pmus[i].name, name, size) || is_pfm_name(pfm_pmus[i].alias, name, size))
             return &pfm_pmus[i];
     return NULL;
 }
@@ -57,7 +57,7 @@ bool pfm_pmu_counts_on(const char *name, const char *sysfs, bool detected, bool 
     bool has_row = false;
 
     for (size_t i = 0; i < n_pfm_pmus; i++) {
-        if (!is_name(pfm_pmus[i].name, name, strlen(name)))
+        if (!is_pfm_name(pfm_pmus[i].name, name, strlen(name)))
             continue;
         if (str_equal(pfm_pmus[i].sysfs, sysfs))
             return detected || !pfm_pmus[i].any_model;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of sysfs's PMUs a PMU of libpfm4 is: names and a table, without the library. The inner part of pfm.h.
+ * Which PMU of sysfs a PMU of libpfm4 is: names and a table, without the library. Serves pfm.h.
  *
- * libpfm4 names a kind of core ("arm_ac76", "skl"), sysfs the PMU that the kernel made of it ("armv8_cortex_a76",
- * "cpu"). Arm's sysfs names tell the kind; x86's do not, and only libpfm4's own look at the CPU does.
+ * libpfm4 names a kind of core ("arm_ac76", "skl"), and sysfs names the kernel's PMU for it ("armv8_cortex_a76",
+ * "cpu"). Arm's names in sysfs identify the kind; x86's do not, and only libpfm4's detection of the CPU does.
  */
 #ifndef PERF_EVENT_PFM_PMU_H
 #define PERF_EVENT_PFM_PMU_H
@@ -12,10 +12,10 @@
 
 struct pfm_pmu {
     const char *name;     /* libpfm4's */
-    const char *alias;    /* as its constants and documents have it: "arm_cortex_a76"; or NULL */
+    const char *alias;    /* as in libpfm4's constants and documents: "arm_cortex_a76"; or NULL */
     const char *sysfs;    /* the kernel's */
-    bool any_model;       /* sysfs's name is that of several models: only what libpfm4 detected counts there */
-    const char *stand_in; /* whose table serves where libpfm4 lacks this one, common events only; or NULL */
+    bool any_model;       /* several models share sysfs's name: only the one that libpfm4 detected counts there */
+    const char *stand_in; /* the PMU whose common events serve where libpfm4 does not have this one; or NULL */
 };
 
 extern const struct pfm_pmu pfm_pmus[];
@@ -25,18 +25,18 @@ extern const size_t n_pfm_pmus;
 const struct pfm_pmu *pfm_pmu_find(const char *name, size_t size);
 
 /*
- * Whether events of libpfm4's core PMU `name` can be counted on sysfs's PMU `sysfs`. `detected`: libpfm4 saw it on the
- * machine; `named`: a person asked for it by name, which suffices where one Arm PMU stands for all kinds of core.
+ * Whether events of libpfm4's core PMU `name` can be counted on sysfs's PMU `sysfs`. `detected`: libpfm4 found it on
+ * the machine; `named`: a person gave its name, which suffices where one Arm PMU stands for all kinds of core.
  */
 bool pfm_pmu_counts_on(const char *name, const char *sysfs, bool detected, bool named);
 
 /*
- * Whether a stand-in's event has the same meaning: 0xc0 to 0x3fff are each core's own, below and above are the common
- * and recommended ones (Arm Architecture Reference Manual, "The PMU event number space and common events").
+ * Whether a stand-in's event has the same meaning: numbers 0xc0 to 0x3fff are each core's own, those below and above
+ * are common to all (Arm Architecture Reference Manual, "The PMU event number space and common events").
  */
 bool pfm_pmu_common(uint64_t config);
 
-/* Whether an event's name is spelled as libpfm4's are: with "::", or in capitals. */
+/* Whether an event's name is spelled like libpfm4's: with "::", or in capitals. */
 bool pfm_pmu_spelled(const char *name);
 
 #endif

@@ -12,9 +12,9 @@ const char *pfm_built(void)
     return "yes";
 }
 
-/* An uncore's type is that of its PMU in sysfs, where libpfm4 has looked it up. */
-static bool counts_on(const struct pfm_table *table, const struct pmu *pmu, const struct perf_event_attr *attr,
-                      bool named)
+/* libpfm4 looks the type of an uncore PMU up in sysfs. */
+static bool table_counts_on(const struct pfm_table *table, const struct pmu *pmu, const struct perf_event_attr *attr,
+                            bool named)
 {
     if (table->info.type == PFM_PMU_TYPE_UNCORE)
         return attr->type == pmu->type;
@@ -22,7 +22,7 @@ static bool counts_on(const struct pfm_table *table, const struct pmu *pmu, cons
            pfm_pmu_counts_on(table->name, pmu->name, table->info.is_present, named);
 }
 
-static int put_words(const struct perf_event_attr *attr, struct pfm_words *ret)
+static int put_pfm_words(const struct perf_event_attr *attr, struct pfm_words *ret)
 {
     *ret = (struct pfm_words){{attr->config, attr->config1, attr->config2}};
     return 0;
@@ -30,7 +30,7 @@ static int put_words(const struct perf_event_attr *attr, struct pfm_words *ret)
 
 int pfm_encode(const struct pmu *pmu, const char *name, struct pfm_words *ret)
 {
-    struct pfm_parts parts = pfm_take_apart(name);
+    struct pfm_name parsed = pfm_name_parse(name);
     struct perf_event_attr attr;
     struct pfm_library library;
     struct pfm_table table;
@@ -38,15 +38,16 @@ int pfm_encode(const struct pmu *pmu, const char *name, struct pfm_words *ret)
 
     if (pmu->absent || pfm_library_load(&library, NULL) < 0)
         return -ENOENT;
-    if (parts.prefix) {
-        if (pfm_find_table(&library, parts.prefix, parts.prefix_size, &table) &&
-            pfm_ask(&library, &table, &parts, &attr) == PFM_SUCCESS && counts_on(&table, pmu, &attr, true))
-            return put_words(&attr, ret);
+    if (parsed.prefix) {
+        if (pfm_table_find(&library, parsed.prefix, parsed.prefix_size, &table) &&
+            pfm_table_encode(&library, &table, &parsed, &attr) == PFM_SUCCESS &&
+            table_counts_on(&table, pmu, &attr, true))
+            return put_pfm_words(&attr, ret);
         return -ENOENT;
     }
-    while (pfm_next_table(&library, pmu->name, &at, &table))
-        if (pfm_ask(&library, &table, &parts, &attr) == PFM_SUCCESS)
-            return put_words(&attr, ret);
+    while (pfm_table_next(&library, pmu->name, &at, &table))
+        if (pfm_table_encode(&library, &table, &parsed, &attr) == PFM_SUCCESS)
+            return put_pfm_words(&attr, ret);
     return -ENOENT;
 }
 
@@ -58,8 +59,8 @@ void pfm_suggest(const struct machine *machine, struct suggest *suggest)
     if (pfm_library_load(&library, NULL) < 0)
         return;
     for (size_t i = 0; i < machine->n_pmus; i++)
-        for (size_t at = 0; !machine->pmus[i]->absent && pfm_next_table(&library, machine->pmus[i]->name, &at, &table);)
-            pfm_each_event(&library, &table, pfm_consider_event, suggest);
+        for (size_t at = 0; !machine->pmus[i]->absent && pfm_table_next(&library, machine->pmus[i]->name, &at, &table);)
+            pfm_table_each_event(&library, &table, pfm_suggest_event, suggest);
 }
 
 struct listing {
@@ -76,14 +77,14 @@ static bool list_one(const struct listing *listing, const char *event, const cha
     struct perf_event_attr attr;
 
     snprintf(name, sizeof(name), "%s::%s%s%s", listing->table->name, event, mask[0] ? ":" : "", mask);
-    struct pfm_parts parts = pfm_take_apart(name);
-    if (pfm_ask(listing->library, listing->table, &parts, &attr) != PFM_SUCCESS)
+    struct pfm_name parsed = pfm_name_parse(name);
+    if (pfm_table_encode(listing->library, listing->table, &parsed, &attr) != PFM_SUCCESS)
         return false;
     listing->visit(listing->userdata, name, description);
     return true;
 }
 
-/* An event with unit masks is as many events. */
+/* An event with unit masks is one event for each of them. */
 static bool list_event(void *userdata, const pfm_event_info_t *event)
 {
     const struct listing *listing = userdata;
@@ -118,6 +119,6 @@ void pfm_list(const struct pmu *pmu, pfm_visit visit, void *userdata)
 
     if (pmu->absent || pfm_library_load(&library, NULL) < 0)
         return;
-    for (size_t at = 0; pfm_next_table(&library, pmu->name, &at, &table);)
-        pfm_each_event(&library, &table, list_event, &listing);
+    for (size_t at = 0; pfm_table_next(&library, pmu->name, &at, &table);)
+        pfm_table_each_event(&library, &table, list_event, &listing);
 }

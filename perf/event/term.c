@@ -4,20 +4,14 @@
 
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "perf/pmu-kind.h"
 
 #define TERMS_MAX 64
-
-static void term_done(struct event_term *term)
-{
-    free(term->name);
-    free(term->text);
-    *term = (struct event_term){0};
-}
 
 void event_terms_done(struct event_terms *terms)
 {
     for (size_t i = 0; i < terms->n; i++)
-        term_done(&terms->terms[i]);
+        event_term_done(&terms->terms[i]);
     free(terms->terms);
     *terms = (struct event_terms){0};
 }
@@ -27,10 +21,8 @@ static bool is_value(char c)
     return c > ' ' && c <= '~' && !strchr(",/{}=", c);
 }
 
-/*
- * A file's name, which has slashes as the end of the terms has: it ends at a comma, so that another term must follow.
- */
-static int parse_path(struct cursor *cursor, struct event_term *term, struct error *error)
+/* Parses a file's name. As it has slashes, it ends at a comma and not at a slash, so another term must follow. */
+static int parse_path(struct event_cursor *cursor, struct event_term *term, struct error *error)
 {
     const char *text = cursor->text + cursor->at;
     size_t size = 0;
@@ -46,14 +38,14 @@ static int parse_path(struct cursor *cursor, struct event_term *term, struct err
     return term->text ? 0 : error_oom(error);
 }
 
-static bool is_path(const struct cursor *cursor)
+static bool is_path(const struct event_cursor *cursor)
 {
     const char *text = cursor->text + cursor->at;
 
     return text[0] == '/' && text[1] && !strchr(", }\t\r\n", text[1]);
 }
 
-static int parse_value(struct cursor *cursor, struct event_term *term, struct error *error)
+static int parse_value(struct event_cursor *cursor, struct event_term *term, struct error *error)
 {
     const char *text = cursor->text + cursor->at;
     size_t size = 0;
@@ -71,7 +63,7 @@ static int parse_value(struct cursor *cursor, struct event_term *term, struct er
     return term->text ? 0 : error_oom(error);
 }
 
-static int parse_term(struct cursor *cursor, struct event_term *term, struct error *error)
+static int parse_term(struct event_cursor *cursor, struct event_term *term, struct error *error)
 {
     size_t size = cursor_name(cursor);
 
@@ -87,12 +79,12 @@ static int parse_term(struct cursor *cursor, struct event_term *term, struct err
     return is_path(cursor) ? parse_path(cursor, term, error) : parse_value(cursor, term, error);
 }
 
-int event_terms_parse(struct cursor *cursor, struct event_terms *ret, struct error *error)
+int event_terms_parse(struct event_cursor *cursor, struct event_terms *ret, struct error *error)
 {
     _cleanup_(event_terms_done) struct event_terms terms = {0};
 
     do {
-        _cleanup_(term_done) struct event_term term = {0};
+        _cleanup_(event_term_done) struct event_term term = {0};
         cursor_skip_space(cursor);
         int r = parse_term(cursor, &term, error);
         if (r < 0)
@@ -113,7 +105,7 @@ int event_terms_parse(struct cursor *cursor, struct event_terms *ret, struct err
 int event_terms_parse_text(const char *text, struct event_terms *ret, struct error *error)
 {
     _cleanup_(event_terms_done) struct event_terms terms = {0};
-    struct cursor cursor = {.text = text};
+    struct event_cursor cursor = {.text = text};
 
     int r = event_terms_parse(&cursor, &terms, error);
     if (r < 0)
@@ -122,5 +114,70 @@ int event_terms_parse_text(const char *text, struct event_terms *ret, struct err
         return cursor_unexpected(&cursor, "a comma", error);
     *ret = terms;
     terms = (struct event_terms){0};
+    return 0;
+}
+
+/* Terms that perf understands, and that have no meaning for an event that is only counted, or for perfcountd. */
+static const struct {
+    const char *name, *reason;
+} refused_terms[] = {
+    {"period", "is for sampling: counters have none"},
+    {"freq", "is for sampling: counters have none"},
+    {"call-graph", "is for sampling"},
+    {"stack-size", "is for sampling"},
+    {"max-stack", "is for sampling"},
+    {"branch_type", "is for sampling"},
+    {"time", "is for sampling"},
+    {"nr", "is for sampling"},
+    {"overwrite", "is for sampling"},
+    {"no-overwrite", "is for sampling"},
+    {"aux-output", "is for sampling"},
+    {"aux-sample-size", "is for sampling"},
+    {"inherit", "is not for counters of whole CPUs and cgroups"},
+    {"no-inherit", "is not for counters of whole CPUs and cgroups"},
+    {"percore", "is perf's own arithmetic: add up the CPUs in a query"},
+    {"metric-id", "is perf's own: name the metric by \"name=\""},
+};
+
+/* Terms with text as their value: the function or file that a probe is set on. */
+static const struct {
+    const char *pmu, *name;
+} text_terms[] = {{"kprobe", "func"}, {"uprobe", "path"}};
+
+static bool takes_text(const char *pmu, const struct event_term *term)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(text_terms); i++)
+        if (str_equal(text_terms[i].pmu, pmu) && str_equal(text_terms[i].name, term->name))
+            return true;
+    return false;
+}
+
+/* The kernel reads a config word of a probe as a pointer (perf_event_open(2)), so a number there is a mistake or worse.
+ */
+static int check_probe_word(const char *pmu, const struct event_term *term, struct error *error)
+{
+    if (pmu_kind(pmu) != PMU_PROBE || !str_starts(term->name, "config"))
+        return 0;
+    return error_set_at(error, -EINVAL, term->offset,
+                        "a probe takes no \"%s\": write the function or file that it is set on, as in "
+                        "kprobe/func=vfs_read/ or uprobe/path=/bin/bash,offset=0x1234/",
+                        term->name);
+}
+
+int event_term_check(const char *pmu, const struct event_term *term, struct error *error)
+{
+    int r = check_probe_word(pmu, term, error);
+
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < ARRAY_SIZE(refused_terms); i++)
+        if (str_equal(term->name, refused_terms[i].name))
+            return error_set_at(error, -EINVAL, term->offset, "the term \"%s\" %s", term->name,
+                                refused_terms[i].reason);
+    if (takes_text(pmu, term))
+        return term->text ? 0 : error_set_at(error, -EINVAL, term->offset, "the term \"%s\" needs a value", term->name);
+    if (term->text && !term->numeric)
+        return error_set_at(error, -EINVAL, term->offset + strlen(term->name) + 1,
+                            "the value of \"%s\" is a number like 17 or 0x11, not \"%s\"", term->name, term->text);
     return 0;
 }

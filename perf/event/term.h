@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The terms of a PMU's event, "event=0x3c,umask=0x1,edge": as a person writes them and as sysfs has them. */
+/* The terms of a PMU's event, "event=0x3c,umask=0x1,edge", as a person or sysfs writes them. */
 #ifndef PERF_EVENT_TERM_H
 #define PERF_EVENT_TERM_H
 
@@ -13,11 +13,14 @@ struct event_terms {
 
 void event_terms_done(struct event_terms *terms);
 /*
- * Parses up to the slash or the end, whatever comes first. A value that is no number is taken as text. -EINVAL at the
- * offending character; offsets count from the beginning of the cursor's text.
+ * Parses up to the slash or the end, whichever comes first. A value that is not a number is taken as text. -EINVAL at
+ * the offending character; offsets count from the beginning of the cursor's text. -ENOMEM.
  */
-int event_terms_parse(struct cursor *cursor, struct event_terms *ret, struct error *error);
-/* A whole text, as of sysfs: nothing may follow. */
+int event_terms_parse(struct event_cursor *cursor, struct event_terms *ret, struct error *error);
+/* The same for a whole text, like that of a file in sysfs. */
 int event_terms_parse_text(const char *text, struct event_terms *ret, struct error *error);
+
+/* Whether an event of `pmu` that is counted can have the term. -EINVAL at the offending character. */
+int event_term_check(const char *pmu, const struct event_term *term, struct error *error);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How an arm64 reads a counter in user space: mrs, and the virtual counter as the clock. See userpage.h and
+ * How an arm64 CPU reads a counter in user space: mrs, and the virtual counter as the clock. See userpage.h and
  * Documentation/arch/arm64/perf.rst of the kernel.
  *
- * Between kernel.perf_user_access becoming 0 and the next switch of tasks the page still offers it, and the instruction
- * is undefined. So that this does not end the process, a handler steps over it and says that it was refused.
+ * When kernel.perf_user_access becomes 0, the page still offers it until the next switch of tasks, and the instruction
+ * is undefined. So that this does not end the process, a signal handler steps over the instruction and records the
+ * refusal.
  */
 #include <signal.h>
 #include <ucontext.h>
@@ -14,9 +15,8 @@
 #define MRS_SIZE 4
 
 /*
- * config1 of the PMU: bit 1 is `rdpmc`. Not `long` as well (bit 0): before PMUv3p5 that binds cycles to the cycle
- * counter, which a CPU's own cycles hold, and the event would never run. 32 bits do, since the kernel adds up what
- * overflows.
+ * config1 of the PMU: bit 1 is `rdpmc`. Without `long` (bit 0): before PMUv3p5 that binds cycles to the cycle counter,
+ * which a CPU's own cycles hold, and the event would never run. 32 bits suffice, since the kernel adds up overflows.
  */
 #define ASK_USER 2
 
@@ -34,7 +34,7 @@ struct outcome {
         break
 #define READ_EVENT(number) READ(number, "pmevcntr" #number "_el0")
 
-/* Alone in its section, so that the handler knows the instructions by their address; it speaks through x9. */
+/* Alone in its section, so that the handler knows the instructions by their address. The handler sets x9 to refuse. */
 __attribute__((section("userpage_counter"), noinline)) static struct outcome read_register(unsigned number)
 {
     register uint64_t refused __asm__("x9") = 0;
@@ -79,7 +79,7 @@ __attribute__((section("userpage_counter"), noinline)) static struct outcome rea
     return (struct outcome){value, refused};
 }
 
-/* What is not ours ends the process as it would have. */
+/* Another fault ends the process, as it would without the handler. */
 static void on_undefined(int number, siginfo_t *info, void *context)
 {
     mcontext_t *registers = &((ucontext_t *)context)->uc_mcontext;
@@ -112,7 +112,7 @@ static int arm64_counter(const struct userpage_reader *reader, unsigned number, 
     return 0;
 }
 
-/* The barrier, since the counter may be read before what stands before it. */
+/* With a barrier, since the CPU may read the counter before earlier instructions are done. */
 static uint64_t arm64_clock(const struct userpage_reader *reader)
 {
     uint64_t now;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A hardware event counted on the calling thread: see thread-counter.h. */
+/* A hardware event of the calling thread: see thread-counter.h. */
 #include "perf/userpage/thread-counter.h"
 
 #include <stdio.h>
 #include <sys/mman.h>
 
 #include "base/cleanup.h"
+#include "perf/event/parse.h"
 #include "perf/group.h"
 
-/* What a kind of core counts for the thread. */
-struct part {
-    struct group *group; /* of one */
+/* The event on one kind of core. */
+struct core_counter {
+    struct group *group; /* with one member */
     void *page;          /* NULL where it cannot be read in user space */
 };
 
@@ -21,12 +22,12 @@ struct thread_counter {
     bool excludes_kernel;
     uint64_t enabled; /* the highest that was read */
     size_t n;
-    struct part parts[];
+    struct core_counter cores[];
 };
 
 /*
- * With one kind of core the kernel's own event serves. With several it would bind it to any one of them, so each is
- * asked by its own name for it: Intel's and Arm's.
+ * With one kind of core the generic event serves. With several kinds the kernel would bind that event to one of them,
+ * so the event of each core PMU is opened, by Intel's and Arm's names for it.
  */
 static const struct {
     const char *name;
@@ -46,20 +47,20 @@ const char *thread_counter_event_name(enum thread_counter_event event)
     return events[event].name;
 }
 
-struct thread_counter *thread_counter_free(struct thread_counter *selfcount)
+struct thread_counter *thread_counter_free(struct thread_counter *counter)
 {
-    if (!selfcount)
+    if (!counter)
         return NULL;
-    for (size_t i = 0; i < selfcount->n; i++) {
-        if (selfcount->parts[i].page)
-            selfcount->sys->munmap(selfcount->sys, selfcount->parts[i].page, selfcount->page_size);
-        group_free(selfcount->parts[i].group);
+    for (size_t i = 0; i < counter->n; i++) {
+        if (counter->cores[i].page)
+            counter->sys->munmap(counter->sys, counter->cores[i].page, counter->page_size);
+        group_free(counter->cores[i].group);
     }
-    free(selfcount);
+    free(counter);
     return NULL;
 }
 
-/* The next that counts on some kind of core; where none is present, the one that stands for it. */
+/* The next core PMU, among those that are present or those that are absent. */
 static const struct pmu *next_core(const struct machine *machine, bool absent, size_t *at)
 {
     while (*at < machine->n_pmus) {
@@ -104,53 +105,52 @@ static int build_own(struct sys *sys, const struct machine *machine, const struc
     return r;
 }
 
-/* What cannot be had with reads in user space is had without. */
-static int open_asking(const struct thread_counter *selfcount, const struct attr *attr, uint64_t ask,
-                       struct group **ret)
+/* An event that does not open with reads in user space (`ask`) is opened without them. */
+static int open_asking(const struct thread_counter *counter, const struct attr *attr, uint64_t ask, struct group **ret)
 {
     struct attr asking = *attr;
 
-    asking.kernel.exclude_kernel = asking.kernel.exclude_hv = selfcount->excludes_kernel;
+    asking.kernel.exclude_kernel = asking.kernel.exclude_hv = counter->excludes_kernel;
     asking.kernel.config1 |= ask;
-    int r = group_open(selfcount->sys, &asking, &own_task, ret);
+    int r = group_open(counter->sys, &asking, &own_task, ret);
     if (r == 0 || r == -EACCES || !ask)
         return r;
     asking.kernel.config1 = attr->kernel.config1;
-    return group_open(selfcount->sys, &asking, &own_task, ret);
+    return group_open(counter->sys, &asking, &own_task, ret);
 }
 
-/* Leaves the page out where it is of no use. */
-static void map_part(const struct thread_counter *selfcount, struct part *part)
+/* Maps the event's page, unless it cannot be used. */
+static void map_core(const struct thread_counter *counter, struct core_counter *core)
 {
-    struct sys *sys = selfcount->sys;
+    struct sys *sys = counter->sys;
     void *page;
 
-    if (sys->mmap(sys, group_fd(part->group, 0), selfcount->page_size, PROT_READ, &page) < 0)
+    if (sys->mmap(sys, group_fd(core->group, 0), counter->page_size, PROT_READ, &page) < 0)
         return;
-    if (userpage_offers(page, selfcount->reader) && selfcount->reader->prepare(selfcount->reader) == 0)
-        part->page = page;
+    if (userpage_offers(page, counter->reader) && counter->reader->prepare(counter->reader) == 0)
+        core->page = page;
     else
-        sys->munmap(sys, page, selfcount->page_size);
+        sys->munmap(sys, page, counter->page_size);
 }
 
-static int open_part(struct thread_counter *selfcount, const struct attr *attr, uint64_t ask)
+static int open_core(struct thread_counter *counter, const struct attr *attr, uint64_t ask)
 {
-    struct part *part = &selfcount->parts[selfcount->n];
-    int r = open_asking(selfcount, attr, ask, &part->group);
+    struct core_counter *core = &counter->cores[counter->n];
+    int r = open_asking(counter, attr, ask, &core->group);
 
-    if (r == -EACCES && !selfcount->excludes_kernel) {
-        selfcount->excludes_kernel = true;
-        r = open_asking(selfcount, attr, ask, &part->group);
+    if (r == -EACCES && !counter->excludes_kernel) {
+        counter->excludes_kernel = true;
+        r = open_asking(counter, attr, ask, &core->group);
     }
     if (r < 0)
         return r;
-    selfcount->n++;
-    map_part(selfcount, part);
-    return group_enable(part->group);
+    counter->n++;
+    map_core(counter, core);
+    return group_enable(core->group);
 }
 
-/* The config1 that asks for reads in user space; 0 where that is not allowed, or goes unasked. */
-static uint64_t what_to_ask(struct sys *sys, const struct userpage_reader *reader)
+/* The config1 that asks for reads in user space; 0 where that is not allowed, or not needed. */
+static uint64_t user_read_config1(struct sys *sys, const struct userpage_reader *reader)
 {
     _cleanup_(freep) char *text = NULL;
 
@@ -163,98 +163,101 @@ int thread_counter_open(struct sys *sys, const struct machine *machine, const st
                         enum thread_counter_event event, struct thread_counter **ret, const struct pmu **ret_refused)
 {
     size_t n_present = count_cores(machine, false), n = n_present ? n_present : count_cores(machine, true), at = 0;
-    _cleanup_(thread_counter_freep) struct thread_counter *selfcount =
-        calloc(1, sizeof(*selfcount) + n * sizeof(struct part));
-    uint64_t ask = what_to_ask(sys, reader);
+    _cleanup_(thread_counter_freep) struct thread_counter *counter =
+        calloc(1, sizeof(*counter) + n * sizeof(struct core_counter));
+    uint64_t ask = user_read_config1(sys, reader);
 
-    if (!selfcount)
+    if (!counter)
         return -ENOMEM;
-    selfcount->sys = sys;
-    selfcount->reader = reader;
-    selfcount->page_size = (size_t)sysconf(_SC_PAGESIZE);
+    counter->sys = sys;
+    counter->reader = reader;
+    counter->page_size = (size_t)sysconf(_SC_PAGESIZE);
     for (size_t i = 0; i < n; i++) {
         const struct pmu *pmu = next_core(machine, n_present == 0, &at);
         struct attr attr = {.kernel = {.type = PERF_TYPE_HARDWARE, .config = events[event].config}, .pmu = pmu};
         int r = n > 1 ? build_own(sys, machine, pmu, event, &attr) : 0;
         if (r == 0)
-            r = open_part(selfcount, &attr, ask);
+            r = open_core(counter, &attr, ask);
         if (r < 0) {
             *ret_refused = pmu;
             return r;
         }
     }
-    *ret = steal(selfcount);
+    *ret = steal(counter);
     return 0;
 }
 
-/* An event that is on no counter has its final value and running time in its page; the time goes on in another's. */
-static int read_user(const struct thread_counter *selfcount, struct thread_counter_reading *reading)
+/*
+ * An event that is on no counter has its final value and running time in its page. The enabled time is read from an
+ * event that is on a counter.
+ */
+static int read_user_pages(const struct thread_counter *counter, struct thread_counter_reading *reading)
 {
-    struct userpage_reading part;
+    struct userpage_reading core;
     bool active = false;
 
-    for (size_t i = 0; i < selfcount->n; i++) {
-        if (!selfcount->parts[i].page)
+    for (size_t i = 0; i < counter->n; i++) {
+        if (!counter->cores[i].page)
             return -EOPNOTSUPP;
-        int r = userpage_read(selfcount->parts[i].page, selfcount->reader, &part);
+        int r = userpage_read(counter->cores[i].page, counter->reader, &core);
         if (r < 0)
             return r;
-        reading->value += part.value;
-        reading->running += part.running;
-        if (part.active)
-            reading->enabled = MAX(reading->enabled, part.enabled);
-        active = active || part.active;
+        reading->value += core.value;
+        reading->running += core.running;
+        if (core.active)
+            reading->enabled = MAX(reading->enabled, core.enabled);
+        active = active || core.active;
     }
     return active ? 0 : -ENODATA;
 }
 
-static int read_kernel(const struct thread_counter *selfcount, struct thread_counter_reading *reading)
+static int read_groups(const struct thread_counter *counter, struct thread_counter_reading *reading)
 {
-    struct group_reading part;
+    struct group_reading core;
 
-    for (size_t i = 0; i < selfcount->n; i++) {
-        int r = group_read(selfcount->parts[i].group, &part);
+    for (size_t i = 0; i < counter->n; i++) {
+        int r = group_read(counter->cores[i].group, &core);
         if (r < 0)
             return r;
-        reading->value += part.values[0];
-        reading->running += part.running;
-        reading->enabled = MAX(reading->enabled, part.enabled);
+        reading->value += core.values[0];
+        reading->running += core.running;
+        reading->enabled = MAX(reading->enabled, core.enabled);
     }
     return 0;
 }
 
 /*
- * The events of the kinds of core were opened one after the other, so their times differ by what that took: none is let
- * fall behind an earlier reading.
+ * The events of the kinds of core were opened one after the other, so their enabled times differ a little. The result
+ * never falls behind an earlier one.
  */
-int thread_counter_read(struct thread_counter *selfcount, struct thread_counter_reading *ret)
+int thread_counter_read(struct thread_counter *counter, struct thread_counter_reading *ret)
 {
     struct thread_counter_reading reading = {.user = true};
 
-    if (read_user(selfcount, &reading) < 0) {
+    if (read_user_pages(counter, &reading) < 0) {
         reading = (struct thread_counter_reading){.user = false};
-        int r = read_kernel(selfcount, &reading);
+        int r = read_groups(counter, &reading);
         if (r < 0)
             return r;
     }
-    selfcount->enabled = reading.enabled = MAX(selfcount->enabled, reading.enabled);
+    counter->enabled = reading.enabled = MAX(counter->enabled, reading.enabled);
     *ret = reading;
     return 0;
 }
 
-int thread_counter_pause(struct thread_counter *selfcount, bool paused)
+int thread_counter_pause(struct thread_counter *counter, bool paused)
 {
     int r = 0;
 
-    for (size_t i = 0; i < selfcount->n; i++) {
-        struct group *group = selfcount->parts[i].group;
+    for (size_t i = 0; i < counter->n; i++) {
+        struct group *group = counter->cores[i].group;
         int error = paused ? group_disable(group) : group_enable(group);
         r = r < 0 ? r : error;
     }
     return r;
 }
 
-bool thread_counter_has_kernel(const struct thread_counter *selfcount)
+bool thread_counter_has_kernel(const struct thread_counter *counter)
 {
-    return !selfcount->excludes_kernel;
+    return !counter->excludes_kernel;
 }

@@ -2,15 +2,15 @@
 /*
  * A counter of the own task, read without a system call: see userpage.h.
  *
- * The kernel writes the page only on the CPU on which the task runs, so a reader sees a change that interrupted it,
- * never one under way: the order of the program is enough, and a barrier for the compiler.
+ * The kernel writes the page only on the CPU on which the task runs. So a reader sees a change that interrupted it, and
+ * never a change under way: program order and a barrier for the compiler suffice.
  */
 #include "perf/userpage/userpage.h"
 
 #define TRIES_MAX 64
 #define barrier() __asm__ volatile("" ::: "memory")
 
-/* What one pass over the page found, to be believed if the page stood still. */
+/* The result of one pass over the page, which is valid if the page did not change meanwhile. */
 struct pass {
     struct userpage_reading reading;
     uint64_t cycles, offset, base_cycles, mask;
@@ -18,7 +18,7 @@ struct pass {
     uint16_t shift;
 };
 
-/* The hardware's counter may be narrower than the count, and what the kernel adds to it makes up for that. */
+/* The hardware's counter may be narrower than the count; the kernel's offset is relative to the extended value. */
 static uint64_t sign_extend(uint64_t value, unsigned width)
 {
     return (uint64_t)((int64_t)(value << (64 - width)) >> (64 - width));
@@ -52,7 +52,7 @@ static int read_pass(const volatile struct perf_event_mmap_page *page, const str
     pass->offset = page->time_offset;
     pass->mult = page->time_mult;
     pass->shift = page->time_shift;
-    /* A clock of fewer than 64 bits wraps: what is above the mask comes from the kernel. */
+    /* A clock of fewer than 64 bits wraps: the bits above the mask come from the kernel. */
     pass->base_cycles = page->cap_user_time_short ? page->time_cycles : 0;
     pass->mask = page->cap_user_time_short ? page->time_mask : UINT64_MAX;
     int r = reader->counter(reader, index - 1, &hardware);

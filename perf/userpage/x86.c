@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How an x86-64 reads a counter in user space: rdpmc, and the time-stamp counter as the clock. See userpage.h.
+ * How an x86-64 CPU reads a counter in user space: rdpmc, and the time-stamp counter as the clock. See userpage.h.
  *
- * The page goes on offering it when an administrator forbids it (0 in /sys/bus/event_source/devices/cpu/rdpmc), and
- * then the instruction faults. So that this does not end the process, a handler steps over it and says that it was
- * refused.
+ * When an administrator forbids it (0 in /sys/bus/event_source/devices/cpu/rdpmc), the page still offers it, and the
+ * instruction faults. So that this does not end the process, a signal handler steps over the instruction and records
+ * the refusal.
  */
 #include <signal.h>
 #include <ucontext.h>
@@ -20,7 +20,7 @@ struct outcome {
     uint64_t value, refused;
 };
 
-/* Alone in its section, so that the handler knows the instruction by its address; it speaks through rsi. */
+/* Alone in its section, so that the handler knows the instruction by its address. The handler sets rsi to refuse. */
 __attribute__((section("userpage_counter"), noinline)) static struct outcome rdpmc(uint32_t number)
 {
     struct outcome outcome = {0};
@@ -31,7 +31,7 @@ __attribute__((section("userpage_counter"), noinline)) static struct outcome rdp
     return outcome;
 }
 
-/* What is not ours ends the process as it would have. */
+/* Another fault ends the process, as it would without the handler. */
 static void on_fault(int number, siginfo_t *info, void *context)
 {
     greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Makes and removes cgroups at a steady rate, each with a program of a known number of page faults once a scrape has
-it, while it scrapes the daemon at 10 Hz. Prints as JSON what was caused and what the scrapes had of it.
+it, while it scrapes the daemon at 10 Hz. Prints as JSON the faults that were caused and those that the scrapes had.
 
 One in ten comes back under its name while it lingers, and one in ten once it is gone: a total then goes on, or starts
 at 0. A step that is due waits for those it rests on, so that a busy machine makes it longer and not wrong.

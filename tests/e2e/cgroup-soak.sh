@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Cgroups come and go by the hundreds while the daemon is scraped at 10 Hz: nothing leaks, no scrape fails, no total
-# falls, and what was counted is what was caused.
+# falls, and the counts are those that were caused.
 #
 # usage: cgroup-soak.sh [--full]     2,000 cgroups in 60 s; without it 300 in 10 s
 . "$(dirname "$0")/lib.sh"
@@ -61,7 +61,7 @@ compares "scrapes came at 10 Hz, or at half that on a busy machine" "$(of scrape
 equals "no scrape failed" "$(of failed_scrapes)" 0
 equals "no total fell" "$(of fell)" 0
 equals "no collector failed" "$(of failed_collectors)" 0
-compares "the sum over the cgroups is what was caused, within 1 %" \
+compares "the sum over the cgroups is the load, within 1 %" \
     "$(of counted) > 0.99 * $(of caused) && $(of counted) < 1.01 * $(of caused)"
 compares "their parent has it, too" \
     "$(of counted_by_parent) > 0.99 * $(of caused) && $(of counted_by_parent) < 1.01 * $(of caused)"

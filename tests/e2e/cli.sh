@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The command line: what it prints where, and with which exit status.
+# The command line: its output on both streams, and its exit status.
 . "$(dirname "$0")/lib.sh"
 need jq
 
@@ -158,7 +158,7 @@ equals "the flag replaces the key" "$status" 0
 try check-config --config.file="$scratch/sub/main.yaml" --web.config.file=
 equals "an empty one takes it away" "$status" 0
 try plan --config.file="$scratch/sub/main.yaml"
-equals "who only prints does not read it" "$status" 0
+equals "a command that only prints does not read it" "$status" 0
 refuses "a web configuration that is not there" "^$scratch/missing.yml: .*no such file" \
     check-config --web.config.file="$scratch/missing.yml"
 refuses "a directory" "^$scratch: .*directory" check-config --web.config.file="$scratch"
@@ -259,9 +259,9 @@ printf 'web: {listen: ["127.0.0.1:0"], telemetry_path: /file}\n' >"$good"
 launch_daemon --config.file="$good"
 eventually 10 listening_or_dead
 url=$(sed -n 's|.*listening on \(http://[^ "]*\)/.*|\1|p' "$daemon_log" | head -n 1)
-equals "what the file says" "$(status_of /file)" 200
+equals "the path of the file" "$(status_of /file)" 200
 stop_daemon
 start_daemon --config.file="$good" --web.telemetry-path=/flag
-equals "flags replace what the file says" "$(status_of /flag)" 200
+equals "a flag replaces that of the file" "$(status_of /flag)" 200
 stop_daemon
 finish

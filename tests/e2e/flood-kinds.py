@@ -68,7 +68,7 @@ class Attacker:
                     self.ask(s)
                 return
             data = s.recv(1 << 20)
-            # An answer begins with its status; what follows of a long one is thrown away as it comes.
+            # An answer begins with its status; the rest of a long one is thrown away as it comes.
             if not data:
                 self.close(s)
             elif data.startswith(b"HTTP/1.1 "):

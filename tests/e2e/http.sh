@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The HTTP side: what it answers, and that no client, slow, greedy or many, harms another.
+# The HTTP side: its answers; and no client, slow, greedy or many, harms another.
 . "$(dirname "$0")/lib.sh"
 need curl jq /usr/bin/python3
 
 start_daemon
 pid=$daemon_pid
 
-# --- what is answered
+# --- answers
 
 for path in / /metrics /-/healthy /-/ready /api/v1/counters /api/v1/pmus /api/v1/events /api/v1/status /api/v1/config \
     '/api/v1/rates?seconds=0.05'; do
@@ -28,7 +28,7 @@ equals "an unknown path" "$(status_of /nothing)" 404
 matches "is explained in plain text" "$(get /nothing -D -)" 'Content-Type: text/plain'
 equals "an unknown path of the API" "$(get /api/v1/nothing | jq .status)" 404
 equals "POST /metrics" "$(status_of /metrics -X POST)" 405
-matches "says what is allowed" "$(get /metrics -X POST -D - -o /dev/null)" 'Allow: .*GET'
+matches "says which methods are allowed" "$(get /metrics -X POST -D - -o /dev/null)" 'Allow: .*GET'
 equals "GET /-/reload" "$(status_of /-/reload)" 405
 matches "says POST" "$(get /-/reload -D - -o /dev/null)" 'Allow: .*POST'
 equals "POST /api/v1/counters" "$(get /api/v1/counters -X POST | jq .status)" 405

@@ -70,7 +70,7 @@ if [ "$(id -u)" = 0 ] && [ -w "$flood" ]; then
     kill -CONT "$daemon_pid"
     holds "an overflow of the kernel's messages has the CPUs looked at" eventually 5 grep -q 'CPUs online' "$daemon_log"
     enabled=$(get '/api/v1/counters?group=software&cpu=0' | jq '.counters[0].enabled_ns')
-    compares "and what was counted since the reading before is kept" "$enabled >= 3000000000"
+    compares "and counts since the reading before are kept" "$enabled >= 3000000000"
     stop_daemon
 fi
 

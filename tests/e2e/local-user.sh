@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What other users of the machine than the daemon's may do by loopback and by a unix socket: they read, and they neither
-# sample nor pause nor reload until the configuration or the socket's group says so.
+# The rights of users of the machine other than the daemon's, by loopback and by a unix socket: they read, and they
+# neither sample nor pause nor reload until the configuration or the socket's group says so.
 . "$(dirname "$0")/lib.sh"
 need curl jq setpriv
 [ "$(id -u)" -eq 0 ] || skip "only root plays other users"
@@ -131,7 +131,7 @@ sleep 0.5
 configure "" ""
 reload
 wait $stream
-equals "what the configuration takes back ends" "$(tail -n 1 "$scratch/body" | jq -r .reason)" reload
+equals "a stream that the configuration no longer allows ends" "$(tail -n 1 "$scratch/body" | jq -r .reason)" reload
 
 configure "" ", allow_remote: true"
 reload

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The names of functions in samples are those that who wrote them knows: of C++ and Rust, and of what a program makes at
+# The names of functions in samples are those of their source: of C++ and Rust, and of functions that a program makes at
 # run time and lists in /tmp/perf-PID.map. Through the opener, where there is one, and without.
 . "$(dirname "$0")/lib.sh"
 need curl gzip jq "${CC:=cc}"
@@ -53,7 +53,7 @@ in_all app::turn
 in_all 'early function:1'
 in_all 'late;function'
 holds "none is as the compiler wrote it" not grep -qE '_ZN3app' "$scratch/folded" "$scratch/samples"
-holds "a name of C is what it was" grep -qE "^$program;.*main;" "$scratch/folded"
+holds "a name of C is unchanged" grep -qE "^$program;.*main;" "$scratch/folded"
 holds "memory without a file is that" \
     jq -se 'any(.[]; .symbol == "early function:1" and .module == "//anon")' "$scratch/samples"
 end_program

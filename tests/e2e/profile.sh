@@ -73,7 +73,7 @@ if command -v protoc >/dev/null; then
     has 'comment perfcountd: [0-9]+ samples' "it has a comment"
     build_id=$(readelf -n "$scratch/$program" 2>/dev/null | awk '/Build ID/ { print $3 }')
     has "mapping $scratch/$program ${build_id:-[0-9a-f]*} functions" "the program's file and build id are there"
-    equals "protoc: every reference has what it refers to" "$(grep '^dangling' "$scratch/fields")" ""
+    equals "protoc: every reference leads somewhere" "$(grep '^dangling' "$scratch/fields")" ""
     within_points "protoc" \
         "$(awk -v comm="$program" '$1 == "leaf" && $2 == comm { print $3, $4 }' "$scratch/fields" | share)"
 else

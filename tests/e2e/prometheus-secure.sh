@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A real Prometheus scrapes with TLS, a client certificate and a password; one that lacks any of them does not.
+# A real Prometheus scrapes with TLS, a client certificate and a password; one without any of them does not.
 . "$(dirname "$0")/lib.sh"
 . "$here/tls-lib.sh"
 # shellcheck source=prometheus-lib.sh

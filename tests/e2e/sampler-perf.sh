@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What the daemon streams, read by clients that others wrote (perf, jq, protoc): a program with a known profile has it
-# in each format, at the same time in all of them and in what perf records itself; on a CPU, in a cgroup, as a process.
+# Streams of the daemon, read by clients that others wrote (perf, jq, protoc): a program with a known profile has it in
+# each format, at the same time in all of them and in what perf records itself; on a CPU, in a cgroup, as a process.
 . "$(dirname "$0")/lib.sh"
 need curl jq perf gzip protoc taskset "${CC:=cc}"
 [ "$(id -u)" -eq 0 ] || skip "only root samples all CPUs"

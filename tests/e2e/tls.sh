@@ -39,7 +39,7 @@ configure() {
     mv "$web.new" "$web"
 }
 
-# deploy NAME: what is served, each file replaced as a whole.
+# deploy NAME: the files of this name are served, each replaced as a whole.
 deploy() {
     local suffix
     [ ! -d "$pki/live.key" ] || rmdir "$pki/live.key"
@@ -63,7 +63,7 @@ serve_some() {
     url=$(sed -n 's|.*listening on \(https://[^ "]*\)/.*|\1|p' "$daemon_log")
 }
 
-# hello [S_CLIENT-OPTIONS...]: what openssl says of a handshake.
+# hello [S_CLIENT-OPTIONS...]: openssl's report of a handshake.
 hello() {
     openssl s_client -connect "${url#https://}" -CAfile "$pki/ca.pem" "$@" </dev/null 2>&1
 }
@@ -343,7 +343,7 @@ holds "some were answered" grep -q '^https 0$' "$scratch/loop"
 equals "and one socket is left listening" "$(ss -Hltn "sport = :$port" | wc -l)" 1
 stop_daemon
 
-# --- what is wrong at the start: exit status 2 and a sentence
+# --- errors at the start: exit status 2 and a sentence
 
 # shellcheck disable=SC2034 # for eval
 unlike="cipher_suites: [TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384]"
@@ -385,7 +385,7 @@ if [ "$(id -u)" -eq 0 ]; then
         'live.key" cannot be read: permission denied \(EACCES\) for user 65534'
 fi
 
-# --- what it costs
+# --- its cost
 
 deploy second
 serve
@@ -460,7 +460,7 @@ print(closed, "closed", len(open_ones), "open")
 END
 equals "10,000 connections that do not speak TLS" \
     "$(/usr/bin/python3 "$scratch/silent.py" "${url##*:}")" "10000 closed 0 open"
-equals "and who does is served" "$(status_of /-/healthy)" 200
+equals "and a client that does is served" "$(status_of /-/healthy)" 200
 if [ -z "${SANITIZED-}" ]; then
     compares "memory is flat: kB" "$(memory_of "$daemon_pid") - $before < 6000"
 fi

@@ -5,7 +5,7 @@
 #include <assert.h>
 
 #include "base/cleanup.h"
-#include "perf/event/event.h"
+#include "perf/event/parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/process/fd-socket.h"
 #include "base/util.h"
-#include "opener/message.h"
 
 static long become(uid_t user)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The impostor: a process that has taken the daemon's place after the split, with the real opener and the real filters,
- * and tries what a stranger would. Each attempt has a verdict: what it got against what it must get.
+ * and tries what a stranger would try. Each attempt has a verdict: its result against the result that it must have.
  */
 #ifndef TESTS_IMPOSTOR_IMPOSTOR_H
 #define TESTS_IMPOSTOR_IMPOSTOR_H

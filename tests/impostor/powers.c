@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "opener/descriptor-powers.h"
+#include "perf/event/parse.h"
 #include "perf/group.h"
 #include "perf/hierarchy.h"
 #include "tests/impostor/ask.h"

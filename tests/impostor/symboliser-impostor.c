@@ -30,8 +30,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fd-socket.h"
 #include "base/file.h"
+#include "base/process/fd-socket.h"
 #include "symbols/symboliser/jail.h"
 #include "symbols/symboliser/symboliser.h"
 

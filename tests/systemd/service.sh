@@ -14,7 +14,7 @@ drop_ins=/run/systemd/system
 score_max=2.0
 pages=100000
 
-# --- what is installed
+# --- the installed files
 
 install_built() {
     make -C "$(dirname "$PERFCOUNTD")" install DESTDIR="$scratch/installed" >"$scratch/install.log" 2>&1 ||
@@ -55,7 +55,7 @@ write_config() {
 good_config='web: {min_interval: 0s}
 collectors: {cgroup: {include: ["/system.slice/*.service"]}}'
 
-# --- what is asked
+# --- questions
 
 main_pid() {
     inside systemctl show -P MainPID perfcountd
@@ -225,7 +225,7 @@ test_operators() {
     equals "and the daemon's user" "$(as perfcountd "$group" POST "$reload")" 200
     equals "others cannot connect" "$(as games 60 POST "$reload")" none
     equals "and on loopback nobody reloads" "$(status_of "$reload" -X POST)" 403
-    matches "the answer says what to do" "$(get "$reload" -X POST)" 'curl --unix-socket.*web.local_operators'
+    matches "the answer has the remedy" "$(get "$reload" -X POST)" 'curl --unix-socket.*web.local_operators'
 }
 
 test_pause() {
@@ -261,7 +261,7 @@ is_another() {
 test_activation() {
     local second path=/run/perfcountd-test.sock
     inside systemctl stop perfcountd
-    equals "what is stopped is not started by the next scrape" "$(status_of /metrics 2>/dev/null)" 000
+    equals "a scrape does not start a service that is stopped" "$(status_of /metrics 2>/dev/null)" 000
     second=$(free_port)
     drop_in perfcountd.socket 20-more <<<$'[Socket]\n'"ListenStream=127.0.0.1:$second"$'\n'"ListenStream=$path"
     write_config <<<"${good_config/\{min_interval/{listen: [\":1\"], min_interval}"
@@ -297,7 +297,7 @@ test_own_address() {
     equals "without a network it does not start" "$(inside systemctl is-active perfcountd)" "$(
         inside systemctl is-active perfcountd | grep -E 'failed|activating')"
     equals "and says why" "$(entries listen-failed MESSAGE_ID | sort -u)" 5d8270c44ac14504a7cc112a1ca15064
-    matches "and what to do" "$(entries listen-failed MESSAGE)" 'RestrictAddressFamilies'
+    matches "and the remedy" "$(entries listen-failed MESSAGE)" 'RestrictAddressFamilies'
     inside systemctl stop perfcountd
     inside systemctl reset-failed perfcountd 2>/dev/null
     inside systemctl unmask --runtime --quiet perfcountd.socket
@@ -323,7 +323,7 @@ test_sampler() {
     inside systemd-run --quiet --unit=hot -p User=games /usr/local/bin/hot 600
     samples
     compares "the unit as it is samples" "$(count_samples true) > 100"
-    contains "and says what it misses of the kernel" "$(note)" "/proc/kallsyms"
+    contains "and says which capability the kernel's symbols need" "$(note)" "/proc/kallsyms"
     equals "it ends as was asked" "$(tail -n 1 "$scratch/samples" | jq -r .reason)" seconds
 
     drop_in perfcountd.service sampler <"$root/contrib/systemd/sampler.conf"

@@ -43,10 +43,7 @@ static bool read_field(struct bytes *bytes, struct field *field)
     return true;
 }
 
-/*
- * The fields of a message whose fields are all numbers, into numbers of 64 bits that stand one behind the other: field
- * 1 into the first of `n`.
- */
+/* Reads a message whose fields 1 to `n` are numbers into `n` numbers of 64 bits. */
 static void read_numbers(struct bytes bytes, void *numbers, size_t n)
 {
     struct field field;
@@ -58,7 +55,7 @@ static void read_numbers(struct bytes bytes, void *numbers, size_t n)
     }
 }
 
-/* Numbers that are packed. Returns how many. */
+/* Reads packed numbers. Returns their number. */
 static size_t read_packed(struct field field, uint64_t *numbers, size_t n)
 {
     size_t i = 0;
@@ -116,6 +113,19 @@ static void read_location(struct bytes bytes, struct read_location *location)
         &(array)[(n)++];                                                                                               \
     })
 
+static void read_profile_number(struct read_pprof *profile, const struct field *field)
+{
+    int64_t *numbers[] = {[9] = &profile->time_nanos,
+                          [10] = &profile->duration_nanos,
+                          [12] = &profile->period,
+                          [14] = &profile->default_sample_type};
+
+    if (field->number >= ARRAY_SIZE(numbers) || !numbers[field->number])
+        fail_msg("a profile has field %u", field->number);
+    assert_int_equal(field->wire_type, 0);
+    *numbers[field->number] = (int64_t)field->value;
+}
+
 static void read_profile_field(struct read_pprof *profile, const struct field *field)
 {
     switch (field->number) {
@@ -139,27 +149,15 @@ static void read_profile_field(struct read_pprof *profile, const struct field *f
         *READ_APPEND(profile->string_table, profile->n_string_table) =
             strndup((const char *)field->bytes.at, (size_t)(field->bytes.end - field->bytes.at));
         break;
-    case 9:
-        profile->time_nanos = (int64_t)field->value;
-        break;
-    case 10:
-        profile->duration_nanos = (int64_t)field->value;
-        break;
     case 11:
         read_numbers(field->bytes, &profile->period_type, 2);
-        break;
-    case 12:
-        profile->period = (int64_t)field->value;
         break;
     case 13:
         profile->n_comment += read_packed(*field, (uint64_t *)&profile->comment[profile->n_comment],
                                           ARRAY_SIZE(profile->comment) - profile->n_comment);
         break;
-    case 14:
-        profile->default_sample_type = (int64_t)field->value;
-        break;
     default:
-        fail_msg("a profile has field %u", field->number);
+        read_profile_number(profile, field);
     }
 }
 

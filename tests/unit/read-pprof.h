@@ -61,7 +61,7 @@ struct read_pprof {
     size_t n_comment;
 };
 
-/* Fails the test where a message makes no sense or has a field that is not above. */
+/* Fails the test if a message makes no sense or has a field that is not above. */
 struct read_pprof *read_pprof(const uint8_t *bytes, size_t size);
 void read_pprof_free(struct read_pprof *profile);
 

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "perf/attr.h"
+#include "perf/event/parse.h"
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/test.h"
 

@@ -7,9 +7,9 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "collectors/registry.h"
 #include "tests/unit/captured.h"
 #include "tests/unit/find-series.h"
+#include "tests/unit/rig.h"
 #include "tests/unit/test.h"
 
 enum played { RK3588_5_10, RK3588_6_1, INTEL_HYBRID, AMD_SERVER, RASPBERRY_PI, N_PLAYED };
@@ -20,18 +20,8 @@ static struct fake_sys *(*const machines[N_PLAYED])(void) = {
     [RASPBERRY_PI] = captured_raspberry_pi,
 };
 
-static struct machine *load(struct fake_sys *fake)
-{
-    struct machine *machine = NULL;
-    struct error error;
-
-    if (machine_load(&fake->sys, &machine, &error) < 0)
-        fail_msg("%s", error.message);
-    return machine;
-}
-
 /* "core armv8_pmuv3 0-7", a line for each PMU that is not on every machine. */
-static char *tell_pmus(const struct machine *machine)
+static char *describe_pmus(const struct machine *machine)
 {
     static const char *const scopes[] = {[PMU_CORE] = "core", [PMU_SYSTEM] = "system", [PMU_ANY] = "any"};
     _cleanup_(buffer_done) struct buffer text = {0};
@@ -44,13 +34,13 @@ static char *tell_pmus(const struct machine *machine)
             buffer_appendf(&text, "%s%s %s %s%s\n", pmu->absent ? "absent " : "", scopes[pmu->scope], pmu->name, cpus,
                            pmu->extended ? " extended" : "");
     }
-    char *told = buffer_string(&text);
-    return told ? told : strdup("");
+    char *described = buffer_string(&text);
+    return described ? described : strdup("");
 }
 
 static void test_pmus(void **state)
 {
-    static const char *const told[N_PLAYED] = {
+    static const char *const described[N_PLAYED] = {
         [RK3588_5_10] = "core armv8_pmuv3 0-7\n",
         [RK3588_6_1] = "system arm_dsu_0 0\ncore armv8_cortex_a55 0-3\ncore armv8_cortex_a76 4-7\n",
         [INTEL_HYBRID] = "core cpu_atom 16-19 extended\ncore cpu_core 0-15 extended\n"
@@ -66,9 +56,9 @@ static void test_pmus(void **state)
     (void)state;
     for (size_t i = 0; i < N_PLAYED; i++) {
         struct fake_sys *fake = machines[i]();
-        struct machine *machine = load(fake);
-        _cleanup_(freep) char *text = tell_pmus(machine);
-        assert_string_equal(text, told[i]);
+        struct machine *machine = machine_of(&fake->sys);
+        _cleanup_(freep) char *text = describe_pmus(machine);
+        assert_string_equal(text, described[i]);
         assert_int_equal(fake->n_open, 0);
         machine_free(machine);
         fake_sys_free(fake);
@@ -91,7 +81,7 @@ static bool counts_the_same(const struct row *a, const struct row *b)
     return same;
 }
 
-static void tell_line(struct buffer *text, struct line *line)
+static void describe_line(struct buffer *text, struct line *line)
 {
     _cleanup_(freep) char *cpus = cpuset_format(&line->cpus);
 
@@ -103,7 +93,7 @@ static void tell_line(struct buffer *text, struct line *line)
     cpuset_done(&line->cpus);
 }
 
-static void tell_rows(struct buffer *text, const struct snapshot *snapshot)
+static void describe_rows(struct buffer *text, const struct snapshot *snapshot)
 {
     struct line lines[64] = {{0}};
     size_t n = 0;
@@ -121,10 +111,10 @@ static void tell_rows(struct buffer *text, const struct snapshot *snapshot)
         assert_int_equal(cpuset_add(&lines[k].cpus, (unsigned)row->cpu), 0);
     }
     for (size_t i = 0; i < n; i++)
-        tell_line(text, &lines[i]);
+        describe_line(text, &lines[i]);
 }
 
-static void tell_failures(struct buffer *text, const struct registry *registry)
+static void describe_failures(struct buffer *text, const struct registry *registry)
 {
     char **sentences;
     size_t n;
@@ -135,273 +125,216 @@ static void tell_failures(struct buffer *text, const struct registry *registry)
     strings_free(sentences, n);
 }
 
-/* What `collectors` becomes on a machine. */
-static char *tell(struct fake_sys *fake, const char *collectors)
+/* The rows and failures that `collectors` becomes on a machine, which is freed. */
+static char *describe(struct fake_sys *fake, const char *collectors)
 {
     _cleanup_(buffer_done) struct buffer text = {0}, yaml = {0};
-    struct machine *machine = load(fake);
-    struct reload_outcome outcome = {0};
-    struct registry *registry;
-    struct config *config;
-    struct error error;
+    struct rig rig;
 
     buffer_appendf(&yaml, "collectors: {self: {enabled: false}, %s}", collectors);
-    if (config_parse(yaml.data, yaml.size, &config, &error) < 0)
-        fail_msg("%s: %s", collectors, error.message);
-    assert_int_equal(registry_new(&fake->sys, &outcome, &registry), 0);
-    assert_int_equal(registry_configure(registry, machine, config, NULL, &error), 0);
+    _cleanup_(freep) char *config = buffer_string(&yaml);
+    rig_init(&rig, fake, config);
     fake_advance(fake, 1000);
-    tell_rows(&text, registry_read(registry, UINT32_MAX, 0));
-    tell_failures(&text, registry);
-    registry_free(registry);
-    assert_int_equal(fake->n_open, 0);
-    config_free(config);
-    machine_free(machine);
-    char *told = buffer_string(&text);
-    return told ? told : strdup("");
+    describe_rows(&text, rig_read(&rig));
+    describe_failures(&text, rig.registry);
+    rig_done(&rig);
+    char *described = buffer_string(&text);
+    return described ? described : strdup("");
 }
 
 #define NO_PMU_SENTENCE                                                                                                \
     "this machine offers no hardware PMU (ENOENT): a virtual machine needs its host to pass one on, a board a `pmu` "  \
     "node in its device tree\n"
 
+static const struct {
+    enum played in_machine;
+    const char *in, *out;
+} configurations[] = {
+    {RK3588_5_10, "cpu: {groups: [{name: core, events: '{cycles,instructions}'}]}",
+     "cpu core armv8_pmuv3 0-7: cycles instructions\n"},
+    {RK3588_5_10, "cpu: {groups: [{name: l2, events: 'armv8_pmuv3/l2d_cache_refill/'}, {name: soft, events: cs}]}",
+     "cpu l2 armv8_pmuv3 0-7: l2d_cache_refill\ncpu soft software 0-7: context_switches\n"},
+    {RK3588_5_10,
+     "cpu: {groups: [{name: big, events: 'armv8_cortex_a76/l2d_cache_refill/'}, {name: soft, events: cs}]}",
+     "cpu soft software 0-7: context_switches\n"
+     "! cpu 0-7 armv8_cortex_a76/l2d_cache_refill/: there is no PMU \"armv8_cortex_a76\" on this machine\n"},
+    {RK3588_6_1, "cpu: {groups: [{name: core, events: '{cycles,instructions,cs}'}]}",
+     "cpu core armv8_cortex_a55 0-3: cycles instructions context_switches\n"
+     "cpu core armv8_cortex_a76 4-7: cycles instructions context_switches\n"},
+    {RK3588_6_1, "cpu: {groups: [{name: l2, events: l2d_cache_refill}, {name: big, events: stall_backend}]}",
+     "cpu l2 armv8_cortex_a55 0-3: l2d_cache_refill\ncpu l2 armv8_cortex_a76 4-7: l2d_cache_refill\n"
+     "cpu big armv8_cortex_a76 4-7: stall_backend\n"},
+    {RK3588_6_1,
+     "cpu: {cpus: '0-63', groups: [{name: core, events: cycles}, {name: big, events: "
+     "'armv8_cortex_a76/stall_frontend/'}]}",
+     "cpu core armv8_cortex_a55 0-3: cycles\ncpu core armv8_cortex_a76 4-7: cycles\n"
+     "! cpu 8-63: in collectors.cpu.cpus, but this machine has only CPU 0-7: the others are counted\n"
+     "! cpu 4-7 armv8_cortex_a76/stall_frontend/: PMU \"armv8_cortex_a76\" has no event or term "
+     "\"stall_frontend\"; did you mean \"stall_backend\"?\n"},
+    {RK3588_6_1, "cpu: {cpus: '0-3', groups: [{name: big, events: 'armv8_cortex_a76/stall_backend/'}]}",
+     "! armv8_cortex_a76/stall_backend/: PMU \"armv8_cortex_a76\" belongs to CPU 4-7; none of these CPUs is online "
+     "and "
+     "in collectors.cpu.cpus\n"},
+    {RK3588_6_1, "cpu: {groups: []}, pmu: {groups: [{name: dsu, events: '{arm_dsu/cycles/,arm_dsu/l3d_cache/}'}]}",
+     "pmu dsu arm_dsu_0 0: cycles l3d_cache\n"},
+    {RK3588_6_1, "cpu: {groups: [{name: dsu, events: arm_dsu_0/cycles/}, {name: soft, events: cs}]}",
+     "cpu soft software 0-7: context_switches\n"
+     "! arm_dsu_0/cycles/: PMU \"arm_dsu_0\" counts for several CPUs at once: this event belongs to "
+     "collectors.pmu\n"},
+    {RK3588_6_1,
+     "cpu: {groups: []}, pmu: {groups: [{name: core, events: 'armv8_cortex_a55/cpu_cycles/'}, "
+     "{name: dsu, events: 'arm_dsu/l4/,arm_dsu/event=0x1ffffffff/,arm_dsu/cycles/'}, {name: no, events: dsu/x/}]}",
+     "pmu dsu arm_dsu_0 0: cycles\n"
+     "! cpu 0 arm_dsu/l4/: PMU \"arm_dsu_0\" has no event or term \"l4\"\n"
+     "! cpu 0 arm_dsu/event=0x1ffffffff/: the value 0x1ffffffff of \"event\" is too large: PMU \"arm_dsu_0\" has "
+     "32 bits for it\n"
+     "! armv8_cortex_a55/cpu_cycles/: this event is counted on each CPU: it belongs to collectors.cpu\n"
+     "! dsu/x/: there is no PMU \"dsu\" on this machine\n"},
+    {INTEL_HYBRID, "cpu: {groups: [{name: core, events: '{cycles,instructions}'}, {name: c, events: msr/smi/}]}",
+     "cpu core cpu_core 0-15: cycles instructions\ncpu c msr 0-19: smi\ncpu core cpu_atom 16-19: cycles "
+     "instructions\n"},
+    {INTEL_HYBRID, "cpu: {groups: [{name: td, events: topdown-retiring}, {name: loads, events: cpu_core/mem-loads/}]}",
+     "cpu td cpu_core 0-15: topdown_retiring\ncpu loads cpu_core 0-15: mem_loads\n"
+     "cpu td cpu_atom 16-19: topdown_retiring\n"},
+    {INTEL_HYBRID,
+     "cpu: {groups: []}, pmu: {groups: [{name: power, events: '{energy-pkg,energy-psys}'}, {name: ram, events: "
+     "'{uncore_imc/event=1/,uncore_imc/event=2/}'}, {name: free, events: "
+     "uncore_imc_free_running/data_read/}, {name: idle, events: cstate_core/c6-residency/}]}",
+     "pmu idle cstate_core 0,2,4,6,8,10,12,14,16-19: c6_residency\n"
+     "pmu power power 0: energy_pkg in joules energy_psys in joules\n"
+     "pmu ram uncore_imc_0 0: event_1 event_2\npmu ram uncore_imc_1 0: event_1 event_2\n"
+     "pmu free uncore_imc_free_running_0 0: data_read in bytes\n"},
+    {AMD_SERVER,
+     "cpu: {groups: [{name: core, events: '{cycles,instructions}'}]}, pmu: {groups: [{name: mixed, events: "
+     "'power/energy-pkg/,amd_l3/event=0x04,umask=0xff/,amd_umc/event=0x0a,rdwrmask=1/,amd_df/event=0x1f/'}]}",
+     "cpu core cpu 0-15: cycles instructions\n"
+     "pmu mixed amd_df 0: event_0x1f\npmu mixed amd_l3 0,8: event_0x04_umask_0xff\n"
+     "pmu mixed amd_umc_0 0: event_0x0a_rdwrmask_1\npmu mixed amd_umc_1 0: event_0x0a_rdwrmask_1\n"
+     "pmu mixed amd_umc_2 0: event_0x0a_rdwrmask_1\npmu mixed amd_umc_3 0: event_0x0a_rdwrmask_1\n"
+     "pmu mixed power 0: energy_pkg in joules\n"},
+    {AMD_SERVER, "cpu: {groups: []}, pmu: {groups: [{name: ibs, events: ibs_op/cnt_ctl/}]}",
+     "pmu ibs ibs_op 0: cnt_ctl\n"},
+    {RASPBERRY_PI, "cpu: {groups: [{name: core, events: 'cycles,instructions,cs'}]}",
+     "cpu core software 0-3: context_switches\n! cpu 0-3 cycles, instructions: " NO_PMU_SENTENCE},
+    {RASPBERRY_PI, "cpu: {groups: [{name: m, events: 'mem:0x1000:w,sched:sched_switch,kprobe/func=f/'}]}",
+     "cpu m breakpoint 0-3: mem_0x1000_w sched_sched_switch func_f\n"},
+};
+
 static void test_configurations(void **state)
 {
-    static const struct {
-        enum played in_machine;
-        const char *in, *out;
-    } cases[] = {
-        {RK3588_5_10, "cpu: {groups: [{name: core, events: '{cycles,instructions}'}]}",
-         "cpu core armv8_pmuv3 0-7: cycles instructions\n"},
-        {RK3588_5_10, "cpu: {groups: [{name: l2, events: 'armv8_pmuv3/l2d_cache_refill/'}, {name: soft, events: cs}]}",
-         "cpu l2 armv8_pmuv3 0-7: l2d_cache_refill\ncpu soft software 0-7: context_switches\n"},
-        {RK3588_5_10,
-         "cpu: {groups: [{name: big, events: 'armv8_cortex_a76/l2d_cache_refill/'}, {name: soft, events: cs}]}",
-         "cpu soft software 0-7: context_switches\n"
-         "! cpu 0-7 armv8_cortex_a76/l2d_cache_refill/: there is no PMU \"armv8_cortex_a76\" on this machine\n"},
-        {RK3588_6_1, "cpu: {groups: [{name: core, events: '{cycles,instructions,cs}'}]}",
-         "cpu core armv8_cortex_a55 0-3: cycles instructions context_switches\n"
-         "cpu core armv8_cortex_a76 4-7: cycles instructions context_switches\n"},
-        {RK3588_6_1, "cpu: {groups: [{name: l2, events: l2d_cache_refill}, {name: big, events: stall_backend}]}",
-         "cpu l2 armv8_cortex_a55 0-3: l2d_cache_refill\ncpu l2 armv8_cortex_a76 4-7: l2d_cache_refill\n"
-         "cpu big armv8_cortex_a76 4-7: stall_backend\n"},
-        {RK3588_6_1,
-         "cpu: {cpus: '0-63', groups: [{name: core, events: cycles}, {name: big, events: "
-         "'armv8_cortex_a76/stall_frontend/'}]}",
-         "cpu core armv8_cortex_a55 0-3: cycles\ncpu core armv8_cortex_a76 4-7: cycles\n"
-         "! cpu 8-63: in collectors.cpu.cpus, but this machine has only CPU 0-7: the others are counted\n"
-         "! cpu 4-7 armv8_cortex_a76/stall_frontend/: PMU \"armv8_cortex_a76\" has no event or term "
-         "\"stall_frontend\"; did you mean \"stall_backend\"?\n"},
-        {RK3588_6_1, "cpu: {cpus: '0-3', groups: [{name: big, events: 'armv8_cortex_a76/stall_backend/'}]}",
-         "! armv8_cortex_a76/stall_backend/: PMU \"armv8_cortex_a76\" is that of CPU 4-7, none of which is online and "
-         "in collectors.cpu.cpus\n"},
-        {RK3588_6_1, "cpu: {groups: []}, pmu: {groups: [{name: dsu, events: '{arm_dsu/cycles/,arm_dsu/l3d_cache/}'}]}",
-         "pmu dsu arm_dsu_0 0: cycles l3d_cache\n"},
-        {RK3588_6_1, "cpu: {groups: [{name: dsu, events: arm_dsu_0/cycles/}, {name: soft, events: cs}]}",
-         "cpu soft software 0-7: context_switches\n"
-         "! arm_dsu_0/cycles/: PMU \"arm_dsu_0\" counts for several CPUs at once: this event belongs to "
-         "collectors.pmu\n"},
-        {RK3588_6_1,
-         "cpu: {groups: []}, pmu: {groups: [{name: core, events: 'armv8_cortex_a55/cpu_cycles/'}, "
-         "{name: dsu, events: 'arm_dsu/l4/,arm_dsu/event=0x1ffffffff/,arm_dsu/cycles/'}, {name: no, events: dsu/x/}]}",
-         "pmu dsu arm_dsu_0 0: cycles\n"
-         "! cpu 0 arm_dsu/l4/: PMU \"arm_dsu_0\" has no event or term \"l4\"\n"
-         "! cpu 0 arm_dsu/event=0x1ffffffff/: the value 0x1ffffffff of \"event\" is too large: PMU \"arm_dsu_0\" has "
-         "32 bits for it\n"
-         "! armv8_cortex_a55/cpu_cycles/: this event is counted on each CPU: it belongs to collectors.cpu\n"
-         "! dsu/x/: there is no PMU \"dsu\" on this machine\n"},
-        {INTEL_HYBRID, "cpu: {groups: [{name: core, events: '{cycles,instructions}'}, {name: c, events: msr/smi/}]}",
-         "cpu core cpu_core 0-15: cycles instructions\ncpu c msr 0-19: smi\ncpu core cpu_atom 16-19: cycles "
-         "instructions\n"},
-        {INTEL_HYBRID,
-         "cpu: {groups: [{name: td, events: topdown-retiring}, {name: loads, events: cpu_core/mem-loads/}]}",
-         "cpu td cpu_core 0-15: topdown_retiring\ncpu loads cpu_core 0-15: mem_loads\n"
-         "cpu td cpu_atom 16-19: topdown_retiring\n"},
-        {INTEL_HYBRID,
-         "cpu: {groups: []}, pmu: {groups: [{name: power, events: '{energy-pkg,energy-psys}'}, {name: ram, events: "
-         "'{uncore_imc/event=1/,uncore_imc/event=2/}'}, {name: free, events: "
-         "uncore_imc_free_running/data_read/}, {name: idle, events: cstate_core/c6-residency/}]}",
-         "pmu idle cstate_core 0,2,4,6,8,10,12,14,16-19: c6_residency\n"
-         "pmu power power 0: energy_pkg in joules energy_psys in joules\n"
-         "pmu ram uncore_imc_0 0: event_1 event_2\npmu ram uncore_imc_1 0: event_1 event_2\n"
-         "pmu free uncore_imc_free_running_0 0: data_read in bytes\n"},
-        {AMD_SERVER,
-         "cpu: {groups: [{name: core, events: '{cycles,instructions}'}]}, pmu: {groups: [{name: mixed, events: "
-         "'power/energy-pkg/,amd_l3/event=0x04,umask=0xff/,amd_umc/event=0x0a,rdwrmask=1/,amd_df/event=0x1f/'}]}",
-         "cpu core cpu 0-15: cycles instructions\n"
-         "pmu mixed amd_df 0: event_0x1f\npmu mixed amd_l3 0,8: event_0x04_umask_0xff\n"
-         "pmu mixed amd_umc_0 0: event_0x0a_rdwrmask_1\npmu mixed amd_umc_1 0: event_0x0a_rdwrmask_1\n"
-         "pmu mixed amd_umc_2 0: event_0x0a_rdwrmask_1\npmu mixed amd_umc_3 0: event_0x0a_rdwrmask_1\n"
-         "pmu mixed power 0: energy_pkg in joules\n"},
-        {AMD_SERVER, "cpu: {groups: []}, pmu: {groups: [{name: ibs, events: ibs_op/cnt_ctl/}]}",
-         "pmu ibs ibs_op 0: cnt_ctl\n"},
-        {RASPBERRY_PI, "cpu: {groups: [{name: core, events: 'cycles,instructions,cs'}]}",
-         "cpu core software 0-3: context_switches\n! cpu 0-3 cycles, instructions: " NO_PMU_SENTENCE},
-        {RASPBERRY_PI, "cpu: {groups: [{name: m, events: 'mem:0x1000:w,sched:sched_switch,kprobe/func=f/'}]}",
-         "cpu m breakpoint 0-3: mem_0x1000_w sched_sched_switch func_f\n"},
-    };
-
     (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        struct fake_sys *fake = machines[cases[i].in_machine]();
-        _cleanup_(freep) char *told = tell(fake, cases[i].in);
-        if (!str_equal(told, cases[i].out))
-            fail_msg("case %zu: %s\nbecomes\n%sinstead of\n%s", i, cases[i].in, told, cases[i].out);
-        fake_sys_free(fake);
+    for (size_t i = 0; i < ARRAY_SIZE(configurations); i++) {
+        struct fake_sys *fake = machines[configurations[i].in_machine]();
+        _cleanup_(freep) char *described = describe(fake, configurations[i].in);
+        if (!str_equal(described, configurations[i].out))
+            fail_msg("case %zu: %s\nbecomes\n%sinstead of\n%s", i, configurations[i].in, described,
+                     configurations[i].out);
     }
 }
 
 /* A board whose sysfs is damaged, and one whose CPUs are away: a sentence each, and the rest is served. */
+static const struct {
+    const char *in_pmu, *in_file, *in_text, *in, *out;
+} damages[] = {
+    {"armv8_cortex_a55", "cpus", "",
+     "cpu: {groups: [{name: l, events: armv8_cortex_a55/cpu_cycles/}, {name: b, "
+     "events: armv8_cortex_a76/cpu_cycles/}]}",
+     "cpu b armv8_cortex_a76 4-7: cpu_cycles\n"
+     "! armv8_cortex_a55/cpu_cycles/: PMU \"armv8_cortex_a55\" has no CPU: its list of CPUs in sysfs is empty\n"},
+    {"arm_dsu_0", "cpumask", "",
+     "cpu: {groups: [{name: s, events: cs}]}, pmu: {groups: [{name: d, events: "
+     "arm_dsu/cycles/}]}",
+     "cpu s software 0-7: context_switches\n"
+     "! arm_dsu/cycles/: none of the CPUs on which PMU \"arm_dsu_0\" is read is online: see its cpumask\n"},
+    {"arm_dsu_0", "type", "?",
+     "cpu: {groups: [{name: s, events: cs}]}, pmu: {groups: [{name: d, events: "
+     "arm_dsu_0/cycles/}]}",
+     "cpu s software 0-7: context_switches\n"
+     "! arm_dsu_0/cycles/: PMU \"arm_dsu_0\" cannot be used: /sys/bus/event_source/devices/arm_dsu_0/type is no "
+     "number of a PMU: \"?\"\n"},
+    {"armv8_cortex_a76", "events/l2d_cache_refill", "event=", "cpu: {groups: [{name: l2, events: l2d_cache_refill}]}",
+     "cpu l2 armv8_cortex_a55 0-3: l2d_cache_refill\n"
+     "! cpu 4-7 l2d_cache_refill: \"l2d_cache_refill\" of PMU \"armv8_cortex_a76\" cannot be used: its file cannot "
+     "be "
+     "understood, \"event=\": a value is missing at the end\n"},
+    {"armv8_cortex_a76", "format/event", "config:x",
+     "cpu: {groups: [{name: l2, events: armv8_cortex_a76/event=0x17/}, {name: core, events: cycles}]}",
+     "cpu core armv8_cortex_a55 0-3: cycles\ncpu core armv8_cortex_a76 4-7: cycles\n"
+     "! cpu 4-7 armv8_cortex_a76/event=0x17/: \"event\" of PMU \"armv8_cortex_a76\" cannot be used: its file "
+     "cannot "
+     "be understood, \"config:x\": the number of a bit is missing here\n"},
+};
+
 static void test_damaged(void **state)
 {
-    static const struct {
-        const char *in_pmu, *in_file, *in_text, *in, *out;
-    } cases[] = {
-        {"armv8_cortex_a55", "cpus", "",
-         "cpu: {groups: [{name: l, events: armv8_cortex_a55/cpu_cycles/}, {name: b, "
-         "events: armv8_cortex_a76/cpu_cycles/}]}",
-         "cpu b armv8_cortex_a76 4-7: cpu_cycles\n"
-         "! armv8_cortex_a55/cpu_cycles/: PMU \"armv8_cortex_a55\" has no CPU: its list of CPUs in sysfs is empty\n"},
-        {"arm_dsu_0", "cpumask", "",
-         "cpu: {groups: [{name: s, events: cs}]}, pmu: {groups: [{name: d, events: "
-         "arm_dsu/cycles/}]}",
-         "cpu s software 0-7: context_switches\n"
-         "! arm_dsu/cycles/: none of the CPUs on which PMU \"arm_dsu_0\" is read is online: see its cpumask\n"},
-        {"arm_dsu_0", "type", "?",
-         "cpu: {groups: [{name: s, events: cs}]}, pmu: {groups: [{name: d, events: "
-         "arm_dsu_0/cycles/}]}",
-         "cpu s software 0-7: context_switches\n"
-         "! arm_dsu_0/cycles/: PMU \"arm_dsu_0\" cannot be used: /sys/bus/event_source/devices/arm_dsu_0/type is no "
-         "number of a PMU: \"?\"\n"},
-        {"armv8_cortex_a76", "events/l2d_cache_refill",
-         "event=", "cpu: {groups: [{name: l2, events: l2d_cache_refill}]}",
-         "cpu l2 armv8_cortex_a55 0-3: l2d_cache_refill\n"
-         "! cpu 4-7 l2d_cache_refill: \"l2d_cache_refill\" of PMU \"armv8_cortex_a76\" cannot be used: its file cannot "
-         "be "
-         "understood, \"event=\": a value is missing at the end\n"},
-        {"armv8_cortex_a76", "format/event", "config:x",
-         "cpu: {groups: [{name: l2, events: armv8_cortex_a76/event=0x17/}, {name: core, events: cycles}]}",
-         "cpu core armv8_cortex_a55 0-3: cycles\ncpu core armv8_cortex_a76 4-7: cycles\n"
-         "! cpu 4-7 armv8_cortex_a76/event=0x17/: \"event\" of PMU \"armv8_cortex_a76\" cannot be used: its file "
-         "cannot "
-         "be understood, \"config:x\": the number of a bit is missing here\n"},
-    };
-
     (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(damages); i++) {
         struct fake_sys *fake = captured_rk3588_6_1();
-        fake_pmu_file(fake, cases[i].in_pmu, cases[i].in_file, cases[i].in_text);
-        _cleanup_(freep) char *told = tell(fake, cases[i].in);
-        if (!str_equal(told, cases[i].out))
-            fail_msg("case %zu: %s\nbecomes\n%sinstead of\n%s", i, cases[i].in, told, cases[i].out);
-        fake_sys_free(fake);
+        fake_pmu_file(fake, damages[i].in_pmu, damages[i].in_file, damages[i].in_text);
+        _cleanup_(freep) char *described = describe(fake, damages[i].in);
+        if (!str_equal(described, damages[i].out))
+            fail_msg("case %zu: %s\nbecomes\n%sinstead of\n%s", i, damages[i].in, described, damages[i].out);
     }
 }
 
-static struct config *parse(const char *text)
-{
-    struct config *config = NULL;
-    struct error error;
-
-    if (config_parse(text, strlen(text), &config, &error) < 0)
-        fail_msg("%s", error.message);
-    return config;
-}
-
-static const struct series *find(const struct snapshot *snapshot, const char *text)
-{
-    for (size_t i = 0; i < snapshot->metrics.n; i++)
-        for (size_t k = 0; k < snapshot->metrics.families[i]->n; k++) {
-            const struct series *series = snapshot->metrics.families[i]->series[k];
-            if (series->visible && series_is(snapshot->metrics.families[i], series, text))
-                return series;
-        }
-    fail_msg("%s is not there", text);
-    return NULL;
-}
+#define PMU_GROUPS(groups) "collectors: {cpu: {enabled: false}, self: {enabled: false}, pmu: {groups: [" groups "]}}"
+#define PMU_SERIES "perf_pmu_%s_total{cpu=\"%d\",pmu=\"%s\",group=\"%s\"}"
 
 /* Scale and unit are applied, each PMU of a kind has its own series, and a reload keeps all of them. */
 static void test_values(void **state)
 {
-    static const char before[] = "{collectors: {cpu: {enabled: false}, self: {enabled: false}, pmu: {groups: ["
-                                 "{name: p, events: energy-pkg}, {name: r, events: uncore_imc/event=1/}]}}}";
-    static const char after[] = "{collectors: {cpu: {enabled: false}, self: {enabled: false}, pmu: {groups: ["
-                                "{name: r, events: uncore_imc/event=1/}, {name: p, events: energy-pkg}]}}}";
-    struct fake_sys *fake = captured_intel_hybrid();
-    struct machine *machine = load(fake);
-    struct config *first = parse(before), *second = parse(after);
-    struct reload_outcome outcome = {0};
-    struct registry *registry;
+    struct rig rig;
 
     (void)state;
-    assert_int_equal(registry_new(&fake->sys, &outcome, &registry), 0);
-    assert_int_equal(registry_configure(registry, machine, first, NULL, NULL), 0);
-    fake_rate(fake, (struct fake_rate){.type = 21, .config = 1, .count = 3, .ns = 1});
-    fake_advance(fake, 1 << 20);
-    assert_int_equal(registry_configure(registry, machine, second, NULL, NULL), 0);
-    fake_advance(fake, 1 << 20);
-    const struct snapshot *snapshot = registry_read(registry, UINT32_MAX, 0);
-    const struct series *joules =
-        find(snapshot, "perf_pmu_energy_pkg_joules_total{cpu=\"0\",pmu=\"power\",group=\"p\"}");
+    rig_init(&rig, captured_intel_hybrid(),
+             PMU_GROUPS("{name: p, events: energy-pkg}, {name: r, events: uncore_imc/event=1/}"));
+    fake_rate(rig.fake, (struct fake_rate){.type = 21, .config = 1, .count = 3, .ns = 1});
+    fake_advance(rig.fake, 1 << 20);
+    rig_configure(&rig, PMU_GROUPS("{name: r, events: uncore_imc/event=1/}, {name: p, events: energy-pkg}"));
+    fake_advance(rig.fake, 1 << 20);
+    const struct snapshot *snapshot = rig_read(&rig);
+    const struct series *joules = find_series(snapshot, PMU_SERIES, "energy_pkg_joules", 0, "power", "p");
+    assert_true(joules && joules->visible);
     assert_int_equal(joules->decimals, SERIES_REAL);
     assert_true(series_real(joules) == 0x1p-11);
-    assert_int_equal(find(snapshot, "perf_pmu_event_1_total{cpu=\"0\",pmu=\"uncore_imc_0\",group=\"r\"}")->value,
-                     2 << 20);
-    assert_int_equal(find(snapshot, "perf_pmu_event_1_total{cpu=\"0\",pmu=\"uncore_imc_1\",group=\"r\"}")->value,
-                     6 << 20);
-    assert_int_equal(find(snapshot, "perf_pmu_group_enabled_seconds_total{cpu=\"0\",pmu=\"power\",group=\"p\"}")->value,
-                     2 << 20);
-    assert_int_equal(find(snapshot, "perf_pmu_group_running_seconds_total{cpu=\"0\",pmu=\"power\",group=\"p\"}")->value,
-                     2 << 20);
-    assert_int_equal(find(snapshot, "perfcountd_groups{collector=\"pmu\",state=\"counting\"}")->value, 3);
-    assert_int_equal(fake->n_open, 3);
-    registry_free(registry);
-    config_free(first);
-    config_free(second);
-    machine_free(machine);
-    fake_sys_free(fake);
+    assert_int_equal(series_value(snapshot, PMU_SERIES, "event_1", 0, "uncore_imc_0", "r"), 2 << 20);
+    assert_int_equal(series_value(snapshot, PMU_SERIES, "event_1", 0, "uncore_imc_1", "r"), 6 << 20);
+    assert_int_equal(series_value(snapshot, PMU_SERIES, "group_enabled_seconds", 0, "power", "p"), 2 << 20);
+    assert_int_equal(series_value(snapshot, PMU_SERIES, "group_running_seconds", 0, "power", "p"), 2 << 20);
+    assert_int_equal(series_value(snapshot, "perfcountd_groups{collector=\"pmu\",state=\"counting\"}"), 3);
+    assert_int_equal(rig.fake->n_open, 3);
+    rig_done(&rig);
 }
 
 /* The PMU is read on another CPU while its own is offline; when that is back, its totals go on. */
 static void test_cpumask_moves(void **state)
 {
-    static const char on_0[] = "perf_pmu_cycles_total{cpu=\"0\",pmu=\"arm_dsu_0\",group=\"d\"}";
-    static const char on_1[] = "perf_pmu_cycles_total{cpu=\"1\",pmu=\"arm_dsu_0\",group=\"d\"}";
     static const struct {
         const char *in_cpumask;
         bool in_online; /* CPU 0 */
-        const char *out;
+        int out_cpu;
         uint64_t out_value;
-    } steps[] = {{"0", true, on_0, 100}, {"1", false, on_1, 100}, {"1", true, on_1, 200}, {"0", true, on_0, 200}};
-    struct fake_sys *fake = captured_rk3588_6_1();
-    struct config *config = parse("{collectors: {cpu: {enabled: false}, self: {enabled: false}, pmu: {groups: ["
-                                  "{name: d, events: arm_dsu/cycles/}]}}}");
-    struct reload_outcome outcome = {0};
-    struct machine *machine = NULL;
-    struct registry *registry;
+    } steps[] = {{"0", true, 0, 100}, {"1", false, 1, 100}, {"1", true, 1, 200}, {"0", true, 0, 200}};
+    struct rig rig;
 
     (void)state;
-    assert_int_equal(cpuset_add(&fake_find_pmu(fake, "arm_dsu_0")->cpus, 1), 0);
-    assert_int_equal(registry_new(&fake->sys, &outcome, &registry), 0);
+    rig_init(&rig, captured_rk3588_6_1(), PMU_GROUPS("{name: d, events: arm_dsu/cycles/}"));
+    assert_int_equal(cpuset_add(&fake_find_pmu(rig.fake, "arm_dsu_0")->cpus, 1), 0);
     for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
-        fake_set_online(fake, 0, steps[i].in_online);
-        fake_pmu_file(fake, "arm_dsu_0", "cpumask", steps[i].in_cpumask);
-        struct machine *next = load(fake);
-        assert_int_equal(registry_configure(registry, next, config, NULL, NULL), 0);
-        machine_free(machine);
-        machine = next;
-        assert_int_equal(fake->n_open, 1);
-        fake_advance(fake, 100);
-        assert_int_equal(find(registry_read(registry, UINT32_MAX, 0), steps[i].out)->value, steps[i].out_value);
-        assert_int_equal(registry_failures(registry)->n, 0);
+        fake_set_online(rig.fake, 0, steps[i].in_online);
+        fake_pmu_file(rig.fake, "arm_dsu_0", "cpumask", steps[i].in_cpumask);
+        rig_rescan(&rig, "");
+        assert_int_equal(rig.fake->n_open, 1);
+        fake_advance(rig.fake, 100);
+        assert_int_equal(series_value(rig_read(&rig), PMU_SERIES, "cycles", steps[i].out_cpu, "arm_dsu_0", "d"),
+                         steps[i].out_value);
+        assert_int_equal(registry_failures(rig.registry)->n, 0);
     }
-    registry_free(registry);
-    config_free(config);
-    machine_free(machine);
-    fake_sys_free(fake);
+    rig_done(&rig);
 }
 
-/* What no machine could count there is an error in the file; what this one lacks is none. */
+/* An event that no machine could count there is an error in the file; an event that this machine does not have is none.
+ */
 static void test_check_events(void **state)
 {
     static const struct {
@@ -416,14 +349,14 @@ static void test_check_events(void **state)
         {"amd_l3/event=1/", NULL},
     };
     struct fake_sys *fake = captured_intel_hybrid();
-    struct machine *machine = load(fake);
+    struct machine *machine = machine_of(&fake->sys);
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct error error = {0};
         char text[256];
         snprintf(text, sizeof(text), "collectors:\n  pmu:\n    groups:\n    - {name: a, events: '%s'}\n", cases[i].in);
-        struct config *config = parse(text);
+        struct config *config = config_of(text);
         assert_int_equal(config_check_events(config, &fake->sys, machine, &error), cases[i].out ? -EINVAL : 0);
         if (cases[i].out && (error.line != 4 || !strstr(error.message, cases[i].out)))
             fail_msg("line %u: %s", error.line, error.message);

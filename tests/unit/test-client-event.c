@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which events a client of a stream may name. */
 #include "base/cleanup.h"
+#include "perf/event/parse.h"
 #include "sampler/client-event.h"
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/test.h"

@@ -3,7 +3,7 @@
 #include <linux/hw_breakpoint.h>
 
 #include "base/cleanup.h"
-#include "perf/event/event.h"
+#include "perf/event/parse.h"
 #include "tests/unit/test.h"
 
 static void test_kinds(void **state)

@@ -177,7 +177,7 @@ static void test_no_allocation_per_series(void **state)
     fake_service_done(&large);
 }
 
-/* Gives the text to a command; skips where that is not installed. */
+/* Gives the text to a command; skips the test if it is not installed. */
 static void assert_accepted(const char *command, const char *text)
 {
     FILE *pipe = popen(command, "w");

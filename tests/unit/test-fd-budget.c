@@ -127,7 +127,7 @@ static void test_divides(void **state)
     }
 }
 
-/* Whatever the limit, clients come before counters, and nothing is given away twice. */
+/* Clients come before counters, and nothing is given away twice, at any limit. */
 static void test_every_limit(void **state)
 {
     static const char text[] = "{sampler: {enabled: true}}";

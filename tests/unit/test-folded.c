@@ -94,7 +94,7 @@ static unsigned long long sum_of(const char *text)
     return sum;
 }
 
-/* What the profile had no room for is counted. */
+/* Samples that the profile had no room for are counted. */
 static void test_full_profile(void **state)
 {
     enum { SAMPLES = 30000 };
@@ -111,7 +111,7 @@ static void test_full_profile(void **state)
     assert_non_null(strstr(text, "\n[truncated] "));
 }
 
-/* And where the lines would be too long. */
+/* The same if the lines would be too long. */
 static void test_long_lines(void **state)
 {
     enum { SAMPLES = 10000, DEPTH = 20 };

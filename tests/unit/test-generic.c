@@ -119,13 +119,16 @@ static void test_cache(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        _cleanup_(freep) char *metric = NULL;
         uint64_t config = 0;
-        bool found = generic_parse_cache(cases[i].in, strlen(cases[i].in), &config, &metric);
+        bool found = generic_parse_cache(cases[i].in, strlen(cases[i].in), &config);
         assert_int_equal(found, cases[i].out_metric != NULL);
         assert_int_equal(config, cases[i].out_config);
-        if (found)
-            assert_string_equal(metric, cases[i].out_metric);
+        if (!found)
+            continue;
+        struct event event = {.kind = EVENT_GENERIC, .config = config};
+        assert_int_equal(event_make_metric(&event), 0);
+        assert_string_equal(event.metric, cases[i].out_metric);
+        event_done(&event);
     }
 }
 
@@ -138,8 +141,7 @@ static void test_cache_names(void **state)
 
     (void)state;
     for (; generic_cache_name(n, name, sizeof(name), &listed); n++) {
-        _cleanup_(freep) char *metric = NULL;
-        assert_true(generic_parse_cache(name, strlen(name), &parsed, &metric));
+        assert_true(generic_parse_cache(name, strlen(name), &parsed));
         assert_int_equal(parsed, listed);
     }
     assert_int_equal(n, 32);

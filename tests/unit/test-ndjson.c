@@ -15,7 +15,7 @@
 #define READ_FORMAT                                                                                                    \
     (PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 #define TIME UINT64_C(2000000007) /* at 1700000001.000000007 */
-/* What put_trailer() puts, as the start of a line. */
+/* The start of a line of a record with the trailer of put_trailer(). */
 #define WHEN ",\"time\":1699999999.000000903,\"cpu\":906"
 
 static const uint64_t cycle_ids[] = {100, 102}, instruction_ids[] = {101, 103};
@@ -63,7 +63,7 @@ static void finish(struct stream *stream)
     buffer_done(&stream->out);
 }
 
-/* Each line by itself is an object that has a type, which jansson, which nobody here wrote, says. */
+/* Each line by itself is an object that has a type, according to an independent parser, jansson. */
 static void check_lines(const struct buffer *out)
 {
     const char *at = out->data, *end = at + out->size;
@@ -156,8 +156,8 @@ static void test_sample(void **state)
 }
 
 /*
- * The markers say of whom the addresses are, and are none themselves. Behind the first of each are callers, whose
- * addresses are behind their calls.
+ * Markers name the address space of the addresses that follow, and are not addresses themselves. The first address is
+ * where the sample was taken; the others are of callers, behind their calls.
  */
 static void test_callchain(void **state)
 {
@@ -197,7 +197,7 @@ static void test_callchain(void **state)
     finish(&stream);
 }
 
-/* Where the kernel's addresses are hidden, its functions have names and offsets, and nothing else has a number. */
+/* If addresses of the kernel are hidden, its functions have names and offsets, and nothing else has a number. */
 static void test_hidden(void **state)
 {
     static const uint64_t chain[] = {(uint64_t)PERF_CONTEXT_KERNEL,
@@ -245,7 +245,7 @@ static void put_read(struct built *built, uint64_t read_format, const uint64_t *
     }
 }
 
-/* By id where there are ids, whatever the order; an id of nobody is left out. */
+/* If values have ids, they are found by id in any order; a value with an unknown id is left out. */
 static void test_read(void **state)
 {
     static const struct {
@@ -525,7 +525,7 @@ static void test_header(void **state)
     finish(&stream);
 }
 
-/* What already runs has no time. */
+/* Lines about processes that run already have no time. */
 static void test_known(void **state)
 {
     struct stream stream;
@@ -548,7 +548,7 @@ static void test_known(void **state)
     finish(&stream);
 }
 
-/* A pause and its end, at the records' clock; what runs is told anew. */
+/* A pause and its end, with times of the records' clock; then lines about all processes again. */
 static void test_pause(void **state)
 {
     struct stream stream;

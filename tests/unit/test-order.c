@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/v1/rates as a JSON reader sees it: in which order, how many, and with names that are hard to write. */
+/* /api/v1/rates as a JSON reader sees it: the order, the limit, and names that are hard to write. */
 #include <math.h>
 #include <stdio.h>
 
@@ -18,7 +18,7 @@ static const struct row_counter software[] = {
     {"task_clock", "software", "seconds", 9, 1e-9, {"perf_cgroup_task_clock_seconds_total", "T.", "", METRIC_COUNTER}},
 };
 
-/* What each cgroup does within the second; one without instructions has no ipc, and the software groups have none. */
+/* The counts of each cgroup within the second. Without instructions, and in software groups, there is no ipc. */
 static const struct {
     const char *cgroup;
     uint64_t cycles, instructions, task_clock;
@@ -132,7 +132,7 @@ static void test_orders(void **state)
     stop(&f);
 }
 
-/* Sorting by what the filter leaves out of the document. */
+/* Sorting by an event that the filter leaves out of the document. */
 static void test_filter_and_order(void **state)
 {
     struct fixture f;

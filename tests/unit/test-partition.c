@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Weak and strict groups on PMUs that lack events or counters. */
+/* Weak and strict groups on PMUs without some of their events or counters. */
 #include "perf/partition.h"
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/test.h"
@@ -18,8 +18,8 @@ struct result {
     bool in_strict;
     size_t n;
     struct wanted in_events[EVENTS_MAX];
-    size_t out_parts;
-    size_t out_part_of[EVENTS_MAX]; /* NONE: not counted */
+    size_t out_groups;
+    size_t out_group_of[EVENTS_MAX]; /* NONE: not counted */
     int out_errors[EVENTS_MAX];
     size_t out_culprit;
 };
@@ -86,7 +86,7 @@ static const struct result results[] = {
      1},
 };
 
-static size_t part_of(const struct partition *partition, size_t member)
+static size_t group_of(const struct partition *partition, size_t member)
 {
     for (size_t i = 0; i < partition->n_groups; i++)
         for (size_t k = 0; k < partition->groups[i].n; k++)
@@ -95,7 +95,7 @@ static size_t part_of(const struct partition *partition, size_t member)
     return NONE;
 }
 
-static void check(const struct result *result)
+static void check_partition(const struct result *result)
 {
     struct fake_sys *fake = result->in_machine();
     struct group_target target = {.pid = -1, .cpu = 1};
@@ -108,12 +108,12 @@ static void check(const struct result *result)
         attrs[i].kernel.config = result->in_events[i].config;
     }
     assert_int_equal(partition_open(&fake->sys, attrs, result->n, result->in_strict, &target, &partition), 0);
-    assert_int_equal(partition.n_groups, result->out_parts);
+    assert_int_equal(partition.n_groups, result->out_groups);
     unsigned counted = 0;
     for (size_t i = 0; i < result->n; i++) {
-        assert_true(part_of(&partition, i) == result->out_part_of[i]);
+        assert_true(group_of(&partition, i) == result->out_group_of[i]);
         assert_int_equal(partition.errors[i], result->out_errors[i]);
-        counted += result->out_part_of[i] != NONE;
+        counted += result->out_group_of[i] != NONE;
     }
     if (result->in_strict)
         assert_int_equal(partition.culprit, result->out_culprit);
@@ -127,11 +127,11 @@ static void test_results(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(results); i++)
-        check(&results[i]);
+        check_partition(&results[i]);
 }
 
-/* Each part is enabled, and on a PMU with two counters three parts get their share. */
-static void test_parts_count(void **state)
+/* Each group is enabled, and on a PMU with two counters three groups get their share. */
+static void test_groups_count(void **state)
 {
     struct fake_sys *fake = fake_machine_two_counters();
     struct group_target target = {.pid = -1, .cpu = 0};
@@ -153,7 +153,7 @@ static void test_parts_count(void **state)
     fake_sys_free(fake);
 }
 
-/* No descriptors left half-way: what is open is counted, the rest says why not. */
+/* Descriptors run out half-way: the events that are open are counted, the others have an error. */
 static void test_descriptors_run_out(void **state)
 {
     struct fake_sys *fake = fake_machine_one_pmu();
@@ -198,7 +198,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_results),
-        cmocka_unit_test(test_parts_count),
+        cmocka_unit_test(test_groups_count),
         cmocka_unit_test(test_descriptors_run_out),
         cmocka_unit_test(test_enable_fails),
     };

@@ -2,6 +2,7 @@
 /* What is said of libpfm4's names by a perfcountd that was built without it. */
 #include "base/cleanup.h"
 #include "perf/attr.h"
+#include "perf/event/parse.h"
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/test.h"
 

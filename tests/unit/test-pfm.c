@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "perf/attr.h"
+#include "perf/event/parse.h"
 #include "perf/event/pfm-library.h"
 #include "perf/event/pfm.h"
 #include "tests/unit/fake-sys.h"
@@ -326,7 +327,7 @@ static void test_errors(void **state)
          "this machine has no PMU of the kind that libpfm4 calls \"arm_ac57\""},
         {"arm_ac54::L2D_CACHE_REFILL", false, -ENODEV,
          "libpfm4 has no PMU \"arm_ac54\" for this machine; did you mean \"arm_ac53\""},
-        {"ARM_CORTEX_A510::L2D_CACHE_REFILL", false, -ENODEV, "libpfm4 has no PMU \"ARM_CORTEX_A510\" in its version"},
+        {"ARM_CORTEX_A510::L2D_CACHE_REFILL", false, -ENODEV, "this version of libpfm4 has no PMU \"ARM_CORTEX_A510\""},
         {"perf::PERF_COUNT_HW_CPU_CYCLES", false, -ENOENT, "is the kernel's own"},
         {"STALL_BACKED", false, -ENOENT, "did you mean \"stall_backend\", \"STALL_BACKEND\"?"},
         {"cyclse", false, -ENOENT, "there is no event \"cyclse\"; did you mean \"cycles\""},

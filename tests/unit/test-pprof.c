@@ -162,7 +162,7 @@ static void test_profile(void **state)
     done(&written);
 }
 
-/* The kernel's addresses are hidden: what is known of them is where in it they are. */
+/* If addresses of the kernel are hidden, they are shown as if it were where it was linked to. */
 static void test_hidden(void **state)
 {
     struct kernel_view_part part = {.start = 0xffffffff80f00000, .end = 0xffffffff84f00000, .nominal = 0x81000000};

@@ -5,6 +5,7 @@
 #include <link.h>
 
 #include "base/cleanup.h"
+#include "perf/event/parse.h"
 #include "perf/group.h"
 #include "perf/reason.h"
 #include "tests/unit/test.h"

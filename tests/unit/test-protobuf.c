@@ -53,7 +53,7 @@ static void test_messages(void **state)
     protobuf_end_message(&out, protobuf_begin_message(&out, 1));
     protobuf_end_message(&out, start);
     EXPECT(&out, "\x1a\x02\x0a\x00");
-    /* A length of two bytes moves more than one of one. */
+    /* A length that takes two bytes. */
     memset(text, 'x', sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
     start = protobuf_begin_message(&out, 3);

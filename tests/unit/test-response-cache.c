@@ -13,10 +13,10 @@ static struct MHD_Response *make(void)
 
 static void test_keys(void **state)
 {
-    const struct response_key keys[] = {{RESPONSE_TEXT, false, 1},
-                                        {RESPONSE_TEXT, true, 1},
-                                        {RESPONSE_OPENMETRICS, false, 1},
-                                        {RESPONSE_TEXT, false, 2}};
+    const struct response_key keys[] = {{COUNTERS_TEXT, false, 1},
+                                        {COUNTERS_TEXT, true, 1},
+                                        {COUNTERS_OPENMETRICS, false, 1},
+                                        {COUNTERS_TEXT, false, 2}};
     struct snapshot snapshot = {.generation = 1};
     struct response_cache cache = {0};
     struct MHD_Response *responses[ARRAY_SIZE(keys)];
@@ -33,7 +33,7 @@ static void test_keys(void **state)
 
 static void test_a_new_reading_forgets_all(void **state)
 {
-    const struct response_key key = {RESPONSE_TEXT, false, 1}, other = {RESPONSE_TEXT, true, 1};
+    const struct response_key key = {COUNTERS_TEXT, false, 1}, other = {COUNTERS_TEXT, true, 1};
     struct snapshot snapshot = {.generation = 1}, another = {.generation = 2};
     struct response_cache cache = {0};
 
@@ -54,7 +54,7 @@ static void test_a_new_reading_forgets_all(void **state)
 static void test_the_least_used_goes(void **state)
 {
     struct snapshot snapshot = {.generation = 1};
-    struct response_key key = {RESPONSE_TEXT, false, 0}, first = key;
+    struct response_key key = {COUNTERS_TEXT, false, 0}, first = key;
     struct response_cache cache = {0};
 
     (void)state;

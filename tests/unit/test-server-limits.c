@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
-#include "base/fd.h"
+#include "base/process/fd.h"
 #include "tests/unit/served.h"
 #include "tests/unit/test.h"
 

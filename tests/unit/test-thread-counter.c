@@ -11,7 +11,7 @@ struct rig {
     struct userpage_reader reader;
     struct fake_sys *fake;
     struct machine *machine;
-    struct thread_counter *selfcount;
+    struct thread_counter *counter;
     bool refuses;
     int prepare_error;
 };
@@ -50,12 +50,12 @@ static void rig_init(struct rig *rig, struct fake_sys *fake)
 
 static int rig_open(struct rig *rig, enum thread_counter_event event, const struct pmu **ret_refused)
 {
-    return thread_counter_open(&rig->fake->sys, rig->machine, &rig->reader, event, &rig->selfcount, ret_refused);
+    return thread_counter_open(&rig->fake->sys, rig->machine, &rig->reader, event, &rig->counter, ret_refused);
 }
 
 static void rig_done(struct rig *rig)
 {
-    thread_counter_free(rig->selfcount);
+    thread_counter_free(rig->counter);
     assert_int_equal(rig->fake->n_open, 0);
     assert_int_equal(rig->fake->n_mapped, 0);
     machine_free(rig->machine);
@@ -66,7 +66,7 @@ static struct thread_counter_reading read_one(struct rig *rig)
 {
     struct thread_counter_reading reading;
 
-    assert_int_equal(thread_counter_read(rig->selfcount, &reading), 0);
+    assert_int_equal(thread_counter_read(rig->counter, &reading), 0);
     return reading;
 }
 
@@ -82,7 +82,7 @@ static void test_user(void **state)
     assert_int_equal(fake_attr(rig.fake, FAKE_FD_FIRST)->type, PERF_TYPE_HARDWARE);
     assert_int_equal(fake_attr(rig.fake, FAKE_FD_FIRST)->config, PERF_COUNT_HW_INSTRUCTIONS);
     assert_false(fake_attr(rig.fake, FAKE_FD_FIRST)->pinned);
-    assert_true(thread_counter_has_kernel(rig.selfcount));
+    assert_true(thread_counter_has_kernel(rig.counter));
     for (uint64_t i = 1; i <= 3; i++) {
         fake_advance(rig.fake, 500 * NSEC_PER_MSEC);
         struct thread_counter_reading reading = read_one(&rig);
@@ -178,10 +178,10 @@ static void test_permission(void **state)
     rig_init(&rig, fake_machine_one_pmu());
     fake_fail(rig.fake, (struct fake_failure){.call = FAKE_OPEN, .error = EACCES, .times = 1});
     assert_int_equal(rig_open(&rig, THREAD_COUNTER_CYCLES, &refused), 0);
-    assert_false(thread_counter_has_kernel(rig.selfcount));
+    assert_false(thread_counter_has_kernel(rig.counter));
     assert_true(fake_attr(rig.fake, FAKE_FD_FIRST)->exclude_kernel);
     assert_null(refused);
-    rig.selfcount = thread_counter_free(rig.selfcount);
+    rig.counter = thread_counter_free(rig.counter);
     fake_fail(rig.fake, (struct fake_failure){.call = FAKE_OPEN, .error = EACCES});
     assert_int_equal(rig_open(&rig, THREAD_COUNTER_CYCLES, &refused), -EACCES);
     assert_string_equal(refused->name, "cpu");
@@ -264,9 +264,9 @@ static void test_read_fails(void **state)
     rig_init(&rig, fake_machine_one_pmu());
     assert_int_equal(rig_open(&rig, THREAD_COUNTER_CYCLES, &refused), 0);
     fake_fail(rig.fake, (struct fake_failure){.call = FAKE_READ, .error = EIO, .times = 1});
-    assert_int_equal(thread_counter_read(rig.selfcount, &reading), -EIO);
+    assert_int_equal(thread_counter_read(rig.counter, &reading), -EIO);
     assert_int_equal(reading.value, 1);
-    assert_int_equal(thread_counter_read(rig.selfcount, &reading), 0);
+    assert_int_equal(thread_counter_read(rig.counter, &reading), 0);
     rig_done(&rig);
 }
 

@@ -17,7 +17,7 @@ configure_daemon() {
     [ -e "$VM_BUILD/Makefile" ] && [ "$(cat "$VM_BUILD/arguments" 2>/dev/null)" = "$arguments" ] && return
     [ -x "$root/configure" ] || quietly "autoreconf failed" autoreconf -i "$root"
     cd "$VM_BUILD" || exit
-    # pkg-config is to see the sysroot, and nothing of this machine.
+    # pkg-config sees the sysroot, and nothing of this machine.
     quietly "configure failed" env PKG_CONFIG_LIBDIR="$sysroot/usr/lib/$host/pkgconfig:$sysroot/usr/share/pkgconfig" \
         PKG_CONFIG_SYSROOT_DIR="$sysroot" \
         "$root/configure" --host=$host --prefix=/usr --sysconfdir=/etc CC="${compiler[*]}" CFLAGS='-O2 -g'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# What the daemon finds on a board: its PMUs, their CPUs and events, and what it says of those that are not there.
+# The daemon on a board finds its PMUs, their CPUs and events, and reports those that are not there.
 # Sourced after board.sh.
 # shellcheck disable=SC2154 # set there
 
@@ -43,7 +43,7 @@ test_exposition() {
     holds "OpenMetrics is served" openmetrics_ends
 }
 
-# The built-in configuration, then events of one PMU only and one that it lacks.
+# The built-in configuration, then events of one PMU only and one that it does not have.
 test_two_kinds() {
     local little big pmu
     little=$(place_list armv8_cortex_a55 0 1)
@@ -95,7 +95,7 @@ test_plan() {
     equals "plan: the descriptors are those of its groups" \
         "$(jq -c '.file_descriptors == ([.groups[].descriptors] | add)' <<<"$plan")" true
     equals "plan: kernel.perf_event_paranoid" "$(jq .privileges.perf_event_paranoid <<<"$plan")" 3
-    contains "plan: what is missing, and why" "$(jq -c .missing <<<"$plan")" 'no such event on this PMU (ENOENT)'
+    contains "plan: missing events, and the reason" "$(jq -c .missing <<<"$plan")" 'no such event on this PMU (ENOENT)'
     plan=$(many_groups | plan_json)
     equals "plan: which groups will multiplex" \
         "$(jq -c '[.groups[] | [.group == "pinned", (.states | keys[])]] | unique' <<<"$plan")" \

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# What the daemon takes of a board's memory with the built-in configuration, both processes together, and how long it
+# The memory that the daemon takes on a board with the built-in configuration, both processes together, and how long it
 # takes to its first scrape.
 # Sourced after board.sh.
 

@@ -37,12 +37,12 @@ static void work(void)
         ;
 }
 
-static struct thread_counter_reading read_one(struct thread_counter *selfcount, struct switched *switched, bool user)
+static struct thread_counter_reading read_one(struct thread_counter *counter, struct switched *switched, bool user)
 {
     struct thread_counter_reading reading = {0};
 
     switched->refuses = !user;
-    if (thread_counter_read(selfcount, &reading) < 0)
+    if (thread_counter_read(counter, &reading) < 0)
         perror("thread_counter_read");
     return reading;
 }
@@ -54,8 +54,7 @@ static bool is_between(const struct thread_counter_reading *a, const struct thre
            a->running <= b->running && b->running <= c->running;
 }
 
-static void read_on(int cpu, enum thread_counter_event event, struct thread_counter *selfcount,
-                    struct switched *switched)
+static void read_on(int cpu, enum thread_counter_event event, struct thread_counter *counter, struct switched *switched)
 {
     unsigned user = 0, wrong = 0;
     uint64_t slack = UINT64_MAX, value = 0;
@@ -67,9 +66,9 @@ static void read_on(int cpu, enum thread_counter_event event, struct thread_coun
         perror("sched_setaffinity");
     for (int i = 0; i < READINGS; i++) {
         work();
-        struct thread_counter_reading before = read_one(selfcount, switched, false);
-        struct thread_counter_reading between = read_one(selfcount, switched, true);
-        struct thread_counter_reading after = read_one(selfcount, switched, false);
+        struct thread_counter_reading before = read_one(counter, switched, false);
+        struct thread_counter_reading between = read_one(counter, switched, true);
+        struct thread_counter_reading after = read_one(counter, switched, false);
         user += between.user;
         wrong += before.user || after.user || !is_between(&before, &between, &after);
         slack = MIN(slack, after.value - before.value);
@@ -79,16 +78,16 @@ static void read_on(int cpu, enum thread_counter_event event, struct thread_coun
            (unsigned long long)slack, (unsigned long long)value);
 }
 
-static void read_forbidden(enum thread_counter_event event, struct thread_counter *selfcount, struct switched *switched)
+static void read_forbidden(enum thread_counter_event event, struct thread_counter *counter, struct switched *switched)
 {
     int fd = open("/proc/sys/kernel/perf_user_access", O_WRONLY | O_CLOEXEC);
-    bool user = read_one(selfcount, switched, true).user;
+    bool user = read_one(counter, switched, true).user;
 
     if (write(fd, "0", 1) != 1)
         perror("perf_user_access");
-    struct thread_counter_reading a = read_one(selfcount, switched, true), b;
+    struct thread_counter_reading a = read_one(counter, switched, true), b;
     work();
-    b = read_one(selfcount, switched, true);
+    b = read_one(counter, switched, true);
     printf("%s before=%d after=%d,%d grew=%d\n", thread_counter_event_name(event), user, a.user, b.user,
            b.value > a.value);
     if (pwrite(fd, "1", 1, 0) != 1)
@@ -100,7 +99,7 @@ static void read_forbidden(enum thread_counter_event event, struct thread_counte
 int main(int argc, char **argv)
 {
     struct switched switched = {.reader = userpage_reader};
-    struct thread_counter *selfcounts[N_THREAD_COUNTER_EVENTS] = {NULL};
+    struct thread_counter *counters[N_THREAD_COUNTER_EVENTS] = {NULL};
     struct machine *machine;
     const struct pmu *refused;
     struct error error;
@@ -112,17 +111,17 @@ int main(int argc, char **argv)
     if (machine_load(&sys, &machine, &error) < 0)
         return 1;
     for (int i = 0; i < N_THREAD_COUNTER_EVENTS; i++) {
-        int r = thread_counter_open(&sys, machine, &switched.reader, (enum thread_counter_event)i, &selfcounts[i],
-                                    &refused);
+        int r =
+            thread_counter_open(&sys, machine, &switched.reader, (enum thread_counter_event)i, &counters[i], &refused);
         if (r < 0)
             printf("%s on %s: %s\n", thread_counter_event_name((enum thread_counter_event)i), refused->name,
                    strerror(-r));
     }
     for (int i = 0; i < N_THREAD_COUNTER_EVENTS; i++)
-        for (int k = 1; selfcounts[i] && k < argc; k++)
+        for (int k = 1; counters[i] && k < argc; k++)
             if (str_equal(argv[k], "forbid"))
-                read_forbidden((enum thread_counter_event)i, selfcounts[i], &switched);
+                read_forbidden((enum thread_counter_event)i, counters[i], &switched);
             else
-                read_on(atoi(argv[k]), (enum thread_counter_event)i, selfcounts[i], &switched);
+                read_on(atoi(argv[k]), (enum thread_counter_event)i, counters[i], &switched);
     return 0;
 }
