@@ -18,7 +18,7 @@ base               |
 base/process       | base
 perf               | base perf/event perf/userpage
 perf/event         | base perf
-perf/userpage      | base perf
+perf/userpage      | base perf perf/event
 opener             | base/* perf/*
 config             | base perf/*
 collectors         | base/* perf/* config collectors/cgroup
@@ -361,6 +361,7 @@ perf base/util.h no
 perf perf/event/event.h no
 perf config/config.h yes
 perf/event perf/userpage/userpage.h yes
+perf/userpage perf/event/event.h no
 config perf/event.h no
 config perf/event/event.h no
 config collectors/metric.h yes

@@ -304,7 +304,7 @@ def is_prose(path):
     name = os.path.basename(path)
     if path in ("LICENSE", "configure", "aclocal.m4", "debian/copyright") or name == "Makefile.in":
         return False
-    if name.endswith((".json", ".tsv", ".in~", ".h.in", ".h.in~", ".pyc", ".xz", ".log", ".trs", ".o", ".a")):
+    if name.endswith(("~", ".json", ".tsv", ".h.in", ".pyc", ".xz", ".log", ".trs", ".o", ".a")):
         return False
     return True
 
