@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which events a client of a stream may name. */
+/* The events that a client of a stream may name. */
 #include "base/cleanup.h"
 #include "perf/event/parse.h"
 #include "sampler/client-event.h"
