@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The PMU of sysfs for a PMU of libpfm4: names and a table, without the library. Serves pfm.h.
+ * Which PMU of sysfs a PMU of libpfm4 is: names and a table, without the library. Serves pfm.h.
  *
  * libpfm4 names a kind of core ("arm_ac76", "skl"), and sysfs names the kernel's PMU for it ("armv8_cortex_a76",
  * "cpu"). Arm's names in sysfs identify the kind; x86's do not, and only libpfm4's detection of the CPU does.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sockets that a service manager hands over, as sd_listen_fds(3) has it: from descriptor 3 on, by the environment. */
+/* Sockets that a service manager hands over, as sd_listen_fds(3) has it: from descriptor 3 on, told by the environment.
+ */
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <stdio.h>
