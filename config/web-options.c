@@ -247,7 +247,7 @@ static const struct option web_rows[WEB_OPTIONS] = {
             .max = MANY,
             .check = check_path,
             .range = "at most 1024 paths, each from its \"/\"",
-            .help = "what can be read without a password",
+            .help = "the paths that need no password",
         },
 };
 
