@@ -186,7 +186,7 @@ static int capture_on_ring(sd_event_source *source, int fd, uint32_t events, voi
     return 0;
 }
 
-void capture_hurry(struct capture *capture)
+void capture_begin_round(struct capture *capture)
 {
     sd_event_source_set_enabled(capture->again, SD_EVENT_ONESHOT);
 }

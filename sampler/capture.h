@@ -52,7 +52,7 @@ void capture_subscribe(struct capture *capture, struct subscriber *subscriber);
 void capture_unsubscribe(struct subscriber *subscriber);
 bool capture_is_idle(const struct capture *capture);
 /* Begins a round soon, without waiting for rings to fill. */
-void capture_hurry(struct capture *capture);
+void capture_begin_round(struct capture *capture);
 
 /* Fills in events, ids, layout and symbols. They point into the result, a reference that the caller releases. */
 struct sampled_events *capture_describe(const struct capture *capture, struct writer_source *source);

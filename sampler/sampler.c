@@ -127,7 +127,7 @@ size_t sampler_bytes_per_client(const struct sampler *sampler)
     return BYTES_OF_CLIENTS / MAX(n, 1);
 }
 
-bool sampler_keeps_enough(const struct sampler *sampler)
+bool sampler_is_full(const struct sampler *sampler)
 {
     const struct sampler_client *client;
     size_t bytes = 0;
@@ -374,7 +374,7 @@ int sampler_join(struct sampler *sampler, const struct stream_request *request, 
     return 0;
 }
 
-void sampler_let_go(struct sampler *sampler, struct sampler_client *client)
+void sampler_release_capture(struct sampler *sampler, struct sampler_client *client)
 {
     client->capture = NULL;
     sd_event_source_set_enabled(sampler->sweep, SD_EVENT_ONESHOT);
@@ -384,7 +384,7 @@ void sampler_leave(struct sampler *sampler, struct sampler_client *client)
 {
     LIST_REMOVE(client, entry);
     sampler->n_clients--;
-    sampler_let_go(sampler, client);
+    sampler_release_capture(sampler, client);
     if (sampler->ending && sampler->n_clients == 0)
         sampler->ended(sampler->ended_userdata);
 }

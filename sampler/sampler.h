@@ -49,7 +49,7 @@ struct sampler_client {
     void *userdata;
     /* The stream must end, for this reason. */
     void (*end)(void *userdata, const char *reason);
-    struct capture *capture; /* NULL after sampler_let_go() */
+    struct capture *capture; /* NULL after sampler_release_capture() */
     struct symbols *symbols;
     double seconds;           /* that it runs */
     bool own_event, own_rate; /* the request named them */
@@ -67,7 +67,7 @@ struct sampler_client {
 int sampler_join(struct sampler *sampler, const struct stream_request *request, double seconds,
                  struct sampler_client *client, struct error *error);
 /* The client needs no more records: the rings may close. */
-void sampler_let_go(struct sampler *sampler, struct sampler_client *client);
+void sampler_release_capture(struct sampler *sampler, struct sampler_client *client);
 /* The client is gone. */
 void sampler_leave(struct sampler *sampler, struct sampler_client *client);
 
@@ -76,7 +76,7 @@ uint64_t sampler_now(const struct sampler *sampler, clockid_t clock);
 /* The bytes that may wait for each client, given how many there are now. */
 size_t sampler_bytes_per_client(const struct sampler *sampler);
 /* Whether the writers of all clients together keep as much as they may. */
-bool sampler_keeps_enough(const struct sampler *sampler);
+bool sampler_is_full(const struct sampler *sampler);
 /* Limits the tables of symbols to the memory that the clients leave now. */
 void sampler_limit_symbols(struct sampler *sampler);
 

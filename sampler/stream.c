@@ -141,7 +141,7 @@ static void stream_finish(struct stream *stream)
     stream->end.duration_ns =
         stream->start_ns ? (stream->end_ns ? MIN(stream->end_ns, now) : now) - stream->start_ns : 0;
     capture_unsubscribe(&stream->subscriber);
-    sampler_let_go(stream->sampler, &stream->client);
+    sampler_release_capture(stream->sampler, &stream->client);
     stream->state = STREAM_RESOLVING;
     limit_wait_for_symbols(stream);
     stream_settle(stream);
@@ -190,7 +190,7 @@ static void stream_end_now(struct stream *stream, const char *reason)
 {
     snprintf(stream->reason, sizeof(stream->reason), "%s", reason);
     stream->end_ns = stream_now(stream);
-    capture_hurry(stream->client.capture);
+    capture_begin_round(stream->client.capture);
 }
 
 static int stream_on_timer(sd_event_source *source, uint64_t usec, void *userdata)
@@ -266,7 +266,7 @@ static void stream_on_round(void *userdata, uint64_t until_ns)
     stream_notice(stream, (struct writer_notice){.kind = WRITER_ROUND});
     if (stream->writer->bytes) {
         stream->client.kept = stream->writer->bytes(stream->writer_state);
-        stream->source.full = sampler_keeps_enough(stream->sampler);
+        stream->source.full = sampler_is_full(stream->sampler);
     }
     stream->client.waiting = stream->backlog.bytes.capacity;
     sampler_limit_symbols(stream->sampler);
@@ -277,7 +277,7 @@ static void stream_on_round(void *userdata, uint64_t until_ns)
     else if (stream->end_ns && until_ns >= stream->end_ns)
         stream_finish(stream);
     else if (stream->end_ns)
-        capture_hurry(stream->client.capture);
+        capture_begin_round(stream->client.capture);
     backlog_notify(&stream->backlog);
 }
 

@@ -14,9 +14,9 @@ static void check_order(struct processes *processes)
     const struct process *process = processes_find(processes, 1);
 
     for (size_t i = 0; process && i < process->mappings.n; i++) {
-        const struct mapping *mapping = &process->mappings.places[i].mapping;
+        const struct mapping *mapping = &process->mappings.mappings[i];
         assert(mapping->start < mapping->end);
-        assert(i == 0 || process->mappings.places[i - 1].mapping.end <= mapping->start);
+        assert(i == 0 || process->mappings.mappings[i - 1].end <= mapping->start);
     }
 }
 
