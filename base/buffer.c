@@ -21,13 +21,13 @@ void buffer_clear(struct buffer *buffer)
 }
 
 /*
- * Large memory is worth huge pages, where the kernel has them: by bench/bench-series, giving a text of 8 MB its memory
- * 4 KiB at a time takes as long as writing it. Below HUGE_MIN what the last page wastes would be too much of the whole.
+ * Large buffers get huge pages, where the kernel has them: by bench/bench-series, giving a text of 8 MB its memory
+ * 4 KiB at a time takes as long as writing it. Below HUGE_MIN the last page would waste too much.
  */
 #define HUGE_PAGE ((size_t)2 << 20)
 #define HUGE_MIN (2 * HUGE_PAGE)
 
-static char *grow(struct buffer *buffer, size_t capacity)
+static char *buffer_grow(struct buffer *buffer, size_t capacity)
 {
     if (capacity < HUGE_MIN)
         return realloc(buffer->data, capacity);
@@ -53,7 +53,7 @@ char *buffer_reserve(struct buffer *buffer, size_t n)
     if (needed <= buffer->capacity && buffer->data)
         return buffer->data + buffer->size;
     capacity = MAX(needed, MAX(buffer->capacity * 2, (size_t)256));
-    char *larger = grow(buffer, capacity);
+    char *larger = buffer_grow(buffer, capacity);
     if (!larger) {
         buffer->failed = true;
         return NULL;

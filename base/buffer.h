@@ -11,7 +11,7 @@
 struct buffer {
     char *data;
     size_t size, capacity;
-    bool failed; /* out of memory; what was appended since is lost */
+    bool failed; /* out of memory; later appends are lost */
 };
 
 void buffer_done(struct buffer *buffer);
@@ -21,8 +21,7 @@ void buffer_clear(struct buffer *buffer);
 /* Gives back the memory that the content does not need. */
 void buffer_trim(struct buffer *buffer);
 
-/* Room for `n` more bytes, to be written by the caller and then counted by buffer_advance(); NULL when out of memory.
- */
+/* Room for `n` more bytes, which the caller writes and then counts by buffer_advance(); NULL when out of memory. */
 char *buffer_reserve(struct buffer *buffer, size_t n);
 static inline void buffer_advance(struct buffer *buffer, size_t n)
 {

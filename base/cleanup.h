@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scope-bound cleanup, and the two ways out of it: steal() hands a pointer on, steal_fd() a descriptor.
+ * Cleanup at the end of a scope. steal() and steal_fd() take a pointer and a descriptor out of it.
  *
  * A type T with a `void *t_free(T *)` that takes NULL gets its attribute by DEFINE_CLEANUP(T *, t_free) and is used as
  * `_cleanup_(t_freep) T *t = NULL;`. An embedded type with `void t_done(T *)` is used as `_cleanup_(t_done) T t =

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An error that a person must mend: see error.h. */
+/* An error that a person must fix: see error.h. */
 #include "base/error.h"
 
 #include <stdio.h>
 
 #include "base/utf8.h"
 
-/* What vsnprintf() cut in the middle of a character, which JSON could not carry, ends before it. */
-static void end_at_character(char *message)
+/* vsnprintf() may have cut the message in the middle of a character, which JSON could not carry. */
+static void message_end_at_character(char *message)
 {
     size_t size = strlen(message), start = size;
 
@@ -24,7 +24,7 @@ static int error_vset(struct error *error, int code, size_t offset, const char *
     error->line = error->column = 0;
     error->offset = offset;
     if (vsnprintf(error->message, sizeof(error->message), format, args) >= (int)sizeof(error->message))
-        end_at_character(error->message);
+        message_end_at_character(error->message);
     return code;
 }
 
@@ -53,6 +53,14 @@ int error_oom(struct error *error)
     return error_set(error, -ENOMEM, "out of memory");
 }
 
+void error_set_position(struct error *error, unsigned line, unsigned column)
+{
+    if (!error)
+        return;
+    error->line = line;
+    error->column = column;
+}
+
 void error_prefix(struct error *error, const char *format, ...)
 {
     char message[sizeof(error->message)];
@@ -67,5 +75,5 @@ void error_prefix(struct error *error, const char *format, ...)
     if (n >= 0 && (size_t)n < sizeof(error->message))
         n += snprintf(error->message + n, sizeof(error->message) - (size_t)n, ": %s", message);
     if (n >= (int)sizeof(error->message))
-        end_at_character(error->message);
+        message_end_at_character(error->message);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An error that a person must mend: one full sentence and, where the cause is in a text, its place.
+ * An error that a person must fix: one full sentence and, where the cause is in a text, its position there.
  *
- * Functions return 0 or -errno, and fill the error they were given (which may be NULL) only on failure. Who calls
+ * Functions return 0 or -errno, and fill the error that they were given (which may be NULL) only on failure. The caller
  * decides whether to log it.
  */
 #ifndef BASE_ERROR_H
@@ -15,18 +15,22 @@
 
 struct error {
     unsigned line, column; /* from 1; 0 where the cause is not in a file */
-    size_t offset;         /* bytes into a parsed text, where the cause is at one character of it */
+    size_t offset;         /* in bytes, where the cause is at one character of a parsed text */
     char message[512];     /* a sentence without the final stop; truncated, never overrun */
 };
 
-/* Sets the message, clears the place, and returns `code` (a negative errno), so that `return error_set(...)` reads
- * well. */
+/*
+ * Sets the message, clears the position, and returns `code` (a negative errno), so that `return error_set(...)` reads
+ * well.
+ */
 int error_set(struct error *error, int code, const char *format, ...) PRINTF_LIKE(3, 4);
-/* The same, for a cause at byte `offset` of a text. */
+/* The same for a cause at byte `offset` of a text. */
 int error_set_at(struct error *error, int code, size_t offset, const char *format, ...) PRINTF_LIKE(4, 5);
 /* -ENOMEM, with its sentence. */
 int error_oom(struct error *error);
-/* Puts "text: " before the message; keeps the place. */
+/* Sets the line and the column, both from 1. */
+void error_set_position(struct error *error, unsigned line, unsigned column);
+/* Puts "text: " before the message; keeps the position. */
 void error_prefix(struct error *error, const char *format, ...) PRINTF_LIKE(2, 3);
 
 #endif

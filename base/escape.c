@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text inside a text: see escape.h. */
+/* Escaping of a text: see escape.h. */
 #include "base/escape.h"
 
 #include "base/utf8.h"
 
 static const struct {
-    bool backslash; /* and with it the line feed, as \n */
+    bool backslash; /* and the line feed, as \n */
     bool quote;
     bool controls; /* all other characters below U+0020, as \u00XX */
 } dialects[] = {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Text inside a text: how each format that we write spells what cannot stand as it is. Bytes that are not UTF-8 become
- * U+FFFD in all of them.
+ * Escaping of a text inside each format that the daemon writes. Bytes that are not UTF-8 become U+FFFD in all of them.
  */
 #ifndef BASE_ESCAPE_H
 #define BASE_ESCAPE_H
@@ -13,7 +12,7 @@ enum escape {
     ESCAPE_OPENMETRICS_HELP, /* OpenMetrics 1.0.0, "escaped-string" */
     ESCAPE_LABEL,            /* a label value, the same in both */
     ESCAPE_JSON,             /* RFC 8259, section 7 */
-    ESCAPE_NOTHING,          /* only made UTF-8 */
+    ESCAPE_NOTHING,          /* only invalid UTF-8 is replaced */
 };
 
 /* Appends `text`, escaped, without quotes around it. */

@@ -48,13 +48,14 @@ int file_read_fd(int fd, size_t max, char **ret_text, size_t *ret_size)
 
     if (fstat(fd, &status) < 0)
         return -errno;
-    if (S_ISFIFO(status.st_mode)) /* without a writer it would read as empty */
+    if (S_ISFIFO(status.st_mode)) /* a FIFO without a writer reads as empty */
         return -ESPIPE;
+    buffer_reserve(&content, CHUNK);
     for (;;) {
-        char *room = buffer_reserve(&content, CHUNK);
+        char *room = buffer_reserve(&content, 1);
         if (!room)
             return -ENOMEM;
-        ssize_t n = read(fd, room, CHUNK);
+        ssize_t n = read(fd, room, content.capacity - content.size);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)

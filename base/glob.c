@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Path patterns: see glob.h. All places in the pattern that the path can have reached are kept at once, as a set, so
- * that nothing is ever tried twice.
+ * Path patterns: see glob.h. The set of all positions in the pattern that the path can have reached is kept, so that
+ * nothing is tried twice.
  */
 #include "base/glob.h"
 
 #define WORD_BITS 64
 
-struct places {
+struct positions {
     uint64_t has[GLOB_MAX / WORD_BITS];
     uint16_t list[GLOB_MAX];
     size_t n;
@@ -48,7 +48,10 @@ static size_t set_start(const char *set)
     return set[1] == '!' ? 2 : 1;
 }
 
-/* The size of a set from bracket to bracket, of which one that comes first closes nothing. -EINVAL, with its place. */
+/*
+ * The size of a set from bracket to bracket, where a closing bracket that comes first is a character. -EINVAL, with the
+ * offset of what is wrong.
+ */
 static int set_size(const char *set, size_t *ret_size, size_t *ret_wrong)
 {
     size_t start = set_start(set), at = start;
@@ -78,7 +81,7 @@ static bool set_has(const char *set, unsigned char c)
     return listed == (start == 1);
 }
 
-/* `ret_wrong` is where it is wrong, from `at`. */
+/* -EINVAL, with the offset of what is wrong from `at`. */
 static int token_parse(const char *at, struct token *ret, size_t *ret_wrong)
 {
     struct token token = {.kind = TOKEN_CHARACTER, .size = 1};
@@ -112,55 +115,55 @@ static int token_parse(const char *at, struct token *ret, size_t *ret_wrong)
     return 0;
 }
 
-static void add(struct places *places, size_t place)
+static void positions_add(struct positions *positions, size_t position)
 {
-    uint64_t bit = UINT64_C(1) << place % WORD_BITS;
+    uint64_t bit = UINT64_C(1) << position % WORD_BITS;
 
-    if (places->has[place / WORD_BITS] & bit)
+    if (positions->has[position / WORD_BITS] & bit)
         return;
-    places->has[place / WORD_BITS] |= bit;
-    places->list[places->n++] = (uint16_t)place;
+    positions->has[position / WORD_BITS] |= bit;
+    positions->list[positions->n++] = (uint16_t)position;
 }
 
-static void clear(struct places *places)
+static void positions_clear(struct positions *positions)
 {
-    for (size_t i = 0; i < places->n; i++)
-        places->has[places->list[i] / WORD_BITS] = 0;
-    places->n = 0;
+    for (size_t i = 0; i < positions->n; i++)
+        positions->has[positions->list[i] / WORD_BITS] = 0;
+    positions->n = 0;
 }
 
-/* The size of the stars at `place` with the slash behind them, where they are all between two slashes; else 0. */
-static size_t whole_component(const char *pattern, size_t place)
+/* The size of the stars at `position` with the slash after them, where nothing else is between two slashes; else 0. */
+static size_t whole_component(const char *pattern, size_t position)
 {
-    size_t stars = strspn(pattern + place, "*");
-    bool whole = stars > 1 && place > 0 && pattern[place - 1] == '/' && pattern[place + stars] == '/';
+    size_t stars = strspn(pattern + position, "*");
+    bool whole = stars > 1 && position > 0 && pattern[position - 1] == '/' && pattern[position + stars] == '/';
 
     return whole ? stars + 1 : 0;
 }
 
-/* Many of them in a row are as good as the last one, and many times slower. */
-static size_t last_of_row(const char *pattern, size_t place)
+/* Several components of stars in a row match what the last one matches, many times slower. */
+static size_t last_of_row(const char *pattern, size_t position)
 {
     size_t size;
 
-    while ((size = whole_component(pattern, place)) && whole_component(pattern, place + size))
-        place += size;
-    return place;
+    while ((size = whole_component(pattern, position)) && whole_component(pattern, position + size))
+        position += size;
+    return position;
 }
 
-/* Adds the places behind stars, which may match nothing. */
-static void add_behind_stars(struct places *places, const char *pattern)
+/* Adds the positions after stars, which may match nothing. */
+static void positions_add_after_stars(struct positions *positions, const char *pattern)
 {
-    for (size_t i = 0; i < places->n; i++) {
-        size_t place = places->list[i], stars = strspn(pattern + place, "*");
+    for (size_t i = 0; i < positions->n; i++) {
+        size_t position = positions->list[i], stars = strspn(pattern + position, "*");
         if (stars == 0)
             continue;
-        add(places, place + stars);
-        add(places, place + whole_component(pattern, place));
+        positions_add(positions, position + stars);
+        positions_add(positions, position + whole_component(pattern, position));
     }
 }
 
-static bool takes(const char *pattern, enum token_kind kind, char c)
+static bool token_matches(const char *pattern, enum token_kind kind, char c)
 {
     switch (kind) {
     case TOKEN_CHARACTER:
@@ -178,24 +181,24 @@ static bool takes(const char *pattern, enum token_kind kind, char c)
     return false;
 }
 
-/* The places after one more character of the path. */
-static void step(const struct places *from, const char *pattern, char c, struct places *to)
+/* The positions after one more character of the path. */
+static void positions_step(const struct positions *from, const char *pattern, char c, struct positions *to)
 {
-    clear(to);
+    positions_clear(to);
     for (size_t i = 0; i < from->n; i++) {
-        size_t place = from->list[i], wrong;
+        size_t position = from->list[i], wrong;
         struct token token;
-        if (token_parse(pattern + place, &token, &wrong) < 0 || !takes(pattern + place, token.kind, c))
+        if (token_parse(pattern + position, &token, &wrong) < 0 || !token_matches(pattern + position, token.kind, c))
             continue;
         bool stays = token.kind == TOKEN_STAR || token.kind == TOKEN_STARS;
-        add(to, stays ? place : last_of_row(pattern, place + token.size));
+        positions_add(to, stays ? position : last_of_row(pattern, position + token.size));
     }
-    add_behind_stars(to, pattern);
+    positions_add_after_stars(to, pattern);
 }
 
 bool glob_match(const char *pattern, const char *path)
 {
-    struct places sets[2], *now = &sets[0], *next = &sets[1];
+    struct positions sets[2], *now = &sets[0], *next = &sets[1];
     size_t size = strnlen(pattern, GLOB_MAX);
 
     if (size == GLOB_MAX)
@@ -204,11 +207,11 @@ bool glob_match(const char *pattern, const char *path)
         memset(sets[i].has, 0, sizeof(sets[i].has));
         sets[i].n = 0;
     }
-    add(now, 0);
-    add_behind_stars(now, pattern);
+    positions_add(now, 0);
+    positions_add_after_stars(now, pattern);
     for (; *path && now->n; path++) {
-        struct places *before = now;
-        step(now, pattern, *path, next);
+        struct positions *before = now;
+        positions_step(now, pattern, *path, next);
         now = next;
         next = before;
     }
@@ -228,11 +231,10 @@ int glob_check(const char *pattern, struct error *error)
         size_t offset = (size_t)(at - pattern) + wrong;
         if (*at == '\\')
             return error_set_at(error, -EINVAL, offset,
-                                "a backslash at the end of a pattern; write \"\\\\\" for one that is meant itself");
+                                "the pattern ends with a backslash; write \"\\\\\" for the character itself");
         if (wrong)
-            return error_set_at(error, -EINVAL, offset, "a range whose first character comes after its last");
-        return error_set_at(error, -EINVAL, offset,
-                            "\"[\" without its \"]\"; write \"\\[\" for a bracket that is meant itself");
+            return error_set_at(error, -EINVAL, offset, "the first character of this range comes after its last");
+        return error_set_at(error, -EINVAL, offset, "\"[\" has no \"]\"; write \"\\[\" for the character itself");
     }
     return 0;
 }

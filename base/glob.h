@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Path patterns: `*` and `?` stop at a slash, `**` crosses slashes, `[a-z]` and `[!a-z]` are one character other than a
- * slash, a backslash takes the next character as it is. Where `**` is all that stands between two slashes it may be
- * nothing at all: "/" and "**" and "/x" match "/x" as well as "/a/b/x". Bytes, so that any file name can be matched.
- * Pure; the time is at most the product of the two lengths.
+ * slash, a backslash makes the next character stand for itself. Where `**` is all that is between two slashes, it may
+ * match nothing: "/" and "**" and "/x" match "/x" as well as "/a/b/x". Patterns are bytes, so that any file name can be
+ * matched. Pure; the time is at most the product of the two lengths.
  */
 #ifndef BASE_GLOB_H
 #define BASE_GLOB_H
@@ -14,8 +14,10 @@
 
 /* A pattern that glob_check() refuses matches nothing. */
 bool glob_match(const char *pattern, const char *path);
-/* -EINVAL, with the error at the offending character: an open bracket, a range that goes backwards, a lone backslash at
- * the end, a pattern too long. */
+/*
+ * -EINVAL, with the error at the offending character: an open bracket, a range that goes backwards, a backslash at the
+ * end, a pattern that is too long.
+ */
 int glob_check(const char *pattern, struct error *error);
 
 #endif

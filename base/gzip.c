@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compressing a whole content at once: see gzip.h. */
+/* Compression of a whole content at once: see gzip.h. */
 #include "base/gzip.h"
 
 #include <libdeflate.h>
@@ -8,8 +8,8 @@
 
 /*
  * By bench/bench-gzip: for 1,000 series (71 kB) level 1 takes 0.22 ms and leaves 9.1 kB, level 2 takes 0.39 ms and
- * leaves 8.9 kB, level 6 takes 0.83 ms and leaves 8.2 kB. And its compressor is 0.2 MB where the others are 0.67 MB;
- * making one each time costs a few microseconds, as the heap keeps so much (daemon/main.c).
+ * leaves 8.9 kB, level 6 takes 0.83 ms and leaves 8.2 kB. A compressor of level 1 has 0.2 MB, the others 0.67 MB.
+ * Making a compressor each time costs a few microseconds, because the heap keeps that much memory (daemon/main.c).
  */
 #define LEVEL 1
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where in an array the elements of a hash are, so that the array itself stays dense and in the order of arrival. */
+/* The indices of an array's elements by their hash. The array itself stays dense and in the order of arrival. */
 #ifndef BASE_HASH_INDEX_H
 #define BASE_HASH_INDEX_H
 
@@ -15,11 +15,11 @@ struct hash_index {
     size_t n, size; /* `size` is a power of two, or 0 */
 };
 
-void hash_index_done(struct hash_index *slots);
-/* -ENOMEM, with everything as it was. */
-int hash_index_add(struct hash_index *slots, uint32_t hash, uint32_t index);
+void hash_index_done(struct hash_index *index);
+/* Adds the element of that index. -ENOMEM, and then nothing has changed. */
+int hash_index_add(struct hash_index *index, uint32_t hash, uint32_t element);
 /* The next index with this hash, HASH_INDEX_NONE past the last; `at` starts at 0. */
-uint32_t hash_index_next(const struct hash_index *slots, uint32_t hash, size_t *at);
+uint32_t hash_index_next(const struct hash_index *index, uint32_t hash, size_t *at);
 
 /* Mixes one more word into a hash that starts at any number. */
 static inline uint64_t hash_mix(uint64_t hash, uint64_t word)

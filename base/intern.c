@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts of which there are few: see intern.h. */
+/* A set of few texts: see intern.h. */
 #include "base/intern.h"
 
-/* Where the text stands, or would. */
-static size_t find(const struct intern *intern, const char *text)
+/* The index of the text, or the index at which it belongs. */
+static size_t intern_find(const struct intern *intern, const char *text)
 {
     return array_search(intern->n, i, strcmp(intern->texts[i], text) < 0);
 }
 
 const char *intern_text(struct intern *intern, const char *text)
 {
-    size_t at = find(intern, text);
+    size_t at = intern_find(intern, text);
 
     if (at < intern->n && str_equal(intern->texts[at], text))
         return intern->texts[at];

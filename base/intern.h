@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts of which there are few, each held once however often it is wanted, for as long as the set of them lives. */
+/* A set of few texts. Equal texts are held once, for as long as the set lives. */
 #ifndef BASE_INTERN_H
 #define BASE_INTERN_H
 
@@ -10,11 +10,11 @@ struct intern {
     size_t n;
 };
 
-/* The set's own copy, the same for the same text. NULL when out of memory. */
+/* The set's own copy, the same for equal texts. NULL when out of memory. */
 const char *intern_text(struct intern *intern, const char *text);
 void intern_done(struct intern *intern);
 
-/* The length of such a copy, which is kept in front of it. */
+/* The length of a set's copy, which is stored in front of it. */
 static inline size_t intern_size(const char *text)
 {
     size_t size;

@@ -2,22 +2,22 @@
 /*
  * a * b / divisor without overflow, as 64 bits before the point and 64 behind it.
  *
- * muldiv.c uses the compiler's 128-bit integers; muldiv-portable.c does without, for 32-bit machines. The test suite
- * holds the one against the other.
+ * muldiv.c uses the compiler's 128-bit integers; muldiv-portable.c works without them, for 32-bit machines. A unit test
+ * compares the two.
  */
 #ifndef BASE_MULDIV_H
 #define BASE_MULDIV_H
 
 #include <stdint.h>
 
-/* A number of 2^-64ths: what is cut behind is below one in 10^19. */
+/* A number in units of 2^-64; less than one unit is cut off. */
 struct fixed {
     uint64_t whole, fraction;
 };
 
 /* `divisor` is not 0. A quotient of 2^64 or more saturates at whole = UINT64_MAX, fraction = 0. */
 struct fixed muldiv(uint64_t a, uint64_t b, uint64_t divisor);
-/* The same by the portable way, which is there on all machines: for the test that compares the two. */
+/* The portable version, which all machines have, for the test that compares the two. */
 struct fixed muldiv_portable(uint64_t a, uint64_t b, uint64_t divisor);
 
 /* Adds, with the carry; saturates at whole = UINT64_MAX. */

@@ -85,10 +85,10 @@ static const struct {
     {"ns", 1},
 };
 
-/* The most digits whose power of ten is below 2^64; behind them nothing reaches a nanosecond. */
+/* The most digits whose power of ten is below 2^64; further digits are less than a nanosecond. */
 #define FRACTION_DIGITS_MAX 19
 
-/* The digits after the point, as a part of `unit`; what is finer than a nanosecond is cut. */
+/* The digits after the point, as a part of `unit`; fractions of a nanosecond are cut off. */
 static int parse_fraction(const char *text, size_t size, uint64_t unit, uint64_t *ret)
 {
     uint64_t digits, power = 1;
@@ -164,7 +164,7 @@ static void store_digits(char *to, uint64_t digits)
 static size_t write_head(char *to, uint64_t value)
 {
     uint64_t digits = split_digits(value);
-    /* The last digit is written, whatever it is. */
+    /* The last digit is always written. */
     unsigned zeros = (unsigned)__builtin_ctzll(digits | UINT64_C(1) << 56) / 8;
 
     store_digits(to, digits >> 8 * zeros);
@@ -197,7 +197,7 @@ static uint64_t power_of_ten(unsigned exponent)
     return power;
 }
 
-/* What stands behind the point: `n` digits, without the zeros at the end. Not 0. */
+/* Writes `n` digits after the point, without the zeros at the end. The fraction is not 0. */
 static size_t write_fraction(char *to, uint64_t fraction, unsigned n)
 {
     char rest[8];
@@ -217,7 +217,7 @@ static size_t write_fraction(char *to, uint64_t fraction, unsigned n)
     return size;
 }
 
-/* Nanoseconds are what there is most of: the divisions are by constants. */
+/* Most fractions are nanoseconds: here the divisions are by constants. */
 static size_t write_nanoseconds(char *to, uint64_t value)
 {
     size_t size = number_write_u64(to, value / NSEC_PER_SEC);

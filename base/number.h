@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers as text, strictly: a number is the whole text or it is an error, and what is written is exact.
+ * Numbers as text. Parsing is strict: the whole text is a number, or it is an error. Writing is exact.
  */
 #ifndef BASE_NUMBER_H
 #define BASE_NUMBER_H
@@ -16,12 +16,14 @@ int number_parse_u64(const char *text, uint64_t *ret);
 int number_parse_u64_n(const char *text, size_t size, uint64_t *ret);
 /* Hexadecimal digits without a prefix. */
 int number_parse_hex_n(const char *text, size_t size, uint64_t *ret);
-/* A finite decimal number, as strtod() has it in the C locale, without surrounding spaces. -EINVAL, -ERANGE. */
+/* A finite decimal number of strtod() in the C locale, without spaces around it. -EINVAL, -ERANGE. */
 int number_parse_double(const char *text, double *ret);
 /* A number (fractions allowed) with its unit: ns, us, ms, s, m, h, d. Nanoseconds. -EINVAL, -ERANGE. */
 int number_parse_duration(const char *text, uint64_t *ret_ns);
-/* What number_parse_duration() reads as `ns`, in the largest unit of which it is a whole number. `text` has room for
- * NUMBER_SIZE_MAX + 3 bytes. */
+/*
+ * Writes a whole number of the largest possible unit, which number_parse_duration() reads as `ns`. `text` has room for
+ * NUMBER_SIZE_MAX + 3 bytes.
+ */
 void number_format_duration(uint64_t ns, char *text);
 
 /* Writes the digits of `value`, without a NUL, and returns how many; `to` has room for NUMBER_SIZE_MAX bytes. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the sanitizers that a build has ask of the process. */
+/* The sanitizers of this build, and what they need of the process. */
 #ifndef BASE_SANITIZER_H
 #define BASE_SANITIZER_H
 
-/* AddressSanitizer reserves terabytes of addresses, and looks for leaks at the end of the process by ptrace(2). */
+/* AddressSanitizer reserves terabytes of addresses, and looks for leaks by ptrace(2) when the process ends. */
 #ifdef __has_feature
 #define HAS_ASAN __has_feature(address_sanitizer)
 #elif defined(__SANITIZE_ADDRESS__)

@@ -45,7 +45,7 @@ void suggest_consider(struct suggest *suggest, const char *candidate)
     if (wrong_size > LENGTH_MAX || size > LENGTH_MAX)
         return;
     unsigned d = distance(suggest->wrong, wrong_size, candidate, size);
-    /* Who left off the end meant the whole. */
+    /* A name whose end is left off means the whole name. */
     if (wrong_size >= ABBREVIATION_MIN && strncasecmp(suggest->wrong, candidate, wrong_size) == 0)
         d = MIN(d, 2u);
     if (d > wrong_size / 3 + 1)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * "Did you mean": the known names nearest to a wrong one, by edit distance with transpositions, ignoring case; also
- * those that it abbreviates.
+ * "Did you mean": the known names that are nearest to a wrong one, by edit distance with transpositions, ignoring case;
+ * also names that the wrong one abbreviates.
  */
 #ifndef BASE_SUGGEST_H
 #define BASE_SUGGEST_H

@@ -39,7 +39,7 @@ size_t utf8_valid_prefix(const char *text, size_t size)
     return offset;
 }
 
-/* Beyond ASCII: well-formed, but no text. Each row: the first bytes, then the range of the last. */
+/* Valid characters beyond ASCII that are not printable. Each row: the first bytes, then the range of the last. */
 static const struct {
     const char *first;
     unsigned char last_low, last_high;

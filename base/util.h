@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What C lacks: the length of an array, string equality, an array that grows, the search in a sorted one. */
+/* The length of an array, equality of strings, an array that grows, the search in a sorted array. */
 #ifndef BASE_UTIL_H
 #define BASE_UTIL_H
 
@@ -30,9 +30,17 @@ static inline bool str_starts(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+static inline bool str_is_one_of(const char *text, const char *const *words, size_t n_words)
+{
+    for (size_t i = 0; i < n_words; i++)
+        if (str_equal(text, words[i]))
+            return true;
+    return false;
+}
+
 /*
- * Makes room for one more element in an array of `n` elements whose capacity is the power of two at or above n.
- * Returns 0 or -ENOMEM; the array is untouched on failure.
+ * Makes room for one more element in an array of `n` elements, whose capacity is `n` rounded up to a power of two.
+ * -ENOMEM, and then the array is unchanged.
  */
 static inline int array_grow_(void **array, size_t n, size_t element_size)
 {
@@ -46,7 +54,7 @@ static inline int array_grow_(void **array, size_t n, size_t element_size)
 }
 #define array_grow(array, n) array_grow_((void **)(array), (n), sizeof(**(array)))
 
-/* How many bytes such an array has, unless it was longer before. */
+/* The size of that array in bytes, unless it was longer before. */
 static inline size_t array_bytes(size_t n, size_t element_size)
 {
     size_t capacity = n ? 1 : 0;
@@ -57,8 +65,8 @@ static inline size_t array_bytes(size_t n, size_t element_size)
 }
 
 /*
- * The first index below `n` of which `before`, an expression of the index `i`, does not hold; `n` where there is none.
- * It holds of none behind that: the array is sorted by it.
+ * The first index below `n` for which `before`, an expression of the index `i`, is false; `n` where it is always true.
+ * The array is sorted, so that `before` is false for all later indices.
  */
 #define array_search(n, i, before)                                                                                     \
     ({                                                                                                                 \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups of software events that are opened and only read: what the kernel charges for, and nothing else. */
+/* Groups of software events that are opened and only read: the price of the kernel, and nothing else. */
 #pragma once
 
 #include <stddef.h>

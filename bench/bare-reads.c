@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The yardstick of reading: opens a group of software events for each cgroup on each CPU, or where none is named for
- * each CPU, and does nothing but read them, one read(2) for each group. What a scrape needs beyond it is the price of
- * scaling, text and HTTP. And the yardstick of text: copying as many bytes.
+ * each CPU, and does nothing but read them, one read(2) for each group. A scrape needs more: the difference is the
+ * price of scaling, text and HTTP. And the yardstick of text: copying as many bytes.
  *
  * usage: bare-reads EVENTS [CGROUP-DIRECTORY...]
  *

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The yardstick of HTTP: a bare libmicrohttpd handler that sends a constant page, with "reads" after one read of a
- * group of software events for each CPU. What perfcountd needs beyond it is the price of its text, its routes and its
- * event loop.
+ * group of software events for each CPU. perfcountd needs more: the difference is the price of its text, its routes and
+ * its event loop.
  *
  * usage: bare-server PORT PAGE-SIZE [reads]
  */

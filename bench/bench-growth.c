@@ -6,7 +6,7 @@
  * usage: bench-growth CURVE X [READINGS]
  *
  * Prints KEY=VALUE pairs; times are in microseconds of CPU time, that of a reading is the least of all. Each step is
- * one call of a function step_*, so that callgrind can be told to count that alone.
+ * one call of a function step_*, so that callgrind can count that alone.
  */
 #include <err.h>
 #include <malloc.h>
@@ -26,7 +26,7 @@
 /* Events of a group: what the built-in configuration has on a CPU. */
 #define PER_GROUP 2
 
-/* What x is, and what the rest of the machine has. */
+/* The size that x stands for, and the fixed sizes of the rest of the machine. */
 struct curve {
     const char *name;
     unsigned cpus, groups, cgroups; /* 0: x */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each level of compression costs and saves on an exposition: size, time and memory. base/gzip.c follows it. */
+/* Cost and gain of each level of compression on an exposition: size, time and memory. base/gzip.c follows it. */
 #include <libdeflate.h>
 #include <malloc.h>
 #include <stdio.h>

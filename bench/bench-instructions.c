@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fixed work, for bench/run-bench-check to count its instructions: each workload is one call of step_workload(), after
- * one that fills what is made on first use. Nothing in it depends on time, addresses or the machine.
+ * one that allocates whatever is made on first use. Nothing in it depends on time, addresses or the machine.
  *
- * Prints a line per workload, in order: NAME, how many units of work it did, and bytes that it gave, 0 for none. Then
- * what it was built with and runs on, which the counts depend on, as one line.
+ * Prints a line per workload, in order: NAME, how many units of work it did, and bytes that it gave, 0 for none. Then a
+ * line with the compiler, the libraries and the processor, since the counts depend on them.
  */
 #include <err.h>
 #include <gnu/libc-version.h>
@@ -18,24 +18,20 @@
 #include "base/cleanup.h"
 #include "base/gzip.h"
 #include "bench/loop-client.h"
+#include "bench/made-samples.h"
 #include "bench/simulated.h"
 #include "collectors/registry.h"
 #include "formats/counters.h"
 #include "formats/exposition.h"
+#include "formats/writers.h"
 #include "perf/record.h"
-#include "sampler/writer.h"
 
 #define N_CPUS 32
 #define ALL UINT32_MAX
 #define N_SAMPLES 2000
-#define DEPTH 10
 #define N_PARSES 20
 
-#define SAMPLE_TYPE                                                                                                    \
-    (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |                  \
-     PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN)
-
-/* The built-in configuration as its file has it, without what is of the process itself. */
+/* The built-in configuration as its file has it, without the collector of the process itself. */
 static const char yaml[] =
     "web:\n"
     "  listen: [\":10298\"]\n"
@@ -66,16 +62,12 @@ struct bench {
     struct reload_outcome reload;
     const struct snapshot *snapshot;
     struct buffer out;
-    struct {
-        char *bytes;
-        size_t size;
-    } samples;
+    struct made_samples samples;
     sd_event *event;
     struct service service;
-    bool shared; /* a reading that is there is served again */
+    bool shared; /* the last reading is served again */
     struct loop_client *client;
     struct symbols *symbols;
-    struct writer_source source;
     void *ndjson;
     uint64_t sum; /* so that what is decoded is used */
     size_t opening_bytes;
@@ -178,7 +170,7 @@ static void decode(struct bench *bench)
     struct record record;
 
     for (size_t at = 0; at < bench->samples.size; at += record.size) {
-        must(record_decode(bench->samples.bytes + at, bench->samples.size - at, &bench->source.layout, &record),
+        must(record_decode(bench->samples.bytes + at, bench->samples.size - at, &bench->samples.source.layout, &record),
              "record");
         bench->sum += record.id.time + record.sample.ip;
         for (size_t i = 0; i < record.sample.n_callchain; i++)
@@ -191,7 +183,7 @@ static void write_ndjson(struct bench *bench)
     struct record record;
 
     for (size_t at = 0; at < bench->samples.size; at += record.size) {
-        must(record_decode(bench->samples.bytes + at, bench->samples.size - at, &bench->source.layout, &record),
+        must(record_decode(bench->samples.bytes + at, bench->samples.size - at, &bench->samples.source.layout, &record),
              "record");
         writer_ndjson.record(bench->ndjson, &record, &bench->out);
     }
@@ -200,9 +192,7 @@ static void write_ndjson(struct bench *bench)
 /* All of a scrape: the request, the reading of all groups, the answer. */
 static void scrape(struct bench *bench, const char *request)
 {
-    int r = loop_client_get(bench->client, request, &bench->out);
-
-    must(r, "scrape");
+    must(loop_client_get(bench->client, request, &bench->out), "scrape");
 }
 
 static void scrape_text(struct bench *bench)
@@ -228,7 +218,7 @@ static void scrape_shared(struct bench *bench)
     bench->shared = false;
 }
 
-/* What the answers are made of */
+/* The data of the answers */
 
 static const struct snapshot *service_read(void *userdata, uint32_t mask, bool fresh)
 {
@@ -246,7 +236,7 @@ static bool service_ready(void *userdata)
     return true;
 }
 
-static uint64_t service_now(void *userdata)
+static uint64_t loop_now(void *userdata)
 {
     struct timespec t;
 
@@ -260,8 +250,7 @@ static void prepare_service(struct bench *bench)
     struct error error;
     char path[100];
 
-    bench->service =
-        (struct service){.userdata = bench, .read = service_read, .ready = service_ready, .now = service_now};
+    bench->service = (struct service){.userdata = bench, .read = service_read, .ready = service_ready, .now = loop_now};
     snprintf(path, sizeof(path), "%s/http.sock", simulated_sys(bench->simulated)->root);
     if (loop_client_new(bench->event, &bench->service, path, &bench->client, &error) < 0)
         errx(1, "%s", error.message);
@@ -290,11 +279,6 @@ static size_t count_counters(const struct bench *bench)
     for (size_t i = 0; i < bench->snapshot->n_rows; i++)
         n += bench->snapshot->rows[i]->n_counters;
     return n;
-}
-
-static size_t count_bytes(const struct bench *bench)
-{
-    return bench->out.size;
 }
 
 static size_t count_samples(const struct bench *bench)
@@ -333,59 +317,13 @@ static const struct workload workloads[] = {
     {"ndjson-samples", write_ndjson, count_samples, true},
 };
 
-/* The samples: of a process of which nothing is known, so that no file of this machine is looked at. */
-
-static size_t put_sample(uint64_t *words, uint64_t number)
-{
-    uint64_t user = 0x10000 + 37 * number % 0x400;
-    uint32_t thread[2] = {100, (uint32_t)(100 + number % 7)};
-    size_t n = 1;
-
-    words[n++] = 17; /* id */
-    words[n++] = user;
-    memcpy(&words[n++], thread, sizeof(thread));
-    words[n++] = 1000 * NSEC_PER_SEC + number * 250000;
-    words[n++] = number % N_CPUS;
-    words[n++] = 250000;
-    words[n++] = DEPTH + 1;
-    words[n++] = (uint64_t)PERF_CONTEXT_USER;
-    for (uint64_t i = 0; i < DEPTH; i++)
-        words[n++] = user + 16 * i;
-    const struct perf_event_header header = {
-        .type = PERF_RECORD_SAMPLE, .misc = PERF_RECORD_MISC_USER, .size = (uint16_t)(n * sizeof(words[0]))};
-    memcpy(words, &header, sizeof(header));
-    return n;
-}
-
 static void prepare_samples(struct bench *bench)
 {
-    static const uint64_t id = 17;
-    static const struct perf_event_attr attr = {.sample_type = SAMPLE_TYPE, .sample_id_all = 1, .sample_freq = 99};
-    static const struct writer_event event = {.name = "cycles", .attr = &attr, .ids = &id};
-    uint64_t words[64];
-
-    bench->samples.bytes = malloc(N_SAMPLES * sizeof(words));
-    if (!bench->samples.bytes)
-        errx(1, "out of memory");
-    for (uint64_t i = 0; i < N_SAMPLES; i++) {
-        size_t size = put_sample(words, i) * sizeof(words[0]);
-        memcpy(bench->samples.bytes + bench->samples.size, words, size);
-        bench->samples.size += size;
-    }
     must(symbols_new(simulated_sys(bench->simulated), bench->event, &bench->symbols), "symbols");
-    bench->source = (struct writer_source){
-        .events = &event,
-        .n_events = 1,
-        .n_ids = 1,
-        .n_cpus = 1,
-        .layout = record_layout_of(&attr),
-        .symbols = bench->symbols,
-        .sys = simulated_sys(bench->simulated),
-        .start_realtime_ns = 1700000000 * NSEC_PER_SEC,
-        .start_monotonic_ns = 1000 * NSEC_PER_SEC,
-        .seconds = 1,
-    };
-    bench->ndjson = writer_ndjson.begin(&bench->source, &bench->out);
+    must(made_samples_init(&bench->samples, N_SAMPLES, N_CPUS), "samples");
+    bench->samples.source.symbols = bench->symbols;
+    bench->samples.source.sys = simulated_sys(bench->simulated);
+    bench->ndjson = writer_ndjson.begin(&bench->samples.source, &bench->out);
     if (!bench->ndjson)
         errx(1, "out of memory");
 }
@@ -416,18 +354,18 @@ static void finish(struct bench *bench)
     config_free(bench->config);
     machine_free(bench->machine);
     buffer_done(&bench->out);
-    free(bench->samples.bytes);
+    made_samples_done(&bench->samples);
     simulated_free(bench->simulated);
 }
 
-/* What callgrind counts; `used` keeps its name, and what follows the call keeps it from being a jump. */
+/* callgrind counts this; `used` keeps its name, and the line after the call keeps it from being a jump. */
 __attribute__((noinline, used)) static void step_workload(struct bench *bench, const struct workload *workload)
 {
     workload->run(bench);
     bench->sum++;
 }
 
-/* What the compiler and the processor choose by themselves, and what else is counted; the flags are in the Makefile. */
+/* Choices of the compiler and the processor that change the counts; the flags are in the Makefile. */
 static void print_toolchain(void)
 {
     struct utsname name;
@@ -451,7 +389,7 @@ int main(void)
         workload->run(&bench);
         buffer_clear(&bench.out);
         step_workload(&bench, workload);
-        printf("%s %zu %zu\n", workload->name, workload->units(&bench), workload->output ? count_bytes(&bench) : 0);
+        printf("%s %zu %zu\n", workload->name, workload->units(&bench), workload->output ? bench.out.size : 0);
         buffer_clear(&bench.out);
     }
     printf("memory %zu %zu\n", count_series(&bench), bench.opening_bytes);

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "sampler/writer.h"
+#include "formats/writers.h"
 #include "symbols/symboliser/symboliser.h"
 
 #define RING_SIZE ((size_t)512 * 1024) /* 128 pages */
@@ -21,7 +21,7 @@
     (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |                  \
      PERF_SAMPLE_PERIOD)
 
-/* What of this process is code. */
+/* The executable mappings of this process. */
 struct code {
     struct {
         uint64_t start, size;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What it costs to open counters through the opener: 2,000 events in groups, in turns with and without, and the medians
+ * The cost of opening counters through the opener: 2,000 events in groups, in turns with and without, and the medians
  * of both. Needs the privileges that the opener needs.
  *
  * usage: bench-opener [EVENTS [ROUNDS [MOST]]]     exit status 1 where the ratio is above MOST
@@ -104,7 +104,7 @@ static _Noreturn void serve(struct sys *sys, struct bench *bench, int socket)
 /* A process of its own for each way: that of the daemon has lost its privileges. Returns a socket, or -errno. */
 static int start(struct bench *bench, bool with_opener)
 {
-    struct opener_permissions wish = {0};
+    struct opener_permissions permissions = {0};
     const struct user user = {0};
     struct opener *opener;
     struct error error;
@@ -122,7 +122,7 @@ static int start(struct bench *bench, bool with_opener)
     }
     close(sockets[0]);
     sys_init(&sys);
-    if (with_opener && opener_start(&sys, &wish, &user, &opener, &error) < 0) {
+    if (with_opener && opener_start(&sys, &permissions, &user, &opener, &error) < 0) {
         fprintf(stderr, "bench-opener: %s\n", error.message);
         _exit(EXIT_FAILURE);
     }

@@ -76,7 +76,7 @@ static int fill(struct samples *samples, uint64_t sample_type, size_t depth)
     }
 }
 
-/* The sum is what a reader would look at. */
+/* The sum of the fields that a reader would look at. */
 static int decode(const struct samples *samples, const struct record_layout *layout, uint64_t *sum)
 {
     struct record record;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How many addresses become symbols in a second when their tables are there: callchains of ten as a profile has them,
+ * How many addresses become symbols in a second once their tables are there: callchains of ten as a profile has them,
  * three of the kernel and seven of this program and its libraries, spread over many functions.
  */
 #include <stdio.h>

@@ -9,8 +9,9 @@ import tempfile
 
 # Nothing of the caller's, since the environment lies on the stack and so moves what is below it.
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
-# Above the thresholds, which the glibc manual has in "Hardware Capability Tunables", memset() and memcpy() are one string
-# instruction, which callgrind counts once for each byte: clearing a buffer would outweigh all else that a request costs.
+# Above the thresholds, which the glibc manual has in "Hardware Capability Tunables", memset() and memcpy() are one
+# string instruction, which callgrind counts once for each byte: clearing a buffer would outweigh all else that a
+# request costs.
 NEVER = 1 << 40  # bytes
 NO_STRINGS = {
     "GLIBC_TUNABLES": ":".join("glibc.cpu.x86_%s_threshold=%#x" % (name, NEVER) for name in (
@@ -29,10 +30,10 @@ def version():
 def costs(command, functions, environment=None):
     """
     The output of a command, and (function, instructions) of each call of these functions, in order. A dump is made
-    before and after each call, so that what lies between is the call.
+    before and after each call, so that the difference is the call.
 
-    The command is run by its name from the directory that it is in, so that the length of that does not count, with
-    ENVIRONMENT and what else is given.
+    The command is run by its name from its own directory, so that the length of that path does not count, with
+    ENVIRONMENT and the variables that are given.
     """
     valgrind = shutil.which("valgrind")
     where, program = os.path.split(os.path.realpath(command[0]))

@@ -15,9 +15,9 @@ int main(void)
             functions[(uint64_t)n * %d >> 32]();
 }
 """
-# How many functions each made program has, from what a table holds whole to what none does.
+# How many functions each made program has: the first fits a table whole, the last fits none.
 SIZES = [5000, 10000, 20000, 30000, 50000, 80000, 120000, 300000]
-# Large programs, or such of large libraries, that end soon.
+# Programs that are large, or have large libraries, and end soon.
 INSTALLED = ["clang --version", "clang-14 --version", "node --version", "qemu-system-aarch64 --version", "gdb --version",
              "python3 -c 0", "perl -e 0", "php --version", "ruby -e 0", "java -version", "postgres --version",
              "docker --version", "prometheus --version", "kubectl version --client", "terraform version",

@@ -128,7 +128,7 @@ class Table:
     """
 
     def __init__(self, slack=1):
-        self.slack = slack  # a figure is clearly missed where it is worse than its target by so much
+        self.slack = slack  # a figure is clearly missed where it is worse than its target by this factor
         self.missed = self.clearly_missed = 0
         print("%-52s %12s %12s %8s %9s" % ("", "perfcountd", "other", "ratio", "target"))
 
@@ -203,7 +203,7 @@ def end(process):
 
 
 class Cgroups:
-    """So many cgroups below one parent; gone at the end."""
+    """This number of cgroups below one parent; gone at the end."""
 
     def __init__(self, number):
         self.root = hierarchy()

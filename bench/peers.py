@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is compared: how each is started so that it counts the same software events on every CPU, and stopped."""
+"""The servers that are compared; each is started so that it counts the same software events on every CPU."""
 import glob
 import os
 import re
@@ -31,11 +31,11 @@ collectors:
 
 
 class Absent(Exception):
-    """Why somebody is not compared."""
+    """The reason why a peer is not compared."""
 
 
 class Server:
-    """One or more processes, the first of which is asked for pages."""
+    """One or more processes; the first one is asked for pages."""
 
     name = path = None
 
@@ -64,7 +64,7 @@ class Server:
         self.batch = 1
 
     def warm_up(self, scrapes):
-        """Finds out how many scrapes, up to so many, take a moment: who is slow must not hold up the rounds."""
+        """Finds out how many scrapes, at most this many, take a moment: a slow server must not hold up the rounds."""
         begin = time.monotonic()
         count = 0
         while count < scrapes or time.monotonic() < begin + 0.2:

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Unpacks the programs that perfcountd is compared with from their Debian packages, below a directory. Nothing is
-# installed, so no service is started or enabled. What cannot be had is said, and is no failure.
+# installed, so no service is started or enabled. A program that is not available is named, and is no failure.
 #
 # usage: peers.sh DIRECTORY
 set -u

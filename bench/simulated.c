@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 
 #define FD_FIRST 1000000
-/* Addresses only: what is not used takes no memory. */
+/* Addresses only: unused pages take no memory. */
 #define EVENTS_MAX ((size_t)4 * 1024 * 1024)
 #define NONE UINT32_MAX
 #define MEMBERS_MAX 64

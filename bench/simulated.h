@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A machine of any size over the syscall seam, for measuring what grows: its reads take the same time however much is
- * open, and nothing of it is on the heap, so that mallinfo2(3) tells what the program under test has taken.
+ * A machine of any size over the syscall seam, for measuring growth: its reads take the same time however much is
+ * open, and nothing of it is on the heap, so that mallinfo2(3) has the program under test alone.
  *
  * It has one core PMU "cpu" whose groups all count at once, software events, and a cgroup v2 tree of directories.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a collector is: one const table entry and its static functions. The registry runs, times and isolates it.
+ * A collector: one const table entry and its static functions. The registry runs, times and isolates it.
  */
 #ifndef COLLECTORS_COLLECTOR_H
 #define COLLECTORS_COLLECTOR_H
@@ -9,13 +9,13 @@
 #include "collectors/snapshot.h"
 #include "config/config.h"
 
-/* How the configuration came to be what it is; kept by the daemon. */
+/* How the last attempt to load the configuration went; kept by the daemon. */
 struct reload_outcome {
     bool successful;
-    uint64_t success_realtime_ns; /* of the last one that was */
+    uint64_t success_realtime_ns; /* of the last attempt that was successful */
 };
 
-/* What collectors are given. All of it is borrowed and lives until close; machine and config until the next open. */
+/* The surroundings of a collector, all borrowed. They live until close; machine and config until the next open. */
 struct collector_context {
     struct sys *sys;
     const struct machine *machine;
@@ -23,35 +23,38 @@ struct collector_context {
     struct snapshot *snapshot;
     const struct reload_outcome *reload;
     const struct cpuset *left; /* CPUs that went offline since the last open, or may have, whether or not they are back:
-                                  what was open there is dead */
-    bool *stale;               /* set by collect: what is open is no longer what was opened; open again soon */
+                                  groups that were open there are dead */
     bool paused;               /* groups that are opened stay disabled */
     unsigned collector;        /* its bit number */
+
+    /* For the results of a call. */
+    bool *stale;    /* collect sets it where an open group is no longer the one that was opened: open again soon */
+    size_t *groups; /* collect adds the groups in each state, N_ROW_STATES numbers */
+    int *fd;        /* open sets it to a descriptor that is readable when dispatch has something to do */
 };
 
 struct collector {
     const char *name;
-    /* It is read no more often than this, however fresh a reading is wanted. 0 for what is measured. */
-    uint64_t min_age_ns;
-    bool (*enabled)(const struct config *config);
+    size_t enabled;      /* the offset of its bool in struct config */
+    uint64_t min_age_ns; /* it is read no more often, however fresh a reading is wanted */
+    bool has_groups;     /* it has the series perfcountd_groups */
     /*
-     * Opens what the configuration wants. `previous` is what an earlier open returned, or NULL: it is consumed, and
-     * what the two have in common goes on counting. What could not be opened is reported, and is no failure.
+     * Opens what the configuration wants. `previous` is the state that an earlier open returned, or NULL: it is
+     * consumed, and groups that did not change go on counting. Events that could not be opened are reported, and are no
+     * failure.
      */
     int (*open)(const struct collector_context *context, void *previous, void **ret, struct error *error);
     /* Reads everything into the snapshot. An error is for the collector as a whole: nothing of it could be read. */
     int (*collect)(const struct collector_context *context, void *state, struct error *error);
     /*
-     * Disables all groups, or enables them again, as context->paused says; NULL for who has none. Errors of ioctl(2),
-     * and then as many groups as possible did.
+     * Disables all groups, or enables them again, as context->paused says. Errors of ioctl(2), and then as many groups
+     * as possible did.
      */
     int (*pause)(const struct collector_context *context, void *state);
-    /* Adds what could not be opened. -ENOMEM. */
+    /* Adds the events that could not be opened. -ENOMEM. */
     int (*report)(const struct collector_context *context, const void *state, struct failures *failures);
     void (*close)(const struct collector_context *context, void *state);
-    /* A descriptor that is readable when something changed, -1 where there is none; NULL for who never has one. */
-    int (*fd)(const void *state);
-    /* Takes in what changed. */
+    /* Takes in what made the descriptor readable; NULL for a collector that has none. */
     void (*dispatch)(const struct collector_context *context, void *state);
 };
 

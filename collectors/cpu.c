@@ -3,12 +3,7 @@
 #include "base/cleanup.h"
 #include "collectors/group-collector.h"
 
-static bool cpu_enabled(const struct config *config)
-{
-    return config->cpu.enabled;
-}
-
-static int chosen_cpus(const struct collector_context *context, struct cpuset *ret, struct error *error)
+static int cpu_choose(const struct collector_context *context, struct cpuset *ret, struct error *error)
 {
     const struct config_cpu *config = &context->config->cpu;
 
@@ -20,10 +15,10 @@ static int chosen_cpus(const struct collector_context *context, struct cpuset *r
     return r;
 }
 
-static int choose_places(const struct collector_context *context, struct places *places, struct error *error)
+static int cpu_list_places(const struct collector_context *context, struct places *places, struct error *error)
 {
     _cleanup_(cpuset_done) struct cpuset cpus = {0};
-    int r = chosen_cpus(context, &cpus, error);
+    int r = cpu_choose(context, &cpus, error);
 
     for (int cpu = cpuset_next(&cpus, -1); r == 0 && cpu >= 0; cpu = cpuset_next(&cpus, cpu)) {
         struct place place = {
@@ -41,31 +36,22 @@ static int choose_places(const struct collector_context *context, struct places 
 static int cpu_open(const struct collector_context *context, void *previous, void **ret, struct error *error)
 {
     _cleanup_(places_done) struct places places = {0};
-    struct counted *counted;
-    int r = choose_places(context, &places, error);
+    int r = cpu_list_places(context, &places, error);
 
     if (r < 0) {
-        counted_close(context, previous);
+        group_collector_close(context, previous);
         return r;
     }
-    r = counted_open(context, &context->config->cpu.groups, &places, previous, &counted, error);
-    if (r == 0)
-        *ret = counted;
-    return r;
+    return group_collector_open(context, &context->config->cpu.groups, &places, previous, ret, error);
 }
 
-/* The CPUs that the configuration names and that this machine cannot have. */
-static int report_beyond(const struct collector_context *context, struct failures *failures)
+/* CPUs that the configuration names and that this machine cannot have. */
+static int cpu_report_impossible(const struct collector_context *context, struct failures *failures)
 {
     _cleanup_(cpuset_done) struct cpuset cpus = {0};
     _cleanup_(freep) char *possible = cpuset_format(&context->machine->possible), *message = NULL;
-    char none[] = "";
-    struct failure item = {.collector = context->collector,
-                           .group = none,
-                           .event = none,
-                           .metric = none,
-                           .pmu = none,
-                           .reason = (char *)"ENXIO"};
+    struct failure failure = {
+        .collector = context->collector, .group = "", .event = "", .metric = "", .pmu = "", .reason = "ENXIO"};
     int r = 0;
 
     if (str_equal(context->config->cpu.cpus, "all"))
@@ -74,28 +60,29 @@ static int report_beyond(const struct collector_context *context, struct failure
         asprintf(&message, "in collectors.cpu.cpus, but this machine has only CPU %s: the others are counted",
                  possible) < 0)
         return -ENOMEM;
-    item.message = message;
+    failure.message = message;
     r = cpuset_parse(context->config->cpu.cpus, &cpus, NULL);
     if (r == 0)
         cpuset_subtract(&cpus, &context->machine->possible);
     for (int cpu = cpuset_next(&cpus, -1); r == 0 && cpu >= 0; cpu = cpuset_next(&cpus, cpu))
-        r = failures_add(failures, &item, cpu);
+        r = failures_add(failures, &failure, cpu);
     return r;
 }
 
 static int cpu_report(const struct collector_context *context, const void *state, struct failures *failures)
 {
-    int r = report_beyond(context, failures);
+    int r = cpu_report_impossible(context, failures);
 
-    return r < 0 ? r : counted_report(context, state, failures);
+    return r < 0 ? r : group_collector_report(context, state, failures);
 }
 
 const struct collector collector_cpu = {
     .name = "cpu",
-    .enabled = cpu_enabled,
+    .enabled = offsetof(struct config, cpu.enabled),
+    .has_groups = true,
     .open = cpu_open,
-    .collect = counted_collect,
-    .pause = counted_pause,
+    .collect = group_collector_collect,
+    .pause = group_collector_pause,
     .report = cpu_report,
-    .close = counted_close,
+    .close = group_collector_close,
 };

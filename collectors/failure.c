@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What could not be opened: see failure.h. */
+/* Events that could not be opened: see failure.h. */
 #include "collectors/failure.h"
 
 #include "base/buffer.h"
@@ -8,13 +8,13 @@
 
 static void failure_done(struct failure *failure)
 {
-    free(failure->group);
-    free(failure->event);
-    free(failure->metric);
-    free(failure->pmu);
-    free(failure->reason);
-    free(failure->message);
-    free(failure->place);
+    free((char *)failure->group);
+    free((char *)failure->event);
+    free((char *)failure->metric);
+    free((char *)failure->pmu);
+    free((char *)failure->reason);
+    free((char *)failure->message);
+    free((char *)failure->where);
     cpuset_done(&failure->cpus);
 }
 
@@ -26,55 +26,64 @@ void failures_done(struct failures *failures)
     *failures = (struct failures){0};
 }
 
-static bool is_same(const struct failure *a, const struct failure *b)
+static struct failure *failures_find(const struct failures *failures, const struct failure *failure)
 {
-    return a->collector == b->collector && str_equal(a->group, b->group) && str_equal(a->metric, b->metric) &&
-           str_equal(a->pmu, b->pmu) && str_equal(a->reason, b->reason);
+    for (size_t i = 0; i < failures->n; i++) {
+        struct failure *other = &failures->items[i];
+        if (other->collector == failure->collector && str_equal(other->group, failure->group) &&
+            str_equal(other->metric, failure->metric) && str_equal(other->pmu, failure->pmu) &&
+            str_equal(other->reason, failure->reason))
+            return other;
+    }
+    return NULL;
 }
 
-static int append(struct failures *failures, const struct failure *item)
+/* NULL when out of memory. */
+static struct failure *failures_append(struct failures *failures, const struct failure *failure)
 {
-    int r = array_grow(&failures->items, failures->n);
-
-    if (r < 0)
-        return r;
+    if (array_grow(&failures->items, failures->n) < 0)
+        return NULL;
     struct failure copy = {
-        .collector = item->collector,
-        .group = strdup(item->group),
-        .event = strdup(item->event),
-        .metric = strdup(item->metric),
-        .pmu = strdup(item->pmu),
-        .reason = strdup(item->reason),
-        .message = strdup(item->message),
-        .place = item->place ? strdup(item->place) : NULL,
+        .collector = failure->collector,
+        .group = strdup(failure->group),
+        .event = strdup(failure->event),
+        .metric = strdup(failure->metric),
+        .pmu = strdup(failure->pmu),
+        .reason = strdup(failure->reason),
+        .message = strdup(failure->message),
+        .where = failure->where ? strdup(failure->where) : NULL,
     };
     if (!copy.group || !copy.event || !copy.metric || !copy.pmu || !copy.reason || !copy.message ||
-        (item->place && !copy.place)) {
+        (failure->where && !copy.where)) {
         failure_done(&copy);
-        return -ENOMEM;
+        return NULL;
     }
-    failures->items[failures->n++] = copy;
+    failures->items[failures->n] = copy;
+    return &failures->items[failures->n++];
+}
+
+static int failures_find_or_append(struct failures *failures, const struct failure *failure, struct failure **ret)
+{
+    struct failure *listed = failures_find(failures, failure);
+
+    if (!listed)
+        listed = failures_append(failures, failure);
+    if (!listed)
+        return -ENOMEM;
+    *ret = listed;
     return 0;
 }
 
-static struct failure *find_or_append(struct failures *failures, const struct failure *item)
+int failures_add(struct failures *failures, const struct failure *failure, int cpu)
 {
-    for (size_t i = 0; i < failures->n; i++)
-        if (is_same(&failures->items[i], item))
-            return &failures->items[i];
-    return append(failures, item) < 0 ? NULL : &failures->items[failures->n - 1];
-}
-
-int failures_add(struct failures *failures, const struct failure *item, int cpu)
-{
-    struct failure *failure = find_or_append(failures, item);
-    int r = failure ? 0 : -ENOMEM;
+    struct failure *listed;
+    int r = failures_find_or_append(failures, failure, &listed);
 
     if (r == 0 && cpu >= 0)
-        r = cpuset_add(&failure->cpus, (unsigned)cpu);
+        r = cpuset_add(&listed->cpus, (unsigned)cpu);
     if (r == 0)
-        failure->n_targets++;
-    failures_note(failures, item->span);
+        listed->n_targets++;
+    failures_note(failures, failure->span);
     return r;
 }
 
@@ -83,71 +92,73 @@ int failures_add_cgroup(struct failures *failures, const struct failures *cgroup
     failures_note(failures, cgroup->span);
     for (size_t i = 0; i < cgroup->n; i++) {
         const struct cpuset *cpus = &cgroup->items[i].cpus;
-        struct failure *failure = find_or_append(failures, &cgroup->items[i]);
-        int r = failure ? 0 : -ENOMEM;
+        struct failure *listed;
+        int r = failures_find_or_append(failures, &cgroup->items[i], &listed);
         for (int cpu = cpuset_next(cpus, -1); cpu >= 0 && r == 0; cpu = cpuset_next(cpus, cpu))
-            r = cpuset_add(&failure->cpus, (unsigned)cpu);
+            r = cpuset_add(&listed->cpus, (unsigned)cpu);
         if (r < 0)
             return r;
-        failure->in_cgroups = true;
-        failure->n_targets++;
+        listed->in_cgroups = true;
+        listed->n_targets++;
     }
     return 0;
 }
 
-static bool is_same_place(const struct failure *a, const struct failure *b)
+/* --- sentences --- */
+
+static bool failed_at_same_targets(const struct failure *a, const struct failure *b)
 {
-    if (!a->place || !b->place)
-        return !a->place && !b->place && a->in_cgroups == b->in_cgroups && cpuset_equal(&a->cpus, &b->cpus);
-    return str_equal(a->place, b->place);
+    if (!a->where || !b->where)
+        return !a->where && !b->where && a->in_cgroups == b->in_cgroups && cpuset_equal(&a->cpus, &b->cpus);
+    return str_equal(a->where, b->where);
 }
 
 /*
- * Whose sentence tells the i-th: the first that failed for the same reason at the same place. What says of some CPUs
- * that permission or a PMU is lacking says it of any other place as well.
+ * The failure whose sentence reports the i-th: the first that failed for the same reason at the same targets. A
+ * sentence about CPUs where permission or a PMU is missing serves for any other targets as well.
  */
-static size_t teller_of(const struct failures *failures, size_t i)
+static size_t find_reporter(const struct failures *failures, size_t i)
 {
-    const struct failure *told = &failures->items[i];
-    size_t teller = i;
+    const struct failure *failure = &failures->items[i];
+    size_t reporter = i;
 
     for (size_t k = 0; k < failures->n; k++) {
         const struct failure *other = &failures->items[k];
-        if (!str_equal(other->message, told->message))
+        if (!str_equal(other->message, failure->message))
             continue;
-        if ((told->place || told->in_cgroups) && !other->place && !other->in_cgroups)
+        if ((failure->where || failure->in_cgroups) && !other->where && !other->in_cgroups)
             return k;
-        if (k < teller && is_same_place(other, told))
-            teller = k;
+        if (k < reporter && failed_at_same_targets(other, failure))
+            reporter = k;
     }
-    return teller;
+    return reporter;
 }
 
-/* Whether the sentence of `teller` has named the event of the i-th already. */
-static bool is_named(const struct failures *failures, const size_t *tellers, size_t teller, size_t i)
+/* Whether the sentence of `reporter` has named the event of the i-th failure already. */
+static bool is_named(const struct failures *failures, const size_t *reporters, size_t reporter, size_t i)
 {
     const char *event = failures->items[i].event;
 
     for (size_t k = 0; k < i; k++)
-        if (tellers[k] == teller && str_equal(failures->items[k].event, event))
+        if (reporters[k] == reporter && str_equal(failures->items[k].event, event))
             return true;
-    return str_equal(failures->items[teller].event, event);
+    return str_equal(failures->items[reporter].event, event);
 }
 
-static char *tell(const struct failures *failures, const size_t *tellers, size_t teller)
+static char *write_sentence(const struct failures *failures, const size_t *reporters, size_t reporter)
 {
     _cleanup_(buffer_done) struct buffer sentence = {0};
-    const struct failure *failure = &failures->items[teller];
+    const struct failure *failure = &failures->items[reporter];
     _cleanup_(freep) char *cpus = cpuset_format(&failure->cpus);
 
     if (!cpus)
         return NULL;
-    /* Some are of no CPU, and some of no event. */
-    const char *place = failure->place ? failure->place : cpus, *kind = failure->place || !cpus[0] ? "" : "cpu ";
-    buffer_appendf(&sentence, "%s%s", kind, place);
-    buffer_appendf(&sentence, "%s%s", place[0] && failure->event[0] ? " " : "", failure->event);
+    /* Some failures have no CPU, and some have no event. */
+    const char *where = failure->where ? failure->where : cpus, *kind = failure->where || !cpus[0] ? "" : "cpu ";
+    buffer_appendf(&sentence, "%s%s", kind, where);
+    buffer_appendf(&sentence, "%s%s", where[0] && failure->event[0] ? " " : "", failure->event);
     for (size_t i = 0; i < failures->n; i++)
-        if (tellers[i] == teller && !is_named(failures, tellers, teller, i))
+        if (reporters[i] == reporter && !is_named(failures, reporters, reporter, i))
             buffer_appendf(&sentence, ", %s", failures->items[i].event);
     buffer_appendf(&sentence, "%s: %s", failure->in_cgroups ? " of cgroups" : "", failure->message);
     return buffer_string(&sentence);
@@ -156,15 +167,15 @@ static char *tell(const struct failures *failures, const size_t *tellers, size_t
 int failures_visit(const struct failures *failures,
                    int (*visit)(void *userdata, const struct failure *first, const char *sentence), void *userdata)
 {
-    _cleanup_(freep) size_t *tellers = calloc(failures->n + 1, sizeof(tellers[0]));
-    int r = tellers ? 0 : -ENOMEM;
+    _cleanup_(freep) size_t *reporters = calloc(failures->n + 1, sizeof(reporters[0]));
+    int r = reporters ? 0 : -ENOMEM;
 
     for (size_t i = 0; i < failures->n && r == 0; i++)
-        tellers[i] = teller_of(failures, i);
+        reporters[i] = find_reporter(failures, i);
     for (size_t i = 0; i < failures->n && r == 0; i++) {
-        if (tellers[i] != i)
+        if (reporters[i] != i)
             continue;
-        _cleanup_(freep) char *sentence = tell(failures, tellers, i);
+        _cleanup_(freep) char *sentence = write_sentence(failures, reporters, i);
         r = sentence ? visit(userdata, &failures->items[i], sentence) : -ENOMEM;
     }
     return r;

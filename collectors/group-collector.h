@@ -1,27 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Configured groups counted at places: what the collectors `cpu` and `pmu` are made of. */
+/*
+ * The counts of configured groups on targets, which all collectors of groups share. The collectors `cpu` and `pmu` are
+ * one group collector each; the collector `cgroup` has one for each cgroup.
+ */
 #ifndef COLLECTORS_GROUP_COLLECTOR_H
 #define COLLECTORS_GROUP_COLLECTOR_H
 
 #include "collectors/group-counts.h"
-#include "collectors/place.h"
 
-struct counted;
+/* All zero at first. */
+struct group_collector {
+    struct group_counts **items; /* by target, then in the order of the configuration; groups that are not of a target
+                                    are left out */
+    uint32_t n, next;            /* `next` is behind the counts that were kept last */
+};
 
 /*
- * Opens each group at each place. `previous` (may be NULL) is consumed, and what it has in common with the new goes on
- * counting. What could not be opened is reported, and is no failure: that is only -ENOMEM.
+ * Opens each group on each target; counts that were there and match go on. -ENOMEM, and then as much as possible is
+ * kept.
  */
-int counted_open(const struct collector_context *context, const struct config_groups *groups,
-                 const struct places *places, struct counted *previous, struct counted **ret, struct error *error);
+int group_collector_configure(struct group_collector *collector, const struct collector_context *context,
+                              const struct config_groups *groups, const struct places *places);
+/* Closes the descriptors and removes the rows. */
+void group_collector_done(struct group_collector *collector, struct snapshot *snapshot);
 
-/* The rest of a struct collector; `state` is what counted_open() gave. */
-int counted_collect(const struct collector_context *context, void *state, struct error *error);
-int counted_pause(const struct collector_context *context, void *state);
-int counted_report(const struct collector_context *context, const void *state, struct failures *failures);
-void counted_close(const struct collector_context *context, void *state);
+/* As those of group_counts, for all of them. */
+size_t group_collector_read(struct group_collector *collector, struct sys *sys);
+bool group_collector_is_stale(const struct group_collector *collector);
+void group_collector_add_states(const struct group_collector *collector, size_t states[N_ROW_STATES]);
 
-/* The series of perfcountd_groups, one for each state; the caller removes them. -ENOMEM. */
-int counted_add_states(const struct collector_context *context, struct series *states[N_ROW_STATES]);
+/*
+ * A struct collector whose state is a group collector on the heap. group_collector_open() consumes `previous`, which
+ * may be NULL; the functions behind it are those of struct collector.
+ */
+int group_collector_open(const struct collector_context *context, const struct config_groups *groups,
+                         const struct places *places, void *previous, void **ret, struct error *error);
+int group_collector_collect(const struct collector_context *context, void *state, struct error *error);
+int group_collector_pause(const struct collector_context *context, void *state);
+int group_collector_report(const struct collector_context *context, const void *state, struct failures *failures);
+void group_collector_close(const struct collector_context *context, void *state);
 
 #endif

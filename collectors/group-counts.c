@@ -1,136 +1,105 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A configured group counted on one target: see group-counts.h. */
+/* The counts of a configured group on one target: see group-counts.h. */
 #include "collectors/group-counts.h"
 
 #include <stdio.h>
 
 #include "base/cleanup.h"
 #include "collectors/group-rows.h"
-#include "collectors/unavailable.h"
 #include "perf/partition.h"
 #include "perf/reason.h"
 
-#define ALL_EVENTS UINT64_MAX
-
-struct tally {
-    /* Held once for all tallies of the group, by the snapshot; `pmu` as place_pmu_name() has it. */
+struct group_counts {
+    /* Held once for all counts of the group, by the snapshot; `pmu` as place_pmu_name() has it. */
     const char *signature, *name, *pmu;
-    uint32_t n_parts;
+    uint32_t n_groups;
     bool stale;
-    bool awaits; /* a CPU that is there and cannot be counted on yet */
-    struct part *parts;
-    struct sums sums;
-    struct missings missings;
+    bool awaits_cpu; /* a CPU that is there and cannot be counted on yet */
+    struct opened_group *groups;
+    struct group_rows rows;
+    struct unavailable_events unavailable;
 };
 
-/* What opening needs beside the tally. */
-struct opening {
-    struct tally *tally;
-    const struct collector_context *context;
-    const struct config_group *group;
-    struct binding *binding;
-    uint64_t counted; /* events that have parts at this place */
-    size_t n_refused; /* at this place, before anything was opened */
-};
-
-struct tally *tally_free(struct tally *tally, struct snapshot *snapshot)
+struct group_counts *group_counts_free(struct group_counts *counts, struct snapshot *snapshot)
 {
-    if (!tally)
+    if (!counts)
         return NULL;
-    for (size_t i = 0; i < tally->n_parts; i++)
-        part_done(&tally->parts[i]);
-    sums_done(&tally->sums, snapshot);
-    missings_done(&tally->missings, snapshot);
-    free(tally->parts);
-    free(tally);
+    for (size_t i = 0; i < counts->n_groups; i++)
+        opened_group_done(&counts->groups[i]);
+    group_rows_done(&counts->rows, snapshot);
+    unavailable_done(&counts->unavailable, snapshot);
+    free(counts->groups);
+    free(counts);
     return NULL;
 }
 
-static struct tally *tally_new(const struct collector_context *context, const struct config_group *group,
-                               const struct place *places, size_t n, bool summed)
+static struct group_counts *group_counts_new(const struct collector_context *context, const struct config_group *group,
+                                             const struct places *target)
 {
     struct intern *texts = &context->snapshot->texts;
-    struct tally *tally = calloc(1, sizeof(*tally));
+    struct group_counts *counts = calloc(1, sizeof(*counts));
 
-    if (!tally)
+    if (!counts)
         return NULL;
-    sums_init(&tally->sums, context->machine, group, summed);
-    tally->signature = intern_text(texts, group->signature);
-    tally->name = intern_text(texts, group->name);
-    tally->pmu = intern_text(texts, n == 1 ? place_pmu_name(&places[0]) : "");
-    if (!tally->signature || !tally->name || !tally->pmu)
-        return tally_free(tally, NULL);
-    return tally;
+    group_rows_init(&counts->rows, context->machine, group, target->summed);
+    counts->unavailable.summed = target->summed;
+    counts->signature = intern_text(texts, group->signature);
+    counts->name = intern_text(texts, group->name);
+    counts->pmu = intern_text(texts, place_pmu_name(&target->items[0]));
+    if (!counts->signature || !counts->name || !counts->pmu)
+        return group_counts_free(counts, NULL);
+    return counts;
 }
 
-/* What is missing */
+/* The state of opening at one place after the other. */
+struct opening {
+    struct group_counts *counts;
+    const struct collector_context *context;
+    struct place_events events; /* of the current place */
+};
 
-/* `missing` says which event, why and how long; `pmu` is NULL where none was found. */
-static int add_missing(struct opening *opening, const struct place *place, const struct pmu *pmu,
-                       struct missing missing)
+/* --- opening at a place --- */
+
+/* `culprit` is the event that kept a strict group from being opened; NULL where there is none. */
+static int add_refused(struct opening *opening, const struct place *place, size_t i, int error,
+                       const struct config_event *culprit)
 {
-    const struct config_event *config = &opening->group->events[missing.event];
-    int cpu = place->target.cpu;
-
-    missing.pmu = (char *)(pmu ? pmu->name : config->event.pmu ? config->event.pmu : "");
-    missing.cpu = opening->tally->sums.summed ? -1 : cpu;
-    opening->n_refused++;
-    return missings_add(&opening->tally->missings, config, &missing, cpu);
-}
-
-/* What this machine lacks does not come by itself; a file that could not be read may be read later. */
-static int add_unbound(void *userdata, const struct place *place, size_t event, const struct pmu *pmu, int error,
-                       const char *message)
-{
-    enum reason_span span = error == -ENODEV ? REASON_LASTS : reason_span(error);
-
-    return add_missing(userdata, place, pmu,
-                       (struct missing){.event = event, .error = error, .span = span, .message = (char *)message});
-}
-
-/* `culprit` is the bound event because of which a strict group was left out, or -1. */
-static int add_refused(struct opening *opening, const struct place *place, size_t i, int error, ssize_t culprit)
-{
-    const struct binding *binding = opening->binding;
-    const struct pmu *pmu = binding->attrs[i].pmu;
+    const struct config_event *event = &opening->events.group->events[i];
+    const struct pmu *pmu = opening->events.attrs[i].pmu;
     char message[512], whole[1024];
-    struct missing missing = {
-        .event = binding->events[i], .error = error, .span = reason_span(error), .message = message};
+    struct unavailable_event why = {
+        .event = i, .pmu = pmu->name, .error = error, .span = reason_span(error), .message = message};
 
     reason_format(opening->context->machine, pmu, error, message, sizeof(message));
-    if (culprit >= 0 && (size_t)culprit != i) {
-        snprintf(whole, sizeof(whole), "left out with its strict group, because of %s: %s",
-                 opening->group->events[binding->events[culprit]].event.text, message);
-        missing.message = whole;
+    if (culprit && culprit != event) {
+        snprintf(whole, sizeof(whole), "left out with its strict group, because of %s: %s", culprit->event.text,
+                 message);
+        why.message = whole;
     }
-    return add_missing(opening, place, pmu, missing);
+    return unavailable_add(&opening->counts->unavailable, opening->context, place->target.cpu, event, why);
 }
 
-/* The i-th bound event goes with its strict group, another event of which cannot be bound. */
-static int add_left_out(struct opening *opening, const struct place *place, size_t i)
+/* Some events of a strict group cannot be counted here: the others go with them. */
+static int leave_out_strict(struct opening *opening, const struct place *place)
 {
-    char message[] = "left out with its strict group, another event of which is not there";
-    const struct missing missing = {
-        .event = opening->binding->events[i], .error = -ENOENT, .span = REASON_LASTS, .message = message};
+    const struct place_events *events = &opening->events;
+    int r = 0;
 
-    return add_missing(opening, place, opening->binding->attrs[i].pmu, missing);
+    EVENTS_FOREACH (event, events->mask) {
+        struct unavailable_event why = {.event = event,
+                                        .pmu = events->attrs[event].pmu->name,
+                                        .error = -ENOENT,
+                                        .span = REASON_LASTS,
+                                        .message = "left out with its strict group, because another of its events is "
+                                                   "not there"};
+        if (r == 0)
+            r = unavailable_add(&opening->counts->unavailable, opening->context, place->target.cpu,
+                                &events->group->events[event], why);
+    }
+    return r;
 }
 
-/* Opening */
-
-/*
- * A group some of which is refused for what passes leaves none open: it is tried again as a whole, so that its events
- * stay together. What another profiler holds may last, and the rest does without.
- */
-static int lack_that_passes(const struct partition *partition, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (partition->errors[i] != -EBUSY && reason_span(partition->errors[i]) != REASON_LASTS)
-            return partition->errors[i];
-    return 0;
-}
-
-/* What is opened while counting is paused waits for its end. */
+/* A group that is opened while counting is paused is enabled at its end. */
 static struct group_target target_of(const struct opening *opening, const struct place *place)
 {
     struct group_target target = place->target;
@@ -139,302 +108,276 @@ static struct group_target target_of(const struct opening *opening, const struct
     return target;
 }
 
-/* What is bound and has no part yet. */
-struct wanted {
-    size_t n;
-    size_t bound[GROUP_MEMBERS_MAX]; /* which of the binding's */
-    struct attr attrs[GROUP_MEMBERS_MAX];
-};
-
-static void choose_wanted(const struct opening *opening, struct wanted *ret)
+/* `wanted` are the events that `opened` has as its members' positions. */
+static int add_group(struct opening *opening, const struct place *place, uint64_t wanted,
+                     struct partition_group *opened)
 {
-    const struct binding *binding = opening->binding;
-
-    ret->n = 0;
-    for (size_t i = 0; i < binding->n; i++) {
-        if (opening->counted & event_bit(binding->events[i]))
-            continue;
-        ret->attrs[ret->n] = binding->attrs[i];
-        ret->bound[ret->n++] = i;
-    }
-}
-
-static int add_part(struct opening *opening, const struct place *place, const struct wanted *wanted,
-                    struct partition_group *opened)
-{
-    struct tally *tally = opening->tally;
-    uint64_t members = 0;
-    int r = array_grow(&tally->parts, tally->n_parts);
+    struct group_counts *counts = opening->counts;
+    uint64_t events = 0;
+    int r = array_grow(&counts->groups, counts->n_groups);
 
     if (r < 0)
         return r;
     for (size_t i = 0; i < opened->n; i++)
-        members |= event_bit(opening->binding->events[wanted->bound[opened->members[i]]]);
-    tally->parts[tally->n_parts] = (struct part){
+        events |= event_bit(event_at(wanted, opened->members[i]));
+    counts->groups[counts->n_groups] = (struct opened_group){
         .group = steal(opened->group),
         .scale = scale_new(opened->n),
-        .members = members,
+        .events = events,
         .cpu = place->target.cpu,
         .paused = opening->context->paused,
-        .next = SUM_END,
+        .next_in_row = GROUP_ROW_END,
     };
-    tally->n_parts++;
-    if (!tally->parts[tally->n_parts - 1].scale)
+    counts->n_groups++;
+    if (!counts->groups[counts->n_groups - 1].scale)
         return -ENOMEM;
-    return sums_add_part(&tally->sums, opening->context, opening->binding, place, tally->parts, tally->n_parts - 1);
+    return group_rows_add(&counts->rows, opening->context, &opening->events, place, counts->groups,
+                          counts->n_groups - 1);
 }
 
-static int open_bound(struct opening *opening, const struct place *place)
+/*
+ * A group is left closed where an event is refused for a reason that passes: it is tried again as a whole, so that its
+ * events stay together. Another profiler may hold a counter for long, and the rest of the group does without it.
+ */
+static int passing_error(const struct partition *partition, size_t n)
 {
+    for (size_t i = 0; i < n; i++)
+        if (partition->errors[i] != -EBUSY && reason_span(partition->errors[i]) != REASON_LASTS)
+            return partition->errors[i];
+    return 0;
+}
+
+static int open_events(struct opening *opening, const struct place *place, uint64_t wanted)
+{
+    const struct config_group *group = opening->events.group;
     struct group_target target = target_of(opening, place);
     _cleanup_(partition_done) struct partition partition = {0};
-    bool strict = opening->group->strict;
-    struct wanted wanted;
+    struct attr attrs[GROUP_MEMBERS_MAX];
+    size_t n = place_events_attrs(&opening->events, wanted, attrs), i = 0;
 
-    choose_wanted(opening, &wanted);
-    if (wanted.n == 0)
+    if (n == 0)
         return 0;
-    int r = partition_open(opening->context->sys, wanted.attrs, wanted.n, strict, &target, &partition);
+    int r = partition_open(opening->context->sys, attrs, n, group->strict, &target, &partition);
     if (r < 0)
         return r;
-    int lack = lack_that_passes(&partition, wanted.n);
-    for (size_t i = 0; i < partition.n_groups && r == 0 && !lack; i++)
-        r = add_part(opening, place, &wanted, &partition.groups[i]);
-    for (size_t i = 0; i < wanted.n && r == 0; i++)
-        if (lack || partition.errors[i] < 0)
-            r = add_refused(opening, place, wanted.bound[i], lack ? lack : partition.errors[i],
-                            strict ? (ssize_t)wanted.bound[partition.culprit] : -1);
+    int passing = passing_error(&partition, n);
+    for (size_t k = 0; k < partition.n_groups && r == 0 && !passing; k++)
+        r = add_group(opening, place, wanted, &partition.groups[k]);
+    const struct config_event *culprit = group->strict ? &group->events[event_at(wanted, partition.culprit)] : NULL;
+    EVENTS_FOREACH (event, wanted) {
+        int error = passing ? passing : partition.errors[i++];
+        if (error < 0 && r == 0)
+            r = add_refused(opening, place, event, error, culprit);
+    }
     return r;
 }
 
-static int bind_at(struct opening *opening, const struct place *place)
+static int reopen_group(struct opening *opening, const struct place *place, struct opened_group *group)
 {
-    struct binding_listener listener = {.userdata = opening, .refused = add_unbound};
-
-    opening->n_refused = 0;
-    return binding_bind(opening->binding, opening->context, opening->group, place, &listener);
-}
-
-static int open_at(struct opening *opening, const struct place *place)
-{
-    const struct binding *binding = opening->binding;
-    int r = bind_at(opening, place);
-    bool refused = opening->group->strict && opening->n_refused > 0;
-
-    if (r == 0 && binding->n > 0 && !refused)
-        r = open_bound(opening, place);
-    for (size_t i = 0; refused && r == 0 && i < binding->n; i++)
-        r = add_left_out(opening, place, i);
-    return r;
-}
-
-static int show_missing(const struct opening *opening, const char *cgroup)
-{
-    struct tally *tally = opening->tally;
+    struct group_target target = target_of(opening, place);
+    struct attr attrs[GROUP_MEMBERS_MAX];
     int r = 0;
 
-    missings_sweep(&tally->missings, opening->context->snapshot);
-    for (size_t i = 0; i < tally->missings.n && r == 0; i++) {
-        struct missing *missing = &tally->missings.items[i];
-        /* Where CPUs of one kind differ the row that sums them shows what there is. */
-        bool counted = sums_have(&tally->sums, missing->event, missing->cpu, missing->pmu);
-        r = missing_show(missing, opening->context, tally->name, cgroup, !counted);
-    }
+    if (group->events & ~opening->events.mask)
+        return 0;
+    place_events_attrs(&opening->events, group->events, attrs);
+    int error = opened_group_reopen(group, opening->context->sys, attrs, &target);
+    opening->counts->awaits_cpu |= error == -ENODEV;
+    if (error == 0 || error == -ENODEV)
+        return 0;
+    EVENTS_FOREACH (event, group->events)
+        if (r == 0)
+            r = add_refused(opening, place, event, error, NULL);
     return r;
 }
 
-int tally_open(const struct collector_context *context, const struct config_group *group, const struct place *places,
-               size_t n, bool summed, struct tally **ret)
+/*
+ * A group on a CPU that left is dead, or may be: it is closed. A CPU that is there may never have left, as after
+ * messages were lost; then the group has counted up to now.
+ */
+static void close_dead(struct opened_group *group, struct sys *sys, bool away)
 {
-    _cleanup_(freep) struct binding *binding = calloc(1, sizeof(*binding));
-    struct tally *tally = tally_new(context, group, places, n, summed);
-    struct opening opening = {.tally = tally, .context = context, .group = group, .binding = binding};
-    int r = tally && binding ? 0 : -ENOMEM;
+    if (!away && group->activity != GROUP_STALE)
+        opened_group_read(group, sys);
+    opened_group_set_away(group);
+}
 
-    for (size_t i = 0; i < n && r == 0; i++)
-        if (!places[i].away)
-            r = open_at(&opening, &places[i]);
-    if (r == 0)
-        r = show_missing(&opening, places[0].cgroup);
-    if (r < 0 || (tally->n_parts == 0 && tally->missings.n == 0)) {
-        tally_free(tally, context->snapshot);
-        tally = NULL;
-    }
-    if (r == 0)
-        *ret = tally;
+/* Opens the groups again that were open at the place before and are closed. */
+static int reopen_closed(struct opening *opening, const struct place *place)
+{
+    struct group_counts *counts = opening->counts;
+    int r = 0;
+
+    for (size_t i = 0; i < counts->n_groups && r == 0; i++)
+        if (counts->groups[i].cpu == place->target.cpu && !counts->groups[i].group)
+            r = reopen_group(opening, place, &counts->groups[i]);
     return r;
 }
 
-/* Reading */
+/* Nothing of the group is left to be tried: a strict one is open whole, where it is open. */
+static bool is_complete(const struct config_group *group, uint64_t events)
+{
+    uint64_t all = group->n_events < 64 ? event_bit(group->n_events) - 1 : UINT64_MAX;
 
-size_t tally_collect(struct tally *tally, struct sys *sys)
+    return events == all || (group->strict && events);
+}
+
+static int resume_at(struct opening *opening, const struct place *place)
+{
+    const struct config_group *group = opening->events.group;
+    struct group_counts *counts = opening->counts;
+    uint64_t counted = 0, open = 0; /* events that have groups here, and those whose groups are open */
+
+    for (size_t i = 0; i < counts->n_groups; i++) {
+        struct opened_group *opened = &counts->groups[i];
+        if (opened->cpu != place->target.cpu)
+            continue;
+        if (opened->activity == GROUP_STALE || place->away || cpuset_has(opening->context->left, (unsigned)opened->cpu))
+            close_dead(opened, opening->context->sys, place->away);
+        counted |= opened->events;
+        open |= opened->group ? opened->events : 0;
+    }
+    if (is_complete(group, open))
+        return 0;
+    unavailable_forget(&counts->unavailable, ~open, place->target.cpu);
+    if (place->away)
+        return 0;
+    int r = place_events_find(&opening->events, opening->context, place, &counts->unavailable);
+    if (r == 0)
+        r = reopen_closed(opening, place);
+    if (r < 0 || is_complete(group, counted))
+        return r;
+    if (group->strict && opening->events.refused)
+        return leave_out_strict(opening, place);
+    return open_events(opening, place, opening->events.mask & ~counted);
+}
+
+static int show_unavailable(struct group_counts *counts, const struct collector_context *context, const char *cgroup)
+{
+    int r = 0;
+
+    unavailable_sweep(&counts->unavailable, context->snapshot);
+    for (size_t i = 0; i < counts->unavailable.n && r == 0; i++) {
+        struct unavailable_event *event = &counts->unavailable.items[i];
+        /* Where CPUs of one kind differ, the row that sums them shows the event. */
+        bool counted = group_rows_have(&counts->rows, event->event, event->cpu, event->pmu);
+        r = unavailable_show(event, context, counts->name, cgroup, !counted);
+    }
+    return r;
+}
+
+int group_counts_resume(struct group_counts *counts, const struct collector_context *context,
+                        const struct config_group *group, const struct places *target)
+{
+    struct opening opening = {.counts = counts, .context = context, .events = {.group = group}};
+    int r = 0;
+
+    counts->awaits_cpu = false;
+    for (size_t i = 0; i < target->n && r == 0; i++)
+        r = resume_at(&opening, &target->items[i]);
+    group_rows_set_absent(&counts->rows, counts->groups);
+    return r < 0 ? r : show_unavailable(counts, context, target->items[0].cgroup);
+}
+
+int group_counts_open(const struct collector_context *context, const struct config_group *group,
+                      const struct places *target, struct group_counts **ret)
+{
+    bool nothing = target->n == 1 && target->items[0].away;
+    struct group_counts *counts = nothing ? NULL : group_counts_new(context, group, target);
+    int r = counts ? group_counts_resume(counts, context, group, target) : nothing ? 0 : -ENOMEM;
+
+    if (counts && (r < 0 || (counts->n_groups == 0 && counts->unavailable.n == 0)))
+        counts = group_counts_free(counts, context->snapshot);
+    if (r == 0)
+        *ret = counts;
+    return r;
+}
+
+bool group_counts_match(const struct group_counts *counts, const struct config_group *group,
+                        const struct places *target)
+{
+    if (!str_equal(counts->signature, group->signature) || counts->rows.summed != target->summed)
+        return false;
+    return target->one_target || (counts->n_groups > 0 && counts->groups[0].cpu == target->items[0].target.cpu &&
+                                  str_equal(counts->pmu, place_pmu_name(&target->items[0])));
+}
+
+/* --- closing --- */
+
+void group_counts_close(struct group_counts *counts)
+{
+    for (size_t i = 0; i < counts->n_groups; i++)
+        opened_group_close(&counts->groups[i]);
+    counts->stale = false;
+}
+
+void group_counts_leave(struct group_counts *counts, const struct collector_context *context)
+{
+    for (size_t i = 0; i < counts->n_groups; i++) {
+        struct opened_group *group = &counts->groups[i];
+        bool away = !cpuset_has(&context->machine->online, (unsigned)group->cpu);
+        if (away || cpuset_has(context->left, (unsigned)group->cpu))
+            close_dead(group, context->sys, away);
+    }
+    group_rows_set_absent(&counts->rows, counts->groups);
+}
+
+/* --- reading --- */
+
+size_t group_counts_read(struct group_counts *counts, struct sys *sys)
 {
     size_t readable = 0;
     bool quiet = true;
 
-    tally->stale = false;
-    for (size_t i = 0; i < tally->n_parts; i++) {
-        struct part *part = &tally->parts[i];
-        readable += part_read(part, sys) == 0;
-        tally->stale |= part->news == PART_STALE;
-        quiet &= part->news == PART_IDLE || part->news == PART_AWAY;
+    counts->stale = false;
+    for (size_t i = 0; i < counts->n_groups; i++) {
+        struct opened_group *group = &counts->groups[i];
+        readable += opened_group_read(group, sys) == 0;
+        counts->stale |= group->activity == GROUP_STALE;
+        quiet &= group->activity == GROUP_IDLE || group->activity == GROUP_AWAY;
     }
-    sums_update(&tally->sums, tally->parts, quiet);
+    group_rows_update(&counts->rows, counts->groups, quiet);
     return readable;
 }
 
-bool tally_is_stale(const struct tally *tally)
+bool group_counts_are_stale(const struct group_counts *counts)
 {
-    return tally->stale;
+    return counts->stale;
 }
 
-int tally_pause(struct tally *tally, bool paused)
+int group_counts_pause(struct group_counts *counts, bool paused)
 {
     int r = 0;
 
-    for (size_t i = 0; i < tally->n_parts; i++) {
-        int error = part_pause(&tally->parts[i], paused);
+    for (size_t i = 0; i < counts->n_groups; i++) {
+        int error = opened_group_pause(&counts->groups[i], paused);
         r = r < 0 ? r : error;
     }
     return r;
 }
 
-/* Closing and opening anew */
+/* --- reporting --- */
 
-void tally_end(struct tally *tally)
+int group_counts_report(const struct group_counts *counts, const struct collector_context *context,
+                        struct failures *failures)
 {
-    for (size_t i = 0; i < tally->n_parts; i++)
-        part_close(&tally->parts[i]);
-    tally->stale = false;
-}
-
-static bool has_left(const struct collector_context *context, const struct place *place)
-{
-    return place->away || (place->target.cpu >= 0 && cpuset_has(context->left, (unsigned)place->target.cpu));
-}
-
-/*
- * What is open is dead, or may be: it is closed. Where the CPU is there it may never have left, as after messages that
- * were lost, and has counted up to now.
- */
-static void leave(const struct collector_context *context, struct part *part, const struct place *place)
-{
-    if (!place->away && part->news != PART_STALE)
-        part_read(part, context->sys);
-    part_park(part);
-}
-
-static int revive_part(struct opening *opening, struct part *part, const struct place *place)
-{
-    struct group_target target = target_of(opening, place);
-    struct attr attrs[GROUP_MEMBERS_MAX];
-    int r = bind_at(opening, place);
-
-    missings_forget(&opening->tally->missings, part->members, part->cpu);
-    if (r == 0)
-        r = binding_select(opening->binding, part->members, attrs);
-    if (r < 0)
-        return r == -ENOMEM ? r : 0;
-    int error = part_reopen(part, opening->context->sys, attrs, &target);
-    opening->tally->awaits |= error == -ENODEV;
-    for (size_t i = 0; i < opening->binding->n && r == 0 && error < 0 && error != -ENODEV; i++)
-        if (part->members & event_bit(opening->binding->events[i]))
-            r = add_refused(opening, place, i, error, -1);
-    return r;
-}
-
-/* Nothing of the group is left to be tried: a strict one is there whole, where it is there. */
-static bool is_complete(const struct opening *opening)
-{
-    size_t n = opening->group->n_events;
-    uint64_t all = n < 64 ? event_bit(n) - 1 : ALL_EVENTS;
-
-    return opening->counted == all || (opening->group->strict && opening->counted);
-}
-
-static int resume_at(struct opening *opening, const struct place *place)
-{
-    struct tally *tally = opening->tally;
-    int r = 0;
-
-    opening->counted = 0;
-
-    for (size_t i = 0; i < tally->n_parts && r == 0; i++) {
-        struct part *part = &tally->parts[i];
-        if (part->cpu != place->target.cpu)
-            continue;
-        opening->counted |= part->members;
-        if (part->news == PART_STALE || has_left(opening->context, place))
-            leave(opening->context, part, place);
-        if (!part->group && !place->away)
-            r = revive_part(opening, part, place);
-    }
-    if (r < 0 || is_complete(opening))
-        return r;
-    missings_forget(&tally->missings, ~opening->counted, place->target.cpu);
-    return place->away ? 0 : open_at(opening, place);
-}
-
-int tally_resume(struct tally *tally, const struct collector_context *context, const struct config_group *group,
-                 const struct place *places, size_t n)
-{
-    _cleanup_(freep) struct binding *binding = calloc(1, sizeof(*binding));
-    struct opening opening = {.tally = tally, .context = context, .group = group, .binding = binding};
-    int r = binding ? 0 : -ENOMEM;
-
-    tally->awaits = false;
-    for (size_t i = 0; i < n && r == 0; i++)
-        r = resume_at(&opening, &places[i]);
-    sums_check(&tally->sums, tally->parts);
-    return r < 0 ? r : show_missing(&opening, places[0].cgroup);
-}
-
-void tally_leave(struct tally *tally, const struct collector_context *context)
-{
-    for (size_t i = 0; i < tally->n_parts; i++) {
-        struct part *part = &tally->parts[i];
-        struct place place = {
-            .target = {.cpu = part->cpu},
-            .away = !cpuset_has(&context->machine->online, (unsigned)part->cpu),
-        };
-        if (has_left(context, &place))
-            leave(context, part, &place);
-    }
-    sums_check(&tally->sums, tally->parts);
-}
-
-/* What it is */
-
-int tally_report(const struct tally *tally, const struct collector_context *context, struct failures *failures)
-{
-    if (tally->awaits)
+    if (counts->awaits_cpu)
         failures_note(failures, REASON_BRIEF);
-    return missings_report(&tally->missings, context, tally->name, failures);
+    return unavailable_report(&counts->unavailable, context, counts->name, failures);
 }
 
-bool tally_counts(const struct tally *tally, const char *signature)
+void group_counts_add_states(const struct group_counts *counts, size_t states[N_ROW_STATES])
 {
-    return str_equal(tally->signature, signature);
+    group_rows_count(&counts->rows, states);
+    if (counts->rows.n == 0)
+        states[ROW_UNAVAILABLE]++;
 }
 
-bool tally_goes_on(const struct tally *tally, const char *signature, const struct place *place)
-{
-    return tally->n_parts > 0 && tally->parts[0].cpu == place->target.cpu &&
-           str_equal(tally->pmu, place_pmu_name(place)) && tally_counts(tally, signature);
-}
-
-void tally_count(const struct tally *tally, size_t counts[N_ROW_STATES])
-{
-    sums_count(&tally->sums, counts);
-    if (tally->sums.n == 0)
-        counts[ROW_UNAVAILABLE]++;
-}
-
-size_t tally_descriptors(const struct tally *tally)
+size_t group_counts_descriptors(const struct group_counts *counts)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < tally->n_parts; i++)
-        n += tally->parts[i].group ? group_size(tally->parts[i].group) : 0;
+    for (size_t i = 0; i < counts->n_groups; i++)
+        n += counts->groups[i].group ? group_size(counts->groups[i].group) : 0;
     return n;
 }

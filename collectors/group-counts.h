@@ -1,57 +1,53 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A configured group counted on one target, which is a CPU, a PMU on a CPU, or a cgroup on all CPUs: the perf groups
- * that it became at each place of the target (opened-group.h), the rows that these fill (sum.h), and what is missing.
+ * The counts of a configured group on one target. A target is a CPU, a PMU on a CPU, or a cgroup on all CPUs. The
+ * counts are the perf groups that the configured group became at each place of the target (opened-group.h), the rows
+ * that these fill (group-rows.h), and the events that are unavailable (unavailable.h).
  */
 #ifndef COLLECTORS_GROUP_COUNTS_H
 #define COLLECTORS_GROUP_COUNTS_H
 
 #include "collectors/place.h"
 
-struct tally;
+struct group_counts;
 
 /*
- * Opens `group` at the `n` places of a target. `summed`: a row is of all CPUs of a PMU, not of one CPU. What could not
- * be opened is in the tally's report. Fails only with -ENOMEM. Gives NULL, which is no failure, where none of the
- * events is of these places.
+ * Opens `group` at the places of a target. Events that cannot be opened are in the report. Fails only with -ENOMEM.
+ * Gives NULL, which is no failure, where none of the events is of these places.
  */
-int tally_open(const struct collector_context *context, const struct config_group *group, const struct place *places,
-               size_t n, bool summed, struct tally **ret);
+int group_counts_open(const struct collector_context *context, const struct config_group *group,
+                      const struct places *target, struct group_counts **ret);
 /* Closes the descriptors and removes the rows. */
-struct tally *tally_free(struct tally *tally, struct snapshot *snapshot);
+struct group_counts *group_counts_free(struct group_counts *counts, struct snapshot *snapshot);
 
-/* Reads each part by one read(2) and updates the rows. Returns how many parts could be read. */
-size_t tally_collect(struct tally *tally, struct sys *sys);
-
-/* Disables what is open, or enables it again. Errors of ioctl(2): the first, and the others are tried. */
-int tally_pause(struct tally *tally, bool paused);
-
-/* Whether what was read last is no longer what was opened: tally_resume() mends it. */
-bool tally_is_stale(const struct tally *tally);
-/* Closes the descriptors; rows and totals stay as they are. */
-void tally_end(struct tally *tally);
+/* Whether they count this group on this target, so that a reload keeps them. */
+bool group_counts_match(const struct group_counts *counts, const struct config_group *group,
+                        const struct places *target);
 /*
- * Closes what is at places that are away or were (context->left), and opens anew what is closed or stale at the others;
- * totals go on. What could not be opened it tries once more, as a further part of the group. `group` is the one it was
- * opened with, or its equal. -ENOMEM.
+ * Closes the groups at places that are away or were (context->left), and opens again those that are closed or stale at
+ * the others; totals go on. Events that could not be opened are tried once more, as a further group. `group` is the one
+ * that was opened, or its equal. -ENOMEM.
  */
-int tally_resume(struct tally *tally, const struct collector_context *context, const struct config_group *group,
-                 const struct place *places, size_t n);
+int group_counts_resume(struct group_counts *counts, const struct collector_context *context,
+                        const struct config_group *group, const struct places *target);
+/* Closes the groups at places that are away or were, for a caller that cannot resume yet. */
+void group_counts_leave(struct group_counts *counts, const struct collector_context *context);
+/* Closes the descriptors; rows and totals stay as they are. */
+void group_counts_close(struct group_counts *counts);
 
-/* Only closes what is at places that are away or were: for who cannot resume it yet. */
-void tally_leave(struct tally *tally, const struct collector_context *context);
+/* Reads each opened group by one read(2) and updates the rows. Returns how many groups could be read. */
+size_t group_counts_read(struct group_counts *counts, struct sys *sys);
+/* Whether the last reading showed a group that is no longer the one that was opened: resume it. */
+bool group_counts_are_stale(const struct group_counts *counts);
+/* Disables the open groups, or enables them again. The first error of ioctl(2); all groups are tried. */
+int group_counts_pause(struct group_counts *counts, bool paused);
 
-/* Adds what could not be opened, each with its CPUs. -ENOMEM. */
-int tally_report(const struct tally *tally, const struct collector_context *context, struct failures *failures);
-
-/* Whether it counts what has this signature. */
-bool tally_counts(const struct tally *tally, const char *signature);
-/* The same, at a single place, and at least a part of it was opened: then a reload keeps it. */
-bool tally_goes_on(const struct tally *tally, const char *signature, const struct place *place);
-
-/* Adds its rows to the number of groups in each state; one that opened nothing counts once, as unavailable. */
-void tally_count(const struct tally *tally, size_t counts[N_ROW_STATES]);
+/* Adds the events that could not be opened, each with its CPUs. -ENOMEM. */
+int group_counts_report(const struct group_counts *counts, const struct collector_context *context,
+                        struct failures *failures);
+/* Adds the rows to the number of groups in each state; counts without rows are one group that is unavailable. */
+void group_counts_add_states(const struct group_counts *counts, size_t states[N_ROW_STATES]);
 /* Open descriptors. */
-size_t tally_descriptors(const struct tally *tally);
+size_t group_counts_descriptors(const struct group_counts *counts);
 
 #endif

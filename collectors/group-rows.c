@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of a tally: see group-rows.h. */
+/* The rows of a configured group on a target: see group-rows.h. */
 #include "collectors/group-rows.h"
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
 
 /* Whether the machine has CPUs of several kinds, and the group counts something that depends on the kind. */
 static bool spans_kinds(const struct machine *machine, const struct config_group *group)
@@ -10,7 +14,7 @@ static bool spans_kinds(const struct machine *machine, const struct config_group
 
     for (size_t i = 0; i < machine->n_pmus; i++)
         kinds += machine->pmus[i]->scope == PMU_CORE && cpuset_next(&machine->pmus[i]->cpus, -1) >= 0;
-    for (int cpu = cpuset_next(&machine->possible, -1); cpu >= 0; cpu = cpuset_next(&machine->possible, cpu))
+    CPUSET_FOREACH (cpu, &machine->possible)
         for (size_t i = 0; i < group->n_events; i++) {
             const struct pmu *pmu = attr_pmu(machine, &group->events[i].event, (unsigned)cpu);
             depends |= pmu && pmu->scope != PMU_ANY;
@@ -18,139 +22,369 @@ static bool spans_kinds(const struct machine *machine, const struct config_group
     return kinds > 1 && depends;
 }
 
-void sums_init(struct sums *sums, const struct machine *machine, const struct config_group *group, bool summed)
+void group_rows_init(struct group_rows *rows, const struct machine *machine, const struct config_group *group,
+                     bool summed)
 {
-    *sums = (struct sums){.summed = summed, .spans = summed && spans_kinds(machine, group)};
+    *rows = (struct group_rows){.summed = summed, .spans_kinds = summed && spans_kinds(machine, group)};
 }
 
-void sums_done(struct sums *sums, struct snapshot *snapshot)
+void group_rows_done(struct group_rows *rows, struct snapshot *snapshot)
 {
-    for (size_t i = 0; i < sums->n; i++)
-        sum_done(&sums->items[i], snapshot);
-    free(sums->items);
-    *sums = (struct sums){0};
+    for (size_t i = 0; i < rows->n; i++)
+        snapshot_remove_row(snapshot, rows->items[i].row);
+    free(rows->items);
+    *rows = (struct group_rows){0};
 }
 
-/* Which row a part goes to */
+/* --- which row an opened group goes to --- */
 
-/* How many perf groups the configured group became on the CPU of `parts[last]`. */
-static unsigned count_parts(const struct part *parts, uint32_t last)
+/* This distinguishes a row from the others of the configured group. */
+struct row_key {
+    unsigned ordinal;
+    int cpu; /* -1: of all CPUs */
+    const char *pmu;
+};
+
+/* How many perf groups the configured group became on the CPU of `groups[last]`. */
+static unsigned count_groups(const struct opened_group *groups, uint32_t last)
 {
     unsigned n = 0;
 
     for (uint32_t i = 0; i <= last; i++)
-        n += parts[i].cpu == parts[last].cpu;
+        n += groups[i].cpu == groups[last].cpu;
     return n;
 }
 
-static struct sum *find_sum(const struct sums *sums, unsigned ordinal, int cpu, const char *pmu)
+static struct group_row *find_row(const struct group_rows *rows, unsigned ordinal, int cpu, const char *pmu)
 {
-    for (size_t i = 0; i < sums->n; i++) {
-        struct sum *sum = &sums->items[i];
-        if (sum->ordinal == ordinal && sum->row->cpu == cpu && str_equal(sum->row->pmu, pmu))
-            return sum;
+    for (size_t i = 0; i < rows->n; i++) {
+        struct group_row *row = &rows->items[i];
+        if (row->ordinal == ordinal && row->row->cpu == cpu && str_equal(row->row->pmu, pmu))
+            return row;
     }
     return NULL;
 }
 
 /*
- * The hardware PMU of a perf group, else that of its first event. A sum goes by kinds of CPU: where these differ, or
- * where only this CPU lacks the hardware events that the others of its kind have, it is the CPU's PMU in any case.
+ * The hardware PMU of a perf group, else that of its first event. Summed rows go by kinds of CPU: where these differ,
+ * or where only this CPU lacks the hardware events that the others of its kind have, it is the CPU's PMU in any case.
  */
-static const char *row_pmu(const struct sums *sums, const struct sum_key *key, const struct machine *machine,
-                           const struct binding *binding, const struct part *part)
+static const char *choose_pmu(const struct group_rows *rows, const struct row_key *key, const struct machine *machine,
+                              const struct place_events *events, const struct opened_group *group)
 {
     const char *first = NULL;
 
-    for (size_t i = 0; i < binding->n; i++) {
-        const struct pmu *pmu = binding->attrs[i].pmu;
-        if (!(part->members & event_bit(binding->events[i])))
-            continue;
+    EVENTS_FOREACH (event, group->events) {
+        const struct pmu *pmu = events->attrs[event].pmu;
         if (pmu->scope != PMU_ANY)
             return pmu->name;
         first = first ? first : pmu->name;
     }
-    if (sums->summed) {
-        const char *core = machine_core_pmu(machine, (unsigned)part->cpu)->name;
-        if (sums->spans || find_sum(sums, key->ordinal, key->cpu, core))
+    if (rows->summed) {
+        const char *core = machine_core_pmu(machine, (unsigned)group->cpu)->name;
+        if (rows->spans_kinds || find_row(rows, key->ordinal, key->cpu, core))
             return core;
     }
     return first;
 }
 
-/* Two rows of one name would show the same software event as the same series. */
-static bool has_sibling(const struct sums *sums, const struct sum_key *key)
+static struct row_key key_of(const struct group_rows *rows, const struct machine *machine,
+                             const struct place_events *events, const struct opened_group *groups, uint32_t last)
 {
-    for (size_t i = 0; i < sums->n; i++)
-        if (sums->items[i].ordinal == key->ordinal && sums->items[i].row->cpu == key->cpu &&
-            !str_equal(sums->items[i].row->pmu, key->pmu))
-            return true;
-    return false;
-}
+    struct row_key key = {.ordinal = count_groups(groups, last), .cpu = rows->summed ? -1 : groups[last].cpu};
 
-static struct sum_key key_of(const struct sums *sums, const struct collector_context *context,
-                             const struct binding *binding, const struct place *place, const struct part *parts,
-                             uint32_t part)
-{
-    struct sum_key key = {
-        .ordinal = count_parts(parts, part),
-        .cpu = sums->summed ? -1 : place->target.cpu,
-        .group = binding->group->name,
-        .cgroup = place->cgroup,
-    };
-
-    key.pmu = row_pmu(sums, &key, context->machine, binding, &parts[part]);
-    key.own_pmu = !sums->spans && !has_sibling(sums, &key);
+    key.pmu = choose_pmu(rows, &key, machine, events, &groups[last]);
     return key;
 }
 
-int sums_add_part(struct sums *sums, const struct collector_context *context, const struct binding *binding,
-                  const struct place *place, struct part *parts, uint32_t part)
+/* --- making a row --- */
+
+/* Two rows of one name would show the same software event as the same series. */
+static bool has_sibling(const struct group_rows *rows, const struct row_key *key)
 {
-    struct sum_key key = key_of(sums, context, binding, place, parts, part);
-    struct sum *sum = find_sum(sums, key.ordinal, key.cpu, key.pmu);
-    uint64_t members = parts[part].members;
+    for (size_t i = 0; i < rows->n; i++)
+        if (rows->items[i].ordinal == key->ordinal && rows->items[i].row->cpu == key->cpu &&
+            !str_equal(rows->items[i].row->pmu, key->pmu))
+            return true;
+    return false;
+}
+
+/* How a counter of this scale is served: exact decimals where the scale is a power of ten, else a double. */
+static uint8_t scale_decimals(double scale)
+{
+    if (scale == 1.0)
+        return 0;
+    return scale == 1e-9 ? 9 : SERIES_REAL;
+}
+
+static void counter_done(struct row_counter *counter)
+{
+    free((char *)counter->metric.name);
+    free((char *)counter->metric.help);
+}
+
+/* Its metric is perf_COLLECTOR_EVENT[_UNIT]_total. -ENOMEM; counter_done() in any case. */
+static int counter_init(struct row_counter *counter, const char *collector, const struct config_event *event,
+                        const struct attr *attr, const char *pmu)
+{
+    const char *separator = attr->unit[0] ? "_" : "";
+    char *name = NULL;
+
+    if (asprintf(&name, "perf_%s_%s%s%s_total", collector, event->event.metric, separator, attr->unit) < 0)
+        name = NULL;
+    *counter = (struct row_counter){
+        .event = event->event.metric,
+        .pmu = pmu,
+        .unit = attr->unit,
+        .decimals = scale_decimals(attr->scale),
+        .scale = attr->scale,
+        .metric = {.name = name,
+                   .help = event->help ? strdup(event->help) : event_help(&event->event),
+                   .unit = attr->unit,
+                   .type = METRIC_COUNTER},
+    };
+    return counter->metric.name && counter->metric.help ? 0 : -ENOMEM;
+}
+
+/* "cache", then "cache-2", ...: the configuration refuses groups of such names. */
+static char *name_row(const char *group, unsigned ordinal)
+{
+    char *name;
+
+    if (ordinal == 1)
+        return strdup(group);
+    return asprintf(&name, "%s-%u", group, ordinal) < 0 ? NULL : name;
+}
+
+/* `own_pmus`: counters name their own PMU, as "software" in a mixed group; else all name the row's. */
+static struct row *add_row(const struct collector_context *context, const struct place_events *events, uint64_t mask,
+                           const struct row_target *target, bool own_pmus)
+{
+    const char *collector = context->snapshot->collector_names[context->collector];
+    struct row_counter counters[GROUP_MEMBERS_MAX];
+    struct row *row = NULL;
+    size_t n = 0;
     int r = 0;
 
-    if (!sum) {
-        r = array_grow(&sums->items, sums->n);
+    EVENTS_FOREACH (event, mask) {
+        const struct attr *attr = &events->attrs[event];
         if (r == 0)
-            r = sum_init(&sums->items[sums->n], context, binding, &key, members);
-        if (r < 0)
-            return r;
-        sum = &sums->items[sums->n++];
-    } else if (members & ~sum->members) {
-        r = sum_widen(sum, context, binding, &key, members | sum->members);
+            r = counter_init(&counters[n++], collector, &events->group->events[event], attr,
+                             own_pmus ? attr->pmu->name : target->pmu);
     }
     if (r == 0)
-        sum_add_part(sum, parts, part);
-    return r;
+        row = snapshot_add_row(context->snapshot, target, counters, n);
+    for (size_t i = 0; i < n; i++)
+        counter_done(&counters[i]);
+    return row;
 }
 
-/* What they show */
-
-void sums_check(struct sums *sums, const struct part *parts)
+/* Gives `group_row` a row with counters of the events in `mask`, in place of the one that it had. */
+static int replace_row(const struct group_rows *rows, struct group_row *group_row, const struct row_key *key,
+                       const struct collector_context *context, const struct place_events *events,
+                       const struct place *place, uint64_t mask)
 {
-    for (size_t i = 0; i < sums->n; i++)
-        sum_check(&sums->items[i], parts);
-    sums->quiet = false;
+    _cleanup_(freep) char *name = name_row(events->group->name, key->ordinal);
+    struct row_target target = {.collector = context->collector,
+                                .group = name,
+                                .pmu = key->pmu,
+                                .cgroup = place->cgroup,
+                                .cpu = key->cpu,
+                                .created_ns = group_row->created_ns};
+    bool own_pmus = !rows->spans_kinds && !has_sibling(rows, key);
+    struct row *row = name ? add_row(context, events, mask, &target, own_pmus) : NULL;
+
+    if (!row)
+        return -ENOMEM;
+    if (group_row->row)
+        snapshot_remove_row(context->snapshot, group_row->row);
+    group_row->row = row;
+    group_row->events = mask;
+    return 0;
 }
 
-bool sums_have(const struct sums *sums, size_t event, int cpu, const char *pmu)
+int group_rows_add(struct group_rows *rows, const struct collector_context *context, const struct place_events *events,
+                   const struct place *place, struct opened_group *groups, uint32_t last)
+{
+    struct row_key key = key_of(rows, context->machine, events, groups, last);
+    struct group_row *found = find_row(rows, key.ordinal, key.cpu, key.pmu);
+    uint64_t mask = groups[last].events;
+    int r = 0;
+
+    if (!found) {
+        r = array_grow(&rows->items, rows->n);
+        if (r < 0)
+            return r;
+        found = &rows->items[rows->n];
+        /* Cgroups come and go, and Prometheus cannot see that a series began at 0. */
+        *found = (struct group_row){.first = GROUP_ROW_END,
+                                    .ordinal = key.ordinal,
+                                    .created_ns = place->cgroup ? context->sys->now(context->sys, CLOCK_REALTIME) : 0};
+    }
+    if (mask & ~found->events)
+        r = replace_row(rows, found, &key, context, events, place, mask | found->events);
+    if (r < 0)
+        return r;
+    rows->n += found == &rows->items[rows->n];
+    groups[last].next_in_row = found->first;
+    found->first = last;
+    return 0;
+}
+
+/* --- updating the rows --- */
+
+struct counter_total {
+    struct fixed value;
+    uint64_t raw;
+    bool known;
+};
+
+/* The sums over the opened groups of a row. */
+struct row_totals {
+    size_t activities[N_GROUP_ACTIVITIES];
+    int error; /* of a group that cannot be read */
+    struct scale_times times;
+    struct counter_total counters[GROUP_MEMBERS_MAX];
+};
+
+static bool is_blind(const struct opened_group *group)
+{
+    return group->activity == GROUP_STARVED || group->activity == GROUP_STALE;
+}
+
+/* A group has the events of the row, or a few of them where its CPU lacks the others. */
+static void add_counters(struct row_totals *totals, const struct opened_group *group, uint64_t events)
+{
+    bool known = group->scale->ran || !is_blind(group);
+    size_t k = 0;
+
+    for (struct counter_total *total = totals->counters; events; total++, events &= events - 1) {
+        if (!(group->events & events & -events))
+            continue;
+        const struct scale_counter *counter = &group->scale->counters[k++];
+        total->value = fixed_add(total->value, counter->total);
+        total->raw += counter->raw;
+        total->known |= known;
+    }
+}
+
+static void add_group(struct row_totals *totals, const struct opened_group *group, uint64_t events)
+{
+    struct scale_times times = scale_times(group->scale);
+
+    totals->times.enabled += times.enabled;
+    totals->times.running += times.running;
+    totals->activities[group->activity]++;
+    if (is_blind(group) && group->error)
+        totals->error = group->error;
+    add_counters(totals, group, events);
+}
+
+/*
+ * Nothing is known where no group ran and some were enabled. A CPU that went away says nothing while others are there.
+ * Where nothing happened at all the state stays what it was.
+ */
+static enum row_state state_of(const struct row_totals *totals, enum row_state before)
+{
+    const size_t *n = totals->activities;
+
+    if (n[GROUP_COUNTED] + n[GROUP_MULTIPLEXED] > 0)
+        return n[GROUP_MULTIPLEXED] + n[GROUP_STARVED] > 0 ? ROW_MULTIPLEXED : ROW_COUNTING;
+    if (n[GROUP_STARVED] > 0 || (n[GROUP_STALE] > 0 && n[GROUP_IDLE] == 0))
+        return ROW_STARVED;
+    return before == ROW_STARVED && n[GROUP_IDLE] > 0 ? ROW_COUNTING : before;
+}
+
+/* Why a group cannot be read. */
+static const struct {
+    int error;
+    const char *cause;
+} causes[] = {
+    {0, "it did not run since the last reading: other groups or programs hold the counters that it needs"},
+    {-ENODATA, "it is pinned and found no counter, because something else holds it; perfcountd enables it again from "
+               "time to time"},
+    {-EBADMSG, "its CPU went away; perfcountd opens it again"},
+    {-ESTALE, "its CPU went away; perfcountd opens it again"},
+};
+
+static const char *cause_of(int error)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(causes); i++)
+        if (causes[i].error == error)
+            return causes[i].cause;
+    return "the kernel refused to open or to read it";
+}
+
+static void update_counter(struct counter *counter, const struct counter_total *total, bool visible)
+{
+    if (counter->decimals == SERIES_REAL)
+        series_set_real(counter->series, fixed_real(total->value) * counter->scale);
+    else
+        series_set(counter->series, total->value.whole);
+    counter->series->visible = visible;
+    counter->value = counter->series->value;
+    counter->raw = total->raw;
+    counter->known = total->known;
+}
+
+void group_row_update(const struct group_row *group_row, const struct opened_group *groups)
+{
+    struct row *row = group_row->row;
+    struct row_totals totals;
+
+    if (row->absent)
+        return;
+    memset(&totals, 0, offsetof(struct row_totals, counters) + row->n_counters * sizeof(totals.counters[0]));
+    for (uint32_t i = group_row->first; i != GROUP_ROW_END; i = groups[i].next_in_row)
+        add_group(&totals, &groups[i], group_row->events);
+    row->state = state_of(&totals, row->state);
+    row->cause = row->state == ROW_STARVED ? cause_of(totals.error) : NULL;
+    row->enabled_ns = totals.times.enabled;
+    row->running_ns = totals.times.running;
+    series_set(row->enabled, totals.times.enabled);
+    series_set(row->running, totals.times.running);
+    for (size_t i = 0; i < row->n_counters; i++) {
+        const struct counter_total *total = &totals.counters[i];
+        update_counter(&row->counters[i], total, total->known && row->state != ROW_STARVED);
+    }
+}
+
+static void set_absent(struct row *row, bool absent)
+{
+    row->absent = absent;
+    if (!absent)
+        return;
+    row->enabled->visible = row->running->visible = false;
+    for (size_t i = 0; i < row->n_counters; i++)
+        row->counters[i].series->visible = false;
+}
+
+void group_rows_set_absent(struct group_rows *rows, const struct opened_group *groups)
+{
+    for (size_t i = 0; i < rows->n; i++) {
+        bool absent = rows->items[i].row->cpu >= 0;
+        for (uint32_t k = rows->items[i].first; k != GROUP_ROW_END; k = groups[k].next_in_row)
+            absent &= groups[k].activity == GROUP_AWAY;
+        set_absent(rows->items[i].row, absent);
+    }
+    rows->quiet = false;
+}
+
+bool group_rows_have(const struct group_rows *rows, size_t event, int cpu, const char *pmu)
 {
     uint64_t bit = event_bit(event);
 
-    for (size_t i = 0; i < sums->n; i++) {
-        const struct sum *sum = &sums->items[i];
-        int at = __builtin_popcountll(sum->members & (bit - 1));
-        if ((sum->members & bit) && sum->row->cpu == cpu && str_equal(sum->row->counters[at].pmu, pmu))
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct group_row *group_row = &rows->items[i];
+        int at = __builtin_popcountll(group_row->events & (bit - 1));
+        if ((group_row->events & bit) && group_row->row->cpu == cpu && str_equal(group_row->row->counters[at].pmu, pmu))
             return true;
     }
     return false;
 }
 
-void sums_count(const struct sums *sums, size_t counts[N_ROW_STATES])
+void group_rows_count(const struct group_rows *rows, size_t counts[N_ROW_STATES])
 {
-    for (size_t i = 0; i < sums->n; i++)
-        counts[sums->items[i].row->state] += !sums->items[i].row->absent;
+    for (size_t i = 0; i < rows->n; i++)
+        counts[rows->items[i].row->state] += !rows->items[i].row->absent;
 }

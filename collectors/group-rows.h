@@ -1,45 +1,66 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of a tally: which row a part is added up in, and what the rows show together. */
+/*
+ * The rows of a configured group on a target, and the opened groups that are added up in each: one opened group where
+ * the row is of a CPU, one or more for each CPU where it is of a cgroup.
+ *
+ * Each opened group is scaled by its own ratio before it is added, with its digits behind the point. So a row never
+ * falls: not when a CPU leaves (its group stays in the row), and not while some groups are starved.
+ */
 #ifndef COLLECTORS_GROUP_ROWS_H
 #define COLLECTORS_GROUP_ROWS_H
 
-#include "collectors/sum.h"
+#include "collectors/opened-group.h"
+#include "collectors/place.h"
 
-struct sums {
-    struct sum *items;
+struct group_row {
+    struct row *row;
+    uint64_t events;     /* of the configured group: those that have a counter in the row, in this order */
+    uint32_t first;      /* of its opened groups; each has the next. GROUP_ROW_END where there is none */
+    unsigned ordinal;    /* 1 for the group itself, 2 for "cache-2", ... */
+    uint64_t created_ns; /* see struct row_target */
+};
+
+#define GROUP_ROW_END UINT32_MAX
+
+struct group_rows {
+    struct group_row *items;
     uint32_t n;
-    bool summed; /* a row is of all CPUs of a PMU; else each is of one CPU */
-    bool spans;  /* summed, and the rows are of several kinds of CPU */
-    bool quiet;  /* they show what there is, and nothing has happened since */
+    bool summed;      /* a row is of all CPUs of a PMU; else each is of one CPU */
+    bool spans_kinds; /* summed, and the rows are of several kinds of CPU */
+    bool quiet;       /* they are up to date, and nothing has happened since */
 };
 
 /* No rows yet. */
-void sums_init(struct sums *sums, const struct machine *machine, const struct config_group *group, bool summed);
+void group_rows_init(struct group_rows *rows, const struct machine *machine, const struct config_group *group,
+                     bool summed);
 /* Removes the rows. */
-void sums_done(struct sums *sums, struct snapshot *snapshot);
+void group_rows_done(struct group_rows *rows, struct snapshot *snapshot);
 
 /*
- * Adds a part that was opened at `place` to its row, which is made where there is none. `binding` is that of the place;
- * `parts` are all up to this one. -ENOMEM.
+ * Adds `groups[last]`, which was opened at `place`, to its row; makes the row where there is none. `events` are those
+ * of the place. -ENOMEM.
  */
-int sums_add_part(struct sums *sums, const struct collector_context *context, const struct binding *binding,
-                  const struct place *place, struct part *parts, uint32_t part);
+int group_rows_add(struct group_rows *rows, const struct collector_context *context, const struct place_events *events,
+                   const struct place *place, struct opened_group *groups, uint32_t last);
 
-/* Puts what was read last into the rows; `quiet` where nothing has happened since the reading before. */
-static inline void sums_update(struct sums *sums, const struct part *parts, bool quiet)
+/* For group_rows_update(). */
+void group_row_update(const struct group_row *group_row, const struct opened_group *groups);
+
+/* Puts the last reading into the rows; `quiet` where nothing has happened since the reading before. */
+static inline void group_rows_update(struct group_rows *rows, const struct opened_group *groups, bool quiet)
 {
-    /* Most of many cgroups sleep most of the time. */
-    if (!quiet || !sums->quiet)
-        for (size_t i = 0; i < sums->n; i++)
-            sum_update(&sums->items[i], parts);
-    sums->quiet = quiet;
+    /* Of many cgroups, most sleep most of the time. */
+    if (!quiet || !rows->quiet)
+        for (size_t i = 0; i < rows->n; i++)
+            group_row_update(&rows->items[i], groups);
+    rows->quiet = quiet;
 }
-/* Parts were closed or opened: a row of a CPU that is away is served nowhere. */
-void sums_check(struct sums *sums, const struct part *parts);
+/* After groups were closed or opened: a row of a CPU that is away is served nowhere. */
+void group_rows_set_absent(struct group_rows *rows, const struct opened_group *groups);
 
 /* Whether a row of `cpu` (-1: of all) has a counter of this event of the configured group, on the PMU of that name. */
-bool sums_have(const struct sums *sums, size_t event, int cpu, const char *pmu);
+bool group_rows_have(const struct group_rows *rows, size_t event, int cpu, const char *pmu);
 /* Adds the rows that are served to the number in each state. */
-void sums_count(const struct sums *sums, size_t counts[N_ROW_STATES]);
+void group_rows_count(const struct group_rows *rows, size_t counts[N_ROW_STATES]);
 
 #endif

@@ -10,8 +10,8 @@
 #define VALUE_SIZE_MAX (NUMBER_SIZE_MAX + 1)
 
 /*
- * What a type is called in the TYPE line, and what a sample's name has behind the family's name in OpenMetrics; the
- * text format knows no such difference.
+ * The name of a type in the TYPE line, and the end of a sample's name behind the family's name in OpenMetrics; in the
+ * text format the two names are the same.
  */
 static const struct {
     const char *text, *openmetrics, *suffix;
@@ -28,7 +28,7 @@ static bool ends_with(const char *text, size_t size, const char *suffix)
     return size > n && memcmp(text + size - n, suffix, n) == 0;
 }
 
-/* The size of a counter's name without _total; 0 for what is no counter or has another name. */
+/* The size of a counter's name without _total; 0 for another type or another name. */
 static size_t counter_size(const struct metric *metric)
 {
     const char *suffix = types[METRIC_COUNTER].suffix;
@@ -69,8 +69,8 @@ static char *render_openmetrics_header(const struct metric *metric)
 }
 
 /*
- * Memory for some series of one family. Each is larger than the one before, up to a page, so that a family of two
- * series takes little. One series may need more than that.
+ * Memory for some series of one family. Each block is larger than the block before, up to a page, so that a family of
+ * two series takes little. One series may need more than a page.
  */
 struct block {
     struct family *family;
@@ -82,7 +82,7 @@ struct block {
 #define BLOCK_SIZE_MAX 4096
 #define BLOCK_HEAD (sizeof(struct block) + sizeof(size_t)) /* malloc(3) has a word of its own */
 
-/* Of a series that was removed, while removals are held; no collector has this number. */
+/* `collector` of a series that was removed, while removals are held; no collector has this number. */
 #define REMOVED UINT8_MAX
 
 static struct block *block_of(struct series *series)
@@ -104,7 +104,7 @@ static struct block *block_new(struct family *family, size_t size)
 }
 
 /* A zeroed series with room for a text; NULL when out of memory. */
-static struct series *take_room(struct family *family, size_t text_size)
+static struct series *block_take(struct family *family, size_t text_size)
 {
     size_t align = _Alignof(struct series);
     size_t size = (offsetof(struct series, text) + text_size + align - 1) / align * align;
@@ -123,7 +123,7 @@ static struct series *take_room(struct family *family, size_t text_size)
     return series;
 }
 
-static void give_back(struct series *series)
+static void block_give_back(struct series *series)
 {
     struct block *block = block_of(series);
 
@@ -139,7 +139,7 @@ static struct family *family_free(struct family *family)
     if (!family)
         return NULL;
     for (size_t i = 0; i < family->n; i++)
-        give_back(family->series[i]);
+        block_give_back(family->series[i]);
     free(family->series);
     free(family->name);
     free(family->text_header);
@@ -182,7 +182,7 @@ static size_t family_header_size(const struct family *family)
 }
 
 /* metrics->n where there is none. */
-static size_t find_family(const struct metrics *metrics, const char *name)
+static size_t metrics_find_family(const struct metrics *metrics, const char *name)
 {
     size_t i;
 
@@ -192,8 +192,8 @@ static size_t find_family(const struct metrics *metrics, const char *name)
     return i;
 }
 
-/* What the configuration said before may have been another HELP; the first that a new one says stays. */
-static int follow_edition(struct metrics *metrics, struct family *family, const struct metric *metric)
+/* The first HELP of a new configuration replaces the HELP of the old one, and stays. */
+static int family_follow_edition(struct metrics *metrics, struct family *family, const struct metric *metric)
 {
     if (family->edition == metrics->edition)
         return 0;
@@ -206,12 +206,12 @@ static int follow_edition(struct metrics *metrics, struct family *family, const 
     return 0;
 }
 
-static struct family *find_or_add_family(struct metrics *metrics, const struct metric *metric)
+static struct family *metrics_find_or_add_family(struct metrics *metrics, const struct metric *metric)
 {
-    size_t i = find_family(metrics, metric->name);
+    size_t i = metrics_find_family(metrics, metric->name);
 
     if (i < metrics->n)
-        return follow_edition(metrics, metrics->families[i], metric) < 0 ? NULL : metrics->families[i];
+        return family_follow_edition(metrics, metrics->families[i], metric) < 0 ? NULL : metrics->families[i];
     if (array_grow(&metrics->families, metrics->n) < 0)
         return NULL;
     struct family *family = family_new(metric);
@@ -223,7 +223,7 @@ static struct family *find_or_add_family(struct metrics *metrics, const struct m
     return family;
 }
 
-static void remove_family(struct metrics *metrics, size_t i)
+static void metrics_remove_family(struct metrics *metrics, size_t i)
 {
     metrics->text_size -= family_header_size(metrics->families[i]);
     family_free(metrics->families[i]);
@@ -231,8 +231,8 @@ static void remove_family(struct metrics *metrics, size_t i)
     memmove(&metrics->families[i], &metrics->families[i + 1], (metrics->n - i) * sizeof(metrics->families[0]));
 }
 
-/* Seconds, as precise as anything can tell. */
-static void append_created(struct buffer *text, uint64_t created_ns)
+/* In milliseconds. */
+static void buffer_append_created(struct buffer *text, uint64_t created_ns)
 {
     char *to = buffer_reserve(text, VALUE_SIZE_MAX);
 
@@ -255,8 +255,8 @@ static struct series *series_new(struct family *family, const struct label *labe
     buffer_append_text(&text, n_labels ? "} " : " ");
     size_t size = text.size;
     if (created_ns && family->counter_size)
-        append_created(&text, created_ns);
-    struct series *series = text.failed ? NULL : take_room(family, text.size);
+        buffer_append_created(&text, created_ns);
+    struct series *series = text.failed ? NULL : block_take(family, text.size);
     if (!series)
         return NULL;
     memcpy(series->text, text.data, text.size);
@@ -265,14 +265,14 @@ static struct series *series_new(struct family *family, const struct label *labe
     return series;
 }
 
-/* No line of it is larger. */
-static size_t line_size(const struct family *family, const struct series *series)
+/* No line of the series is larger. */
+static size_t series_line_size(const struct family *family, const struct series *series)
 {
     return family->name_size + series->size + VALUE_SIZE_MAX;
 }
 
-/* Its _created line: another name, the series' text, and what stands behind that text. */
-static size_t created_line_size(const struct family *family, const struct series *series)
+/* The _created line: another name, the series' text, and the part behind that text. */
+static size_t series_created_line_size(const struct family *family, const struct series *series)
 {
     size_t name_size = family->counter_size + strlen(CREATED_SUFFIX);
 
@@ -288,7 +288,7 @@ struct series *metrics_add(struct metrics *metrics, const struct metric *metric,
 struct series *metrics_add_created(struct metrics *metrics, const struct metric *metric, unsigned collector,
                                    unsigned decimals, const struct label *labels, size_t n_labels, uint64_t created_ns)
 {
-    struct family *family = find_or_add_family(metrics, metric);
+    struct family *family = metrics_find_or_add_family(metrics, metric);
     struct series *series = NULL;
 
     if (!family)
@@ -297,17 +297,17 @@ struct series *metrics_add_created(struct metrics *metrics, const struct metric 
         series = series_new(family, labels, n_labels, created_ns);
     if (!series) {
         if (family->n == 0)
-            remove_family(metrics, metrics->n - 1);
+            metrics_remove_family(metrics, metrics->n - 1);
         return NULL;
     }
     series->collector = (uint8_t)collector;
     series->decimals = (uint8_t)decimals;
-    metrics->text_size += line_size(family, series);
-    metrics->created_text_size += created_line_size(family, series);
+    metrics->text_size += series_line_size(family, series);
+    metrics->created_text_size += series_created_line_size(family, series);
     return family->series[family->n++] = series;
 }
 
-/* Drops what was removed; what is left keeps its order. */
+/* Drops the series that were removed; the others keep their order. */
 static void family_settle(struct family *family)
 {
     size_t n = 0;
@@ -317,7 +317,7 @@ static void family_settle(struct family *family)
     for (size_t i = 0; i < family->n; i++) {
         struct series *series = family->series[i];
         if (series->collector == REMOVED)
-            give_back(series);
+            block_give_back(series);
         else
             family->series[n++] = series;
     }
@@ -325,7 +325,7 @@ static void family_settle(struct family *family)
     family->n_removed = 0;
 }
 
-static void settle(struct metrics *metrics)
+static void metrics_settle(struct metrics *metrics)
 {
     size_t n = 0;
 
@@ -347,12 +347,12 @@ void metrics_remove(struct metrics *metrics, struct series *series)
     if (!series)
         return;
     struct family *family = block_of(series)->family;
-    metrics->text_size -= line_size(family, series);
-    metrics->created_text_size -= created_line_size(family, series);
+    metrics->text_size -= series_line_size(family, series);
+    metrics->created_text_size -= series_created_line_size(family, series);
     series->collector = REMOVED;
     family->n_removed++;
     if (!metrics->held)
-        settle(metrics);
+        metrics_settle(metrics);
 }
 
 void metrics_hold(struct metrics *metrics)
@@ -363,7 +363,7 @@ void metrics_hold(struct metrics *metrics)
 void metrics_release(struct metrics *metrics)
 {
     if (--metrics->held == 0)
-        settle(metrics);
+        metrics_settle(metrics);
 }
 
 void metrics_done(struct metrics *metrics)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Metric families and their series, each rendered once: a series holds its `{labels} ` as text, and a scrape writes its
- * family's name before it and digits behind it. The sample lines of the Prometheus text format 0.0.4 and of OpenMetrics
- * 1.0.0 are the same; only the comment lines of a family differ.
+ * Metric families and their series, each rendered once: a series holds its `{labels} ` as text, and a scrape writes the
+ * name of its family before it and digits behind it. The sample lines of the Prometheus text format 0.0.4 and of
+ * OpenMetrics 1.0.0 are the same; only the comment lines of a family differ.
  *
  * The series of a family lie one behind the other in blocks of memory, in the order in which they are written.
  */
@@ -34,9 +34,9 @@ struct series {
     uint16_t offset;      /* within its block */
     uint8_t decimals;     /* 0 for counts, 9 for nanoseconds, or SERIES_REAL */
     uint8_t collector;    /* bit number of the collector it belongs to */
-    bool visible;         /* false leaves it out of the exposition: nothing is known */
-    uint8_t created_size; /* of what stands in `text` behind its `size` bytes; 0 for most series */
-    char text[];          /* "{labels} ", not NUL-terminated; then "1700000000.123\n", when the counter was 0 */
+    bool visible;         /* false leaves it out of the exposition: its value is not known */
+    uint8_t created_size; /* of the part of `text` behind its `size` bytes; 0 for most series */
+    char text[]; /* "{labels} ", not NUL-terminated; then "1700000000.123\n", the time when the counter was 0 */
 };
 
 struct block;
@@ -50,17 +50,17 @@ struct family {
     size_t counter_size; /* of `name` without _total; 0 where its series have no _created */
     struct series **series;
     size_t n;
-    size_t n_removed;   /* that are still among them */
-    struct block *last; /* has room for more, perhaps; NULL */
+    size_t n_removed;   /* series that are removed and still in `series` */
+    struct block *last; /* may have room for more series; NULL */
     unsigned edition;   /* of its headers */
 };
 
 struct metrics {
     struct family **families; /* in order of creation */
     size_t n;
-    size_t text_size;         /* no exposition is larger, but for OpenMetrics' _created and its last line */
+    size_t text_size;         /* no exposition is larger, without OpenMetrics' _created lines and its last line */
     size_t created_text_size; /* no exposition has more in its _created lines */
-    unsigned held;            /* removals are gathered */
+    unsigned held;            /* removed series stay in their families while it is not 0 */
     unsigned edition;         /* of the configuration */
 };
 
@@ -72,16 +72,16 @@ void metrics_done(struct metrics *metrics);
 struct series *metrics_add(struct metrics *metrics, const struct metric *metric, unsigned collector, unsigned decimals,
                            const struct label *labels, size_t n_labels);
 /*
- * The same, for a counter that comes and goes: `created_ns` (CLOCK_REALTIME) is when it started from 0, which
- * OpenMetrics tells as NAME_created. 0 tells nothing, and neither does a family other than a counter NAME_total.
+ * The same, for a counter that comes and goes: `created_ns` (CLOCK_REALTIME) is when it started from 0. OpenMetrics has
+ * it as NAME_created, unless it is 0 or the family is no counter NAME_total.
  */
 struct series *metrics_add_created(struct metrics *metrics, const struct metric *metric, unsigned collector,
                                    unsigned decimals, const struct label *labels, size_t n_labels, uint64_t created_ns);
-/* NULL is ignored. A family without series goes as well. */
+/* NULL is ignored. A family is removed with its last series. */
 void metrics_remove(struct metrics *metrics, struct series *series);
 /*
- * What is removed between the two is gone at the end, all at once: the time does not grow with the square of how many.
- * Nothing is to be written meanwhile. They may be nested.
+ * Series that are removed between the two calls are gone at the end, all at once: the time does not grow with the
+ * square of their number. Nothing may be written meanwhile. The calls may be nested.
  */
 void metrics_hold(struct metrics *metrics);
 void metrics_release(struct metrics *metrics);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One perf group that a configured group became on a CPU: see opened-group.h. */
+/* A perf group that was opened on a CPU: see opened-group.h. */
 #include "collectors/opened-group.h"
 
 #include "base/cleanup.h"
@@ -10,107 +10,108 @@
 
 DEFINE_CLEANUP(struct group *, group_free);
 
-void part_done(struct part *part)
+void opened_group_done(struct opened_group *opened)
 {
-    group_free(part->group);
-    free(part->scale);
-    *part = (struct part){0};
+    group_free(opened->group);
+    free(opened->scale);
+    *opened = (struct opened_group){0};
 }
 
 /* Enabling clears the error state, and the kernel tries to place the group once more. */
-static void try_again(struct part *part, struct sys *sys)
+static void enable_again(struct opened_group *opened, struct sys *sys)
 {
     uint64_t now = sys->now(sys, CLOCK_MONOTONIC);
 
-    if (part->paused || now < part->retry_ns)
+    if (opened->paused || now < opened->retry_ns)
         return;
-    group_enable(part->group);
-    part->backoff_s = part->backoff_s ? (uint8_t)MIN(2 * part->backoff_s, BACKOFF_MAX_S) : BACKOFF_MIN_S;
-    part->retry_ns = now + part->backoff_s * NSEC_PER_SEC;
+    group_enable(opened->group);
+    opened->backoff_s = opened->backoff_s ? (uint8_t)MIN(2 * opened->backoff_s, BACKOFF_MAX_S) : BACKOFF_MIN_S;
+    opened->retry_ns = now + opened->backoff_s * NSEC_PER_SEC;
 }
 
-static enum part_news news_of(const struct scale *scale, bool idle)
+static enum group_activity activity_of(const struct scale *scale, bool idle)
 {
     if (idle)
-        return PART_IDLE;
+        return GROUP_IDLE;
     switch (scale->state) {
     case SCALE_MULTIPLEXED:
-        return PART_MULTIPLEXED;
+        return GROUP_MULTIPLEXED;
     case SCALE_STARVED:
-        return PART_STARVED;
+        return GROUP_STARVED;
     case SCALE_COUNTING:
         break;
     }
-    return PART_COUNTED;
+    return GROUP_COUNTED;
 }
 
-static int take(struct part *part, const struct group_reading *reading)
+static int take_reading(struct opened_group *opened, const struct group_reading *reading)
 {
-    const struct scale_times *baseline = &part->scale->baseline;
+    const struct scale_times *baseline = &opened->scale->baseline;
     bool idle = reading->enabled == baseline->enabled && reading->running == baseline->running;
-    int r = scale_add(part->scale, reading->enabled, reading->running, reading->values);
+    int r = scale_add(opened->scale, reading->enabled, reading->running, reading->values);
 
     if (r == 0)
-        part->news = news_of(part->scale, idle);
+        opened->activity = activity_of(opened->scale, idle);
     return r;
 }
 
-int part_read(struct part *part, struct sys *sys)
+int opened_group_read(struct opened_group *opened, struct sys *sys)
 {
     struct group_reading reading;
 
-    if (!part->group)
-        return part->error;
-    part->error = group_read(part->group, &reading);
-    if (part->error == 0)
-        part->error = take(part, &reading);
-    if (part->error == 0) {
-        part->backoff_s = 0;
+    if (!opened->group)
+        return opened->error;
+    opened->error = group_read(opened->group, &reading);
+    if (opened->error == 0)
+        opened->error = take_reading(opened, &reading);
+    if (opened->error == 0) {
+        opened->backoff_s = 0;
         return 0;
     }
-    part->news = part->error == -EBADMSG || part->error == -ESTALE ? PART_STALE : PART_STARVED;
-    if (part->error == -ENODATA)
-        try_again(part, sys);
-    return part->error;
+    opened->activity = opened->error == -EBADMSG || opened->error == -ESTALE ? GROUP_STALE : GROUP_STARVED;
+    if (opened->error == -ENODATA)
+        enable_again(opened, sys);
+    return opened->error;
 }
 
-int part_pause(struct part *part, bool paused)
+int opened_group_pause(struct opened_group *opened, bool paused)
 {
-    part->paused = paused;
-    if (!part->group)
+    opened->paused = paused;
+    if (!opened->group)
         return 0;
-    return paused ? group_disable(part->group) : group_enable(part->group);
+    return paused ? group_disable(opened->group) : group_enable(opened->group);
 }
 
-void part_close(struct part *part)
+void opened_group_close(struct opened_group *opened)
 {
-    if (!part->group)
+    if (!opened->group)
         return;
-    part->group = group_free(part->group);
-    scale_reopen(part->scale);
+    opened->group = group_free(opened->group);
+    scale_reopen(opened->scale);
 }
 
-void part_park(struct part *part)
+void opened_group_set_away(struct opened_group *opened)
 {
-    part_close(part);
-    part->error = -ENODEV;
-    part->news = PART_AWAY;
+    opened_group_close(opened);
+    opened->error = -ENODEV;
+    opened->activity = GROUP_AWAY;
 }
 
-int part_reopen(struct part *part, struct sys *sys, const struct attr *attrs, const struct group_target *target)
+int opened_group_reopen(struct opened_group *opened, struct sys *sys, const struct attr *attrs,
+                        const struct group_target *target)
 {
     _cleanup_(group_freep) struct group *group = NULL;
     int errors[GROUP_MEMBERS_MAX];
-    int r = group_open_many(sys, attrs, part->scale->n, true, target, errors, &group);
+    int r = group_open_many(sys, attrs, opened->scale->n, true, target, errors, &group);
 
-    for (size_t i = 0; r == 0 && i < part->scale->n; i++)
+    for (size_t i = 0; r == 0 && i < opened->scale->n; i++)
         r = errors[i];
     if (r == 0 && !target->paused)
         r = group_enable(group);
-    part->paused = target->paused;
-    part->error = r;
-    part->news = r == 0 ? PART_IDLE : r == -ENODEV ? PART_AWAY : PART_STARVED;
+    opened->paused = target->paused;
+    opened->error = r;
+    opened->activity = r == 0 ? GROUP_IDLE : r == -ENODEV ? GROUP_AWAY : GROUP_STARVED;
     if (r == 0)
-        part->group = steal(group);
+        opened->group = steal(group);
     return r;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where an event is counted: see place.h. */
+/* A place where groups are opened: see place.h. */
 #include "collectors/place.h"
 
 #include "base/cleanup.h"
-#include "perf/attr.h"
 
 void places_done(struct places *places)
 {
@@ -25,6 +24,8 @@ const char *place_pmu_name(const struct place *place)
     return place->pmu ? place->pmu->name : "";
 }
 
+/* --- the PMU that counts an event at a place --- */
+
 /* The first PMU that the event names; NULL where it names none. */
 static const struct pmu *named_pmu(const struct machine *machine, const struct event *event)
 {
@@ -34,9 +35,9 @@ static const struct pmu *named_pmu(const struct machine *machine, const struct e
     return NULL;
 }
 
-/* What this machine lacks is an error on each CPU; what is merely of another PMU than this CPU's is none. */
-static int bind_cpu(const struct place *place, const struct collector_context *context, const struct event *event,
-                    const struct pmu **ret, struct error *error)
+/* An event that this machine does not have is an error on each CPU; an event of another CPU's PMU is none. */
+static int find_on_cpu(const struct place *place, const struct collector_context *context, const struct event *event,
+                       const struct pmu **ret, struct error *error)
 {
     const struct pmu *pmu = attr_pmu(context->machine, event, (unsigned)place->target.cpu);
 
@@ -49,8 +50,8 @@ static int bind_cpu(const struct place *place, const struct collector_context *c
     return 0;
 }
 
-static int bind_pmu(const struct place *place, const struct collector_context *context, const struct event *event,
-                    const struct pmu **ret, struct error *error)
+static int find_on_pmu(const struct place *place, const struct collector_context *context, const struct event *event,
+                       const struct pmu **ret, struct error *error)
 {
     bool is_own = attr_names_pmu(context->machine, event, place->pmu);
 
@@ -61,22 +62,30 @@ static int bind_pmu(const struct place *place, const struct collector_context *c
     return 0;
 }
 
-/* Whether another place of the list takes the event now, or says why it cannot. */
-static bool is_taken(const struct place *place, const struct collector_context *context, const struct event *event)
+static int find_on_target(const struct place *place, const struct collector_context *context, const struct event *event,
+                          const struct pmu **ret, struct error *error)
+{
+    return place->kind == PLACE_CPU ? find_on_cpu(place, context, event, ret, error)
+                                    : find_on_pmu(place, context, event, ret, error);
+}
+
+/* Whether another place of the list counts the event now, or reports why it cannot. */
+static bool is_found_elsewhere(const struct place *place, const struct collector_context *context,
+                               const struct event *event)
 {
     for (size_t i = 0; i < place->list->n && &place->list->items[i] != place; i++) {
         const struct pmu *pmu = NULL;
         if (place->list->items[i].away)
             continue;
-        if (place_bind(&place->list->items[i], context, event, &pmu, NULL) < 0 || pmu)
+        if (find_on_target(&place->list->items[i], context, event, &pmu, NULL) < 0 || pmu)
             return true;
     }
     return false;
 }
 
-/* Cgroups are counted on all CPUs. */
-static int tell_no_cpu(const struct place *place, const struct machine *machine, const struct event *event,
-                       struct error *error)
+/* Why no CPU of the list counts the event. Cgroups are counted on all CPUs. */
+static int explain_no_cpu(const struct place *place, const struct machine *machine, const struct event *event,
+                          struct error *error)
 {
     const struct pmu *pmu = named_pmu(machine, event);
 
@@ -86,17 +95,18 @@ static int tell_no_cpu(const struct place *place, const struct machine *machine,
     if (!pmu_is_per_cpu(pmu))
         return error_set(error, -EINVAL,
                          "PMU \"%s\" counts for several CPUs at once%s: this event belongs to collectors.pmu",
-                         pmu->name, place->cgroup ? ", whatever cgroup is on them" : "");
+                         pmu->name, place->cgroup ? ", whatever cgroup runs on them" : "");
     _cleanup_(freep) char *cpus = cpuset_format(&pmu->cpus);
     if (!cpus)
         return error_oom(error);
     if (!cpus[0])
         return error_set(error, -ENODEV, "PMU \"%s\" has no CPU: its list of CPUs in sysfs is empty", pmu->name);
-    return error_set(error, -ENODEV, "PMU \"%s\" is that of CPU %s, none of which is online%s", pmu->name, cpus,
+    return error_set(error, -ENODEV, "PMU \"%s\" belongs to CPU %s; none of these CPUs is online%s", pmu->name, cpus,
                      place->cgroup ? "" : " and in collectors.cpu.cpus");
 }
 
-static int tell_no_pmu(const struct collector_context *context, const struct event *event, struct error *error)
+/* Why no PMU of the list counts the event. */
+static int explain_no_pmu(const struct collector_context *context, const struct event *event, struct error *error)
 {
     int r = attr_check(context->sys, context->machine, event, error);
 
@@ -105,22 +115,70 @@ static int tell_no_pmu(const struct collector_context *context, const struct eve
     return error_set(error, -EINVAL, "this event is counted on each CPU: it belongs to collectors.cpu");
 }
 
-int place_bind(const struct place *place, const struct collector_context *context, const struct event *event,
-               const struct pmu **ret, struct error *error)
+/*
+ * NULL where the event is not of this place, which is no failure. Errors, with their sentence, where the event should
+ * be counted here and cannot be.
+ */
+static int place_find_pmu(const struct place *place, const struct collector_context *context, const struct event *event,
+                          const struct pmu **ret, struct error *error)
 {
-    switch (place->kind) {
-    case PLACE_CPU:
-        return bind_cpu(place, context, event, ret, error);
-    case PLACE_PMU:
-        return bind_pmu(place, context, event, ret, error);
-    case PLACE_NO_CPU:
-    case PLACE_NO_PMU:
-        break;
-    }
-    if (is_taken(place, context, event)) {
+    if (place->kind == PLACE_CPU || place->kind == PLACE_PMU)
+        return find_on_target(place, context, event, ret, error);
+    if (is_found_elsewhere(place, context, event)) {
         *ret = NULL;
         return 0;
     }
-    return place->kind == PLACE_NO_CPU ? tell_no_cpu(place, context->machine, event, error)
-                                       : tell_no_pmu(context, event, error);
+    return place->kind == PLACE_NO_CPU ? explain_no_cpu(place, context->machine, event, error)
+                                       : explain_no_pmu(context, event, error);
+}
+
+/* --- the events of a place --- */
+
+static int find_event(struct place_events *events, const struct collector_context *context, const struct place *place,
+                      size_t i, struct unavailable_events *unavailable)
+{
+    const struct event *event = &events->group->events[i].event;
+    const struct pmu *pmu = NULL;
+    struct error error;
+    int r = place_find_pmu(place, context, event, &pmu, &error);
+
+    if (r == 0 && !pmu)
+        return 0;
+    /* The files of a tracepoint are read once, not for every CPU. */
+    if (r == 0 && events->attrs[i].pmu != pmu)
+        r = attr_build(context->sys, context->machine, event, pmu, &events->attrs[i], &error);
+    if (r == -ENOMEM)
+        return r;
+    if (r < 0) {
+        /* A PMU that is missing does not come by itself; a file that could not be read may be read later. */
+        struct unavailable_event why = {.event = i,
+                                        .pmu = pmu ? pmu->name : NULL,
+                                        .error = r,
+                                        .span = r == -ENODEV ? REASON_LASTS : reason_span(r),
+                                        .message = error.message};
+        events->refused |= event_bit(i);
+        return unavailable_add(unavailable, context, place->target.cpu, &events->group->events[i], why);
+    }
+    events->mask |= event_bit(i);
+    return 0;
+}
+
+int place_events_find(struct place_events *events, const struct collector_context *context, const struct place *place,
+                      struct unavailable_events *unavailable)
+{
+    int r = 0;
+
+    events->mask = events->refused = 0;
+    for (size_t i = 0; i < events->group->n_events && r == 0; i++)
+        r = find_event(events, context, place, i, unavailable);
+    return r;
+}
+
+size_t place_events_attrs(const struct place_events *events, uint64_t mask, struct attr *attrs)
+{
+    size_t n = 0;
+
+    EVENTS_FOREACH (event, mask)
+        attrs[n++] = events->attrs[event];
+    return n;
 }

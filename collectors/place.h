@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A place where configured groups are counted: a CPU, or a PMU of the system on a CPU of its cpumask.
+ * A place where groups are opened: a CPU, or a PMU of the system on a CPU of its cpumask.
  *
- * Each place takes those events of a group that are its own; a list of places ends with one that takes what no other
- * takes, to say why.
+ * Each place counts those events of a configured group that are its own. The last place of a list opens nothing: it
+ * finds the reason for each event that no other place of the list counts.
  */
 #ifndef COLLECTORS_PLACE_H
 #define COLLECTORS_PLACE_H
 
-#include "collectors/collector.h"
+#include "collectors/unavailable.h"
 #include "perf/group.h"
 
 enum place_kind {
     PLACE_CPU,    /* a CPU: core, software, tracepoint... events; also for one cgroup */
     PLACE_PMU,    /* one PMU of the system: only its events */
-    PLACE_NO_CPU, /* counts nothing: what no CPU of its list takes is missing here */
-    PLACE_NO_PMU, /* counts nothing: what no PMU of its list takes is missing here */
+    PLACE_NO_CPU, /* the last of a list of CPUs */
+    PLACE_NO_PMU, /* the last of a list of PMUs */
 };
 
 struct places;
@@ -25,27 +25,41 @@ struct place {
     struct group_target target; /* cpu -1: none of the PMU's CPUs is online, or PLACE_NO_... */
     const char *cgroup;         /* its label, or NULL */
     const struct pmu *pmu;      /* of PLACE_PMU; borrowed from the machine */
-    bool away;                  /* its CPU is offline: nothing is opened, what was counted is kept */
-    const struct places *list;  /* of PLACE_NO_...: what it is in */
+    bool away;                  /* its CPU is offline: nothing is opened, and its totals are kept */
+    const struct places *list;  /* of PLACE_NO_...: the list that it ends */
 };
 
 struct places {
     struct place *items;
     size_t n;
+    bool one_target; /* they are the CPUs of one cgroup; else each place is a target of its own */
+    bool summed;     /* of one target: a row is of all CPUs of a PMU, not of one CPU */
 };
 
 void places_done(struct places *places);
 /* -ENOMEM. */
 int places_add(struct places *places, const struct place *place);
 
-/*
- * Which PMU counts `event` at this place: 0 and NULL where it is not of this place, which is no failure. Errors, with
- * their sentence, where the event should be counted here and cannot be.
- */
-int place_bind(const struct place *place, const struct collector_context *context, const struct event *event,
-               const struct pmu **ret, struct error *error);
-
-/* What tells a place from others in a list across a reload: its PMU's name, "" for a place without. */
+/* This distinguishes places of the same CPU across a reload: the PMU's name of PLACE_PMU, else "". */
 const char *place_pmu_name(const struct place *place);
+
+/* The events of a configured group that a place counts, each with the PMU that counts it there. */
+struct place_events {
+    const struct config_group *group;
+    uint64_t mask;
+    uint64_t refused;                     /* events that the place should count and cannot */
+    struct attr attrs[GROUP_MEMBERS_MAX]; /* by event; those in the mask are set */
+};
+
+/*
+ * Finds the events of events->group that `place` counts; lists in `unavailable` those that it should count and cannot.
+ * `events` is that of another place, whose attrs are taken where the PMU is the same, or all zero but for the group.
+ * -ENOMEM.
+ */
+int place_events_find(struct place_events *events, const struct collector_context *context, const struct place *place,
+                      struct unavailable_events *unavailable);
+
+/* The attrs of the events in `mask`, in order; returns how many there are. */
+size_t place_events_attrs(const struct place_events *events, uint64_t mask, struct attr *attrs);
 
 #endif

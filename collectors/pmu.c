@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The collector `pmu`: every configured group on the PMUs that count for several CPUs at once (uncore, DSU, RAPL), each
- * read on the CPUs of its cpumask; one without a cpumask is read once, on the lowest CPU that is online.
+ * The collector `pmu`: every configured group on the PMUs that count for several CPUs at once (uncore, DSU, RAPL). A
+ * PMU is read on the CPUs of its cpumask; a PMU without a cpumask is read once, on the lowest CPU that is online.
  */
 #include "base/cleanup.h"
 #include "collectors/group-collector.h"
 
-static bool pmu_enabled(const struct config *config)
-{
-    return config->pmu.enabled;
-}
-
-static int add_place(struct places *places, const struct pmu *pmu, int cpu, bool away)
+static int pmu_add_place(struct places *places, const struct pmu *pmu, int cpu, bool away)
 {
     return places_add(places,
                       &(struct place){.kind = PLACE_PMU, .pmu = pmu, .target = {.pid = -1, .cpu = cpu}, .away = away});
 }
 
-/* At least one place, so that a PMU whose CPUs are all offline is told of. */
-static int add_pmu(const struct machine *machine, const struct pmu *pmu, struct places *places)
+/* The places where it is read now; at least one, so that a PMU whose CPUs are all offline is reported. */
+static int pmu_add_current(const struct machine *machine, const struct pmu *pmu, struct places *places)
 {
     _cleanup_(cpuset_done) struct cpuset cpus = {0};
     int r = cpuset_copy(&pmu->cpus, &cpus);
@@ -28,13 +23,13 @@ static int add_pmu(const struct machine *machine, const struct pmu *pmu, struct 
     cpuset_intersect(&cpus, &machine->online);
     int cpu = cpuset_next(&cpus, -1);
     do {
-        r = add_place(places, pmu, cpu, false);
+        r = pmu_add_place(places, pmu, cpu, false);
         cpu = cpuset_next(&cpus, cpu);
     } while (r == 0 && cpu >= 0 && pmu->scope == PMU_SYSTEM);
     return r;
 }
 
-static bool is_read_on(const struct places *places, size_t first, int cpu)
+static bool pmu_is_read_on(const struct places *places, size_t first, int cpu)
 {
     for (size_t i = first; i < places->n; i++)
         if (places->items[i].target.cpu == cpu)
@@ -43,20 +38,20 @@ static bool is_read_on(const struct places *places, size_t first, int cpu)
 }
 
 /*
- * Where it is not read now; its places are those from `first` on. The kernel moves the cpumask when a CPU goes offline,
- * and may move it back: the totals of the first CPU then go on. So it is with the lowest CPU that is online.
+ * The places where it is not read now; `first` is the first where it is. The kernel moves the cpumask when a CPU goes
+ * offline, and may move it back: the totals of the first CPU then go on. The same holds for the lowest CPU online.
  */
-static int add_former(const struct machine *machine, const struct pmu *pmu, size_t first, struct places *places)
+static int pmu_add_former(const struct machine *machine, const struct pmu *pmu, size_t first, struct places *places)
 {
     int r = 0;
 
     for (int cpu = cpuset_next(&machine->possible, -1); r == 0 && cpu >= 0; cpu = cpuset_next(&machine->possible, cpu))
-        if (!is_read_on(places, first, cpu))
-            r = add_place(places, pmu, cpu, true);
+        if (!pmu_is_read_on(places, first, cpu))
+            r = pmu_add_place(places, pmu, cpu, true);
     return r;
 }
 
-static int choose_places(const struct machine *machine, bool again, struct places *places)
+static int pmu_list_places(const struct machine *machine, bool again, struct places *places)
 {
     int r = 0;
 
@@ -65,9 +60,9 @@ static int choose_places(const struct machine *machine, bool again, struct place
         if (pmu_is_per_cpu(pmu))
             continue;
         size_t first = places->n;
-        r = add_pmu(machine, pmu, places);
+        r = pmu_add_current(machine, pmu, places);
         if (r == 0 && again)
-            r = add_former(machine, pmu, first, places);
+            r = pmu_add_former(machine, pmu, first, places);
     }
     if (r == 0)
         r = places_add(places, &(struct place){.kind = PLACE_NO_PMU, .target = {.cpu = -1}, .list = places});
@@ -77,25 +72,21 @@ static int choose_places(const struct machine *machine, bool again, struct place
 static int pmu_open(const struct collector_context *context, void *previous, void **ret, struct error *error)
 {
     _cleanup_(places_done) struct places places = {0};
-    struct counted *counted;
-    int r = choose_places(context->machine, previous != NULL, &places);
 
-    if (r < 0) {
-        counted_close(context, previous);
+    if (pmu_list_places(context->machine, previous != NULL, &places) < 0) {
+        group_collector_close(context, previous);
         return error_oom(error);
     }
-    r = counted_open(context, &context->config->pmu.groups, &places, previous, &counted, error);
-    if (r == 0)
-        *ret = counted;
-    return r;
+    return group_collector_open(context, &context->config->pmu.groups, &places, previous, ret, error);
 }
 
 const struct collector collector_pmu = {
     .name = "pmu",
-    .enabled = pmu_enabled,
+    .enabled = offsetof(struct config, pmu.enabled),
+    .has_groups = true,
     .open = pmu_open,
-    .collect = counted_collect,
-    .pause = counted_pause,
-    .report = counted_report,
-    .close = counted_close,
+    .collect = group_collector_collect,
+    .pause = group_collector_pause,
+    .report = group_collector_report,
+    .close = group_collector_close,
 };

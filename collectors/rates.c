@@ -37,7 +37,7 @@ struct baseline *baseline_free(struct baseline *baseline)
 }
 DEFINE_CLEANUP(struct baseline *, baseline_free);
 
-static size_t count_counters(const struct snapshot *snapshot)
+static size_t snapshot_count_counters(const struct snapshot *snapshot)
 {
     size_t n = 0;
 
@@ -46,7 +46,7 @@ static size_t count_counters(const struct snapshot *snapshot)
     return n;
 }
 
-static void remember_row(struct baseline *baseline, const struct row *row, size_t *first)
+static void baseline_add_row(struct baseline *baseline, const struct row *row, size_t *first)
 {
     baseline->rows[baseline->n_rows++] = (struct past_row){
         .id = row->id,
@@ -74,11 +74,11 @@ struct baseline *baseline_new(const struct snapshot *snapshot)
     baseline->monotonic_ns = snapshot->monotonic_ns;
     baseline->pauses = snapshot->pauses;
     baseline->rows = calloc(snapshot->n_rows + 1, sizeof(baseline->rows[0]));
-    baseline->counters = calloc(count_counters(snapshot) + 1, sizeof(baseline->counters[0]));
+    baseline->counters = calloc(snapshot_count_counters(snapshot) + 1, sizeof(baseline->counters[0]));
     if (!baseline->rows || !baseline->counters)
         return NULL;
     for (size_t i = 0; i < snapshot->n_rows; i++)
-        remember_row(baseline, snapshot->rows[i], &first);
+        baseline_add_row(baseline, snapshot->rows[i], &first);
     return steal(baseline);
 }
 
@@ -94,8 +94,8 @@ double rates_seconds(const struct baseline *baseline, const struct snapshot *sna
     return (double)(snapshot->monotonic_ns - baseline->monotonic_ns) / (double)NSEC_PER_SEC;
 }
 
-/* How much the counter grew, in its unit; NAN where it fell, which is no growth that anyone can judge. */
-static double growth(const struct counter *now, uint64_t then)
+/* The growth of the counter in its unit; NAN where it fell: then the growth is not known. */
+static double counter_growth(const struct counter *now, uint64_t then)
 {
     if (now->decimals == SERIES_REAL) {
         double value, before;
@@ -130,7 +130,7 @@ const char *rates_ratio_name(size_t n)
 }
 
 /* The rate of the row's event of that name; NAN where there is none. */
-static double find_rate(const struct row *row, const double *events, const char *name)
+static double rates_find(const struct row *row, const double *events, const char *name)
 {
     for (size_t i = 0; i < row->n_counters; i++)
         if (str_equal(row->counters[i].event, name))
@@ -138,25 +138,25 @@ static double find_rate(const struct row *row, const double *events, const char 
     return NAN;
 }
 
-static void add_ratio(struct rates *rates, const char *name, double numerator, double denominator)
+static void rates_add_ratio(struct rates *rates, const char *name, double numerator, double denominator)
 {
     if (isnan(numerator) || !(denominator > 0) || rates->n_ratios == RATES_RATIOS_MAX)
         return;
     rates->ratios[rates->n_ratios++] = (struct ratio){name, numerator / denominator};
 }
 
-static void compute_events(const struct past_counter *then, const struct row *row, bool unknown, double seconds,
-                           double *events)
+static void rates_compute_events(const struct past_counter *then, const struct row *row, bool unknown, double seconds,
+                                 double *events)
 {
     for (size_t i = 0; i < row->n_counters; i++) {
         const struct counter *now = &row->counters[i];
         events[i] = NAN;
         if (!unknown && now->known && then[i].known && seconds > 0)
-            events[i] = growth(now, then[i].value) / seconds;
+            events[i] = counter_growth(now, then[i].value) / seconds;
     }
 }
 
-/* Then nothing was counted for a part of the interval. */
+/* Whether nothing was counted for a part of the interval. */
 static bool was_paused(const struct baseline *baseline, const struct snapshot *snapshot)
 {
     return baseline->pauses != snapshot->pauses || snapshot->pauses % 2 != 0;
@@ -173,16 +173,16 @@ int rates_row(const struct baseline *baseline, const struct snapshot *snapshot, 
     /* Totals stand still while a group is starved and then catch up at once: neither is a rate of this interval. */
     bool unknown = then->starved || row->state == ROW_STARVED || was_paused(baseline, snapshot);
     struct rates rates = {.row = row, .events = events};
-    compute_events(baseline->counters + then->first, row, unknown, rates_seconds(baseline, snapshot), events);
+    rates_compute_events(baseline->counters + then->first, row, unknown, rates_seconds(baseline, snapshot), events);
     for (size_t i = 0; i < ARRAY_SIZE(ratio_table); i++)
-        add_ratio(&rates, ratio_table[i].name, find_rate(row, events, ratio_table[i].numerator),
-                  find_rate(row, events, ratio_table[i].denominator));
+        rates_add_ratio(&rates, ratio_table[i].name, rates_find(row, events, ratio_table[i].numerator),
+                        rates_find(row, events, ratio_table[i].denominator));
     /* On a CPU this clock runs whatever the CPU does; in a cgroup it is the time that tasks ran. */
     if (row->cgroup)
-        add_ratio(&rates, CPU_UTILIZATION, find_rate(row, events, "task_clock"), 1);
+        rates_add_ratio(&rates, CPU_UTILIZATION, rates_find(row, events, "task_clock"), 1);
     if (row->enabled_ns >= then->enabled_ns && row->running_ns >= then->running_ns) {
         uint64_t enabled = row->enabled_ns - then->enabled_ns, running = row->running_ns - then->running_ns;
-        add_ratio(&rates, RUNNING_RATIO, (double)MIN(running, enabled), (double)enabled);
+        rates_add_ratio(&rates, RUNNING_RATIO, (double)MIN(running, enabled), (double)enabled);
     }
     *ret = rates;
     return 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rates and ratios between two readings of a snapshot: a baseline remembers the first, rates_row() compares.
+ * Rates and ratios between two readings of a snapshot: a baseline remembers the first reading, and rates_row()
+ * compares.
  *
- * A ratio is given only where both of its events are in one group, and so were counted at the same time.
+ * There is a ratio only where both of its events are in one group, and so were counted at the same time.
  */
 #ifndef COLLECTORS_RATES_H
 #define COLLECTORS_RATES_H
@@ -11,7 +12,7 @@
 
 struct baseline;
 
-/* Remembers all rows; NULL when out of memory. */
+/* Remembers all rows. NULL when out of memory. */
 struct baseline *baseline_new(const struct snapshot *snapshot);
 struct baseline *baseline_free(struct baseline *baseline);
 
@@ -24,7 +25,7 @@ struct ratio {
 
 struct rates {
     const struct row *row;
-    double *events; /* per second, in the counters' units, row->n_counters of them; NAN where nothing is known */
+    double *events; /* per second, in the counters' units, row->n_counters of them; NAN where the rate is not known */
     struct ratio ratios[RATES_RATIOS_MAX];
     size_t n_ratios;
 };

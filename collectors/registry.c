@@ -16,12 +16,15 @@ static const struct collector *const collectors[] = {
 #define N_COLLECTORS ARRAY_SIZE(collectors)
 
 struct slot {
-    void *state; /* NULL while disabled */
+    void *state; /* NULL while it is disabled, and where it could not be opened */
+    int fd;      /* as the collector set it at its opening, or -1 */
     bool successful;
     uint64_t read_ns, duration_ns; /* read_ns is 0 before the first reading */
-    enum reason_span span;         /* of the lack that may be over first */
+    enum reason_span span;         /* of its failures, the one that is worth the most tries */
     struct error error;
-    struct series *success, *duration;
+    struct series *success, *duration; /* NULL while it is disabled */
+    size_t n_groups[N_ROW_STATES];
+    struct series *groups[N_ROW_STATES]; /* NULL while it is not open, and for a collector without groups */
 };
 
 struct registry {
@@ -38,7 +41,7 @@ struct registry {
     struct slot slots[N_COLLECTORS];
 };
 
-static struct collector_context context_of(struct registry *registry, size_t i)
+static struct collector_context registry_context(struct registry *registry, size_t i)
 {
     return (struct collector_context){
         .sys = registry->sys,
@@ -47,9 +50,11 @@ static struct collector_context context_of(struct registry *registry, size_t i)
         .snapshot = &registry->snapshot,
         .reload = registry->reload,
         .left = &registry->left,
-        .stale = &registry->stale,
         .paused = registry_is_paused(registry),
         .collector = (unsigned)i,
+        .stale = &registry->stale,
+        .groups = registry->slots[i].n_groups,
+        .fd = &registry->slots[i].fd,
     };
 }
 
@@ -68,7 +73,7 @@ int registry_new(struct sys *sys, const struct reload_outcome *reload, struct re
     return 0;
 }
 
-static void forget_failures(struct registry *registry)
+static void registry_forget_failures(struct registry *registry)
 {
     for (size_t i = 0; registry->unavailable && i < registry->failures.n; i++)
         metrics_remove(&registry->snapshot.metrics, registry->unavailable[i]);
@@ -77,15 +82,24 @@ static void forget_failures(struct registry *registry)
     failures_done(&registry->failures);
 }
 
-static void close_collector(struct registry *registry, size_t i)
+static void slot_remove_groups(struct slot *slot, struct metrics *metrics)
+{
+    for (size_t i = 0; i < N_ROW_STATES; i++) {
+        metrics_remove(metrics, slot->groups[i]);
+        slot->groups[i] = NULL;
+    }
+}
+
+static void registry_close_collector(struct registry *registry, size_t i)
 {
     struct slot *slot = &registry->slots[i];
-    struct collector_context context = context_of(registry, i);
+    struct collector_context context = registry_context(registry, i);
 
     collectors[i]->close(&context, slot->state);
+    slot_remove_groups(slot, &registry->snapshot.metrics);
     metrics_remove(&registry->snapshot.metrics, slot->success);
     metrics_remove(&registry->snapshot.metrics, slot->duration);
-    *slot = (struct slot){0};
+    *slot = (struct slot){.fd = -1};
 }
 
 struct registry *registry_free(struct registry *registry)
@@ -93,52 +107,80 @@ struct registry *registry_free(struct registry *registry)
     if (!registry)
         return NULL;
     snapshot_hold(&registry->snapshot);
-    forget_failures(registry);
+    registry_forget_failures(registry);
     for (size_t i = 0; i < N_COLLECTORS; i++)
-        close_collector(registry, i);
+        registry_close_collector(registry, i);
     snapshot_release(&registry->snapshot);
     snapshot_done(&registry->snapshot);
     free(registry);
     return NULL;
 }
 
-static int add_series(struct registry *registry, size_t i)
+static int slot_add_groups(struct slot *slot, struct metrics *metrics, size_t collector)
+{
+    static const struct metric metric = {
+        .name = "perfcountd_groups",
+        .help = "Number of groups in each state; a group is counted once for each target.",
+        .unit = "",
+        .type = METRIC_GAUGE,
+    };
+
+    for (size_t i = 0; i < N_ROW_STATES; i++) {
+        struct label labels[] = {{"collector", collectors[collector]->name},
+                                 {"state", row_state_name((enum row_state)i)}};
+        if (!slot->groups[i])
+            slot->groups[i] = metrics_add(metrics, &metric, (unsigned)collector, 0, labels, ARRAY_SIZE(labels));
+        if (!slot->groups[i])
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int slot_add_series(struct slot *slot, struct metrics *metrics, size_t collector)
 {
     static const struct metric success = {"perfcountd_collector_success", "Whether the last reading succeeded.", "",
                                           METRIC_GAUGE};
     static const struct metric duration = {"perfcountd_collector_duration_seconds", "How long the last reading took.",
                                            "seconds", METRIC_GAUGE};
-    struct metrics *metrics = &registry->snapshot.metrics;
-    struct slot *slot = &registry->slots[i];
-    struct label label = {"collector", collectors[i]->name};
+    struct label label = {"collector", collectors[collector]->name};
 
+    if (!slot->state)
+        slot_remove_groups(slot, metrics);
+    else if (collectors[collector]->has_groups && slot_add_groups(slot, metrics, collector) < 0)
+        return -ENOMEM;
     if (!slot->success)
-        slot->success = metrics_add(metrics, &success, (unsigned)i, 0, &label, 1);
+        slot->success = metrics_add(metrics, &success, (unsigned)collector, 0, &label, 1);
     if (!slot->duration)
-        slot->duration = metrics_add(metrics, &duration, (unsigned)i, 9, &label, 1);
+        slot->duration = metrics_add(metrics, &duration, (unsigned)collector, 9, &label, 1);
     return slot->success && slot->duration ? 0 : -ENOMEM;
 }
 
-static int open_collector(struct registry *registry, size_t i, struct error *error)
+static bool is_enabled(const struct collector *collector, const struct config *config)
+{
+    return *(const bool *)((const char *)config + collector->enabled);
+}
+
+static int registry_open_collector(struct registry *registry, size_t i, struct error *error)
 {
     struct slot *slot = &registry->slots[i];
-    struct collector_context context = context_of(registry, i);
+    struct collector_context context = registry_context(registry, i);
     void *state = NULL;
 
-    if (!collectors[i]->enabled(registry->config)) {
-        close_collector(registry, i);
+    if (!is_enabled(collectors[i], registry->config)) {
+        registry_close_collector(registry, i);
         return 0;
     }
     slot->error = (struct error){0};
+    slot->fd = -1;
     int r = collectors[i]->open(&context, slot->state, &state, &slot->error);
     slot->successful = r == 0;
     slot->span = reason_span(r);
     slot->state = state;
     slot->read_ns = 0;
-    return add_series(registry, i) < 0 ? error_oom(error) : 0;
+    return slot_add_series(slot, &registry->snapshot.metrics, i) < 0 ? error_oom(error) : 0;
 }
 
-static int add_unavailable(struct registry *registry, size_t i)
+static int registry_add_unavailable(struct registry *registry, size_t i)
 {
     static const struct metric metric = {"perfcountd_events_unavailable",
                                          "On how many CPUs or cgroups an event could not be opened.", "", METRIC_GAUGE};
@@ -157,13 +199,13 @@ static int add_unavailable(struct registry *registry, size_t i)
     return 0;
 }
 
-static int collect_failures(struct registry *registry)
+static int registry_gather_failures(struct registry *registry)
 {
     int r = 0;
 
-    forget_failures(registry);
+    registry_forget_failures(registry);
     for (size_t i = 0; i < N_COLLECTORS && r == 0; i++) {
-        struct collector_context context = context_of(registry, i);
+        struct collector_context context = registry_context(registry, i);
         if (!registry->slots[i].state)
             continue;
         registry->failures.span = REASON_LASTS;
@@ -176,7 +218,7 @@ static int collect_failures(struct registry *registry)
     if (!registry->unavailable)
         return -ENOMEM;
     for (size_t i = 0; i < registry->failures.n && r == 0; i++)
-        r = add_unavailable(registry, i);
+        r = registry_add_unavailable(registry, i);
     return r;
 }
 
@@ -190,8 +232,8 @@ int registry_configure(struct registry *registry, const struct machine *machine,
     registry->snapshot.metrics.edition++;
     snapshot_hold(&registry->snapshot);
     for (size_t i = 0; i < N_COLLECTORS && r == 0; i++)
-        r = open_collector(registry, i, error);
-    if (r == 0 && collect_failures(registry) < 0)
+        r = registry_open_collector(registry, i, error);
+    if (r == 0 && registry_gather_failures(registry) < 0)
         r = error_oom(error);
     snapshot_release(&registry->snapshot);
     cpuset_done(&registry->left);
@@ -216,8 +258,8 @@ int registry_retry(struct registry *registry, struct error *error)
     snapshot_hold(&registry->snapshot);
     for (size_t i = 0; i < N_COLLECTORS && r == 0; i++)
         if (registry->slots[i].span != REASON_LASTS)
-            r = open_collector(registry, i, error);
-    if (r == 0 && collect_failures(registry) < 0)
+            r = registry_open_collector(registry, i, error);
+    if (r == 0 && registry_gather_failures(registry) < 0)
         r = error_oom(error);
     snapshot_release(&registry->snapshot);
     registry->snapshot.generation++;
@@ -225,18 +267,21 @@ int registry_retry(struct registry *registry, struct error *error)
 }
 
 /* `end_ns` is when the collector before was done. */
-static void read_collector(struct registry *registry, size_t i, uint64_t now_ns, uint64_t *end_ns)
+static void registry_read_collector(struct registry *registry, size_t i, uint64_t now_ns, uint64_t *end_ns)
 {
     uint64_t start_ns = *end_ns;
     struct slot *slot = &registry->slots[i];
-    struct collector_context context = context_of(registry, i);
+    struct collector_context context = registry_context(registry, i);
 
     if (slot->state) {
         slot->error = (struct error){0};
+        memset(slot->n_groups, 0, sizeof(slot->n_groups));
         snapshot_hold(&registry->snapshot);
         slot->successful = collectors[i]->collect(&context, slot->state, &slot->error) == 0;
         snapshot_release(&registry->snapshot);
     }
+    for (size_t k = 0; k < N_ROW_STATES && slot->groups[k]; k++)
+        series_set(slot->groups[k], slot->n_groups[k]);
     slot->read_ns = now_ns;
     *end_ns = registry->sys->now(registry->sys, CLOCK_MONOTONIC);
     slot->duration_ns = *end_ns - start_ns;
@@ -255,7 +300,7 @@ const struct snapshot *registry_read(struct registry *registry, uint32_t mask, u
             continue;
         if (slot->read_ns && now_ns - slot->read_ns < MAX(max_age_ns, collectors[i]->min_age_ns))
             continue;
-        read_collector(registry, i, now_ns, &end_ns);
+        registry_read_collector(registry, i, now_ns, &end_ns);
         any = true;
     }
     if (any) {
@@ -274,8 +319,8 @@ int registry_pause(struct registry *registry, bool paused)
         return 0;
     registry->snapshot.pauses++;
     for (size_t i = 0; i < N_COLLECTORS; i++) {
-        struct collector_context context = context_of(registry, i);
-        if (!registry->slots[i].state || !collectors[i]->pause)
+        struct collector_context context = registry_context(registry, i);
+        if (!registry->slots[i].state)
             continue;
         int error = collectors[i]->pause(&context, registry->slots[i].state);
         r = r < 0 ? r : error;
@@ -301,18 +346,18 @@ int registry_fd(const struct registry *registry, size_t n)
 {
     if (n >= N_COLLECTORS)
         return -ENODEV;
-    return collectors[n]->fd && registry->slots[n].state ? collectors[n]->fd(registry->slots[n].state) : -1;
+    return registry->slots[n].state ? registry->slots[n].fd : -1;
 }
 
 void registry_dispatch(struct registry *registry, size_t n)
 {
-    struct collector_context context = context_of(registry, n);
+    struct collector_context context = registry_context(registry, n);
 
     if (!registry->slots[n].state)
         return;
     snapshot_hold(&registry->snapshot);
     collectors[n]->dispatch(&context, registry->slots[n].state);
-    collect_failures(registry);
+    registry_gather_failures(registry);
     snapshot_release(&registry->snapshot);
     registry->snapshot.generation++;
 }

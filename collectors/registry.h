@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The registry runs the collectors: opens, reads, times and isolates them, and reports how they fared. One that fails
- * does not harm the others.
+ * The registry runs the collectors: it opens, reads, times and isolates them, and reports their success. A collector
+ * that fails does not harm the others.
  */
 #ifndef COLLECTORS_REGISTRY_H
 #define COLLECTORS_REGISTRY_H
@@ -10,56 +10,63 @@
 
 struct registry;
 
-/* Opens nothing yet. What the registry works on must outlive it. -ENOMEM. */
+/* Opens nothing yet. `sys` and `reload` must outlive the registry. -ENOMEM. */
 int registry_new(struct sys *sys, const struct reload_outcome *reload, struct registry **ret);
 struct registry *registry_free(struct registry *registry);
 
 /*
  * Opens what `config` wants on `machine`, and closes what it no longer wants; groups that did not change go on
- * counting. Both must live until the next call, also where this one fails. A collector that cannot open is reported by
- * its success metric. Fails only when out of memory.
+ * counting. `left` is that of struct collector_context, or NULL. `machine` and `config` must live until the next call,
+ * also where this call fails. A collector that cannot open is reported by its success metric. Fails only when out of
+ * memory.
  */
 int registry_configure(struct registry *registry, const struct machine *machine, const struct config *config,
                        const struct cpuset *left, struct error *error);
 
-/* Whether anything that could not be opened may be had later, though nothing is configured anew. */
+/*
+ * Of all that could not be opened, the span that is worth the most tries: REASON_LASTS where registry_retry() is of no
+ * use.
+ */
 enum reason_span registry_retry_span(const struct registry *registry);
-/* Tries again what could not be opened by the collectors that have such a lack. Fails only when out of memory. */
+/*
+ * Tries again what could not be opened, with the collectors whose failures may be over. Fails only when out of memory.
+ */
 int registry_retry(struct registry *registry, struct error *error);
 
-/* Whether the last reading showed that something must be opened anew: registry_configure() does it. */
+/* Whether the last reading showed that something must be opened again: registry_configure() does it. */
 bool registry_is_stale(const struct registry *registry);
 
 /*
- * Reads the collectors in `mask` (by bit number) that were read longer than `max_age_ns`, and than their own
- * min_age_ns, ago.
+ * Reads the collectors in `mask` (by bit number) whose last reading is older than `max_age_ns` and than their own
+ * min_age_ns.
  */
 const struct snapshot *registry_read(struct registry *registry, uint32_t mask, uint64_t max_age_ns);
 
-/* The next reading is a new one for all collectors, whatever their age. */
+/* The next call of registry_read() reads all collectors, whatever the age of their last reading. */
 void registry_expire(struct registry *registry);
 
 /*
- * Disables all groups so that others can use the PMUs, or enables them again; what is opened meanwhile stays disabled.
- * Totals and times stand still, and no state changes. Errors of ioctl(2), and then as many groups as possible did.
+ * Disables all groups so that other programs can use the PMUs, or enables them again; groups that are opened meanwhile
+ * stay disabled. Totals and times stand still, and no state changes. Errors of ioctl(2), and then as many groups as
+ * possible did.
  */
 int registry_pause(struct registry *registry, bool paused);
 bool registry_is_paused(const struct registry *registry);
 
-/* What `collector` keeps, for its own header's functions; NULL while it is disabled or could not be opened. */
+/* The state of `collector`, for the functions of its header; NULL while it is disabled or could not be opened. */
 const void *registry_state(const struct registry *registry, const struct collector *collector);
 
 /*
- * The n-th collector's descriptor that is readable when registry_dispatch() has something to take in; -1 where it has
+ * The n-th collector's descriptor, which is readable when registry_dispatch() has something to do; -1 where it has
  * none. It may be another after registry_configure(). -ENODEV past the last collector.
  */
 int registry_fd(const struct registry *registry, size_t n);
 void registry_dispatch(struct registry *registry, size_t n);
 
-/* What could not be opened; borrowed until the next configure or dispatch. */
+/* Events that could not be opened; borrowed until the next configure, retry or dispatch. */
 const struct failures *registry_failures(const struct registry *registry);
 
-/* How one collector fares. */
+/* The status of a collector. */
 struct collector_status {
     const char *name;
     bool enabled, successful;

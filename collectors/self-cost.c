@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the daemon itself costs: see self-cost.h. */
+/* The daemon's own cost in hardware events: see self-cost.h. */
 #include "collectors/self-cost.h"
 
 #include "base/cleanup.h"
@@ -7,13 +7,13 @@
 #include "perf/scale.h"
 #include "perf/userpage/thread-counter.h"
 
-/* Either `selfcount` or `error` with its `pmu` and `message`. */
+/* Either `thread_counter`, or `error` with its `pmu` and `message`. The texts belong to the snapshot. */
 struct cost_counter {
-    struct thread_counter *selfcount;
+    struct thread_counter *thread_counter;
     struct scale *scale;
     struct series *series;
     int error;
-    char *pmu, *message;
+    const char *pmu, *message;
 };
 
 struct self_cost {
@@ -34,13 +34,11 @@ static const struct metric kernel_counted = {"perfcountd_self_kernel_counted",
                                              "Whether the daemon's own counters include what the kernel does for it.",
                                              "", METRIC_GAUGE};
 
-static void counter_done(struct cost_counter *counter, struct metrics *metrics)
+static void cost_counter_done(struct cost_counter *counter, struct metrics *metrics)
 {
-    thread_counter_free(counter->selfcount);
+    thread_counter_free(counter->thread_counter);
     free(counter->scale);
     metrics_remove(metrics, counter->series);
-    free(counter->pmu);
-    free(counter->message);
     *counter = (struct cost_counter){0};
 }
 
@@ -49,52 +47,53 @@ struct self_cost *self_cost_free(struct self_cost *cost, struct metrics *metrics
     if (!cost)
         return NULL;
     for (size_t i = 0; i < N_THREAD_COUNTER_EVENTS; i++)
-        counter_done(&cost->counters[i], metrics);
+        cost_counter_done(&cost->counters[i], metrics);
     metrics_remove(metrics, cost->user_reads);
     metrics_remove(metrics, cost->kernel_counted);
     free(cost);
     return NULL;
 }
 
-static int note_refusal(const struct collector_context *context, struct cost_counter *counter, int error,
-                        const struct pmu *pmu)
+static int cost_counter_refuse(const struct collector_context *context, struct cost_counter *counter, int error,
+                               const struct pmu *pmu)
 {
     char message[512];
 
     reason_format(context->machine, pmu, error, message, sizeof(message));
     counter->error = error;
-    counter->pmu = strdup(pmu->name);
-    counter->message = strdup(message);
+    counter->pmu = intern_text(&context->snapshot->texts, pmu->name);
+    counter->message = intern_text(&context->snapshot->texts, message);
     return counter->pmu && counter->message ? 0 : -ENOMEM;
 }
 
-static int counter_open(const struct collector_context *context, struct cost_counter *counter,
-                        enum thread_counter_event event)
+static int cost_counter_open(const struct collector_context *context, struct cost_counter *counter,
+                             enum thread_counter_event event)
 {
     struct metrics *metrics = &context->snapshot->metrics;
     const struct pmu *pmu = NULL;
 
-    counter_done(counter, metrics);
-    int r = thread_counter_open(context->sys, context->machine, &userpage_reader, event, &counter->selfcount, &pmu);
+    cost_counter_done(counter, metrics);
+    int r =
+        thread_counter_open(context->sys, context->machine, &userpage_reader, event, &counter->thread_counter, &pmu);
     if (r < 0)
-        return pmu ? note_refusal(context, counter, r, pmu) : r;
+        return pmu ? cost_counter_refuse(context, counter, r, pmu) : r;
     if (context->paused)
-        thread_counter_pause(counter->selfcount, true);
+        thread_counter_pause(counter->thread_counter, true);
     counter->scale = scale_new(1);
     counter->series = metrics_add(metrics, &totals[event], context->collector, 0, NULL, 0);
     return counter->scale && counter->series ? 0 : -ENOMEM;
 }
 
 /* How it is counted says something only while anything is. */
-static int update_gauges(const struct collector_context *context, struct self_cost *cost)
+static int self_cost_update_gauges(const struct collector_context *context, struct self_cost *cost)
 {
     struct metrics *metrics = &context->snapshot->metrics;
     bool any = false, has_kernel = true;
 
     for (size_t i = 0; i < N_THREAD_COUNTER_EVENTS; i++)
-        if (cost->counters[i].selfcount) {
+        if (cost->counters[i].thread_counter) {
             any = true;
-            has_kernel = has_kernel && thread_counter_has_kernel(cost->counters[i].selfcount);
+            has_kernel = has_kernel && thread_counter_has_kernel(cost->counters[i].thread_counter);
         }
     if (!any)
         return 0;
@@ -114,10 +113,10 @@ int self_cost_open(const struct collector_context *context, struct self_cost *pr
     int r = cost ? 0 : -ENOMEM;
 
     for (size_t i = 0; r == 0 && i < N_THREAD_COUNTER_EVENTS; i++)
-        if (!cost->counters[i].selfcount)
-            r = counter_open(context, &cost->counters[i], (enum thread_counter_event)i);
+        if (!cost->counters[i].thread_counter)
+            r = cost_counter_open(context, &cost->counters[i], (enum thread_counter_event)i);
     if (r == 0)
-        r = update_gauges(context, cost);
+        r = self_cost_update_gauges(context, cost);
     if (r < 0) {
         self_cost_free(cost, &context->snapshot->metrics);
         return r;
@@ -127,14 +126,14 @@ int self_cost_open(const struct collector_context *context, struct self_cost *pr
 }
 
 /*
- * The two ways of reading have clocks that agree to a few nanoseconds: a reading that seems older than the one before
- * is passed over, and the next one covers it.
+ * The two ways of reading have clocks that agree to a few nanoseconds. A reading that seems older than the one before
+ * is ignored, and the next one covers it.
  */
-static void counter_collect(struct cost_counter *counter, bool *user)
+static void cost_counter_collect(struct cost_counter *counter, bool *user)
 {
     struct thread_counter_reading reading;
 
-    int r = thread_counter_read(counter->selfcount, &reading);
+    int r = thread_counter_read(counter->thread_counter, &reading);
     if (r == 0)
         r = scale_add(counter->scale, reading.enabled, reading.running, &reading.value);
     if (r == -ESTALE)
@@ -149,8 +148,8 @@ void self_cost_collect(struct self_cost *cost)
     bool user = true;
 
     for (size_t i = 0; i < N_THREAD_COUNTER_EVENTS; i++)
-        if (cost->counters[i].selfcount)
-            counter_collect(&cost->counters[i], &user);
+        if (cost->counters[i].thread_counter)
+            cost_counter_collect(&cost->counters[i], &user);
     if (cost->user_reads)
         series_set(cost->user_reads, user);
 }
@@ -160,8 +159,8 @@ int self_cost_pause(const struct collector_context *context, struct self_cost *c
     int r = 0;
 
     for (size_t i = 0; i < N_THREAD_COUNTER_EVENTS; i++)
-        if (cost->counters[i].selfcount) {
-            int error = thread_counter_pause(cost->counters[i].selfcount, context->paused);
+        if (cost->counters[i].thread_counter) {
+            int error = thread_counter_pause(cost->counters[i].thread_counter, context->paused);
             r = r < 0 ? r : error;
         }
     return r;
@@ -173,20 +172,20 @@ int self_cost_report(const struct self_cost *cost, const struct collector_contex
 
     for (size_t i = 0; r == 0 && i < N_THREAD_COUNTER_EVENTS; i++) {
         const struct cost_counter *counter = &cost->counters[i];
-        char *name = (char *)thread_counter_event_name((enum thread_counter_event)i);
-        struct failure item = {
+        const char *name = thread_counter_event_name((enum thread_counter_event)i);
+        struct failure failure = {
             .collector = context->collector,
-            .group = (char *)"self",
+            .group = "self",
             .event = name,
             .metric = name,
             .pmu = counter->pmu,
-            .reason = (char *)reason_name(counter->error),
+            .reason = reason_name(counter->error),
             .message = counter->message,
             .span = reason_span(counter->error),
-            .place = (char *)"own task",
+            .where = "own task",
         };
         if (counter->error)
-            r = failures_add(failures, &item, -1);
+            r = failures_add(failures, &failure, -1);
     }
     return r;
 }

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The collector `self`: the process as all Prometheus clients tell it (process_*), its build, its configuration, and
- * what it costs in hardware events.
+ * The collector `self`: the metrics that all Prometheus clients have (process_*), the build, the configuration, and
+ * the cost of the daemon in hardware events.
  *
- * It is read at every scrape, so its files stay open and no directory is listed where the kernel tells a directory's
- * size.
+ * It is read at every scrape: its files stay open, and no directory is listed where the kernel knows how many entries
+ * it has.
  */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/resource.h>
 
 #include "base/cleanup.h"
-#include "base/fd.h"
 #include "base/file.h"
 #include "base/number.h"
+#include "base/process/fd.h"
 #include "collectors/self-cost.h"
 #include "perf/event/pfm.h"
 
@@ -70,11 +70,6 @@ struct self {
     struct self_cost *cost;
 };
 
-static bool self_enabled(const struct config *config)
-{
-    return config->self_enabled;
-}
-
 static void self_close(const struct collector_context *context, void *state)
 {
     struct self *self = state;
@@ -91,7 +86,7 @@ static void self_close(const struct collector_context *context, void *state)
 }
 
 /* Field 22 of /proc/PID/stat, in clock ticks since boot (proc(5)), as hundredths of a second since the epoch. */
-static int start_time(uint64_t *ret)
+static int read_start_time(uint64_t *ret)
 {
     _cleanup_(freep) char *stat = NULL, *boot = NULL;
     unsigned long long ticks, boot_seconds;
@@ -111,7 +106,7 @@ static int start_time(uint64_t *ret)
     return 0;
 }
 
-static int add_series(const struct collector_context *context, struct self *self)
+static int self_add_series(const struct collector_context *context, struct self *self)
 {
     const struct label build_labels[] = {
         {"version", PACKAGE_VERSION}, {"compiler", __VERSION__}, {"libpfm4", pfm_built()}};
@@ -142,17 +137,17 @@ static int self_open(const struct collector_context *context, void *previous, vo
     self->statm_fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     self->fd_directory = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     self->page_size = (uint64_t)sysconf(_SC_PAGESIZE);
-    if (add_series(context, self) < 0 || self_cost_open(context, steal(self->cost), &self->cost) < 0) {
+    if (self_add_series(context, self) < 0 || self_cost_open(context, steal(self->cost), &self->cost) < 0) {
         self_close(context, self);
         return error_oom(error);
     }
-    if (start_time(&started) == 0)
+    if (read_start_time(&started) == 0)
         series_set(self->series[START_TIME], started);
     *ret = self;
     return 0;
 }
 
-static void collect_memory(struct self *self)
+static void self_collect_memory(struct self *self)
 {
     unsigned long long size, resident;
     char text[128];
@@ -179,7 +174,7 @@ static int self_collect(const struct collector_context *context, void *state, st
         series_set(self->series[OPEN_FDS], open_fds);
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
         series_set(self->series[MAX_FDS], limit.rlim_cur);
-    collect_memory(self);
+    self_collect_memory(self);
     self_cost_collect(self->cost);
     series_set(self->series[RELOAD_SUCCESSFUL], context->reload->successful);
     series_set(self->series[RELOAD_TIME], context->reload->success_realtime_ns);
@@ -203,8 +198,8 @@ static int self_report(const struct collector_context *context, const void *stat
 
 const struct collector collector_self = {
     .name = "self",
+    .enabled = offsetof(struct config, self_enabled),
     .min_age_ns = NSEC_PER_SEC,
-    .enabled = self_enabled,
     .open = self_open,
     .collect = self_collect,
     .pause = self_pause,

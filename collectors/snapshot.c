@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was read last, ready to be served: see snapshot.h. */
+/* The last reading, ready to be served: see snapshot.h. */
 #include "collectors/snapshot.h"
 
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "base/escape.h"
+#include "base/json.h"
 
 static const char *const state_names[N_ROW_STATES] = {
     [ROW_COUNTING] = "counting",
@@ -30,62 +30,63 @@ static struct row *row_free(struct row *row)
 }
 DEFINE_CLEANUP(struct row *, row_free);
 
-static void append_json_text(struct buffer *json, const char *key, const char *value, const char *end)
+static void buffer_append_json(struct buffer *json, const char *key, const char *value, const char *end)
 {
-    buffer_appendf(json, "\"%s\": \"", key);
-    escape_append(json, value, ESCAPE_JSON);
-    buffer_appendf(json, "\"%s", end);
+    json_write_string(json, key);
+    json_write_raw(json, ": ");
+    json_write_string(json, value);
+    buffer_append_text(json, end);
 }
 
-static const char *intern_json(struct snapshot *snapshot, struct buffer *json)
+static const char *snapshot_intern_json(struct snapshot *snapshot, struct buffer *json)
 {
     _cleanup_(freep) char *text = buffer_string(json);
 
     return text ? intern_text(&snapshot->texts, text) : NULL;
 }
 
-static const char *render_head(struct snapshot *snapshot, const struct row *row, const char *event)
+static const char *counter_render_head(struct snapshot *snapshot, const struct row *row, const char *event)
 {
     struct buffer json = {0};
 
     buffer_append_char(&json, '{');
-    append_json_text(&json, "collector", row->collector_name, ", ");
-    append_json_text(&json, "event", event, ", ");
-    return intern_json(snapshot, &json);
+    buffer_append_json(&json, "collector", row->collector_name, ", ");
+    buffer_append_json(&json, "event", event, ", ");
+    return snapshot_intern_json(snapshot, &json);
 }
 
-/* Ends behind a value, so that the writer goes on with a comma. */
-static const char *render_tail(struct snapshot *snapshot, const struct row *row, const struct counter *counter)
+/* Ends behind a value: the writer goes on with a comma. */
+static const char *counter_render_tail(struct snapshot *snapshot, const struct row *row, const struct counter *counter)
 {
     struct buffer json = {0};
 
-    append_json_text(&json, "pmu", counter->pmu, ", ");
-    append_json_text(&json, "group", row->group, ", ");
-    append_json_text(&json, "unit", counter->unit, "");
-    return intern_json(snapshot, &json);
+    buffer_append_json(&json, "pmu", counter->pmu, ", ");
+    buffer_append_json(&json, "group", row->group, ", ");
+    buffer_append_json(&json, "unit", counter->unit, "");
+    return snapshot_intern_json(snapshot, &json);
 }
 
-static char *render_target(const struct row_target *target)
+static char *row_render_target(const struct row_target *target)
 {
     struct buffer json = {0};
 
     if (target->cgroup)
-        append_json_text(&json, "cgroup", target->cgroup, ", ");
+        buffer_append_json(&json, "cgroup", target->cgroup, ", ");
     if (target->cpu >= 0)
         buffer_appendf(&json, "\"cpu\": %d, ", target->cpu);
     return buffer_string(&json);
 }
 
-static char *render_error(const char *error)
+static char *row_render_error(const char *error)
 {
     struct buffer json = {0};
 
     buffer_append_text(&json, ", ");
-    append_json_text(&json, "error", error, "");
+    buffer_append_json(&json, "error", error, "");
     return buffer_string(&json);
 }
 
-static int copy_text(char **ret, const char *text)
+static int row_copy_text(char **ret, const char *text)
 {
     *ret = text ? strdup(text) : NULL;
     return text && !*ret ? -ENOMEM : 0;
@@ -99,9 +100,9 @@ static int row_copy_target(struct row *row, struct snapshot *snapshot, const str
     row->state = target->error ? ROW_UNAVAILABLE : ROW_COUNTING;
     row->group = intern_text(&snapshot->texts, target->group);
     row->pmu = intern_text(&snapshot->texts, target->pmu);
-    if (!row->group || !row->pmu || copy_text(&row->error, target->error) < 0)
+    if (!row->group || !row->pmu || row_copy_text(&row->error, target->error) < 0)
         return -ENOMEM;
-    row->json_error = row->error ? render_error(row->error) : NULL;
+    row->json_error = row->error ? row_render_error(row->error) : NULL;
     return row->error && !row->json_error ? -ENOMEM : 0;
 }
 
@@ -115,16 +116,16 @@ static int counter_init(struct counter *counter, struct snapshot *snapshot, cons
     counter->unit = intern_text(&snapshot->texts, from->unit);
     if (!counter->event || !counter->pmu || !counter->unit)
         return -ENOMEM;
-    counter->json_head = render_head(snapshot, row, counter->event);
-    counter->json_tail = render_tail(snapshot, row, counter);
+    counter->json_head = counter_render_head(snapshot, row, counter->event);
+    counter->json_tail = counter_render_tail(snapshot, row, counter);
     return counter->json_head && counter->json_tail ? 0 : -ENOMEM;
 }
 
-/* One piece of memory holds the row, its counters and its texts, since they are read together. */
+/* One piece of memory holds the row, its counters and its texts: they are read together. */
 static struct row *row_new(struct snapshot *snapshot, const struct row_target *target,
                            const struct row_counter *counters, size_t n)
 {
-    _cleanup_(freep) char *json = render_target(target);
+    _cleanup_(freep) char *json = row_render_target(target);
     size_t json_size = json ? strlen(json) + 1 : 0, cgroup_size = target->cgroup ? strlen(target->cgroup) + 1 : 0;
     _cleanup_(row_freep) struct row *row =
         json ? calloc(1, sizeof(*row) + n * sizeof(row->counters[0]) + json_size + cgroup_size) : NULL;
@@ -143,7 +144,7 @@ static struct row *row_new(struct snapshot *snapshot, const struct row_target *t
     return steal(row);
 }
 
-/* What its counters may take in the document. */
+/* The size that its counters may have in the document. */
 static size_t row_json_size(const struct row *row)
 {
     size_t each = row->json_size + (row->json_error ? strlen(row->json_error) : 0) + COUNTER_NUMBERS_MAX;
@@ -154,9 +155,9 @@ static size_t row_json_size(const struct row *row)
     return size;
 }
 
-/* A series of the row, whose labels are its target's; `pmu` may be an event's own. */
-static struct series *add_series(struct snapshot *snapshot, const struct row *row, const struct metric *metric,
-                                 const char *pmu, unsigned decimals, uint64_t created_ns)
+/* A series with the labels of the row's target; `pmu` may be an event's own. */
+static struct series *row_add_series(struct snapshot *snapshot, const struct row *row, const struct metric *metric,
+                                     const char *pmu, unsigned decimals, uint64_t created_ns)
 {
     struct label labels[4];
     char cpu[16];
@@ -173,36 +174,37 @@ static struct series *add_series(struct snapshot *snapshot, const struct row *ro
     return metrics_add_created(&snapshot->metrics, metric, row->collector, decimals, labels, n, created_ns);
 }
 
-static struct series *add_time_series(struct snapshot *snapshot, const struct row *row, const char *time,
-                                      const char *help, uint64_t created_ns)
+static struct series *row_add_time_series(struct snapshot *snapshot, const struct row *row, const char *time,
+                                          const char *help, uint64_t created_ns)
 {
     char name[128];
     struct metric metric = {.name = name, .help = help, .unit = "seconds", .type = METRIC_COUNTER};
 
     snprintf(name, sizeof(name), "perf_%s_group_%s_seconds_total", row->collector_name, time);
-    return add_series(snapshot, row, &metric, row->pmu, 9, created_ns);
+    return row_add_series(snapshot, row, &metric, row->pmu, 9, created_ns);
 }
 
-static int add_all_series(struct snapshot *snapshot, struct row *row, const struct row_counter *counters,
-                          uint64_t created_ns)
+static int row_add_all_series(struct snapshot *snapshot, struct row *row, const struct row_counter *counters,
+                              uint64_t created_ns)
 {
     for (size_t i = 0; i < row->n_counters; i++) {
         if (!counters[i].metric.name)
             continue;
         row->counters[i].series =
-            add_series(snapshot, row, &counters[i].metric, counters[i].pmu, counters[i].decimals, created_ns);
+            row_add_series(snapshot, row, &counters[i].metric, counters[i].pmu, counters[i].decimals, created_ns);
         if (!row->counters[i].series)
             return -ENOMEM;
     }
     if (row->error)
         return 0;
-    row->enabled = add_time_series(snapshot, row, "enabled", "Time that the counter group was enabled.", created_ns);
-    row->running =
-        add_time_series(snapshot, row, "running", "Time that the counter group was counting on its PMU.", created_ns);
+    row->enabled =
+        row_add_time_series(snapshot, row, "enabled", "Time that the counter group was enabled.", created_ns);
+    row->running = row_add_time_series(snapshot, row, "running", "Time that the counter group was counting on its PMU.",
+                                       created_ns);
     return row->enabled && row->running ? 0 : -ENOMEM;
 }
 
-static void remove_all_series(struct snapshot *snapshot, struct row *row)
+static void row_remove_all_series(struct snapshot *snapshot, struct row *row)
 {
     for (size_t i = 0; i < row->n_counters; i++)
         metrics_remove(&snapshot->metrics, row->counters[i].series);
@@ -217,8 +219,8 @@ struct row *snapshot_add_row(struct snapshot *snapshot, const struct row_target 
 
     if (!row || array_grow(&snapshot->rows, snapshot->n_rows) < 0)
         return NULL;
-    if (add_all_series(snapshot, row, counters, target->created_ns) < 0) {
-        remove_all_series(snapshot, row);
+    if (row_add_all_series(snapshot, row, counters, target->created_ns) < 0) {
+        row_remove_all_series(snapshot, row);
         return NULL;
     }
     row->id = snapshot->next_row_id++;
@@ -227,7 +229,7 @@ struct row *snapshot_add_row(struct snapshot *snapshot, const struct row_target 
     return snapshot->rows[snapshot->n_rows++] = steal(row);
 }
 
-static void settle(struct snapshot *snapshot)
+static void snapshot_settle(struct snapshot *snapshot)
 {
     size_t n = 0;
 
@@ -246,7 +248,7 @@ static void settle(struct snapshot *snapshot)
 void snapshot_remove_row(struct snapshot *snapshot, struct row *row)
 {
     snapshot_hold(snapshot);
-    remove_all_series(snapshot, row);
+    row_remove_all_series(snapshot, row);
     snapshot->json_size -= row_json_size(row);
     row->removed = true;
     snapshot->n_removed++;
@@ -262,7 +264,7 @@ void snapshot_release(struct snapshot *snapshot)
 {
     metrics_release(&snapshot->metrics);
     if (!snapshot->metrics.held)
-        settle(snapshot);
+        snapshot_settle(snapshot);
 }
 
 void snapshot_done(struct snapshot *snapshot)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was read last, ready to be served: the metrics, and beside them the counters as /api/v1/counters shows them, one
- * row per group and target.
+ * The last reading, ready to be served: the metrics, and beside them the counters as /api/v1/counters shows them, a row
+ * for each group and target.
  *
  * Collectors write it, the HTTP side reads it; both are on the one thread. Rows and series live until their collector
  * removes them, also across a reload.
@@ -18,7 +18,7 @@ enum row_state { ROW_COUNTING, ROW_MULTIPLEXED, ROW_STARVED, ROW_UNAVAILABLE };
 /* "counting", "multiplexed", "starved", "unavailable" */
 const char *row_state_name(enum row_state state);
 
-/* What is the same for many counters is held once for all of them, by the snapshot. */
+/* One event of a row. The texts are held by the snapshot, once for all counters that have the same. */
 struct counter {
     const char *event;     /* metric name without prefix and unit: "cycles_user" */
     const char *pmu;       /* of this event: "software" in a mixed group */
@@ -26,14 +26,14 @@ struct counter {
     const char *json_head; /* rendered once: `{"collector": ..., "event": ..., `; the row's `json` stands behind it */
     const char *json_tail; /* rendered once: `"pmu": ..., "group": ..., "unit": ...` */
     uint64_t value;        /* the scaled total, as series.value has it */
-    double scale;          /* what the kernel counts times scale is in the unit */
+    double scale;          /* the kernel's count times scale is in the unit */
     uint8_t decimals;      /* as series.decimals */
     bool known;            /* false: it never ran, and value says nothing */
-    uint64_t raw;          /* what the kernel counted, unscaled, since it was first opened */
+    uint64_t raw;          /* the kernel's count, unscaled, since it was first opened */
     struct series *series; /* NULL where it could not be opened */
 };
 
-/* One group on one target; or, in state ROW_UNAVAILABLE, one event that could not be opened there. */
+/* A group on a target; or, in state ROW_UNAVAILABLE, an event that could not be opened there. */
 struct row {
     uint64_t id;        /* never used twice */
     unsigned collector; /* bit number */
@@ -44,12 +44,12 @@ struct row {
     const char *cgroup; /* NULL where the target is a CPU */
     const char *json;   /* its target, rendered once: `"cgroup": ..., "cpu": ..., ` */
     enum row_state state;
-    bool absent;        /* target gone for now (CPU offline): served nowhere */
-    bool removed;       /* while removals are held */
+    bool absent;        /* its CPU is offline for now: served nowhere */
+    bool removed;       /* it goes when removals are no longer held */
     uint32_t json_size; /* of `json` */
     char *error;        /* of ROW_UNAVAILABLE: the failure sentence */
     char *json_error;   /* the same, rendered once: `, "error": ...`; NULL */
-    const char *cause;  /* of ROW_STARVED: why, as far as can be told; static text */
+    const char *cause;  /* of ROW_STARVED: why, as far as is known; static text */
     uint64_t enabled_ns, running_ns;
     struct series *enabled, *running; /* NULL for ROW_UNAVAILABLE */
     size_t n_counters;
@@ -60,7 +60,7 @@ struct snapshot {
     struct metrics metrics;
     struct row **rows; /* in order of creation */
     size_t n_rows;
-    size_t n_removed; /* that are still among them */
+    size_t n_removed; /* rows that are removed and still in `rows` */
     size_t json_size; /* no document of the counters has more between its brackets */
     struct intern texts;
     uint64_t generation;  /* changes with every reading and every change of rows or series */
@@ -73,7 +73,7 @@ struct snapshot {
 
 void snapshot_done(struct snapshot *snapshot);
 
-/* What a new row is made of; all strings are copied. */
+/* The counters and the target of a new row; all strings are copied. */
 struct row_counter {
     const char *event, *pmu, *unit;
     uint8_t decimals;
@@ -84,7 +84,7 @@ struct row_target {
     unsigned collector;
     const char *group, *pmu, *cgroup, *error;
     int cpu;
-    uint64_t created_ns; /* CLOCK_REALTIME when its totals started from 0, where that is to be told; 0 */
+    uint64_t created_ns; /* CLOCK_REALTIME when its totals started from 0; 0 where the series have no _created */
 };
 
 /*

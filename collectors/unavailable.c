@@ -4,150 +4,146 @@
 
 #include "perf/reason.h"
 
-static void missing_done(struct missing *missing, struct snapshot *snapshot)
+static void unavailable_event_done(struct unavailable_event *event, struct snapshot *snapshot)
 {
-    free(missing->text);
-    free(missing->metric);
-    free(missing->pmu);
-    free(missing->message);
-    cpuset_done(&missing->cpus);
-    if (missing->row)
-        snapshot_remove_row(snapshot, missing->row);
+    cpuset_done(&event->cpus);
+    if (event->row)
+        snapshot_remove_row(snapshot, event->row);
 }
 
-void missings_done(struct missings *missings, struct snapshot *snapshot)
+void unavailable_done(struct unavailable_events *events, struct snapshot *snapshot)
 {
-    for (size_t i = 0; i < missings->n; i++)
-        missing_done(&missings->items[i], snapshot);
-    free(missings->items);
-    *missings = (struct missings){0};
+    for (size_t i = 0; i < events->n; i++)
+        unavailable_event_done(&events->items[i], snapshot);
+    free(events->items);
+    *events = (struct unavailable_events){0};
 }
 
-static struct missing *find(const struct missings *missings, const struct missing *item)
+static struct unavailable_event *unavailable_find(const struct unavailable_events *events,
+                                                  const struct unavailable_event *event)
 {
-    for (size_t i = 0; i < missings->n; i++) {
-        struct missing *other = &missings->items[i];
-        if (other->event == item->event && other->cpu == item->cpu && other->error == item->error &&
-            str_equal(other->pmu, item->pmu) && str_equal(other->message, item->message))
+    for (size_t i = 0; i < events->n; i++) {
+        struct unavailable_event *other = &events->items[i];
+        if (other->event == event->event && other->cpu == event->cpu && other->error == event->error &&
+            str_equal(other->pmu, event->pmu) && str_equal(other->message, event->message))
             return other;
     }
     return NULL;
 }
 
-static int append(struct missings *missings, const struct config_event *config, const struct missing *item)
+static int unavailable_append(struct unavailable_events *events, struct intern *texts,
+                              const struct config_event *config, const struct unavailable_event *why)
 {
-    int r = array_grow(&missings->items, missings->n);
-
-    if (r < 0)
-        return r;
-    struct missing *missing = &missings->items[missings->n++];
-    *missing = (struct missing){
-        .event = item->event,
-        .text = strdup(config->event.text),
-        .metric = strdup(config->event.metric),
-        .pmu = strdup(item->pmu),
-        .message = strdup(item->message),
-        .error = item->error,
-        .span = item->span,
-        .cpu = item->cpu,
+    struct unavailable_event event = {
+        .event = why->event,
+        .text = intern_text(texts, config->event.text),
+        .metric = intern_text(texts, config->event.metric),
+        .pmu = intern_text(texts, why->pmu),
+        .message = intern_text(texts, why->message),
+        .error = why->error,
+        .span = why->span,
+        .cpu = why->cpu,
     };
-    if (missing->text && missing->metric && missing->pmu && missing->message)
-        return 0;
-    missing_done(missing, NULL);
-    missings->n--;
-    return -ENOMEM;
-}
 
-int missings_add(struct missings *missings, const struct config_event *config, const struct missing *item, int at)
-{
-    struct missing *missing = find(missings, item);
-    int r = missing ? 0 : append(missings, config, item);
-
-    if (r < 0)
-        return r;
-    if (!missing)
-        missing = &missings->items[missings->n - 1];
-    if (at >= 0)
-        return cpuset_add(&missing->cpus, (unsigned)at);
-    missing->nowhere = true;
+    if (!event.text || !event.metric || !event.pmu || !event.message || array_grow(&events->items, events->n) < 0)
+        return -ENOMEM;
+    events->items[events->n++] = event;
     return 0;
 }
 
-void missings_forget(struct missings *missings, uint64_t events, int at)
+int unavailable_add(struct unavailable_events *events, const struct collector_context *context, int cpu,
+                    const struct config_event *config, struct unavailable_event why)
 {
-    for (size_t i = 0; i < missings->n; i++) {
-        struct missing *missing = &missings->items[i];
-        if (!(events & event_bit(missing->event)))
+    if (!why.pmu)
+        why.pmu = config->event.pmu ? config->event.pmu : "";
+    why.cpu = events->summed ? -1 : cpu;
+    struct unavailable_event *event = unavailable_find(events, &why);
+    if (!event) {
+        if (unavailable_append(events, &context->snapshot->texts, config, &why) < 0)
+            return -ENOMEM;
+        event = &events->items[events->n - 1];
+    }
+    if (cpu >= 0)
+        return cpuset_add(&event->cpus, (unsigned)cpu);
+    event->on_no_cpu = true;
+    return 0;
+}
+
+void unavailable_forget(struct unavailable_events *events, uint64_t mask, int cpu)
+{
+    for (size_t i = 0; i < events->n; i++) {
+        struct unavailable_event *event = &events->items[i];
+        if (!(mask & event_bit(event->event)))
             continue;
-        if (at < 0)
-            missing->nowhere = false;
+        if (cpu < 0)
+            event->on_no_cpu = false;
         else
-            cpuset_remove(&missing->cpus, (unsigned)at);
+            cpuset_remove(&event->cpus, (unsigned)cpu);
     }
 }
 
-void missings_sweep(struct missings *missings, struct snapshot *snapshot)
+void unavailable_sweep(struct unavailable_events *events, struct snapshot *snapshot)
 {
-    size_t n = 0;
+    uint32_t n = 0;
 
-    for (size_t i = 0; i < missings->n; i++) {
-        struct missing *missing = &missings->items[i];
-        if (missing->nowhere || cpuset_next(&missing->cpus, -1) >= 0)
-            missings->items[n++] = *missing;
+    for (size_t i = 0; i < events->n; i++) {
+        struct unavailable_event *event = &events->items[i];
+        if (event->on_no_cpu || cpuset_next(&event->cpus, -1) >= 0)
+            events->items[n++] = *event;
         else
-            missing_done(missing, snapshot);
+            unavailable_event_done(event, snapshot);
     }
-    missings->n = n;
+    events->n = n;
 }
 
-int missing_show(struct missing *missing, const struct collector_context *context, const char *group,
-                 const char *cgroup, bool visible)
+int unavailable_show(struct unavailable_event *event, const struct collector_context *context, const char *group,
+                     const char *cgroup, bool visible)
 {
-    struct row_counter counter = {.event = missing->metric, .pmu = missing->pmu, .unit = ""};
+    struct row_counter counter = {.event = event->metric, .pmu = event->pmu, .unit = ""};
     struct row_target target = {.collector = context->collector,
                                 .group = group,
-                                .pmu = missing->pmu,
+                                .pmu = event->pmu,
                                 .cgroup = cgroup,
-                                .cpu = missing->cpu,
-                                .error = missing->message};
+                                .cpu = event->cpu,
+                                .error = event->message};
 
-    if (visible == (missing->row != NULL))
+    if (visible == (event->row != NULL))
         return 0;
     if (!visible) {
-        snapshot_remove_row(context->snapshot, missing->row);
-        missing->row = NULL;
+        snapshot_remove_row(context->snapshot, event->row);
+        event->row = NULL;
         return 0;
     }
-    missing->row = snapshot_add_row(context->snapshot, &target, &counter, 1);
-    return missing->row ? 0 : -ENOMEM;
+    event->row = snapshot_add_row(context->snapshot, &target, &counter, 1);
+    return event->row ? 0 : -ENOMEM;
 }
 
-static int report(const struct missing *missing, const struct collector_context *context, const char *group,
-                  struct failures *failures)
+static int unavailable_report_event(const struct unavailable_event *event, const struct collector_context *context,
+                                    const char *group, struct failures *failures)
 {
-    struct failure item = {
+    struct failure failure = {
         .collector = context->collector,
-        .group = (char *)group,
-        .event = missing->text,
-        .metric = missing->metric,
-        .pmu = missing->pmu,
-        .reason = (char *)reason_name(missing->error),
-        .message = missing->message,
-        .span = missing->span,
+        .group = group,
+        .event = event->text,
+        .metric = event->metric,
+        .pmu = event->pmu,
+        .reason = reason_name(event->error),
+        .message = event->message,
+        .span = event->span,
     };
-    int r = missing->nowhere ? failures_add(failures, &item, -1) : 0;
+    int r = event->on_no_cpu ? failures_add(failures, &failure, -1) : 0;
 
-    for (int cpu = cpuset_next(&missing->cpus, -1); cpu >= 0 && r == 0; cpu = cpuset_next(&missing->cpus, cpu))
-        r = failures_add(failures, &item, cpu);
+    for (int cpu = cpuset_next(&event->cpus, -1); cpu >= 0 && r == 0; cpu = cpuset_next(&event->cpus, cpu))
+        r = failures_add(failures, &failure, cpu);
     return r;
 }
 
-int missings_report(const struct missings *missings, const struct collector_context *context, const char *group,
-                    struct failures *failures)
+int unavailable_report(const struct unavailable_events *events, const struct collector_context *context,
+                       const char *group, struct failures *failures)
 {
     int r = 0;
 
-    for (size_t i = 0; i < missings->n && r == 0; i++)
-        r = report(&missings->items[i], context, group, failures);
+    for (size_t i = 0; i < events->n && r == 0; i++)
+        r = unavailable_report_event(&events->items[i], context, group, failures);
     return r;
 }

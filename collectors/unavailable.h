@@ -3,39 +3,46 @@
 #ifndef COLLECTORS_UNAVAILABLE_H
 #define COLLECTORS_UNAVAILABLE_H
 
-#include "collectors/binding.h"
+#include "collectors/collector.h"
+#include "collectors/event-mask.h"
 
-struct missing {
+/* An event and a reason. The texts belong to the snapshot. */
+struct unavailable_event {
     size_t event; /* of the configured group */
-    char *text, *metric, *pmu, *message;
+    const char *text, *metric, *pmu, *message;
     int error;
     enum reason_span span;
     int cpu; /* of its row: -1 for one row of all CPUs */
     struct cpuset cpus;
-    bool nowhere;    /* no CPU is to count it */
+    bool on_no_cpu;  /* no CPU is to count it */
     struct row *row; /* NULL where a row of the same name counts it on other CPUs */
 };
 
-struct missings {
-    struct missing *items;
-    size_t n;
+struct unavailable_events {
+    struct unavailable_event *items;
+    uint32_t n;
+    bool summed; /* their rows are of all CPUs */
 };
 
-void missings_done(struct missings *missings, struct snapshot *snapshot);
+void unavailable_done(struct unavailable_events *events, struct snapshot *snapshot);
 
-/* `at` is the CPU on which it is missing or -1, `cpu` that of its row. -ENOMEM. */
-int missings_add(struct missings *missings, const struct config_event *config, const struct missing *item, int at);
-/* These events are tried again on that CPU (-1: those of no CPU). */
-void missings_forget(struct missings *missings, uint64_t events, int at);
-/* Takes out what is forgotten. */
-void missings_sweep(struct missings *missings, struct snapshot *snapshot);
+/*
+ * Adds an event on `cpu` (-1: on none). `why` says the event, the reason, how long it lasts, and the name of the PMU
+ * (NULL: the one that `config` names); the texts are copied. -ENOMEM.
+ */
+int unavailable_add(struct unavailable_events *events, const struct collector_context *context, int cpu,
+                    const struct config_event *config, struct unavailable_event why);
+/* The events in `mask` are tried again on that CPU (-1: on none). */
+void unavailable_forget(struct unavailable_events *events, uint64_t mask, int cpu);
+/* Removes events that are no longer unavailable anywhere. */
+void unavailable_sweep(struct unavailable_events *events, struct snapshot *snapshot);
 
-/* Gives the row that shows it, or takes it away. -ENOMEM. */
-int missing_show(struct missing *missing, const struct collector_context *context, const char *group,
-                 const char *cgroup, bool visible);
+/* Adds the row that shows the event, or removes it. -ENOMEM. */
+int unavailable_show(struct unavailable_event *event, const struct collector_context *context, const char *group,
+                     const char *cgroup, bool visible);
 
-/* Adds them to what a person reads. -ENOMEM. */
-int missings_report(const struct missings *missings, const struct collector_context *context, const char *group,
-                    struct failures *failures);
+/* Adds them to the failures that a person reads. -ENOMEM. */
+int unavailable_report(const struct unavailable_events *events, const struct collector_context *context,
+                       const char *group, struct failures *failures);
 
 #endif

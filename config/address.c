@@ -13,7 +13,7 @@
 
 #define UNIX_PREFIX "unix:"
 
-static int parse_unix(const char *text, const char *path, struct address *ret, struct error *error)
+static int address_parse_unix(const char *text, const char *path, struct address *ret, struct error *error)
 {
     struct address address = {0};
     struct sockaddr_un *name = (struct sockaddr_un *)&address.socket;
@@ -24,7 +24,7 @@ static int parse_unix(const char *text, const char *path, struct address *ret, s
                          text);
     if (size >= sizeof(name->sun_path))
         return error_set(error, -EINVAL,
-                         "\"%s\": the path of a unix socket is at most %zu bytes long, this one has %zu", text,
+                         "\"%s\": the path of a unix socket is at most %zu bytes long, but this path has %zu", text,
                          sizeof(name->sun_path) - 1, size);
     name->sun_family = AF_UNIX;
     memcpy(name->sun_path, path, size + 1);
@@ -33,11 +33,11 @@ static int parse_unix(const char *text, const char *path, struct address *ret, s
     return 0;
 }
 
-static int parse_port(const char *text, const char *digits, in_port_t *ret, struct error *error)
+static int address_parse_port(const char *text, const char *digits, in_port_t *ret, struct error *error)
 {
     uint64_t port;
 
-    /* number_parse_u64() would take 0x50. */
+    /* number_parse_u64() would accept 0x50. */
     if (digits[0] == '\0' || digits[strspn(digits, "0123456789")] != '\0')
         return error_set(error, -EINVAL, "\"%s\": \"%s\" is not a port, a number from 0 to 65535", text, digits);
     if (number_parse_u64(digits, &port) < 0 || port > UINT16_MAX)
@@ -46,9 +46,9 @@ static int parse_port(const char *text, const char *digits, in_port_t *ret, stru
     return 0;
 }
 
-/* What follows the "%" of fe80::1%eth0, by name or number. */
-static int parse_zone(const char *text, const char *zone, const struct in6_addr *host, uint32_t *ret,
-                      struct error *error)
+/* The zone after the "%" of fe80::1%eth0, by name or number. */
+static int address_parse_zone(const char *text, const char *zone, const struct in6_addr *host, uint32_t *ret,
+                              struct error *error)
 {
     uint64_t number;
 
@@ -62,7 +62,7 @@ static int parse_zone(const char *text, const char *zone, const struct in6_addr 
     return 0;
 }
 
-static int parse_ipv6(const char *text, char *host, in_port_t port, struct address *ret, struct error *error)
+static int address_parse_ipv6(const char *text, char *host, in_port_t port, struct address *ret, struct error *error)
 {
     struct address address = {.size = sizeof(struct sockaddr_in6)};
     struct sockaddr_in6 *name = (struct sockaddr_in6 *)&address.socket;
@@ -76,7 +76,7 @@ static int parse_ipv6(const char *text, char *host, in_port_t port, struct addre
     if (inet_pton(AF_INET6, host, &name->sin6_addr) != 1)
         return error_set(error, -EINVAL, "\"%s\": \"%s\" is not an IPv6 address", text, host);
     if (zone) {
-        r = parse_zone(text, zone, &name->sin6_addr, &name->sin6_scope_id, error);
+        r = address_parse_zone(text, zone, &name->sin6_addr, &name->sin6_scope_id, error);
         if (r < 0)
             return r;
     }
@@ -84,7 +84,8 @@ static int parse_ipv6(const char *text, char *host, in_port_t port, struct addre
     return 0;
 }
 
-static int parse_ipv4(const char *text, const char *host, in_port_t port, struct address *ret, struct error *error)
+static int address_parse_ipv4(const char *text, const char *host, in_port_t port, struct address *ret,
+                              struct error *error)
 {
     struct address address = {.size = sizeof(struct sockaddr_in)};
     struct sockaddr_in *name = (struct sockaddr_in *)&address.socket;
@@ -92,7 +93,7 @@ static int parse_ipv4(const char *text, const char *host, in_port_t port, struct
     name->sin_family = AF_INET;
     name->sin_port = port;
     if (strchr(host, ':'))
-        return error_set(error, -EINVAL, "\"%s\": an IPv6 address stands in brackets, as in [::1]:10298", text);
+        return error_set(error, -EINVAL, "\"%s\": write an IPv6 address in brackets, as in [::1]:10298", text);
     if (inet_pton(AF_INET, host, &name->sin_addr) != 1)
         return error_set(error, -EINVAL,
                          "\"%s\": \"%s\" is not an IP address, and names are not resolved: write 127.0.0.1:%u or "
@@ -102,7 +103,7 @@ static int parse_ipv4(const char *text, const char *host, in_port_t port, struct
     return 0;
 }
 
-static void any_address(in_port_t port, struct address *ret)
+static void address_set_any(in_port_t port, struct address *ret)
 {
     struct sockaddr_in6 name = {.sin6_family = AF_INET6, .sin6_port = port, .sin6_addr = IN6ADDR_ANY_INIT};
 
@@ -116,7 +117,7 @@ int address_parse(const char *text, struct address *ret, struct error *error)
     int r;
 
     if (str_starts(text, UNIX_PREFIX))
-        return parse_unix(text, text + strlen(UNIX_PREFIX), ret, error);
+        return address_parse_unix(text, text + strlen(UNIX_PREFIX), ret, error);
     if (strstr(text, "://"))
         return error_set(error, -EINVAL, "\"%s\" is a URL, where an address such as :10298 is expected", text);
     _cleanup_(freep) char *host = strdup(text);
@@ -129,21 +130,21 @@ int address_parse(const char *text, struct address *ret, struct error *error)
     *colon = '\0';
     if (host[0] == '[' && (colon == host + 1 || colon[-1] != ']'))
         return error_set(error, -EINVAL, "\"%s\": expected [IPv6]:PORT, as in [::1]:10298", text);
-    r = parse_port(text, colon + 1, &port, error);
+    r = address_parse_port(text, colon + 1, &port, error);
     if (r < 0)
         return r;
     if (host[0] == '\0') {
-        any_address(port, ret);
+        address_set_any(port, ret);
         return 0;
     }
     if (host[0] != '[')
-        return parse_ipv4(text, host, port, ret, error);
+        return address_parse_ipv4(text, host, port, ret, error);
     colon[-1] = '\0';
-    return parse_ipv6(text, host + 1, port, ret, error);
+    return address_parse_ipv6(text, host + 1, port, ret, error);
 }
 
-static char *print(const char *format, ...) PRINTF_LIKE(1, 2);
-static char *print(const char *format, ...)
+static char *text_printf(const char *format, ...) PRINTF_LIKE(1, 2);
+static char *text_printf(const char *format, ...)
 {
     va_list args;
     char *text;
@@ -154,50 +155,50 @@ static char *print(const char *format, ...)
     return n < 0 ? NULL : text;
 }
 
-static char *format_unix(const struct sockaddr_un *name, socklen_t size)
+static char *address_format_unix(const struct sockaddr_un *name, socklen_t size)
 {
     size_t length = size > offsetof(struct sockaddr_un, sun_path) ? size - offsetof(struct sockaddr_un, sun_path) : 0;
 
     if (length && name->sun_path[0] == '\0') /* abstract: its bytes count, not a NUL */
-        return print(UNIX_PREFIX "@%.*s", (int)length - 1, name->sun_path + 1);
-    return print(UNIX_PREFIX "%.*s", (int)length, name->sun_path);
+        return text_printf(UNIX_PREFIX "@%.*s", (int)length - 1, name->sun_path + 1);
+    return text_printf(UNIX_PREFIX "%.*s", (int)length, name->sun_path);
 }
 
 /* No client can connect to "all addresses": it is shown as this machine's. */
-static char *format_ipv6(const struct sockaddr_in6 *name)
+static char *address_format_ipv6(const struct sockaddr_in6 *name)
 {
     char host[INET6_ADDRSTRLEN], zone[IF_NAMESIZE + 3] = "", interface[IF_NAMESIZE];
 
     if (IN6_IS_ADDR_UNSPECIFIED(&name->sin6_addr))
-        return print("http://localhost:%u/", ntohs(name->sin6_port));
+        return text_printf("http://localhost:%u/", ntohs(name->sin6_port));
     if (name->sin6_scope_id) { /* RFC 6874: the "%" is itself escaped */
         if (!if_indextoname(name->sin6_scope_id, interface))
             snprintf(interface, sizeof(interface), "%u", name->sin6_scope_id);
         snprintf(zone, sizeof(zone), "%%25%s", interface);
     }
     inet_ntop(AF_INET6, &name->sin6_addr, host, sizeof(host));
-    return print("http://[%s%s]:%u/", host, zone, ntohs(name->sin6_port));
+    return text_printf("http://[%s%s]:%u/", host, zone, ntohs(name->sin6_port));
 }
 
-static char *format_ipv4(const struct sockaddr_in *name)
+static char *address_format_ipv4(const struct sockaddr_in *name)
 {
     char host[INET_ADDRSTRLEN] = "localhost";
 
     if (name->sin_addr.s_addr != htonl(INADDR_ANY))
         inet_ntop(AF_INET, &name->sin_addr, host, sizeof(host));
-    return print("http://%s:%u/", host, ntohs(name->sin_port));
+    return text_printf("http://%s:%u/", host, ntohs(name->sin_port));
 }
 
 char *address_format(const struct sockaddr *socket, socklen_t size)
 {
     switch (socket->sa_family) {
     case AF_UNIX:
-        return format_unix((const struct sockaddr_un *)socket, size);
+        return address_format_unix((const struct sockaddr_un *)socket, size);
     case AF_INET6:
-        return format_ipv6((const struct sockaddr_in6 *)socket);
+        return address_format_ipv6((const struct sockaddr_in6 *)socket);
     case AF_INET:
-        return format_ipv4((const struct sockaddr_in *)socket);
+        return address_format_ipv4((const struct sockaddr_in *)socket);
     default:
-        return print("address family %d", socket->sa_family);
+        return text_printf("address family %d", socket->sa_family);
     }
 }

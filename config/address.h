@@ -13,9 +13,9 @@ struct address {
     bool any; /* no HOST: all IPv6 and IPv4 addresses of the machine */
 };
 
-/* -EINVAL with a sentence that names what is wrong. ":0" (any free port) is accepted. */
+/* -EINVAL with a sentence. ":0" (any free port) is accepted. */
 int address_parse(const char *text, struct address *ret, struct error *error);
-/* How a client writes it in a URL: "http://127.0.0.1:10298/"; the caller frees it. For unix sockets "unix:/path". */
+/* The URL of clients: "http://127.0.0.1:10298/", or "unix:/path" for a unix socket. The caller frees it. */
 char *address_format(const struct sockaddr *socket, socklen_t size);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The form of a bcrypt hash: see bcrypt.h. The form itself is described in crypt(5). */
+/* The form of a bcrypt hash: see bcrypt.h, and crypt(5). */
 #include "config/bcrypt.h"
 
-/* The variants that libcrypt checks. Go takes any letter, and none, for which there is no program left. */
+/* The variants that libcrypt checks. Go accepts any letter or none, but no program writes other variants. */
 #define VARIANTS "abxy"
 #define ALPHABET "./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 #define COST_MIN 4
 #define COST_MAX 31
-/* Behind the last "$": 22 characters of salt, 31 of the hash. */
+/* After the last "$": 22 characters of salt, 31 of the hash. */
 #define DIGEST_SIZE 53
 
 #define HOW_TO "; \"htpasswd -nBC 10 NAME\" asks for the password and prints NAME:HASH"
@@ -17,7 +17,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-static int check_cost(const char *text, struct error *error)
+static int bcrypt_check_cost(const char *text, struct error *error)
 {
     int cost = is_digit(text[0]) && is_digit(text[1]) ? 10 * (text[0] - '0') + text[1] - '0' : -1;
 
@@ -28,14 +28,14 @@ static int check_cost(const char *text, struct error *error)
     return 0;
 }
 
-static int check_digest(const char *text, struct error *error)
+static int bcrypt_check_digest(const char *text, struct error *error)
 {
     size_t size = strlen(text);
 
     if (text[strspn(text, ALPHABET)])
-        return error_set(error, -EINVAL, "the bcrypt hash is damaged: bcrypt writes no such character as is in it");
+        return error_set(error, -EINVAL, "the bcrypt hash is damaged: it has a character that bcrypt never writes");
     if (size != DIGEST_SIZE)
-        return error_set(error, -EINVAL, "the bcrypt hash is damaged: it has %zu characters behind the cost, not %d",
+        return error_set(error, -EINVAL, "the bcrypt hash is damaged: it has %zu characters after the cost, not %d",
                          size, DIGEST_SIZE);
     return 0;
 }
@@ -54,10 +54,10 @@ int bcrypt_check(const char *text, struct error *error)
         return error_set(error, -EINVAL, "there is no hash" HOW_TO);
     if (!str_starts(text, "$2"))
         return error_set(error, -EINVAL, "%s" HOW_TO,
-                         is_other_hash(text) ? "this is a hash of another kind than bcrypt"
-                                             : "this is not a bcrypt hash but looks like the password itself");
+                         is_other_hash(text) ? "this is a hash, but not a bcrypt hash"
+                                             : "this is not a bcrypt hash, but looks like the password itself");
     if (text[2] == '\0' || !strchr(VARIANTS, text[2]) || text[3] != '$')
         return error_set(error, -EINVAL, "the bcrypt hash does not start with $2a$, $2b$, $2x$ or $2y$");
-    int r = check_cost(text + strlen(usual), error);
-    return r < 0 ? r : check_digest(text + strlen(usual) + strlen("10$"), error);
+    int r = bcrypt_check_cost(text + strlen(usual), error);
+    return r < 0 ? r : bcrypt_check_digest(text + strlen(usual) + strlen("10$"), error);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The typed configuration, from its defaults to its end: see config.h. */
+/* The typed configuration: see config.h. */
 #include "config/config.h"
 
 #include <stdio.h>
@@ -10,10 +10,10 @@
 #include "config/options.h"
 #include "perf/event/parse.h"
 
-static int set_default(const struct option *option, struct config *config, struct error *error)
+static int config_set_default(const struct option *option, struct config *config, struct error *error)
 {
     _cleanup_(document_done) struct document document = {0};
-    int r = document_parse(option->fallback, strlen(option->fallback), &document, error);
+    int r = document_parse(option->default_yaml, strlen(option->default_yaml), &document, error);
 
     if (r < 0)
         return r;
@@ -28,7 +28,7 @@ int config_default(struct config **ret, struct error *error)
     if (!config)
         return error_oom(error);
     for (size_t i = 0; i < config_options.n; i++) {
-        int r = set_default(&config_options.rows[i], config, error);
+        int r = config_set_default(&config_options.rows[i], config, error);
         if (r < 0)
             return r;
     }
@@ -53,7 +53,7 @@ int config_override(struct config *config, const char *path, const char *value, 
 
     if (!option || !option->type->parse)
         return error_set(error, -EINVAL, "the configuration has no key \"%s\" that a flag could set", path);
-    /* In the file the YAML reader sees to this. */
+    /* In the file the YAML reader checks this. */
     if (utf8_printable_prefix(value, strlen(value)) != strlen(value))
         return error_set(error, -EINVAL, "the value has a control character or is not UTF-8");
     return option->type->parse(option, value, config, error);
@@ -66,9 +66,9 @@ void config_clear_listen(struct config *config)
     option->type->done(option, config);
 }
 
-/* What is wrong with an event of the key `path`, whatever else the machine lacks. */
-static int check_event(const char *path, const struct event *event, struct sys *sys, const struct machine *machine,
-                       struct error *error)
+/* Whether the key `path` may have this event. An event that is only missing on this machine is no error. */
+static int config_check_event(const char *path, const struct event *event, struct sys *sys,
+                              const struct machine *machine, struct error *error)
 {
     bool of_pmu = event->kind == EVENT_PMU || event->kind == EVENT_NAME;
 
@@ -79,28 +79,27 @@ static int check_event(const char *path, const struct event *event, struct sys *
     return 0;
 }
 
-static int check_groups(const char *path, const struct config_groups *groups, struct sys *sys,
-                        const struct machine *machine, struct error *error)
+static int config_check_groups(const char *path, const struct config_groups *groups, struct sys *sys,
+                               const struct machine *machine, struct error *error)
 {
     struct error reason;
 
     for (size_t i = 0; i < groups->n; i++)
         for (size_t k = 0; k < groups->items[i].n_events; k++) {
             const struct config_event *event = &groups->items[i].events[k];
-            if (check_event(path, &event->event, sys, machine, &reason) == 0)
+            if (config_check_event(path, &event->event, sys, machine, &reason) == 0)
                 continue;
             if (error) {
                 *error = reason;
-                error->line = event->line;
-                error->column = event->column;
+                error_set_position(error, event->line, event->column);
             }
             return -EINVAL;
         }
     return 0;
 }
 
-/* The key is a text, whose place in the file is not kept. */
-static int check_sampled(const char *text, struct sys *sys, const struct machine *machine, struct error *error)
+/* sampler.event is a text, and its position in the file is not kept. */
+static int config_check_sampled(const char *text, struct sys *sys, const struct machine *machine, struct error *error)
 {
     _cleanup_(event_list_done) struct event_list list = {0};
     struct error reason;
@@ -126,11 +125,11 @@ int config_check_events(const struct config *config, struct sys *sys, const stru
         const struct option *option = &config_options.rows[i];
         if (option->type != &option_groups)
             continue;
-        int r = check_groups(option->path, groups_of(config, option), sys, machine, error);
+        int r = config_check_groups(option->path, groups_of(config, option), sys, machine, error);
         if (r < 0)
             return r;
     }
-    return check_sampled(config->sampler.event, sys, machine, error);
+    return config_check_sampled(config->sampler.event, sys, machine, error);
 }
 
 enum standing config_standing_to_operate(const struct config *config)
@@ -149,19 +148,15 @@ bool config_has_deprecated_key(const struct config *config, struct error *warnin
 
     if (!sampler->allow_remote_line)
         return false;
-    error_set(warning, 0,
-              "sampler.allow_remote is deprecated, and a later version will not know it: write \"allow: %s\"",
+    error_set(warning, 0, "sampler.allow_remote is deprecated, and a later version will refuse it: write \"allow: %s\"",
               sampler->allow_remote ? "everybody" : "operators");
-    if (warning) {
-        warning->line = sampler->allow_remote_line;
-        warning->column = sampler->allow_remote_column;
-    }
+    error_set_position(warning, sampler->allow_remote_line, sampler->allow_remote_column);
     return true;
 }
 
 typedef int (*visit_event)(void *userdata, const struct event *event, bool samples);
 
-static int each_of_groups(const struct config_groups *groups, visit_event visit, void *userdata)
+static int groups_each_event(const struct config_groups *groups, visit_event visit, void *userdata)
 {
     int r = 0;
 
@@ -171,8 +166,8 @@ static int each_of_groups(const struct config_groups *groups, visit_event visit,
     return r;
 }
 
-/* What does not parse was refused before. */
-static int each_sampled(const char *text, visit_event visit, void *userdata)
+/* A text that does not parse was refused before. */
+static int sampled_each_event(const char *text, visit_event visit, void *userdata)
 {
     _cleanup_(event_list_done) struct event_list list = {0};
     int r = str_equal(text, "auto") ? 0 : event_list_parse_sampled(text, &list, NULL);
@@ -188,11 +183,11 @@ int config_each_event(const struct config *config, visit_event visit, void *user
 
     for (size_t i = 0; i < config_options.n && r == 0; i++)
         if (config_options.rows[i].type == &option_groups)
-            r = each_of_groups(groups_of(config, &config_options.rows[i]), visit, userdata);
+            r = groups_each_event(groups_of(config, &config_options.rows[i]), visit, userdata);
     if (r == 0)
-        r = each_sampled(config->sampler.event, visit, userdata);
+        r = sampled_each_event(config->sampler.event, visit, userdata);
     for (size_t i = 0; i < config->sampler.n_tracepoints && r == 0; i++)
-        r = each_sampled(config->sampler.tracepoints[i], visit, userdata);
+        r = sampled_each_event(config->sampler.tracepoints[i], visit, userdata);
     return r;
 }
 
@@ -210,4 +205,45 @@ const char *config_format_error(const char *file, const struct error *error, cha
         buffer_append_char(&place, ' ');
     snprintf(text, size, "%.*s%s", place.failed ? 0 : (int)place.size, place.failed ? "" : place.data, error->message);
     return text;
+}
+
+/* The object at the key before the first dot of `path`, which is added if necessary; borrowed. */
+static json_t *json_inner_map(json_t *map, const char *path)
+{
+    _cleanup_(freep) char *key = strndup(path, strcspn(path, "."));
+    json_t *inner = key ? json_object_get(map, key) : NULL;
+
+    if (!inner && key && json_object_set_new(map, key, json_object()) == 0)
+        inner = json_object_get(map, key);
+    return inner;
+}
+
+static int json_put(json_t *map, const char *path, json_t *value)
+{
+    const char *dot;
+
+    while (map && (dot = strchr(path, '.'))) {
+        map = json_inner_map(map, path);
+        path = dot + 1;
+    }
+    if (map)
+        return json_object_set_new(map, path, value);
+    json_decref(value);
+    return -1;
+}
+
+json_t *config_json(const struct config *config)
+{
+    json_t *root = json_object();
+
+    for (size_t i = 0; i < config_options.n; i++) {
+        const struct option *option = &config_options.rows[i];
+        if (!option->type->json)
+            continue;
+        if (json_put(root, option->path, option->type->json(option, config)) < 0) {
+            json_decref(root);
+            return NULL;
+        }
+    }
+    return root;
 }

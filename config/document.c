@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/utf8.h"
 
-/* What an error message quotes of a value. */
+/* The most bytes of a value that an error message quotes. */
 #define QUOTE_MAX 60
 /* Far more than any key has; libyaml's time grows with the square of the depth, and of the number of anchors. */
 #define DEPTH_MAX 32
@@ -18,27 +18,12 @@ static const char *const null_words[] = {"", "~", "null", "Null", "NULL"};
 static const char *const true_words[] = {"true", "True", "TRUE"};
 static const char *const false_words[] = {"false", "False", "FALSE"};
 
-static bool is_one_of(const char *text, const char *const *words, size_t n_words)
-{
-    for (size_t i = 0; i < n_words; i++)
-        if (str_equal(text, words[i]))
-            return true;
-    return false;
-}
-#define IS_ONE_OF(text, words) is_one_of(text, words, ARRAY_SIZE(words))
+#define IS_ONE_OF(text, words) str_is_one_of(text, words, ARRAY_SIZE(words))
 
 /* Whether the text would mean something else without quotes. */
 static bool is_word(const char *text)
 {
     return IS_ONE_OF(text, null_words) || IS_ONE_OF(text, true_words) || IS_ONE_OF(text, false_words);
-}
-
-static void error_place(struct error *error, size_t line, size_t column)
-{
-    if (!error)
-        return;
-    error->line = (unsigned)line;
-    error->column = (unsigned)column;
 }
 
 static size_t count_characters(const char *text, size_t size)
@@ -50,8 +35,8 @@ static size_t count_characters(const char *text, size_t size)
     return n;
 }
 
-/* For what is wrong with bytes, before there are lines. */
-static void place_of_byte(const char *text, size_t offset, struct error *error)
+/* The position of a byte in a text that is not parsed yet. */
+static void error_set_byte_position(const char *text, size_t offset, struct error *error)
 {
     size_t line = 1, start = 0;
 
@@ -60,17 +45,17 @@ static void place_of_byte(const char *text, size_t offset, struct error *error)
             line++;
             start = i + 1;
         }
-    error_place(error, line, count_characters(text + start, offset - start) + 1);
+    error_set_position(error, (unsigned)line, (unsigned)count_characters(text + start, offset - start) + 1);
 }
 
-static int check_utf8(const char *text, size_t size, struct error *error)
+static int text_check_utf8(const char *text, size_t size, struct error *error)
 {
     size_t valid = utf8_valid_prefix(text, size);
 
     if (valid == size)
         return 0;
     error_set(error, -EINVAL, "the file is not UTF-8: byte 0x%02x belongs to no character", (unsigned char)text[valid]);
-    place_of_byte(text, valid, error);
+    error_set_byte_position(text, valid, error);
     return -EINVAL;
 }
 
@@ -91,7 +76,7 @@ static bool is_tab(const char *text, size_t size, const yaml_mark_t *mark)
 static int reader_error(const yaml_parser_t *parser, const char *text, size_t size, struct error *error)
 {
     error_set(error, -EINVAL, "the file has a control character, 0x%02x", (unsigned)parser->problem_value);
-    place_of_byte(text, MIN(parser->problem_offset, size), error);
+    error_set_byte_position(text, MIN(parser->problem_offset, size), error);
     return -EINVAL;
 }
 
@@ -110,7 +95,7 @@ static int syntax_error(const yaml_parser_t *parser, const char *text, size_t si
                   parser->context_mark.line + 1);
     else
         error_set(error, -EINVAL, "not valid YAML: %s", parser->problem ? parser->problem : "it cannot be read");
-    error_place(error, mark->line + 1, mark->column + 1);
+    error_set_position(error, (unsigned)mark->line + 1, (unsigned)mark->column + 1);
     return -EINVAL;
 }
 
@@ -123,7 +108,7 @@ static int open_parser(const char *text, size_t size, yaml_parser_t *ret, struct
     return 0;
 }
 
-/* Of the text so far. */
+/* The size of the text so far. */
 struct extent {
     int depth;
     unsigned documents, anchors;
@@ -136,7 +121,7 @@ static bool has_anchor(const yaml_event_t *event)
            (event->type == YAML_MAPPING_START_EVENT && event->data.mapping_start.anchor);
 }
 
-static void add_event(const yaml_event_t *event, struct extent *extent)
+static void extent_add(const yaml_event_t *event, struct extent *extent)
 {
     extent->depth += event->type == YAML_SEQUENCE_START_EVENT || event->type == YAML_MAPPING_START_EVENT;
     extent->depth -= event->type == YAML_SEQUENCE_END_EVENT || event->type == YAML_MAPPING_END_EVENT;
@@ -144,22 +129,22 @@ static void add_event(const yaml_event_t *event, struct extent *extent)
     extent->anchors += has_anchor(event);
 }
 
-static int check_extent(const struct extent *extent, const yaml_mark_t *mark, struct error *error)
+static int extent_check(const struct extent *extent, const yaml_mark_t *mark, struct error *error)
 {
     if (extent->documents > 1)
-        error_set(error, -EINVAL, "a second YAML document starts here, where one is allowed");
+        error_set(error, -EINVAL, "a second YAML document starts here, but only one is allowed");
     else if (extent->depth > DEPTH_MAX)
         error_set(error, -EINVAL, "lists and maps are nested more than %d deep", DEPTH_MAX);
     else if (extent->anchors > ANCHORS_MAX)
         error_set(error, -EINVAL, "there are more than %d anchors", ANCHORS_MAX);
     else
         return 0;
-    error_place(error, mark->line + 1, mark->column + 1);
+    error_set_position(error, (unsigned)mark->line + 1, (unsigned)mark->column + 1);
     return -EINVAL;
 }
 
-/* Goes over the text once, for its syntax, before a tree is made of it. */
-static int check_syntax(const char *text, size_t size, struct error *error)
+/* Checks the syntax of the whole text before a tree is made of it. */
+static int text_check_syntax(const char *text, size_t size, struct error *error)
 {
     _cleanup_(yaml_parser_delete) yaml_parser_t parser = {0};
     struct extent extent = {0};
@@ -169,16 +154,16 @@ static int check_syntax(const char *text, size_t size, struct error *error)
         yaml_event_t event;
         if (!yaml_parser_parse(&parser, &event))
             return syntax_error(&parser, text, size, error);
-        add_event(&event, &extent);
-        r = check_extent(&extent, &event.start_mark, error);
+        extent_add(&event, &extent);
+        r = extent_check(&extent, &event.start_mark, error);
         end = event.type == YAML_STREAM_END_EVENT;
         yaml_event_delete(&event);
     }
     return r;
 }
 
-/* What no value of ours has: a control character written as an escape, and, but for PEM, several lines. */
-static int check_scalar(const struct document *document, const node *n, struct error *error)
+/* No value has a control character, which an escape could write. Only PEM has several lines. */
+static int document_check_scalar(const struct document *document, const node *n, struct error *error)
 {
     const char *text = (const char *)n->data.scalar.value;
     size_t size = n->data.scalar.length, printable = utf8_printable_prefix(text, size);
@@ -188,12 +173,12 @@ static int check_scalar(const struct document *document, const node *n, struct e
     if (printable == size)
         return 0;
     if (text[printable] == '\n')
-        return document_error(document, n, error, "this text has a line break: write it in one line, or behind >-");
+        return document_error(document, n, error, "this text has a line break: write it in one line, or after >-");
     return document_error(document, n, error, "this text has a control character, 0x%02x",
                           (unsigned char)text[printable]);
 }
 
-/* The tag that a node has which was given none. */
+/* The tag of a node for which the text gives none. */
 static const char *default_tag(const node *n)
 {
     return n->type == YAML_SCALAR_NODE     ? YAML_DEFAULT_SCALAR_TAG
@@ -201,26 +186,26 @@ static const char *default_tag(const node *n)
                                            : YAML_DEFAULT_MAPPING_TAG;
 }
 
-static int check_nodes(const struct document *document, struct error *error)
+static int document_check_nodes(const struct document *document, struct error *error)
 {
     for (const node *n = document->tree.nodes.start; n < document->tree.nodes.top; n++) {
         if (!str_equal((const char *)n->tag, default_tag(n)))
             return document_error(document, n, error, "tags, such as !!int, are not supported");
-        int r = n->type == YAML_SCALAR_NODE ? check_scalar(document, n, error) : 0;
+        int r = n->type == YAML_SCALAR_NODE ? document_check_scalar(document, n, error) : 0;
         if (r < 0)
             return r;
     }
     return 0;
 }
 
-static int parse(const char *text, size_t size, bool secret, struct document *ret, struct error *error)
+static int document_parse_as(const char *text, size_t size, bool secret, struct document *ret, struct error *error)
 {
     _cleanup_(document_done) struct document document = {.secret = secret};
     _cleanup_(yaml_parser_delete) yaml_parser_t parser = {0};
-    int r = check_utf8(text, size, error);
+    int r = text_check_utf8(text, size, error);
 
     if (r == 0)
-        r = check_syntax(text, size, error);
+        r = text_check_syntax(text, size, error);
     if (r == 0)
         r = open_parser(text, size, &parser, error);
     if (r < 0)
@@ -228,7 +213,7 @@ static int parse(const char *text, size_t size, bool secret, struct document *re
     if (!yaml_parser_load(&parser, &document.tree))
         return syntax_error(&parser, text, size, error);
     document.parsed = true;
-    r = check_nodes(&document, error);
+    r = document_check_nodes(&document, error);
     if (r < 0)
         return r;
     *ret = document;
@@ -238,12 +223,12 @@ static int parse(const char *text, size_t size, bool secret, struct document *re
 
 int document_parse(const char *text, size_t size, struct document *ret, struct error *error)
 {
-    return parse(text, size, false, ret, error);
+    return document_parse_as(text, size, false, ret, error);
 }
 
 int document_parse_secret(const char *text, size_t size, struct document *ret, struct error *error)
 {
-    return parse(text, size, true, ret, error);
+    return document_parse_as(text, size, true, ret, error);
 }
 
 void document_done(struct document *document)
@@ -274,7 +259,7 @@ void document_position_at(const struct document *document, const node *n, size_t
         return;
     const char *text = (const char *)n->data.scalar.value;
     size_t size = n->data.scalar.length, quote = n->data.scalar.style == YAML_PLAIN_SCALAR_STYLE ? 0 : 1;
-    /* With escapes the text is not what the line shows. */
+    /* With escapes the text differs from the line. */
     if (n->end_mark.column - n->start_mark.column != count_characters(text, size) + 2 * quote)
         return;
     *ret_column += (unsigned)(quote + count_characters(text, MIN(offset, size)));
@@ -295,8 +280,8 @@ int document_error(const struct document *document, const node *n, struct error 
     return -EINVAL;
 }
 
-/* What stands there, in words that tell nothing of it. */
-static const char *kind_of(const node *n)
+/* The kind of a value, in words that reveal nothing of it. */
+static const char *node_kind(const node *n)
 {
     bool value;
 
@@ -314,7 +299,7 @@ int document_expected(const struct document *document, const node *n, const char
     if (node_is_null(n))
         return document_error(document, n, error, "expected %s, found nothing", expected);
     if (document->secret || n->type != YAML_SCALAR_NODE)
-        return document_error(document, n, error, "expected %s, found %s", expected, kind_of(n));
+        return document_error(document, n, error, "expected %s, found %s", expected, node_kind(n));
     if (node_bool(n, &value))
         return document_error(document, n, error, "expected %s, found the truth value %s", expected,
                               (const char *)n->data.scalar.value);
@@ -325,8 +310,8 @@ int document_expected(const struct document *document, const node *n, const char
                           text[shown] ? "..." : "", is_word(text) ? " in quotes" : "");
 }
 
-/* The text of a scalar without quotes, to which the words apply; NULL for all else. */
-static const char *plain_text(const node *n)
+/* The text of a scalar without quotes, where the words have their meaning; NULL for other nodes. */
+static const char *node_plain_text(const node *n)
 {
     if (n->type != YAML_SCALAR_NODE || n->data.scalar.style != YAML_PLAIN_SCALAR_STYLE)
         return NULL;
@@ -335,14 +320,14 @@ static const char *plain_text(const node *n)
 
 bool node_is_null(const node *n)
 {
-    const char *text = plain_text(n);
+    const char *text = node_plain_text(n);
 
     return text && IS_ONE_OF(text, null_words);
 }
 
 bool node_bool(const node *n, bool *ret)
 {
-    const char *text = plain_text(n);
+    const char *text = node_plain_text(n);
 
     if (!text || (!IS_ONE_OF(text, true_words) && !IS_ONE_OF(text, false_words)))
         return false;
@@ -359,7 +344,7 @@ const char *node_text(const node *n)
     return (const char *)n->data.scalar.value;
 }
 
-static const node *get(const struct document *document, int id)
+static const node *document_node(const struct document *document, int id)
 {
     return yaml_document_get_node((yaml_document_t *)&document->tree, id);
 }
@@ -368,7 +353,7 @@ const node *document_item(const struct document *document, const node *list, siz
 {
     if (i >= (size_t)(list->data.sequence.items.top - list->data.sequence.items.start))
         return NULL;
-    return get(document, list->data.sequence.items.start[i]);
+    return document_node(document, list->data.sequence.items.start[i]);
 }
 
 int document_pair(const struct document *document, const node *map, size_t i, const node **ret_key,
@@ -378,16 +363,16 @@ int document_pair(const struct document *document, const node *map, size_t i, co
 
     if (i >= (size_t)(map->data.mapping.pairs.top - pairs))
         return 0;
-    const node *key = get(document, pairs[i].key);
+    const node *key = document_node(document, pairs[i].key);
     if (!node_text(key))
         return document_expected(document, key, "a key", error);
     for (size_t k = 0; k < i; k++) {
-        const node *earlier = get(document, pairs[k].key);
+        const node *earlier = document_node(document, pairs[k].key);
         if (str_equal(node_text(key), node_text(earlier)))
-            return document_error(document, key, error, "key \"%s\" is there twice, first in line %zu", node_text(key),
+            return document_error(document, key, error, "key \"%s\" is given twice, first in line %zu", node_text(key),
                                   earlier->start_mark.line + 1);
     }
     *ret_key = key;
-    *ret_value = get(document, pairs[i].value);
+    *ret_value = document_node(document, pairs[i].value);
     return 1;
 }

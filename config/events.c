@@ -3,9 +3,49 @@
 #include "config/events.h"
 
 #include "base/cleanup.h"
-#include "config/config.h"
-#include "config/option-table.h"
+#include "config/option-checks.h"
+#include "config/option-types.h"
+#include "config/values.h"
 #include "perf/event/parse.h"
+#include "perf/pmu.h"
+
+/* An item of the list that is a map, as it is written. */
+struct event_text {
+    char *event, *name, *help;
+};
+
+/* Indices into event_options. */
+enum { EVENT_OPTION_EVENT, EVENT_OPTION_NAME, EVENT_OPTION_HELP, EVENT_OPTIONS };
+
+static const struct option event_rows[EVENT_OPTIONS] = {
+    [EVENT_OPTION_EVENT] =
+        {
+            .path = "event",
+            .type = &option_text,
+            .offset = offsetof(struct event_text, event),
+            .range = "one event in perf's syntax",
+            .help = "the event",
+        },
+    [EVENT_OPTION_NAME] =
+        {
+            .path = "name",
+            .type = &option_text,
+            .offset = offsetof(struct event_text, name),
+            .range = "letters, digits and \"_\", not starting with a digit",
+            .help = "the metric's name instead of the one made of the event",
+        },
+    [EVENT_OPTION_HELP] =
+        {
+            .path = "help",
+            .type = &option_text,
+            .offset = offsetof(struct event_text, help),
+            .check = option_check_not_empty,
+            .range = "one line of text; the same wherever the metric is used",
+            .help = "the metric's HELP instead of the usual one",
+        },
+};
+
+const struct option_table event_options = {.rows = event_rows, .n = ARRAY_SIZE(event_rows)};
 
 static void config_event_done(struct config_event *event)
 {
@@ -35,45 +75,45 @@ static void events_done(const struct option *option, void *base)
     group->text = NULL;
 }
 
-/* An error at error->offset of the node's text gets its place in the file. */
-static int fail_in_text(const struct document *document, const node *n, int r, struct error *error)
+/* Gives an error at error->offset of the node's text its position in the file. */
+static int event_fail_in_text(const struct document *document, const node *n, int r, struct error *error)
 {
     unsigned line, column;
 
     if (!error || r == -ENOMEM)
         return r;
     document_position_at(document, n, error->offset, &line, &column);
-    error->line = line;
-    error->column = column;
+    error_set_position(error, line, column);
     return -EINVAL;
 }
 
-static int check_text(const struct document *document, const node *n, const char *text, struct error *error)
+static int event_check_text(const struct document *document, const node *n, const char *text, struct error *error)
 {
     if (text[strspn(text, " ")] == '\0')
         return document_error(document, n, error, "there is no event in this text");
     return 0;
 }
 
-static int too_many(const struct document *document, const node *n, struct error *error)
+static int events_too_many(const struct document *document, const node *n, struct error *error)
 {
     return document_error(document, n, error, "more than %d events in a group", CONFIG_EVENTS_MAX);
 }
 
 /* "{cycles,instructions}:k" */
-static int read_string(const struct document *document, const node *n, struct config_group *group, struct error *error)
+static int events_read_text(const struct document *document, const node *n, struct config_group *group,
+                            struct error *error)
 {
     _cleanup_(event_list_done) struct event_list list = {0};
     const char *text = node_text(n);
-    int r = check_text(document, n, text, error);
+    int r = event_check_text(document, n, text, error);
 
     if (r < 0)
         return r;
     r = event_list_parse(text, &list, error);
     if (r < 0)
-        return fail_in_text(document, n, r, error);
+        return event_fail_in_text(document, n, r, error);
     if (list.n > CONFIG_EVENTS_MAX)
-        return too_many(document, n, error);
+        return events_too_many(document, n, error);
     _cleanup_(freep) char *copy = strdup(text);
     struct config_event *events = copy ? calloc(list.n, sizeof(*events)) : NULL;
     if (!events)
@@ -90,23 +130,23 @@ static int read_string(const struct document *document, const node *n, struct co
     return 0;
 }
 
-static int parse_event(const struct document *document, const node *n, const char *text, struct config_event *event,
-                       struct error *error)
+static int event_read_text(const struct document *document, const node *n, const char *text, struct config_event *event,
+                           struct error *error)
 {
-    int r = check_text(document, n, text, error);
+    int r = event_check_text(document, n, text, error);
 
     if (r < 0)
         return r;
     r = event_parse(text, &event->event, error);
     if (r < 0)
-        return fail_in_text(document, n, r, error);
+        return event_fail_in_text(document, n, r, error);
     document_position_at(document, n, event->event.offset, &event->line, &event->column);
     return 0;
 }
 
 /* {event: "r11", name: cpu_cycles_raw, help: "..."} */
-static int read_map_item(const struct document *document, const node *n, struct config_event *event,
-                         struct error *error)
+static int event_read_map(const struct document *document, const node *n, struct config_event *event,
+                          struct error *error)
 {
     _cleanup_(event_text_done) struct event_text text = {0};
     const node *nodes[EVENT_OPTIONS] = {0};
@@ -115,41 +155,42 @@ static int read_map_item(const struct document *document, const node *n, struct 
     if (r < 0)
         return r;
     if (!text.event)
-        return document_error(document, n, error, "an item of \"events\" without \"event\"");
-    r = parse_event(document, nodes[EVENT_OPTION_EVENT], text.event, event, error);
+        return document_error(document, n, error, "an item of \"events\" has no \"event\"");
+    r = event_read_text(document, nodes[EVENT_OPTION_EVENT], text.event, event, error);
     if (r < 0)
         return r;
     if (text.name) {
         r = event_set_metric(&event->event, text.name, error);
         if (r < 0)
-            return fail_in_text(document, nodes[EVENT_OPTION_NAME], r, error);
+            return event_fail_in_text(document, nodes[EVENT_OPTION_NAME], r, error);
         event->named = true;
     }
     event->help = steal(text.help);
     return 0;
 }
 
-static int read_item(const struct document *document, const node *n, struct config_event *event, struct error *error)
+static int event_read(const struct document *document, const node *n, struct config_event *event, struct error *error)
 {
     if (n->type == YAML_MAPPING_NODE)
-        return read_map_item(document, n, event, error);
+        return event_read_map(document, n, event, error);
     if (!node_text(n))
         return document_expected(document, n, "an event, as text or as a map with \"event\", \"name\" and \"help\"",
                                  error);
-    return parse_event(document, n, node_text(n), event, error);
+    return event_read_text(document, n, node_text(n), event, error);
 }
 
-static int read_list(const struct document *document, const node *n, struct config_group *group, struct error *error)
+static int events_read_list(const struct document *document, const node *n, struct config_group *group,
+                            struct error *error)
 {
     const node *item;
 
     for (size_t i = 0; (item = document_item(document, n, i)); i++) {
         struct config_event event = {0};
         if (i == CONFIG_EVENTS_MAX)
-            return too_many(document, item, error);
+            return events_too_many(document, item, error);
         if (array_grow(&group->events, group->n_events) < 0)
             return error_oom(error);
-        int r = read_item(document, item, &event, error);
+        int r = event_read(document, item, &event, error);
         if (r < 0) {
             config_event_done(&event);
             return r;
@@ -161,23 +202,14 @@ static int read_list(const struct document *document, const node *n, struct conf
     return 0;
 }
 
-static int fail_at(const struct config_event *event, struct error *error)
-{
-    if (error) {
-        error->line = event->line;
-        error->column = event->column;
-    }
-    return -EINVAL;
-}
-
-/* The group's own times have these names in the metrics; the unit may come by itself. */
+/* These are the metric names of the group's own times. A clock gets its unit by itself. */
 static const char *const reserved_metrics[] = {
     "group_enabled", "group_enabled_seconds", "group_enabled_seconds_created", "group_enabled_seconds_total",
     "group_running", "group_running_seconds", "group_running_seconds_created", "group_running_seconds_total",
 };
 
-/* Whether both become the same series: on different PMUs the label `pmu` tells them apart. */
-static bool same_series(const struct event *a, const struct event *b)
+/* Whether both become the same series: on different PMUs the label `pmu` distinguishes them. */
+static bool events_share_series(const struct event *a, const struct event *b)
 {
     if (!str_equal(a->metric, b->metric))
         return false;
@@ -185,31 +217,33 @@ static bool same_series(const struct event *a, const struct event *b)
            pmu_name_matches(b->pmu, a->pmu);
 }
 
-static int check_reserved(const struct config_event *event, struct error *error)
+static int event_check_reserved(const struct config_event *event, struct error *error)
 {
     for (size_t i = 0; i < ARRAY_SIZE(reserved_metrics); i++)
         if (str_equal(event->event.metric, reserved_metrics[i])) {
-            error_set(error, -EINVAL, "\"%s\" would have the metric name of the group's own times, \"%s\"",
+            error_set(error, -EINVAL, "\"%s\" would have the same metric name as the group's own times, \"%s\"",
                       event->event.text, reserved_metrics[i]);
-            return fail_at(event, error);
+            error_set_position(error, event->line, event->column);
+            return -EINVAL;
         }
     return 0;
 }
 
-static int check_metrics(const struct config_group *group, struct error *error)
+static int events_check_metrics(const struct config_group *group, struct error *error)
 {
     for (size_t i = 0; i < group->n_events; i++) {
         const struct config_event *event = &group->events[i];
-        int r = check_reserved(event, error);
+        int r = event_check_reserved(event, error);
         if (r < 0)
             return r;
         for (size_t k = 0; k < i; k++)
-            if (same_series(&event->event, &group->events[k].event)) {
+            if (events_share_series(&event->event, &group->events[k].event)) {
                 error_set(error, -EINVAL,
                           "\"%s\" would have the same metric name as \"%s\": write the events as a list and "
                           "give one of them a name, as in {event: ..., name: ...}",
                           event->event.text, group->events[k].event.text);
-                return fail_at(event, error);
+                error_set_position(error, event->line, event->column);
+                return -EINVAL;
             }
     }
     return 0;
@@ -222,13 +256,13 @@ static int events_read(const struct option *option, const struct document *docum
     int r;
 
     if (n->type == YAML_SEQUENCE_NODE)
-        r = read_list(document, n, &read, error);
+        r = events_read_list(document, n, &read, error);
     else if (node_text(n))
-        r = read_string(document, n, &read, error);
+        r = events_read_text(document, n, &read, error);
     else
         r = document_expected(document, n, "events, as one text or as a list", error);
     if (r == 0)
-        r = check_metrics(&read, error);
+        r = events_check_metrics(&read, error);
     if (r < 0) {
         events_done(option, &read);
         return r;

@@ -3,8 +3,9 @@
 #ifndef CONFIG_EVENTS_H
 #define CONFIG_EVENTS_H
 
-#include "config/options.h"
+#include "config/option-table.h"
 
 extern const struct option_type option_events;
+extern const struct option_table event_options; /* of an item of the list that is a map */
 
 #endif

@@ -5,11 +5,46 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/number.h"
-#include "config/config.h"
-#include "config/option-table.h"
+#include "config/events.h"
+#include "config/option-checks.h"
+#include "config/option-types.h"
+#include "config/values.h"
 #include "perf/event/generic.h"
 
-static void group_done(struct config_group *group)
+/* Indices into group_options. */
+enum { GROUP_OPTION_NAME, GROUP_OPTION_EVENTS, GROUP_OPTION_STRICT, GROUP_OPTIONS };
+
+static const struct option group_rows[GROUP_OPTIONS] = {
+    [GROUP_OPTION_NAME] =
+        {
+            .path = "name",
+            .type = &option_text,
+            .offset = offsetof(struct config_group, name),
+            .check = option_check_not_empty,
+            .range = "not empty; each group of a collector has its own",
+            .help = "the label \"group\" of its metrics",
+        },
+    [GROUP_OPTION_EVENTS] =
+        {
+            .path = "events",
+            .type = &option_events,
+            .range = "1 to 64 events",
+            .help = "the events, as one text in perf's syntax or as a list",
+        },
+    [GROUP_OPTION_STRICT] =
+        {
+            .path = "strict",
+            .type = &option_bool,
+            .offset = offsetof(struct config_group, strict),
+            .range = "true or false",
+            .default_yaml = "false",
+            .help = "whether a PMU counts the whole group or nothing of it",
+        },
+};
+
+const struct option_table group_options = {.rows = group_rows, .n = ARRAY_SIZE(group_rows)};
+
+static void config_group_done(struct config_group *group)
 {
     for (size_t i = 0; i < group_options.n; i++)
         group_options.rows[i].type->done(&group_options.rows[i], group);
@@ -17,29 +52,24 @@ static void group_done(struct config_group *group)
     *group = (struct config_group){0};
 }
 
-static void items_done(struct config_groups *groups)
+static void config_groups_done(struct config_groups *groups)
 {
     for (size_t i = 0; i < groups->n; i++)
-        group_done(&groups->items[i]);
+        config_group_done(&groups->items[i]);
     free(groups->items);
     *groups = (struct config_groups){0};
 }
 
-static struct config_groups *member(const struct option *option, const void *base)
-{
-    return (struct config_groups *)((char *)base + option->offset);
-}
-
 static void groups_done(const struct option *option, void *base)
 {
-    items_done(member(option, base));
+    config_groups_done(option_member(option, base));
 }
 
 /*
- * All that decides which series a group has and what they count, so that reload keeps the totals of equal groups. A
- * line for each event; no text in it has a control character.
+ * All that decides which series a group has and what they count: reload keeps the totals of groups whose signature is
+ * the same. A line for each event; no text in it has a control character.
  */
-static char *make_signature(const struct config_group *group)
+static char *group_signature(const struct config_group *group)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
 
@@ -52,8 +82,8 @@ static char *make_signature(const struct config_group *group)
     return buffer_string(&text);
 }
 
-static int check_weak(const struct document *document, const node *n, const struct config_group *group,
-                      struct error *error)
+static int group_check_weak(const struct document *document, const node *n, const struct config_group *group,
+                            struct error *error)
 {
     for (size_t i = 0; group->strict && i < group->n_events; i++)
         if (group->events[i].event.modifiers & EVENT_WEAK)
@@ -62,7 +92,7 @@ static int check_weak(const struct document *document, const node *n, const stru
     return 0;
 }
 
-static int read_group(const struct document *document, const node *n, struct config_group *group, struct error *error)
+static int group_read(const struct document *document, const node *n, struct config_group *group, struct error *error)
 {
     const node *nodes[GROUP_OPTIONS] = {0};
 
@@ -71,30 +101,27 @@ static int read_group(const struct document *document, const node *n, struct con
     int r = option_table_read(&group_options, document, n, group, nodes, error);
     if (r < 0)
         return r;
-    if (!nodes[GROUP_NAME])
-        return document_error(document, n, error, "a group without \"name\"");
-    if (!nodes[GROUP_EVENTS])
+    if (!nodes[GROUP_OPTION_NAME])
+        return document_error(document, n, error, "a group has no \"name\"");
+    if (!nodes[GROUP_OPTION_EVENTS])
         return document_error(document, n, error, "group \"%s\" has no \"events\"", group->name);
-    r = check_weak(document, nodes[GROUP_STRICT] ? nodes[GROUP_STRICT] : n, group, error);
+    r = group_check_weak(document, nodes[GROUP_OPTION_STRICT] ? nodes[GROUP_OPTION_STRICT] : n, group, error);
     if (r < 0)
         return r;
-    /* A group's place is that of its name, which is what messages are about. */
-    document_position(document, nodes[GROUP_NAME], &group->line, &group->column);
-    group->signature = make_signature(group);
+    /* A group's position is that of its name, which messages are about. */
+    document_position(document, nodes[GROUP_OPTION_NAME], &group->line, &group->column);
+    group->signature = group_signature(group);
     return group->signature ? 0 : error_oom(error);
 }
 
-static int fail_at(unsigned line, unsigned column, struct error *error)
+static int group_fail_at(unsigned line, unsigned column, struct error *error)
 {
-    if (error) {
-        error->line = line;
-        error->column = column;
-    }
+    error_set_position(error, line, column);
     return -EINVAL;
 }
 
 /* The size of BASE in "BASE-N" with N from 2, the label of a part of a split group; 0 for other names. */
-static size_t split_base(const char *name, uint64_t *ret_part)
+static size_t group_split_base(const char *name, uint64_t *ret_part)
 {
     const char *dash = strrchr(name, '-');
 
@@ -105,45 +132,47 @@ static size_t split_base(const char *name, uint64_t *ret_part)
     return (size_t)(dash - name);
 }
 
-static int check_pair(const struct config_group *earlier, const struct config_group *group, struct error *error)
+static int groups_check_same_name(const struct config_group *earlier, const struct config_group *group,
+                                  struct error *error)
 {
     if (!str_equal(earlier->name, group->name))
         return 0;
     if (earlier->line)
-        error_set(error, -EINVAL, "a second group named \"%s\"; the first is in line %u", group->name, earlier->line);
+        error_set(error, -EINVAL, "a second group has the name \"%s\"; the first is in line %u", group->name,
+                  earlier->line);
     else
-        error_set(error, -EINVAL, "a second group named \"%s\"", group->name);
-    return fail_at(group->line, group->column, error);
+        error_set(error, -EINVAL, "a second group has the name \"%s\"", group->name);
+    return group_fail_at(group->line, group->column, error);
 }
 
 /* Whether `group` has the label that a part of `other` would get: a group of n events has at most n parts. */
-static int check_split(const struct config_group *other, const struct config_group *group, struct error *error)
+static int groups_check_split(const struct config_group *other, const struct config_group *group, struct error *error)
 {
     uint64_t part;
-    size_t base = split_base(group->name, &part);
+    size_t base = group_split_base(group->name, &part);
 
     if (base == 0 || other->strict || part > other->n_events || strlen(other->name) != base ||
         memcmp(other->name, group->name, base) != 0)
         return 0;
-    error_set(error, -EINVAL, "group \"%s\" has the name that a part of group \"%s\" gets where it must be split",
+    error_set(error, -EINVAL, "group \"%s\" has the name that a part of group \"%s\" gets when that group is split",
               group->name, other->name);
-    return fail_at(group->line, group->column, error);
+    return group_fail_at(group->line, group->column, error);
 }
 
-static int check_names(const struct config_groups *groups, struct error *error)
+static int groups_check_names(const struct config_groups *groups, struct error *error)
 {
     for (size_t i = 0; i < groups->n; i++)
         for (size_t k = 0; k < groups->n; k++) {
-            int r = k < i ? check_pair(&groups->items[k], &groups->items[i], error) : 0;
+            int r = k < i ? groups_check_same_name(&groups->items[k], &groups->items[i], error) : 0;
             if (r == 0)
-                r = check_split(&groups->items[k], &groups->items[i], error);
+                r = groups_check_split(&groups->items[k], &groups->items[i], error);
             if (r < 0)
                 return r;
         }
     return 0;
 }
 
-/* By metric; what was said first comes first. */
+/* By metric, then by position in the file. */
 static int compare_metrics(const void *a, const void *b)
 {
     const struct config_event *one = *(const struct config_event *const *)a,
@@ -157,8 +186,8 @@ static int compare_metrics(const void *a, const void *b)
     return order;
 }
 
-/* A metric has one HELP wherever it is named. */
-static int check_help(const struct config_groups *groups, struct error *error)
+/* A metric has the same HELP in all groups. */
+static int groups_check_help(const struct config_groups *groups, struct error *error)
 {
     _cleanup_(freep) const struct config_event **events = NULL;
     size_t n = 0;
@@ -176,18 +205,18 @@ static int check_help(const struct config_groups *groups, struct error *error)
     for (size_t i = 1; i < n; i++)
         if (str_equal(events[i - 1]->event.metric, events[i]->event.metric) &&
             !str_equal(events[i - 1]->help, events[i]->help)) {
-            error_set(error, -EINVAL, "metric \"%s\" has another help in line %u", events[i]->event.metric,
+            error_set(error, -EINVAL, "metric \"%s\" has a different help in line %u", events[i]->event.metric,
                       events[i - 1]->line);
-            return fail_at(events[i]->line, events[i]->column, error);
+            return group_fail_at(events[i]->line, events[i]->column, error);
         }
     return 0;
 }
 
-/* What a counter's samples have behind its name in OpenMetrics. */
+/* The suffixes of a counter's samples in OpenMetrics. */
 static const char *const sample_suffixes[] = {"_total", "_created"};
 
-/* Whether `name` is that of a sample of `event`, a clock's with its unit. */
-static bool is_sample(const char *name, const struct event *event)
+/* Whether `name` is the name of a sample of `event`, which has the unit in it for a clock. */
+static bool is_name_of_sample(const char *name, const struct event *event)
 {
     const char *unit = event->generic && event->generic->clock ? "_seconds" : "";
     size_t size = strlen(event->metric), unit_size = strlen(unit);
@@ -200,35 +229,37 @@ static bool is_sample(const char *name, const struct event *event)
     return false;
 }
 
-static int check_sample(const struct config_groups *groups, const struct config_event *event, struct error *error)
+static int groups_check_sample(const struct config_groups *groups, const struct config_event *event,
+                               struct error *error)
 {
     for (size_t i = 0; i < groups->n; i++)
         for (size_t k = 0; k < groups->items[i].n_events; k++) {
             const struct config_event *other = &groups->items[i].events[k];
-            if (!is_sample(event->event.metric, &other->event))
+            if (!is_name_of_sample(event->event.metric, &other->event))
                 continue;
             error_set(
                 error, -EINVAL,
                 "\"%s\" would have the metric name \"%s\", which in OpenMetrics belongs to \"%s\": give it another "
-                "one, as in {event: ..., name: ...}",
+                "name, as in {event: ..., name: ...}",
                 event->event.text, event->event.metric, other->event.text);
-            return fail_at(event->line, event->column, error);
+            return group_fail_at(event->line, event->column, error);
         }
     return 0;
 }
 
-/* A strict reader of OpenMetrics refuses all of a scrape where a family is called as a sample of another. */
-static int check_samples(const struct config_groups *groups, struct error *error)
+/* A strict parser of OpenMetrics refuses the whole scrape where a family has the name of another family's sample. */
+static int groups_check_samples(const struct config_groups *groups, struct error *error)
 {
     int r = 0;
 
     for (size_t i = 0; i < groups->n; i++)
         for (size_t k = 0; k < groups->items[i].n_events && r == 0; k++)
-            r = check_sample(groups, &groups->items[i].events[k], error);
+            r = groups_check_sample(groups, &groups->items[i].events[k], error);
     return r;
 }
 
-static int read_items(const struct document *document, const node *n, struct config_groups *groups, struct error *error)
+static int groups_read_items(const struct document *document, const node *n, struct config_groups *groups,
+                             struct error *error)
 {
     const node *item;
 
@@ -238,9 +269,9 @@ static int read_items(const struct document *document, const node *n, struct con
             return document_error(document, item, error, "more than %d groups", CONFIG_GROUPS_MAX);
         if (array_grow(&groups->items, groups->n) < 0)
             return error_oom(error);
-        int r = read_group(document, item, &group, error);
+        int r = group_read(document, item, &group, error);
         if (r < 0) {
-            group_done(&group);
+            config_group_done(&group);
             return r;
         }
         groups->items[groups->n++] = group;
@@ -251,25 +282,22 @@ static int read_items(const struct document *document, const node *n, struct con
 static int groups_read(const struct option *option, const struct document *document, const node *n, void *base,
                        struct error *error)
 {
-    _cleanup_(items_done) struct config_groups groups = {0};
+    _cleanup_(config_groups_done) struct config_groups groups = {0};
     int r;
 
-    if (n->type != YAML_SEQUENCE_NODE) {
-        document_expected(document, n, "a list of groups", error);
-        error_prefix(error, "%s", option->path);
-        return -EINVAL;
-    }
-    r = read_items(document, n, &groups, error);
+    if (n->type != YAML_SEQUENCE_NODE)
+        return option_expected(option, document, n, "a list of groups", error);
+    r = groups_read_items(document, n, &groups, error);
     if (r == 0)
-        r = check_names(&groups, error);
+        r = groups_check_names(&groups, error);
     if (r == 0)
-        r = check_help(&groups, error);
+        r = groups_check_help(&groups, error);
     if (r == 0)
-        r = check_samples(&groups, error);
+        r = groups_check_samples(&groups, error);
     if (r < 0)
         return r;
-    items_done(member(option, base));
-    *member(option, base) = groups;
+    config_groups_done(option_member(option, base));
+    *(struct config_groups *)option_member(option, base) = groups;
     groups = (struct config_groups){0};
     return 0;
 }
@@ -290,7 +318,7 @@ static json_t *group_json(const struct config_group *group)
 
 static json_t *groups_json(const struct option *option, const void *base)
 {
-    const struct config_groups *groups = member(option, base);
+    const struct config_groups *groups = option_member(option, base);
     json_t *list = json_array();
 
     for (size_t i = 0; i < groups->n; i++)

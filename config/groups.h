@@ -3,8 +3,9 @@
 #ifndef CONFIG_GROUPS_H
 #define CONFIG_GROUPS_H
 
-#include "config/options.h"
+#include "config/option-table.h"
 
 extern const struct option_type option_groups;
+extern const struct option_table group_options; /* of struct config_group, for each item of the list */
 
 #endif

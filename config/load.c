@@ -5,49 +5,50 @@
 #include "base/file.h"
 #include "config/config.h"
 #include "config/load.h"
-#include "config/option-table.h"
+#include "config/options.h"
 
-static const node *node_of(const node *const *nodes, const char *path)
+static const node *node_of_key(const node *const *nodes, const char *path)
 {
     return nodes[option_table_find(&config_options, path) - config_options.rows];
 }
 
-/* The kernel samples by one of them. The frequency has a default, which a period replaces. */
-static int settle_sampling(const struct document *document, const node **nodes, struct config *config,
-                           struct error *error)
+/* The kernel samples by a frequency or by a period. The frequency has a default, which a period replaces. */
+static int sampler_check_frequency(const struct document *document, const node **nodes, struct config *config,
+                                   struct error *error)
 {
-    const node *frequency = node_of(nodes, "sampler.frequency"), *period = node_of(nodes, "sampler.period");
+    const node *frequency = node_of_key(nodes, "sampler.frequency"), *period = node_of_key(nodes, "sampler.period");
     struct config_sampler *sampler = &config->sampler;
 
     if (sampler->period && sampler->frequency && frequency && period)
         return document_error(document, period, error,
-                              "sampler.period: there is a sampler.frequency as well; give one of them");
+                              "sampler.period: sampler.frequency is given as well; remove one of them");
     if (sampler->period)
         sampler->frequency = 0;
     if (!sampler->period && !sampler->frequency)
         return document_error(document, frequency ? frequency : period, error,
-                              "sampler.frequency: it is 0, and there is no sampler.period");
+                              "sampler.frequency: it is 0, and sampler.period is not given");
     return 0;
 }
 
-/* What a version before this one had for sampler.allow. */
-static int settle_allow(const struct document *document, const node **nodes, struct config *config, struct error *error)
+/* sampler.allow_remote is what earlier versions had for sampler.allow. */
+static int sampler_read_allow_remote(const struct document *document, const node **nodes, struct config *config,
+                                     struct error *error)
 {
-    const node *remote = node_of(nodes, "sampler.allow_remote");
+    const node *remote = node_of_key(nodes, "sampler.allow_remote");
     struct config_sampler *sampler = &config->sampler;
 
     if (!remote)
         return 0;
-    if (node_of(nodes, "sampler.allow"))
+    if (node_of_key(nodes, "sampler.allow"))
         return document_error(document, remote, error,
-                              "sampler.allow_remote: there is a sampler.allow as well, which has taken its place; "
-                              "remove this one");
+                              "sampler.allow_remote: sampler.allow is given as well and replaces it; remove "
+                              "sampler.allow_remote");
     sampler->allow = sampler->allow_remote ? STANDING_EVERYBODY : STANDING_OPERATOR;
     document_position(document, remote, &sampler->allow_remote_line, &sampler->allow_remote_column);
     return 0;
 }
 
-static int read_document(const struct document *document, struct config *config, struct error *error)
+static int config_read_document(const struct document *document, struct config *config, struct error *error)
 {
     const node *root = document_root(document);
 
@@ -60,9 +61,9 @@ static int read_document(const struct document *document, struct config *config,
         return error_oom(error);
     int r = option_table_read(&config_options, document, root, config, nodes, error);
     if (r == 0)
-        r = settle_sampling(document, nodes, config, error);
+        r = sampler_check_frequency(document, nodes, config, error);
     if (r == 0)
-        r = settle_allow(document, nodes, config, error);
+        r = sampler_read_allow_remote(document, nodes, config, error);
     free(nodes);
     return r;
 }
@@ -76,7 +77,7 @@ int config_parse(const char *text, size_t size, struct config **ret, struct erro
     if (r == 0)
         r = config_default(&config, error);
     if (r == 0)
-        r = read_document(&document, config, error);
+        r = config_read_document(&document, config, error);
     if (r < 0)
         return r;
     *ret = steal(config);
@@ -95,7 +96,7 @@ static const struct {
     {-EFBIG, "the file is larger than 1 MiB, which no configuration is"},
 };
 
-static int file_error(const struct file_opener *opener, int code, struct error *error)
+static int config_file_error(const struct file_opener *opener, int code, struct error *error)
 {
     char remedy[256];
 
@@ -111,7 +112,7 @@ int config_read_file(const struct file_opener *opener, const char *path, char **
 {
     int r = file_read_by(opener, path, CONFIG_FILE_MAX, ret_text, ret_size);
 
-    return r < 0 ? file_error(opener, r, error) : 0;
+    return r < 0 ? config_file_error(opener, r, error) : 0;
 }
 
 char *config_join_path(const char *directory, const char *path)
@@ -134,8 +135,8 @@ char *config_directory_of(const char *path)
     return strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
-/* What the file says is relative to where the file is. */
-static int join_paths(const char *file, struct config *config, struct error *error)
+/* Paths in the file are relative to its directory. */
+static int config_join_paths(const char *file, struct config *config, struct error *error)
 {
     _cleanup_(freep) char *directory = config_directory_of(file);
 
@@ -159,7 +160,7 @@ int config_load(const struct file_opener *opener, const char *path, struct confi
     if (r == 0)
         r = config_parse(text, size, &config, error);
     if (r == 0)
-        r = join_paths(path, config, error);
+        r = config_join_paths(path, config, error);
     if (r < 0)
         return r;
     config->file = strdup(path);

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads a YAML map by a table of options: see option-table.h. */
+/* Tables of keys: see option-table.h. */
 #include "config/option-table.h"
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/suggest.h"
 
-/* More than any key. */
+/* Longer than any key. */
 #define KEY_MAX 32
 
-struct reading {
+struct table_reading {
     const struct option_table *table;
     const struct document *document;
     void *base;
     const node **nodes;
 };
 
-/* The part of the row's path that stands where `prefix` ("web.") ends; false for rows elsewhere. */
+/* The part of the row's path after `prefix` ("web."); false for a row that does not have the prefix. */
 static bool row_key(const struct option *row, const char *prefix, char key[KEY_MAX])
 {
     if (!str_starts(row->path, prefix))
@@ -29,7 +29,7 @@ static bool row_key(const struct option *row, const char *prefix, char key[KEY_M
     return true;
 }
 
-static void append_known(struct buffer *text, const struct option_table *table, const char *prefix)
+static void table_append_keys(struct buffer *text, const struct option_table *table, const char *prefix)
 {
     char key[KEY_MAX], last[KEY_MAX] = "";
 
@@ -40,8 +40,8 @@ static void append_known(struct buffer *text, const struct option_table *table, 
         }
 }
 
-/* Where in `path` the key ends that stands below another one there; NULL where it does not. */
-static const char *end_of_key(const char *path, const char *key)
+/* The end of `key` in `path`, where it is below another key; NULL where the path does not have it so. */
+static const char *path_end_of_key(const char *path, const char *key)
 {
     const char *dot = path;
 
@@ -53,22 +53,23 @@ static const char *end_of_key(const char *path, const char *key)
     return NULL;
 }
 
-/* A key that is known in another place is most often one that was indented wrongly. */
-static void append_places(struct buffer *text, const struct option_table *table, const char *key)
+/* A key that is known elsewhere was most often indented wrongly. */
+static void table_append_paths(struct buffer *text, const struct option_table *table, const char *key)
 {
     const char *last = "";
 
     for (size_t i = 0; i < table->n; i++) {
-        const char *path = table->rows[i].path, *end = end_of_key(path, key);
+        const char *path = table->rows[i].path, *end = path_end_of_key(path, key);
         size_t size = end ? (size_t)(end - path) : 0;
         if (!end || (strncmp(path, last, size) == 0 && last[size] == '.'))
             continue;
-        buffer_appendf(text, "%s%.*s", last[0] ? ", " : "; there is ", (int)size, path);
+        buffer_appendf(text, "%s%.*s", last[0] ? ", " : "; it exists as ", (int)size, path);
         last = path;
     }
 }
 
-static int unknown_key(const struct reading *reading, const char *prefix, const node *n, struct error *error)
+static int table_unknown_key(const struct table_reading *reading, const char *prefix, const node *n,
+                             struct error *error)
 {
     const struct option_table *table = reading->table;
     struct suggest suggest = {.wrong = node_text(n)};
@@ -79,11 +80,11 @@ static int unknown_key(const struct reading *reading, const char *prefix, const 
     for (size_t i = 0; keys && i < table->n; i++)
         if (row_key(&table->rows[i], prefix, keys[i]))
             suggest_consider(&suggest, keys[i]);
-    append_places(&known, table, node_text(n));
+    table_append_paths(&known, table, node_text(n));
     if (known.size > 0)
         suggest.n = 0;
     else if (suggest.n == 0)
-        append_known(&known, table, prefix);
+        table_append_keys(&known, table, prefix);
     suggest_format(&suggest, nearest, sizeof(nearest));
     buffer_append_char(&known, '\0');
     document_error(reading->document, n, error, "unknown key \"%s\"%s%s", node_text(n), nearest,
@@ -92,21 +93,23 @@ static int unknown_key(const struct reading *reading, const char *prefix, const 
     return -EINVAL;
 }
 
-static int read_map(const struct reading *reading, const char *prefix, const node *map, struct error *error);
+static int table_read_map(const struct table_reading *reading, const char *prefix, const node *map,
+                          struct error *error);
 
-static int read_inner_map(const struct reading *reading, const char *path, const node *n, struct error *error)
+static int table_read_inner_map(const struct table_reading *reading, const char *path, const node *n,
+                                struct error *error)
 {
     if (node_is_null(n))
         return 0;
     if (n->type == YAML_MAPPING_NODE)
-        return read_map(reading, path, n, error);
+        return table_read_map(reading, path, n, error);
     document_expected(reading->document, n, "a map", error);
     error_prefix(error, "%.*s", (int)strlen(path) - 1, path);
     return -EINVAL;
 }
 
-static int read_pair(const struct reading *reading, const char *prefix, const node *key, const node *value,
-                     struct error *error)
+static int table_read_pair(const struct table_reading *reading, const char *prefix, const node *key, const node *value,
+                           struct error *error)
 {
     const struct option_table *table = reading->table;
     char *path = NULL;
@@ -127,31 +130,39 @@ static int read_pair(const struct reading *reading, const char *prefix, const no
         path = strndup(row->path, size + 1);
         if (!path)
             return error_oom(error);
-        int r = read_inner_map(reading, path, value, error);
+        int r = table_read_inner_map(reading, path, value, error);
         free(path);
         return r;
     }
-    return unknown_key(reading, prefix, key, error);
+    return table_unknown_key(reading, prefix, key, error);
 }
 
-/* Goes no deeper than the table, however deep or circular the document is. */
-static int read_map(const struct reading *reading, const char *prefix, const node *map, struct error *error)
+/* Reads no deeper than the table, however deep or circular the document is. */
+static int table_read_map(const struct table_reading *reading, const char *prefix, const node *map, struct error *error)
 {
     const node *key, *value;
     int r;
 
     for (size_t i = 0; (r = document_pair(reading->document, map, i, &key, &value, error)) > 0; i++) {
-        r = read_pair(reading, prefix, key, value, error);
+        r = table_read_pair(reading, prefix, key, value, error);
         if (r < 0)
             break;
     }
     return r;
 }
 
+const struct option *option_table_find(const struct option_table *table, const char *path)
+{
+    for (size_t i = 0; i < table->n; i++)
+        if (str_equal(table->rows[i].path, path))
+            return &table->rows[i];
+    return NULL;
+}
+
 int option_table_read(const struct option_table *table, const struct document *document, const node *map, void *base,
                       const node **ret_nodes, struct error *error)
 {
-    struct reading reading = {table, document, base, ret_nodes};
+    struct table_reading reading = {table, document, base, ret_nodes};
 
-    return read_map(&reading, "", map, error);
+    return table_read_map(&reading, "", map, error);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The types that a value can have: see option-types.h. */
+/* The types of values: see option-types.h. */
 #include "config/option-types.h"
 
 #include <stdio.h>
@@ -8,12 +8,15 @@
 #include "base/number.h"
 #include "base/suggest.h"
 
-/* Where the option does not say. */
+/* Where the option sets no maximum. */
 #define LIST_MAX 64
 
-static void *member(const struct option *option, const void *base)
+int option_expected(const struct option *option, const struct document *document, const node *n, const char *expected,
+                    struct error *error)
 {
-    return (char *)base + option->offset;
+    document_expected(document, n, expected, error);
+    error_prefix(error, "%s", option->path);
+    return -EINVAL;
 }
 
 int option_read_text(const struct option *option, const struct document *document, const node *n, void *base,
@@ -21,11 +24,8 @@ int option_read_text(const struct option *option, const struct document *documen
 {
     unsigned line, column;
 
-    if (!node_text(n)) {
-        document_expected(document, n, option->type->name, error);
-        error_prefix(error, "%s", option->path);
-        return -EINVAL;
-    }
+    if (!node_text(n))
+        return option_expected(option, document, n, option->type->name, error);
     int r = option->type->parse(option, node_text(n), base, error);
     if (r < 0 && error) {
         if (error->offset)
@@ -33,13 +33,12 @@ int option_read_text(const struct option *option, const struct document *documen
         else
             document_position(document, n, &line, &column);
         error_prefix(error, "%s", option->path);
-        error->line = line;
-        error->column = column;
+        error_set_position(error, line, column);
     }
     return r;
 }
 
-static void nothing_to_free(const struct option *option, void *base)
+void option_done_nothing(const struct option *option, void *base)
 {
     (void)option;
     (void)base;
@@ -50,12 +49,9 @@ static int bool_read(const struct option *option, const struct document *documen
 {
     bool value;
 
-    if (!node_bool(n, &value)) {
-        document_expected(document, n, option->type->name, error);
-        error_prefix(error, "%s", option->path);
-        return -EINVAL;
-    }
-    *(bool *)member(option, base) = value;
+    if (!node_bool(n, &value))
+        return option_expected(option, document, n, option->type->name, error);
+    *(bool *)option_member(option, base) = value;
     return 0;
 }
 
@@ -63,17 +59,17 @@ static int bool_parse(const struct option *option, const char *text, void *base,
 {
     if (!str_equal(text, "true") && !str_equal(text, "false"))
         return error_set(error, -EINVAL, "expected %s, found \"%s\"", option->type->name, text);
-    *(bool *)member(option, base) = str_equal(text, "true");
+    *(bool *)option_member(option, base) = str_equal(text, "true");
     return 0;
 }
 
 static json_t *bool_json(const struct option *option, const void *base)
 {
-    return json_boolean(*(bool *)member(option, base));
+    return json_boolean(*(bool *)option_member(option, base));
 }
 
-const struct option_type option_bool = {"true or false", bool_read, bool_parse, bool_json, nothing_to_free};
-const struct option_type option_deprecated_bool = {"true or false", bool_read, bool_parse, NULL, nothing_to_free};
+const struct option_type option_bool = {"true or false", bool_read, bool_parse, bool_json, option_done_nothing};
+const struct option_type option_deprecated_bool = {"true or false", bool_read, bool_parse, NULL, option_done_nothing};
 
 static int choice_parse(const struct option *option, const char *text, void *base, struct error *error)
 {
@@ -82,7 +78,7 @@ static int choice_parse(const struct option *option, const char *text, void *bas
 
     for (const struct option_choice *choice = option->choices; choice->word; choice++) {
         if (str_equal(text, choice->word)) {
-            *(unsigned *)member(option, base) = choice->value;
+            *(unsigned *)option_member(option, base) = choice->value;
             return 0;
         }
         suggest_consider(&suggest, choice->word);
@@ -95,16 +91,16 @@ static json_t *choice_json(const struct option *option, const void *base)
 {
     const struct option_choice *choice = option->choices;
 
-    while (choice->word && choice->value != *(unsigned *)member(option, base))
+    while (choice->word && choice->value != *(unsigned *)option_member(option, base))
         choice++;
     return choice->word ? json_string(choice->word) : json_null();
 }
 
-const struct option_type option_choice = {"a word", option_read_text, choice_parse, choice_json, nothing_to_free};
+const struct option_type option_choice = {"a word", option_read_text, choice_parse, choice_json, option_done_nothing};
 
 static int text_parse(const struct option *option, const char *text, void *base, struct error *error)
 {
-    char **to = member(option, base);
+    char **to = option_member(option, base);
     int r = option->check ? option->check(text, error) : 0;
 
     if (r < 0)
@@ -119,18 +115,18 @@ static int text_parse(const struct option *option, const char *text, void *base,
 
 static json_t *text_json(const struct option *option, const void *base)
 {
-    const char *text = *(char **)member(option, base);
+    const char *text = *(char **)option_member(option, base);
 
     return text ? json_string(text) : json_null();
 }
 
-static void text_done(const struct option *option, void *base)
+void option_done_text(const struct option *option, void *base)
 {
-    freep(member(option, base));
-    *(char **)member(option, base) = NULL;
+    freep(option_member(option, base));
+    *(char **)option_member(option, base) = NULL;
 }
 
-const struct option_type option_text = {"text", option_read_text, text_parse, text_json, text_done};
+const struct option_type option_text = {"a text", option_read_text, text_parse, text_json, option_done_text};
 
 static size_t *list_count(const struct option *option, const void *base)
 {
@@ -139,7 +135,7 @@ static size_t *list_count(const struct option *option, const void *base)
 
 static int list_parse(const struct option *option, const char *text, void *base, struct error *error)
 {
-    char ***items = member(option, base);
+    char ***items = option_member(option, base);
     size_t *n = list_count(option, base), most = option->max ? option->max : LIST_MAX;
     int r = option->check ? option->check(text, error) : 0;
 
@@ -147,7 +143,7 @@ static int list_parse(const struct option *option, const char *text, void *base,
         return r;
     for (size_t i = 0; i < *n; i++)
         if (str_equal((*items)[i], text))
-            return error_set(error, -EINVAL, "\"%s\" is there twice", text);
+            return error_set(error, -EINVAL, "\"%s\" is given twice", text);
     if (*n == most)
         return error_set(error, -EINVAL, "more than %zu items", most);
     if (array_grow(items, *n) < 0)
@@ -161,7 +157,7 @@ static int list_parse(const struct option *option, const char *text, void *base,
 
 static void list_done(const struct option *option, void *base)
 {
-    char ***items = member(option, base);
+    char ***items = option_member(option, base);
     size_t *n = list_count(option, base);
 
     for (size_t i = 0; i < *n; i++)
@@ -176,7 +172,7 @@ static int list_read_items(const struct option *option, const struct document *d
 {
     const node *item;
 
-    if (n->type != YAML_SEQUENCE_NODE) /* one text is a list of one */
+    if (n->type != YAML_SEQUENCE_NODE) /* a text by itself is a list of one */
         return option_read_text(option, document, n, base, error);
     for (size_t i = 0; (item = document_item(document, n, i)); i++) {
         int r = option_read_text(option, document, item, base, error);
@@ -191,7 +187,7 @@ static int list_read_items(const struct option *option, const struct document *d
 static int list_read(const struct option *option, const struct document *document, const node *n, void *base,
                      struct error *error)
 {
-    char ***items = member(option, base), **old_items = steal(*items);
+    char ***items = option_member(option, base), **old_items = steal(*items);
     size_t *count = list_count(option, base), old_count = *count;
 
     *count = 0;
@@ -210,7 +206,7 @@ static int list_read(const struct option *option, const struct document *documen
 
 static json_t *list_json(const struct option *option, const void *base)
 {
-    char **items = *(char ***)member(option, base);
+    char **items = *(char ***)option_member(option, base);
     json_t *list = json_array();
 
     for (size_t i = 0; i < *list_count(option, base); i++)
@@ -223,23 +219,30 @@ static json_t *list_json(const struct option *option, const void *base)
 
 const struct option_type option_text_list = {"a text or a list of texts", list_read, list_parse, list_json, list_done};
 
-static int number_parse(const struct option *option, const char *text, void *base, struct error *error)
+int option_set_number(const struct option *option, const char *text, int r, uint64_t value, const char *expected,
+                      void *base, struct error *error)
 {
-    uint64_t value;
-    int r = number_parse_u64(text, &value);
-
     if (r == -ERANGE || (r == 0 && (value < option->min || value > option->max)))
         return error_set(error, -EINVAL, "%s is out of range, %s", text, option->range);
     if (r < 0)
-        return error_set(error, -EINVAL, "expected a whole number, %s, found \"%s\"", option->range, text);
+        return error_set(error, -EINVAL, "expected %s, found \"%s\"", expected, text);
     r = option->check ? option->check(text, error) : 0;
-    if (r < 0)
-        return r;
-    *(uint64_t *)member(option, base) = value;
-    return 0;
+    if (r == 0)
+        *(uint64_t *)option_member(option, base) = value;
+    return r;
 }
 
-/* What is in quotes is a text. */
+static int number_parse(const struct option *option, const char *text, void *base, struct error *error)
+{
+    char expected[128];
+    uint64_t value = 0;
+    int r = number_parse_u64(text, &value);
+
+    snprintf(expected, sizeof(expected), "a whole number, %s", option->range);
+    return option_set_number(option, text, r, value, expected, base, error);
+}
+
+/* A number in quotes is a text. */
 static int number_read(const struct option *option, const struct document *document, const node *n, void *base,
                        struct error *error)
 {
@@ -251,33 +254,28 @@ static int number_read(const struct option *option, const struct document *docum
 
 static json_t *number_json(const struct option *option, const void *base)
 {
-    return json_integer((json_int_t) * (uint64_t *)member(option, base));
+    return json_integer((json_int_t) * (uint64_t *)option_member(option, base));
 }
 
-const struct option_type option_number = {"a whole number", number_read, number_parse, number_json, nothing_to_free};
+const struct option_type option_number = {"a whole number", number_read, number_parse, number_json,
+                                          option_done_nothing};
 
 static int duration_parse(const struct option *option, const char *text, void *base, struct error *error)
 {
-    uint64_t ns;
+    uint64_t ns = 0;
     int r = number_parse_duration(text, &ns);
 
-    if (r == -ERANGE || (r == 0 && (ns < option->min || ns > option->max)))
-        return error_set(error, -EINVAL, "%s is out of range, %s", text, option->range);
-    if (r < 0)
-        return error_set(
-            error, -EINVAL,
-            "expected a duration, a number with its unit (ns, us, ms, s, m, h, d) as in 100ms, found \"%s\"", text);
-    *(uint64_t *)member(option, base) = ns;
-    return 0;
+    return option_set_number(option, text, r, ns,
+                             "a duration, a number with its unit (ns, us, ms, s, m, h, d) as in 100ms", base, error);
 }
 
 static json_t *duration_json(const struct option *option, const void *base)
 {
     char text[NUMBER_SIZE_MAX + 3];
 
-    number_format_duration(*(uint64_t *)member(option, base), text);
+    number_format_duration(*(uint64_t *)option_member(option, base), text);
     return json_string(text);
 }
 
 const struct option_type option_duration = {"a duration", option_read_text, duration_parse, duration_json,
-                                            nothing_to_free};
+                                            option_done_nothing};

@@ -13,21 +13,21 @@ static bool has_line_break(const node *n)
 }
 
 /*
- * Keys stand in error messages. "alice:secret", without the space that YAML wants, is a key by itself; so is the hash
- * where somebody swaps it with the name.
+ * Keys are quoted in error messages. "alice:secret", without the space that YAML wants, is a key by itself; so is the
+ * hash where somebody swaps it with the name.
  */
-static int check_key(const struct document *document, const node *key, struct error *error)
+static int web_check_key(const struct document *document, const node *key, struct error *error)
 {
     const char *text = key->type == YAML_SCALAR_NODE ? (const char *)key->data.scalar.value : "";
 
     if (strchr(text, ':'))
         return document_error(
             document, key, error,
-            "this key has a colon in it, which no key and no user's name may have; behind the colon that ends "
-            "a key goes a space");
+            "this key has a colon in it, which no key or name of a user may have; write a space after the colon "
+            "that ends a key");
     if (str_starts(text, "$2"))
         return document_error(document, key, error,
-                              "this key is a hash: the name of the user goes before the colon, the hash behind it");
+                              "this key is a hash: write the name of the user before the colon, and the hash after it");
     if (has_line_break(key))
         return document_error(document, key, error, "this key has a line break");
     return 0;
@@ -44,19 +44,19 @@ static bool is_key_of_pem(const node *key)
     return false;
 }
 
-static const node *get(const struct document *document, int id)
+static const node *web_node(const struct document *document, int id)
 {
     return yaml_document_get_node((yaml_document_t *)&document->tree, id);
 }
 
-static int check_map(const struct document *document, const node *map, struct error *error)
+static int web_check_map(const struct document *document, const node *map, struct error *error)
 {
     const yaml_node_pair_t *pairs = map->data.mapping.pairs.start, *end = map->data.mapping.pairs.top;
     int r = 0;
 
     for (const yaml_node_pair_t *pair = pairs; pair < end && r == 0; pair++) {
-        const node *key = get(document, pair->key), *value = get(document, pair->value);
-        r = check_key(document, key, error);
+        const node *key = web_node(document, pair->key), *value = web_node(document, pair->value);
+        r = web_check_key(document, key, error);
         if (r == 0 && has_line_break(value) && !is_key_of_pem(key))
             r = document_error(document, value, error, "%s: this text has a line break: write it in one line",
                                node_text(key) ? node_text(key) : "");
@@ -64,15 +64,15 @@ static int check_map(const struct document *document, const node *map, struct er
     return r;
 }
 
-/* What the table cannot say, and must be known before anything of the text stands in a message. */
-static int check_texts(const struct document *document, struct error *error)
+/* Checks what the table cannot check, before a message quotes anything of the text. */
+static int web_check_texts(const struct document *document, struct error *error)
 {
     const node *item;
     int r = 0;
 
     for (const node *n = document->tree.nodes.start; n < document->tree.nodes.top && r == 0; n++) {
         if (n->type == YAML_MAPPING_NODE)
-            r = check_map(document, n, error);
+            r = web_check_map(document, n, error);
         for (size_t i = 0; r == 0 && n->type == YAML_SEQUENCE_NODE && (item = document_item(document, n, i)); i++)
             if (has_line_break(item))
                 r = document_error(document, item, error, "this text has a line break: write it in one line");
@@ -80,13 +80,13 @@ static int check_texts(const struct document *document, struct error *error)
     return r;
 }
 
-struct reading {
+struct web_reading {
     const struct document *document;
     const node *nodes[WEB_OPTIONS];
     struct error *error;
 };
 
-static bool is_given(const struct reading *reading, int row)
+static bool is_given(const struct web_reading *reading, int row)
 {
     const node *n = reading->nodes[row];
 
@@ -94,7 +94,7 @@ static bool is_given(const struct reading *reading, int row)
 }
 
 /* The first of the rows that is given; -1 for none. */
-static int first_given(const struct reading *reading, int begin, int end)
+static int first_given(const struct web_reading *reading, int begin, int end)
 {
     for (int row = begin; row < end; row++)
         if (is_given(reading, row))
@@ -102,14 +102,14 @@ static int first_given(const struct reading *reading, int begin, int end)
     return -1;
 }
 
-/* -EINVAL at what the row says, with its key. */
-static int wrong(const struct reading *reading, int row, const char *sentence)
+/* -EINVAL at the value of the row, with its key. */
+static int web_fail_at(const struct web_reading *reading, int row, const char *sentence)
 {
     return document_error(reading->document, reading->nodes[row], reading->error, "%s: %s", web_options.rows[row].path,
                           sentence);
 }
 
-/* The same thing as text and as the name of a file. */
+/* Keys that give the same thing as a text and as the name of a file. */
 static const struct {
     int text, file;
     const char *sentence;
@@ -120,83 +120,85 @@ static const struct {
 };
 
 /* The row of `either[i]` that is given, -1 for none. */
-static int given_of(const struct reading *reading, size_t i)
+static int given_of(const struct web_reading *reading, size_t i)
 {
     return is_given(reading, either[i].text) ? either[i].text : is_given(reading, either[i].file) ? either[i].file : -1;
 }
 
-static int check_certificate(const struct reading *reading)
+static int web_check_certificate(const struct web_reading *reading)
 {
     int cert = given_of(reading, 0), key = given_of(reading, 1);
 
     for (size_t i = 0; i < ARRAY_SIZE(either); i++)
         if (is_given(reading, either[i].text) && is_given(reading, either[i].file))
-            return wrong(reading, either[i].text, either[i].sentence);
+            return web_fail_at(reading, either[i].text, either[i].sentence);
     if (cert < 0 && key < 0)
-        return wrong(reading, first_given(reading, 0, WEB_TLS_OPTIONS),
-                     "TLS needs a certificate and its key: give cert_file and key_file, or leave tls_server_config "
-                     "out to serve plain HTTP");
+        return web_fail_at(
+            reading, first_given(reading, 0, WEB_TLS_OPTIONS),
+            "TLS needs a certificate and its key: give cert_file and key_file, or leave tls_server_config "
+            "out to serve plain HTTP");
     if (key < 0)
-        return wrong(reading, cert, "the certificate is without its key: give key_file");
-    return cert < 0 ? wrong(reading, key, "the key is without its certificate: give cert_file") : 0;
+        return web_fail_at(reading, cert, "the certificate has no key: give key_file");
+    return cert < 0 ? web_fail_at(reading, key, "the key has no certificate: give cert_file") : 0;
 }
 
-static int check_client_auth(const struct reading *reading, const struct web_tls *tls)
+static int web_check_client_auth(const struct web_reading *reading, const struct web_tls *tls)
 {
     int ca = given_of(reading, 2);
     bool required = tls->client_auth == CLIENT_AUTH_REQUIRE_ANY || tls->client_auth == CLIENT_AUTH_REQUIRE_AND_VERIFY;
 
     if (ca >= 0 && tls->client_auth == CLIENT_AUTH_NONE)
-        return wrong(reading, ca,
-                     "no client is asked for a certificate: set client_auth_type, as to RequireAndVerifyClientCert");
+        return web_fail_at(
+            reading, ca,
+            "no client is asked for a certificate: set client_auth_type, for example to RequireAndVerifyClientCert");
     if (is_given(reading, WEB_CLIENT_ALLOWED_SANS) && !required)
-        return wrong(reading, WEB_CLIENT_ALLOWED_SANS,
-                     "no client has to have a certificate: set client_auth_type to RequireAndVerifyClientCert or "
-                     "RequireAnyClientCert");
+        return web_fail_at(reading, WEB_CLIENT_ALLOWED_SANS,
+                           "clients need no certificate: set client_auth_type to RequireAndVerifyClientCert or "
+                           "RequireAnyClientCert");
     return 0;
 }
 
-/* Blank values alone are no TLS, as nothing at all is. */
-static int check_tls(const struct reading *reading, struct web_tls *tls)
+/* Blank values alone ask for no TLS. */
+static int web_check_tls(const struct web_reading *reading, struct web_tls *tls)
 {
     if (first_given(reading, 0, WEB_TLS_OPTIONS) < 0)
         return 0;
-    int r = check_certificate(reading);
+    int r = web_check_certificate(reading);
     if (r == 0)
-        r = check_client_auth(reading, tls);
+        r = web_check_client_auth(reading, tls);
     if (r == 0 && tls->min_version > tls->max_version)
-        r = wrong(reading, is_given(reading, WEB_MAX_VERSION) ? WEB_MAX_VERSION : WEB_MIN_VERSION,
-                  "no version is left: max_version is below min_version, which is TLS12 where nothing is said");
+        r = web_fail_at(reading, is_given(reading, WEB_MAX_VERSION) ? WEB_MAX_VERSION : WEB_MIN_VERSION,
+                        "no version is left: max_version is below min_version, which is TLS12 by default");
     tls->enabled = r == 0;
     return r;
 }
 
-static int check_rate(const struct reading *reading, const struct web_config *config)
+static int web_check_rate(const struct web_reading *reading, const struct web_config *config)
 {
     if (config->rate_interval_ns == 0 || config->rate_burst > 0)
         return 0;
-    return wrong(reading, is_given(reading, WEB_RATE_BURST) ? WEB_RATE_BURST : WEB_RATE_INTERVAL,
-                 "with a burst of 0 every request would be refused: set burst to 1 or more");
+    return web_fail_at(reading, is_given(reading, WEB_RATE_BURST) ? WEB_RATE_BURST : WEB_RATE_INTERVAL,
+                       "with a burst of 0 every request would be refused: set burst to 1 or more");
 }
 
-static int read_document(const struct document *document, struct web_config *config, struct error *error)
+static int web_read_document(const struct document *document, struct web_config *config, struct error *error)
 {
-    struct reading reading = {.document = document, .error = error};
+    struct web_reading reading = {.document = document, .error = error};
     const node *root = document_root(document);
 
     if (!root)
         return 0;
     if (root->type != YAML_MAPPING_NODE)
         return document_expected(document, root, "a map with keys such as \"tls_server_config\"", error);
-    int r = check_texts(document, error);
+    int r = web_check_texts(document, error);
     if (r == 0)
         r = option_table_read(&web_options, document, root, config, reading.nodes, error);
     if (r == 0)
-        r = check_tls(&reading, &config->tls);
-    return r < 0 ? r : check_rate(&reading, config);
+        r = web_check_tls(&reading, &config->tls);
+    return r < 0 ? r : web_check_rate(&reading, config);
 }
 
-static int join(const char *directory, char **path, struct error *error)
+static int path_join(const char *directory, char **path, struct error *error)
 {
     char *joined = *path ? config_join_path(directory, *path) : NULL;
 
@@ -207,13 +209,13 @@ static int join(const char *directory, char **path, struct error *error)
     return 0;
 }
 
-static int join_paths(const char *directory, struct web_tls *tls, struct error *error)
+static int web_join_paths(const char *directory, struct web_tls *tls, struct error *error)
 {
-    int r = join(directory, &tls->cert_file, error);
+    int r = path_join(directory, &tls->cert_file, error);
 
     if (r == 0)
-        r = join(directory, &tls->key_file, error);
-    return r < 0 ? r : join(directory, &tls->client_ca_file, error);
+        r = path_join(directory, &tls->key_file, error);
+    return r < 0 ? r : path_join(directory, &tls->client_ca_file, error);
 }
 
 int web_config_parse(const char *text, size_t size, const char *directory, struct web_config **ret, struct error *error)
@@ -230,9 +232,9 @@ int web_config_parse(const char *text, size_t size, const char *directory, struc
     };
     int r = document_parse_secret(text, size, &document, error);
     if (r == 0)
-        r = read_document(&document, config, error);
+        r = web_read_document(&document, config, error);
     if (r == 0)
-        r = join_paths(directory, &config->tls, error);
+        r = web_join_paths(directory, &config->tls, error);
     if (r < 0)
         return r;
     *ret = steal(config);

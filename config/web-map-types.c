@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two maps of the web configuration whose keys are the operator's: users and headers. */
+/* The two maps of the web configuration whose keys the operator chooses: users and headers. */
 #include "base/suggest.h"
 #include "config/bcrypt.h"
-#include "config/web-config.h"
+#include "config/option-types.h"
 #include "config/web-option-types.h"
+#include "config/web-values.h"
 
-/* Documents compare each key with all before it. */
+/* A document compares each key with all earlier ones. */
 #define USERS_MAX 4096
-/* So that the sentence about a user has room for more than the name. */
+/* The sentence about a user needs room for more than the name. */
 #define USER_NAME_MAX 255
 
-static int read_user(const struct document *document, const node *key, const node *value, struct web_user *ret,
+static int user_read(const struct document *document, const node *key, const node *value, struct web_user *ret,
                      struct error *error)
 {
     const char *name = node_text(key), *hash = node_is_null(value) ? "" : node_text(value);
@@ -42,17 +43,14 @@ static int users_read(const struct option *option, const struct document *docume
     const node *key, *value;
     int r;
 
-    if (n->type != YAML_MAPPING_NODE) {
-        document_expected(document, n, "a map of names to bcrypt hashes", error);
-        error_prefix(error, "%s", option->path);
-        return -EINVAL;
-    }
+    if (n->type != YAML_MAPPING_NODE)
+        return option_expected(option, document, n, option->type->name, error);
     for (size_t i = 0; (r = document_pair(document, n, i, &key, &value, error)) > 0; i++) {
         if (i == USERS_MAX)
             return document_error(document, key, error, "%s: more than %d users", option->path, USERS_MAX);
         if (array_grow(&config->users, i) < 0)
             return error_oom(error);
-        r = read_user(document, key, value, &config->users[i], error);
+        r = user_read(document, key, value, &config->users[i], error);
         if (r < 0)
             return r;
         config->n_users++;
@@ -76,7 +74,7 @@ static void users_done(const struct option *option, void *base)
 
 const struct option_type option_users = {"a map of names to bcrypt hashes", users_read, NULL, NULL, users_done};
 
-/* The headers that can be set, and the values of those that have only some. */
+/* The headers that can be set, and their values where only some are allowed. */
 static const struct {
     const char *name, *values[2], *range;
 } headers[] = {
@@ -87,7 +85,7 @@ static const struct {
     {"X-XSS-Protection", {NULL}, NULL},
 };
 
-static int unknown_header(const struct document *document, const node *key, struct error *error)
+static int header_fail_unknown(const struct document *document, const node *key, struct error *error)
 {
     struct suggest suggest = {.wrong = node_text(key)};
     char nearest[128];
@@ -102,7 +100,7 @@ static int unknown_header(const struct document *document, const node *key, stru
                           node_text(key), nearest);
 }
 
-static int check_header(size_t i, const struct document *document, const node *value, struct error *error)
+static int header_check(size_t i, const struct document *document, const node *value, struct error *error)
 {
     const char *text = node_text(value);
 
@@ -120,7 +118,7 @@ static int check_header(size_t i, const struct document *document, const node *v
                           headers[i].name, headers[i].range, text);
 }
 
-static int add_header(struct web_config *config, const char *name, const char *value, struct error *error)
+static int header_add(struct web_config *config, const char *name, const char *value, struct error *error)
 {
     if (array_grow(&config->headers, config->n_headers) < 0)
         return error_oom(error);
@@ -134,7 +132,7 @@ static int add_header(struct web_config *config, const char *name, const char *v
     return 0;
 }
 
-static int read_header(const struct document *document, const node *key, const node *value, struct web_config *config,
+static int header_read(const struct document *document, const node *key, const node *value, struct web_config *config,
                        struct error *error)
 {
     size_t i = 0;
@@ -142,13 +140,13 @@ static int read_header(const struct document *document, const node *key, const n
     while (i < ARRAY_SIZE(headers) && !str_equal(headers[i].name, node_text(key)))
         i++;
     if (i == ARRAY_SIZE(headers))
-        return unknown_header(document, key, error);
+        return header_fail_unknown(document, key, error);
     if (node_is_null(value))
         return 0;
-    int r = check_header(i, document, value, error);
-    if (r < 0 || node_text(value)[0] == '\0') /* a blank one is not sent */
+    int r = header_check(i, document, value, error);
+    if (r < 0 || node_text(value)[0] == '\0') /* a blank header is not sent */
         return r;
-    return add_header(config, headers[i].name, node_text(value), error);
+    return header_add(config, headers[i].name, node_text(value), error);
 }
 
 static int headers_read(const struct option *option, const struct document *document, const node *n, void *base,
@@ -157,13 +155,10 @@ static int headers_read(const struct option *option, const struct document *docu
     const node *key, *value;
     int r;
 
-    if (n->type != YAML_MAPPING_NODE) {
-        document_expected(document, n, "a map", error);
-        error_prefix(error, "%s", option->path);
-        return -EINVAL;
-    }
+    if (n->type != YAML_MAPPING_NODE)
+        return option_expected(option, document, n, option->type->name, error);
     for (size_t i = 0; (r = document_pair(document, n, i, &key, &value, error)) > 0; i++) {
-        r = read_header(document, key, value, base, error);
+        r = header_read(document, key, value, base, error);
         if (r < 0)
             return r;
     }

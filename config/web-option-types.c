@@ -1,31 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The scalar types of the web configuration: see web-option-types.h. Users and headers are in web-map-types.c. */
+/* The scalar types of the web configuration: see web-option-types.h. */
 #include "config/web-option-types.h"
 
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "config/option-types.h"
 
-static void *member(const struct option *option, const void *base)
+static int optional_text_parse(const struct option *option, const char *text, void *base, struct error *error)
 {
-    return (char *)base + option->offset;
-}
-
-static void nothing_to_free(const struct option *option, void *base)
-{
-    (void)option;
-    (void)base;
-}
-
-static void text_done(const struct option *option, void *base)
-{
-    freep(member(option, base));
-    *(char **)member(option, base) = NULL;
-}
-
-static int blank_text_parse(const struct option *option, const char *text, void *base, struct error *error)
-{
-    char **to = member(option, base), *copy = text[0] ? strdup(text) : NULL;
+    char **to = option_member(option, base), *copy = text[0] ? strdup(text) : NULL;
 
     if (text[0] && !copy)
         return error_oom(error);
@@ -34,21 +17,22 @@ static int blank_text_parse(const struct option *option, const char *text, void 
     return 0;
 }
 
-const struct option_type option_optional_text = {"a text", option_read_text, blank_text_parse, NULL, text_done};
+const struct option_type option_optional_text = {"a text", option_read_text, optional_text_parse, NULL,
+                                                 option_done_text};
 
-/* A file's name here is a common mistake; what precedes the first block is text for people. */
+/* The name of a file is a common mistake here. Text before the first block is for people. */
 static int pem_parse(const struct option *option, const char *text, void *base, struct error *error)
 {
     if (text[0] && !strstr(text, "-----BEGIN "))
         return error_set(error, -EINVAL,
-                         "expected PEM, which has a line \"-----BEGIN ...\"; the name of a file goes to %s_file",
+                         "expected PEM, which has a line \"-----BEGIN ...\"; for the name of a file use %s_file",
                          strrchr(option->path, '.') + 1);
-    return blank_text_parse(option, text, base, error);
+    return optional_text_parse(option, text, base, error);
 }
 
-const struct option_type option_pem = {"PEM in several lines", option_read_text, pem_parse, NULL, text_done};
+const struct option_type option_pem = {"PEM in several lines", option_read_text, pem_parse, NULL, option_done_text};
 
-/* Besides true and false; the exporters' reader speaks YAML 1.1. */
+/* Words besides true and false: the exporters read YAML 1.1. */
 static const char *const yes_words[] = {"y", "Y", "yes", "Yes", "YES", "on", "On", "ON"};
 static const char *const no_words[] = {"n", "N", "no", "No", "NO", "off", "Off", "OFF"};
 
@@ -56,27 +40,24 @@ static bool is_plain_word(const node *n, const char *const *words, size_t n_word
 {
     const char *text = node_text(n);
 
-    for (size_t i = 0; text && n->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && i < n_words; i++)
-        if (str_equal(text, words[i]))
-            return true;
-    return false;
+    return text && n->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && str_is_one_of(text, words, n_words);
 }
 
-static int switch_read(const struct option *option, const struct document *document, const node *n, void *base,
-                       struct error *error)
+static int yaml11_bool_read(const struct option *option, const struct document *document, const node *n, void *base,
+                            struct error *error)
 {
     bool yes = is_plain_word(n, yes_words, ARRAY_SIZE(yes_words));
 
     if (!yes && !is_plain_word(n, no_words, ARRAY_SIZE(no_words)))
         return option_bool.read(option, document, n, base, error);
-    *(bool *)member(option, base) = yes;
+    *(bool *)option_member(option, base) = yes;
     return 0;
 }
 
-const struct option_type option_yaml11_bool = {"true or false", switch_read, NULL, NULL, nothing_to_free};
+const struct option_type option_yaml11_bool = {"true or false", yaml11_bool_read, NULL, NULL, option_done_nothing};
 
 /* One number with its unit, of `size` bytes; Go writes the micro sign, U+00B5 or U+03BC, as well as u. */
-static int duration_part(const char *text, size_t size, uint64_t *ret)
+static int go_duration_part_parse(const char *text, size_t size, uint64_t *ret)
 {
     char part[64];
     size_t number = strspn(text, "0123456789.");
@@ -91,7 +72,7 @@ static int duration_part(const char *text, size_t size, uint64_t *ret)
     return number_parse_duration(part, ret);
 }
 
-static int parse_duration(const char *text, uint64_t *ret)
+static int go_duration_parse_ns(const char *text, uint64_t *ret)
 {
     uint64_t total = 0, ns;
 
@@ -99,7 +80,7 @@ static int parse_duration(const char *text, uint64_t *ret)
         return number_parse_u64(text, ret);
     while (*text) {
         size_t number = strspn(text, "0123456789."), size = number + strcspn(text + number, "0123456789.");
-        int r = duration_part(text, size, &ns);
+        int r = go_duration_part_parse(text, size, &ns);
         if (r < 0)
             return r;
         if (__builtin_add_overflow(total, ns, &total))
@@ -112,19 +93,13 @@ static int parse_duration(const char *text, uint64_t *ret)
 
 static int go_duration_parse(const struct option *option, const char *text, void *base, struct error *error)
 {
-    uint64_t ns;
-    int r = parse_duration(text, &ns);
+    uint64_t ns = 0;
+    int r = go_duration_parse_ns(text, &ns);
 
-    if (r == -ERANGE || (r == 0 && (ns < option->min || ns > option->max)))
-        return error_set(error, -EINVAL, "%s is out of range, %s", text, option->range);
-    if (r < 0)
-        return error_set(error, -EINVAL,
-                         "expected a duration, numbers with their units (ns, us, ms, s, m, h) as in 100ms or 1m30s, "
-                         "found \"%s\"",
-                         text);
-    *(uint64_t *)member(option, base) = ns;
-    return 0;
+    return option_set_number(option, text, r, ns,
+                             "a duration, numbers with their units (ns, us, ms, s, m, h) as in 100ms or 1m30s", base,
+                             error);
 }
 
 const struct option_type option_go_duration = {"a duration", option_read_text, go_duration_parse, NULL,
-                                               nothing_to_free};
+                                               option_done_nothing};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The types that only the web configuration has. Nothing shows their values, since some are secrets. */
+/* The types of values that only the web configuration has. They are never shown, because some are secrets. */
 #ifndef CONFIG_WEB_OPTION_TYPES_H
 #define CONFIG_WEB_OPTION_TYPES_H
 
-#include "config/options.h"
+#include "config/option-table.h"
 
 extern const struct option_type option_optional_text; /* char *; NULL for "" */
 extern const struct option_type option_pem;           /* char *; NULL for ""; may have several lines */

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of the web configuration's keys: see web-options.h. */
+/* The keys of the web configuration: see web-options.h. */
 #include "config/web-options.h"
 
 #include "base/suggest.h"
 #include "config/option-types.h"
-#include "config/web-config.h"
 #include "config/web-option-types.h"
+#include "config/web-values.h"
 
 static const struct option_choice client_auths[] = {
     {"NoClientCert", CLIENT_AUTH_NONE},
     {"RequestClientCert", CLIENT_AUTH_REQUEST},
     {"RequireAnyClientCert", CLIENT_AUTH_REQUIRE_ANY},
-    {"RequireClientCert", CLIENT_AUTH_REQUIRE_ANY}, /* what the exporters called it first */
+    {"RequireClientCert", CLIENT_AUTH_REQUIRE_ANY}, /* the first name that the exporters gave it */
     {"VerifyClientCertIfGiven", CLIENT_AUTH_VERIFY_IF_GIVEN},
     {"RequireAndVerifyClientCert", CLIENT_AUTH_REQUIRE_AND_VERIFY},
     {"", CLIENT_AUTH_NONE},
@@ -26,7 +26,7 @@ static const struct option_choice tls_versions[] = {
     {NULL, 0},
 };
 
-/* What crypto/tls.CipherSuites() of Go has had since Go 1.17, but for 3DES. */
+/* The names of crypto/tls.CipherSuites() since Go 1.17, without 3DES. */
 static const char *const cipher_suites[] = {
     "TLS_AES_128_GCM_SHA256",
     "TLS_AES_256_GCM_SHA384",
@@ -47,7 +47,7 @@ static const char *const cipher_suites[] = {
     "TLS_RSA_WITH_AES_256_CBC_SHA",
 };
 
-/* What crypto/tls.InsecureCipherSuites() has; the exporters take none of them. */
+/* The names of crypto/tls.InsecureCipherSuites(); the exporters refuse them. */
 static const char *const weak_cipher_suites[] = {
     "TLS_RSA_WITH_RC4_128_SHA",
     "TLS_RSA_WITH_3DES_EDE_CBC_SHA",
@@ -61,20 +61,12 @@ static const char *const weak_cipher_suites[] = {
 
 static const char *const curves[] = {"CurveP256", "CurveP384", "CurveP521", "X25519"};
 
-static bool is_one_of(const char *text, const char *const *names, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (str_equal(text, names[i]))
-            return true;
-    return false;
-}
-
-static int check_name(const char *what, const char *text, const char *const *names, size_t n, struct error *error)
+static int check_known_name(const char *what, const char *text, const char *const *names, size_t n, struct error *error)
 {
     struct suggest suggest = {.wrong = text};
     char nearest[192];
 
-    if (is_one_of(text, names, n))
+    if (str_is_one_of(text, names, n))
         return 0;
     for (size_t i = 0; i < n; i++)
         suggest_consider(&suggest, names[i]);
@@ -84,19 +76,19 @@ static int check_name(const char *what, const char *text, const char *const *nam
 
 static int check_cipher_suite(const char *text, struct error *error)
 {
-    if (is_one_of(text, weak_cipher_suites, ARRAY_SIZE(weak_cipher_suites)))
-        return error_set(error, -EINVAL, "%s is weak, and not offered", text);
-    return check_name("cipher suite", text, cipher_suites, ARRAY_SIZE(cipher_suites), error);
+    if (str_is_one_of(text, weak_cipher_suites, ARRAY_SIZE(weak_cipher_suites)))
+        return error_set(error, -EINVAL, "%s is weak and not offered", text);
+    return check_known_name("cipher suite", text, cipher_suites, ARRAY_SIZE(cipher_suites), error);
 }
 
 static int check_curve(const char *text, struct error *error)
 {
-    return check_name("curve", text, curves, ARRAY_SIZE(curves), error);
+    return check_known_name("curve", text, curves, ARRAY_SIZE(curves), error);
 }
 
 static int check_san(const char *text, struct error *error)
 {
-    return text[0] ? 0 : error_set(error, -EINVAL, "the name is empty, which no certificate has");
+    return text[0] ? 0 : error_set(error, -EINVAL, "the name is empty; no certificate has an empty name");
 }
 
 static int check_path(const char *text, struct error *error)
@@ -107,7 +99,7 @@ static int check_path(const char *text, struct error *error)
 #define MEMBER(member) .offset = offsetof(struct web_config, member)
 #define LIST(member)                                                                                                   \
     .offset = offsetof(struct web_config, member.items), .count_offset = offsetof(struct web_config, member.n)
-/* Of a list: fleets have many names. */
+/* The most items of a list: fleets have many names. */
 #define MANY 1024
 
 static const struct option web_rows[WEB_OPTIONS] = {
@@ -117,7 +109,7 @@ static const struct option web_rows[WEB_OPTIONS] = {
             .type = &option_pem,
             MEMBER(tls.cert),
             .range = "PEM, instead of cert_file",
-            .help = "the certificate and those it was signed with, as text",
+            .help = "the certificate and its chain, as text",
         },
     [WEB_KEY] =
         {
@@ -133,7 +125,7 @@ static const struct option web_rows[WEB_OPTIONS] = {
             .type = &option_pem,
             MEMBER(tls.client_ca),
             .range = "PEM, instead of client_ca_file",
-            .help = "who signs certificates of clients, as text",
+            .help = "the certificates of the authorities that sign clients' certificates, as text",
         },
     [WEB_CERT_FILE] =
         {
@@ -141,7 +133,7 @@ static const struct option web_rows[WEB_OPTIONS] = {
             .type = &option_optional_text,
             MEMBER(tls.cert_file),
             .range = "a path, relative to the directory of this file",
-            .help = "the file of the certificate and those it was signed with",
+            .help = "the file of the certificate and its chain",
         },
     [WEB_KEY_FILE] =
         {
@@ -159,7 +151,7 @@ static const struct option web_rows[WEB_OPTIONS] = {
             .choices = client_auths,
             .range = "NoClientCert, RequestClientCert, RequireAnyClientCert, VerifyClientCertIfGiven or "
                      "RequireAndVerifyClientCert",
-            .help = "what clients must show",
+            .help = "whether clients must have a certificate",
         },
     [WEB_CLIENT_CA_FILE] =
         {
@@ -167,7 +159,7 @@ static const struct option web_rows[WEB_OPTIONS] = {
             .type = &option_optional_text,
             MEMBER(tls.client_ca_file),
             .range = "a path, relative to the directory of this file",
-            .help = "the file of who signs certificates of clients",
+            .help = "the file with the certificates of the authorities that sign clients' certificates",
         },
     [WEB_CLIENT_ALLOWED_SANS] =
         {
@@ -178,7 +170,7 @@ static const struct option web_rows[WEB_OPTIONS] = {
             .max = MANY,
             .check = check_san,
             .range = "1 to 1024 DNS names, IP addresses, e-mail addresses or URIs",
-            .help = "names of which a client's certificate must have one",
+            .help = "a client's certificate must have one of these names",
         },
     [WEB_MIN_VERSION] =
         {
@@ -213,7 +205,7 @@ static const struct option web_rows[WEB_OPTIONS] = {
             .type = &option_yaml11_bool,
             MEMBER(tls.prefer_server_cipher_suites),
             .range = "true or false",
-            .help = "whether the order of cipher_suites counts before that of the client",
+            .help = "whether the order of cipher_suites comes before the client's order",
         },
     [WEB_CURVE_PREFERENCES] =
         {
@@ -230,7 +222,7 @@ static const struct option web_rows[WEB_OPTIONS] = {
             .type = &option_yaml11_bool,
             MEMBER(http2),
             .range = "true or false",
-            .help = "whether HTTP/2 is allowed; HTTP/1.1 is what is spoken",
+            .help = "whether HTTP/2 is allowed; the server speaks HTTP/1.1",
         },
     [WEB_HEADERS] =
         {
@@ -245,7 +237,7 @@ static const struct option web_rows[WEB_OPTIONS] = {
             .path = "basic_auth_users",
             .type = &option_users,
             .range = "names, each with a bcrypt hash",
-            .help = "who may read, and the hashes of their passwords",
+            .help = "the users who may read, and the hashes of their passwords",
         },
     [WEB_RATE_INTERVAL] =
         {
@@ -254,7 +246,7 @@ static const struct option web_rows[WEB_OPTIONS] = {
             MEMBER(rate_interval_ns),
             .max = INT64_MAX,
             .range = "0 to 292 years",
-            .help = "the time between two requests in the mean; 0 for no limit",
+            .help = "the mean time between two requests; 0 for no limit",
         },
     [WEB_RATE_BURST] =
         {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of the web configuration's keys, as config/options.h has those of perfcountd.yaml. */
+/* The keys of the web configuration, one row each, as config/options.h has those of perfcountd.yaml. */
 #ifndef CONFIG_WEB_OPTIONS_H
 #define CONFIG_WEB_OPTIONS_H
 
-#include "config/options.h"
+#include "config/option-table.h"
 
 /* Indices into web_options; those of tls_server_config come first. */
 enum {

@@ -1,31 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The daemon: see daemon.h. */
+/* The daemon while it runs: see daemon.h. */
 #include "daemon/daemon.h"
 
-#include <signal.h>
-
 #include "base/cleanup.h"
-#include "daemon/command/command.h"
-#include "daemon/serving.h"
-#include "daemon/settings.h"
+#include "daemon/log/log.h"
 #include "daemon/summary.h"
 #include "systemd/notify.h"
-
-static void daemon_done(struct daemon *daemon)
-{
-    daemon->server = server_free(daemon->server);
-    daemon->ending = ending_free(daemon->ending);
-    daemon->sampler = sampler_free(daemon->sampler);
-    daemon->hotplug = hotplug_free(daemon->hotplug);
-    daemon->watches = watches_free(daemon->watches);
-    daemon->pause = pause_free(daemon->pause);
-    daemon->retry = retry_free(daemon->retry);
-    cpuset_done(&daemon->left);
-    session_done(&daemon->session);
-    daemon->split = split_free(daemon->split);
-    complaints_done(&daemon->complaints);
-    sd_event_unref(daemon->event);
-}
 
 unsigned daemon_paused_seconds(const struct daemon *daemon)
 {
@@ -33,7 +13,7 @@ unsigned daemon_paused_seconds(const struct daemon *daemon)
 }
 
 /* For `systemctl status`; `notify` is notify_ready() or notify_status(). */
-static void tell_state(struct daemon *daemon, void (*notify)(const char *status))
+static void report_state(struct daemon *daemon, void (*notify)(const char *status))
 {
     struct summary_state state = {
         .reload_error = daemon->reload_error,
@@ -43,18 +23,18 @@ static void tell_state(struct daemon *daemon, void (*notify)(const char *status)
     char status[1024];
 
     summary_format(daemon->session.registry, &state, status, sizeof(status));
-    daemon->n_missing = registry_failures(daemon->session.registry)->n;
+    daemon->n_reported_failures = registry_failures(daemon->session.registry)->n;
     notify(status);
 }
 
-/* What could not be opened, or followed, and may be later. */
-static void try_later(struct daemon *daemon)
+/* Opens later what could not be opened now, where the reason may pass. */
+static void schedule_retry(struct daemon *daemon)
 {
-    enum reason_span span = daemon->lagging ? REASON_PASSES : registry_retry_span(daemon->session.registry);
+    enum reason_span span = daemon->rescan_failed ? REASON_PASSES : registry_retry_span(daemon->session.registry);
     int r = retry_want(daemon->retry, span);
 
     if (r < 0)
-        log_warning("what is missing is not tried again by itself: %s", strerror(-r));
+        log_warning("events that could not be opened are not tried again: %s", strerror(-r));
 }
 
 static void watch_collectors(struct daemon *daemon)
@@ -62,54 +42,53 @@ static void watch_collectors(struct daemon *daemon)
     int r = watches_update(daemon->watches, daemon->session.registry);
 
     if (r < 0)
-        log_event(LOG_KIND_CHANGES_UNHEARD, NULL, 0, "changes are not noticed: %s", strerror(-r));
+        log_event(LOG_KIND_CHANGES_UNHEARD, NULL, 0, "new and removed cgroups are not noticed: %s", strerror(-r));
 }
 
-/* After each opening of what the configuration wants: what came with it is watched, what is missing is told. */
-static void settle(struct daemon *daemon)
+void daemon_follow_collectors(struct daemon *daemon)
 {
     watch_collectors(daemon);
-    complaints_tell(&daemon->complaints, daemon->session.registry);
-    tell_state(daemon, notify_ready);
+    failure_log_update(&daemon->failure_log, daemon->session.registry);
+    report_state(daemon, notify_ready);
     retry_restart(daemon->retry);
-    try_later(daemon);
+    schedule_retry(daemon);
 }
 
-/* One that answers again is worth another try at once. */
-static void on_opener(void *userdata)
+/* The opener is gone, or one that was late answers again: then another try is worth it at once. */
+static void on_opener_changed(void *userdata)
 {
     struct daemon *daemon = userdata;
 
     if (!split_is_lost(daemon->split)) {
         retry_restart(daemon->retry);
-        try_later(daemon);
+        schedule_retry(daemon);
         return;
     }
     log_event(LOG_KIND_OPENER_LOST, NULL, 0,
-              "the opener is gone: what is open goes on counting, and nothing new can be opened; restart perfcountd");
-    tell_state(daemon, notify_status);
+              "the opener is gone: open groups go on counting, but nothing new can be opened; restart perfcountd");
+    report_state(daemon, notify_status);
 }
 
-static void on_watched(void *userdata)
+static void on_collector_changed(void *userdata)
 {
     struct daemon *daemon = userdata;
 
-    complaints_tell(&daemon->complaints, daemon->session.registry);
-    /* Cgroups come and go often; what can no longer be counted, or can again, does not. */
-    if (registry_failures(daemon->session.registry)->n != daemon->n_missing)
-        tell_state(daemon, notify_status);
-    try_later(daemon);
+    failure_log_update(&daemon->failure_log, daemon->session.registry);
+    /* Cgroups come and go often; what is unavailable changes rarely. */
+    if (registry_failures(daemon->session.registry)->n != daemon->n_reported_failures)
+        report_state(daemon, notify_status);
+    schedule_retry(daemon);
 }
 
 static int rescan(struct daemon *daemon)
 {
     struct error error;
-    int r = session_rescan(&daemon->session, &daemon->left, &error);
+    int r = session_rescan(&daemon->session, &daemon->unhandled_cpus, &error);
 
-    if (r < 0 && !daemon->lagging)
-        log_event(LOG_KIND_CPUS_LOST, NULL, 0, "the CPUs changed, and what is counted cannot follow yet: %s",
+    if (r < 0 && !daemon->rescan_failed)
+        log_event(LOG_KIND_CPUS_LOST, NULL, 0, "CPUs came or went, and the counters cannot follow yet: %s",
                   error.message);
-    daemon->lagging = r < 0;
+    daemon->rescan_failed = r < 0;
     return r;
 }
 
@@ -118,28 +97,28 @@ static void follow_cpus(struct daemon *daemon)
     const struct machine *machine;
 
     if (rescan(daemon) < 0) {
-        try_later(daemon);
+        schedule_retry(daemon);
         return;
     }
     machine = daemon->session.machine;
     _cleanup_(freep) char *online = cpuset_format(&machine->online);
     const struct log_field field = {"cpus", online ? online : ""};
-    sampler_cpus_changed(daemon->sampler, machine, &daemon->left);
-    cpuset_done(&daemon->left);
+    sampler_cpus_changed(daemon->sampler, machine, &daemon->unhandled_cpus);
+    cpuset_done(&daemon->unhandled_cpus);
     log_event(LOG_KIND_CPUS_CHANGED, &field, 1, "CPUs online: %s", field.value);
-    settle(daemon);
+    daemon_follow_collectors(daemon);
 }
 
-/* `left` is empty where nothing was heard and something is suspected. */
-static void on_cpus(void *userdata, const struct cpuset *left)
+/* `left` is empty where a change is suspected and no message of it came. */
+static void on_cpus_changed(void *userdata, const struct cpuset *left)
 {
     struct daemon *daemon = userdata;
     struct session *session = &daemon->session;
 
-    daemon->looked_ns = daemon->session.sys.now(&daemon->session.sys, CLOCK_MONOTONIC);
+    daemon->cpus_checked_ns = session->sys.now(&session->sys, CLOCK_MONOTONIC);
     CPUSET_FOREACH (cpu, left)
-        cpuset_add(&daemon->left, (unsigned)cpu);
-    if (daemon->lagging || cpuset_count(left) > 0 || registry_is_stale(session->registry) ||
+        cpuset_add(&daemon->unhandled_cpus, (unsigned)cpu);
+    if (daemon->rescan_failed || cpuset_count(left) > 0 || registry_is_stale(session->registry) ||
         machine_is_outdated(&session->sys, session->machine))
         follow_cpus(daemon);
 }
@@ -149,95 +128,22 @@ static void on_retry(void *userdata)
     struct daemon *daemon = userdata;
     struct error error;
 
-    if (daemon->lagging) {
+    if (daemon->rescan_failed) {
         follow_cpus(daemon);
         return;
     }
     if (registry_retry(daemon->session.registry, &error) < 0)
-        log_warning("what is missing could not be tried again: %s", error.message);
+        log_warning("events that could not be opened cannot be tried again: %s", error.message);
     watch_collectors(daemon);
-    on_watched(daemon);
+    on_collector_changed(daemon);
 }
 
-/* As many clients as descriptors are set aside for. */
-static struct server_limits limits_of(const struct config_limits *limits, const struct division *division)
-{
-    return (struct server_limits){
-        .connections = (unsigned)MIN(limits->connections, division->clients),
-        .connections_per_address = (unsigned)limits->connections_per_address,
-        .memory_per_connection = limits->header_size,
-        .request_ns = limits->request_timeout_ns,
-        .keepalive_ns = limits->idle_timeout_ns,
-        .response_ns = limits->response_timeout_ns,
-    };
-}
-
-static int accept_config(void *userdata, const struct config *config, struct error *error)
+static void on_pause_end(void *userdata)
 {
     struct daemon *daemon = userdata;
-    const struct config_web *web = &config->web;
-    struct server_settings settings = {
-        .addresses = web->listen,
-        .n_addresses = web->n_listen,
-        .telemetry_path = web->telemetry_path,
-        .web_config = web->config_file,
-        .hosts = web->hosts,
-        .n_hosts = web->n_hosts,
-        .operates = config_standing_to_operate(config),
-        .limits = limits_of(&web->limits, &daemon->session.division),
-    };
 
-    listening_check(&daemon->listening, web);
-    return server_configure(daemon->server, &settings, error);
-}
-
-static struct log_field config_field(const struct daemon *daemon)
-{
-    const struct config *config = daemon->session.config;
-    const char *file = config && config->file ? config->file : daemon->options->config_file;
-
-    return (struct log_field){"config_file", file ? file : ""};
-}
-
-/* At the start and at each reload. */
-static void warn_of_deprecated(const struct daemon *daemon)
-{
-    const struct log_field field = config_field(daemon);
-    const struct config *config = daemon->session.config;
-    char sentence[sizeof(((struct error *)NULL)->message) + 256];
-    struct error warning;
-
-    if (config_has_deprecated_key(config, &warning))
-        log_event(LOG_KIND_CONFIG_DEPRECATED, &field, 1, "%s",
-                  config_format_error(config->file, &warning, sentence, sizeof(sentence)));
-}
-
-static void apply_to_sampler(struct daemon *daemon)
-{
-    const struct config *config = daemon->session.config;
-
-    sampler_configure(daemon->sampler, daemon->session.machine, &config->sampler, config_standing_to_sample(config));
-    sampler_cpus_changed(daemon->sampler, daemon->session.machine, NULL);
-}
-
-int daemon_reload(struct daemon *daemon, struct error *error)
-{
-    if (ending_has_begun(daemon->ending))
-        return error_set(error, -ESHUTDOWN, "perfcountd is ending");
-    notify_reloading();
-    int r = session_reload(&daemon->session, daemon->options, accept_config, daemon, error);
-    const struct log_field field = config_field(daemon);
-    if (r < 0) {
-        snprintf(daemon->reload_error, sizeof(daemon->reload_error), "%s", error->message);
-        log_event(LOG_KIND_RELOAD_FAILED, &field, 1, "%s; the old configuration goes on", error->message);
-    } else {
-        daemon->reload_error[0] = '\0';
-        apply_to_sampler(daemon);
-        warn_of_deprecated(daemon);
-        log_event(LOG_KIND_RELOADED, &field, 1, "configuration reloaded");
-    }
-    settle(daemon);
-    return r;
+    log_event(LOG_KIND_RESUMED, NULL, 0, "counting resumes: the pause is over");
+    daemon_set_paused(daemon, false);
 }
 
 int daemon_set_paused(struct daemon *daemon, bool paused)
@@ -248,156 +154,95 @@ int daemon_set_paused(struct daemon *daemon, bool paused)
     r = r < 0 ? r : sampled;
     if (r < 0)
         log_warning("not every group could be %s: %s", paused ? "disabled" : "enabled again", strerror(-r));
-    tell_state(daemon, notify_status);
+    report_state(daemon, notify_status);
     return r;
 }
 
-static void on_pause_end(void *userdata)
+struct log_field daemon_config_field(const struct daemon *daemon)
 {
-    struct daemon *daemon = userdata;
+    const struct config *config = daemon->session.config;
+    const char *file = config && config->file ? config->file : daemon->options->config_file;
 
-    log_event(LOG_KIND_RESUMED, NULL, 0, "counting goes on: the pause is over");
-    daemon_set_paused(daemon, false);
+    return (struct log_field){"config_file", file ? file : ""};
 }
 
-static int on_hangup(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
+static void warn_of_deprecated(const struct daemon *daemon)
 {
-    struct error error;
+    const struct log_field field = daemon_config_field(daemon);
+    const struct config *config = daemon->session.config;
+    char sentence[sizeof(((struct error *)NULL)->message) + 256];
+    struct error warning;
 
-    (void)source;
-    (void)info;
-    daemon_reload(userdata, &error);
-    return 0;
+    if (config_has_deprecated_key(config, &warning))
+        log_event(LOG_KIND_CONFIG_DEPRECATED, &field, 1, "%s",
+                  config_format_error(config->file, &warning, sentence, sizeof(sentence)));
 }
 
-static int on_end(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
+void daemon_apply_config(struct daemon *daemon)
 {
-    struct daemon *daemon = userdata;
+    const struct config *config = daemon->session.config;
 
-    (void)source;
-    log_info("%s: ending", sigabbrev_np((int)info->ssi_signo));
-    notify_stopping();
-    return ending_begin(daemon->ending);
-}
-
-static int watch_signals(struct daemon *daemon)
-{
-    sigset_t signals;
-
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGHUP);
-    if (sigprocmask(SIG_BLOCK, &signals, NULL) < 0)
-        return -errno;
-    signal(SIGPIPE, SIG_IGN);
-    int r = sd_event_add_signal(daemon->event, NULL, SIGTERM, on_end, daemon);
-    if (r >= 0)
-        r = sd_event_add_signal(daemon->event, NULL, SIGINT, on_end, daemon);
-    if (r >= 0)
-        r = sd_event_add_signal(daemon->event, NULL, SIGHUP, on_hangup, daemon);
-    return r;
-}
-
-static int listen_as_configured(struct daemon *daemon, struct error *error)
-{
-    const struct config_web *web = &daemon->session.config->web;
-    int r = server_new(daemon->event, &daemon->service, web->telemetry_path, NULL, &daemon->server, error);
-
-    if (r == 0)
-        r = listening_adopt(&daemon->listening, daemon->server, error);
-    return r < 0 ? r : accept_config(daemon, daemon->session.config, error);
-}
-
-static int loop(struct daemon *daemon)
-{
-    const char *url;
-
-    daemon->ready = true;
-    settle(daemon);
-    if (hotplug_deafness(daemon->hotplug) < 0)
-        log_event(LOG_KIND_CHANGES_UNHEARD, NULL, 0,
-                  "CPUs that come and go are noticed late: the kernel's messages cannot be heard: %s",
-                  strerror(-hotplug_deafness(daemon->hotplug)));
-    for (size_t i = 0; (url = server_url(daemon->server, i)); i++)
-        log_info("listening on %s", url);
-    return sd_event_loop(daemon->event) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
-}
-
-/* Before all else: what is opened from here on, the opener does not have. */
-static int split_off(struct daemon *daemon)
-{
-    _cleanup_(config_freep) struct config *config = NULL;
-    struct error error = {0};
-
-    if (session_begin(&daemon->session, daemon->options, true, &error) < 0) {
-        log_event(LOG_KIND_START_FAILED, NULL, 0, "%s", error.message);
-        return EXIT_FAILURE;
-    }
-    if (settings_read(daemon->options, &daemon->session.sys, &config, &error) < 0) {
-        const struct log_field field = config_field(daemon);
-        log_event(LOG_KIND_CONFIG_BAD, &field, 1, "%s", error.message);
-        return EXIT_BAD_USAGE;
-    }
-    int r = split_new(daemon->options, config, &daemon->session.sys, &daemon->split, &error);
-    if (r < 0) {
-        log_event(LOG_KIND_START_FAILED, NULL, 0, "%s", error.message);
-        return r == -EINVAL ? EXIT_BAD_USAGE : EXIT_FAILURE;
-    }
-    daemon->service.files = settings_files(&daemon->session.sys);
-    return EXIT_SUCCESS;
-}
-
-static int start(struct daemon *daemon)
-{
-    struct error error = {0};
-    int status = split_off(daemon);
-
-    if (status != EXIT_SUCCESS)
-        return status;
-    if (session_load(&daemon->session, daemon->options, &error) < 0) {
-        const struct log_field field = config_field(daemon);
-        log_event(LOG_KIND_CONFIG_BAD, &field, 1, "%s", error.message);
-        return EXIT_BAD_USAGE;
-    }
-    if (session_divide(&daemon->session, &error) < 0) {
-        log_event(LOG_KIND_START_FAILED, NULL, 0, "%s", error.message);
-        return EXIT_FAILURE;
-    }
-    daemon->looked_ns = daemon->session.sys.now(&daemon->session.sys, CLOCK_MONOTONIC);
-    if (sd_event_new(&daemon->event) < 0 || watch_signals(daemon) < 0 ||
-        hotplug_new(daemon->event, on_cpus, daemon, &daemon->hotplug) < 0 ||
-        watches_new(daemon->event, on_watched, daemon, &daemon->watches) < 0 ||
-        split_watch(daemon->split, daemon->event, on_opener, daemon) < 0 ||
-        retry_new(daemon->event, on_retry, daemon, &daemon->retry) < 0 ||
-        pause_new(daemon->event, on_pause_end, daemon, &daemon->pause) < 0 ||
-        sampler_new(&daemon->session.sys, daemon->event, &daemon->sampler) < 0 ||
-        ending_new(daemon->event, daemon->sampler, &daemon->ending) < 0 ||
-        sd_event_set_watchdog(daemon->event, true) < 0) {
-        log_event(LOG_KIND_START_FAILED, NULL, 0, "the event loop cannot start");
-        return EXIT_FAILURE;
-    }
-    apply_to_sampler(daemon);
+    sampler_configure(daemon->sampler, daemon->session.machine, &config->sampler, config_standing_to_sample(config));
+    sampler_cpus_changed(daemon->sampler, daemon->session.machine, NULL);
     warn_of_deprecated(daemon);
-    if (listen_as_configured(daemon, &error) < 0) {
-        log_event(LOG_KIND_LISTEN_FAILED, NULL, 0, "%s", error.message);
-        return EXIT_BAD_USAGE;
-    }
-    if (split_drop(daemon->split, &error) < 0 || session_open(&daemon->session, &error) < 0) {
-        log_event(LOG_KIND_START_FAILED, NULL, 0, "%s", error.message);
-        return EXIT_FAILURE;
-    }
-    return loop(daemon);
 }
 
-int daemon_run(const struct options *options)
+int daemon_configure_server(void *userdata, const struct config *config, struct error *error)
 {
-    struct daemon daemon = {.options = options};
+    struct daemon *daemon = userdata;
 
-    serving_init(&daemon);
-    sys_init(&daemon.session.sys);
-    daemon.started_realtime_ns = daemon.session.sys.now(&daemon.session.sys, CLOCK_REALTIME);
-    int status = start(&daemon);
-    daemon_done(&daemon);
-    return status;
+    return listening_configure(&daemon->listening, daemon->server, config, &daemon->session.budget, error);
+}
+
+int daemon_reload(struct daemon *daemon, struct error *error)
+{
+    if (shutdown_has_begun(daemon->shutdown))
+        return error_set(error, -ESHUTDOWN, "perfcountd is shutting down");
+    notify_reloading();
+    int r = session_reload(&daemon->session, daemon->options, daemon_configure_server, daemon, error);
+    const struct log_field field = daemon_config_field(daemon);
+    if (r < 0) {
+        snprintf(daemon->reload_error, sizeof(daemon->reload_error), "%s", error->message);
+        log_event(LOG_KIND_RELOAD_FAILED, &field, 1, "%s; the old configuration stays in use", error->message);
+    } else {
+        daemon->reload_error[0] = '\0';
+        daemon_apply_config(daemon);
+        log_event(LOG_KIND_RELOADED, &field, 1, "configuration reloaded");
+    }
+    daemon_follow_collectors(daemon);
+    return r;
+}
+
+int daemon_watch(struct daemon *daemon)
+{
+    sd_event *event = daemon->event;
+    int r = hotplug_new(event, on_cpus_changed, daemon, &daemon->hotplug);
+
+    if (r >= 0)
+        r = watches_new(event, on_collector_changed, daemon, &daemon->watches);
+    if (r >= 0)
+        r = split_watch(daemon->split, event, on_opener_changed, daemon);
+    if (r >= 0)
+        r = retry_new(event, on_retry, daemon, &daemon->retry);
+    if (r >= 0)
+        r = pause_new(event, on_pause_end, daemon, &daemon->pause);
+    if (r >= 0)
+        r = sampler_new(&daemon->session.sys, event, &daemon->sampler);
+    return r < 0 ? r : shutdown_new(event, daemon->sampler, &daemon->shutdown);
+}
+
+void daemon_done(struct daemon *daemon)
+{
+    daemon->server = server_free(daemon->server);
+    daemon->shutdown = shutdown_free(daemon->shutdown);
+    daemon->sampler = sampler_free(daemon->sampler);
+    daemon->hotplug = hotplug_free(daemon->hotplug);
+    daemon->watches = watches_free(daemon->watches);
+    daemon->pause = pause_free(daemon->pause);
+    daemon->retry = retry_free(daemon->retry);
+    cpuset_done(&daemon->unhandled_cpus);
+    session_done(&daemon->session);
+    daemon->split = split_free(daemon->split);
+    failure_log_done(&daemon->failure_log);
+    sd_event_unref(daemon->event);
 }

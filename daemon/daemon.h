@@ -1,11 +1,67 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The daemon: a session served over HTTP from one event loop. */
+/*
+ * The daemon while it runs: everything it holds, and how it follows what changes: CPUs, cgroups, the opener, the
+ * configuration, a pause. daemon/command/run.c starts it and ends it.
+ */
 #ifndef DAEMON_DAEMON_H
 #define DAEMON_DAEMON_H
 
-#include "daemon/options.h"
+#include <systemd/sd-event.h>
 
-/* Serves until SIGTERM or SIGINT. Returns the exit status: 0, 1 (run time) or 2 (configuration, addresses). */
-int daemon_run(const struct options *options);
+#include "daemon/failure-log.h"
+#include "daemon/hotplug.h"
+#include "daemon/listening.h"
+#include "daemon/pause.h"
+#include "daemon/retry.h"
+#include "daemon/session.h"
+#include "daemon/shutdown.h"
+#include "daemon/split.h"
+#include "daemon/watches.h"
+#include "http/server.h"
+#include "sampler/sampler.h"
+
+struct daemon {
+    const struct options *options;
+    struct session session;
+    struct split *split;
+    struct service service; /* see serving.h */
+    struct server *server;
+    sd_event *event;
+    struct hotplug *hotplug;
+    uint64_t cpus_checked_ns;     /* CLOCK_MONOTONIC */
+    struct cpuset unhandled_cpus; /* CPUs that went offline, whose groups are not opened again yet */
+    bool rescan_failed;           /* so that they could not be */
+    struct retry *retry;
+    struct watches *watches;
+    struct failure_log failure_log;
+    struct pause *pause;
+    struct sampler *sampler;
+    struct shutdown *shutdown;
+    struct listening listening;
+    size_t n_reported_failures; /* in the status that the service manager has */
+    char reload_error[512];     /* "" where the last reload succeeded */
+    bool ready;
+    uint64_t started_realtime_ns;
+};
+
+/* Makes what the event loop calls: timers, descriptors, the sampler. -errno; daemon_done() in either case. */
+int daemon_watch(struct daemon *daemon);
+void daemon_done(struct daemon *daemon);
+
+/* After each opening of what the configuration wants: watches what was opened, reports what is unavailable. */
+void daemon_follow_collectors(struct daemon *daemon);
+/* After each reading of the configuration: gives it to the sampler, warns of deprecated keys. */
+void daemon_apply_config(struct daemon *daemon);
+/* Has the server listen as the configuration says. Errors of server_configure(). */
+int daemon_configure_server(void *daemon, const struct config *config, struct error *error);
+/* The file of the configuration, for log_event(). */
+struct log_field daemon_config_field(const struct daemon *daemon);
+
+/* Reads the configuration again. -errno with a sentence, and the old one stays. -ESHUTDOWN while the daemon ends. */
+int daemon_reload(struct daemon *daemon, struct error *error);
+/* Disables or enables all groups and rings. -errno of the first that failed; the others are tried. */
+int daemon_set_paused(struct daemon *daemon, bool paused);
+/* Until counting resumes, in whole seconds, rounded up. */
+unsigned daemon_paused_seconds(const struct daemon *daemon);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The JSON documents that are made on request: see documents.h. */
+/* JSON documents: see documents.h. */
 #include "daemon/documents.h"
 
 #include <limits.h>
@@ -105,7 +105,7 @@ static json_t *machine_json(const struct machine *machine)
                      document_paranoid(machine));
 }
 
-/* Of groups, and of cgroups that are not watched: for want of descriptors. */
+/* Descriptors of groups that were not opened, and of cgroups that are not watched, because the limit is too low. */
 static uint64_t refused_descriptors(const struct session *session)
 {
     const void *state = registry_state(session->registry, &collector_cgroup);
@@ -123,12 +123,12 @@ static uint64_t refused_descriptors(const struct session *session)
 
 json_t *document_descriptors(const struct session *session)
 {
-    const struct division *division = &session->division;
+    const struct fd_budget *budget = &session->budget;
     const struct descriptors *descriptors = &session->descriptors;
 
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "limit", (json_int_t)division->limit, "daemon",
-                     (json_int_t)division->daemon, "clients", (json_int_t)division->clients, "sampler",
-                     (json_int_t)division->sampler, "counters", (json_int_t)division->counters, "open",
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "limit", (json_int_t)budget->limit, "daemon",
+                     (json_int_t)budget->daemon, "clients", (json_int_t)budget->clients, "sampler",
+                     (json_int_t)budget->sampler, "counters", (json_int_t)budget->counters, "open",
                      (json_int_t)descriptors->n_counting, "sampling", (json_int_t)descriptors->n_sampling, "needed",
                      (json_int_t)(descriptors->n_counting + refused_descriptors(session)), "connections",
                      (json_int_t)session->config->web.limits.connections);

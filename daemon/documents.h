@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The JSON documents that are made on request: for /api/v1/ and for --json. NULL when out of memory; the caller owns
- * them. */
+/* JSON documents for /api/v1/ and for --json. NULL when out of memory; the caller owns them. */
 #ifndef DAEMON_DOCUMENTS_H
 #define DAEMON_DOCUMENTS_H
 
@@ -10,10 +9,10 @@
 #include "daemon/session.h"
 #include "http/service.h"
 
-/* {"pmus": [{"name", "type", "cpus", ...}]}: what sysfs shows of each. */
+/* {"pmus": [{"name", "type", "cpus", ...}]}, from sysfs. */
 json_t *document_pmus(const struct machine *machine);
 
-/* What /api/v1/status says beside the registry. */
+/* The state of the process, beside that of the registry, for /api/v1/status. */
 struct document_process {
     const struct config *config;
     const struct machine *machine;
@@ -26,13 +25,14 @@ struct document_process {
 };
 json_t *document_status(struct registry *registry, const struct document_process *process);
 
-/* {"hierarchy", ..., "cgroups": [{"cgroup", "state", "unit", ...}]}: what is watched, lingers, or was dropped. */
+/* {"hierarchy", ..., "cgroups": [{"cgroup", "state", "unit", ...}]}: cgroups that are watched, linger, or were dropped.
+ */
 json_t *document_cgroups(const struct registry *registry);
 
 /*
- * {"limit", "daemon", "clients", "sampler", "counters", "open", "sampling", "needed", "connections"}: how the limit of
- * open files is divided, what of it counters and rings hold now, how many all counters need that are configured, and
- * how many clients web.limits.connections allows.
+ * {"limit", "daemon", "clients", "sampler", "counters", "open", "sampling", "needed", "connections"}: the shares of the
+ * limit of open files, how many descriptors counters ("open") and rings ("sampling") hold now, how many all configured
+ * counters need, and how many clients web.limits.connections allows.
  */
 json_t *document_descriptors(const struct session *session);
 

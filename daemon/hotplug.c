@@ -5,20 +5,22 @@
 #include <sys/epoll.h>
 
 #include "base/cleanup.h"
+#include "base/timer.h"
 #include "perf/uevent.h"
 
-#define SUSPICION_USEC 1000000
+/* Between two checks that were asked for, at least. */
+#define CHECK_INTERVAL_USEC 1000000
 
 struct hotplug {
     int fd;
     sd_event_source *io, *timer;
-    uint64_t next_usec; /* not before this may a suspicion be followed */
+    uint64_t next_usec; /* of the next check that is asked for, at the earliest */
     void (*on_change)(void *userdata, const struct cpuset *left);
     void *userdata;
 };
 
 /* Returns whether any CPU came or went. */
-static bool gather(int fd, struct cpuset *left)
+static bool hotplug_receive(int fd, struct cpuset *left)
 {
     enum uevent_change change;
     bool any = false;
@@ -37,36 +39,35 @@ static bool gather(int fd, struct cpuset *left)
     return true;
 }
 
-static int on_io(sd_event_source *source, int fd, uint32_t events, void *userdata)
+static int hotplug_on_io(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
     _cleanup_(cpuset_done) struct cpuset left = {0};
     struct hotplug *hotplug = userdata;
 
     (void)source;
     (void)events;
-    if (gather(fd, &left))
+    if (hotplug_receive(fd, &left))
         hotplug->on_change(hotplug->userdata, &left);
     return 0;
 }
 
-static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
+static int hotplug_on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct hotplug *hotplug = userdata;
     struct cpuset none = {0};
 
     (void)source;
-    hotplug->next_usec = usec + SUSPICION_USEC;
+    hotplug->next_usec = usec + CHECK_INTERVAL_USEC;
     hotplug->on_change(hotplug->userdata, &none);
     return 0;
 }
 
-void hotplug_suspect(struct hotplug *hotplug)
+void hotplug_request_check(struct hotplug *hotplug)
 {
     uint64_t now = 0;
 
     sd_event_now(sd_event_source_get_event(hotplug->timer), CLOCK_MONOTONIC, &now);
-    sd_event_source_set_time(hotplug->timer, MAX(now, hotplug->next_usec));
-    sd_event_source_set_enabled(hotplug->timer, SD_EVENT_ONESHOT);
+    timer_arm(hotplug->timer, MAX(now, hotplug->next_usec));
 }
 
 DEFINE_CLEANUP(struct hotplug *, hotplug_free);
@@ -81,18 +82,17 @@ int hotplug_new(sd_event *event, void (*on_change)(void *userdata, const struct 
     hotplug->on_change = on_change;
     hotplug->userdata = userdata;
     hotplug->fd = uevent_open();
-    int r = hotplug->fd < 0 ? 0 : sd_event_add_io(event, &hotplug->io, hotplug->fd, EPOLLIN, on_io, hotplug);
+    int r = hotplug->fd < 0 ? 0 : sd_event_add_io(event, &hotplug->io, hotplug->fd, EPOLLIN, hotplug_on_io, hotplug);
     if (r < 0)
         return r;
-    r = sd_event_add_time(event, &hotplug->timer, CLOCK_MONOTONIC, 0, 1000, on_timer, hotplug);
+    r = timer_init(event, CLOCK_MONOTONIC, 1000, hotplug_on_timer, hotplug, &hotplug->timer);
     if (r < 0)
         return r;
-    sd_event_source_set_enabled(hotplug->timer, SD_EVENT_OFF);
     *ret = steal(hotplug);
     return 0;
 }
 
-int hotplug_deafness(const struct hotplug *hotplug)
+int hotplug_listen_error(const struct hotplug *hotplug)
 {
     return MIN(hotplug->fd, 0);
 }

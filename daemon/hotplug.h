@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CPUs that come and go, in the event loop: what waits is gathered, and told once. */
+/* CPUs that come and go, in the event loop: messages of the kernel that wait are reported together. */
 #ifndef DAEMON_HOTPLUG_H
 #define DAEMON_HOTPLUG_H
 
@@ -10,19 +10,19 @@
 struct hotplug;
 
 /*
- * `on_change` is told the CPUs that left since the last call, whether or not they are back; it may be none, when CPUs
- * only came. Where messages were lost all CPUs that can be are among them. Where the kernel cannot be heard it is deaf,
- * and only suspicions remain.
+ * `on_change` is given the CPUs that went offline since the last call, whether or not they are back; none where CPUs
+ * only came. Where messages were lost, it is given all possible CPUs. Where the kernel's messages cannot be received
+ * (hotplug_listen_error()), only hotplug_request_check() leads to a call. -errno.
  */
 int hotplug_new(sd_event *event, void (*on_change)(void *userdata, const struct cpuset *left), void *userdata,
                 struct hotplug **ret);
 /*
- * Asks for a call of on_change from the event loop, with no CPU that left: for who suspects a change of which nothing
- * was heard. At most one such call a second.
+ * Has the event loop call on_change without any CPU: for callers that suspect a change and have received no message. At
+ * most one such call a second.
  */
-void hotplug_suspect(struct hotplug *hotplug);
-/* 0, or why the kernel cannot be heard: errors of uevent_open(). */
-int hotplug_deafness(const struct hotplug *hotplug);
+void hotplug_request_check(struct hotplug *hotplug);
+/* 0, or why the kernel's messages cannot be received: errors of uevent_open(). */
+int hotplug_listen_error(const struct hotplug *hotplug);
 struct hotplug *hotplug_free(struct hotplug *hotplug);
 
 #endif

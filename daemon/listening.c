@@ -6,8 +6,8 @@
 #include "daemon/log/log.h"
 #include "systemd/sockets.h"
 
-/* Whether somebody chose addresses; the built-in one is no choice. */
-static bool has_chosen(const struct config_web *web)
+/* Whether flags or the file name addresses other than the default. */
+static bool has_chosen_addresses(const struct config_web *web)
 {
     struct config *builtin;
 
@@ -20,14 +20,45 @@ static bool has_chosen(const struct config_web *web)
     return !same;
 }
 
-void listening_check(struct listening *listening, const struct config_web *web)
+static void listening_warn(struct listening *listening, const struct config_web *web)
 {
-    if (!listening->handed_over || listening->told || !has_chosen(web))
+    if (!listening->handed_over || listening->warned || !has_chosen_addresses(web))
         return;
-    listening->told = true;
+    listening->warned = true;
     log_event(LOG_KIND_ADDRESSES_IGNORED, NULL, 0,
               "web.listen and --web.listen-address are ignored: systemd handed over the sockets to listen on; "
               "ListenStream= of the socket unit says where");
+}
+
+static struct server_limits server_limits_of(const struct config_limits *limits, const struct fd_budget *budget)
+{
+    return (struct server_limits){
+        .connections = (unsigned)MIN(limits->connections, budget->clients),
+        .connections_per_address = (unsigned)limits->connections_per_address,
+        .memory_per_connection = limits->header_size,
+        .request_ns = limits->request_timeout_ns,
+        .keepalive_ns = limits->idle_timeout_ns,
+        .response_ns = limits->response_timeout_ns,
+    };
+}
+
+int listening_configure(struct listening *listening, struct server *server, const struct config *config,
+                        const struct fd_budget *budget, struct error *error)
+{
+    const struct config_web *web = &config->web;
+    struct server_settings settings = {
+        .addresses = web->listen,
+        .n_addresses = web->n_listen,
+        .telemetry_path = web->telemetry_path,
+        .web_config = web->config_file,
+        .hosts = web->hosts,
+        .n_hosts = web->n_hosts,
+        .operates = config_standing_to_operate(config),
+        .limits = server_limits_of(&web->limits, budget),
+    };
+
+    listening_warn(listening, web);
+    return server_configure(server, &settings, error);
 }
 
 int listening_adopt(struct listening *listening, struct server *server, struct error *error)

@@ -7,16 +7,21 @@
 #define DAEMON_LISTENING_H
 
 #include "config/config.h"
+#include "daemon/fd-budget.h"
 #include "http/server.h"
 
 struct listening {
-    bool handed_over;
-    bool told; /* that the configuration's addresses are ignored */
+    bool handed_over; /* by the service manager */
+    bool warned;      /* that the configuration's addresses are ignored */
 };
 
 /* Has the server listen on what was handed over, if anything was. Errors of sockets_take() and server_adopt(). */
 int listening_adopt(struct listening *listening, struct server *server, struct error *error);
-/* Tells, once, that addresses which somebody chose are ignored. */
-void listening_check(struct listening *listening, const struct config_web *web);
+/*
+ * Gives the server what `config` says of it, and at most as many clients as there are descriptors for in `budget`.
+ * Warns, once, where its addresses are ignored. Errors of server_configure().
+ */
+int listening_configure(struct listening *listening, struct server *server, const struct config *config,
+                        const struct fd_budget *budget, struct error *error);
 
 #endif

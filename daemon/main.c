@@ -4,7 +4,6 @@
 
 #include "base/cleanup.h"
 #include "daemon/command/command.h"
-#include "daemon/daemon.h"
 #include "symbols/symboliser/symboliser.h"
 
 static int symbolise(const struct options *options)
@@ -14,7 +13,7 @@ static int symbolise(const struct options *options)
 }
 
 static int (*const commands[])(const struct options *options) = {
-    [COMMAND_RUN] = daemon_run,
+    [COMMAND_RUN] = command_run,
     [COMMAND_CHECK_CONFIG] = command_check_config,
     [COMMAND_LIST_EVENTS] = command_list_events,
     [COMMAND_PLAN] = command_plan,
@@ -23,11 +22,11 @@ static int (*const commands[])(const struct options *options) = {
 };
 
 /*
- * What is larger goes back to the system as soon as it is freed. Left to itself, malloc(3) raises this to the size of
- * the largest response, and keeps as much again.
+ * Larger blocks go back to the system as soon as they are freed. Left to itself, malloc(3) raises this threshold to the
+ * size of the largest response, and keeps that much memory.
  */
 #define MMAP_THRESHOLD (1 << 20)
-/* What compressing a page takes and gives back stays, or each scrape would fault it in anew. */
+/* Memory for compressing a page is kept, or each scrape would fault it in again. */
 #define TRIM_THRESHOLD (512 * 1024)
 
 int main(int argc, char **argv)

@@ -13,13 +13,13 @@
 
 static const struct {
     const char *name, *argument;
-    const char *help; /* NULL: not for people */
+    const char *help; /* NULL: internal */
 } commands[] = {
-    [COMMAND_RUN] = {"run", "", "serve; stays in the foreground (the default)"},
-    [COMMAND_CHECK_CONFIG] = {"check-config", "[FILE]", "say what is wrong with a configuration, or that it is ok"},
-    [COMMAND_LIST_EVENTS] = {"list-events", "", "every event this machine offers"},
-    [COMMAND_PLAN] = {"plan", "", "what this configuration would open here, and what it could not"},
-    [COMMAND_STAT] = {"stat", "", "read, wait, read, and print rates and ratios"},
+    [COMMAND_RUN] = {"run", "", "serve in the foreground (the default)"},
+    [COMMAND_CHECK_CONFIG] = {"check-config", "[FILE]", "check a configuration and report its first error"},
+    [COMMAND_LIST_EVENTS] = {"list-events", "", "list every event this machine offers"},
+    [COMMAND_PLAN] = {"plan", "", "show what this configuration opens here, and what it cannot open"},
+    [COMMAND_STAT] = {"stat", "", "measure for an interval, and print rates and ratios"},
     [COMMAND_SYMBOLISE] = {SYMBOLISER_COMMAND, "", NULL},
 };
 
@@ -38,14 +38,14 @@ enum flag_id {
     FLAG_VERSION,
 };
 
-/* A new flag is one row here and one case in apply_flag(). */
+/* A new flag is one row here and one case in apply_flag() or apply_switch(). */
 static const struct {
     const char *name; /* with its dashes */
     const char *argument, *help;
     enum flag_id id;
     unsigned commands;
 } flags[] = {
-    {"--config.file", "FILE", "configuration (default: " SYSCONFDIR "/perfcountd/perfcountd.yaml, if it is there)",
+    {"--config.file", "FILE", "configuration (default: " SYSCONFDIR "/perfcountd/perfcountd.yaml, if it exists)",
      FLAG_CONFIG_FILE, IN_ALL},
     {"--web.listen-address", "ADDRESS",
      ":10298, 127.0.0.1:10298, [::1]:10298 or unix:/PATH; repeatable (default: :10298)", FLAG_LISTEN, IN_ALL},
@@ -54,7 +54,7 @@ static const struct {
      FLAG_WEB_CONFIG_FILE, IN_ALL},
     {"--log.level", "LEVEL", "debug, info, warning or error (default: info)", FLAG_LOG_LEVEL, IN_ALL},
     {"--log.format", "FORMAT", "auto, text, json or journal (default: auto)", FLAG_LOG_FORMAT, IN_ALL},
-    {"--no-opener", NULL, "run: one process, which keeps its privileges", FLAG_NO_OPENER, IN(COMMAND_RUN)},
+    {"--no-opener", NULL, "run: stay one process, which keeps its privileges", FLAG_NO_OPENER, IN(COMMAND_RUN)},
     {"--json", NULL, "list-events, plan, stat: print JSON", FLAG_JSON,
      IN(COMMAND_LIST_EVENTS) | IN(COMMAND_PLAN) | IN(COMMAND_STAT)},
     {"--interval", "DURATION", "stat: time between two readings, 50ms to 1h (default: 1s)", FLAG_INTERVAL,
@@ -138,6 +138,20 @@ static int parse_interval(const char *value, uint64_t *ret)
     return 0;
 }
 
+/* A flag without an argument. */
+static int apply_switch(struct options *options, enum flag_id id)
+{
+    if (id == FLAG_NO_OPENER)
+        options->no_opener = true;
+    else if (id == FLAG_JSON)
+        options->json = true;
+    else if (id == FLAG_HELP)
+        options->help = true;
+    else
+        options->version = true;
+    return 0;
+}
+
 static int apply_flag(struct options *options, size_t i, char *value, struct error *error)
 {
     const char *name = flags[i].name;
@@ -168,23 +182,12 @@ static int apply_flag(struct options *options, size_t i, char *value, struct err
                    : 0;
     case FLAG_COUNT:
         return number_parse_u64(value, &options->count) < 0 ? bad_value(error, name, value, "a number") : 0;
-    case FLAG_NO_OPENER:
-        options->no_opener = true;
-        return 0;
-    case FLAG_JSON:
-        options->json = true;
-        return 0;
-    case FLAG_HELP:
-        options->help = true;
-        return 0;
-    case FLAG_VERSION:
-        options->version = true;
-        return 0;
+    default:
+        return apply_switch(options, flags[i].id);
     }
-    return -EINVAL;
 }
 
-/* getopt_long(3) takes abbreviations; the exporters do not, and an abbreviation of today is ambiguous tomorrow. */
+/* getopt_long(3) accepts abbreviations; exporters do not, and a new flag could make one ambiguous. */
 static int check_spelling(const char *argument, size_t i, struct error *error)
 {
     size_t size = strcspn(argument, "=");
@@ -226,7 +229,7 @@ static int parse_flags(int argc, char **argv, struct options *options, struct er
     }
     for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
         if (given >> i & 1 && !(flags[i].commands & IN(options->command)))
-            return error_set(error, -EINVAL, "%s has no meaning for \"%s\"", flags[i].name,
+            return error_set(error, -EINVAL, "%s cannot be used with \"%s\"", flags[i].name,
                              commands[options->command].name);
     return 0;
 }
@@ -238,7 +241,7 @@ static int unexpected_argument(const char *word, struct error *error)
     bool is_command = parse_command(word, &command, &ignored) == 0;
 
     return error_set(error, -EINVAL, "unexpected argument \"%s\"%s", word,
-                     is_command ? ": there is one command, before the flags" : "");
+                     is_command ? ": give one command, before the flags" : "");
 }
 
 int options_parse(int argc, char **argv, struct options *ret, struct error *error)

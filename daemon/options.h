@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line: one row of a table a flag, in the exporters' convention. */
+/* The command line: a table with one row for each flag, in the exporters' convention. */
 #ifndef DAEMON_OPTIONS_H
 #define DAEMON_OPTIONS_H
 
@@ -13,7 +13,7 @@ enum command { COMMAND_RUN, COMMAND_CHECK_CONFIG, COMMAND_LIST_EVENTS, COMMAND_P
 struct options {
     enum command command;
     bool help, version;
-    const char *config_file; /* NULL: the usual place, if there is a file */
+    const char *config_file; /* NULL: the default file, if it exists */
     char **listen;           /* the array is owned, its texts are argv's */
     size_t n_listen;
     const char *telemetry_path;  /* NULL: as configured */
@@ -28,7 +28,7 @@ struct options {
 /* -EINVAL with a sentence; nothing is printed. */
 int options_parse(int argc, char **argv, struct options *ret, struct error *error);
 void options_done(struct options *options);
-/* What --help shows: commands and flags. */
+/* The text of --help: commands and flags. */
 void options_print_help(FILE *file);
 
 #endif

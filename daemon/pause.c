@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counting that is paused for a time: see pause.h. */
+/* The timer of a pause: see pause.h. */
 #include "daemon/pause.h"
 
-#include <time.h>
+#include "base/timer.h"
 
-#include "base/cleanup.h"
-
-/* Time in which the machine sleeps is over as well. */
+/* A pause also ends while the machine sleeps. */
 #define PAUSE_CLOCK CLOCK_BOOTTIME
-/* Nobody who waits for the end of a pause waits much longer. */
 #define ACCURACY_USEC 10000
 
 struct pause {
@@ -18,7 +15,7 @@ struct pause {
     uint64_t end_usec; /* 0 while nothing is paused */
 };
 
-static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
+static int pause_on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct pause *pause = userdata;
 
@@ -45,9 +42,7 @@ int pause_new(sd_event *event, void (*on_end)(void *userdata), void *userdata, s
         return -ENOMEM;
     pause->on_end = on_end;
     pause->userdata = userdata;
-    int r = sd_event_add_time(event, &pause->timer, PAUSE_CLOCK, 0, ACCURACY_USEC, on_timer, pause);
-    if (r >= 0)
-        r = sd_event_source_set_enabled(pause->timer, SD_EVENT_OFF);
+    int r = timer_init(event, PAUSE_CLOCK, ACCURACY_USEC, pause_on_timer, pause, &pause->timer);
     if (r < 0) {
         pause_free(pause);
         return r;
@@ -68,10 +63,8 @@ struct pause *pause_free(struct pause *pause)
 int pause_start(struct pause *pause, unsigned seconds)
 {
     uint64_t end = now_usec() + seconds * USEC_PER_SEC;
-    int r = sd_event_source_set_time(pause->timer, end);
+    int r = timer_arm(pause->timer, end);
 
-    if (r >= 0)
-        r = sd_event_source_set_enabled(pause->timer, SD_EVENT_ONESHOT);
     if (r < 0)
         return r;
     pause->end_usec = end;
@@ -80,7 +73,7 @@ int pause_start(struct pause *pause, unsigned seconds)
 
 void pause_stop(struct pause *pause)
 {
-    sd_event_source_set_enabled(pause->timer, SD_EVENT_OFF);
+    timer_disarm(pause->timer);
     pause->end_usec = 0;
 }
 

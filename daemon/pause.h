@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counting that is paused for a time, so that others can use the PMUs: it goes on by itself. */
+/* The timer of a pause: counting stops for some seconds, so that others can use the PMUs, and resumes by itself. */
 #ifndef DAEMON_PAUSE_H
 #define DAEMON_PAUSE_H
 
@@ -9,15 +9,15 @@
 
 struct pause;
 
-/* `on_end` is called from the event loop when the time is over; by then it is paused no more. */
+/* `on_end` is called from the event loop when the time is over; pause_remaining() is 0 by then. -errno. */
 int pause_new(sd_event *event, void (*on_end)(void *userdata), void *userdata, struct pause **ret);
 struct pause *pause_free(struct pause *pause);
 
-/* From now on, for so many seconds, whatever was asked before. -errno of sd_event_source_set_time(3). */
+/* From now, for that many seconds; replaces an earlier pause. -errno of sd_event_source_set_time(3). */
 int pause_start(struct pause *pause, unsigned seconds);
 void pause_stop(struct pause *pause);
 
-/* How long it still lasts, in microseconds; 0 where nothing is paused. */
+/* Microseconds until it ends; 0 where nothing is paused. */
 uint64_t pause_remaining(const struct pause *pause);
 
 #endif

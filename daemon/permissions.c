@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the configuration has its opener open: see permissions.h. */
+/* The opener's permissions for a configuration: see permissions.h. */
 #include "daemon/permissions.h"
 
 #include "base/cleanup.h"
 #include "config/web-config.h"
 #include "perf/pmu-kind.h"
 
-struct granting {
+struct permission_walk {
     struct sys *sys;
-    struct machine *machine; /* NULL: nothing was asked of it yet */
-    struct opener_permissions *wish;
+    struct machine *machine; /* loaded on first use */
+    struct opener_permissions *permissions;
 };
 
 /* The PMU that is named by the event itself, for those that only the configuration may name. */
@@ -32,42 +32,42 @@ static const char *pmu_name_of(const struct event *event)
 
 static int grant(void *userdata, const struct event *event, bool samples)
 {
-    struct granting *granting = userdata;
+    struct permission_walk *walk = userdata;
     const char *name = pmu_name_of(event);
     struct attr attr;
 
     if (pmu_kind(name) == PMU_COUNTING)
         return 0;
-    if (!granting->machine && machine_load(granting->sys, &granting->machine, NULL) == -ENOMEM)
+    if (!walk->machine && machine_load(walk->sys, &walk->machine, NULL) == -ENOMEM)
         return -ENOMEM;
-    const struct pmu *pmu = granting->machine ? machine_find_pmu(granting->machine, name) : NULL;
-    if (!pmu || attr_build(granting->sys, granting->machine, event, pmu, &attr, NULL) < 0)
+    const struct pmu *pmu = walk->machine ? machine_find_pmu(walk->machine, name) : NULL;
+    if (!pmu || attr_build(walk->sys, walk->machine, event, pmu, &attr, NULL) < 0)
         return 0;
-    return opener_permissions_add_event(granting->wish, &attr, samples);
+    return opener_permissions_add_event(walk->permissions, &attr, samples);
 }
 
-/* What cannot be read now is said when the server reads it. */
-static int add_web_files(struct opener_permissions *wish, const char *path)
+/* An error is reported later, when the server reads the file. */
+static int add_web_files(struct opener_permissions *permissions, const char *path)
 {
     _cleanup_(web_config_freep) struct web_config *config = NULL;
 
-    int r = opener_permissions_add_file(wish, path);
+    int r = opener_permissions_add_file(permissions, path);
     if (r < 0 || !*path || web_config_load(NULL, path, &config, NULL) < 0)
         return r;
-    r = opener_permissions_add_file(wish, config->tls.cert_file);
+    r = opener_permissions_add_file(permissions, config->tls.cert_file);
     if (r == 0)
-        r = opener_permissions_add_file(wish, config->tls.key_file);
-    return r == 0 ? opener_permissions_add_file(wish, config->tls.client_ca_file) : r;
+        r = opener_permissions_add_file(permissions, config->tls.key_file);
+    return r == 0 ? opener_permissions_add_file(permissions, config->tls.client_ca_file) : r;
 }
 
 int permissions_from_config(struct sys *sys, const struct config *config, const char *config_file,
                             struct opener_permissions *ret, struct error *error)
 {
-    struct granting granting = {.sys = sys, .wish = ret};
+    struct permission_walk walk = {.sys = sys, .permissions = ret};
 
     *ret = (struct opener_permissions){.sampling = config->sampler.enabled, .breakpoints = config->opener_breakpoints};
-    int r = config_each_event(config, grant, &granting);
-    machine_free(granting.machine);
+    int r = config_each_event(config, grant, &walk);
+    machine_free(walk.machine);
     if (r == 0)
         r = opener_permissions_add_file(ret, config_file);
     if (r == 0)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the configuration has its opener open: what it samples, its tracepoints, probes and breakpoints, its own files.
- */
+/* The opener's permissions for a configuration: tracepoints, probes and breakpoints that it names, and its files. */
 #ifndef DAEMON_PERMISSIONS_H
 #define DAEMON_PERMISSIONS_H
 
@@ -8,8 +7,8 @@
 #include "opener/rules.h"
 
 /*
- * `config_file` is where the configuration was read from; NULL: nowhere. What this machine does not have is left out,
- * as it is when it is opened. -ENOMEM with a sentence; the caller ends the wish in any case.
+ * `config_file` is the file that the configuration was read from, or NULL. Events that this machine does not have are
+ * left out. -ENOMEM with a sentence; opener_permissions_done() in either case.
  */
 int permissions_from_config(struct sys *sys, const struct config *config, const char *config_file,
                             struct opener_permissions *ret, struct error *error);

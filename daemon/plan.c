@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a session has opened: see plan.h. */
+/* The plan of a session: see plan.h. */
 #include "daemon/plan.h"
 
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 struct plan_group {
     const struct row *example;
     struct cpuset cpus;
-    size_t n_cgroups; /* rows of cgroups, whose descriptors the collector itself counts */
+    size_t n_cgroups; /* rows of cgroups; their collector counts its descriptors itself */
     size_t states[N_ROW_STATES];
     size_t descriptors;
 };
@@ -90,7 +90,7 @@ static void add_cgroup(void *userdata, const struct cgroup_view *view)
     totals->descriptors += (json_int_t)view->descriptors;
 }
 
-/* How many match, what they cost, and how many find no room; null where the collector does not run. */
+/* How many cgroups match, what they cost, and how many are dropped; null where the collector is disabled. */
 static json_t *cgroups_json(const struct registry *registry, json_int_t *ret_descriptors)
 {
     const void *state = registry_state(registry, &collector_cgroup);
@@ -131,7 +131,7 @@ static json_int_t count_wanted(const struct snapshot *snapshot, const struct pmu
     return n;
 }
 
-/* A PMU that is asked for more than it has takes turns: its groups are multiplexed. */
+/* A PMU that has fewer counters than events multiplexes its groups. */
 static json_t *pmu_json(struct sys *sys, const struct snapshot *snapshot, const struct pmu *pmu)
 {
     _cleanup_(freep) char *cpus = cpuset_format(&pmu->cpus);
@@ -200,6 +200,6 @@ json_t *plan_json(struct session *session)
                      session->machine->release ? session->machine->release : "", "privileges", privileges_json(session),
                      "pmus", pmus_json(&session->sys, session->machine, snapshot), "groups", groups, "cgroups", cgroups,
                      "missing", document_failures(session->registry), "file_descriptors", descriptors,
-                     "file_descriptor_limit", (json_int_t)session->division.limit, "descriptors",
+                     "file_descriptor_limit", (json_int_t)session->budget.limit, "descriptors",
                      document_descriptors(session), "series", count_series(&snapshot->metrics));
 }

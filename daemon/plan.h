@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a session has opened: groups with their CPUs, descriptors and series, and what could not be opened. */
+/* The plan of a session: open groups with their CPUs, descriptors and series, and events that could not be opened. */
 #ifndef DAEMON_PLAN_H
 #define DAEMON_PLAN_H
 

@@ -2,9 +2,7 @@
 /* Tries again what could not be opened: see retry.h. */
 #include "daemon/retry.h"
 
-#include <time.h>
-
-#include "base/util.h"
+#include "base/timer.h"
 
 #define WAIT_MIN_S 1
 #define WAIT_MAX_S 60
@@ -13,34 +11,32 @@
 
 struct retry {
     sd_event_source *timer;
-    void (*on_time)(void *userdata);
+    void (*on_due)(void *userdata);
     void *userdata;
     unsigned wait_s; /* the last one; 0 before the first */
-    bool due;
+    bool scheduled;
 };
 
-static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
+static int retry_on_duer(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct retry *retry = userdata;
 
     (void)source;
     (void)usec;
-    retry->due = false;
-    retry->on_time(retry->userdata);
+    retry->scheduled = false;
+    retry->on_due(retry->userdata);
     return 0;
 }
 
-int retry_new(sd_event *event, void (*on_time)(void *userdata), void *userdata, struct retry **ret)
+int retry_new(sd_event *event, void (*on_due)(void *userdata), void *userdata, struct retry **ret)
 {
     struct retry *retry = calloc(1, sizeof(*retry));
 
     if (!retry)
         return -ENOMEM;
-    retry->on_time = on_time;
+    retry->on_due = on_due;
     retry->userdata = userdata;
-    int r = sd_event_add_time(event, &retry->timer, CLOCK_MONOTONIC, 0, ACCURACY_USEC, on_timer, retry);
-    if (r >= 0)
-        r = sd_event_source_set_enabled(retry->timer, SD_EVENT_OFF);
+    int r = timer_init(event, CLOCK_MONOTONIC, ACCURACY_USEC, retry_on_duer, retry, &retry->timer);
     if (r < 0) {
         retry_free(retry);
         return r;
@@ -60,8 +56,8 @@ struct retry *retry_free(struct retry *retry)
 
 void retry_restart(struct retry *retry)
 {
-    sd_event_source_set_enabled(retry->timer, SD_EVENT_OFF);
-    retry->due = false;
+    timer_disarm(retry->timer);
+    retry->scheduled = false;
     retry->wait_s = 0;
 }
 
@@ -78,19 +74,17 @@ int retry_want(struct retry *retry, enum reason_span span)
 
     if (span == REASON_LASTS)
         retry_restart(retry);
-    if (wait_s == 0 || retry->due)
+    if (wait_s == 0 || retry->scheduled)
         return 0;
-    int r = sd_event_source_set_time_relative(retry->timer, wait_s * USEC_PER_SEC);
-    if (r >= 0)
-        r = sd_event_source_set_enabled(retry->timer, SD_EVENT_ONESHOT);
+    int r = timer_arm_in(retry->timer, wait_s * USEC_PER_SEC);
     if (r < 0)
         return r;
     retry->wait_s = wait_s;
-    retry->due = true;
+    retry->scheduled = true;
     return 0;
 }
 
 unsigned retry_wait(const struct retry *retry)
 {
-    return retry->due ? retry->wait_s : 0;
+    return retry->scheduled ? retry->wait_s : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tries again, later and later, what could not be opened for a reason that passes by itself. */
+/* When to open again what could not be opened for a reason that may pass: after 1 s, then 2 s, up to 60 s. */
 #ifndef DAEMON_RETRY_H
 #define DAEMON_RETRY_H
 
@@ -10,24 +10,24 @@
 struct retry;
 
 /*
- * `on_time` is called from the event loop when it is time for a try, after 1 s, then 2 s, up to 60 s; it ends with
- * retry_want(). Nothing wakes the loop while nothing is wanted.
+ * `on_due` is called from the event loop when the next try is due; it ends with retry_want(). The event loop is not
+ * woken while nothing is wanted.
  */
-int retry_new(sd_event *event, void (*on_time)(void *userdata), void *userdata, struct retry **ret);
+int retry_new(sd_event *event, void (*on_due)(void *userdata), void *userdata, struct retry **ret);
 struct retry *retry_free(struct retry *retry);
 
 /*
- * What is lacking now; a try that is due stays due. What should have been over soon is given up when the longest wait
- * did not help. -errno of sd_event_source_set_time(3).
+ * Schedules the next try, where none is scheduled. `span` says how long the reason may last: for REASON_BRIEF it gives
+ * up after the longest wait. -errno of sd_event_source_set_time(3).
  */
 int retry_want(struct retry *retry, enum reason_span span);
-/* Circumstances changed: the next try is a second after the next retry_want(). */
+/* The machine or the configuration changed: the next try is a second after the next retry_want(). */
 void retry_restart(struct retry *retry);
 
-/* How many seconds to wait after a try that came after `wait_s` (0: before the first); 0 for no more. Pure. */
+/* Seconds to wait after a try that itself waited for `wait_s` (0: the first); 0: no more tries. Pure. */
 unsigned retry_next(unsigned wait_s, enum reason_span span);
 
-/* Seconds from the last try, or what made it necessary, to the next; 0 where none is due. */
+/* Seconds that the scheduled try waits, from the start of the wait; 0 where none is scheduled. */
 unsigned retry_wait(const struct retry *retry);
 
 #endif

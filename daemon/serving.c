@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the HTTP side asks of the daemon: see serving.h. */
+/* The functions that the HTTP server calls: see serving.h. */
 #include "daemon/serving.h"
 
 #include "base/cleanup.h"
-#include "daemon/catalogue.h"
 #include "daemon/documents.h"
+#include "daemon/log/log.h"
+#include "daemon/offered-events.h"
 
-/* A reading this long after the last look at the CPUs asks for another, in case an uevent was not heard. */
-#define LOOK_NS (60 * NSEC_PER_SEC)
+/* The CPUs are checked again at a reading this long after the last check, in case an uevent was not received. */
+#define CPU_CHECK_NS (60 * NSEC_PER_SEC)
 
 static const struct snapshot *serve_read(void *userdata, uint32_t mask, bool fresh)
 {
@@ -16,8 +17,8 @@ static const struct snapshot *serve_read(void *userdata, uint32_t mask, bool fre
     const struct snapshot *snapshot =
         registry_read(registry, mask, fresh ? 0 : daemon->session.config->web.min_interval_ns);
 
-    if (registry_is_stale(registry) || snapshot->monotonic_ns - daemon->looked_ns > LOOK_NS)
-        hotplug_suspect(daemon->hotplug);
+    if (registry_is_stale(registry) || snapshot->monotonic_ns - daemon->cpus_checked_ns > CPU_CHECK_NS)
+        hotplug_request_check(daemon->hotplug);
     return snapshot;
 }
 
@@ -74,19 +75,19 @@ static json_t *serve_document(void *userdata, enum service_document which)
 
 struct events_draft {
     struct draft draft;
-    struct catalogue *catalogue;
+    struct offered_events *events;
 };
 
 static void write_events(struct draft *draft, struct buffer *content)
 {
-    catalogue_write(((struct events_draft *)draft)->catalogue, content);
+    offered_events_write(((struct events_draft *)draft)->events, content);
 }
 
 static void free_events(struct draft *draft)
 {
     struct events_draft *events = (struct events_draft *)draft;
 
-    catalogue_free(events->catalogue);
+    offered_events_free(events->events);
     free(events);
 }
 
@@ -95,7 +96,7 @@ static struct draft *serve_draft_events(void *userdata)
     struct session *session = &((struct daemon *)userdata)->session;
     _cleanup_(freep) struct events_draft *events = calloc(1, sizeof(*events));
 
-    if (!events || catalogue_new(&session->sys, session->machine, &events->catalogue) < 0)
+    if (!events || offered_events_new(&session->sys, session->machine, &events->events) < 0)
         return NULL;
     events->draft = (struct draft){.write = write_events, .free = free_events};
     return &steal(events)->draft;
@@ -132,14 +133,14 @@ static int serve_pause(void *userdata, unsigned seconds, struct error *error)
         bool was_paused = registry_is_paused(daemon->session.registry);
         pause_stop(daemon->pause);
         if (was_paused)
-            log_event(LOG_KIND_RESUMED, NULL, 0, "counting goes on, as was asked");
+            log_event(LOG_KIND_RESUMED, NULL, 0, "counting resumes on request");
         return was_paused && daemon_set_paused(daemon, false) < 0
-                   ? error_set(error, -EIO, "not every group counts again")
+                   ? error_set(error, -EIO, "not every group could be enabled again")
                    : 0;
     }
     int r = pause_start(daemon->pause, seconds);
     if (r < 0)
-        return error_set(error, r, "there is no timer for the end of the pause: %s", strerror(-r));
+        return error_set(error, r, "no timer for the end of the pause: %s", strerror(-r));
     log_event(LOG_KIND_PAUSED, NULL, 0, "counting is paused for %u seconds", seconds);
     return daemon_set_paused(daemon, true) < 0 ? error_set(error, -EIO, "not every group could be disabled") : 0;
 }

@@ -3,7 +3,7 @@
 #ifndef DAEMON_SERVING_H
 #define DAEMON_SERVING_H
 
-#include "daemon/state.h"
+#include "daemon/daemon.h"
 
 /* Fills in `daemon->service`. */
 void serving_init(struct daemon *daemon);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is measured: see session.h. */
+/* A machine, its configuration and its collectors: see session.h. */
 #include "daemon/session.h"
 
 #include <inttypes.h>
@@ -7,7 +7,8 @@
 #include <systemd/sd-daemon.h>
 
 #include "base/cleanup.h"
-#include "base/fd.h"
+#include "base/process/capabilities.h"
+#include "base/process/fd.h"
 #include "daemon/settings.h"
 #include "opener/opener.h"
 
@@ -29,47 +30,46 @@ static uint64_t raise_descriptor_limit(void)
 int session_begin(struct session *session, const struct options *options, bool serves, struct error *error)
 {
     uint64_t limit = raise_descriptor_limit(), open = 0;
-    /* Where they cannot even be counted, they are too many. */
+    /* -EMFILE: too many are open to even count them. */
     int r = fd_count_open(-1, &open);
 
-    if (serves && (r == -EMFILE || limit < open + DIVISION_START_MIN))
+    if (serves && (r == -EMFILE || limit < open + FD_BUDGET_START_MIN))
         return error_set(error, -EMFILE,
                          "the limit of open files is %" PRIu64
-                         ", with which perfcountd cannot start: raise it (LimitNOFILE= of the unit, ulimit -n)",
+                         ", which is too low for perfcountd to start: raise it (LimitNOFILE= of the unit, ulimit -n)",
                          limit);
-    session->terms = (struct division_terms){
+    session->terms = (struct fd_budget_terms){
         .limit = limit,
         .inherited = r < 0 ? STDERR_FILENO + 1 : open,
         .handed_over = (uint64_t)MAX(sd_listen_fds(0), 0),
         .serves = serves,
-        .has_opener = !options->no_opener && opener_is_wanted(),
+        .has_opener = !options->no_opener && capabilities_are_privileged(),
         .has_watchdog = sd_watchdog_enabled(0, NULL) > 0,
         .has_journal = getenv("JOURNAL_STREAM") != NULL,
     };
     return 0;
 }
 
-/* Nothing of the old division changes where this fails. */
-static int divide(struct session *session, const struct config *config, const struct machine *machine,
-                  struct division *ret, struct error *error)
+static int divide_descriptors(struct session *session, const struct config *config, const struct machine *machine,
+                              struct fd_budget *ret, struct error *error)
 {
-    struct division_terms *terms = &session->terms;
+    struct fd_budget_terms *terms = &session->terms;
 
     terms->config = config;
     terms->cpus = cpuset_count(&machine->possible);
     terms->counting = session->descriptors.n_counting;
     terms->sampling = session->descriptors.n_sampling;
-    int r = division_make(terms, ret, error);
+    int r = fd_budget_make(terms, ret, error);
     terms->config = NULL;
     return r;
 }
 
-int session_divide(struct session *session, struct error *error)
+int session_divide_descriptors(struct session *session, struct error *error)
 {
-    return divide(session, session->config, session->machine, &session->division, error);
+    return divide_descriptors(session, session->config, session->machine, &session->budget, error);
 }
 
-static void note_success(struct session *session)
+static void set_reload_success(struct session *session)
 {
     session->reload.successful = true;
     session->reload.success_realtime_ns = session->sys.now(&session->sys, CLOCK_REALTIME);
@@ -82,13 +82,13 @@ int session_load(struct session *session, const struct options *options, struct 
     if (r == 0)
         r = settings_load(options, &session->sys, session->machine, &session->config, error);
     if (r == 0)
-        note_success(session);
+        set_reload_success(session);
     return r;
 }
 
 int session_open(struct session *session, struct error *error)
 {
-    const struct descriptor_limits limits = division_limits(&session->division);
+    const struct descriptor_limits limits = fd_budget_limits(&session->budget);
 
     descriptors_attach(&session->descriptors, &session->sys, &limits);
     int r = registry_new(&session->sys, &session->reload, &session->registry);
@@ -100,20 +100,20 @@ int session_open(struct session *session, struct error *error)
     return r;
 }
 
-/* Who accepts looks at the division. */
-static int accept_divided(struct session *session, const struct machine *machine, const struct config *config,
-                          int (*accept)(void *userdata, const struct config *config, struct error *error),
-                          void *userdata, struct error *error)
+/* `accept` reads session->budget. */
+static int accept_with_budget(struct session *session, const struct machine *machine, const struct config *config,
+                              int (*accept)(void *userdata, const struct config *config, struct error *error),
+                              void *userdata, struct error *error)
 {
-    struct division before = session->division;
-    int r = divide(session, config, machine, &session->division, error);
+    struct fd_budget before = session->budget;
+    int r = divide_descriptors(session, config, machine, &session->budget, error);
 
     if (r == 0)
         r = accept(userdata, config, error);
     if (r < 0)
-        session->division = before;
+        session->budget = before;
     else
-        session->descriptors.limits = division_limits(&session->division);
+        session->descriptors.limits = fd_budget_limits(&session->budget);
     return r;
 }
 
@@ -130,18 +130,18 @@ int session_reload(struct session *session, const struct options *options,
     if (r == 0)
         r = settings_load(options, &session->sys, machine, &config, error);
     if (r == 0)
-        r = accept_divided(session, machine, config, accept, userdata, error);
+        r = accept_with_budget(session, machine, config, accept, userdata, error);
     if (r < 0)
         return r;
     r = registry_configure(session->registry, machine, config, NULL, error);
-    /* Whatever came of it, the collectors work with these now. */
+    /* Also where it failed: the collectors work with the new ones by now. */
     machine_free(session->machine);
     config_free(session->config);
     session->machine = steal(machine);
     session->generation++;
     session->config = steal(config);
     if (r == 0)
-        note_success(session);
+        set_reload_success(session);
     return r;
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The configuration that is to run: see settings.h. */
+/* The configuration in force: see settings.h. */
 #include "daemon/settings.h"
 
 #include "base/cleanup.h"
 
-#define USUAL_PLACE SYSCONFDIR "/perfcountd/perfcountd.yaml"
+#define DEFAULT_FILE SYSCONFDIR "/perfcountd/perfcountd.yaml"
 
-static int place_error(int code, const char *file, struct error *error)
+static int add_position(int code, const char *file, struct error *error)
 {
     char text[sizeof(error->message)];
 
@@ -31,15 +31,16 @@ struct file_opener settings_files(struct sys *sys)
     return (struct file_opener){
         .open = open_by_sys,
         .userdata = sys,
-        .remedy = has_opener ? "the opener reads those that were named when perfcountd started, where none but their "
-                               "owner can put another in their place; restart perfcountd"
-                             : NULL,
+        .remedy = has_opener
+                      ? "the opener reads only files that were configured when perfcountd started, in directories "
+                        "where only their owner can replace them; restart perfcountd"
+                      : NULL,
     };
 }
 
 const char *settings_file(const struct options *options)
 {
-    return options->config_file ? options->config_file : USUAL_PLACE;
+    return options->config_file ? options->config_file : DEFAULT_FILE;
 }
 
 static int load_file(const struct options *options, struct sys *sys, struct config **ret, struct error *error)
@@ -50,7 +51,7 @@ static int load_file(const struct options *options, struct sys *sys, struct conf
     if (!options->config_file && access(file, F_OK) < 0 && errno == ENOENT)
         return config_default(ret, error);
     int r = config_load(&files, file, ret, error);
-    return r < 0 ? place_error(r, file, error) : 0;
+    return r < 0 ? add_position(r, file, error) : 0;
 }
 
 static int override(struct config *config, const char *key, const char *flag, const char *value, struct error *error)
@@ -99,7 +100,7 @@ int settings_load(const struct options *options, struct sys *sys, const struct m
         return r;
     r = config_check_events(config, sys, machine, error);
     if (r < 0)
-        return place_error(r, config->file, error);
+        return add_position(r, config->file, error);
     *ret = steal(config);
     return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The configuration that is to run: the file over the defaults, the flags over the file, held against the machine. */
+/* The configuration in force: flags override the file, the file overrides the defaults; checked against the machine. */
 #ifndef DAEMON_SETTINGS_H
 #define DAEMON_SETTINGS_H
 
@@ -7,9 +7,9 @@
 #include "daemon/options.h"
 
 /*
- * -errno with a sentence that starts with FILE:LINE:COLUMN where there is a place. The web configuration that it names
- * is not read: who only prints may be somebody who may not read it. `machine` may be NULL: then events are not looked
- * up in sysfs.
+ * -errno with a sentence, which starts with FILE:LINE:COLUMN where the file is at fault. The web configuration that it
+ * names is not read: a user of the printing commands may not have the permission. `machine` may be NULL: then events
+ * are not looked up in sysfs.
  */
 int settings_load(const struct options *options, struct sys *sys, const struct machine *machine, struct config **ret,
                   struct error *error);
@@ -17,9 +17,9 @@ int settings_load(const struct options *options, struct sys *sys, const struct m
 /* The same without a machine: events are not looked up. */
 int settings_read(const struct options *options, struct sys *sys, struct config **ret, struct error *error);
 
-/* Where the configuration is read from, whether there is such a file or not. Borrowed. */
+/* The file that the configuration is read from, whether it exists or not. Borrowed. */
 const char *settings_file(const struct options *options);
-/* Opens files by `sys`, which must outlive it; make it again once `sys` asks an opener. */
+/* Opens files by `sys`, which must outlive it. Call it again once `sys` asks an opener. */
 struct file_opener settings_files(struct sys *sys);
 
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The opener of counters, as the daemon has it: see split.h. */
+/* The daemon's side of the privilege split: see split.h. */
 #include "daemon/split.h"
 
 #include <cap-ng.h>
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/process/capabilities.h"
+#include "base/timer.h"
 #include "daemon/log/log.h"
 #include "daemon/permissions.h"
 #include "daemon/settings.h"
@@ -17,9 +19,9 @@
 
 struct split {
     struct opener *opener; /* NULL: there is one process */
-    struct user user;      /* whom this one becomes */
+    struct user user;      /* that this process becomes */
     sd_event_source *source, *reaper;
-    uint64_t reap_usec; /* how long it waits */
+    uint64_t reap_usec; /* between two tries to reap it */
     void (*on_change)(void *userdata);
     void *userdata;
 };
@@ -29,13 +31,13 @@ DEFINE_CLEANUP(struct split *, split_free);
 static int start_opener(struct split *split, const struct options *options, const struct config *config,
                         struct sys *sys, struct error *error)
 {
-    _cleanup_(opener_permissions_done) struct opener_permissions wish = {0};
+    _cleanup_(opener_permissions_done) struct opener_permissions permissions = {0};
 
     int r = user_choose(config->user, &split->user, error);
     if (r == 0)
-        r = permissions_from_config(sys, config, settings_file(options), &wish, error);
+        r = permissions_from_config(sys, config, settings_file(options), &permissions, error);
     if (r == 0)
-        r = opener_start(sys, &wish, &split->user, &split->opener, error);
+        r = opener_start(sys, &permissions, &split->user, &split->opener, error);
     if (r == 0)
         log_debug("counters are opened by process %d", (int)split->opener->pid);
     return r;
@@ -48,7 +50,7 @@ int split_new(const struct options *options, const struct config *config, struct
 
     if (!split)
         return error_oom(error);
-    if (!options->no_opener && opener_is_wanted()) {
+    if (!options->no_opener && capabilities_are_privileged()) {
         int r = start_opener(split, options, config, sys, error);
         if (r < 0)
             return r;
@@ -68,7 +70,7 @@ int split_drop(struct split *split, struct error *error)
         return r;
     log_debug("this process is user %u, without capabilities", split->user.uid);
     if (!filtered || !split->opener->filtered)
-        log_warning("system calls are not filtered: this kernel lacks CONFIG_SECCOMP_FILTER");
+        log_warning("system calls are not filtered: this kernel has no CONFIG_SECCOMP_FILTER");
     return 0;
 }
 
@@ -83,8 +85,8 @@ struct split *split_free(struct split *split)
     return NULL;
 }
 
-/* One that hangs in the kernel, or that somebody traces, may end much later than it was told to. */
-static int on_reaper(sd_event_source *source, uint64_t usec, void *userdata)
+/* An opener that hangs in the kernel, or that a debugger traces, may end long after it was killed. */
+static int split_on_reaper(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct split *split = userdata;
 
@@ -92,21 +94,20 @@ static int on_reaper(sd_event_source *source, uint64_t usec, void *userdata)
     if (opener_reap(split->opener))
         return 0;
     split->reap_usec = MIN(2 * split->reap_usec, REAP_MAX_USEC);
-    int r = sd_event_source_set_time_relative(source, split->reap_usec);
-    return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+    return timer_arm_in(source, split->reap_usec);
 }
 
-static void lose(struct split *split)
+static void split_lose_opener(struct split *split)
 {
     sd_event *event = sd_event_source_get_event(split->source);
 
     split->reap_usec = REAP_MIN_USEC;
     if (!opener_kill(split->opener))
-        sd_event_add_time_relative(event, &split->reaper, CLOCK_MONOTONIC, split->reap_usec, 0, on_reaper, split);
+        sd_event_add_time_relative(event, &split->reaper, CLOCK_MONOTONIC, split->reap_usec, 0, split_on_reaper, split);
     split->source = sd_event_source_disable_unref(split->source);
 }
 
-static int on_readable(sd_event_source *source, int fd, uint32_t events, void *userdata)
+static int split_on_readable(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
     struct split *split = userdata;
     int r = opener_take_late_reply(split->opener);
@@ -117,19 +118,19 @@ static int on_readable(sd_event_source *source, int fd, uint32_t events, void *u
     if (r == 0)
         return 0;
     if (r < 0)
-        lose(split);
+        split_lose_opener(split);
     split->on_change(split->userdata);
     return 0;
 }
 
-/* Replies are waited for where they are asked for: what comes here is late, or the end. */
+/* A request waits for its own reply: what arrives here is a late reply, or the end of the opener. */
 int split_watch(struct split *split, sd_event *event, void (*on_change)(void *userdata), void *userdata)
 {
     if (!split->opener)
         return 0;
     split->on_change = on_change;
     split->userdata = userdata;
-    return sd_event_add_io(event, &split->source, opener_poll_fd(split->opener), EPOLLIN, on_readable, split);
+    return sd_event_add_io(event, &split->source, opener_poll_fd(split->opener), EPOLLIN, split_on_readable, split);
 }
 
 bool split_is_lost(const struct split *split)
@@ -153,7 +154,7 @@ json_t *split_json(const struct split *split)
 {
     if (!split->opener)
         return json_pack("{s:s, s:n, s:o, s:n}", "state", "none", "pid", "capabilities",
-                         capabilities_json(opener_own_capabilities()), "filtered");
+                         capabilities_json(capabilities_own()), "filtered");
     if (split_is_lost(split))
         return json_pack("{s:s, s:n, s:[], s:n}", "state", "lost", "pid", "capabilities", "filtered");
     return json_pack("{s:s, s:i, s:o, s:b}", "state", split->opener->client.late ? "late" : "running", "pid",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The opener of counters, as the daemon has it: started where there are privileges, watched, and told of. */
+/* The daemon's side of the privilege split: the opener is started where there are privileges, watched and reported. */
 #ifndef DAEMON_SPLIT_H
 #define DAEMON_SPLIT_H
 
@@ -14,20 +14,22 @@
 struct split;
 
 /*
- * Splits, where this process has privileges and `options` does not say otherwise: `sys` then asks the opener, which
- * opens what the configuration has now. To be called before there are threads or anything else that is open. -errno
- * with a sentence.
+ * Splits where this process has privileges and `options` allow it: `sys` then asks the opener, which opens what
+ * `config` names and nothing else. Call it before there are threads or other open descriptors. -errno with a sentence;
+ * -EINVAL where the configured user is wrong.
  */
 int split_new(const struct options *options, const struct config *config, struct sys *sys, struct split **ret,
               struct error *error);
 /*
- * Where it has split: makes this process harmless (opener/daemon-jail.h). To be called when addresses, files and log
- * are open that may want privileges, and before any client is heard. -errno with a sentence: it must not go on then.
+ * Where it has split: gives up this process's privileges (opener/daemon-jail.h). Call it when addresses, files and the
+ * log are open, which may need privileges, and before any client is served. -errno with a sentence: the process must
+ * end then.
  */
 int split_drop(struct split *split, struct error *error);
 struct split *split_free(struct split *split);
 
-/* Calls `on_change` when the opener is gone, and when one that was late answers again. */
+/* Calls `on_change` when the opener is gone, and when it answers again after it was late. -errno of sd_event_add_io(3).
+ */
 int split_watch(struct split *split, sd_event *event, void (*on_change)(void *userdata), void *userdata);
 bool split_is_lost(const struct split *split);
 /* {"state": "running|late|lost|none", "pid", "capabilities", "filtered"} */

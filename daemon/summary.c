@@ -40,8 +40,8 @@ static void append_counted(struct buffer *line, struct registry *registry)
         append_count(line, cpuset_count(&cpus) > 0 ? " and " : " on ", cgroups, "cgroup");
 }
 
-/* What is no event, as a limit, is missing as well. */
-static size_t count_missing(const struct registry *registry, size_t *ret_others)
+/* Failures of events, and others, such as a limit that was reached. */
+static size_t count_failures(const struct registry *registry, size_t *ret_others)
 {
     const struct failures *failures = registry_failures(registry);
     size_t events = 0;
@@ -52,16 +52,16 @@ static size_t count_missing(const struct registry *registry, size_t *ret_others)
     return events;
 }
 
-static void append_missing(struct buffer *line, const struct registry *registry)
+static void append_failures(struct buffer *line, const struct registry *registry)
 {
-    size_t others, events = count_missing(registry, &others);
+    size_t others, events = count_failures(registry, &others);
 
     if (events > 0)
         append_count(line, "; ", events, "event");
     if (others > 0)
-        append_count(line, events > 0 ? " and " : "; ", others, "other thing");
+        append_count(line, events > 0 ? " and " : "; ", others, "other failure");
     if (events + others > 0)
-        buffer_append_text(line, " missing, see /api/v1/status");
+        buffer_append_text(line, " unavailable, see /api/v1/status");
 }
 
 void summary_format(struct registry *registry, const struct summary_state *state, char *text, size_t size)
@@ -71,13 +71,13 @@ void summary_format(struct registry *registry, const struct summary_state *state
     if (state->opener_lost)
         buffer_append_text(&line, "the opener is gone, restart perfcountd; ");
     if (state->reload_error[0])
-        buffer_appendf(&line, "reload failed, the old configuration goes on: %s; ", state->reload_error);
+        buffer_appendf(&line, "reload failed, the old configuration stays in use: %s; ", state->reload_error);
     if (state->paused_seconds > 0) {
         append_count(&line, "paused for ", state->paused_seconds, "second");
         buffer_append_text(&line, "; ");
     }
     append_counted(&line, registry);
-    append_missing(&line, registry);
+    append_failures(&line, registry);
     size_t n = line.failed ? 0 : MIN(line.size, size - 1);
     memcpy(text, n ? line.data : "", n);
     text[n] = '\0';

@@ -12,8 +12,8 @@ struct summary_state {
 };
 
 /*
- * "counting 30 groups on 8 CPUs and 12 cgroups; 6 events missing, see /api/v1/status". What an operator has done or has
- * to do goes first.
+ * "counting 30 groups on 8 CPUs and 12 cgroups; 6 events unavailable, see /api/v1/status". Before it stands what an
+ * operator did (a pause) or has to do.
  */
 void summary_format(struct registry *registry, const struct summary_state *state, char *text, size_t size);
 

@@ -19,7 +19,7 @@ struct watches {
     size_t n;
 };
 
-static void drop(struct watches *watches)
+static void watches_drop(struct watches *watches)
 {
     for (size_t i = 0; i < watches->n; i++)
         sd_event_source_disable_unref(watches->items[i].source);
@@ -45,13 +45,13 @@ struct watches *watches_free(struct watches *watches)
 {
     if (!watches)
         return NULL;
-    drop(watches);
+    watches_drop(watches);
     sd_event_unref(watches->event);
     free(watches);
     return NULL;
 }
 
-static int on_io(sd_event_source *source, int fd, uint32_t events, void *userdata)
+static int watch_on_io(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
     struct watch *watch = userdata;
 
@@ -68,7 +68,7 @@ int watches_update(struct watches *watches, struct registry *registry)
     size_t n = 0;
     int fd, r = 0;
 
-    drop(watches);
+    watches_drop(watches);
     watches->registry = registry;
     while (registry_fd(registry, n) != -ENODEV)
         n++;
@@ -81,7 +81,7 @@ int watches_update(struct watches *watches, struct registry *registry)
             continue;
         struct watch *watch = &watches->items[watches->n++];
         *watch = (struct watch){.all = watches, .collector = i};
-        r = sd_event_add_io(watches->event, &watch->source, fd, EPOLLIN, on_io, watch);
+        r = sd_event_add_io(watches->event, &watch->source, fd, EPOLLIN, watch_on_io, watch);
     }
     return r < 0 ? r : 0;
 }

@@ -9,11 +9,12 @@
 
 struct watches;
 
-/* `on_change` is called after a collector took in what changed. -ENOMEM. */
+/* `on_change` is called after a collector has handled its descriptor. -ENOMEM. */
 int watches_new(sd_event *event, void (*on_change)(void *userdata), void *userdata, struct watches **ret);
 struct watches *watches_free(struct watches *watches);
 
-/* Watches what the collectors have now: after each registry_configure(). -errno of sd_event_add_io(3). */
+/* Watches the descriptors that the collectors have now: after each registry_configure(). -errno of sd_event_add_io(3).
+ */
 int watches_update(struct watches *watches, struct registry *registry);
 
 #endif

@@ -2,80 +2,70 @@
 /*
  * Every counter as JSON: see counters.h.
  *
- * Not made by a library, since its numbers would go through doubles or lose their order of writing; what needs escaping
- * was escaped when the row was made.
+ * The texts of a row were escaped when it was made. Here its numbers are written between them, into memory that is
+ * reserved once.
  */
 #include "formats/counters.h"
 
 #include <inttypes.h>
 #include <math.h>
 
-#include "base/escape.h"
+#include "base/json.h"
 #include "base/number.h"
+#include "formats/put.h"
 
 #define CACHE_LINE 64
 #define AHEAD 4
-
-static inline char *write_bytes(char *to, const void *data, size_t size)
-{
-    memcpy(to, data, size);
-    return to + size;
-}
-
-static inline char *write_text(char *to, const char *text)
-{
-    return write_bytes(to, text, strlen(text));
-}
 
 static char *write_value(char *to, const struct counter *counter)
 {
     double real;
 
     if (!counter->known)
-        return write_text(to, "null");
+        return put_text(to, "null");
     if (counter->decimals == 0)
         return to + number_write_u64(to, counter->value);
     if (counter->decimals != SERIES_REAL)
         return to + number_write_fixed(to, counter->value, counter->decimals);
     memcpy(&real, &counter->value, sizeof(real));
-    return isfinite(real) ? to + number_write_real(to, real) : write_text(to, "null");
+    return isfinite(real) ? to + number_write_real(to, real) : put_text(to, "null");
 }
 
-static char *write_member(char *to, const char *key, uint64_t value)
+static char *write_number_member(char *to, const char *key, uint64_t value)
 {
-    to = write_text(to, key);
+    to = put_text(to, key);
     return to + number_write_u64(to, value);
 }
 
-/* What stands behind the numbers of each counter of the row. */
-static size_t write_end(char *start, const struct row *row)
+/* The members that follow the numbers of each counter of the row, the same for all. */
+static size_t write_row_end(char *start, const struct row *row)
 {
     char *to = start;
 
     if (row->state != ROW_UNAVAILABLE) {
-        to = write_member(to, ", \"enabled_ns\": ", row->enabled_ns);
-        to = write_member(to, ", \"running_ns\": ", row->running_ns);
+        to = write_number_member(to, ", \"enabled_ns\": ", row->enabled_ns);
+        to = write_number_member(to, ", \"running_ns\": ", row->running_ns);
     }
-    to = write_text(to, ", \"state\": \"");
-    to = write_text(to, row_state_name(row->state));
-    return (size_t)(write_text(to, "\"}") - start);
+    to = put_text(to, ", \"state\": \"");
+    to = put_text(to, row_state_name(row->state));
+    return (size_t)(put_text(to, "\"}") - start);
 }
 
 static char *write_counter(char *to, const struct row *row, const struct counter *counter)
 {
-    to = write_bytes(to, counter->json_head, intern_size(counter->json_head));
-    to = write_bytes(to, row->json, row->json_size);
-    to = write_bytes(to, counter->json_tail, intern_size(counter->json_tail));
+    to = put_bytes(to, counter->json_head, intern_size(counter->json_head));
+    to = put_bytes(to, row->json, row->json_size);
+    to = put_bytes(to, counter->json_tail, intern_size(counter->json_tail));
     if (row->json_error)
-        to = write_text(to, row->json_error);
-    to = write_text(to, ", \"value\": ");
+        to = put_text(to, row->json_error);
+    to = put_text(to, ", \"value\": ");
     if (row->state == ROW_UNAVAILABLE)
-        return write_text(to, "null");
+        return put_text(to, "null");
     to = write_value(to, counter);
-    return write_member(to, ", \"raw\": ", counter->raw);
+    return write_number_member(to, ", \"raw\": ", counter->raw);
 }
 
-/* Rows are larger than what the processor fetches by itself. */
+/* Rows are larger than the processor prefetches by itself. */
 static void prefetch(const struct row *row, size_t n_counters)
 {
     size_t size = sizeof(*row) + n_counters * sizeof(row->counters[0]);
@@ -94,15 +84,15 @@ static char *write_rows(char *to, const struct snapshot *snapshot, const struct 
 
         if (i + AHEAD < snapshot->n_rows)
             prefetch(snapshot->rows[i + AHEAD], row->n_counters);
-        if (row->absent || !filter_row(filter, row))
+        if (row->absent || !filter_passes_row(filter, row))
             continue;
-        size_t end_size = write_end(end, row);
+        size_t end_size = write_row_end(end, row);
         for (size_t k = 0; k < row->n_counters; k++) {
-            if (!filter_counter(filter, &row->counters[k]))
+            if (!filter_passes_counter(filter, &row->counters[k]))
                 continue;
-            to = write_text(to, separator);
+            to = put_text(to, separator);
             to = write_counter(to, row, &row->counters[k]);
-            to = write_bytes(to, end, end_size);
+            to = put_bytes(to, end, end_size);
             separator = ",\n ";
         }
     }
@@ -114,9 +104,9 @@ int counters_write(struct buffer *buffer, const struct snapshot *snapshot, const
 {
     uint64_t ms = snapshot->realtime_ns / NSEC_PER_MSEC;
 
-    buffer_appendf(buffer, "{\"timestamp\": %" PRIu64 ".%03u, \"hostname\": \"", ms / 1000, (unsigned)(ms % 1000));
-    escape_append(buffer, hostname, ESCAPE_JSON);
-    buffer_append_text(buffer, "\", \"counters\": [");
+    buffer_appendf(buffer, "{\"timestamp\": %" PRIu64 ".%03u, \"hostname\": ", ms / 1000, (unsigned)(ms % 1000));
+    json_write_string(buffer, hostname);
+    buffer_append_text(buffer, ", \"counters\": [");
     char *start = buffer_reserve(buffer, snapshot->json_size);
     if (!start)
         return -ENOMEM;

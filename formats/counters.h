@@ -6,7 +6,7 @@
 #include "base/buffer.h"
 #include "formats/filter.h"
 
-/* Appends the document with the counters that pass `filter` (NULL: all). -ENOMEM. */
+/* Appends the document of the counters that pass `filter` (NULL: all). -ENOMEM. */
 int counters_write(struct buffer *buffer, const struct snapshot *snapshot, const struct filter *filter,
                    const char *hostname);
 

@@ -1,35 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The metrics as Prometheus reads them: see exposition.h. */
+/* The metrics for Prometheus: see exposition.h. */
 #include "formats/exposition.h"
 
 #include "base/number.h"
+#include "formats/put.h"
 
 #define OPENMETRICS_END "# EOF\n"
 
-const char *exposition_content_type(enum exposition format)
-{
-    static const char *const types[] = {
-        [EXPOSITION_TEXT] = "text/plain; version=0.0.4; charset=utf-8",
-        [EXPOSITION_OPENMETRICS] = "application/openmetrics-text; version=1.0.0; charset=utf-8",
-    };
-    return types[format];
-}
-
-static char *write_bytes(char *to, const void *data, size_t size)
-{
-    memcpy(to, data, size);
-    return to + size;
-}
-
-static char *write_text(char *to, const char *text)
-{
-    return write_bytes(to, text, strlen(text));
-}
-
 static char *write_series(char *to, const struct family *family, const struct series *series)
 {
-    to = write_bytes(to, family->name, family->name_size);
-    to = write_bytes(to, series->text, series->size);
+    to = put_bytes(to, family->name, family->name_size);
+    to = put_bytes(to, series->text, series->size);
     if (series->decimals == 0)
         to += number_write_u64(to, series->value);
     else if (series->decimals == SERIES_REAL)
@@ -40,15 +21,15 @@ static char *write_series(char *to, const struct family *family, const struct se
     return to;
 }
 
-/* Directly behind its sample: OpenMetrics wants the samples of one label set together. */
+/* It stands directly behind its sample: OpenMetrics wants the samples of one label set together. */
 static char *write_created(char *to, const struct family *family, const struct series *series)
 {
-    to = write_bytes(to, family->name, family->counter_size);
-    to = write_text(to, CREATED_SUFFIX);
-    return write_bytes(to, series->text, (size_t)series->size + series->created_size);
+    to = put_bytes(to, family->name, family->counter_size);
+    to = put_text(to, CREATED_SUFFIX);
+    return put_bytes(to, series->text, (size_t)series->size + series->created_size);
 }
 
-/* The header stands before the first series that is written, so that nothing is announced that does not follow. */
+/* The header is written in front of the first series, so that there is none without series. */
 static char *write_family(char *to, const struct family *family, uint32_t mask, enum exposition format)
 {
     const char *header = format == EXPOSITION_TEXT ? family->text_header : family->openmetrics_header;
@@ -58,7 +39,7 @@ static char *write_family(char *to, const struct family *family, uint32_t mask, 
         if (!series->visible || !(mask >> series->collector & 1))
             continue;
         if (header)
-            to = write_text(to, header);
+            to = put_text(to, header);
         header = NULL;
         to = write_series(to, family, series);
         if (series->created_size && format == EXPOSITION_OPENMETRICS)
@@ -77,7 +58,7 @@ int exposition_write(struct buffer *buffer, const struct metrics *metrics, uint3
     for (size_t i = 0; i < metrics->n; i++)
         to = write_family(to, metrics->families[i], mask, format);
     if (format == EXPOSITION_OPENMETRICS)
-        to = write_text(to, OPENMETRICS_END);
+        to = put_text(to, OPENMETRICS_END);
     buffer_advance(buffer, (size_t)(to - start));
     return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The metrics as Prometheus reads them: text format 0.0.4
+ * The metrics for Prometheus: text format 0.0.4
  * (https://prometheus.io/docs/instrumenting/exposition_formats/) and OpenMetrics 1.0.0. Pure.
  */
 #ifndef FORMATS_EXPOSITION_H
@@ -11,8 +11,6 @@
 
 enum exposition { EXPOSITION_TEXT, EXPOSITION_OPENMETRICS };
 
-/* The media type with its version and charset. Static text. */
-const char *exposition_content_type(enum exposition format);
 /* Appends the visible series of the collectors whose bits are in `mask`. -ENOMEM. */
 int exposition_write(struct buffer *buffer, const struct metrics *metrics, uint32_t mask, enum exposition format);
 

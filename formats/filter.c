@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which counters a client asks for: see filter.h. */
+/* The counters that a client asks for: see filter.h. */
 #include "formats/filter.h"
 
 #include <ctype.h>
@@ -22,8 +22,8 @@ void filter_done(struct filter *filter)
     *filter = (struct filter){0};
 }
 
-static int unknown_collector(const char *const *collector_names, const char *parameter, const char *value,
-                             struct error *error)
+static int refuse_collector(const char *const *collector_names, const char *parameter, const char *value,
+                            struct error *error)
 {
     _cleanup_(buffer_done) struct buffer known = {0};
 
@@ -34,15 +34,15 @@ static int unknown_collector(const char *const *collector_names, const char *par
                      value, known.failed ? "" : known.data);
 }
 
-int filter_add_collector(uint32_t *mask, const char *const *collector_names, const char *parameter, const char *value,
-                         struct error *error)
+static int add_collector(struct filter *filter, const char *const *collector_names, const char *parameter,
+                         const char *value, struct error *error)
 {
     for (size_t i = 0; collector_names[i]; i++)
         if (str_equal(collector_names[i], value)) {
-            *mask |= UINT32_C(1) << i;
+            filter->mask |= UINT32_C(1) << i;
             return 0;
         }
-    return unknown_collector(collector_names, parameter, value, error);
+    return refuse_collector(collector_names, parameter, value, error);
 }
 
 /* "4" or "0-3" */
@@ -57,14 +57,14 @@ static int parse_cpus(const char *value, unsigned *ret_first, unsigned *ret_last
         r = number_parse_u64_n(value + dash + 1, size - dash - 1, &last);
     if (r < 0 || first > last || last > CPU_MAX)
         return error_set(error, -EINVAL,
-                         "parameter \"cpu\": \"%.64s\" is neither a number from 0 to %d nor a range such as 0-3", value,
-                         CPU_MAX);
+                         "parameter \"cpu\": expected a number from 0 to %d or a range such as 0-3, found \"%.64s\"",
+                         CPU_MAX, value);
     *ret_first = (unsigned)first;
     *ret_last = (unsigned)last;
     return 0;
 }
 
-static int check_cgroup(const char *value, struct error *error)
+static int check_cgroup_pattern(const char *value, struct error *error)
 {
     int r = glob_check(value, error);
 
@@ -72,7 +72,7 @@ static int check_cgroup(const char *value, struct error *error)
         error_prefix(error, "parameter \"cgroup\"");
     else if (value[0] != '/' && strchr(value, '/'))
         r = error_set(error, -EINVAL,
-                      "parameter \"cgroup\": \"%.64s\" is neither a path, which starts with \"/\", nor one name",
+                      "parameter \"cgroup\": expected a path, which starts with \"/\", or one name, found \"%.64s\"",
                       value);
     return r;
 }
@@ -93,16 +93,16 @@ int filter_add(struct filter *filter, const char *const *collector_names, const 
     struct filter_term term = {.text = value};
     int r = 0;
 
-    if (str_equal(name, "collector"))
-        return filter_add_collector(&filter->mask, collector_names, name, value, error);
+    if (str_equal(name, "collector") || str_equal(name, "collect[]"))
+        return add_collector(filter, collector_names, name, value, error);
     if (find_key(name, &term.key) < 0)
         return -ENOENT;
     if (!*value)
-        return error_set(error, -EINVAL, "parameter \"%s\" is empty", name);
+        return error_set(error, -EINVAL, "parameter \"%s\": the text is empty", name);
     if (term.key == FILTER_CPU)
         r = parse_cpus(value, &term.first, &term.last, error);
     else if (term.key == FILTER_CGROUP)
-        r = check_cgroup(value, error);
+        r = check_cgroup_pattern(value, error);
     if (r < 0)
         return r;
     if (array_grow(&filter->terms, filter->n) < 0)
@@ -114,7 +114,7 @@ int filter_add(struct filter *filter, const char *const *collector_names, const 
 
 uint32_t filter_mask(const struct filter *filter)
 {
-    return filter->mask ? filter->mask : UINT32_MAX;
+    return filter && filter->mask ? filter->mask : UINT32_MAX;
 }
 
 bool filter_is_mask(const struct filter *filter)
@@ -122,42 +122,42 @@ bool filter_is_mask(const struct filter *filter)
     return filter->n == 0;
 }
 
-static bool match_cgroup(const char *pattern, const char *path)
+static bool matches_cgroup(const char *pattern, const char *path)
 {
     const char *slash = strrchr(path, '/');
 
     return glob_match(pattern, slash && !strchr(pattern, '/') ? slash + 1 : path);
 }
 
-/* As the metric has the name, or as it was configured: L1-dcache-load-misses is l1_dcache_load_misses. */
-static bool match_event(const char *wanted, const char *event)
+/* An event may be named as it is configured: L1-dcache-load-misses is l1_dcache_load_misses in its metric. */
+static bool matches_event(const char *wanted, const char *event)
 {
     for (; *wanted && (tolower((unsigned char)*wanted) == *event || (*wanted == '-' && *event == '_')); wanted++)
         event++;
     return *wanted == *event;
 }
 
-static bool match_text(enum filter_key key, const char *wanted, const char *text)
+static bool matches_text(enum filter_key key, const char *wanted, const char *text)
 {
     if (key == FILTER_CGROUP)
-        return match_cgroup(wanted, text);
-    return str_equal(wanted, text) || (key == FILTER_EVENT && match_event(wanted, text));
+        return matches_cgroup(wanted, text);
+    return str_equal(wanted, text) || (key == FILTER_EVENT && matches_event(wanted, text));
 }
 
-/* `text` is NULL where the row has no such thing. */
-static bool pass_text(const struct filter *filter, enum filter_key key, const char *text)
+/* `text` is NULL if the row has nothing of this key. */
+static bool passes_text(const struct filter *filter, enum filter_key key, const char *text)
 {
     if (!filter->given[key])
         return true;
     for (size_t i = 0; text && i < filter->n; i++) {
         const struct filter_term *term = &filter->terms[i];
-        if (term->key == key && match_text(key, term->text, text))
+        if (term->key == key && matches_text(key, term->text, text))
             return true;
     }
     return false;
 }
 
-static bool pass_cpu(const struct filter *filter, int cpu)
+static bool passes_cpu(const struct filter *filter, int cpu)
 {
     if (!filter->given[FILTER_CPU])
         return true;
@@ -169,13 +169,15 @@ static bool pass_cpu(const struct filter *filter, int cpu)
     return false;
 }
 
-bool filter_row(const struct filter *filter, const struct row *row)
+bool filter_passes_row(const struct filter *filter, const struct row *row)
 {
-    return !filter || ((filter_mask(filter) >> row->collector & 1) && pass_cpu(filter, row->cpu) &&
-                       pass_text(filter, FILTER_CGROUP, row->cgroup) && pass_text(filter, FILTER_GROUP, row->group));
+    return !filter ||
+           ((filter_mask(filter) >> row->collector & 1) && passes_cpu(filter, row->cpu) &&
+            passes_text(filter, FILTER_CGROUP, row->cgroup) && passes_text(filter, FILTER_GROUP, row->group));
 }
 
-bool filter_counter(const struct filter *filter, const struct counter *counter)
+bool filter_passes_counter(const struct filter *filter, const struct counter *counter)
 {
-    return !filter || (pass_text(filter, FILTER_EVENT, counter->event) && pass_text(filter, FILTER_PMU, counter->pmu));
+    return !filter ||
+           (passes_text(filter, FILTER_EVENT, counter->event) && passes_text(filter, FILTER_PMU, counter->pmu));
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which counters a client asks for: parameters `collector`, `cpu`, `pmu`, `cgroup`, `group` and `event`. Values of one
- * parameter are alternatives; a counter must satisfy every parameter that is given.
+ * The counters that a client asks for: parameters `collector` (in scrapes `collect[]`, as node_exporter has it), `cpu`,
+ * `pmu`, `cgroup`, `group` and `event`. Values of one parameter are alternatives; a counter must satisfy each parameter
+ * that is given.
  *
- * A `cgroup` is a pattern of the whole path, or, without any slash, of its last part: "*.service" is all services.
+ * A `cgroup` is a pattern of the whole path, or, without a slash, of its last component: "*.service" is all services.
  */
 #ifndef FORMATS_FILTER_H
 #define FORMATS_FILTER_H
@@ -21,30 +22,27 @@ struct filter_term {
 };
 
 struct filter {
-    uint32_t mask; /* collectors: 0 as long as none was named */
+    uint32_t mask; /* a bit for each collector that was named; 0 if none was */
     struct filter_term *terms;
     size_t n;
-    unsigned given[N_FILTER_KEYS]; /* how many terms of each key */
+    unsigned given[N_FILTER_KEYS]; /* the number of terms of each key */
 };
 
 void filter_done(struct filter *filter);
 /*
- * Takes one parameter; `value` must outlive the filter. -EINVAL with a sentence that names the parameter and what it
- * takes; -ENOENT where no such parameter exists; -ENOMEM.
+ * Adds one parameter of the request; `value` must outlive the filter. -EINVAL with a sentence that names the parameter
+ * and the values that it takes; -ENOENT if this is not a parameter of the filter; -ENOMEM.
  */
 int filter_add(struct filter *filter, const char *const *collector_names, const char *name, const char *value,
                struct error *error);
-/* Sets the bit of the collector in `mask`; -EINVAL with a sentence that names `parameter` and the known ones. */
-int filter_add_collector(uint32_t *mask, const char *const *collector_names, const char *parameter, const char *value,
-                         struct error *error);
 
-/* The collectors that must be read. */
+/* The collectors that must be read; all of them if `filter` is NULL. */
 uint32_t filter_mask(const struct filter *filter);
-/* Whether it only chooses collectors. */
+/* Whether it chooses by collector alone. */
 bool filter_is_mask(const struct filter *filter);
 
 /* NULL passes all. A row passes by collector, cpu, cgroup and group; a counter by event and pmu. */
-bool filter_row(const struct filter *filter, const struct row *row);
-bool filter_counter(const struct filter *filter, const struct counter *counter);
+bool filter_passes_row(const struct filter *filter, const struct row *row);
+bool filter_passes_counter(const struct filter *filter, const struct counter *counter);
 
 #endif

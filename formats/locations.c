@@ -5,7 +5,7 @@
 int locations_init(struct locations *locations, struct symbols *symbols)
 {
     *locations = (struct locations){.symbols = symbols};
-    return string_table_init(&locations->strings);
+    return string_table_init(&locations->strings, LOCATION_STRINGS_MAX, LOCATION_STRINGS_BYTES_MAX);
 }
 
 void locations_done(struct locations *locations)
@@ -14,17 +14,17 @@ void locations_done(struct locations *locations)
         symbols_release(&locations->mappings[i]);
     free(locations->mappings);
     free(locations->locations);
-    hash_index_done(&locations->slots);
-    hash_index_done(&locations->mapping_slots);
+    hash_index_done(&locations->index);
+    hash_index_done(&locations->mapping_index);
     string_table_done(&locations->strings);
     *locations = (struct locations){0};
 }
 
-static int add_mapping(struct locations *locations, uint32_t pid, const struct frame *frame, uint32_t *ret)
+static int locations_add_mapping(struct locations *locations, uint32_t pid, const struct frame *frame, uint32_t *ret)
 {
     uint32_t hash = hash_fold(hash_mix(0, frame->mapping->number)), found;
 
-    for (size_t at = 0; (found = hash_index_next(&locations->mapping_slots, hash, &at)) != HASH_INDEX_NONE;)
+    for (size_t at = 0; (found = hash_index_next(&locations->mapping_index, hash, &at)) != HASH_INDEX_NONE;)
         if (locations->mappings[found].mapping.number == frame->mapping->number) {
             struct mapping *kept = &locations->mappings[found].mapping;
             uint64_t size = frame->mapping->end - frame->mapping->start;
@@ -36,25 +36,25 @@ static int add_mapping(struct locations *locations, uint32_t pid, const struct f
     if (locations->full || locations->n_mappings >= LOCATION_MAPPINGS_MAX)
         return -ENOSPC;
     if (array_grow(&locations->mappings, locations->n_mappings) < 0 ||
-        hash_index_add(&locations->mapping_slots, hash, (uint32_t)locations->n_mappings) < 0)
+        hash_index_add(&locations->mapping_index, hash, (uint32_t)locations->n_mappings) < 0)
         return -ENOMEM;
     symbols_keep(frame, pid, &locations->mappings[locations->n_mappings]);
     *ret = (uint32_t)locations->n_mappings++;
     return 0;
 }
 
-/* Where there is no room for the name, it is not known. */
-static void set_symbol(struct locations *locations, struct location *location, const char *symbol)
+/* Without room for the name, it stays unknown. */
+static void location_set_symbol(struct locations *locations, struct location *location, const char *symbol)
 {
     if (symbol && location->symbol == 0)
         string_table_add(&locations->strings, symbol, &location->symbol);
 }
 
-static int add_location(struct locations *locations, struct location location, uint32_t *ret)
+static int locations_keep(struct locations *locations, struct location location, uint32_t *ret)
 {
     uint32_t hash = hash_fold(hash_mix(hash_mix(0, location.address), location.mapping)), found;
 
-    for (size_t at = 0; (found = hash_index_next(&locations->slots, hash, &at)) != HASH_INDEX_NONE;)
+    for (size_t at = 0; (found = hash_index_next(&locations->index, hash, &at)) != HASH_INDEX_NONE;)
         if (locations->locations[found].address == location.address &&
             locations->locations[found].mapping == location.mapping) {
             *ret = found;
@@ -63,31 +63,31 @@ static int add_location(struct locations *locations, struct location location, u
     if (locations->full || locations->n >= LOCATIONS_MAX)
         return -ENOSPC;
     if (array_grow(&locations->locations, locations->n) < 0 ||
-        hash_index_add(&locations->slots, hash, (uint32_t)locations->n) < 0)
+        hash_index_add(&locations->index, hash, (uint32_t)locations->n) < 0)
         return -ENOMEM;
     locations->locations[locations->n] = location;
     *ret = (uint32_t)locations->n++;
     return 0;
 }
 
-int locations_add(struct locations *locations, uint32_t pid, enum location_space space, uint64_t ip, uint32_t *ret)
+int locations_add(struct locations *locations, uint32_t pid, enum address_space space, uint64_t ip, uint32_t *ret)
 {
     struct location location = {.address = ip, .mapping = LOCATION_UNMAPPED};
     struct frame frame = {0};
     uint32_t number;
 
-    if (space != LOCATION_GUEST) /* whose addresses are another machine's */
-        symbols_resolve(locations->symbols, pid, space == LOCATION_KERNEL, ip, &frame);
+    if (space != SPACE_OTHER)
+        symbols_resolve(locations->symbols, pid, space == SPACE_KERNEL, ip, &frame);
     if (frame.mapping) {
-        int r = add_mapping(locations, pid, &frame, &location.mapping);
+        int r = locations_add_mapping(locations, pid, &frame, &location.mapping);
         if (r < 0)
             return r;
         location.address = ip - frame.mapping->start + locations->mappings[location.mapping].mapping.start;
     }
-    int r = add_location(locations, location, &number);
+    int r = locations_keep(locations, location, &number);
     if (r < 0)
         return r;
-    set_symbol(locations, &locations->locations[number], frame.symbol);
+    location_set_symbol(locations, &locations->locations[number], frame.symbol);
     *ret = number;
     return 0;
 }
@@ -96,17 +96,17 @@ bool locations_settle(struct locations *locations, size_t n)
 {
     struct frame frame;
 
-    for (; n && locations->asked < locations->n; locations->asked++) {
-        struct location *location = &locations->locations[locations->asked];
+    for (; n && locations->settled < locations->n; locations->settled++) {
+        struct location *location = &locations->locations[locations->settled];
         if (location->symbol || location->mapping == LOCATION_UNMAPPED)
             continue;
         symbols_resolve_kept(locations->symbols, &locations->mappings[location->mapping], location->address, &frame);
-        set_symbol(locations, location, frame.symbol);
+        location_set_symbol(locations, location, frame.symbol);
         n--;
     }
-    if (locations->asked < locations->n)
+    if (locations->settled < locations->n)
         return false;
-    locations->asked = 0;
+    locations->settled = 0;
     return !symbols_pending(locations->symbols);
 }
 
@@ -115,7 +115,7 @@ bool location_is_kernel(const struct locations *locations, const struct location
     return location->mapping != LOCATION_UNMAPPED && locations->mappings[location->mapping].kernel;
 }
 
-void location_name(const struct locations *locations, const struct location *location, struct buffer *name)
+void location_append_name(const struct locations *locations, const struct location *location, struct buffer *name)
 {
     if (location->symbol) {
         buffer_append_text(name, string_table_text(&locations->strings, location->symbol));

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What lines of NDJSON say of records that are no samples: see ndjson-fields.h. */
+/* Records other than samples in NDJSON: see ndjson-fields.h. */
 #include "formats/ndjson-fields.h"
 
-#include "base/json-text.h"
+#include "base/json.h"
 
 void ndjson_write_thread(uint32_t pid, uint32_t tid, struct buffer *out)
 {
     if (pid == UINT32_MAX && tid == UINT32_MAX)
         return;
-    json_write_key(out, "pid");
-    json_write_i64(out, (int32_t)pid);
-    json_write_key(out, "tid");
-    json_write_i64(out, (int32_t)tid);
+    json_write_member(out, "pid", i64, (int32_t)pid);
+    json_write_member(out, "tid", i64, (int32_t)tid);
 }
 
 void ndjson_write_build_id(const unsigned char *id, size_t size, struct buffer *out)
@@ -33,26 +31,19 @@ void ndjson_write_build_id(const unsigned char *id, size_t size, struct buffer *
 
 void ndjson_write_range(uint64_t address, uint64_t length, uint64_t offset, const char *file, struct buffer *out)
 {
-    json_write_key(out, "address");
-    json_write_hex(out, address);
-    json_write_key(out, "length");
-    json_write_u64(out, length);
-    json_write_key(out, "offset");
-    json_write_hex(out, offset);
-    json_write_key(out, "file");
-    json_write_string(out, file);
+    json_write_member(out, "address", hex, address);
+    json_write_member(out, "length", u64, length);
+    json_write_member(out, "offset", hex, offset);
+    json_write_member(out, "file", string, file);
 }
 
 void ndjson_write_inode(uint32_t major, uint32_t minor, uint64_t inode, struct buffer *out)
 {
     if (inode == 0)
         return;
-    json_write_key(out, "major");
-    json_write_u64(out, major);
-    json_write_key(out, "minor");
-    json_write_u64(out, minor);
-    json_write_key(out, "inode");
-    json_write_u64(out, inode);
+    json_write_member(out, "major", u64, major);
+    json_write_member(out, "minor", u64, minor);
+    json_write_member(out, "inode", u64, inode);
 }
 
 static void write_mmap(const struct record *record, struct buffer *out)
@@ -68,26 +59,21 @@ static void write_mmap(const struct record *record, struct buffer *out)
 static void write_comm(const struct record *record, struct buffer *out)
 {
     ndjson_write_thread(record->comm.pid, record->comm.tid, out);
-    json_write_key(out, "comm");
-    json_write_string(out, record->comm.comm);
-    json_write_key(out, "exec");
-    json_write_bool(out, record->misc & PERF_RECORD_MISC_COMM_EXEC);
+    json_write_member(out, "comm", string, record->comm.comm);
+    json_write_member(out, "exec", bool, (record->misc & PERF_RECORD_MISC_COMM_EXEC) != 0);
 }
 
 static void write_task(const struct record *record, struct buffer *out)
 {
     ndjson_write_thread(record->task.pid, record->task.tid, out);
-    json_write_key(out, "parent_pid");
-    json_write_i64(out, (int32_t)record->task.parent_pid);
-    json_write_key(out, "parent_tid");
-    json_write_i64(out, (int32_t)record->task.parent_tid);
+    json_write_member(out, "parent_pid", i64, (int32_t)record->task.parent_pid);
+    json_write_member(out, "parent_tid", i64, (int32_t)record->task.parent_tid);
 }
 
 static void write_lost(const struct record *record, struct buffer *out)
 {
     ndjson_write_thread(record->id.pid, record->id.tid, out);
-    json_write_key(out, "lost");
-    json_write_u64(out, record->lost.lost);
+    json_write_member(out, "lost", u64, record->lost.lost);
 }
 
 static void write_switch(const struct record *record, struct buffer *out)
@@ -95,8 +81,7 @@ static void write_switch(const struct record *record, struct buffer *out)
     bool is_out = record->misc & PERF_RECORD_MISC_SWITCH_OUT;
 
     ndjson_write_thread(record->id.pid, record->id.tid, out);
-    json_write_key(out, "out");
-    json_write_bool(out, is_out);
+    json_write_member(out, "out", bool, is_out);
     if (record->type != PERF_RECORD_SWITCH_CPU_WIDE)
         return;
     buffer_append_text(out, is_out ? ",\"next_pid\":" : ",\"previous_pid\":");
@@ -107,28 +92,21 @@ static void write_switch(const struct record *record, struct buffer *out)
 
 static void write_cgroup(const struct record *record, struct buffer *out)
 {
-    json_write_key(out, "id");
-    json_write_u64(out, record->cgroup.id);
-    json_write_key(out, "path");
-    json_write_string(out, record->cgroup.path);
+    json_write_member(out, "id", u64, record->cgroup.id);
+    json_write_member(out, "path", string, record->cgroup.path);
 }
 
 static void write_ksymbol(const struct record *record, struct buffer *out)
 {
-    if (record->ksymbol.address) {
-        json_write_key(out, "address");
-        json_write_hex(out, record->ksymbol.address);
-    }
-    json_write_key(out, "length");
-    json_write_u64(out, record->ksymbol.length);
-    json_write_key(out, "name");
-    json_write_string(out, record->ksymbol.name);
-    json_write_key(out, "unregister");
-    json_write_bool(out, record->ksymbol.flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER);
+    if (record->ksymbol.address)
+        json_write_member(out, "address", hex, record->ksymbol.address);
+    json_write_member(out, "length", u64, record->ksymbol.length);
+    json_write_member(out, "name", string, record->ksymbol.name);
+    json_write_member(out, "unregister", bool, (record->ksymbol.flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER) != 0);
 }
 
-/* Of types that are not named here, who it was. */
-static void (*const writers[])(const struct record *record, struct buffer *out) = {
+/* Records of other types have the thread alone. */
+static void (*const field_writers[])(const struct record *record, struct buffer *out) = {
     [PERF_RECORD_MMAP] = write_mmap,
     [PERF_RECORD_MMAP2] = write_mmap,
     [PERF_RECORD_COMM] = write_comm,
@@ -144,8 +122,8 @@ static void (*const writers[])(const struct record *record, struct buffer *out) 
 
 void ndjson_write_fields(const struct record *record, struct buffer *out)
 {
-    if (record->type < ARRAY_SIZE(writers) && writers[record->type])
-        writers[record->type](record, out);
+    if (record->type < ARRAY_SIZE(field_writers) && field_writers[record->type])
+        field_writers[record->type](record, out);
     else
         ndjson_write_thread(record->id.pid, record->id.tid, out);
 }

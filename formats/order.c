@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In which order a client wants the rates: see order.h. */
+/* The order and the number of the rates that a client wants: see order.h. */
 #include "formats/order.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 
-/* Of the names in a message; a longer list helps nobody. */
+/* Of names in a message: a longer list helps nobody. */
 #define NAMES_MAX 32
 
 static int parse_limit(const char *value, size_t *ret, struct error *error)
@@ -16,8 +16,8 @@ static int parse_limit(const char *value, size_t *ret, struct error *error)
     uint64_t limit;
 
     if (number_parse_u64(value, &limit) < 0 || limit < 1 || limit > ORDER_LIMIT_MAX)
-        return error_set(error, -EINVAL, "parameter \"limit\": \"%.64s\" is not a number from 1 to %d", value,
-                         ORDER_LIMIT_MAX);
+        return error_set(error, -EINVAL, "parameter \"limit\": expected a number from 1 to %d, found \"%.64s\"",
+                         ORDER_LIMIT_MAX, value);
     *ret = (size_t)limit;
     return 0;
 }
@@ -33,7 +33,7 @@ int order_add(struct order *order, const char *name, const char *value, struct e
     if (!str_equal(name, "order"))
         return -ENOENT;
     if (!str_equal(value, "asc") && !str_equal(value, "desc"))
-        return error_set(error, -EINVAL, "parameter \"order\": \"%.64s\" is neither \"asc\" nor \"desc\"", value);
+        return error_set(error, -EINVAL, "parameter \"order\": expected \"asc\" or \"desc\", found \"%.64s\"", value);
     order->given = true;
     order->ascending = str_equal(value, "asc");
     return 0;
@@ -50,7 +50,7 @@ static void names_done(struct names *names)
     free(names->items);
 }
 
-static int add_name(struct names *names, const char *name)
+static int names_add(struct names *names, const char *name)
 {
     for (size_t i = 0; i < names->n; i++)
         if (str_equal(names->items[i], name))
@@ -61,28 +61,28 @@ static int add_name(struct names *names, const char *name)
     return 0;
 }
 
-static int add_events(struct names *names, const struct row *row)
+static int names_add_events(struct names *names, const struct row *row)
 {
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < row->n_counters; i++)
-        r = add_name(names, row->counters[i].event);
+        r = names_add(names, row->counters[i].event);
     return r;
 }
 
-static int collect_names(const struct snapshot *snapshot, struct names *names)
+static int names_collect(const struct snapshot *snapshot, struct names *names)
 {
     const char *name;
     int r = 0;
 
     for (size_t i = 0; r == 0 && (name = rates_ratio_name(i)); i++)
-        r = add_name(names, name);
+        r = names_add(names, name);
     for (size_t i = 0; r == 0 && i < snapshot->n_rows; i++)
-        r = add_events(names, snapshot->rows[i]);
+        r = names_add_events(names, snapshot->rows[i]);
     return r;
 }
 
-static int unknown_name(const char *name, const struct names *names, struct error *error)
+static int refuse_sort(const char *name, const struct names *names, struct error *error)
 {
     _cleanup_(buffer_done) struct buffer known = {0};
 
@@ -91,7 +91,7 @@ static int unknown_name(const char *name, const struct names *names, struct erro
     if (names->n > NAMES_MAX)
         buffer_append_text(&known, "...");
     buffer_append_char(&known, '\0');
-    return error_set(error, -EINVAL, "parameter \"sort\": nothing here has \"%.64s\"; known are %s", name,
+    return error_set(error, -EINVAL, "parameter \"sort\": no row has \"%.64s\"; known are %s", name,
                      known.failed ? "" : known.data);
 }
 
@@ -101,12 +101,12 @@ int order_check(const struct order *order, const struct snapshot *snapshot, stru
 
     if (!order->sort)
         return order->given ? error_set(error, -EINVAL, "parameter \"order\" needs \"sort\"") : 0;
-    if (collect_names(snapshot, &names) < 0)
+    if (names_collect(snapshot, &names) < 0)
         return error_oom(error);
     for (size_t i = 0; i < names.n; i++)
         if (str_equal(names.items[i], order->sort))
             return 0;
-    return unknown_name(order->sort, &names, error);
+    return refuse_sort(order->sort, &names, error);
 }
 
 double order_value(const struct order *order, const struct rates *rates)
@@ -120,7 +120,7 @@ double order_value(const struct order *order, const struct rates *rates)
     return NAN;
 }
 
-/* What is known before what is not; equals in the order of the snapshot, where ids ascend. */
+/* Known values stand before unknown values. Equal rows keep the order of the snapshot, in which ids ascend. */
 static int compare_ascending(const void *a, const void *b)
 {
     const struct order_key *one = a, *other = b;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In which order a client wants the rates, and how many: parameters `sort`, `order` and `limit`. */
+/* The order and the number of the rates that a client wants: parameters `sort`, `order` and `limit`. */
 #ifndef FORMATS_ORDER_H
 #define FORMATS_ORDER_H
 
@@ -10,25 +10,25 @@
 
 struct order {
     const char *sort; /* an event or a ratio; borrowed; NULL leaves the rows as they are */
-    bool given;       /* `order` was */
+    bool given;       /* the parameter `order` was given */
     bool ascending;
     size_t limit; /* 0 for all */
 };
 
 /* Takes one parameter, as filter_add() does. */
 int order_add(struct order *order, const char *name, const char *value, struct error *error);
-/* Whether there can be such an order. -EINVAL with what can be sorted by. */
+/* Checks the order against the rows of the snapshot. -EINVAL with a sentence that lists the names to sort by. */
 int order_check(const struct order *order, const struct snapshot *snapshot, struct error *error);
 
-/* What a row is sorted by. */
+/* A row with the value that it is sorted by. */
 struct order_key {
     const struct row *row;
-    double value; /* NAN where nothing is known: such rows come last */
+    double value; /* NAN if it is not known: these rows come last */
 };
 
-/* The value that the rates are sorted by. */
+/* The value to sort the rates of a row by; NAN if the row has none. */
 double order_value(const struct order *order, const struct rates *rates);
-/* Sorts, equal ones as they were, and returns how many of the `n` are wanted. */
+/* Sorts `n` rows. Returns the number of rows that the client wants, from the first. */
 size_t order_apply(const struct order *order, struct order_key *keys, size_t n);
 
 #endif

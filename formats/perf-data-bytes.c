@@ -18,7 +18,7 @@ void perf_data_bytes_pad(struct buffer *out, size_t start)
     buffer_append(out, zeros, -(out->size - start) % 8);
 }
 
-void perf_data_bytes_text(struct buffer *out, const char *text)
+void perf_data_bytes_write_text(struct buffer *out, const char *text)
 {
     buffer_append(out, text, strlen(text) + 1);
 }

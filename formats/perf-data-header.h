@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What perf's format for pipes says before the first record: events, machine, clock (writer_perf_data of writer.h). */
+/* The start of perf's format for pipes: events, machine and clock (writer_perf_data). */
 #ifndef FORMATS_PERF_DATA_HEADER_H
 #define FORMATS_PERF_DATA_HEADER_H
 

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records in perf's format for pipes (writer_perf_data of writer.h), to be read by `perf report -i -`.
+ * Records in perf's format for pipes (writer_perf_data), for `perf report -i -`.
  *
- * perf-data-header.c writes its start. Then comes what already runs, as perf would have recorded it: the kernel and its
- * modules, each process's name and mappings, the build ids that are known. The kernel's records follow as
- * they are, but for counts in samples (perf-reads.h), and the kernel's addresses where they are hidden (kernel-view.h).
- * What we write ourselves has the time 0, which perf takes at once, in front of all that it still sorts by time.
+ * perf-data-header.c writes its start. Then comes a description of the machine, as perf would have recorded it: the
+ * kernel and its modules, the name and the mappings of each process, and the build ids that are known. The kernel's
+ * records follow as they are, except for counts in samples (start_counts_at_zero()) and addresses of the kernel that
+ * are hidden (kernel-view.h). Records of our own have the time 0: perf takes them at once, before all that it sorts by
+ * time.
  */
 #include "base/cleanup.h"
+#include "formats/callchain.h"
 #include "formats/perf-data-bytes.h"
 #include "formats/perf-data-header.h"
-#include "formats/perf-reads.h"
-#include "sampler/writer.h"
+#include "formats/writers.h"
 #include "symbols/build-id.h"
 
 #define KERNEL_FILE "[kernel.kallsyms]"
-#define BUILD_ID_ROOM 20 /* in a record of perf's; one byte of size is behind it */
+#define BUILD_ID_ROOM 20 /* of a build id in a record of perf's own; its size stands behind it in one byte */
 #define MISC_BUILD_ID_SIZE (1U << 15)
-/* Of what came later, perf versions in use know nothing, and end where they meet it. */
+/* The last type that all versions of perf in use know: they end at a record of a later one. */
 #define TYPE_MAX 21
 
 #define TRAILER_FIELDS                                                                                                 \
@@ -26,17 +27,20 @@
 
 struct perf_data {
     const struct writer_source *source;
-    struct perf_reads reads;
+    struct counter_base {
+        uint64_t id, value;
+    } * bases; /* sorted by id: the value of each counter when the stream began */
+    size_t n_bases;
 };
 
-/* A file's build id, while what runs is described. */
+/* A file's build id. */
 struct known_id {
     char *file;
     unsigned char id[BUILD_ID_ROOM];
     uint8_t size;
 };
 
-/* What already runs, on its way into the buffer. */
+/* The processes that run, on their way into the buffer. */
 struct description {
     const struct writer_source *source;
     struct buffer *out;
@@ -44,14 +48,14 @@ struct description {
     size_t n_ids;
 };
 
-/* The fields that sample_id_all adds, all 0: of no certain time, CPU or event, as perf's own have it. */
-static void end_record(const struct writer_source *source, size_t start, struct buffer *out)
+/* Adds the fields of sample_id_all. All are 0, as in records of perf's own: no certain time, CPU or event. */
+static void end_own_record(const struct writer_source *source, size_t start, struct buffer *out)
 {
     size_t n = (size_t)__builtin_popcountll(source->layout.sample_type & TRAILER_FIELDS);
 
     perf_data_bytes_pad(out, start);
     for (size_t i = 0; source->layout.sample_id_all && i < n; i++)
-        perf_data_bytes_u64(out, 0);
+        perf_data_bytes_write_u64(out, 0);
     perf_data_bytes_end(out, start);
 }
 
@@ -62,13 +66,13 @@ static void describe_kernel(void *userdata, const struct kernel_map *map)
     bool is_module = !str_starts(map->name, KERNEL_FILE);
 
     size_t start = perf_data_bytes_begin(out, PERF_RECORD_MMAP, PERF_RECORD_MISC_KERNEL);
-    perf_data_bytes_u32(out, UINT32_MAX); /* of all processes */
-    perf_data_bytes_u32(out, 0);
-    perf_data_bytes_u64(out, map->start);
-    perf_data_bytes_u64(out, map->end - map->start);
-    perf_data_bytes_u64(out, is_module ? 0 : map->start); /* where the symbol in its name is */
-    perf_data_bytes_text(out, map->name);
-    end_record(description->source, start, out);
+    perf_data_bytes_write_u32(out, UINT32_MAX); /* of all processes */
+    perf_data_bytes_write_u32(out, 0);
+    perf_data_bytes_write_u64(out, map->start);
+    perf_data_bytes_write_u64(out, map->end - map->start);
+    perf_data_bytes_write_u64(out, is_module ? 0 : map->start); /* the address of the symbol in its name */
+    perf_data_bytes_write_text(out, map->name);
+    end_own_record(description->source, start, out);
 }
 
 static void describe_comm(struct description *description, uint32_t pid, uint32_t tid, const char *comm)
@@ -76,10 +80,10 @@ static void describe_comm(struct description *description, uint32_t pid, uint32_
     struct buffer *out = description->out;
 
     size_t start = perf_data_bytes_begin(out, PERF_RECORD_COMM, 0);
-    perf_data_bytes_u32(out, pid);
-    perf_data_bytes_u32(out, tid);
-    perf_data_bytes_text(out, comm);
-    end_record(description->source, start, out);
+    perf_data_bytes_write_u32(out, pid);
+    perf_data_bytes_write_u32(out, tid);
+    perf_data_bytes_write_text(out, comm);
+    end_own_record(description->source, start, out);
 }
 
 static void describe_mapping(struct description *description, uint32_t pid, uint32_t tid, const struct mapping *mapping)
@@ -87,22 +91,22 @@ static void describe_mapping(struct description *description, uint32_t pid, uint
     struct buffer *out = description->out;
 
     size_t start = perf_data_bytes_begin(out, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER);
-    perf_data_bytes_u32(out, pid);
-    perf_data_bytes_u32(out, tid);
-    perf_data_bytes_u64(out, mapping->start);
-    perf_data_bytes_u64(out, mapping->end - mapping->start);
-    perf_data_bytes_u64(out, mapping->offset);
-    perf_data_bytes_u32(out, mapping->major);
-    perf_data_bytes_u32(out, mapping->minor);
-    perf_data_bytes_u64(out, mapping->inode);
-    perf_data_bytes_u64(out, mapping->inode_generation);
-    perf_data_bytes_u32(out, mapping->protection);
-    perf_data_bytes_u32(out, mapping->flags);
-    perf_data_bytes_text(out, mapping->file);
-    end_record(description->source, start, out);
+    perf_data_bytes_write_u32(out, pid);
+    perf_data_bytes_write_u32(out, tid);
+    perf_data_bytes_write_u64(out, mapping->start);
+    perf_data_bytes_write_u64(out, mapping->end - mapping->start);
+    perf_data_bytes_write_u64(out, mapping->offset);
+    perf_data_bytes_write_u32(out, mapping->major);
+    perf_data_bytes_write_u32(out, mapping->minor);
+    perf_data_bytes_write_u64(out, mapping->inode);
+    perf_data_bytes_write_u64(out, mapping->inode_generation);
+    perf_data_bytes_write_u32(out, mapping->protection);
+    perf_data_bytes_write_u32(out, mapping->flags);
+    perf_data_bytes_write_text(out, mapping->file);
+    end_own_record(description->source, start, out);
 }
 
-/* Without memory, it is not told. */
+/* Without memory, it is left out. */
 static void keep_build_id(struct description *description, const struct mapping *mapping)
 {
     if (mapping->build_id_size == 0 || mapping->build_id_size > BUILD_ID_ROOM ||
@@ -129,19 +133,20 @@ static void describe_process(void *userdata, uint32_t pid, uint32_t tid, const c
     keep_build_id(description, mapping);
 }
 
-static void write_build_id(const char *file, uint16_t mode, const unsigned char *id, size_t size, struct buffer *out)
+static void write_build_id_record(const char *file, uint16_t mode, const unsigned char *id, size_t size,
+                                  struct buffer *out)
 {
     unsigned char room[BUILD_ID_ROOM + 4] = {[BUILD_ID_ROOM] = (unsigned char)size};
 
     memcpy(room, id, size);
-    size_t start = perf_data_bytes_begin(out, PERF_BYTES_HEADER_BUILD_ID, (uint16_t)(mode | MISC_BUILD_ID_SIZE));
-    perf_data_bytes_u32(out, UINT32_MAX);
+    size_t start = perf_data_bytes_begin(out, PERF_DATA_HEADER_BUILD_ID, (uint16_t)(mode | MISC_BUILD_ID_SIZE));
+    perf_data_bytes_write_u32(out, UINT32_MAX);
     buffer_append(out, room, sizeof(room));
-    perf_data_bytes_text(out, file);
+    perf_data_bytes_write_text(out, file);
     perf_data_bytes_end(out, start);
 }
 
-static int compare_ids(const void *a, const void *b)
+static int compare_build_ids(const void *a, const void *b)
 {
     const struct known_id *first = a, *second = b;
     int order = strcmp(first->file, second->file);
@@ -149,34 +154,34 @@ static int compare_ids(const void *a, const void *b)
     return order ? order : memcmp(first->id, second->id, sizeof(first->id));
 }
 
-/* perf knows files by their path here: where two, in two containers, have the same one, neither's id is told. */
+/* perf finds files by their path here: if two files, in two containers, have the same path, both ids are left out. */
 static void write_build_ids(struct description *description)
 {
     struct known_id *ids = description->ids;
     size_t n = description->n_ids;
 
     if (n)
-        qsort(ids, n, sizeof(*ids), compare_ids);
+        qsort(ids, n, sizeof(*ids), compare_build_ids);
     for (size_t i = 0, next; i < n; i = next) {
         for (next = i + 1; next < n && str_equal(ids[next].file, ids[i].file);)
             next++;
-        if (compare_ids(&ids[i], &ids[next - 1]) == 0)
-            write_build_id(ids[i].file, PERF_RECORD_MISC_USER, ids[i].id, ids[i].size, description->out);
+        if (compare_build_ids(&ids[i], &ids[next - 1]) == 0)
+            write_build_id_record(ids[i].file, PERF_RECORD_MISC_USER, ids[i].id, ids[i].size, description->out);
     }
     for (size_t i = 0; i < n; i++)
         free(ids[i].file);
     free(ids);
 }
 
-/* Nothing where nobody may know where the kernel is. */
+/* Writes nothing if all addresses of the kernel are hidden. */
 static void describe_kernel_view(struct description *description)
 {
     if (description->source->kernel)
         kernel_view_each(description->source->kernel, describe_kernel, description);
 }
 
-/* perf wants a kernel's or a file's build id after it was told of it, and before it looks for its symbols. */
-static void describe(const struct writer_source *source, struct buffer *out)
+/* perf wants the build id of a kernel or a file behind the record of its mapping, and in front of all samples. */
+static void describe_machine(const struct writer_source *source, struct buffer *out)
 {
     struct description description = {.source = source, .out = out};
     unsigned char kernel_id[BUILD_ID_MAX];
@@ -184,7 +189,7 @@ static void describe(const struct writer_source *source, struct buffer *out)
     describe_kernel_view(&description);
     size_t size = build_id_of_kernel(source->sys, kernel_id);
     if (size)
-        write_build_id(KERNEL_FILE, PERF_RECORD_MISC_KERNEL, kernel_id, size, out);
+        write_build_id_record(KERNEL_FILE, PERF_RECORD_MISC_KERNEL, kernel_id, size, out);
     symbols_each(source->symbols, describe_process, &description);
     write_build_ids(&description);
 }
@@ -197,33 +202,66 @@ static void *perf_data_begin(const struct writer_source *source, struct buffer *
         return NULL;
     data->source = source;
     perf_data_header_write(source, out);
-    describe(source, out);
+    describe_machine(source, out);
     return data;
 }
 
-/* Writes the addresses of a sample's copy as they may be shown. */
+/* Replaces the addresses in the copy of a sample by those that may be shown. */
 static void show_addresses(const struct writer_source *source, const struct record *record, char *copy)
 {
-    const struct record_sample *sample = &record->sample;
+    struct callchain chain = callchain_begin(record);
     size_t at = sizeof(struct perf_event_header) + (source->layout.sample_type & PERF_SAMPLE_IDENTIFIER ? 8 : 0);
-    bool kernel = (record->misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER;
-    uint64_t shown = kernel_view_address(source->kernel, kernel, sample->ip);
+    uint64_t ip, shown = kernel_view_address(source->kernel, chain.space != SPACE_USER, record->sample.ip);
 
     if (source->layout.sample_type & PERF_SAMPLE_IP)
         memcpy(copy + at, &shown, sizeof(shown));
-    for (size_t i = 0; i < sample->n_callchain; i++) {
-        uint64_t ip = sample->callchain[i];
-        if (ip >= PERF_CONTEXT_MAX) {
-            kernel = ip != PERF_CONTEXT_USER;
-            continue;
-        }
-        shown = kernel_view_address(source->kernel, kernel, ip);
-        memcpy(copy + ((const char *)&sample->callchain[i] - (const char *)record->bytes), &shown, sizeof(shown));
+    while (callchain_next(&chain, &ip)) {
+        const void *place = &record->sample.callchain[chain.next - 1];
+        shown = kernel_view_address(source->kernel, chain.space != SPACE_USER, ip);
+        memcpy(copy + ((const char *)place - (const char *)record->bytes), &shown, sizeof(shown));
     }
 }
 
-/* Where the kernel's addresses are hidden, what it made while it ran and where it changed its code is left out. */
-static bool is_passed_on(const struct writer_source *source, const struct record *record)
+/* The value of a counter when the stream began: `first` if it is seen for the first time. Without memory also then. */
+static uint64_t counter_base(struct perf_data *data, uint64_t id, uint64_t first)
+{
+    struct counter_base *bases = data->bases;
+    size_t at = array_search(data->n_bases, i, bases[i].id < id);
+
+    if (at < data->n_bases && bases[at].id == id)
+        return bases[at].value;
+    if (array_grow(&data->bases, data->n_bases) < 0)
+        return first;
+    bases = data->bases;
+    memmove(&bases[at + 1], &bases[at], (data->n_bases++ - at) * sizeof(bases[0]));
+    bases[at] = (struct counter_base){.id = id, .value = first};
+    return first;
+}
+
+/*
+ * Makes the counts in the copy of a sample start at 0 in this stream. perf weighs a sample by the difference to the
+ * count in the sample before, and the first sample by its whole count (tools/perf/util/session.c,
+ * deliver_sample_value()): in a stream that begins later than its counters, it would outweigh all others.
+ *
+ * The base of the sampling counter is the start of the period of its first sample. The base of another counter is its
+ * count in the first sample, since nothing is known about the time before.
+ */
+static void start_counts_at_zero(struct perf_data *data, const struct record *record, char *copy)
+{
+    const struct record_sample *sample = &record->sample;
+    const struct record_layout *layout = &data->source->layout;
+
+    for (size_t i = 0; i < sample->n_read; i++) {
+        struct record_value value = record_read_value(sample, layout, i);
+        uint64_t period = value.id == record->id.id ? MIN(sample->period, value.value) : 0;
+        value.value -= counter_base(data, value.id, value.value - period);
+        size_t offset = (size_t)((const char *)record_read_words(sample, layout, i) - (const char *)record->bytes);
+        memcpy(copy + offset, &value.value, sizeof(value.value));
+    }
+}
+
+/* If addresses of the kernel are hidden, records of code that it made or changed while it ran are left out. */
+static bool may_be_shown(const struct writer_source *source, const struct record *record)
 {
     bool open = !kernel_view_hides(source->kernel, true, 0);
 
@@ -236,7 +274,7 @@ static bool perf_data_record(void *state, const struct record *record, struct bu
 {
     struct perf_data *data = state;
 
-    if (!is_passed_on(data->source, record))
+    if (!may_be_shown(data->source, record))
         return false;
     buffer_append(out, record->bytes, record->size);
     if (record->type != PERF_RECORD_SAMPLE || out->failed)
@@ -244,37 +282,38 @@ static bool perf_data_record(void *state, const struct record *record, struct bu
     char *copy = out->data + out->size - record->size;
     show_addresses(data->source, record, copy);
     if (data->source->read)
-        perf_reads_begin_anew(&data->reads, record, &data->source->layout, copy);
+        start_counts_at_zero(data, record, copy);
     return true;
 }
 
-/* No record that comes later is older than what came before it. */
-static void perf_data_round(void *state, struct buffer *out)
-{
-    (void)state;
-    perf_data_bytes_end(out, perf_data_bytes_begin(out, PERF_BYTES_FINISHED_ROUND, 0));
-}
-
 /* As if the kernel had lost them, so that perf says that something is missing. */
-static void perf_data_dropped(void *state, uint64_t n, struct buffer *out)
+static void write_lost_record(const struct writer_source *source, uint64_t n, struct buffer *out)
 {
-    const struct perf_data *data = state;
-    const struct writer_source *source = data->source;
-
     size_t start = perf_data_bytes_begin(out, PERF_RECORD_LOST, 0);
-    perf_data_bytes_u64(out, source->n_ids ? source->events[0].ids[0] : 0);
-    perf_data_bytes_u64(out, n);
-    end_record(source, start, out);
+    perf_data_bytes_write_u64(out, source->n_ids ? source->events[0].ids[0] : 0);
+    perf_data_bytes_write_u64(out, n);
+    end_own_record(source, start, out);
 }
 
-/* Names and mappings that began in a pause, or whose records were lost; those that are known already are the same. */
-static void perf_data_relearned(void *state, struct buffer *out)
+/* For names and mappings that began in a pause, or whose records were lost. Others are repeated, which is harmless. */
+static void describe_again(const struct writer_source *source, struct buffer *out)
+{
+    struct description description = {.source = source, .out = out};
+
+    symbols_each(source->symbols, describe_process, &description);
+    write_build_ids(&description);
+}
+
+static void perf_data_notice(void *state, const struct writer_notice *notice, struct buffer *out)
 {
     const struct perf_data *data = state;
-    struct description description = {.source = data->source, .out = out};
 
-    symbols_each(data->source->symbols, describe_process, &description);
-    write_build_ids(&description);
+    if (notice->kind == WRITER_ROUND)
+        perf_data_bytes_end(out, perf_data_bytes_begin(out, PERF_DATA_FINISHED_ROUND, 0));
+    else if (notice->kind == WRITER_DROPPED)
+        write_lost_record(data->source, notice->n, out);
+    else if (notice->kind == WRITER_RESCANNED)
+        describe_again(data->source, out);
 }
 
 static void perf_data_free(void *state)
@@ -283,7 +322,7 @@ static void perf_data_free(void *state)
 
     if (!data)
         return;
-    perf_reads_done(&data->reads);
+    free(data->bases);
     free(data);
 }
 
@@ -298,9 +337,7 @@ static void perf_data_end(void *state, const struct writer_end *end, struct buff
 const struct writer writer_perf_data = {
     .begin = perf_data_begin,
     .record = perf_data_record,
-    .round = perf_data_round,
-    .dropped = perf_data_dropped,
-    .relearned = perf_data_relearned,
+    .notice = perf_data_notice,
     .end = perf_data_end,
     .free = perf_data_free,
 };

@@ -1,46 +1,366 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The format of pprof: a profile of all that was sampled, written at the end, compressed. */
-#include "base/cleanup.h"
-#include "base/gzip.h"
-#include "formats/pprof-messages.h"
-#include "formats/profile-writer.h"
+/*
+ * The format of pprof: a profile of all samples, written at the end, compressed. Its messages and fields are those of
+ * github.com/google/pprof, proto/profile.proto.
+ *
+ * Readers join messages that stand one behind the other: repeated fields are appended. So each sample, location, text
+ * is written by itself, and the tree of all of them is never in memory.
+ *
+ * The texts of the profile come first in pprof's string table, in their order. A function has the number of its name; a
+ * location and a mapping have their index plus one.
+ */
+#include <inttypes.h>
+#include <stdio.h>
 
-static int pprof_check(struct error *error)
+#include "base/cleanup.h"
+#include "base/escape.h"
+#include "base/gzip.h"
+#include "formats/profile-writer.h"
+#include "formats/protobuf.h"
+#include "formats/writers.h"
+#include "symbols/build-id.h"
+
+/* The fields of each message. */
+enum pprof_profile_field {
+    PPROF_PROFILE_SAMPLE_TYPE = 1,
+    PPROF_PROFILE_SAMPLE = 2,
+    PPROF_PROFILE_MAPPING = 3,
+    PPROF_PROFILE_LOCATION = 4,
+    PPROF_PROFILE_FUNCTION = 5,
+    PPROF_PROFILE_STRING_TABLE = 6,
+    PPROF_PROFILE_TIME_NANOS = 9,
+    PPROF_PROFILE_DURATION_NANOS = 10,
+    PPROF_PROFILE_PERIOD_TYPE = 11,
+    PPROF_PROFILE_PERIOD = 12,
+    PPROF_PROFILE_COMMENT = 13,
+    PPROF_PROFILE_DEFAULT_SAMPLE_TYPE = 14,
+};
+enum pprof_value_type_field { PPROF_VALUE_TYPE_TYPE = 1, PPROF_VALUE_TYPE_UNIT = 2 };
+enum pprof_sample_field { PPROF_SAMPLE_LOCATION_ID = 1, PPROF_SAMPLE_VALUE = 2, PPROF_SAMPLE_LABEL = 3 };
+enum pprof_label_field { PPROF_LABEL_KEY = 1, PPROF_LABEL_STR = 2, PPROF_LABEL_NUM = 3 };
+enum pprof_mapping_field {
+    PPROF_MAPPING_ID = 1,
+    PPROF_MAPPING_MEMORY_START = 2,
+    PPROF_MAPPING_MEMORY_LIMIT = 3,
+    PPROF_MAPPING_FILE_OFFSET = 4,
+    PPROF_MAPPING_FILENAME = 5,
+    PPROF_MAPPING_BUILD_ID = 6,
+    PPROF_MAPPING_HAS_FUNCTIONS = 7,
+};
+enum pprof_location_field {
+    PPROF_LOCATION_ID = 1,
+    PPROF_LOCATION_MAPPING_ID = 2,
+    PPROF_LOCATION_ADDRESS = 3,
+    PPROF_LOCATION_LINE = 4
+};
+enum pprof_line_field { PPROF_LINE_FUNCTION_ID = 1 };
+enum pprof_function_field { PPROF_FUNCTION_ID = 1, PPROF_FUNCTION_NAME = 2, PPROF_FUNCTION_SYSTEM_NAME = 3 };
+
+struct pprof {
+    struct buffer *out;
+    const struct locations *locations;
+    struct kernel_view *kernel;
+    uint64_t n_strings; /* written so far */
+    uint64_t key_pid, key_comm;
+    uint64_t *ids; /* of a stack's locations */
+    /* The function of addresses without a symbol, of each mapping and at last of no mapping; 0: not written. */
+    uint64_t *unnamed;
+    bool *has_functions; /* of each mapping */
+    bool *is_function;   /* of each text of the profile: a function of that name was written */
+};
+
+static void pprof_done(struct pprof *pprof)
 {
-    pprof_pack pack;
-    return pprof_load(&pack, error);
+    free(pprof->ids);
+    free(pprof->unnamed);
+    free(pprof->has_functions);
+    free(pprof->is_function);
 }
 
-static int write_profile(struct profile_writer *summing, const struct writer_end *end, struct buffer *out)
+/* Returns its number. */
+static uint64_t write_string(struct pprof *pprof, const char *text)
 {
-    _cleanup_(buffer_done) struct buffer messages = {0};
-    pprof_pack pack;
+    protobuf_write_text(pprof->out, PPROF_PROFILE_STRING_TABLE, text);
+    return pprof->n_strings++;
+}
 
-    int r = pprof_load(&pack, NULL);
-    if (r == 0)
-        r = pprof_messages_write(pack, summing->profile, summing->source, end, &messages);
-    if (r == 0)
-        r = gzip_compress(&messages);
-    if (r == 0)
-        buffer_append(out, messages.data, messages.size);
-    return r;
+/* The same for a text of any bytes, which are made UTF-8; 0 for "". */
+static uint64_t write_any_string(struct pprof *pprof, const char *text)
+{
+    _cleanup_(buffer_done) struct buffer valid = {0};
+
+    escape_append(&valid, text, ESCAPE_NOTHING);
+    buffer_append_char(&valid, '\0');
+    if (valid.failed) {
+        pprof->out->failed = true;
+        return 0;
+    }
+    return valid.size > 1 ? write_string(pprof, valid.data) : 0;
+}
+
+static void write_profile_strings(struct pprof *pprof)
+{
+    const struct string_table *strings = &pprof->locations->strings;
+
+    for (size_t i = 0; i < strings->n; i++)
+        write_string(pprof, string_table_text(strings, (uint32_t)i));
+}
+
+/* Its number is that of its name. */
+static void write_function(struct pprof *pprof, uint64_t name)
+{
+    size_t start = protobuf_begin_message(pprof->out, PPROF_PROFILE_FUNCTION);
+
+    protobuf_write_u64(pprof->out, PPROF_FUNCTION_ID, name);
+    protobuf_write_u64(pprof->out, PPROF_FUNCTION_NAME, name);
+    protobuf_write_u64(pprof->out, PPROF_FUNCTION_SYSTEM_NAME, name);
+    protobuf_end_message(pprof->out, start);
+}
+
+/* The function of a location. It is written if no location had its name before. */
+static uint64_t function_of(struct pprof *pprof, const struct location *location)
+{
+    const struct locations *locations = pprof->locations;
+    _cleanup_(buffer_done) struct buffer name = {0};
+
+    if (location->symbol) {
+        if (!pprof->is_function[location->symbol])
+            write_function(pprof, location->symbol);
+        pprof->is_function[location->symbol] = true;
+        return location->symbol;
+    }
+    uint64_t *number = &pprof->unnamed[MIN((size_t)location->mapping, locations->n_mappings)];
+    if (*number)
+        return *number;
+    location_append_name(locations, location, &name);
+    buffer_append_char(&name, '\0');
+    if (name.failed)
+        pprof->out->failed = true;
+    else
+        write_function(pprof, *number = write_any_string(pprof, name.data));
+    return *number;
+}
+
+static void write_location(struct pprof *pprof, uint64_t id, const struct location *location, uint64_t function)
+{
+    struct buffer *out = pprof->out;
+    bool is_kernel = location_is_kernel(pprof->locations, location);
+
+    size_t start = protobuf_begin_message(out, PPROF_PROFILE_LOCATION);
+    protobuf_write_u64(out, PPROF_LOCATION_ID, id);
+    protobuf_write_u64(out, PPROF_LOCATION_MAPPING_ID,
+                       location->mapping == LOCATION_UNMAPPED ? 0 : location->mapping + UINT64_C(1));
+    protobuf_write_u64(out, PPROF_LOCATION_ADDRESS, kernel_view_address(pprof->kernel, is_kernel, location->address));
+    size_t line = protobuf_begin_message(out, PPROF_LOCATION_LINE);
+    protobuf_write_u64(out, PPROF_LINE_FUNCTION_ID, function);
+    protobuf_end_message(out, line);
+    protobuf_end_message(out, start);
+}
+
+static void write_locations(struct pprof *pprof)
+{
+    const struct locations *locations = pprof->locations;
+
+    for (size_t i = 0; i < locations->n; i++) {
+        const struct location *location = &locations->locations[i];
+        if (location->symbol && location->mapping != LOCATION_UNMAPPED)
+            pprof->has_functions[location->mapping] = true;
+        write_location(pprof, i + 1, location, function_of(pprof, location));
+    }
+}
+
+static uint64_t write_build_id_string(struct pprof *pprof, const struct mapping *mapping)
+{
+    char text[2 * BUILD_ID_MAX + 1] = "";
+
+    for (size_t i = 0; i < MIN(mapping->build_id_size, (size_t)BUILD_ID_MAX); i++)
+        sprintf(text + 2 * i, "%02x", mapping->build_id[i]);
+    return write_any_string(pprof, text);
+}
+
+static void write_mapping(struct pprof *pprof, size_t number)
+{
+    const struct mapping *mapping = &pprof->locations->mappings[number].mapping;
+    uint64_t file = write_any_string(pprof, mapping->file), build_id = write_build_id_string(pprof, mapping);
+    struct buffer *out = pprof->out;
+
+    size_t start = protobuf_begin_message(out, PPROF_PROFILE_MAPPING);
+    protobuf_write_u64(out, PPROF_MAPPING_ID, number + 1);
+    protobuf_write_u64(out, PPROF_MAPPING_MEMORY_START, mapping->start);
+    protobuf_write_u64(out, PPROF_MAPPING_MEMORY_LIMIT, mapping->end);
+    protobuf_write_u64(out, PPROF_MAPPING_FILE_OFFSET, mapping->offset);
+    protobuf_write_u64(out, PPROF_MAPPING_FILENAME, file);
+    protobuf_write_u64(out, PPROF_MAPPING_BUILD_ID, build_id);
+    protobuf_write_u64(out, PPROF_MAPPING_HAS_FUNCTIONS, pprof->has_functions[number]);
+    protobuf_end_message(out, start);
+}
+
+/* Begins a sample of the first `n_ids` of pprof->ids; its labels may follow. */
+static size_t begin_sample(struct pprof *pprof, size_t n_ids, const struct profile_weight *weight)
+{
+    const uint64_t values[] = {weight->samples, weight->period};
+
+    size_t start = protobuf_begin_message(pprof->out, PPROF_PROFILE_SAMPLE);
+    protobuf_write_packed(pprof->out, PPROF_SAMPLE_LOCATION_ID, pprof->ids, n_ids);
+    protobuf_write_packed(pprof->out, PPROF_SAMPLE_VALUE, values, ARRAY_SIZE(values));
+    return start;
+}
+
+/* A text or a number: `value` of `field`. */
+static void write_label(struct pprof *pprof, uint64_t key, enum pprof_label_field field, uint64_t value)
+{
+    size_t start = protobuf_begin_message(pprof->out, PPROF_SAMPLE_LABEL);
+
+    protobuf_write_u64(pprof->out, PPROF_LABEL_KEY, key);
+    protobuf_write_u64(pprof->out, field, value);
+    protobuf_end_message(pprof->out, start);
+}
+
+static int write_stack(void *userdata, const struct profile_stack *stack)
+{
+    struct pprof *pprof = userdata;
+
+    for (size_t i = 0; i < stack->n; i++)
+        pprof->ids[i] = stack->locations[i] + UINT64_C(1);
+    size_t start = begin_sample(pprof, stack->n, &stack->weight);
+    if (stack->pid != UINT32_MAX)
+        write_label(pprof, pprof->key_pid, PPROF_LABEL_NUM, stack->pid);
+    if (stack->comm)
+        write_label(pprof, pprof->key_comm, PPROF_LABEL_STR, stack->comm);
+    protobuf_end_message(pprof->out, start);
+    return pprof->out->failed ? -ENOMEM : 0;
+}
+
+/* The samples that found no room become one sample, so that shares of the total are right. */
+static void write_skipped(struct pprof *pprof, const struct profile_weight *skipped)
+{
+    const struct location nowhere = {.mapping = LOCATION_UNMAPPED};
+
+    if (!skipped->samples)
+        return;
+    uint64_t function = write_string(pprof, "[truncated]");
+    write_function(pprof, function);
+    pprof->ids[0] = pprof->locations->n + UINT64_C(1);
+    write_location(pprof, pprof->ids[0], &nowhere, function);
+    protobuf_end_message(pprof->out, begin_sample(pprof, 1, skipped));
+}
+
+static bool is_clock(const struct perf_event_attr *attr)
+{
+    return attr->type == PERF_TYPE_SOFTWARE &&
+           (attr->config == PERF_COUNT_SW_CPU_CLOCK || attr->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+/* If a frequency is given, the kernel changes the period all the time: then the mean. */
+static uint64_t mean_period(const struct perf_event_attr *attr, struct profile_weight total)
+{
+    if (!attr->freq)
+        return attr->sample_period;
+    return total.samples ? total.period / total.samples : 0;
+}
+
+static void write_value_type(struct pprof *pprof, enum pprof_profile_field field, uint64_t type, uint64_t unit)
+{
+    size_t start = protobuf_begin_message(pprof->out, field);
+
+    protobuf_write_u64(pprof->out, PPROF_VALUE_TYPE_TYPE, type);
+    protobuf_write_u64(pprof->out, PPROF_VALUE_TYPE_UNIT, unit);
+    protobuf_end_message(pprof->out, start);
+}
+
+static void write_profile_head(struct pprof *pprof, const struct writer_source *source, const struct writer_end *end,
+                               struct profile_weight total)
+{
+    const struct writer_event *event = &source->events[0];
+    uint64_t samples = write_string(pprof, "samples"), count = write_string(pprof, "count");
+    uint64_t name = write_any_string(pprof, event->name);
+    uint64_t unit = is_clock(event->attr) ? write_string(pprof, "nanoseconds") : count;
+
+    write_value_type(pprof, PPROF_PROFILE_SAMPLE_TYPE, samples, count);
+    write_value_type(pprof, PPROF_PROFILE_SAMPLE_TYPE, name, unit);
+    protobuf_write_u64(pprof->out, PPROF_PROFILE_TIME_NANOS, source->start_realtime_ns);
+    protobuf_write_u64(pprof->out, PPROF_PROFILE_DURATION_NANOS, end->duration_ns);
+    write_value_type(pprof, PPROF_PROFILE_PERIOD_TYPE, name, unit);
+    protobuf_write_u64(pprof->out, PPROF_PROFILE_PERIOD, mean_period(event->attr, total));
+    protobuf_write_u64(pprof->out, PPROF_PROFILE_DEFAULT_SAMPLE_TYPE, name);
+}
+
+/* `format` has `value`, then `text`. */
+static void write_comment(struct pprof *pprof, const char *format, uint64_t value, const char *text)
+{
+    char comment[256];
+
+    snprintf(comment, sizeof(comment), format, value, text);
+    const uint64_t number = write_any_string(pprof, comment);
+    protobuf_write_packed(pprof->out, PPROF_PROFILE_COMMENT, &number, 1);
+}
+
+static void write_comments(struct pprof *pprof, const struct writer_end *end, struct profile_weight total,
+                           struct profile_weight skipped)
+{
+    write_comment(pprof, "perfcountd: %" PRIu64 " samples%s", total.samples, "");
+    if (end->lost)
+        write_comment(pprof, "%" PRIu64 " records were lost by the kernel%s", end->lost, "");
+    if (end->dropped)
+        write_comment(pprof, "%" PRIu64 " records were dropped%s", end->dropped, "");
+    if (skipped.samples)
+        write_comment(pprof, "%" PRIu64 " samples found no room: their stacks are [truncated]%s", skipped.samples, "");
+    if (!str_equal(end->reason, "seconds"))
+        write_comment(pprof, "it ended after %" PRIu64 " ms: %s", end->duration_ns / NSEC_PER_MSEC, end->reason);
+}
+
+/* Appends the profile, not compressed. -ENOMEM. */
+static int write_profile(struct profile *profile, const struct writer_source *source, const struct writer_end *end,
+                         struct buffer *out)
+{
+    const struct locations *locations = profile_locations(profile);
+    struct profile_weight total = profile_total(profile), skipped = profile_skipped(profile);
+    _cleanup_(pprof_done) struct pprof pprof = {
+        .out = out,
+        .locations = locations,
+        .kernel = source->kernel,
+        .ids = calloc(PROFILE_DEPTH_MAX, sizeof(*pprof.ids)),
+        .unnamed = calloc(locations->n_mappings + 1, sizeof(*pprof.unnamed)),
+        .has_functions = calloc(locations->n_mappings + 1, sizeof(*pprof.has_functions)),
+        .is_function = calloc(locations->strings.n, sizeof(*pprof.is_function)),
+    };
+
+    if (!pprof.ids || !pprof.unnamed || !pprof.has_functions || !pprof.is_function)
+        return -ENOMEM;
+    write_profile_strings(&pprof);
+    write_profile_head(&pprof, source, end, total);
+    write_comments(&pprof, end, total, skipped);
+    pprof.key_pid = write_string(&pprof, "pid");
+    pprof.key_comm = write_string(&pprof, "comm");
+    write_locations(&pprof);
+    for (size_t i = 0; i < locations->n_mappings; i++)
+        write_mapping(&pprof, i);
+    int r = profile_each(profile, write_stack, &pprof);
+    write_skipped(&pprof, &skipped);
+    return out->failed ? -ENOMEM : r;
 }
 
 static void pprof_end(void *state, const struct writer_end *end, struct buffer *out)
 {
-    struct profile_writer *summing = state;
+    struct profile_writer *writer = state;
+    _cleanup_(buffer_done) struct buffer messages = {0};
 
-    profile_finish(summing->profile);
-    if (write_profile(summing, end, out) < 0)
+    profile_finish(writer->profile);
+    int r = write_profile(writer->profile, writer->source, end, &messages);
+    if (r == 0)
+        r = gzip_compress(&messages);
+    if (r < 0)
         out->failed = true;
+    else
+        buffer_append(out, messages.data, messages.size);
 }
 
 const struct writer writer_pprof = {
-    .check = pprof_check,
+    .seconds = 30,
     .begin = profile_writer_begin,
     .record = profile_writer_record,
-    .round = profile_writer_round,
-    .settled = profile_writer_settled,
+    .notice = profile_writer_notice,
+    .settle = profile_writer_settle,
     .bytes = profile_writer_bytes,
     .end = pprof_end,
     .free = profile_writer_free,

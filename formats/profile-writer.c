@@ -2,65 +2,66 @@
 /* Writers that sum up samples: see profile-writer.h. */
 #include "formats/profile-writer.h"
 
-/* Some 0.1 us each. */
+/* The number of symbols to ask for at once; each takes about 0.1 us. */
 #define SETTLE_PER_ROUND 256
-#define SETTLE_PER_POLL 8192
+#define SETTLE_PER_CALL 8192
 
 void *profile_writer_begin(const struct writer_source *source, struct buffer *out)
 {
-    struct profile_writer *summing = calloc(1, sizeof(*summing));
+    struct profile_writer *writer = calloc(1, sizeof(*writer));
 
     (void)out;
-    if (!summing)
+    if (!writer)
         return NULL;
-    summing->source = source;
-    summing->profile = profile_new(source->symbols);
-    if (!summing->profile) {
-        free(summing);
+    writer->source = source;
+    writer->profile = profile_new(source->symbols);
+    if (!writer->profile) {
+        free(writer);
         return NULL;
     }
-    return summing;
+    return writer;
 }
 
-/* One that finds no room is in the sum of those, and so in what is written. */
+/* A sample that finds no room is counted by the profile, and so is written too. */
 bool profile_writer_record(void *state, const struct record *record, struct buffer *out)
 {
-    struct profile_writer *summing = state;
+    struct profile_writer *writer = state;
 
     (void)out;
     if (record->type != PERF_RECORD_SAMPLE)
         return false;
-    profile_locations(summing->profile)->full = summing->source->full;
-    profile_add(summing->profile, record);
+    profile_locations(writer->profile)->full = writer->source->full;
+    profile_add(writer->profile, record);
     return true;
 }
 
-void profile_writer_round(void *state, struct buffer *out)
+void profile_writer_notice(void *state, const struct writer_notice *notice, struct buffer *out)
 {
-    struct profile_writer *summing = state;
+    struct profile_writer *writer = state;
 
     (void)out;
-    profile_settle(summing->profile, SETTLE_PER_ROUND);
+    if (notice->kind == WRITER_ROUND)
+        profile_settle(writer->profile, SETTLE_PER_ROUND);
 }
 
-bool profile_writer_settled(void *state)
+bool profile_writer_settle(void *state)
 {
-    struct profile_writer *summing = state;
+    struct profile_writer *writer = state;
 
-    return profile_settle(summing->profile, SETTLE_PER_POLL);
+    return profile_settle(writer->profile, SETTLE_PER_CALL);
 }
 
 size_t profile_writer_bytes(const void *state)
 {
-    const struct profile_writer *summing = state;
+    const struct profile_writer *writer = state;
 
-    return profile_bytes(summing->profile);
+    return profile_bytes(writer->profile);
 }
 
 void profile_writer_free(void *state)
 {
-    struct profile_writer *summing = state;
+    struct profile_writer *writer = state;
 
-    profile_free(summing->profile);
-    free(summing);
+    profile_free(writer->profile);
+    free(writer);
 }

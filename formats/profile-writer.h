@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the writers that write nothing before the end have in common: they sum up samples. */
+/* The functions of writers that write nothing before the end: until then they sum up samples in a profile. */
 #ifndef FORMATS_PROFILE_WRITER_H
 #define FORMATS_PROFILE_WRITER_H
 
@@ -11,11 +11,10 @@ struct profile_writer {
     struct profile *profile;
 };
 
-/* As a writer has them. */
 void *profile_writer_begin(const struct writer_source *source, struct buffer *out);
 bool profile_writer_record(void *state, const struct record *record, struct buffer *out);
-void profile_writer_round(void *state, struct buffer *out);
-bool profile_writer_settled(void *state);
+void profile_writer_notice(void *state, const struct writer_notice *notice, struct buffer *out);
+bool profile_writer_settle(void *state);
 size_t profile_writer_bytes(const void *state);
 void profile_writer_free(void *state);
 

@@ -5,7 +5,7 @@
 struct stack {
     uint32_t pid, comm; /* `comm` is a text of the locations' strings */
     uint32_t first, n;  /* of the frames */
-    struct profile_weight sum;
+    struct profile_weight weight;
 };
 
 struct profile {
@@ -13,7 +13,7 @@ struct profile {
     struct locations locations;
     struct stack *stacks;
     size_t n_stacks;
-    struct hash_index slots;
+    struct hash_index index;
     uint32_t *frames; /* indices of locations */
     size_t n_frames, frames_capacity;
     struct profile_weight total, skipped;
@@ -22,7 +22,7 @@ struct profile {
 _Static_assert(PROFILE_STACKS_MAX * sizeof(struct stack) * 4 / 3 + PROFILE_FRAMES_MAX * sizeof(uint32_t) +
                        LOCATIONS_MAX * sizeof(struct location) * 4 / 3 +
                        LOCATION_MAPPINGS_MAX * (sizeof(struct symbols_kept) + 4 * sizeof(struct slot)) +
-                       STRING_TABLE_BYTES_MAX * 2 + STRING_TABLE_MAX * sizeof(uint32_t) * 4 / 3 +
+                       LOCATION_STRINGS_BYTES_MAX * 2 + LOCATION_STRINGS_MAX * sizeof(uint32_t) * 4 / 3 +
                        3 * (size_t)32768 * sizeof(struct slot) <=
                    PROFILE_BYTES_MAX,
                "arrays at their limits are larger than the limit of all");
@@ -44,36 +44,12 @@ struct profile *profile_free(struct profile *profile)
     locations_done(&profile->locations);
     free(profile->stacks);
     free(profile->frames);
-    hash_index_done(&profile->slots);
+    hash_index_done(&profile->index);
     free(profile);
     return NULL;
 }
 
-static enum location_space space_of_mode(uint16_t misc)
-{
-    switch (misc & PERF_RECORD_MISC_CPUMODE_MASK) {
-    case PERF_RECORD_MISC_KERNEL:
-        return LOCATION_KERNEL;
-    case PERF_RECORD_MISC_USER:
-        return LOCATION_USER;
-    default:
-        return LOCATION_GUEST;
-    }
-}
-
-static enum location_space space_of_context(uint64_t marker)
-{
-    switch (marker) {
-    case PERF_CONTEXT_KERNEL:
-        return LOCATION_KERNEL;
-    case PERF_CONTEXT_USER:
-        return LOCATION_USER;
-    default:
-        return LOCATION_GUEST;
-    }
-}
-
-/* Also for a stack that will not be kept, since it is there already. */
+/* Makes room for the frames of a sample, whether or not its stack will be kept. */
 static int make_frame_room(struct profile *profile)
 {
     size_t capacity = profile->frames_capacity ? profile->frames_capacity : (size_t)4 * PROFILE_DEPTH_MAX;
@@ -90,48 +66,33 @@ static int make_frame_room(struct profile *profile)
     return 0;
 }
 
-/*
- * The sample's frames, put behind those of the stacks that are there. A caller's address is where it goes on after the
- * call, which may be in the next line, or function: it was called from one byte before.
- */
+/* Puts the sample's frames behind those of the stacks. */
 static int put_frames(struct profile *profile, const struct record *record, size_t *ret_n)
 {
-    const struct record_sample *sample = &record->sample;
-    enum location_space space = space_of_mode(record->misc);
-    uint32_t *frames = profile->frames + profile->n_frames;
-    bool called = false;
+    uint32_t *frames = profile->frames + profile->n_frames, pid = record->id.pid;
+    struct callchain chain = callchain_begin(record);
     size_t n = 0;
+    uint64_t ip;
+    int r = 0;
 
-    for (size_t i = 0; i < sample->n_callchain && n < PROFILE_DEPTH_MAX; i++) {
-        uint64_t ip = sample->callchain[i];
-        if (ip >= PERF_CONTEXT_MAX) {
-            space = space_of_context(ip);
-            called = false;
-            continue;
-        }
-        int r = locations_add(&profile->locations, record->id.pid, space, ip - called, &frames[n]);
+    for (; n < PROFILE_DEPTH_MAX && callchain_next(&chain, &ip); n++) {
+        r = locations_add(&profile->locations, pid, chain.space, ip - callchain_is_caller(&chain), &frames[n]);
         if (r < 0)
             return r;
-        called = true;
-        n++;
     }
-    if (n == 0 && sample->ip) {
-        int r = locations_add(&profile->locations, record->id.pid, space_of_mode(record->misc), sample->ip, &frames[n]);
-        if (r < 0)
-            return r;
-        n++;
-    }
+    if (n == 0 && record->sample.ip)
+        r = locations_add(&profile->locations, pid, address_space_of(record), record->sample.ip, &frames[n++]);
     *ret_n = n;
-    return 0;
+    return r;
 }
 
-static bool is_stack(const struct profile *profile, const struct stack *a, const struct stack *b)
+static bool stack_equal(const struct profile *profile, const struct stack *a, const struct stack *b)
 {
     return a->pid == b->pid && a->comm == b->comm && a->n == b->n &&
            memcmp(profile->frames + a->first, profile->frames + b->first, a->n * sizeof(uint32_t)) == 0;
 }
 
-static uint32_t hash_of(const struct profile *profile, const struct stack *stack)
+static uint32_t hash_of_stack(const struct profile *profile, const struct stack *stack)
 {
     uint64_t hash = hash_mix(hash_mix(0, stack->pid), stack->comm);
 
@@ -140,13 +101,13 @@ static uint32_t hash_of(const struct profile *profile, const struct stack *stack
     return hash_fold(hash);
 }
 
-/* The one that is equal, or a new one, which keeps the frames that were put. */
-static int get_stack(struct profile *profile, const struct stack *wanted, struct stack **ret)
+/* The stack that equals `wanted`, or a new one, which keeps the frames that were put. */
+static int keep_or_find_stack(struct profile *profile, const struct stack *wanted, struct stack **ret)
 {
-    uint32_t hash = hash_of(profile, wanted), found;
+    uint32_t hash = hash_of_stack(profile, wanted), found;
 
-    for (size_t at = 0; (found = hash_index_next(&profile->slots, hash, &at)) != HASH_INDEX_NONE;)
-        if (is_stack(profile, &profile->stacks[found], wanted)) {
+    for (size_t at = 0; (found = hash_index_next(&profile->index, hash, &at)) != HASH_INDEX_NONE;)
+        if (stack_equal(profile, &profile->stacks[found], wanted)) {
             *ret = &profile->stacks[found];
             return 0;
         }
@@ -154,7 +115,7 @@ static int get_stack(struct profile *profile, const struct stack *wanted, struct
         profile->n_frames + wanted->n > PROFILE_FRAMES_MAX)
         return -ENOSPC;
     if (array_grow(&profile->stacks, profile->n_stacks) < 0 ||
-        hash_index_add(&profile->slots, hash, (uint32_t)profile->n_stacks) < 0)
+        hash_index_add(&profile->index, hash, (uint32_t)profile->n_stacks) < 0)
         return -ENOMEM;
     profile->n_frames += wanted->n;
     profile->stacks[profile->n_stacks] = *wanted;
@@ -162,7 +123,7 @@ static int get_stack(struct profile *profile, const struct stack *wanted, struct
     return 0;
 }
 
-static int find_stack(struct profile *profile, const struct record *record, struct stack **ret)
+static int stack_of_sample(struct profile *profile, const struct record *record, struct stack **ret)
 {
     struct stack wanted = {.pid = record->id.pid, .first = (uint32_t)profile->n_frames};
     size_t n = 0;
@@ -176,22 +137,22 @@ static int find_stack(struct profile *profile, const struct record *record, stru
     if (r < 0)
         return r;
     wanted.n = (uint32_t)n;
-    return get_stack(profile, &wanted, ret);
+    return keep_or_find_stack(profile, &wanted, ret);
 }
 
-static void add_sum(struct profile_weight *sum, uint64_t period)
+static void weight_add(struct profile_weight *weight, uint64_t period)
 {
-    sum->samples++;
-    sum->period += period;
+    weight->samples++;
+    weight->period += period;
 }
 
 int profile_add(struct profile *profile, const struct record *record)
 {
     struct stack *stack = NULL;
 
-    add_sum(&profile->total, record->sample.period);
-    int r = find_stack(profile, record, &stack);
-    add_sum(r < 0 ? &profile->skipped : &stack->sum, record->sample.period);
+    weight_add(&profile->total, record->sample.period);
+    int r = stack_of_sample(profile, record, &stack);
+    weight_add(r < 0 ? &profile->skipped : &stack->weight, record->sample.period);
     return r < 0 ? -ENOSPC : 0;
 }
 
@@ -202,7 +163,7 @@ bool profile_settle(struct profile *profile, size_t n)
 
 void profile_finish(struct profile *profile)
 {
-    profile->locations.asked = 0;
+    profile->locations.settled = 0;
     locations_settle(&profile->locations, SIZE_MAX);
 }
 
@@ -232,7 +193,7 @@ int profile_each(const struct profile *profile, profile_visit visit, void *userd
             .comm = stack->comm,
             .locations = profile->frames + stack->first,
             .n = stack->n,
-            .sum = stack->sum,
+            .weight = stack->weight,
         };
         r = visit(userdata, &shown);
     }
@@ -243,7 +204,7 @@ size_t profile_bytes(const struct profile *profile)
 {
     const struct locations *locations = &profile->locations;
     size_t slots =
-        profile->slots.size + locations->slots.size + locations->mapping_slots.size + locations->strings.slots.size;
+        profile->index.size + locations->index.size + locations->mapping_index.size + locations->strings.index.size;
 
     return sizeof(*profile) + profile->frames_capacity * sizeof(profile->frames[0]) +
            array_bytes(profile->n_stacks, sizeof(profile->stacks[0])) +

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Samples summed up by stack, for the formats that show a whole: pprof and folded stacks. Stacks of a process that are
- * equal are one, of threads of the same name. Bounded to PROFILE_BYTES_MAX: what finds no room is counted, not kept.
+ * Samples summed up by stack, for pprof and folded stacks. A stack is counted once for each process and name of a
+ * thread. Bounded to PROFILE_BYTES_MAX: samples that find no room are counted, but their stacks are not kept.
  */
 #ifndef FORMATS_PROFILE_H
 #define FORMATS_PROFILE_H
@@ -21,31 +21,31 @@ struct profile_weight {
 };
 
 struct profile_stack {
-    uint32_t pid;              /* UINT32_MAX where not known */
-    uint32_t comm;             /* a text of the locations' strings */
-    const uint32_t *locations; /* innermost first; where none is known, none */
+    uint32_t pid;              /* UINT32_MAX if not known */
+    uint32_t comm;             /* a number of the locations' strings */
+    const uint32_t *locations; /* innermost first */
     size_t n;
-    struct profile_weight sum;
+    struct profile_weight weight;
 };
 
 struct profile *profile_new(struct symbols *symbols);
 struct profile *profile_free(struct profile *profile);
-/* Adds a sample; -ENOSPC where the profile is full: it is counted in profile_skipped(). */
+/* Adds a sample. -ENOSPC if there is no room: then it is counted in profile_skipped(). */
 int profile_add(struct profile *profile, const struct record *record);
 /*
- * Resolves what had no symbol when it was added, up to `n` of them; called now and then, so that little is left for the
- * end. Whether it has been through all, and nothing more will come.
+ * Asks for up to `n` symbols that were not known when their samples were added; called now and then, so that little is
+ * left for the end. Returns whether it has gone through all, and no symbol is pending.
  */
 bool profile_settle(struct profile *profile, size_t n);
-/* The same for all, once more. */
+/* Asks for all symbols that are not known, once more. */
 void profile_finish(struct profile *profile);
 
-/* All that were added, those that were skipped among them. */
+/* The weight of all samples that were added, skipped ones included. */
 struct profile_weight profile_total(const struct profile *profile);
 struct profile_weight profile_skipped(const struct profile *profile);
-/* To read the locations, and to add texts; the profile's. */
+/* Owned by the profile; for reading, and to add texts. */
 struct locations *profile_locations(struct profile *profile);
-/* Stops where `visit` returns other than 0, and returns that. */
+/* Calls `visit` for each stack until it returns other than 0; returns that. */
 typedef int (*profile_visit)(void *userdata, const struct profile_stack *stack);
 int profile_each(const struct profile *profile, profile_visit visit, void *userdata);
 size_t profile_bytes(const struct profile *profile);

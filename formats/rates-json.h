@@ -3,17 +3,16 @@
 #ifndef FORMATS_RATES_JSON_H
 #define FORMATS_RATES_JSON_H
 
-#include <jansson.h>
-
+#include "base/buffer.h"
 #include "collectors/rates.h"
 #include "formats/filter.h"
 #include "formats/order.h"
 
 /*
- * The rows that pass `filter` (NULL: all), from the baseline to the snapshot, in `order` (NULL: that of the snapshot).
- * A rate of which nothing is known is null. NULL when out of memory; the caller owns it.
+ * Appends the rows that pass `filter` (NULL: all), from the baseline to the snapshot, in `order` (NULL: that of the
+ * snapshot), with a line feed at the end. A rate that is not known is null. -ENOMEM.
  */
-json_t *rates_json(const struct baseline *baseline, const struct snapshot *snapshot, const struct filter *filter,
-                   const struct order *order);
+int rates_json_write(struct buffer *out, const struct baseline *baseline, const struct snapshot *snapshot,
+                     const struct filter *filter, const struct order *order);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a client accepts: see accept.h. */
+/* Accept and Accept-Encoding: see accept.h. */
 #include "http/accept.h"
 
 #include <ctype.h>
@@ -10,7 +10,7 @@ struct piece {
     size_t size;
 };
 
-static struct piece trim(struct piece piece)
+static struct piece piece_trim(struct piece piece)
 {
     while (piece.size && (piece.text[0] == ' ' || piece.text[0] == '\t')) {
         piece.text++;
@@ -22,7 +22,7 @@ static struct piece trim(struct piece piece)
 }
 
 /* Cuts the piece before the next `separator` outside of quotes off the front of `rest`; false at the end. */
-static bool next_piece(struct piece *rest, char separator, struct piece *ret)
+static bool piece_next(struct piece *rest, char separator, struct piece *ret)
 {
     bool quoted = false;
     size_t i;
@@ -35,7 +35,7 @@ static bool next_piece(struct piece *rest, char separator, struct piece *ret)
         else if (quoted && rest->text[i] == '\\' && i + 1 < rest->size)
             i++;
     }
-    *ret = trim((struct piece){rest->text, i});
+    *ret = piece_trim((struct piece){rest->text, i});
     *rest = i < rest->size ? (struct piece){rest->text + i + 1, rest->size - i - 1} : (struct piece){0};
     return true;
 }
@@ -45,7 +45,7 @@ static bool piece_is(struct piece piece, const char *text)
     return piece.size == strlen(text) && strncasecmp(piece.text, text, piece.size) == 0;
 }
 
-static struct piece unquote(struct piece piece)
+static struct piece piece_unquote(struct piece piece)
 {
     if (piece.size >= 2 && piece.text[0] == '"' && piece.text[piece.size - 1] == '"')
         return (struct piece){piece.text + 1, piece.size - 2};
@@ -53,7 +53,7 @@ static struct piece unquote(struct piece piece)
 }
 
 /* "0", "1", "0.123", "1.000"; -1 for anything else. */
-static int parse_quality(struct piece piece)
+static int piece_quality(struct piece piece)
 {
     int quality = 0, unit = QUALITY_MAX;
 
@@ -73,23 +73,23 @@ static int parse_quality(struct piece piece)
 }
 
 /* The parameters that matter. */
-struct parameters {
+struct media_parameters {
     int quality; /* -1 where malformed */
     struct piece version;
 };
 
-static struct parameters parse_parameters(struct piece rest)
+static struct media_parameters parse_parameters(struct piece rest)
 {
-    struct parameters parameters = {.quality = QUALITY_MAX};
+    struct media_parameters parameters = {.quality = QUALITY_MAX};
     struct piece parameter, name;
 
-    while (next_piece(&rest, ';', &parameter)) {
+    while (piece_next(&rest, ';', &parameter)) {
         struct piece value = parameter;
-        if (!next_piece(&value, '=', &name) || !value.text)
+        if (!piece_next(&value, '=', &name) || !value.text)
             continue;
-        value = unquote(trim(value));
+        value = piece_unquote(piece_trim(value));
         if (piece_is(name, "q"))
-            parameters.quality = parse_quality(value);
+            parameters.quality = piece_quality(value);
         else if (piece_is(name, "version"))
             parameters.version = value;
     }
@@ -97,13 +97,13 @@ static struct parameters parse_parameters(struct piece rest)
 }
 
 /* How specific a matching range is, from 1; 0 where it does not match. */
-static unsigned match(const struct offer *offer, struct piece range, struct piece version)
+static unsigned offer_match(const struct offer *offer, struct piece range, struct piece version)
 {
     struct piece type, subtype = range;
 
-    if (!next_piece(&subtype, '/', &type) || !subtype.text)
+    if (!piece_next(&subtype, '/', &type) || !subtype.text)
         return 0;
-    subtype = trim(subtype);
+    subtype = piece_trim(subtype);
     if (piece_is(type, "*") && piece_is(subtype, "*"))
         return 1;
     if (!piece_is(type, offer->type))
@@ -121,11 +121,11 @@ void offer_consider(struct offer *offer, const char *accept)
 {
     struct piece rest = {accept, strlen(accept)}, element, range;
 
-    while (next_piece(&rest, ',', &element)) {
-        if (!next_piece(&element, ';', &range))
+    while (piece_next(&rest, ',', &element)) {
+        if (!piece_next(&element, ';', &range))
             continue;
-        struct parameters parameters = parse_parameters(element);
-        unsigned specificity = match(offer, range, parameters.version);
+        struct media_parameters parameters = parse_parameters(element);
+        unsigned specificity = offer_match(offer, range, parameters.version);
         if (parameters.quality < 0 || specificity <= offer->specificity)
             continue;
         offer->specificity = specificity;
@@ -137,8 +137,8 @@ void codings_consider(struct codings *codings, const char *accept_encoding)
 {
     struct piece rest = {accept_encoding, strlen(accept_encoding)}, element, name;
 
-    while (next_piece(&rest, ',', &element)) {
-        if (!next_piece(&element, ';', &name))
+    while (piece_next(&rest, ',', &element)) {
+        if (!piece_next(&element, ';', &name))
             continue;
         int quality = parse_parameters(element).quality;
         if (quality < 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a client accepts (RFC 9110, sections 12.4 and 12.5): Accept and Accept-Encoding with their q-values. Pure.
+ * The headers Accept and Accept-Encoding with their q-values (RFC 9110, sections 12.4 and 12.5). Pure.
  *
  * A header may come on several lines; each is considered in turn.
  */
@@ -14,9 +14,9 @@
 /* One media type that we could send, and how welcome it is. */
 struct offer {
     const char *type, *subtype;
-    const char *version;  /* the parameter "version"; NULL where it has none. Other parameters do not matter. */
+    const char *version;  /* the parameter "version", or NULL. Other parameters do not matter. */
     unsigned quality;     /* 0 to QUALITY_MAX */
-    unsigned specificity; /* of the media range that said so; 0 as long as none matched */
+    unsigned specificity; /* of the media range that matched; 0: no range did */
 };
 
 /* Weighs one line of Accept; the most specific media range of all lines counts. */

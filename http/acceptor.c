@@ -6,37 +6,37 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/timer.h"
 
-/* So many in a row, before those that are connected have their turn. */
-#define SERIES_MAX 10
-/* Where nobody can be accepted, it is tried again so much later. */
+/* How many clients are accepted in a row, before those that are connected have their turn. */
+#define ACCEPTS_MAX 10
+/* After this time it is tried again, where no client can be accepted. */
 #define PAUSE_USEC 100000
-#define TELL_USEC (60 * USEC_PER_SEC)
+#define REPORT_USEC (60 * USEC_PER_SEC)
 
 struct acceptor {
     int fd;
     struct acceptor_calls calls;
     sd_event *event;
     sd_event_source *io, *timer;
-    uint64_t told_usec; /* 0: never */
+    uint64_t reported_usec; /* 0: never */
 };
 
-static void starve(struct acceptor *acceptor, int error)
+static void acceptor_starve(struct acceptor *acceptor, int error)
 {
     uint64_t now = 0;
 
     sd_event_source_set_enabled(acceptor->io, SD_EVENT_OFF);
-    sd_event_source_set_time_relative(acceptor->timer, PAUSE_USEC);
-    sd_event_source_set_enabled(acceptor->timer, SD_EVENT_ONESHOT);
+    timer_arm_in(acceptor->timer, PAUSE_USEC);
     sd_event_now(acceptor->event, CLOCK_MONOTONIC, &now);
-    if (acceptor->told_usec && now - acceptor->told_usec < TELL_USEC)
+    if (acceptor->reported_usec && now - acceptor->reported_usec < REPORT_USEC)
         return;
-    acceptor->told_usec = now;
+    acceptor->reported_usec = now;
     acceptor->calls.starve(acceptor->calls.userdata, error);
 }
 
-/* What has become of one client (accept(2)); after any other error the same one waits still. */
-static bool is_of_client(int error)
+/* Whether the error is of one client that has gone (accept(2)); after any other error the same client still waits. */
+static bool is_error_of_client(int error)
 {
     static const int errors[] = {EINTR,     ECONNABORTED, EPROTO,       ENETDOWN,   ENOPROTOOPT,
                                  EHOSTDOWN, ENONET,       EHOSTUNREACH, EOPNOTSUPP, ENETUNREACH};
@@ -47,8 +47,8 @@ static bool is_of_client(int error)
     return false;
 }
 
-/* Takes one client. Whether another may wait. */
-static bool take_one(struct acceptor *acceptor)
+/* Takes one client. Returns whether another may wait. */
+static bool acceptor_take_one(struct acceptor *acceptor)
 {
     struct sockaddr_storage address;
     socklen_t size = sizeof(address);
@@ -57,22 +57,22 @@ static bool take_one(struct acceptor *acceptor)
 
     if (fd >= 0)
         acceptor->calls.take(acceptor->calls.userdata, fd, (const struct sockaddr *)&address, size);
-    else if (error != EAGAIN && !is_of_client(error))
-        starve(acceptor, -error);
-    return fd >= 0 || is_of_client(error);
+    else if (error != EAGAIN && !is_error_of_client(error))
+        acceptor_starve(acceptor, -error);
+    return fd >= 0 || is_error_of_client(error);
 }
 
-static int on_io(sd_event_source *source, int fd, uint32_t events, void *userdata)
+static int acceptor_on_io(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
     (void)source;
     (void)fd;
     (void)events;
-    for (unsigned i = 0; i < SERIES_MAX && take_one(userdata); i++)
+    for (unsigned i = 0; i < ACCEPTS_MAX && acceptor_take_one(userdata); i++)
         continue;
     return 0;
 }
 
-static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
+static int acceptor_on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct acceptor *acceptor = userdata;
 
@@ -91,11 +91,9 @@ int acceptor_new(sd_event *event, int fd, const struct acceptor_calls *calls, st
     if (!acceptor)
         return -ENOMEM;
     *acceptor = (struct acceptor){.fd = -1, .calls = *calls, .event = sd_event_ref(event)};
-    int r = sd_event_add_io(event, &acceptor->io, fd, EPOLLIN, on_io, acceptor);
+    int r = sd_event_add_io(event, &acceptor->io, fd, EPOLLIN, acceptor_on_io, acceptor);
     if (r >= 0)
-        r = sd_event_add_time(event, &acceptor->timer, CLOCK_MONOTONIC, 0, 1000, on_timer, acceptor);
-    if (r >= 0)
-        r = sd_event_source_set_enabled(acceptor->timer, SD_EVENT_OFF);
+        r = timer_init(event, CLOCK_MONOTONIC, 1000, acceptor_on_timer, acceptor, &acceptor->timer);
     if (r < 0)
         return r;
     acceptor->fd = fd;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compressing what is large in a worker thread: see compression.h. */
+/* Compressing large content in a worker thread: see compression.h. */
 #include "http/compression.h"
 
 #include "base/cleanup.h"
 #include "base/gzip.h"
 #include "http/reply.h"
-#include "http/worker.h"
 
 #define WORKER_IDLE_NS (10 * NSEC_PER_SEC)
 
@@ -18,160 +17,129 @@ struct compression {
 
     unsigned references; /* one of the job, and one of each response */
     struct site *site;
-    const char *type, *vary;
-    bool shared;
-    struct compression_key page;
-    uint64_t generation;     /* of the snapshot then */
-    struct request *waiting; /* its first */
-    struct compression *next;
+    const char *type;
+    const struct snapshot *snapshot; /* NULL: it is for one request alone, and has no key */
+    struct response_key key;
+    uint64_t generation; /* of the snapshot then */
+    struct waiting_requests waiting;
+    LIST_ENTRY(compression) entry;
 };
 
-static void compression_unref(struct compression *packing)
+static void compression_unref(struct compression *compression)
 {
-    if (--packing->references > 0)
+    if (--compression->references > 0)
         return;
-    gzip_done(&packing->gzip);
-    buffer_done(&packing->content);
-    free(packing);
+    gzip_done(&compression->gzip);
+    buffer_done(&compression->content);
+    free(compression);
 }
 
-static void on_response_freed(void *userdata)
+static void compression_on_response_freed(void *userdata)
 {
     compression_unref(userdata);
 }
 
-/* Each who waits has a response of its own, since libmicrohttpd has no references to give, of the one content. */
-static struct MHD_Response *make_response(struct compression *packing)
+/* Each request has a response of its own, since libmicrohttpd has no references to give, of the one content. */
+static struct MHD_Response *compression_response(struct compression *compression)
 {
-    struct buffer *content = &packing->content;
-    struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(content->size, content->data,
-                                                                                           on_response_freed, packing);
+    struct buffer *content = &compression->content;
+    struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
+        content->size, content->data, compression_on_response_freed, compression);
 
     if (!response)
         return NULL;
-    packing->references++;
-    return reply_label(response, packing->type, packing->vary, packing->result == 0);
+    compression->references++;
+    return reply_label(response, compression->type, VARY_ALL, compression->result == 0);
 }
 
-/* For who asks within the same reading. */
-static void keep(struct compression *packing, struct request *request)
+/* For requests that come within the same reading. */
+static void compression_keep(struct compression *compression, struct request *request)
 {
-    struct response_cache *pages = &packing->site->pages;
+    struct response_cache *cache = &compression->site->cache;
 
-    if (!packing->shared || pages->snapshot != packing->page.snapshot || pages->generation != packing->generation)
+    if (!compression->snapshot || cache->snapshot != compression->snapshot ||
+        cache->generation != compression->generation)
         return;
-    struct MHD_Response *response = make_response(packing);
+    struct MHD_Response *response = compression_response(compression);
     if (!response)
         return;
     reply_add_configured_headers(request, response);
-    response_cache_store(pages, &packing->page.key, response);
+    response_cache_store(cache, &compression->key, response);
 }
 
-static void unlink_packing(struct compression *packing)
+static void compression_run(struct job *job)
 {
-    struct compression **at = &packing->site->packings;
+    struct compression *compression = (struct compression *)job;
 
-    while (*at != packing)
-        at = &(*at)->next;
-    *at = packing->next;
+    compression->result = gzip_run(&compression->gzip, &compression->content);
 }
 
-static void run(struct job *job)
+static void compression_on_done(struct job *job, bool cancelled)
 {
-    struct compression *packing = (struct compression *)job;
-
-    packing->result = gzip_run(&packing->gzip, &packing->content);
-}
-
-static void on_done(struct job *job, bool cancelled)
-{
-    struct compression *packing = (struct compression *)job;
+    struct compression *compression = (struct compression *)job;
     struct request *request;
 
-    unlink_packing(packing);
-    if (packing->result == 0 && !cancelled)
-        gzip_take(&packing->gzip, &packing->content);
-    gzip_done(&packing->gzip);
-    if (packing->waiting && !cancelled)
-        keep(packing, packing->waiting);
-    while ((request = packing->waiting)) {
-        compression_leave(request);
-        reply_set(request, MHD_HTTP_OK, make_response(packing));
+    LIST_REMOVE(compression, entry);
+    if (compression->result == 0 && !cancelled)
+        gzip_take(&compression->gzip, &compression->content);
+    gzip_done(&compression->gzip);
+    if (!LIST_EMPTY(&compression->waiting) && !cancelled)
+        compression_keep(compression, LIST_FIRST(&compression->waiting));
+    while ((request = waiting_requests_take(&compression->waiting))) {
+        reply_set(request, MHD_HTTP_OK, compression_response(compression));
         request_resume(request);
     }
-    compression_unref(packing);
-}
-
-static void enter(struct compression *packing, struct request *request)
-{
-    /* It waits already where its second reading has just been made. */
-    if (!request_waits(request))
-        MHD_suspend_connection(request->mhd);
-    request->packing = packing;
-    request->next_packed = packing->waiting;
-    packing->waiting = request;
-}
-
-void compression_leave(struct request *request)
-{
-    if (!request->packing)
-        return;
-    struct request **at = &request->packing->waiting;
-    while (*at != request)
-        at = &(*at)->next_packed;
-    *at = request->next_packed;
-    request->packing = NULL;
-    request->next_packed = NULL;
+    compression_unref(compression);
 }
 
 int compression_submit(struct site *site, struct job *job)
 {
     const struct worker_limits limits = {.jobs = COMPRESSIONS_MAX, .idle_ns = WORKER_IDLE_NS};
-    int r = site->packer ? 0 : worker_new(site->event, &limits, &site->packer);
+    int r = site->compressor ? 0 : worker_new(site->event, &limits, &site->compressor);
 
-    return r < 0 ? r : worker_submit(site->packer, job);
+    return r < 0 ? r : worker_submit(site->compressor, job);
 }
 
-bool compression_start(struct request *request, struct buffer *content, const char *type, const char *vary,
-                       const struct compression_key *page)
+bool compression_start(struct request *request, struct buffer *content, const char *type,
+                       const struct snapshot *snapshot, const struct response_key *key)
 {
     struct site *site = request->site;
 
     if (content->failed || content->size < COMPRESSION_SIZE_MIN)
         return false;
-    struct compression *packing = calloc(1, sizeof(*packing));
-    if (!packing)
+    struct compression *compression = calloc(1, sizeof(*compression));
+    if (!compression)
         return false;
-    *packing = (struct compression){.job = {.run = run, .done = on_done},
-                                    .content = *content,
-                                    .references = 1,
-                                    .site = site,
-                                    .type = type,
-                                    .vary = vary,
-                                    .shared = page != NULL};
-    if (page) {
-        packing->page = *page;
-        packing->generation = page->snapshot->generation;
+    *compression = (struct compression){.job = {.run = compression_run, .done = compression_on_done},
+                                        .content = *content,
+                                        .references = 1,
+                                        .site = site,
+                                        .type = type};
+    if (key) {
+        compression->snapshot = snapshot;
+        compression->generation = snapshot->generation;
+        compression->key = *key;
     }
-    if (gzip_prepare(&packing->gzip, content->size) < 0 || compression_submit(site, &packing->job) < 0) {
-        packing->content = (struct buffer){0};
-        compression_unref(packing);
+    if (gzip_prepare(&compression->gzip, content->size) < 0 || compression_submit(site, &compression->job) < 0) {
+        compression->content = (struct buffer){0};
+        compression_unref(compression);
         return false;
     }
     *content = (struct buffer){0};
-    packing->next = site->packings;
-    site->packings = packing;
-    enter(packing, request);
+    LIST_INSERT_HEAD(&site->compressions, compression, entry);
+    request_suspend_in(request, &compression->waiting);
     return true;
 }
 
 bool compression_join(struct request *request, const struct snapshot *snapshot, const struct response_key *key)
 {
-    for (struct compression *packing = request->site->packings; packing; packing = packing->next)
-        if (packing->shared && packing->page.snapshot == snapshot && packing->generation == snapshot->generation &&
-            response_key_equal(&packing->page.key, key)) {
-            enter(packing, request);
-            return true;
-        }
+    struct compression *compression;
+
+    LIST_FOREACH(compression, &request->site->compressions, entry)
+    if (compression->snapshot == snapshot && compression->generation == snapshot->generation &&
+        response_key_equal(&compression->key, key)) {
+        request_suspend_in(request, &compression->waiting);
+        return true;
+    }
     return false;
 }

@@ -4,12 +4,12 @@
 
 #include <gnutls/gnutls.h>
 
-#include "http/auth/refusal-delay.h"
+#include "base/timer.h"
 
 /* A deadline may be late by this much, so that it wakes the process together with something else. */
 #define ACCURACY_USEC 10000
 
-/* So many at most of a list are looked at for one of a crowded address. */
+/* How many connections of a list are looked at for one of a crowded address. */
 #define LOOKED_AT_MAX 64
 
 static const struct server_limits default_limits = {
@@ -38,58 +38,57 @@ static uint64_t deadline_time(const struct connections *all, enum deadline deadl
     return times[deadline];
 }
 
-static struct connection_list *list_of(const struct connection *connection)
+static struct connection_list *connection_list(const struct connection *connection)
 {
     return &connection->all->lists[connection->deadline][connection->tenure];
 }
 
-static void list_remove(struct connection *connection)
+static void connection_list_remove(struct connection *connection)
 {
-    struct connection_list *list = list_of(connection);
-
-    *(connection->previous ? &connection->previous->next : &list->first) = connection->next;
-    *(connection->next ? &connection->next->previous : &list->last) = connection->previous;
-    connection->previous = connection->next = NULL;
+    TAILQ_REMOVE(connection_list(connection), connection, entry);
 }
 
-static void list_append(struct connection *connection)
+static void connection_list_append(struct connection *connection)
 {
-    struct connection_list *list = list_of(connection);
-
-    connection->previous = list->last;
-    *(list->last ? &list->last->next : &list->first) = connection;
-    list->last = connection;
+    TAILQ_INSERT_TAIL(connection_list(connection), connection, entry);
 }
 
 /* A client that does not take its response leaves it in the kernel's buffers: throw that away as well. */
-static void discard_unsent(const struct connection *connection)
+static void connection_discard_unsent(const struct connection *connection)
 {
     struct linger linger = {.l_onoff = 1};
 
     setsockopt(connection->fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
 }
 
-static void expire(struct connection *connection)
+/* As its step has it. */
+static void connection_stop(struct connection *connection)
 {
-    if (connection->deadline == DEADLINE_RESPONSE)
-        discard_unsent(connection);
     if (connection->deadline == DEADLINE_KEEPALIVE)
         connection_end(connection);
     else
         connection_shutdown(connection);
 }
 
-static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
+static void connection_expire(struct connection *connection)
+{
+    if (connection->deadline == DEADLINE_RESPONSE)
+        connection_discard_unsent(connection);
+    connection_stop(connection);
+}
+
+static int connections_on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct connections *all = userdata;
-    uint64_t now = all->service->now(all->service->userdata);
+    struct connection *first;
+    uint64_t now = service_now(all->service);
 
     (void)source;
     (void)usec;
     for (enum deadline i = 0; i < DEADLINE_NONE; i++)
         for (enum tenure k = 0; k < N_TENURES; k++)
-            while (all->lists[i][k].first && all->lists[i][k].first->deadline_ns <= now)
-                expire(all->lists[i][k].first);
+            while ((first = TAILQ_FIRST(&all->lists[i][k])) && first->deadline_ns <= now)
+                connection_expire(first);
     all->armed_ns = 0;
     connections_arm(all);
     return 0;
@@ -99,19 +98,21 @@ int connections_init(struct connections *all, sd_event *event, const struct serv
                      const struct server_limits *limits)
 {
     *all = (struct connections){.limits = limits ? *limits : default_limits, .service = service};
-    int r = sd_event_add_time(event, &all->timer, CLOCK_MONOTONIC, 0, ACCURACY_USEC, on_timer, all);
-    if (r < 0)
-        return r;
-    return sd_event_source_set_enabled(all->timer, SD_EVENT_OFF);
+    for (enum deadline i = 0; i < N_DEADLINES; i++)
+        for (enum tenure k = 0; k < N_TENURES; k++)
+            TAILQ_INIT(&all->lists[i][k]);
+    return timer_init(event, CLOCK_MONOTONIC, ACCURACY_USEC, connections_on_timer, all, &all->timer);
 }
 
 /* All deadlines of a list move by the same time, so that it stays in order. */
-static void move_deadlines(struct connections *all, const struct connections *old)
+static void connections_move_deadlines(struct connections *all, const struct connections *old)
 {
+    struct connection *c;
+
     for (enum deadline i = 0; i < DEADLINE_NONE; i++)
         for (enum tenure k = 0; k < N_TENURES; k++)
-            for (struct connection *c = all->lists[i][k].first; c; c = c->next)
-                c->deadline_ns += deadline_time(all, i, k) - deadline_time(old, i, k);
+            TAILQ_FOREACH(c, &all->lists[i][k], entry)
+    c->deadline_ns += deadline_time(all, i, k) - deadline_time(old, i, k);
     connections_arm(all);
 }
 
@@ -120,7 +121,7 @@ void connections_set_limits(struct connections *all, const struct server_limits 
     const struct connections old = {.limits = all->limits, .asking = all->asking};
 
     all->limits = *limits;
-    move_deadlines(all, &old);
+    connections_move_deadlines(all, &old);
 }
 
 void connections_set_asking(struct connections *all, bool asking)
@@ -128,7 +129,7 @@ void connections_set_asking(struct connections *all, bool asking)
     const struct connections old = {.limits = all->limits, .asking = all->asking};
 
     all->asking = asking;
-    move_deadlines(all, &old);
+    connections_move_deadlines(all, &old);
 }
 
 void connections_done(struct connections *all)
@@ -138,7 +139,7 @@ void connections_done(struct connections *all)
 
 unsigned connections_reserved(unsigned connections)
 {
-    return MIN(MAX(connections / KEPT_SHARE, (unsigned)KEPT_MIN), connections / 2);
+    return MIN(MAX(connections / RESERVED_SHARE, (unsigned)RESERVED_MIN), connections / 2);
 }
 
 static enum tenure tenure_of(const struct peer *peer)
@@ -148,18 +149,18 @@ static enum tenure tenure_of(const struct peer *peer)
     return peer->local ? TENURE_LOCAL : TENURE_STRANGER;
 }
 
-/* Of those of a list that have waited longest, the first from an address that has as many connections; else NULL. */
+/* The first of a list whose address has that many connections, among those that have waited longest; else NULL. */
 static struct connection *find_crowded(const struct connection_list *list, unsigned crowd)
 {
-    struct connection *connection = list->first;
+    struct connection *connection = TAILQ_FIRST(list);
 
-    for (unsigned i = 0; connection && i < LOOKED_AT_MAX; i++, connection = connection->next)
+    for (unsigned i = 0; connection && i < LOOKED_AT_MAX; i++, connection = TAILQ_NEXT(connection, entry))
         if (peer_count_n(connection->count) >= crowd)
             return connection;
     return NULL;
 }
 
-/* The one that has waited longest of those that may be ended and come in such a crowd; NULL where there is none. */
+/* Of the connections that may be ended and come in such a crowd, the one that has waited longest; else NULL. */
 static struct connection *find_idle(struct connections *all, enum tenure most, unsigned crowd)
 {
     static const enum deadline order[] = {DEADLINE_KEEPALIVE, DEADLINE_HELD, DEADLINE_REQUEST};
@@ -174,10 +175,11 @@ static struct connection *find_idle(struct connections *all, enum tenure most, u
 }
 
 /*
- * Whether there is room then for one more of an address that has `same` already. First it is sought in a crowd, then
- * where there are more than of this one: a flood makes room for itself, and ends nobody else.
+ * Whether there is room then for one more of an address that has `same` already. A connection to end is sought first in
+ * a crowd, then among addresses that have more connections than this one: a flood makes room for itself, and ends no
+ * others.
  */
-static bool make_room(struct connections *all, enum tenure most, unsigned same)
+static bool connections_make_room(struct connections *all, enum tenure most, unsigned same)
 {
     const unsigned crowds[] = {MAX(same + 1, all->limits.connections_per_address / 2), same + 1, same, 0};
     struct connection *connection = NULL;
@@ -186,28 +188,23 @@ static bool make_room(struct connections *all, enum tenure most, unsigned same)
         connection = find_idle(all, most, crowds[i]);
     if (!connection)
         return false;
-    if (connection->deadline == DEADLINE_KEEPALIVE)
-        connection_end(connection);
-    else
-        connection_shutdown(connection);
-    refusal_delay_end(&connection->request);
+    connection_stop(connection);
+    if (connection->request.suspension.cut_short)
+        connection->request.suspension.cut_short(&connection->request);
     return true;
 }
 
 bool connections_admit(struct connections *all, const struct peer *peer)
 {
-    unsigned most = all->limits.connections, limit = all->limits.connections_per_address;
+    unsigned most = all->limits.connections, limit = peer_limit(peer, most, all->limits.connections_per_address);
     unsigned n = all->n[TENURE_STRANGER] + all->n[TENURE_LOCAL] + all->n[TENURE_KNOWN];
     unsigned same = peer_counts_get(&all->peers, peer);
 
-    /* Everybody on a unix socket looks the same, and somebody let them in. */
-    if (peer->unix_socket)
-        limit = MAX(limit, most / 2);
     if (same >= limit || all->n_there >= most + ENDING_MAX)
         return false;
     if (tenure_of(peer) == TENURE_STRANGER && all->n[TENURE_STRANGER] >= most - connections_reserved(most))
-        return make_room(all, TENURE_STRANGER, same);
-    return n < most || make_room(all, TENURE_LOCAL, same);
+        return connections_make_room(all, TENURE_STRANGER, same);
+    return n < most || connections_make_room(all, TENURE_LOCAL, same);
 }
 
 static uint64_t next_deadline(const struct connections *all, enum deadline deadline)
@@ -215,8 +212,8 @@ static uint64_t next_deadline(const struct connections *all, enum deadline deadl
     uint64_t next = UINT64_MAX;
 
     for (enum tenure k = 0; k < N_TENURES; k++)
-        if (all->lists[deadline][k].first)
-            next = MIN(next, all->lists[deadline][k].first->deadline_ns);
+        if (!TAILQ_EMPTY(&all->lists[deadline][k]))
+            next = MIN(next, TAILQ_FIRST(&all->lists[deadline][k])->deadline_ns);
     return next;
 }
 
@@ -235,8 +232,7 @@ void connections_arm(struct connections *all)
         return;
     all->armed_ns = next;
     all->armed_for_request = requests;
-    sd_event_source_set_time(all->timer, next / 1000 + 1);
-    sd_event_source_set_enabled(all->timer, SD_EVENT_ONESHOT);
+    timer_arm(all->timer, next / NSEC_PER_USEC + 1);
 }
 
 void connections_each(struct connections *all, void (*visit)(struct connection *connection, void *userdata),
@@ -244,13 +240,13 @@ void connections_each(struct connections *all, void (*visit)(struct connection *
 {
     for (enum deadline i = 0; i < N_DEADLINES; i++)
         for (enum tenure k = 0; k < N_TENURES; k++)
-            for (struct connection *c = all->lists[i][k].first, *next; c; c = next) {
-                next = c->next;
+            for (struct connection *c = TAILQ_FIRST(&all->lists[i][k]), *next; c; c = next) {
+                next = TAILQ_NEXT(c, entry);
                 visit(c, userdata);
             }
 }
 
-struct connection *connection_new(struct connections *all, struct mhd_loop *engine, struct MHD_Connection *mhd, int fd,
+struct connection *connection_new(struct connections *all, struct mhd_loop *loop, struct MHD_Connection *mhd, int fd,
                                   const struct peer *peer)
 {
     struct connection *connection = calloc(1, sizeof(*connection));
@@ -263,21 +259,21 @@ struct connection *connection_new(struct connections *all, struct mhd_loop *engi
         return NULL;
     }
     connection->all = all;
-    connection->engine = engine;
+    connection->loop = loop;
     connection->mhd = mhd;
     connection->fd = fd;
     connection->peer = *peer;
     connection->tenure = tenure_of(peer);
     connection->deadline = DEADLINE_NONE;
-    list_append(connection);
+    connection_list_append(connection);
     connection_set_deadline(connection, DEADLINE_REQUEST);
     all->n[connection->tenure]++;
     all->n_there++;
     return connection;
 }
 
-/* It does not count any more. */
-static void leave(struct connection *connection)
+/* It counts no more. */
+static void connection_leave(struct connection *connection)
 {
     if (connection->ended)
         return;
@@ -292,8 +288,8 @@ struct connection *connection_free(struct connection *connection)
     if (!connection)
         return NULL;
     request_end(&connection->request);
-    leave(connection);
-    list_remove(connection);
+    connection_leave(connection);
+    connection_list_remove(connection);
     connection->all->n_there--;
     tls_unref(connection->tls);
     free(connection);
@@ -311,43 +307,67 @@ void connection_update_tenure(struct connection *connection)
         tenure = tenure_of(&connection->peer);
     if (connection->ended || tenure == connection->tenure)
         return;
-    /* To the end of another list: out of order there until it has its deadline. */
-    list_remove(connection);
+    /* To the end of another list, where it is out of order until it has its deadline. */
+    connection_list_remove(connection);
     connection->all->n[connection->tenure]--;
     connection->tenure = tenure;
     connection->all->n[tenure]++;
-    list_append(connection);
+    connection_list_append(connection);
 }
 
-static void move(struct connection *connection, enum deadline deadline)
+static void connection_move(struct connection *connection, enum deadline deadline)
 {
     struct connections *all = connection->all;
-    uint64_t now = all->service->now(all->service->userdata);
+    uint64_t now = service_now(all->service);
 
-    list_remove(connection);
+    connection_list_remove(connection);
     connection->deadline = deadline;
     connection->deadline_ns = now + deadline_time(all, deadline, connection->tenure);
-    list_append(connection);
+    connection_list_append(connection);
 }
 
 void connection_set_deadline(struct connection *connection, enum deadline deadline)
 {
     if (!connection->ended)
-        move(connection, deadline);
+        connection_move(connection, deadline);
 }
 
 void connection_shutdown(struct connection *connection)
 {
     connection->transport.ended = true;
     shutdown(connection->fd, SHUT_RDWR);
-    move(connection, DEADLINE_NONE);
-    leave(connection);
+    connection_move(connection, DEADLINE_NONE);
+    connection_leave(connection);
+}
+
+static const union MHD_ConnectionInfo *connection_tls_info(const struct connection *connection)
+{
+    return MHD_get_connection_info(connection->mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+}
+
+int connection_begin_tls(struct connection *connection, struct tls *tls, uint64_t *progress)
+{
+    const union MHD_ConnectionInfo *info = connection_tls_info(connection);
+    int r = info && tls ? tls_begin(tls, info->tls_session) : -EPROTO;
+
+    if (r < 0)
+        return r;
+    connection->tls = tls_ref(tls);
+    connection->transport = (struct tls_transport){.fd = connection->fd, .progress = progress};
+    tls_transport_use(&connection->transport, info->tls_session);
+    return 0;
+}
+
+bool connection_is_certified(const struct connection *connection)
+{
+    const union MHD_ConnectionInfo *info = connection->tls ? connection_tls_info(connection) : NULL;
+
+    return info && tls_peer_verified(info->tls_session);
 }
 
 void connection_end(struct connection *connection)
 {
-    const union MHD_ConnectionInfo *info =
-        connection->tls ? MHD_get_connection_info(connection->mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION) : NULL;
+    const union MHD_ConnectionInfo *info = connection->tls ? connection_tls_info(connection) : NULL;
 
     if (info)
         gnutls_bye(info->tls_session, GNUTLS_SHUT_WR);

@@ -3,9 +3,9 @@
  * Whether the head of a request can be read in one way only (RFC 9112, sections 2.2, 3.2, 5.1, 5.2 and 6.3), so that a
  * proxy in front sees no other request in it than is seen here. Pure but for framing_is_followed().
  *
- * libmicrohttpd 0.9.77 and later refuse a folded line by themselves where they are told to be strict. Those before glue
- * it to the *name* of the header above. There the head is followed through the buffer that it was read into: it must
- * consist of the headers that libmicrohttpd has found, and of nothing else.
+ * libmicrohttpd 0.9.77 and later refuse a folded line by themselves when an option makes them strict. Earlier versions
+ * glue it to the *name* of the header above. There the head is followed through the buffer that it was read into: it
+ * must consist of the headers that libmicrohttpd has found, and of nothing else.
  */
 #ifndef HTTP_FRAMING_H
 #define HTTP_FRAMING_H
@@ -14,7 +14,7 @@
 
 #include "base/util.h"
 
-/* The option by which this libmicrohttpd is told to be strict. */
+/* The option that makes this libmicrohttpd strict. */
 #if MHD_VERSION >= 0x00097701
 #define FRAMING_STRICT MHD_OPTION_CLIENT_DISCIPLINE_LVL
 #else
@@ -22,8 +22,8 @@
 #endif
 
 struct framing {
-    const char *at;   /* where the line ended that was followed last; NULL: the head is not followed */
-    const char *what; /* a sentence's part: what is ambiguous; NULL: nothing so far */
+    const char *at;   /* the end of the line that was followed last; NULL: the head is not followed */
+    const char *what; /* part of a sentence: what is ambiguous; NULL: nothing so far */
     const char *length;
     unsigned n_hosts;
 };

@@ -16,19 +16,19 @@ struct listener {
     struct mhd_terms terms;
     struct socket_file file;
     struct acceptor *acceptor; /* NULL: it is retired */
-    struct mhd_loop *engine;
+    struct mhd_loop *loop;
     void (*on_empty)(struct listener *listener, void *userdata);
     void *on_empty_userdata;
 };
 
-static void take(void *userdata, int fd, const struct sockaddr *address, socklen_t size)
+static void listener_take(void *userdata, int fd, const struct sockaddr *address, socklen_t size)
 {
     struct listener *listener = userdata;
 
-    mhd_loop_take(listener->engine, fd, address, size);
+    mhd_loop_take(listener->loop, fd, address, size);
 }
 
-static void starve(void *userdata, int error)
+static void listener_starve(void *userdata, int error)
 {
     const struct listener *listener = userdata;
     const struct service *service = listener->site->service;
@@ -43,7 +43,7 @@ static void starve(void *userdata, int error)
 
 DEFINE_CLEANUP(struct listener *, listener_free);
 
-static struct listener *new_listener(struct site *site, struct connections *all, const struct mhd_terms *terms)
+static struct listener *listener_new(struct site *site, struct connections *all, const struct mhd_terms *terms)
 {
     struct listener *listener = calloc(1, sizeof(*listener));
 
@@ -53,7 +53,7 @@ static struct listener *new_listener(struct site *site, struct connections *all,
 }
 
 /* A URL with the scheme that is spoken here. */
-static int fix_scheme(struct listener *listener)
+static int listener_fix_scheme(struct listener *listener)
 {
     const char *rest = strstr(listener->url, "://");
     char *url;
@@ -67,21 +67,21 @@ static int fix_scheme(struct listener *listener)
     return 0;
 }
 
-/* That of its file as it was bound, so that a file that comes in its place later does not matter. */
-static void find_group(struct listener *listener, int fd)
+/* The group of its file as it was bound: a file that replaces it later does not matter. */
+static void listener_find_group(struct listener *listener, int fd)
 {
     if (socket_group(fd, &listener->terms.group) < 0)
         listener->terms.group = PEER_ID_NOBODY;
 }
 
-/* For one that has address and URL; takes the socket over on success. */
-static int serve(struct listener *listener, int *fd, struct error *error)
+/* For a listener that has its address and URL; takes the socket over on success. */
+static int listener_serve(struct listener *listener, int *fd, struct error *error)
 {
-    const struct acceptor_calls calls = {.take = take, .starve = starve, .userdata = listener};
+    const struct acceptor_calls calls = {.take = listener_take, .starve = listener_starve, .userdata = listener};
 
-    if (fix_scheme(listener) < 0)
+    if (listener_fix_scheme(listener) < 0)
         return error_oom(error);
-    int r = mhd_loop_new(listener->site, listener->all, &listener->terms, &listener->engine);
+    int r = mhd_loop_new(listener->site, listener->all, &listener->terms, &listener->loop);
     if (r == -EOPNOTSUPP)
         return error_set(error, r, "this libmicrohttpd was built without TLS");
     if (r == -EIO)
@@ -97,7 +97,7 @@ static int serve(struct listener *listener, int *fd, struct error *error)
 int listener_open(struct site *site, struct connections *all, const char *address, const struct mhd_terms *terms,
                   struct listener **ret, struct error *error)
 {
-    _cleanup_(listener_freep) struct listener *listener = new_listener(site, all, terms);
+    _cleanup_(listener_freep) struct listener *listener = listener_new(site, all, terms);
     _cleanup_(closep) int fd = -1;
 
     if (!listener || !(listener->address = strdup(address)))
@@ -105,8 +105,8 @@ int listener_open(struct site *site, struct connections *all, const char *addres
     int r = socket_listen(address, &fd, &listener->url, &listener->file, error);
     if (r < 0)
         return r;
-    find_group(listener, fd);
-    r = serve(listener, &fd, error);
+    listener_find_group(listener, fd);
+    r = listener_serve(listener, &fd, error);
     if (r < 0)
         return r;
     *ret = steal(listener);
@@ -116,7 +116,7 @@ int listener_open(struct site *site, struct connections *all, const char *addres
 int listener_adopt(struct site *site, struct connections *all, int fd, const struct mhd_terms *terms,
                    struct listener **ret, struct error *error)
 {
-    _cleanup_(listener_freep) struct listener *listener = new_listener(site, all, terms);
+    _cleanup_(listener_freep) struct listener *listener = listener_new(site, all, terms);
     _cleanup_(closep) int own = -1;
 
     if (!listener)
@@ -124,9 +124,9 @@ int listener_adopt(struct site *site, struct connections *all, int fd, const str
     int r = socket_adopt(fd, &own, &listener->url, error);
     if (r < 0)
         return r;
-    find_group(listener, own);
+    listener_find_group(listener, own);
     listener->address = strdup(listener->url);
-    r = listener->address ? serve(listener, &own, error) : error_oom(error);
+    r = listener->address ? listener_serve(listener, &own, error) : error_oom(error);
     if (r < 0)
         return r;
     *ret = steal(listener);
@@ -136,7 +136,7 @@ int listener_adopt(struct site *site, struct connections *all, int fd, const str
 int listener_succeed(const struct listener *before, const struct mhd_terms *terms, struct listener **ret,
                      struct error *error)
 {
-    _cleanup_(listener_freep) struct listener *listener = new_listener(before->site, before->all, terms);
+    _cleanup_(listener_freep) struct listener *listener = listener_new(before->site, before->all, terms);
     _cleanup_(closep) int fd = fcntl(acceptor_fd(before->acceptor), F_DUPFD_CLOEXEC, 0);
 
     if (fd < 0)
@@ -144,7 +144,7 @@ int listener_succeed(const struct listener *before, const struct mhd_terms *term
     if (!listener || !(listener->address = strdup(before->address)) || !(listener->url = strdup(before->url)))
         return error_oom(error);
     listener->terms.group = before->terms.group;
-    int r = serve(listener, &fd, error);
+    int r = listener_serve(listener, &fd, error);
     if (r < 0)
         return r;
     *ret = steal(listener);
@@ -168,7 +168,7 @@ struct listener *listener_free(struct listener *listener)
     if (!listener)
         return NULL;
     acceptor_free(listener->acceptor);
-    mhd_loop_free(listener->engine);
+    mhd_loop_free(listener->loop);
     socket_file_done(&listener->file);
     free(listener->address);
     free(listener->url);
@@ -186,7 +186,7 @@ const char *listener_url(const struct listener *listener)
     return listener->url;
 }
 
-static void on_engine_empty(void *userdata)
+static void listener_on_loop_empty(void *userdata)
 {
     struct listener *listener = userdata;
 
@@ -200,5 +200,5 @@ void listener_retire(struct listener *listener, void (*on_empty)(struct listener
     listener->on_empty_userdata = userdata;
     listener->acceptor = acceptor_free(listener->acceptor);
     socket_file_done(&listener->file);
-    mhd_loop_retire(listener->engine, on_engine_empty, listener);
+    mhd_loop_retire(listener->loop, listener_on_loop_empty, listener);
 }

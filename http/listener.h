@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One address that is listened on: a socket, who accepts its clients, and the engine that serves them. */
+/* One address that is listened on: a socket, its acceptor, and the libmicrohttpd daemon that serves its clients. */
 #ifndef HTTP_LISTENER_H
 #define HTTP_LISTENER_H
 
@@ -11,28 +11,28 @@ struct listener;
 int listener_open(struct site *site, struct connections *all, const char *address, const struct mhd_terms *terms,
                   struct listener **ret, struct error *error);
 /*
- * On a listening socket that somebody made. The descriptor remains the caller's, to be closed on success; the file of a
- * unix socket stays where it is.
+ * On a listening socket that was handed over. The descriptor remains the caller's, to be closed on success; the file
+ * of a unix socket stays where it is.
  */
 int listener_adopt(struct site *site, struct connections *all, int fd, const struct mhd_terms *terms,
                    struct listener **ret, struct error *error);
-/* On the socket of another one, that has to be retired, on other terms. Nobody who connects is refused meanwhile. */
+/* On the socket of another listener, which has to be retired, on other terms. No client is refused meanwhile. */
 int listener_succeed(const struct listener *before, const struct mhd_terms *terms, struct listener **ret,
                      struct error *error);
-/* When it is sure that the other one retires: the file of a unix socket is this one's then. */
+/* Takes over the file of a unix socket, once it is certain that the other listener retires. */
 void listener_inherit(struct listener *listener, struct listener *before);
 /* Whether it runs on these terms already. */
 bool listener_is_on(const struct listener *listener, const struct mhd_terms *terms);
 /* Ends its connections as well, at once. */
 struct listener *listener_free(struct listener *listener);
 
-/* As configured; of a socket that somebody made, its URL. Borrowed. */
+/* As configured; for a socket that was handed over, its URL. Borrowed. */
 const char *listener_address(const struct listener *listener);
 /* With the port that was bound, as a client writes it. Borrowed. */
 const char *listener_url(const struct listener *listener);
 
 /*
- * Listens no more, but answers what was asked. `on_empty` is called from the event loop when the last connection is
+ * Listens no more, but answers open requests. `on_empty` is called from the event loop when the last connection is
  * gone, and may free the listener.
  */
 void listener_retire(struct listener *listener, void (*on_empty)(struct listener *listener, void *userdata),

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Connections of each address: see peer-count.h. */
+/* Counts for each address: see peer-count.h. */
 #include "http/peer-count.h"
 
 struct peer_count {
     struct peer peer;
     unsigned n;
-    struct peer_count *next; /* of the same bucket */
+    LIST_ENTRY(peer_count) entry; /* of its bucket */
 };
 
-/* A client that has chosen its addresses for one bucket makes a list no longer than there may be connections. */
-static size_t bucket_of(const struct peer *peer)
+/* Even if a client chooses its addresses for one bucket, its list is no longer than the limit of the whole. */
+static size_t peer_bucket(const struct peer *peer)
 {
     size_t sum = peer->unix_socket;
 
@@ -18,13 +18,14 @@ static size_t bucket_of(const struct peer *peer)
     return sum % PEER_COUNT_BUCKETS;
 }
 
-static struct peer_count *find(const struct peer_counts *counts, const struct peer *peer)
+static struct peer_count *peer_count_find(const struct peer_counts *counts, const struct peer *peer)
 {
-    struct peer_count *count = counts->buckets[bucket_of(peer)];
+    struct peer_count *count;
 
-    while (count && !peer_same(&count->peer, peer))
-        count = count->next;
-    return count;
+    LIST_FOREACH(count, &counts->buckets[peer_bucket(peer)], entry)
+    if (peer_same(&count->peer, peer))
+        return count;
+    return NULL;
 }
 
 unsigned peer_count_n(const struct peer_count *count)
@@ -34,35 +35,43 @@ unsigned peer_count_n(const struct peer_count *count)
 
 unsigned peer_counts_get(const struct peer_counts *counts, const struct peer *peer)
 {
-    const struct peer_count *count = find(counts, peer);
+    const struct peer_count *count = peer_count_find(counts, peer);
 
     return count ? count->n : 0;
 }
 
 struct peer_count *peer_counts_add(struct peer_counts *counts, const struct peer *peer)
 {
-    struct peer_count **bucket = &counts->buckets[bucket_of(peer)], *count = find(counts, peer);
+    struct peer_count *count = peer_count_find(counts, peer);
 
     if (!count) {
         count = calloc(1, sizeof(*count));
         if (!count)
             return NULL;
         count->peer = *peer;
-        count->next = *bucket;
-        *bucket = count;
+        LIST_INSERT_HEAD(&counts->buckets[peer_bucket(peer)], count, entry);
     }
     count->n++;
+    counts->n++;
     return count;
 }
 
 void peer_counts_remove(struct peer_counts *counts, struct peer_count *count)
 {
-    struct peer_count **at = &counts->buckets[bucket_of(&count->peer)];
-
+    counts->n--;
     if (--count->n > 0)
         return;
-    while (*at != count)
-        at = &(*at)->next;
-    *at = count->next;
+    LIST_REMOVE(count, entry);
     free(count);
+}
+
+unsigned peer_limit(const struct peer *peer, unsigned most, unsigned most_per_address)
+{
+    return peer->unix_socket ? MAX(most_per_address, most / 2) : most_per_address;
+}
+
+bool peer_counts_have_room(const struct peer_counts *counts, const struct peer *peer, unsigned most,
+                           unsigned most_per_address)
+{
+    return counts->n < most && peer_counts_get(counts, peer) < peer_limit(peer, most, most_per_address);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is at the other end: see peer.h. */
+/* The client at the other end: see peer.h. */
 #include "http/peer.h"
 
 #include <arpa/inet.h>
@@ -44,7 +44,7 @@ struct peer peer_of(const struct sockaddr *address, socklen_t size)
     return (struct peer){0};
 }
 
-static bool is_of_group(const struct peer_credentials *credentials, gid_t group)
+static bool peer_is_of_group(const struct peer_credentials *credentials, gid_t group)
 {
     for (size_t i = 0; i < credentials->n_groups; i++)
         if (credentials->groups[i] == group)
@@ -55,11 +55,11 @@ static bool is_of_group(const struct peer_credentials *credentials, gid_t group)
 bool peer_may_operate(const struct peer_credentials *credentials, uid_t own, gid_t group)
 {
     return credentials->uid == 0 || (own != PEER_ID_NOBODY && credentials->uid == own) ||
-           (group != PEER_ID_NOBODY && is_of_group(credentials, group));
+           (group != PEER_ID_NOBODY && peer_is_of_group(credentials, group));
 }
 
 /* Kernels before 4.13 do not know the option: there the group that a process runs as counts alone. */
-static gid_t *groups_of(int fd, size_t *ret_n)
+static gid_t *peer_groups(int fd, size_t *ret_n)
 {
     socklen_t size = 0;
 
@@ -85,7 +85,7 @@ void peer_identify(struct peer *peer, int fd, gid_t group)
     peer->trusted = false;
     if (!peer->unix_socket || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &process, &size) < 0)
         return;
-    groups = groups_of(fd, &credentials.n_groups);
+    groups = peer_groups(fd, &credentials.n_groups);
     credentials.uid = process.uid;
     credentials.gid = process.gid;
     credentials.groups = groups;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is at the other end, as limits and permissions see it. Pure, but for peer_identify(). */
+/* The client at the other end, as limits and permissions see it. Pure, but for peer_identify(). */
 #ifndef HTTP_PEER_H
 #define HTTP_PEER_H
 
@@ -14,13 +14,13 @@ struct peer {
     unsigned char key[8]; /* equal for addresses that count as one: an IPv4 address, an IPv6 /64 */
 };
 
-/* An address of a family that is not known here is a stranger's, and all such are one. */
+/* Addresses of unknown families are all one stranger. */
 struct peer peer_of(const struct sockaddr *address, socklen_t size);
 
-/* The users and groups that processes of strangers have: nobody's, and those that have no number here. */
+/* The user and group of strangers: nobody, and users that have no number here. */
 #define PEER_ID_NOBODY 65534
 
-/* What the kernel says of the process at the other end of a unix socket, as it was when it connected. */
+/* The process at the other end of a unix socket as it was when it connected, from the kernel. */
 struct peer_credentials {
     uid_t uid;
     gid_t gid;
@@ -30,7 +30,7 @@ struct peer_credentials {
 
 /*
  * Whether it is root, of the user `own` (the daemon's), or of the group `group` (its socket's; PEER_ID_NOBODY where no
- * group counts). Pure. Nobody's user and group are those of strangers, whoever else has them.
+ * group counts). Pure. The user and group "nobody" are those of strangers, even if others have them.
  */
 bool peer_may_operate(const struct peer_credentials *credentials, uid_t own, gid_t group);
 /* Sets `trusted` of the peer of a unix socket, for a socket that belongs to `group`. */

@@ -8,17 +8,14 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/gzip.h"
-#include "http/compression.h"
+#include "base/json.h"
 
-/* A line per member, and doubles without the digits that only their binary form has: 0.8, not 0.80000000000000004. */
-#define JSON_FLAGS (JSON_INDENT(2) | JSON_REAL_PRECISION(15))
-
-/* Below this the headers weigh more than what is saved. */
+/* Compressing less than this saves less than the headers weigh. */
 #define GZIP_SIZE_MIN 1024
 
 DEFINE_CLEANUP(struct MHD_Response *, MHD_destroy_response);
 
-/* What the web configuration wants in each response comes in place of what would be there. */
+/* A header that is there already is replaced. */
 void reply_add_configured_headers(struct request *request, struct MHD_Response *response)
 {
     const struct web_config *config = request->site->security->config;
@@ -33,7 +30,7 @@ void reply_add_configured_headers(struct request *request, struct MHD_Response *
     }
 }
 
-static void replace(struct request *request, unsigned status, struct MHD_Response *response, bool borrowed)
+static void reply_replace(struct request *request, unsigned status, struct MHD_Response *response, bool borrowed)
 {
     if (request->response && !request->borrowed)
         MHD_destroy_response(request->response);
@@ -46,15 +43,15 @@ void reply_set(struct request *request, unsigned status, struct MHD_Response *re
 {
     if (response)
         reply_add_configured_headers(request, response);
-    replace(request, status, response, false);
+    reply_replace(request, status, response, false);
 }
 
 void reply_borrowed(struct request *request, unsigned status, struct MHD_Response *response)
 {
-    replace(request, status, response, true);
+    reply_replace(request, status, response, true);
 }
 
-static int add_headers(struct MHD_Response *response, const char *type, const char *vary, bool compressed)
+static int response_add_headers(struct MHD_Response *response, const char *type, const char *vary, bool compressed)
 {
     if (MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type) != MHD_YES ||
         MHD_add_response_header(response, "X-Content-Type-Options", "nosniff") != MHD_YES)
@@ -70,14 +67,14 @@ struct MHD_Response *reply_label(struct MHD_Response *response, const char *type
 {
     _cleanup_(MHD_destroy_responsep) struct MHD_Response *labelled = response;
 
-    return labelled && add_headers(labelled, type, vary, compressed) == 0 ? steal(labelled) : NULL;
+    return labelled && response_add_headers(labelled, type, vary, compressed) == 0 ? steal(labelled) : NULL;
 }
 
 struct MHD_Response *reply_make(struct buffer *content, const char *type, const char *vary, bool gzip)
 {
     if (content->failed)
         return NULL;
-    /* Without memory to compress, what was asked for goes out as it is. */
+    /* Without memory to compress it, the content goes out as it is. */
     bool compressed = gzip && content->size > GZIP_SIZE_MIN && gzip_compress(content) == 0;
     struct MHD_Response *response =
         MHD_create_response_from_buffer(content->size, content->data, MHD_RESPMEM_MUST_FREE);
@@ -113,9 +110,11 @@ void reply_error(struct request *request, unsigned status, const char *format, .
         reply_text(request, status, "%s", sentence);
         return;
     }
-    buffer_append_text(&content, "{\"error\": \"");
-    escape_append(&content, sentence, ESCAPE_JSON);
-    buffer_appendf(&content, "\", \"status\": %u}\n", status);
+    json_write_raw(&content, "{\"error\": ");
+    json_write_string(&content, sentence);
+    json_write_raw(&content, ", \"status\": ");
+    json_write_u64(&content, status);
+    json_write_raw(&content, "}\n");
     reply_set(request, status, reply_make(&content, TYPE_JSON, NULL, false));
 }
 
@@ -124,25 +123,4 @@ void reply_busy(struct request *request, const char *sentence)
     reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "%s", sentence);
     if (request->response)
         MHD_add_response_header(request->response, MHD_HTTP_HEADER_RETRY_AFTER, "1");
-}
-
-static int append_chunk(const char *text, size_t size, void *userdata)
-{
-    struct buffer *content = userdata;
-
-    buffer_append(content, text, size);
-    return content->failed ? -1 : 0;
-}
-
-void reply_json(struct request *request, unsigned status, json_t *document, bool gzip)
-{
-    _cleanup_(json_decrefp) json_t *owned = document;
-    _cleanup_(buffer_done) struct buffer content = {0};
-
-    if (!owned || json_dump_callback(owned, append_chunk, &content, JSON_FLAGS) < 0)
-        return;
-    buffer_append_char(&content, '\n');
-    if (gzip && status == MHD_HTTP_OK && compression_start(request, &content, TYPE_JSON, VARY_ALL, NULL))
-        return;
-    reply_set(request, status, reply_make(&content, TYPE_JSON, VARY_ALL, gzip));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making the reply of a request. Out of memory leaves none, and the connection is closed. */
+/* Making the reply of a request. Out of memory, there is no reply, and the connection is closed. */
 #ifndef HTTP_REPLY_H
 #define HTTP_REPLY_H
 
@@ -12,9 +12,9 @@
 
 /* Replies with a response that the request takes over. */
 void reply_set(struct request *request, unsigned status, struct MHD_Response *response);
-/* Adds the headers of the web configuration to a response that is kept in site->pages; the other replies have them. */
+/* Adds the headers of the web configuration to a response that goes to site->cache; the other replies have them. */
 void reply_add_configured_headers(struct request *request, struct MHD_Response *response);
-/* Replies with a response that belongs to site->pages. */
+/* Replies with a response that belongs to site->cache. */
 void reply_borrowed(struct request *request, unsigned status, struct MHD_Response *response);
 
 /*
@@ -23,16 +23,15 @@ void reply_borrowed(struct request *request, unsigned status, struct MHD_Respons
  */
 struct MHD_Response *reply_make(struct buffer *content, const char *type, const char *vary, bool gzip);
 
-/* Adds the headers that say what it is; `compressed` by gzip. Takes it over: NULL when it is NULL or out of memory. */
+/* Adds the headers about the content; `compressed` by gzip. Takes the response; NULL when it is NULL or out of memory.
+ */
 struct MHD_Response *reply_label(struct MHD_Response *response, const char *type, const char *vary, bool compressed);
 
 /* A line of text. */
 void reply_text(struct request *request, unsigned status, const char *format, ...) PRINTF_LIKE(3, 4);
 /* A sentence: a JSON document under /api/, a line of text elsewhere. */
 void reply_error(struct request *request, unsigned status, const char *format, ...) PRINTF_LIKE(3, 4);
-/* 503 with a sentence: what is in the way takes a second or two. */
+/* 503 with a sentence, for what will be possible in a second or two. */
 void reply_busy(struct request *request, const char *sentence);
-/* Takes over the document; NULL is out of memory. */
-void reply_json(struct request *request, unsigned status, json_t *document, bool gzip);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the HTTP side asks of the daemon. It is handed a table of functions, so that it knows nothing of counters but
- * the snapshot, and a test can serve any.
+ * The daemon as the HTTP server sees it: a table of functions, so that the server knows nothing of counters but the
+ * snapshot, and a test can serve any.
  */
 #ifndef HTTP_SERVICE_H
 #define HTTP_SERVICE_H
@@ -15,8 +15,6 @@
 
 struct sampler;
 
-#define COLLECTORS_ALL UINT32_MAX
-
 /* The documents under /api/v1/ that are made on request. */
 enum service_document { DOCUMENT_PMUS, DOCUMENT_CGROUPS, DOCUMENT_STATUS, DOCUMENT_CONFIG };
 
@@ -27,9 +25,9 @@ struct service_pause {
     double until;     /* the same, since the epoch */
 };
 
-/* What a document is made of that is made beside the event loop. */
+/* A document that is written beside the event loop. */
 struct draft {
-    /* In another thread: it reads what does not change, and touches nothing else than `content`. */
+    /* In another thread: reads what does not change, and touches nothing but `content`. */
     void (*write)(struct draft *draft, struct buffer *content);
     /* In the event loop. */
     void (*free)(struct draft *draft);
@@ -47,23 +45,29 @@ struct service {
     const struct snapshot *(*read)(void *userdata, uint32_t mask, bool fresh);
     /* NULL when out of memory; the caller owns it. */
     json_t *(*document)(void *userdata, enum service_document which);
-    /* The catalogue of events: as long as this number is the same, so is the catalogue. */
+    /* The catalogue of events: while this number stays the same, so does the catalogue. */
     uint64_t (*events_generation)(void *userdata);
-    /* What it is made of now; NULL when out of memory. */
+    /* The catalogue as it is now; NULL when out of memory. */
     struct draft *(*draft_events)(void *userdata);
     /* -EINVAL with the configuration error, and the old configuration goes on. */
     int (*reload)(void *userdata, struct error *error);
     /* Whether there was a first reading. */
     bool (*ready)(void *userdata);
     uint64_t (*now)(void *userdata); /* CLOCK_MONOTONIC, nanoseconds */
-    /* What streams are asked of; never NULL. */
+    /* Opens streams; never NULL. */
     struct sampler *(*sampler)(void *userdata);
-    /* Something that an operator has to mend: a sentence for the log. NULL where nobody listens. */
+    /* Reports what an operator has to fix: a sentence for the log. NULL: it is not reported. */
     void (*complain)(void *userdata, const char *sentence);
-    /* Pauses for so many seconds from now, also where it is paused already; 0 goes on at once. -errno with a sentence.
+    /* Pauses for that many seconds from now, also where it is paused already; 0 goes on at once. -errno with a
+     * sentence.
      */
     int (*pause)(void *userdata, unsigned seconds, struct error *error);
     struct service_pause (*paused)(void *userdata);
 };
+
+static inline uint64_t service_now(const struct service *service)
+{
+    return service->now(service->userdata);
+}
 
 #endif

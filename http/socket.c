@@ -17,14 +17,14 @@ static const struct {
 } remedies[] = {
     {EADDRINUSE, "EADDRINUSE", "another process listens there; stop it or choose another port"},
     {EADDRNOTAVAIL, "EADDRNOTAVAIL", "no interface of this machine has this address"},
-    {EACCES, "EACCES", "ports below 1024 need CAP_NET_BIND_SERVICE, and a unix socket a directory that may be written"},
+    {EACCES, "EACCES", "ports below 1024 need CAP_NET_BIND_SERVICE, and a unix socket needs a writable directory"},
     {EPERM, "EPERM", "a security policy of this machine forbids it"},
     {ENOENT, "ENOENT", "the directory of the unix socket does not exist"},
     {ENOTDIR, "ENOTDIR", "a part of the path is not a directory"},
     {ENOTSOCK, "ENOTSOCK", "there is a file at this path, and it is not a socket"},
     {EROFS, "EROFS", "the file system is read-only"},
     {EAFNOSUPPORT, "EAFNOSUPPORT",
-     "this kernel has no such addresses, or the unit forbids them (RestrictAddressFamilies=)"},
+     "this kernel has no addresses of this family, or the unit forbids them (RestrictAddressFamilies=)"},
     {EMFILE, "EMFILE", "the limit of open files is reached (RLIMIT_NOFILE)"},
 };
 
@@ -37,7 +37,7 @@ static int listen_error(struct error *error, const char *text, int code)
     return error_set(error, -code, "cannot listen on \"%.128s\": %s", text, strerror(code));
 }
 
-/* -EADDRINUSE where somebody answers, -ENOTSOCK where it is something else. */
+/* -EADDRINUSE where a process answers, -ENOTSOCK where it is no socket. */
 static int remove_stale(const struct address *address, const char *path)
 {
     struct stat status;
@@ -62,7 +62,7 @@ static int bind_unix(int fd, const struct address *address)
 
     if (r < 0)
         return r;
-    /* So that nobody can connect between bind(2) and a chmod(2). */
+    /* Rights from the start: between bind(2) and a chmod(2) any user could connect. */
     mode_t mask = umask(0117);
     r = bind(fd, (const struct sockaddr *)&address->socket, address->size) < 0 ? -errno : 0;
     umask(mask);
@@ -215,17 +215,17 @@ int socket_adopt(int fd, int *ret_fd, char **ret_url, struct error *error)
 
     int type = socket_option(fd, SO_TYPE);
     if (type < 0)
-        return error_set(error, type, "descriptor %d, handed over to listen on, is no socket: %s", fd, strerror(-type));
+        return error_set(error, type, "descriptor %d, passed to listen on, is not a socket: %s", fd, strerror(-type));
     if (type != SOCK_STREAM || socket_option(fd, SO_ACCEPTCONN) != 1)
         return error_set(error, -EINVAL,
-                         "the socket handed over as descriptor %d is none that listens for streams: ListenStream= and "
-                         "Accept=no are what a .socket unit needs",
+                         "the socket passed as descriptor %d does not listen for streams: its .socket unit needs "
+                         "ListenStream= and Accept=no",
                          fd);
     if (getsockname(fd, (struct sockaddr *)&address.socket, &address.size) < 0)
-        return error_set(error, -errno, "the socket handed over as descriptor %d has no name: %s", fd, strerror(errno));
+        return error_set(error, -errno, "the socket passed as descriptor %d has no name: %s", fd, strerror(errno));
     int family = address.socket.ss_family;
     if (family != AF_UNIX && family != AF_INET && family != AF_INET6)
-        return error_set(error, -EAFNOSUPPORT, "the socket handed over as descriptor %d is of address family %d", fd,
+        return error_set(error, -EAFNOSUPPORT, "the socket passed as descriptor %d is of address family %d", fd,
                          family);
     _cleanup_(closep) int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (own < 0 || fcntl(own, F_SETFL, fcntl(own, F_GETFL) | O_NONBLOCK) < 0)

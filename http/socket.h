@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-/* What a unix socket leaves in the file system; `path` is NULL for others. */
+/* The file of a unix socket; `path` is NULL for other sockets. */
 struct socket_file {
     char *path;
     dev_t device;
@@ -15,19 +15,19 @@ struct socket_file {
 };
 
 /*
- * The group of the file to which a listening unix socket is bound. -ENOTSOCK where another file is there now or it has
- * none, -errno of stat(2) where it cannot be looked at; -EAFNOSUPPORT for other sockets.
+ * The group of the file to which a listening unix socket is bound. -ENOTSOCK where it has no file or another file is
+ * there now; -errno of stat(2); -EAFNOSUPPORT for other sockets.
  */
 int socket_group(int fd, gid_t *ret);
 
 /*
  * Listens, without blocking. For a unix socket a file that a dead process left is removed first, and the new one has
- * mode 0660. `ret_url` (which the caller frees) is how a client writes it. The error names the address and what to do.
+ * mode 0660. `ret_url`, which the caller frees, is as a client writes it. The error names the address and a remedy.
  */
 int socket_listen(const char *text, int *ret_fd, char **ret_url, struct socket_file *ret_file, struct error *error);
 /*
- * A listening socket that somebody handed over: a duplicate of it, which does not block. -EINVAL with a sentence for
- * what is none.
+ * A duplicate, which does not block, of a listening socket that was handed over. -EINVAL with a sentence for any other
+ * descriptor.
  */
 int socket_adopt(int fd, int *ret_fd, char **ret_url, struct error *error);
 /* Removes the file, if it is still the one that was made. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One thread for what would hold the event loop up: see worker.h. */
+/* One thread for work that would hold up the event loop: see worker.h. */
 #include "http/worker.h"
 
 #include <pthread.h>
@@ -13,11 +13,9 @@
 
 #define STACK_SIZE (256 * 1024)
 #define PATIENCE_SEC 5
-#define NICENESS 5 /* a third of the weight of the event loop, and of others: it does not starve either */
+#define NICENESS 5 /* a third of the weight of the event loop and of other processes, so that it does not starve */
 
-struct job_list {
-    struct job *first, **end;
-};
+TAILQ_HEAD(job_list, job);
 
 struct worker {
     struct worker_limits limits;
@@ -33,48 +31,34 @@ struct worker {
     bool stopping, ended;
 };
 
-static void list_init(struct job_list *list)
+static void job_list_append(struct job_list *list, struct job *job)
 {
-    *list = (struct job_list){.end = &list->first};
+    TAILQ_INSERT_TAIL(list, job, entry);
+    job->list = list;
 }
 
-static void list_append(struct job_list *list, struct job *job)
+/* Whether it was in a list. */
+static bool job_list_remove(struct job *job)
 {
-    job->next = NULL;
-    *list->end = job;
-    list->end = &job->next;
+    if (!job->list)
+        return false;
+    TAILQ_REMOVE(job->list, job, entry);
+    job->list = NULL;
+    return true;
 }
 
-static struct job *list_take_first(struct job_list *list)
+static struct job *job_list_take(struct job_list *list)
 {
-    struct job *job = list->first;
+    struct job *job = TAILQ_FIRST(list);
 
-    if (job) {
-        list->first = job->next;
-        if (!list->first)
-            list->end = &list->first;
-        job->next = NULL;
-    }
+    if (job)
+        job_list_remove(job);
     return job;
-}
-
-static bool list_remove(struct job_list *list, struct job *job)
-{
-    for (struct job **at = &list->first; *at; at = &(*at)->next) {
-        if (*at != job)
-            continue;
-        *at = job->next;
-        if (!*at)
-            list->end = at;
-        job->next = NULL;
-        return true;
-    }
-    return false;
 }
 
 /* --- the thread's side */
 
-static void tell_loop(const struct worker *worker)
+static void worker_wake_loop(const struct worker *worker)
 {
     uint64_t one = 1;
 
@@ -82,7 +66,7 @@ static void tell_loop(const struct worker *worker)
         continue;
 }
 
-static struct timespec idle_end(const struct worker *worker)
+static struct timespec worker_idle_end(const struct worker *worker)
 {
     struct timespec end;
 
@@ -94,17 +78,17 @@ static struct timespec idle_end(const struct worker *worker)
 }
 
 /* The next job, with the lock held; NULL when the thread is to end. */
-static struct job *await_job(struct worker *worker)
+static struct job *worker_await_job(struct worker *worker)
 {
-    struct timespec end = idle_end(worker);
+    struct timespec end = worker_idle_end(worker);
     int r = 0;
 
-    while (!worker->queue.first && !worker->stopping && r != ETIMEDOUT)
+    while (TAILQ_EMPTY(&worker->queue) && !worker->stopping && r != ETIMEDOUT)
         r = pthread_cond_timedwait(&worker->more, &worker->lock, &end);
-    return worker->stopping ? NULL : list_take_first(&worker->queue);
+    return worker->stopping ? NULL : job_list_take(&worker->queue);
 }
 
-static void *work(void *userdata)
+static void *worker_main(void *userdata)
 {
     struct worker *worker = userdata;
     struct job *job;
@@ -112,15 +96,15 @@ static void *work(void *userdata)
     /* On Linux the priority is each thread's own (setpriority(2)). Where it may not be lowered, it works as well. */
     setpriority(PRIO_PROCESS, (id_t)gettid(), NICENESS);
     pthread_mutex_lock(&worker->lock);
-    while ((job = await_job(worker))) {
+    while ((job = worker_await_job(worker))) {
         pthread_mutex_unlock(&worker->lock);
         job->run(job);
         pthread_mutex_lock(&worker->lock);
-        list_append(&worker->finished, job);
-        tell_loop(worker);
+        job_list_append(&worker->finished, job);
+        worker_wake_loop(worker);
     }
     worker->ended = true;
-    tell_loop(worker);
+    worker_wake_loop(worker);
     pthread_mutex_unlock(&worker->lock);
     return NULL;
 }
@@ -128,18 +112,18 @@ static void *work(void *userdata)
 /* --- the event loop's side */
 
 /* The thread inherits the mask: signals are the event loop's. */
-static int create_thread(struct worker *worker, const pthread_attr_t *attributes)
+static int worker_create_thread(struct worker *worker, const pthread_attr_t *attributes)
 {
     sigset_t all, before;
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int r = pthread_create(&worker->thread, attributes, work, worker);
+    int r = pthread_create(&worker->thread, attributes, worker_main, worker);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return -r;
 }
 
-static int start(struct worker *worker)
+static int worker_start(struct worker *worker)
 {
     pthread_attr_t attributes;
     int r = pthread_attr_init(&attributes);
@@ -147,14 +131,14 @@ static int start(struct worker *worker)
     if (r != 0)
         return -r;
     pthread_attr_setstacksize(&attributes, STACK_SIZE);
-    r = create_thread(worker, &attributes);
+    r = worker_create_thread(worker, &attributes);
     pthread_attr_destroy(&attributes);
     worker->started = r == 0;
     return r;
 }
 
-/* Joins a thread that has ended by itself; it does so only with the queue empty, seen under the same lock. */
-static void reap(struct worker *worker)
+/* Joins a thread that has ended by itself, which happens only while the queue is empty, under the same lock. */
+static void worker_reap(struct worker *worker)
 {
     pthread_mutex_lock(&worker->lock);
     bool ended = worker->ended;
@@ -166,21 +150,21 @@ static void reap(struct worker *worker)
     worker->started = false;
 }
 
-static void finish(struct job *job)
+static void job_finish(struct job *job)
 {
     job->worker->n--;
     job->done(job, job->cancelled);
 }
 
-static struct job *take_finished(struct worker *worker)
+static struct job *worker_take(struct worker *worker, struct job_list *list)
 {
     pthread_mutex_lock(&worker->lock);
-    struct job *job = list_take_first(&worker->finished);
+    struct job *job = job_list_take(list);
     pthread_mutex_unlock(&worker->lock);
     return job;
 }
 
-static int on_wake(sd_event_source *source, int fd, uint32_t events, void *userdata)
+static int worker_on_wake(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
     struct worker *worker = userdata;
     struct job *job;
@@ -190,13 +174,13 @@ static int on_wake(sd_event_source *source, int fd, uint32_t events, void *userd
     (void)events;
     if (read(fd, &count, sizeof(count)) < 0)
         return 0;
-    while ((job = take_finished(worker)))
-        finish(job);
-    reap(worker);
+    while ((job = worker_take(worker, &worker->finished)))
+        job_finish(job);
+    worker_reap(worker);
     return 0;
 }
 
-static void init_lock(struct worker *worker)
+static void worker_init_lock(struct worker *worker)
 {
     pthread_condattr_t attributes;
 
@@ -216,42 +200,47 @@ int worker_new(sd_event *event, const struct worker_limits *limits, struct worke
         return -ENOMEM;
     if (fd < 0)
         return -errno;
-    int r = sd_event_add_io(event, &worker->source, fd, EPOLLIN, on_wake, worker);
+    int r = sd_event_add_io(event, &worker->source, fd, EPOLLIN, worker_on_wake, worker);
     if (r < 0)
         return r;
     worker->limits = *limits;
     worker->wake_fd = steal_fd(&fd);
-    list_init(&worker->queue);
-    list_init(&worker->finished);
-    init_lock(worker);
+    TAILQ_INIT(&worker->queue);
+    TAILQ_INIT(&worker->finished);
+    worker_init_lock(worker);
     *ret = steal(worker);
     return 0;
 }
 
-/* Whether the thread is gone. */
-static bool stop(struct worker *worker)
+/* No job is begun from now on. */
+static void worker_stop(struct worker *worker)
+{
+    pthread_mutex_lock(&worker->lock);
+    worker->stopping = true;
+    pthread_cond_signal(&worker->more);
+    pthread_mutex_unlock(&worker->lock);
+}
+
+static void worker_cancel_all(struct worker *worker, struct job_list *list)
+{
+    struct job *job;
+
+    while ((job = worker_take(worker, list))) {
+        job->cancelled = true;
+        job_finish(job);
+    }
+}
+
+/* Whether the thread has gone. */
+static bool worker_join(struct worker *worker)
 {
     struct timespec end;
 
     if (!worker->started)
         return true;
-    pthread_mutex_lock(&worker->lock);
-    worker->stopping = true;
-    pthread_cond_signal(&worker->more);
-    pthread_mutex_unlock(&worker->lock);
     clock_gettime(CLOCK_REALTIME, &end);
     end.tv_sec += PATIENCE_SEC;
     return pthread_timedjoin_np(worker->thread, NULL, &end) == 0;
-}
-
-static void cancel_list(struct job_list *list)
-{
-    struct job *job;
-
-    while ((job = list_take_first(list))) {
-        job->cancelled = true;
-        finish(job);
-    }
 }
 
 struct worker *worker_free(struct worker *worker)
@@ -259,16 +248,13 @@ struct worker *worker_free(struct worker *worker)
     if (!worker)
         return NULL;
     sd_event_source_disable_unref(worker->source);
-    pthread_mutex_lock(&worker->lock);
-    struct job_list queue = worker->queue;
-    list_init(&worker->queue);
-    pthread_mutex_unlock(&worker->lock);
-    cancel_list(&queue);
-    if (!stop(worker)) {
+    worker_stop(worker);
+    worker_cancel_all(worker, &worker->queue);
+    if (!worker_join(worker)) {
         pthread_detach(worker->thread);
         return NULL;
     }
-    cancel_list(&worker->finished);
+    worker_cancel_all(worker, &worker->finished);
     close(worker->wake_fd);
     pthread_cond_destroy(&worker->more);
     pthread_mutex_destroy(&worker->lock);
@@ -276,19 +262,21 @@ struct worker *worker_free(struct worker *worker)
     return NULL;
 }
 
-static void enqueue(struct worker *worker, struct job *job)
+static void worker_enqueue(struct worker *worker, struct job *job)
 {
     pthread_mutex_lock(&worker->lock);
-    list_append(&worker->queue, job);
+    job_list_append(&worker->queue, job);
     pthread_cond_signal(&worker->more);
     pthread_mutex_unlock(&worker->lock);
 }
 
-static void dequeue(struct worker *worker, struct job *job)
+/* Takes it out of its list; false: it runs. */
+static bool worker_remove(struct worker *worker, struct job *job)
 {
     pthread_mutex_lock(&worker->lock);
-    list_remove(&worker->queue, job);
+    bool removed = job_list_remove(job);
     pthread_mutex_unlock(&worker->lock);
+    return removed;
 }
 
 int worker_submit(struct worker *worker, struct job *job)
@@ -297,12 +285,12 @@ int worker_submit(struct worker *worker, struct job *job)
         return -EAGAIN;
     job->worker = worker;
     job->cancelled = false;
-    enqueue(worker, job);
-    /* A thread that has ended meanwhile has not seen the job. */
-    reap(worker);
-    int r = worker->started ? 0 : start(worker);
+    worker_enqueue(worker, job);
+    /* A thread that has ended meanwhile has missed the job. */
+    worker_reap(worker);
+    int r = worker->started ? 0 : worker_start(worker);
     if (r < 0) {
-        dequeue(worker, job);
+        worker_remove(worker, job);
         return r;
     }
     worker->n++;
@@ -311,14 +299,9 @@ int worker_submit(struct worker *worker, struct job *job)
 
 void job_cancel(struct job *job)
 {
-    struct worker *worker = job->worker;
-
     job->cancelled = true;
-    pthread_mutex_lock(&worker->lock);
-    bool here = list_remove(&worker->queue, job) || list_remove(&worker->finished, job);
-    pthread_mutex_unlock(&worker->lock);
-    if (here)
-        finish(job);
+    if (worker_remove(job->worker, job))
+        job_finish(job);
 }
 
 bool worker_is_awake(const struct worker *worker)

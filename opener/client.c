@@ -8,17 +8,17 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "opener/message.h"
+#include "base/process/fd-socket.h"
 
-/* Shut down rather than closed, so that whoever polls the socket hears of it. */
-static int give_up(struct opener_client *client)
+/* The socket is shut down rather than closed, so that poll(2) reports it. */
+static int client_give_up(struct opener_client *client)
 {
     client->lost = true;
     shutdown(client->socket, SHUT_RDWR);
     return -EPIPE;
 }
 
-/* A request that did not go out, for want of memory or because a descriptor is none, is no reason to give up. */
+/* A request that could not be sent, because memory is short or a descriptor is invalid, is no reason to give up. */
 static bool is_fatal(int error)
 {
     return error == -EPIPE || error == -ECONNRESET || error == -ENOTCONN || error == -EAGAIN;
@@ -31,8 +31,8 @@ static bool is_readable(int socket)
     return poll(&fd, 1, 0) > 0;
 }
 
-/* For the answer to a request with so many results; the socket remembers it. */
-static int be_patient(struct opener_client *client, size_t n)
+/* Sets how long the reply with `n` results is waited for; the socket remembers it. */
+static int client_set_patience(struct opener_client *client, size_t n)
 {
     unsigned ms = OPENER_PATIENCE_MS + (unsigned)n * OPENER_PATIENCE_EACH_MS;
     struct timeval patience = {.tv_sec = ms / 1000, .tv_usec = (suseconds_t)(ms % 1000) * 1000};
@@ -45,7 +45,7 @@ static int be_patient(struct opener_client *client, size_t n)
     return 0;
 }
 
-static int take_late(struct opener_client *client)
+static int client_receive_late_reply(struct opener_client *client)
 {
     _cleanup_(fd_list_close) struct fd_list opened = {0};
     struct opener_reply reply;
@@ -53,7 +53,7 @@ static int take_late(struct opener_client *client)
 
     ssize_t size = fd_socket_receive(client->socket, &reply, sizeof(reply), &opened, &had_no_room);
     if (size < (ssize_t)offsetof(struct opener_reply, results))
-        return give_up(client);
+        return client_give_up(client);
     client->late = false;
     return 1;
 }
@@ -64,11 +64,11 @@ int opener_client_take_late_reply(struct opener_client *client)
         return -EPIPE;
     if (!is_readable(client->socket))
         return 0;
-    return client->late ? take_late(client) : give_up(client);
+    return client->late ? client_receive_late_reply(client) : client_give_up(client);
 }
 
-/* What it is asked for next, it would answer after what it is at. */
-static int check_answering(struct opener_client *client)
+/* The opener would reply to the next request only after the late one. */
+static int client_check_late(struct opener_client *client)
 {
     int r = client->late ? opener_client_take_late_reply(client) : 1;
 
@@ -85,37 +85,37 @@ static size_t count_opened(const struct opener_reply *reply)
 }
 
 /* Sends client->packet; the reply has `n` results. 0, or the error of the request as a whole. */
-static int ask(struct opener_client *client, const struct fd_list *given, size_t n, struct opener_reply *reply,
-               struct fd_list *opened)
+static int client_ask(struct opener_client *client, const struct fd_list *given, size_t n, struct opener_reply *reply,
+                      struct fd_list *opened)
 {
     bool had_no_room;
 
     if (client->lost)
         return -EPIPE;
-    int r = check_answering(client);
+    int r = client_check_late(client);
     if (r == 0)
-        r = be_patient(client, n);
+        r = client_set_patience(client, n);
     if (r < 0)
         return r;
     r = fd_socket_send(client->socket, client->packet.data, client->packet.size, given);
     if (r < 0)
-        return is_fatal(r) ? give_up(client) : r;
+        return is_fatal(r) ? client_give_up(client) : r;
     ssize_t size = fd_socket_receive(client->socket, reply, sizeof(*reply), opened, &had_no_room);
     client->late = size == -EAGAIN;
     if (client->late)
         return -ETIMEDOUT;
     if (size < (ssize_t)offsetof(struct opener_reply, results))
-        return give_up(client);
+        return client_give_up(client);
     if (reply->error < 0)
         return reply->error;
     if (reply->n != n || (size_t)size != offsetof(struct opener_reply, results[n]))
-        return give_up(client);
+        return client_give_up(client);
     size_t wanted = count_opened(reply);
-    return opened->n == wanted || (had_no_room && opened->n < wanted) ? 0 : give_up(client);
+    return opened->n == wanted || (had_no_room && opened->n < wanted) ? 0 : client_give_up(client);
 }
 
-/* Of those that this process had no room for, it has too many files open. */
-static void spread(const struct opener_reply *reply, struct fd_list *opened, int *ret)
+/* An event whose descriptor this process had no room for fails because too many files are open. */
+static void reply_to_results(const struct opener_reply *reply, struct fd_list *opened, int *ret)
 {
     size_t k = 0;
 
@@ -124,8 +124,9 @@ static void spread(const struct opener_reply *reply, struct fd_list *opened, int
     opened->n = 0;
 }
 
-static int ask_for_part(struct opener_client *client, const struct sys_group *group, size_t first, size_t *ret_n,
-                        int *ret)
+/* Asks for as many of the group's events, from `first` on, as one request has room for. */
+static int client_ask_for_events(struct opener_client *client, const struct sys_group *group, size_t first,
+                                 size_t *ret_n, int *ret)
 {
     _cleanup_(fd_list_close) struct fd_list opened = {0};
     struct fd_list given = {0};
@@ -139,13 +140,13 @@ static int ask_for_part(struct opener_client *client, const struct sys_group *gr
         given.fds[given.n++] = group->pid;
     if (group->leader >= 0)
         given.fds[given.n++] = group->leader;
-    r = ask(client, &given, *ret_n, &reply, &opened);
+    r = client_ask(client, &given, *ret_n, &reply, &opened);
     if (r == 0)
-        spread(&reply, &opened, ret + first);
+        reply_to_results(&reply, &opened, ret + first);
     return r;
 }
 
-/* The first that opened leads what is asked for next. */
+/* The first event that was opened leads the events of the next request. */
 static int leader_of(const struct sys_group *group, const int *results, size_t n)
 {
     for (size_t i = 0; group->leader < 0 && i < n; i++)
@@ -161,7 +162,7 @@ static void client_open_group(struct sys *sys, const struct sys_group *group, in
     int r = 0;
 
     while (done < group->n && r == 0) {
-        r = ask_for_part(sys->userdata, &rest, done, &n, ret);
+        r = client_ask_for_events(sys->userdata, &rest, done, &n, ret);
         if (r < 0)
             break;
         done += n;
@@ -183,7 +184,7 @@ static int client_perf_event_open(struct sys *sys, struct perf_event_attr *attr,
     return fd;
 }
 
-static int ask_for_file(struct opener_client *client, const char *path)
+static int client_ask_for_file(struct opener_client *client, const char *path)
 {
     _cleanup_(fd_list_close) struct fd_list opened = {0};
     struct opener_reply reply;
@@ -192,10 +193,10 @@ static int ask_for_file(struct opener_client *client, const char *path)
     buffer_clear(&client->packet);
     int r = opener_request_write_file(path, &client->packet);
     if (r == 0)
-        r = ask(client, &(struct fd_list){0}, 1, &reply, &opened);
+        r = client_ask(client, &(struct fd_list){0}, 1, &reply, &opened);
     if (r < 0)
         return r;
-    spread(&reply, &opened, &fd);
+    reply_to_results(&reply, &opened, &fd);
     return fd;
 }
 
@@ -205,20 +206,20 @@ static bool is_denied(int error)
 }
 
 /*
- * Few files are for root alone; what this process may read it reads itself. An answer is for reading, whatever `flags`
- * asked for.
+ * Only root may read a few files; the others this process opens itself. A descriptor of the opener is for reading,
+ * whatever `flags` are.
  */
 static int client_open_file(struct sys *sys, const char *path, int flags)
 {
     struct opener_client *client = sys->userdata;
-    bool sampling = client->rules.wish.sampling;
+    bool sampling = client->rules.permissions.sampling;
 
     if (opener_path_asks_opener_only(path, sampling)) {
-        int fd = ask_for_file(client, path);
+        int fd = client_ask_for_file(client, path);
         return fd == -EBADRQC ? -EACCES : fd;
     }
     if (opener_path_asks_opener_first(path, sampling)) {
-        int fd = ask_for_file(client, path);
+        int fd = client_ask_for_file(client, path);
         return fd >= 0 ? fd : sys_open_file(sys, path, flags);
     }
     int fd = sys_open_file(sys, path, flags);
@@ -226,8 +227,8 @@ static int client_open_file(struct sys *sys, const char *path, int flags)
         opener_path_kind(path, sampling) != OPENER_FILE_UNKNOWN || opener_rules_permit_file(&client->rules, path);
     if (!is_denied(fd) || !known)
         return fd;
-    int given = ask_for_file(client, path);
-    /* What is no cause of this one's own is no better known than before. */
+    int given = client_ask_for_file(client, path);
+    /* The opener refused the file for a reason of its own, and the first error says more. */
     return given == -EBADRQC ? fd : given;
 }
 

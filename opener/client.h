@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The daemon's side of the opener: a `struct sys` that asks it for what needs privileges, and is otherwise as it was.
+ * The daemon's side of the opener: a `struct sys` that asks the opener where privileges are needed, and otherwise works
+ * as before.
  *
- * One that is gone is given up: from then on each request fails by -EPIPE, and what is open stays open. One that does
- * not answer in time is late: requests fail by -ETIMEDOUT, the first after the wait and the others at once, until that
- * answer is there, which nobody waits for any more.
+ * An opener that has ended is given up: each later request fails with -EPIPE, and what is open stays open. An opener
+ * that does not reply in time is late: the request that waited for it fails with -ETIMEDOUT, and so do later ones, at
+ * once, until the late reply has come. Nobody uses that reply.
  *
- * What it refuses fails as opener_request_check() says, a directory that is no cgroup of the hierarchy by -EXDEV; see
- * perf/reason.c.
+ * A refused request fails as opener_request_check() says, and with -EXDEV where a directory is not a cgroup of the
+ * hierarchy; perf/reason.c explains both.
  */
 #ifndef OPENER_CLIENT_H
 #define OPENER_CLIENT_H
 
 #include "opener/request.h"
 
-/* How long a request is waited for, with what each result adds. The watchdog of the service waits much longer. */
+/* How long a request waits for its reply, and what each result adds. The watchdog of the service waits much longer. */
 #define OPENER_PATIENCE_MS 2000
 #define OPENER_PATIENCE_EACH_MS 100
 
@@ -23,14 +24,14 @@ struct opener_client {
     struct opener_rules rules;
     struct buffer packet;
     bool lost, late;
-    unsigned patience_ms; /* that the socket has; 0: not set yet */
+    unsigned patience_ms; /* of the socket; 0: not set yet */
 };
 
-/* From now on `sys` asks; the client must outlive it. */
+/* From now on `sys` asks the opener; the client must outlive `sys`. */
 void opener_client_attach(struct opener_client *client, struct sys *sys);
 /*
- * For when the socket is readable: 1 after a late answer, 0 where there was none, -EPIPE at the end and for what nobody
- * asked for.
+ * To be called when the socket is readable: 1 after a late reply, 0 where nothing came, -EPIPE when the opener has
+ * ended or has sent something that was not asked for.
  */
 int opener_client_take_late_reply(struct opener_client *client);
 void opener_client_done(struct opener_client *client);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the daemon can do no more: see daemon-jail.h. */
+/* The jail of the daemon: see daemon-jail.h. */
 #include "opener/daemon-jail.h"
 
 #include <linux/perf_event.h>
@@ -7,14 +7,13 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 
-#include "base/call-filter.h"
-#include "base/capabilities.h"
-#include "base/cleanup.h"
+#include "base/process/call-filter.h"
+#include "base/process/capabilities.h"
 #include "base/sanitizer.h"
 
 /*
- * Calls by which a process without capabilities may still reach other processes, or much of the kernel. Names that this
- * libseccomp or machine does not know are left out.
+ * System calls by which a process without capabilities may still reach other processes, or much of the kernel. Names
+ * that this libseccomp or machine does not know are skipped.
  */
 static const char *const denied[] = {
     /* counters, programs in the kernel */
@@ -76,13 +75,13 @@ static const char *const denied[] = {
     "personality",
     "lookup_dcookie",
     "nfsservctl",
-    /* system calls by way of memory, which no filter sees */
+    /* system calls that are queued in memory, where no filter sees them */
     "io_uring_setup",
     "io_uring_enter",
     "io_uring_register",
 };
 
-static int deny(scmp_filter_ctx context, const char *name, int error)
+static int call_deny(scmp_filter_ctx context, const char *name, int error)
 {
     int number = seccomp_syscall_resolve_name(name);
     int r = number == __NR_SCMP_ERROR ? 0 : seccomp_rule_add_array(context, SCMP_ACT_ERRNO(error), number, 0, NULL);
@@ -90,7 +89,7 @@ static int deny(scmp_filter_ctx context, const char *name, int error)
     return r == -EDOM ? 0 : r; /* of another architecture */
 }
 
-static int deny_where(scmp_filter_ctx context, int number, struct scmp_arg_cmp argument)
+static int call_deny_where(scmp_filter_ctx context, int number, struct scmp_arg_cmp argument)
 {
     return seccomp_rule_add_array(context, SCMP_ACT_ERRNO(EPERM), number, 1, &argument);
 }
@@ -100,22 +99,22 @@ static int deny_namespaces(scmp_filter_ctx context)
 {
     static const uint32_t flags[] = {CLONE_NEWNS,   CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC,
                                      CLONE_NEWUSER, CLONE_NEWPID,    CLONE_NEWNET};
-    int r = deny(context, "clone3", ENOSYS);
+    int r = call_deny(context, "clone3", ENOSYS);
 
     for (size_t i = 0; i < ARRAY_SIZE(flags) && r == 0; i++)
-        r = deny_where(context, SCMP_SYS(clone), SCMP_A0(SCMP_CMP_MASKED_EQ, flags[i], flags[i]));
+        r = call_deny_where(context, SCMP_SYS(clone), SCMP_A0(SCMP_CMP_MASKED_EQ, flags[i], flags[i]));
     return r;
 }
 
 /*
- * Of the requests of perf ('$', include/uapi/linux/perf_event.h) five are left, by number: ENABLE, DISABLE, SET_OUTPUT,
- * ID, PAUSE_OUTPUT. The kernel looks at the lower half of the argument only.
+ * Five requests of perf ('$', include/uapi/linux/perf_event.h) stay allowed, by number: ENABLE, DISABLE, SET_OUTPUT,
+ * ID, PAUSE_OUTPUT. The kernel looks only at the lower half of the argument.
  */
 #define PERF_REQUESTS ((uint64_t)'$' << 8)
 #define REQUEST_TYPE_AND_NUMBER UINT64_C(0xffff)
-#define NUMBERS 16 /* of these each is looked at */
+#define NUMBERS 16 /* numbers below this are compared one by one */
 
-static bool is_left(unsigned number)
+static bool perf_request_is_allowed(unsigned number)
 {
     static const unsigned long requests[] = {PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE, PERF_EVENT_IOC_SET_OUTPUT,
                                              PERF_EVENT_IOC_ID, PERF_EVENT_IOC_PAUSE_OUTPUT};
@@ -131,15 +130,17 @@ static int deny_perf_requests(scmp_filter_ctx context)
     int r = 0;
 
     for (unsigned number = 0; number < NUMBERS && r == 0; number++)
-        if (!is_left(number))
-            r = deny_where(context, SCMP_SYS(ioctl),
-                           SCMP_A1(SCMP_CMP_MASKED_EQ, REQUEST_TYPE_AND_NUMBER, PERF_REQUESTS | number));
+        if (!perf_request_is_allowed(number))
+            r = call_deny_where(context, SCMP_SYS(ioctl),
+                                SCMP_A1(SCMP_CMP_MASKED_EQ, REQUEST_TYPE_AND_NUMBER, PERF_REQUESTS | number));
     for (uint64_t bit = NUMBERS; bit < 256 && r == 0; bit *= 2)
-        r = deny_where(context, SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, 0xff00 | bit, PERF_REQUESTS | bit));
+        r = call_deny_where(context, SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, 0xff00 | bit, PERF_REQUESTS | bit));
     return r;
 }
 
-/* Keys that whoever started the daemon would seem to have pressed, where it was started in a terminal (tty_ioctl(4)).
+/*
+ * Requests that put characters into the terminal in which the daemon was started, as if its user had typed them
+ * (ioctl_tty(2)).
  */
 static int deny_terminal(scmp_filter_ctx context)
 {
@@ -147,21 +148,21 @@ static int deny_terminal(scmp_filter_ctx context)
     int r = 0;
 
     for (size_t i = 0; i < ARRAY_SIZE(requests) && r == 0; i++)
-        r = deny_where(context, SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, requests[i]));
+        r = call_deny_where(context, SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, requests[i]));
     return r;
 }
 
-static int fill(scmp_filter_ctx context)
+static int daemon_filter_fill(scmp_filter_ctx context)
 {
-    /* Else libseccomp reports every failure of the kernel alike. */
+    /* Otherwise libseccomp reports every failure of the kernel with the same error. */
     int r = seccomp_attr_set(context, SCMP_FLTATR_API_SYSRAWRC, 1);
 
     if (r == 0) /* a tree: each call passes few comparisons */
         r = seccomp_attr_set(context, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     for (size_t i = 0; i < ARRAY_SIZE(denied) && r == 0; i++)
-        r = deny(context, denied[i], EPERM);
-    if (r == 0 && !HAS_LEAK_CHECK) /* which looks at the process's own threads so, at its end */
-        r = deny(context, "ptrace", EPERM);
+        r = call_deny(context, denied[i], EPERM);
+    if (r == 0 && !HAS_LEAK_CHECK) /* which traces the process's own threads when it ends */
+        r = call_deny(context, "ptrace", EPERM);
     if (r == 0)
         r = deny_namespaces(context);
     if (r == 0)
@@ -179,9 +180,9 @@ int daemon_jail_enter(const struct user *user, bool *ret_filtered, struct error 
         r = capabilities_keep_only(0, error);
     if (r < 0)
         return r;
-    /* After the change of user, which sets it as fs.suid_dumpable says. */
+    /* After the change of user, which sets it to fs.suid_dumpable. */
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-        return error_set(error, -errno, "cannot hide its memory: %s", strerror(errno));
+        return error_set(error, -errno, "cannot protect the daemon's memory: %s", strerror(errno));
     scmp_filter_ctx context = seccomp_init(SCMP_ACT_ALLOW);
-    return call_filter_load(context, context ? fill(context) : -ENOMEM, ret_filtered, error);
+    return call_filter_load(context, context ? daemon_filter_fill(context) : -ENOMEM, ret_filtered, error);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a stranger can do with a descriptor of the opener's: see descriptor-powers.h. */
+/* The powers of a stranger over a descriptor of the opener: see descriptor-powers.h. */
 #include "opener/descriptor-powers.h"
 
 #include "base/util.h"
@@ -21,47 +21,49 @@ static const struct descriptor_power powers[] = {
      CORE "_perf_ioctl()"},
     {ALL, OPERATION_DISABLE, ERRORS(0), "The daemon counts less, which it can do by itself.", CORE "_perf_ioctl()"},
     {ALL, OPERATION_RESET, ERRORS(0), "The daemon's own count begins again at 0.", CORE "_perf_event_reset()"},
-    {ALL & ~SAMPLING, OPERATION_REFRESH, ERRORS(EINVAL), "The kernel refuses it of an event without samples.",
+    {ALL & ~SAMPLING, OPERATION_REFRESH, ERRORS(EINVAL), "The kernel refuses it for an event without samples.",
      CORE "_perf_event_refresh()"},
     {SAMPLING, OPERATION_REFRESH, ERRORS(0, EINVAL),
-     "The event stops after so many samples. The kernel refuses it where children inherit the event.",
+     "The event stops after that many samples. The kernel refuses it where children inherit the event.",
      CORE "_perf_event_refresh()"},
-    {ALL & ~SAMPLING, OPERATION_PERIOD, ERRORS(EINVAL), "The kernel refuses it of an event without samples.",
+    {ALL & ~SAMPLING, OPERATION_PERIOD, ERRORS(EINVAL), "The kernel refuses it for an event without samples.",
      CORE "_perf_event_period()"},
     {SAMPLING, OPERATION_PERIOD, ERRORS(0),
      "More samples cost time of the CPU, up to kernel.perf_event_max_sample_rate and "
      "kernel.perf_cpu_time_max_percent, at which the kernel throttles the event.",
      CORE "_perf_event_period(), __perf_event_account_interrupt()"},
     {ALL, OPERATION_SET_OUTPUT, ERRORS(0, EINVAL, EACCES),
-     "The records, if there are any, go to the stranger's ring: those that mapping the descriptor shows as well. The "
+     "The records, if there are any, go to the stranger's ring: the same records that mapping the descriptor shows. "
+     "The "
      "kernel refuses rings of other CPUs and clocks.",
      CORE "perf_event_set_output()"},
     {ALL, OPERATION_BE_OUTPUT, ERRORS(EINVAL, EACCES),
-     "Without a ring it is no output. Where the daemon mapped one, the stranger's own records come into it, under an "
+     "Without a ring the event cannot be an output. Where the daemon mapped one, the stranger's own records come into "
+     "it, under an "
      "id that the daemon does not know and skips.",
      CORE "perf_event_set_output()"},
-    {ALL & ~SEALED, OPERATION_SET_FILTER, ERRORS(EINVAL), "The kernel knows no filter of fields for these events.",
+    {ALL & ~SEALED, OPERATION_SET_FILTER, ERRORS(EINVAL), "These events have no filter of fields.",
      CORE "perf_event_set_filter()"},
     {SEALED, OPERATION_SET_FILTER, ERRORS(EEXIST),
-     "The opener has set a filter that is always true, and the kernel takes no second one.",
+     "The opener has set a filter that is always true, and the kernel accepts no second filter.",
      "kernel/trace/trace_events_filter.c: ftrace_profile_set_filter()"},
-    {ALL & ~SEALED, OPERATION_SET_TEXT_FILTER, ERRORS(EINVAL), "The kernel knows no filter of fields for these events.",
+    {ALL & ~SEALED, OPERATION_SET_TEXT_FILTER, ERRORS(EINVAL), "These events have no filter of fields.",
      CORE "perf_event_set_filter()"},
     {SEALED, OPERATION_SET_TEXT_FILTER, ERRORS(EEXIST),
-     "The same. By such a filter the kernel would follow addresses that any program chooses, and the count would tell "
-     "what is there.",
+     "The same. With this filter the kernel would follow addresses that any program chooses, and the count would "
+     "reveal what is there.",
      "kernel/trace/trace_events_filter.c: ftrace_profile_set_filter(), filter_pred_pchar()"},
     {ALL & ~SEALED, OPERATION_SET_ADDRESS_FILTER, ERRORS(EINVAL),
      "Only PMUs that trace have filters of addresses, and the opener opens none of them.", CORE "has_addr_filter()"},
-    {SEALED, OPERATION_SET_ADDRESS_FILTER, ERRORS(EEXIST), "It is sealed as for every other filter.",
+    {SEALED, OPERATION_SET_ADDRESS_FILTER, ERRORS(EEXIST), "It is sealed against this filter too.",
      CORE "perf_event_set_filter()"},
     {ALL, OPERATION_ID, ERRORS(0), "A number that says nothing.", CORE "primary_event_id()"},
     {ALL, OPERATION_SET_BPF, ERRORS(EBADF, EINVAL, EOPNOTSUPP), "There is no program.", CORE "_perf_ioctl()"},
     {ALL, OPERATION_SET_LOADED_BPF, ERRORS(EPERM, EINVAL, ENOSYS),
-     "The kernel loads programs for events only for CAP_PERFMON with CAP_BPF; a socket filter, which it may load for "
+     "The kernel loads programs for events only with CAP_PERFMON and CAP_BPF; a socket filter, which it may load for "
      "anybody, is of the wrong kind.",
      "kernel/bpf/syscall.c: bpf_prog_load(); " CORE "perf_event_set_bpf_prog()"},
-    {ALL, OPERATION_QUERY_BPF, ERRORS(EPERM, EOPNOTSUPP, EINVAL), "The kernel asks for CAP_PERFMON.",
+    {ALL, OPERATION_QUERY_BPF, ERRORS(EPERM, EOPNOTSUPP, EINVAL), "The kernel requires CAP_PERFMON.",
      "kernel/trace/bpf_trace.c: perf_event_query_prog_array()"},
     {ALL, OPERATION_PAUSE_OUTPUT, ERRORS(0), "The daemon misses records of its own ring.",
      CORE "_perf_ioctl(), rb_toggle_paused()"},
@@ -69,28 +71,28 @@ static const struct descriptor_power powers[] = {
      "The kernel modifies breakpoints and nothing else.", CORE "perf_event_modify_attr()"},
     {BREAKPOINT, OPERATION_MODIFY, ERRORS(0),
      "It is not harmless: the stranger moves the breakpoint to any address of user space and learns how often programs "
-     "of others come by. This is why breakpoints want the key opener.breakpoints.",
+     "of others reach it. This is why breakpoints need the key opener.breakpoints.",
      CORE "perf_event_modify_breakpoint()"},
     {ALL, OPERATION_MODIFY_TYPE, ERRORS(EINVAL), "The kernel keeps the type.", CORE "perf_event_modify_attr()"},
     {ALL & ~BREAKPOINT, OPERATION_MODIFY_KERNEL, ERRORS(EOPNOTSUPP, EINVAL),
      "The kernel modifies breakpoints and nothing else.", CORE "perf_event_modify_attr()"},
     {BREAKPOINT, OPERATION_MODIFY_KERNEL, ERRORS(EPERM, EINVAL),
-     "The kernel asks for CAP_SYS_ADMIN of whoever moves a breakpoint to one of its own addresses.",
+     "The kernel requires CAP_SYS_ADMIN to move a breakpoint to one of its own addresses.",
      "kernel/events/hw_breakpoint.c: hw_breakpoint_parse()"},
     {ALL, OPERATION_MAP_PAGE, ERRORS(0),
-     "The page has the count and its times. On x86 the process may then execute rdpmc, as anybody may with an event of "
-     "their own.",
+     "The page has the count and its times. On x86 the process may then execute rdpmc, as every process may with an "
+     "event of "
+     "its own.",
      CORE "perf_mmap()"},
     {ALL & ~SAMPLING, OPERATION_MAP_RING, ERRORS(0), "The ring stays empty, since nothing is sampled.",
      CORE "perf_mmap()"},
     {SAMPLING, OPERATION_MAP_RING, ERRORS(0, EINVAL),
-     "The stranger reads the samples that the operator allowed the daemon: where a CPU was, in the kernel too, of "
-     "which "
-     "process, and what processes map; without registers, stacks, data or addresses of data. This is what "
-     "sampler.enabled costs, and it lasts as long as the descriptor, also after the service has ended.",
+     "The stranger reads the samples that the operator allowed the daemon: the position and process of a CPU, in the "
+     "kernel too, and the mappings of processes; without registers, stacks, data or addresses of data. This is the "
+     "price of sampler.enabled, and it lasts as long as the descriptor, also after the service has ended.",
      CORE "perf_mmap(), perf_output_sample()"},
     {ALL, OPERATION_MAP_AUX, ERRORS(EOPNOTSUPP, EINVAL, EACCES),
-     "Only PMUs that trace have an area of their own, and the opener opens none of them.",
+     "Only PMUs that trace have a separate area, and the opener opens none of them.",
      "kernel/events/ring_buffer.c: rb_alloc_aux()"},
     {ALL, OPERATION_READ, ERRORS(0), "It is the count.", CORE "perf_read()"},
     {ALL, OPERATION_WRITE, ERRORS(EINVAL, EBADF), "Events cannot be written to.", CORE "perf_fops"},

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a stranger can do with a descriptor that the opener handed out: the daemon was taken over, passed the descriptor
- * to another process of the machine (unix(7), SCM_RIGHTS), and that process has neither a filter of system calls nor a
- * capability. One row for each kind of descriptor and each operation. tests/impostor/ tries every row on the kernel at
- * hand.
+ * The powers of a stranger over a descriptor that the opener handed out: a daemon that was taken over passed it to
+ * another process of the machine (unix(7), SCM_RIGHTS), which has neither a filter of system calls nor a capability.
+ * One row for each kind of descriptor and each operation. tests/impostor/ tries every row on the running kernel.
  */
 #ifndef OPENER_DESCRIPTOR_POWERS_H
 #define OPENER_DESCRIPTOR_POWERS_H

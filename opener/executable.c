@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program or library that runs: see executable.h. It allocates nothing. */
+/* A program or library that a process executes: see executable.h. It allocates nothing. */
 #include "opener/executable.h"
 
 #include <fcntl.h>
@@ -13,10 +13,10 @@
 #include "base/number.h"
 
 #define CHUNK ((size_t)16 * 1024)  /* longer than any line */
-#define MAPS_MAX ((size_t)8 << 20) /* of a process with very many mappings those behind it are not found */
+#define MAPS_MAX ((size_t)8 << 20) /* mappings behind this many bytes are not found */
 
 /* "START-END rwxp ..."; false where the line is something else. */
-static bool parse_line(const char *line, size_t size, uint64_t *start, uint64_t *end, bool *executable)
+static bool maps_parse_line(const char *line, size_t size, uint64_t *start, uint64_t *end, bool *executable)
 {
     const char *dash = memchr(line, '-', size), *blank = memchr(line, ' ', size);
 
@@ -34,7 +34,7 @@ int opener_executable_find(const char *lines, size_t size, uint64_t start, uint6
     for (size_t at = 0; at < size && (stop = memchr(lines + at, '\n', size - at)); at = (size_t)(stop - lines) + 1) {
         uint64_t line_start, line_end;
         bool executable;
-        if (parse_line(lines + at, (size_t)(stop - lines) - at, &line_start, &line_end, &executable) &&
+        if (maps_parse_line(lines + at, (size_t)(stop - lines) - at, &line_start, &line_end, &executable) &&
             line_start == start && line_end == end)
             return executable ? 1 : -EBADRQC;
     }
@@ -48,8 +48,8 @@ static size_t whole_lines(const char *text, size_t size)
     return last ? (size_t)(last - text) + 1 : 0;
 }
 
-/* 0, -ENOENT where there is no such range (any more), -EBADRQC. */
-static int check_range(struct sys *sys, int maps, uint64_t start, uint64_t end)
+/* 0; -ENOENT where there is no such range (any more); -EBADRQC. */
+static int mapping_check_range(struct sys *sys, int maps, uint64_t start, uint64_t end)
 {
     char text[CHUNK];
     size_t used = 0;
@@ -72,7 +72,7 @@ static int check_range(struct sys *sys, int maps, uint64_t start, uint64_t end)
     return -ENOENT;
 }
 
-static int check_mapping(struct sys *sys, const char *path)
+static int mapping_check(struct sys *sys, const char *path)
 {
     const char *range = strrchr(path, '/') + 1, *dash = strchr(range, '-');
     uint64_t start, end;
@@ -89,16 +89,16 @@ static int check_mapping(struct sys *sys, const char *path)
         return maps;
     if (fstatfs(maps, &status) < 0 || (unsigned long)status.f_type != PROC_SUPER_MAGIC)
         return -EBADRQC;
-    return check_range(sys, maps, start, end);
+    return mapping_check_range(sys, maps, start, end);
 }
 
-/* Opening a device has effects, so it is looked at first. */
+/* Opening a device has effects, so the file is looked at first. */
 int opener_executable_open(struct sys *sys, const char *path)
 {
     struct stat status;
     char link[64];
 
-    int r = check_mapping(sys, path);
+    int r = mapping_check(sys, path);
     if (r < 0)
         return r;
     _cleanup_(closep) int found = sys->open_file(sys, path, O_PATH);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program or library that runs: the file behind /proc/PID/map_files/START-END, where it is one. */
+/* A program or library that a process executes: the file behind /proc/PID/map_files/START-END. */
 #ifndef OPENER_EXECUTABLE_H
 #define OPENER_EXECUTABLE_H
 
 #include "perf/sys.h"
 
 /*
- * `path` is of the shape of OPENER_FILE_EXECUTABLE. The file, opened for reading; the caller's to close. -EBADRQC where
- * it is not a regular file or the process cannot execute what it has mapped there: data that it maps is its own. Errors
- * of open(2), ENOENT above all.
+ * Opens the file for reading; the caller closes it. `path` has the shape of OPENER_FILE_EXECUTABLE. -EBADRQC where it
+ * is not a regular file, or the mapping is not executable: data that a process maps stays its own. Errors of open(2),
+ * mostly -ENOENT.
  */
 int opener_executable_open(struct sys *sys, const char *path);
 
 /*
- * Whether a part of /proc/PID/maps that begins with a line has the range START-END, and may be executed there. Parts
- * are of whole lines; 1: yes, 0: not in this part, -EBADRQC: no. Pure.
+ * Looks for the range START-END in whole lines of /proc/PID/maps: 1 where it is executable, -EBADRQC where it is not, 0
+ * where none of the lines has it. Pure.
  */
 int opener_executable_find(const char *lines, size_t size, uint64_t start, uint64_t end);
 

@@ -1,32 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the opener can do no more: see jail.h. */
+/* The jail of the opener: see jail.h. */
 #include "opener/jail.h"
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <linux/perf_event.h>
-#include <seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "base/call-filter.h"
-#include "base/capabilities.h"
 #include "base/cleanup.h"
 #include "base/number.h"
-
-/* Since Linux 5.8; libraries at hand may be older. */
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38
-#endif
+#include "base/process/call-filter.h"
+#include "base/process/capabilities.h"
 
 /*
- * What opening wants. CAP_DAC_READ_SEARCH: the numbers of tracepoints, which are root's, and programs that not
- * everybody may read. For samples CAP_SYS_PTRACE: what processes have mapped (CAP_SYS_ADMIN: the files themselves);
- * CAP_SYSLOG: where the kernel's functions are.
+ * The capabilities that opening needs. CAP_DAC_READ_SEARCH: the numbers of tracepoints, which only root may read, and
+ * programs that not everybody may read. Samples need CAP_SYS_PTRACE for what processes have mapped (CAP_SYS_ADMIN for
+ * the mapped files themselves) and CAP_SYSLOG for the addresses of the kernel's functions.
  */
 static const struct {
     unsigned capability;
@@ -36,7 +29,7 @@ static const struct {
     {CAP_SYS_PTRACE, true}, {CAP_SYSLOG, true},
 };
 
-static int keep_needed(bool sampling, struct error *error)
+static int capabilities_keep_needed(bool sampling, struct error *error)
 {
     uint64_t mask = 0;
 
@@ -48,7 +41,7 @@ static int keep_needed(bool sampling, struct error *error)
 
 /* Descriptors */
 
-/* Standard input and output are closed, but their numbers stay taken. */
+/* Standard input and output are closed, but their numbers stay in use. */
 static int replace_standard_streams(void)
 {
     _cleanup_(closep) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -92,77 +85,63 @@ static void ignore_signals(void)
 static int end_with(pid_t parent, struct error *error)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
-        return error_set(error, -errno, "cannot ask to end with the daemon: %s", strerror(errno));
-    return getppid() == parent ? 0 : error_set(error, -ESRCH, "the daemon is gone");
+        return error_set(error, -errno, "cannot tie the opener's life to the daemon's: %s", strerror(errno));
+    return getppid() == parent ? 0 : error_set(error, -ESRCH, "the daemon has ended");
 }
 
 /* System calls */
 
-struct call {
-    int number, n;
-    struct scmp_arg_cmp argument;
+/* The calls of server.c, then those that libc and a sanitizer make by themselves. */
+static const struct call_rule calls_of_all[] = {
+    {SCMP_SYS(recvmsg), 0, {{0}}},
+    {SCMP_SYS(sendmsg), 0, {{0}}},
+    {SCMP_SYS(perf_event_open), 0, {{0}}},
+    {SCMP_SYS(ioctl), 1, {{1, SCMP_CMP_MASKED_EQ, UINT32_MAX, PERF_EVENT_IOC_SET_FILTER}}},
+    {SCMP_SYS(close), 0, {{0}}},
+    {SCMP_SYS(openat), 1, {{2, SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY}}},
+    {SCMP_SYS(open), 1, {{1, SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY}}},
+    {SCMP_SYS(fstat), 0, {{0}}},
+    {SCMP_SYS(fstat64), 0, {{0}}},
+    {SCMP_SYS(newfstatat), 0, {{0}}},
+    {SCMP_SYS(fstatat64), 0, {{0}}},
+    {SCMP_SYS(statx), 0, {{0}}},
+    {SCMP_SYS(fstatfs), 0, {{0}}},
+    {SCMP_SYS(fstatfs64), 0, {{0}}},
+    {SCMP_SYS(readlink), 0, {{0}}},
+    {SCMP_SYS(readlinkat), 0, {{0}}},
+    {SCMP_SYS(write), 1, {{0, SCMP_CMP_EQ, STDERR_FILENO, 0}}},
+    {SCMP_SYS(sigaltstack), 0, {{0}}}, /* AddressSanitizer, when it ends */
+    {SCMP_SYS(exit), 0, {{0}}},
+    {SCMP_SYS(exit_group), 0, {{0}}},
+    {SCMP_SYS(restart_syscall), 0, {{0}}},
+    {SCMP_SYS(rt_sigreturn), 0, {{0}}},
+    {SCMP_SYS(futex), 0, {{0}}},
+    {SCMP_SYS(brk), 0, {{0}}},
+    {SCMP_SYS(mmap), 1, {{2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0}}},
+    {SCMP_SYS(mmap2), 1, {{2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0}}},
+    {SCMP_SYS(munmap), 0, {{0}}},
+    {SCMP_SYS(madvise), 0, {{0}}},
+    {SCMP_SYS(getpid), 0, {{0}}},
+    {SCMP_SYS(gettid), 0, {{0}}},
+    {SCMP_SYS(sched_yield), 0, {{0}}},
 };
 
-/* Of server.c, then what libc and a sanitizer do of their own accord. */
-static const struct call calls_of_all[] = {
-    {SCMP_SYS(recvmsg), 0, {0}},
-    {SCMP_SYS(sendmsg), 0, {0}},
-    {SCMP_SYS(perf_event_open), 0, {0}},
-    {SCMP_SYS(ioctl), 1, {1, SCMP_CMP_MASKED_EQ, UINT32_MAX, PERF_EVENT_IOC_SET_FILTER}},
-    {SCMP_SYS(close), 0, {0}},
-    {SCMP_SYS(openat), 1, {2, SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY}},
-    {SCMP_SYS(open), 1, {1, SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY}},
-    {SCMP_SYS(fstat), 0, {0}},
-    {SCMP_SYS(fstat64), 0, {0}},
-    {SCMP_SYS(newfstatat), 0, {0}},
-    {SCMP_SYS(fstatat64), 0, {0}},
-    {SCMP_SYS(statx), 0, {0}},
-    {SCMP_SYS(fstatfs), 0, {0}},
-    {SCMP_SYS(fstatfs64), 0, {0}},
-    {SCMP_SYS(readlink), 0, {0}},
-    {SCMP_SYS(readlinkat), 0, {0}},
-    {SCMP_SYS(write), 1, {0, SCMP_CMP_EQ, STDERR_FILENO, 0}},
-    {SCMP_SYS(sigaltstack), 0, {0}}, /* AddressSanitizer, when it ends */
-    {SCMP_SYS(exit), 0, {0}},
-    {SCMP_SYS(exit_group), 0, {0}},
-    {SCMP_SYS(restart_syscall), 0, {0}},
-    {SCMP_SYS(rt_sigreturn), 0, {0}},
-    {SCMP_SYS(futex), 0, {0}},
-    {SCMP_SYS(brk), 0, {0}},
-    {SCMP_SYS(mmap), 1, {2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0}},
-    {SCMP_SYS(mmap2), 1, {2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0}},
-    {SCMP_SYS(munmap), 0, {0}},
-    {SCMP_SYS(madvise), 0, {0}},
-    {SCMP_SYS(getpid), 0, {0}},
-    {SCMP_SYS(gettid), 0, {0}},
-    {SCMP_SYS(sched_yield), 0, {0}},
+/* The calls of executable.c and perf/jit-map.c. */
+static const struct call_rule calls_of_sampling[] = {
+    {SCMP_SYS(read), 0, {{0}}},
 };
 
-/* Of executable.c and jit-map.c. */
-static const struct call calls_of_sampling[] = {
-    {SCMP_SYS(read), 0, {0}},
-};
-
-static int allow(scmp_filter_ctx context, const struct call *calls, size_t n)
-{
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < n; i++)
-        r = seccomp_rule_add_array(context, SCMP_ACT_ALLOW, calls[i].number, (unsigned)calls[i].n, &calls[i].argument);
-    return r;
-}
-
-/* What else is called fails, so that a libc which does more than was foreseen costs nothing. */
+/* Any other call fails and ends nothing, so that a libc which makes more calls than these still works. */
 static int filter_calls(bool sampling, bool *ret_filtered, struct error *error)
 {
     scmp_filter_ctx context = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-    /* Else libseccomp tells of every failure of the kernel alike. */
+    /* Otherwise libseccomp reports every failure of the kernel with the same error. */
     int r = context ? seccomp_attr_set(context, SCMP_FLTATR_API_SYSRAWRC, 1) : -ENOMEM;
 
     if (r == 0)
-        r = allow(context, calls_of_all, ARRAY_SIZE(calls_of_all));
+        r = call_filter_allow(context, calls_of_all, ARRAY_SIZE(calls_of_all));
     if (r == 0 && sampling)
-        r = allow(context, calls_of_sampling, ARRAY_SIZE(calls_of_sampling));
+        r = call_filter_allow(context, calls_of_sampling, ARRAY_SIZE(calls_of_sampling));
     return call_filter_load(context, r, ret_filtered, error);
 }
 
@@ -175,7 +154,7 @@ void opener_jail_set_name(const char *name)
     ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof(line));
 
     prctl(PR_SET_NAME, name, 0, 0, 0);
-    /* The arguments are where they were, one behind the other: nothing reads them any more. */
+    /* The arguments still stand one behind the other, and nothing reads them any more. */
     if (n <= (ssize_t)strlen(name) || memcmp(line, program_invocation_name, strlen(program_invocation_name) + 1) != 0)
         return;
     memset(program_invocation_name, 0, (size_t)n);
@@ -193,8 +172,8 @@ int opener_jail_enter(int socket, pid_t parent, bool sampling, uint64_t *ret_cap
         return error_set(error, r, "cannot close descriptors: %s", strerror(-r));
     ignore_signals();
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-        return error_set(error, -errno, "cannot hide its memory: %s", strerror(errno));
-    r = keep_needed(sampling, error);
+        return error_set(error, -errno, "cannot protect the opener's memory: %s", strerror(errno));
+    r = capabilities_keep_needed(sampling, error);
     if (r == 0)
         r = end_with(parent, error);
     if (r < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the opener can do no more, once it has started. */
+/* The jail that the opener enters once it has started. */
 #ifndef OPENER_JAIL_H
 #define OPENER_JAIL_H
 
@@ -7,14 +7,14 @@
 
 #include "base/error.h"
 
-/* What `ps` shows, where there is room for it. */
+/* Sets the name that `ps` shows, where there is room for it. */
 void opener_jail_set_name(const char *name);
 
 /*
- * For the opener, whose only descriptors are from now on `socket` and standard error: it ends with `parent` and not by
- * a signal that a terminal or a service manager sends to all; it keeps of its capabilities those that counting needs
- * (and, where it is `sampling`, samples), and of the system calls those of server.c. *ret_capabilities are
- * those; *ret_filtered is false where the kernel has no filters. -errno with a sentence.
+ * For the opener. Its only descriptors are from now on `socket` and standard error. It ends with `parent`, and not by a
+ * signal that a terminal or a service manager sends to all processes. It keeps the capabilities that counting needs
+ * (and, where it is `sampling`, samples), which go to *ret_capabilities, and the system calls of server.c.
+ * *ret_filtered is false where the kernel has no filters. -errno with a sentence.
  */
 int opener_jail_enter(int socket, pid_t parent, bool sampling, uint64_t *ret_capabilities, bool *ret_filtered,
                       struct error *error);

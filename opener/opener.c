@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The split: see opener.h. */
+/* The opener: see opener.h. */
 #include "opener/opener.h"
 
 #include <poll.h>
@@ -11,31 +11,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/capabilities.h"
 #include "base/cleanup.h"
+#include "base/process/capabilities.h"
+#include "base/process/fd-socket.h"
 #include "opener/jail.h"
-#include "opener/message.h"
 #include "opener/server.h"
 #include "perf/hierarchy.h"
 #include "perf/machine.h"
 
-/* For its start, while nothing else waits. */
+/* How long the opener may take to start, while nothing else waits. */
 #define PATIENCE_S 10
 #define END_MS 1000
 
 DEFINE_CLEANUP(struct opener *, opener_free);
 
-bool opener_is_wanted(void)
-{
-    return capabilities_are_privileged();
-}
-
-uint64_t opener_own_capabilities(void)
-{
-    return capabilities_own();
-}
-
-static int find_cgroups(struct sys *sys, char **ret)
+static int opener_find_cgroups(struct sys *sys, char **ret)
 {
     struct hierarchy hierarchy;
 
@@ -49,8 +39,8 @@ static int find_cgroups(struct sys *sys, char **ret)
 
 /* The opener */
 
-/* Without the handlers of exit(3), which are the daemon's. */
-static _Noreturn void be_opener(struct sys *sys, const struct opener *opener, const struct user *user, int socket)
+/* _exit(2) does not run the handlers of exit(3), which are the daemon's. */
+static _Noreturn void opener_run(struct sys *sys, const struct opener *opener, const struct user *user, int socket)
 {
     struct opener_server server = {
         .sys = sys, .socket = socket, .rules = opener->client.rules, .cgroups = opener->cgroups};
@@ -61,8 +51,8 @@ static _Noreturn void be_opener(struct sys *sys, const struct opener *opener, co
     opener_jail_set_name("perfcountd-opener");
     hello.error = user_allow_kill(user, &error);
     if (hello.error == 0)
-        hello.error = opener_jail_enter(socket, server.rules.daemon, server.rules.wish.sampling, &hello.capabilities,
-                                        &filtered, &error);
+        hello.error = opener_jail_enter(socket, server.rules.daemon, server.rules.permissions.sampling,
+                                        &hello.capabilities, &filtered, &error);
     hello.filtered = filtered;
     if (hello.error < 0)
         snprintf(hello.message, sizeof(hello.message), "%.200s", error.message);
@@ -74,7 +64,7 @@ static _Noreturn void be_opener(struct sys *sys, const struct opener *opener, co
 
 /* The daemon */
 
-static int be_patient(int socket)
+static int socket_set_patience(int socket)
 {
     struct timeval patience = {.tv_sec = PATIENCE_S};
 
@@ -84,23 +74,23 @@ static int be_patient(int socket)
     return 0;
 }
 
-static int hear_hello(struct opener *opener, struct error *error)
+static int opener_receive_hello(struct opener *opener, struct error *error)
 {
     struct opener_hello hello = {0};
     struct fd_list none;
     ssize_t n = fd_socket_receive(opener->client.socket, &hello, sizeof(hello), &none, NULL);
 
     if (n != sizeof(hello))
-        return error_set(error, -EPIPE, "the opener of counters does not start; --no-opener does without");
+        return error_set(error, -EPIPE, "the opener of counters does not start; --no-opener runs without it");
     if (hello.error)
-        return error_set(error, hello.error, "the opener of counters cannot start: %.200s; --no-opener does without",
+        return error_set(error, hello.error, "the opener of counters cannot start: %.200s; --no-opener runs without it",
                          hello.message);
     opener->capabilities = hello.capabilities;
     opener->filtered = hello.filtered;
     return 0;
 }
 
-static int split(struct opener *opener, struct sys *sys, const struct user *user, struct error *error)
+static int opener_fork(struct opener *opener, struct sys *sys, const struct user *user, struct error *error)
 {
     int sockets[2];
 
@@ -108,40 +98,41 @@ static int split(struct opener *opener, struct sys *sys, const struct user *user
         return error_set(error, -errno, "cannot make a socket pair: %s", strerror(errno));
     opener->client.socket = sockets[0];
     _cleanup_(closep) int theirs = sockets[1];
-    int r = be_patient(sockets[0]);
+    int r = socket_set_patience(sockets[0]);
     opener->pid = r < 0 ? -1 : fork();
     if (opener->pid < 0)
         return error_set(error, -errno, "cannot start the opener of counters: %s", strerror(errno));
     if (opener->pid == 0)
-        be_opener(sys, opener, user, theirs);
+        opener_run(sys, opener, user, theirs);
     return 0;
 }
 
-static struct opener *opener_new(struct sys *sys, struct opener_permissions *wish)
+static struct opener *opener_new(struct sys *sys, struct opener_permissions *permissions)
 {
     struct opener *opener = calloc(1, sizeof(*opener));
 
     if (!opener) {
-        opener_permissions_done(wish);
+        opener_permissions_done(permissions);
         return NULL;
     }
     opener->client.socket = -1;
-    if (opener_rules_init(&opener->client.rules, sys, wish) < 0 || find_cgroups(sys, &opener->cgroups) < 0)
+    if (opener_rules_init(&opener->client.rules, sys, permissions) < 0 ||
+        opener_find_cgroups(sys, &opener->cgroups) < 0)
         return opener_free(opener);
     return opener;
 }
 
-int opener_start(struct sys *sys, struct opener_permissions *wish, const struct user *user, struct opener **ret,
+int opener_start(struct sys *sys, struct opener_permissions *permissions, const struct user *user, struct opener **ret,
                  struct error *error)
 {
-    /* Neither of the two can mount it later. */
+    /* Neither of the two processes can mount tracefs later. */
     machine_find_tracefs(sys);
-    _cleanup_(opener_freep) struct opener *opener = opener_new(sys, wish);
+    _cleanup_(opener_freep) struct opener *opener = opener_new(sys, permissions);
     if (!opener)
         return error_oom(error);
-    int r = split(opener, sys, user, error);
+    int r = opener_fork(opener, sys, user, error);
     if (r == 0)
-        r = hear_hello(opener, error);
+        r = opener_receive_hello(opener, error);
     if (r < 0)
         return r;
     opener_client_attach(&opener->client, sys);
@@ -159,7 +150,7 @@ bool opener_reap(struct opener *opener)
     return true;
 }
 
-/* It has nothing to finish, and one that is stopped or hangs hears nothing else. */
+/* The opener has nothing to finish, and no other signal ends a process that is stopped. */
 bool opener_kill(struct opener *opener)
 {
     opener->client.lost = true;
@@ -169,7 +160,7 @@ bool opener_kill(struct opener *opener)
 }
 
 /* Without a descriptor poll(2) sleeps. */
-static void wait_for_end(const struct opener *opener)
+static void opener_wait_for_end(const struct opener *opener)
 {
     struct pollfd fd = {.fd = (int)syscall(SYS_pidfd_open, opener->pid, 0), .events = POLLIN};
 
@@ -178,12 +169,12 @@ static void wait_for_end(const struct opener *opener)
         close(fd.fd);
 }
 
-/* What hangs in the kernel is left to who inherits it. */
-static void end(struct opener *opener)
+/* An opener that hangs in the kernel is left to the process that inherits it. */
+static void opener_end(struct opener *opener)
 {
     if (opener_kill(opener))
         return;
-    wait_for_end(opener);
+    opener_wait_for_end(opener);
     opener_reap(opener);
 }
 
@@ -202,7 +193,7 @@ struct opener *opener_free(struct opener *opener)
     if (!opener)
         return NULL;
     opener_client_done(&opener->client);
-    end(opener);
+    opener_end(opener);
     free(opener->cgroups);
     free(opener);
     return NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which files the opener opens: see path.h. */
+/* The files that the opener opens: see path.h. */
 #include "opener/path.h"
 
-/* In a pattern each of these stands for as many of its characters as come, at least one. */
+/* In a pattern each of these marks stands for one or more of its characters, as many as there are. */
 static const struct {
     char mark;
     const char *characters;
@@ -14,15 +14,14 @@ static const struct {
 };
 
 /*
- * Which tracepoints there are and what their numbers are; what the kernel is made of; which processes there are, what
- * they are called and what they have mapped. procfs checks who opens (fs/proc/base.c, kernel/kallsyms.c), not who
- * reads.
+ * The tracepoints and their numbers; the kernel's symbols and modules; processes, their names and what they have
+ * mapped. procfs checks the process that opens a file (fs/proc/base.c, kernel/kallsyms.c), not the one that reads it.
  */
 static const struct shape {
     const char *pattern;
-    enum opener_file_kind place;
+    enum opener_file_kind kind;
     bool only_sampling;
-    bool for_all; /* anybody may open it, but who has no CAP_SYSLOG reads zeros for addresses */
+    bool for_all; /* every process may open it, but without CAP_SYSLOG it reads zeros for addresses */
 } shapes[] = {
     {"/sys/kernel/tracing/available_events", OPENER_FILE_TRACEFS, false, false},
     {"/sys/kernel/debug/tracing/available_events", OPENER_FILE_TRACEFS, false, false},
@@ -53,7 +52,7 @@ static size_t length_at(char mark, const char *path)
     return SIZE_MAX;
 }
 
-static bool matches(const char *pattern, const char *path)
+static bool shape_matches(const char *pattern, const char *path)
 {
     for (; *pattern; pattern++) {
         size_t n = length_at(*pattern, path);
@@ -64,31 +63,31 @@ static bool matches(const char *pattern, const char *path)
     return *path == '\0';
 }
 
-static const struct shape *find(const char *path, bool sampling)
+static const struct shape *shape_find(const char *path, bool sampling)
 {
     if (strlen(path) >= OPENER_PATH_MAX)
         return NULL;
     for (size_t i = 0; i < ARRAY_SIZE(shapes); i++)
-        if ((sampling || !shapes[i].only_sampling) && matches(shapes[i].pattern, path))
+        if ((sampling || !shapes[i].only_sampling) && shape_matches(shapes[i].pattern, path))
             return &shapes[i];
     return NULL;
 }
 
 enum opener_file_kind opener_path_kind(const char *path, bool sampling)
 {
-    const struct shape *shape = find(path, sampling);
+    const struct shape *shape = shape_find(path, sampling);
 
-    return shape ? shape->place : OPENER_FILE_UNKNOWN;
+    return shape ? shape->kind : OPENER_FILE_UNKNOWN;
 }
 
 bool opener_path_asks_opener_first(const char *path, bool sampling)
 {
-    const struct shape *shape = find(path, sampling);
+    const struct shape *shape = shape_find(path, sampling);
 
     return shape && shape->for_all;
 }
 
-/* A directory that anybody may write to: opening what is there now may have effects, so that it is looked at first. */
+/* Everybody may write to its directory. Opening a file may have effects, so the opener looks at the file first. */
 bool opener_path_asks_opener_only(const char *path, bool sampling)
 {
     return opener_path_kind(path, sampling) == OPENER_FILE_JIT_MAP;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which files the opener opens: a table of the shapes of their paths. What a path names is in its shape alone; none has
- * room for dots, so that it stays where it is. Pure.
+ * The files that the opener opens: a table of the shapes of their paths. The shape alone says what a path names. No
+ * shape has room for dots, so that a path cannot leave its directory. Pure.
  */
 #ifndef OPENER_PATH_H
 #define OPENER_PATH_H
@@ -11,17 +11,17 @@
 #define OPENER_PATH_MAX 256
 
 enum opener_file_kind {
-    OPENER_FILE_UNKNOWN, /* it is not known, or not for who does not sample */
+    OPENER_FILE_UNKNOWN, /* no shape has it, or only one for a daemon that samples */
     OPENER_FILE_TRACEFS,
     OPENER_FILE_PROC,
-    OPENER_FILE_EXECUTABLE, /* procfs's link to what a process has mapped */
-    OPENER_FILE_JIT_MAP,    /* the list of what a process makes at run time: perf/jit-map.h */
+    OPENER_FILE_EXECUTABLE, /* procfs's link to a file that a process has mapped */
+    OPENER_FILE_JIT_MAP,    /* the list of functions that a process compiles at run time: perf/jit-map.h */
 };
 
 enum opener_file_kind opener_path_kind(const char *path, bool sampling);
-/* Whether anybody may open it, and who has privileges reads more of it. */
+/* Whether the daemon asks the opener first: every process may open the file, but reads less without privileges. */
 bool opener_path_asks_opener_first(const char *path, bool sampling);
-/* Whether the daemon never opens it itself. */
+/* Whether the daemon never opens the file itself. */
 bool opener_path_asks_opener_only(const char *path, bool sampling);
 
 #endif

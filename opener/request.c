@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the daemon asks its opener: see request.h. */
+/* A request of the daemon to its opener: see request.h. */
 #include "opener/request.h"
 
 #include <limits.h>
@@ -11,12 +11,13 @@
 #define KNOWN_FORMATS                                                                                                  \
     (PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 
-/* PERF_ATTR_SIZE_VER0 to _VER8 (include/uapi/linux/perf_event.h): headers at hand may not know the last. */
+/* PERF_ATTR_SIZE_VER0 to _VER8 (include/uapi/linux/perf_event.h); installed headers may not know the last ones. */
 static const uint32_t attr_sizes[] = {64, 72, 80, 96, 104, 112, 120, 128, 136, sizeof(struct perf_event_attr)};
 
 /* Parsing */
 
-static int parse_group(const struct opener_group_packet *group, size_t size, size_t n_fds, struct opener_request *ret)
+static int request_parse_group(const struct opener_group_packet *group, size_t size, size_t n_fds,
+                               struct opener_request *ret)
 {
     const struct opener_packet_event *events = (const void *)(group + 1);
 
@@ -37,7 +38,8 @@ static int parse_group(const struct opener_group_packet *group, size_t size, siz
     return 0;
 }
 
-static int parse_file(const struct opener_file_packet *file, size_t size, size_t n_fds, struct opener_request *ret)
+static int request_parse_file(const struct opener_file_packet *file, size_t size, size_t n_fds,
+                              struct opener_request *ret)
 {
     const char *path = (const char *)(file + 1);
     size_t length = size - sizeof(*file);
@@ -56,16 +58,16 @@ int opener_request_parse(const void *packet, size_t size, size_t n_fds, struct o
         return -EBADMSG;
     switch (header->kind) {
     case OPENER_REQUEST_GROUP:
-        return parse_group(packet, size, n_fds, ret);
+        return request_parse_group(packet, size, n_fds, ret);
     case OPENER_REQUEST_FILE:
-        return parse_file(packet, size, n_fds, ret);
+        return request_parse_file(packet, size, n_fds, ret);
     }
     return -EBADMSG;
 }
 
 /* Checking */
 
-static bool size_is_known(const struct perf_event_attr *attr)
+static bool attr_size_is_known(const struct perf_event_attr *attr)
 {
     static const struct perf_event_attr zero;
 
@@ -75,12 +77,15 @@ static bool size_is_known(const struct perf_event_attr *attr)
     return false;
 }
 
-/* What a sample may have: where the CPU was, and what it counted; no registers, memory or data of tasks. */
+/* A sample may have the CPU's position and the counts, but no registers, memory or data of tasks. */
 #define KNOWN_SAMPLES                                                                                                  \
     (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |                  \
      PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_READ)
 
-/* Of the event that samples, with the records of what runs (sampler/spec.c). How often is up to the kernel's limit. */
+/*
+ * Copies the fields of an event that samples, and of its records of tasks (sampler/spec.c). The kernel itself limits
+ * how often it samples.
+ */
 static void copy_sampling(const struct perf_event_attr *from, struct perf_event_attr *to)
 {
     to->sample_period = from->sample_period;
@@ -99,7 +104,7 @@ static void copy_sampling(const struct perf_event_attr *from, struct perf_event_
         to->wakeup_watermark = from->wakeup_watermark;
 }
 
-/* Of all of its group. */
+/* Copies the fields that all events of its group have. */
 static void copy_sampled(const struct perf_event_attr *from, struct perf_event_attr *to)
 {
     to->inherit = from->inherit;
@@ -110,9 +115,11 @@ static void copy_sampled(const struct perf_event_attr *from, struct perf_event_a
     }
 }
 
-/* What is known is copied; a difference is something else: signals, other data of tasks, and samples where nobody is
- * to have any. */
-static bool only_known(const struct perf_event_attr *attr, bool sampling)
+/*
+ * Compares the attributes with a copy of their known fields. A difference is an unknown field: signals, other data of
+ * tasks, or samples where the opener gives none.
+ */
+static bool attr_is_known(const struct perf_event_attr *attr, bool sampling)
 {
     struct perf_event_attr known;
 
@@ -144,8 +151,8 @@ static bool only_known(const struct perf_event_attr *attr, bool sampling)
     return memcmp(&known, attr, sizeof(known)) == 0;
 }
 
-/* What its descriptor could do besides counting is granted event by event. */
-static int check_granted(const struct opener_rules *rules, const struct perf_event_attr *attr, const char *text)
+/* An event whose descriptor could do more than count is permitted one by one. */
+static int check_permitted_event(const struct opener_rules *rules, const struct perf_event_attr *attr, const char *text)
 {
     bool is_breakpoint = attr->type == PERF_TYPE_BREAKPOINT;
 
@@ -153,20 +160,20 @@ static int check_granted(const struct opener_rules *rules, const struct perf_eve
         return -EBADRQC;
     if (!opener_rules_permit_event(rules, attr, text, attr->sample_period != 0))
         return -ENOPKG;
-    return is_breakpoint && !rules->wish.breakpoints ? -ENOKEY : 0;
+    return is_breakpoint && !rules->permissions.breakpoints ? -ENOKEY : 0;
 }
 
-static int check_event(const struct opener_rules *rules, const struct perf_event_attr *attr, const char *text)
+static int request_check_event(const struct opener_rules *rules, const struct perf_event_attr *attr, const char *text)
 {
-    if (!size_is_known(attr) || !only_known(attr, rules->wish.sampling) ||
+    if (!attr_size_is_known(attr) || !attr_is_known(attr, rules->permissions.sampling) ||
         opener_types_have(&rules->tracing, attr->type))
         return -EBADRQC;
     if (text && !opener_types_have(&rules->probing, attr->type))
         return -EBADRQC;
-    return opener_types_have(&rules->counting, attr->type) ? 0 : check_granted(rules, attr, text);
+    return opener_types_have(&rules->counting, attr->type) ? 0 : check_permitted_event(rules, attr, text);
 }
 
-/* Who joins a leader has its target. */
+/* An event that joins a leader has the leader's target. */
 static bool group_samples(const struct opener_request *request)
 {
     return request->group->leader || request->events[0].attr.sample_period;
@@ -182,31 +189,32 @@ static bool target_is_allowed(const struct opener_request *request, const struct
         return group->cpu >= 0;
     if (group->pid <= 0 || group->flags & PERF_FLAG_PID_CGROUP)
         return false;
-    return group->pid == rules->daemon || (rules->wish.sampling && group_samples(request));
+    return group->pid == rules->daemon || (rules->permissions.sampling && group_samples(request));
 }
 
 static bool file_is_allowed(const char *path, const struct opener_rules *rules)
 {
-    return opener_rules_permit_file(rules, path) || opener_path_kind(path, rules->wish.sampling) != OPENER_FILE_UNKNOWN;
+    return opener_rules_permit_file(rules, path) ||
+           opener_path_kind(path, rules->permissions.sampling) != OPENER_FILE_UNKNOWN;
 }
 
-static int check_request(const struct opener_request *request, const struct opener_rules *rules)
+static int request_check(const struct opener_request *request, const struct opener_rules *rules)
 {
     if (request->kind == OPENER_REQUEST_FILE)
         return file_is_allowed(request->path, rules) ? 0 : -EBADRQC;
     int r = target_is_allowed(request, rules) ? 0 : -EBADRQC;
     for (size_t i = 0; i < request->group->n_events && r == 0; i++)
-        r = check_event(rules, &request->events[i].attr, opener_request_text(request, i));
+        r = request_check_event(rules, &request->events[i].attr, opener_request_text(request, i));
     return r;
 }
 
 int opener_request_check(const struct opener_request *request, const struct opener_rules *rules)
 {
     struct opener_rules wider = *rules;
-    int r = check_request(request, rules);
+    int r = request_check(request, rules);
 
-    wider.wish.sampling = true;
-    return r == -EBADRQC && check_request(request, &wider) != -EBADRQC ? -EUNATCH : r;
+    wider.permissions.sampling = true;
+    return r == -EBADRQC && request_check(request, &wider) != -EBADRQC ? -EUNATCH : r;
 }
 
 const char *opener_request_text(const struct opener_request *request, size_t n)
@@ -218,14 +226,14 @@ const char *opener_request_text(const struct opener_request *request, size_t n)
 
 /* Writing */
 
-static const char *text_of(const struct sys_group *group, size_t n)
+static const char *group_text(const struct sys_group *group, size_t n)
 {
     return group->texts ? group->texts[n] : NULL;
 }
 
-static void write_event(const struct sys_group *group, size_t n, struct buffer *packet, size_t *text_size)
+static void request_write_event(const struct sys_group *group, size_t n, struct buffer *packet, size_t *text_size)
 {
-    const char *text = text_of(group, n);
+    const char *text = group_text(group, n);
     struct opener_packet_event event;
 
     memset(&event, 0, sizeof(event));
@@ -237,12 +245,12 @@ static void write_event(const struct sys_group *group, size_t n, struct buffer *
     buffer_append(packet, &event, sizeof(event));
 }
 
-static size_t count_fitting(const struct sys_group *group, size_t first)
+static size_t request_count_fitting(const struct sys_group *group, size_t first)
 {
     size_t n = 0, size = 0;
 
     while (first + n < group->n && n < OPENER_EVENTS_MAX) {
-        const char *text = text_of(group, first + n);
+        const char *text = group_text(group, first + n);
         size += text ? strlen(text) + 1 : 0;
         if (size > OPENER_TEXT_MAX)
             break;
@@ -254,7 +262,7 @@ static size_t count_fitting(const struct sys_group *group, size_t first)
 int opener_request_write(const struct opener_rules *rules, const struct sys_group *group, size_t first,
                          struct buffer *packet, size_t *ret_n)
 {
-    size_t n = count_fitting(group, first), text_size = 0;
+    size_t n = request_count_fitting(group, first), text_size = 0;
     struct opener_group_packet head = {
         .header = {.version = OPENER_VERSION, .kind = OPENER_REQUEST_GROUP},
         .cpu = group->cpu,
@@ -269,9 +277,9 @@ int opener_request_write(const struct opener_rules *rules, const struct sys_grou
     head.pid = group->flags & PERF_FLAG_PID_CGROUP ? -1 : group->pid == 0 ? rules->daemon : group->pid;
     buffer_append(packet, &head, sizeof(head));
     for (size_t i = 0; i < n; i++)
-        write_event(group, first + i, packet, &text_size);
+        request_write_event(group, first + i, packet, &text_size);
     for (size_t i = 0; i < n; i++) {
-        const char *text = text_of(group, first + i);
+        const char *text = group_text(group, first + i);
         if (text)
             buffer_append(packet, text, strlen(text) + 1);
     }

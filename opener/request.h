@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the daemon asks its opener, as one packet of a socket pair, and whether it may be asked. Pure: bytes to a
- * request, a request to a verdict.
+ * A request of the daemon to its opener, as one packet of a socket pair; whether the rules allow it; the reply. Pure:
+ * bytes to a request, a request to a verdict.
  *
- * Both ends are one binary: numbers are in the machine's order. Descriptors go beside the packet (SCM_RIGHTS), in this
- * order: the cgroup's directory, the leader.
+ * Both ends are the same binary, so numbers are in the machine's byte order. Descriptors go beside the packet
+ * (base/process/fd-socket.h), in this order: the cgroup's directory, the leader.
  */
 #ifndef OPENER_REQUEST_H
 #define OPENER_REQUEST_H
 
 #include "base/buffer.h"
+#include "base/process/fd-socket.h"
 #include "opener/path.h"
 #include "opener/rules.h"
 #include "perf/sys.h"
 
 #define OPENER_VERSION 1
-#define OPENER_EVENTS_MAX 64
+#define OPENER_EVENTS_MAX FD_LIST_MAX
 #define OPENER_FDS_MAX 2
-/* All texts of one request: function names and paths that probes are set on. */
+/* All texts of one request: names of functions, and paths of programs, that probes are set in. */
 #define OPENER_TEXT_MAX (16 * 1024)
 
 enum opener_request_kind { OPENER_REQUEST_GROUP = 1, OPENER_REQUEST_FILE };
@@ -27,13 +28,13 @@ struct opener_packet_header {
     uint32_t size; /* of the whole packet */
 };
 
-/* OPENER_REQUEST_GROUP: this, `n_events` events, `text_size` bytes of text. Nothing in it is, or becomes, a pointer. */
+/* OPENER_REQUEST_GROUP: this, `n_events` events, `text_size` bytes of text. No number in it becomes a pointer. */
 struct opener_group_packet {
     struct opener_packet_header header;
-    int32_t pid, cpu; /* pid: -1, or the daemon itself */
+    int32_t pid, cpu; /* pid: -1, the daemon itself, or a task that is sampled */
     uint64_t flags;
     uint32_t n_events, text_size;
-    uint32_t leader, whole; /* 0 or 1: a leader comes along; struct sys_group's `whole` */
+    uint32_t leader, whole; /* 0 or 1: a leader is among the descriptors; struct sys_group's `whole` */
 };
 
 struct opener_packet_event {
@@ -50,7 +51,7 @@ struct opener_file_packet {
 #define OPENER_PACKET_MAX                                                                                              \
     (sizeof(struct opener_group_packet) + OPENER_EVENTS_MAX * sizeof(struct opener_packet_event) + OPENER_TEXT_MAX)
 
-/* A packet that was understood, into which it points. */
+/* A parsed packet; it points into the packet. */
 struct opener_request {
     enum opener_request_kind kind;
     const struct opener_group_packet *group;
@@ -58,21 +59,39 @@ struct opener_request {
     const char *text, *path;
 };
 
-/* `packet` is aligned as uint64_t. -EBADMSG for one that is not a request with so many descriptors. */
+/* `packet` is aligned as uint64_t. -EBADMSG where it is not a request, or not one with `n_fds` descriptors. */
 int opener_request_parse(const void *packet, size_t size, size_t n_fds, struct opener_request *ret);
 /*
- * 0, or why it is refused: -EUNATCH for what it would get if it had been started for sampling; -ENOPKG for a
- * tracepoint, probe or breakpoint that was not in the configuration then, or a PMU that was not there; -ENOKEY for a
- * breakpoint of the configuration without opener.breakpoints; -EBADRQC for what no daemon needs or none may have.
+ * 0, or why the request is refused: -EUNATCH where an opener that was started for sampling would allow it; -ENOPKG for
+ * a tracepoint, probe or breakpoint that was not in the configuration at the start, or a PMU that did not exist then;
+ * -ENOKEY for a breakpoint of the configuration without opener.breakpoints; -EBADRQC for all else that no daemon needs
+ * or may have.
  */
 int opener_request_check(const struct opener_request *request, const struct opener_rules *rules);
-/* The text of the n-th event; NULL where it has none. Borrowed from the packet. */
+/* The text of the n-th event, NULL where it has none; borrowed from the packet. */
 const char *opener_request_text(const struct opener_request *request, size_t n);
 
-/* Writes a request for as many of the group's events, from `first` on, as go into one. -EINVAL where not even one does.
+/*
+ * Writes a request for the group's events from `first` on, for as many as it has room for, which *ret_n says. -EINVAL
+ * where it has no room for one event.
  */
 int opener_request_write(const struct opener_rules *rules, const struct sys_group *group, size_t first,
                          struct buffer *packet, size_t *ret_n);
 int opener_request_write_file(const char *path, struct buffer *packet);
+
+/* The reply to a request. A descriptor comes along for each result that is 0, in order. */
+struct opener_reply {
+    int32_t error; /* of the request as a whole: nothing was tried */
+    uint32_t n;
+    int32_t results[OPENER_EVENTS_MAX];
+};
+
+/* The first packet of the opener. */
+struct opener_hello {
+    int32_t error; /* 0, or why it cannot start: `message` says so */
+    uint32_t filtered;
+    uint64_t capabilities; /* a bit each */
+    char message[240];
+};
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the opener opens, settled before the two processes part: see rules.h. */
+/* The rules of the opener: see rules.h. */
 #include "opener/rules.h"
 
 #include <unistd.h>
@@ -10,32 +10,32 @@
 
 #define DEVICES "/sys/bus/event_source/devices"
 
-/* Types that the kernel has whatever sysfs shows (include/uapi/linux/perf_event.h). */
+/* Types that every kernel has, whatever sysfs shows (include/uapi/linux/perf_event.h). */
 static const uint32_t always_counting[] = {PERF_TYPE_HARDWARE, PERF_TYPE_SOFTWARE, PERF_TYPE_HW_CACHE, PERF_TYPE_RAW};
 
-/* The wish */
+/* Permissions */
 
-static void grant_done(struct opener_permitted_event *grant)
+static void permitted_event_done(struct opener_permitted_event *event)
 {
-    free(grant->text);
-    *grant = (struct opener_permitted_event){0};
+    free(event->text);
+    *event = (struct opener_permitted_event){0};
 }
 
-void opener_permissions_done(struct opener_permissions *wish)
+void opener_permissions_done(struct opener_permissions *permissions)
 {
-    for (size_t i = 0; i < wish->n_grants; i++)
-        grant_done(&wish->grants[i]);
-    free(wish->grants);
-    strings_free(wish->files, wish->n_files);
-    *wish = (struct opener_permissions){0};
+    for (size_t i = 0; i < permissions->n_events; i++)
+        permitted_event_done(&permissions->events[i]);
+    free(permissions->events);
+    strings_free(permissions->files, permissions->n_files);
+    *permissions = (struct opener_permissions){0};
 }
 
-int opener_permissions_add_event(struct opener_permissions *wish, const struct attr *attr, bool samples)
+int opener_permissions_add_event(struct opener_permissions *permissions, const struct attr *attr, bool samples)
 {
-    enum pmu_kind power = pmu_kind(attr->pmu->name);
-    struct opener_permitted_event grant = {
+    enum pmu_kind kind = pmu_kind(attr->pmu->name);
+    struct opener_permitted_event event = {
         .type = attr->kernel.type,
-        .bp_type = power == PMU_BREAKPOINT ? attr->kernel.bp_type : 0,
+        .bp_type = kind == PMU_BREAKPOINT ? attr->kernel.bp_type : 0,
         .config = attr->kernel.config,
         .config1 = attr->kernel.config1,
         .config2 = attr->kernel.config2,
@@ -43,36 +43,36 @@ int opener_permissions_add_event(struct opener_permissions *wish, const struct a
         .samples = samples,
     };
 
-    /* The parser of events refuses a pointer of a probe that is no text (perf/event/event.c); here it would become one.
+    /* The parser of events refuses a probe whose pointer is not a text (perf/event/event.c). Here it would become one.
      */
-    if (power == PMU_COUNTING || power == PMU_TRACING || (power == PMU_PROBE && grant.config1)) {
-        grant_done(&grant);
+    if (kind == PMU_COUNTING || kind == PMU_TRACING || (kind == PMU_PROBE && event.config1)) {
+        permitted_event_done(&event);
         return 0;
     }
-    if ((attr->text && !grant.text) || array_grow(&wish->grants, wish->n_grants) < 0) {
-        grant_done(&grant);
+    if ((attr->text && !event.text) || array_grow(&permissions->events, permissions->n_events) < 0) {
+        permitted_event_done(&event);
         return -ENOMEM;
     }
-    wish->grants[wish->n_grants++] = grant;
+    permissions->events[permissions->n_events++] = event;
     return 0;
 }
 
-int opener_permissions_add_file(struct opener_permissions *wish, const char *path)
+int opener_permissions_add_file(struct opener_permissions *permissions, const char *path)
 {
     if (!path || !*path)
         return 0;
     char *copy = strdup(path);
-    if (!copy || array_grow(&wish->files, wish->n_files) < 0) {
+    if (!copy || array_grow(&permissions->files, permissions->n_files) < 0) {
         free(copy);
         return -ENOMEM;
     }
-    wish->files[wish->n_files++] = copy;
+    permissions->files[permissions->n_files++] = copy;
     return 0;
 }
 
 /* The rules */
 
-static int types_add(struct opener_types *types, uint32_t type)
+static int opener_types_add(struct opener_types *types, uint32_t type)
 {
     if (array_grow(&types->items, types->n) < 0)
         return -ENOMEM;
@@ -93,15 +93,15 @@ bool opener_rules_type_takes_filter(const struct opener_rules *rules, uint32_t t
     return type == PERF_TYPE_TRACEPOINT || opener_types_have(&rules->probing, type);
 }
 
-static int add_pmu_of_power(struct opener_rules *rules, enum pmu_kind power, uint32_t type)
+static int rules_add_pmu_of_kind(struct opener_rules *rules, enum pmu_kind kind, uint32_t type)
 {
-    switch (power) {
+    switch (kind) {
     case PMU_COUNTING:
-        return types_add(&rules->counting, type);
+        return opener_types_add(&rules->counting, type);
     case PMU_TRACING:
-        return types_add(&rules->tracing, type);
+        return opener_types_add(&rules->tracing, type);
     case PMU_PROBE:
-        return types_add(&rules->probing, type);
+        return opener_types_add(&rules->probing, type);
     case PMU_TRACEPOINT:
     case PMU_BREAKPOINT:
         break;
@@ -109,7 +109,7 @@ static int add_pmu_of_power(struct opener_rules *rules, enum pmu_kind power, uin
     return 0;
 }
 
-static int add_pmu(struct opener_rules *rules, struct sys *sys, const char *name)
+static int rules_add_pmu(struct opener_rules *rules, struct sys *sys, const char *name)
 {
     _cleanup_(freep) char *text = NULL;
     uint64_t type;
@@ -117,33 +117,33 @@ static int add_pmu(struct opener_rules *rules, struct sys *sys, const char *name
     if (sys_read_filef(sys, &text, DEVICES "/%s/type", name) < 0 || number_parse_u64(text, &type) < 0 ||
         type > UINT32_MAX)
         return 0;
-    return add_pmu_of_power(rules, pmu_kind(name), (uint32_t)type);
+    return rules_add_pmu_of_kind(rules, pmu_kind(name), (uint32_t)type);
 }
 
-static int find_pmus(struct opener_rules *rules, struct sys *sys)
+static int rules_find_pmus(struct opener_rules *rules, struct sys *sys)
 {
     char **names;
     size_t n;
     int r = 0;
 
     for (size_t i = 0; i < ARRAY_SIZE(always_counting) && r == 0; i++)
-        r = types_add(&rules->counting, always_counting[i]);
+        r = opener_types_add(&rules->counting, always_counting[i]);
     if (r < 0)
         return r;
     r = sys_list_directory(sys, DEVICES, &names, &n);
     if (r < 0)
         return r == -ENOMEM ? r : 0;
     for (size_t i = 0; i < n && r == 0; i++)
-        r = add_pmu(rules, sys, names[i]);
+        r = rules_add_pmu(rules, sys, names[i]);
     strings_free(names, n);
     return r;
 }
 
-int opener_rules_init(struct opener_rules *rules, struct sys *sys, struct opener_permissions *wish)
+int opener_rules_init(struct opener_rules *rules, struct sys *sys, struct opener_permissions *permissions)
 {
-    *rules = (struct opener_rules){.daemon = getpid(), .wish = *wish};
-    *wish = (struct opener_permissions){0};
-    int r = find_pmus(rules, sys);
+    *rules = (struct opener_rules){.daemon = getpid(), .permissions = *permissions};
+    *permissions = (struct opener_permissions){0};
+    int r = rules_find_pmus(rules, sys);
     if (r < 0)
         opener_rules_done(rules);
     return r;
@@ -151,7 +151,7 @@ int opener_rules_init(struct opener_rules *rules, struct sys *sys, struct opener
 
 void opener_rules_done(struct opener_rules *rules)
 {
-    opener_permissions_done(&rules->wish);
+    opener_permissions_done(&rules->permissions);
     free(rules->counting.items);
     free(rules->tracing.items);
     free(rules->probing.items);
@@ -168,11 +168,11 @@ bool opener_rules_permit_event(const struct opener_rules *rules, const struct pe
 {
     bool is_breakpoint = attr->type == PERF_TYPE_BREAKPOINT;
 
-    for (size_t i = 0; i < rules->wish.n_grants; i++) {
-        const struct opener_permitted_event *grant = &rules->wish.grants[i];
-        if (grant->type == attr->type && grant->config == attr->config && grant->config1 == attr->config1 &&
-            grant->config2 == attr->config2 && (!is_breakpoint || grant->bp_type == attr->bp_type) &&
-            texts_equal(grant->text, text) && (!samples || grant->samples))
+    for (size_t i = 0; i < rules->permissions.n_events; i++) {
+        const struct opener_permitted_event *event = &rules->permissions.events[i];
+        if (event->type == attr->type && event->config == attr->config && event->config1 == attr->config1 &&
+            event->config2 == attr->config2 && (!is_breakpoint || event->bp_type == attr->bp_type) &&
+            texts_equal(event->text, text) && (!samples || event->samples))
             return true;
     }
     return false;
@@ -180,8 +180,8 @@ bool opener_rules_permit_event(const struct opener_rules *rules, const struct pe
 
 bool opener_rules_permit_file(const struct opener_rules *rules, const char *path)
 {
-    for (size_t i = 0; i < rules->wish.n_files; i++)
-        if (str_equal(rules->wish.files[i], path))
+    for (size_t i = 0; i < rules->permissions.n_files; i++)
+        if (str_equal(rules->permissions.files[i], path))
             return true;
     return false;
 }

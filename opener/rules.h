@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the opener opens, settled before the two processes part and never widened by what is asked. More takes another
- * start.
+ * The rules that say what the opener may open. They are decided before the two processes part, and no request widens
+ * them: only a restart permits more.
  */
 #ifndef OPENER_RULES_H
 #define OPENER_RULES_H
@@ -10,8 +10,8 @@
 #include "perf/sys.h"
 
 /*
- * An event whose descriptor could do more than count, and that is therefore opened exactly as the configuration has it:
- * a tracepoint by its id, a probe by its function or file and its offset, a breakpoint by address, length and access.
+ * An event whose descriptor could do more than count. The opener opens it exactly as the configuration has it: a
+ * tracepoint by its id, a probe by its function or file and its offset, a breakpoint by address, length and access.
  */
 struct opener_permitted_event {
     uint32_t type, bp_type;
@@ -20,20 +20,23 @@ struct opener_permitted_event {
     bool samples; /* the sampler may have it too */
 };
 
-/* What is to be opened: the caller fills it from the configuration. */
+/* The permissions that the configuration gives; the caller fills them. */
 struct opener_permissions {
     bool sampling;    /* samples of all tasks */
-    bool breakpoints; /* opener.breakpoints: those that are granted may be given out */
-    struct opener_permitted_event *grants;
-    size_t n_grants;
-    char **files; /* paths of the configuration's own, as it names them */
+    bool breakpoints; /* opener.breakpoints: the breakpoints among `events` may be handed out */
+    struct opener_permitted_event *events;
+    size_t n_events;
+    char **files; /* the configuration's own files, by the paths that it names */
     size_t n_files;
 };
-/* Copies. -ENOMEM; an event that only counts needs no grant, and adds none; nor does one that is never granted. */
-int opener_permissions_add_event(struct opener_permissions *wish, const struct attr *attr, bool samples);
+/*
+ * Copies. Adds nothing for an event that only counts, which needs no permission, and for one that is never permitted.
+ * -ENOMEM.
+ */
+int opener_permissions_add_event(struct opener_permissions *permissions, const struct attr *attr, bool samples);
 /* NULL or "" adds nothing. -ENOMEM. */
-int opener_permissions_add_file(struct opener_permissions *wish, const char *path);
-void opener_permissions_done(struct opener_permissions *wish);
+int opener_permissions_add_file(struct opener_permissions *permissions, const char *path);
+void opener_permissions_done(struct opener_permissions *permissions);
 
 struct opener_types {
     uint32_t *items;
@@ -41,24 +44,26 @@ struct opener_types {
 };
 
 struct opener_rules {
-    pid_t daemon; /* the only task that may be counted; others may be sampled where wish.sampling */
-    struct opener_permissions wish;
-    /* PMUs of the start, by what their descriptors can do; the others are granted event by event. */
+    pid_t daemon; /* the only task that may be counted; others may be sampled where permissions.sampling */
+    struct opener_permissions permissions;
+    /* The PMUs at the start, by what their descriptors can do. Events of other PMUs are permitted one by one. */
     struct opener_types counting, tracing, probing;
 };
 
-/* Of this process and the machine's PMUs, as sysfs has them; takes the wish over. -ENOMEM, and there is nothing to end.
+/*
+ * The rules for this process and the machine's PMUs, as sysfs has them; takes the permissions over in any case.
+ * -ENOMEM, and then there is nothing to end.
  */
-int opener_rules_init(struct opener_rules *rules, struct sys *sys, struct opener_permissions *wish);
+int opener_rules_init(struct opener_rules *rules, struct sys *sys, struct opener_permissions *permissions);
 void opener_rules_done(struct opener_rules *rules);
 
 bool opener_types_have(const struct opener_types *types, uint32_t type);
 /* Whether descriptors of the type take a filter: the kernel's perf_event_is_tracing() (kernel/events/core.c). */
 bool opener_rules_type_takes_filter(const struct opener_rules *rules, uint32_t type);
-/* Whether the event, which `text` belongs to (NULL: none), was granted; with `samples`, to the sampler. */
+/* Whether the event is a permitted one, with its text (NULL: none); with `samples`, permitted to the sampler. */
 bool opener_rules_permit_event(const struct opener_rules *rules, const struct perf_event_attr *attr, const char *text,
                                bool samples);
-/* Whether the path is one of the configuration's own. */
+/* Whether the path is one of the configuration's own files. */
 bool opener_rules_permit_file(const struct opener_rules *rules, const char *path);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The configuration's own files: see safe-path.h. It allocates nothing. */
+/* A file that is opened by a safe path: see safe-path.h. It allocates nothing. */
 #include "opener/safe-path.h"
 
 #include <fcntl.h>
@@ -12,17 +12,17 @@
 
 #define LINKS_MAX 16
 
-/* Where the walk is, and what is left of the path. */
+/* The walk along a path, and the rest of that path. */
 struct walk {
     struct sys *sys;
     int at; /* O_PATH: a directory, at the end the file */
     struct stat status;
-    uid_t owner; /* of what is not root's; 0: nothing so far */
+    uid_t owner; /* the one user besides root to whom anything belonged; 0: nobody so far */
     unsigned links;
     char rest[PATH_MAX];
 };
 
-/* Another user's is as good as root's as long as all that is not root's is of that user. */
+/* One user besides root may own parts of the path. */
 static int walk_check_owner(struct walk *walk)
 {
     uid_t uid = walk->status.st_uid;
@@ -62,7 +62,7 @@ static bool walk_next_name(struct walk *walk, char name[NAME_MAX + 1])
     return true;
 }
 
-/* The link's text comes before what is left. */
+/* Puts the link's text before the rest of the path. */
 static int walk_follow(struct walk *walk, int link)
 {
     char text[PATH_MAX];
@@ -99,7 +99,7 @@ static int walk_step(struct walk *walk, const char *name)
     return r < 0 ? r : walk_follow(walk, fd);
 }
 
-/* Opening a device has effects, so it is looked at first. */
+/* Opening a device has effects, so the file is looked at first. */
 static int walk_open(const struct walk *walk)
 {
     char link[64];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The configuration's own files, as the opener opens them for a daemon that may not: by a path on which nobody could
- * put another file in the way who could not read that one anyway.
+ * A file that is opened by a safe path: no user can have put another file in its place, except one of their own. The
+ * opener opens the configuration's own files so, and the programs that probes are set in.
  */
 #ifndef OPENER_SAFE_PATH_H
 #define OPENER_SAFE_PATH_H
@@ -9,9 +9,10 @@
 #include "perf/sys.h"
 
 /*
- * Opens the regular file at `path` for reading; the caller's to close. Symbolic links are followed. All that the path
- * leads through is root's, or one and the same user's to whom the file then belongs too; and no directory on the way
- * can be written by others, unless it is sticky, as /tmp is. -EBADRQC where that is not so; errors of open(2).
+ * Opens the regular file at `path` for reading; the caller closes it. Symbolic links are followed. The path is safe
+ * where each directory, link and file on it belongs to root, or some of them to one other user to whom the file then
+ * belongs too, and no directory can be written by others unless it is sticky, as /tmp is. -EBADRQC for any other path;
+ * errors of open(2).
  */
 int opener_safe_path_open(struct sys *sys, const char *path);
 

@@ -13,7 +13,6 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "opener/executable.h"
-#include "opener/message.h"
 #include "opener/safe-path.h"
 #include "perf/jit-map.h"
 
@@ -24,7 +23,7 @@ static bool is_on(int fd, long magic)
     return fstatfs(fd, &status) == 0 && (unsigned long)status.f_type == (unsigned long)magic;
 }
 
-/* The kernel names it by the mount through which it was opened; of a removed one it adds " (deleted)". */
+/* The kernel names the file by the mount through which it was opened, and adds " (deleted)" to one that is removed. */
 static bool is_below(int fd, const char *directory)
 {
     char link[64], path[PATH_MAX];
@@ -38,7 +37,7 @@ static bool is_below(int fd, const char *directory)
     return str_starts(path, directory) && (path[length] == '/' || path[length] == '\0');
 }
 
-/* -EXDEV for what is not a directory of the hierarchy in which perf counts. */
+/* -EXDEV where `fd` is not a directory of the hierarchy in which perf counts. */
 static int check_cgroup(const struct opener_server *server, int fd)
 {
     struct stat status;
@@ -49,7 +48,7 @@ static int check_cgroup(const struct opener_server *server, int fd)
     return 0;
 }
 
-static void add_result(int result, struct opener_reply *reply, struct fd_list *opened)
+static void reply_add(int result, struct opener_reply *reply, struct fd_list *opened)
 {
     reply->results[reply->n++] = MIN(result, 0);
     if (result >= 0)
@@ -57,13 +56,13 @@ static void add_result(int result, struct opener_reply *reply, struct fd_list *o
 }
 
 /*
- * Whoever holds the descriptor of a tracepoint or probe may give it a filter, with no capability, and a filter may have
- * the kernel follow pointers of the record. It takes one only once (kernel/trace/trace_events_filter.c,
- * ftrace_profile_set_filter()), so it gets one here, which lets everything pass.
+ * A process that holds the descriptor of a tracepoint or probe may set its filter without any capability, and a filter
+ * can make the kernel follow pointers of the record. A filter can be set only once (kernel/trace/trace_events_filter.c,
+ * ftrace_profile_set_filter()), so the opener sets one here that lets everything pass.
  */
 #define SEAL "common_pid >= 0"
 
-static int seal(const struct opener_server *server, uint32_t type, int fd)
+static int event_seal(const struct opener_server *server, uint32_t type, int fd)
 {
     struct sys *sys = server->sys;
 
@@ -75,9 +74,9 @@ static int seal(const struct opener_server *server, uint32_t type, int fd)
     return -EBADRQC;
 }
 
-/* The programs that uprobes of a request are set in, as they were found: by descriptor, so that they stay the same. */
+/* The programs that the uprobes of a request are set in, by descriptor, so that nobody can replace them meanwhile. */
 struct programs {
-    int fds[OPENER_EVENTS_MAX]; /* -errno where it is not to be had, -ENODATA where there is none */
+    int fds[OPENER_EVENTS_MAX]; /* -errno where it cannot be opened, -ENODATA for an event without a program */
     char links[OPENER_EVENTS_MAX][32];
 };
 
@@ -88,8 +87,8 @@ static void programs_done(struct programs *programs, size_t n)
 }
 
 /*
- * What the kernel is to be given for the text of the n-th event. The owner of a program may put another in its place:
- * a probe in the middle of that one's instructions would change what it does.
+ * The text that the kernel gets for the n-th event. The owner of a program may put another program in its place, and a
+ * probe in the middle of that program's instructions would change what it does.
  */
 static const char *programs_find(struct programs *programs, struct sys *sys, size_t n, const char *text)
 {
@@ -109,8 +108,8 @@ static int programs_result(const struct programs *programs, struct sys *sys, siz
     return programs->fds[n];
 }
 
-static void open_events(const struct opener_server *server, const struct opener_request *request,
-                        const struct fd_list *given, int *ret)
+static void server_open_events(const struct opener_server *server, const struct opener_request *request,
+                               const struct fd_list *given, int *ret)
 {
     struct perf_event_attr attrs[OPENER_EVENTS_MAX];
     const char *texts[OPENER_EVENTS_MAX];
@@ -133,26 +132,26 @@ static void open_events(const struct opener_server *server, const struct opener_
     }
     server->sys->open_group(server->sys, &group, ret);
     for (size_t i = 0; i < group.n; i++)
-        ret[i] = programs_result(&programs, server->sys, i, seal(server, attrs[i].type, ret[i]));
+        ret[i] = programs_result(&programs, server->sys, i, event_seal(server, attrs[i].type, ret[i]));
     programs_done(&programs, group.n);
 }
 
-static int open_group(const struct opener_server *server, const struct opener_request *request,
-                      const struct fd_list *given, struct opener_reply *reply, struct fd_list *opened)
+static int server_open_group(const struct opener_server *server, const struct opener_request *request,
+                             const struct fd_list *given, struct opener_reply *reply, struct fd_list *opened)
 {
     int results[OPENER_EVENTS_MAX];
     int r = request->group->flags & PERF_FLAG_PID_CGROUP ? check_cgroup(server, given->fds[0]) : 0;
 
     if (r < 0)
         return r;
-    open_events(server, request, given, results);
+    server_open_events(server, request, given, results);
     for (size_t i = 0; i < request->group->n_events; i++)
-        add_result(results[i], reply, opened);
+        reply_add(results[i], reply, opened);
     return 0;
 }
 
-/* Of the process that the path names, by the number that the process has itself, whatever the path has. */
-static int open_jit_map(const struct opener_server *server, const char *path)
+/* The map of the process that the path names. Its file has the number that the process has in its own namespace. */
+static int server_open_jit_map(const struct opener_server *server, const char *path)
 {
     const char *number = path + strlen("/proc/");
     uint64_t pid;
@@ -164,42 +163,42 @@ static int open_jit_map(const struct opener_server *server, const char *path)
     return r < 0 ? r : fd;
 }
 
-/* Where a file system is not mounted, or hidden by another, something else may be. */
-static int open_on(const struct opener_server *server, const char *path, long magic)
+/* Where the file system is not mounted, or another one hides it, the path may name another file. */
+static int server_open_on(const struct opener_server *server, const char *path, long magic)
 {
     _cleanup_(closep) int fd = server->sys->open_file(server->sys, path, O_NOFOLLOW);
 
     return fd >= 0 && !is_on(fd, magic) ? -EBADRQC : steal_fd(&fd);
 }
 
-static int open_known(const struct opener_server *server, const char *path)
+static int server_open_known(const struct opener_server *server, const char *path)
 {
     if (opener_rules_permit_file(&server->rules, path))
         return opener_safe_path_open(server->sys, path);
-    switch (opener_path_kind(path, server->rules.wish.sampling)) {
+    switch (opener_path_kind(path, server->rules.permissions.sampling)) {
     case OPENER_FILE_TRACEFS:
-        return open_on(server, path, TRACEFS_MAGIC);
+        return server_open_on(server, path, TRACEFS_MAGIC);
     case OPENER_FILE_PROC:
-        return open_on(server, path, PROC_SUPER_MAGIC);
+        return server_open_on(server, path, PROC_SUPER_MAGIC);
     case OPENER_FILE_EXECUTABLE:
         return opener_executable_open(server->sys, path);
     case OPENER_FILE_JIT_MAP:
-        return open_jit_map(server, path);
+        return server_open_jit_map(server, path);
     case OPENER_FILE_UNKNOWN:
         break;
     }
     return -EBADRQC;
 }
 
-static int open_file(const struct opener_server *server, const struct opener_request *request,
-                     struct opener_reply *reply, struct fd_list *opened)
+static int server_open_file(const struct opener_server *server, const struct opener_request *request,
+                            struct opener_reply *reply, struct fd_list *opened)
 {
-    add_result(open_known(server, request->path), reply, opened);
+    reply_add(server_open_known(server, request->path), reply, opened);
     return 0;
 }
 
-static int answer(const struct opener_server *server, const void *packet, size_t size, const struct fd_list *given,
-                  struct opener_reply *reply, struct fd_list *opened)
+static int server_reply(const struct opener_server *server, const void *packet, size_t size,
+                        const struct fd_list *given, struct opener_reply *reply, struct fd_list *opened)
 {
     struct opener_request request;
     int r = opener_request_parse(packet, size, given->n, &request);
@@ -208,19 +207,19 @@ static int answer(const struct opener_server *server, const void *packet, size_t
         r = opener_request_check(&request, &server->rules);
     if (r < 0)
         return r;
-    return request.kind == OPENER_REQUEST_GROUP ? open_group(server, &request, given, reply, opened)
-                                                : open_file(server, &request, reply, opened);
+    return request.kind == OPENER_REQUEST_GROUP ? server_open_group(server, &request, given, reply, opened)
+                                                : server_open_file(server, &request, reply, opened);
 }
 
-static int refuse(const struct opener_server *server, int error)
+static int server_refuse(const struct opener_server *server, int error)
 {
     const struct opener_reply reply = {.error = error};
 
     return fd_socket_send(server->socket, &reply, offsetof(struct opener_reply, results), &(struct fd_list){0});
 }
 
-/* 1 after an answer, 0 at the end, -errno. */
-static int serve_one(const struct opener_server *server)
+/* 1 after a reply, 0 when the daemon has closed its end, -errno. */
+static int server_run_once(const struct opener_server *server)
 {
     uint64_t packet[OPENER_PACKET_MAX / sizeof(uint64_t) + 1];
     _cleanup_(fd_list_close) struct fd_list given = {0}, opened = {0};
@@ -229,18 +228,19 @@ static int serve_one(const struct opener_server *server)
 
     if (n == 0 || (n < 0 && n != -EBADMSG))
         return (int)n;
-    reply.error = n < 0 ? (int)n : answer(server, packet, (size_t)n, &given, &reply, &opened);
+    reply.error = n < 0 ? (int)n : server_reply(server, packet, (size_t)n, &given, &reply, &opened);
     int r = fd_socket_send(server->socket, &reply, offsetof(struct opener_reply, results[reply.n]), &opened);
-    /* Without the descriptors there may be room (ENOMEM), or not too many of them under way (ETOOMANYREFS). */
+    /* Without descriptors the reply may go out: they need memory (ENOMEM), and only some may be in flight
+     * (ETOOMANYREFS). */
     if (r < 0 && opened.n > 0)
-        r = refuse(server, r);
+        r = server_refuse(server, r);
     return r < 0 ? r : 1;
 }
 
 int opener_server_run(const struct opener_server *server)
 {
     for (;;) {
-        int r = serve_one(server);
+        int r = server_run_once(server);
         if (r <= 0)
             return r;
     }

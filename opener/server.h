@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The opener's work: takes a request, checks it, opens, passes the descriptors on and keeps none. */
+/* The opener's work: receives a request, checks it, opens, hands out the descriptors and keeps none of them. */
 #ifndef OPENER_SERVER_H
 #define OPENER_SERVER_H
 
@@ -9,12 +9,12 @@ struct opener_server {
     struct sys *sys;
     int socket;
     struct opener_rules rules;
-    const char *cgroups; /* the directory below which cgroups are, "" where there are none */
+    const char *cgroups; /* the directory of the hierarchy of cgroups, "" where there is none */
 };
 
 /*
- * Answers until the other end is closed, or cannot be answered: -errno, or 0. Where only the descriptors cannot be
- * sent, that error is the answer.
+ * Replies until the daemon closes its end (0), or a reply cannot be sent (-errno). Where only the descriptors cannot be
+ * sent, that error is the reply.
  */
 int opener_server_run(const struct opener_server *server);
 

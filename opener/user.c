@@ -9,11 +9,11 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 
-/* Where /etc/passwd has no such user (Linux: overflowuid). */
+/* Where /etc/passwd has no user "nobody" (Linux: overflowuid). */
 #define NOBODY 65534
 
-/* The file itself first: the libraries of nsswitch.conf(5) would stay in memory. */
-static bool find_in_file(const char *name, struct user *ret)
+/* The file is read first: the libraries of nsswitch.conf(5) would stay in memory. */
+static bool user_find_in_file(const char *name, struct user *ret)
 {
     _cleanup_(fclosep) FILE *file = fopen("/etc/passwd", "re");
     const struct passwd *entry;
@@ -26,9 +26,9 @@ static bool find_in_file(const char *name, struct user *ret)
     return false;
 }
 
-static bool find_named(const char *name, struct user *ret)
+static bool user_find_named(const char *name, struct user *ret)
 {
-    if (find_in_file(name, ret))
+    if (user_find_in_file(name, ret))
         return true;
     const struct passwd *entry = getpwnam(name);
     if (entry)
@@ -36,7 +36,7 @@ static bool find_named(const char *name, struct user *ret)
     return entry;
 }
 
-static bool find_configured(const char *name, struct user *ret)
+static bool user_find_configured(const char *name, struct user *ret)
 {
     uint64_t number;
 
@@ -44,10 +44,10 @@ static bool find_configured(const char *name, struct user *ret)
         *ret = (struct user){.change = true, .uid = (uid_t)number, .gid = (gid_t)number};
         return true;
     }
-    return find_named(name, ret);
+    return user_find_named(name, ret);
 }
 
-/* Whether this user namespace has such a number (user_namespaces(7)); without a file there is but one namespace. */
+/* Whether this user namespace has that number (user_namespaces(7)); without the file there is only one namespace. */
 static bool is_mapped(const char *map, unsigned number)
 {
     _cleanup_(fclosep) FILE *file = fopen(map, "re");
@@ -59,7 +59,7 @@ static bool is_mapped(const char *map, unsigned number)
     return !file;
 }
 
-static bool is_here(const struct user *user)
+static bool user_is_mapped(const struct user *user)
 {
     return is_mapped("/proc/self/uid_map", user->uid) && is_mapped("/proc/self/gid_map", user->gid);
 }
@@ -72,18 +72,18 @@ int user_choose(const char *name, struct user *ret, struct error *error)
         *ret = (struct user){.uid = geteuid(), .gid = getegid()};
         return 0;
     }
-    if (*name && !find_configured(name, &user))
+    if (*name && !user_find_configured(name, &user))
         return error_set(error, -EINVAL, "user: there is no user \"%.64s\" on this machine", name);
-    if (!*name && !find_in_file("perfcountd", &user))
-        (void)find_in_file("nobody", &user);
+    if (!*name && !user_find_in_file("perfcountd", &user))
+        (void)user_find_in_file("nobody", &user);
     if (user.uid == 0 || user.gid == 0)
         return error_set(error, -EINVAL,
-                         "user: \"%.64s\" is root, which the process that listens must not be; name another user",
+                         "user: \"%.64s\" is root, but the process that listens must not be root; name another user",
                          name);
-    if (*name && !is_here(&user))
+    if (*name && !user_is_mapped(&user))
         return error_set(error, -EINVAL, "user: \"%.64s\" has no number in this user namespace", name);
-    /* Root of a namespace that has nobody else is some other user of the machine. */
-    user.change = is_here(&user);
+    /* Root of a namespace that has no other user is an ordinary user of the machine. */
+    user.change = user_is_mapped(&user);
     *ret = user;
     return 0;
 }

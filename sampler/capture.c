@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is sampled by one spec: see capture.h. */
+/* Samples one spec: see capture.h. */
 #include "sampler/capture.h"
 
 #include <inttypes.h>
@@ -7,20 +7,20 @@
 #include <sys/epoll.h>
 
 #include "base/cleanup.h"
-#include "sampler/sampled-events.h"
-#include "sampler/threads.h"
+#include "base/timer.h"
+#include "sampler/lane-set.h"
 
-/* What one turn of the event loop may take: little, as clients take what was made of it between the turns only. */
+/* Limits of one turn of the event loop: low, since clients take their bytes only between the turns. */
 #define TURN_RECORDS 200
 #define TURN_NS (5 * NSEC_PER_MSEC)
-#define LOOK_AT_CLOCK 128 /* records */
-/* The next turn comes after all else that is due, clients that take what was made above all; yet so soon. */
+#define RECORDS_PER_CLOCK 128 /* the clock is read once for this many records */
+/* The next turn comes when nothing else is due, clients above all; but after this time at the latest. */
 #define TURN_USEC 2000
-/* Rings that fill slowly are looked at so often. */
+/* Rings that fill slowly are looked at this often. */
 #define DRAIN_USEC 100000
 #define TIMER_ACCURACY_USEC 1000
-/* So long draining at once may take. */
-#define LAST_NS (80 * NSEC_PER_MSEC)
+/* Draining that cannot be interrupted takes at most this long. */
+#define DRAIN_MAX_NS (80 * NSEC_PER_MSEC)
 
 struct capture {
     struct sys *sys;
@@ -28,13 +28,11 @@ struct capture {
     sd_event_source *timer, *again;
     struct symbols *symbols;
     struct spec spec;
-    struct record_layout layout;
-    struct lane **lanes;
-    size_t n_lanes;
-    struct sampled_events *roster; /* of what is open */
-    struct subscriber *subscribers;
+    struct lane_set lanes;
+    struct sampled_events *events; /* that are open */
+    LIST_HEAD(, subscriber) subscribers;
     bool paused;
-    uint64_t lost, malformed;
+    uint64_t lost;
     uint64_t until_ns; /* of the round that is being taken; 0 between rounds */
     bool ended;        /* the process has */
 };
@@ -46,22 +44,14 @@ const struct spec *capture_spec(const struct capture *capture)
     return &capture->spec;
 }
 
-static bool samples(const struct capture *capture)
-{
-    for (size_t i = 0; i < capture->n_lanes; i++)
-        if (capture->lanes[i]->samples)
-            return true;
-    return false;
-}
-
 bool capture_is_alive(const struct capture *capture)
 {
-    return samples(capture) && !capture->ended;
+    return lane_set_samples(&capture->lanes) && !capture->ended;
 }
 
 bool capture_is_idle(const struct capture *capture)
 {
-    return !capture->subscribers;
+    return LIST_EMPTY(&capture->subscribers);
 }
 
 uint64_t capture_lost(const struct capture *capture)
@@ -71,24 +61,17 @@ uint64_t capture_lost(const struct capture *capture)
 
 uint64_t capture_malformed(const struct capture *capture)
 {
-    return capture->malformed;
-}
-
-void capture_stop(struct capture *capture)
-{
-    capture->timer = sd_event_source_disable_unref(capture->timer);
-    capture->again = sd_event_source_disable_unref(capture->again);
-    while (capture->n_lanes > 0)
-        lane_free(capture->lanes[--capture->n_lanes]);
+    return capture->lanes.malformed;
 }
 
 struct capture *capture_free(struct capture *capture)
 {
     if (!capture)
         return NULL;
-    capture_stop(capture);
-    free(capture->lanes);
-    sampled_events_unref(capture->roster);
+    sd_event_source_disable_unref(capture->timer);
+    sd_event_source_disable_unref(capture->again);
+    lane_set_done(&capture->lanes);
+    sampled_events_unref(capture->events);
     spec_done(&capture->spec);
     sd_event_unref(capture->event);
     free(capture);
@@ -97,104 +80,74 @@ struct capture *capture_free(struct capture *capture)
 
 /* Rounds */
 
-static void give(struct capture *capture, const struct record *record)
+static void give_record(struct capture *capture, const struct record *record)
 {
+    const struct subscriber *s;
+
     if (record->type == PERF_RECORD_LOST || record->type == PERF_RECORD_LOST_SAMPLES)
         capture->lost += record->lost.lost;
     symbols_update(capture->symbols, record);
-    for (struct subscriber *s = capture->subscribers; s; s = s->next)
-        s->record(s->userdata, record);
+    LIST_FOREACH(s, &capture->subscribers, entry)
+    s->record(s->userdata, record);
 }
 
-/* Whether the lane has a record that is due in this round. */
-static bool is_due(struct capture *capture, struct lane *lane)
-{
-    return lane_peek(lane, &capture->layout, &capture->malformed) == 1 && lane->record.id.time <= capture->until_ns;
-}
-
-/* The lane with the oldest record, NULL where none is due; *ret_next_ns is the age of the oldest of the others. */
-static struct lane *find_oldest(struct capture *capture, uint64_t *ret_next_ns)
-{
-    struct lane *oldest = NULL;
-    uint64_t next = capture->until_ns;
-
-    for (size_t i = 0; i < capture->n_lanes; i++) {
-        struct lane *lane = capture->lanes[i];
-        if (!is_due(capture, lane))
-            continue;
-        if (!oldest || lane->record.id.time < oldest->record.id.time) {
-            next = oldest ? oldest->record.id.time : next;
-            oldest = lane;
-        } else if (lane->record.id.time < next) {
-            next = lane->record.id.time;
-        }
-    }
-    *ret_next_ns = next;
-    return oldest;
-}
-
-/* Whether nothing that is due was left. */
-static bool merge(struct capture *capture)
+/* Takes records in the order of time, as many as fit in a turn. Returns whether none that is due was left. */
+static bool merge_lanes(struct capture *capture)
 {
     uint64_t next, end = capture->sys->now(capture->sys, CLOCK_MONOTONIC) + TURN_NS;
     size_t n = 0;
 
     for (;;) {
-        struct lane *lane = find_oldest(capture, &next);
+        struct lane *lane = lane_set_oldest(&capture->lanes, capture->until_ns, &next);
         if (!lane)
             return true;
         do {
-            give(capture, &lane->record);
+            give_record(capture, &lane->record);
             lane_take(lane);
             if (++n == TURN_RECORDS ||
-                (n % LOOK_AT_CLOCK == 0 && capture->sys->now(capture->sys, CLOCK_MONOTONIC) >= end))
+                (n % RECORDS_PER_CLOCK == 0 && capture->sys->now(capture->sys, CLOCK_MONOTONIC) >= end))
                 return false;
-        } while (is_due(capture, lane) && lane->record.id.time <= next);
+        } while (lane_set_is_due(&capture->lanes, lane, capture->until_ns) && lane->record.id.time <= next);
     }
 }
 
-static void tell_round(struct capture *capture, uint64_t until_ns)
+static void give_round(struct capture *capture, uint64_t until_ns)
 {
-    for (struct subscriber *s = capture->subscribers, *next; s; s = next) {
-        next = s->next;
+    for (struct subscriber *s = LIST_FIRST(&capture->subscribers), *next; s; s = next) {
+        next = LIST_NEXT(s, entry);
         s->round(s->userdata, until_ns);
     }
 }
 
-static void tell_over(struct capture *capture, const char *reason)
+static void give_over(struct capture *capture, const char *reason)
 {
-    for (struct subscriber *s = capture->subscribers, *next; s; s = next) {
-        next = s->next;
+    for (struct subscriber *s = LIST_FIRST(&capture->subscribers), *next; s; s = next) {
+        next = LIST_NEXT(s, entry);
         s->over(s->userdata, reason);
     }
 }
 
-static void take_another(struct capture *capture)
-{
-    sd_event_source_set_enabled(capture->again, SD_EVENT_ONESHOT);
-    sd_event_source_set_time_relative(capture->timer, TURN_USEC);
-}
-
-/* Goes on with a round, or begins one: whether it is done. */
+/* Goes on with a round, or begins one. Returns whether it is complete. */
 static bool take_turn(struct capture *capture)
 {
     if (capture->until_ns == 0)
         capture->until_ns = capture->sys->now(capture->sys, CLOCK_MONOTONIC);
-    bool done = merge(capture);
-    for (size_t i = 0; i < capture->n_lanes; i++)
-        lane_release(capture->lanes[i]);
-    uint64_t until = done ? capture->until_ns : 0;
-    if (done)
+    bool complete = merge_lanes(capture);
+    lane_set_release(&capture->lanes);
+    uint64_t until = complete ? capture->until_ns : 0;
+    if (complete) {
         capture->until_ns = 0;
-    else
-        take_another(capture);
-    tell_round(capture, until);
-    if (done && capture->ended)
-        tell_over(capture, "the process has ended");
-    return done;
+    } else {
+        sd_event_source_set_enabled(capture->again, SD_EVENT_ONESHOT);
+        timer_arm_in(capture->timer, TURN_USEC);
+    }
+    give_round(capture, until);
+    if (complete && capture->ended)
+        give_over(capture, "the process has ended");
+    return complete;
 }
 
-static int on_again(sd_event_source *source, void *userdata)
+static int capture_on_again(sd_event_source *source, void *userdata)
 {
     (void)source;
     take_turn(userdata);
@@ -209,20 +162,19 @@ static bool process_is_gone(const struct capture *capture)
     return capture->spec.pid && access(path, F_OK) < 0 && errno == ENOENT;
 }
 
-static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
+static int capture_on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct capture *capture = userdata;
 
     (void)usec;
-    sd_event_source_set_time_relative(source, DRAIN_USEC);
-    sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+    timer_arm_in(source, DRAIN_USEC);
     capture->ended |= process_is_gone(capture);
     take_turn(capture);
     return 0;
 }
 
-/* A thread that has ended hangs up forever: then the timer alone looks after the ring. */
-static int on_ring(sd_event_source *source, int fd, uint32_t events, void *userdata)
+/* The ring of a thread that has ended hangs up forever: then only the timer looks at it. */
+static int capture_on_ring(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
     struct capture *capture = userdata;
 
@@ -239,145 +191,79 @@ void capture_hurry(struct capture *capture)
     sd_event_source_set_enabled(capture->again, SD_EVENT_ONESHOT);
 }
 
+/* Takes the records that are in the rings now, unless that takes too long. */
+static void drain_rings(struct capture *capture)
+{
+    uint64_t end = capture->sys->now(capture->sys, CLOCK_MONOTONIC) + DRAIN_MAX_NS;
+    bool fresh = false; /* the round began now */
+
+    do {
+        fresh |= capture->until_ns == 0;
+        if (take_turn(capture) && fresh)
+            return;
+    } while (capture->sys->now(capture->sys, CLOCK_MONOTONIC) < end);
+}
+
 /* Subscribers */
 
 void capture_subscribe(struct capture *capture, struct subscriber *subscriber)
 {
-    subscriber->next = capture->subscribers;
-    capture->subscribers = subscriber;
+    LIST_INSERT_HEAD(&capture->subscribers, subscriber, entry);
 }
 
-void capture_unsubscribe(struct capture *capture, struct subscriber *subscriber)
+void capture_unsubscribe(struct subscriber *subscriber)
 {
-    for (struct subscriber **at = &capture->subscribers; *at; at = &(*at)->next)
-        if (*at == subscriber) {
-            *at = subscriber->next;
-            return;
-        }
+    LIST_REMOVE(subscriber, entry);
 }
 
-static int describe(struct capture *capture)
+static int list_events(struct capture *capture)
 {
-    struct sampled_events *roster =
-        sampled_events_new(&capture->spec.events, capture->lanes, capture->n_lanes, capture->roster);
+    struct sampled_events *events =
+        sampled_events_new(&capture->spec.events, capture->lanes.lanes, capture->lanes.n, capture->events);
 
-    if (!roster)
+    if (!events)
         return -ENOMEM;
-    sampled_events_unref(capture->roster);
-    capture->roster = roster;
+    sampled_events_unref(capture->events);
+    capture->events = events;
     return 0;
 }
 
 struct sampled_events *capture_describe(const struct capture *capture, struct writer_source *source)
 {
-    sampled_events_describe(capture->roster, source);
-    source->layout = capture->layout;
+    sampled_events_describe(capture->events, source);
+    source->layout = capture->lanes.layout;
     source->read = capture->spec.read;
     source->symbols = capture->symbols;
     source->sys = capture->sys;
-    return sampled_events_ref(capture->roster);
+    return sampled_events_ref(capture->events);
 }
 
 /* Opening */
 
-static int add_lane(struct capture *capture, struct lane *lane, struct error *error)
-{
-    if (array_grow(&capture->lanes, capture->n_lanes) < 0) {
-        lane_free(lane);
-        return error_oom(error);
-    }
-    capture->lanes[capture->n_lanes++] = lane;
-    int r = sd_event_add_io(capture->event, &lane->io, lane->fds[0], EPOLLIN, on_ring, capture);
-    if (r < 0)
-        return error_set(error, r, "cpu %u: the ring cannot be waited for: %s", lane->cpu, strerror(-r));
-    capture->layout = record_layout_of(&lane->group.attrs[0]);
-    return 0;
-}
-
-static bool has_lane(const struct capture *capture, unsigned cpu)
-{
-    for (size_t i = 0; i < capture->n_lanes; i++)
-        if (capture->lanes[i]->cpu == cpu)
-            return true;
-    return false;
-}
-
-/* NULL is none. */
-static int begin_lane(struct capture *capture, struct lane *lane, struct error *error)
-{
-    int r = lane ? add_lane(capture, lane, error) : 0;
-
-    return r == 0 && lane && !capture->paused ? lane_enable(lane) : r;
-}
-
-/* On each CPU that is online and has no lane. `all`: the first that cannot be opened ends it. */
-static int open_sampling(struct capture *capture, const struct machine *machine, bool all, struct error *error)
-{
-    _cleanup_(threads_done) struct threads threads;
-    struct lane *lane;
-
-    int r = threads_list(&threads, capture->sys, &capture->spec, error);
-    CPUSET_FOREACH (cpu, &machine->online) {
-        if (r < 0)
-            break;
-        if (has_lane(capture, (unsigned)cpu))
-            continue;
-        r = lane_open(capture->sys, machine, &capture->spec, (unsigned)cpu, threads.tids, threads.n, &lane, error);
-        if (r == 0)
-            r = begin_lane(capture, lane, error);
-        if (!all)
-            r = 0;
-    }
-    return r;
-}
-
-/* On each of the others: where it cannot be, what runs there is told only of those that ran when somebody came. */
-static void open_tracking(struct capture *capture, const struct machine *machine)
-{
-    struct lane *lane;
-
-    CPUSET_FOREACH (cpu, &machine->online)
-        if (!has_lane(capture, (unsigned)cpu) &&
-            lane_open_tracking(capture->sys, machine, &capture->spec, (unsigned)cpu, &lane) == 0)
-            begin_lane(capture, lane, NULL);
-}
-
-/* What samples comes first to the memory that may be locked. */
-static int open_lanes(struct capture *capture, const struct machine *machine, bool all, struct error *error)
-{
-    int r = open_sampling(capture, machine, all, error);
-
-    if (r == 0)
-        open_tracking(capture, machine);
-    return r;
-}
-
 static int add_sources(struct capture *capture)
 {
-    uint64_t now = 0;
-
-    int r = sd_event_now(capture->event, CLOCK_MONOTONIC, &now);
-    if (r >= 0)
-        r = sd_event_add_defer(capture->event, &capture->again, on_again, capture);
+    int r = sd_event_add_defer(capture->event, &capture->again, capture_on_again, capture);
     if (r >= 0)
         r = sd_event_source_set_enabled(capture->again, SD_EVENT_OFF);
     if (r >= 0)
         r = sd_event_source_set_priority(capture->again, SD_EVENT_PRIORITY_NORMAL + 1);
     if (r >= 0)
-        r = sd_event_add_time(capture->event, &capture->timer, CLOCK_MONOTONIC, now + DRAIN_USEC, TIMER_ACCURACY_USEC,
-                              on_timer, capture);
+        r = timer_init(capture->event, CLOCK_MONOTONIC, TIMER_ACCURACY_USEC, capture_on_timer, capture,
+                       &capture->timer);
+    if (r >= 0)
+        r = timer_arm_in(capture->timer, DRAIN_USEC);
     return MIN(r, 0);
 }
 
-static int begin(struct capture *capture, const struct machine *machine, struct error *error)
+static int capture_begin(struct capture *capture, const struct machine *machine, struct error *error)
 {
-    int r = open_lanes(capture, machine, true, error);
+    int r = lane_set_open(&capture->lanes, machine, true, error);
 
     if (r < 0)
         return r;
     r = add_sources(capture);
     if (r == 0)
-        r = describe(capture);
+        r = list_events(capture);
     return r < 0 ? error_set(error, r, "sampling cannot start: %s", strerror(-r)) : 0;
 }
 
@@ -389,11 +275,17 @@ int capture_open(struct sys *sys, sd_event *event, const struct machine *machine
 
     if (!capture)
         return error_oom(error);
-    *capture =
-        (struct capture){.sys = sys, .event = sd_event_ref(event), .symbols = symbols, .spec = *spec, .paused = true};
-    int r = begin(capture, machine, error);
+    *capture = (struct capture){
+        .sys = sys,
+        .event = sd_event_ref(event),
+        .symbols = symbols,
+        .spec = *spec,
+        .lanes = {.sys = sys, .event = event, .spec = &capture->spec, .on_ring = capture_on_ring, .userdata = capture},
+        .paused = true,
+    };
+    int r = capture_begin(capture, machine, error);
     if (r < 0) {
-        capture->spec = none;
+        capture->spec = none; /* it is the caller's */
         return r;
     }
     *spec = none;
@@ -401,57 +293,25 @@ int capture_open(struct sys *sys, sd_event *event, const struct machine *machine
     return 0;
 }
 
-bool capture_stop_tracking(struct capture *capture)
+bool capture_close_tracking(struct capture *capture)
 {
-    size_t n = 0, before = capture->n_lanes;
-
-    for (size_t i = 0; i < before; i++)
-        if (capture->lanes[i]->samples)
-            capture->lanes[n++] = capture->lanes[i];
-        else
-            lane_free(capture->lanes[i]);
-    capture->n_lanes = n;
-    return n < before;
-}
-
-/* Takes what is in the rings by now, unless it is too much. */
-static void drain(struct capture *capture)
-{
-    uint64_t end = capture->sys->now(capture->sys, CLOCK_MONOTONIC) + LAST_NS;
-    bool fresh = false; /* the round began now */
-
-    do {
-        fresh |= capture->until_ns == 0;
-        if (take_turn(capture) && fresh)
-            return;
-    } while (capture->sys->now(capture->sys, CLOCK_MONOTONIC) < end);
+    return lane_set_close_tracking(&capture->lanes);
 }
 
 /* Pauses */
 
-static int switch_lanes(struct capture *capture)
-{
-    int r = 0;
-
-    for (size_t i = 0; i < capture->n_lanes && !capture->paused; i++) {
-        int enabled = lane_enable(capture->lanes[i]);
-        r = r < 0 ? r : enabled;
-    }
-    for (size_t i = 0; i < capture->n_lanes && capture->paused; i++)
-        lane_disable(capture->lanes[i]);
-    return r;
-}
-
 int capture_pause(struct capture *capture, bool paused)
 {
+    const struct subscriber *s;
+
     if (capture->paused == paused || !capture_is_alive(capture))
         return 0;
     capture->paused = paused;
-    int r = switch_lanes(capture);
+    int r = lane_set_enable(&capture->lanes, !paused);
     if (paused)
-        drain(capture);
-    for (struct subscriber *s = capture->subscribers; s; s = s->next)
-        s->paused(s->userdata, paused);
+        drain_rings(capture);
+    LIST_FOREACH(s, &capture->subscribers, entry)
+    s->pause(s->userdata, paused);
     return r;
 }
 
@@ -462,31 +322,19 @@ bool capture_is_paused(const struct capture *capture)
 
 /* CPUs that come and go */
 
-static void close_lanes(struct capture *capture, const struct machine *machine, const struct cpuset *left)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < capture->n_lanes; i++) {
-        unsigned cpu = capture->lanes[i]->cpu;
-        if (cpuset_has(&machine->online, cpu) && !(left && cpuset_has(left, cpu)))
-            capture->lanes[n++] = capture->lanes[i];
-        else
-            lane_free(capture->lanes[i]);
-    }
-    capture->n_lanes = n;
-}
-
-/* Events of a CPU that has left never sample again, also when it is back. */
+/* Events of a CPU that has left never sample again, even when the CPU is back. */
 void capture_cpus_changed(struct capture *capture, const struct machine *machine, const struct cpuset *left)
 {
+    const struct subscriber *s;
+
     if (capture_is_idle(capture))
         return;
-    drain(capture);
-    close_lanes(capture, machine, left);
-    open_lanes(capture, machine, false, NULL);
-    bool described = describe(capture) == 0;
-    for (struct subscriber *s = capture->subscribers; s; s = s->next)
-        s->changed(s->userdata);
-    if (!described || !samples(capture))
-        tell_over(capture, described ? "no CPU is left to sample" : "out of memory");
+    drain_rings(capture);
+    lane_set_close_left(&capture->lanes, machine, left);
+    lane_set_open(&capture->lanes, machine, false, NULL);
+    bool listed = list_events(capture) == 0;
+    LIST_FOREACH(s, &capture->subscribers, entry)
+    s->events(s->userdata);
+    if (!listed || !lane_set_samples(&capture->lanes))
+        give_over(capture, listed ? "no CPU is left to sample" : "out of memory");
 }

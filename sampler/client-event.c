@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which events a client may name: see client-event.h. */
+/* The events that a client may name: see client-event.h. */
 #include "sampler/client-event.h"
 
 #include "perf/pmu-kind.h"
@@ -17,7 +17,7 @@ static bool is_listed(const struct config_sampler *config, const struct event *e
     return false;
 }
 
-/* Whether every PMU that the event names only counts. */
+/* Whether all PMUs that the event names only count. */
 static bool only_counts(const struct machine *machine, const struct event *event)
 {
     if (event->kind == EVENT_PMU && pmu_kind(event->pmu) != PMU_COUNTING)
@@ -32,16 +32,17 @@ int client_event_check(const struct config_sampler *config, const struct machine
                        struct error *error)
 {
     if (event->kind == EVENT_TRACEPOINT)
-        return is_listed(config, event)
-                   ? 0
-                   : error_set(error, -EACCES,
-                               "event: \"%s\" is not for clients: of tracepoints they may name those that "
-                               "sampler.tracepoints of the configuration lists",
-                               event->text);
+        return is_listed(config, event) ? 0
+                                        : error_set(error, -EACCES,
+                                                    "event: \"%s\" is not for clients: they may name only the "
+                                                    "tracepoints that sampler.tracepoints "
+                                                    "of the configuration lists",
+                                                    event->text);
     if (event->kind != EVENT_BREAKPOINT && only_counts(machine, event))
         return 0;
-    return error_set(error, -EACCES,
-                     "event: \"%s\" is not for clients: probes, breakpoints and PMUs that trace are named in the "
-                     "configuration only",
-                     event->text);
+    return error_set(
+        error, -EACCES,
+        "event: \"%s\" is not for clients: only the configuration may name probes, breakpoints and PMUs that "
+        "trace",
+        event->text);
 }

@@ -22,8 +22,8 @@ struct lane *lane_free(struct lane *lane)
     return NULL;
 }
 
-/* Takes the descriptor over, or closes it. */
-static int adopt(struct lane *lane, int fd)
+/* Takes the descriptor, or closes it. */
+static int lane_add_fd(struct lane *lane, int fd)
 {
     struct sys *sys = lane->sys;
     uint64_t id;
@@ -42,8 +42,8 @@ static int adopt(struct lane *lane, int fd)
     return 0;
 }
 
-/* One group; all of it or nothing. */
-static int open_group(struct lane *lane, const struct spec *spec, pid_t thread)
+/* Opens one group completely, or nothing of it. */
+static int lane_open_group(struct lane *lane, const struct spec *spec, pid_t thread)
 {
     struct sys *sys = lane->sys;
     size_t before = lane->n_fds;
@@ -65,21 +65,21 @@ static int open_group(struct lane *lane, const struct spec *spec, pid_t thread)
             r = r < 0 ? r : fds[i];
             continue;
         }
-        int adopted = adopt(lane, fds[i]);
-        r = r < 0 ? r : adopted;
+        int added = lane_add_fd(lane, fds[i]);
+        r = r < 0 ? r : added;
     }
     while (r < 0 && lane->n_fds > before)
         sys->close(sys, lane->fds[--lane->n_fds]);
     return r;
 }
 
-/* Threads that have ended since they were listed are no failure, unless all have. */
-static int open_groups(struct lane *lane, const struct spec *spec, const pid_t *threads, size_t n_threads)
+/* A thread may have ended since it was listed; it is a failure only if all have. */
+static int lane_open_groups(struct lane *lane, const struct spec *spec, const pid_t *threads, size_t n_threads)
 {
-    int r = threads ? -ESRCH : open_group(lane, spec, 0);
+    int r = threads ? -ESRCH : lane_open_group(lane, spec, 0);
 
     for (size_t i = 0; i < n_threads; i++) {
-        int opened = open_group(lane, spec, threads[i]);
+        int opened = lane_open_group(lane, spec, threads[i]);
         if (opened < 0 && opened != -ESRCH)
             return opened;
         if (opened == 0)
@@ -88,8 +88,8 @@ static int open_groups(struct lane *lane, const struct spec *spec, const pid_t *
     return r;
 }
 
-/* All threads write into the ring of the first, which must be mapped. */
-static int share_ring(struct lane *lane, struct error *error)
+/* All threads write into the ring of the first, which is mapped already. */
+static int lane_share_ring(struct lane *lane, struct error *error)
 {
     struct sys *sys = lane->sys;
 
@@ -102,7 +102,7 @@ static int share_ring(struct lane *lane, struct error *error)
     return 0;
 }
 
-static int map_ring(struct lane *lane, struct error *error)
+static int lane_map_ring(struct lane *lane, struct error *error)
 {
     size_t pages = lane->group.ring_pages;
     _cleanup_(freep) char *limit = NULL;
@@ -112,7 +112,7 @@ static int map_ring(struct lane *lane, struct error *error)
         if (sys_read_file(lane->sys, "/proc/sys/kernel/perf_event_mlock_kb", &limit) < 0)
             limit = NULL;
         return error_set(error, r,
-                         "cpu %u: the limit of locked memory is reached (EPERM) by a ring of %zu pages: raise "
+                         "cpu %u: a ring of %zu pages is over the limit of locked memory (EPERM): raise "
                          "kernel.perf_event_mlock_kb, which is %.16s, or RLIMIT_MEMLOCK (LimitMEMLOCK=), or lower "
                          "sampler.ring_pages",
                          lane->cpu, pages, limit ? limit : "unknown");
@@ -123,18 +123,18 @@ static int map_ring(struct lane *lane, struct error *error)
     return 0;
 }
 
-static int open_all(struct lane *lane, const struct machine *machine, const struct spec *spec, const pid_t *threads,
-                    size_t n_threads, struct error *error)
+static int lane_open_all(struct lane *lane, const struct machine *machine, const struct spec *spec,
+                         const pid_t *threads, size_t n_threads, struct error *error)
 {
-    int r = open_groups(lane, spec, threads, n_threads);
+    int r = lane_open_groups(lane, spec, threads, n_threads);
 
     if (r < 0)
         return spec_refused(spec, machine, lane->group.pmu, lane->cpu, r, error);
-    r = map_ring(lane, error);
-    return r < 0 ? r : share_ring(lane, error);
+    r = lane_map_ring(lane, error);
+    return r < 0 ? r : lane_share_ring(lane, error);
 }
 
-/* With the group of what samples there; its `n` is 0 for nothing. */
+/* With the group of the events that sample there; it is empty if there are none. */
 static int lane_new(struct sys *sys, const struct machine *machine, const struct spec *spec, unsigned cpu,
                     struct lane **ret, struct error *error)
 {
@@ -161,7 +161,7 @@ int lane_open(struct sys *sys, const struct machine *machine, const struct spec 
 
     int r = lane_new(sys, machine, spec, cpu, &lane, error);
     if (r == 0 && lane->samples)
-        r = open_all(lane, machine, spec, threads, n_threads, error);
+        r = lane_open_all(lane, machine, spec, threads, n_threads, error);
     if (r < 0)
         return r;
     *ret = lane->samples ? steal(lane) : NULL;
@@ -177,7 +177,7 @@ int lane_open_tracking(struct sys *sys, const struct machine *machine, const str
     bool tracks = r == 0 && !lane->samples && spec_tracks(spec);
     if (tracks) {
         spec_bind_tracking(spec, &lane->group);
-        r = open_all(lane, machine, spec, NULL, 0, NULL);
+        r = lane_open_all(lane, machine, spec, NULL, 0, NULL);
     }
     if (r < 0)
         return r;
@@ -185,8 +185,9 @@ int lane_open_tracking(struct sys *sys, const struct machine *machine, const str
     return 0;
 }
 
-static int each_leader(const struct lane *lane, unsigned long request)
+int lane_enable(struct lane *lane, bool enabled)
 {
+    unsigned long request = enabled ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
     struct sys *sys = lane->sys;
     int r = 0;
 
@@ -195,23 +196,13 @@ static int each_leader(const struct lane *lane, unsigned long request)
     return MIN(r, 0);
 }
 
-int lane_enable(struct lane *lane)
-{
-    return each_leader(lane, PERF_EVENT_IOC_ENABLE);
-}
-
-void lane_disable(struct lane *lane)
-{
-    each_leader(lane, PERF_EVENT_IOC_DISABLE);
-}
-
 int lane_peek(struct lane *lane, const struct record_layout *layout, uint64_t *malformed)
 {
     const struct perf_event_header *header;
 
     while (!lane->has_record) {
         int r = ring_next(lane->ring, &header);
-        if (r == -EBADMSG) { /* all of it was given up */
+        if (r == -EBADMSG) { /* the whole content of the ring was given up */
             (*malformed)++;
             continue;
         }
@@ -232,7 +223,7 @@ void lane_take(struct lane *lane)
     ring_take(lane->ring);
 }
 
-/* What was seen and not taken is seen anew. */
+/* A record that was decoded and not taken is decoded again. */
 void lane_release(struct lane *lane)
 {
     lane->has_record = false;

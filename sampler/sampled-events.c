@@ -14,26 +14,26 @@ struct sampled_events {
 
 DEFINE_CLEANUP(struct sampled_events *, sampled_events_unref);
 
-struct sampled_events *sampled_events_ref(struct sampled_events *roster)
+struct sampled_events *sampled_events_ref(struct sampled_events *sampled)
 {
-    roster->refs++;
-    return roster;
+    sampled->refs++;
+    return sampled;
 }
 
-struct sampled_events *sampled_events_unref(struct sampled_events *roster)
+struct sampled_events *sampled_events_unref(struct sampled_events *sampled)
 {
-    if (!roster || --roster->refs > 0)
+    if (!sampled || --sampled->refs > 0)
         return NULL;
-    for (size_t i = 0; i < roster->n_events; i++)
-        free((char *)roster->events[i].name);
-    free(roster->events);
-    free(roster->attrs);
-    free(roster->ids);
-    free(roster);
+    for (size_t i = 0; i < sampled->n_events; i++)
+        free((char *)sampled->events[i].name);
+    free(sampled->events);
+    free(sampled->attrs);
+    free(sampled->ids);
+    free(sampled);
     return NULL;
 }
 
-static const struct perf_event_attr *find_attr(const struct lane *lane, size_t event, size_t *ret_member)
+static const struct perf_event_attr *lane_attr(const struct lane *lane, size_t event, size_t *ret_member)
 {
     for (size_t i = 0; i < lane->group.n && lane->samples; i++)
         if (lane->group.events[i] == event) {
@@ -43,7 +43,7 @@ static const struct perf_event_attr *find_attr(const struct lane *lane, size_t e
     return NULL;
 }
 
-static const struct perf_event_attr *find_before(const struct sampled_events *before, const char *name)
+static const struct perf_event_attr *sampled_events_attr(const struct sampled_events *before, const char *name)
 {
     for (size_t i = 0; before && i < before->n_events; i++)
         if (str_equal(before->events[i].name, name))
@@ -51,8 +51,8 @@ static const struct perf_event_attr *find_before(const struct sampled_events *be
     return NULL;
 }
 
-/* Lanes that sample nothing are of the first event: to perf, their records would be nobody's. */
-static size_t put_ids(const struct lane *lane, bool has, size_t member, uint64_t *ids)
+/* Lanes that only track have ids of the first event: perf needs an event for each record. */
+static size_t lane_copy_ids(const struct lane *lane, bool has, size_t member, uint64_t *ids)
 {
     size_t n = 0;
 
@@ -61,59 +61,59 @@ static size_t put_ids(const struct lane *lane, bool has, size_t member, uint64_t
     return n;
 }
 
-/* One event of the spec: its attr, and its id in each group that is open, 0 where it is not in one. None: no row. */
-static int add_event(struct sampled_events *roster, size_t event, const char *name, struct lane *const *lanes,
-                     size_t n_lanes, const struct sampled_events *before)
+/* One event of the spec: its attr, and its id in each group that is open; 0 where the group does not have it. */
+static int sampled_events_add(struct sampled_events *sampled, size_t event, const char *name, struct lane *const *lanes,
+                              size_t n_lanes, const struct sampled_events *before)
 {
-    const struct perf_event_attr *known = find_before(before, name);
-    size_t n = roster->n_events;
-    uint64_t *ids = roster->ids + n * roster->n_ids;
+    const struct perf_event_attr *known = sampled_events_attr(before, name);
+    size_t n = sampled->n_events;
+    uint64_t *ids = sampled->ids + n * sampled->n_ids;
 
     for (size_t i = 0; i < n_lanes; i++) {
         size_t member = 0;
-        const struct perf_event_attr *attr = find_attr(lanes[i], event, &member);
+        const struct perf_event_attr *attr = lane_attr(lanes[i], event, &member);
         known = known ? known : attr;
-        ids += put_ids(lanes[i], attr || (!lanes[i]->samples && n == 0), member, ids);
+        ids += lane_copy_ids(lanes[i], attr || (!lanes[i]->samples && n == 0), member, ids);
     }
     if (!known)
         return 0;
-    roster->attrs[n] = *known;
+    sampled->attrs[n] = *known;
     char *copy = strdup(name);
     if (!copy)
         return -ENOMEM;
-    roster->events[n] =
-        (struct writer_event){.name = copy, .attr = &roster->attrs[n], .ids = roster->ids + n * roster->n_ids};
-    roster->n_events++;
+    sampled->events[n] =
+        (struct writer_event){.name = copy, .attr = &sampled->attrs[n], .ids = sampled->ids + n * sampled->n_ids};
+    sampled->n_events++;
     return 0;
 }
 
 struct sampled_events *sampled_events_new(const struct event_list *events, struct lane *const *lanes, size_t n_lanes,
                                           const struct sampled_events *before)
 {
-    _cleanup_(sampled_events_unrefp) struct sampled_events *roster = calloc(1, sizeof(*roster));
+    _cleanup_(sampled_events_unrefp) struct sampled_events *sampled = calloc(1, sizeof(*sampled));
 
-    if (!roster)
+    if (!sampled)
         return NULL;
-    roster->refs = 1;
+    sampled->refs = 1;
     for (size_t i = 0; i < n_lanes; i++) {
-        roster->n_cpus += lanes[i]->samples;
-        roster->n_ids += lanes[i]->n_fds / lanes[i]->group.n;
+        sampled->n_cpus += lanes[i]->samples;
+        sampled->n_ids += lanes[i]->n_fds / lanes[i]->group.n;
     }
-    roster->events = calloc(events->n, sizeof(*roster->events));
-    roster->attrs = calloc(events->n, sizeof(*roster->attrs));
-    roster->ids = calloc(events->n * MAX(roster->n_ids, 1), sizeof(*roster->ids));
-    if (!roster->events || !roster->attrs || !roster->ids)
+    sampled->events = calloc(events->n, sizeof(*sampled->events));
+    sampled->attrs = calloc(events->n, sizeof(*sampled->attrs));
+    sampled->ids = calloc(events->n * MAX(sampled->n_ids, 1), sizeof(*sampled->ids));
+    if (!sampled->events || !sampled->attrs || !sampled->ids)
         return NULL;
     for (size_t i = 0; i < events->n; i++)
-        if (add_event(roster, i, events->events[i].text, lanes, n_lanes, before) < 0)
+        if (sampled_events_add(sampled, i, events->events[i].text, lanes, n_lanes, before) < 0)
             return NULL;
-    return steal(roster);
+    return steal(sampled);
 }
 
-void sampled_events_describe(const struct sampled_events *roster, struct writer_source *source)
+void sampled_events_describe(const struct sampled_events *sampled, struct writer_source *source)
 {
-    source->events = roster->events;
-    source->n_events = roster->n_events;
-    source->n_ids = roster->n_ids;
-    source->n_cpus = roster->n_cpus;
+    source->events = sampled->events;
+    source->n_events = sampled->n_events;
+    source->n_ids = sampled->n_ids;
+    source->n_cpus = sampled->n_cpus;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The events that a capture has open, with their attrs and ids, as its writers want them. Shared: a stream that writes
- * its end reads it still when the capture has another one, or is gone.
+ * The events that a capture has open, with their attrs and ids, as writers need them. Shared by references: a stream
+ * reads them until its end, when the capture may have others, or be gone.
  */
 #ifndef SAMPLER_SAMPLED_EVENTS_H
 #define SAMPLER_SAMPLED_EVENTS_H
@@ -12,15 +12,15 @@
 struct sampled_events;
 
 /*
- * What is open in the lanes, of these events, and without ids what was before (may be NULL): samples of it were told,
- * and a profile is of the first. NULL when out of memory.
+ * Those of `events` that are open in the lanes, and, without ids, those that were open before (`before` may be NULL):
+ * their samples were given to clients already, and a profile is of the first event. NULL when out of memory.
  */
 struct sampled_events *sampled_events_new(const struct event_list *events, struct lane *const *lanes, size_t n_lanes,
                                           const struct sampled_events *before);
-struct sampled_events *sampled_events_ref(struct sampled_events *roster);
-struct sampled_events *sampled_events_unref(struct sampled_events *roster);
+struct sampled_events *sampled_events_ref(struct sampled_events *sampled);
+struct sampled_events *sampled_events_unref(struct sampled_events *sampled);
 
-/* Fills in events, ids and how many CPUs there are; the first two point into it. */
-void sampled_events_describe(const struct sampled_events *roster, struct writer_source *source);
+/* Fills in events, ids and the number of CPUs; the first two point into `sampled`. */
+void sampled_events_describe(const struct sampled_events *sampled, struct writer_source *source);
 
 #endif

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which captures run, for which clients: see sampler.h. */
+/* Clients and their captures: see sampler.h. */
 #include "sampler/sampler.h"
 
 #include <inttypes.h>
 
 #include "base/cleanup.h"
+#include "base/timer.h"
+#include "sampler/spec-make.h"
 
-/* What sampling may take besides its rings, in all processes; tables of symbols have what the rest leaves. */
+/* Memory of all processes for sampling, without the rings; tables of symbols have what the rest leaves. */
 #define BYTES_MAX (16 * 1024 * 1024)
-/* Captures, connections, and what the heap does not give back. */
+/* For captures, connections, and memory that the heap does not give back. */
 #define BYTES_FIXED (768 * 1024)
-/* What waits for all clients together. */
+/* Bytes that may wait, for all clients together. */
 #define BYTES_OF_CLIENTS (3 * 1024 * 1024)
-/* What their writers keep for the end, together; a round may add some. */
+/* Bytes that the writers of all clients together keep for their ends; a round may add some. */
 #define BYTES_KEPT (4 * 1024 * 1024)
-/* What was learned of processes and files is kept so long for the next client. */
-#define SYMBOLS_LINGER_USEC (60 * UINT64_C(1000000))
+/* Processes and symbols that are known stay this long for the next client. */
+#define SYMBOLS_LINGER_USEC (60 * USEC_PER_SEC)
 
 struct sampler {
     struct sys *sys;
@@ -24,12 +26,12 @@ struct sampler {
     const struct machine *machine;
     const struct config_sampler *config;
     enum standing admits;    /* the lowest that may have samples */
-    struct symbols *symbols; /* NULL where nobody has listened for long */
+    struct symbols *symbols; /* NULL if there has been no client for long */
     struct capture **captures;
     size_t n_captures;
-    struct client *clients;
+    LIST_HEAD(, sampler_client) clients; /* the newest first */
     size_t n_clients;
-    struct config_sampler last; /* a copy of what clients rest on */
+    struct config_sampler last; /* a copy of the configuration that clients run with */
     bool paused, ending;
     void (*ended)(void *userdata);
     void *ended_userdata;
@@ -53,24 +55,24 @@ struct sampler *sampler_free(struct sampler *sampler)
     return NULL;
 }
 
-static int on_linger(sd_event_source *source, uint64_t usec, void *userdata)
+static int sampler_on_linger(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct sampler *sampler = userdata;
 
     (void)source;
     (void)usec;
-    if (sampler->n_clients == 0 && sampler->n_captures == 0) /* a capture that nobody reads tells them still */
+    if (sampler->n_clients == 0 && sampler->n_captures == 0) /* a capture without clients still uses them */
         sampler->symbols = symbols_free(sampler->symbols);
     return 0;
 }
 
-/* Closes the rings that nobody reads. Not where the last one leaves, since that may be a call from the capture. */
-static int on_sweep(sd_event_source *source, void *userdata)
+/* Frees captures without clients. Not at once when the last client leaves, since the capture may be calling it. */
+static int sampler_on_sweep(sd_event_source *source, void *userdata)
 {
     struct sampler *sampler = userdata;
-    uint64_t now = 0;
     size_t n = 0;
 
+    (void)source;
     for (size_t i = 0; i < sampler->n_captures; i++) {
         struct capture *capture = sampler->captures[i];
         if (capture_is_idle(capture))
@@ -81,10 +83,8 @@ static int on_sweep(sd_event_source *source, void *userdata)
     sampler->n_captures = n;
     if (n == 0 && sampler->symbols)
         symbols_end_all(sampler->symbols);
-    if (sampler->n_clients == 0 && sd_event_now(sd_event_source_get_event(source), CLOCK_MONOTONIC, &now) >= 0) {
-        sd_event_source_set_time(sampler->linger, now + SYMBOLS_LINGER_USEC);
-        sd_event_source_set_enabled(sampler->linger, SD_EVENT_ONESHOT);
-    }
+    if (sampler->n_clients == 0)
+        timer_arm_in(sampler->linger, SYMBOLS_LINGER_USEC);
     return 0;
 }
 
@@ -96,13 +96,11 @@ int sampler_new(struct sys *sys, sd_event *event, struct sampler **ret)
         return -ENOMEM;
     sampler->sys = sys;
     sampler->event = sd_event_ref(event);
-    int r = sd_event_add_defer(event, &sampler->sweep, on_sweep, sampler);
+    int r = sd_event_add_defer(event, &sampler->sweep, sampler_on_sweep, sampler);
     if (r >= 0)
         r = sd_event_source_set_enabled(sampler->sweep, SD_EVENT_OFF);
     if (r >= 0)
-        r = sd_event_add_time(event, &sampler->linger, CLOCK_MONOTONIC, 0, 1000000, on_linger, sampler);
-    if (r >= 0)
-        r = sd_event_source_set_enabled(sampler->linger, SD_EVENT_OFF);
+        r = timer_init(event, CLOCK_MONOTONIC, USEC_PER_SEC, sampler_on_linger, sampler, &sampler->linger);
     if (r < 0)
         return r;
     *ret = steal(sampler);
@@ -121,28 +119,32 @@ uint64_t sampler_now(const struct sampler *sampler, clockid_t clock)
 
 size_t sampler_bytes_per_client(const struct sampler *sampler)
 {
+    const struct sampler_client *client;
     size_t n = 0;
 
-    for (const struct client *client = sampler->clients; client; client = client->next)
-        n += !client->whole;
+    LIST_FOREACH(client, &sampler->clients, entry)
+    n += !client->waits_for_end;
     return BYTES_OF_CLIENTS / MAX(n, 1);
 }
 
 bool sampler_keeps_enough(const struct sampler *sampler)
 {
+    const struct sampler_client *client;
     size_t bytes = 0;
 
-    for (const struct client *client = sampler->clients; client; client = client->next)
-        bytes += client->kept;
+    LIST_FOREACH(client, &sampler->clients, entry)
+    bytes += client->kept;
     return bytes >= BYTES_KEPT;
 }
 
-/* The end of a client makes from what its writer keeps about as much again. */
-void sampler_make_room(struct sampler *sampler)
+/* The end of a client needs about as much memory again as its writer keeps. */
+void sampler_limit_symbols(struct sampler *sampler)
 {
+    const struct sampler_client *client;
     size_t bytes = BYTES_FIXED + symbols_bytes(sampler->symbols), largest = 0;
 
-    for (const struct client *client = sampler->clients; client; client = client->next) {
+    LIST_FOREACH(client, &sampler->clients, entry)
+    {
         bytes += client->kept + client->waiting;
         largest = MAX(largest, client->kept);
     }
@@ -152,17 +154,17 @@ void sampler_make_room(struct sampler *sampler)
 
 /* Configuration */
 
-/* Whether it could have been asked for under this configuration. */
-static bool is_allowed(const struct sampler *sampler, const struct client *client, size_t place)
+/* Whether the configuration would allow a new client like this. `n_older`: the number of clients before it. */
+static bool is_allowed(const struct sampler *sampler, const struct sampler_client *client, size_t n_older)
 {
     const struct config_sampler *config = sampler->config;
 
-    return config->enabled && place < config->max_clients && client->seconds <= (double)config->max_seconds &&
+    return config->enabled && n_older < config->max_clients && client->seconds <= (double)config->max_seconds &&
            client->standing >= sampler->admits;
 }
 
-/* Whether who asks for the same now gets something else. */
-static bool is_outdated(const struct sampler *sampler, const struct client *client)
+/* Whether the same request would get something else now. */
+static bool is_outdated(const struct sampler *sampler, const struct sampler_client *client)
 {
     const struct config_sampler *old = &sampler->last, *new = sampler->config;
     bool event = old->event && !str_equal(old->event, new->event);
@@ -172,7 +174,7 @@ static bool is_outdated(const struct sampler *sampler, const struct client *clie
            old->ring_pages != new->ring_pages;
 }
 
-/* Without memory, what comes next does not find its event to be another. */
+/* Without memory, a change of the event is not noticed next time. */
 static void keep_last(struct sampler *sampler)
 {
     free(sampler->last.event);
@@ -180,18 +182,18 @@ static void keep_last(struct sampler *sampler)
     sampler->last.event = strdup(sampler->config->event);
 }
 
-/* The oldest clients are at the end of the list, and stay. */
+/* If there are too many clients now, the oldest stay. */
 void sampler_configure(struct sampler *sampler, const struct machine *machine, const struct config_sampler *config,
                        enum standing admits)
 {
-    size_t place = sampler->n_clients;
+    size_t n_older = sampler->n_clients;
 
     sampler->machine = machine;
     sampler->config = config;
     sampler->admits = admits;
-    for (struct client *client = sampler->clients, *next; client; client = next) {
-        next = client->next;
-        if (!is_allowed(sampler, client, --place) || is_outdated(sampler, client))
+    for (struct sampler_client *client = LIST_FIRST(&sampler->clients), *next; client; client = next) {
+        next = LIST_NEXT(client, entry);
+        if (!is_allowed(sampler, client, --n_older) || is_outdated(sampler, client))
             client->end(client->userdata, "reload");
     }
     keep_last(sampler);
@@ -222,8 +224,8 @@ bool sampler_end(struct sampler *sampler, void (*ended)(void *userdata), void *u
     sampler->ending = true;
     sampler->ended = ended;
     sampler->ended_userdata = userdata;
-    for (struct client *client = sampler->clients, *next; client; client = next) {
-        next = client->next;
+    for (struct sampler_client *client = LIST_FIRST(&sampler->clients), *next; client; client = next) {
+        next = LIST_NEXT(client, entry);
         client->end(client->userdata, "shutdown");
     }
     return sampler->n_clients > 0;
@@ -234,18 +236,20 @@ bool sampler_is_ending(const struct sampler *sampler)
     return sampler->ending;
 }
 
-static int refuse(const struct sampler *sampler, struct error *error)
+static int sampler_refuse(const struct sampler *sampler, struct error *error)
 {
     if (sampler->admits == STANDING_LOCAL)
-        return error_set(error, -EACCES,
-                         "samples are for operators and for clients of this machine that no proxy speaks for: ask from "
-                         "there, or with a password or certificate; \"sampler.allow: everybody\" lets all have them");
+        return error_set(
+            error, -EACCES,
+            "samples are for operators and for clients on this machine that do not come through a proxy: ask "
+            "from there, or with a password or certificate; \"sampler.allow: everybody\" gives them to "
+            "all clients");
     return error_set(
         error, -EACCES,
-        "samples are for operators: clients with a password or certificate (web.config_file), or of a unix "
-        "socket as root, as the user of perfcountd or in the socket's group (curl --unix-socket); "
-        "\"sampler.allow: local\" lets all clients of this machine have them, and \"everybody\" all others "
-        "too");
+        "samples are for operators: clients with a password or certificate (web.config_file), and clients of a unix "
+        "socket that are root, the user of perfcountd or in the socket's group (curl --unix-socket); "
+        "\"sampler.allow: local\" gives them to all clients on this machine, \"sampler.allow: everybody\" to all "
+        "clients");
 }
 
 int sampler_admit(const struct sampler *sampler, enum standing standing, struct error *error)
@@ -255,7 +259,7 @@ int sampler_admit(const struct sampler *sampler, enum standing standing, struct 
     if (!sampler->config->enabled)
         return error_set(error, -EOPNOTSUPP,
                          "the sampler is not enabled: set sampler.enabled to true in the configuration");
-    return standing < sampler->admits ? refuse(sampler, error) : 0;
+    return standing < sampler->admits ? sampler_refuse(sampler, error) : 0;
 }
 
 /* Clients */
@@ -285,18 +289,18 @@ static struct capture *find_capture(const struct sampler *sampler, const struct 
     return NULL;
 }
 
-static bool stop_tracking(struct sampler *sampler)
+static bool close_tracking(struct sampler *sampler)
 {
     bool any = false;
 
     for (size_t i = 0; i < sampler->n_captures; i++)
-        any |= capture_stop_tracking(sampler->captures[i]);
+        any |= capture_close_tracking(sampler->captures[i]);
     return any;
 }
 
 /*
- * What samples comes before what merely tells of other CPUs, whoever was first to the memory that may be locked and to
- * the descriptors.
+ * A CPU that is sampled needs locked memory and descriptors more than a CPU that is merely tracked, whichever was
+ * first.
  */
 static int open_capture(struct sampler *sampler, struct spec *spec, struct capture **ret, struct error *error)
 {
@@ -304,13 +308,13 @@ static int open_capture(struct sampler *sampler, struct spec *spec, struct captu
 
     do
         r = capture_open(sampler->sys, sampler->event, sampler->machine, sampler->symbols, spec, ret, error);
-    while ((r == -EPERM || r == -EMFILE) && stop_tracking(sampler));
+    while ((r == -EPERM || r == -EMFILE) && close_tracking(sampler));
     if (r < 0)
         spec_done(spec);
     return r;
 }
 
-/* Takes the spec over. */
+/* Takes the spec, also if it fails. */
 static int get_capture(struct sampler *sampler, struct spec *spec, struct capture **ret, struct error *error)
 {
     struct capture *capture = find_capture(sampler, spec);
@@ -337,10 +341,10 @@ static int get_capture(struct sampler *sampler, struct spec *spec, struct captur
     return 0;
 }
 
-int sampler_join(struct sampler *sampler, const struct stream_request *request, double seconds, struct client *client,
-                 struct error *error)
+int sampler_join(struct sampler *sampler, const struct stream_request *request, double seconds,
+                 struct sampler_client *client, struct error *error)
 {
-    double most = (double)sampler->config->max_seconds;
+    double limit = (double)sampler->config->max_seconds;
     struct capture *capture = NULL;
     struct spec spec;
 
@@ -359,34 +363,27 @@ int sampler_join(struct sampler *sampler, const struct stream_request *request, 
     if (r < 0)
         return r;
     seconds = request->seconds > 0 ? request->seconds : seconds;
-    client->seconds = seconds > 0 ? MIN(seconds, most) : most;
+    client->seconds = seconds > 0 ? MIN(seconds, limit) : limit;
     client->own_event = request->event;
     client->own_rate = request->frequency || request->period;
     client->standing = request->standing;
     client->capture = capture;
     client->symbols = sampler->symbols;
-    client->next = sampler->clients;
-    sampler->clients = client;
+    LIST_INSERT_HEAD(&sampler->clients, client, entry);
     sampler->n_clients++;
     return 0;
 }
 
-void sampler_let_go(struct sampler *sampler, struct client *client)
+void sampler_let_go(struct sampler *sampler, struct sampler_client *client)
 {
     client->capture = NULL;
     sd_event_source_set_enabled(sampler->sweep, SD_EVENT_ONESHOT);
 }
 
-void sampler_leave(struct sampler *sampler, struct client *client)
+void sampler_leave(struct sampler *sampler, struct sampler_client *client)
 {
-    struct client **at = &sampler->clients;
-
-    while (*at && *at != client)
-        at = &(*at)->next;
-    if (*at) {
-        *at = client->next;
-        sampler->n_clients--;
-    }
+    LIST_REMOVE(client, entry);
+    sampler->n_clients--;
     sampler_let_go(sampler, client);
     if (sampler->ending && sampler->n_clients == 0)
         sampler->ended(sampler->ended_userdata);

@@ -1,60 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * What a capture samples: a client's request, completed by the configuration and held against the machine.
- *
- * Clients whose specs are equal share one set of rings.
- */
+/* The spec of a capture: its events, how and where they sample. Clients whose specs are equal share one capture. */
 #ifndef SAMPLER_SPEC_H
 #define SAMPLER_SPEC_H
 
-#include "config/config.h"
 #include "perf/group.h"
-#include "sampler/stream.h"
 
 struct spec {
-    struct event_list events;   /* the first of those that are of a CPU samples there */
+    struct event_list events;   /* on each CPU, the first of them that is of this CPU samples */
     uint64_t frequency, period; /* one of them is 0 */
-    bool callchain, read;       /* `read`: samples have the values of all events */
-    bool blind;                 /* the kernel refuses to be sampled by this process: user space only */
+    bool callchain;             /* samples have callchains */
+    bool read;                  /* samples have the values of all events */
+    bool user_only;             /* the kernel does not let this process sample the kernel */
     size_t ring_pages;
-    struct cpuset cpus; /* on which to sample when they are online */
-    uint32_t pid;       /* 0: all */
+    struct cpuset cpus; /* that are sampled when they are online */
+    uint32_t pid;       /* 0: all processes */
     char *cgroup;       /* a path from the root of the cgroups; NULL: all */
     int cgroup_fd;      /* its directory; -1 */
     uint64_t cgroup_inode;
 };
 
-/*
- * With a sentence: -EINVAL (no such event or CPU, a frequency over the limit...), -ENOENT (no such cgroup or process).
- * Opens and closes an event where only the kernel can tell what it allows.
- */
-int spec_make(struct sys *sys, const struct machine *machine, const struct config_sampler *config,
-              const struct stream_request *request, struct spec *ret, struct error *error);
+/* Also of a spec that is zeroed but for `cgroup_fd` -1. */
 void spec_done(struct spec *spec);
 bool spec_equal(const struct spec *a, const struct spec *b);
 
-/* The events to open on one CPU, as the kernel wants them: one group, the event that samples first. */
+/* The events to open on one CPU, as perf_event_open(2) takes them: one group, whose leader samples. */
 struct spec_group {
-    size_t n; /* 0: none of them is of this CPU */
+    size_t n; /* 0: none of the spec's events is of this CPU */
     struct perf_event_attr attrs[GROUP_MEMBERS_MAX];
     const char *texts[GROUP_MEMBERS_MAX]; /* of probes; borrowed from the spec */
-    uint8_t events[GROUP_MEMBERS_MAX];    /* which each is, of the spec's */
-    const struct pmu *pmu;                /* of the first */
-    size_t ring_pages;                    /* that the ring of the first is to have */
+    uint8_t events[GROUP_MEMBERS_MAX];    /* the index of each among the spec's events */
+    const struct pmu *pmu;                /* of the leader */
+    size_t ring_pages;                    /* of the leader's ring */
 };
+/* Errors of attr_build(), with a sentence. */
 int spec_bind(const struct spec *spec, struct sys *sys, const struct machine *machine, unsigned cpu,
               struct spec_group *ret, struct error *error);
 
 /*
- * Processes come to the CPUs that are sampled from those that are not, where they began and ran what they run. Whether
- * the spec has that told, and the event for it there: its records are laid out as the others', and it never samples, so
- * its ring is a small one.
+ * Processes move to the CPUs that are sampled from CPUs that are not, where they were started and mapped their files.
+ * Whether the spec needs the records of those CPUs, and the event that gives them: its records have the same layout,
+ * and it never samples, so its ring is small.
  */
 #define TRACKING_PAGES 8
 bool spec_tracks(const struct spec *spec);
 void spec_bind_tracking(const struct spec *spec, struct spec_group *ret);
 
-/* Why the kernel refused (-errno) to open it on `cpu`: the message; `error` as it was, or -EINVAL for what is asked. */
+/*
+ * Fills in a sentence that says why the kernel refused (`code`, -errno) to open the spec on `cpu`. Returns the error
+ * for the client: `code`, or -EINVAL if the request asks for something that this machine does not have.
+ */
 int spec_refused(const struct spec *spec, const struct machine *machine, const struct pmu *pmu, unsigned cpu, int code,
                  struct error *error);
 

@@ -1,106 +1,90 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a client asks for, as the query of its URL has it: see stream.h. */
+/* A client's request: see stream-request.h. */
+#include "sampler/stream-request.h"
+
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "base/number.h"
-#include "sampler/stream.h"
 
 /* More than any kernel has (include/linux/threads.h). */
 #define PID_LIMIT (4 * 1024 * 1024)
 #define TEXT_MAX 8192
 
-static int set_number(const char *name, const char *value, uint64_t max, uint64_t *ret, struct error *error)
+struct parameter {
+    const char *name;
+    int (*parse)(const struct parameter *parameter, const char *value, void *field, struct error *error);
+    size_t offset; /* of the field in the request */
+    uint64_t max;  /* of a number */
+};
+
+static int parse_u64(const struct parameter *parameter, const char *value, void *field, struct error *error)
 {
     uint64_t number;
     int r = number_parse_u64(value, &number);
 
-    if (r < 0 || number == 0 || number > max)
-        return error_set(error, -EINVAL, "%s: expected a whole number from 1 to %" PRIu64 ", found \"%.64s\"", name,
-                         max, value);
-    *ret = number;
+    if (r < 0 || number == 0 || number > parameter->max)
+        return error_set(error, -EINVAL, "%s: expected a whole number from 1 to %" PRIu64 ", found \"%.64s\"",
+                         parameter->name, parameter->max, value);
+    *(uint64_t *)field = number;
     return 0;
 }
 
-static int set_text(const char *name, const char *value, char **ret, struct error *error)
+static int parse_pid(const struct parameter *parameter, const char *value, void *field, struct error *error)
 {
-    size_t size = strlen(value);
+    uint64_t pid = 0;
+    int r = parse_u64(parameter, value, &pid, error);
 
-    if (size == 0 || size > TEXT_MAX)
-        return error_set(error, -EINVAL, "%s: %s", name, size ? "the text is too long" : "the text is empty");
-    char *copy = strdup(value);
-    if (!copy)
-        return error_oom(error);
-    free(*ret);
-    *ret = copy;
-    return 0;
+    if (r == 0)
+        *(uint32_t *)field = (uint32_t)pid;
+    return r;
 }
 
-static int set_seconds(struct stream_request *request, const char *name, const char *value, struct error *error)
+static int parse_seconds(const struct parameter *parameter, const char *value, void *field, struct error *error)
 {
     double seconds;
 
     if (number_parse_double(value, &seconds) < 0 || !(seconds >= 0.001))
-        return error_set(error, -EINVAL, "%s: expected a number of at least 0.001, found \"%.64s\"", name, value);
-    request->seconds = seconds;
+        return error_set(error, -EINVAL, "%s: expected a number of at least 0.001, found \"%.64s\"", parameter->name,
+                         value);
+    *(double *)field = seconds;
     return 0;
 }
 
-static int set_event(struct stream_request *request, const char *name, const char *value, struct error *error)
-{
-    return set_text(name, value, &request->event, error);
-}
-
-static int set_frequency(struct stream_request *request, const char *name, const char *value, struct error *error)
-{
-    return set_number(name, value, INT64_MAX, &request->frequency, error);
-}
-
-static int set_period(struct stream_request *request, const char *name, const char *value, struct error *error)
-{
-    return set_number(name, value, INT64_MAX, &request->period, error);
-}
-
-static int set_cpus(struct stream_request *request, const char *name, const char *value, struct error *error)
-{
-    return set_text(name, value, &request->cpus, error);
-}
-
-static int set_cgroup(struct stream_request *request, const char *name, const char *value, struct error *error)
-{
-    return set_text(name, value, &request->cgroup, error);
-}
-
-static int set_pid(struct stream_request *request, const char *name, const char *value, struct error *error)
-{
-    uint64_t pid = 0;
-    int r = set_number(name, value, PID_LIMIT, &pid, error);
-
-    if (r == 0)
-        request->pid = (uint32_t)pid;
-    return r;
-}
-
-static int set_max(struct stream_request *request, const char *name, const char *value, struct error *error)
-{
-    return set_number(name, value, INT64_MAX, &request->max, error);
-}
-
-static int set_read(struct stream_request *request, const char *name, const char *value, struct error *error)
+static int parse_flag(const struct parameter *parameter, const char *value, void *field, struct error *error)
 {
     if (!str_equal(value, "0") && !str_equal(value, "1"))
-        return error_set(error, -EINVAL, "%s: expected 0 or 1, found \"%.64s\"", name, value);
-    request->read = value[0] == '1';
+        return error_set(error, -EINVAL, "%s: expected 0 or 1, found \"%.64s\"", parameter->name, value);
+    *(bool *)field = value[0] == '1';
     return 0;
 }
 
-static const struct {
-    const char *name;
-    int (*set)(struct stream_request *request, const char *name, const char *value, struct error *error);
-} parameters[] = {
-    {"seconds", set_seconds}, {"event", set_event}, {"frequency", set_frequency},
-    {"period", set_period},   {"cpu", set_cpus},    {"cgroup", set_cgroup},
-    {"pid", set_pid},         {"max", set_max},     {"read", set_read},
+static int parse_text(const struct parameter *parameter, const char *value, void *field, struct error *error)
+{
+    size_t size = strlen(value);
+    char **text = field;
+
+    if (size == 0 || size > TEXT_MAX)
+        return error_set(error, -EINVAL, "%s: the text is %s", parameter->name, size ? "too long" : "empty");
+    char *copy = strdup(value);
+    if (!copy)
+        return error_oom(error);
+    free(*text);
+    *text = copy;
+    return 0;
+}
+
+#define FIELD(field) offsetof(struct stream_request, field)
+
+static const struct parameter parameters[] = {
+    {"seconds", parse_seconds, FIELD(seconds), 0},
+    {"event", parse_text, FIELD(event), 0},
+    {"frequency", parse_u64, FIELD(frequency), INT64_MAX},
+    {"period", parse_u64, FIELD(period), INT64_MAX},
+    {"cpu", parse_text, FIELD(cpus), 0},
+    {"cgroup", parse_text, FIELD(cgroup), 0},
+    {"pid", parse_pid, FIELD(pid), PID_LIMIT},
+    {"max", parse_u64, FIELD(max), INT64_MAX},
+    {"read", parse_flag, FIELD(read), 0},
 };
 
 const char *const stream_record_parameters[] = {"seconds", "event", "frequency", "period", "cpu",
@@ -112,7 +96,7 @@ int stream_request_set(struct stream_request *request, const char *name, const c
 {
     for (size_t i = 0; i < ARRAY_SIZE(parameters); i++)
         if (str_equal(parameters[i].name, name))
-            return parameters[i].set(request, name, value, error);
+            return parameters[i].parse(&parameters[i], value, (char *)request + parameters[i].offset, error);
     return error_set(error, -EINVAL, "unknown parameter \"%.64s\"", name);
 }
 

@@ -1,405 +1,332 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A client's stream: records become bytes by the format's writer, and wait until the client takes them. A client that
- * is too slow loses whole records, and is told how many.
- */
+/* A client's stream: records become bytes by a format's writer, and wait until the client takes them. See stream.h. */
 #include "sampler/stream.h"
 
 #include "base/cleanup.h"
+#include "base/timer.h"
+#include "sampler/backlog.h"
+#include "sampler/rescan.h"
 #include "sampler/sampler.h"
 
-/* Formats that show a whole need the symbols of all of it at the end; who makes them has so long. */
-#define SYMBOLS_USEC (5 * UINT64_C(1000000))
-/* So long where the daemon ends. */
-#define LAST_SYMBOLS_USEC (UINT64_C(500000))
+/* A format that writes everything at its end waits for missing symbols at most this long. */
+#define SYMBOLS_USEC (5 * USEC_PER_SEC)
+/* The same while the daemon ends. */
+#define LAST_SYMBOLS_USEC (USEC_PER_SEC / 2)
+#define TIMER_ACCURACY_USEC 1000
 
-/* Where records are lost over and over, what runs is read anew so long after the last time. */
-#define RELEARN_NS NSEC_PER_SEC
-
-/* Memory that a stream keeps for what is to come. */
-#define KEPT_BYTES (1024 * 1024)
-
-static const struct format {
-    const char *content_type;
-    double seconds; /* the default; 0: as long as may be */
-    const struct writer *writer;
-} formats[] = {
-    [STREAM_NDJSON] = {"application/x-ndjson", 0, &writer_ndjson},
-    [STREAM_PERF_DATA] = {"application/octet-stream", 0, &writer_perf_data},
-    [STREAM_PPROF] = {"application/octet-stream", 30, &writer_pprof},
-    [STREAM_FOLDED] = {"text/plain; charset=utf-8", 30, &writer_folded},
-};
-
-enum state {
-    STREAM_LEARNING, /* /proc is read */
+enum stream_state {
+    STREAM_SCANNING, /* /proc is read for the first time */
     STREAM_RUNNING,
-    STREAM_RESOLVING, /* records have ended, symbols are made */
+    STREAM_RESOLVING, /* records have ended, symbols are still made */
     STREAM_ENDED,
 };
 
 struct stream {
     struct sampler *sampler;
-    struct client client;
+    struct sampler_client client;
     struct subscriber subscriber;
-    const struct format *format;
-    enum state state;
+    const struct writer *writer;
+    void *writer_state; /* NULL before it begins and after its end */
     struct writer_source source;
     struct kernel_view kernel;
-    struct sampled_events *roster; /* that `source` points into */
-    void *writer;
-    struct buffer out;
-    size_t taken;            /* bytes of `out` */
-    bool slow;               /* records are dropped */
-    bool relearning, missed; /* what runs is read anew; a pause has ended since that began */
-    bool gap;                /* what says what runs may have been lost since */
-    uint64_t learned_ns;     /* when it was read last */
-    uint64_t max, records, dropped, dropped_told, lost_before;
-    uint64_t malformed_before, malformed_seen; /* of the capture */
-    uint64_t start_ns;
-    uint64_t end_ns; /* records from then on are not of it; 0: not known yet */
-    uint64_t duration_ns;
-    char reason[96]; /* of the end */
+    struct sampled_events *events; /* `source` points into them */
+    struct backlog backlog;
+    struct rescan rescan;
+    enum stream_state state;
+    uint64_t max_records;  /* 0: no limit */
+    struct writer_end end; /* until the end, `lost` and `malformed` are the counts of the capture at the start */
+    uint64_t dropped_noticed;
+    uint64_t start_ns, end_ns; /* later records are not part of the stream; 0: not known yet */
+    char reason[96];           /* of the end */
     sd_event_source *timer;
-    bool waiting; /* the client, since it has taken all */
-    void (*ready)(void *userdata);
-    void *userdata;
 };
 
 DEFINE_CLEANUP(struct stream *, stream_free);
 
-const char *stream_content_type(enum stream_format format)
+static uint64_t stream_now(const struct stream *stream)
 {
-    return formats[format].content_type;
+    return sampler_now(stream->sampler, CLOCK_MONOTONIC);
 }
 
-static void notify(struct stream *stream)
+/* Notices */
+
+static void stream_notice(struct stream *stream, struct writer_notice notice)
 {
-    if (!stream->waiting || (stream->out.size == stream->taken && stream->state != STREAM_ENDED))
-        return;
-    stream->waiting = false;
-    stream->ready(stream->userdata);
+    if (stream->writer->notice)
+        stream->writer->notice(stream->writer_state, &notice, &stream->backlog.bytes);
+}
+
+static void notice_dropped(struct stream *stream)
+{
+    uint64_t n = stream->end.dropped - stream->dropped_noticed;
+
+    if (n)
+        stream_notice(stream, (struct writer_notice){.kind = WRITER_DROPPED, .n = n});
+    stream->dropped_noticed = stream->end.dropped;
+}
+
+static void notice_pause(struct stream *stream, bool paused)
+{
+    stream_notice(
+        stream, (struct writer_notice){.kind = paused ? WRITER_PAUSED : WRITER_RESUMED, .time_ns = stream_now(stream)});
+}
+
+static void describe_source(struct stream *stream)
+{
+    struct sampled_events *events = capture_describe(stream->client.capture, &stream->source);
+
+    sampled_events_unref(stream->events);
+    stream->events = events;
 }
 
 /* The end */
 
-static void tell_dropped(struct stream *stream)
+/* A slow client may take its bytes much later: what the writer kept for its end goes now. */
+static void stream_free_writer(struct stream *stream)
 {
-    uint64_t n = stream->dropped - stream->dropped_told;
-
-    if (n && stream->format->writer->dropped)
-        stream->format->writer->dropped(stream->writer, n, &stream->out);
-    stream->dropped_told = stream->dropped;
-}
-
-/* What it has summed up is not kept until a slow client has taken what was made of it. */
-static void free_writer(struct stream *stream)
-{
-    if (stream->writer)
-        stream->format->writer->free(stream->writer);
-    stream->writer = NULL;
+    if (stream->writer_state)
+        stream->writer->free(stream->writer_state);
+    stream->writer_state = NULL;
     stream->client.kept = 0;
-    stream->client.waiting = stream->out.capacity;
+    stream->client.waiting = stream->backlog.bytes.capacity;
 }
 
-static void write_end(struct stream *stream)
+static void stream_write_end(struct stream *stream)
 {
-    struct writer_end end = {
-        .reason = stream->reason,
-        .records = stream->records,
-        .lost = stream->lost_before,
-        .dropped = stream->dropped,
-        .malformed = stream->malformed_before,
-        .duration_ns = stream->duration_ns,
-    };
-
     if (stream->state == STREAM_ENDED)
         return;
     stream->state = STREAM_ENDED;
-    sd_event_source_set_enabled(stream->timer, SD_EVENT_OFF);
-    if (stream->writer) {
-        tell_dropped(stream);
-        stream->format->writer->end(stream->writer, &end, &stream->out);
-        free_writer(stream);
+    stream->backlog.complete = true;
+    timer_disarm(stream->timer);
+    if (stream->writer_state) {
+        notice_dropped(stream);
+        stream->writer->end(stream->writer_state, &stream->end, &stream->backlog.bytes);
+        stream_free_writer(stream);
     }
-    notify(stream);
+    backlog_notify(&stream->backlog);
 }
 
-static void wait_for_symbols(struct stream *stream)
+static void limit_wait_for_symbols(struct stream *stream)
 {
     uint64_t usec = sampler_is_ending(stream->sampler) ? LAST_SYMBOLS_USEC : SYMBOLS_USEC;
 
-    sd_event_source_set_time(stream->timer, sampler_now(stream->sampler, CLOCK_MONOTONIC) / 1000 + usec);
-    sd_event_source_set_enabled(stream->timer, SD_EVENT_ONESHOT);
+    timer_arm(stream->timer, stream_now(stream) / NSEC_PER_USEC + usec);
 }
 
-/* Not all that the end needs can be asked for at once: asks for the rest until there is none, or the time is over. */
-static void settle(void *userdata)
+/* Not all missing symbols can be asked for at once: asks for more until none is missing, or the timer ends it. */
+static void stream_settle(void *userdata)
 {
     struct stream *stream = userdata;
-    const struct writer *writer = stream->format->writer;
+    const struct writer *writer = stream->writer;
 
     if (stream->state != STREAM_RESOLVING)
         return;
-    if (stream->writer && writer->settled && !writer->settled(stream->writer) &&
-        symbols_when_idle(stream->client.symbols, settle, stream) == 0)
+    if (stream->writer_state && writer->settle && !writer->settle(stream->writer_state) &&
+        symbols_when_idle(stream->client.symbols, stream_settle, stream) == 0)
         return;
-    write_end(stream);
+    stream_write_end(stream);
 }
 
-/* Lets go of the rings, at once; the end may take longer. */
-static void finish(struct stream *stream)
+/* Lets go of the rings at once; the end may be written later. */
+static void stream_finish(struct stream *stream)
 {
     struct capture *capture = stream->client.capture;
-    uint64_t now = sampler_now(stream->sampler, CLOCK_MONOTONIC);
+    uint64_t now = stream_now(stream);
 
     if (!capture)
         return;
-    stream->lost_before = capture_lost(capture) - stream->lost_before;
-    stream->malformed_before = capture_malformed(capture) - stream->malformed_before;
-    stream->duration_ns = stream->start_ns ? (stream->end_ns ? MIN(stream->end_ns, now) : now) - stream->start_ns : 0;
-    capture_unsubscribe(capture, &stream->subscriber);
+    stream->end.reason = stream->reason;
+    stream->end.lost = capture_lost(capture) - stream->end.lost;
+    stream->end.malformed = capture_malformed(capture) - stream->end.malformed;
+    stream->end.duration_ns =
+        stream->start_ns ? (stream->end_ns ? MIN(stream->end_ns, now) : now) - stream->start_ns : 0;
+    capture_unsubscribe(&stream->subscriber);
     sampler_let_go(stream->sampler, &stream->client);
     stream->state = STREAM_RESOLVING;
-    wait_for_symbols(stream);
-    settle(stream);
+    limit_wait_for_symbols(stream);
+    stream_settle(stream);
 }
 
-static void describe(struct stream *stream)
-{
-    struct sampled_events *roster = capture_describe(stream->client.capture, &stream->source);
-
-    sampled_events_unref(stream->roster);
-    stream->roster = roster;
-}
-
-static void tell_pause(struct stream *stream, bool paused)
-{
-    if (stream->format->writer->pause)
-        stream->format->writer->pause(stream->writer, paused, sampler_now(stream->sampler, CLOCK_MONOTONIC),
-                                      &stream->out);
-}
-
-/* Whether there is a writer; without one it has ended. */
-static bool begin(struct stream *stream)
+/* Returns whether the writer has begun; if it has no memory, the stream has ended. */
+static bool stream_begin(struct stream *stream)
 {
     struct writer_source *source = &stream->source;
-    uint64_t now = sampler_now(stream->sampler, CLOCK_MONOTONIC);
+    uint64_t now = stream_now(stream);
 
-    stream->start_ns = stream->learned_ns = source->start_monotonic_ns = now;
+    stream->start_ns = stream->rescan.last_ns = source->start_monotonic_ns = now;
     source->start_realtime_ns = sampler_now(stream->sampler, CLOCK_REALTIME);
     source->seconds = stream->client.seconds;
-    describe(stream);
+    describe_source(stream);
     kernel_view_init(&stream->kernel, source->sys);
     source->kernel = &stream->kernel;
-    stream->lost_before = capture_lost(stream->client.capture);
-    stream->malformed_before = stream->malformed_seen = capture_malformed(stream->client.capture);
-    stream->writer = stream->format->writer->begin(source, &stream->out);
+    stream->end.lost = capture_lost(stream->client.capture);
+    stream->end.malformed = stream->rescan.malformed = capture_malformed(stream->client.capture);
+    stream->writer_state = stream->writer->begin(source, &stream->backlog.bytes);
     stream->state = STREAM_RUNNING;
-    if (!stream->writer) {
+    if (!stream->writer_state) {
         snprintf(stream->reason, sizeof(stream->reason), "error: out of memory");
-        finish(stream);
+        stream_finish(stream);
         return false;
     }
     if (capture_is_paused(stream->client.capture))
-        tell_pause(stream, true);
-    sd_event_source_set_time(stream->timer, now / 1000 + (uint64_t)(source->seconds * 1e6));
-    sd_event_source_set_enabled(stream->timer, SD_EVENT_ONESHOT);
+        notice_pause(stream, true);
+    timer_arm(stream->timer, now / NSEC_PER_USEC + (uint64_t)(source->seconds * 1e6));
     return true;
 }
 
-/* One that has not begun yet does, so that it is whole. */
-static void finish_because(struct stream *stream, const char *reason)
+/* A stream that has not begun begins first, so that its format is complete. */
+static void stream_finish_because(void *userdata, const char *reason)
 {
-    if (stream->state == STREAM_LEARNING && !begin(stream))
+    struct stream *stream = userdata;
+
+    if (stream->state == STREAM_SCANNING && !stream_begin(stream))
         return;
     snprintf(stream->reason, sizeof(stream->reason), "%s", reason);
-    finish(stream);
+    stream_finish(stream);
 }
 
-/* Records before now are still to come. */
-static void end_soon(struct stream *stream, const char *reason)
+/* Records of the time until now are still in the rings. */
+static void stream_end_now(struct stream *stream, const char *reason)
 {
     snprintf(stream->reason, sizeof(stream->reason), "%s", reason);
-    stream->end_ns = sampler_now(stream->sampler, CLOCK_MONOTONIC);
+    stream->end_ns = stream_now(stream);
     capture_hurry(stream->client.capture);
 }
 
-static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
+static int stream_on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
     struct stream *stream = userdata;
 
     (void)source;
     (void)usec;
     if (stream->state == STREAM_RUNNING && !stream->end_ns)
-        end_soon(stream, "seconds");
+        stream_end_now(stream, "seconds");
     else if (stream->state == STREAM_RESOLVING)
-        write_end(stream);
+        stream_write_end(stream);
     return 0;
 }
 
-/* What the capture gives */
+/* From the capture */
 
-/* Whether the record has to be dropped. Those that samples are read by have more room than samples. */
-static bool is_too_much(struct stream *stream, bool sample)
+static bool is_refused(struct stream *stream, bool sample)
 {
-    size_t waiting = stream->out.size - stream->taken, limit = sampler_bytes_per_client(stream->sampler);
-
-    if (waiting >= limit)
-        stream->slow = true;
-    else if (waiting < limit / 2)
-        stream->slow = false;
-    return sample ? stream->slow : waiting >= limit + limit / 4;
+    return backlog_refuses(&stream->backlog, sampler_bytes_per_client(stream->sampler), sample);
 }
 
-/* What the rings held when the stream began is not of it, but for what says what runs. */
-static bool is_of(const struct stream *stream, const struct record *record)
+/* Rings may hold samples from before the stream began. Older records of processes are passed on. */
+static bool is_in_stream(const struct stream *stream, const struct record *record)
 {
     uint64_t time = record->id.time;
 
-    if (stream->state != STREAM_RUNNING || (stream->max && stream->records == stream->max))
+    if (stream->state != STREAM_RUNNING || (stream->max_records && stream->end.records == stream->max_records))
         return false;
     if (record->type == PERF_RECORD_SAMPLE && time < stream->start_ns)
         return false;
     return !stream->end_ns || time <= stream->end_ns;
 }
 
-static void on_record(void *userdata, const struct record *record)
+static void stream_on_record(void *userdata, const struct record *record)
 {
     struct stream *stream = userdata;
 
-    stream->gap |= record->type == PERF_RECORD_LOST;
-    if (!is_of(stream, record))
+    stream->rescan.lost |= record->type == PERF_RECORD_LOST;
+    if (!is_in_stream(stream, record))
         return;
-    if (is_too_much(stream, record->type == PERF_RECORD_SAMPLE)) {
-        stream->dropped++;
+    if (is_refused(stream, record->type == PERF_RECORD_SAMPLE)) {
+        stream->end.dropped++;
         return;
     }
-    if (!stream->slow)
-        tell_dropped(stream);
-    stream->records += stream->format->writer->record(stream->writer, record, &stream->out);
+    if (!stream->backlog.slow)
+        notice_dropped(stream);
+    stream->end.records += stream->writer->record(stream->writer_state, record, &stream->backlog.bytes);
 }
 
-static void on_relearned(void *userdata);
-
-/* One at a time, however often it is paused. */
-static void relearn(struct stream *stream)
-{
-    uint32_t pid = capture_spec(stream->client.capture)->pid;
-
-    stream->missed = stream->relearning;
-    if (stream->relearning)
-        return;
-    stream->relearning = symbols_scan(stream->client.symbols, pid, on_relearned, stream) == 0;
-    stream->gap = !stream->relearning;
-}
-
-static void on_relearned(void *userdata)
+static void stream_on_rescanned(void *userdata)
 {
     struct stream *stream = userdata;
 
-    stream->relearning = false;
-    stream->learned_ns = sampler_now(stream->sampler, CLOCK_MONOTONIC);
-    if (stream->missed && stream->client.capture) {
-        relearn(stream);
+    if (!rescan_end(&stream->rescan, stream_now(stream)) && stream->client.capture) {
+        rescan_begin(&stream->rescan);
         return;
     }
-    if (stream->state != STREAM_RUNNING || is_too_much(stream, false))
+    if (stream->state != STREAM_RUNNING || is_refused(stream, false))
         return;
-    if (stream->format->writer->relearned)
-        stream->format->writer->relearned(stream->writer, &stream->out);
-    notify(stream);
+    stream_notice(stream, (struct writer_notice){.kind = WRITER_RESCANNED});
+    backlog_notify(&stream->backlog);
 }
 
-/* What made no sense was lost as well. */
-static void mend_gap(struct stream *stream)
-{
-    uint64_t malformed = capture_malformed(stream->client.capture);
-
-    stream->gap |= malformed != stream->malformed_seen;
-    stream->malformed_seen = malformed;
-    if (stream->gap && !stream->relearning && !stream->end_ns &&
-        sampler_now(stream->sampler, CLOCK_MONOTONIC) >= stream->learned_ns + RELEARN_NS)
-        relearn(stream);
-}
-
-static void on_round(void *userdata, uint64_t until_ns)
+static void stream_on_round(void *userdata, uint64_t until_ns)
 {
     struct stream *stream = userdata;
 
     if (stream->state != STREAM_RUNNING)
         return;
-    mend_gap(stream);
-    if (stream->format->writer->round)
-        stream->format->writer->round(stream->writer, &stream->out);
-    if (stream->format->writer->bytes) {
-        stream->client.kept = stream->format->writer->bytes(stream->writer);
+    if (!stream->end_ns)
+        rescan_begin_if_lost(&stream->rescan, capture_malformed(stream->client.capture), stream_now(stream));
+    stream_notice(stream, (struct writer_notice){.kind = WRITER_ROUND});
+    if (stream->writer->bytes) {
+        stream->client.kept = stream->writer->bytes(stream->writer_state);
         stream->source.full = sampler_keeps_enough(stream->sampler);
     }
-    stream->client.waiting = stream->out.capacity;
-    sampler_make_room(stream->sampler);
-    if (stream->max && stream->records == stream->max)
-        finish_because(stream, "max");
-    else if (stream->out.failed)
-        finish_because(stream, "error: out of memory");
+    stream->client.waiting = stream->backlog.bytes.capacity;
+    sampler_limit_symbols(stream->sampler);
+    if (stream->max_records && stream->end.records == stream->max_records)
+        stream_finish_because(stream, "max");
+    else if (stream->backlog.bytes.failed)
+        stream_finish_because(stream, "error: out of memory");
     else if (stream->end_ns && until_ns >= stream->end_ns)
-        finish(stream);
+        stream_finish(stream);
     else if (stream->end_ns)
         capture_hurry(stream->client.capture);
-    notify(stream);
+    backlog_notify(&stream->backlog);
 }
 
-static void on_changed(void *userdata)
+static void stream_on_events(void *userdata)
 {
     struct stream *stream = userdata;
 
     if (stream->state != STREAM_RUNNING)
         return;
-    describe(stream);
-    if (stream->format->writer->changed)
-        stream->format->writer->changed(stream->writer);
+    describe_source(stream);
+    stream_notice(stream, (struct writer_notice){.kind = WRITER_EVENTS});
 }
 
-/* Who began while a pause was on may have missed its end in /proc as well. */
-static void on_paused(void *userdata, bool paused)
+/* A stream that began in a pause has read /proc before the pause ended: it reads again, too. */
+static void stream_on_pause(void *userdata, bool paused)
 {
     struct stream *stream = userdata;
 
     if (stream->state == STREAM_RUNNING)
-        tell_pause(stream, paused);
+        notice_pause(stream, paused);
     if (!paused)
-        relearn(stream);
-    notify(stream);
+        rescan_begin(&stream->rescan);
+    backlog_notify(&stream->backlog);
 }
 
-static void on_over(void *userdata, const char *reason)
-{
-    finish_because(userdata, reason);
-}
-
-/* What was sampled before now is still to come. */
-static void on_end(void *userdata, const char *reason)
+/* Of the sampler: the client must end. */
+static void stream_on_end(void *userdata, const char *reason)
 {
     struct stream *stream = userdata;
 
-    if (stream->state == STREAM_LEARNING)
-        finish_because(stream, reason);
+    if (stream->state == STREAM_SCANNING)
+        stream_finish_because(stream, reason);
     else if (stream->state == STREAM_RUNNING && !stream->end_ns)
-        end_soon(stream, reason);
+        stream_end_now(stream, reason);
     else if (stream->state == STREAM_RESOLVING && sampler_is_ending(stream->sampler))
-        wait_for_symbols(stream);
+        limit_wait_for_symbols(stream);
 }
 
 /* The beginning */
 
-static void on_learned(void *userdata)
+static void stream_on_scanned(void *userdata)
 {
     struct stream *stream = userdata;
 
-    if (stream->state == STREAM_LEARNING && begin(stream))
-        notify(stream);
+    if (stream->state == STREAM_SCANNING && stream_begin(stream))
+        backlog_notify(&stream->backlog);
 }
 
-static struct stream *stream_new(struct sampler *sampler, const struct stream_request *request)
+static struct stream *stream_new(struct sampler *sampler, uint64_t max_records, const struct writer *writer)
 {
     struct stream *stream = calloc(1, sizeof(*stream));
 
@@ -407,42 +334,39 @@ static struct stream *stream_new(struct sampler *sampler, const struct stream_re
         return NULL;
     *stream = (struct stream){
         .sampler = sampler,
-        .client = {.userdata = stream, .whole = formats[request->format].writer->settled, .end = on_end},
+        .client = {.userdata = stream, .waits_for_end = writer->settle, .end = stream_on_end},
         .subscriber = {.userdata = stream,
-                       .record = on_record,
-                       .round = on_round,
-                       .changed = on_changed,
-                       .paused = on_paused,
-                       .over = on_over},
-        .format = &formats[request->format],
-        .max = request->max,
+                       .record = stream_on_record,
+                       .round = stream_on_round,
+                       .events = stream_on_events,
+                       .pause = stream_on_pause,
+                       .over = stream_finish_because},
+        .writer = writer,
+        .max_records = max_records,
     };
-    int r = sd_event_add_time(sampler_event(sampler), &stream->timer, CLOCK_MONOTONIC, 0, 1000, on_timer, stream);
-    if (r < 0 || sd_event_source_set_enabled(stream->timer, SD_EVENT_OFF) < 0)
+    if (timer_init(sampler_event(sampler), CLOCK_MONOTONIC, TIMER_ACCURACY_USEC, stream_on_timer, stream,
+                   &stream->timer) < 0)
         return stream_free(stream);
     return stream;
 }
 
-int stream_open(struct sampler *sampler, const struct stream_request *request, void (*ready)(void *userdata),
-                void *userdata, struct stream **ret, struct error *error)
+int stream_open(struct sampler *sampler, const struct stream_request *request, const struct writer *writer,
+                void (*ready)(void *userdata), void *userdata, struct stream **ret, struct error *error)
 {
-    const struct writer *writer = formats[request->format].writer;
-
-    int r = writer->check ? writer->check(error) : 0;
-    if (r < 0)
-        return r;
-    _cleanup_(stream_freep) struct stream *stream = stream_new(sampler, request);
+    _cleanup_(stream_freep) struct stream *stream = stream_new(sampler, request->max, writer);
     if (!stream)
         return error_oom(error);
-    stream->ready = ready;
-    stream->userdata = userdata;
-    r = sampler_join(sampler, request, stream->format->seconds, &stream->client, error);
+    stream->backlog.ready = ready;
+    stream->backlog.userdata = userdata;
+    int r = sampler_join(sampler, request, writer->seconds, &stream->client, error);
     if (r < 0)
         return r;
+    stream->rescan = (struct rescan){
+        .symbols = stream->client.symbols, .pid = request->pid, .done = stream_on_rescanned, .userdata = stream};
     capture_subscribe(stream->client.capture, &stream->subscriber);
-    r = symbols_scan(stream->client.symbols, request->pid, on_learned, stream);
+    r = symbols_scan(stream->client.symbols, request->pid, stream_on_scanned, stream);
     if (r < 0)
-        return error_set(error, r, "what runs cannot be read from /proc: %s", strerror(-r));
+        return error_set(error, r, "the processes that run cannot be read from /proc: %s", strerror(-r));
     *ret = steal(stream);
     return 0;
 }
@@ -452,50 +376,21 @@ struct stream *stream_free(struct stream *stream)
     if (!stream)
         return NULL;
     if (stream->client.capture)
-        capture_unsubscribe(stream->client.capture, &stream->subscriber);
+        capture_unsubscribe(&stream->subscriber);
     if (stream->client.symbols) {
         symbols_cancel(stream->client.symbols, stream);
         sampler_leave(stream->sampler, &stream->client);
     }
-    free_writer(stream);
-    sampled_events_unref(stream->roster);
+    stream_free_writer(stream);
+    sampled_events_unref(stream->events);
     kernel_view_done(&stream->kernel);
     sd_event_source_disable_unref(stream->timer);
-    buffer_done(&stream->out);
+    backlog_done(&stream->backlog);
     free(stream);
     return NULL;
 }
 
-/* Bytes */
-
-/* Drops what was taken, when it is most of what there is; and memory that only a client that lags behind needs. */
-static void compact(struct stream *stream)
-{
-    size_t rest = stream->out.size - stream->taken;
-
-    if (stream->taken < rest)
-        return;
-    if (rest == 0 && stream->out.capacity > KEPT_BYTES) {
-        buffer_done(&stream->out);
-        stream->taken = 0;
-        return;
-    }
-    memmove(stream->out.data, stream->out.data + stream->taken, rest);
-    stream->out.size = rest;
-    stream->taken = 0;
-}
-
 ssize_t stream_read(struct stream *stream, char *bytes, size_t size)
 {
-    size_t n = MIN(size, stream->out.size - stream->taken);
-
-    if (n == 0 && stream->state == STREAM_ENDED)
-        return -ENODATA;
-    stream->waiting = n == 0;
-    if (n == 0)
-        return 0;
-    memcpy(bytes, stream->out.data + stream->taken, n);
-    stream->taken += n;
-    compact(stream);
-    return (ssize_t)n;
+    return backlog_take(&stream->backlog, bytes, size);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What turns records into a format: one const table entry and its functions. A writer appends to a buffer; what is
- * appended while the buffer is over its limit is the stream's business (it drops whole records and counts them).
+ * The interface that a format of samples implements: one const table entry and its functions, in formats/.
+ *
+ * A writer appends bytes to a buffer. The stream limits how many bytes wait there, and drops whole records beyond that.
  */
 #ifndef SAMPLER_WRITER_H
 #define SAMPLER_WRITER_H
 
 #include "base/buffer.h"
 #include "perf/record.h"
-#include "sampler/stream.h"
 #include "symbols/kernel-view.h"
 #include "symbols/symbols.h"
 
@@ -16,58 +16,66 @@
 struct writer_event {
     const char *name; /* as perf writes it: "cycles", "cpu-clock:u" */
     const struct perf_event_attr *attr;
-    const uint64_t *ids; /* on each CPU, and there of each thread, as PERF_SAMPLE_ID has them; 0: not there */
+    const uint64_t *ids; /* as PERF_SAMPLE_ID has them: of each CPU, and there of each thread; 0: not open there */
 };
 
-/* What a capture samples, as its writers need to know it; outlives them. */
+/* A description of the capture. It outlives the writer's state. */
 struct writer_source {
-    const struct writer_event *events; /* the leader, which samples, first */
-    size_t n_events, n_ids, n_cpus;    /* ids of each event */
-    struct record_layout layout;       /* of the leader: its records are in the rings */
-    bool read;                         /* samples have the values of all events */
+    const struct writer_event *events; /* the leader, which samples, is the first */
+    size_t n_events, n_ids, n_cpus;    /* `n_ids` of each event */
+    struct record_layout layout;       /* of the leader's records, which are all that the rings hold */
+    bool read;                         /* each sample has the values of all events */
     struct symbols *symbols;
-    struct kernel_view *kernel;                     /* by which each address of the kernel goes; NULL: all are hidden */
-    struct sys *sys;                                /* whose /proc and /sys describe the machine */
-    uint64_t start_realtime_ns, start_monotonic_ns; /* record times are of CLOCK_MONOTONIC (attr.clockid) */
-    double seconds;                                 /* asked for */
-    bool full; /* what all clients' writers may keep is used up: nothing new is to be kept */
+    struct kernel_view *kernel;                     /* how addresses of the kernel are shown; NULL hides them all */
+    struct sys *sys;                                /* its /proc and /sys describe the machine */
+    uint64_t start_realtime_ns, start_monotonic_ns; /* the times of records are of CLOCK_MONOTONIC (attr.clockid) */
+    double seconds;                                 /* that the stream takes at most */
+    bool full; /* the writers of all clients keep as much as they may: nothing new may be kept */
+};
+
+enum writer_notice_kind {
+    WRITER_ROUND,     /* no record that comes later is older than those that came before */
+    WRITER_DROPPED,   /* since the last such notice, `n` records were dropped because the client is too slow */
+    WRITER_PAUSED,    /* no samples are taken from `time_ns` on */
+    WRITER_RESUMED,   /* samples are taken again from `time_ns` on */
+    WRITER_RESCANNED, /* /proc was read again, since records of processes were missed: in a pause, or lost */
+    WRITER_EVENTS,    /* the source has other events than before */
+};
+
+/* An event of a stream besides its records. */
+struct writer_notice {
+    enum writer_notice_kind kind;
+    uint64_t n;       /* of WRITER_DROPPED */
+    uint64_t time_ns; /* of WRITER_PAUSED and WRITER_RESUMED: CLOCK_MONOTONIC */
 };
 
 struct writer_end {
-    const char *reason;              /* "seconds", "max", "reload", "shutdown", "error: ...", a sentence */
-    uint64_t records, lost, dropped; /* written; lost by the kernel; dropped since the client was slow */
-    uint64_t malformed;              /* made no sense */
-    uint64_t duration_ns;
+    const char *reason;   /* "seconds", "max", "reload", "shutdown", "error: ...", or a sentence */
+    uint64_t records;     /* that were written */
+    uint64_t lost;        /* by the kernel */
+    uint64_t dropped;     /* because the client was too slow */
+    uint64_t malformed;   /* that could not be decoded */
+    uint64_t duration_ns; /* of the stream */
 };
 
 struct writer {
-    /* Whether the format can be written here at all: -ENOSYS with a sentence; asked by stream_open(). NULL: it can. */
-    int (*check)(struct error *error);
-    /* The format's header, and what already runs. NULL when out of memory. */
+    double seconds; /* that a stream takes if its client names no time; 0: as long as the configuration allows */
+    /* Writes the format's header and the processes that run already. Returns a state; NULL when out of memory. */
     void *(*begin)(const struct writer_source *source, struct buffer *out);
-    /* One record. Returns whether it was written (counts towards `max`). */
+    /* Writes a record. Returns whether it was written; then it counts towards `max`. */
     bool (*record)(void *state, const struct record *record, struct buffer *out);
-    /* After each round over the rings; may be NULL. */
-    void (*round)(void *state, struct buffer *out);
-    /* This many records were dropped since the last call; may be NULL. */
-    void (*dropped)(void *state, uint64_t n, struct buffer *out);
-    /* The source has other events than before; may be NULL. */
-    void (*changed)(void *state);
+    /* NULL: the format shows no notices. */
+    void (*notice)(void *state, const struct writer_notice *notice, struct buffer *out);
     /*
-     * Whether all that end() needs is there, as far as it ever will be. It also asks for what is not, and does what can
-     * be done now. Asked when records have ended, and while it says no whenever no symbols are pending. NULL: it is.
+     * For formats that write everything at the end; NULL for others. Asks for symbols that are missing, and does what
+     * can be done before the end. Returns whether all symbols that will ever come are there. Called after the last
+     * record, and then whenever no symbols are pending, until it returns true.
      */
-    bool (*settled)(void *state);
-    /* No samples are taken from this time on, or are again; may be NULL. */
-    void (*pause)(void *state, bool paused, uint64_t time_ns, struct buffer *out);
-    /* What runs was read anew, since the records that tell it were missed: in a pause, or lost; may be NULL. */
-    void (*relearned)(void *state, struct buffer *out);
-    /* What it keeps for the end, in bytes; NULL: nothing that grows. */
+    bool (*settle)(void *state);
+    /* The bytes of memory that the writer keeps for the end. NULL: none that grow with the number of records. */
     size_t (*bytes)(const void *state);
     void (*end)(void *state, const struct writer_end *end, struct buffer *out);
     void (*free)(void *state);
 };
-
-extern const struct writer writer_ndjson, writer_perf_data, writer_pprof, writer_folded;
 
 #endif

@@ -11,17 +11,17 @@
 #define BUCKETS 1024
 #define NUMBERS_MAX 64
 #define RETRY_NS (10 * NSEC_PER_SEC)
-#define REREAD_NS (2 * NSEC_PER_SEC) /* a list that grows */
-/* Small programs always have their symbols. */
+#define REREAD_NS (2 * NSEC_PER_SEC) /* of a list of functions, which may grow */
+/* Bytes of tables that small programs can rely on. */
 #define ROOM_MIN ((size_t)768 << 10)
-/* Of the process that makes tables, without what it makes one from. */
+/* Memory of the process that makes tables, without the symbols of a table. */
 #define PROCESS_BYTES ((size_t)5 << 19)
 
 struct images {
     struct sys *sys;
     struct symboliser *symboliser;
-    struct image *buckets[BUCKETS];
-    struct image *newest, *oldest; /* of those with a table */
+    LIST_HEAD(image_bucket, image) buckets[BUCKETS];
+    TAILQ_HEAD(, image) in_use; /* with a table, the least recently used first */
     size_t bytes, table_bytes, n_pending;
     size_t tables_max;
     uint64_t generation;
@@ -39,6 +39,7 @@ int images_new(struct sys *sys, sd_event *event, struct images **ret)
         return -ENOMEM;
     images->sys = sys;
     images->tables_max = IMAGES_TABLES_MAX;
+    TAILQ_INIT(&images->in_use);
     int r = symboliser_new(event, &images->symboliser);
     if (r < 0) {
         free(images);
@@ -58,7 +59,7 @@ struct images *images_free(struct images *images)
     return NULL;
 }
 
-static struct image **bucket_of(struct images *images, const char *file, uint64_t inode, uint32_t jit_pid)
+static struct image_bucket *image_bucket_of(struct images *images, const char *file, uint64_t inode, uint32_t jit_pid)
 {
     uint64_t hash = (inode + jit_pid) * UINT64_C(0x9e3779b97f4a7c15);
 
@@ -67,8 +68,8 @@ static struct image **bucket_of(struct images *images, const char *file, uint64_
     return &images->buckets[hash >> 32 & (BUCKETS - 1)];
 }
 
-/* A file of which the inode is known goes by that, also where its build id was learned since. */
-static bool is_of(const struct image *image, const struct image_key *key)
+/* A file is known by its inode, if that is known: its build id may have been learned only later. */
+static bool image_has_key(const struct image *image, const struct image_key *key)
 {
     if (image->inode != key->inode || image->jit_pid != key->jit_pid || !str_equal(image->file, key->file))
         return false;
@@ -78,19 +79,21 @@ static bool is_of(const struct image *image, const struct image_key *key)
            memcmp(image->build_id, key->build_id ? key->build_id : image->build_id, key->build_id_size) == 0;
 }
 
-static size_t own_bytes(const struct image *image)
+static size_t image_bytes(const struct image *image)
 {
     return sizeof(*image) + strlen(image->file) + 1 + NUMBERS_MAX / 8 * sizeof(image->numbers[0]);
 }
 
 struct image *image_get(struct images *images, const struct image_key *key)
 {
-    struct image **bucket = bucket_of(images, key->file, key->inode, key->jit_pid);
+    struct image_bucket *bucket = image_bucket_of(images, key->file, key->inode, key->jit_pid);
 
-    for (struct image *image = *bucket; image; image = image->next_in_bucket)
-        if (is_of(image, key))
-            return image_ref(image);
-    struct image *image = calloc(1, sizeof(*image));
+    struct image *image;
+
+    LIST_FOREACH(image, bucket, bucket)
+    if (image_has_key(image, key))
+        return image_ref(image);
+    image = calloc(1, sizeof(*image));
     if (!image)
         return NULL;
     image->file = strdup(key->file);
@@ -107,40 +110,21 @@ struct image *image_get(struct images *images, const struct image_key *key)
     image->build_id_size = MIN(key->build_id_size, BUILD_ID_MAX);
     if (image->build_id_size)
         memcpy(image->build_id, key->build_id, image->build_id_size);
-    image->next_in_bucket = *bucket;
-    *bucket = image;
-    images->bytes += own_bytes(image);
+    LIST_INSERT_HEAD(bucket, image, bucket);
+    images->bytes += image_bytes(image);
     return image;
 }
 
-static void unlink_use(struct image *image)
-{
-    struct images *images = image->images;
-
-    *(image->newer ? &image->newer->older : &images->newest) = image->older;
-    *(image->older ? &image->older->newer : &images->oldest) = image->newer;
-    image->newer = image->older = NULL;
-}
-
-static void link_use(struct image *image)
-{
-    struct images *images = image->images;
-
-    image->older = images->newest;
-    *(images->newest ? &images->newest->newer : &images->oldest) = image;
-    images->newest = image;
-}
-
-static void drop_table(struct image *image)
+static void image_drop_table(struct image *image)
 {
     if (image->state != IMAGE_READY)
         return;
     if (!image->pinned) {
-        unlink_use(image);
+        TAILQ_REMOVE(&image->images->in_use, image, use);
         image->images->table_bytes -= image->table.size;
     }
     image->images->generation++;
-    /* What takes long to make is not made again at once. */
+    /* A large table, which takes long to make, is not made again soon. */
     uint64_t pause = NSEC_PER_SEC + RETRY_NS * image->table.size / SYMBOLISER_FILE_MAX;
     symbol_table_close(&image->table);
     image->state = IMAGE_ABSENT;
@@ -151,12 +135,9 @@ struct image *image_unref(struct image *image)
 {
     if (!image || --image->references)
         return NULL;
-    struct image **at = bucket_of(image->images, image->file, image->inode, image->jit_pid);
-    while (*at != image)
-        at = &(*at)->next_in_bucket;
-    *at = image->next_in_bucket;
-    drop_table(image);
-    image->images->bytes -= own_bytes(image);
+    LIST_REMOVE(image, bucket);
+    image_drop_table(image);
+    image->images->bytes -= image_bytes(image);
     free(image->numbers);
     free(image->file);
     free(image);
@@ -168,14 +149,14 @@ unsigned image_number(struct image *image, uint64_t offset)
     for (size_t i = 0; i < image->n_numbers; i++)
         if (image->numbers[i].offset == offset)
             return image->numbers[i].number;
-    /* Past the most, and without memory, a number of its own each time: correct, and only less compact. */
+    /* Without room, it gets another number each time: correct, and only less compact. */
     unsigned number = ++image->images->next_number;
     if (image->n_numbers < NUMBERS_MAX && array_grow(&image->numbers, image->n_numbers) == 0)
         image->numbers[image->n_numbers++] = (struct image_number){offset, number};
     return number;
 }
 
-bool image_is_wanted(const struct image *image)
+bool image_needs_load(const struct image *image)
 {
     struct images *images = image->images;
 
@@ -184,23 +165,23 @@ bool image_is_wanted(const struct image *image)
            (!image->retry_ns || images->sys->now(images->sys, CLOCK_MONOTONIC) >= image->retry_ns);
 }
 
-static void shrink(struct images *images)
+static void images_shrink(struct images *images)
 {
     while (images->table_bytes > images->tables_max)
-        drop_table(images->oldest);
+        image_drop_table(TAILQ_FIRST(&images->in_use));
 }
 
-/* Of what the process leaves, a third is for the next table, which while it is made takes half as much again. */
+/* A third is for the next table, which needs half as much again while it is made. */
 void images_set_room(struct images *images, size_t room)
 {
     size_t rest = MAX(room, PROCESS_BYTES + ROOM_MIN) - PROCESS_BYTES;
 
     images->tables_max = MIN(rest / 3 * 2, IMAGES_TABLES_MAX);
     symboliser_set_max(images->symboliser, rest / 9 * 2);
-    shrink(images);
+    images_shrink(images);
 }
 
-static void take_table(struct image *image, struct symbol_table *table)
+static void image_set_table(struct image *image, struct symbol_table *table)
 {
     image->table = *table;
     *table = (struct symbol_table){0};
@@ -213,11 +194,11 @@ static void take_table(struct image *image, struct symbol_table *table)
     if (image->pinned)
         return;
     image->images->table_bytes += image->table.size;
-    link_use(image);
+    TAILQ_INSERT_TAIL(&image->images->in_use, image, use);
 }
 
-/* Where only the build id says which file was mapped, another file at its path has other symbols. */
-static bool is_another(const struct image *image, const struct symbol_table *table)
+/* If only the build id says which file was mapped, another file may be at its path now. */
+static bool is_of_another_file(const struct image *image, const struct symbol_table *table)
 {
     const struct symbol_table_head *head = table->head;
 
@@ -226,7 +207,7 @@ static bool is_another(const struct image *image, const struct symbol_table *tab
             memcmp(head->build_id, image->build_id, image->build_id_size) != 0);
 }
 
-static void on_table(void *userdata, int result, struct symbol_table *table)
+static void image_on_table(void *userdata, int result, struct symbol_table *table)
 {
     struct image *image = userdata;
     struct images *images = image->images;
@@ -234,12 +215,12 @@ static void on_table(void *userdata, int result, struct symbol_table *table)
     images->n_pending--;
     images->library_is_missing |= result == -ENOPKG;
     images->were_cut |= result == -ENOMEM;
-    if (result == 0 && !is_another(image, table)) {
-        drop_table(image);
-        take_table(image, table);
-        shrink(images);
+    if (result == 0 && !is_of_another_file(image, table)) {
+        image_drop_table(image);
+        image_set_table(image, table);
+        images_shrink(images);
     } else if (image->state == IMAGE_READY) {
-        image->jit_size = 0; /* what there is stays, and the list is read again later */
+        image->jit_size = 0; /* the old table stays, and the list is read again later */
     } else if (result == -EAGAIN || result == -ECANCELED) {
         image->state = IMAGE_ABSENT;
         image->retry_ns = images->sys->now(images->sys, CLOCK_MONOTONIC) + RETRY_NS;
@@ -251,7 +232,7 @@ static void on_table(void *userdata, int result, struct symbol_table *table)
         images->loaded(images->userdata);
 }
 
-/* Whether the list is another one than was read. */
+/* Whether the list of functions has changed since it was read. */
 static bool has_grown(struct image *image, int fd)
 {
     struct stat status;
@@ -279,17 +260,17 @@ void image_load(struct image *image, enum symboliser_kind kind, int fd)
     if (image->state == IMAGE_ABSENT)
         image->state = IMAGE_PENDING;
     images->n_pending++;
-    if (symboliser_ask(images->symboliser, kind, fd, on_table, image_ref(image)) < 0)
-        on_table(image, -EAGAIN, NULL);
+    if (symboliser_ask(images->symboliser, kind, fd, image_on_table, image_ref(image)) < 0)
+        image_on_table(image, -EAGAIN, NULL);
 }
 
 const struct symbol_table *image_table(struct image *image)
 {
     if (image->state != IMAGE_READY)
         return NULL;
-    if (image->newer) {
-        unlink_use(image);
-        link_use(image);
+    if (TAILQ_NEXT(image, use)) {
+        TAILQ_REMOVE(&image->images->in_use, image, use);
+        TAILQ_INSERT_TAIL(&image->images->in_use, image, use);
     }
     return &image->table;
 }

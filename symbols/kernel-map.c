@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the kernel and its modules are: see kernel-map.h. */
+/* The addresses of the kernel and its modules: see kernel-map.h. */
 #include "symbols/kernel-map.h"
 
 #include <limits.h>
@@ -13,7 +13,7 @@
 #define KALLSYMS_START ((size_t)256 * 1024)
 #define MODULES_MAX ((size_t)1024 * 1024)
 
-/* The address of a symbol among lines of /proc/kallsyms, 0 where it is not there. `symbol` as "\n" can end it. */
+/* The address of a symbol in /proc/kallsyms, 0 if it is not there. `symbol` ends in "\n", as its line does. */
 static uint64_t address_of(const char *lines, const char *symbol)
 {
     uint64_t address = 0;
@@ -30,7 +30,7 @@ static uint64_t address_of(const char *lines, const char *symbol)
     return address;
 }
 
-/* The list starts with the CPUs' own variables, if with anything but the kernel's text; making all of it takes long. */
+/* The kernel's text is near the start, and the kernel takes long to make all of the list. */
 static char *read_start(int fd)
 {
     char *text = malloc(KALLSYMS_START + 1);
@@ -67,7 +67,7 @@ static void find_kernel(struct sys *sys, struct kernel_map *map)
     }
 }
 
-/* "ext4 1015808 1 - Live 0xffffffffc0400000 (E)"; false where the line says something else, or hides the address. */
+/* "ext4 1015808 1 - Live 0xffffffffc0400000 (E)"; false if the line is malformed or hides the address. */
 static bool parse_module(char *line, char *name, struct kernel_map *map)
 {
     char *fields[6], *rest = NULL;
@@ -116,7 +116,7 @@ void kernel_map_each(struct sys *sys, visit_map visit, void *userdata)
     if (!kernel.start)
         return;
     kernel.end = kernel.start + KERNEL_MAP_SIZE;
-    /* A kernel without modules has no such file. */
+    /* A kernel without support for modules does not have the file. */
     _cleanup_(closep) int fd = sys->open_file(sys, "/proc/modules", 0);
     if (fd >= 0)
         (void)file_read_fd(fd, MODULES_MAX, &modules, &size);
@@ -127,7 +127,7 @@ void kernel_map_each(struct sys *sys, visit_map visit, void *userdata)
         each_module(modules, visit, userdata);
 }
 
-/* Hidden ones are 0. */
+/* Hidden addresses are 0. */
 bool kernel_map_is_shown(struct sys *sys)
 {
     _cleanup_(closep) int fd = sys_open_file(sys, "/proc/kallsyms", 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel's addresses as clients may see them: see kernel-view.h. */
+/* The kernel's addresses as they may be shown: see kernel-view.h. */
 #include "symbols/kernel-view.h"
 
 #include "base/cleanup.h"
@@ -8,8 +8,8 @@
 #define VSYSCALL UINT64_C(0xffffffffff600000)
 #define PAGE UINT64_C(4096)
 
-/* Where kernels are linked to: of 32 bits, x86-64 (also riscv64 looks so), arm64. */
-static uint64_t nominal_of_kernel(uint64_t start)
+/* The address that kernels are linked to: of 32 bits, of x86-64 (and riscv64), of arm64. */
+static uint64_t link_address_of_kernel(uint64_t start)
 {
     if (start <= UINT32_MAX)
         return UINT64_C(0xc0008000);
@@ -36,16 +36,16 @@ bool kernel_view_hides(const struct kernel_view *view, bool kernel, uint64_t add
     return kernel || address >= KERNEL_HALF;
 }
 
-/* Without memory, what is in it is unknown. */
-static void add_part(void *userdata, const struct kernel_map *map)
+/* Without memory, its addresses are shown as unknown. */
+static void view_add_part(void *userdata, const struct kernel_map *map)
 {
     struct kernel_view *view = userdata;
     struct kernel_view_part part = {.start = map->start, .end = map->end, .name = strdup(map->name)};
     const struct kernel_view_part *last = view->n ? &view->parts[view->n - 1] : NULL;
 
     if (!last)
-        part.nominal = nominal_of_kernel(map->start);
-    else if (view->n == 1) /* how far the first module is from the kernel is hidden, too */
+        part.nominal = link_address_of_kernel(map->start);
+    else if (view->n == 1) /* the distance of the first module from the kernel is hidden, too */
         part.nominal = last->nominal + KERNEL_MAP_SIZE;
     else
         part.nominal = last->nominal + (last->end - last->start + PAGE - 1) / PAGE * PAGE + PAGE;
@@ -61,10 +61,10 @@ static void load_parts(struct kernel_view *view)
     if (view->loaded || !view->sys)
         return;
     view->loaded = true;
-    kernel_map_each(view->sys, add_part, view);
+    kernel_map_each(view->sys, view_add_part, view);
 }
 
-/* The last that begins at or before the address: of a newer module not all need be where its text begins. */
+/* Ranges may overlap, since the parts of newer modules can be apart: the last that begins before the address. */
 static const struct kernel_view_part *part_of(const struct kernel_view *view, uint64_t address)
 {
     const struct kernel_view_part *found = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions made at run time: see ksymbols.h. */
+/* Functions that the kernel made: see ksymbols.h. */
 #include "symbols/ksymbols.h"
 
 void ksymbols_done(struct ksymbols *ksymbols)
@@ -8,15 +8,15 @@ void ksymbols_done(struct ksymbols *ksymbols)
     *ksymbols = (struct ksymbols){0};
 }
 
-/* The first that begins behind the address. */
-static size_t behind(const struct ksymbols *ksymbols, uint64_t address)
+/* The index of the first symbol that begins behind the address. */
+static size_t ksymbols_search(const struct ksymbols *ksymbols, uint64_t address)
 {
     return array_search(ksymbols->n, i, ksymbols->symbols[i].address <= address);
 }
 
 void ksymbols_remove(struct ksymbols *ksymbols, uint64_t address)
 {
-    size_t at = behind(ksymbols, address);
+    size_t at = ksymbols_search(ksymbols, address);
 
     if (at == 0 || ksymbols->symbols[at - 1].address != address)
         return;
@@ -33,14 +33,14 @@ void ksymbols_add(struct ksymbols *ksymbols, uint64_t address, uint32_t length, 
     if (ksymbols->n >= KSYMBOLS_MAX || array_grow(&ksymbols->symbols, ksymbols->n) < 0)
         return;
     memcpy(symbol.name, name, size);
-    size_t at = behind(ksymbols, address);
+    size_t at = ksymbols_search(ksymbols, address);
     memmove(&ksymbols->symbols[at + 1], &ksymbols->symbols[at], (ksymbols->n++ - at) * sizeof(symbol));
     ksymbols->symbols[at] = symbol;
 }
 
 const char *ksymbols_find(const struct ksymbols *ksymbols, uint64_t address, uint64_t *ret_offset)
 {
-    size_t at = behind(ksymbols, address);
+    size_t at = ksymbols_search(ksymbols, address);
 
     if (at == 0 || address - ksymbols->symbols[at - 1].address >= ksymbols->symbols[at - 1].length)
         return NULL;

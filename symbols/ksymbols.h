@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions that the kernel made while it ran, BPF programs above all, as KSYMBOL records tell of them. Bounded. */
+/* Functions that the kernel made while it ran, mostly BPF programs, from KSYMBOL records. Bounded. */
 #ifndef SYMBOLS_KSYMBOLS_H
 #define SYMBOLS_KSYMBOLS_H
 
@@ -17,7 +17,7 @@ struct ksymbols {
 };
 
 void ksymbols_done(struct ksymbols *ksymbols);
-/* Replaces what is there; nothing happens where there are too many. */
+/* Replaces a symbol at the same address. If there are too many, it is not added. */
 void ksymbols_add(struct ksymbols *ksymbols, uint64_t address, uint32_t length, const char *name);
 void ksymbols_remove(struct ksymbols *ksymbols, uint64_t address);
 const char *ksymbols_find(const struct ksymbols *ksymbols, uint64_t address, uint64_t *ret_offset);

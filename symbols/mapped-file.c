@@ -20,8 +20,8 @@
 #define VDSO_SIZE_MAX (64 * 1024)
 
 /*
- * A descriptor that cannot be read; opening a device has effects, so it is looked at first. The one that an opener
- * gives can be read, and was looked at.
+ * A descriptor that cannot be read, since opening a device may have effects: the file is checked first. A descriptor
+ * from an opener can be read, and was checked.
  */
 static int find_link(struct sys *sys, uint32_t pid, const struct mapping *mapping)
 {
@@ -31,7 +31,7 @@ static int find_link(struct sys *sys, uint32_t pid, const struct mapping *mappin
     return sys->open_file(sys, path, O_PATH);
 }
 
-/* As the process sees it: what is a link to "/etc" in a container is not our /etc. */
+/* As the process sees it: in a container, a link to "/etc" does not lead to the /etc of this process. */
 static int find_in_root(struct sys *sys, uint32_t pid, const struct mapping *mapping)
 {
     const struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
@@ -56,7 +56,7 @@ static int find_here(struct sys *sys, uint32_t pid, const struct mapping *mappin
     return fd < 0 ? -errno : fd;
 }
 
-static bool is_readable(int fd)
+static bool can_be_read(int fd)
 {
     int flags = fcntl(fd, F_GETFL);
 
@@ -68,14 +68,14 @@ static int reopen(int found)
     char path[64];
 
     snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
-    int fd = is_readable(found) ? fcntl(found, F_DUPFD_CLOEXEC, 0)
+    int fd = can_be_read(found) ? fcntl(found, F_DUPFD_CLOEXEC, 0)
                                 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     return fd < 0 ? -errno : fd;
 }
 
 /*
- * The inode alone: overlay file systems show another device in a mapping than stat(2) does. Where it is not known, the
- * mapping's build id is compared with the table's (image.c).
+ * Compares only the inode: overlay file systems show different devices in mappings and in stat(2). If the inode is not
+ * known, the build id of the mapping is compared with that of the table (image.c).
  */
 static int open_found(int found, const struct mapping *mapping, int *ret_fd)
 {
@@ -105,13 +105,13 @@ int mapped_file_open(struct sys *sys, uint32_t pid, const struct mapping *mappin
         int r = found < 0 ? found : open_found(found, mapping, ret_fd);
         if (r == 0)
             return 0;
-        if (r != -ENOENT) /* what is most worth knowing */
+        if (r != -ENOENT) /* the more helpful error */
             error = r;
     }
     return error;
 }
 
-/* As far as its headers say that it reaches. */
+/* The size that its headers give. */
 static size_t vdso_size(const ElfW(Ehdr) * header)
 {
     size_t size = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;

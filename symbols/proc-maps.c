@@ -8,8 +8,8 @@
 
 #define DELETED " (deleted)"
 
-/* The hexadecimal number before `end`, which is stepped over. */
-static bool take_hex(char **at, char end, uint64_t *ret)
+/* Parses the hexadecimal number before `end`, and moves `at` behind that. */
+static bool maps_take_hex(char **at, char end, uint64_t *ret)
 {
     char *stop = strchr(*at, end);
 
@@ -19,7 +19,7 @@ static bool take_hex(char **at, char end, uint64_t *ret)
     return true;
 }
 
-static bool take_protection(char **at, struct mapping *mapping)
+static bool maps_take_protection(char **at, struct mapping *mapping)
 {
     static const struct {
         char character;
@@ -40,7 +40,7 @@ static bool take_protection(char **at, struct mapping *mapping)
     return true;
 }
 
-static bool is_octal(const char *text)
+static bool is_octal_escape(const char *text)
 {
     for (int i = 0; i < 3; i++)
         if (text[i] < '0' || text[i] > '7')
@@ -48,13 +48,13 @@ static bool is_octal(const char *text)
     return true;
 }
 
-/* Only a newline is escaped, but who says that it stays so. */
-static void unescape(char *text)
+/* Today the kernel escapes only newlines. */
+static void maps_unescape(char *text)
 {
     char *to = text;
 
     while (*text)
-        if (text[0] == '\\' && is_octal(text + 1)) {
+        if (text[0] == '\\' && is_octal_escape(text + 1)) {
             *to++ = (char)((text[1] - '0') << 6 | (text[2] - '0') << 3 | (text[3] - '0'));
             text += 4;
         } else {
@@ -86,16 +86,17 @@ int proc_maps_parse_line(char *line, struct mapping *ret)
     struct mapping mapping = {0};
     uint64_t device_major, device_minor;
 
-    if (!take_hex(&line, '-', &mapping.start) || !take_hex(&line, ' ', &mapping.end) || mapping.end <= mapping.start ||
-        !take_protection(&line, &mapping) || !take_hex(&line, ' ', &mapping.offset) ||
-        !take_hex(&line, ':', &device_major) || !take_hex(&line, ' ', &device_minor))
+    if (!maps_take_hex(&line, '-', &mapping.start) || !maps_take_hex(&line, ' ', &mapping.end) ||
+        mapping.end <= mapping.start || !maps_take_protection(&line, &mapping) ||
+        !maps_take_hex(&line, ' ', &mapping.offset) || !maps_take_hex(&line, ':', &device_major) ||
+        !maps_take_hex(&line, ' ', &device_minor))
         return -EBADMSG;
     size_t digits = strspn(line, "0123456789");
     if (number_parse_u64_n(line, digits, &mapping.inode) < 0)
         return -EBADMSG;
     line += digits;
     line += strspn(line, " ");
-    unescape(line);
+    maps_unescape(line);
     proc_maps_strip_deleted(line);
     mapping.major = (uint32_t)device_major;
     mapping.minor = (uint32_t)device_minor;

@@ -3,16 +3,16 @@
 #ifndef SYMBOLS_PROC_MAPS_H
 #define SYMBOLS_PROC_MAPS_H
 
-#include "symbols/symbols.h"
+#include "symbols/mapping.h"
 
 /*
- * Takes a line without its newline apart, and changes it: the file's name points into it, as the kernel escaped it no
- * more. -EBADMSG where it is no such line. A mapping without a name has the file "//anon", as perf calls it.
+ * Parses a line without its newline, and changes it: the name of the file points into it, unescaped. A mapping without
+ * a name gets perf's name for it, "//anon". -EBADMSG for any other line.
  */
 int proc_maps_parse_line(char *line, struct mapping *ret);
-/* Whether such a name is that of memory without a file, as perf has it (tools/perf/util/map.c, is_anon_memory()). */
+/* Whether the name is of memory without a file, by perf's rule (tools/perf/util/map.c, is_anon_memory()). */
 bool proc_maps_is_anonymous(const char *file);
-/* Drops " (deleted)" from a name, which the kernel appends to one that is no more. */
+/* Removes " (deleted)", which the kernel appends to the name of a file that was deleted. */
 void proc_maps_strip_deleted(char *file);
 
 #endif

@@ -10,16 +10,16 @@
 #include "base/number.h"
 #include "symbols/proc-maps.h"
 
-#define MAPS_SIZE_MAX ((size_t)4 << 20) /* of a process: what is behind it is not looked at */
+#define MAPS_SIZE_MAX ((size_t)4 << 20) /* of a process: the rest is not read */
 
 struct proc_scan {
     struct sys *sys;
     char **pids, **tids;
     size_t n_pids, pid_at, n_tids, tid_at;
-    uint32_t pid;             /* whose threads or mappings are being read; 0: none */
-    bool hidden;              /* there are more than are listed */
-    size_t n_denied, n_shown; /* processes */
-    int maps;                 /* -1: the threads first */
+    uint32_t pid;             /* the process whose threads or mappings are being read; 0: none */
+    bool hidden;              /* some processes are not listed */
+    size_t n_denied, n_shown; /* the number of processes */
+    int maps;                 /* a descriptor; -1: threads come first */
     size_t maps_size, used;
     char text[PROC_SCAN_CHUNK];
 };
@@ -34,42 +34,42 @@ static bool has_name(char *const *names, size_t n, const char *name)
 
 int proc_scan_new(struct sys *sys, uint32_t pid, struct proc_scan **ret)
 {
-    _cleanup_(freep) struct proc_scan *learner = calloc(1, sizeof(*learner));
+    _cleanup_(freep) struct proc_scan *scan = calloc(1, sizeof(*scan));
 
-    if (!learner)
+    if (!scan)
         return -ENOMEM;
-    learner->sys = sys;
-    learner->pid = pid;
-    learner->maps = -1;
+    scan->sys = sys;
+    scan->pid = pid;
+    scan->maps = -1;
     if (pid) {
         char path[64];
         snprintf(path, sizeof(path), "/proc/%u/task", pid);
-        sys_list_directory(sys, path, &learner->tids, &learner->n_tids); /* none: it has ended */
+        sys_list_directory(sys, path, &scan->tids, &scan->n_tids); /* fails if it has ended */
     } else {
-        int r = sys_list_directory(sys, "/proc", &learner->pids, &learner->n_pids);
+        int r = sys_list_directory(sys, "/proc", &scan->pids, &scan->n_pids);
         if (r < 0)
             return r;
-        learner->hidden = !has_name(learner->pids, learner->n_pids, "1"); /* the mount option hidepid=invisible */
+        scan->hidden = !has_name(scan->pids, scan->n_pids, "1"); /* the mount option hidepid=invisible */
     }
-    *ret = steal(learner);
+    *ret = steal(scan);
     return 0;
 }
 
-static void forget_tids(struct proc_scan *learner)
+static void scan_free_tids(struct proc_scan *scan)
 {
-    strings_free(learner->tids, learner->n_tids);
-    learner->tids = NULL;
-    learner->n_tids = learner->tid_at = 0;
+    strings_free(scan->tids, scan->n_tids);
+    scan->tids = NULL;
+    scan->n_tids = scan->tid_at = 0;
 }
 
-struct proc_scan *proc_scan_free(struct proc_scan *learner)
+struct proc_scan *proc_scan_free(struct proc_scan *scan)
 {
-    if (!learner)
+    if (!scan)
         return NULL;
-    closep(&learner->maps);
-    forget_tids(learner);
-    strings_free(learner->pids, learner->n_pids);
-    free(learner);
+    closep(&scan->maps);
+    scan_free_tids(scan);
+    strings_free(scan->pids, scan->n_pids);
+    free(scan);
     return NULL;
 }
 
@@ -83,112 +83,112 @@ static bool parse_id(const char *name, uint32_t *ret)
     return true;
 }
 
-static bool is_denied(int error)
+static bool is_denial(int error)
 {
     return error == -EACCES || error == -EPERM;
 }
 
-static void begin_process(struct proc_scan *learner, const char *name)
+static void scan_begin_process(struct proc_scan *scan, const char *name)
 {
     char path[64];
 
-    if (!parse_id(name, &learner->pid))
+    if (!parse_id(name, &scan->pid))
         return;
-    snprintf(path, sizeof(path), "/proc/%u/task", learner->pid);
-    int r = sys_list_directory(learner->sys, path, &learner->tids, &learner->n_tids);
+    snprintf(path, sizeof(path), "/proc/%u/task", scan->pid);
+    int r = sys_list_directory(scan->sys, path, &scan->tids, &scan->n_tids);
     if (r < 0)
-        learner->pid = 0; /* it has ended, or is hidden */
-    learner->n_denied += is_denied(r);
+        scan->pid = 0; /* it has ended, or is hidden */
+    scan->n_denied += is_denial(r);
 }
 
-static void read_comm(struct proc_scan *learner, struct processes *processes)
+static void scan_read_comm(struct proc_scan *scan, struct processes *processes)
 {
     _cleanup_(freep) char *comm = NULL;
     uint32_t tid;
 
-    if (parse_id(learner->tids[learner->tid_at++], &tid) &&
-        sys_read_filef(learner->sys, &comm, "/proc/%u/task/%u/comm", learner->pid, tid) == 0)
-        processes_set_comm(processes, learner->pid, tid, comm);
+    if (parse_id(scan->tids[scan->tid_at++], &tid) &&
+        sys_read_filef(scan->sys, &comm, "/proc/%u/task/%u/comm", scan->pid, tid) == 0)
+        processes_set_comm(processes, scan->pid, tid, comm);
 }
 
-static void end_process(struct proc_scan *learner)
+static void scan_end_process(struct proc_scan *scan)
 {
-    closep(&learner->maps);
-    learner->maps = -1;
-    forget_tids(learner);
-    learner->pid = 0;
+    closep(&scan->maps);
+    scan->maps = -1;
+    scan_free_tids(scan);
+    scan->pid = 0;
 }
 
-/* EACCES: strangers' mappings are not for everybody, and then only records tell of them. */
-static void begin_maps(struct proc_scan *learner)
+/* EACCES: this process may not see the mappings; then they are known only from records. */
+static void scan_begin_maps(struct proc_scan *scan)
 {
     char path[64];
 
-    snprintf(path, sizeof(path), "/proc/%u/maps", learner->pid);
-    int fd = learner->sys->open_file(learner->sys, path, 0);
-    learner->n_denied += is_denied(fd);
+    snprintf(path, sizeof(path), "/proc/%u/maps", scan->pid);
+    int fd = scan->sys->open_file(scan->sys, path, 0);
+    scan->n_denied += is_denial(fd);
     if (fd < 0) {
-        end_process(learner);
+        scan_end_process(scan);
         return;
     }
-    learner->maps = fd;
-    learner->maps_size = learner->used = 0;
+    scan->maps = fd;
+    scan->maps_size = scan->used = 0;
 }
 
-static void take_line(struct proc_scan *learner, struct processes *processes, char *line)
+static void scan_take_line(struct proc_scan *scan, struct processes *processes, char *line)
 {
     struct mapping mapping;
 
     if (proc_maps_parse_line(line, &mapping) == 0)
-        processes_map(processes, learner->pid, &mapping);
+        processes_map(processes, scan->pid, &mapping);
 }
 
-static void take_lines(struct proc_scan *learner, struct processes *processes)
+static void scan_take_lines(struct proc_scan *scan, struct processes *processes)
 {
-    char *text = learner->text;
+    char *text = scan->text;
     size_t at = 0;
 
-    for (char *end; (end = memchr(text + at, '\n', learner->used - at)); at = (size_t)(end - text) + 1) {
+    for (char *end; (end = memchr(text + at, '\n', scan->used - at)); at = (size_t)(end - text) + 1) {
         *end = '\0';
-        take_line(learner, processes, text + at);
+        scan_take_line(scan, processes, text + at);
     }
-    if (at == 0 && learner->used == sizeof(learner->text)) /* no line is that long */
-        at = learner->used;
-    learner->used -= at;
-    memmove(text, text + at, learner->used);
+    if (at == 0 && scan->used == sizeof(scan->text)) /* a line that long is not a mapping */
+        at = scan->used;
+    scan->used -= at;
+    memmove(text, text + at, scan->used);
 }
 
-static void read_maps(struct proc_scan *learner, struct processes *processes)
+static void scan_read_maps(struct proc_scan *scan, struct processes *processes)
 {
-    ssize_t n = read(learner->maps, learner->text + learner->used, sizeof(learner->text) - learner->used);
+    ssize_t n = read(scan->maps, scan->text + scan->used, sizeof(scan->text) - scan->used);
 
     if (n < 0 && errno == EINTR)
         return;
-    if (n <= 0 || (learner->maps_size += (size_t)n) > MAPS_SIZE_MAX) {
-        end_process(learner);
+    if (n <= 0 || (scan->maps_size += (size_t)n) > MAPS_SIZE_MAX) {
+        scan_end_process(scan);
         return;
     }
-    learner->n_shown += learner->maps_size == (size_t)n; /* threads of the kernel have nothing mapped */
-    learner->used += (size_t)n;
-    take_lines(learner, processes);
+    scan->n_shown += scan->maps_size == (size_t)n; /* not a thread of the kernel, which has no mappings */
+    scan->used += (size_t)n;
+    scan_take_lines(scan, processes);
 }
 
-bool proc_scan_was_denied(const struct proc_scan *learner)
+bool proc_scan_was_denied(const struct proc_scan *scan)
 {
-    return learner->hidden || learner->n_denied * 10 > learner->n_shown;
+    return scan->hidden || scan->n_denied * 10 > scan->n_shown;
 }
 
-bool proc_scan_step(struct proc_scan *learner, struct processes *processes)
+bool proc_scan_step(struct proc_scan *scan, struct processes *processes)
 {
-    if (!learner->pid && learner->pid_at == learner->n_pids)
+    if (!scan->pid && scan->pid_at == scan->n_pids)
         return false;
-    if (!learner->pid)
-        begin_process(learner, learner->pids[learner->pid_at++]);
-    else if (learner->tid_at < learner->n_tids && learner->tid_at < THREADS_MAX)
-        read_comm(learner, processes);
-    else if (learner->maps < 0)
-        begin_maps(learner);
+    if (!scan->pid)
+        scan_begin_process(scan, scan->pids[scan->pid_at++]);
+    else if (scan->tid_at < scan->n_tids && scan->tid_at < THREADS_MAX)
+        scan_read_comm(scan, processes);
+    else if (scan->maps < 0)
+        scan_begin_maps(scan);
     else
-        read_maps(learner, processes);
+        scan_read_maps(scan, processes);
     return true;
 }

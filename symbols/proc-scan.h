@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads from /proc what runs already, a little at each step, so that nobody has to wait for it. */
+/* Reads the processes that run from /proc, a little at each step, so that the event loop is not held up. */
 #ifndef SYMBOLS_PROC_SCAN_H
 #define SYMBOLS_PROC_SCAN_H
 
@@ -7,13 +7,13 @@
 
 struct proc_scan;
 
-/* `pid` 0: all. -errno of reading /proc. */
+/* `pid` 0: all processes. -errno of reading /proc. */
 int proc_scan_new(struct sys *sys, uint32_t pid, struct proc_scan **ret);
-struct proc_scan *proc_scan_free(struct proc_scan *learner);
-/* Reads one thing more: a name, or up to PROC_SCAN_CHUNK bytes of a list of mappings. False where all is read. */
+struct proc_scan *proc_scan_free(struct proc_scan *scan);
+/* Reads one more name, or up to PROC_SCAN_CHUNK bytes of a list of mappings. False when the scan is complete. */
 #define PROC_SCAN_CHUNK (16 * 1024)
-bool proc_scan_step(struct proc_scan *learner, struct processes *processes);
-/* Whether this process may not see much of it; single processes have secrets from everybody. */
-bool proc_scan_was_denied(const struct proc_scan *learner);
+bool proc_scan_step(struct proc_scan *scan, struct processes *processes);
+/* Whether /proc hides many processes from this one. A few are hidden from everybody. */
+bool proc_scan_was_denied(const struct proc_scan *scan);
 
 #endif

@@ -7,163 +7,117 @@
 #include "symbols/build-id.h"
 #include "symbols/ksymbols.h"
 #include "symbols/mapped-file.h"
-#include "symbols/proc-scan.h"
 #include "symbols/symboliser/elf-symbols.h"
+#include "symbols/waiters.h"
 
-#define STEPS_PER_TURN 40
 #define KERNEL "[kernel.kallsyms]"
 #define VDSO "[vdso]"
 
-/* The last answers, since a profile asks for the same few thousand addresses over and over. */
+/* The last answers, since callers ask for the same few thousand addresses over and over. */
 #define ANSWERS 4096
 struct answer {
     const struct symbol_table *table;
-    uint64_t generation; /* of the images, which goes on when a table goes */
+    uint64_t generation; /* of the images; it changes when a table goes */
     uint64_t address, offset;
     const char *symbol;
 };
 
-/* Somebody waits for /proc to be read and the tables that all need, or for all tables. */
-struct waiter {
-    bool learns;
-    struct proc_scan *learner; /* while it reads */
-    void (*done)(void *userdata);
-    void *userdata;
-    struct waiter *next;
-};
-
 struct symbols {
     struct sys *sys;
-    sd_event *event;
-    sd_event_source *turn; /* on while a waiter can go on */
     struct images *images;
     struct processes *processes;
     struct ksymbols ksymbols;
     struct image *kernel, *vdso;
-    bool kernel_is_closed; /* its list cannot be opened */
-    bool denied;           /* not all of what runs already could be learned */
+    bool kernel_is_closed; /* /proc/kallsyms cannot be opened */
     struct mapping kernel_mapping;
-    struct waiter *waiters;
+    struct waiters waiters;
     struct answer answers[ANSWERS];
 };
 
-static void start_turn(void *userdata)
-{
-    struct symbols *symbols = userdata;
+/* Tables */
 
-    if (symbols->waiters)
-        sd_event_source_set_enabled(symbols->turn, SD_EVENT_ON);
-}
-
-static void want_kernel(struct symbols *symbols)
+static void symbols_load_kernel(struct symbols *symbols)
 {
     struct sys *sys = symbols->sys;
 
-    if (!image_is_wanted(symbols->kernel))
+    if (!image_needs_load(symbols->kernel))
         return;
     int fd = sys->open_file(sys, "/proc/kallsyms", 0);
     symbols->kernel_is_closed = fd < 0;
     image_load(symbols->kernel, SYMBOLISER_KALLSYMS, fd);
 }
 
-static void want_vdso(struct symbols *symbols)
+static void symbols_load_vdso(struct symbols *symbols)
 {
     int fd = -1;
 
-    if (!image_is_wanted(symbols->vdso))
+    if (!image_needs_load(symbols->vdso))
         return;
     mapped_file_open_vdso(&fd);
     image_load(symbols->vdso, SYMBOLISER_ELF, fd);
 }
 
-static void want_file(struct symbols *symbols, uint32_t pid, const struct place *place)
+static void symbols_load_file(struct symbols *symbols, uint32_t pid, const struct mapping *mapping)
 {
     int fd = -1;
 
-    if (!image_is_wanted(place->image))
+    if (!image_needs_load(mapping->image))
         return;
-    mapped_file_open(symbols->sys, pid, &place->mapping, &fd);
-    image_load(place->image, SYMBOLISER_ELF, fd);
+    mapped_file_open(symbols->sys, pid, mapping, &fd);
+    image_load(mapping->image, SYMBOLISER_ELF, fd);
 }
 
-/* Of the process that made the functions: a child that was forked has them of its parent. */
-static void want_jit(struct symbols *symbols, struct image *image)
+/* The list of the process that made the functions: a child that was forked has those of its parent. */
+static void symbols_load_jit(struct symbols *symbols, struct image *image)
 {
     int fd = -1;
 
-    if (!image_is_wanted(image))
+    if (!image_needs_load(image))
         return;
     if (jit_map_open(symbols->sys, image->jit_pid, &fd) == -EACCES)
         jit_map_open_by_opener(symbols->sys, image->jit_pid, &fd);
     image_load(image, SYMBOLISER_JIT, fd);
 }
 
-static bool is_ready(const struct symbols *symbols, const struct waiter *waiter)
+/* After a scan, the tables that every caller needs are those of the kernel and the vdso. */
+static bool tables_are_ready(void *userdata, bool after_scan)
 {
-    if (waiter->learns)
+    const struct symbols *symbols = userdata;
+
+    if (after_scan)
         return symbols->kernel->state != IMAGE_PENDING && symbols->vdso->state != IMAGE_PENDING;
     return !images_pending(symbols->images);
 }
 
-/* Takes the waiter at `*at` out, then calls it: it may wait anew, and forget others. */
-static void release(struct waiter **at)
-{
-    struct waiter waiter = **at;
-
-    free(*at);
-    *at = waiter.next;
-    proc_scan_free(waiter.learner);
-    waiter.done(waiter.userdata);
-}
-
-/* The first that reads, a few steps; one that is ready a turn, as calling it may change everything. */
-static int on_turn(sd_event_source *source, void *userdata)
+static void symbols_on_loaded(void *userdata)
 {
     struct symbols *symbols = userdata;
-    bool reading = false;
 
-    for (struct waiter **at = &symbols->waiters; *at; at = &(*at)->next) {
-        bool more = (*at)->learner && !reading;
-        for (int i = 0; i < STEPS_PER_TURN && more; i++)
-            more = proc_scan_step((*at)->learner, symbols->processes);
-        if ((*at)->learner && (more || reading)) {
-            reading = true;
-            continue;
-        }
-        if ((*at)->learner)
-            symbols->denied = proc_scan_was_denied((*at)->learner);
-        (*at)->learner = proc_scan_free((*at)->learner);
-        if (is_ready(symbols, *at)) {
-            release(at);
-            return 0;
-        }
-    }
-    if (!reading) /* the images will say when they are there */
-        sd_event_source_set_enabled(source, SD_EVENT_OFF);
-    return 0;
+    waiters_wake(&symbols->waiters);
 }
 
-static int add_parts(struct symbols *symbols)
+/* The beginning and the end */
+
+static int symbols_init(struct symbols *symbols, sd_event *event)
 {
     const struct image_key kernel = {.file = KERNEL}, vdso = {.file = VDSO};
 
-    int r = images_new(symbols->sys, symbols->event, &symbols->images);
+    int r = images_new(symbols->sys, event, &symbols->images);
     if (r == 0)
         r = processes_new(symbols->images, &symbols->processes);
     if (r < 0)
         return r;
-    images_when_loaded(symbols->images, start_turn, symbols);
     symbols->kernel = image_get(symbols->images, &kernel);
     symbols->vdso = image_get(symbols->images, &vdso);
     if (!symbols->kernel || !symbols->vdso)
         return -ENOMEM;
     symbols->kernel->pinned = true;
-    r = sd_event_add_defer(symbols->event, &symbols->turn, on_turn, symbols);
-    if (r >= 0)
-        r = sd_event_source_set_priority(symbols->turn, SD_EVENT_PRIORITY_IDLE);
-    if (r >= 0)
-        r = sd_event_source_set_enabled(symbols->turn, SD_EVENT_OFF);
-    return MIN(r, 0);
+    symbols->waiters.processes = symbols->processes;
+    symbols->waiters.tables_are_ready = tables_are_ready;
+    symbols->waiters.userdata = symbols;
+    r = waiters_init(&symbols->waiters, event);
+    images_when_loaded(symbols->images, symbols_on_loaded, symbols);
+    return r;
 }
 
 int symbols_new(struct sys *sys, sd_event *event, struct symbols **ret)
@@ -173,20 +127,20 @@ int symbols_new(struct sys *sys, sd_event *event, struct symbols **ret)
     if (!symbols)
         return -ENOMEM;
     symbols->sys = sys;
-    symbols->event = sd_event_ref(event);
-    int r = add_parts(symbols);
+    int r = symbols_init(symbols, event);
     if (r < 0) {
         symbols_free(symbols);
         return r;
     }
+    symbols->kernel->build_id_size = build_id_of_kernel(sys, symbols->kernel->build_id);
     symbols->kernel_mapping = (struct mapping){
         .end = UINT64_MAX,
         .file = symbols->kernel->file,
         .build_id = symbols->kernel->build_id,
+        .build_id_size = symbols->kernel->build_id_size,
         .number = image_number(symbols->kernel, 0),
+        .image = symbols->kernel,
     };
-    symbols->kernel->build_id_size = build_id_of_kernel(sys, symbols->kernel->build_id);
-    symbols->kernel_mapping.build_id_size = symbols->kernel->build_id_size;
     *ret = symbols;
     return 0;
 }
@@ -195,13 +149,7 @@ struct symbols *symbols_free(struct symbols *symbols)
 {
     if (!symbols)
         return NULL;
-    while (symbols->waiters) {
-        struct waiter *waiter = symbols->waiters;
-        symbols->waiters = waiter->next;
-        proc_scan_free(waiter->learner);
-        free(waiter);
-    }
-    sd_event_source_disable_unref(symbols->turn);
+    waiters_done(&symbols->waiters);
     if (symbols->images)
         images_when_loaded(symbols->images, NULL, NULL);
     processes_free(symbols->processes);
@@ -209,23 +157,24 @@ struct symbols *symbols_free(struct symbols *symbols)
     image_unref(symbols->vdso);
     images_free(symbols->images);
     ksymbols_done(&symbols->ksymbols);
-    sd_event_unref(symbols->event);
     free(symbols);
     return NULL;
 }
 
-static void take_ksymbol(struct symbols *symbols, const struct record *record)
+/* Processes */
+
+static void update_ksymbols(struct ksymbols *ksymbols, const struct record *record)
 {
     if (record->ksymbol.flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER)
-        ksymbols_remove(&symbols->ksymbols, record->ksymbol.address);
+        ksymbols_remove(ksymbols, record->ksymbol.address);
     else
-        ksymbols_add(&symbols->ksymbols, record->ksymbol.address, record->ksymbol.length, record->ksymbol.name);
+        ksymbols_add(ksymbols, record->ksymbol.address, record->ksymbol.length, record->ksymbol.name);
 }
 
 void symbols_update(struct symbols *symbols, const struct record *record)
 {
     if (record->type == PERF_RECORD_KSYMBOL)
-        take_ksymbol(symbols, record);
+        update_ksymbols(&symbols->ksymbols, record);
     else
         processes_update(symbols->processes, record);
 }
@@ -235,52 +184,29 @@ void symbols_end_all(struct symbols *symbols)
     processes_end_all(symbols->processes);
 }
 
-static int add_waiter(struct symbols *symbols, struct proc_scan *learner, void (*done)(void *userdata), void *userdata)
-{
-    struct waiter *waiter = malloc(sizeof(*waiter)), **end = &symbols->waiters;
-
-    if (!waiter)
-        return -ENOMEM;
-    *waiter = (struct waiter){.learns = learner, .learner = learner, .done = done, .userdata = userdata};
-    while (*end)
-        end = &(*end)->next;
-    *end = waiter;
-    start_turn(symbols);
-    return 0;
-}
-
 int symbols_scan(struct symbols *symbols, uint32_t pid, void (*done)(void *userdata), void *userdata)
 {
-    struct proc_scan *learner;
+    struct proc_scan *scan;
 
-    int r = proc_scan_new(symbols->sys, pid, &learner);
+    int r = proc_scan_new(symbols->sys, pid, &scan);
     if (r < 0)
         return r;
-    want_kernel(symbols);
-    want_vdso(symbols); /* this also tells whether there is libdw */
-    r = add_waiter(symbols, learner, done, userdata);
+    symbols_load_kernel(symbols);
+    symbols_load_vdso(symbols); /* it also shows whether libdw is there */
+    r = waiters_add(&symbols->waiters, scan, done, userdata);
     if (r < 0)
-        proc_scan_free(learner);
+        proc_scan_free(scan);
     return r;
 }
 
 int symbols_when_idle(struct symbols *symbols, void (*idle)(void *userdata), void *userdata)
 {
-    return add_waiter(symbols, NULL, idle, userdata);
+    return waiters_add(&symbols->waiters, NULL, idle, userdata);
 }
 
 void symbols_cancel(struct symbols *symbols, const void *userdata)
 {
-    for (struct waiter **at = &symbols->waiters; *at;) {
-        struct waiter *waiter = *at;
-        if (waiter->userdata != userdata) {
-            at = &waiter->next;
-            continue;
-        }
-        *at = waiter->next;
-        proc_scan_free(waiter->learner);
-        free(waiter);
-    }
+    waiters_remove(&symbols->waiters, userdata);
 }
 
 void symbols_each(struct symbols *symbols, process_visit visit, void *userdata)
@@ -291,13 +217,15 @@ void symbols_each(struct symbols *symbols, process_visit visit, void *userdata)
 const char *symbols_comm(struct symbols *symbols, uint32_t pid, uint32_t tid)
 {
     if (pid == 0)
-        return "swapper"; /* as perf calls the idle task, which /proc does not have */
+        return "swapper"; /* perf's name for the idle task, which /proc does not have */
     const struct process *process = processes_find(symbols->processes, pid);
     return process ? process_comm(process, tid) : "";
 }
 
-static const char *find(struct symbols *symbols, const struct symbol_table *table, uint64_t address,
-                        uint64_t *ret_offset)
+/* Addresses */
+
+static const char *find_symbol(struct symbols *symbols, const struct symbol_table *table, uint64_t address,
+                               uint64_t *ret_offset)
 {
     uint64_t generation = images_generation(symbols->images), hash = address * UINT64_C(0x9e3779b97f4a7c15);
     struct answer *answer = &symbols->answers[hash >> 52];
@@ -313,64 +241,63 @@ static const char *find(struct symbols *symbols, const struct symbol_table *tabl
 static void resolve_kernel(struct symbols *symbols, uint64_t ip, struct frame *frame)
 {
     frame->mapping = &symbols->kernel_mapping;
-    frame->image = symbols->kernel;
     frame->symbol = ksymbols_find(&symbols->ksymbols, ip, &frame->offset);
     if (frame->symbol)
         return;
     const struct symbol_table *table = image_table(symbols->kernel);
     if (table)
-        frame->symbol = find(symbols, table, ip, &frame->offset);
+        frame->symbol = find_symbol(symbols, table, ip, &frame->offset);
     else
-        want_kernel(symbols);
+        symbols_load_kernel(symbols);
 }
 
-/* The table of what is mapped; NULL where there is none (yet). */
-static const struct symbol_table *table_of(struct symbols *symbols, uint32_t pid, struct place *place)
+/* NULL if the table is not there (yet). */
+static const struct symbol_table *table_of(struct symbols *symbols, uint32_t pid, const struct mapping *mapping)
 {
-    bool is_vdso = place->mapping.file[0] == '[' && str_equal(place->mapping.file, VDSO);
+    bool is_vdso = mapping->file[0] == '[' && str_equal(mapping->file, VDSO);
 
-    const struct symbol_table *table = image_table(is_vdso ? symbols->vdso : place->image);
+    const struct symbol_table *table = image_table(is_vdso ? symbols->vdso : mapping->image);
     if (table)
         return table;
     if (is_vdso)
-        want_vdso(symbols);
-    else if (place->mapping.file[0] == '/' && place->mapping.file[1] != '/')
-        want_file(symbols, pid, place);
+        symbols_load_vdso(symbols);
+    else if (mapping->file[0] == '/' && mapping->file[1] != '/')
+        symbols_load_file(symbols, pid, mapping);
     return NULL;
 }
 
-/* The list has the addresses of the process. */
+/* The list has addresses of the process, not of a file. */
 static void resolve_jit(struct symbols *symbols, struct image *image, uint64_t ip, struct frame *frame)
 {
-    want_jit(symbols, image);
+    symbols_load_jit(symbols, image);
     const struct symbol_table *table = image_table(image);
     if (table)
-        frame->symbol = find(symbols, table, ip, &frame->offset);
+        frame->symbol = find_symbol(symbols, table, ip, &frame->offset);
 }
 
-static void resolve_place(struct symbols *symbols, uint32_t pid, struct place *place, uint64_t ip, struct frame *frame)
+static void resolve_mapping(struct symbols *symbols, uint32_t pid, struct mapping *mapping, uint64_t ip,
+                            struct frame *frame)
 {
     uint64_t address;
 
-    frame->mapping = &place->mapping;
-    frame->image = place->image;
-    if (place->image->jit_pid) {
-        resolve_jit(symbols, place->image, ip, frame);
+    frame->mapping = mapping;
+    if (mapping->image->jit_pid) {
+        resolve_jit(symbols, mapping->image, ip, frame);
         return;
     }
-    const struct symbol_table *table = table_of(symbols, pid, place);
-    place->mapping.build_id_size = place->image->build_id_size; /* the table told it */
-    if (table && symbol_table_address(table, ip - place->mapping.start + place->mapping.offset, &address))
-        frame->symbol = find(symbols, table, address, &frame->offset);
+    const struct symbol_table *table = table_of(symbols, pid, mapping);
+    mapping->build_id_size = mapping->image->build_id_size; /* the table may have had it */
+    if (table && symbol_table_address(table, ip - mapping->start + mapping->offset, &address))
+        frame->symbol = find_symbol(symbols, table, address, &frame->offset);
 }
 
 static void resolve_user(struct symbols *symbols, uint32_t pid, uint64_t ip, struct frame *frame)
 {
     struct process *process = processes_find(symbols->processes, pid);
-    struct place *place = process ? mappings_find(&process->mappings, ip) : NULL;
+    struct mapping *mapping = process ? mappings_find(&process->mappings, ip) : NULL;
 
-    if (place)
-        resolve_place(symbols, pid, place, ip, frame);
+    if (mapping)
+        resolve_mapping(symbols, pid, mapping, ip, frame);
 }
 
 void symbols_resolve(struct symbols *symbols, uint32_t pid, bool kernel, uint64_t ip, struct frame *ret)
@@ -386,28 +313,30 @@ void symbols_resolve(struct symbols *symbols, uint32_t pid, bool kernel, uint64_
 
 void symbols_keep(const struct frame *frame, uint32_t pid, struct symbols_kept *ret)
 {
-    *ret = (struct symbols_kept){
-        .mapping = *frame->mapping, .image = image_ref(frame->image), .pid = pid, .kernel = frame->kernel};
+    image_ref(frame->mapping->image);
+    *ret = (struct symbols_kept){.mapping = *frame->mapping, .pid = pid, .kernel = frame->kernel};
 }
 
 void symbols_release(struct symbols_kept *kept)
 {
-    kept->image = image_unref(kept->image);
+    kept->mapping.image = image_unref(kept->mapping.image);
 }
 
 void symbols_resolve_kept(struct symbols *symbols, struct symbols_kept *kept, uint64_t ip, struct frame *ret)
 {
     struct frame frame = {.ip = ip, .kernel = kept->kernel};
-    struct place place = {.mapping = kept->mapping, .image = kept->image};
 
-    if (kept->kernel)
+    if (kept->kernel) {
         resolve_kernel(symbols, ip, &frame);
-    else
-        resolve_place(symbols, kept->pid, &place, ip, &frame);
-    kept->mapping.build_id_size = frame.mapping->build_id_size;
-    frame.mapping = &kept->mapping;
+        frame.mapping = &kept->mapping;
+        kept->mapping.build_id_size = symbols->kernel_mapping.build_id_size;
+    } else {
+        resolve_mapping(symbols, kept->pid, &kept->mapping, ip, &frame);
+    }
     *ret = frame;
 }
+
+/* Memory and reasons */
 
 bool symbols_pending(const struct symbols *symbols)
 {
@@ -434,13 +363,12 @@ const char *symbols_reason_user(const struct symbols *symbols)
         return "the symbols of programs are not known, " UNCONFINED;
     if (images_library_is_missing(symbols->images))
         return elf_symbols_remedy();
-    if (symbols->denied)
-        return "of programs that ran before not all are known, and what they are called and have mapped, since "
-               "/proc hides it from perfcountd; grant CAP_SYS_PTRACE, and with systemd see sampler.conf";
+    if (symbols->waiters.denied)
+        return "the names and mappings of some programs that were running before are not known, since /proc hides them "
+               "from perfcountd; grant CAP_SYS_PTRACE, and with systemd see sampler.conf";
     if (images_were_cut(symbols->images))
-        return "of large programs only the largest functions are known, since the tables of all would take more than "
-               "the "
-               "16 MB that sampling may use";
+        return "of large programs only the largest functions are known, since all of their symbols would need more "
+               "memory than perfcountd may use for them";
     return NULL;
 }
 

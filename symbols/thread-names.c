@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What threads are called: see thread-names.h. */
+/* The names of threads: see thread-names.h. */
 #include "symbols/thread-names.h"
 
 void thread_names_done(struct thread_names *names)
@@ -8,8 +8,8 @@ void thread_names_done(struct thread_names *names)
     *names = (struct thread_names){0};
 }
 
-/* The first whose number is not below `tid`; whether it is that one's. */
-static bool search(const struct thread_names *names, uint32_t tid, size_t *ret_at)
+/* The index of the first thread that is not below `tid`. Returns whether it is `tid`. */
+static bool thread_names_search(const struct thread_names *names, uint32_t tid, size_t *ret_at)
 {
     *ret_at = array_search(names->n, i, names->names[i].tid < tid);
     return *ret_at < names->n && names->names[*ret_at].tid == tid;
@@ -19,14 +19,14 @@ const char *thread_names_find(const struct thread_names *names, uint32_t tid)
 {
     size_t at;
 
-    return search(names, tid, &at) ? names->names[at].comm : NULL;
+    return thread_names_search(names, tid, &at) ? names->names[at].comm : NULL;
 }
 
 void thread_names_set(struct thread_names *names, uint32_t tid, const char *comm)
 {
     size_t at, size = MIN(strlen(comm), sizeof(names->names[0].comm) - 1);
 
-    if (!search(names, tid, &at)) {
+    if (!thread_names_search(names, tid, &at)) {
         if (names->n >= THREADS_MAX || array_grow(&names->names, names->n) < 0)
             return;
         memmove(&names->names[at + 1], &names->names[at], (names->n++ - at) * sizeof(names->names[0]));
@@ -39,7 +39,7 @@ void thread_names_remove(struct thread_names *names, uint32_t tid)
 {
     size_t at;
 
-    if (search(names, tid, &at))
+    if (thread_names_search(names, tid, &at))
         memmove(&names->names[at], &names->names[at + 1], (--names->n - at) * sizeof(names->names[0]));
 }
 

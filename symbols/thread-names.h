@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the threads of a process are called. */
+/* The names of the threads of a process. */
 #ifndef SYMBOLS_THREAD_NAMES_H
 #define SYMBOLS_THREAD_NAMES_H
 
@@ -19,9 +19,9 @@ struct thread_names {
 };
 
 void thread_names_done(struct thread_names *names);
-/* NULL where it is not known. */
+/* NULL if it is not known. */
 const char *thread_names_find(const struct thread_names *names, uint32_t tid);
-/* Where there is no room for another thread, it is not known. */
+/* If there is no room for another thread, its name is not kept. */
 void thread_names_set(struct thread_names *names, uint32_t tid, const char *comm);
 void thread_names_remove(struct thread_names *names, uint32_t tid);
 /* Of memory. */

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What a reader may rely on in every file: licence line, layout, length of functions; and that the manual knows each
-# flag and each key.
+# A reader may rely on this in every file: licence line, layout, short files and functions, plain words (style.py has
+# those). The manual knows each flag and each key.
 #
-# PERFCOUNTD names a binary, for the flags. Exit status 77 where clang-format is not there and all else is well.
+# PERFCOUNTD names a binary, for the flags; OBJECTS the directory where it was built, for circles of calls. Exit status
+# 77 where clang-format or python3 is missing and everything else is well.
 set -u
 export LC_ALL=C
 
@@ -38,14 +39,6 @@ without_licence() {
         done
 }
 
-# Functions are indented by nothing, so one ends at the next line that is a lone brace.
-long_functions() {
-    sources '*.c' | xargs awk '
-        FNR == 1 { start = 0 }
-        /^\{/ { start = FNR }
-        /^\}/ && start { if (FNR - start > 100) printf "%s:%d: %d lines\n", FILENAME, start, FNR - start; start = 0 }'
-}
-
 # plain FILE: a manual page without its markup; mdoc(7) writes a flag as "Fl -name".
 plain() {
     sed 's/\\-/-/g; s/\\f[BIRP]//g; s/\(^\|[ .]\)Fl /&-/g; s/Fl -/-/g' "$1"
@@ -61,25 +54,32 @@ undocumented_flags() {
 
 undocumented_keys() {
     local key
-    sed -nE 's/.*\.path = "([a-z_.]+)".*/\1/p' config/options.c | sort -u | while read -r key; do
+    sed -nE 's/.*\.path = "([a-z_.]+)".*/\1/p' config/*.c | sort -u | while read -r key; do
         plain doc/perfcountd.yaml.5 | grep -qE -e "(^|[^a-z_])${key##*.}([^a-z_]|$)" || echo "$key"
     done
 }
 
 complain "without a licence line" "$(without_licence)"
-complain "functions of more than 100 lines" "$(long_functions)"
 complain "lines of more than 120 characters" "$(sources '*.sh' quickstart | xargs grep -nE '^.{121}' | cut -c1-160)"
 complain "blanks at the end of a line" \
     "$(sources '*.[ch]' '*.sh' '*.am' '*.md' quickstart | xargs grep -nE '[[:blank:]]+$')"
 [ ! -e doc/perfcountd.8 ] || [ ! -x "${PERFCOUNTD-}" ] ||
     complain "flags that doc/perfcountd.8 does not have" "$(undocumented_flags)"
 [ ! -e doc/perfcountd.yaml.5 ] || complain "keys that doc/perfcountd.yaml.5 does not have" "$(undocumented_keys)"
+missing=
 if command -v clang-format >/dev/null; then
     # shellcheck disable=SC2046 # a list of files
     complain "not as clang-format has it" "$(clang-format --dry-run -Werror $(sources '*.[ch]') 2>&1 | grep 'error:')"
-    [ "$failures" -eq 0 ]
-    exit
+else
+    missing=clang-format
+fi
+if command -v python3 >/dev/null; then
+    tests/style.py --self-test || failures=$((failures + 1))
+    tests/style.py ${OBJECTS+"--objects=$OBJECTS"} || failures=$((failures + 1))
+else
+    missing="$missing python3"
 fi
 [ "$failures" -eq 0 ] || exit 1
-echo "skipped: there is no clang-format here; the rest is well"
+[ -n "$missing" ] || exit 0
+echo "skipped: missing here: $missing; everything else is well"
 exit 77

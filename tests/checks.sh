@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Checks that are counted and told a line each, for all test scripts; finish() ends the script with the count.
+# Checks that are counted and print a line each, for all test scripts; finish() ends the script with the count.
 
 checks=0
 failures=0
@@ -17,7 +17,7 @@ fail() {
     [ $# -lt 2 ] || printf '%s\n' "${@:2}" | head -n 40 | cut -c1-1000 | sed 's/^/    /'
 }
 
-# holds TITLE COMMAND...: the command succeeds. What it prints is shown if it does not.
+# holds TITLE COMMAND...: the command succeeds. Its output is shown if it does not.
 holds() {
     local title=$1 output
     shift

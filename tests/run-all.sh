@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Every test there is, in as many builds as they need: what `./quickstart test` runs once the packages are there.
+# Every test there is, in as many builds as they need: `./quickstart test` runs this once the packages are there.
 #
 # The last line is "N passed, N failed", with ", N skipped" where some were. Each test program or script counts as one.
 # A test that measures can fail because the machine was busy with other things: if it does, it is run once more, alone,
@@ -44,7 +44,8 @@ why() {
 }
 
 # check NAME COMMAND...: one test. Exit status 77 is a skip, whose reason is the last line of the output. Where it
-# passes, lines that match $show are shown. Where it fails and $later names a file, how to run it again goes there.
+# passes, lines that match $show are shown. Where it fails and $later names a file, the command to run it again goes
+# there.
 check() {
     local name=$1 log status=0 start=$SECONDS stolen
     log=$(log_of "$name")
@@ -71,12 +72,12 @@ check() {
     esac
 }
 
-# timed NAME COMMAND...: a test that what others do on the machine can make fail.
+# timed NAME COMMAND...: a test that can fail because of other load on the machine.
 timed() {
     later=$logs/again check "$@"
 }
 
-# second_time SHOW NAME COMMAND...: what timed() put off. Late in the day it is given up.
+# second_time SHOW NAME COMMAND...: a test that timed() put off. After 25 minutes it is given up.
 second_time() {
     local show=$1
     shift
@@ -143,7 +144,7 @@ fuzz() {
     name=$(basename "$1")
     mkdir -p "$build/clang/corpus/$name"
     [ ! -d "$root/tests/fuzz/corpus-${name#fuzz-}" ] || corpus=("$root/tests/fuzz/corpus-${name#fuzz-}")
-    # Left to itself, what it finds is exit status 77, which is a skip here.
+    # By default libFuzzer exits with 77 for a finding, which would be a skip here.
     "$1" -max_total_time="$fuzz_seconds" -max_len=4096 -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
         -error_exitcode=1 \
         -artifact_prefix="$logs/$name-" "$build/clang/corpus/$name" "${corpus[@]}"
@@ -192,10 +193,10 @@ growth() {
     make -C "$build/plain" bench/bench-growth && "$root/bench/run-bench-growth" --quick "$build/plain"
 }
 
-# --- what needs no quiet machine: three lanes
+# --- tests that need no quiet machine: three lanes
 
 cd "$root" || exit 1
-# What later steps need of the network comes in while compilers run. If it does not, those steps say why.
+# Downloads for later steps, while compilers run. If they fail, those steps say why.
 {
     tests/package/tree.sh
     tests/vm/fetch.sh
@@ -205,7 +206,8 @@ check "shellcheck" shellcheck_all
 plain=no
 if check "gcc -O2 -Werror builds" build_plain; then
     plain=yes
-    check "tests/check-style.sh" env PERFCOUNTD="$build/plain/perfcountd" tests/check-style.sh
+    show='^[a-z].*: [0-9]' check "tests/check-style.sh" env PERFCOUNTD="$build/plain/perfcountd" \
+        OBJECTS="$build/plain" tests/check-style.sh
     (
         for script in cli exposition http limits descriptors libpfm4 lifecycle idle opener stream-events impostor \
             symboliser-impostor tls bad-clients local-user proxy valgrind contrib; do
@@ -240,7 +242,7 @@ if [ $plain = yes ]; then
         env VM_BUILD="$build/arm64" tests/vm/run.sh
 fi
 
-# --- what mostly waits: two lanes
+# --- tests that mostly wait: two lanes
 
 if [ $plain = yes ]; then
     (
@@ -260,7 +262,7 @@ if [ $plain = yes ]; then
     wait
 fi
 
-# --- what measures, alone
+# --- tests that measure, one at a time
 
 if [ $plain = yes ]; then
     end_to_end truth
@@ -281,7 +283,7 @@ if [ $plain = yes ]; then
     show=. timed "bench/run-bench-growth --quick" growth
 fi
 
-# --- what failed and may have been disturbed, alone
+# --- again the tests that failed and may have been disturbed, one at a time
 
 # shellcheck source=/dev/null
 [ ! -e "$logs/again" ] || . "$logs/again"
@@ -302,7 +304,7 @@ while read -r outcome name; do
         ;;
     esac
 done <"$results"
-echo "$((SECONDS - begin)) s, of which $(($(stolen) - stolen_before)) s of a CPU were stolen; logs in build/test"
+echo "$((SECONDS - begin)) s; the host took away $(($(stolen) - stolen_before)) s of a CPU; logs in build/test"
 if [ "$skipped" -gt 0 ]; then
     echo "$passed passed, $failed failed, $skipped skipped"
 else

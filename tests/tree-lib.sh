@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# What makes the trees of files of other systems: how they fail, and the tools that they need.
+# Shared by the scripts that make trees of files of other systems: how they fail, and the tools that they need.
 # Sourced with `log` set, a file whose directory is there when something runs quietly, and for install_tools `tools`:
 # COMMAND:PACKAGE by spaces, the packages by Debian's names.
 
@@ -13,7 +13,7 @@ die() {
 quietly() {
     local what=$1
     shift
-    # shellcheck disable=SC2154 # who sources this has set it
+    # shellcheck disable=SC2154 # set by the script that sources this
     printf '\n+ %s\n' "$*" >>"$log"
     "$@" >>"$log" 2>&1 </dev/null && return
     tail -n 30 "$log" >&2
@@ -22,7 +22,7 @@ quietly() {
 
 install_tools() {
     local pair missing=()
-    # shellcheck disable=SC2154 # who sources this has set it
+    # shellcheck disable=SC2154 # set by the script that sources this
     for pair in $tools; do
         command -v "${pair%%:*}" >/dev/null || missing+=("${pair##*:}")
     done

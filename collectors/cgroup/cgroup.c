@@ -2,7 +2,7 @@
 /*
  * The collector `cgroup`: the configured groups on each cgroup that the patterns want, as cgroups come and go.
  *
- * What there is and what is counted is the set's business (set.h); this reads, counts and complains.
+ * The set (set.h) knows which cgroups there are and counts them; this file reads them and reports.
  */
 #include "collectors/cgroup/cgroup.h"
 
@@ -11,12 +11,13 @@
 #include "collectors/cgroup/set.h"
 #include "collectors/group-collector.h"
 
-/* Where changes are not told, the directories are compared this often, at a reading. */
+/* How often, at a reading, the directories are compared where inotify does not report all changes. */
 #define RESCAN_NS NSEC_PER_SEC
+
 struct cgroup {
     struct cgroup_set set;
     uint64_t rescanned_ns;
-    struct series *groups[N_ROW_STATES], *states[N_CGROUP_STATES];
+    struct series *states[N_CGROUP_STATES];
 };
 
 static const char *const state_names[N_CGROUP_STATES] = {
@@ -30,26 +31,19 @@ const char *cgroup_state_name(enum cgroup_state state)
     return state_names[state];
 }
 
-static bool cgroup_enabled(const struct config *config)
-{
-    return config->cgroup.enabled;
-}
-
 static void cgroup_close(const struct collector_context *context, void *state)
 {
     struct cgroup *cgroup = state;
 
     if (!cgroup)
         return;
-    for (size_t i = 0; i < N_ROW_STATES; i++)
-        metrics_remove(&context->snapshot->metrics, cgroup->groups[i]);
     for (size_t i = 0; i < N_CGROUP_STATES; i++)
         metrics_remove(&context->snapshot->metrics, cgroup->states[i]);
     cgroup_set_done(&cgroup->set, context);
     free(cgroup);
 }
 
-static int add_gauges(const struct collector_context *context, struct cgroup *cgroup)
+static int cgroup_add_gauges(const struct collector_context *context, struct cgroup *cgroup)
 {
     static const struct metric metric = {
         .name = "perfcountd_cgroups",
@@ -64,7 +58,7 @@ static int add_gauges(const struct collector_context *context, struct cgroup *cg
         if (!cgroup->states[i])
             return -ENOMEM;
     }
-    return counted_add_states(context, cgroup->groups);
+    return 0;
 }
 
 static int cgroup_open(const struct collector_context *context, void *previous, void **ret, struct error *error)
@@ -74,7 +68,7 @@ static int cgroup_open(const struct collector_context *context, void *previous, 
 
     if (r == 0 && !previous)
         r = cgroup_set_open(&cgroup->set, context, error);
-    if (r == 0 && !previous && add_gauges(context, cgroup) < 0)
+    if (r == 0 && !previous && cgroup_add_gauges(context, cgroup) < 0)
         r = error_oom(error);
     if (r == 0 && cgroup_set_configure(&cgroup->set, context) < 0)
         r = error_oom(error);
@@ -82,15 +76,9 @@ static int cgroup_open(const struct collector_context *context, void *previous, 
         cgroup_close(context, cgroup);
         return r;
     }
+    *context->fd = cgroup_tree_fd(cgroup->set.tree);
     *ret = cgroup;
     return 0;
-}
-
-static int cgroup_fd(const void *state)
-{
-    const struct cgroup *cgroup = state;
-
-    return cgroup_tree_fd(cgroup->set.tree);
 }
 
 static void cgroup_dispatch(const struct collector_context *context, void *state)
@@ -103,14 +91,14 @@ static void cgroup_dispatch(const struct collector_context *context, void *state
     cgroup_set_forget(&cgroup->set, context);
 }
 
-static void count_states(const struct cgroup *cgroup, size_t states[N_CGROUP_STATES])
+static void cgroup_count_states(const struct cgroup *cgroup, size_t states[N_CGROUP_STATES])
 {
     states[CGROUP_STATE_DROPPED] = cgroup->set.n_dropped;
     for (size_t i = 0; i < cgroup->set.n; i++)
-        states[cgroup->set.entries[i]->node ? CGROUP_STATE_WATCHED : CGROUP_STATE_LINGERING]++;
+        states[cgroup->set.counts[i]->node ? CGROUP_STATE_WATCHED : CGROUP_STATE_LINGERING]++;
 }
 
-static void rescan_if_blind(const struct collector_context *context, struct cgroup *cgroup)
+static void cgroup_rescan_if_blind(const struct collector_context *context, struct cgroup *cgroup)
 {
     uint64_t now = cgroup->set.sys->now(cgroup->set.sys, CLOCK_MONOTONIC);
 
@@ -124,24 +112,21 @@ static void rescan_if_blind(const struct collector_context *context, struct cgro
 
 static int cgroup_collect(const struct collector_context *context, void *state, struct error *error)
 {
-    size_t groups[N_ROW_STATES] = {0}, states[N_CGROUP_STATES] = {0};
+    size_t states[N_CGROUP_STATES] = {0};
     struct cgroup *cgroup = state;
 
     (void)error;
-    rescan_if_blind(context, cgroup);
+    cgroup_rescan_if_blind(context, cgroup);
     cgroup_set_forget(&cgroup->set, context);
     for (size_t i = 0; i < cgroup->set.n; i++) {
-        struct cgroup_entry *entry = cgroup->set.entries[i];
-        if (!entry->node)
+        struct cgroup_counts *counts = cgroup->set.counts[i];
+        if (!counts->node)
             continue;
-        cgroup_count_collect(entry->count, context->sys);
-        cgroup_count_states(entry->count, groups);
-        if (cgroup_count_is_stale(entry->count))
-            *context->stale = true;
+        cgroup_counts_read(counts, context->sys);
+        cgroup_counts_add_states(counts, context->groups);
+        *context->stale |= group_collector_is_stale(&counts->groups);
     }
-    count_states(cgroup, states);
-    for (size_t i = 0; i < N_ROW_STATES; i++)
-        series_set(cgroup->groups[i], groups[i]);
+    cgroup_count_states(cgroup, states);
     for (size_t i = 0; i < N_CGROUP_STATES; i++)
         series_set(cgroup->states[i], states[i]);
     return 0;
@@ -153,46 +138,47 @@ static int cgroup_pause(const struct collector_context *context, void *state)
     int r = 0;
 
     for (size_t i = 0; i < cgroup->set.n; i++) {
-        int error = cgroup_count_pause(cgroup->set.entries[i]->count, context->paused);
+        struct cgroup_counts *counts = cgroup->set.counts[i];
+        int error = counts->ended ? 0 : group_collector_pause(context, &counts->groups);
         r = r < 0 ? r : error;
     }
     return r;
 }
 
-static int complain(const struct collector_context *context, struct failures *failures, const char *reason,
-                    const char *message)
+static int cgroup_add_failure(const struct collector_context *context, struct failures *failures, const char *reason,
+                              const char *message)
 {
-    struct failure item = {
+    struct failure failure = {
         .collector = context->collector,
-        .group = (char *)"",
-        .event = (char *)"",
-        .metric = (char *)"",
-        .pmu = (char *)"",
-        .reason = (char *)reason,
-        .message = (char *)message,
-        .place = (char *)"cgroups",
+        .group = "",
+        .event = "",
+        .metric = "",
+        .pmu = "",
+        .reason = reason,
+        .message = message,
+        .where = "cgroups",
     };
 
-    return failures_add(failures, &item, -1);
+    return failures_add(failures, &failure, -1);
 }
 
-/* What keeps the collector from seeing all that is meant, first to last. */
-static int complain_of_sight(const struct collector_context *context, const struct cgroup *cgroup,
-                             struct failures *failures)
+/* Why the collector may not see all cgroups that are meant. */
+static int cgroup_report_sight(const struct collector_context *context, const struct cgroup *cgroup,
+                               struct failures *failures)
 {
     const char *limitation = cgroup_tree_limitation(cgroup->set.tree);
     int r = 0;
 
     if (limitation)
-        r = complain(context, failures, "inotify", limitation);
+        r = cgroup_add_failure(context, failures, "inotify", limitation);
     if (r == 0 && cgroup->set.hierarchy.namespaced)
-        r = complain(context, failures, "namespace",
-                     "this process is in a cgroup namespace and sees only what is below its own root; start it outside "
-                     "to see all");
+        r = cgroup_add_failure(context, failures, "namespace",
+                               "this process is in a cgroup namespace and sees only what is below its own root; start "
+                               "it outside to see all");
     if (r == 0 && cgroup->set.n_wanted == 0)
-        r = complain(context, failures, "patterns",
-                     "no cgroup matches collectors.cgroup.include; patterns are relative to the root of the hierarchy, "
-                     "which /api/v1/cgroups names");
+        r = cgroup_add_failure(context, failures, "patterns",
+                               "no cgroup matches collectors.cgroup.include; patterns are relative to the root of the "
+                               "hierarchy, which /api/v1/cgroups names");
     return r;
 }
 
@@ -203,14 +189,14 @@ static int cgroup_report(const struct collector_context *context, const void *st
 
     failures_note(failures, cgroup->set.span);
     for (size_t i = 0; i < cgroup->set.n && r == 0; i++)
-        if (cgroup->set.entries[i]->node)
-            r = cgroup_count_report(cgroup->set.entries[i]->count, context, failures);
+        if (cgroup->set.counts[i]->node)
+            r = cgroup_counts_report(cgroup->set.counts[i], context, failures);
     if (r == 0)
-        r = complain_of_sight(context, cgroup, failures);
+        r = cgroup_report_sight(context, cgroup, failures);
     if (r == 0 && cgroup->set.n_dropped)
-        r = complain(context, failures, "limit",
-                     "some are not watched, because collectors.cgroup.max_cgroups or the limit of open files "
-                     "(LimitNOFILE, ulimit -n) is reached; /api/v1/cgroups names them");
+        r = cgroup_add_failure(context, failures, "limit",
+                               "some are not watched, because collectors.cgroup.max_cgroups or the limit of open files "
+                               "(LimitNOFILE, ulimit -n) is reached; /api/v1/cgroups names them");
     return r;
 }
 
@@ -219,13 +205,13 @@ void cgroup_visit(const void *state, void (*visit)(void *userdata, const struct 
     const struct cgroup *cgroup = state;
 
     for (size_t i = 0; i < cgroup->set.n; i++) {
-        const struct cgroup_entry *entry = cgroup->set.entries[i];
+        const struct cgroup_counts *counts = cgroup->set.counts[i];
         struct cgroup_view view = {
-            .label = entry->label,
-            .state = entry->node ? CGROUP_STATE_WATCHED : CGROUP_STATE_LINGERING,
-            .inode = entry->inode,
-            .identity = &entry->identity,
-            .descriptors = cgroup_count_descriptors(entry->count),
+            .label = counts->label,
+            .state = counts->node ? CGROUP_STATE_WATCHED : CGROUP_STATE_LINGERING,
+            .inode = counts->inode,
+            .identity = &counts->identity,
+            .descriptors = cgroup_counts_descriptors(counts),
         };
         visit(userdata, &view);
     }
@@ -255,12 +241,12 @@ void cgroup_summarize(const void *state, struct cgroup_summary *ret)
 
 const struct collector collector_cgroup = {
     .name = "cgroup",
-    .enabled = cgroup_enabled,
+    .enabled = offsetof(struct config, cgroup.enabled),
+    .has_groups = true,
     .open = cgroup_open,
     .collect = cgroup_collect,
     .pause = cgroup_pause,
     .report = cgroup_report,
     .close = cgroup_close,
-    .fd = cgroup_fd,
     .dispatch = cgroup_dispatch,
 };

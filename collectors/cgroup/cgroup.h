@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the collector `cgroup` knows of the cgroups themselves, for /api/v1/cgroups and `plan`. */
+/* The cgroups that the collector `cgroup` knows, for /api/v1/cgroups and `plan`. */
 #ifndef COLLECTORS_CGROUP_CGROUP_H
 #define COLLECTORS_CGROUP_CGROUP_H
 
@@ -16,15 +16,15 @@ struct cgroup_view {
     const char *label;
     enum cgroup_state state;
     uint64_t inode;
-    const struct cgroup_identity *identity; /* NULL of a dropped one */
+    const struct cgroup_identity *identity; /* NULL of a cgroup that is dropped */
     size_t descriptors;
 };
 
 struct cgroup_summary {
     const char *hierarchy; /* its directory */
     bool v1;
-    size_t n_wanted;           /* that the patterns want */
-    uint64_t descriptors_each; /* that one needs here */
+    size_t n_wanted;           /* cgroups that the patterns want */
+    uint64_t descriptors_each; /* that a cgroup needs here at most */
     uint64_t limit;            /* how many can be watched, by max_cgroups and by descriptors */
     const char *limitation;    /* NULL, or why changes are noticed late */
 };

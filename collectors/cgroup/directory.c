@@ -11,16 +11,16 @@
 
 #define OPEN_FLAGS (O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
 
-/* Opening */
+/* --- opening --- */
 
-static int open_at(int dir_fd, const char *path, int flags)
+static int directory_open_at(int dir_fd, const char *path, int flags)
 {
     int fd = openat(dir_fd, path, flags | OPEN_FLAGS);
     return fd < 0 ? -errno : fd;
 }
 
-/* Below `root_fd`, by as many steps as a path needs that is longer than the kernel takes at once. */
-static int open_path(int root_fd, const char *path)
+/* Opens below `root_fd`, in several steps where the path is longer than the kernel takes at once. */
+static int directory_open_path(int root_fd, const char *path)
 {
     _cleanup_(closep) int base = -1;
     size_t left = strlen(path);
@@ -32,7 +32,7 @@ static int open_path(int root_fd, const char *path)
             length--;
         memcpy(piece, path, length);
         piece[length] = '\0';
-        int next = open_at(base < 0 ? root_fd : base, piece, O_PATH);
+        int next = directory_open_at(base < 0 ? root_fd : base, piece, O_PATH);
         if (next < 0)
             return next;
         if (base >= 0)
@@ -41,12 +41,12 @@ static int open_path(int root_fd, const char *path)
         path += length + 1;
         left -= length + 1;
     }
-    return open_at(base < 0 ? root_fd : base, left ? path : ".", O_RDONLY);
+    return directory_open_at(base < 0 ? root_fd : base, left ? path : ".", O_RDONLY);
 }
 
 int cgroup_directory_open(const struct cgroup_root *root, const char *path, uint64_t inode)
 {
-    _cleanup_(closep) int fd = open_path(root->fd, path + 1);
+    _cleanup_(closep) int fd = directory_open_path(root->fd, path + 1);
     struct stat status;
 
     if (fd < 0)
@@ -63,7 +63,7 @@ bool cgroup_directory_is_gone(int error)
     return error == -ENOENT || error == -ESTALE || error == -ENOTDIR || error == -ENODEV || error == -ELOOP;
 }
 
-/* What is in it */
+/* --- listing --- */
 
 bool cgroup_directory_find(const struct cgroup_root *root, int fd, const char *name, uint64_t *ret_inode)
 {

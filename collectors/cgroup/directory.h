@@ -7,7 +7,7 @@
 
 #include "base/util.h"
 
-/* The topmost directory, and its file system: what is mounted below is no cgroup. */
+/* The topmost directory, and its file system: a file system that is mounted below has no cgroups. */
 struct cgroup_root {
     int fd;
     dev_t device;
@@ -15,15 +15,15 @@ struct cgroup_root {
 
 /*
  * `path` begins with "/" and may be longer than the kernel takes at once. Returns a descriptor; errors of openat(2);
- * -ESTALE where the directory of this inode is not there any more, but another.
+ * -ESTALE where another directory than that of this inode is there now.
  */
 int cgroup_directory_open(const struct cgroup_root *root, const char *path, uint64_t inode);
-/* Whether such an error says that the cgroup is not there any more. */
+/* Whether an error of cgroup_directory_open() says that the cgroup is not there any more. */
 bool cgroup_directory_is_gone(int error);
 
 /* Whether `name` in the directory `fd` is a cgroup. */
 bool cgroup_directory_find(const struct cgroup_root *root, int fd, const char *name, uint64_t *ret_inode);
-/* Tells each cgroup in the directory, and closes `*fd`. Errors of readdir(3); some may have been told then. */
+/* Calls `found` with each cgroup in the directory, and closes `*fd`. Errors of readdir(3), also behind some calls. */
 int cgroup_directory_list(const struct cgroup_root *root, int *fd,
                           void (*found)(void *userdata, const char *name, uint64_t inode), void *userdata);
 

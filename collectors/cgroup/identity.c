@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a cgroup's path says of units and containers: see identity.h.
+ * The systemd unit and the container that a cgroup's path names: see identity.h.
  *
- * Units are directories named after them: systemd.unit(5) has the suffixes, systemd's control-group documentation
- * (https://systemd.io/CGROUP_DELEGATION/) says which of them have cgroups. Inside of a unit that delegates, and so
- * inside of a container, systemd's names may come again; the innermost is what runs.
+ * Units are directories of the unit's name: systemd.unit(5) has the suffixes, and systemd's control-group documentation
+ * (https://systemd.io/CGROUP_DELEGATION/) says which types have cgroups. In a unit that delegates, and so in a
+ * container, systemd's names may appear again; the innermost unit is the one that runs.
  */
 #include "collectors/cgroup/identity.h"
 
@@ -13,7 +13,7 @@
 #define ID_LENGTH 64
 
 /* A component of the path. */
-struct part {
+struct component {
     const char *text;
     size_t length;
 };
@@ -39,16 +39,16 @@ static const struct {
     {"", ""},
 };
 
-static bool ends_with(struct part part, const char *suffix)
+static bool ends_with(struct component component, const char *suffix)
 {
     size_t length = strlen(suffix);
-    return part.length > length && memcmp(part.text + part.length - length, suffix, length) == 0;
+    return component.length > length && memcmp(component.text + component.length - length, suffix, length) == 0;
 }
 
-static bool is_unit(struct part part)
+static bool is_unit(struct component component)
 {
     for (size_t i = 0; i < ARRAY_SIZE(unit_suffixes); i++)
-        if (ends_with(part, unit_suffixes[i]))
+        if (ends_with(component, unit_suffixes[i]))
             return true;
     return false;
 }
@@ -59,14 +59,14 @@ static bool is_id(const char *text)
 }
 
 /* The container's id in a component, NULL where there is none. */
-static const char *find_id(struct part part)
+static const char *find_id(struct component component)
 {
     for (size_t i = 0; i < ARRAY_SIZE(container_names); i++) {
         size_t prefix = strlen(container_names[i].prefix), suffix = strlen(container_names[i].suffix);
-        if (part.length != prefix + ID_LENGTH + suffix)
+        if (component.length != prefix + ID_LENGTH + suffix)
             continue;
-        const char *id = part.text + prefix;
-        if (memcmp(part.text, container_names[i].prefix, prefix) == 0 && is_id(id) &&
+        const char *id = component.text + prefix;
+        if (memcmp(component.text, container_names[i].prefix, prefix) == 0 && is_id(id) &&
             memcmp(id + ID_LENGTH, container_names[i].suffix, suffix) == 0)
             return id;
     }
@@ -95,12 +95,12 @@ static int escaped_byte(const char *text, size_t length)
  * Writes the name of a unit and its NUL, and returns where they end. A "-" stays: only where a name was made of a path
  * does it stand for a slash.
  */
-static char *unescape(char *to, struct part part)
+static char *unescape(char *to, struct component component)
 {
     /* systemd's cg_escape() puts "_" before names that could be taken for one of the kernel's files. */
-    for (size_t i = part.length && part.text[0] == '_'; i < part.length;) {
-        int byte = escaped_byte(part.text + i, part.length - i);
-        *to++ = byte < 0 ? part.text[i] : (char)byte;
+    for (size_t i = component.length && component.text[0] == '_'; i < component.length;) {
+        int byte = escaped_byte(component.text + i, component.length - i);
+        *to++ = byte < 0 ? component.text[i] : (char)byte;
         i += byte < 0 ? 1 : 4;
     }
     *to++ = '\0';
@@ -108,28 +108,28 @@ static char *unescape(char *to, struct part part)
 }
 
 /* The next component from `*at` on; false at the end of the path. */
-static bool next_part(const char **at, struct part *ret)
+static bool next_component(const char **at, struct component *ret)
 {
     *at += strspn(*at, "/");
     if (!**at)
         return false;
-    *ret = (struct part){.text = *at, .length = strcspn(*at, "/")};
+    *ret = (struct component){.text = *at, .length = strcspn(*at, "/")};
     *at += ret->length;
     return true;
 }
 
 int cgroup_identify(const char *path, struct cgroup_identity *ret)
 {
-    struct part part, unit = {"", 0}, slice = {"", 0}, id = {"", 0};
+    struct component component, unit = {"", 0}, slice = {"", 0}, id = {"", 0};
 
-    while (next_part(&path, &part)) {
-        const char *found = find_id(part);
+    while (next_component(&path, &component)) {
+        const char *found = find_id(component);
         if (found)
-            id = (struct part){found, ID_LENGTH};
-        if (ends_with(part, ".slice"))
-            slice = part;
-        else if (is_unit(part))
-            unit = part;
+            id = (struct component){found, ID_LENGTH};
+        if (ends_with(component, ".slice"))
+            slice = component;
+        else if (is_unit(component))
+            unit = component;
     }
     char *texts = malloc(unit.length + slice.length + id.length + 3);
     if (!texts)

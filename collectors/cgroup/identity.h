@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a cgroup's path says of systemd units and containers. Pure. */
+/* The systemd unit and the container that a cgroup's path names. Pure. */
 #ifndef COLLECTORS_CGROUP_IDENTITY_H
 #define COLLECTORS_CGROUP_IDENTITY_H
 

@@ -7,7 +7,7 @@
 #define BUCKETS_MIN 64
 
 /* FNV-1a. */
-static size_t hash_name(const struct cgroup_index_entry *parent, const char *name)
+static size_t hash_name(const struct cgroup_node *parent, const char *name)
 {
     uint64_t hash = UINT64_C(14695981039346656037) ^ (uintptr_t)parent;
 
@@ -16,7 +16,7 @@ static size_t hash_name(const struct cgroup_index_entry *parent, const char *nam
     return (size_t)(hash ^ hash >> 32);
 }
 
-static struct cgroup_list *name_bucket(const struct cgroup_index *index, const struct cgroup_index_entry *parent,
+static struct cgroup_list *name_bucket(const struct cgroup_index *index, const struct cgroup_node *parent,
                                        const char *name)
 {
     return &index->by_name[hash_name(parent, name) & (index->n_buckets - 1)];
@@ -28,19 +28,19 @@ static struct cgroup_list *watch_bucket(const struct cgroup_index *index, int wa
     return &index->by_watch[(size_t)watch & (index->n_buckets - 1)];
 }
 
-/* Moves every entry into the new buckets. */
+/* Moves every node into the new buckets. */
 static void refill(struct cgroup_index *index, const struct cgroup_list *by_name, const struct cgroup_list *by_watch,
                    size_t n_buckets)
 {
     for (size_t i = 0; i < n_buckets; i++) {
-        struct cgroup_index_entry *entry = LIST_FIRST(&by_name[i]), *next;
-        for (; entry; entry = next) {
-            next = LIST_NEXT(entry, of_name);
-            LIST_INSERT_HEAD(name_bucket(index, entry->parent, entry->name), entry, of_name);
+        struct cgroup_node *node = LIST_FIRST(&by_name[i]), *next;
+        for (; node; node = next) {
+            next = LIST_NEXT(node, of_name);
+            LIST_INSERT_HEAD(name_bucket(index, node->parent, node->name), node, of_name);
         }
-        for (entry = LIST_FIRST(&by_watch[i]); entry; entry = next) {
-            next = LIST_NEXT(entry, of_watch);
-            LIST_INSERT_HEAD(watch_bucket(index, entry->watch), entry, of_watch);
+        for (node = LIST_FIRST(&by_watch[i]); node; node = next) {
+            next = LIST_NEXT(node, of_watch);
+            LIST_INSERT_HEAD(watch_bucket(index, node->watch), node, of_watch);
         }
     }
 }
@@ -64,22 +64,22 @@ static int make_room(struct cgroup_index *index)
     return 0;
 }
 
-static struct cgroup_index_entry *entry_free(struct cgroup_index_entry *entry)
+static struct cgroup_node *node_free(struct cgroup_node *node)
 {
-    if (entry)
-        free(entry->node.path);
-    free(entry);
+    if (node)
+        free(node->path);
+    free(node);
     return NULL;
 }
-DEFINE_CLEANUP(struct cgroup_index_entry *, entry_free);
+DEFINE_CLEANUP(struct cgroup_node *, node_free);
 
 void cgroup_index_done(struct cgroup_index *index)
 {
     for (size_t i = 0; i < index->n_buckets; i++) {
-        struct cgroup_index_entry *next;
-        for (struct cgroup_index_entry *entry = LIST_FIRST(&index->by_name[i]); entry; entry = next) {
-            next = LIST_NEXT(entry, of_name);
-            entry_free(entry);
+        struct cgroup_node *next;
+        for (struct cgroup_node *node = LIST_FIRST(&index->by_name[i]); node; node = next) {
+            next = LIST_NEXT(node, of_name);
+            node_free(node);
         }
     }
     free(index->announced);
@@ -89,11 +89,11 @@ void cgroup_index_done(struct cgroup_index *index)
 }
 
 /* "/" for the root, "/name" below it, "PARENT/name" elsewhere. */
-static int set_path(struct cgroup_index_entry *entry)
+static int set_path(struct cgroup_node *node)
 {
-    const struct cgroup_index_entry *parent = entry->parent;
-    const char *before = parent && parent->parent ? parent->node.path : "";
-    size_t length = strlen(before), name_length = strlen(entry->name);
+    const struct cgroup_node *parent = node->parent;
+    const char *before = parent && parent->parent ? parent->path : "";
+    size_t length = strlen(before), name_length = strlen(node->name);
 
     if (length + name_length + 2 > CGROUP_PATH_MAX)
         return -ENAMETOOLONG;
@@ -102,90 +102,90 @@ static int set_path(struct cgroup_index_entry *entry)
         return -ENOMEM;
     memcpy(path, before, length);
     path[length] = '/';
-    memcpy(path + length + 1, entry->name, name_length + 1);
-    entry->node.path = path;
-    entry->name = path + length + 1;
+    memcpy(path + length + 1, node->name, name_length + 1);
+    node->path = path;
+    node->name = path + length + 1;
     return 0;
 }
 
-int cgroup_index_add(struct cgroup_index *index, struct cgroup_index_entry *parent, const char *name, uint64_t inode,
-                     struct cgroup_index_entry **ret)
+int cgroup_index_add(struct cgroup_index *index, struct cgroup_node *parent, const char *name, uint64_t inode,
+                     struct cgroup_node **ret)
 {
-    _cleanup_(entry_freep) struct cgroup_index_entry *entry = calloc(1, sizeof(*entry));
+    _cleanup_(node_freep) struct cgroup_node *node = calloc(1, sizeof(*node));
 
-    if (!entry || make_room(index) < 0)
+    if (!node || make_room(index) < 0)
         return -ENOMEM;
-    entry->name = name;
-    entry->parent = parent;
-    entry->watch = -1;
-    entry->node.inode = inode;
-    entry->node.depth = parent ? parent->node.depth + 1 : 0;
-    int r = set_path(entry);
+    node->name = name;
+    node->parent = parent;
+    node->watch = -1;
+    node->inode = inode;
+    node->depth = parent ? parent->depth + 1 : 0;
+    int r = set_path(node);
     if (r < 0)
         return r;
-    LIST_INSERT_HEAD(name_bucket(index, parent, entry->name), entry, of_name);
+    LIST_INSERT_HEAD(name_bucket(index, parent, node->name), node, of_name);
     if (parent)
-        LIST_INSERT_HEAD(&parent->children, entry, siblings);
+        LIST_INSERT_HEAD(&parent->children, node, siblings);
     else
-        index->root = entry;
+        index->root = node;
     index->n++;
-    *ret = steal(entry);
+    *ret = steal(node);
     return 0;
 }
 
-void cgroup_index_remove(struct cgroup_index *index, struct cgroup_index_entry *entry)
+void cgroup_index_remove(struct cgroup_index *index, struct cgroup_node *node)
 {
-    cgroup_index_set_watch(index, entry, -1);
-    if (entry->announced) { /* the last one takes its place */
-        struct cgroup_index_entry *last = index->announced[--index->n_announced];
-        index->announced[entry->position] = last;
-        last->position = entry->position;
+    cgroup_index_set_watch(index, node, -1);
+    if (node->announced) { /* the last one takes its place */
+        struct cgroup_node *last = index->announced[--index->n_announced];
+        index->announced[node->position] = last;
+        last->position = node->position;
     }
-    LIST_REMOVE(entry, of_name);
-    LIST_REMOVE(entry, siblings);
+    LIST_REMOVE(node, of_name);
+    LIST_REMOVE(node, siblings);
     index->n--;
-    entry_free(entry);
+    node_free(node);
 }
 
-void cgroup_index_set_watch(struct cgroup_index *index, struct cgroup_index_entry *entry, int watch)
+void cgroup_index_set_watch(struct cgroup_index *index, struct cgroup_node *node, int watch)
 {
-    if (entry->watch >= 0) {
-        LIST_REMOVE(entry, of_watch);
+    if (node->watch >= 0) {
+        LIST_REMOVE(node, of_watch);
         index->n_watches--;
     }
-    entry->watch = watch;
+    node->watch = watch;
     if (watch >= 0) {
-        LIST_INSERT_HEAD(watch_bucket(index, watch), entry, of_watch);
+        LIST_INSERT_HEAD(watch_bucket(index, watch), node, of_watch);
         index->n_watches++;
     }
 }
 
-int cgroup_index_announce(struct cgroup_index *index, struct cgroup_index_entry *entry)
+int cgroup_index_announce(struct cgroup_index *index, struct cgroup_node *node)
 {
     if (array_grow(&index->announced, index->n_announced) < 0)
         return -ENOMEM;
-    entry->position = index->n_announced;
-    index->announced[index->n_announced++] = entry;
-    entry->announced = true;
+    node->position = index->n_announced;
+    index->announced[index->n_announced++] = node;
+    node->announced = true;
     return 0;
 }
 
-struct cgroup_index_entry *cgroup_index_child(const struct cgroup_index *index, const struct cgroup_index_entry *parent,
-                                              const char *name)
+struct cgroup_node *cgroup_index_child(const struct cgroup_index *index, const struct cgroup_node *parent,
+                                       const char *name)
 {
-    struct cgroup_index_entry *entry = LIST_FIRST(name_bucket(index, parent, name));
+    struct cgroup_node *node = LIST_FIRST(name_bucket(index, parent, name));
 
-    while (entry && (entry->parent != parent || !str_equal(entry->name, name)))
-        entry = LIST_NEXT(entry, of_name);
-    return entry;
+    while (node && (node->parent != parent || !str_equal(node->name, name)))
+        node = LIST_NEXT(node, of_name);
+    return node;
 }
 
-struct cgroup_index_entry *cgroup_index_of_watch(const struct cgroup_index *index, int watch)
+struct cgroup_node *cgroup_index_of_watch(const struct cgroup_index *index, int watch)
 {
     if (watch < 0 || index->n_buckets == 0)
         return NULL;
-    struct cgroup_index_entry *entry = LIST_FIRST(watch_bucket(index, watch));
-    while (entry && entry->watch != watch)
-        entry = LIST_NEXT(entry, of_watch);
-    return entry;
+    struct cgroup_node *node = LIST_FIRST(watch_bucket(index, watch));
+    while (node && node->watch != watch)
+        node = LIST_NEXT(node, of_watch);
+    return node;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A cgroup's path as a label: see label.h. */
+/* The label `cgroup` of a cgroup's path: see label.h. */
 #include "collectors/cgroup/label.h"
 
 #include "base/buffer.h"
@@ -10,7 +10,7 @@
 #define REPLACEMENT "\xef\xbf\xbd"
 #define TAIL "#"
 
-/* What each U+FFFD of the label stands for, two characters each, so that no two paths have the same text and tail. */
+/* Two characters for each U+FFFD of the label, so that no two paths have the same text and tail. */
 static void append_tail(struct buffer *label, const char *path)
 {
     size_t size = strlen(path);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A cgroup's path as the label that stands for it everywhere: UTF-8, though a path may be any bytes. Pure.
+ * The label `cgroup` of a cgroup's path. A label is UTF-8, and a path may be any bytes. Pure.
  *
- * Each byte that is not of UTF-8 becomes U+FFFD. Two paths may so become the same text; the one that comes later is
- * told apart by a tail that says what each U+FFFD of its text stands for, in the path's order: the byte in hexadecimal,
- * or "--" for one that the path has itself. "/a\xff" is "/a\uFFFD", and, where that is taken, "/a\uFFFD#ff".
+ * Each byte that is not of UTF-8 becomes U+FFFD, so that two paths may become the same text. The label of the later
+ * path is distinguished by a tail. The tail says what each U+FFFD of the text stands for, in the path's order: the byte
+ * in hexadecimal, or "--" for a U+FFFD of the path itself. "/a\xff" is "/a\uFFFD", and, where that is taken,
+ * "/a\uFFFD#ff".
  */
 #ifndef COLLECTORS_CGROUP_LABEL_H
 #define COLLECTORS_CGROUP_LABEL_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which cgroups are watched: see selection.h. */
+/* The choice of the cgroups that are watched: see selection.h. */
 #include "collectors/cgroup/selection.h"
 
 #include "base/glob.h"
@@ -24,7 +24,7 @@ uint64_t cgroup_rules_room(const struct cgroup_rules *rules)
     return MIN(rules->max_cgroups, rules->descriptor_budget / rules->descriptors_per_cgroup);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_candidates(const void *a, const void *b)
 {
     const struct cgroup_candidate *first = a, *second = b;
 
@@ -39,7 +39,7 @@ struct cgroup_selection cgroup_select(const struct cgroup_rules *rules, struct c
     struct cgroup_selection selection = {0};
 
     if (n > 0) /* qsort() takes no NULL */
-        qsort(candidates, n, sizeof(*candidates), compare);
+        qsort(candidates, n, sizeof(*candidates), compare_candidates);
     for (size_t i = 0; i < n; i++) {
         struct cgroup_candidate *candidate = &candidates[i];
         if (!cgroup_rules_want(rules, candidate->path)) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which cgroups are watched: those that an include pattern matches and no exclude pattern does, shallow ones first and
- * then by name, as many as the configured maximum and the descriptors that are left allow. Pure.
+ * The choice of the cgroups that are watched: they match an include pattern and no exclude pattern. Shallow cgroups
+ * come first, then it goes by name, up to the configured maximum and to the number for which there are descriptors.
+ * Pure.
  */
 #ifndef COLLECTORS_CGROUP_SELECTION_H
 #define COLLECTORS_CGROUP_SELECTION_H
@@ -27,14 +28,14 @@ struct cgroup_candidate {
 };
 
 struct cgroup_selection {
-    size_t watched, dropped; /* how many of each; watched + dropped match */
+    size_t watched, dropped; /* the numbers of each; watched + dropped match the patterns */
 };
 
 /* Whether the patterns want it, however many fit. */
 bool cgroup_rules_want(const struct cgroup_rules *rules, const char *path);
 /* How many cgroups fit. */
 uint64_t cgroup_rules_room(const struct cgroup_rules *rules);
-/* Sorts the candidates, so that those watched come in the order in which they are taken, and sets their choices. */
+/* Sets the choices of the candidates, and sorts them: they are watched in this order. */
 struct cgroup_selection cgroup_select(const struct cgroup_rules *rules, struct cgroup_candidate *candidates, size_t n);
 
 #endif

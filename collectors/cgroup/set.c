@@ -13,39 +13,39 @@
 void cgroup_set_done(struct cgroup_set *set, const struct collector_context *context)
 {
     for (size_t i = 0; i < set->n; i++)
-        cgroup_entry_free(set->entries[i], context->snapshot);
+        cgroup_counts_free(set->counts[i], context->snapshot);
     cgroup_tree_free(set->tree);
     hierarchy_done(&set->hierarchy);
-    free(set->entries);
+    free(set->counts);
     free(set->dropped);
     *set = (struct cgroup_set){0};
 }
 
-static void on_added(void *userdata, struct cgroup_node *node)
+static void set_on_added(void *userdata, struct cgroup_node *node)
 {
     (void)node;
     ((struct cgroup_set *)userdata)->changed = true;
 }
 
 /* At once: open descriptors would keep the dead cgroup. */
-static void on_removed(void *userdata, struct cgroup_node *node)
+static void set_on_removed(void *userdata, struct cgroup_node *node)
 {
     struct cgroup_set *set = userdata;
 
     set->changed = true;
     if (node->userdata)
-        cgroup_entry_end(node->userdata, set->sys);
+        cgroup_counts_end(node->userdata, set->sys);
 }
 
-/* What is left of descriptors for all cgroups, beside what other collectors hold; `self` opens its few behind them. */
-static uint64_t descriptor_budget(const struct collector_context *context, const struct cgroup_set *set)
+/* The descriptors for all cgroups, beside those of other collectors; the collector `self` opens its few last. */
+static uint64_t set_descriptor_budget(const struct collector_context *context, const struct cgroup_set *set)
 {
     uint64_t self =
         context->config->self_enabled ? N_THREAD_COUNTER_EVENTS * thread_counter_needs(context->machine) : 0;
     uint64_t own = 0, room;
 
     for (size_t i = 0; i < set->n; i++)
-        own += cgroup_count_descriptors(set->entries[i]->count);
+        own += cgroup_counts_descriptors(set->counts[i]);
     room = descriptors_room(set->sys, own);
     return room - MIN(room, self);
 }
@@ -60,39 +60,30 @@ static struct cgroup_rules rules_of(const struct collector_context *context, con
         .n_include = config->n_include,
         .n_exclude = config->n_exclude,
         .max_cgroups = config->max_cgroups,
-        .descriptor_budget = descriptor_budget(context, set),
-        .descriptors_per_cgroup = cgroup_count_needs(context),
+        .descriptor_budget = set_descriptor_budget(context, set),
+        .descriptors_per_cgroup = cgroup_counts_needs(context),
     };
 }
 
-static struct cgroup_entry *find_lingering(const struct cgroup_set *set, const char *path)
+static struct cgroup_counts *find_lingering(const struct cgroup_set *set, const char *path)
 {
     for (size_t i = 0; i < set->n; i++)
-        if (!set->entries[i]->node && str_equal(set->entries[i]->path, path))
-            return set->entries[i];
+        if (!set->counts[i]->node && str_equal(set->counts[i]->path, path))
+            return set->counts[i];
     return NULL;
 }
 
-static int append(struct cgroup_set *set, struct cgroup_entry *entry)
-{
-    int r = array_grow(&set->entries, set->n);
-
-    if (r == 0)
-        set->entries[set->n++] = entry;
-    return r;
-}
-
-static bool is_taken(const struct cgroup_set *set, const char *label)
+static bool is_label_taken(const struct cgroup_set *set, const char *label)
 {
     for (size_t i = 0; i < set->n; i++)
-        if (str_equal(set->entries[i]->label, label))
+        if (str_equal(set->counts[i]->label, label))
             return true;
     return false;
 }
 
 /*
- * Names that are not UTF-8 may look the same, so the second is told apart, and so is always a name that looks like one
- * of them. What still has another's label was made to, and is not watched.
+ * Names that are not UTF-8 may look the same: the second gets a distinct label, and so does always a name that looks
+ * like one of them. A name that still has the label of another was made to have it, and is not watched.
  */
 static int choose_label(const struct cgroup_set *set, const char *path, char **ret)
 {
@@ -102,39 +93,70 @@ static int choose_label(const struct cgroup_set *set, const char *path, char **r
 
     if (r < 0)
         return r;
-    if (!is_taken(set, plain) && !(is_utf8 && cgroup_label_is_ambiguous(plain))) {
+    if (!is_label_taken(set, plain) && !(is_utf8 && cgroup_label_is_ambiguous(plain))) {
         *ret = steal(plain);
         return 0;
     }
     r = cgroup_label(path, CGROUP_LABEL_DISTINCT, &distinct);
-    if (r == 0 && is_taken(set, distinct))
+    if (r == 0 && is_label_taken(set, distinct))
         r = -EEXIST;
     if (r == 0)
         *ret = steal(distinct);
     return r;
 }
 
-/* A cgroup that vanished while it was opened is no failure: the tree tells of it. */
-static int watch(const struct collector_context *context, struct cgroup_set *set, struct cgroup_node *node)
+static void attach(struct cgroup_counts *counts, struct cgroup_node *node)
 {
-    struct cgroup_entry *entry = node->userdata ? node->userdata : find_lingering(set, node->path);
+    counts->node = node;
+    counts->inode = node->inode;
+    node->userdata = counts;
+}
 
-    if (entry && entry->node)
-        return 0;
-    if (entry)
-        return cgroup_entry_resume(entry, context, set->tree, node);
-    _cleanup_(freep) char *label = NULL;
-    int r = choose_label(set, node->path, &label);
+/* Goes on with a cgroup after a reload, after CPUs came or went, or after it lingered under the same name. */
+static int resume_cgroup(struct cgroup_set *set, const struct collector_context *context, struct cgroup_counts *counts,
+                         struct cgroup_node *node)
+{
+    _cleanup_(closep) int fd = cgroup_tree_open(set->tree, node);
+
+    if (fd < 0) {
+        cgroup_counts_leave(counts, context);
+        return fd;
+    }
+    int r = cgroup_counts_resume(counts, context, fd);
     if (r == 0)
-        r = cgroup_entry_open(context, set->tree, node, label, &entry);
+        attach(counts, node);
+    return r;
+}
+
+static int open_cgroup(struct cgroup_set *set, const struct collector_context *context, struct cgroup_node *node)
+{
+    _cleanup_(freep) char *label = NULL;
+    struct cgroup_counts *counts;
+    int r = choose_label(set, node->path, &label);
+
     if (r < 0)
         return r;
-    r = append(set, entry);
-    if (r < 0) {
-        node->userdata = NULL;
-        cgroup_entry_free(entry, context->snapshot);
-    }
-    return r;
+    _cleanup_(closep) int fd = cgroup_tree_open(set->tree, node);
+    if (fd < 0)
+        return fd;
+    r = array_grow(&set->counts, set->n);
+    if (r == 0)
+        r = cgroup_counts_open(context, node->path, label, fd, &counts);
+    if (r < 0)
+        return r;
+    attach(counts, node);
+    set->counts[set->n++] = counts;
+    return 0;
+}
+
+/* A cgroup that vanished while it was opened is no failure: the tree reports it. */
+static int watch_cgroup(struct cgroup_set *set, const struct collector_context *context, struct cgroup_node *node)
+{
+    struct cgroup_counts *counts = node->userdata ? node->userdata : find_lingering(set, node->path);
+
+    if (!counts)
+        return open_cgroup(set, context, node);
+    return counts->node ? 0 : resume_cgroup(set, context, counts, node);
 }
 
 static int list_candidates(const struct cgroup_set *set, struct cgroup_candidate **ret, size_t *ret_n)
@@ -160,26 +182,26 @@ static int note_dropped(struct cgroup_set *set, struct cgroup_node *node)
     int r = array_grow(&set->dropped, set->n_dropped);
 
     if (node->userdata)
-        cgroup_entry_end(node->userdata, set->sys);
+        cgroup_counts_end(node->userdata, set->sys);
     if (r == 0)
         set->dropped[set->n_dropped++] = node;
     return r;
 }
 
-/* What is not watched ends first, so that its descriptors are free. */
+/* Cgroups that are not watched end first, so that their descriptors are free. */
 static int end_others(struct cgroup_set *set, const struct cgroup_candidate *candidates, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         struct cgroup_node *node = candidates[i].userdata;
         if (candidates[i].choice == CGROUP_UNWANTED && node->userdata)
-            cgroup_entry_end(node->userdata, set->sys);
+            cgroup_counts_end(node->userdata, set->sys);
         if (candidates[i].choice == CGROUP_DROPPED && note_dropped(set, node) < 0)
             return -ENOMEM;
     }
     return 0;
 }
 
-/* What could not be opened and is there: it may be had later. */
+/* A cgroup that is there and could not be opened may be opened later. */
 static int note_refused(struct cgroup_set *set, struct cgroup_node *node, int error)
 {
     enum reason_span span = cgroup_directory_is_gone(error) ? REASON_LASTS : reason_span(error);
@@ -196,14 +218,14 @@ static int watch_chosen(const struct collector_context *context, struct cgroup_s
     for (size_t i = 0; i < n && r != -ENOMEM; i++) {
         if (candidates[i].choice != CGROUP_WATCHED)
             continue;
-        r = watch(context, set, candidates[i].userdata);
+        r = watch_cgroup(set, context, candidates[i].userdata);
         if (r < 0)
             r = note_refused(set, candidates[i].userdata, r);
     }
     return r == -ENOMEM ? r : 0;
 }
 
-static int choose(struct cgroup_set *set, const struct collector_context *context)
+static int select_cgroups(struct cgroup_set *set, const struct collector_context *context)
 {
     _cleanup_(freep) struct cgroup_candidate *candidates = NULL;
     struct cgroup_rules rules = rules_of(context, set);
@@ -225,17 +247,17 @@ int cgroup_set_select(struct cgroup_set *set, const struct collector_context *co
     set->changed = false;
     set->span = REASON_LASTS;
     set->n_dropped = 0;
-    int r = choose(set, context);
+    int r = select_cgroups(set, context);
     if (r == -ENOMEM)
         set->span = REASON_PASSES;
     return r;
 }
 
-/* Letting go */
+/* --- cgroups that linger --- */
 
 static int compare_gone(const void *a, const void *b)
 {
-    const struct cgroup_entry *const *first = a, *const *second = b;
+    const struct cgroup_counts *const *first = a, *const *second = b;
 
     return (*first)->gone_ns < (*second)->gone_ns ? -1 : (*first)->gone_ns > (*second)->gone_ns;
 }
@@ -245,14 +267,14 @@ static size_t count_lingering(const struct cgroup_set *set)
     size_t n = 0;
 
     for (size_t i = 0; i < set->n; i++)
-        n += !set->entries[i]->node;
+        n += !set->counts[i]->node;
     return n;
 }
 
-/* Ends the time of the oldest beyond `max`. */
+/* Ends the lingering of the oldest beyond `max`. */
 static void mark_excess(struct cgroup_set *set, uint64_t max)
 {
-    _cleanup_(freep) struct cgroup_entry **lingering = NULL;
+    _cleanup_(freep) struct cgroup_counts **lingering = NULL;
     size_t n = count_lingering(set), k = 0;
 
     if (n > max)
@@ -260,8 +282,8 @@ static void mark_excess(struct cgroup_set *set, uint64_t max)
     if (!lingering)
         return;
     for (size_t i = 0; i < set->n; i++)
-        if (!set->entries[i]->node)
-            lingering[k++] = set->entries[i];
+        if (!set->counts[i]->node)
+            lingering[k++] = set->counts[i];
     qsort(lingering, n, sizeof(lingering[0]), compare_gone);
     for (size_t i = 0; i < n - max; i++)
         lingering[i]->exceeds = true;
@@ -275,26 +297,26 @@ void cgroup_set_forget(struct cgroup_set *set, const struct collector_context *c
 
     mark_excess(set, config->max_cgroups);
     for (size_t i = 0; i < set->n; i++) {
-        struct cgroup_entry *entry = set->entries[i];
-        if (!entry->node && (entry->exceeds || now - entry->gone_ns >= config->linger_ns))
-            cgroup_entry_free(entry, context->snapshot);
+        struct cgroup_counts *counts = set->counts[i];
+        if (!counts->node && (counts->exceeds || now - counts->gone_ns >= config->linger_ns))
+            cgroup_counts_free(counts, context->snapshot);
         else
-            set->entries[n++] = entry;
+            set->counts[n++] = counts;
     }
     set->n = n;
 }
 
-/* The entries go on with the new configuration and CPUs; the tree is kept. */
-static int go_on(const struct collector_context *context, struct cgroup_set *set, enum reason_span *ret_span)
+/* The cgroups that are watched go on with the new configuration and CPUs; the tree is kept. */
+static int resume_all(struct cgroup_set *set, const struct collector_context *context, enum reason_span *ret_span)
 {
     struct cgroup_rules rules = rules_of(context, set);
     int r;
 
     for (size_t i = 0; i < set->n; i++) {
-        struct cgroup_entry *entry = set->entries[i];
-        if (!entry->node || !cgroup_rules_want(&rules, entry->path))
+        struct cgroup_counts *counts = set->counts[i];
+        if (!counts->node || !cgroup_rules_want(&rules, counts->path))
             continue;
-        r = cgroup_entry_resume(entry, context, set->tree, entry->node);
+        r = resume_cgroup(set, context, counts, counts->node);
         if (r == -ENOMEM)
             return r;
         if (r < 0 && !cgroup_directory_is_gone(r))
@@ -305,7 +327,7 @@ static int go_on(const struct collector_context *context, struct cgroup_set *set
 
 int cgroup_set_open(struct cgroup_set *set, const struct collector_context *context, struct error *error)
 {
-    struct cgroup_listener listener = {.userdata = set, .added = on_added, .removed = on_removed};
+    struct cgroup_listener listener = {.userdata = set, .added = set_on_added, .removed = set_on_removed};
 
     set->sys = context->sys;
     int r = hierarchy_find(context->sys, &set->hierarchy, error);
@@ -315,7 +337,7 @@ int cgroup_set_open(struct cgroup_set *set, const struct collector_context *cont
 int cgroup_set_configure(struct cgroup_set *set, const struct collector_context *context)
 {
     enum reason_span span = REASON_LASTS;
-    int r = go_on(context, set, &span);
+    int r = resume_all(set, context, &span);
 
     if (r == 0)
         r = cgroup_set_select(set, context);

@@ -2,9 +2,10 @@
 /*
  * The directories of a cgroup hierarchy: see tree.h.
  *
- * An event only says where to look: the name is compared with what is there now, so that late, doubled and stale events
- * do no harm. What is found is queued, and each directory is watched first and listed then, so that whatever is made
- * meanwhile is either listed or told by an event. Parents come before their children, shallow ones before deep ones.
+ * An event only says where to look: the name is compared with the directory as it is now, so that late, doubled and
+ * stale events do no harm. Directories that are found are queued. Each is watched first and listed then, so that a
+ * directory that is made meanwhile is either listed or reported by an event. Parents come before their children,
+ * shallow directories before deep ones.
  */
 #include "collectors/cgroup/tree.h"
 
@@ -17,27 +18,26 @@
 
 #include "base/cleanup.h"
 #include "collectors/cgroup/directory.h"
-#include "collectors/cgroup/index.h"
 
-/* Only directories tell of names, and cgroups of v1 can be renamed. */
+/* Only directories report names; cgroups of v1 can be renamed. */
 #define WATCH_MASK (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR)
 #define EVENTS_SIZE (64 * 1024)
-/* So that whoever makes cgroups without end does not hold up the event loop; the descriptor stays readable. */
+/* Cgroups that are made without end must not hold up the event loop; the descriptor stays readable. */
 #define READS_MAX 16
 
 enum limitation { NO_INOTIFY, NO_WATCHES_LEFT, NOT_WATCHED, NOT_READ, N_LIMITATIONS };
 
 static const char *const limitations[N_LIMITATIONS] = {
     [NO_INOTIFY] =
-        "inotify is not to be had: the limit of its instances (fs.inotify.max_user_instances) or that of open "
-        "files is reached; raise it and restart, until then new and removed cgroups are noticed by rescans "
-        "alone",
-    [NO_WATCHES_LEFT] = "the limit of inotify watches is reached (fs.inotify.max_user_watches); raise it, until then "
-                        "some new and removed cgroups are noticed by rescans alone",
-    [NOT_WATCHED] = "some cgroup directories cannot be watched by inotify; see that /proc is mounted, until then some "
-                    "new and removed cgroups are noticed by rescans alone",
-    [NOT_READ] = "some cgroup directories could not be read, for want of descriptors (LimitNOFILE=), memory or "
-                 "permission; the next rescan looks at them again",
+        "there is no inotify: the limit of its instances (fs.inotify.max_user_instances) or the limit of open files is "
+        "reached; raise it and restart; until then new and removed cgroups are noticed only by rescans",
+    [NO_WATCHES_LEFT] = "the limit of inotify watches is reached (fs.inotify.max_user_watches); raise it; until then "
+                        "some new and removed cgroups are noticed only by rescans",
+    [NOT_WATCHED] =
+        "some cgroup directories cannot be watched by inotify; check that /proc is mounted; until then some "
+        "new and removed cgroups are noticed only by rescans",
+    [NOT_READ] = "some cgroup directories could not be read, because descriptors (LimitNOFILE=), memory or permission "
+                 "are missing; the next rescan tries them again",
 };
 
 struct cgroup_tree {
@@ -48,7 +48,7 @@ struct cgroup_tree {
     struct cgroup_queue pending;
     bool limited[N_LIMITATIONS];
     bool overflow;
-    unsigned scan; /* numbers listings, so that each tells who was not seen in it */
+    unsigned scan; /* the number of the last listing: an older number in a node was not seen in it */
 };
 
 int cgroup_tree_open(const struct cgroup_tree *tree, const struct cgroup_node *node)
@@ -56,73 +56,72 @@ int cgroup_tree_open(const struct cgroup_tree *tree, const struct cgroup_node *n
     return cgroup_directory_open(&tree->root, node->path, node->inode);
 }
 
-/* --- entries that leave --- */
+/* --- directories that leave --- */
 
-static void forget(struct cgroup_tree *tree, struct cgroup_index_entry *entry)
+static void tree_forget_node(struct cgroup_tree *tree, struct cgroup_node *node)
 {
-    if (entry->pending)
-        TAILQ_REMOVE(&tree->pending, entry, queue);
-    if (entry->announced)
-        tree->listener.removed(tree->listener.userdata, &entry->node);
+    if (node->pending)
+        TAILQ_REMOVE(&tree->pending, node, queue);
+    if (node->announced)
+        tree->listener.removed(tree->listener.userdata, node);
     /* The removal of a cgroup leaves its watch, and what it pins, in place. */
-    if (entry->watch >= 0)
-        inotify_rm_watch(tree->inotify_fd, entry->watch);
-    cgroup_index_remove(&tree->index, entry);
+    if (node->watch >= 0)
+        inotify_rm_watch(tree->inotify_fd, node->watch);
+    cgroup_index_remove(&tree->index, node);
 }
 
-/* With all below it, children first. */
-static void forget_tree(struct cgroup_tree *tree, struct cgroup_index_entry *top)
+/* With everything below it, children first. */
+static void tree_forget(struct cgroup_tree *tree, struct cgroup_node *top)
 {
-    struct cgroup_index_entry *entry = top;
+    struct cgroup_node *node = top;
     bool done;
 
     do {
-        while (!LIST_EMPTY(&entry->children))
-            entry = LIST_FIRST(&entry->children);
-        struct cgroup_index_entry *parent = entry->parent;
-        done = entry == top;
-        forget(tree, entry);
-        entry = parent;
+        while (!LIST_EMPTY(&node->children))
+            node = LIST_FIRST(&node->children);
+        struct cgroup_node *parent = node->parent;
+        done = node == top;
+        tree_forget_node(tree, node);
+        node = parent;
     } while (!done);
 }
 
-/* --- entries that come --- */
+/* --- directories that come --- */
 
-static void enqueue(struct cgroup_tree *tree, struct cgroup_index_entry *entry)
+static void tree_enqueue(struct cgroup_tree *tree, struct cgroup_node *node)
 {
-    if (entry->pending)
+    if (node->pending)
         return;
-    entry->pending = true;
-    TAILQ_INSERT_TAIL(&tree->pending, entry, queue);
+    node->pending = true;
+    TAILQ_INSERT_TAIL(&tree->pending, node, queue);
 }
 
-static bool is_below(const struct cgroup_index_entry *entry, const struct cgroup_index_entry *ancestor)
+static bool is_below(const struct cgroup_node *node, const struct cgroup_node *ancestor)
 {
-    while (entry && entry != ancestor)
-        entry = entry->parent;
-    return entry;
+    while (node && node != ancestor)
+        node = node->parent;
+    return node;
 }
 
-/* The watch that inotify gave for this entry's inode is `holder`'s already. */
-static bool take_over_watch(struct cgroup_tree *tree, const struct cgroup_index_entry *entry,
-                            struct cgroup_index_entry *holder)
+/* The watch that inotify gave for this node's inode is `holder`'s already. */
+static bool tree_take_over_watch(struct cgroup_tree *tree, const struct cgroup_node *node, struct cgroup_node *holder)
 {
-    _cleanup_(closep) int fd = cgroup_tree_open(tree, &holder->node);
+    _cleanup_(closep) int fd = cgroup_tree_open(tree, holder);
     if (fd < 0 && !cgroup_directory_is_gone(fd))
         tree->limited[NOT_READ] = true;
-    if (!cgroup_directory_is_gone(fd) || is_below(entry, holder))
+    if (!cgroup_directory_is_gone(fd) || is_below(node, holder))
         return false; /* a bind mount shows one directory twice */
     cgroup_index_set_watch(&tree->index, holder, -1);
-    forget_tree(tree, holder); /* it was renamed, and the event that says so is on its way */
+    tree_forget(tree, holder); /* it was renamed, and the event that says so is on its way */
     return true;
 }
 
-/* -EEXIST where the directory is one that is known under another path. */
-static int add_watch(struct cgroup_tree *tree, struct cgroup_index_entry *entry, int fd)
+/* -EEXIST where the directory is known under another path. */
+static int tree_add_watch(struct cgroup_tree *tree, struct cgroup_node *node, int fd)
 {
     char path[32];
 
-    if (entry->watch >= 0 || tree->inotify_fd < 0)
+    if (node->watch >= 0 || tree->inotify_fd < 0)
         return 0;
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     int watch = inotify_add_watch(tree->inotify_fd, path, WATCH_MASK);
@@ -130,159 +129,159 @@ static int add_watch(struct cgroup_tree *tree, struct cgroup_index_entry *entry,
         tree->limited[errno == ENOSPC ? NO_WATCHES_LEFT : NOT_WATCHED] = true;
         return 0;
     }
-    struct cgroup_index_entry *holder = cgroup_index_of_watch(&tree->index, watch);
-    if (holder && !take_over_watch(tree, entry, holder))
+    struct cgroup_node *holder = cgroup_index_of_watch(&tree->index, watch);
+    if (holder && !tree_take_over_watch(tree, node, holder))
         return -EEXIST;
-    cgroup_index_set_watch(&tree->index, entry, watch);
+    cgroup_index_set_watch(&tree->index, node, watch);
     return 0;
 }
 
-static int announce(struct cgroup_tree *tree, struct cgroup_index_entry *entry)
+static int tree_announce(struct cgroup_tree *tree, struct cgroup_node *node)
 {
-    if (entry->announced)
+    if (node->announced)
         return 0;
-    int r = cgroup_index_announce(&tree->index, entry);
+    int r = cgroup_index_announce(&tree->index, node);
     if (r == 0)
-        tree->listener.added(tree->listener.userdata, &entry->node);
+        tree->listener.added(tree->listener.userdata, node);
     return r;
 }
 
 /* `name` in `parent` is a directory of this inode now. */
-static void found(struct cgroup_tree *tree, struct cgroup_index_entry *parent, const char *name, uint64_t inode)
+static void tree_found(struct cgroup_tree *tree, struct cgroup_node *parent, const char *name, uint64_t inode)
 {
-    struct cgroup_index_entry *entry = cgroup_index_child(&tree->index, parent, name);
+    struct cgroup_node *node = cgroup_index_child(&tree->index, parent, name);
 
-    if (entry && entry->node.inode != inode) {
-        forget_tree(tree, entry);
-        entry = NULL;
+    if (node && node->inode != inode) {
+        tree_forget(tree, node);
+        node = NULL;
     }
-    if (!entry) {
-        int r = cgroup_index_add(&tree->index, parent, name, inode, &entry);
+    if (!node) {
+        int r = cgroup_index_add(&tree->index, parent, name, inode, &node);
         if (r < 0) {
             tree->limited[NOT_READ] |= r != -ENAMETOOLONG;
             return;
         }
     }
-    entry->seen_in = tree->scan;
-    enqueue(tree, entry);
+    node->seen_in = tree->scan;
+    tree_enqueue(tree, node);
 }
 
 struct listing {
     struct cgroup_tree *tree;
-    struct cgroup_index_entry *parent;
+    struct cgroup_node *parent;
 };
 
-static void on_found(void *userdata, const char *name, uint64_t inode)
+static void tree_on_found(void *userdata, const char *name, uint64_t inode)
 {
     const struct listing *listing = userdata;
 
-    found(listing->tree, listing->parent, name, inode);
+    tree_found(listing->tree, listing->parent, name, inode);
 }
 
-static void forget_unseen(struct cgroup_tree *tree, const struct cgroup_index_entry *parent)
+static void tree_forget_unseen(struct cgroup_tree *tree, const struct cgroup_node *parent)
 {
-    struct cgroup_index_entry *next;
+    struct cgroup_node *next;
 
-    for (struct cgroup_index_entry *entry = LIST_FIRST(&parent->children); entry; entry = next) {
-        next = LIST_NEXT(entry, siblings);
-        if (entry->seen_in != tree->scan)
-            forget_tree(tree, entry);
+    for (struct cgroup_node *node = LIST_FIRST(&parent->children); node; node = next) {
+        next = LIST_NEXT(node, siblings);
+        if (node->seen_in != tree->scan)
+            tree_forget(tree, node);
     }
 }
 
-/* What is in a directory that is watched by now. */
-static void look_into(struct cgroup_tree *tree, struct cgroup_index_entry *entry, int *fd)
+/* Lists a directory, which is watched by now, and closes `*fd`. */
+static void tree_list(struct cgroup_tree *tree, struct cgroup_node *node, int *fd)
 {
-    struct listing listing = {.tree = tree, .parent = entry};
+    struct listing listing = {.tree = tree, .parent = node};
 
     tree->scan++;
-    if (cgroup_directory_list(&tree->root, fd, on_found, &listing) < 0)
+    if (cgroup_directory_list(&tree->root, fd, tree_on_found, &listing) < 0)
         tree->limited[NOT_READ] = true;
     else
-        forget_unseen(tree, entry);
+        tree_forget_unseen(tree, node);
 }
 
 /* Watches, announces and lists one directory, in this order. */
-static void visit(struct cgroup_tree *tree, struct cgroup_index_entry *entry)
+static void tree_visit(struct cgroup_tree *tree, struct cgroup_node *node)
 {
-    _cleanup_(closep) int fd = cgroup_tree_open(tree, &entry->node);
+    _cleanup_(closep) int fd = cgroup_tree_open(tree, node);
     bool stays = !cgroup_directory_is_gone(fd);
 
     if (fd < 0)
         tree->limited[NOT_READ] |= stays;
     else
-        stays = add_watch(tree, entry, fd) == 0;
-    if (stays && announce(tree, entry) < 0) {
+        stays = tree_add_watch(tree, node, fd) == 0;
+    if (stays && tree_announce(tree, node) < 0) {
         tree->limited[NOT_READ] = true;
         stays = false;
     }
-    if (!stays && entry->parent)
-        forget_tree(tree, entry);
+    if (!stays && node->parent)
+        tree_forget(tree, node);
     else if (fd >= 0)
-        look_into(tree, entry, &fd);
+        tree_list(tree, node, &fd);
 }
 
-static void visit_pending(struct cgroup_tree *tree)
+static void tree_visit_pending(struct cgroup_tree *tree)
 {
-    struct cgroup_index_entry *entry;
+    struct cgroup_node *node;
 
-    while ((entry = TAILQ_FIRST(&tree->pending))) {
-        TAILQ_REMOVE(&tree->pending, entry, queue);
-        entry->pending = false;
-        visit(tree, entry);
+    while ((node = TAILQ_FIRST(&tree->pending))) {
+        TAILQ_REMOVE(&tree->pending, node, queue);
+        node->pending = false;
+        tree_visit(tree, node);
     }
 }
 
-/* --- what inotify tells --- */
+/* --- events of inotify --- */
 
-/* Compares one name with what is known of it. */
-static void look_at(struct cgroup_tree *tree, struct cgroup_index_entry *parent, const char *name)
+/* Compares a name in `parent` with the node that is known. */
+static void tree_compare_name(struct cgroup_tree *tree, struct cgroup_node *parent, const char *name)
 {
     uint64_t inode;
 
-    _cleanup_(closep) int fd = cgroup_tree_open(tree, &parent->node);
+    _cleanup_(closep) int fd = cgroup_tree_open(tree, parent);
     if (fd < 0) { /* where the parent is gone itself, an event about it follows */
         tree->limited[NOT_READ] |= !cgroup_directory_is_gone(fd);
         return;
     }
-    struct cgroup_index_entry *known = cgroup_index_child(&tree->index, parent, name);
+    struct cgroup_node *known = cgroup_index_child(&tree->index, parent, name);
     if (!cgroup_directory_find(&tree->root, fd, name, &inode)) {
         if (known)
-            forget_tree(tree, known);
-    } else if (!known || known->node.inode != inode) {
-        found(tree, parent, name, inode);
+            tree_forget(tree, known);
+    } else if (!known || known->inode != inode) {
+        tree_found(tree, parent, name, inode);
     }
-    visit_pending(tree);
+    tree_visit_pending(tree);
 }
 
-/* The kernel took a watch back, as file systems other than the cgroups' do with a removed directory. */
-static void lost_watch(struct cgroup_tree *tree, struct cgroup_index_entry *entry)
+/* The kernel removed a watch, as file systems other than the cgroups' do when a directory is removed. */
+static void tree_lost_watch(struct cgroup_tree *tree, struct cgroup_node *node)
 {
-    struct cgroup_index_entry *parent = entry->parent;
+    struct cgroup_node *parent = node->parent;
     char name[NAME_MAX + 1];
 
-    cgroup_index_set_watch(&tree->index, entry, -1);
+    cgroup_index_set_watch(&tree->index, node, -1);
     if (!parent) {
         tree->limited[NOT_WATCHED] = true;
         return;
     }
-    snprintf(name, sizeof(name), "%s", entry->name);
-    forget_tree(tree, entry);
-    look_at(tree, parent, name);
+    snprintf(name, sizeof(name), "%s", node->name);
+    tree_forget(tree, node);
+    tree_compare_name(tree, parent, name);
 }
 
-static void take_event(struct cgroup_tree *tree, const struct inotify_event *event)
+static void tree_take_event(struct cgroup_tree *tree, const struct inotify_event *event)
 {
-    struct cgroup_index_entry *entry = cgroup_index_of_watch(&tree->index, event->wd);
+    struct cgroup_node *node = cgroup_index_of_watch(&tree->index, event->wd);
 
     if (event->mask & IN_Q_OVERFLOW)
         tree->overflow = true;
-    else if (!entry)
+    else if (!node)
         return; /* of a watch that was removed before this was read */
     else if (event->mask & IN_IGNORED)
-        lost_watch(tree, entry);
+        tree_lost_watch(tree, node);
     else if (event->mask & IN_ISDIR && event->len > 0)
-        look_at(tree, entry, event->name);
+        tree_compare_name(tree, node, event->name);
 }
 
 void cgroup_tree_dispatch(struct cgroup_tree *tree)
@@ -295,7 +294,7 @@ void cgroup_tree_dispatch(struct cgroup_tree *tree)
             break;
         for (char *at = events; at < events + n;) {
             const struct inotify_event *event = (const void *)at;
-            take_event(tree, event);
+            tree_take_event(tree, event);
             at += sizeof(*event) + event->len;
         }
     }
@@ -308,8 +307,8 @@ void cgroup_tree_rescan(struct cgroup_tree *tree)
     tree->overflow = false;
     for (size_t i = 0; i < N_LIMITATIONS; i++)
         tree->limited[i] &= i == NO_INOTIFY;
-    enqueue(tree, tree->index.root);
-    visit_pending(tree);
+    tree_enqueue(tree, tree->index.root);
+    tree_visit_pending(tree);
 }
 
 /* --- the tree as a whole --- */
@@ -320,7 +319,7 @@ int cgroup_tree_new(const char *root, const struct cgroup_listener *listener, st
                     struct error *error)
 {
     _cleanup_(cgroup_tree_freep) struct cgroup_tree *tree = calloc(1, sizeof(*tree));
-    struct cgroup_index_entry *entry;
+    struct cgroup_node *node;
     struct stat status;
 
     if (!tree)
@@ -332,7 +331,7 @@ int cgroup_tree_new(const char *root, const struct cgroup_listener *listener, st
     if (tree->root.fd < 0 || fstat(tree->root.fd, &status) < 0)
         return error_set(error, -errno, "cannot open the cgroups' directory %s: %s", root, strerror(errno));
     tree->root.device = status.st_dev;
-    if (cgroup_index_add(&tree->index, NULL, "", status.st_ino, &entry) < 0)
+    if (cgroup_index_add(&tree->index, NULL, "", status.st_ino, &node) < 0)
         return error_oom(error);
     tree->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     tree->limited[NO_INOTIFY] = tree->inotify_fd < 0;
@@ -372,5 +371,5 @@ size_t cgroup_tree_watches(const struct cgroup_tree *tree)
 
 struct cgroup_node *cgroup_tree_node(const struct cgroup_tree *tree, size_t n)
 {
-    return n < tree->index.n_announced ? &tree->index.announced[n]->node : NULL;
+    return n < tree->index.n_announced ? tree->index.announced[n] : NULL;
 }

@@ -2,25 +2,18 @@
 /*
  * The directories of a cgroup hierarchy, kept up to date by inotify(7).
  *
- * A cgroup is its inode, not its name: one that is removed and made anew is another. The removal of a cgroup sends no
- * IN_DELETE_SELF; on the parent's IN_DELETE the watch of the child is removed here.
+ * A cgroup is its inode, not its name: a cgroup that is removed and made again is another. The removal of a cgroup
+ * sends no IN_DELETE_SELF; on the parent's IN_DELETE the watch of the child is removed here.
  */
 #ifndef COLLECTORS_CGROUP_TREE_H
 #define COLLECTORS_CGROUP_TREE_H
 
 #include "base/error.h"
+#include "collectors/cgroup/index.h"
 
-/* Longer paths are left out; their ancestors count what is in them. */
-#define CGROUP_PATH_MAX (64 * 1024)
-
-struct cgroup_node {
-    char *path; /* relative to the root: "/", "/system.slice/ssh.service"; any bytes */
-    uint64_t inode;
-    unsigned depth; /* 0 for the root */
-    void *userdata; /* of who listens; NULL at first */
-};
-
-/* Called from cgroup_tree_new(), _dispatch() and _rescan(); parents are added before and removed after their children.
+/*
+ * Called from cgroup_tree_new(), _dispatch() and _rescan(). Parents are added before their children, and removed after
+ * them.
  */
 struct cgroup_listener {
     void *userdata;
@@ -30,21 +23,23 @@ struct cgroup_listener {
 
 struct cgroup_tree;
 
-/* `root` is the hierarchy's directory. Errors of opening it, with a sentence. A watch that cannot be had is none (see
- * below). */
+/*
+ * `root` is the hierarchy's directory. Errors of opening it, with a sentence. A missing watch is no error: see
+ * cgroup_tree_limitation().
+ */
 int cgroup_tree_new(const char *root, const struct cgroup_listener *listener, struct cgroup_tree **ret,
                     struct error *error);
 /* Does not call `removed`. */
 struct cgroup_tree *cgroup_tree_free(struct cgroup_tree *tree);
 
-/* Readable when something changed; owned by the tree; -1 where inotify is not to be had at all. */
+/* Readable when something changed; owned by the tree; -1 where there is no inotify at all. */
 int cgroup_tree_fd(const struct cgroup_tree *tree);
 /* Takes in what changed. After an overflow of the queue it rescans. */
 void cgroup_tree_dispatch(struct cgroup_tree *tree);
 /* Compares with the directories. */
 void cgroup_tree_rescan(struct cgroup_tree *tree);
 /*
- * NULL, or why changes are noticed by rescans alone: "the limit of inotify watches is reached
+ * NULL, or why some changes are noticed only by rescans: "the limit of inotify watches is reached
  * (fs.inotify.max_user_watches)...". Static text.
  */
 const char *cgroup_tree_limitation(const struct cgroup_tree *tree);

@@ -14,7 +14,7 @@ static void print_warnings(const char *file, const struct security *security)
     }
 }
 
-/* With the certificates that it names. */
+/* Certificates that it names included. */
 static int check_web_config(const char *file, struct error *error)
 {
     _cleanup_(security_unrefp) struct security *security = NULL;
@@ -37,7 +37,7 @@ static void print_deprecated(const struct config *config)
     fprintf(stderr, "%s\n", config_format_error(config->file, &warning, place, sizeof(place)));
 }
 
-/* As root, since nobody else can become another user. */
+/* Only where this is root, who alone can become another user. */
 static int check_user(const struct config *config, struct error *error)
 {
     struct user user;
@@ -56,7 +56,7 @@ int command_check_config(const struct options *options)
     sys_init(&session.sys);
     if (session_load(&session, options, &error) < 0 || check_user(session.config, &error) < 0 ||
         check_web_config(session.config->web.config_file, &error) < 0) {
-        /* The place comes first, as editors want it. */
+        /* The position comes first, as editors expect. */
         fprintf(stderr, "%s\n", error.message);
         return EXIT_BAD_USAGE;
     }

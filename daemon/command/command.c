@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the commands that print have in common: see command.h. */
+/* Functions that the printing commands share: see command.h. */
 #include "daemon/command/command.h"
 
 #include <stdio.h>
@@ -42,7 +42,7 @@ int command_open_session(struct session *session, const struct options *options,
         return command_fail(EXIT_FAILURE, &error);
     if (session_load(session, options, &error) < 0)
         return command_fail(EXIT_BAD_USAGE, &error);
-    if (session_divide(session, &error) < 0 || session_open(session, &error) < 0)
+    if (session_divide_descriptors(session, &error) < 0 || session_open(session, &error) < 0)
         return command_fail(EXIT_FAILURE, &error);
     return EXIT_SUCCESS;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `perfcountd plan [--json]`: what this configuration would open here; opens, looks, closes. */
+/* `perfcountd plan [--json]`: what this configuration would open here; it opens, reads and closes everything. */
 #include "daemon/plan.h"
 #include "base/buffer.h"
 #include "base/cleanup.h"
@@ -8,7 +8,7 @@
 
 DEFINE_CLEANUP(struct table *, table_free);
 
-/* Long enough that a multiplexed group has had its turn: the kernel turns every few milliseconds. */
+/* Long enough for each multiplexed group to run: the kernel rotates groups every few milliseconds. */
 #define LOOK_NS (200 * NSEC_PER_MSEC)
 
 static const char *text_of(const json_t *object, const char *key)
@@ -120,7 +120,7 @@ static void print_cgroups(const json_t *cgroups)
            number_of(cgroups, "match"), text_of(cgroups, "hierarchy"), number_of(cgroups, "watched"),
            number_of(cgroups, "descriptors"), number_of(cgroups, "descriptors_each"));
     if (number_of(cgroups, "dropped") > 0)
-        table_print_styled(stdout, TABLE_WARNING, "%lld are dropped: there is room for %lld\n",
+        table_print_styled(stdout, TABLE_WARNING, "%lld are dropped: the limit is %lld\n",
                            number_of(cgroups, "dropped"), number_of(cgroups, "room"));
 }
 
@@ -164,7 +164,7 @@ static void print_privileges(const json_t *privileges)
                            "the NMI watchdog holds a counter of each CPU: kernel.nmi_watchdog=0 frees it\n");
 }
 
-static int print_missing(const struct registry *registry)
+static int print_unavailable(const struct registry *registry)
 {
     char **sentences;
     size_t n;
@@ -186,7 +186,7 @@ static int print_plan(const json_t *plan, const struct registry *registry)
     print_cgroups(json_object_get(plan, "cgroups"));
     print_descriptors(plan);
     print_privileges(json_object_get(plan, "privileges"));
-    return print_missing(registry) < 0 ? command_fail_memory() : EXIT_SUCCESS;
+    return print_unavailable(registry) < 0 ? command_fail_memory() : EXIT_SUCCESS;
 }
 
 int command_plan(const struct options *options)

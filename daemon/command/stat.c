@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `perfcountd stat [--interval=1s] [--count=1] [--json]`: read, wait, read, print. */
+/* `perfcountd stat [--interval=1s] [--count=1] [--json]`: two readings, and rates between them. */
 #include <math.h>
 
 #include "base/cleanup.h"
@@ -69,6 +69,16 @@ static int print_table(const struct baseline *baseline, const struct snapshot *s
     return table_print(table, stdout);
 }
 
+static int print_json(const struct baseline *baseline, const struct snapshot *snapshot)
+{
+    _cleanup_(buffer_done) struct buffer text = {0};
+
+    if (rates_json_write(&text, baseline, snapshot, NULL, NULL) < 0)
+        return command_fail_memory();
+    fwrite(text.data, 1, text.size, stdout);
+    return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 static int print_interval(const struct options *options, struct registry *registry)
 {
     _cleanup_(baseline_freep) struct baseline *baseline = baseline_new(registry_read(registry, UINT32_MAX, 0));
@@ -78,7 +88,7 @@ static int print_interval(const struct options *options, struct registry *regist
     command_sleep(options->interval_ns);
     const struct snapshot *snapshot = registry_read(registry, UINT32_MAX, 0);
     if (options->json)
-        return command_print_json(rates_json(baseline, snapshot, NULL, NULL));
+        return print_json(baseline, snapshot);
     if (print_table(baseline, snapshot) < 0)
         return command_fail_memory();
     return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
@@ -92,8 +102,8 @@ static bool any_open(const struct snapshot *snapshot)
     return false;
 }
 
-/* What the rates are without, and why: once, and apart from them. Without anything to count that is all there is. */
-static int tell_missing(struct registry *registry)
+/* Reports once, on standard error, what is not counted. Returns EXIT_FAILURE where nothing can be. */
+static int report_unavailable(struct registry *registry)
 {
     bool open = any_open(registry_read(registry, UINT32_MAX, 0));
     char **sentences;
@@ -115,7 +125,7 @@ int command_stat(const struct options *options)
     int status = command_open_session(&session, options, false);
 
     if (status == EXIT_SUCCESS)
-        status = tell_missing(session.registry);
+        status = report_unavailable(session.registry);
 
     for (uint64_t i = 0; status == EXIT_SUCCESS && (options->count == 0 || i < options->count); i++)
         status = print_interval(options, session.registry);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kinds of what is logged: see kind.h. A new kind is a row here, in the manual and in the journal's catalog. */
+/* The kinds of log messages: see kind.h. A new kind is a row here, in the manual and in the journal's catalog. */
 #include "daemon/log/kind.h"
 
 /* Made by systemd-id128(1). */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is logged: how severe it is, and for what an operator may want to find or to mend, its kind. A kind has a
- * MESSAGE_ID in the journal (systemd.journal-fields(7)), which never changes; doc/perfcountd.8 lists them.
+ * The kinds of log messages that an operator may want to find or to act on, and their severity. A kind has a MESSAGE_ID
+ * in the journal (systemd.journal-fields(7)), which never changes; doc/perfcountd.8 lists them.
  */
 #ifndef DAEMON_LOG_KIND_H
 #define DAEMON_LOG_KIND_H
 
-/* Syslog's numbers, of which a smaller one is more severe. */
+/* The numbers of syslog(3): a smaller one is more severe. */
 enum log_level { LOG_LEVEL_ERROR = 3, LOG_LEVEL_WARNING = 4, LOG_LEVEL_INFO = 6, LOG_LEVEL_DEBUG = 7 };
 
 enum log_kind {

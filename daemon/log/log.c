@@ -15,13 +15,14 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "daemon/log/quota.h"
 
-static enum log_level current_level = LOG_LEVEL_INFO;
-static enum log_format current_format = LOG_FORMAT_TEXT;
-static bool is_terminal;
-/* The last one is of warnings without a kind. */
-static struct log_quota quotas[N_LOG_KINDS + 1];
+/* The quota of warnings without a kind is the last one. */
+static struct {
+    enum log_level level;
+    enum log_format format;
+    bool is_terminal;
+    struct log_quota quotas[N_LOG_KINDS + 1];
+} current = {.level = LOG_LEVEL_INFO, .format = LOG_FORMAT_TEXT};
 
 #define MESSAGE_SIZE 1024
 #define TIME_SIZE 64
@@ -44,7 +45,7 @@ static const struct {
     {"info", LOG_LEVEL_INFO},
     {"warning", LOG_LEVEL_WARNING},
     {"error", LOG_LEVEL_ERROR},
-    /* The exporters' word. What is written is the first of a level. */
+    /* As other exporters spell it. The first name of a level is the one that is written. */
     {"warn", LOG_LEVEL_WARNING},
 };
 
@@ -78,7 +79,7 @@ int log_parse_format(const char *text, enum log_format *ret)
     return -EINVAL;
 }
 
-/* systemd says in JOURNAL_STREAM which device and inode the journal's stream has (systemd.exec(5)). */
+/* JOURNAL_STREAM has the device and the inode of the journal's stream (systemd.exec(5)). */
 static bool is_journal(void)
 {
     const char *stream = getenv("JOURNAL_STREAM");
@@ -91,13 +92,13 @@ static bool is_journal(void)
 
 void log_configure(enum log_level level, enum log_format format)
 {
-    current_level = level;
-    current_format = format;
-    is_terminal = false;
+    current.level = level;
+    current.format = format;
+    current.is_terminal = false;
     if (format != LOG_FORMAT_AUTO)
         return;
-    current_format = is_journal() ? LOG_FORMAT_JOURNAL : LOG_FORMAT_TEXT;
-    is_terminal = isatty(STDERR_FILENO);
+    current.format = is_journal() ? LOG_FORMAT_JOURNAL : LOG_FORMAT_TEXT;
+    current.is_terminal = isatty(STDERR_FILENO);
 }
 
 static const char *level_name(enum log_level level)
@@ -127,7 +128,7 @@ static void write_text(const struct entry *entry)
     fprintf(stderr, "%s %-7s %s\n", now, level_name(entry->level), entry->message);
 }
 
-/* Who sits there knows the time. See no-color.org. */
+/* Without the time. NO_COLOR: see no-color.org. */
 static void write_terminal(const struct entry *entry)
 {
     const char *no_color = getenv("NO_COLOR");
@@ -181,7 +182,7 @@ static void journal_add_own(struct journal *journal, const char *name, const cha
     journal_add(journal, own, value);
 }
 
-/* See systemd.journal-fields(7). A journal that is not there loses nothing: it is text then. */
+/* See systemd.journal-fields(7). Without a journal the message goes to standard error. */
 static void write_journal(const struct entry *entry)
 {
     struct journal journal = {0};
@@ -204,7 +205,7 @@ static void write_journal(const struct entry *entry)
 
 static void write_entry(const struct entry *entry)
 {
-    switch (current_format) {
+    switch (current.format) {
     case LOG_FORMAT_JOURNAL:
         write_journal(entry);
         break;
@@ -213,11 +214,25 @@ static void write_entry(const struct entry *entry)
         break;
     case LOG_FORMAT_AUTO:
     case LOG_FORMAT_TEXT:
-        if (is_terminal)
+        if (current.is_terminal)
             write_terminal(entry);
         else
             write_text(entry);
     }
+}
+
+bool log_quota_take(struct log_quota *quota, uint64_t now_ns, unsigned *ret_left_out)
+{
+    uint64_t wait_ns;
+
+    token_bucket_configure(&quota->bucket, LOG_QUOTA_INTERVAL_NS, LOG_QUOTA_BURST, now_ns);
+    if (!token_bucket_take(&quota->bucket, now_ns, &wait_ns)) {
+        quota->left_out++;
+        return false;
+    }
+    *ret_left_out = quota->left_out;
+    quota->left_out = 0;
+    return true;
 }
 
 static bool is_in_quota(struct log_quota *quota, unsigned *ret_left_out)
@@ -233,7 +248,7 @@ static void append_left_out(char message[MESSAGE_SIZE], unsigned left_out)
     size_t n = strlen(message);
 
     if (left_out)
-        snprintf(message + n, MESSAGE_SIZE - n, " (%u more of this kind were left out before)", left_out);
+        snprintf(message + n, MESSAGE_SIZE - n, " (%u more messages of this kind were left out before)", left_out);
 }
 
 void log_write(enum log_level level, const char *format, ...)
@@ -242,7 +257,7 @@ void log_write(enum log_level level, const char *format, ...)
     unsigned left_out = 0;
     va_list args;
 
-    if (level > current_level || (level == LOG_LEVEL_WARNING && !is_in_quota(&quotas[N_LOG_KINDS], &left_out)))
+    if (level > current.level || (level == LOG_LEVEL_WARNING && !is_in_quota(&current.quotas[N_LOG_KINDS], &left_out)))
         return;
     va_start(args, format);
     vsnprintf(message, sizeof(message), format, args);
@@ -258,7 +273,7 @@ void log_event(enum log_kind kind, const struct log_field *fields, size_t n, con
     unsigned left_out;
     va_list args;
 
-    if (facts->level > current_level || !is_in_quota(&quotas[kind], &left_out))
+    if (facts->level > current.level || !is_in_quota(&current.quotas[kind], &left_out))
         return;
     va_start(args, format);
     vsnprintf(message, sizeof(message), format, args);

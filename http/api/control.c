@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is for who runs the daemon: the paths under /-/, and the pause. */
+/* The paths under /-/, and the pause. */
 #include "base/number.h"
 #include "http/api/handlers.h"
+#include "http/content.h"
 #include "http/reply.h"
 
-#define PAUSE_SECONDS 60 /* unless it is said */
+#define PAUSE_SECONDS 60 /* where the client gives none */
 #define PAUSE_SECONDS_MAX 3600
 
 void handle_healthy(struct request *request, const struct route *route)
@@ -21,7 +22,7 @@ void handle_ready(struct request *request, const struct route *route)
     if (service->ready(service->userdata))
         reply_text(request, MHD_HTTP_OK, "ready");
     else
-        reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "not ready: there was no reading yet");
+        reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE, "not ready: there has been no reading yet");
 }
 
 void handle_reload(struct request *request, const struct route *route)
@@ -45,7 +46,7 @@ static void reply_paused(struct request *request)
         pause.paused ? json_pack("{s:b, s:i, s:f}", "paused", true, "seconds", (int)pause.seconds, "until", pause.until)
                      : json_pack("{s:b}", "paused", false);
 
-    reply_json(request, MHD_HTTP_OK, document, false);
+    content_reply_json(request, document, false);
 }
 
 void handle_paused(struct request *request, const struct route *route)
@@ -54,14 +55,14 @@ void handle_paused(struct request *request, const struct route *route)
     reply_paused(request);
 }
 
-static int take_seconds(void *userdata, const char *name, const char *value, struct error *error)
+static int pause_take_seconds(void *userdata, const char *name, const char *value, struct error *error)
 {
     uint64_t *seconds = userdata;
 
     if (number_parse_u64(value, seconds) == 0 && *seconds >= 1 && *seconds <= PAUSE_SECONDS_MAX)
         return 0;
-    return error_set(error, -EINVAL, "parameter \"%s\": \"%.64s\" is not a number from 1 to %d", name, value,
-                     PAUSE_SECONDS_MAX);
+    return error_set(error, -EINVAL, "parameter \"%s\": expected a number from 1 to %d, found \"%.64s\"", name,
+                     PAUSE_SECONDS_MAX, value);
 }
 
 static void set_pause(struct request *request, unsigned seconds)
@@ -75,7 +76,7 @@ static void set_pause(struct request *request, unsigned seconds)
         reply_paused(request);
 }
 
-/* A time that stands there would be another one than is kept. */
+/* A time in a body would be ignored, and another one would be in force. */
 static bool has_body(struct request *request)
 {
     const char *length = request_header(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
@@ -92,7 +93,7 @@ void handle_pause(struct request *request, const struct route *route)
         reply_error(request, MHD_HTTP_BAD_REQUEST,
                     "the parameter \"seconds\" is taken from the URL, as in %s?seconds=60, and not from a body",
                     route->path);
-    else if (request_parameters(request, route->parameters, take_seconds, &seconds, &error) < 0)
+    else if (request_parameters(request, route->parameters, pause_take_seconds, &seconds, &error) < 0)
         reply_error(request, MHD_HTTP_BAD_REQUEST, "%s", error.message);
     else
         set_pause(request, (unsigned)seconds);

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The documents under /api/v1/. */
-#include <unistd.h>
-
+/* The metrics under the telemetry path, and the documents under /api/v1/. */
 #include "base/cleanup.h"
 #include "base/number.h"
-#include "formats/counters.h"
-#include "http/api/events-document.h"
 #include "http/api/handlers.h"
 #include "http/api/rates-wait.h"
-#include "http/compression.h"
+#include "http/content.h"
 #include "http/reply.h"
 
 struct question {
@@ -23,7 +19,7 @@ static void question_done(struct question *question)
     filter_done(&question->filter);
 }
 
-static int take(void *userdata, const char *name, const char *value, struct error *error)
+static int question_take(void *userdata, const char *name, const char *value, struct error *error)
 {
     struct question *question = userdata;
     double seconds;
@@ -34,77 +30,77 @@ static int take(void *userdata, const char *name, const char *value, struct erro
     if (!str_equal(name, "seconds"))
         return filter_add(&question->filter, question->names, name, value, error);
     if (number_parse_double(value, &seconds) < 0 || seconds < RATES_SECONDS_MIN || seconds > RATES_SECONDS_MAX)
-        return error_set(error, -EINVAL, "parameter \"seconds\": \"%.64s\" is not a number from %g to %g", value,
-                         RATES_SECONDS_MIN, RATES_SECONDS_MAX);
+        return error_set(error, -EINVAL, "parameter \"seconds\": expected a number from %g to %g, found \"%.64s\"",
+                         RATES_SECONDS_MIN, RATES_SECONDS_MAX, value);
     question->seconds = seconds;
     return 0;
 }
 
 /* Fills the question from the query; false with an error as the reply. */
-static bool ask(struct request *request, const struct route *route, struct question *question)
+static bool question_ask(struct request *request, const struct route *route, struct question *question)
 {
     const struct service *service = request->site->service;
     struct error error;
 
     question->names = service->read(service->userdata, 0, false)->collector_names;
-    if (request_parameters(request, route->parameters, take, question, &error) == 0)
+    if (request_parameters(request, route->parameters, question_take, question, &error) == 0)
         return true;
     reply_error(request, MHD_HTTP_BAD_REQUEST, "%s", error.message);
     return false;
 }
 
-static int write_document(struct buffer *content, const struct snapshot *snapshot, const struct filter *filter)
+/* OpenMetrics where the client prefers it by q-value or, at the same value, names it more exactly; else text. */
+static enum counter_format_kind exposition_negotiate(struct request *request, bool *ret_gzip)
 {
-    char hostname[256] = "";
+    struct offer offers[] = {
+        [COUNTERS_TEXT] = {.type = "text", .subtype = "plain", .version = "0.0.4"},
+        [COUNTERS_OPENMETRICS] = {.type = "application", .subtype = "openmetrics-text", .version = "1.0.0"},
+    };
+    const struct offer *text = &offers[COUNTERS_TEXT], *openmetrics = &offers[COUNTERS_OPENMETRICS];
 
-    gethostname(hostname, sizeof(hostname) - 1);
-    return counters_write(content, snapshot, filter, hostname);
+    *ret_gzip = request_negotiate(request, offers, ARRAY_SIZE(offers));
+    if (openmetrics->quality != text->quality)
+        return openmetrics->quality > text->quality ? COUNTERS_OPENMETRICS : COUNTERS_TEXT;
+    return openmetrics->quality && openmetrics->specificity > text->specificity ? COUNTERS_OPENMETRICS : COUNTERS_TEXT;
+}
+
+static struct response_key counters_negotiate(struct request *request, const struct route *route)
+{
+    struct response_key key = {.format = COUNTERS_JSON};
+
+    if (route->json)
+        key.gzip = request_negotiate(request, NULL, 0);
+    else
+        key.format = exposition_negotiate(request, &key.gzip);
+    return key;
 }
 
 void handle_counters(struct request *request, const struct route *route)
 {
     const struct service *service = request->site->service;
-    struct response_cache *pages = &request->site->pages;
     _cleanup_(question_done) struct question question = {0};
     _cleanup_(buffer_done) struct buffer content = {0};
 
-    if (!ask(request, route, &question))
+    if (!question_ask(request, route, &question))
         return;
-    uint32_t mask = filter_mask(&question.filter);
-    struct response_key key = {.format = RESPONSE_COUNTERS, .gzip = request_negotiate(request, NULL, 0), .mask = mask};
-    const struct snapshot *snapshot = service->read(service->userdata, mask, false);
-    bool shared = filter_is_mask(&question.filter);
-    struct MHD_Response *response = shared ? response_cache_find(pages, snapshot, &key) : NULL;
-    if (!response) {
-        const struct compression_key page = {.key = key, .snapshot = snapshot};
-        if ((shared && compression_join(request, snapshot, &key)) ||
-            write_document(&content, snapshot, &question.filter) < 0 ||
-            (key.gzip && compression_start(request, &content, TYPE_JSON, VARY_ALL, shared ? &page : NULL)))
-            return;
-        response = reply_make(&content, TYPE_JSON, VARY_ALL, key.gzip);
-        if (!response || !shared) {
-            reply_set(request, MHD_HTTP_OK, response);
-            return;
-        }
-        reply_add_configured_headers(request, response);
-        response_cache_store(pages, &key, response);
-    }
-    reply_borrowed(request, MHD_HTTP_OK, response);
+    struct response_key key = counters_negotiate(request, route);
+    key.mask = filter_mask(&question.filter);
+    const struct counter_format *format = &counter_formats[key.format];
+    const struct response_key *shared = filter_is_mask(&question.filter) ? &key : NULL;
+    const struct snapshot *snapshot = service->read(service->userdata, key.mask, false);
+    if (shared && content_find(request, snapshot, shared))
+        return;
+    if (format->write(&content, snapshot, &question.filter) == 0)
+        content_reply(request, &content, format->content_type, key.gzip, snapshot, shared);
 }
 
 void handle_rates(struct request *request, const struct route *route)
 {
     _cleanup_(question_done) struct question question = {.seconds = 1};
 
-    if (ask(request, route, &question))
+    if (question_ask(request, route, &question))
         rates_wait_start(request, &question.filter, &question.order, question.seconds,
                          request_negotiate(request, NULL, 0));
-}
-
-void handle_events(struct request *request, const struct route *route)
-{
-    (void)route;
-    events_document_answer(request, request_negotiate(request, NULL, 0));
 }
 
 void handle_document(struct request *request, const struct route *route)
@@ -112,5 +108,5 @@ void handle_document(struct request *request, const struct route *route)
     const struct service *service = request->site->service;
     bool gzip = request_negotiate(request, NULL, 0);
 
-    reply_json(request, MHD_HTTP_OK, service->document(service->userdata, route->document), gzip);
+    content_reply_json(request, service->document(service->userdata, route->document), gzip);
 }

@@ -1,27 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The catalogue of events, as it is served: an edition of it is made in a worker thread (worker.h), once for each
+ * The document of /api/v1/events, the catalogue of events. It is made in a worker thread (worker.h), once for each
  * generation of the machine, while the connections that wait for it are suspended. From then on it is answered from
- * memory, plain and compressed, until nobody has asked for a while.
+ * memory, plain and compressed, until no client has asked for a while.
  *
- * It is large. Where clients that are not known ask for it one after the other, answers are held back (penalty.h), so
- * that sending it does not hold up what else is asked.
+ * It is large. Where clients that are not known ask for it one after the other, answers are held back
+ * (refusal-delay.h), so that sending it does not hold up other requests.
  */
 #ifndef HTTP_API_EVENTS_DOCUMENT_H
 #define HTTP_API_EVENTS_DOCUMENT_H
 
-#include "http/request.h"
+#include "http/site.h"
 
-/* Nobody has asked for it so long: its memory is given back. */
+/* When no client has asked for this time, its memory is given back. */
 #define EVENTS_DOCUMENT_IDLE_NS (60 * NSEC_PER_SEC)
-/* So often it is answered at once to clients that are not known, to all of them together. */
+/* How often it is answered at once to clients that are not known, to all of them together. */
 #define EVENTS_DOCUMENTS_PER_SECOND 50
 
-/* Leaves a reply (200, 503), has the connection suspended, or is called again after a penalty. */
-void events_document_answer(struct request *request, bool gzip);
-/* The request waits no longer; does not resume the connection. */
-void events_document_leave(struct request *request);
-/* Forgets the one that is held, as it is done by itself after a while. Before the worker is freed. */
+/* Forgets the one that is held. Call it before the worker is freed. */
 void events_document_drop(struct site *site);
 
 #endif

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A response that goes on: see feed.h. */
-#include "http/api/feed.h"
+/*
+ * A response that goes on: a stream of the sampler, sent as it comes.
+ *
+ * While there is nothing to send the connection is suspended, and its socket is watched for the client's end.
+ */
+#include "http/api/handlers.h"
 
 #include <sys/epoll.h>
 
 #include "base/cleanup.h"
-#include "http/api/handlers.h"
 #include "http/connection.h"
 #include "http/reply.h"
 #include "sampler/stream.h"
@@ -17,10 +20,9 @@ struct feed {
     struct connection *connection;
     struct stream *stream; /* NULL: the client is gone */
     sd_event_source *hangup;
-    bool suspended;
 };
 
-struct feed *feed_free(struct feed *feed)
+static struct feed *feed_free(struct feed *feed)
 {
     if (!feed)
         return NULL;
@@ -31,33 +33,31 @@ struct feed *feed_free(struct feed *feed)
 }
 DEFINE_CLEANUP(struct feed *, feed_free);
 
-bool feed_is_suspended(const struct feed *feed)
+static void feed_cancel(struct request *request)
 {
-    return feed && feed->suspended;
+    feed_free(request->suspension.userdata);
 }
 
-/* Suspended, a client owes us nothing. */
-static void set_suspended(struct feed *feed, bool suspended)
+/* While it is suspended, nothing is expected of the client. */
+static void feed_suspend(struct feed *feed)
 {
-    feed->suspended = suspended;
-    connection_set_deadline(feed->connection, suspended ? DEADLINE_NONE : DEADLINE_RESPONSE);
+    request_suspend(feed->request, feed_cancel, feed);
+    connection_set_deadline(feed->connection, DEADLINE_NONE);
 }
 
-static void resume(struct feed *feed)
+static void feed_resume(void *userdata)
 {
-    if (!feed->suspended)
+    struct feed *feed = userdata;
+
+    if (!feed->request->suspension.active)
         return;
-    set_suspended(feed, false);
+    connection_set_deadline(feed->connection, DEADLINE_RESPONSE);
     request_resume(feed->request);
+    request_on_end(feed->request, feed_cancel, feed);
 }
 
-static void on_ready(void *userdata)
-{
-    resume(userdata);
-}
-
-/* libmicrohttpd does not look at a suspended connection, and what is sent to nobody is worth nothing at any time. */
-static int on_hangup(sd_event_source *source, int fd, uint32_t events, void *userdata)
+/* libmicrohttpd does not look at a suspended connection, and a stream without a client is useless at any time. */
+static int feed_on_hangup(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
     struct feed *feed = userdata;
 
@@ -66,12 +66,12 @@ static int on_hangup(sd_event_source *source, int fd, uint32_t events, void *use
     sd_event_source_set_enabled(source, SD_EVENT_OFF);
     feed->stream = stream_free(feed->stream);
     connection_shutdown(feed->connection);
-    resume(feed);
+    feed_resume(feed);
     return 0;
 }
 
 /* Each block that the client has room for gives it the whole time for the next. */
-static ssize_t on_read(void *userdata, uint64_t position, char *bytes, size_t size)
+static ssize_t feed_on_read(void *userdata, uint64_t position, char *bytes, size_t size)
 {
     struct feed *feed = userdata;
 
@@ -82,8 +82,9 @@ static ssize_t on_read(void *userdata, uint64_t position, char *bytes, size_t si
     if (n < 0)
         return MHD_CONTENT_READER_END_OF_STREAM;
     if (n == 0)
-        MHD_suspend_connection(feed->request->mhd);
-    set_suspended(feed, n == 0);
+        feed_suspend(feed);
+    else
+        connection_set_deadline(feed->connection, DEADLINE_RESPONSE);
     return n;
 }
 
@@ -106,8 +107,8 @@ static const struct {
     {EBUSY, MHD_HTTP_SERVICE_UNAVAILABLE}, {ENOSYS, MHD_HTTP_NOT_IMPLEMENTED},
 };
 
-/* What is neither the client's doing nor the operator's may pass. */
-static unsigned status_of(int error)
+/* 503 for other errors: neither the client nor the operator has caused them, and they may pass. */
+static unsigned feed_status_of(int error)
 {
     for (size_t i = 0; i < ARRAY_SIZE(statuses); i++)
         if (statuses[i].error == -error)
@@ -115,41 +116,42 @@ static unsigned status_of(int error)
     return MHD_HTTP_SERVICE_UNAVAILABLE;
 }
 
-static int take_parameter_of_stream(void *userdata, const char *name, const char *value, struct error *error)
+static int stream_take_parameter(void *userdata, const char *name, const char *value, struct error *error)
 {
     return stream_request_set(userdata, name, value, error);
 }
 
-static struct MHD_Response *make_response(struct feed *feed, enum stream_format format)
+static struct MHD_Response *feed_response(struct feed *feed, const char *content_type)
 {
     struct MHD_Response *response =
-        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_SIZE, on_read, feed, NULL);
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_SIZE, feed_on_read, feed, NULL);
 
     if (!response)
         return NULL;
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, stream_content_type(format));
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
     MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     return response;
 }
 
-/* Who asks for the headers alone has nothing opened. */
-static int start(struct feed *feed, struct sampler *sampler, const struct stream_request *wanted, struct error *error)
+/* For a client that asks for the headers alone nothing is opened. */
+static int feed_open(struct feed *feed, struct sampler *sampler, const struct stream_request *wanted,
+                     const struct writer *writer, struct error *error)
 {
     struct request *request = feed->request;
 
     if (str_equal(request->method, MHD_HTTP_METHOD_HEAD))
         return 0;
-    int r = stream_open(sampler, wanted, on_ready, feed, &feed->stream, error);
+    int r = stream_open(sampler, wanted, writer, feed_resume, feed, &feed->stream, error);
     if (r < 0)
         return r;
-    r = sd_event_add_io(request->site->event, &feed->hangup, feed->connection->fd, EPOLLRDHUP, on_hangup, feed);
+    r = sd_event_add_io(request->site->event, &feed->hangup, feed->connection->fd, EPOLLRDHUP, feed_on_hangup, feed);
     return r < 0 ? error_set(error, r, "the connection cannot be watched: %s", strerror(-r)) : 0;
 }
 
 void handle_stream(struct request *request, const struct route *route)
 {
-    _cleanup_(stream_request_done) struct stream_request wanted = {.format = route->stream};
+    _cleanup_(stream_request_done) struct stream_request wanted = {0};
     const struct service *service = request->site->service;
     struct sampler *sampler = service->sampler(service->userdata);
     _cleanup_(feed_freep) struct feed *feed = NULL;
@@ -158,17 +160,17 @@ void handle_stream(struct request *request, const struct route *route)
     wanted.standing = request->standing;
     int r = sampler_admit(sampler, wanted.standing, &error);
     if (r == 0)
-        r = request_parameters(request, route->parameters, take_parameter_of_stream, &wanted, &error);
+        r = request_parameters(request, route->parameters, stream_take_parameter, &wanted, &error);
     if (r == 0)
         feed = feed_new(request);
     if (r == 0 && feed)
-        r = start(feed, sampler, &wanted, &error);
+        r = feed_open(feed, sampler, &wanted, route->samples->writer, &error);
     if (r < 0) {
-        reply_error(request, status_of(r), "%s", error.message);
+        reply_error(request, feed_status_of(r), "%s", error.message);
         return;
     }
     if (!feed)
         return;
-    reply_set(request, MHD_HTTP_OK, make_response(feed, route->stream));
-    request->feed = steal(feed);
+    reply_set(request, MHD_HTTP_OK, feed_response(feed, route->samples->content_type));
+    request_on_end(request, feed_cancel, steal(feed));
 }

@@ -3,17 +3,16 @@
 #ifndef HTTP_API_HANDLERS_H
 #define HTTP_API_HANDLERS_H
 
-#include "http/routes.h"
+#include "http/route.h"
 
 /* index.c */
 void handle_index(struct request *request, const struct route *route);
-/* telemetry.c */
-void handle_telemetry(struct request *request, const struct route *route);
 /* documents.c */
 void handle_counters(struct request *request, const struct route *route);
 void handle_rates(struct request *request, const struct route *route);
-void handle_events(struct request *request, const struct route *route);
 void handle_document(struct request *request, const struct route *route);
+/* events-document.c */
+void handle_events(struct request *request, const struct route *route);
 /* feed.c */
 void handle_stream(struct request *request, const struct route *route);
 /* control.c */

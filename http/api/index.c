@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The page of links: every path with what it is and how to try it. */
+/* The page of links: every path, its description and an example. */
 #include "base/cleanup.h"
 #include "http/api/handlers.h"
 #include "http/reply.h"
@@ -45,7 +45,7 @@ static void append_escaped(struct buffer *page, const char *text)
     }
 }
 
-/* The host as the client wrote it, so that the examples can be pasted; only if it is nothing but a host and a port. */
+/* The host as the client wrote it, so that examples can be pasted; but only if it is a host and a port. */
 static const char *host_of(struct request *request)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]";
@@ -54,7 +54,7 @@ static const char *host_of(struct request *request)
     return host && *host && !host[strspn(host, allowed)] ? host : "localhost:10298";
 }
 
-/* A stream that no time was said to goes on for sampler.max_seconds. */
+/* The link of a stream has the query of its example: without `seconds`, it would last for sampler.max_seconds. */
 static void append_link(struct buffer *page, const struct route *route, const char *path)
 {
     buffer_append_text(page, "<a href=\"");
@@ -87,13 +87,14 @@ static void append_route(struct buffer *page, const struct route *route, const s
 void handle_index(struct request *request, const struct route *route)
 {
     _cleanup_(buffer_done) struct buffer page = {0};
+    const struct site *site = request->site;
     const char *host = host_of(request);
 
     (void)route;
     buffer_append_text(&page, head);
-    for (size_t i = 0; i < n_routes; i++)
-        if (routes[i].example)
-            append_route(&page, &routes[i], request->site, host);
+    for (size_t i = 0; i < site->n_routes; i++)
+        if (site->routes[i].example)
+            append_route(&page, &site->routes[i], site, host);
     buffer_append_text(&page, foot);
     struct MHD_Response *response = reply_make(&page, TYPE_HTML, VARY_ALL, request_negotiate(request, NULL, 0));
     if (response)

@@ -4,37 +4,29 @@
 
 #include "base/cleanup.h"
 #include "formats/rates-json.h"
+#include "http/content.h"
 #include "http/reply.h"
 
-/* Each keeps a copy of all counters; a unix socket, where all clients look the same, has half of them. */
+/* Each keeps a copy of all counters. Clients of a unix socket may have half of them. */
 #define WAITS_MAX 64
 #define WAITS_PER_ADDRESS_MAX 16
 
 struct rates_wait {
     struct request *request;
+    struct peer_count *count;
     struct baseline *baseline;
     struct filter filter;
     struct order order;
     bool gzip;
     sd_event_source *timer;
-    struct rates_wait *next; /* of the site */
 };
 
-static void unlink_wait(struct rates_wait *wait)
-{
-    struct rates_wait **at = &wait->request->site->waits;
-
-    while (*at != wait)
-        at = &(*at)->next;
-    *at = wait->next;
-}
-
-struct rates_wait *rates_wait_free(struct rates_wait *wait)
+static struct rates_wait *rates_wait_free(struct rates_wait *wait)
 {
     if (!wait)
         return NULL;
-    wait->request->wait = NULL;
-    unlink_wait(wait);
+    if (wait->count)
+        peer_counts_remove(&wait->request->site->rates_waits, wait->count);
     sd_event_source_disable_unref(wait->timer);
     baseline_free(wait->baseline);
     filter_done(&wait->filter);
@@ -43,45 +35,50 @@ struct rates_wait *rates_wait_free(struct rates_wait *wait)
 }
 DEFINE_CLEANUP(struct rates_wait *, rates_wait_free);
 
-static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
+static void rates_wait_cancel(struct request *request)
+{
+    rates_wait_free(request->suspension.userdata);
+}
+
+static int rates_wait_on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
     _cleanup_(rates_wait_freep) struct rates_wait *wait = userdata;
+    _cleanup_(buffer_done) struct buffer content = {0};
     struct request *request = wait->request;
     const struct service *service = request->site->service;
 
     (void)source;
     (void)usec;
+    request_on_end(request, NULL, NULL);
     const struct snapshot *snapshot = service->read(service->userdata, filter_mask(&wait->filter), true);
-    json_t *rates = rates_json(wait->baseline, snapshot, &wait->filter, &wait->order);
-    reply_json(request, MHD_HTTP_OK, rates, wait->gzip);
-    if (!request->packing)
+    if (rates_json_write(&content, wait->baseline, snapshot, &wait->filter, &wait->order) == 0)
+        content_reply(request, &content, TYPE_JSON, wait->gzip, NULL, NULL);
+    /* The reply may have to be compressed first. */
+    if (!request->suspension.cancel)
         request_resume(request);
     return 0;
 }
 
-static struct rates_wait *wait_new(struct request *request, struct filter *filter, const struct order *order, bool gzip)
+static struct rates_wait *rates_wait_new(struct request *request, struct filter *filter, const struct order *order,
+                                         bool gzip)
 {
-    struct rates_wait *wait = calloc(1, sizeof(*wait));
+    _cleanup_(rates_wait_freep) struct rates_wait *wait = calloc(1, sizeof(*wait));
 
     if (!wait)
         return NULL;
-    *wait = (struct rates_wait){.request = request, .filter = *filter, .order = *order, .gzip = gzip};
+    *wait = (struct rates_wait){.request = request, .order = *order, .gzip = gzip};
+    wait->count = peer_counts_add(&request->site->rates_waits, request->peer);
+    if (!wait->count)
+        return NULL;
+    wait->filter = *filter;
     *filter = (struct filter){0};
-    wait->next = request->site->waits;
-    request->site->waits = wait;
-    return wait;
+    return steal(wait);
 }
 
-/* Also of clients that have left since: libmicrohttpd does not look at a suspended connection. */
-static bool has_room(const struct request *request)
+/* Counts also clients that have left since: libmicrohttpd does not look at a suspended connection. */
+static bool rates_wait_has_room(const struct request *request)
 {
-    unsigned n = 0, same = 0, limit = request->peer->unix_socket ? WAITS_MAX / 2 : WAITS_PER_ADDRESS_MAX;
-
-    for (const struct rates_wait *wait = request->site->waits; wait; wait = wait->next) {
-        n++;
-        same += peer_same(wait->request->peer, request->peer);
-    }
-    return n < WAITS_MAX && same < limit;
+    return peer_counts_have_room(&request->site->rates_waits, request->peer, WAITS_MAX, WAITS_PER_ADDRESS_MAX);
 }
 
 void rates_wait_start(struct request *request, struct filter *filter, const struct order *order, double seconds,
@@ -91,12 +88,12 @@ void rates_wait_start(struct request *request, struct filter *filter, const stru
     const struct service *service = site->service;
     struct error error;
 
-    if (!has_room(request)) {
+    if (!rates_wait_has_room(request)) {
         reply_error(request, MHD_HTTP_SERVICE_UNAVAILABLE,
-                    "so many wait for rates already, in all or from this address; try again");
+                    "too many clients wait for rates, in all or from this address; try again");
         return;
     }
-    _cleanup_(rates_wait_freep) struct rates_wait *wait = wait_new(request, filter, order, gzip);
+    _cleanup_(rates_wait_freep) struct rates_wait *wait = rates_wait_new(request, filter, order, gzip);
     if (!wait)
         return;
     const struct snapshot *snapshot = service->read(service->userdata, filter_mask(&wait->filter), true);
@@ -105,10 +102,9 @@ void rates_wait_start(struct request *request, struct filter *filter, const stru
         return;
     }
     wait->baseline = baseline_new(snapshot);
-    uint64_t end = service->now(service->userdata) + (uint64_t)(seconds * (double)NSEC_PER_SEC);
-    if (!wait->baseline ||
-        sd_event_add_time(site->event, &wait->timer, CLOCK_MONOTONIC, end / 1000, 1, on_timer, wait) < 0)
+    uint64_t end = service_now(service) + (uint64_t)(seconds * (double)NSEC_PER_SEC);
+    if (!wait->baseline || sd_event_add_time(site->event, &wait->timer, CLOCK_MONOTONIC, end / NSEC_PER_USEC, 1,
+                                             rates_wait_on_timer, wait) < 0)
         return;
-    MHD_suspend_connection(request->mhd);
-    request->wait = steal(wait);
+    request_suspend(request, rates_wait_cancel, steal(wait));
 }

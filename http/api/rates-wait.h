@@ -12,10 +12,8 @@
 #define RATES_SECONDS_MIN 0.05
 #define RATES_SECONDS_MAX 60.0
 
-/* Takes the filter. There is a wait in the request afterwards, or an error as its reply. */
+/* Takes the filter. The request waits afterwards, or has an error as its reply. */
 void rates_wait_start(struct request *request, struct filter *filter, const struct order *order, double seconds,
                       bool gzip);
-/* Ends the wait without a reply; does not resume the connection. */
-struct rates_wait *rates_wait_free(struct rates_wait *wait);
 
 #endif

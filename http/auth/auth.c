@@ -11,120 +11,108 @@
 #include "http/reply.h"
 #include "http/worker.h"
 
-/* A thread that has nothing to do is not kept, but it is not made anew for each of a few wrong ones either. */
+/* How long a thread that has nothing to do is kept, so that several wrong passwords in a row need only one. */
 #define WORKER_IDLE_NS (10 * NSEC_PER_SEC)
 
-/* So often a client without a password is answered at once, of all of them. */
+/* How often a client without a password is answered at once: all such clients together. */
 #define CHALLENGES_PER_SECOND 50
 
 #define CHALLENGE "Basic realm=\"perfcountd\", charset=\"UTF-8\""
 
 struct auth {
     struct worker *worker;
-    struct password_cache verdicts;
-    struct check *checks; /* all that wait or run */
+    struct password_cache cache;
+    LIST_HEAD(, password_check) checks; /* all that wait or run */
+    struct peer_counts peers;           /* whose checks they are */
 };
 
 /* A password that is being checked. The worker knows its members up to `right`. */
-struct check {
+struct password_check {
     struct job job;
     struct credential credential;
-    char *hash;    /* NULL: nobody has this name */
-    unsigned most; /* the highest cost of all users */
+    char *hash;            /* NULL: nobody has this name */
+    unsigned highest_cost; /* of all users */
     struct crypt_data data;
     bool right;
 
     struct auth *auth;
-    struct request *request; /* NULL: nobody waits for it any more */
-    struct peer peer;
+    struct request *request; /* NULL: it waits no more */
+    struct peer_count *count;
     struct fingerprint fingerprint;
-    struct check *next;
+    LIST_ENTRY(password_check) entry;
 };
 
-static void check_destroy(struct check *check)
+static void check_destroy(struct password_check *check)
 {
     credential_done(&check->credential);
     free(check->hash);
     free(check);
 }
-DEFINE_CLEANUP(struct check *, check_destroy);
+DEFINE_CLEANUP(struct password_check *, check_destroy);
 
-static void unlink_check(struct check *check)
-{
-    struct check **at = &check->auth->checks;
-
-    while (*at != check)
-        at = &(*at)->next;
-    *at = check->next;
-}
-
-/* --- who waits */
+/* --- requests that wait */
 
 /* The request goes on, and asks again. */
-static void release(struct check *check)
+static void check_release(struct password_check *check, enum verdict verdict)
 {
     struct request *request = check->request;
 
     if (!request)
         return;
     check->request = NULL;
-    request->check = NULL;
+    request->verdict = verdict;
     request_resume(request);
 }
 
-static void settle(struct check *check, bool right)
+static void check_cancel(struct request *request)
 {
-    if (check->request)
-        check->request->verdict = right ? VERDICT_RIGHT : VERDICT_WRONG;
-    release(check);
-}
+    struct password_check *check = request->suspension.userdata;
 
-struct check *check_free(struct check *check)
-{
-    if (!check)
-        return NULL;
-    if (check->request)
-        check->request->check = NULL;
     check->request = NULL;
     job_cancel(&check->job);
-    return NULL;
+}
+
+static void check_settle(struct password_check *check, bool right)
+{
+    check_release(check, right ? VERDICT_RIGHT : VERDICT_WRONG);
 }
 
 /* The same password may have been sent more than once before it was known. */
-static void settle_same(struct auth *auth, const struct fingerprint *fingerprint, bool right)
+static void checks_settle_same(struct auth *auth, const struct fingerprint *fingerprint, bool right)
 {
-    for (struct check *check = auth->checks, *next; check; check = next) {
-        next = check->next;
+    for (struct password_check *check = LIST_FIRST(&auth->checks), *next; check; check = next) {
+        next = LIST_NEXT(check, entry);
         if (!fingerprint_equal(&check->fingerprint, fingerprint))
             continue;
-        settle(check, right);
+        check_settle(check, right);
         job_cancel(&check->job);
     }
 }
 
-static void run(struct job *job)
+static void check_run(struct job *job)
 {
-    struct check *check = (struct check *)job;
+    struct password_check *check = (struct password_check *)job;
 
-    check->right = password_matches(check->credential.password, check->hash, check->most, &check->data);
+    check->right = password_matches(check->credential.password, check->hash, check->highest_cost, &check->data);
 }
 
-static void on_done(struct job *job, bool cancelled)
+static void check_on_done(struct job *job, bool cancelled)
 {
-    _cleanup_(check_destroyp) struct check *check = (struct check *)job;
+    _cleanup_(check_destroyp) struct password_check *check = (struct password_check *)job;
     struct auth *auth = check->auth;
 
-    unlink_check(check);
+    LIST_REMOVE(check, entry);
+    peer_counts_remove(&auth->peers, check->count);
     if (cancelled)
         return;
-    password_cache_remember(&auth->verdicts, &check->fingerprint, check->right);
-    settle(check, check->right);
-    settle_same(auth, &check->fingerprint, check->right);
+    password_cache_remember(&auth->cache, &check->fingerprint, check->right);
+    check_settle(check, check->right);
+    checks_settle_same(auth, &check->fingerprint, check->right);
 }
 
 /* --- how many may wait */
 
-static bool has_left(const struct request *request)
+static bool request_has_left(const struct request *request)
 {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(request->mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
     struct pollfd fd = {.fd = info ? info->connect_fd : -1, .events = POLLRDHUP};
@@ -132,28 +120,21 @@ static bool has_left(const struct request *request)
     return poll(&fd, 1, 0) > 0;
 }
 
-/* Clients that have closed their end make room. Should one of them listen nevertheless, it has an answer. */
-static void drop_left(struct auth *auth)
+/* Clients that have closed their end make room. Should one of them still read, it gets an answer. */
+static void checks_drop_left(struct auth *auth)
 {
-    for (struct check *check = auth->checks, *next; check; check = next) {
-        next = check->next;
-        if (!check->request || !has_left(check->request))
+    for (struct password_check *check = LIST_FIRST(&auth->checks), *next; check; check = next) {
+        next = LIST_NEXT(check, entry);
+        if (!check->request || !request_has_left(check->request))
             continue;
-        check->request->verdict = VERDICT_BUSY;
-        release(check);
+        check_release(check, VERDICT_BUSY);
         job_cancel(&check->job);
     }
 }
 
-static bool has_room(const struct auth *auth, const struct peer *peer)
+static bool checks_have_room(const struct auth *auth, const struct peer *peer)
 {
-    unsigned n = 0, same = 0, limit = peer->unix_socket ? CHECKS_MAX / 2 : CHECKS_PER_ADDRESS_MAX;
-
-    for (const struct check *check = auth->checks; check; check = check->next) {
-        n++;
-        same += peer_same(&check->peer, peer);
-    }
-    return n < CHECKS_MAX && same < limit;
+    return peer_counts_have_room(&auth->peers, peer, CHECKS_MAX, CHECKS_PER_ADDRESS_MAX);
 }
 
 /* --- a request */
@@ -165,7 +146,7 @@ static int auth_new(sd_event *event, struct auth **ret)
 
     if (!auth)
         return -ENOMEM;
-    int r = password_cache_init(&auth->verdicts);
+    int r = password_cache_init(&auth->cache);
     if (r < 0)
         return r;
     r = worker_new(event, &limits, &auth->worker);
@@ -180,7 +161,7 @@ struct auth *auth_free(struct auth *auth)
     if (!auth)
         return NULL;
     worker_free(auth->worker);
-    password_cache_done(&auth->verdicts);
+    password_cache_done(&auth->cache);
     free(auth);
     return NULL;
 }
@@ -193,7 +174,7 @@ static bool is_excluded(const struct web_config *config, const char *path)
     return false;
 }
 
-/* NULL: nobody has the name. Looks at all of them, so that the time does not tell which. */
+/* NULL: nobody has the name. Compares it with all, so that the time says nothing about them. */
 static const char *find_hash(const struct web_config *config, const char *name)
 {
     const char *hash = NULL;
@@ -213,9 +194,9 @@ static unsigned highest_cost(const struct web_config *config)
     return most;
 }
 
-static struct check *check_new(struct request *request, const struct credential *credential, const char *hash)
+static struct password_check *check_new(struct request *request, const struct credential *credential, const char *hash)
 {
-    _cleanup_(check_destroyp) struct check *check = calloc(1, sizeof(*check));
+    _cleanup_(check_destroyp) struct password_check *check = calloc(1, sizeof(*check));
 
     if (!check)
         return NULL;
@@ -223,51 +204,53 @@ static struct check *check_new(struct request *request, const struct credential 
     if (hash && !check->hash)
         return NULL;
     credential_copy(credential, &check->credential);
-    check->most = highest_cost(request->site->security->config);
+    check->highest_cost = highest_cost(request->site->security->config);
     check->auth = request->site->auth;
-    check->peer = *request->peer;
-    check->job.run = run;
-    check->job.done = on_done;
+    check->job.run = check_run;
+    check->job.done = check_on_done;
     return steal(check);
 }
 
 /* Has it checked; without memory or a thread nobody is let in. */
-static enum verdict start_check(struct request *request, const struct credential *credential, const char *hash,
+static enum verdict check_start(struct request *request, const struct credential *credential, const char *hash,
                                 const struct fingerprint *fingerprint)
 {
     struct auth *auth = request->site->auth;
 
-    if (!has_room(auth, request->peer))
-        drop_left(auth);
-    if (!has_room(auth, request->peer))
+    if (!checks_have_room(auth, request->peer))
+        checks_drop_left(auth);
+    if (!checks_have_room(auth, request->peer))
         return VERDICT_BUSY;
-    _cleanup_(check_destroyp) struct check *check = check_new(request, credential, hash);
-    if (!check || worker_submit(auth->worker, &check->job) < 0)
+    _cleanup_(check_destroyp) struct password_check *check = check_new(request, credential, hash);
+    struct peer_count *count = check ? peer_counts_add(&auth->peers, request->peer) : NULL;
+    if (!count)
         return VERDICT_BUSY;
+    if (worker_submit(auth->worker, &check->job) < 0) {
+        peer_counts_remove(&auth->peers, count);
+        return VERDICT_BUSY;
+    }
+    check->count = count;
     check->fingerprint = *fingerprint;
     check->request = request;
-    check->next = auth->checks;
-    auth->checks = check;
-    request->check = steal(check);
-    MHD_suspend_connection(request->mhd);
+    LIST_INSERT_HEAD(&auth->checks, check, entry);
+    request_suspend(request, check_cancel, steal(check));
     return VERDICT_UNKNOWN;
 }
 
-static enum verdict judge(struct request *request, const struct credential *credential)
+static enum verdict password_judge(struct request *request, const struct credential *credential)
 {
     const struct web_config *config = request->site->security->config;
-    struct password_cache *verdicts = &request->site->auth->verdicts;
+    struct password_cache *cache = &request->site->auth->cache;
     const char *hash = find_hash(config, credential->user);
     struct fingerprint fingerprint;
 
-    if (password_cache_fingerprint(verdicts, credential->user, hash ? hash : "", credential->password, &fingerprint) <
-        0)
+    if (password_cache_fingerprint(cache, credential->user, hash ? hash : "", credential->password, &fingerprint) < 0)
         return VERDICT_BUSY;
-    enum verdict verdict = password_cache_find(verdicts, &fingerprint);
-    return verdict == VERDICT_UNKNOWN ? start_check(request, credential, hash, &fingerprint) : verdict;
+    enum verdict verdict = password_cache_find(cache, &fingerprint);
+    return verdict == VERDICT_UNKNOWN ? check_start(request, credential, hash, &fingerprint) : verdict;
 }
 
-static enum verdict judge_header(struct request *request)
+static enum verdict request_judge(struct request *request)
 {
     const char *value = request_header(request, MHD_HTTP_HEADER_AUTHORIZATION);
     struct site *site = request->site;
@@ -277,26 +260,26 @@ static enum verdict judge_header(struct request *request)
         return VERDICT_WRONG;
     enum verdict verdict = VERDICT_BUSY;
     if (site->auth || auth_new(site->event, &site->auth) == 0)
-        verdict = judge(request, &credential);
+        verdict = password_judge(request, &credential);
     credential_done(&credential);
     return verdict;
 }
 
-static void reply_wrong(struct request *request)
+static void reply_challenge(struct request *request)
 {
     reply_error(request, MHD_HTTP_UNAUTHORIZED, "this needs a name and a password");
     if (request->response)
         MHD_add_response_header(request->response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, CHALLENGE);
 }
 
-/* A client that has sent nothing only asks what is wanted, unless so many do that it is a flood. */
-static bool is_to_wait(struct request *request)
+/* A client that has sent no password only asks what is wanted, unless the number of such clients makes a flood. */
+static bool refusal_must_wait(struct request *request)
 {
     struct site *site = request->site;
-    uint64_t wait_ns, now = site->service->now(site->service->userdata);
+    uint64_t wait_ns, now = service_now(site->service);
 
-    if (request->penalties > 0 || request_header(request, MHD_HTTP_HEADER_AUTHORIZATION))
-        return request->penalties == 0;
+    if (request->delays > 0 || request_header(request, MHD_HTTP_HEADER_AUTHORIZATION))
+        return request->delays == 0;
     token_bucket_configure(&site->challenges, NSEC_PER_SEC / CHALLENGES_PER_SECOND, CHALLENGES_PER_SECOND, now);
     return !token_bucket_take(&site->challenges, now, &wait_ns);
 }
@@ -308,16 +291,16 @@ enum admission auth_admit(struct request *request)
     if (!config || config->n_users == 0 || is_excluded(config, request->path))
         return ADMISSION_GRANTED;
     if (request->verdict == VERDICT_UNKNOWN)
-        request->verdict = judge_header(request);
+        request->verdict = request_judge(request);
     if (request->verdict == VERDICT_UNKNOWN)
         return ADMISSION_PENDING;
     if (request->verdict == VERDICT_RIGHT)
         return ADMISSION_GRANTED;
-    if (is_to_wait(request) && refusal_delay_start(request))
+    if (refusal_must_wait(request) && refusal_delay_start(request))
         return ADMISSION_PENDING;
     if (request->verdict == VERDICT_BUSY)
         reply_busy(request, "too many passwords wait to be checked; try again");
     else
-        reply_wrong(request);
+        reply_challenge(request);
     return ADMISSION_REFUSED;
 }

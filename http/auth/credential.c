@@ -7,7 +7,7 @@
 
 static const char scheme[] = "Basic ";
 
-/* GnuTLS overlooks line breaks and blanks; here, what is not the one way to write it is refused. */
+/* GnuTLS overlooks line breaks and blanks. Here each text can be written in one way only. */
 static bool is_base64(const char *text, size_t size)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -16,7 +16,7 @@ static bool is_base64(const char *text, size_t size)
     return size > 0 && size % 4 == 0 && n + padding == size && padding <= 2;
 }
 
-/* Splits at the first colon: a name has none. */
+/* Splits at the first colon: a name has no colon. */
 static int take_decoded(const gnutls_datum_t *decoded, struct credential *credential)
 {
     if (decoded->size >= sizeof(credential->text) || memchr(decoded->data, '\0', decoded->size))

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A name and a password, as `Authorization: Basic` has them (RFC 7617). Pure; what was secret is wiped from memory. */
+/* A name and a password, as `Authorization: Basic` has them (RFC 7617). Pure; secrets are wiped from memory. */
 #ifndef HTTP_AUTH_CREDENTIAL_H
 #define HTTP_AUTH_CREDENTIAL_H
 
 #include "base/util.h"
 
-/* What crypt(3) takes is shorter than this, and so is any name that a person chose. */
+/* Longer than the passwords that crypt(3) takes, and than any name that a person chooses. */
 #define CREDENTIAL_MAX 512
 
 struct credential {
@@ -14,8 +14,8 @@ struct credential {
 };
 
 /*
- * The value of the header. -EINVAL for another scheme, for what is not exactly base64, without a colon, with a NUL (it
- * would end what is compared) or too long; what is left is not more than bytes: UTF-8 is not asked for.
+ * Parses the value of the header. -EINVAL for another scheme, and for text that is not exactly base64, is too long, or
+ * has no colon or a NUL, which would end the comparison. The strings are bytes, and need not be UTF-8.
  */
 int credential_parse(const char *value, struct credential *ret);
 /* The strings of a copy are its own. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a few files looked like, so that it can be seen that one has changed: by stat(2), through symbolic links. */
+/* Versions of a few files, so that a change of one is noticed: by stat(2), through symbolic links. */
 #ifndef HTTP_AUTH_FILE_VERSIONS_H
 #define HTTP_AUTH_FILE_VERSIONS_H
 
@@ -20,15 +20,15 @@ struct file_version {
 };
 
 struct file_versions {
-    const struct file_opener *opener; /* opens what this process may not look at; NULL: none. Borrowed */
+    const struct file_opener *opener; /* opens files that this process may not stat; NULL: none. Borrowed */
     struct file_version items[FILE_VERSIONS_MAX];
     size_t n;
 };
 
-/* Stamps a file, if `path` is not NULL; do it before the file is read. -ENOMEM. */
-int file_versions_add(struct file_versions *stamps, const char *path);
-/* Whether one of the files is another than it was, or has gone or come. */
-bool file_versions_changed(const struct file_versions *stamps);
-void file_versions_done(struct file_versions *stamps);
+/* Notes the version of a file, if `path` is not NULL; call it before the file is read. -ENOMEM. */
+int file_versions_add(struct file_versions *versions, const char *path);
+/* Whether one of the files has changed, gone or come. */
+bool file_versions_changed(const struct file_versions *versions);
+void file_versions_done(struct file_versions *versions);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The headers of proxies: see forwarding.h. A header that is missing here is a row. */
+/* The headers of proxies: see forwarding.h. A row each. */
 #include "http/auth/forwarding.h"
 
-/* By the standards (RFC 7239, 8586, 9110), then by usage; after that what products and content networks add. */
+/* By the standards (RFC 7239, 8586, 9110), then by usage; after that those of products and content networks. */
 const char *const forwarding_names[] = {
     "Forwarded",
     "Forwarded-*",

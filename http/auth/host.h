@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which machine the header Host names (RFC 9110, section 7.2). Pure. */
+/* The machine that the header Host names (RFC 9110, section 7.2). Pure. */
 #ifndef HTTP_AUTH_HOST_H
 #define HTTP_AUTH_HOST_H
 
@@ -13,10 +13,10 @@ struct host_names {
 };
 
 /*
- * Whether a browser that was sent to this host by name was sent to this machine and no other: the host is an IP
- * address, "localhost" or below it, this machine's name with or without its domain, or one of the others. Somebody may
- * have any other name lead here, by DNS or, without a dot, by LLMNR or mDNS, and be the owner of the pages that have
- * it. A port is ignored.
+ * Whether a browser that was sent to this host was sent to this machine and no other: the host is an IP address,
+ * "localhost" or below it, this machine's name with or without its domain, or one of the others. Any other name may be
+ * an attacker's, made to lead here by DNS or, without a dot, by LLMNR or mDNS, and so may the pages under that name. A
+ * port is ignored.
  */
 bool host_is_own(const char *host, const struct host_names *names);
 

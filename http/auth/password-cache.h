@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which passwords were found right and wrong, so that each is checked once. What is kept is a keyed hash of name,
- * stored hash and password (HMAC-SHA256, with a key made at the start): nothing can be learnt from it, and a user whose
- * stored hash changes is unknown again. Bounded: the one that was asked for longest ago makes room, and wrong ones, of
- * which anybody can send as many as they like, never push out right ones.
+ * Passwords that were found right and wrong, so that each is checked once. An entry is a keyed hash of name, stored
+ * hash and password (HMAC-SHA256, with a key made at the start): it reveals nothing, and a user whose stored hash
+ * changes is unknown again. Bounded: the least recently used entry makes room. Anybody can send any number of wrong
+ * passwords, so they never push out right ones.
  */
 #ifndef HTTP_AUTH_PASSWORD_CACHE_H
 #define HTTP_AUTH_PASSWORD_CACHE_H
 
 #include "base/util.h"
 
-enum verdict { VERDICT_UNKNOWN, VERDICT_RIGHT, VERDICT_WRONG, VERDICT_BUSY /* cannot be found out now */ };
+enum verdict { VERDICT_UNKNOWN, VERDICT_RIGHT, VERDICT_WRONG, VERDICT_BUSY /* it cannot be checked now */ };
 
 #define PASSWORD_CACHE_MAX 128 /* of each kind */
 
@@ -21,7 +21,7 @@ struct fingerprint {
 struct password_cache_table {
     struct {
         struct fingerprint fingerprint;
-        uint64_t last_use; /* 0: the place is free */
+        uint64_t last_use; /* 0: the slot is free */
     } items[PASSWORD_CACHE_MAX];
 };
 
@@ -32,15 +32,15 @@ struct password_cache {
 };
 
 /* Errors of getrandom(2). */
-int password_cache_init(struct password_cache *verdicts);
-void password_cache_done(struct password_cache *verdicts);
+int password_cache_init(struct password_cache *cache);
+void password_cache_done(struct password_cache *cache);
 
 /* `hash` is "" for a name that nobody has. -EIO where the hash cannot be made. */
-int password_cache_fingerprint(const struct password_cache *verdicts, const char *user, const char *hash,
+int password_cache_fingerprint(const struct password_cache *cache, const char *user, const char *hash,
                                const char *password, struct fingerprint *ret);
-/* VERDICT_UNKNOWN where it was never found out, or has made room. */
-enum verdict password_cache_find(struct password_cache *verdicts, const struct fingerprint *fingerprint);
-void password_cache_remember(struct password_cache *verdicts, const struct fingerprint *fingerprint, bool right);
+/* VERDICT_UNKNOWN where it was never checked, or its entry has made room. */
+enum verdict password_cache_find(struct password_cache *cache, const struct fingerprint *fingerprint);
+void password_cache_remember(struct password_cache *cache, const struct fingerprint *fingerprint, bool right);
 bool fingerprint_equal(const struct fingerprint *a, const struct fingerprint *b);
 
 #endif

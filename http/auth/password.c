@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checking passwords: see password.h. By crypt_rn(3), since crypt_r(3) says by a text that it failed, and is one that
- * the sanitizers replace.
+ * Checking passwords: see password.h. By crypt_rn(3), since crypt_r(3) reports its failures by a text, and the
+ * sanitizers replace it.
  */
 #include "http/auth/password.h"
 
@@ -20,7 +20,7 @@ unsigned password_cost(const char *hash)
     return cost >= PASSWORD_COST_MIN && cost <= PASSWORD_COST_MAX ? cost : 0;
 }
 
-static bool matches(const char *password, const char *hash, struct crypt_data *data)
+static bool hash_matches(const char *password, const char *hash, struct crypt_data *data)
 {
     const char *made = crypt_rn(password, hash, data, sizeof(*data));
 
@@ -28,7 +28,7 @@ static bool matches(const char *password, const char *hash, struct crypt_data *d
 }
 
 /* The work of a check at this cost, for a hash that nobody has. */
-static void spend(const char *password, unsigned cost, struct crypt_data *data)
+static void password_spend(const char *password, unsigned cost, struct crypt_data *data)
 {
     char setting[HASH_SIZE + 1];
 
@@ -39,13 +39,13 @@ static void spend(const char *password, unsigned cost, struct crypt_data *data)
 bool password_matches(const char *password, const char *hash, unsigned most, struct crypt_data *data)
 {
     unsigned cost = hash ? password_cost(hash) : 0;
-    bool right = cost && matches(password, hash, data);
+    bool right = cost && hash_matches(password, hash, data);
 
     /* Each cost is as much work as all below it together: 2^c + 2^c + 2^(c+1) + ... + 2^(most-1) = 2^most. */
     for (unsigned i = cost; !right && cost && i < most; i++)
-        spend(password, i, data);
+        password_spend(password, i, data);
     if (!cost)
-        spend(password, most, data);
+        password_spend(password, most, data);
     explicit_bzero(data, sizeof(*data));
     return right;
 }

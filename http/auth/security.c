@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What connections and requests must satisfy: see security.h. */
+/* The conditions for connections and requests: see security.h. */
 #include "http/auth/security.h"
 
 #include <stdio.h>
 
 #include "http/auth/password.h"
 
-static int load_tls(struct security *security, struct file_versions *stamps, struct error *error)
+static int load_tls(struct security *security, struct file_versions *versions, struct error *error)
 {
     const struct web_tls *tls = &security->config->tls;
 
     if (!tls->enabled)
         return 0;
-    if (file_versions_add(stamps, tls->cert_file) < 0 || file_versions_add(stamps, tls->key_file) < 0 ||
-        file_versions_add(stamps, tls->client_ca_file) < 0)
+    if (file_versions_add(versions, tls->cert_file) < 0 || file_versions_add(versions, tls->key_file) < 0 ||
+        file_versions_add(versions, tls->client_ca_file) < 0)
         return error_oom(error);
-    return tls_new(tls, stamps->opener, &security->tls, error);
+    return tls_new(tls, versions->opener, &security->tls, error);
 }
 
-/* The slowest, which is also how long a password of nobody is worked at. */
+/* A password for a name that nobody has takes as long as this user's. */
 static const struct web_user *slowest_user(const struct web_config *config)
 {
     const struct web_user *slowest = NULL;
@@ -29,7 +29,7 @@ static const struct web_user *slowest_user(const struct web_config *config)
     return slowest;
 }
 
-/* Other exporters take it, too; so it is no error. */
+/* No error, since other exporters take it as well. */
 static int note_slow_password(struct security *security)
 {
     const struct web_user *user = slowest_user(security->config);
@@ -40,8 +40,8 @@ static int note_slow_password(struct security *security)
     if (asprintf(
             &security->slow_password,
             "basic_auth_users: the bcrypt cost of \"%.64s\" is %u: to check one new password, right or wrong, takes "
-            "%u times as long as at 10 (a tenth of a second), and others wait meanwhile; make a hash of a lower cost "
-            "(htpasswd -nBC 10)",
+            "%u times as long as at cost 10 (a tenth of a second), and other clients wait meanwhile; make a hash of a "
+            "lower cost (htpasswd -nBC 10)",
             user->name, cost, 1U << (cost - 10)) < 0) {
         security->slow_password = NULL;
         return -ENOMEM;
@@ -61,21 +61,21 @@ static void name_file(struct error *error, const char *path)
 }
 
 int security_load(const struct file_opener *opener, const char *path, struct security **ret,
-                  struct file_versions *ret_stamps, struct error *error)
+                  struct file_versions *ret_versions, struct error *error)
 {
     _cleanup_(security_unrefp) struct security *security = calloc(1, sizeof(*security));
     int r = 0;
 
-    *ret_stamps = (struct file_versions){.opener = opener};
+    *ret_versions = (struct file_versions){.opener = opener};
     if (!security)
         return error_oom(error);
     security->references = 1;
     if (path && *path) {
-        if (file_versions_add(ret_stamps, path) < 0)
+        if (file_versions_add(ret_versions, path) < 0)
             return error_oom(error);
         r = web_config_load(opener, path, &security->config, error);
         if (r == 0)
-            r = load_tls(security, ret_stamps, error);
+            r = load_tls(security, ret_versions, error);
         if (r == 0 && note_slow_password(security) < 0)
             r = error_oom(error);
     }

@@ -4,6 +4,29 @@
 
 #include "http/auth/forwarding.h"
 
+int standing_rules_init(struct standing_rules *rules, enum standing operates, char *const *hosts, size_t n_hosts)
+{
+    *rules = (struct standing_rules){.operates = operates};
+    rules->hosts = calloc(n_hosts + 1, sizeof(*rules->hosts));
+    if (!rules->hosts)
+        return -ENOMEM;
+    for (size_t i = 0; i < n_hosts; i++) {
+        rules->hosts[i] = strdup(hosts[i]);
+        if (!rules->hosts[i])
+            return -ENOMEM;
+        rules->n_hosts++;
+    }
+    return 0;
+}
+
+void standing_rules_done(struct standing_rules *rules)
+{
+    for (size_t i = 0; i < rules->n_hosts; i++)
+        free(rules->hosts[i]);
+    free(rules->hosts);
+    *rules = (struct standing_rules){.operates = STANDING_OPERATOR};
+}
+
 static bool is_header(const char *name, const char *other)
 {
     return strcasecmp(name, other) == 0;
@@ -13,13 +36,14 @@ static bool is_header(const char *name, const char *other)
  * All browsers send the first two. To an address that they do not trust, as http://192.0.2.1/, they send no Sec-Fetch-
  * headers, and with an image no Origin. A script can replace User-Agent in some, but it cannot remove Accept-Language.
  */
-static bool is_of_browser(const char *name, const char *value)
+static bool comes_from_browser(const char *name, const char *value)
 {
     return (is_header(name, "User-Agent") && str_starts(value, "Mozilla/")) || is_header(name, "Accept-Language") ||
            is_header(name, "Origin") || strncasecmp(name, "Sec-", 4) == 0;
 }
 
-/* A script can set neither for another origin: the one is the browser's, the other asks for leave first (CORS). */
+/* A script can set neither for another origin: the browser sets the first, and asks us before it sends the other
+ * (CORS). */
 static void claim_origin(struct standing_claims *claims, const char *name, const char *value)
 {
     if (is_header(name, "Sec-Fetch-Site")) {
@@ -36,12 +60,12 @@ void standing_claim(struct standing_claims *claims, const char *name, const char
     if (is_header(name, "Host"))
         claims->host = value;
     claims->forwarded |= forwarding_is(name);
-    claims->browser |= is_of_browser(name, value);
+    claims->browser |= comes_from_browser(name, value);
     claim_origin(claims, name, value);
 }
 
-/* Same origin means no more than that the page has the host's name, which may be its owner's (DNS rebinding). */
-static bool is_of_page(const struct standing_claims *claims, bool trusted_name)
+/* Same origin means only that page and server have the same name, and anybody may own that name (DNS rebinding). */
+static bool comes_from_page(const struct standing_claims *claims, bool trusted_name)
 {
     return claims->foreign || (claims->browser && !(claims->same_origin && trusted_name));
 }
@@ -51,8 +75,8 @@ enum standing standing_of(bool authenticated, const struct peer *peer, const str
 {
     bool own_name = !claims->host || host_is_own(claims->host, names);
 
-    /* The owner of a name has nobody's password or certificate. */
-    if (is_of_page(claims, own_name || authenticated))
+    /* The owner of a foreign name has no password or certificate of ours. */
+    if (comes_from_page(claims, own_name || authenticated))
         return STANDING_PAGE;
     if (authenticated)
         return STANDING_OPERATOR;

@@ -10,27 +10,38 @@
 #include "http/auth/host.h"
 #include "http/peer.h"
 
-/* What the headers say of where a request comes from; zeroed before the first. Borrows values. */
+/* The clients that the server trusts, as configured. */
+struct standing_rules {
+    char **hosts; /* names of this machine, besides its own */
+    size_t n_hosts;
+    enum standing operates; /* the lowest that may reload and pause */
+};
+
+/* Copies the names. -ENOMEM; standing_rules_done() in either case. */
+int standing_rules_init(struct standing_rules *rules, enum standing operates, char *const *hosts, size_t n_hosts);
+void standing_rules_done(struct standing_rules *rules);
+
+/* The claims of the headers about the origin of a request; zeroed before the first. Borrows values. */
 struct standing_claims {
     const char *host; /* NULL: there is none, as in HTTP/1.0 */
     bool forwarded;   /* a proxy has passed it on */
-    bool browser;     /* a browser sends it, so that a page may be behind it */
-    bool foreign;     /* the browser says that a page of another origin has it sent */
+    bool browser;     /* a browser sends it, so that a page may have caused it */
+    bool foreign;     /* the browser says that a page of another origin has caused it */
     bool same_origin; /* the browser says that no such page has, or only a script of the same origin can have sent it */
 };
 
 void standing_claim(struct standing_claims *claims, const char *name, const char *value);
 
 /*
- * An operator has shown a right password or a verified certificate, or is a trusted peer of a unix socket; a local
- * client is another one of loopback or a unix socket that asks for a name of this machine. What a proxy has passed on
- * is neither without a password or certificate. A page is what comes from a browser without a proof that nobody else's
- * page has it sent: see STANDING_PROOF.
+ * An operator has shown a right password or a verified certificate, or is a trusted peer of a unix socket. A local
+ * client is any other client of loopback or a unix socket that asks for a name of this machine. Behind a proxy, only a
+ * password or certificate makes an operator, and no client is local. A request from a browser is a page's, unless it
+ * has a proof that no page of another owner has caused it: see STANDING_PROOF.
  */
 enum standing standing_of(bool authenticated, const struct peer *peer, const struct standing_claims *claims,
                           const struct host_names *names);
 
-/* The header and the value by which a page of this daemon shows that it is one. */
+/* The header and the value by which a page of this daemon identifies itself. */
 #define STANDING_PROOF "X-Requested-With"
 #define STANDING_PROOF_VALUE "perfcountd"
 

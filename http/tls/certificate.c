@@ -47,7 +47,7 @@ static void wipe_and_free(char **text)
 }
 
 /* "the key_file \"/etc/x.pem\"", or "the key" of the text itself. */
-static const char *name_of(const struct pem *pem, char *text, size_t size)
+static const char *pem_name(const struct pem *pem, char *text, size_t size)
 {
     if (pem->file)
         snprintf(text, size, "%s_file \"%.200s\"", pem->what, pem->file);
@@ -56,7 +56,7 @@ static const char *name_of(const struct pem *pem, char *text, size_t size)
     return text;
 }
 #define NAME_SIZE 256
-#define NAME_OF(pem) name_of(pem, (char[NAME_SIZE]){0}, NAME_SIZE)
+#define NAME_OF(pem) pem_name(pem, (char[NAME_SIZE]){0}, NAME_SIZE)
 
 static int pem_read(const struct pem *pem, char **ret, struct error *error)
 {
@@ -108,7 +108,7 @@ static int key_read(const struct pem *pem, gnutls_x509_privkey_t *key, struct er
                          NAME_OF(pem));
     if (strstr(text, "ENCRYPTED"))
         return error_set(error, -EINVAL,
-                         "%s is encrypted, and nobody is there to give its password: write it anew without one, by "
+                         "%s is encrypted, and a daemon cannot ask for its password: write it without one, by "
                          "\"openssl pkey -in OLD -out NEW\"",
                          NAME_OF(pem));
     if (gnutls_x509_privkey_init(key) < 0)
@@ -120,7 +120,7 @@ static int key_read(const struct pem *pem, gnutls_x509_privkey_t *key, struct er
     return 0;
 }
 
-/* It is served nevertheless, as Go does: some client may not mind, and no scrape at all helps nobody. */
+/* No error, as in Go: a client that does not mind can still scrape. */
 static int warn_of_dates(const struct pem *pem, gnutls_x509_crt_t certificate, char **ret)
 {
     time_t now = time(NULL), begin = gnutls_x509_crt_get_activation_time(certificate),
@@ -130,8 +130,8 @@ static int warn_of_dates(const struct pem *pem, gnutls_x509_crt_t certificate, c
 
     if (now >= begin && now <= end)
         return 0;
-    time_t which = now < begin ? begin : end;
-    if (!gmtime_r(&which, &tm) || !strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S UTC", &tm))
+    time_t limit = now < begin ? begin : end;
+    if (!gmtime_r(&limit, &tm) || !strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S UTC", &tm))
         snprintf(date, sizeof(date), "an unknown date");
     return asprintf(ret, "certificate %s%s %s: clients will refuse it",
                     pem->file ? pem->file : "in the web configuration",
@@ -177,7 +177,7 @@ int tls_certificate_trust(gnutls_certificate_credentials_t credentials, const st
     return 0;
 }
 
-/* In the form in which Go and people write it. */
+/* In the usual form, which Go writes too. */
 static bool same_ip(const char *bytes, size_t size, const char *san)
 {
     char text[INET6_ADDRSTRLEN];

@@ -10,7 +10,7 @@ static const struct suite {
     const char *name;
     unsigned char id[2];
     const char *exchange, *cipher, *mac;
-    bool usual; /* where none are named */
+    bool usual; /* enabled where the configuration names no suite */
 } suites[] = {
     {"TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", {0xc0, 0x2b}, "ECDHE-ECDSA", "AES-128-GCM", "AEAD", true},
     {"TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", {0xc0, 0x2f}, "ECDHE-RSA", "AES-128-GCM", "AEAD", true},
@@ -42,7 +42,8 @@ static const char *const suites_1_3[] = {
     "TLS_CHACHA20_POLY1305_SHA256",
 };
 
-/* In Go's order of preference, where none are named: clients send a share for the first, others cost a round trip. */
+/* In Go's order of preference, for a configuration that names no curve: clients send a share for the first, and any
+ * other curve costs a round trip. */
 static const struct {
     const char *name, *group;
 } curves[] = {
@@ -97,7 +98,7 @@ static bool chosen_has(const struct chosen *chosen, const unsigned char id[2])
     return false;
 }
 
-static void choose(struct chosen *chosen, const struct suite *suite)
+static void suites_choose(struct chosen *chosen, const struct suite *suite)
 {
     if (!chosen_has(chosen, suite->id))
         chosen->items[chosen->n++] = suite;
@@ -109,11 +110,11 @@ static int choose_suites(const struct web_tls *config, struct chosen *chosen, st
 
     for (size_t i = 0; i < ARRAY_SIZE(suites) && names->n == 0; i++)
         if (suites[i].usual)
-            choose(chosen, &suites[i]);
+            suites_choose(chosen, &suites[i]);
     for (size_t i = 0; i < names->n; i++) {
         const struct suite *suite = suite_find(names->items[i]);
         if (suite)
-            choose(chosen, suite);
+            suites_choose(chosen, suite);
         else if (!is_1_3(names->items[i]))
             return error_set(error, -EINVAL, "cipher_suites: GnuTLS does not have %.64s", names->items[i]);
     }
@@ -143,7 +144,8 @@ static int append_curves(struct buffer *text, const struct text_list *names, str
     return 0;
 }
 
-static int compile(const struct web_tls *config, const char *suites_text, gnutls_priority_t *ret, struct error *error)
+static int priority_compile(const struct web_tls *config, const char *suites_text, gnutls_priority_t *ret,
+                            struct error *error)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
     const char *at;
@@ -166,8 +168,8 @@ static int compile(const struct web_tls *config, const char *suites_text, gnutls
     return 0;
 }
 
-/* GnuTLS enables the product of exchanges, ciphers and MACs: what of it was not asked for? */
-static int refuse_extra(gnutls_priority_t priority, const struct chosen *chosen, struct error *error)
+/* GnuTLS enables the product of exchanges, ciphers and MACs. Refuses a suite of it that was not asked for. */
+static int priority_refuse_extra(gnutls_priority_t priority, const struct chosen *chosen, struct error *error)
 {
     unsigned suite;
     int r = 0;
@@ -213,7 +215,7 @@ static char *suites_text(const struct chosen *chosen)
     return buffer_string(&text);
 }
 
-static int compile_older(const struct web_tls *config, gnutls_priority_t *ret, struct error *error)
+static int priority_compile_older(const struct web_tls *config, gnutls_priority_t *ret, struct error *error)
 {
     struct web_tls older = *config;
     struct chosen chosen = {0};
@@ -230,9 +232,9 @@ static int compile_older(const struct web_tls *config, gnutls_priority_t *ret, s
     _cleanup_(freep) char *text = suites_text(&chosen);
     if (!text)
         return error_oom(error);
-    r = compile(&older, text, &priority, error);
+    r = priority_compile(&older, text, &priority, error);
     if (r == 0)
-        r = refuse_extra(priority, &chosen, error);
+        r = priority_refuse_extra(priority, &chosen, error);
     if (r < 0) {
         if (priority)
             gnutls_priority_deinit(priority);
@@ -250,11 +252,11 @@ int tls_priorities_init(struct tls_priorities *priorities, const struct web_tls 
     if (config->min_version > config->max_version)
         return error_set(error, -EINVAL, "min_version is above max_version");
     if (config->min_version < TLS_VERSION_1_3)
-        r = compile_older(config, &made.older, error);
+        r = priority_compile_older(config, &made.older, error);
     if (r == 0 && config->max_version == TLS_VERSION_1_3)
-        r = compile(config,
-                    ":+ECDHE-ECDSA:+ECDHE-RSA:+AES-128-GCM:+AES-256-GCM:+CHACHA20-POLY1305:+AES-128-CBC:+AEAD:+SHA1",
-                    &made.first, error);
+        r = priority_compile(
+            config, ":+ECDHE-ECDSA:+ECDHE-RSA:+AES-128-GCM:+AES-256-GCM:+CHACHA20-POLY1305:+AES-128-CBC:+AEAD:+SHA1",
+            &made.first, error);
     if (r == 0 && !made.first)
         made.first = steal(made.older);
     if (r < 0)

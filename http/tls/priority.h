@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which versions, cipher suites and curves a TLS server takes: from Go's names, as the web configuration has them, to
- * GnuTLS's priorities. Pure.
+ * Versions, cipher suites and curves of a TLS server: from Go's names, as the web configuration has them, to GnuTLS's
+ * priorities. Pure.
  *
  * GnuTLS enables key exchanges, ciphers and MACs, and with them every suite that they make up, also those of TLS 1.3.
  * Go's cipher suites are those up to TLS 1.2 and leave TLS 1.3 alone. So there are two priorities: a handshake begins

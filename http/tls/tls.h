@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a TLS server shows and asks for: certificate, key, the CAs of clients, versions and cipher suites. Immutable and
- * counted: a session keeps what it began with.
+ * The settings of a TLS server: certificate, key, the CAs of clients, versions and cipher suites. Immutable and
+ * counted: a session keeps the settings that it began with.
  */
 #ifndef HTTP_TLS_TLS_H
 #define HTTP_TLS_TLS_H
@@ -14,19 +14,19 @@
 
 struct tls;
 
-/* Reads the files. The error's sentence names the one that is wrong, and says how. */
+/* Reads the files. The error's sentence names the file that is wrong, and the reason. */
 int tls_new(const struct web_tls *config, const struct file_opener *opener, struct tls **ret, struct error *error);
-/* The last who lets go of it frees it. tls_unref() takes NULL, and returns it. */
+/* The last reference frees it. tls_unref() takes NULL, and returns it. */
 struct tls *tls_ref(struct tls *tls);
 struct tls *tls_unref(struct tls *tls);
 DEFINE_CLEANUP(struct tls *, tls_unref);
 
-/* What an operator has to mend although it serves: a certificate that has expired. NULL: nothing. */
+/* A problem that an operator should fix although it serves: a certificate that has expired. NULL: none. */
 const char *tls_warning(const struct tls *tls);
 
 /*
- * Makes a server's session, before its handshake, one of these; `tls` must be held until the session is gone. -ENOMEM;
- * -EPROTO where GnuTLS refuses.
+ * Applies these settings to a session of the server before its handshake; `tls` must be held until the session is gone.
+ * -ENOMEM; -EPROTO where GnuTLS refuses.
  */
 int tls_begin(struct tls *tls, gnutls_session_t session);
 /* Whether clients are asked for a certificate. */

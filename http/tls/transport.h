@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bytes between a TLS session and its socket, so that it is known whether there were any.
+ * The bytes between a TLS session and its socket, so that it is known whether any were moved.
  *
  * In libmicrohttpd 0.9.75 a handshake that waits for the client looks as if it had something to do, and a server that
- * believes it spins for as long as the client likes. What makes no byte move is worth no other try at once.
+ * believes it spins until the client goes on. So a run in which no byte moves is not repeated at once.
  *
- * A client that speaks plain HTTP is told so before its connection ends, in the words of Go's net/http.
+ * A client that speaks plain HTTP gets an error before its connection ends, in the words of Go's net/http.
  */
 #ifndef HTTP_TLS_TRANSPORT_H
 #define HTTP_TLS_TRANSPORT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stands in for demangle.c where perfcountd is built without libiberty: see demangle.h. */
+/* Replaces demangle.c if perfcountd is built without libiberty: see demangle.h. */
 #include "symbols/symboliser/demangle.h"
 
 const char *demangle_built(void)

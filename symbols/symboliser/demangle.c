@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of C++ and Rust, by libiberty: see demangle.h. It allocates nothing for C++, and limits its recursion. */
+/* Names of C++ and Rust, by libiberty, which limits its recursion, and allocates nothing for C++. See demangle.h. */
 #include "symbols/symboliser/demangle.h"
 
 #include <libiberty/demangle.h>
@@ -14,7 +14,7 @@ const char *demangle_built(void)
     return "yes";
 }
 
-static void take(const char *part, size_t size, void *userdata)
+static void text_append(const char *part, size_t size, void *userdata)
 {
     struct text *text = userdata;
     size_t room = text->size - 1 - text->used, n = MIN(size, room);
@@ -25,7 +25,7 @@ static void take(const char *part, size_t size, void *userdata)
 
 bool demangle(const char *name, char *ret_text, size_t size)
 {
-    /* In this order: the legacy names of Rust are names of C++ as well. */
+    /* Rust first: its legacy names are valid names of C++ as well. */
     static int (*const languages[])(const char *name, int options, demangle_callbackref callback,
                                     void *userdata) = {rust_demangle_callback, cplus_demangle_v3_callback};
 
@@ -34,7 +34,7 @@ bool demangle(const char *name, char *ret_text, size_t size)
     for (size_t i = 0; i < ARRAY_SIZE(languages); i++) {
         char part[DEMANGLE_SIZE_MAX];
         struct text text = {.data = part, .size = MIN(size, sizeof(part))};
-        if (languages[i](name, DMGL_NO_OPTS, take, &text) && text.used) {
+        if (languages[i](name, DMGL_NO_OPTS, text_append, &text) && text.used) {
             memcpy(ret_text, part, text.used);
             ret_text[text.used] = '\0';
             return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stands in for elf-symbols.c where perfcountd is built without libdw: see elf-symbols.h. */
+/* Replaces elf-symbols.c if perfcountd is built without libdw: see elf-symbols.h. */
 #include "symbols/symboliser/elf-symbols.h"
 
 const char *elf_symbols_built(void)

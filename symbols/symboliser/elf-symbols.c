@@ -2,12 +2,12 @@
 /* The functions of an ELF file, by libdwfl: see elf-symbols.h. */
 #include "symbols/symboliser/elf-symbols.h"
 
-#include <dlfcn.h>
 #include <elfutils/libdwfl.h>
 #include <gelf.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/library.h"
 #include "symbols/symboliser/demangle.h"
 
 struct elf_library {
@@ -25,10 +25,7 @@ struct elf_library {
     __typeof__(&gelf_getehdr) getehdr;
 };
 
-static const struct {
-    const char *name;
-    size_t offset;
-} functions[] = {
+static const struct library_function functions[] = {
     {"dwfl_begin", offsetof(struct elf_library, begin)},
     {"dwfl_end", offsetof(struct elf_library, end)},
     {"dwfl_report_offline", offsetof(struct elf_library, report_offline)},
@@ -41,6 +38,14 @@ static const struct {
     {"elf_getphdrnum", offsetof(struct elf_library, getphdrnum)},
     {"gelf_getphdr", offsetof(struct elf_library, getphdr)},
     {"gelf_getehdr", offsetof(struct elf_library, getehdr)},
+};
+
+static const struct library libdw = {
+    .name = "libdw, which reads symbols,",
+    .package = "libdw1",
+    .files = {"libdw.so.1"},
+    .functions = functions, /* those of libelf, too, which libdw brings */
+    .n_functions = ARRAY_SIZE(functions),
 };
 
 const char *elf_symbols_built(void)
@@ -58,20 +63,13 @@ const struct elf_library *elf_symbols_load(void)
     struct elf_library *library = malloc(sizeof(*library));
 
     unsetenv("DEBUGINFOD_URLS"); /* libdw would ask servers for debug information */
-    void *handle = library ? dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) : NULL;
-    for (size_t i = 0; handle && i < ARRAY_SIZE(functions); i++) {
-        void *function = dlsym(handle, functions[i].name); /* also in libelf, which libdw brings */
-        if (!function)
-            handle = NULL;
-        memcpy((char *)library + functions[i].offset, &function, sizeof(function));
-    }
-    if (handle)
+    if (library && library_load(&libdw, library, NULL) == 0)
         return library;
     free(library);
     return NULL;
 }
 
-/* Neither another file of the program is looked for, nor one with its debug information. */
+/* libdw looks neither for the program under another path, nor for its debug information. */
 static int find_no_elf(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base, char **ret_file,
                        Elf **ret_elf)
 {
@@ -86,7 +84,7 @@ static int find_no_debuginfo(Dwfl_Module *module, void **userdata, const char *n
     return -1;
 }
 
-static int take_segments(const struct elf_library *library, Elf *elf, struct symbol_list *list)
+static int add_segments(const struct elf_library *library, Elf *elf, struct symbol_list *list)
 {
     size_t n;
     GElf_Ehdr header;
@@ -105,7 +103,7 @@ static int take_segments(const struct elf_library *library, Elf *elf, struct sym
     return 0;
 }
 
-static int take_symbol(const GElf_Sym *symbol, const char *name, uint64_t address, struct symbol_list *list)
+static int add_symbol(const GElf_Sym *symbol, const char *name, uint64_t address, struct symbol_list *list)
 {
     static const enum symbol_rank ranks[] = {
         [STB_LOCAL] = SYMBOL_LOCAL,
@@ -118,7 +116,7 @@ static int take_symbol(const GElf_Sym *symbol, const char *name, uint64_t addres
         return 0;
     if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
         return 0;
-    /* Assembly has functions without a type; the linker has marks ("__bss_start") without a size. */
+    /* Functions in assembly may have no type; marks of the linker ("__bss_start") also have no size. */
     if (type == STT_NOTYPE && symbol->st_size == 0)
         return 0;
     char readable[SYMBOL_NAME_MAX + 1];
@@ -126,12 +124,12 @@ static int take_symbol(const GElf_Sym *symbol, const char *name, uint64_t addres
                            demangle(name, readable, sizeof(readable)) ? readable : name);
 }
 
-static int take_symbols(const struct elf_library *library, Dwfl_Module *module, struct symbol_list *list)
+static int add_symbols(const struct elf_library *library, Dwfl_Module *module, struct symbol_list *list)
 {
     GElf_Addr bias;
 
     Elf *elf = library->getelf(module, &bias);
-    int r = elf ? take_segments(library, elf, list) : -EBADMSG;
+    int r = elf ? add_segments(library, elf, list) : -EBADMSG;
     if (r < 0)
         return r;
     const unsigned char *id = NULL;
@@ -147,7 +145,7 @@ static int take_symbols(const struct elf_library *library, Dwfl_Module *module, 
         GElf_Addr address;
         GElf_Word section;
         const char *name = library->getsym_info(module, i, &symbol, &address, &section, NULL, NULL);
-        r = take_symbol(&symbol, name, address - bias, list);
+        r = add_symbol(&symbol, name, address - bias, list);
     }
     return r;
 }
@@ -161,7 +159,7 @@ int elf_symbols_read(const struct elf_library *library, int fd, struct symbol_li
         .find_debuginfo = find_no_debuginfo,
         .section_address = library->section_address,
     };
-    _cleanup_(closep) int own = dup(fd); /* the library takes it where it succeeds */
+    _cleanup_(closep) int own = dup(fd); /* the library takes it if it succeeds */
     Dwfl *dwfl = own < 0 ? NULL : library->begin(&callbacks);
     if (!dwfl)
         return -ENOMEM;
@@ -169,7 +167,7 @@ int elf_symbols_read(const struct elf_library *library, int fd, struct symbol_li
     if (module)
         own = -1;
     library->report_end(dwfl, NULL, NULL);
-    int r = module ? take_symbols(library, module, list) : -EBADMSG;
+    int r = module ? add_symbols(library, module, list) : -EBADMSG;
     library->end(dwfl);
     return r;
 }

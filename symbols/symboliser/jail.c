@@ -2,11 +2,9 @@
 /* The symboliser's jail: see jail.h. */
 #include "symbols/symboliser/jail.h"
 
-#include <cap-ng.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
-#include <seccomp.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -14,7 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/process/call-filter.h"
+#include "base/process/capabilities.h"
 #include "base/sanitizer.h"
 #include "symbols/symboliser/symbol-table.h"
 
@@ -55,7 +54,7 @@ static bool is_root(void)
     return getresuid(&real, &effective, &saved) < 0 || real == 0 || effective == 0 || saved == 0;
 }
 
-/* The groups first, then the group, then the user: each takes away what the one before it needs. */
+/* Supplementary groups first, then the group, then the user: each step needs the power that the next one takes. */
 static int leave_root(void)
 {
     if (!is_root())
@@ -65,35 +64,14 @@ static int leave_root(void)
     return is_root() ? -EPERM : 0;
 }
 
-/* The bounding set only as long as there is CAP_SETPCAP, which goes with the user 0. */
-static int empty_bounding_set(void)
-{
-    if (capng_get_caps_process() < 0)
-        return -EPERM;
-    if (!capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP))
-        return 0;
-    capng_clear(CAPNG_SELECT_BOUNDS);
-    return capng_apply(CAPNG_SELECT_BOUNDS) < 0 ? -EPERM : 0;
-}
-
-static int drop_capabilities(void)
-{
-    if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
-        return -errno;
-    capng_clear(CAPNG_SELECT_CAPS);
-    if (capng_apply(CAPNG_SELECT_CAPS) < 0 || capng_get_caps_process() < 0)
-        return -EPERM;
-    return capng_have_capabilities(CAPNG_SELECT_CAPS) == CAPNG_NONE ? 0 : -EPERM;
-}
-
 static int give_up_privileges(void)
 {
-    int r = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : empty_bounding_set();
+    int r = capabilities_empty_bounding_set(NULL); /* before leave_root(), which takes CAP_SETPCAP */
 
     if (r == 0)
         r = leave_root();
     if (r == 0)
-        r = drop_capabilities();
+        r = capabilities_keep_only(0, NULL);
     /* After the change of user, which sets the first and clears the second. */
     if (r == 0 && (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0))
         r = -errno;
@@ -111,20 +89,14 @@ static int give_up_privileges(void)
         n, SCMP_CMP_MASKED_EQ, bits, 0                                                                                 \
     }
 
-struct call {
-    int number;
-    unsigned n;
-    struct scmp_arg_cmp arguments[2];
-};
-
 /*
- * All that it may call; the rest fails with EPERM, so that a library which tries more than was foreseen costs nothing.
- * Some are for 32 bits, or for a newer C library; those that an architecture lacks are passed over.
+ * The system calls that are allowed. Others fail with EPERM, so that a library that tries more than was foreseen does
+ * no harm. Some are for 32 bits, or for a newer C library; those that an architecture does not have are skipped.
  *
- * newfstatat() and statx() are what fstat(3) is, with AT_EMPTY_PATH. A filter cannot see that the path is empty: what
- * can be learned by them is which files there are.
+ * fstat(3) is newfstatat() or statx() with AT_EMPTY_PATH. A filter cannot see that the path is empty, so the process
+ * can find out by them which files exist.
  */
-static const struct call calls[] = {
+static const struct call_rule calls[] = {
     {SCMP_SYS(read), 0, {{0}}},
     {SCMP_SYS(pread64), 0, {{0}}},
     {SCMP_SYS(lseek), 0, {{0}}},
@@ -167,7 +139,7 @@ static const struct call calls[] = {
 };
 
 /* Of AddressSanitizer, when it reports or ends. */
-static const struct call calls_of_asan[] = {
+static const struct call_rule calls_of_asan[] = {
     {SCMP_SYS(write), 1, {EXACTLY(0, STDERR_FILENO)}},
     {SCMP_SYS(sigaltstack), 0, {{0}}},
     {SCMP_SYS(rt_sigaction), 0, {{0}}},
@@ -177,23 +149,14 @@ static const struct call calls_of_asan[] = {
     {SCMP_SYS(gettid), 0, {{0}}},
 };
 
-static int allow(scmp_filter_ctx filter, const struct call *list, size_t n)
-{
-    int r = 0;
-
-    for (size_t i = 0; i < n && r == 0; i++)
-        r = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, list[i].number, list[i].n, list[i].arguments);
-    return r;
-}
-
 static int allow_messages(scmp_filter_ctx filter, int socket)
 {
-    const struct call messages[] = {
+    const struct call_rule messages[] = {
         {SCMP_SYS(recvmsg), 1, {EXACTLY(0, (scmp_datum_t)socket)}},
         {SCMP_SYS(sendmsg), 1, {EXACTLY(0, (scmp_datum_t)socket)}},
     };
 
-    return allow(filter, messages, ARRAY_SIZE(messages));
+    return call_filter_allow(filter, messages, ARRAY_SIZE(messages));
 }
 
 /* seccomp(2): a kernel that has filters looks for this one, at an address where there is none. */
@@ -202,20 +165,19 @@ static bool kernel_has_filters(void)
     return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) == 0 || errno == EFAULT;
 }
 
-static int filter_calls(int socket)
+static int jail_filter_calls(int socket)
 {
     if (!kernel_has_filters())
         return 0;
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-    int r = filter ? allow(filter, calls, ARRAY_SIZE(calls)) : -ENOMEM;
+    int r = filter ? call_filter_allow(filter, calls, ARRAY_SIZE(calls)) : -ENOMEM;
     if (r == 0)
         r = allow_messages(filter, socket);
     if (r == 0 && HAS_ASAN)
-        r = allow(filter, calls_of_asan, ARRAY_SIZE(calls_of_asan));
-    if (r == 0)
-        r = seccomp_load(filter);
-    seccomp_release(filter);
-    return r;
+        r = call_filter_allow(filter, calls_of_asan, ARRAY_SIZE(calls_of_asan));
+    bool filtered = false;
+    r = call_filter_load(filter, r, &filtered, NULL);
+    return r < 0 || filtered ? r : -EINVAL;
 }
 
 int symboliser_jail_enter(int socket)
@@ -225,5 +187,5 @@ int symboliser_jail_enter(int socket)
     int r = limit();
     if (r == 0)
         r = give_up_privileges();
-    return r == 0 ? filter_calls(socket) : r;
+    return r == 0 ? jail_filter_calls(socket) : r;
 }

@@ -9,9 +9,9 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 
-#define LINE_SIZE 4096 /* what is longer is cut */
+#define LINE_SIZE 4096 /* longer lines are cut */
 
-static bool take_hex(const char **at, uint64_t *ret)
+static bool jit_take_hex(const char **at, uint64_t *ret)
 {
     const char *blank = strchr(*at, ' '), *digits = *at;
 
@@ -27,12 +27,12 @@ int jit_symbols_parse_line(const char *line, struct symbol_list *list)
 {
     uint64_t address, size;
 
-    if (!take_hex(&line, &address) || !take_hex(&line, &size))
+    if (!jit_take_hex(&line, &address) || !jit_take_hex(&line, &size))
         return 0;
     return symbol_list_add(list, address, size, SYMBOL_NEWEST, line);
 }
 
-/* Leaves the file where a line begins. */
+/* Skips to the start of a line. */
 static int skip_to_end(FILE *file, off_t size, struct symbol_list *list)
 {
     int character;
@@ -47,7 +47,7 @@ static int skip_to_end(FILE *file, off_t size, struct symbol_list *list)
     return 0;
 }
 
-/* Up to `end`: who writes it goes on. The last line may be written by half. */
+/* Up to `end`, since the process goes on writing. The last line may be incomplete. */
 static int read_lines(FILE *file, off_t end, struct symbol_list *list)
 {
     char line[LINE_SIZE];

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions that a process made at run time, of its own list: lines "START SIZE NAME", the numbers hexadecimal
- * (tools/perf/Documentation/jit-interface.txt). Only the symboliser's process reads it: the list may be anything.
+ * The functions that a process made at run time, from its own list: lines "START SIZE NAME" with hexadecimal numbers
+ * (tools/perf/Documentation/jit-interface.txt). Only the symboliser's process reads it: the list is untrusted input.
  */
 #ifndef SYMBOLS_SYMBOLISER_JIT_SYMBOLS_H
 #define SYMBOLS_SYMBOLISER_JIT_SYMBOLS_H
 
 #include "symbols/symboliser/symbol-list.h"
 
-#define JIT_SYMBOLS_BYTES_MAX ((size_t)16 << 20) /* of a longer list the end, which is the newest */
+#define JIT_SYMBOLS_BYTES_MAX ((size_t)16 << 20) /* of a longer list, only the end is read, which is the newest */
 
-/* `fd` stays the caller's. Lines that are something else are passed over. Of those at one address the last is meant. */
+/* `fd` stays the caller's. Other lines are skipped. The last of several functions at one address is the valid one. */
 int jit_symbols_read(int fd, struct symbol_list *list);
 /* A line without its newline. Pure. -ENOMEM. */
 int jit_symbols_parse_line(const char *line, struct symbol_list *list);

@@ -8,11 +8,11 @@
 
 #define CHUNK (64 * 1024)
 
-static int add(struct symbol_list *list, uint64_t address, char type, char *name, const char *module)
+static int add_line(struct symbol_list *list, uint64_t address, char type, char *name, const char *module)
 {
-    if (str_starts(name, "__pfx_")) /* the room before a function, which nothing runs in */
+    if (str_starts(name, "__pfx_")) /* padding before a function */
         return 0;
-    if (!strchr("tTwW", type)) /* no function */
+    if (!strchr("tTwW", type)) /* not a function */
         return symbol_list_add_end(list, address);
     if (module) /* "name\0[module]" becomes one */
         name[strlen(name)] = ' ';
@@ -35,13 +35,13 @@ int kallsyms_parse_line(char *line, struct symbol_list *list, bool *ret_shown)
     if (tab)
         *tab = '\0';
     bool in_module = tab && tab[1] == '[';
-    int r = add(list, address, blank[1], name, in_module ? tab + 1 : NULL);
+    int r = add_line(list, address, blank[1], name, in_module ? tab + 1 : NULL);
     if (r == 0 && strchr("tTwW", blank[1]))
         *ret_shown = true;
     return r;
 }
 
-/* The whole lines among the `size` bytes; how many bytes they are, or -errno. */
+/* Parses the complete lines in `size` bytes. Returns the number of their bytes, or -errno. */
 static ssize_t parse_lines(char *text, size_t size, struct symbol_list *list, bool *shown)
 {
     size_t at = 0;

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fd-socket.h"
+#include "base/process/fd-socket.h"
 #include "base/sanitizer.h"
 #include "symbols/symboliser/elf-symbols.h"
 #include "symbols/symboliser/jail.h"
@@ -16,13 +16,13 @@
 
 #define SECONDS_MAX 5
 /*
- * Memory that can be written, of which most is never touched: arrays double as they grow. A file's own size comes on
- * top, since libelf maps it so.
+ * Bytes of writable memory. Arrays double as they grow, so that much of it is never used. The size of the file is
+ * added, since libelf maps it writable.
  */
 #define DATA_MAX ((rlim_t)24 << 20)
 #define FILE_DATA_MAX ((rlim_t)12 << 20)
 
-/* A file that unpacks to much more than it is has no symbols (-ENOMEM). */
+/* A file that unpacks to much more than its own size has no symbols (-ENOMEM). */
 static void limit_data(uint32_t kind, int file)
 {
     struct stat status = {0};
@@ -84,7 +84,7 @@ int symboliser_serve(int socket)
 
     signal(SIGPIPE, SIG_IGN);
     if (symboliser_jail_enter(socket) < 0)
-        _exit(SYMBOLISER_UNCONFINED); /* what runs at an exit could end it otherwise */
+        _exit(SYMBOLISER_UNCONFINED); /* exit handlers could change the status */
     for (;;) {
         int r = serve_one(library, socket);
         if (r < 0)

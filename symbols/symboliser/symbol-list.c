@@ -8,10 +8,10 @@
 
 #include "base/cleanup.h"
 
-#define SYMBOLS_MAX 2000000 /* that are looked at */
+#define SYMBOLS_MAX 2000000 /* more are ignored */
 #define CHUNK (64 * 1024)
 #define NAMELESS ((UINT32_C(1) << 30) - 1)
-/* Where nothing says how long a function is. */
+/* For a function of unknown size. */
 #define SIZE_GUESS_MAX (64 * 1024)
 
 void symbol_list_done(struct symbol_list *list)
@@ -26,7 +26,7 @@ static size_t cost(const struct symbol_list *list, const struct listed_symbol *s
     return sizeof(struct symbol_entry) + strlen(list->names.data + symbol->name) + 1;
 }
 
-static int add(struct symbol_list *list, struct listed_symbol symbol)
+static int list_append(struct symbol_list *list, struct listed_symbol symbol)
 {
     if (list->n >= SYMBOLS_MAX) {
         list->was_cut = true;
@@ -40,7 +40,7 @@ static int add(struct symbol_list *list, struct listed_symbol symbol)
 
 int symbol_list_add_end(struct symbol_list *list, uint64_t address)
 {
-    return add(list, (struct listed_symbol){.address = address, .name = NAMELESS, .rank = SYMBOL_WEAK});
+    return list_append(list, (struct listed_symbol){.address = address, .name = NAMELESS, .rank = SYMBOL_WEAK});
 }
 
 static size_t leading_underscores(const char *name)
@@ -48,7 +48,7 @@ static size_t leading_underscores(const char *name)
     return strspn(name, "_");
 }
 
-/* By address; at one address the better first, by perf's rules (tools/perf/util/symbol.c, choose_best_symbol()). */
+/* By address; at one address, the better first, by perf's rules (tools/perf/util/symbol.c, choose_best_symbol()). */
 static int compare_addresses(const void *a, const void *b, void *userdata)
 {
     const struct listed_symbol *one = a, *other = b;
@@ -82,14 +82,14 @@ static int compare_sizes(const void *a, const void *b)
     return (one->size < other->size) - (one->size > other->size);
 }
 
-static void sort(struct symbol_list *list)
+static void list_sort(struct symbol_list *list)
 {
     if (list->n)
         qsort_r(list->symbols, list->n, sizeof(list->symbols[0]), compare_addresses, list->names.data);
 }
 
-/* One symbol an address, each with a size, without the ends. */
-static void settle(struct symbol_list *list)
+/* Leaves one symbol for each address, with a size, and no ends. */
+static void list_merge(struct symbol_list *list)
 {
     size_t n = 0;
 
@@ -107,8 +107,8 @@ static void settle(struct symbol_list *list)
     list->n = n;
 }
 
-/* Leaves the largest symbols that fit; the size of the block. */
-static size_t fit(struct symbol_list *list, size_t max)
+/* Leaves the largest symbols that fit. Returns the size of the block. */
+static size_t list_fit(struct symbol_list *list, size_t max)
 {
     size_t head = sizeof(struct symbol_table_head) + list->n_segments * sizeof(list->segments[0]), total = head;
 
@@ -123,7 +123,7 @@ static size_t fit(struct symbol_list *list, size_t max)
     list->n = n;
     list->was_cut = true;
     list->smallest = n ? list->symbols[n - 1].size : 0;
-    sort(list);
+    list_sort(list);
     return total;
 }
 
@@ -133,8 +133,8 @@ static int compare_names(const void *a, const void *b)
     return (one->name > other->name) - (one->name < other->name);
 }
 
-/* The names of those that are left, one behind the other again; the list is not in the order of addresses then. */
-static void close_up(struct symbol_list *list)
+/* Closes the gaps between the names of the symbols that are left. The list is not sorted by address then. */
+static void list_compact_names(struct symbol_list *list)
 {
     char *names = list->names.data;
     size_t at = 0;
@@ -150,16 +150,16 @@ static void close_up(struct symbol_list *list)
     list->names.size = at;
 }
 
-/* So that a file of any size takes little memory. A symbol without a size lasts until the next that is known now. */
-static void make_room(struct symbol_list *list)
+/* Limits the memory for large files. A symbol without a size ends where the next one begins that is known by now. */
+static void list_make_room(struct symbol_list *list)
 {
-    sort(list);
-    settle(list);
-    fit(list, list->max);
-    close_up(list);
+    list_sort(list);
+    list_merge(list);
+    list_fit(list, list->max);
+    list_compact_names(list);
 }
 
-static size_t own_bytes(const struct symbol_list *list)
+static size_t list_bytes(const struct symbol_list *list)
 {
     return list->n * sizeof(list->symbols[0]) + list->names.size;
 }
@@ -182,13 +182,13 @@ int symbol_list_add(struct symbol_list *list, uint64_t address, uint64_t size, e
     };
     buffer_append(&list->names, name, MIN(length, SYMBOL_NAME_MAX));
     buffer_append_char(&list->names, '\0');
-    int r = list->names.failed ? -ENOMEM : add(list, symbol);
-    if (r == 0 && list->max && own_bytes(list) > list->max + list->max / 4)
-        make_room(list);
+    int r = list->names.failed ? -ENOMEM : list_append(list, symbol);
+    if (r == 0 && list->max && list_bytes(list) > list->max + list->max / 4)
+        list_make_room(list);
     return r;
 }
 
-/* What was copied is given back on the way, or both would be there at the end. */
+/* Gives the memory of copied names back on the way, so that there are never two complete copies. */
 static void move_names(struct symbol_list *list, char *to)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -205,7 +205,7 @@ static void move_names(struct symbol_list *list, char *to)
     buffer_done(&list->names);
 }
 
-static void fill(struct symbol_list *list, char *block)
+static void fill_block(struct symbol_list *list, char *block)
 {
     struct symbol_table_head head = {
         .magic = SYMBOL_TABLE_MAGIC,
@@ -232,19 +232,19 @@ int symbol_list_seal(struct symbol_list *list, size_t max, int *ret_fd)
 {
     if (list->names.failed)
         return -ENOMEM;
-    sort(list);
-    settle(list);
-    size_t size = fit(list, MIN(max, SYMBOL_TABLE_SIZE_MAX));
-    close_up(list);
-    sort(list);
+    list_sort(list);
+    list_merge(list);
+    size_t size = list_fit(list, MIN(max, SYMBOL_TABLE_SIZE_MAX));
+    list_compact_names(list);
+    list_sort(list);
     _cleanup_(closep) int fd = memfd_create("symbols", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0 || ftruncate(fd, (off_t)size) < 0)
         return -errno;
     void *block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (block == MAP_FAILED)
         return -errno;
-    fill(list, block);
-    munmap(block, size); /* a writable mapping stands in the way of the seal */
+    fill_block(list, block);
+    munmap(block, size); /* a writable mapping would prevent the seal */
     if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0)
         return -errno;
     *ret_fd = steal_fd(&fd);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Symbols as they are found, in any order, to become a block (symbol-table.h): of those at one address the best stays,
- * those without a size last until the next, and where there are too many the largest stay, as they have most samples.
+ * Symbols in the order that they are found in, until they become a block (symbol-table.h). Of several symbols at one
+ * address, the best is kept. A symbol without a size ends where the next begins. If there are too many, the largest are
+ * kept, since most addresses are in them.
  */
 #ifndef SYMBOLS_SYMBOLISER_SYMBOL_LIST_H
 #define SYMBOLS_SYMBOLISER_SYMBOL_LIST_H
@@ -9,7 +10,7 @@
 #include "base/buffer.h"
 #include "symbols/symboliser/symbol-table.h"
 
-#define SYMBOL_NAME_MAX 255 /* bytes; longer ones, as templates have, are cut */
+#define SYMBOL_NAME_MAX 255 /* bytes; longer names, such as those of templates, are cut */
 
 struct symbol_list {
     struct listed_symbol {
@@ -19,8 +20,8 @@ struct symbol_list {
     } * symbols;
     size_t n;
     struct buffer names;
-    size_t max;        /* bytes of the block; the list itself takes a quarter more. 0: as many as there are */
-    uint32_t smallest; /* those that are smaller have found no room */
+    size_t max;        /* bytes of the block; the list itself takes up to a quarter more. 0: no limit */
+    uint32_t smallest; /* smaller symbols have found no room */
     struct symbol_segment segments[SYMBOL_SEGMENTS_MAX];
     size_t n_segments;
     unsigned char build_id[BUILD_ID_MAX];
@@ -28,20 +29,20 @@ struct symbol_list {
     bool was_cut;
 };
 
-/* Which of two symbols at one address is meant: the lower. */
+/* Of two symbols at one address, the one with the lower rank is kept. */
 enum symbol_rank {
     SYMBOL_GLOBAL,
     SYMBOL_LOCAL,
     SYMBOL_WEAK,
-    SYMBOL_NEWEST, /* not beside the others: the one that was added last */
+    SYMBOL_NEWEST, /* of a list that has no other rank: the symbol that was added last is kept */
 };
 
 void symbol_list_done(struct symbol_list *list);
-/* `size` 0: until the next. Names that no function has ("$x", ".L1") are not taken. -ENOMEM. */
+/* `size` 0: up to the next. Names of marks ("$x", ".L1") are ignored. -ENOMEM. */
 int symbol_list_add(struct symbol_list *list, uint64_t address, uint64_t size, enum symbol_rank rank, const char *name);
-/* Something else is there: a symbol without a size ends before it. */
+/* Something that is not a function is there: a symbol without a size ends before it. */
 int symbol_list_add_end(struct symbol_list *list, uint64_t address);
-/* A sealed memfd with the block, of at most `max` bytes. Only symbol_list_done() can be called then. */
+/* Makes a sealed memfd with the block, of at most `max` bytes. Then only symbol_list_done() may be called. */
 int symbol_list_seal(struct symbol_list *list, size_t max, int *ret_fd);
 
 #endif

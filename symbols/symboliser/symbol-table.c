@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
-/* Symbols may lie within others: how many that begin later are looked past for one that covers an address. */
+/* Symbols may lie within others: the number of symbols before an address that are tried. */
 #define NESTED_MAX 8
 
 static bool symbols_are_sound(const struct symbol_table *table)
@@ -55,7 +55,7 @@ int symbol_table_open(int fd, struct symbol_table *ret)
     struct stat status;
 
     int seals = fcntl(fd, F_GET_SEALS);
-    if (seals < 0 || (seals & SEALS) != SEALS) /* what can still shrink could be a SIGBUS */
+    if (seals < 0 || (seals & SEALS) != SEALS) /* a file that can shrink may cause SIGBUS */
         return -EBADMSG;
     if (fstat(fd, &status) < 0)
         return -errno;

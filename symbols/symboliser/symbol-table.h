@@ -3,8 +3,8 @@
  * The symbols of one file or of the kernel as one block of memory: a head, the segments of the file, the symbols sorted
  * by address, their names.
  *
- * The symboliser's process (symboliser.h) writes it into a sealed memfd. It read a stranger's file and so may be wrong:
- * who receives it checks all of it once, and never writes.
+ * The symboliser's process (symboliser.h) writes it into a sealed memfd. Since that process has read untrusted input,
+ * the receiver checks the whole block once, and never writes to it.
  */
 #ifndef SYMBOLS_SYMBOLISER_SYMBOL_TABLE_H
 #define SYMBOLS_SYMBOLISER_SYMBOL_TABLE_H
@@ -24,7 +24,7 @@ struct symbol_table_head {
     uint32_t unused;
 };
 
-/* What the program header says: bytes of the file from `offset` are at `address` of the file's own address space. */
+/* From a program header: bytes of the file from `offset` are at `address` in the address space of the file. */
 struct symbol_segment {
     uint64_t offset, size, address;
 };
@@ -35,7 +35,7 @@ struct symbol_entry {
     uint32_t name; /* offset into the names */
 };
 
-/* Borrows the block. */
+/* Points into the block. */
 struct symbol_table {
     const struct symbol_table_head *head;
     const struct symbol_segment *segments;
@@ -44,15 +44,15 @@ struct symbol_table {
     size_t size; /* of the block */
 };
 
-/* Checks a block that is aligned to 8. -EBADMSG where anything in it is not as it must be. */
+/* Checks a block that is aligned to 8 bytes. -EBADMSG if anything in it is invalid. */
 int symbol_table_check(const void *block, size_t size, struct symbol_table *ret);
-/* Maps and checks the block in a memfd, which stays the caller's and must be sealed against every change. */
+/* Maps and checks the block in a memfd, which stays the caller's. -EBADMSG unless it is sealed against all changes. */
 int symbol_table_open(int fd, struct symbol_table *ret);
 void symbol_table_close(struct symbol_table *table);
 
-/* The address of the file's own space at which the byte at `offset` of the file is. False where none is. */
+/* The address, in the address space of the file, of the byte at `offset` of the file. False if it has none. */
 bool symbol_table_address(const struct symbol_table *table, uint64_t offset, uint64_t *ret);
-/* The symbol that covers the address, NULL where none does. */
+/* The symbol that covers the address, NULL if none does. */
 const char *symbol_table_find(const struct symbol_table *table, uint64_t address, uint64_t *ret_offset);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The daemon's side of the symboliser: see symboliser.h. */
+/* The side of the symboliser that sends requests: see symboliser.h. */
 #include "symbols/symboliser/symboliser.h"
 
 #include <fcntl.h>
@@ -12,15 +12,16 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fd-socket.h"
+#include "base/process/fd-socket.h"
+#include "base/timer.h"
 
-#define REQUEST_USEC (6 * UINT64_C(1000000)) /* a second more than the process gives itself */
-#define IDLE_USEC (30 * UINT64_C(1000000))
+#define REQUEST_USEC (6 * USEC_PER_SEC) /* a second more than the process gives itself */
+#define IDLE_USEC (30 * USEC_PER_SEC)
 #define ATTEMPTS_MAX 2
-/* Set for the process, so that a main() that does not know the command never starts another one. */
+/* Set in the environment of the process, so that a main() that does not know the command never starts another. */
 #define GUARD "PERFCOUNTD_SYMBOLISER"
 
-struct request {
+struct table_request {
     enum symboliser_kind kind;
     int fd;
     unsigned attempts;
@@ -34,24 +35,24 @@ struct symboliser {
     int pidfd, socket;
     sd_event_source *pid_source, *socket_source, *timer;
     bool dying;      /* killed, and not yet waited for */
-    bool busy;       /* with the queue's first */
+    bool busy;       /* with the first request of the queue */
     bool unconfined; /* it ended since it cannot be jailed */
-    int failure;     /* what the first is told when the process has ended */
-    struct request queue[SYMBOLISER_QUEUE];
+    int failure;     /* the result of the first request when the process has ended */
+    struct table_request queue[SYMBOLISER_QUEUE];
     size_t first, n;
     size_t file_max;
 };
 
-static void pump(struct symboliser *symboliser);
+static void queue_send_first(struct symboliser *symboliser);
 
-static struct request *first_of(struct symboliser *symboliser)
+static struct table_request *queue_first(struct symboliser *symboliser)
 {
     return &symboliser->queue[symboliser->first];
 }
 
-static void finish_first(struct symboliser *symboliser, int result, struct symbol_table *table)
+static void queue_finish_first(struct symboliser *symboliser, int result, struct symbol_table *table)
 {
-    struct request request = *first_of(symboliser);
+    struct table_request request = *queue_first(symboliser);
 
     close(request.fd);
     symboliser->busy = false;
@@ -60,19 +61,13 @@ static void finish_first(struct symboliser *symboliser, int result, struct symbo
     request.done(request.userdata, result, table);
 }
 
-static void set_timer(struct symboliser *symboliser, uint64_t usec)
-{
-    sd_event_source_set_time_relative(symboliser->timer, usec);
-    sd_event_source_set_enabled(symboliser->timer, SD_EVENT_ONESHOT);
-}
-
 static void end_process(struct symboliser *symboliser, int failure)
 {
     if (!symboliser->pid || symboliser->dying)
         return;
     symboliser->dying = true;
     symboliser->failure = failure;
-    sd_event_source_set_enabled(symboliser->timer, SD_EVENT_OFF);
+    timer_disarm(symboliser->timer);
     symboliser->socket_source = sd_event_source_unref(symboliser->socket_source);
     kill(symboliser->pid, SIGKILL);
 }
@@ -88,7 +83,7 @@ static void forget_process(struct symboliser *symboliser)
     symboliser->dying = false;
 }
 
-static int on_end(sd_event_source *source, int fd, uint32_t events, void *userdata)
+static int symboliser_on_exit(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
     struct symboliser *symboliser = userdata;
     int status = 0;
@@ -105,12 +100,12 @@ static int on_end(sd_event_source *source, int fd, uint32_t events, void *userda
     }
     forget_process(symboliser);
     if (symboliser->busy)
-        finish_first(symboliser, failure, NULL);
-    pump(symboliser);
+        queue_finish_first(symboliser, failure, NULL);
+    queue_send_first(symboliser);
     return 0;
 }
 
-static int receive(struct symboliser *symboliser, int *ret_result, struct symbol_table *ret)
+static int receive_answer(struct symboliser *symboliser, int *ret_result, struct symbol_table *ret)
 {
     _cleanup_(closep) int fd = -1;
     struct symboliser_answer answer;
@@ -126,7 +121,7 @@ static int receive(struct symboliser *symboliser, int *ret_result, struct symbol
     return r;
 }
 
-static int on_answer(sd_event_source *source, int fd, uint32_t events, void *userdata)
+static int symboliser_on_answer(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
     struct symboliser *symboliser = userdata;
     struct symbol_table table = {0};
@@ -135,21 +130,21 @@ static int on_answer(sd_event_source *source, int fd, uint32_t events, void *use
     (void)source;
     (void)fd;
     (void)events;
-    int r = receive(symboliser, &result, &table);
+    int r = receive_answer(symboliser, &result, &table);
     if (r == -EAGAIN)
         return 0;
     if (r < 0) {
         end_process(symboliser, -EIO);
         return 0;
     }
-    set_timer(symboliser, IDLE_USEC);
-    finish_first(symboliser, result, result == 0 ? &table : NULL);
-    symbol_table_close(&table); /* nothing where it was taken */
-    pump(symboliser);
+    timer_arm_in(symboliser->timer, IDLE_USEC);
+    queue_finish_first(symboliser, result, result == 0 ? &table : NULL);
+    symbol_table_close(&table); /* unless it was taken */
+    queue_send_first(symboliser);
     return 0;
 }
 
-static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
+static int symboliser_on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
     (void)source;
     (void)usec;
@@ -157,7 +152,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
     return 0;
 }
 
-static int prepare(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes, int socket)
+static int spawn_prepare(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes, int socket)
 {
     sigset_t none, all;
 
@@ -180,7 +175,7 @@ static int prepare(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attri
     return -r;
 }
 
-static int spawn(int socket, pid_t *ret)
+static int spawn_process(int socket, pid_t *ret)
 {
     static char *const environment[] = {(char *)GUARD "=1", NULL};
     char *const arguments[] = {(char *)"perfcountd", (char *)SYMBOLISER_COMMAND, NULL};
@@ -191,7 +186,7 @@ static int spawn(int socket, pid_t *ret)
         return -ENOMEM;
     int r = -posix_spawnattr_init(&attributes);
     if (r == 0) {
-        r = prepare(&actions, &attributes, socket);
+        r = spawn_prepare(&actions, &attributes, socket);
         if (r == 0)
             r = -posix_spawn(ret, "/proc/self/exe", &actions, &attributes, arguments, environment);
         posix_spawnattr_destroy(&attributes);
@@ -200,16 +195,17 @@ static int spawn(int socket, pid_t *ret)
     return r;
 }
 
-static int watch(struct symboliser *symboliser)
+static int watch_process(struct symboliser *symboliser)
 {
     symboliser->pidfd = (int)syscall(SYS_pidfd_open, symboliser->pid, 0);
     if (symboliser->pidfd < 0)
         return -errno;
-    int r = sd_event_add_io(symboliser->event, &symboliser->pid_source, symboliser->pidfd, EPOLLIN, on_end, symboliser);
-    if (r >= 0)
-        r = sd_event_add_io(symboliser->event, &symboliser->socket_source, symboliser->socket, EPOLLIN, on_answer,
+    int r = sd_event_add_io(symboliser->event, &symboliser->pid_source, symboliser->pidfd, EPOLLIN, symboliser_on_exit,
                             symboliser);
-    if (r >= 0) /* an answer comes before the end of who gave it */
+    if (r >= 0)
+        r = sd_event_add_io(symboliser->event, &symboliser->socket_source, symboliser->socket, EPOLLIN,
+                            symboliser_on_answer, symboliser);
+    if (r >= 0) /* an answer is read before the end of the process */
         r = sd_event_source_set_priority(symboliser->socket_source, SD_EVENT_PRIORITY_NORMAL - 1);
     return MIN(r, 0);
 }
@@ -222,11 +218,11 @@ static int start_process(struct symboliser *symboliser)
         return -ELOOP;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
         return -errno;
-    int r = spawn(sockets[1], &symboliser->pid);
+    int r = spawn_process(sockets[1], &symboliser->pid);
     close(sockets[1]);
     symboliser->socket = sockets[0];
     if (r == 0)
-        r = fcntl(sockets[0], F_SETFL, O_NONBLOCK) < 0 ? -errno : watch(symboliser);
+        r = fcntl(sockets[0], F_SETFL, O_NONBLOCK) < 0 ? -errno : watch_process(symboliser);
     else
         symboliser->pid = 0;
     if (r < 0) {
@@ -239,9 +235,9 @@ static int start_process(struct symboliser *symboliser)
     return r;
 }
 
-static int send_first(struct symboliser *symboliser)
+static int request_send(struct symboliser *symboliser)
 {
-    struct request *first = first_of(symboliser);
+    struct table_request *first = queue_first(symboliser);
     size_t max = first->kind == SYMBOLISER_KALLSYMS ? SYMBOLISER_KERNEL_MAX : symboliser->file_max;
     const struct symboliser_request message = {SYMBOLISER_MAGIC, first->kind, (uint32_t)max};
 
@@ -249,23 +245,23 @@ static int send_first(struct symboliser *symboliser)
     int r = fd_socket_send_one(symboliser->socket, &message, sizeof(message), first->fd);
     if (r == 0) {
         symboliser->busy = true;
-        set_timer(symboliser, REQUEST_USEC);
+        timer_arm_in(symboliser->timer, REQUEST_USEC);
         return 0;
     }
-    symboliser->busy = first->attempts >= ATTEMPTS_MAX; /* else another process gets it */
+    symboliser->busy = first->attempts >= ATTEMPTS_MAX; /* otherwise another process gets it */
     end_process(symboliser, -EIO);
     return r;
 }
 
-/* Sends the first of the queue where nothing else is under way. */
-static void pump(struct symboliser *symboliser)
+/* Sends the first request of the queue unless another one is under way. */
+static void queue_send_first(struct symboliser *symboliser)
 {
     while (symboliser->n && !symboliser->busy && !symboliser->dying) {
         if (!symboliser->unconfined && (symboliser->pid || start_process(symboliser) == 0)) {
-            send_first(symboliser);
+            request_send(symboliser);
             return;
         }
-        finish_first(symboliser, symboliser->unconfined ? -EPERM : -EAGAIN, NULL);
+        queue_finish_first(symboliser, symboliser->unconfined ? -EPERM : -EAGAIN, NULL);
     }
 }
 
@@ -278,9 +274,7 @@ int symboliser_new(sd_event *event, struct symboliser **ret)
     symboliser->pidfd = symboliser->socket = -1;
     symboliser->file_max = SYMBOLISER_FILE_MAX;
     symboliser->event = sd_event_ref(event);
-    int r = sd_event_add_time_relative(event, &symboliser->timer, CLOCK_MONOTONIC, IDLE_USEC, 0, on_timer, symboliser);
-    if (r >= 0)
-        r = sd_event_source_set_enabled(symboliser->timer, SD_EVENT_OFF);
+    int r = timer_init(event, CLOCK_MONOTONIC, 0, symboliser_on_timer, symboliser, &symboliser->timer);
     if (r < 0) {
         symboliser_free(symboliser);
         return r;
@@ -294,13 +288,13 @@ struct symboliser *symboliser_free(struct symboliser *symboliser)
     if (!symboliser)
         return NULL;
     end_process(symboliser, -ECANCELED);
-    if (symboliser->pid) { /* it is killed; one that the kernel holds back is init's one day */
+    if (symboliser->pid) { /* it is killed; if the kernel holds it back, init reaps it later */
         (void)!poll(&(struct pollfd){.fd = symboliser->pidfd, .events = POLLIN}, 1, 200);
         waitpid(symboliser->pid, NULL, WNOHANG);
     }
     forget_process(symboliser);
     while (symboliser->n)
-        finish_first(symboliser, -ECANCELED, NULL);
+        queue_finish_first(symboliser, -ECANCELED, NULL);
     sd_event_source_disable_unref(symboliser->timer);
     sd_event_unref(symboliser->event);
     free(symboliser);
@@ -315,8 +309,8 @@ int symboliser_ask(struct symboliser *symboliser, enum symboliser_kind kind, int
         return -EBUSY;
     }
     size_t at = (symboliser->first + symboliser->n++) % SYMBOLISER_QUEUE;
-    symboliser->queue[at] = (struct request){.kind = kind, .fd = fd, .done = done, .userdata = userdata};
-    pump(symboliser);
+    symboliser->queue[at] = (struct table_request){.kind = kind, .fd = fd, .done = done, .userdata = userdata};
+    queue_send_first(symboliser);
     return 0;
 }
 

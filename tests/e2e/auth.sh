@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Passwords with curl: who is let in, what a change of the file does, and what a flood of wrong ones costs the right
-# ones.
+# Passwords with curl: the clients that are let in, a change of the file, and right ones in a flood of wrong ones.
 . "$(dirname "$0")/lib.sh"
 need curl jq /usr/bin/python3
 
@@ -26,7 +25,7 @@ password_of_alice "$secret"
 start_daemon --web.config.file="$web"
 pid=$daemon_pid
 
-# --- who is let in
+# --- clients that are let in
 
 while read -r expected path options; do
     # shellcheck disable=SC2086 # options are words
@@ -73,7 +72,7 @@ password_of_alice "$other"
 new_password_holds() {
     [ "$(status_of /metrics -u alice:other)" = 200 ]
 }
-holds "a changed file is read without being told" eventually 10 new_password_holds
+holds "a changed file is read without a reload" eventually 10 new_password_holds
 equals "the old password is not taken any more" "$(status_of /metrics -u alice:secret)" 401
 printf 'rate_limit: {interval: 1h, burst: 2}\n' >>"$web"
 limit_holds() {
@@ -107,7 +106,7 @@ remote() {
 if unshare -rn true 2>/dev/null; then
     sed -i '/rate_limit/d' "$web"
     equals "without users, nobody from outside reloads" "$(remote "")" "403 403 403 "
-    equals "with users, who has a password does" "$(remote "$web")" "401 200 401 "
+    equals "with users, a client with a password does" "$(remote "$web")" "401 200 401 "
 else
     echo "no network namespace here: left out what a client from outside may do"
 fi
@@ -126,7 +125,7 @@ figure() {
     awk -v name="$1" '$1 == name { print $2 }' "$scratch/flood"
 }
 compares "wrong ones are checked and refused" "$(figure wrong_401) > 0"
-compares "those that do not fit are told to come again" "$(figure wrong_503) > $(figure wrong_401)"
+compares "those that do not fit are asked to come again" "$(figure wrong_503) > $(figure wrong_401)"
 equals "no wrong one had another answer" "$(figure wrong_other)" 0
 equals "no right one was refused" "$(figure right_refused)" 0
 if [ -z "${SANITIZED-}" ]; then
@@ -150,7 +149,7 @@ reloads() {
 holds "it is taken, with a warning" reloads
 for _ in $(seq 150); do curl -s -o /dev/null -X POST -u bob:secret "$url/-/reload"; done
 equals "once" "$(grep -c 'bcrypt cost' "$daemon_log")" 1
-compares "what a client causes in a loop is not in the log each time" \
+compares "requests in a loop do not fill the log" \
     "$(grep -c 'configuration reloaded' "$daemon_log") <= 102"
 stop_daemon
 equals "it ends well after it" "$daemon_status" 0

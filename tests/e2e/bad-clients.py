@@ -92,7 +92,7 @@ async def exchange(name, data, expected, seconds=20, parts=1):
 
 
 async def silent():
-    """So many connections at once that send nothing, not even the beginning of a handshake."""
+    """Many connections at once that send nothing, not even the beginning of a handshake."""
     before, before_fds, sockets = memory(), descriptors(), []
     start = time.monotonic()
     for i in range(IDLE):

@@ -59,7 +59,7 @@ trap cleanup_cgroups EXIT
 load=$scratch/cgroup-load
 cc -O2 -o "$load" "$here/cgroup-load.c" || skip "cgroup-load.c cannot be compiled here"
 
-# fault CGROUP PAGES: a program that faults so many pages in it.
+# fault CGROUP PAGES: runs a program in the cgroup that faults that many pages.
 fault() {
     "$load" "$hierarchy$1" faults "$2"
 }
@@ -72,7 +72,7 @@ remove() {
     done
 }
 
-# cgroup_config FILE LINES...: what is written below collectors.cgroup; cgroups alone are measured.
+# cgroup_config FILE LINES...: the lines go below collectors.cgroup; cgroups alone are measured.
 cgroup_config() {
     {
         printf 'web: {min_interval: 0s}\ncollectors:\n  cpu: {enabled: false}\n  cgroup:\n    enabled: true\n'
@@ -88,7 +88,7 @@ count() {
         jq -r --arg cgroup "$1" '[.counters[] | select(.cgroup == $cgroup) | .value] | add // "none"'
 }
 
-# cgroups_in STATE: what perfcountd_cgroups says.
+# cgroups_in STATE: the value of perfcountd_cgroups.
 cgroups_in() {
     get /metrics | awk -v series="perfcountd_cgroups{state=\"$1\"}" '$1 == series { print $2 }'
 }

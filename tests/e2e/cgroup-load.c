@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A load of known size in a cgroup: exactly so many page faults, or a CPU kept busy for so long.
+ * A load of known size in a cgroup: an exact number of page faults, or a CPU kept busy for a known time.
  *
  * usage: cgroup-load CGROUP-DIRECTORY faults PAGES
  *        cgroup-load CGROUP-DIRECTORY spin MILLISECONDS

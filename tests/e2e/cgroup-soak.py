@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Makes and removes cgroups at a steady rate, each with a program of a known number of page faults once a scrape has
-it, while it scrapes the daemon at 10 Hz. Prints as JSON what was caused and what the scrapes had of it.
+it, while it scrapes the daemon at 10 Hz. Prints as JSON the faults that were caused and those that the scrapes had.
 
 One in ten comes back under its name while it lingers, and one in ten once it is gone: a total then goes on, or starts
-at 0. What is due waits for what it rests on, so that a busy machine makes it longer and not wrong.
+at 0. A step that is due waits for those it rests on, so that a busy machine makes it longer and not wrong.
 """
 import argparse
 import collections
@@ -22,7 +22,7 @@ import http.client
 
 SERIES = re.compile(r'perf_cgroup_minor_faults_total\{(.*)\} (\S+)$')
 LABEL = re.compile(r'cgroup="([^"]*)"')
-PAGES = 1500  # of each program, and a few more to tell them apart
+PAGES = 1500  # of each program, and a few more, so that each has its own number
 STARTS_AFTER = 0.1  # by then a new cgroup is counted
 PATIENCE = 20  # for a scrape to have it
 ALIVE_MAX = 30  # at a time; with a machine that keeps up it is half of that
@@ -30,7 +30,7 @@ RATE = 10
 
 
 class Scraper(threading.Thread):
-    """What 10 scrapes a second see: what each total grew by, over all the lives of its series."""
+    """Scrapes 10 times a second and notes how much each total grew, over all the lives of its series."""
 
     def __init__(self, url, below):
         super().__init__(daemon=True)
@@ -125,7 +125,7 @@ class Churn:
         heapq.heappush(self.due, (when, self.serial, action, arguments))
 
     def plan(self, begin):
-        """Which name is made when, and which returns: one in ten soon, one in ten late, of those that have the time."""
+        """When each name is made, and whether it returns: of those that have time, one in ten soon, one in ten late."""
         count, seconds, linger = self.arguments.cgroups, self.arguments.seconds, self.arguments.linger
         step = seconds / count
         returns = {3: self.return_soon, 7: self.return_late}

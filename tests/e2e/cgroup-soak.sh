@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Cgroups come and go by the hundreds while the daemon is scraped at 10 Hz: nothing leaks, no scrape fails, no total
-# falls, and what was counted is what was caused.
+# falls, and the counts are those that were caused.
 #
 # usage: cgroup-soak.sh [--full]     2,000 cgroups in 60 s; without it 300 in 10 s
 . "$(dirname "$0")/lib.sh"
@@ -19,8 +19,8 @@ start_daemon --config.file="$config"
 anonymous() {
     awk '$1 == "Anonymous:" { print $2 }' "/proc/$daemon_pid/smaps_rollup"
 }
-# figures: once nothing lingers and the kernel has let go of what was removed. What others do on the machine may need
-# another look.
+# figures: the daemon's figures once nothing lingers and the kernel has let go of the removed cgroups. On a busy machine
+# that may need another look.
 figures() {
     for _ in $(seq 100); do
         watches=$(inotify_watches "$daemon_pid")
@@ -42,7 +42,7 @@ churn() {
         --cgroups "$1" --seconds "$2" --linger "$linger" --name "$3"
 }
 
-# The same rate as later, so that what the daemon keeps for so many at once is there.
+# The same rate as later, so that the daemon has the memory for as many cgroups at once.
 churn $((cgroups / 4)) $((seconds / 4)) warm >"$scratch/warm"
 figures >"$scratch/before"
 churn $cgroups $seconds soak >"$scratch/soak"
@@ -53,7 +53,7 @@ jq -c . "$scratch/before" "$scratch/after" "$scratch/soak"
 of() {
     jq -r ".$1" "$scratch/${2-soak}"
 }
-compares "so many cgroups were created, those that came back twice" "$(of created) > $cgroups"
+compares "all cgroups were created, those that came back twice" "$(of created) > $cgroups"
 equals "and all removed" "$(of removed)" "$(of created)"
 equals "scrapes had each of them" "$(of unseen)" 0
 compares "as a rule the first that began after its creation, or the second" "$(of seen_after) <= 2"
@@ -61,7 +61,7 @@ compares "scrapes came at 10 Hz, or at half that on a busy machine" "$(of scrape
 equals "no scrape failed" "$(of failed_scrapes)" 0
 equals "no total fell" "$(of fell)" 0
 equals "no collector failed" "$(of failed_collectors)" 0
-compares "the sum over the cgroups is what was caused, within 1 %" \
+compares "the sum over the cgroups is the load, within 1 %" \
     "$(of counted) > 0.99 * $(of caused) && $(of counted) < 1.01 * $(of caused)"
 compares "their parent has it, too" \
     "$(of counted_by_parent) > 0.99 * $(of caused) && $(of counted_by_parent) < 1.01 * $(of caused)"
@@ -74,7 +74,7 @@ done
 if [ -n "${SANITIZED-}" ]; then
     echo "a sanitizer keeps what was freed: memory is left out"
 else
-    # What the heap holds for the most cgroups at a time stays, and a busy machine lets more of them linger.
+    # The heap keeps its memory for the most cgroups at a time, and a busy machine lets more of them linger.
     compares "as before: memory, within 256 kB" "$(of anonymous after) <= $(of anonymous before) + 256"
 fi
 stop_daemon

@@ -29,7 +29,7 @@ watched() {
 watches_exactly() {
     [ "$(watched)" = "$*" ]
 }
-# is_caused COUNT PAGES: so many, or a fault or two more, which a program has of its own at its end.
+# is_caused COUNT PAGES: the count is that of the pages, or a fault or two more, which the program has at its end.
 is_caused() {
     [[ $1 =~ ^[0-9]+$ ]] && [ "$1" -ge "$2" ] && [ "$1" -le $(($2 + 2 + $2 / 100)) ]
 }
@@ -70,7 +70,7 @@ test_selection() {
     fault $in/b/y 500
     caused "one that is counted" "$(count $in/a)" 1000
     equals "one that matches nothing has no series" "$(count $in/b/y)" none
-    caused "its parent has what it did" "$(count $in/b)" 500
+    caused "its parent has its counts" "$(count $in/b)" 500
     equals "?cgroup=GLOB" "$(get "/api/v1/counters?cgroup=$in/*" | jq -r '[.counters[].cgroup] | unique | join(" ")')" \
         "$in/a $in/b $in/c"
     equals "a glob of one" "$(get "/api/v1/counters?cgroup=$in/b/x&event=minor_faults" | jq '.counters | length')" 1
@@ -82,7 +82,7 @@ test_selection() {
     start_daemon --config.file="$config"
     holds "max_cgroups takes the shallow ones first, then by name" eventually 5 \
         watches_exactly $in/a $in/b $in/b/x $in/c
-    equals "what was dropped is counted" "$(cgroups_in dropped)" 2
+    equals "dropped cgroups are counted" "$(cgroups_in dropped)" 2
     equals "and named" "$(state_of $in/b/y) $(state_of $in/b/x/deep)" "dropped dropped"
     equals "it has no series" "$(count $in/b/y)" none
     matches "the log says it, once" "$(grep -c 'max_cgroups' "$daemon_log")" '^1$'
@@ -113,7 +113,7 @@ files_are_at_least() {
 }
 
 # take_in COUNT: makes new cgroups, one after the other, each with a program that faults as soon as the daemon has
-# opened what counts it. Sets median, of the milliseconds that this took; missed, how many were not counted in full; and
+# opened its counters. Sets median, of the milliseconds that this took; missed, how many were not counted in full; and
 # files_each.
 take_in() {
     local i files begin
@@ -165,7 +165,7 @@ test_coming_and_going() {
     equals "a whole path made at once, 10 of 10" $lost 0
 
     eventually 10 equal_numbers "cgroups_in lingering" 0
-    holds "what lingered is gone" equal_numbers "cgroups_in lingering" 0
+    holds "the lingering ones are gone" equal_numbers "cgroups_in lingering" 0
     files=$(open_files "$daemon_pid")
     watches=$(inotify_watches "$daemon_pid")
     pinned=$(dying)
@@ -177,8 +177,8 @@ test_coming_and_going() {
     holds "its descriptors are closed at once, without a scrape" \
         eventually 2 equal_numbers "open_files $daemon_pid" "$files"
     holds "so is its watch" eventually 2 equal_numbers "inotify_watches $daemon_pid" "$watches"
-    holds "nothing pins it: nr_dying_descendants is what it was" eventually 3 no_more_dying "$pinned"
-    caused "it was read a last time: its total is what was caused" "$(count $in/brief)" 3000
+    holds "nothing pins it: nr_dying_descendants is unchanged" eventually 3 no_more_dying "$pinned"
+    caused "it was read a last time: its total is the load" "$(count $in/brief)" 3000
     equals "it lingers" "$(cgroups_in lingering) $(state_of $in/brief)" "1 lingering"
     make $in/brief
     holds "it comes back within linger" eventually 5 is_in_state $in/brief watched
@@ -202,7 +202,7 @@ test_coming_and_going() {
     make $in/brief
     eventually 5 is_another_life "$again"
     fault $in/brief 40
-    caused "removed and made anew at once: a new inode, counted on" "$(count $in/brief)" 240
+    caused "removed and made again at once: a new inode, counted on" "$(count $in/brief)" 240
     mv "$hierarchy$in/brief" "$hierarchy$in/moved" 2>/dev/null && fail "v2 cgroups can be renamed?"
     remove $in/brief $in/stays
     equals "no collector failed" "$(get /metrics | grep '^perfcountd_collector_success' | grep -vc ' 1$')" 0
@@ -285,7 +285,7 @@ END
     fi
     ours=$(jq "[.counters[] | select(.cgroup == \"$in/A\" and .event == \"minor_faults\") | .value] | add" \
         "$scratch/middle")
-    compares "minor faults are what was caused, within 1 %" "$ours > 0.99 * 50000 && $ours < 1.01 * 50000"
+    compares "minor faults are those of the load, within 1 %" "$ours > 0.99 * 50000 && $ours < 1.01 * 50000"
 
     # Nested cgroups include their descendants; beside each other they sum up.
     before=$(($(count $in/A) + $(count $in/B)))
@@ -294,7 +294,7 @@ END
     before=$(count $in/B/inner)
     i=$(count $in/B)
     fault $in/B 1000
-    equals "what is done in the parent itself is not in the child" "$(count $in/B/inner)" "$before"
+    equals "faults in the parent itself are not in the child" "$(count $in/B/inner)" "$before"
     caused "but in the parent" "$(count $in/B)" "$((i + 1000))"
 
     # Short-lived ones, all of them beside each other.
@@ -311,10 +311,10 @@ END
         caused=$((caused + 1000 + i))
     done
     ours=$(get "/api/v1/counters?cgroup=$in/short*&event=minor_faults" | jq '[.counters[].value] | add')
-    compares "25 short-lived cgroups: their sum is what was caused, within 1 %" \
+    compares "25 short-lived cgroups: their sum is the load, within 1 %" \
         "$ours > 0.99 * $caused && $ours < 1.01 * $caused"
     ours=$(($(count $in) - before))
-    compares "so is what the parent has more" "$ours > 0.99 * $caused && $ours < 1.01 * $caused"
+    compares "so is the rest of the parent" "$ours > 0.99 * $caused && $ours < 1.01 * $caused"
 
     # One series for each CPU.
     for event in minor_faults context_switches; do
@@ -349,7 +349,7 @@ END
     local utilization share
     utilization=$(jq '[.. | .cpu_utilization? | numbers] | first // 0' "$scratch/rates")
     share=$(awk "BEGIN { print ($after - $before) * 1000 / $i }")
-    # Both are at most 1 on a machine of one's own; what the host stole is in neither the same way.
+    # Both are at most 1 on an undisturbed machine; time that the host stole is in neither the same way.
     compares "cpu_utilization of a busy loop is about 1, as busy as this machine lets it be" \
         "$utilization > 0.8 * $share && $utilization < 1.05 && $share > 0.02"
     equals "limit=1 gives one" "$(jq '.rates | length' "$scratch/top")" 1
@@ -358,7 +358,7 @@ END
     counted=$(awk "BEGIN { print $(task_clock_of $in/A) - $counted }")
     # The kernel leaves out of a cgroup's time what the host gave to others meanwhile; perf's clock does not.
     stolen=$(awk "BEGIN { print $(stolen_time) - $stolen }")
-    compares "task-clock is the kernel's CPU time of the cgroup, within 2 % and what was stolen" \
+    compares "task-clock is the kernel's CPU time of the cgroup, within 2 % and the stolen time" \
         "$counted > 0.98 * $spent / 1e6 && $counted < 1.02 * $spent / 1e6 + $stolen && $counted > 0.1"
 
     # The top of the list by an event.
@@ -424,7 +424,8 @@ test_names() {
     done
     # Linux refuses newlines in the names of cgroups (EINVAL).
     mkdir "$hierarchy$in/"$'new\nline' 2>/dev/null && names+=($'new\nline')
-    # What is no UTF-8 looks alike as U+FFFD, and must not be two equal series; nor must what it is told apart by.
+    # Names that are not UTF-8 look alike as U+FFFD, and must not become equal series; nor must a name that looks like
+    # the suffix by which they are distinguished.
     for i in $'\xff' $'\xfe' $'\xef\xbf\xbd' $'\xef\xbf\xbd#fe' $'\xef\xbf\xbd#ff' $'\xc3\x28' $'cut\xe2\x82' \
         $'surrogate\xed\xa0\x80' $'over\xc0\xaf' $'beyond\xf4\x90\x80\x80'; do
         make "$in/bad$i"
@@ -465,12 +466,12 @@ test_names() {
     holds "4,000 characters are there" grep -qx '4000 characters' "$scratch/names"
     equals "JSON is JSON" "$(get /api/v1/cgroups | jq -r type) $(get /api/v1/counters | jq -r type)" "object object"
     holds "JSON is UTF-8" iconv -f UTF-8 -t UTF-8 -o /dev/null <(get /api/v1/counters)
-    holds "U+FFFD stands for what is no UTF-8" grep -qF $'\xef\xbf\xbd' "$scratch/text"
+    holds "U+FFFD stands for bytes that are not UTF-8" grep -qF $'\xef\xbf\xbd' "$scratch/text"
     caused "the long one was counted" "$(count "$deep")" 50
     caused "the quoted one was counted" "$(count "$in/quote\"s")" 100
     caused "?cgroup= takes a name with a quote" "$(get "/api/v1/counters?event=minor_faults" -G \
         --data-urlencode "cgroup=$in/quote\"s" | jq -r '.counters[0].value')" 100
-    equals "names that look alike are all watched, and told apart" "$(document '[.cgroups[] |
+    equals "names that look alike are all watched, and distinguished" "$(document '[.cgroups[] |
         select(.state == "watched" and (.cgroup | test("/bad.*\ufffd"))) | .cgroup] | unique | length')" 10
     get "/api/v1/counters?event=minor_faults" |
         jq -c '[.counters[] | select(.cgroup | test("bad\ufffd")) | .value | select(. > 0)] | sort' >"$scratch/alike"
@@ -503,13 +504,13 @@ test_limits() {
     wrapper=(bash -c 'ulimit -n "$1"; shift; exec "$@"' limited "$limit")
     start_daemon --config.file="$config"
     wrapper=()
-    compares "with $limit descriptors it watches what fits" \
+    compares "with $limit descriptors it watches as many as fit" \
         "$(cgroups_in watched) > 0 && $(cgroups_in watched) * 4 * $cpus < $limit"
     compares "the rest is dropped" "$(cgroups_in dropped) == 30 - $(cgroups_in watched)"
     equals "and named" "$(state_of $in/c10) $(state_of $in/c39)" "watched dropped"
-    matches "the log tells why" "$(cat "$daemon_log")" '[Dd]escriptor|RLIMIT_NOFILE|LimitNOFILE|open files'
+    matches "the log says why" "$(cat "$daemon_log")" '[Dd]escriptor|RLIMIT_NOFILE|LimitNOFILE|open files'
     fault $in/c10 100
-    caused "what is watched is counted" "$(count $in/c10)" 100
+    caused "a watched cgroup is counted" "$(count $in/c10)" 100
     for i in $(seq 20); do
         get /metrics -o /dev/null 2>/dev/null &
         clients+=($!)
@@ -584,7 +585,7 @@ check_part() {
     make $in/space/inner
     eventually 5 has_cgroup /inner
     fault $in/space/inner 100
-    caused "$1: and what is below it" "$(count /inner)" 100
+    caused "$1: and the cgroups below it" "$(count /inner)" 100
     remove $in/space/inner
 }
 
@@ -649,7 +650,7 @@ v1_hierarchy() {
 v1_is_gone() {
     [ "$(v1_hierarchy)" = 0 ]
 }
-# What holds the controller away from v2: a v1 hierarchy that was unmounted while a cgroup of it was still dying.
+# This keeps the controller away from v2: a v1 hierarchy that was unmounted while a cgroup of it was still dying.
 restore_v1() {
     local attempt where
     where=$(mktemp -d "${TMPDIR:-/tmp}/perfcountd-v1.XXXXXX")
@@ -694,7 +695,7 @@ test_v1() {
     eventually 5 has_cgroup $below/b
     "$load" "$tree$below/b" faults 300
     eventually 5 rmdir "$tree$below/b"
-    caused "also what comes and goes in it" "$(count $below/b)" 300
+    caused "also those of one that comes and goes in it" "$(count $below/b)" 300
     matches "/api/v1/cgroups names it" "$(get /api/v1/cgroups)" "$v1"
     end_daemon
     remove_cgroups "$tree$below"

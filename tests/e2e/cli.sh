@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The command line: what it prints where, and with which exit status.
+# The command line: its output on both streams, and its exit status.
 . "$(dirname "$0")/lib.sh"
 need jq
 
@@ -26,7 +26,7 @@ try --help
 equals "--help: exit status" "$status" 0
 for word in check-config list-events plan stat --config.file --web.listen-address --web.telemetry-path \
     --web.config.file --log.level --log.format --help --version; do
-    holds "--help tells of $word" grep -q -e "$word" "$scratch/out"
+    holds "--help has $word" grep -q -e "$word" "$scratch/out"
 done
 equals "--help: nothing on standard error" "$err" ""
 while read -r flag; do
@@ -130,7 +130,7 @@ printf 'basic_auth_users:\n  alice: %s\n' "$hash" >"$web"
 try check-config --config.file="$good" --web.config.file="$web"
 equals "a good web configuration: exit status" "$status" 0
 equals "a good web configuration" "$out" "$good: ok"$'\n'"$web: ok"
-equals "nothing is to be said of it" "$err" ""
+equals "without a warning" "$err" ""
 printf 'basic_auth_users:\n  alice: %s\n' "${hash/10/18}" >"$web"
 try check-config --config.file="$good" --web.config.file="$web"
 equals "a password that takes long to check: exit status" "$status" 0
@@ -158,7 +158,7 @@ equals "the flag replaces the key" "$status" 0
 try check-config --config.file="$scratch/sub/main.yaml" --web.config.file=
 equals "an empty one takes it away" "$status" 0
 try plan --config.file="$scratch/sub/main.yaml"
-equals "who only prints does not read it" "$status" 0
+equals "a command that only prints does not read it" "$status" 0
 refuses "a web configuration that is not there" "^$scratch/missing.yml: .*no such file" \
     check-config --web.config.file="$scratch/missing.yml"
 refuses "a directory" "^$scratch: .*directory" check-config --web.config.file="$scratch"
@@ -195,7 +195,8 @@ holds "plan --json is JSON" jq -e . "$scratch/out"
 try stat --interval=100ms
 equals "stat: exit status" "$status" 0
 holds "stat shows rates" grep -q context.switches "$scratch/out"
-equals "stat tells apart from them what plan finds missing" "$(sed -n 's/^not counted: //p' "$scratch/err")" \
+equals "stat lists apart from them the events that plan finds missing" \
+    "$(sed -n 's/^not counted: //p' "$scratch/err")" \
     "$("$PERFCOUNTD" plan | sed -n '/^not counted:$/,$ s/^  //p')"
 try stat --interval 100ms --count 2 --json
 equals "stat --json: exit status" "$status" 0
@@ -258,9 +259,9 @@ printf 'web: {listen: ["127.0.0.1:0"], telemetry_path: /file}\n' >"$good"
 launch_daemon --config.file="$good"
 eventually 10 listening_or_dead
 url=$(sed -n 's|.*listening on \(http://[^ "]*\)/.*|\1|p' "$daemon_log" | head -n 1)
-equals "what the file says" "$(status_of /file)" 200
+equals "the path of the file" "$(status_of /file)" 200
 stop_daemon
 start_daemon --config.file="$good" --web.telemetry-path=/flag
-equals "flags replace what the file says" "$(status_of /flag)" 200
+equals "a flag replaces that of the file" "$(status_of /flag)" 200
 stop_daemon
 finish

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What contrib/ has: the commented configuration is the built-in one, promtool takes rules and alerts and tests them,
-# and a Prometheus that runs with these files finds the daemon by file and by DNS and records what the rules say.
+# The files of contrib/: the commented configuration is the built-in one, promtool takes rules and alerts and tests
+# them, and a Prometheus that runs with these files finds the daemon by file and by DNS and records what the rules say.
 
 # A network and a name server of the test's own, so that nothing is asked for outside.
 if [ -z "${PERFCOUNTD_OWN_NETWORK-}" ] && [ "$(id -u)" -eq 0 ]; then
@@ -19,7 +19,7 @@ openmetrics="Accept: application/openmetrics-text; version=1.0.0"
 
 # --- the commented configuration
 
-# settings FILE: what the daemon runs with it, but for the address.
+# settings FILE: the configuration that the daemon runs with it, without the address.
 settings() {
     start_daemon "$@"
     get /api/v1/config | jq -S 'del(.web.listen)'
@@ -29,7 +29,7 @@ equals "check-config takes contrib/perfcountd.yaml" "$("$PERFCOUNTD" check-confi
     "$contrib/perfcountd.yaml: ok"
 printf '' >"$scratch/empty.yaml"
 defaults=$(settings --config.file="$scratch/empty.yaml")
-equals "it is what perfcountd does without it" "$(settings --config.file="$contrib/perfcountd.yaml")" "$defaults"
+equals "it is the built-in configuration" "$(settings --config.file="$contrib/perfcountd.yaml")" "$defaults"
 equals "it listens where perfcountd does" "$(grep -oE '"?:[0-9]+"' "$contrib/perfcountd.yaml")" '":10298"'
 missing=$(jq -r 'paths | select(all(.[]; type == "string")) | last' <<<"$defaults" | sort -u | while read -r key; do
     grep -qE "^ *#? *$key:" "$contrib/perfcountd.yaml" || echo "$key"
@@ -43,7 +43,7 @@ if command -v xmllint >/dev/null; then
 else
     echo "left out: there is no xmllint here"
 fi
-holds "Avahi tells the default port" grep -q '<port>10298</port>' "$contrib/avahi/perfcountd.service"
+holds "Avahi announces the default port" grep -q '<port>10298</port>' "$contrib/avahi/perfcountd.service"
 contains "and the default path" "$(cat "$contrib/avahi/perfcountd.service")" \
     "<txt-record>path=$(jq -r .web.telemetry_path <<<"$defaults")</txt-record>"
 
@@ -116,7 +116,7 @@ each_is_recorded() {
 eventually 20 all_are_up
 equals "the machines of the file and of DNS are up, each by its name" "$(instances)" \
     "127.0.0.1 opi5-01 opi5-07 opi5-08"
-equals "what the file says of a machine is a label" "$(query 'up{site="field"}' | jq -r '.[].metric.instance')" opi5-07
+equals "the machines have the labels of the file" "$(query 'up{site="field"}' | jq -r '.[].metric.instance')" opi5-07
 for rule in 'instance:perf_cpu_context_switches:rate5m{instance="opi5-08"}' \
     'instance:perf_cpu_running:ratio_rate5m{instance="opi5-08", group="software"}' \
     'cgroup:perf_cgroup_cpu_utilization:rate5m{instance="opi5-08"}' \

@@ -9,7 +9,7 @@ config=$scratch/perfcountd.yaml
 clients=()
 client=(--max-time 10) # a daemon that accepts nobody fails a check rather than holds it up
 
-# limited N: what start_daemon starts has N descriptors, and inherits nothing but its standard streams.
+# limited N: start_daemon starts a daemon that has N descriptors, and inherits nothing but its standard streams.
 limited() {
     # shellcheck disable=SC2016 # of the inner shell
     wrapper=(bash -c 'for fd in /proc/$$/fd/*; do
@@ -19,7 +19,7 @@ limited() {
         ulimit -n "$1" && shift && exec "$@"' limited "$1")
 }
 
-# write_config GROUPS [LINES...]: so many groups of one event for each CPU; all cgroups of the test.
+# write_config GROUPS [LINES...]: that many groups of one event for each CPU; all cgroups of the test.
 write_config() {
     local i
     {
@@ -178,7 +178,7 @@ stream() {
     for i in "${clients[@]}"; do
         statuses+="$(ask "$i" /-/ready) "
     done
-    compares "$1: what the stream takes besides is set aside as well" "$(of_daemon) - 1 <= $most"
+    compares "$1: the other descriptors of the stream are set aside as well" "$(of_daemon) - 1 <= $most"
     close_clients
     equals "$1: all others are served beside the stream" "$(tr ' ' '\n' <<<"$statuses" | grep -c '^200$')" "$n"
     compares "$1: rings and counters stay within their share" \
@@ -196,7 +196,7 @@ for limit in 6 12 16; do
     wait "$daemon_pid"
     equals "$limit: it ends" $? 1
     equals "$limit: with one sentence" "$(wc -l <"$daemon_log")" 1
-    matches "$limit: which says what to do" "$(cat "$daemon_log")" "the limit of open files is $limit, .*LimitNOFILE"
+    matches "$limit: with the remedy" "$(cat "$daemon_log")" "the limit of open files is $limit, .*LimitNOFILE"
 done
 
 # --- few, and enough
@@ -209,6 +209,6 @@ done
 # --- plan as text
 
 limited 24
-matches "plan says what is set aside" "$("${wrapper[@]}" "$PERFCOUNTD" plan --config.file="$config")" \
+matches "plan says how many descriptors are set aside" "$("${wrapper[@]}" "$PERFCOUNTD" plan --config.file="$config")" \
     'set aside: [0-9]+ for the daemon itself, [0-9]+ for clients, [0-9]+ for counters, which need [0-9]+'
 finish

@@ -2,7 +2,7 @@
 """flood-kinds.py HOST PORT KIND PASSWORD ROUNDS SECONDS [CA]: scrapes of a right client, in quiet and in a flood.
 
 KIND is events, refused (no password), wrong (passwords), silent or drip (a byte a second). PASSWORD is that of alice,
-or empty where there is none. With a CA it is TLS, of which a flood that is silent or drips has not even the handshake.
+or empty where there is none. With a CA it is TLS; a flood that is silent or drips does not even finish the handshake.
 Quiet and flood come in turns, so that whatever else the machine does is in both. The flood comes from processes of
 their own at the lowest priority, since they stand for other machines: 128 connections from each of four addresses,
 each connection again as soon as it is answered or ended. The right client asks from 127.0.0.1 and, with a password, from
@@ -68,7 +68,7 @@ class Attacker:
                     self.ask(s)
                 return
             data = s.recv(1 << 20)
-            # An answer begins with its status; what follows of a long one is thrown away as it comes.
+            # An answer begins with its status; the rest of a long one is thrown away as it comes.
             if not data:
                 self.close(s)
             elif data.startswith(b"HTTP/1.1 "):

@@ -5,9 +5,9 @@
  * usage: hot SECONDS
  *
  * Prints its name and process id, then runs until then or until SIGTERM, and prints the CPU time of each function, in
- * nanoseconds: what a sampler's findings are to be held against. The split is by the clock of its own CPU time and not
- * by work, so it holds on any machine and under any load; the turns are short and random, so that any part of the time
- * has it. Build it with -O1 -fno-omit-frame-pointer, and without sanitizers.
+ * nanoseconds, so that a sampler's findings can be compared with the truth. The split is by the clock of its own CPU
+ * time and not by work, so it holds on any machine and under any load; the turns are short and random, so that any part
+ * of the time has it. Build it with -O1 -fno-omit-frame-pointer, and without sanitizers.
  */
 #define _GNU_SOURCE
 #include <err.h>

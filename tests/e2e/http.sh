@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The HTTP side: what it answers, and that no client, slow, greedy or many, harms another.
+# The HTTP side: its answers; and no client, slow, greedy or many, harms another.
 . "$(dirname "$0")/lib.sh"
 need curl jq /usr/bin/python3
 
 start_daemon
 pid=$daemon_pid
 
-# --- what is answered
+# --- answers
 
 for path in / /metrics /-/healthy /-/ready /api/v1/counters /api/v1/pmus /api/v1/events /api/v1/status /api/v1/config \
     '/api/v1/rates?seconds=0.05'; do
@@ -25,10 +25,10 @@ contains "its links to streams have an end" "$page" '<a href="/api/v1/samples?se
 equals "HEAD /metrics" "$(status_of /metrics -I)" 200
 
 equals "an unknown path" "$(status_of /nothing)" 404
-matches "is told in plain text" "$(get /nothing -D -)" 'Content-Type: text/plain'
+matches "is explained in plain text" "$(get /nothing -D -)" 'Content-Type: text/plain'
 equals "an unknown path of the API" "$(get /api/v1/nothing | jq .status)" 404
 equals "POST /metrics" "$(status_of /metrics -X POST)" 405
-matches "says what is allowed" "$(get /metrics -X POST -D - -o /dev/null)" 'Allow: .*GET'
+matches "says which methods are allowed" "$(get /metrics -X POST -D - -o /dev/null)" 'Allow: .*GET'
 equals "GET /-/reload" "$(status_of /-/reload)" 405
 matches "says POST" "$(get /-/reload -D - -o /dev/null)" 'Allow: .*POST'
 equals "POST /api/v1/counters" "$(get /api/v1/counters -X POST | jq .status)" 405
@@ -86,7 +86,7 @@ slowest=$(for _ in 1 2 3 4 5 6 7 8 9 10; do get /metrics -o /dev/null -w '%{time
 compares "nobody waits for somebody's /api/v1/rates" "$slowest < 1.5"
 wait "${waiters[@]}"
 waited=$(jq .seconds "$scratch/rates.1")
-compares "it waits as long as it was told" "$waited >= 3 && $waited < 6"
+compares "it waits as long as it was asked to" "$waited >= 3 && $waited < 6"
 
 codes=$(seq 64 | xargs -P 64 -I '{}' curl -s --max-time 30 -w '%{http_code}\n' -o /dev/null "$url/metrics" |
     sort | uniq -c)

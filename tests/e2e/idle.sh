@@ -42,7 +42,7 @@ last=$(date +%s.%N)
 kill -TERM "$tracer"
 wait "$tracer" 2>/dev/null
 holds "strace was attached" test -e "$scratch/trace"
-# Attaching interrupts the wait for events, which is then called again: only what came after counts.
+# Attaching interrupts the wait for events, which is then called again: only later calls count.
 calls=$(awk -v from="$attached" -v to="$last" '$2 > from && $2 < to' "$scratch/trace")
 equals "no system call in 10 s between scrapes" "$calls" ""
 equals "it answers still" "$(status_of /metrics)" 200

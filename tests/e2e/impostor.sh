@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A process that was taken over, in the daemon's place after the split, tries all that a stranger would: see
+# A process that was taken over, in the daemon's place after the split, tries everything that a stranger would try: see
 # tests/impostor/impostor.h. Started by root, with several configurations.
 . "$(dirname "$0")/lib.sh"
 need objdump
@@ -8,7 +8,7 @@ need objdump
 impostor=$(dirname "$PERFCOUNTD")/tests/impostor/impostor
 [ -x "$impostor" ] || skip "there is no $impostor: make check TESTS= builds it"
 chmod 755 "$scratch"
-# It reads and writes what others have, and a sanitizer's own calls would be denied with it.
+# It reads and writes the memory of others, and a sanitizer's own calls would be denied with it.
 cp "$impostor" "$scratch/impostor"
 
 # impostor TITLE FLAGS...: with the configuration of the standard input, unless there is none.

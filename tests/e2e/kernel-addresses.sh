@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What the kernel hides from the daemon leaves it as symbol and offset, never as a number, also where an opener has read
-# it: in each format. What it shows to the daemon stays a number.
+# An address that the kernel hides from the daemon leaves it as symbol and offset, never as a number, also where an
+# opener has read it: in each format. An address that the kernel shows to the daemon stays a number.
 . "$(dirname "$0")/lib.sh"
 need cc curl gzip jq perf protoc setpriv
 [ "$(id -u)" -eq 0 ] || skip "only root has privileges to part with"
@@ -47,8 +47,8 @@ perf_numbers() {
     grep -oE "\b(0x)?$half\b" "$scratch/script" | sed 's/^0x//'
 }
 pprof_numbers() {
-    gzip -dc "$scratch/pprof" | protoc --decode=perftools.profiles.Profile --proto_path="$root/sampler" \
-        "$root/sampler/profile.proto" >"$scratch/profile" || return
+    gzip -dc "$scratch/pprof" | protoc --decode=perftools.profiles.Profile --proto_path="$root/tests/e2e" \
+        "$root/tests/e2e/profile.proto" >"$scratch/profile" || return
     awk '$1 == "address:" { print $2 }' "$scratch/profile" | sort -u | xargs env printf '%x\n' | grep -E "^$half\$"
 }
 # others: those that say where something is: not in the kernel as it was linked, or in a made-up module, not the one for
@@ -84,7 +84,7 @@ compares "folded has the kernel's functions" "$(grep -cE ';[a-z_0-9]+_\[k\]' "$s
 holds "perf.data says where the kernel was linked to" test -n "$(perf_numbers | grep -xE "$nominal")"
 equals "perf.data has no other number" "$(perf_numbers | others)" ""
 holds "perf names functions of the kernel" grep -qE '^\s+ffff[0-9a-f]+ (do|sys|vfs|entry)[a-z_0-9]*' "$scratch/script"
-holds "what the kernel made has none" grep -qE '\bffffffff80000000 \[unknown\]' "$scratch/script"
+holds "code that the kernel made has none" grep -qE '\bffffffff80000000 \[unknown\]' "$scratch/script"
 compares "pprof has addresses" "$(pprof_numbers | wc -l) > 3"
 equals "pprof has no other number" "$(pprof_numbers | others)" ""
 for path in /api/v1/status /api/v1/counters /api/v1/pmus /api/v1/events /api/v1/config /metrics; do
@@ -96,7 +96,8 @@ stop_daemon
 wrapper=()
 start_daemon --no-opener --config.file="$scratch/config.yaml"
 sample_all
-compares "what the daemon may read stays a number" "$(frames "$named and (.ip // \"\" | test(\"^0x$half$\"))") > 100"
+compares "an address that the daemon may read stays a number" \
+    "$(frames "$named and (.ip // \"\" | test(\"^0x$half$\"))") > 100"
 holds "for perf as well" test -n "$(perf_numbers | others)"
 holds "and pprof" test -n "$(pprof_numbers | others)"
 finish

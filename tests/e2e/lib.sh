@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# What the end-to-end tests share: a daemon on a port of its own, and checks that say what they expected.
+# Shared by the end-to-end tests: a daemon on a port of its own, and checks that say what they expected.
 #
 # PERFCOUNTD names the binary. A script ends with `finish`: exit 0 if all checks held, 1 if not, 77 if it was skipped.
 
@@ -23,8 +23,8 @@ PERFCOUNTD=$(realpath "$candidate")
 PATH=$PATH:/usr/sbin:/sbin:$root/build/tools/usr/bin:$root/build/tools/usr/sbin
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/perfcountd-test.XXXXXX")
 children=()   # ended with the script
-wrapper=()    # what start_daemon puts before the binary, as valgrind
-client=()     # how curl is to present itself, as --cacert
+wrapper=()    # start_daemon puts this before the binary, such as valgrind
+client=()     # curl's options of TLS, such as --cacert
 daemon_pid=0
 
 cleanup() {
@@ -110,8 +110,8 @@ memory_of() {
     awk '$1 == "VmRSS:" { print $2 }' "/proc/$1/status"
 }
 
-# points_of SAMPLES: how far from 70 % a share of so many may be: 3 points, or four standard deviations where a busy
-# machine leaves fewer samples.
+# points_of SAMPLES: how far from 70 % a share of that many samples may be: 3 points, or four standard deviations where
+# a busy machine leaves fewer samples.
 points_of() {
     awk -v n="$1" 'BEGIN { points = n > 0 ? 400 * sqrt(0.7 * 0.3 / n) : 3; printf "%.1f\n", (points > 3 ? points : 3) }'
 }
@@ -128,7 +128,7 @@ share() {
 within_points() {
     local points
     points=$(points_of "${2#* }")
-    compares "$1: what the program had in one function, 70 %, within $points points" \
+    compares "$1: the share of one function, 70 %, within $points points" \
         "${2% *} > $truth - $points && ${2% *} < $truth + $points && ${2#* } > 100"
 }
 

@@ -26,7 +26,7 @@ failure() {
 
 start_daemon
 built=$(get /metrics | sed -n 's/^perfcountd_build_info{.*libpfm4="\([a-z]*\)".*/\1/p')
-matches "the build tells whether it has libpfm4" "$built" '^(yes|no)$'
+matches "the build says whether it has libpfm4" "$built" '^(yes|no)$'
 holds "the default configuration does not load it" not maps_libpfm
 stop_daemon
 
@@ -40,14 +40,15 @@ equals "a name of libpfm4's for another machine is no error of the configuration
 holds "the other groups are served" test "$(sum_of perf_cpu_page_faults_total)" != 0
 if [ "$built" = yes ]; then
     holds "its name loads it" maps_libpfm
-    matches "what is wrong is said" "$(failure)" '^libpfm4 has no PMU "arm_none" for this machine'
+    matches "the error is explained" "$(failure)" '^libpfm4 has no PMU "arm_none" for this machine'
 else
-    matches "what is missing is said" "$(failure)" 'libpfm4, which knows such names, is not built into this perfcountd'
+    matches "libpfm4 is named as missing" \
+        "$(failure)" 'libpfm4, which knows such names, is not built into this perfcountd'
 fi
 
 with_event 'page_fault'
 equals "a slip is one" "$(status_of /-/reload -X POST)" 400
-matches "and says what comes near" "$(get /-/reload -X POST)" 'did you mean "page-faults"'
+matches "and names the nearest name" "$(get /-/reload -X POST)" 'did you mean "page-faults"'
 stop_daemon
 equals "it ends well" "$daemon_status" 0
 finish

@@ -70,7 +70,7 @@ if [ "$(id -u)" = 0 ] && [ -w "$flood" ]; then
     kill -CONT "$daemon_pid"
     holds "an overflow of the kernel's messages has the CPUs looked at" eventually 5 grep -q 'CPUs online' "$daemon_log"
     enabled=$(get '/api/v1/counters?group=software&cpu=0' | jq '.counters[0].enabled_ns')
-    compares "and what was counted since the reading before is kept" "$enabled >= 3000000000"
+    compares "and counts since the reading before are kept" "$enabled >= 3000000000"
     stop_daemon
 fi
 
@@ -79,7 +79,7 @@ fi
 groups stays '{minor-faults,context-switches}' goes '{cpu-migrations}' >"$config"
 start_daemon --config.file="$config"
 equals "a fresh daemon has loaded its configuration" "$(value_of_metric perfcountd_config_last_reload_successful)" 1
-# The faults of many processes make the total large, so that a total that starts anew is seen.
+# The faults of many processes make the total large, so that a total that starts again is seen.
 for _ in $(seq 200); do /bin/true; done
 stays=$(value minor_faults stays)
 enabled=$(sum_of 'perf_cpu_group_enabled_seconds_total{.*group="stays".*}')
@@ -103,17 +103,17 @@ groups stays '{minor-faults' >"$config"
 echo 'nonsense: true' >>"$config"
 equals "a bad file is refused" "$(status_of /-/reload -X POST)" 400
 matches "with file, line and column" "$(get /-/reload -X POST)" "$config:[0-9]+:[0-9]+: "
-equals "the metric tells" "$(value_of_metric perfcountd_config_last_reload_successful)" 0
+equals "the metric says so" "$(value_of_metric perfcountd_config_last_reload_successful)" 0
 holds "the old configuration runs" has_group before
 kill -HUP "$daemon_pid"
 sleep 0.3
 holds "so it does after a SIGHUP" has_group before
-matches "the log tells, too" "$(cat "$daemon_log")" "$config:[0-9]+:[0-9]+: "
+matches "so does the log" "$(cat "$daemon_log")" "$config:[0-9]+:[0-9]+: "
 rm "$config"
 equals "a missing file is refused" "$(status_of /-/reload -X POST)" 400
 groups stays '{minor-faults,context-switches}' >"$config"
 equals "a good file is taken again" "$(status_of /-/reload -X POST)" 200
-equals "the metric tells, again" "$(value_of_metric perfcountd_config_last_reload_successful)" 1
+equals "the metric says so" "$(value_of_metric perfcountd_config_last_reload_successful)" 1
 compares "after all that the totals have gone on" "$(value minor_faults stays) >= $stays"
 
 # Groups come and go. The connection of a client that has gone may be there for a moment.

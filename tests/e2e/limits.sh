@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The limits of the configuration: who takes more than web.limits gives is ended, and a reload changes what they are.
+# The limits of the configuration: a client that takes more than web.limits gives is ended, and a reload changes them.
 . "$(dirname "$0")/lib.sh"
 need curl jq /usr/bin/python3
 
@@ -98,7 +98,7 @@ def deaf(seconds):
     return "closed"
 
 def header(size):
-    """The status of a request with a header of so many bytes."""
+    """The status of a request with a header of this size in bytes."""
     s = connect()
     s.sendall(b"GET /-/healthy HTTP/1.1\r\nHost: x\r\nX-Large: " + b"a" * int(size) + b"\r\n\r\n")
     return s.recv(4096)[9:12].decode()
@@ -168,7 +168,7 @@ compares "a byte now and then does not help: seconds" "$seconds >= 0.9 && $secon
 read -r answered seconds < <(client idle)
 equals "a request in time is answered" "$answered" True
 compares "and has the idle time for the next: seconds" "$seconds >= 4.8 && $seconds < 15"
-equals "who does not read is ended" "$(client deaf 5)" closed
+equals "a client that does not read is ended" "$(client deaf 5)" closed
 configure 'request_timeout: 5s'
 kill -HUP "$daemon_pid"
 eventually 10 grep -q 'configuration reloaded' "$daemon_log"

@@ -9,7 +9,8 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
-#include "opener/message.h"
+#include "base/process/capabilities.h"
+#include "base/process/fd-socket.h"
 #include "opener/opener.h"
 
 #define SKIPPED 77
@@ -190,7 +191,7 @@ static int try_mapping(const struct opener *opener, const char *protection)
 
 static bool run(bool sampling)
 {
-    struct opener_permissions wish = {.sampling = sampling};
+    struct opener_permissions permissions = {.sampling = sampling};
     const struct user user = {0};
     struct opener *opener;
     struct error error;
@@ -199,7 +200,7 @@ static bool run(bool sampling)
 
     sys_init(&sys);
     printf("-- %s samples\n", sampling ? "with" : "without");
-    if (opener_start(&sys, &wish, &user, &opener, &error) < 0) {
+    if (opener_start(&sys, &permissions, &user, &opener, &error) < 0) {
         printf("NOT OK  %s\n", error.message);
         return false;
     }
@@ -229,7 +230,7 @@ static bool run_apart(bool sampling)
 
 int main(void)
 {
-    if (!opener_is_wanted()) {
+    if (!capabilities_are_privileged()) {
         printf("skipped: this needs CAP_PERFMON or CAP_SYS_ADMIN\n");
         return SKIPPED;
     }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The opener: what the two processes may do, that what is counted through it is right, what it refuses, and who outlives
-# whom.
+# The opener: the rights of the two processes, the truth of counts through it, its refusals, and which of both outlives
+# the other.
 . "$(dirname "$0")/lib.sh"
 need cc curl jq pgrep setpriv
 [ "$(id -u)" -eq 0 ] || skip "only root has privileges to part with"
@@ -36,7 +36,7 @@ value() {
     get "/api/v1/counters?group=$2&event=$1" | jq '[.counters[].value] | add'
 }
 
-# --- root: what both may do
+# --- root: the rights of both
 
 config=$scratch/perfcountd.yaml
 probed=$scratch/probed
@@ -94,7 +94,7 @@ matches "the opener: it has a socket, standard error and nothing else" "$files" 
 equals "the status names it" "$(status_field .opener.state,.opener.pid | paste -sd ' ')" "running $opener"
 contains "with its capabilities" "$(status_field '.opener.capabilities | join(" ")')" cap_perfmon
 
-# --- what is counted through it
+# --- counts through it
 
 faults=$(value minor_faults software)
 forks=$(value sched_sched_process_fork trace)
@@ -118,7 +118,7 @@ kill -HUP "$daemon_pid"
 has_later() {
     [ "$(value page_faults later)" != null ]
 }
-holds "SIGHUP opens what is new" eventually 5 has_later
+holds "SIGHUP opens the new group" eventually 5 has_later
 holds "the opener does not end by signals that all get" kill -HUP "$opener"
 for signal in INT TERM QUIT; do
     kill -$signal "$opener"
@@ -140,10 +140,11 @@ holds "one that is stopped: the status says that it is late" eventually 10 opene
 started=$(date +%s%N)
 for _ in $(seq 20); do get /metrics >/dev/null; done
 compares "20 scrapes take less than 5 s while it is" "$(date +%s%N) - $started < 5000000000"
-contains "what could not be opened is missing, with the reason" "$(failure_of_cgroups)" "the opener does not answer"
-compares "what is open goes on counting" "$(value minor_faults software) > 0"
+contains "an event that could not be opened is missing, with the reason" \
+    "$(failure_of_cgroups)" "the opener does not answer"
+compares "open counters go on counting" "$(value minor_faults software) > 0"
 equals "a reload is taken" "$(status_of /-/reload -X POST)" 200
-compares "and what it did not change goes on" "$(value minor_faults software) > 0"
+compares "and the unchanged groups go on" "$(value minor_faults software) > 0"
 kill -CONT "$opener"
 holds "it goes on: the new cgroup is counted" eventually 10 has_cgroup "$below/late"
 holds "it is not late any more" opener_is running
@@ -167,19 +168,19 @@ no_zombie() {
 holds "no zombie is left" eventually 5 no_zombie
 faults=$(value minor_faults software)
 for _ in $(seq 20); do "$probed"; done
-compares "what is open goes on counting" "$(value minor_faults software) > $faults"
+compares "open counters go on counting" "$(value minor_faults software) > $faults"
 mkdir "$parent/b"
-cgroup_is_told() {
+cgroup_is_reported() {
     [[ $(status_field '.failures[] | select(.collector == "cgroup") | .message') == *"the opener is gone"* ]]
 }
-holds "a new cgroup is not counted, with the reason" eventually 5 cgroup_is_told
+holds "a new cgroup is not counted, with the reason" eventually 5 cgroup_is_reported
 equals "a scrape is answered" "$(status_of /metrics)" 200
 write_config '      - {name: never, events: "{page-faults}"}'
 equals "a reload is taken" "$(status_of /-/reload -X POST)" 200
-contains "what it adds is missing, with the reason" \
+contains "its new groups are missing, with the reason" \
     "$(status_field '.failures[] | select(.group == "never") | .message')" "the opener is gone"
 contains "and the remedy" "$(status_field '.failures[] | select(.group == "never") | .message')" "restart perfcountd"
-compares "what stayed goes on" "$(value minor_faults software) > $faults"
+compares "unchanged groups go on" "$(value minor_faults software) > $faults"
 stop_daemon
 equals "it ends well" "$daemon_status" 0
 rmdir "$parent/b"
@@ -220,7 +221,7 @@ stop_daemon
 equals "a daemon whose opener was stopped ends" "$daemon_status" 0
 holds "so does the opener" eventually 2 not running "$opener"
 
-# --- whom it becomes
+# --- the user that it becomes
 
 echo 'user: games' >"$config"
 start_daemon --config.file="$config"
@@ -263,7 +264,7 @@ split_as() {
 write_config '      - {name: later, events: "{page-faults,cpu-migrations}"}'
 split_as +perfmon,+sys_admin,+dac_read_search,+setpcap
 no_capabilities "of nobody"
-equals "nobody's opener keeps what it needs" "$(field "$opener" CapEff)" $needed
+equals "nobody's opener keeps the capabilities that it needs" "$(field "$opener" CapEff)" $needed
 equals "and its bounding set is no larger" "$(field "$opener" CapBnd)" $needed
 faults=$(value minor_faults software)
 forks=$(value sched_sched_process_fork trace)
@@ -311,7 +312,7 @@ note() {
 add_sampler() {
     echo "sampler: {enabled: $1}" >>"$config"
 }
-sampling=0000004400280004 # what counting needs, CAP_SYS_PTRACE, CAP_SYSLOG
+sampling=0000004400280004 # those of counting, CAP_SYS_PTRACE, CAP_SYSLOG
 
 write_config ""
 add_sampler true
@@ -345,7 +346,7 @@ add_sampler true
 equals "the sampler is enabled later" "$(status_of /-/reload -X POST)" 200
 equals "samples are refused" "$(status_of /api/v1/samples?seconds=1)" 403
 equals "with the reason and the remedy" "$(get /api/v1/samples?seconds=1 | jq -r .error)" \
-    "the sampler was enabled after the start; restart perfcountd"
+    "the sampler was enabled after perfcountd had started; restart perfcountd"
 compares "it counts all the same" "$(value minor_faults software) >= 0"
 stop_daemon
 
@@ -367,7 +368,7 @@ maps_are_shown() {
 if maps_are_shown; then
     compares "with the mappings that CAP_PERFMON shows" "$(hot_share) >= 0"
 else
-    contains "and says what it misses" "$(note)" "grant CAP_SYS_PTRACE"
+    contains "and says which capability is missing" "$(note)" "grant CAP_SYS_PTRACE"
 fi
 if kernel_is_shown && ! "${nobody[@]}" grep -q -m 1 '^0*[1-9a-f][0-9a-f]* T _text$' /proc/kallsyms; then
     contains "and that the kernel hides itself" "$(note)" "grant CAP_SYSLOG"
@@ -375,7 +376,7 @@ fi
 stop_daemon
 wrapper=()
 
-# --- what it refuses, and what it costs
+# --- its refusals, and its cost
 
 if [ -x "$beside/tests/e2e/opener-refusals" ]; then
     "$beside/tests/e2e/opener-refusals" >"$scratch/refusals"

@@ -69,7 +69,7 @@ serve() {
     eventually 10 grep -q listening "$scratch/server-$1"
 }
 
-# --- what a browser may do: show what somebody has typed
+# --- a browser may show a page whose address somebody has typed
 
 browse typed "http://127.0.0.1:$port/api/v1/folded?seconds=0.5" --dump-dom
 eventually 20 has_ended
@@ -78,7 +78,7 @@ matches "stacks of an address that was typed are shown" "$(<"$scratch/typed.out"
 has_rested() {
     [ "$(perf_fds)" -le "$idle" ]
 }
-holds "and what they took is closed" eventually 10 has_rested
+holds "and their events are closed" eventually 10 has_rested
 
 # --- the page
 

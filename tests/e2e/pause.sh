@@ -36,7 +36,7 @@ totals() {
 fallen() {
     join -a 1 <(sort <<<"$1") <(sort <<<"$2") | awk 'NF < 3 || $3 < $2'
 }
-# What real work on all CPUs costs: faults, and switches.
+# Real work on all CPUs: faults, and switches.
 work() {
     "$load" "$parent/a" faults 20000
     sleep 0.2
@@ -60,7 +60,7 @@ begin=$(date +%s)
 answer=$(pause 30)
 end=$(date +%s)
 equals "the answer" "$(jq -c '[.paused, .seconds]' <<<"$answer")" '[true,30]'
-compares "tells until when" "$(jq .until <<<"$answer") >= $begin + 29 && $(jq .until <<<"$answer") <= $end + 31"
+compares "says until when" "$(jq .until <<<"$answer") >= $begin + 29 && $(jq .until <<<"$answer") <= $end + 31"
 equals "perfcountd_paused is 1 at once" "$(paused)" 1
 equals "status says so" "$(get /api/v1/status | jq -c '[.paused, (.paused_until > 0)]')" '[true,true]'
 before=$(totals)
@@ -73,7 +73,7 @@ equals "rates are not known" "$(get '/api/v1/rates?seconds=0.2&collector=cpu' |
 equals "HEAD and GET are for all" "$(status_of /api/v1/pause -I) $(status_of /api/v1/pause)" "200 200"
 holds "the log has it" grep -q 'paused for 30 seconds' "$daemon_log"
 
-# --- what is opened meanwhile
+# --- events that are opened meanwhile
 
 mkdir "$parent/b"
 holds "a cgroup that is made meanwhile has a series" eventually 5 has_cgroup "$below/b"
@@ -83,7 +83,7 @@ sed -i '/^  cpu:/s/name: f, events: .*/name: g, events: "minor-faults"}]}/' "$co
 equals "a reload goes well" "$(status_of /-/reload -X POST)" 200
 equals "and keeps the pause" "$(paused)" 1
 work
-equals "what it opened does not count" "$(get '/api/v1/counters?collector=cpu&group=g' |
+equals "its new groups do not count" "$(get '/api/v1/counters?collector=cpu&group=g' |
     jq -c '[.counters[] | .value, .enabled_ns] | unique')" '[0]'
 equals "nothing fell" "$(fallen "$(grep cgroup_ <<<"$before")" "$(totals)")" ""
 
@@ -94,11 +94,11 @@ equals "DELETE ends it" "$(resume | jq -c .)" '{"paused":false}'
 equals "perfcountd_paused is 0 again" "$(paused)" 0
 fault "$below/b" 20000
 after_b=$(count "$below/b")
-compares "what was made meanwhile counts from now on" "$after_b >= 20000 && $after_b < 20500"
+compares "a cgroup that was made meanwhile counts from now on" "$after_b >= 20000 && $after_b < 20500"
 work
 after=$(totals)
 equals "nothing fell" "$(fallen "$before" "$after")" ""
-compares "what was there goes on" "$(count "$below/a") >= 40000 && $(count "$below/a") < 41000"
+compares "the groups from before go on" "$(count "$below/a") >= 40000 && $(count "$below/a") < 41000"
 compares "and so do all CPUs" \
     "$(get '/api/v1/counters?collector=cpu&group=g' | jq '[.counters[].enabled_ns] | min') > 100000000"
 equals "a second DELETE does no harm" "$(resume | jq -c .)" '{"paused":false}'
@@ -127,7 +127,7 @@ stream=$!
 children+=("$late" "$stream")
 holds "a stream runs" eventually 5 has_line "$scratch/stream" '"type":"sample"'
 pause 60 >/dev/null
-holds "and is told of a pause" eventually 5 has_line "$scratch/stream" '"type":"pause"'
+holds "and has a record of the pause" eventually 5 has_line "$scratch/stream" '"type":"pause"'
 stands=$(date +%s%N)
 before=$(samples_in "$scratch/stream")
 cp "$(command -v bash)" "$scratch/newcomer"
@@ -147,7 +147,7 @@ compares "it has samples after the pause" "$(samples_in "$scratch/stream") > $be
 equals "and none of within it" "$(jq -s '(map(select(.type == "pause")) | first.time) as $from |
     (map(select(.type == "resume")) | first.time) as $to |
     map(select(.type == "sample" and .time > $from and .time < $to)) | length' "$scratch/stream")" 0
-equals "what began in the pause has its name" \
+equals "a process that began in the pause has its name" \
     "$(jq -r "select(.type == \"sample\" and .pid == $newcomer) | .comm" "$scratch/stream" | sort | uniq -c |
         sort -rn | awk 'NR == 1 { print $2 }')" newcomer
 matches "and its program is known" \
@@ -168,7 +168,7 @@ compares "and counts" "$(count "$below/a") >= 60000"
 equals "nothing fell" "$(fallen "$before" "$(totals)")" ""
 equals "without a time it is a minute" "$(pause '' | jq -c '[.paused, .seconds]')" '[true,60]'
 
-# --- who may, and what
+# --- clients that may pause
 
 while read -r seconds; do
     equals "400: seconds=$seconds" "$(status_of "/api/v1/pause?seconds=$seconds" -X POST)" 400
@@ -186,9 +186,10 @@ equals "400: a time in the body" "$(status_of /api/v1/pause -d seconds=5)" 400
 contains "which says where it goes" "$(get /api/v1/pause -d seconds=5)" '/api/v1/pause?seconds=60'
 equals "an empty body is none" "$(get /api/v1/pause -d '' | jq .paused)" true
 equals "400: an unknown parameter" "$(status_of '/api/v1/pause?minutes=1' -X POST)" 400
-matches "405 says what is possible" "$(get /api/v1/pause -X PUT -D - -o /dev/null)" 'Allow: GET, HEAD, POST, DELETE'
+matches "405 names the methods that are allowed" \
+    "$(get /api/v1/pause -X PUT -D - -o /dev/null)" 'Allow: GET, HEAD, POST, DELETE'
 equals "a page in a browser may not" "$(status_of /api/v1/pause -X POST -H 'Origin: http://evil.example')" 403
-contains "and is told so" "$(get /api/v1/pause -X POST -H 'Origin: http://evil.example')" 'page in a browser'
+contains "with the reason" "$(get /api/v1/pause -X POST -H 'Origin: http://evil.example')" 'page in a browser'
 equals "nor resume" "$(status_of /api/v1/pause -X DELETE -H 'Origin: http://evil.example')" 403
 equals "none of these changed anything" "$(paused)" 1
 resume >/dev/null

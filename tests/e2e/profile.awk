@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# What protoc prints of a pprof profile, with its numbers replaced by what they refer to. A line each:
-# "sample_type TYPE/UNIT", "mapping FILE BUILD-ID functions", "leaf COMM SAMPLES FUNCTION" for each sample, "dangling
-# WHAT" where nothing is referred to, and "FIELD VALUE" for the rest.
+# The output of protoc for a pprof profile, with its numbers replaced by what they refer to. A line each: "sample_type
+# TYPE/UNIT", "mapping FILE BUILD-ID functions", "leaf COMM SAMPLES FUNCTION" for each sample, "dangling WHAT" where
+# nothing is referred to, and "FIELD VALUE" for the rest.
 function text(number) {
     if (number + 0 >= n_texts)
         dangling[++n_dangling] = "text " number

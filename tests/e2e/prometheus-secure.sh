@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A real Prometheus scrapes with TLS, a client certificate and a password; one that lacks any of them does not.
+# A real Prometheus scrapes with TLS, a client certificate and a password; one without any of them does not.
 . "$(dirname "$0")/lib.sh"
 . "$here/tls-lib.sh"
 # shellcheck source=prometheus-lib.sh
@@ -74,8 +74,8 @@ holds "the last one, too" eventually 5 all_is_right
 refused() {
     [[ $(last_error password) = *'401 Unauthorized'* ]]
 }
-holds "a wrong password is told" eventually 30 refused
-matches "a certificate of somebody else is told" "$(last_error certificate)" \
+holds "a wrong password is reported" eventually 30 refused
+matches "so is a certificate of somebody else" "$(last_error certificate)" \
     'tls|certificate|EOF|reset|closed|broken pipe'
 echo "    plain: $(last_error plain)"
 cpus=$(get /metrics | grep -c '^perf_cpu_context_switches_total{')

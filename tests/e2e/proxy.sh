@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What clients of a real proxy on the machine, nginx or haproxy, may do where every client of the machine is an
+# The rights of clients of a real proxy on the machine, nginx or haproxy, where every client of the machine is an
 # operator: they read. And the header of every proxy that is known takes that standing away.
 . "$(dirname "$0")/lib.sh"
 need curl jq python3
@@ -135,7 +135,7 @@ END
 
 test_headers() {
     local name wrong='' n=0 names
-    names=$(sed -n 's/^    "\([^"]*\)",.*/\1/p' "$root/http/forwarding.c")
+    names=$(sed -n 's/^    "\([^"]*\)",.*/\1/p' "$root/http/auth/forwarding.c")
     for name in ${names//\*/Test} ${names,,}; do
         n=$((n + 1))
         [ "$(at "$port" POST /-/reload -H "${name%\*}: 127.0.0.1")" = 403 ] || wrong="$wrong $name"
@@ -151,7 +151,7 @@ if command -v nginx >/dev/null; then test_nginx; else echo "left out: there is n
 by_nginx=$(grep -c 'configuration reloaded' "$daemon_log")
 if command -v haproxy >/dev/null; then test_haproxy; else echo "left out: there is no haproxy here"; fi
 test_headers
-compares "what was refused was not done" "$by_nginx - $reloads <= 1 && \
+compares "refused requests changed nothing" "$by_nginx - $reloads <= 1 && \
     $(grep -c 'configuration reloaded' "$daemon_log") == $by_nginx"
 equals "and nothing is paused" "$(get /api/v1/pause | jq -c .paused)" false
 stop_daemon

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What could not be opened for want of descriptors counts by itself once there are some, and is told once.
+# An event that could not be opened for want of descriptors counts by itself once there are some, and is logged once.
 . "$(dirname "$0")/lib.sh"
 need curl prlimit strace
 
@@ -45,7 +45,7 @@ equals "why the other is not can be seen" \
     "$(get /metrics | grep -c '^perfcountd_events_unavailable{.*group="second".*reason="EMFILE"} 1$')" 30
 before=$(get /metrics | awk '/^perf_cpu_first_0_total/ { print $2 }')
 sleep 4 # two tries
-equals "in vain it is told once" "$(grep -c EMFILE "$daemon_log")" 1
+equals "failing tries are logged once" "$(grep -c EMFILE "$daemon_log")" 1
 allow 1024
 holds "with more descriptors the other counts by itself" eventually 10 counts 60
 equals "nothing is missing" "$(get /metrics | grep -c '^perfcountd_events_unavailable')" 0

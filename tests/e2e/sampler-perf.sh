@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What the daemon streams, read by clients that others wrote (perf, jq, protoc): a program with a known profile has it
-# in each format, at the same time in all of them and in what perf records itself; on a CPU, in a cgroup, as a process.
+# Streams of the daemon, read by clients that others wrote (perf, jq, protoc): a program with a known profile has it in
+# each format, at the same time in all of them and in what perf records itself; on a CPU, in a cgroup, as a process.
 . "$(dirname "$0")/lib.sh"
 need curl jq perf gzip protoc taskset "${CC:=cc}"
 [ "$(id -u)" -eq 0 ] || skip "only root samples all CPUs"
@@ -66,8 +66,8 @@ folded_weights() {
     }' "$1"
 }
 pprof_weights() {
-    gzip -dc "$1" | protoc --decode=perftools.profiles.Profile --proto_path="$root/sampler" \
-        "$root/sampler/profile.proto" >"$scratch/profile" || return
+    gzip -dc "$1" | protoc --decode=perftools.profiles.Profile --proto_path="$root/tests/e2e" \
+        "$root/tests/e2e/profile.proto" >"$scratch/profile" || return
     awk -f "$here/profile.awk" "$scratch/profile" |
         awk -v comm="$program" '$1 == "leaf" && $2 == comm { print $3, $4 }'
 }
@@ -90,7 +90,7 @@ start_daemon --config.file="$scratch/config.yaml"
 # again and again what the interrupt of the other has just made of the program's turns.
 
 # Of N samples, the share is certain to 46 / sqrt(N) points. Where others want the CPUs too, the program has fewer in a
-# second: it is sampled for so long that it has 5 s of a CPU.
+# second: it is sampled until it has had 5 s of a CPU.
 taskset -c "$cpu" "$scratch/$program" 2 >"$scratch/hot.out"
 long=$(awk '{ ns += $1 }
     END { n = int(5 * 2e9 / (ns + 1)) + 1; print (n < 6 ? 6 : n > 45 ? 45 : n) }' "$scratch/hot.out")
@@ -158,7 +158,7 @@ wait_all
 watched_pid=$hot_pid
 end_hot
 watched_truth=$truth
-# What begins on one CPU, under another name, and goes on on the other.
+# A thread that begins on one CPU, under another name, and goes on on the other.
 if [ "$cpu" -ne 0 ]; then
     stream "/api/v1/samples?seconds=$long&frequency=1999&cpu=0" "$scratch/moved"
     stream "/api/v1/perf.data?seconds=$long&frequency=1499&cpu=0" "$scratch/moved-perf"
@@ -221,7 +221,7 @@ holds "read=1: the counts of a group grow, and never fall" jq -se '
     (map(.["cpu-clock"]) | . == sort and .[-1] - .[0] > 2e9) and
     (map(.["context-switches"]) | . == sort and .[-1] > .[0])' "$scratch/counts"
 equals "max= is exact" "$(jq -r 'select(.time and .type != "header") | .type' "$scratch/max" | wc -l)" 500
-equals "and is told" "$(end_of "$scratch/max" reason) $(end_of "$scratch/max" records)" "max 500"
+equals "and is in the last record" "$(end_of "$scratch/max" reason) $(end_of "$scratch/max" records)" "max 500"
 
 # --- errors, before the stream starts
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Streams of samples: who gets them, what they cost others, and that nothing is open while nobody listens.
+# Streams of samples: the clients that get them, their cost for others, and that nothing is open while nobody listens.
 . "$(dirname "$0")/lib.sh"
 need curl jq cc
 
@@ -107,7 +107,7 @@ holds "others have their own" eventually 5 fds_are $((idle + 2 * cpus))
 equals "max_clients" "$(status_of '/api/v1/samples?max=1')" 503
 matches "says so" "$(get '/api/v1/samples?max=1')" 'max_clients'
 kill "$three"
-holds "who goes frees its rings at once" eventually 2 fds_are $((idle + cpus))
+holds "a client that goes frees its rings at once" eventually 2 fds_are $((idle + cpus))
 kill "$one"
 lines=$(wc -l <"$scratch/two")
 holds "and the other goes on" eventually 5 has_lines "$scratch/two" $((lines + 20))
@@ -165,7 +165,7 @@ cpu-clock:u user kernel
 task-clock:k kernel user
 END
 kill "$in_kernel" "$in_user"
-matches "of what is only read with it, a clock is refused" \
+matches "a clock that is only read with it is refused" \
     "$(get '/api/v1/samples?event=%7Bcpu-clock,task-clock%7D:u&read=1' | jq -r .error)" 'task-clock counts time'
 "$scratch/spin" &
 spin=$!
@@ -176,7 +176,7 @@ equals "has only its samples" "$(jq -r 'select(.type == "sample") | .pid' "$scra
 holds "of all its threads" test "$(jq -r 'select(.type == "sample") | .tid' "$scratch/process" | sort -u | tail -n 1)" \
     -gt "$spin"
 
-# --- a slow client loses records and is told; others and scrapes are untouched
+# --- a slow client loses records and learns how many; others and scrapes are untouched
 
 # For as long as what is sampled fills the daemon's room for a client and the sockets' many times over.
 seconds=$((5 + 8 / cpus))
@@ -197,7 +197,7 @@ compares "a scrape every 100 ms is answered at once" "$(sed -n 25p "$scratch/lat
 wait "$slow"
 echo "    slow: $(end_of "$scratch/slow" records) records, $(end_of "$scratch/slow" dropped) dropped; scrapes: median" \
     "$(sed -n 25p "$scratch/latency") s, longest $(tail -n 1 "$scratch/latency") s"
-holds "what it lost is told" test "$(end_of "$scratch/slow" dropped)" -gt 0
+holds "its loss is reported" test "$(end_of "$scratch/slow" dropped)" -gt 0
 # One that has no CPU for a second itself is slow, too.
 dropped=$(end_of "$scratch/fast" dropped)
 compares "the other one has lost nothing by it" "$dropped == 0 || $dropped * 4 < $(end_of "$scratch/slow" dropped)"
@@ -232,7 +232,7 @@ for _ in $(seq "$cpus"); do
     spinners+=("$!")
 done
 children+=("${spinners[@]}")
-holds "it comes in turns, so that who reads drops nothing" eventually 20 bursts_are_whole
+holds "it comes in turns, so that a client that reads drops nothing" eventually 20 bursts_are_whole
 kill "${spinners[@]}"
 echo "    $(end_of "$scratch/burst1" records) records"
 
@@ -251,13 +251,15 @@ write_config <<'END'
 sampler: {enabled: true, event: task-clock, max_clients: 3, max_seconds: 100, frequency: 50}
 END
 equals "a reload that has another event and frequency" "$(status_of /-/reload -X POST)" 200
-holds "ends who had the frequency" eventually 5 sh -c "tail -n 1 '$scratch/event' | grep -q '\"reason\":\"reload\"'"
-holds "and who had the event" eventually 5 sh -c "tail -n 1 '$scratch/reloaded' | grep -q '\"reason\":\"reload\"'"
+holds "ends a stream with the configured frequency" \
+    eventually 5 sh -c "tail -n 1 '$scratch/event' | grep -q '\"reason\":\"reload\"'"
+holds "and one with the configured event" \
+    eventually 5 sh -c "tail -n 1 '$scratch/reloaded' | grep -q '\"reason\":\"reload\"'"
 curl -sN "$url/api/v1/samples?frequency=100&event=cpu-clock" >"$scratch/reloaded" &
 children+=($!)
 holds "a stream that named both runs" eventually 5 has_lines "$scratch/reloaded" 5
 sed -i 's/frequency: 50/frequency: 60/' "$scratch/config.yaml"
-equals "a reload of what it does not rest on" "$(status_of /-/reload -X POST)" 200
+equals "a reload of a key that it does not use" "$(status_of /-/reload -X POST)" 200
 sleep 0.3
 equals "leaves it alone, too" "$(end_of "$scratch/reloaded" reason)" ''
 write_config </dev/null
@@ -299,7 +301,7 @@ done
 equals "and says why it ended" "$(end_of "$scratch/last-samples" reason)" shutdown
 equals "with all its records" "$(end_of "$scratch/last-samples" records)" \
     "$(jq -r 'select(.time and .type != "header") | .type' "$scratch/last-samples" | wc -l)"
-compares "a graph has what was sampled so far" "$(awk '{ n += $NF } END { print n + 0 }' "$scratch/last-folded") > 50"
+compares "a graph has the samples until then" "$(awk '{ n += $NF } END { print n + 0 }' "$scratch/last-folded") > 50"
 holds "a profile, too" gzip -t "$scratch/last-profile"
 compares "and records for perf" "$(wc -c <"$scratch/last-perf.data") > 1000"
 
@@ -317,10 +319,10 @@ start_stuck() {
 start_stuck
 timed_stop
 equals "the daemon ends beside a client that does not read" "$daemon_status" 0
-compares "which had its second" "$took > 900 && $took < 5000"
+compares "after its second" "$took > 900 && $took < 5000"
 kill -CONT "$stuck"
 wait "$stuck"
-compares "and is told that there was more" "$? > 0"
+compares "and can see that there was more" "$? > 0"
 
 start_stuck
 kill -TERM "$daemon_pid"
@@ -329,7 +331,7 @@ timed_stop
 compares "a second signal does not wait" "$took < 600"
 equals "either" "$daemon_status" 0
 
-# --- without privileges: what the kernel refuses is told before anything is sent
+# --- without privileges: a refusal of the kernel is the answer, before anything is sent
 
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -ge 1 ] &&
     [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ]; then
@@ -349,7 +351,7 @@ END
     equals "all of the machine" "$(status_of '/api/v1/samples?seconds=1')" 403
     matches "says why" "$(get '/api/v1/samples?seconds=1' | jq -r .error)" 'EACCES.*perf_event_paranoid'
     equals "too much locked memory" "$(status_of "/api/v1/samples?seconds=1&pid=$spin")" 403
-    matches "says what to set" "$(get "/api/v1/samples?seconds=1&pid=$spin" | jq -r .error)" \
+    matches "names the key to set" "$(get "/api/v1/samples?seconds=1&pid=$spin" | jq -r .error)" \
         'perf_event_mlock_kb.*sampler.ring_pages'
     stop_daemon
     write_config <<'END'

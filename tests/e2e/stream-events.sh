@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Which events a client of a stream may name, and that no name ends the daemon or changes what a program does.
+# The events that a client of a stream may name; no name ends the daemon or changes what a program does.
 . "$(dirname "$0")/lib.sh"
 need curl jq objdump
 [ "$(id -u)" -eq 0 ] || skip "only root may set probes and sample the machine"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# TLS with real clients: curl, openssl and GnuTLS's. Who is let in, what is negotiated, and that certificates and TLS
-# itself change under way without a client being lost.
+# TLS with real clients: curl, openssl and GnuTLS's. Clients that are let in and those that are not; versions and
+# suites; certificates and TLS itself change under way without a client being lost.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/tls-lib.sh"
 need curl openssl gnutls-cli /usr/bin/python3
@@ -39,7 +39,7 @@ configure() {
     mv "$web.new" "$web"
 }
 
-# deploy NAME: what is served, each file replaced as a whole.
+# deploy NAME: the files of this name are served, each replaced as a whole.
 deploy() {
     local suffix
     [ ! -d "$pki/live.key" ] || rmdir "$pki/live.key"
@@ -63,7 +63,7 @@ serve_some() {
     url=$(sed -n 's|.*listening on \(https://[^ "]*\)/.*|\1|p' "$daemon_log")
 }
 
-# hello [S_CLIENT-OPTIONS...]: what openssl says of a handshake.
+# hello [S_CLIENT-OPTIONS...]: openssl's report of a handshake.
 hello() {
     openssl s_client -connect "${url#https://}" -CAfile "$pki/ca.pem" "$@" </dev/null 2>&1
 }
@@ -77,13 +77,13 @@ serves_serial() {
     [ "$(served_serial)" = "$1" ]
 }
 
-told() {
+times_logged() {
     grep -c -- "$1" "$daemon_log"
 }
 
-has_told() {
+has_logged() {
     status_of /-/healthy >/dev/null 2>&1
-    [ "$(told "$1")" -ge "${2-1}" ]
+    [ "$(times_logged "$1")" -ge "${2-1}" ]
 }
 
 # --- versions, suites, curves
@@ -94,7 +94,7 @@ matches "the URL is https" "$url" '^https://'
 equals "curl over TLS 1.3" "$(status_of /metrics --tlsv1.3)" 200
 equals "curl over TLS 1.2" "$(status_of /metrics --tls-max 1.2)" 200
 matches "HTTP/1.1 is agreed on by ALPN" "$(hello -alpn h2,http/1.1)" 'ALPN protocol: http/1.1'
-matches "so it is for who has HTTP/1.1 only" "$(hello -alpn http/1.1)" 'ALPN protocol: http/1.1'
+matches "so it is for a client that has HTTP/1.1 only" "$(hello -alpn http/1.1)" 'ALPN protocol: http/1.1'
 matches "no ALPN, no matter" "$(hello)" 'Verify return code: 0'
 matches "TLS 1.3" "$(hello -tls1_3)" 'New, TLSv1.3, Cipher is TLS_AES_'
 matches "TLS 1.2" "$(hello -tls1_2)" 'New, TLSv1.2, Cipher is ECDHE-RSA-AES128-GCM-SHA256'
@@ -102,14 +102,14 @@ matches "X25519 without a second round" "$(hello -tls1_3)" 'Server Temp Key: X25
 weak=(-cipher 'ALL:@SECLEVEL=0')
 for version in tls1 tls1_1; do
     matches "$version is refused" "$(hello -$version "${weak[@]}")" 'Cipher is \(NONE\)'
-    matches "and the client is told" "$(hello -$version "${weak[@]}")" 'alert protocol version'
+    matches "with an alert to the client" "$(hello -$version "${weak[@]}")" 'alert protocol version'
 done
 matches "a key exchange without forward secrecy is refused" "$(hello -tls1_2 -cipher AES128-SHA)" 'Cipher is \(NONE\)'
 matches "GnuTLS's client" "$(gnutls-cli --x509cafile="$pki/ca.pem" -p "${url##*:}" localhost </dev/null 2>&1)" \
     'Handshake was completed'
 matches "no session is resumed" "$(hello -tls1_2 -reconnect)" 'New, TLSv1.2'
 equals "none at all" "$(hello -tls1_2 -reconnect | grep -c Reused)" 0
-matches "HTTP to the TLS port is told what it is" \
+matches "HTTP to the TLS port has an answer that says so" \
     "$(curl -s --max-time 5 -w '%{http_code}\n' "http://${url#https://}/" | tr '\n' ' ')" \
     '^Client sent an HTTP request to an HTTPS server\. 400 $'
 stop_daemon
@@ -245,12 +245,12 @@ equals "the old connection goes on" "$(ask_old)" "200 $(serial_of "$pki/server.p
 
 cp "$pki/second.pem" "$scratch/second.pem"
 echo "no certificate" >"$pki/live.pem"
-holds "a broken one is told" eventually 10 has_told 'pki/live.pem" is not PEM'
+holds "a broken one is logged" eventually 10 has_logged 'pki/live.pem" is not PEM'
 for _ in 1 2 3; do
     sleep 1.1
     status_of /-/healthy >/dev/null
 done
-equals "once" "$(told 'is not PEM')" 1
+equals "once" "$(times_logged 'is not PEM')" 1
 equals "and the one before goes on" "$(served_serial)" "$(serial_of "$pki/second.pem")"
 equals "in the old connection too" "$(ask_old)" "200 $(serial_of "$pki/server.pem") kept"
 
@@ -266,14 +266,14 @@ mv -T "$pki/current.new" "$pki/current"
 holds "a link that is swapped is noticed" eventually 10 serves_serial "$(serial_of "$pki/second.pem")"
 cp "$pki/server.key" "$pki/b/live.key.new"
 mv "$pki/b/live.key.new" "$pki/b/live.key"
-holds "a key that does not fit is told" eventually 10 has_told 'is not the key of cert_file'
+holds "a key that does not fit is logged" eventually 10 has_logged 'is not the key of cert_file'
 equals "and the pair before goes on" "$(served_serial)" "$(serial_of "$pki/second.pem")"
 rm "$pki/live.pem" "$pki/live.key"
-holds "one that is gone is told" eventually 10 has_told 'ENOENT'
+holds "one that is gone is logged" eventually 10 has_logged 'ENOENT'
 deploy server
 holds "one that is back is taken up" eventually 10 serves_serial "$(serial_of "$pki/server.pem")"
 deploy old
-holds "one that has expired is served, and told" eventually 10 has_told 'live.pem expired on 2021-01-01'
+holds "one that has expired is served, and logged" eventually 10 has_logged 'live.pem expired on 2021-01-01'
 equals "it is served" "$(served_serial)" "$(serial_of "$pki/old.pem")"
 deploy server
 eventually 10 serves_serial "$(serial_of "$pki/server.pem")"
@@ -281,14 +281,14 @@ eventually 10 serves_serial "$(serial_of "$pki/server.pem")"
 configure "min_version: TLS13"
 equals "another configuration, once somebody asks" "$(sleep 1.1; hello -tls1_2 | grep -c 'Cipher is (NONE)')" 1
 configure "min_version: TLS14"
-holds "a bad one is told with its place" eventually 10 has_told 'web.yml:4:'
+holds "a bad one is logged with its line" eventually 10 has_logged 'web.yml:4:'
 matches "and the one before goes on" "$(hello -tls1_2)" 'Cipher is \(NONE\)'
 kill -HUP "$daemon_pid"
-holds "a reload says so too" eventually 10 has_told 'the old configuration goes on'
+holds "a reload says so too" eventually 10 has_logged 'the old configuration stays in use'
 equals "and changes nothing" "$(status_of /-/healthy)" 200
 configure
 kill -HUP "$daemon_pid"
-holds "a good one is taken up" eventually 10 has_told 'configuration reloaded'
+holds "a good one is taken up" eventually 10 has_logged 'configuration reloaded'
 matches "at once" "$(hello -tls1_2)" 'New, TLSv1.2'
 equals "all the while the old connection was kept" "$(ask_old)" "200 $(serial_of "$pki/server.pem") kept"
 eval "exec ${old_client[1]}>&-"
@@ -318,7 +318,7 @@ if [ "$(id -u)" -eq 0 ]; then
     configure
     kill -HUP "$daemon_pid"
     holds "files that were not named at the start, and that its user may not read, want a restart" \
-        eventually 10 has_told 'restart perfcountd'
+        eventually 10 has_logged 'restart perfcountd'
     equals "and it goes on as it was" "$(status_of /-/healthy)" 200
     chmod 755 "$scratch" "$pki"
     chmod 644 "$pki/live.key"
@@ -343,7 +343,7 @@ holds "some were answered" grep -q '^https 0$' "$scratch/loop"
 equals "and one socket is left listening" "$(ss -Hltn "sport = :$port" | wc -l)" 1
 stop_daemon
 
-# --- what is wrong at the start: exit status 2 and a sentence
+# --- errors at the start: exit status 2 and a sentence
 
 # shellcheck disable=SC2034 # for eval
 unlike="cipher_suites: [TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384]"
@@ -355,7 +355,7 @@ while IFS='|' read -r name prepare expected; do
     eventually 30 ended
     wait "$daemon_pid"
     equals "$name: exit status" "$?" 2
-    matches "$name: is told" "$(cat "$daemon_log")" "$expected"
+    matches "$name: is logged" "$(cat "$daemon_log")" "$expected"
     equals "$name: in one line" "$(wc -l <"$daemon_log")" 1
 done <<'END'
 no key|sed -i /key_file/d "$web"|key
@@ -381,10 +381,11 @@ if [ "$(id -u)" -eq 0 ]; then
     setpriv --reuid=65534 --regid=65534 --clear-groups "$scratch/perfcountd" --web.config.file="$web" \
         --web.listen-address=127.0.0.1:0 >"$scratch/denied" 2>&1
     equals "a key that may not be read: exit status" "$?" 2
-    matches "is told" "$(cat "$scratch/denied")" 'live.key" cannot be read: permission denied \(EACCES\) for user 65534'
+    matches "is explained" "$(cat "$scratch/denied")" \
+        'live.key" cannot be read: permission denied \(EACCES\) for user 65534'
 fi
 
-# --- what it costs
+# --- its cost
 
 deploy second
 serve
@@ -459,7 +460,7 @@ print(closed, "closed", len(open_ones), "open")
 END
 equals "10,000 connections that do not speak TLS" \
     "$(/usr/bin/python3 "$scratch/silent.py" "${url##*:}")" "10000 closed 0 open"
-equals "and who does is served" "$(status_of /-/healthy)" 200
+equals "and a client that does is served" "$(status_of /-/healthy)" 200
 if [ -z "${SANITIZED-}" ]; then
     compares "memory is flat: kB" "$(memory_of "$daemon_pid") - $before < 6000"
 fi

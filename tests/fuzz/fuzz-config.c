@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any text as a configuration: an error has a sentence, and what is taken is the same again after a turn through JSON.
+/* Any text as a configuration: an error has a sentence, and a configuration that is taken is the same again after a
+ * turn through JSON.
  */
 #include "base/cleanup.h"
 #include "base/utf8.h"

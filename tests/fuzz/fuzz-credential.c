@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as the value of an Authorization header: what is taken is, encoded again, what was sent. */
+/* Any bytes as the value of an Authorization header: a credential that is taken gives the same text when it is encoded
+ * again. */
 #undef NDEBUG
 #include <assert.h>
 #include <gnutls/gnutls.h>

@@ -17,7 +17,7 @@ static void check_event(const struct event *event, size_t size)
     assert(event->text && event->metric && help && event->offset < size && event->precise <= 3);
     assert(event_set_metric(&named, event->metric, NULL) == 0);
     event_done(&named);
-    /* What a message shows can be read back as the same event. */
+    /* The text in a message can be parsed to the same event. */
     struct event again;
     assert(event_parse(event->text, &again, NULL) == 0);
     assert(again.kind == event->kind && again.config == event->config && again.n_terms == event->n_terms);

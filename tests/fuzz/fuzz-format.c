@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as what sysfs writes: lists of CPUs, formats of terms, the terms of events. */
+/* Any bytes as the texts of sysfs: lists of CPUs, formats of terms, the terms of events. */
 #undef NDEBUG
 #include <assert.h>
 

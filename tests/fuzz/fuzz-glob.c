@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static bool slow_match(const struct slow *slow, size_t i, size_t k);
 
-/* Whether a set, of which `*at` is behind its bracket, has `c`; leaves `*at` behind its end. */
+/* Whether a set has `c`. `*at` is behind the set's bracket, and afterwards behind its end. */
 static bool slow_set(const char **at, unsigned char c)
 {
     bool negated = **at == '!', has = false, first = true;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as a client of the real libmicrohttpd, up to the gate, which is played here: no request comes there whose
- * head has a folded or ill-formed line, nor anything behind such a head; and an ordinary one does come.
+ * Any bytes as a client of the real libmicrohttpd, up to the answer, which is played here: no request gets one whose
+ * head has a folded or ill-formed line, nor does anything behind such a head; and an ordinary request does.
  *
- * The first byte says in pieces of how many the rest is sent (0: at once); the next two how long a header comes before
- * it, so that the lines are anywhere in libmicrohttpd's buffer (0: none).
+ * The first byte is the size of the pieces in which the rest is sent (0: at once). The next two are the length of a
+ * header before it, so that the lines are anywhere in libmicrohttpd's buffer (0: no header).
  */
 #undef NDEBUG
 #include <assert.h>
@@ -12,7 +12,6 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "http/auth/gate.h"
 #include "http/mhd-loop.h"
 #include "http/reply.h"
 
@@ -21,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define MEMORY 4096
 #define PAD_MAX 3000
 #define TURNS_MAX 100000
-/* What is surely taken: so long, with so many headers. */
+/* A head within these limits is certain to be accepted. */
 #define PLAIN_SIZE 1200
 #define PLAIN_HEADERS 8
 
@@ -29,14 +28,14 @@ static const char intro[] = "GET / HTTP/1.1\r\nHost: a\r\n";
 
 static unsigned passed;
 
-void gate_answer(struct request *request)
+static void answer(struct request *request)
 {
     passed++;
     request->answered = true;
     reply_text(request, MHD_HTTP_OK, "passed");
 }
 
-/* --- what is sent, read strictly */
+/* --- the request, read strictly */
 
 struct text {
     const char *at, *end;
@@ -176,7 +175,7 @@ static uint64_t now(void *userdata)
     return (uint64_t)t.tv_sec * NSEC_PER_SEC + (uint64_t)t.tv_nsec;
 }
 
-static void look(void *userdata)
+static void check_files(void *userdata)
 {
     (void)userdata;
 }
@@ -184,23 +183,24 @@ static void look(void *userdata)
 static struct fixture {
     struct site site;
     struct connections all;
-    struct mhd_loop *engine;
+    struct mhd_loop *loop;
 } * fixture(void)
 {
     static const struct service service = {.now = now};
     static const struct mhd_terms terms = {.memory_per_connection = MEMORY, .connections = 8};
     static struct fixture f;
-    static struct file_versions stamps;
+    static struct file_versions versions;
     struct error error;
 
-    if (f.engine)
+    if (f.loop)
         return &f;
     assert(sd_event_new(&f.site.event) == 0);
-    assert(security_load(NULL, NULL, &f.site.security, &stamps, &error) == 0);
+    assert(security_load(NULL, NULL, &f.site.security, &versions, &error) == 0);
     f.site.service = &service;
-    f.site.look = look;
+    f.site.answer = answer;
+    f.site.check_files = check_files;
     assert(connections_init(&f.all, f.site.event, &service, NULL) == 0);
-    assert(mhd_loop_new(&f.site, &f.all, &terms, &f.engine) == 0);
+    assert(mhd_loop_new(&f.site, &f.all, &terms, &f.loop) == 0);
     return &f;
 }
 
@@ -220,7 +220,7 @@ static void converse(struct fixture *f, const struct buffer *sent, size_t piece)
     int fds[2];
 
     assert(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds) == 0);
-    mhd_loop_take(f->engine, fds[0], &address, sizeof(address));
+    mhd_loop_take(f->loop, fds[0], &address, sizeof(address));
     for (size_t at = 0; at < sent->size; at += piece) {
         send(fds[1], sent->data + at, MIN(piece, sent->size - at), MSG_NOSIGNAL);
         turn(f, fds[1]);
@@ -233,7 +233,7 @@ static void converse(struct fixture *f, const struct buffer *sent, size_t piece)
     close(fds[1]);
 }
 
-/* What http/framing.c cannot tell from an ordinary head, as it says: a NUL, and a line that begins with a colon. */
+/* Heads that http/framing.c cannot distinguish from ordinary ones: with a NUL, or a line that begins with a colon. */
 static bool is_unseen(const uint8_t *data, size_t size)
 {
     return memchr(data, '\0', size) || (size > 0 && data[0] == ':') || memmem(data, size, "\n:", 2);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a list of functions made at run time: what comes of it is a sound table. */
+/* Any bytes as a list of functions made at run time: the result is a sound table. */
 #undef NDEBUG
 #include <assert.h>
 #include <sys/mman.h>

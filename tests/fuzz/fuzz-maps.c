@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as lines of /proc/PID/maps, and what processes become of them. */
+/* Any bytes as lines of /proc/PID/maps, and the processes that they make. */
 #undef NDEBUG
 #include <assert.h>
 

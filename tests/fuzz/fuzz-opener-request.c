@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as a request to the opener: nothing outside of the packet is read, and what is allowed only counts, points
- * into the packet, and names nobody but the daemon; where samples are allowed, none has what belongs to the process.
- * The first byte is the number of descriptors; with its upper bit the opener is one for samples.
+ * Any bytes as a request to the opener: nothing outside of the packet is read, and a request that is allowed only
+ * counts, points into the packet, and names nobody but the daemon; where samples are allowed, none has data of the
+ * process. The first byte is the number of descriptors; with its upper bit the opener is one for samples.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -89,13 +89,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     bool sampling = data[0] & SAMPLING;
     uint32_t counting[] = {0, 1, 3, 4}, probing[] = {6, 7};
-    struct opener_permitted_event grants[] = {
+    struct opener_permitted_event permitted[] = {
         {.type = 7, .config2 = 0x1234, .text = (char *)"/bin/true", .samples = true},
         {.type = PERF_TYPE_TRACEPOINT, .config = 310}};
     char *files[] = {(char *)"web.yml"};
     const struct opener_rules rules = {
         .daemon = 4711,
-        .wish = {.sampling = sampling, .grants = grants, .n_grants = 2, .files = files, .n_files = 1},
+        .permissions = {.sampling = sampling, .events = permitted, .n_events = 2, .files = files, .n_files = 1},
         .counting = {counting, ARRAY_SIZE(counting)},
         .probing = {probing, ARRAY_SIZE(probing)},
     };

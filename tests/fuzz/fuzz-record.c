@@ -27,7 +27,7 @@ static void check(const struct record *record, const struct perf_event_header *h
         assert(record->mmap.build_id_size <= sizeof(record->mmap.build_id));
 }
 
-/* What is more than the record is no matter to it; what is less is an error. */
+/* Bytes behind the record change nothing; a record that is cut is an error. */
 static void try_record(const void *bytes, size_t size, const struct record_layout *layout)
 {
     _cleanup_(freep) struct perf_event_header *header = malloc(size);

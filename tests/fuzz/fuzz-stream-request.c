@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any bytes as the query of a stream, "event=cycles&cpu=0&frequency=99", on a machine with tracepoints, probes and
- * breakpoints, up to the request to the opener: nothing crashes; what is asked of the opener is a request that it
- * understands, without a text, for no probe and no breakpoint, and for no tracepoint but the one that the configuration
+ * breakpoints, up to the request to the opener: nothing crashes; the opener understands the request, which is
+ * without a text, for no probe and no breakpoint, and for no tracepoint but the one that the configuration
  * lists; nothing is left open.
  */
 #undef NDEBUG
@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "opener/request.h"
-#include "sampler/spec.h"
+#include "sampler/spec-make.h"
 #include "tests/unit/fake-sys.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -99,7 +99,7 @@ static void leave(void)
 static void enter(void)
 {
     struct fake_sys *fake = fake_machine_one_pmu();
-    struct opener_permissions wish = {.sampling = true};
+    struct opener_permissions permissions = {.sampling = true};
     struct error error;
 
     add_probes(fake);
@@ -107,7 +107,7 @@ static void enter(void)
     fake_file(fake, "/proc/42/task/42/comm", "x\n");
     fake_file(fake, "/sys/kernel/tracing/events/sched/sched_switch/id", "311\n");
     assert(machine_load(&fake->sys, &world.machine, &error) == 0);
-    assert(opener_rules_init(&world.rules, &fake->sys, &wish) == 0);
+    assert(opener_rules_init(&world.rules, &fake->sys, &permissions) == 0);
     world.fake = fake;
     world.open_group = fake->sys.open_group;
     world.perf_event_open = fake->sys.perf_event_open;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a table of symbols from a symboliser that was taken over: what passes the check can be searched. */
+/* Any bytes as a table of symbols from a symboliser that was taken over: a table that passes the check can be searched.
+ */
 #undef NDEBUG
 #include <assert.h>
 

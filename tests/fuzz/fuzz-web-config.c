@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any text as the exporters' web configuration: an error has a sentence in one line, and what is taken is coherent. */
+/* Any text as the exporters' web configuration: an error has a sentence in one line, and a configuration that is taken
+ * is coherent. */
 #include "base/utf8.h"
 #include "config/bcrypt.h"
 #include "config/web-config.h"

@@ -3,14 +3,16 @@
 #ifndef TESTS_IMPOSTOR_ASK_H
 #define TESTS_IMPOSTOR_ASK_H
 
-#include "opener/message.h"
+#include "base/process/fd-socket.h"
 #include "tests/impostor/impostor.h"
 
-/* What the opener refuses by itself, without asking the kernel. */
+/* Errors that the opener gives by itself, without asking the kernel. */
 #define REFUSED MUST(EBADRQC, EUNATCH, ENOPKG, ENOKEY, EBADMSG, EXDEV)
 
-/* Sends what is there, with the descriptors; the error of the request or of its first result, 0 where it was opened. A
- * descriptor that came is put into *ret_fd, where that is not NULL, and closed otherwise. */
+/*
+ * Sends a packet with its descriptors. The error of the request or of its first result, 0 where it was opened. A
+ * descriptor that came is put into *ret_fd, where that is not NULL, and closed otherwise.
+ */
 long ask_raw(struct impostor *impostor, const void *packet, size_t size, const struct fd_list *fds, int *ret_fd);
 /* One event; `directory` and `leader` are descriptors or -1. */
 long ask_event(struct impostor *impostor, const struct perf_event_attr *attr, pid_t pid, int cpu, unsigned long flags,

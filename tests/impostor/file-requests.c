@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests for files: what is outside the list, and what can be done with the descriptor of one that is in it. */
+/* Requests for files: those outside the list, and the powers of the descriptor of one that is in it. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>

@@ -125,7 +125,7 @@ static uint64_t next_random(uint64_t *state)
     return *state;
 }
 
-/* What comes of it may be anything but the end of the opener. */
+/* Any outcome is well but the end of the opener. */
 static long try_random(struct impostor *impostor, const struct attempt *attempt)
 {
     uint64_t state = attempt->number;

@@ -21,7 +21,7 @@ enum order_kind {
     ORDER_PROCESS, /* enum intrusion `number` into the process `pid` */
 };
 
-/* What one process can do to another. */
+/* Things that one process can do to another. */
 enum intrusion {
     INTRUSION_READ_MEMORY,  /* process_vm_readv(2) */
     INTRUSION_WRITE_MEMORY, /* process_vm_writev(2) */
@@ -49,18 +49,16 @@ struct order {
 /* In this very process. 0 or more where it worked, or -errno. */
 long intrusion_try(enum intrusion intrusion, pid_t pid);
 const char *intrusion_name(enum intrusion intrusion);
-/* With a descriptor; `order` as for ORDER_POWER. What it changed of the descriptor it changes back where it can. */
+/* With a descriptor; `order` as for ORDER_POWER. It undoes its change of the descriptor where it can. */
 long power_try(const struct order *order, int fd);
-/* The count of matches that only the contents of memory can explain, or -errno. */
-long oracle_try(int fd);
 
 /* Forks a helper; its socket, or -errno. */
 int helper_start(void);
 /* One that listens at `path`, started by helper_listen(). */
 int helper_connect(const char *path);
-/* Serves who connects first; does not return but on failure: -errno. */
+/* Serves the first client that connects; does not return but on failure: -errno. */
 int helper_listen(const char *path);
-/* Gives an order, with a descriptor unless `fd` is -1; what was got, or -errno. */
+/* Gives an order, with a descriptor unless `fd` is -1. The order's result, or -errno. */
 long helper_order(int socket, const struct order *order, int fd);
 
 #endif

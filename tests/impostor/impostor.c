@@ -122,7 +122,7 @@ static void learn(struct impostor *impostor)
     make_scratch(known);
 }
 
-/* As root this makes all others that there are to be; the service finds an accomplice that was started for it. */
+/* As root this makes all others that are needed; the service finds an accomplice that was started for it. */
 static void gather(struct impostor *impostor)
 {
     const struct order become = {.kind = ORDER_BECOME, .number = STRANGER};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The impostor: a process that has taken the daemon's place after the split, with the real opener and the real filters,
- * and tries what a stranger would. Each attempt has a verdict: what it got against what it must get.
+ * and tries what a stranger would try. Each attempt has a verdict: its result against the result that it must have.
  */
 #ifndef TESTS_IMPOSTOR_IMPOSTOR_H
 #define TESTS_IMPOSTOR_IMPOSTOR_H
@@ -14,7 +14,7 @@
 #include "opener/client.h"
 #include "tests/impostor/witness.h"
 
-/* What is known before the split, while this process may still look at it. */
+/* Facts from before the split, while this process may still look at them. */
 struct knowledge {
     uint64_t kernel_function; /* the address of a function of the kernel's, or one that is as good */
     int64_t switch_id, openat_id, kprobe_type, uprobe_type, breakpoint_type;
@@ -40,7 +40,7 @@ struct impostor {
     char reason[256]; /* of the last that was skipped */
 };
 
-/* What an attempt returns that cannot be made here, after impostor_skip(). */
+/* An attempt that cannot be made here returns this, after impostor_skip(). */
 #define ATTEMPT_SKIPPED LONG_MIN
 #define ATTEMPT_ERRORS_MAX 7
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What one process can do to another: see helper.h. */
+/* Things that one process can do to another: see helper.h. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -213,7 +213,7 @@ static long try_priority(struct impostor *impostor, const struct attempt *attemp
     return setpriority(PRIO_PROCESS, 1, -20) < 0 ? -errno : 0;
 }
 
-/* What a journal or a bus would believe. */
+/* Credentials that a journal or a bus would believe. */
 static long try_credentials(struct impostor *impostor, const struct attempt *attempt)
 {
     const struct ucred root = {.pid = 1};

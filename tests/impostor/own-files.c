@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of root's that this process tries to read or write itself. What opens is closed again, unchanged. */
+/* Files of root's that this process tries to read or write itself. A file that opens is closed again, unchanged. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this process tries with others: the opener, the process 1, one of root's; and by executing setuid programs. */
+/* Attempts of this process at others: the opener, the process 1, one of root's; and executing setuid programs. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ static void disturb(struct impostor *impostor, const char *whom, pid_t pid)
     impostor_judge(impostor, name, intrusion_try(INTRUSION_LIMIT, pid), &denied);
 }
 
-/* What a setuid program of root's says of itself: 0 where it was not root, else 1. */
+/* The answer of a setuid program of root's about itself: 0 where it was not root, else 1. */
 static long try_setuid_copy(struct impostor *impostor, const struct attempt *attempt)
 {
     int status;

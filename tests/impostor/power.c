@@ -106,7 +106,7 @@ static long set_loaded_bpf(int fd)
     return got;
 }
 
-/* struct perf_event_query_bpf: room for so many ids, how many there are, the ids. */
+/* struct perf_event_query_bpf: room for this number of ids, how many there are, the ids. */
 static long query_bpf(int fd)
 {
     uint32_t query[2 + 8] = {8};

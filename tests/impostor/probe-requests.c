@@ -9,7 +9,7 @@
 #define UPROBE_REF_CTR_SHIFT 32
 #define RETPROBE 1
 
-/* What was set is kept for a while, so that it hurts. */
+/* The probe is kept for a while, so that it hurts. */
 static long keep_a_while(long got, int fd)
 {
     if (fd >= 0) {

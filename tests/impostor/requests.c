@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests for events that the configuration does not have, and for those that nobody is to have. */
+/* Requests for events that the configuration does not have, and for those that nobody may have. */
 #include <fcntl.h>
 #include <linux/hw_breakpoint.h>
 #include <stdio.h>

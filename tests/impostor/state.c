@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the daemon's place is like: its user, capabilities, filter; see design section 10. */
+/* The state of a process in the daemon's place: its user, capabilities, filter; see design section 10. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -66,7 +66,7 @@ static long try_dumpable(struct impostor *impostor, const struct attempt *attemp
     return prctl(PR_GET_DUMPABLE) == 0 ? 0 : -EPERM;
 }
 
-/* What it holds that the daemon would: the opener's socket, and no file for writing but standard streams. */
+/* The descriptors that the daemon would hold: the opener's socket, and no file for writing but standard streams. */
 static long try_descriptors(struct impostor *impostor, const struct attempt *attempt)
 {
     DIR *directory = opendir("/proc/self/fd");

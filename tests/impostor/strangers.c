@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What others try with this process and the opener: an account on the machine, and one that has the daemon's user. */
+/* Attempts of others at this process and the opener: an account on the machine, and one that has the daemon's user. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -15,7 +15,7 @@ static void intrude(struct impostor *impostor, int helper, const char *who, cons
     for (int i = 0; i < N_INTRUSIONS; i++) {
         const struct order order = {.kind = ORDER_PROCESS, .number = (uint32_t)i, .pid = pid};
         char name[96];
-        /* Who has the same user may end it, and see how many files it may have: there is no remedy. */
+        /* The same user may end it, and see how many files it may have: there is no remedy. */
         if (helper == impostor->twin && (i == INTRUSION_SIGNAL || i == INTRUSION_LIMIT))
             continue;
         snprintf(name, sizeof(name), "%s: %s of %s", who, intrusion_name((enum intrusion)i), whom);

@@ -30,8 +30,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fd-socket.h"
 #include "base/file.h"
+#include "base/process/fd-socket.h"
 #include "symbols/symboliser/jail.h"
 #include "symbols/symboliser/symboliser.h"
 
@@ -58,7 +58,7 @@ static const struct trial {
     long number, arguments[6];
     int expected; /* 0 stands for -EPERM */
 } trials[] = {
-    /* What it needs is there. */
+    /* Things that it needs */
     {"memory", SYS_mmap, {0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0}, WORKS},
     {"a table", SYS_memfd_create, {SIGNED("x"), MFD_CLOEXEC | MFD_ALLOW_SEALING}, WORKS},
     {"a smaller limit of its memory", SYS_prlimit64, {0, RLIMIT_DATA, SIGNED(&data), 0}, WORKS},
@@ -120,7 +120,7 @@ static const struct trial {
     {"its limits", SYS_prlimit64, {PARENT, RLIMIT_DATA, 0, SIGNED(page)}, 0},
     {"its priority", SYS_setpriority, {PRIO_PROCESS, PARENT, 19}, 0},
     {"its CPUs", SYS_sched_setaffinity, {PARENT, sizeof(page), SIGNED(page)}, 0},
-    /* What it is */
+    /* Users and groups */
     {"the user root", SYS_setuid, {0}, 0},
     {"all of it", SYS_setresuid, {0, 0, 0}, 0},
     {"the group root", SYS_setresgid, {0, 0, 0}, 0},

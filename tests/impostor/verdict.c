@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an attempt got against what it must get: see impostor.h. */
+/* The result of an attempt against the result that it must have: see impostor.h. */
 #include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds the Debian packages for amd64, arm64 and armhf from what git has of this tree, each in a clean system, and has
-# lintian look at them. What is there already is not built again.
+# Builds the Debian packages for amd64, arm64 and armhf from the files of this tree that git has, each in a clean
+# system, and has lintian look at them. A package that is there already is not built again.
 #
 # usage: build.sh
 #

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What build.sh does in the clean system: /build/source becomes the source package, and that the binary packages.
+# Runs in the clean system for build.sh: /build/source becomes the source package, and that the binary packages.
 #
 # usage: inside.sh ARCHITECTURE...
 set -eu

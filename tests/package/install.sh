@@ -64,7 +64,7 @@ holds "it serves at the default port" eventually 10 serves
 equals "its unix socket is for root and the group" "$(mode_of /run/perfcountd.sock)" "660 root:perfcountd"
 equals "by it root operates" "$(curl -s --unix-socket "/proc/$leader/root/run/perfcountd.sock" -X POST \
     http://localhost/-/reload)" reloaded
-equals "what it runs is the package's" "$(inside readlink "/proc/$(main_pid)/exe")" /usr/sbin/perfcountd
+equals "it runs the package's binary" "$(inside readlink "/proc/$(main_pid)/exe")" /usr/sbin/perfcountd
 matches "it says the package's version" "$(get /metrics | grep '^perfcountd_build_info')" \
     "version=\"$(dpkg-deb -f "$PACKAGE" Version | sed 's/-[^-]*$//')\""
 equals "every file of the package is root's" "$(inside sh -c 'dpkg -L perfcountd | xargs stat -c "%U:%G" | sort -u')" \
@@ -74,7 +74,7 @@ equals "the configuration is a conffile" \
     "$(inside dpkg-query -W -f '${Conffiles}' perfcountd | awk '{ print $1 }' | grep .)" "$conffile"
 equals "everyone may read it" "$(mode_of "$conffile")" "644 root:root"
 equals "and it is a good one" "$(inside /usr/sbin/perfcountd check-config "$conffile")" "$conffile: ok"
-equals "what it says is what runs" \
+equals "the service runs with it" \
     "$(get /api/v1/status | jq -r '.. | .config_file? // empty' | head -n 1)" "$conffile"
 holds "the manual is there" inside test -e /usr/share/man/man8/perfcountd.8.gz
 
@@ -97,7 +97,7 @@ holds "it serves" eventually 10 serves
 equals "by the changed configuration" "$(get /api/v1/config | jq '.. | .max_cgroups? // empty')" 99
 inside systemctl disable --now perfcountd.service perfcountd.socket 2>/dev/null
 install_package "$scratch/0.1.0-1.2.deb"
-equals "who disabled it is not overruled" \
+equals "a service that was disabled stays disabled" \
     "$(inside systemctl is-enabled perfcountd.service perfcountd.socket | tr '\n' ' ')" "disabled disabled "
 inside systemctl enable --now perfcountd.service 2>/dev/null
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# All tests of the packages: builds them where that is to be done, then installs the amd64 one in machines with systemd.
+# All tests of the packages: builds them where they are missing, then installs the amd64 one in machines with systemd.
 #
 # usage: run.sh
 set -u

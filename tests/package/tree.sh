@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Makes the files of a Debian system that builds the packages for all three architectures, once, and prints where they
-# are. What is in it is read from debian/control.
+# are. Its packages are read from debian/control.
 #
 # usage: tree.sh
 #
-# They stay in PACKAGE_CACHE under a name that is made of all that went into them, and are not to be written to.
+# They stay in PACKAGE_CACHE under a name that is made of all that went into them, and must not be written to.
 set -u
 export LC_ALL=C
 
@@ -36,7 +36,7 @@ build_depends() {
         awk '$1 != "debhelper-compat" { print $1 }'
 }
 
-# What is installed, by commas.
+# The packages to install, separated by commas.
 packages() {
     local architecture package
     printf 'build-essential,debhelper,lintian'

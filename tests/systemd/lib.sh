@@ -14,7 +14,7 @@ tree=$("$root/tests/systemd/tree.sh") || exit 1
 need curl jq cc nsenter
 cc -O2 -static -o "$scratch/cgroup-load" "$here/cgroup-load.c" || exit 1
 cc -O1 -fno-omit-frame-pointer -static -o "$scratch/hot" "$here/hot.c" || exit 1
-# What takes the daemon's place in the service, where it was built.
+# The program that takes the daemon's place in the service, where it was built.
 impostor=$(dirname "$PERFCOUNTD")/tests/impostor/impostor
 nspawn=0
 leader=0

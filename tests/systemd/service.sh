@@ -14,7 +14,7 @@ drop_ins=/run/systemd/system
 score_max=2.0
 pages=100000
 
-# --- what is installed
+# --- the installed files
 
 install_built() {
     make -C "$(dirname "$PERFCOUNTD")" install DESTDIR="$scratch/installed" >"$scratch/install.log" 2>&1 ||
@@ -55,7 +55,7 @@ write_config() {
 good_config='web: {min_interval: 0s}
 collectors: {cgroup: {include: ["/system.slice/*.service"]}}'
 
-# --- what is asked
+# --- questions
 
 main_pid() {
     inside systemctl show -P MainPID perfcountd
@@ -123,7 +123,7 @@ test_start() {
         wc -w; inside readlink "/proc/$pid/ns/net" | grep -cx "$(inside readlink /proc/1/ns/net)")" \
         "$(inside ls /sys/class/net | wc -w)"$'\n0'
     equals "the limit of descriptors suits cgroups" "$(inside systemctl show -P LimitNOFILE perfcountd)" 524288
-    equals "what is missing is told in the journal, with its MESSAGE_ID" \
+    equals "the journal has the missing events, with its MESSAGE_ID" \
         "$(entries events-unavailable MESSAGE_ID | sort -u)" 0982c9f38683418b9c0e27eea3f6f746
     equals "and its collector" "$(entries events-unavailable PERFCOUNTD_COLLECTOR | head -n 1)" cpu
     matches "the catalog explains it" "$(inside journalctl --no-pager -x PERFCOUNTD_KIND=events-unavailable)" \
@@ -196,10 +196,10 @@ test_reload() {
     pid=$(main_pid)
     write_config <<<"${good_config/service/slice}"
     holds "systemctl reload" inside systemctl reload perfcountd
-    holds "a good configuration is told" eventually 5 has_entry reloaded
+    holds "a good configuration is logged" eventually 5 has_entry reloaded
     printf 'collectors: {cgroup: {max_cgroups: many}}\n' | write_config
     holds "systemctl reload of a bad one" inside systemctl reload perfcountd
-    holds "it is told in the journal" eventually 5 has_entry reload-failed
+    holds "it is in the journal" eventually 5 has_entry reload-failed
     equals "with its MESSAGE_ID" "$(entries reload-failed MESSAGE_ID | tail -n 1)" 8533ddab6c9748c38c1d3a244cba5765
     equals "and severity" "$(entries reload-failed PRIORITY | tail -n 1)" 3
     equals "and the file" "$(entries reload-failed PERFCOUNTD_CONFIG_FILE | tail -n 1)" "$config"
@@ -225,7 +225,7 @@ test_operators() {
     equals "and the daemon's user" "$(as perfcountd "$group" POST "$reload")" 200
     equals "others cannot connect" "$(as games 60 POST "$reload")" none
     equals "and on loopback nobody reloads" "$(status_of "$reload" -X POST)" 403
-    matches "the answer says what to do" "$(get "$reload" -X POST)" 'curl --unix-socket.*web.local_operators'
+    matches "the answer has the remedy" "$(get "$reload" -X POST)" 'curl --unix-socket.*web.local_operators'
 }
 
 test_pause() {
@@ -245,7 +245,7 @@ test_watchdog() {
     pid=$(main_pid)
     equals "a watchdog of a second is answered" "$(inside systemctl show -P NRestarts perfcountd)" 0
     inside kill -STOP "$pid"
-    holds "a process that stands still is ended, and started anew" eventually 15 is_another "$pid"
+    holds "a process that stands still is ended, and started again" eventually 15 is_another "$pid"
     holds "it serves again" eventually 10 is_active
     equals "and the sockets were kept" "$(status_of /-/ready)" 200
     equals "by the watchdog" "$(inside journalctl --no-pager -o cat -u perfcountd | grep -c 'Watchdog timeout')" 1
@@ -261,7 +261,7 @@ is_another() {
 test_activation() {
     local second path=/run/perfcountd-test.sock
     inside systemctl stop perfcountd
-    equals "what is stopped is not started by the next scrape" "$(status_of /metrics 2>/dev/null)" 000
+    equals "a scrape does not start a service that is stopped" "$(status_of /metrics 2>/dev/null)" 000
     second=$(free_port)
     drop_in perfcountd.socket 20-more <<<$'[Socket]\n'"ListenStream=127.0.0.1:$second"$'\n'"ListenStream=$path"
     write_config <<<"${good_config/\{min_interval/{listen: [\":1\"], min_interval}"
@@ -276,7 +276,7 @@ test_activation() {
     equals "by it one may reload" "$(curl -s -o /dev/null -w '%{http_code}' -X POST \
         --unix-socket "/proc/$leader/root$path" http://x/-/reload)" 200
     inside systemctl reload perfcountd
-    equals "web.listen is ignored, which is told once" "$(entries addresses-ignored MESSAGE_ID)" \
+    equals "web.listen is ignored, which is logged once" "$(entries addresses-ignored MESSAGE_ID)" \
         93d5513b2874491db9311f7e29609d12
     equals "after a reload all are still there" "$(status_of /metrics)" 200
     write_config <<<"$good_config"
@@ -297,7 +297,7 @@ test_own_address() {
     equals "without a network it does not start" "$(inside systemctl is-active perfcountd)" "$(
         inside systemctl is-active perfcountd | grep -E 'failed|activating')"
     equals "and says why" "$(entries listen-failed MESSAGE_ID | sort -u)" 5d8270c44ac14504a7cc112a1ca15064
-    matches "and what to do" "$(entries listen-failed MESSAGE)" 'RestrictAddressFamilies'
+    matches "and the remedy" "$(entries listen-failed MESSAGE)" 'RestrictAddressFamilies'
     inside systemctl stop perfcountd
     inside systemctl reset-failed perfcountd 2>/dev/null
     inside systemctl unmask --runtime --quiet perfcountd.socket
@@ -323,7 +323,7 @@ test_sampler() {
     inside systemd-run --quiet --unit=hot -p User=games /usr/local/bin/hot 600
     samples
     compares "the unit as it is samples" "$(count_samples true) > 100"
-    contains "and says what it misses of the kernel" "$(note)" "/proc/kallsyms"
+    contains "and says which capability the kernel's symbols need" "$(note)" "/proc/kallsyms"
     equals "it ends as was asked" "$(tail -n 1 "$scratch/samples" | jq -r .reason)" seconds
 
     drop_in perfcountd.service sampler <"$root/contrib/systemd/sampler.conf"

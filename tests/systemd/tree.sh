@@ -4,7 +4,7 @@
 #
 # usage: tree.sh
 #
-# They stay in SYSTEMD_CACHE under a name that is made of all that went into them, and are not to be written to.
+# They stay in SYSTEMD_CACHE under a name that is made of all that went into them, and must not be written to.
 set -u
 export LC_ALL=C
 

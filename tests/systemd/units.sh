@@ -97,10 +97,10 @@ test_defaults() {
     before=$(count /system.slice)
     inside systemctl start "$unit"
     after=$(count /system.slice)
-    caused "a service that was started later has what it caused" "$(count "$cgroup")" "$pages"
+    caused "a service that was started later has its own counts" "$(count "$cgroup")" "$pages"
     compares "system.slice has it, too" "$after - $before >= $pages && $after - $before < 1.03 * $pages"
     # In the text backslashes are doubled.
-    equals "an escaped unit's name is told as it was before" "$(info "${cgroup//\\/\\\\}")" \
+    equals "an escaped unit's name is written as it was before" "$(info "${cgroup//\\/\\\\}")" \
         'unit="load@a-b c.service",slice="system.slice",container_id=""} 1'
     equals "?cgroup=GLOB finds it" "$(get "/api/v1/counters?cgroup=/system.slice/load@*&event=minor_faults" |
         jq -r '.counters[].cgroup')" "$cgroup"
@@ -114,7 +114,7 @@ test_defaults() {
     inside systemd-run --quiet --unit=cgroup.odd sleep infinity
     holds "a unit whose cgroup has another name is counted" \
         eventually 5 is_in_state /system.slice/_cgroup.odd.service watched
-    equals "and told by its own" "$(info /system.slice/_cgroup.odd.service)" \
+    equals "and has its own labels" "$(info /system.slice/_cgroup.odd.service)" \
         'unit="cgroup.odd.service",slice="system.slice",container_id=""} 1'
     inside systemctl stop cgroup.odd
     stop_service
@@ -154,16 +154,16 @@ test_short_lived() {
     run_job job-0 0.2
     holds "a job that is done lingers" eventually 5 is_in_state /jobs.slice/job-0.service lingering
     equals "its cgroup is gone" "$(ls -d "$machine/jobs.slice/job-0.service" 2>/dev/null)" ""
-    caused "its total is what it caused" "$(count /jobs.slice/job-0.service)" "$pages"
+    caused "its total is its load" "$(count /jobs.slice/job-0.service)" "$pages"
     for ((i = 1; i < jobs; i++)); do
         run_job "job-$i" 0
         [ "$(count "/jobs.slice/job-$i.service")" != none ] || missing=$((missing + 1))
     done
     equals "each of $jobs jobs that start at once has a series" "$missing" 0
-    caused "the slice has all of what they did" $(($(count /jobs.slice) - before)) $((jobs * pages))
+    caused "the slice has the counts of all of them" $(($(count /jobs.slice) - before)) $((jobs * pages))
     after=$(count /jobs.slice)
     compares "and the jobs by themselves no more" "$(sum_of_jobs) <= $((after - before))"
-    holds "nothing pins them: nr_dying_descendants is what it was" eventually 5 no_more_dying "$dying"
+    holds "nothing pins them: nr_dying_descendants is unchanged" eventually 5 no_more_dying "$dying"
     inside systemctl stop jobs.slice
     stop_service
 }
@@ -184,7 +184,7 @@ test_dynamic_user() {
     start_service -p DynamicUser=yes -p AmbientCapabilities=CAP_PERFMON
     pid=$(inside systemctl show -P MainPID perfcountd)
     compares "perfcountd is not root" "$(inside ps -o uid= -p "$pid") >= 61184"
-    equals "what listens has no capability" "$(capabilities "$pid")" "CapEff: 0000000000000000 "
+    equals "the listening process has no capability" "$(capabilities "$pid")" "CapEff: 0000000000000000 "
     equals "and its opener one, CAP_PERFMON" "$(capabilities "$(inside pgrep -P "$pid")")" "CapEff: 0000004000000000 "
     eventually 5 all_are_watched
     equals "every service is counted" "$(services_watched)" "$(services_there)"
@@ -221,16 +221,16 @@ test_reload() {
     caused "before the reload" "$before" "$pages"
     write_config '["/*.slice", "/system.slice/*.service"]'
     inside systemctl kill --signal=HUP perfcountd
-    holds "SIGHUP: what the new file names is counted" eventually 5 is_in_state /system.slice watched
+    holds "SIGHUP: the groups of the new file are counted" eventually 5 is_in_state /system.slice watched
     equals "by the same process" "$(inside systemctl show -P MainPID perfcountd)" "$pid"
     equals "systemd knows that the reload is over" "$(inside systemctl is-active perfcountd)" active
-    equals "a total is what it was" "$(count "$cgroup")" "$before"
+    equals "a total is unchanged" "$(count "$cgroup")" "$before"
     caused "also that of a unit that is gone" "$(count /system.slice/load@gone.service)" "$pages"
     inside cgroup-load "/sys/fs/cgroup$cgroup" faults 5000
     compares "and goes on" "$(count "$cgroup") - $before >= 5000"
     printf 'collectors: {cgroup: {include: maybe}}\n' | inside_write "$config"
     inside systemctl kill --signal=HUP perfcountd
-    holds "a bad file is told" eventually 5 has_logged 'cgroup[.]include.*maybe'
+    holds "a bad file is logged" eventually 5 has_logged 'cgroup[.]include.*maybe'
     equals "and changes nothing" "$(state_of "$cgroup") $(inside systemctl is-active perfcountd)" "watched active"
     inside systemctl stop load@reload.service
     stop_within 1000 start_again

@@ -30,7 +30,7 @@ struct captured {
         .name = (n), .type = (t), .file = "cpumask", .cpus = (c), .counters = (k)                                      \
     }
 
-/* The PMUs that the kernel has on every machine. */
+/* The PMUs and files of every kernel. */
 static const struct captured_pmu kernel_pmus[] = {
     {"software", PERF_TYPE_SOFTWARE, .software = true},
     {"tracepoint", PERF_TYPE_TRACEPOINT, .software = true},
@@ -87,36 +87,36 @@ static struct fake_sys *play(const struct captured *captured)
         name, "caps/slots", "0x00000000"                                                                               \
     }
 
+static const struct captured_pmu rk3588_5_10_pmus[] = {CORE("armv8_pmuv3", 8, "0-7", 6), {0}};
+static const struct captured_file rk3588_5_10_files[] = {ARMV8_FILES("armv8_pmuv3"), {0}};
+
 struct fake_sys *captured_rk3588_5_10(void)
 {
-    static const struct captured_pmu pmus[] = {CORE("armv8_pmuv3", 8, "0-7", 6), {0}};
-    static const struct captured_file files[] = {ARMV8_FILES("armv8_pmuv3"), {0}};
-
-    return play(&(struct captured){"0-7", "5.10.160-rockchip-rk3588", "2", pmus, files, false});
+    return play(&(struct captured){"0-7", "5.10.160-rockchip-rk3588", "2", rk3588_5_10_pmus, rk3588_5_10_files, false});
 }
+
+static const struct captured_pmu rk3588_6_1_pmus[] = {
+    CORE("armv8_cortex_a55", 8, "0-3", 6),
+    CORE("armv8_cortex_a76", 9, "4-7", 6),
+    SYSTEM("arm_dsu_0", 10, "0", 8),
+    {0},
+};
+static const struct captured_file rk3588_6_1_files[] = {
+    ARMV8_FILES("armv8_cortex_a55"),
+    ARMV8_FILES("armv8_cortex_a76"),
+    {"armv8_cortex_a76", "events/stall_backend", "event=0x0024"},
+    {"arm_dsu_0", "associated_cpus", "0-7"},
+    {"arm_dsu_0", "format/event", "config:0-31"},
+    {"arm_dsu_0", "events/cycles", "event=0x11"},
+    {"arm_dsu_0", "events/bus_access", "event=0x19"},
+    {"arm_dsu_0", "events/l3d_cache", "event=0x2b"},
+    {"arm_dsu_0", "events/l3d_cache_refill", "event=0x2a"},
+    {0},
+};
 
 struct fake_sys *captured_rk3588_6_1(void)
 {
-    static const struct captured_pmu pmus[] = {
-        CORE("armv8_cortex_a55", 8, "0-3", 6),
-        CORE("armv8_cortex_a76", 9, "4-7", 6),
-        SYSTEM("arm_dsu_0", 10, "0", 8),
-        {0},
-    };
-    static const struct captured_file files[] = {
-        ARMV8_FILES("armv8_cortex_a55"),
-        ARMV8_FILES("armv8_cortex_a76"),
-        {"armv8_cortex_a76", "events/stall_backend", "event=0x0024"},
-        {"arm_dsu_0", "associated_cpus", "0-7"},
-        {"arm_dsu_0", "format/event", "config:0-31"},
-        {"arm_dsu_0", "events/cycles", "event=0x11"},
-        {"arm_dsu_0", "events/bus_access", "event=0x19"},
-        {"arm_dsu_0", "events/l3d_cache", "event=0x2b"},
-        {"arm_dsu_0", "events/l3d_cache_refill", "event=0x2a"},
-        {0},
-    };
-
-    return play(&(struct captured){"0-7", "6.1.0-35-arm64", "2", pmus, files, false});
+    return play(&(struct captured){"0-7", "6.1.0-35-arm64", "2", rk3588_6_1_pmus, rk3588_6_1_files, false});
 }
 
 #define INTEL_FILES(name)                                                                                              \
@@ -151,7 +151,6 @@ static const struct captured_pmu intel_hybrid_pmus[] = {
     {.name = "intel_pt", .type = 23},
     {0},
 };
-
 static const struct captured_file intel_hybrid_files[] = {
     INTEL_FILES("cpu_core"),
     INTEL_FILES("cpu_atom"),
@@ -207,7 +206,6 @@ static const struct captured_pmu amd_server_pmus[] = {
     {.name = "msr", .type = 19},
     {0},
 };
-
 static const struct captured_file amd_server_files[] = {
     {"cpu", "format/event", "config:0-7,32-35"},
     {"cpu", "format/umask", "config:8-15"},
@@ -242,10 +240,10 @@ struct fake_sys *captured_amd_server(void)
     return play(&(struct captured){"0-15", "6.8.0-60-generic", "4", amd_server_pmus, amd_server_files, false});
 }
 
+static const struct captured_pmu raspberry_pi_pmus[] = {{0}};
+static const struct captured_file raspberry_pi_files[] = {{0}};
+
 struct fake_sys *captured_raspberry_pi(void)
 {
-    static const struct captured_pmu pmus[] = {{0}};
-    static const struct captured_file files[] = {{0}};
-
-    return play(&(struct captured){"0-3", "6.1.21-v8+", "2", pmus, files, false});
+    return play(&(struct captured){"0-3", "6.1.21-v8+", "2", raspberry_pi_pmus, raspberry_pi_files, false});
 }

@@ -8,7 +8,7 @@
 
 enum fake_collector { FAKE_CPU, FAKE_CGROUP, FAKE_SELF };
 
-/* A cgroup whose name is hard on a writer: its path, and what it is in JSON's strings and as a label of a series. */
+/* A cgroup whose name is hard on a writer: its path, and its forms in JSON and as a label of a series. */
 struct odd_cgroup {
     const char *path, *label, *escaped;
 };

@@ -44,27 +44,27 @@ void symbols_resolve(struct symbols *symbols, uint32_t pid, bool kernel, uint64_
     symbols->asked++;
     for (const struct fake_mapping *fake = symbols->mappings; fake->mapping.file; fake++)
         if (fake->pid == (kernel ? 0 : pid) && ip >= fake->mapping.start && ip < fake->mapping.end) {
-            ret->mapping = &fake->mapping;
+            symbols->found = fake->mapping;
+            symbols->found.image = (struct image *)symbols;
+            ret->mapping = &symbols->found;
             ret->symbol = symbols->known ? find(symbols, &fake->mapping, ip) : NULL;
-            ret->image = (struct image *)symbols;
         }
 }
 
 void symbols_keep(const struct frame *frame, uint32_t pid, struct symbols_kept *ret)
 {
-    *ret =
-        (struct symbols_kept){.mapping = *frame->mapping, .image = frame->image, .pid = pid, .kernel = frame->kernel};
-    ((struct symbols *)frame->image)->kept++;
+    *ret = (struct symbols_kept){.mapping = *frame->mapping, .pid = pid, .kernel = frame->kernel};
+    ((struct symbols *)frame->mapping->image)->kept++;
 }
 
 void symbols_release(struct symbols_kept *kept)
 {
-    ((struct symbols *)kept->image)->kept--;
+    ((struct symbols *)kept->mapping.image)->kept--;
 }
 
 void symbols_resolve_kept(struct symbols *symbols, struct symbols_kept *kept, uint64_t ip, struct frame *ret)
 {
-    *ret = (struct frame){.ip = ip, .kernel = kept->kernel, .mapping = &kept->mapping, .image = kept->image};
+    *ret = (struct frame){.ip = ip, .kernel = kept->kernel, .mapping = &kept->mapping};
     symbols->asked++;
     if (symbols->known)
         ret->symbol = find(symbols, &kept->mapping, ip);

@@ -19,8 +19,9 @@ struct symbols {
     const struct fake_mapping *mappings;
     const struct fake_symbol *symbols; /* both end with zeros */
     const char *comm;
-    bool known; /* the tables are there */
-    int kept;   /* how many are, now */
+    bool known;           /* the tables are there */
+    int kept;             /* the number of mappings that are kept now */
+    struct mapping found; /* the last that was resolved */
     size_t asked;
 };
 

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding a series by what a scrape writes of it before its value: `name{labels}`. */
+/* Finding series in a snapshot by their names: what a scrape writes before the value, `name{labels}`. */
 #ifndef TESTS_UNIT_FIND_SERIES_H
 #define TESTS_UNIT_FIND_SERIES_H
 
-#include "collectors/metric.h"
+#include "collectors/snapshot.h"
 
-static inline bool series_is(const struct family *family, const struct series *series, const char *text)
-{
-    size_t size = strlen(text);
+/* The series of that name; NULL where there is none. The test fails where there are two. */
+const struct series *find_series(const struct snapshot *snapshot, const char *format, ...) PRINTF_LIKE(2, 3);
 
-    /* A space ends the series' text. */
-    return size + 1 == family->name_size + series->size && str_starts(text, family->name) &&
-           memcmp(text + family->name_size, series->text, series->size - 1) == 0;
-}
+/* The value of a series; NOT_SHOWN where a scrape does not have it. */
+uint64_t series_value(const struct snapshot *snapshot, const char *format, ...) PRINTF_LIKE(2, 3);
+#define NOT_SHOWN UINT64_MAX
+
+/* The names of the collector cpu's series; `metric` is "cycles", "group_enabled_seconds"... */
+#define CPU_SERIES "perf_cpu_%s_total{cpu=\"%d\",pmu=\"%s\",group=\"%s\"}"
+
+/* The row of that PMU and group; the test fails where there is none. */
+const struct row *find_row(const struct snapshot *snapshot, const char *pmu, const char *group);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An HTTP server of a fake service, and its clients: see served.h. */
 #include "tests/unit/served.h"
+#include "base/cleanup.h"
 #include "tests/unit/test.h"
 
 #include <arpa/inet.h>
@@ -11,6 +12,15 @@
 #define PATIENCE_NS (20 * NSEC_PER_SEC)
 #define TURN_USEC 1000
 #define RECEIVE_SIZE 65536
+
+const struct server_limits served_few = {
+    .connections = 6,
+    .connections_per_address = 4,
+    .memory_per_connection = 8192,
+    .request_ns = 5 * NSEC_PER_SEC,
+    .keepalive_ns = 5 * NSEC_PER_SEC,
+    .response_ns = 5 * NSEC_PER_SEC,
+};
 
 void served_init(struct served *served, const struct server_limits *limits)
 {
@@ -28,6 +38,15 @@ void served_listen(struct served *served, const char *address)
     struct error error;
 
     assert_int_equal(server_listen(served->server, addresses, 1, &error), 0);
+}
+
+void served_start(struct served *served, const struct server_limits *limits, const char *address)
+{
+    char *hosts[] = {(char *)"a"};
+
+    served_init(served, limits);
+    assert_int_equal(server_trust(served->server, STANDING_LOCAL, hosts, 1), 0);
+    served_listen(served, address);
 }
 
 void served_done(struct served *served)
@@ -80,6 +99,30 @@ int served_connect(const struct served *served, size_t n, unsigned from)
     return fd;
 }
 
+void served_say(int fd, const char *text)
+{
+    size_t size = strlen(text);
+
+    assert_int_equal(send(fd, text, size, MSG_NOSIGNAL), size);
+}
+
+void served_send(int fd, const char *request, const char *headers)
+{
+    _cleanup_(buffer_done) struct buffer text = {0};
+
+    buffer_appendf(&text, "%s HTTP/1.1\r\nHost: a\r\n%s\r\n", request, headers);
+    buffer_append_char(&text, '\0');
+    served_say(fd, text.data);
+}
+
+int served_ask(const struct served *served, const char *request, const char *headers)
+{
+    int fd = served_connect(served, 0, 0);
+
+    served_send(fd, request, headers);
+    return fd;
+}
+
 /* Where the body begins, once all of it is there; 0 before. */
 static size_t whole_response(const struct buffer *in, bool head)
 {
@@ -113,6 +156,56 @@ char *served_receive_text(struct served *served, int fd, bool head)
 
     served_receive(served, fd, head, &in);
     return buffer_string(&in);
+}
+
+char *served_answer(struct served *served, size_t n, const char *request, const char *headers)
+{
+    _cleanup_(closep) int fd = served_connect(served, n, 0);
+
+    served_send(fd, request, headers);
+    return served_receive_text(served, fd, str_starts(request, "HEAD"));
+}
+
+void served_expect(struct served *served, int fd, const char *part)
+{
+    _cleanup_(freep) char *response = served_receive_text(served, fd, false);
+
+    assert_has(response, part);
+}
+
+void served_expect_last(struct served *served, int fd, const char *part)
+{
+    served_expect(served, fd, part);
+    close(fd);
+}
+
+void served_expect_answer(struct served *served, size_t n, const char *request, const char *headers, const char *part)
+{
+    _cleanup_(freep) char *response = served_answer(served, n, request, headers);
+
+    assert_has(response, part);
+}
+
+bool served_is_closed(struct served *served, int fd, uint64_t within_ns)
+{
+    uint64_t end = served_now(served) + within_ns;
+    char c;
+
+    while (served_now(served) < end) {
+        sd_event_run(served->event, TURN_USEC);
+        ssize_t n = recv(fd, &c, 1, MSG_DONTWAIT);
+        if (n == 0 || (n < 0 && errno != EAGAIN))
+            return true;
+    }
+    return false;
+}
+
+unsigned served_status(const char *response)
+{
+    unsigned status = 0;
+
+    sscanf(response, "HTTP/1.1 %u ", &status);
+    return status;
 }
 
 void assert_has(const char *text, const char *part)

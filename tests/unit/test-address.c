@@ -82,7 +82,7 @@ static const struct {
     {"unix:", "must be absolute"},
     {"unix:x.sock", "must be absolute"},
     {"unix:@abstract", "must be absolute"},
-    {"unix:" SUN_PATH_90 "/23456789012345678", "at most 107 bytes long, this one has 108"},
+    {"unix:" SUN_PATH_90 "/23456789012345678", "at most 107 bytes long, but this path has 108"},
 };
 
 static void test_bad(void **state)
@@ -120,7 +120,7 @@ static void test_socket(void **state)
     assert_string_equal(((struct sockaddr_un *)&address.socket)->sun_path, "/x");
 }
 
-/* What getsockname(2) gives for sockets that systemd made. */
+/* The results of getsockname(2) for sockets that systemd made. */
 static void test_format(void **state)
 {
     (void)state;

@@ -23,10 +23,10 @@ struct fixture {
     char web_config[32]; /* a file */
 };
 
-/* The users of most tests: their passwords are "secret". */
+/* The users of most tests. Their passwords are "secret". */
 #define USERS(hash) "basic_auth_users: {alice: \"" hash "\", bob: \"" CHEAP "\"}\n"
 
-/* The web configuration is this, from now on. */
+/* Sets the web configuration. */
 static void apply(struct fixture *f, const char *text)
 {
     struct error error = {0};
@@ -54,27 +54,20 @@ static void stop(struct fixture *f)
     unlink(f->web_config);
 }
 
+/* Sends a request with a name and password, which may be NULL. */
 static void say(int fd, const char *request, const char *credential, const char *headers)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
     gnutls_datum_t raw = {(unsigned char *)credential, credential ? (unsigned)strlen(credential) : 0}, encoded = {0};
 
-    buffer_appendf(&text, "%s HTTP/1.1\r\nHost: a\r\n%s", request, headers);
+    buffer_append_text(&text, headers);
     if (credential) {
         assert_int_equal(gnutls_base64_encode2(&raw, &encoded), 0);
         buffer_appendf(&text, "Authorization: Basic %s\r\n", (char *)encoded.data);
         gnutls_free(encoded.data);
     }
-    buffer_append_text(&text, "\r\n");
-    assert_int_equal(send(fd, text.data, text.size, MSG_NOSIGNAL), text.size);
-}
-
-static unsigned status_of(const char *response)
-{
-    unsigned status = 0;
-
-    sscanf(response, "HTTP/1.1 %u ", &status);
-    return status;
+    buffer_append_char(&text, '\0');
+    served_send(fd, request, text.data);
 }
 
 static char *ask(struct fixture *f, const char *request, const char *credential, const char *headers)
@@ -89,7 +82,7 @@ static unsigned status(struct fixture *f, const char *request, const char *crede
 {
     _cleanup_(freep) char *response = ask(f, request, credential, "");
 
-    return status_of(response);
+    return served_status(response);
 }
 
 static const struct {
@@ -140,7 +133,7 @@ static void test_answers(void **state)
         print_message("%s %s\n", cases[i].in_request, cases[i].in_credential ? cases[i].in_credential : "");
         say(fd, cases[i].in_request, cases[i].in_credential, cases[i].in_headers);
         _cleanup_(freep) char *response = served_receive_text(&f.served, fd, false);
-        assert_int_equal(status_of(response), cases[i].out_status);
+        assert_int_equal(served_status(response), cases[i].out_status);
         assert_has(response, cases[i].out);
     }
     stop(&f);
@@ -157,7 +150,7 @@ static void test_keep_alive(void **state)
     for (unsigned i = 0; i < 6; i++) {
         say(fd, "GET /-/healthy", i % 3 ? "alice:secret" : "alice:wrong", "");
         _cleanup_(freep) char *response = served_receive_text(&f.served, fd, false);
-        assert_int_equal(status_of(response), i % 3 ? 200 : 401);
+        assert_int_equal(served_status(response), i % 3 ? 200 : 401);
     }
     stop(&f);
 }
@@ -196,24 +189,31 @@ static void test_change_of_password(void **state)
     stop(&f);
 }
 
+/* Sends the i-th wrong password. */
+static int ask_wrongly(const struct fixture *f, unsigned from, unsigned i)
+{
+    char credential[32];
+    int fd = served_connect(&f->served, 0, from);
+
+    snprintf(credential, sizeof(credential), "alice:wrong%u", i);
+    say(fd, "GET /metrics", credential, "");
+    return fd;
+}
+
 static void test_queue(void **state)
 {
     enum { N = CHECKS_PER_ADDRESS_MAX + 3 };
     struct fixture f;
     int fds[N];
     unsigned busy = 0, wrong = 0;
-    char credential[32];
 
     (void)state;
     start(&f, USERS(COSTLY));
     assert_int_equal(status(&f, "GET /metrics", "alice:secret"), 200);
-    for (unsigned i = 0; i < N; i++) {
-        fds[i] = served_connect(&f.served, 0, 1);
-        snprintf(credential, sizeof(credential), "alice:wrong%u", i);
-        say(fds[i], "GET /metrics", credential, "");
-    }
+    for (unsigned i = 0; i < N; i++)
+        fds[i] = ask_wrongly(&f, 1, i);
     served_run(&f.served, 5 * NSEC_PER_MSEC);
-    /* Who is known does not wait, nor does an address that has asked for nothing yet. */
+    /* A known client does not wait, nor does an address that has asked for nothing yet. */
     uint64_t begun = served_now(&f.served);
     assert_int_equal(status(&f, "GET /metrics", "alice:secret"), 200);
     assert_true(served_now(&f.served) - begun < 40 * NSEC_PER_MSEC);
@@ -221,16 +221,16 @@ static void test_queue(void **state)
     say(other, "GET /metrics", "bob:secret", "");
     for (unsigned i = 0; i < N; i++) {
         _cleanup_(freep) char *response = served_receive_text(&f.served, fds[i], false);
-        if (status_of(response) == 503)
+        if (served_status(response) == 503)
             assert_has(response, "Retry-After: 1\r\n");
-        busy += status_of(response) == 503;
-        wrong += status_of(response) == 401;
+        busy += served_status(response) == 503;
+        wrong += served_status(response) == 401;
         close(fds[i]);
     }
     assert_int_equal(busy, N - CHECKS_PER_ADDRESS_MAX);
     assert_int_equal(wrong, CHECKS_PER_ADDRESS_MAX);
     _cleanup_(freep) char *response = served_receive_text(&f.served, other, false);
-    assert_int_equal(status_of(response), 200);
+    assert_int_equal(served_status(response), 200);
     stop(&f);
 }
 
@@ -241,18 +241,14 @@ static void test_whole_queue(void **state)
     struct fixture f;
     int fds[N];
     unsigned busy = 0;
-    char credential[32];
 
     (void)state;
     start(&f, USERS(COSTLY));
-    for (unsigned i = 0; i < N; i++) {
-        fds[i] = served_connect(&f.served, 0, 1 + i / CHECKS_PER_ADDRESS_MAX);
-        snprintf(credential, sizeof(credential), "alice:wrong%u", i);
-        say(fds[i], "GET /metrics", credential, "");
-    }
+    for (unsigned i = 0; i < N; i++)
+        fds[i] = ask_wrongly(&f, 1 + i / CHECKS_PER_ADDRESS_MAX, i);
     for (unsigned i = 0; i < N; i++) {
         _cleanup_(freep) char *response = served_receive_text(&f.served, fds[i], false);
-        busy += status_of(response) == 503;
+        busy += served_status(response) == 503;
         close(fds[i]);
     }
     assert_in_range(busy, 1, CHECKS_PER_ADDRESS_MAX);
@@ -274,7 +270,7 @@ static void test_same_at_once(void **state)
     uint64_t ends[ARRAY_SIZE(fds)];
     for (unsigned i = 0; i < ARRAY_SIZE(fds); i++) {
         _cleanup_(freep) char *response = served_receive_text(&f.served, fds[i], false);
-        assert_int_equal(status_of(response), 200);
+        assert_int_equal(served_status(response), 200);
         ends[i] = served_now(&f.served);
         close(fds[i]);
     }
@@ -282,19 +278,16 @@ static void test_same_at_once(void **state)
     stop(&f);
 }
 
-/* Those who have left make room for those who are there. */
+/* Clients that have left make room for those that are there. */
 static void test_leavers_make_room(void **state)
 {
     struct fixture f;
-    char credential[32];
 
     (void)state;
     start(&f, USERS(COSTLY));
     for (unsigned round = 0; round < 3; round++)
         for (unsigned i = 0; i < CHECKS_PER_ADDRESS_MAX; i++) {
-            int fd = served_connect(&f.served, 0, 1);
-            snprintf(credential, sizeof(credential), "alice:%u.%u", round, i);
-            say(fd, "GET /metrics", credential, "");
+            int fd = ask_wrongly(&f, 1, round * CHECKS_PER_ADDRESS_MAX + i);
             sd_event_run(f.served.event, 1000);
             close(fd);
         }
@@ -307,15 +300,11 @@ static void test_freed_while_checking(void **state)
 {
     struct fixture f;
     int fds[3];
-    char credential[32];
 
     (void)state;
     start(&f, USERS(COSTLY));
-    for (unsigned i = 0; i < ARRAY_SIZE(fds); i++) {
-        fds[i] = served_connect(&f.served, 0, 1);
-        snprintf(credential, sizeof(credential), "alice:%u", i);
-        say(fds[i], "GET /metrics", credential, "");
-    }
+    for (unsigned i = 0; i < ARRAY_SIZE(fds); i++)
+        fds[i] = ask_wrongly(&f, 1, i);
     served_run(&f.served, 5 * NSEC_PER_MSEC);
     stop(&f);
     for (unsigned i = 0; i < ARRAY_SIZE(fds); i++)
@@ -333,7 +322,7 @@ static void test_rate_limit(void **state)
     assert_int_equal(status(&f, "GET /metrics", NULL), 401);
     assert_int_equal(status(&f, "GET /-/healthy", "alice:secret"), 200);
     _cleanup_(freep) char *response = ask(&f, "GET /api/v1/counters", "alice:secret", "");
-    assert_int_equal(status_of(response), 429);
+    assert_int_equal(served_status(response), 429);
     assert_has(response, "Retry-After: 3600\r\n");
     assert_has(response, "\"status\": 429}");
     apply(&f, USERS(CHEAP));
@@ -376,7 +365,7 @@ static void test_headers(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(requests); i++)
         for (int k = 0; k < 2; k++) {
             _cleanup_(freep) char *response = ask(&f, requests[i], k ? "alice:secret" : NULL, "");
-            print_message("%s: %u\n", requests[i], status_of(response));
+            print_message("%s: %u\n", requests[i], served_status(response));
             assert_int_equal(count_of(response, "\r\nStrict-Transport-Security: max-age=31536000\r\n"), 1);
             assert_int_equal(count_of(response, "\r\nX-Content-Type-Options: nosniff\r\n"), 1);
         }
@@ -385,7 +374,7 @@ static void test_headers(void **state)
     assert_int_equal(count_of(index, "Content-Security-Policy: "), 1);
     assert_has(index, "Content-Security-Policy: default-src 'self'\r\n");
     _cleanup_(freep) char *refused = ask(&f, "POST /metrics", "alice:secret", "Content-Length: 5000\r\n");
-    assert_int_equal(status_of(refused), 413);
+    assert_int_equal(served_status(refused), 413);
     assert_has(refused, "Content-Security-Policy: default-src 'self'\r\n");
     stop(&f);
 }

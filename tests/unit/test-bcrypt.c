@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The form of a bcrypt hash: what libcrypt makes is taken, all else is told apart, and no message has a part of it. */
+/* The form of a bcrypt hash: hashes of libcrypt are accepted, other texts are refused, and no message quotes them. */
 #include <crypt.h>
 #include <stdio.h>
 
@@ -50,11 +50,11 @@ static void test_what_is_wrong(void **state)
         const char *in, *out;
     } cases[] = {
         {"", "there is no hash; "},
-        {"hunter2", "this is not a bcrypt hash but looks like the password itself; "},
-        {"$hunter2", "this is not a bcrypt hash but looks like the password itself; "},
-        {"$1$hunter2$x", "this is a hash of another kind than bcrypt; "},
-        {"$y$hunter2$x", "this is a hash of another kind than bcrypt; "},
-        {"{SSHA}hunter2", "this is a hash of another kind than bcrypt; "},
+        {"hunter2", "this is not a bcrypt hash, but looks like the password itself; "},
+        {"$hunter2", "this is not a bcrypt hash, but looks like the password itself; "},
+        {"$1$hunter2$x", "this is a hash, but not a bcrypt hash; "},
+        {"$y$hunter2$x", "this is a hash, but not a bcrypt hash; "},
+        {"{SSHA}hunter2", "this is a hash, but not a bcrypt hash; "},
         {"$2", "the bcrypt hash does not start with "},
         {"$2a", "the bcrypt hash does not start with "},
         {"$2$10$" DIGEST_53, "the bcrypt hash does not start with "},
@@ -68,8 +68,8 @@ static void test_what_is_wrong(void **state)
         {"$2y$100" DIGEST_53, "the bcrypt hash is damaged: its cost "},
         {"$2y$10$", "the bcrypt hash is damaged: it has 0 characters "},
         {"$2y$10$" DIGEST, "the bcrypt hash is damaged: it has 55 characters "},
-        {"$2y$10$ " DIGEST_53, "the bcrypt hash is damaged: bcrypt writes no such character"},
-        {"$2y$10$\xc3\xa4" DIGEST_53, "the bcrypt hash is damaged: bcrypt writes no such character"},
+        {"$2y$10$ " DIGEST_53, "the bcrypt hash is damaged: it has a character that bcrypt never"},
+        {"$2y$10$\xc3\xa4" DIGEST_53, "the bcrypt hash is damaged: it has a character that bcrypt never"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

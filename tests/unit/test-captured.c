@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Machines as their /sys shows them: the PMUs of each, and the result of configurations there, with a line for each
- * group on each PMU and for each failure.
+ * Machines as their /sys shows them: which PMUs each has, and what configurations become there, a line for each group
+ * on each PMU and for each failure.
  */
 #include <stdio.h>
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "collectors/registry.h"
 #include "tests/unit/captured.h"
-#include "tests/unit/fake-machine.h"
+#include "tests/unit/find-series.h"
+#include "tests/unit/rig.h"
 #include "tests/unit/test.h"
 
 enum played { RK3588_5_10, RK3588_6_1, INTEL_HYBRID, AMD_SERVER, RASPBERRY_PI, N_PLAYED };
@@ -34,12 +34,13 @@ static char *describe_pmus(const struct machine *machine)
             buffer_appendf(&text, "%s%s %s %s%s\n", pmu->absent ? "absent " : "", scopes[pmu->scope], pmu->name, cpus,
                            pmu->extended ? " extended" : "");
     }
-    return buffer_string(&text);
+    char *described = buffer_string(&text);
+    return described ? described : strdup("");
 }
 
 static void test_pmus(void **state)
 {
-    static const char *const expected[N_PLAYED] = {
+    static const char *const described[N_PLAYED] = {
         [RK3588_5_10] = "core armv8_pmuv3 0-7\n",
         [RK3588_6_1] = "system arm_dsu_0 0\ncore armv8_cortex_a55 0-3\ncore armv8_cortex_a76 4-7\n",
         [INTEL_HYBRID] = "core cpu_atom 16-19 extended\ncore cpu_core 0-15 extended\n"
@@ -55,9 +56,10 @@ static void test_pmus(void **state)
     (void)state;
     for (size_t i = 0; i < N_PLAYED; i++) {
         struct fake_sys *fake = machines[i]();
-        struct machine *machine = fake_load_machine(fake);
+        struct machine *machine = machine_of(&fake->sys);
         _cleanup_(freep) char *text = describe_pmus(machine);
-        assert_string_equal(text, expected[i]);
+        assert_string_equal(text, described[i]);
+        assert_int_equal(fake->n_open, 0);
         machine_free(machine);
         fake_sys_free(fake);
     }
@@ -123,29 +125,21 @@ static void describe_failures(struct buffer *text, const struct registry *regist
     strings_free(sentences, n);
 }
 
-/* The result of `collectors` on a machine. */
+/* The rows and failures that `collectors` becomes on a machine, which is freed. */
 static char *describe(struct fake_sys *fake, const char *collectors)
 {
     _cleanup_(buffer_done) struct buffer text = {0}, yaml = {0};
-    struct machine *machine = fake_load_machine(fake);
-    struct reload_outcome outcome = {0};
-    struct registry *registry;
-    struct config *config;
-    struct error error;
+    struct rig rig;
 
     buffer_appendf(&yaml, "collectors: {self: {enabled: false}, %s}", collectors);
-    if (config_parse(yaml.data, yaml.size, &config, &error) < 0)
-        fail_msg("%s: %s", collectors, error.message);
-    assert_int_equal(registry_new(&fake->sys, &outcome, &registry), 0);
-    assert_int_equal(registry_configure(registry, machine, config, NULL, &error), 0);
+    _cleanup_(freep) char *config = buffer_string(&yaml);
+    rig_init(&rig, fake, config);
     fake_advance(fake, 1000);
-    describe_rows(&text, registry_read(registry, UINT32_MAX, 0));
-    describe_failures(&text, registry);
-    registry_free(registry);
-    assert_int_equal(fake->n_open, 0);
-    config_free(config);
-    machine_free(machine);
-    return buffer_string(&text);
+    describe_rows(&text, rig_read(&rig));
+    describe_failures(&text, rig.registry);
+    rig_done(&rig);
+    char *described = buffer_string(&text);
+    return described ? described : strdup("");
 }
 
 #define NO_PMU_SENTENCE                                                                                                \
@@ -178,7 +172,8 @@ static const struct {
      "! cpu 4-7 armv8_cortex_a76/stall_frontend/: PMU \"armv8_cortex_a76\" has no event or term "
      "\"stall_frontend\"; did you mean \"stall_backend\"?\n"},
     {RK3588_6_1, "cpu: {cpus: '0-3', groups: [{name: big, events: 'armv8_cortex_a76/stall_backend/'}]}",
-     "! armv8_cortex_a76/stall_backend/: PMU \"armv8_cortex_a76\" is that of CPU 4-7, none of which is online and "
+     "! armv8_cortex_a76/stall_backend/: PMU \"armv8_cortex_a76\" belongs to CPU 4-7; none of these CPUs is online "
+     "and "
      "in collectors.cpu.cpus\n"},
     {RK3588_6_1, "cpu: {groups: []}, pmu: {groups: [{name: dsu, events: '{arm_dsu/cycles/,arm_dsu/l3d_cache/}'}]}",
      "pmu dsu arm_dsu_0 0: cycles l3d_cache\n"},
@@ -230,13 +225,14 @@ static void test_configurations(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(configurations); i++) {
         struct fake_sys *fake = machines[configurations[i].in_machine]();
-        _cleanup_(freep) char *text = describe(fake, configurations[i].in);
-        if (!str_equal(text, configurations[i].out))
-            fail_msg("case %zu: %s\nbecomes\n%sinstead of\n%s", i, configurations[i].in, text, configurations[i].out);
-        fake_sys_free(fake);
+        _cleanup_(freep) char *described = describe(fake, configurations[i].in);
+        if (!str_equal(described, configurations[i].out))
+            fail_msg("case %zu: %s\nbecomes\n%sinstead of\n%s", i, configurations[i].in, described,
+                     configurations[i].out);
     }
 }
 
+/* A board whose sysfs is damaged, and one whose CPUs are away: a sentence each, and the rest is served. */
 static const struct {
     const char *in_pmu, *in_file, *in_text, *in, *out;
 } damages[] = {
@@ -269,26 +265,112 @@ static const struct {
      "be understood, \"config:x\": the number of a bit is missing here\n"},
 };
 
-/* A board with a damaged sysfs, and one with CPUs offline: each has an error, and the rest is served. */
 static void test_damaged(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(damages); i++) {
         struct fake_sys *fake = captured_rk3588_6_1();
         fake_pmu_file(fake, damages[i].in_pmu, damages[i].in_file, damages[i].in_text);
-        _cleanup_(freep) char *text = describe(fake, damages[i].in);
-        if (!str_equal(text, damages[i].out))
-            fail_msg("case %zu: %s\nbecomes\n%sinstead of\n%s", i, damages[i].in, text, damages[i].out);
-        fake_sys_free(fake);
+        _cleanup_(freep) char *described = describe(fake, damages[i].in);
+        if (!str_equal(described, damages[i].out))
+            fail_msg("case %zu: %s\nbecomes\n%sinstead of\n%s", i, damages[i].in, described, damages[i].out);
     }
+}
+
+#define PMU_GROUPS(groups) "collectors: {cpu: {enabled: false}, self: {enabled: false}, pmu: {groups: [" groups "]}}"
+#define PMU_SERIES "perf_pmu_%s_total{cpu=\"%d\",pmu=\"%s\",group=\"%s\"}"
+
+/* Scale and unit are applied, each PMU of a kind has its own series, and a reload keeps all of them. */
+static void test_values(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, captured_intel_hybrid(),
+             PMU_GROUPS("{name: p, events: energy-pkg}, {name: r, events: uncore_imc/event=1/}"));
+    fake_rate(rig.fake, (struct fake_rate){.type = 21, .config = 1, .count = 3, .ns = 1});
+    fake_advance(rig.fake, 1 << 20);
+    rig_configure(&rig, PMU_GROUPS("{name: r, events: uncore_imc/event=1/}, {name: p, events: energy-pkg}"));
+    fake_advance(rig.fake, 1 << 20);
+    const struct snapshot *snapshot = rig_read(&rig);
+    const struct series *joules = find_series(snapshot, PMU_SERIES, "energy_pkg_joules", 0, "power", "p");
+    assert_true(joules && joules->visible);
+    assert_int_equal(joules->decimals, SERIES_REAL);
+    assert_true(series_real(joules) == 0x1p-11);
+    assert_int_equal(series_value(snapshot, PMU_SERIES, "event_1", 0, "uncore_imc_0", "r"), 2 << 20);
+    assert_int_equal(series_value(snapshot, PMU_SERIES, "event_1", 0, "uncore_imc_1", "r"), 6 << 20);
+    assert_int_equal(series_value(snapshot, PMU_SERIES, "group_enabled_seconds", 0, "power", "p"), 2 << 20);
+    assert_int_equal(series_value(snapshot, PMU_SERIES, "group_running_seconds", 0, "power", "p"), 2 << 20);
+    assert_int_equal(series_value(snapshot, "perfcountd_groups{collector=\"pmu\",state=\"counting\"}"), 3);
+    assert_int_equal(rig.fake->n_open, 3);
+    rig_done(&rig);
+}
+
+/* The PMU is read on another CPU while its own is offline; when that is back, its totals go on. */
+static void test_cpumask_moves(void **state)
+{
+    static const struct {
+        const char *in_cpumask;
+        bool in_online; /* CPU 0 */
+        int out_cpu;
+        uint64_t out_value;
+    } steps[] = {{"0", true, 0, 100}, {"1", false, 1, 100}, {"1", true, 1, 200}, {"0", true, 0, 200}};
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, captured_rk3588_6_1(), PMU_GROUPS("{name: d, events: arm_dsu/cycles/}"));
+    assert_int_equal(cpuset_add(&fake_find_pmu(rig.fake, "arm_dsu_0")->cpus, 1), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+        fake_set_online(rig.fake, 0, steps[i].in_online);
+        fake_pmu_file(rig.fake, "arm_dsu_0", "cpumask", steps[i].in_cpumask);
+        rig_rescan(&rig, "");
+        assert_int_equal(rig.fake->n_open, 1);
+        fake_advance(rig.fake, 100);
+        assert_int_equal(series_value(rig_read(&rig), PMU_SERIES, "cycles", steps[i].out_cpu, "arm_dsu_0", "d"),
+                         steps[i].out_value);
+        assert_int_equal(registry_failures(rig.registry)->n, 0);
+    }
+    rig_done(&rig);
+}
+
+/* An event that no machine could count there is an error in the file; an event that this machine does not have is none.
+ */
+static void test_check_events(void **state)
+{
+    static const struct {
+        const char *in, *out;
+    } cases[] = {
+        {"cycles", "\"cycles\" is counted on each CPU: it belongs to collectors.cpu"},
+        {"energy-pkg,r11", "\"r11\" is counted on each CPU: it belongs to collectors.cpu"},
+        {"sched:sched_switch", "it belongs to collectors.cpu"},
+        {"mem:0x1000:w", "it belongs to collectors.cpu"},
+        {"energy-pgk", "there is no event \"energy-pgk\"; did you mean \"energy-pkg\""},
+        {"energy-pkg", NULL},
+        {"amd_l3/event=1/", NULL},
+    };
+    struct fake_sys *fake = captured_intel_hybrid();
+    struct machine *machine = machine_of(&fake->sys);
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct error error = {0};
+        char text[256];
+        snprintf(text, sizeof(text), "collectors:\n  pmu:\n    groups:\n    - {name: a, events: '%s'}\n", cases[i].in);
+        struct config *config = config_of(text);
+        assert_int_equal(config_check_events(config, &fake->sys, machine, &error), cases[i].out ? -EINVAL : 0);
+        if (cases[i].out && (error.line != 4 || !strstr(error.message, cases[i].out)))
+            fail_msg("line %u: %s", error.line, error.message);
+        config_free(config);
+    }
+    machine_free(machine);
+    fake_sys_free(fake);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pmus),
-        cmocka_unit_test(test_configurations),
-        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_pmus),   cmocka_unit_test(test_configurations), cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_values), cmocka_unit_test(test_cpumask_moves),  cmocka_unit_test(test_check_events),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

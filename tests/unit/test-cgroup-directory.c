@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is in a directory, and what is opened of it, in a temporary directory; test-cgroup-tree.c goes deeper. */
+/* Directories of cgroups that are opened and listed, in a temporary directory; test-cgroup-tree.c goes deeper. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>

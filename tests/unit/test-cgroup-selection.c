@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which cgroups are watched: by patterns, and in which order under the limits. */
+/* The choice of the cgroups that are watched: by patterns, and by their order under the limits. */
 #include <stdio.h>
 
 #include "collectors/cgroup/selection.h"

@@ -6,10 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fd.h"
+#include "base/process/fd.h"
 #include "collectors/cgroup/set.h"
 #include "perf/descriptors.h"
-#include "tests/unit/fake-sys.h"
+#include "tests/unit/rig.h"
 #include "tests/unit/test.h"
 
 /* As on kernels before 6.2 where no descriptor is left to list the open ones with. */
@@ -21,104 +21,80 @@ int __wrap_fd_count_open(int directory, uint64_t *ret)
     return -EMFILE;
 }
 
-struct rig {
-    struct fake_sys *fake;
-    struct machine *machine;
-    struct config *config;
-    struct snapshot snapshot;
-    struct cpuset left;
-    bool stale;
-    struct collector_context context;
+/* A rig and the cgroups of its machine. */
+struct play {
+    struct rig rig;
     struct cgroup_set set;
 };
 
-static void rig_init_on(struct rig *rig, struct fake_sys *fake, const char *settings)
+static void play_init_on(struct play *play, struct fake_sys *fake, const char *settings)
 {
-    static const char *const names[] = {"cgroup", NULL};
-    struct error error = {0};
+    struct error error;
     char text[512];
 
-    *rig = (struct rig){.fake = fake};
-    fake_file(rig->fake, "/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
-    fake_file(rig->fake, "/sys/fs/cgroup/cgroup.procs", "%s", "");
-    assert_int_equal(machine_load(&rig->fake->sys, &rig->machine, &error), 0);
-    int n =
-        snprintf(text, sizeof(text),
-                 "collectors: {cgroup: {include: '/c*', groups: [{name: core, events: '{cs,faults}'}], %s}}", settings);
-    if (config_parse(text, (size_t)n, &rig->config, &error) < 0)
-        fail_msg("%s", error.message);
-    rig->snapshot.collector_names = names;
-    rig->context = (struct collector_context){
-        .sys = &rig->fake->sys,
-        .machine = rig->machine,
-        .config = rig->config,
-        .snapshot = &rig->snapshot,
-        .left = &rig->left,
-        .stale = &rig->stale,
-    };
-    assert_int_equal(cgroup_set_open(&rig->set, &rig->context, &error), 0);
-    assert_int_equal(cgroup_set_configure(&rig->set, &rig->context), 0);
+    snprintf(text, sizeof(text),
+             "collectors: {cgroup: {include: '/c*', groups: [{name: core, events: '{cs,faults}'}], %s}}", settings);
+    fake_file(fake, "/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    fake_file(fake, "/sys/fs/cgroup/cgroup.procs", "%s", "");
+    *play = (struct play){0};
+    rig_init_collector(&play->rig, fake, "cgroup", text);
+    assert_int_equal(cgroup_set_open(&play->set, &play->rig.context, &error), 0);
+    assert_int_equal(cgroup_set_configure(&play->set, &play->rig.context), 0);
 }
 
-static void rig_init(struct rig *rig, const char *settings)
+static void play_init(struct play *play, const char *settings)
 {
-    rig_init_on(rig, fake_machine_no_pmu(), settings);
+    play_init_on(play, fake_machine_no_pmu(), settings);
 }
 
-static void rig_done(struct rig *rig)
+static void play_done(struct play *play)
 {
-    cgroup_set_done(&rig->set, &rig->context);
-    assert_int_equal(rig->snapshot.n_rows, 0);
-    assert_int_equal(rig->fake->n_open, 0);
-    snapshot_done(&rig->snapshot);
-    cpuset_done(&rig->left);
-    config_free(rig->config);
-    machine_free(rig->machine);
-    fake_sys_free(rig->fake);
+    cgroup_set_done(&play->set, &play->rig.context);
+    rig_done(&play->rig);
 }
 
-static void dispatch(struct rig *rig)
+static void dispatch(struct play *play)
 {
-    cgroup_tree_dispatch(rig->set.tree);
-    if (rig->set.changed)
-        cgroup_set_select(&rig->set, &rig->context);
-    cgroup_set_forget(&rig->set, &rig->context);
+    cgroup_tree_dispatch(play->set.tree);
+    if (play->set.changed)
+        cgroup_set_select(&play->set, &play->rig.context);
+    cgroup_set_forget(&play->set, &play->rig.context);
 }
 
-static const char *path_of(const struct rig *rig, unsigned i, char path[128])
+static const char *path_of(const struct play *play, unsigned i, char path[128])
 {
-    snprintf(path, 128, "%s/sys/fs/cgroup/c%04u", rig->fake->root, i);
+    snprintf(path, 128, "%s/sys/fs/cgroup/c%04u", play->rig.fake->root, i);
     return path;
 }
 
-static void make(struct rig *rig, unsigned i)
+static void make(struct play *play, unsigned i)
 {
     char path[128];
 
-    assert_int_equal(mkdir(path_of(rig, i, path), 0755), 0);
-    dispatch(rig);
+    assert_int_equal(mkdir(path_of(play, i, path), 0755), 0);
+    dispatch(play);
 }
 
-static void drop(struct rig *rig, unsigned i)
+static void drop(struct play *play, unsigned i)
 {
     char path[128];
 
-    assert_int_equal(rmdir(path_of(rig, i, path)), 0);
-    dispatch(rig);
+    assert_int_equal(rmdir(path_of(play, i, path)), 0);
+    dispatch(play);
 }
 
 /* 'w' for one that is watched, 'l' for one that lingers, '-' for none. */
-static char state_of(const struct rig *rig, unsigned i)
+static char state_of(const struct play *play, unsigned i)
 {
     char name[16], state = '-';
 
     snprintf(name, sizeof(name), "/c%04u", i);
-    for (size_t k = 0; k < rig->set.n; k++) {
-        const struct cgroup_entry *entry = rig->set.entries[k];
-        if (!str_equal(entry->path, name))
+    for (size_t k = 0; k < play->set.n; k++) {
+        const struct cgroup_counts *counts = play->set.counts[k];
+        if (!str_equal(counts->path, name))
             continue;
         assert_int_equal(state, '-');
-        state = entry->node ? 'w' : 'l';
+        state = counts->node ? 'w' : 'l';
     }
     return state;
 }
@@ -126,101 +102,101 @@ static char state_of(const struct rig *rig, unsigned i)
 /* The time that they may linger does not bound their number: the oldest leave. */
 static void test_many_short_lived(void **state)
 {
-    struct rig rig;
+    struct play play;
 
     (void)state;
-    rig_init(&rig, "max_cgroups: 4, linger: 1h");
-    make(&rig, 9999);
+    play_init(&play, "max_cgroups: 4, linger: 1h");
+    make(&play, 9999);
     for (unsigned i = 0; i < 100; i++) {
-        make(&rig, i);
-        fake_advance(rig.fake, 1000);
-        drop(&rig, i);
-        assert_true(rig.set.n <= 5);
-        assert_int_equal(state_of(&rig, i), 'l');
+        make(&play, i);
+        fake_advance(play.rig.fake, 1000);
+        drop(&play, i);
+        assert_true(play.set.n <= 5);
+        assert_int_equal(state_of(&play, i), 'l');
     }
-    assert_int_equal(state_of(&rig, 9999), 'w');
-    assert_int_equal(state_of(&rig, 95), '-');
+    assert_int_equal(state_of(&play, 9999), 'w');
+    assert_int_equal(state_of(&play, 95), '-');
     for (unsigned i = 96; i < 100; i++)
-        assert_int_equal(state_of(&rig, i), 'l');
-    assert_int_equal(rig.snapshot.n_rows, 5);
-    rig_done(&rig);
+        assert_int_equal(state_of(&play, i), 'l');
+    assert_int_equal(play.rig.snapshot.n_rows, 5);
+    play_done(&play);
 }
 
 /* One that came back and went again is no old one. */
 static void test_comes_back(void **state)
 {
-    struct rig rig;
+    struct play play;
 
     (void)state;
-    rig_init(&rig, "max_cgroups: 2, linger: 1h");
+    play_init(&play, "max_cgroups: 2, linger: 1h");
     for (unsigned i = 0; i < 2; i++) {
-        make(&rig, i);
-        fake_advance(rig.fake, 1000);
-        drop(&rig, i);
+        make(&play, i);
+        fake_advance(play.rig.fake, 1000);
+        drop(&play, i);
     }
-    make(&rig, 0);
-    assert_int_equal(state_of(&rig, 0), 'w');
-    fake_advance(rig.fake, 1000);
-    drop(&rig, 0);
-    make(&rig, 2);
-    fake_advance(rig.fake, 1000);
-    drop(&rig, 2);
-    assert_int_equal(state_of(&rig, 0), 'l');
-    assert_int_equal(state_of(&rig, 1), '-');
-    assert_int_equal(state_of(&rig, 2), 'l');
-    fake_advance(rig.fake, 3600 * NSEC_PER_SEC);
-    dispatch(&rig);
-    assert_int_equal(rig.set.n, 0);
-    rig_done(&rig);
+    make(&play, 0);
+    assert_int_equal(state_of(&play, 0), 'w');
+    fake_advance(play.rig.fake, 1000);
+    drop(&play, 0);
+    make(&play, 2);
+    fake_advance(play.rig.fake, 1000);
+    drop(&play, 2);
+    assert_int_equal(state_of(&play, 0), 'l');
+    assert_int_equal(state_of(&play, 1), '-');
+    assert_int_equal(state_of(&play, 2), 'l');
+    fake_advance(play.rig.fake, 3600 * NSEC_PER_SEC);
+    dispatch(&play);
+    assert_int_equal(play.set.n, 0);
+    play_done(&play);
 }
 
-/* What is set aside for others is not for cgroups: those that fit are chosen before any is opened. */
+/* Descriptors that are set aside for others are not for cgroups: those that fit are chosen before any is opened. */
 static void test_share_of_descriptors(void **state)
 {
     struct descriptors descriptors = {0};
-    struct rig rig;
+    struct play play;
 
     (void)state;
-    rig_init(&rig, "max_cgroups: 4");
-    descriptors_attach(&descriptors, &rig.fake->sys, &(struct descriptor_limits){.counting = 9});
+    play_init(&play, "max_cgroups: 4");
+    descriptors_attach(&descriptors, &play.rig.fake->sys, &(struct descriptor_limits){.counting = 9});
     for (unsigned i = 1; i <= 3; i++)
-        make(&rig, i);
-    assert_int_equal(state_of(&rig, 1), 'w');
-    assert_int_equal(state_of(&rig, 2), 'w');
-    assert_int_equal(rig.set.n_dropped, 1);
-    assert_int_equal(rig.set.limit, 2);
+        make(&play, i);
+    assert_int_equal(state_of(&play, 1), 'w');
+    assert_int_equal(state_of(&play, 2), 'w');
+    assert_int_equal(play.set.n_dropped, 1);
+    assert_int_equal(play.set.limit, 2);
     assert_int_equal(descriptors.n_counting, 8);
-    drop(&rig, 1);
-    assert_int_equal(state_of(&rig, 3), 'w');
-    assert_int_equal(rig.set.n_dropped, 0);
-    drop(&rig, 2);
-    drop(&rig, 3);
+    drop(&play, 1);
+    assert_int_equal(state_of(&play, 3), 'w');
+    assert_int_equal(play.set.n_dropped, 0);
+    drop(&play, 2);
+    drop(&play, 3);
     assert_int_equal(descriptors.n_counting, 0);
-    descriptors_done(&descriptors, &rig.fake->sys);
-    rig_done(&rig);
+    descriptors_done(&descriptors, &play.rig.fake->sys);
+    play_done(&play);
 }
 
 /* The daemon counts itself, in two descriptors on each kind of core, which are opened behind all cgroups. */
 static void test_room_for_self(void **state)
 {
     struct descriptors descriptors = {0};
-    struct rig rig;
+    struct play play;
 
     (void)state;
-    rig_init_on(&rig, fake_machine_one_pmu(), "max_cgroups: 4");
-    descriptors_attach(&descriptors, &rig.fake->sys, &(struct descriptor_limits){.counting = 17});
-    make(&rig, 1);
-    make(&rig, 2);
-    assert_int_equal(state_of(&rig, 1), 'w');
-    assert_int_equal(rig.set.n_dropped, 1);
+    play_init_on(&play, fake_machine_one_pmu(), "max_cgroups: 4");
+    descriptors_attach(&descriptors, &play.rig.fake->sys, &(struct descriptor_limits){.counting = 17});
+    make(&play, 1);
+    make(&play, 2);
+    assert_int_equal(state_of(&play, 1), 'w');
+    assert_int_equal(play.set.n_dropped, 1);
     assert_int_equal(descriptors.n_counting, 8);
     descriptors.limits.counting = 18;
-    assert_int_equal(cgroup_set_configure(&rig.set, &rig.context), 0);
+    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
     assert_int_equal(descriptors.n_counting, 16);
-    drop(&rig, 1);
-    drop(&rig, 2);
-    descriptors_done(&descriptors, &rig.fake->sys);
-    rig_done(&rig);
+    drop(&play, 1);
+    drop(&play, 2);
+    descriptors_done(&descriptors, &play.rig.fake->sys);
+    play_done(&play);
 }
 
 /* No descriptor is left in this process from now on; returns what restores them. */
@@ -240,54 +216,54 @@ static struct rlimit leave_no_room(void)
 /* Its directory cannot be opened for want of descriptors: it is dropped until there are some. */
 static void test_no_descriptor_for_the_directory(void **state)
 {
-    struct rig rig;
+    struct play play;
 
     (void)state;
-    rig_init(&rig, "max_cgroups: 4");
-    make(&rig, 1);
-    cgroup_entry_end(rig.set.entries[0], &rig.fake->sys);
+    play_init(&play, "max_cgroups: 4");
+    make(&play, 1);
+    cgroup_counts_end(play.set.counts[0], &play.rig.fake->sys);
     struct rlimit before = leave_no_room();
-    assert_int_equal(cgroup_set_select(&rig.set, &rig.context), 0);
+    assert_int_equal(cgroup_set_select(&play.set, &play.rig.context), 0);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-    assert_int_equal(state_of(&rig, 1), 'l');
-    assert_int_equal(rig.set.n_dropped, 1);
-    assert_int_equal(rig.set.span, REASON_PASSES);
-    assert_int_equal(cgroup_set_configure(&rig.set, &rig.context), 0);
-    assert_int_equal(state_of(&rig, 1), 'w');
-    assert_int_equal(rig.set.n_dropped, 0);
-    assert_int_equal(rig.set.span, REASON_LASTS);
-    rig_done(&rig);
+    assert_int_equal(state_of(&play, 1), 'l');
+    assert_int_equal(play.set.n_dropped, 1);
+    assert_int_equal(play.set.span, REASON_PASSES);
+    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
+    assert_int_equal(state_of(&play, 1), 'w');
+    assert_int_equal(play.set.n_dropped, 0);
+    assert_int_equal(play.set.span, REASON_LASTS);
+    play_done(&play);
 }
 
-static uint64_t enabled_of(struct rig *rig)
+static uint64_t enabled_of(struct play *play)
 {
-    cgroup_count_collect(rig->set.entries[0]->count, &rig->fake->sys);
-    return rig->snapshot.rows[0]->enabled_ns;
+    cgroup_counts_read(play->set.counts[0], &play->rig.fake->sys);
+    return play->rig.snapshot.rows[0]->enabled_ns;
 }
 
-/* A CPU left when no directory could be opened: what is open there is dead, and is opened anew as soon as one can. */
+/* A CPU left when no directory could be opened: its groups are dead, and are opened again as soon as possible. */
 static void test_no_descriptor_in_a_hotplug(void **state)
 {
-    struct rig rig;
+    struct play play;
 
     (void)state;
-    rig_init(&rig, "max_cgroups: 4");
-    make(&rig, 1);
-    assert_int_equal(rig.fake->n_open, 4);
-    fake_set_online(rig.fake, 1, false);
-    fake_set_online(rig.fake, 1, true);
-    assert_int_equal(cpuset_add(&rig.left, 1), 0);
+    play_init(&play, "max_cgroups: 4");
+    make(&play, 1);
+    assert_int_equal(play.rig.fake->n_open, 4);
+    fake_set_online(play.rig.fake, 1, false);
+    fake_set_online(play.rig.fake, 1, true);
+    assert_int_equal(cpuset_add(&play.rig.left, 1), 0);
     struct rlimit before = leave_no_room();
-    assert_int_equal(cgroup_set_configure(&rig.set, &rig.context), 0);
+    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-    cpuset_done(&rig.left);
-    assert_int_equal(rig.set.span, REASON_PASSES);
-    assert_int_equal(rig.fake->n_open, 2);
-    assert_int_equal(cgroup_set_configure(&rig.set, &rig.context), 0);
-    assert_int_equal(rig.set.span, REASON_LASTS);
-    assert_int_equal(rig.fake->n_open, 4);
-    assert_int_equal(enabled_of(&rig), 0);
-    rig_done(&rig);
+    cpuset_done(&play.rig.left);
+    assert_int_equal(play.set.span, REASON_PASSES);
+    assert_int_equal(play.rig.fake->n_open, 2);
+    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
+    assert_int_equal(play.set.span, REASON_LASTS);
+    assert_int_equal(play.rig.fake->n_open, 4);
+    assert_int_equal(enabled_of(&play), 0);
+    play_done(&play);
 }
 
 int main(void)

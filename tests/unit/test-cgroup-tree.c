@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fd.h"
+#include "base/process/fd.h"
 #include "collectors/cgroup/tree.h"
 #include "perf/hierarchy.h"
 #include "tests/unit/test.h"
@@ -649,7 +649,7 @@ static bool enter_namespace(const char *limit, const char *value)
 
 enum { CHILD_WELL = 0, CHILD_CANNOT = 77 };
 
-/* What a child says by its exit status; assertions do not reach over fork(2). */
+/* A child reports by its exit status; assertions do not reach over fork(2). */
 #define CHECK(condition)                                                                                               \
     do {                                                                                                               \
         if (!(condition)) {                                                                                            \
@@ -764,7 +764,7 @@ static void run_few_descriptors(struct play *play)
     CHECK(play->n_known == 3);
     CHECK(cgroup_tree_watches(play->tree) == 3);
     CHECK(!cgroup_tree_limitation(play->tree));
-    /* What is known stays so while it cannot be looked at. */
+    /* Cgroups that are known stay known while they cannot be read. */
     setrlimit(RLIMIT_NOFILE, &none);
     cgroup_tree_rescan(play->tree);
     CHECK(play->n_known == 3);

@@ -29,16 +29,6 @@ static void start(struct served *f)
     served_listen(f, "127.0.0.1:0");
 }
 
-static int ask(const struct served *f, const char *path, const char *headers)
-{
-    char text[256];
-    int fd = served_connect(f, 0, 0);
-    int n = snprintf(text, sizeof(text), "GET %s HTTP/1.1\r\nHost: a\r\n%s\r\n", path, headers);
-
-    assert_int_equal(send(fd, text, (size_t)n, MSG_NOSIGNAL), n);
-    return fd;
-}
-
 static void spin(struct served *f, unsigned turns)
 {
     for (unsigned i = 0; i < turns; i++)
@@ -73,9 +63,8 @@ static void assert_same(const struct buffer *a, const struct buffer *b)
     assert_memory_equal(a->data, b->data, a->size);
 }
 
-#define GZIP "Accept-Encoding: gzip\r\n"
-
-/* Who asks for the same waits for the same; one who leaves harms nobody, and others are answered meanwhile. */
+/* Clients that ask for the same wait for the same. A client that leaves harms none, and others are answered meanwhile.
+ */
 static void test_shared(void **state)
 {
     _cleanup_(buffer_done) struct buffer plain = {0}, body = {0};
@@ -84,15 +73,15 @@ static void test_shared(void **state)
 
     (void)state;
     start(&f);
-    int fd = ask(&f, "/metrics", "");
+    int fd = served_ask(&f, "GET /metrics", "");
     receive(&f, fd, false, &plain);
     close(fd);
     for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-        fds[i] = ask(&f, "/metrics", GZIP);
+        fds[i] = served_ask(&f, "GET /metrics", GZIP);
     spin(&f, 3);
     close(fds[0]);
     close(fds[3]);
-    fd = ask(&f, "/-/healthy", "");
+    fd = served_ask(&f, "GET /-/healthy", "");
     receive(&f, fd, false, &body);
     close(fd);
     for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
@@ -103,12 +92,12 @@ static void test_shared(void **state)
         close(fds[i]);
     }
     /* It is kept for this reading, and for no other. */
-    fd = ask(&f, "/metrics", GZIP);
+    fd = served_ask(&f, "GET /metrics", GZIP);
     receive(&f, fd, true, &body);
     assert_same(&body, &plain);
     close(fd);
     fake_service_advance(&f.fake);
-    fd = ask(&f, "/metrics", GZIP);
+    fd = served_ask(&f, "GET /metrics", GZIP);
     receive(&f, fd, true, &body);
     close(fd);
     assert_true(body.size != plain.size || memcmp(body.data, plain.data, body.size) != 0);
@@ -126,7 +115,7 @@ static void test_readings(void **state)
     (void)state;
     start(&f);
     for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
-        fds[i] = ask(&f, i % 2 ? "/api/v1/counters" : "/metrics", GZIP);
+        fds[i] = served_ask(&f, i % 2 ? "GET /api/v1/counters" : "GET /metrics", GZIP);
         spin(&f, 2);
         fake_service_advance(&f.fake);
     }
@@ -146,19 +135,19 @@ static void test_readings(void **state)
 
 static void test_documents(void **state)
 {
-    static const char *const paths[] = {
-        "/api/v1/counters",
-        "/api/v1/counters?collector=cgroup",
-        "/api/v1/counters?cgroup=*.service",
-        "/api/v1/rates?seconds=0.05",
+    static const char *const requests[] = {
+        "GET /api/v1/counters",
+        "GET /api/v1/counters?collector=cgroup",
+        "GET /api/v1/counters?cgroup=*.service",
+        "GET /api/v1/rates?seconds=0.05",
     };
     _cleanup_(buffer_done) struct buffer body = {0};
     struct served f;
 
     (void)state;
     start(&f);
-    for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
-        int fd = ask(&f, paths[i], GZIP);
+    for (size_t i = 0; i < ARRAY_SIZE(requests); i++) {
+        int fd = served_ask(&f, requests[i], GZIP);
         receive(&f, fd, true, &body);
         assert_int_equal(body.data[body.size - 2], '}');
         close(fd);
@@ -174,7 +163,7 @@ static void test_server_is_freed_meanwhile(void **state)
     (void)state;
     start(&f);
     for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-        fds[i] = ask(&f, i % 2 ? "/api/v1/counters" : "/metrics", GZIP);
+        fds[i] = served_ask(&f, i % 2 ? "GET /api/v1/counters" : "GET /metrics", GZIP);
     spin(&f, 4);
     served_done(&f);
     for (size_t i = 0; i < ARRAY_SIZE(fds); i++)

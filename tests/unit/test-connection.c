@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which connection goes where there is no room, and how long each is kept: connections without libmicrohttpd. */
+/* The connection that is ended where there is no room, and the times of all: connections without libmicrohttpd. */
 #include <stdio.h>
 #include <sys/socket.h>
 
@@ -50,7 +50,7 @@ static void teardown(struct fixture *f)
     }
     assert_int_equal(f->all.n_there + f->all.n[0] + f->all.n[1] + f->all.n[2], 0);
     for (size_t i = 0; i < PEER_COUNT_BUCKETS; i++)
-        assert_null(f->all.peers.buckets[i]);
+        assert_true(LIST_EMPTY(&f->all.peers.buckets[i]));
     connections_done(&f->all);
     sd_event_unref(f->event);
 }
@@ -140,7 +140,7 @@ static const struct {
     {"lk lr sr sr sr sr sr sr", 'l', 2},
     {"lk lr sr sk sr sr sr sr", 'u', 3},
     {"lk lr sa sa sa sa sa sa", 'l', 0},
-    /* The last slots are not for strangers, who make room for each other. */
+    /* The last slots are not for strangers: they make room for each other. */
     {"sr sr sr sr sr sr", 's', 0},
     {"sr sk sr sr sr sr", 's', 1},
     {"sa sa sa sa sa sa", 's', REFUSED},
@@ -161,7 +161,7 @@ static const struct {
     {"la lr ca ca ca ca ca lk", 'c', 7},
 };
 
-static void test_who_goes(void **state)
+static void test_ended_to_make_room(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -230,7 +230,7 @@ static void test_idle_time(void **state)
 }
 
 /* A wrong password after a right one. */
-static void test_judge(void **state)
+static void test_tenure(void **state)
 {
     struct fixture f;
 
@@ -254,7 +254,7 @@ static void test_judge(void **state)
     teardown(&f);
 }
 
-static void test_kept(void **state)
+static void test_reserved(void **state)
 {
     static const unsigned table[][2] = {{1, 0}, {2, 1}, {3, 1}, {4, 2}, {16, 2}, {24, 3}, {512, 64}};
 
@@ -266,8 +266,9 @@ static void test_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_who_goes), cmocka_unit_test(test_per_address), cmocka_unit_test(test_idle_time),
-        cmocka_unit_test(test_judge),    cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_ended_to_make_room), cmocka_unit_test(test_per_address),
+        cmocka_unit_test(test_idle_time),          cmocka_unit_test(test_tenure),
+        cmocka_unit_test(test_reserved),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,9 +4,8 @@
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "collectors/registry.h"
-#include "tests/unit/fake-sys.h"
 #include "tests/unit/fixture.h"
+#include "tests/unit/rig.h"
 #include "tests/unit/test.h"
 
 #define EVERY_GROUP                                                                                                    \
@@ -17,46 +16,25 @@
 /* As the built-in configuration, with more in cgroups, among it an event that is not there. */
 static const char configuration[] = "collectors: {cgroup: {groups: " EVERY_GROUP "}}";
 
-struct rig {
-    struct fake_sys *fake;
-    struct machine *machine;
-    struct config *config;
-    struct registry *registry;
-    struct reload_outcome reload;
-    const struct snapshot *snapshot;
-};
-
 static int setup(void **state)
 {
+    struct fake_sys *fake = fake_machine_one_pmu();
     struct rig *rig = calloc(1, sizeof(*rig));
-    struct error error;
 
+    assert_non_null(rig);
+    rig_refuse(fake, ENOENT, PERF_COUNT_HW_BUS_CYCLES, -1);
+    fake_file(fake, "/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    fake_file(fake, "/sys/fs/cgroup/system.slice/a.service/cgroup.procs", "%s", "");
+    rig_init(rig, fake, configuration);
+    rig_read(rig);
     *state = rig;
-    rig->fake = fake_machine_one_pmu();
-    fake_fail(rig->fake, (struct fake_failure){.call = FAKE_OPEN,
-                                               .error = ENOENT,
-                                               .on_event = true,
-                                               .type = PERF_TYPE_HARDWARE,
-                                               .config = PERF_COUNT_HW_BUS_CYCLES});
-    fake_file(rig->fake, "/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
-    fake_file(rig->fake, "/sys/fs/cgroup/system.slice/a.service/cgroup.procs", "%s", "");
-    assert_int_equal(machine_load(&rig->fake->sys, &rig->machine, &error), 0);
-    assert_int_equal(registry_new(&rig->fake->sys, &rig->reload, &rig->registry), 0);
-    assert_int_equal(config_parse(configuration, strlen(configuration), &rig->config, &error), 0);
-    assert_int_equal(registry_configure(rig->registry, rig->machine, rig->config, NULL, &error), 0);
-    rig->snapshot = registry_read(rig->registry, UINT32_MAX, 0);
     return 0;
 }
 
 static int teardown(void **state)
 {
-    struct rig *rig = *state;
-
-    registry_free(rig->registry);
-    config_free(rig->config);
-    machine_free(rig->machine);
-    fake_sys_free(rig->fake);
-    free(rig);
+    rig_done(*state);
+    free(*state);
     return 0;
 }
 
@@ -71,8 +49,8 @@ static bool has_metric(const struct metrics *metrics, const char *name, size_t s
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:"
 
 /*
- * Looks up what starts as our metrics do, in a line that is no comment and no name of a group. What has a colon is
- * recorded by a rule. Returns how many there were.
+ * Looks up the names that start as our metrics do, in a line that is no comment and no name of a group. A name with a
+ * colon is recorded by a rule. Returns the number of names.
  */
 static unsigned check_line(const struct metrics *metrics, const char *file, const char *line)
 {
@@ -109,23 +87,20 @@ static void check_file(const struct metrics *metrics, const char *name, unsigned
 
 static void test_rules(void **state)
 {
-    const struct rig *rig = *state;
 
-    check_file(&rig->snapshot->metrics, "rules.yml", 40);
+    check_file(&rig_read(*state)->metrics, "rules.yml", 40);
 }
 
 static void test_alerts(void **state)
 {
-    const struct rig *rig = *state;
 
-    check_file(&rig->snapshot->metrics, "alerts.yml", 6);
+    check_file(&rig_read(*state)->metrics, "alerts.yml", 6);
 }
 
 /* The check can fail. */
 static void test_lines(void **state)
 {
-    const struct rig *rig = *state;
-    const struct metrics *metrics = &rig->snapshot->metrics;
+    const struct metrics *metrics = &rig_read(*state)->metrics;
 
     assert_true(has_metric(metrics, "perf_cpu_cycles_total", strlen("perf_cpu_cycles_total")));
     assert_false(has_metric(metrics, "perf_cpu_cycle_total", strlen("perf_cpu_cycle_total")));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/v1/counters as a JSON reader sees it, and what its filters let through. */
+/* /api/v1/counters as a JSON reader sees it, and the counters that its filters let through. */
 #include <stdio.h>
 
 #include <jansson.h>

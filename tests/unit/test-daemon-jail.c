@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the daemon can do no more, tried by a process that went in; tests/impostor has more. And whom it becomes. */
+/* The daemon's jail, tried by a process that entered it (tests/impostor tries more), and the user that it becomes. */
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <sched.h>
@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/capabilities.h"
 #include "base/cleanup.h"
+#include "base/process/capabilities.h"
 #include "base/sanitizer.h"
 #include "opener/daemon-jail.h"
 #include "tests/unit/test.h"
@@ -23,8 +23,8 @@ static void test_user(void **state)
     } cases[] = {
         {"daemon", NULL, 1},
         {"12345", NULL, 12345},
-        {"root", "is root, which the process that listens must not be", 0},
-        {"0", "is root, which the process that listens must not be", 0},
+        {"root", "is root, but the process that listens must not be root", 0},
+        {"0", "is root, but the process that listens must not be root", 0},
         {"no-such-user", "there is no user \"no-such-user\"", 0},
         {"-1", "there is no user \"-1\"", 0},
         {"4294967295", "there is no user", 0},

@@ -25,7 +25,7 @@ static void test_complete(void **state)
         }
 }
 
-/* What the opener hands out has no filter that somebody else could set. */
+/* Nobody else can set a filter of a descriptor that the opener hands out. */
 static void test_filters(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The YAML tree: which words mean what, and where in the file a byte of a text stands. */
+/* The YAML tree: the meaning of words, and the position of a byte of a text in the file. */
 #include <stdio.h>
 
 #include "base/cleanup.h"
@@ -105,7 +105,7 @@ static void test_pairs(void **state)
     assert_string_equal(node_text(key), "b c");
     assert_string_equal(node_text(value), "2");
     assert_int_equal(document_pair(&document, map, 2, &key, &value, &error), -EINVAL);
-    assert_string_equal(error.message, "key \"a\" is there twice, first in line 1");
+    assert_string_equal(error.message, "key \"a\" is given twice, first in line 1");
     assert_int_equal(error.line, 3);
     assert_string_equal(node_text(value), "2"); /* untouched */
     assert_int_equal(document_pair(&document, map, 3, &key, &value, &error), 0);
@@ -123,7 +123,7 @@ static void test_empty(void **state)
     }
 }
 
-/* What was found is quoted, but not at any length, and never cut within a character. */
+/* An error quotes the value, cut to a length but never within a character. */
 static void test_expected(void **state)
 {
     (void)state;

@@ -8,85 +8,61 @@
 #include "tests/unit/served.h"
 #include "tests/unit/test.h"
 
-#define GZIP "Accept-Encoding: gzip\r\n"
-
-static void start(struct served *f)
-{
-    served_init(f, NULL);
-    served_listen(f, "127.0.0.1:0");
-}
-
-static int ask(const struct served *f, const char *request, const char *headers)
-{
-    char text[256];
-    int fd = served_connect(f, 0, 0);
-    int n = snprintf(text, sizeof(text), "%s HTTP/1.1\r\nHost: a\r\n%s\r\n", request, headers);
-
-    assert_int_equal(send(fd, text, (size_t)n, MSG_NOSIGNAL), n);
-    return fd;
-}
-
-static void expect(struct served *f, int fd, bool head, const char *part)
-{
-    _cleanup_(freep) char *response = served_receive_text(f, fd, head);
-
-    assert_has(response, part);
-    close(fd);
-}
-
 static void test_made_once(void **state)
 {
     struct served f;
     int fds[20];
 
     (void)state;
-    start(&f);
+    served_start(&f, NULL, "127.0.0.1:0");
     f.fake.draft_ns = 300 * NSEC_PER_MSEC;
     for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-        fds[i] = ask(&f, i == 3 ? "HEAD /api/v1/events" : "GET /api/v1/events", i % 2 ? GZIP : "");
+        fds[i] = served_ask(&f, i == 3 ? "HEAD /api/v1/events" : "GET /api/v1/events", i % 2 ? GZIP : "");
     served_run(&f, 20 * NSEC_PER_MSEC);
     /* Meanwhile others are answered, and one that waits leaves. */
     uint64_t before = served_now(&f);
-    expect(&f, ask(&f, "GET /metrics", ""), false, "HTTP/1.1 200 ");
+    served_expect_answer(&f, 0, "GET /metrics", "", "HTTP/1.1 200 ");
     assert_true(served_now(&f) - before < 200 * NSEC_PER_MSEC);
     close(fds[0]);
-    for (size_t i = 1; i < ARRAY_SIZE(fds); i++)
-        expect(&f, fds[i], i == 3,
-               i % 2 ? "Content-Encoding: gzip\r\n" : "{\"document\": \"events\", \"generation\": 0");
+    for (size_t i = 1; i < ARRAY_SIZE(fds); i++) {
+        _cleanup_(freep) char *response = served_receive_text(&f, fds[i], i == 3);
+        assert_has(response, i % 2 ? "Content-Encoding: gzip\r\n" : "{\"document\": \"events\", \"generation\": 0");
+        close(fds[i]);
+    }
     assert_int_equal(f.fake.drafts, 1);
     /* From memory, all forms of it. */
     before = served_now(&f);
-    expect(&f, ask(&f, "GET /api/v1/events", GZIP), false, "Content-Encoding: gzip\r\n");
-    expect(&f, ask(&f, "GET /api/v1/events", ""), false, "1998 1999 \"}");
-    expect(&f, ask(&f, "HEAD /api/v1/events", ""), true, "Content-Length: ");
+    served_expect_answer(&f, 0, "GET /api/v1/events", GZIP, "Content-Encoding: gzip\r\n");
+    served_expect_answer(&f, 0, "GET /api/v1/events", "", "1998 1999 \"}");
+    served_expect_answer(&f, 0, "HEAD /api/v1/events", "", "Content-Length: ");
     assert_true(served_now(&f) - before < 200 * NSEC_PER_MSEC);
     assert_int_equal(f.fake.drafts, 1);
     served_done(&f);
 }
 
-/* Also where it changes while it is made: then clients that asked before have what was there then. */
+/* Also where it changes while it is made: clients that asked before the change get the events of then. */
 static void test_generations(void **state)
 {
     struct served f;
 
     (void)state;
-    start(&f);
-    expect(&f, ask(&f, "GET /api/v1/events", ""), false, "\"generation\": 0");
+    served_start(&f, NULL, "127.0.0.1:0");
+    served_expect_answer(&f, 0, "GET /api/v1/events", "", "\"generation\": 0");
     f.fake.generation = 1;
-    expect(&f, ask(&f, "GET /api/v1/events", ""), false, "\"generation\": 1");
-    expect(&f, ask(&f, "GET /api/v1/events", ""), false, "\"generation\": 1");
+    served_expect_answer(&f, 0, "GET /api/v1/events", "", "\"generation\": 1");
+    served_expect_answer(&f, 0, "GET /api/v1/events", "", "\"generation\": 1");
     assert_int_equal(f.fake.drafts, 2);
     f.fake.draft_ns = 100 * NSEC_PER_MSEC;
     f.fake.generation = 2;
-    int second = ask(&f, "GET /api/v1/events", "");
+    int second = served_ask(&f, "GET /api/v1/events", "");
     served_run(&f, 20 * NSEC_PER_MSEC);
     f.fake.generation = 3;
-    int third = ask(&f, "GET /api/v1/events", "");
+    int third = served_ask(&f, "GET /api/v1/events", "");
     served_run(&f, 20 * NSEC_PER_MSEC);
     assert_int_equal(f.fake.drafts, 4);
-    expect(&f, second, false, "\"generation\": 2");
-    expect(&f, third, false, "\"generation\": 3");
-    expect(&f, ask(&f, "GET /api/v1/events", ""), false, "\"generation\": 3");
+    served_expect_last(&f, second, "\"generation\": 2");
+    served_expect_last(&f, third, "\"generation\": 3");
+    served_expect_answer(&f, 0, "GET /api/v1/events", "", "\"generation\": 3");
     assert_int_equal(f.fake.drafts, 4);
     served_done(&f);
 }
@@ -97,30 +73,30 @@ static void test_end(void **state)
     (void)state;
     for (unsigned ms = 0; ms < 60; ms += 20) {
         struct served f;
-        start(&f);
+        served_start(&f, NULL, "127.0.0.1:0");
         f.fake.draft_ns = 30 * NSEC_PER_MSEC;
-        int fd = ask(&f, "GET /api/v1/events", GZIP);
+        int fd = served_ask(&f, "GET /api/v1/events", GZIP);
         served_run(&f, ms * NSEC_PER_MSEC);
         served_done(&f);
         close(fd);
     }
 }
 
-/* A flood has its answers, later; what else is asked is not held up by them. */
+/* A flood gets its answers later, and other requests are not held up by them. */
 static void test_flood(void **state)
 {
     struct served f;
     int fds[100];
 
     (void)state;
-    start(&f);
-    expect(&f, ask(&f, "GET /api/v1/events", GZIP), false, "HTTP/1.1 200 ");
+    served_start(&f, NULL, "127.0.0.1:0");
+    served_expect_answer(&f, 0, "GET /api/v1/events", GZIP, "HTTP/1.1 200 ");
     uint64_t before = served_now(&f);
     for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-        fds[i] = ask(&f, "GET /api/v1/events", "");
-    expect(&f, ask(&f, "GET /metrics", ""), false, "HTTP/1.1 200 ");
+        fds[i] = served_ask(&f, "GET /api/v1/events", "");
+    served_expect_answer(&f, 0, "GET /metrics", "", "HTTP/1.1 200 ");
     for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-        expect(&f, fds[i], false, "HTTP/1.1 200 ");
+        served_expect_last(&f, fds[i], "HTTP/1.1 200 ");
     assert_true(served_now(&f) - before >
                 NSEC_PER_SEC * (ARRAY_SIZE(fds) - EVENTS_DOCUMENTS_PER_SECOND) / EVENTS_DOCUMENTS_PER_SECOND);
     assert_int_equal(f.fake.drafts, 1);

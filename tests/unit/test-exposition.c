@@ -177,13 +177,14 @@ static void test_no_allocation_per_series(void **state)
     fake_service_done(&large);
 }
 
-/* Gives the text to a command; skips where that is not installed. */
-static void assert_accepted(const char *command, const char *text)
+/* Gives the text to a command, and frees it; skips the test if the command is not installed. */
+static void assert_accepted(const char *command, char *text)
 {
     FILE *pipe = popen(command, "w");
 
     assert_non_null(pipe);
     fputs(text, pipe);
+    free(text);
     int status = pclose(pipe);
     assert_true(WIFEXITED(status));
     if (WEXITSTATUS(status) == 127)
@@ -198,7 +199,7 @@ static void test_promtool(void **state)
     (void)state;
     fake_service_init(&fake, 4);
     fake_service_add_odd_cgroups(&fake.snapshot);
-    _cleanup_(freep) char *text = render(&fake.snapshot.metrics, UINT32_MAX, EXPOSITION_TEXT);
+    char *text = render(&fake.snapshot.metrics, UINT32_MAX, EXPOSITION_TEXT);
     fake_service_done(&fake);
     assert_accepted("command -v promtool >/dev/null || exit 127; out=$(promtool check metrics 2>&1) && [ -z \"$out\" ]",
                     text);
@@ -211,7 +212,7 @@ static void test_strict_openmetrics(void **state)
     (void)state;
     fake_service_init(&fake, 4);
     fake_service_add_odd_cgroups(&fake.snapshot);
-    _cleanup_(freep) char *text = render(&fake.snapshot.metrics, UINT32_MAX, EXPOSITION_OPENMETRICS);
+    char *text = render(&fake.snapshot.metrics, UINT32_MAX, EXPOSITION_OPENMETRICS);
     fake_service_done(&fake);
     assert_accepted("/usr/bin/python3 -c 'import prometheus_client' 2>/dev/null || exit 127; /usr/bin/python3 -c '"
                     "import sys\n"

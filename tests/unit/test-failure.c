@@ -1,30 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What could not be opened, on CPUs and in cgroups, and how it is told. */
+/* Events that could not be opened, on CPUs and in cgroups, and their sentences. */
 #include "base/util.h"
 #include "collectors/failure.h"
 #include "perf/sys.h"
 #include "tests/unit/test.h"
 
-static char event[] = "cycles", other[] = "instructions", group[] = "core", pmu[] = "cpu", reason[] = "ENOENT",
-            message[] = "there is no PMU";
-
-static struct failure failure_of(unsigned collector, char *what)
+static void add(struct failures *failures, unsigned collector, const char *event, int first, int last)
 {
-    return (struct failure){.collector = collector,
-                            .group = group,
-                            .event = what,
-                            .metric = what,
-                            .pmu = pmu,
-                            .reason = reason,
-                            .message = message};
-}
-
-static void add(struct failures *failures, unsigned collector, char *what, int first, int last)
-{
-    struct failure item = failure_of(collector, what);
+    struct failure failure = {.collector = collector,
+                              .group = "core",
+                              .event = event,
+                              .metric = event,
+                              .pmu = "cpu",
+                              .reason = "ENOENT",
+                              .message = "there is no PMU"};
 
     for (int cpu = first; cpu <= last; cpu++)
-        assert_int_equal(failures_add(failures, &item, cpu), 0);
+        assert_int_equal(failures_add(failures, &failure, cpu), 0);
 }
 
 static void assert_sentences(const struct failures *failures, const char *const *expected, size_t n_expected)
@@ -45,15 +37,15 @@ static void test_cpus(void **state)
     struct failures failures = {0};
 
     (void)state;
-    add(&failures, 0, event, 0, 3);
-    add(&failures, 0, other, 0, 3);
+    add(&failures, 0, "cycles", 0, 3);
+    add(&failures, 0, "instructions", 0, 3);
     assert_int_equal(failures.n, 2);
     assert_int_equal(failures.items[0].n_targets, 4);
     assert_sentences(&failures, expected, 1);
     failures_done(&failures);
 }
 
-/* What the CPUs lack the cgroups lack as well: one sentence, however many cgroups there are. */
+/* An event that is missing on CPUs is missing in cgroups as well: one sentence, whatever the number of cgroups. */
 static void test_cgroups(void **state)
 {
     static const char *const joined[] = {"cpu 0-1 cycles, instructions: there is no PMU"};
@@ -61,12 +53,12 @@ static void test_cgroups(void **state)
     struct failures failures = {0}, cgroup = {0};
 
     (void)state;
-    add(&cgroup, 1, event, 0, 1);
-    add(&cgroup, 1, other, 0, 1);
+    add(&cgroup, 1, "cycles", 0, 1);
+    add(&cgroup, 1, "instructions", 0, 1);
     assert_int_equal(failures_add_cgroup(&failures, &cgroup), 0);
     assert_sentences(&failures, alone, 1);
     failures_done(&failures);
-    add(&failures, 0, event, 0, 1);
+    add(&failures, 0, "cycles", 0, 1);
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(failures_add_cgroup(&failures, &cgroup), 0);
         assert_sentences(&failures, joined, 1);

@@ -75,8 +75,8 @@ static void test_changes(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        char directory[] = "/tmp/perfcountd-stamps.XXXXXX", command[128];
-        _cleanup_(file_versions_done) struct file_versions stamps = {0};
+        char directory[] = "/tmp/perfcountd-versions.XXXXXX", command[128];
+        _cleanup_(file_versions_done) struct file_versions versions = {0};
 
         print_message("%s\n", cases[i].name);
         assert_non_null(mkdtemp(directory));
@@ -87,14 +87,14 @@ static void test_changes(void **state)
         put("b/file", "hello");
         put("file", "hello");
         assert_int_equal(symlink("a", "link"), 0);
-        assert_int_equal(file_versions_add(&stamps, "file"), 0);
-        assert_int_equal(file_versions_add(&stamps, NULL), 0);
-        assert_int_equal(file_versions_add(&stamps, "link/file"), 0);
-        assert_int_equal(file_versions_add(&stamps, "missing"), 0);
-        assert_int_equal(stamps.n, 3);
-        assert_false(file_versions_changed(&stamps));
+        assert_int_equal(file_versions_add(&versions, "file"), 0);
+        assert_int_equal(file_versions_add(&versions, NULL), 0);
+        assert_int_equal(file_versions_add(&versions, "link/file"), 0);
+        assert_int_equal(file_versions_add(&versions, "missing"), 0);
+        assert_int_equal(versions.n, 3);
+        assert_false(file_versions_changed(&versions));
         cases[i].change();
-        assert_int_equal(file_versions_changed(&stamps), cases[i].outdated);
+        assert_int_equal(file_versions_changed(&versions), cases[i].outdated);
         assert_int_equal(chdir("/"), 0);
         snprintf(command, sizeof(command), "rm -r %s", directory);
         assert_int_equal(system(command), 0);
@@ -103,18 +103,18 @@ static void test_changes(void **state)
 
 static void test_appears(void **state)
 {
-    char path[] = "/tmp/perfcountd-stamp.XXXXXX";
-    _cleanup_(file_versions_done) struct file_versions stamps = {0};
+    char path[] = "/tmp/perfcountd-version.XXXXXX";
+    _cleanup_(file_versions_done) struct file_versions versions = {0};
     int fd = mkstemp(path);
 
     (void)state;
     assert_true(fd >= 0);
     close(fd);
     unlink(path);
-    assert_int_equal(file_versions_add(&stamps, path), 0);
-    assert_false(file_versions_changed(&stamps));
+    assert_int_equal(file_versions_add(&versions, path), 0);
+    assert_false(file_versions_changed(&versions));
     put(path, "");
-    assert_true(file_versions_changed(&stamps));
+    assert_true(file_versions_changed(&versions));
     unlink(path);
 }
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "sampler/writer.h"
+#include "formats/writers.h"
 #include "tests/unit/fake-symbols.h"
 #include "tests/unit/test.h"
 
@@ -32,7 +32,7 @@ static void add(struct written *written, uint32_t pid, const uint64_t *chain, si
                             .sample = {.period = 1000, .callchain = chain, .n_callchain = n}};
 
     assert_true(writer_folded.record(written->state, &record, &written->out));
-    writer_folded.round(written->state, &written->out);
+    writer_folded.notice(written->state, &(struct writer_notice){.kind = WRITER_ROUND}, &written->out);
 }
 
 static char *end(struct written *written)
@@ -94,7 +94,7 @@ static unsigned long long sum_of(const char *text)
     return sum;
 }
 
-/* What the profile had no room for is counted. */
+/* Samples that the profile had no room for are counted. */
 static void test_full_profile(void **state)
 {
     enum { SAMPLES = 30000 };
@@ -111,7 +111,7 @@ static void test_full_profile(void **state)
     assert_non_null(strstr(text, "\n[truncated] "));
 }
 
-/* And where the lines would be too long. */
+/* The same if the lines would be too long. */
 static void test_long_lines(void **state)
 {
     enum { SAMPLES = 10000, DEPTH = 20 };

@@ -42,7 +42,7 @@ static const struct {
     {"X-Cloud-Trace-Context", true},
     {"Tailscale-User-Login", true},
     {"Remote-User", true},
-    /* What clients send by themselves. */
+    /* Headers that clients send by themselves. */
     {"", false},
     {"X-", false},
     {"X-Forw", false},

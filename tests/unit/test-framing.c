@@ -8,7 +8,7 @@
 #include "tests/unit/served.h"
 #include "tests/unit/test.h"
 
-/* What libmicrohttpd reads a head into at first is half of it. */
+/* libmicrohttpd reads a head into half of it at first. */
 #define MEMORY 8192
 
 static const struct server_limits limits = {
@@ -151,7 +151,8 @@ static const struct {
            "Accept-Encoding: gzip\r\nX-Prometheus-Scrape-Timeout-Seconds: 10\r\n")},
 };
 
-/* Of the lines in question each is once around the end of what libmicrohttpd reads first, and of what it adds to it. */
+/* Each of the lines in question is once around the end of the buffer that libmicrohttpd reads into first, and around
+ * the end of what it adds to the buffer. */
 static void each_place(struct served *f, const char *lines, size_t size, bool refused)
 {
     const size_t pieces[] = {0, 1, 7, 1400};

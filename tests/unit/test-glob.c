@@ -119,14 +119,14 @@ static void test_check(void **state)
         size_t out_offset;
         const char *out;
     } refused[] = {
-        {"/[a", 1, "\"[\" without its \"]\"; write \"\\[\" for a bracket that is meant itself"},
-        {"/x[", 2, "\"[\" without its \"]\"; write \"\\[\" for a bracket that is meant itself"},
-        {"[]", 0, "\"[\" without its \"]\"; write \"\\[\" for a bracket that is meant itself"},
-        {"[!]", 0, "\"[\" without its \"]\"; write \"\\[\" for a bracket that is meant itself"},
-        {"[a]/[a-", 4, "\"[\" without its \"]\"; write \"\\[\" for a bracket that is meant itself"},
-        {"[a\\", 0, "\"[\" without its \"]\"; write \"\\[\" for a bracket that is meant itself"},
-        {"/*\\", 2, "a backslash at the end of a pattern; write \"\\\\\" for one that is meant itself"},
-        {"/[xc-a]", 3, "a range whose first character comes after its last"},
+        {"/[a", 1, "\"[\" has no \"]\"; write \"\\[\" for the character itself"},
+        {"/x[", 2, "\"[\" has no \"]\"; write \"\\[\" for the character itself"},
+        {"[]", 0, "\"[\" has no \"]\"; write \"\\[\" for the character itself"},
+        {"[!]", 0, "\"[\" has no \"]\"; write \"\\[\" for the character itself"},
+        {"[a]/[a-", 4, "\"[\" has no \"]\"; write \"\\[\" for the character itself"},
+        {"[a\\", 0, "\"[\" has no \"]\"; write \"\\[\" for the character itself"},
+        {"/*\\", 2, "the pattern ends with a backslash; write \"\\\\\" for the character itself"},
+        {"/[xc-a]", 3, "the first character of this range comes after its last"},
     };
 
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of functions made at run time, as their makers write them and as nobody should. */
+/* Lists of functions made at run time, well-formed and malformed. */
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>

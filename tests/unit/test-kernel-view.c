@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernel hides from this process clients do not see, whoever else has told it. */
+/* Addresses that the kernel hides from this process stay hidden, even if an opener reported them. */
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "symbols/kernel-view.h"
@@ -32,7 +32,7 @@ static const struct machine {
      "ffff800080000000-ffff800084000000 [kernel.kallsyms]_text\n"
      "ffff800084000000-ffff800084002000 [near]\n"},
     {arm, arm_modules, "c0008000-c4008000 [kernel.kallsyms]_text\nc4008000-c400a000 [low]\n"},
-    {"0000000000000000 T _text\n", NULL, ""}, /* the opener is not told either */
+    {"0000000000000000 T _text\n", NULL, ""}, /* the opener does not see them either */
     {NULL, NULL, ""},
 };
 
@@ -124,7 +124,7 @@ static void test_addresses(void **state)
     assert_int_equal(kernel_view_address(NULL, false, 0x401000), 0x401000);
 }
 
-/* What this process itself is shown is no secret. */
+/* Addresses that the kernel shows to this process are not hidden. */
 static void test_open(void **state)
 {
     struct fixture fixture = {.fake = fake_sys_new()};

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A hundred lines, then one a minute, and none is left out untold. */
-#include "daemon/log/quota.h"
+/* A hundred lines, then one a minute, and those left out are counted. */
+#include "daemon/log/log.h"
 #include "tests/unit/test.h"
 
 static unsigned take(struct log_quota *quota, uint64_t now_ns, unsigned n, unsigned *ret_left_out)
 {
-    unsigned told = 0;
+    unsigned logged = 0;
 
     for (unsigned i = 0; i < n; i++)
-        told += log_quota_take(quota, now_ns, ret_left_out);
-    return told;
+        logged += log_quota_take(quota, now_ns, ret_left_out);
+    return logged;
 }
 
 static void test_quota(void **state)

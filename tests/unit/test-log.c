@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is written to standard error, which the test has as a file. */
+/* Lines on standard error, which the test redirects into a file. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -35,7 +35,7 @@ static void write_three(void)
 {
     log_info("a %d", 1);
     log_event(LOG_KIND_COLLECTOR_FAILED, fields, ARRAY_SIZE(fields), "b \"%s\"\n", "2");
-    log_debug("not told");
+    log_debug("not logged");
 }
 
 static void test_text(void **state)
@@ -50,7 +50,7 @@ static void test_text(void **state)
     assert_string_equal(level, "info");
     assert_string_equal(message, "a 1");
     assert_non_null(strstr(text, " warning b \"2\"\n"));
-    assert_null(strstr(text, "not told"));
+    assert_null(strstr(text, "not logged"));
 }
 
 static void write_many(void)
@@ -72,7 +72,7 @@ static size_t count(const char *text, const char *part)
     return n;
 }
 
-/* What is caused in a loop does not fill the log, and keeps no other kind out of it. */
+/* Messages that a loop causes do not fill the log, and keep no other kind out of it. */
 static void test_loop(void **state)
 {
     (void)state;

@@ -38,7 +38,7 @@ static int teardown(void **state)
 
     mappings_done(&fixture->mappings);
     assert_int_equal(fixture->mappings.n, 0);
-    assert_int_equal(images_bytes(fixture->images), 0); /* nobody refers to one */
+    assert_int_equal(images_bytes(fixture->images), 0); /* no reference is left */
     images_free(fixture->images);
     sd_event_unref(fixture->event);
     free(fixture);
@@ -70,9 +70,9 @@ static char *list(const struct mappings *mappings)
     _cleanup_(buffer_done) struct buffer text = {0};
 
     for (size_t i = 0; i < mappings->n; i++) {
-        const struct mapping *mapping = &mappings->places[i].mapping;
-        assert_ptr_equal(mapping->file, mappings->places[i].image->file);
-        assert_int_equal(mapping->number, image_number(mappings->places[i].image, mapping->offset));
+        const struct mapping *mapping = &mappings->mappings[i];
+        assert_ptr_equal(mapping->file, mapping->image->file);
+        assert_int_equal(mapping->number, image_number(mapping->image, mapping->offset));
         buffer_appendf(&text, "%s%llx-%llx %s+%llx", i ? ", " : "", (unsigned long long)mapping->start,
                        (unsigned long long)mapping->end, mapping->file, (unsigned long long)mapping->offset);
     }
@@ -124,11 +124,11 @@ static void test_find(void **state)
     put(fixture, 0x40, UINT64_MAX);
     for (unsigned again = 0; again < 2; again++) { /* the last answer is asked first */
         assert_null(mappings_find(mappings, 0xf));
-        assert_ptr_equal(mappings_find(mappings, 0x10), &mappings->places[0]);
-        assert_ptr_equal(mappings_find(mappings, 0x1f), &mappings->places[0]);
-        assert_ptr_equal(mappings_find(mappings, 0x20), &mappings->places[1]);
+        assert_ptr_equal(mappings_find(mappings, 0x10), &mappings->mappings[0]);
+        assert_ptr_equal(mappings_find(mappings, 0x1f), &mappings->mappings[0]);
+        assert_ptr_equal(mappings_find(mappings, 0x20), &mappings->mappings[1]);
         assert_null(mappings_find(mappings, 0x30));
-        assert_ptr_equal(mappings_find(mappings, UINT64_MAX - 1), &mappings->places[2]);
+        assert_ptr_equal(mappings_find(mappings, UINT64_MAX - 1), &mappings->mappings[2]);
         assert_null(mappings_find(mappings, UINT64_MAX));
     }
     mappings_cut(mappings, 0x20, UINT64_MAX); /* what was asked for last has gone */
@@ -136,19 +136,19 @@ static void test_find(void **state)
     assert_non_null(mappings_find(mappings, 0x10));
 }
 
-/* What is made at run time is told apart by its address, as /proc has no offset of it. */
+/* Memory without a file is distinguished by its address, since /proc has no offset for it. */
 static void test_made_at_run_time(void **state)
 {
     struct fixture *fixture = *state;
     const struct mapping mapping = {.start = 0x3000, .end = 0x4000};
 
     mappings_put(&fixture->mappings, &mapping, image_of(fixture, "//anon", 7));
-    assert_int_equal(fixture->mappings.places[0].mapping.offset, 0x3000);
+    assert_int_equal(fixture->mappings.mappings[0].offset, 0x3000);
     mappings_cut(&fixture->mappings, 0x3000, 0x3800);
-    assert_int_equal(fixture->mappings.places[0].mapping.offset, 0x3800);
+    assert_int_equal(fixture->mappings.mappings[0].offset, 0x3800);
 }
 
-/* A child's are its own: what becomes of either is nothing to the other. */
+/* A child has its own mappings: changes of one process do not change the other. */
 static void test_copy(void **state)
 {
     struct fixture *fixture = *state;
@@ -165,7 +165,7 @@ static void test_copy(void **state)
     assert_string_equal(parents, "20-30 /20+100000");
     assert_string_equal(childs, "10-18 /10+100000, 20-30 /20+100000");
     mappings_done(&fixture->mappings);
-    assert_string_equal(mappings_find(&child, 0x2f)->mapping.file, "/20");
+    assert_string_equal(mappings_find(&child, 0x2f)->file, "/20");
     mappings_done(&child);
 }
 
@@ -178,7 +178,7 @@ static void test_room(void **state)
     assert_int_equal(mappings_bytes(mappings), 0);
     for (uint64_t i = MAPPINGS_MAX; i > 0; i--) {
         put(fixture, i << 12, (i << 12) + 0x800);
-        assert_true(mappings_bytes(mappings) >= mappings->n * sizeof(mappings->places[0]));
+        assert_true(mappings_bytes(mappings) >= mappings->n * sizeof(mappings->mappings[0]));
     }
     size_t bytes = images_bytes(fixture->images);
     put(fixture, 0x100, 0x200);

@@ -4,7 +4,7 @@
 #include <jansson.h>
 
 #include "base/cleanup.h"
-#include "sampler/writer.h"
+#include "formats/writers.h"
 #include "tests/unit/build-record.h"
 #include "tests/unit/fake-program.h"
 #include "tests/unit/test.h"
@@ -15,7 +15,7 @@
 #define READ_FORMAT                                                                                                    \
     (PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 #define TIME UINT64_C(2000000007) /* at 1700000001.000000007 */
-/* What put_trailer() puts, as the start of a line. */
+/* The start of a line of a record with the trailer of put_trailer(). */
 #define WHEN ",\"time\":1699999999.000000903,\"cpu\":906"
 
 static const uint64_t cycle_ids[] = {100, 102}, instruction_ids[] = {101, 103};
@@ -63,7 +63,7 @@ static void finish(struct stream *stream)
     buffer_done(&stream->out);
 }
 
-/* Each line by itself is an object that has a type, which jansson, which nobody here wrote, says. */
+/* Each line by itself is an object that has a type, according to an independent parser, jansson. */
 static void check_lines(const struct buffer *out)
 {
     const char *at = out->data, *end = at + out->size;
@@ -156,8 +156,8 @@ static void test_sample(void **state)
 }
 
 /*
- * The markers say of whom the addresses are, and are none themselves. Behind the first of each are callers, whose
- * addresses are behind their calls.
+ * Markers name the address space of the addresses that follow, and are not addresses themselves. The first address is
+ * where the sample was taken; the others are of callers, behind their calls.
  */
 static void test_callchain(void **state)
 {
@@ -197,7 +197,7 @@ static void test_callchain(void **state)
     finish(&stream);
 }
 
-/* Where the kernel's addresses are hidden, its functions have names and offsets, and nothing else has a number. */
+/* If addresses of the kernel are hidden, its functions have names and offsets, and nothing else has a number. */
 static void test_hidden(void **state)
 {
     static const uint64_t chain[] = {(uint64_t)PERF_CONTEXT_KERNEL,
@@ -245,7 +245,7 @@ static void put_read(struct built *built, uint64_t read_format, const uint64_t *
     }
 }
 
-/* By id where there are ids, whatever the order; an id of nobody is left out. */
+/* If values have ids, they are found by id in any order; a value with an unknown id is left out. */
 static void test_read(void **state)
 {
     static const struct {
@@ -288,7 +288,7 @@ static void test_changed(void **state)
     stream.events[0] = (struct writer_event){.name = "other", .attr = &stream.attr, .ids = ids};
     stream.events[1] = (struct writer_event){0};
     stream.source.n_events = 1;
-    writer_ndjson.changed(stream.state);
+    writer_ndjson.notice(stream.state, &(struct writer_notice){.kind = WRITER_EVENTS}, &stream.out);
     buffer_clear(&stream.out);
     put_read(&built, READ_FORMAT, (const uint64_t[]){103, 200});
     take(&stream, &built, true);
@@ -481,7 +481,7 @@ static void test_unknown(void **state)
         take(&stream, &built, false);
     }
     assert_int_equal(stream.out.size, 0);
-    writer_ndjson.dropped(stream.state, 7, &stream.out);
+    writer_ndjson.notice(stream.state, &(struct writer_notice){.kind = WRITER_DROPPED, .n = 7}, &stream.out);
     expect(&stream, "{\"type\":\"dropped\",\"dropped\":7}\n");
     writer_ndjson.end(stream.state, &end, &stream.out);
     expect(&stream, "{\"type\":\"end\",\"reason\":\"error: \\\"x\\\"\",\"records\":5,\"lost\":6,\"dropped\":7,"
@@ -525,7 +525,7 @@ static void test_header(void **state)
     finish(&stream);
 }
 
-/* What already runs has no time. */
+/* Lines about processes that run already have no time. */
 static void test_known(void **state)
 {
     struct stream stream;
@@ -548,7 +548,7 @@ static void test_known(void **state)
     finish(&stream);
 }
 
-/* A pause and its end, at the records' clock; what runs is told anew. */
+/* A pause and its end, with times of the records' clock; then lines about all processes again. */
 static void test_pause(void **state)
 {
     struct stream stream;
@@ -558,11 +558,12 @@ static void test_pause(void **state)
     size_t header = (size_t)((char *)memchr(stream.out.data, '\n', stream.out.size) + 1 - stream.out.data);
     _cleanup_(freep) char *known = strndup(stream.out.data + header, stream.out.size - header);
     buffer_clear(&stream.out);
-    writer_ndjson.pause(stream.state, true, TIME, &stream.out);
-    writer_ndjson.pause(stream.state, false, TIME + NSEC_PER_SEC, &stream.out);
+    writer_ndjson.notice(stream.state, &(struct writer_notice){.kind = WRITER_PAUSED, .time_ns = TIME}, &stream.out);
+    writer_ndjson.notice(stream.state, &(struct writer_notice){.kind = WRITER_RESUMED, .time_ns = TIME + NSEC_PER_SEC},
+                         &stream.out);
     expect(&stream, "{\"type\":\"pause\",\"time\":1700000001.000000007}\n"
                     "{\"type\":\"resume\",\"time\":1700000002.000000007}\n");
-    writer_ndjson.relearned(stream.state, &stream.out);
+    writer_ndjson.notice(stream.state, &(struct writer_notice){.kind = WRITER_RESCANNED}, &stream.out);
     expect(&stream, known);
     finish(&stream);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which mapped files the opener hands on: lines as the kernel writes them, and what this process has mapped itself. */
+/* The mapped files that the opener hands out: lines as the kernel writes them, and the mappings of this process. */
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

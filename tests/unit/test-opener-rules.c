@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the opener finds in sysfs before it judges. */
+/* The rules of the opener: the PMUs that it finds in sysfs, and the permissions of the configuration. */
 #include <unistd.h>
 
 #include "opener/rules.h"
@@ -9,7 +9,7 @@
 static void test_pmus(void **state)
 {
     struct fake_sys *fake = fake_machine_one_pmu();
-    struct opener_permissions wish = {.sampling = true};
+    struct opener_permissions permissions = {.sampling = true};
     struct opener_rules rules;
 
     (void)state;
@@ -21,10 +21,10 @@ static void test_pmus(void **state)
     fake_add_pmu(fake, "breakpoint", PERF_TYPE_BREAKPOINT, NULL, "0-3");
     fake_add_pmu(fake, "uncore_imc_0", 28, NULL, "0-3");
     fake_pmu_file(fake, "intel_bts", "type", "none\n");
-    assert_int_equal(opener_rules_init(&rules, &fake->sys, &wish), 0);
+    assert_int_equal(opener_rules_init(&rules, &fake->sys, &permissions), 0);
     assert_int_equal(rules.daemon, getpid());
-    assert_true(rules.wish.sampling);
-    assert_false(rules.wish.breakpoints);
+    assert_true(rules.permissions.sampling);
+    assert_false(rules.permissions.breakpoints);
     assert_int_equal(rules.probing.n, 1);
     for (uint32_t type = 0; type < 30; type++) {
         bool counts = type == PERF_TYPE_HARDWARE || type == PERF_TYPE_SOFTWARE || type == PERF_TYPE_HW_CACHE ||
@@ -46,11 +46,11 @@ static void test_pmus(void **state)
 static void test_no_pmus(void **state)
 {
     struct fake_sys *fake = fake_sys_new();
-    struct opener_permissions wish = {0};
+    struct opener_permissions permissions = {0};
     struct opener_rules rules;
 
     (void)state;
-    assert_int_equal(opener_rules_init(&rules, &fake->sys, &wish), 0);
+    assert_int_equal(opener_rules_init(&rules, &fake->sys, &permissions), 0);
     assert_int_equal(rules.counting.n, 4);
     assert_int_equal(rules.probing.n, 0);
     assert_int_equal(rules.tracing.n, 0);
@@ -58,8 +58,8 @@ static void test_no_pmus(void **state)
     fake_sys_free(fake);
 }
 
-/* Of what only counts nothing need be granted. */
-static void test_wish(void **state)
+/* Events that only count need no permission. */
+static void test_permissions(void **state)
 {
     static const struct {
         const char *pmu, *text;
@@ -73,27 +73,27 @@ static void test_wish(void **state)
         {"breakpoint", NULL, PERF_TYPE_BREAKPOINT, true},
         {"intel_pt", NULL, 23, false},
     };
-    struct opener_permissions wish = {0};
+    struct opener_permissions permissions = {0};
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         const struct pmu pmu = {.name = (char *)cases[i].pmu, .type = cases[i].type};
         const struct attr attr = {.kernel = {.type = cases[i].type}, .text = cases[i].text, .pmu = &pmu};
-        size_t before = wish.n_grants;
-        assert_int_equal(opener_permissions_add_event(&wish, &attr, false), 0);
-        assert_int_equal(wish.n_grants - before, cases[i].granted);
+        size_t before = permissions.n_events;
+        assert_int_equal(opener_permissions_add_event(&permissions, &attr, false), 0);
+        assert_int_equal(permissions.n_events - before, cases[i].granted);
     }
     const struct pmu probe = {.name = (char *)"uprobe", .type = 7};
     const struct attr pointer = {.kernel = {.type = 7, .config1 = 0x41414141}, .pmu = &probe};
-    size_t before = wish.n_grants;
-    assert_int_equal(opener_permissions_add_event(&wish, &pointer, false), 0);
-    assert_int_equal(wish.n_grants, before);
-    assert_int_equal(opener_permissions_add_file(&wish, NULL), 0);
-    assert_int_equal(opener_permissions_add_file(&wish, ""), 0);
-    assert_int_equal(opener_permissions_add_file(&wish, "a"), 0);
-    assert_int_equal(wish.n_files, 1);
-    opener_permissions_done(&wish);
-    assert_int_equal(wish.n_grants, 0);
+    size_t before = permissions.n_events;
+    assert_int_equal(opener_permissions_add_event(&permissions, &pointer, false), 0);
+    assert_int_equal(permissions.n_events, before);
+    assert_int_equal(opener_permissions_add_file(&permissions, NULL), 0);
+    assert_int_equal(opener_permissions_add_file(&permissions, ""), 0);
+    assert_int_equal(opener_permissions_add_file(&permissions, "a"), 0);
+    assert_int_equal(permissions.n_files, 1);
+    opener_permissions_done(&permissions);
+    assert_int_equal(permissions.n_events, 0);
 }
 
 int main(void)
@@ -101,7 +101,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pmus),
         cmocka_unit_test(test_no_pmus),
-        cmocka_unit_test(test_wish),
+        cmocka_unit_test(test_permissions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

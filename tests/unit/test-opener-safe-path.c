@@ -86,42 +86,43 @@ static int teardown(void **state)
     return geteuid() != 0 ? 0 : nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+static const struct {
+    const char *in;
+    int out;
+} path_cases[] = {
+    {"root/file", 0},
+    {"./root//file", 0},
+    {"root/../root/file", 0},
+    {"root/link", 0},
+    {"root/long-link", 0},
+    {"root/link-to-link", 0},
+    {"root/absolute", 0},
+    {"root/of-stranger", 0},
+    {"root/to-stranger", 0},
+    {"stranger/file", 0},
+    {"stranger/own-link", 0},
+    {"sticky/file", 0},
+    {"root/loop", -ELOOP},
+    {"root/nothing", -ENOENT},
+    {"root/dangling", -ENOENT},
+    {"root/file/", 0},
+    {"root/file/below", -ENOTDIR},
+    {"root", -EBADRQC},
+    {"root/fifo", -EBADRQC},
+    {"/dev/null", -EBADRQC},
+    {"", -EBADRQC},
+    /* what a stranger could have put there */
+    {"stranger/of-root", -EBADRQC},
+    {"stranger/of-other", -EBADRQC},
+    {"stranger/link", -EBADRQC},
+    {"stranger/etc/shadow", -EBADRQC},
+    {"sticky/planted", -EBADRQC},
+    {"open/file", -EBADRQC},
+    {"group/file", -EBADRQC},
+};
+
 static void test_paths(void **state)
 {
-    static const struct {
-        const char *in;
-        int out;
-    } cases[] = {
-        {"root/file", 0},
-        {"./root//file", 0},
-        {"root/../root/file", 0},
-        {"root/link", 0},
-        {"root/long-link", 0},
-        {"root/link-to-link", 0},
-        {"root/absolute", 0},
-        {"root/of-stranger", 0},
-        {"root/to-stranger", 0},
-        {"stranger/file", 0},
-        {"stranger/own-link", 0},
-        {"sticky/file", 0},
-        {"root/loop", -ELOOP},
-        {"root/nothing", -ENOENT},
-        {"root/dangling", -ENOENT},
-        {"root/file/", 0},
-        {"root/file/below", -ENOTDIR},
-        {"root", -EBADRQC},
-        {"root/fifo", -EBADRQC},
-        {"/dev/null", -EBADRQC},
-        {"", -EBADRQC},
-        /* what a stranger could have put there */
-        {"stranger/of-root", -EBADRQC},
-        {"stranger/of-other", -EBADRQC},
-        {"stranger/link", -EBADRQC},
-        {"stranger/etc/shadow", -EBADRQC},
-        {"sticky/planted", -EBADRQC},
-        {"open/file", -EBADRQC},
-        {"group/file", -EBADRQC},
-    };
     struct sys sys;
 
     (void)state;
@@ -130,10 +131,10 @@ static void test_paths(void **state)
         skip();
     }
     sys_init(&sys);
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        _cleanup_(closep) int fd = opener_safe_path_open(&sys, cases[i].in);
-        if (MIN(fd, 0) != cases[i].out)
-            fail_msg("\"%s\": %d, not %d", cases[i].in, fd, cases[i].out);
+    for (size_t i = 0; i < ARRAY_SIZE(path_cases); i++) {
+        _cleanup_(closep) int fd = opener_safe_path_open(&sys, path_cases[i].in);
+        if (MIN(fd, 0) != path_cases[i].out)
+            fail_msg("\"%s\": %d, not %d", path_cases[i].in, fd, path_cases[i].out);
         assert_true(fd < 0 || (fcntl(fd, F_GETFL) & (O_ACCMODE | O_PATH)) == O_RDONLY);
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whatever becomes of the opener's process, nobody waits for its end for long. */
+/* The daemon does not wait long for the end of the opener's process, in whatever state that is. */
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>

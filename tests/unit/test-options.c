@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of keys: that its rows are whole, and that the manual page has each key with its default. */
+/* The tables of keys: their rows are complete, and the manual page has each key with its default. */
 #include <stdio.h>
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "config/config.h"
+#include "config/events.h"
 #include "config/groups.h"
 #include "config/option-types.h"
 #include "config/options.h"
+#include "config/web-options.h"
 #include "tests/unit/fixture.h"
 #include "tests/unit/test.h"
 
@@ -27,13 +29,34 @@ static void test_rows(void **state)
             assert_true(row->type->json || row->type == &option_deprecated_bool);
             assert_non_null(row->type->done);
             assert_true(row->help[strlen(row->help) - 1] != '.');
-            /* What stands in none of the files has its value from the row. */
-            assert_true(tables[t] != &config_options || row->fallback);
+            /* A key that no file has gets its value from the row. */
+            assert_true(tables[t] != &config_options || row->default_yaml);
             assert_ptr_equal(option_table_find(tables[t], row->path), row); /* no path is there twice */
         }
     assert_null(option_table_find(&config_options, "web"));
     assert_null(option_table_find(&config_options, "web.lis"));
     assert_null(option_table_find(&config_options, ""));
+}
+
+/* The types of secrets cannot be shown. */
+static void test_web_rows(void **state)
+{
+    (void)state;
+    static const int secrets[] = {WEB_CERT, WEB_KEY, WEB_CLIENT_CA, WEB_USERS};
+
+    for (size_t i = 0; i < web_options.n; i++) {
+        const struct option *row = &web_options.rows[i];
+        assert_non_null(row->path);
+        assert_non_null(row->range);
+        assert_non_null(row->help);
+        assert_non_null(row->type->read);
+        assert_non_null(row->type->done);
+        assert_true(row->help[strlen(row->help) - 1] != '.');
+        assert_ptr_equal(option_table_find(&web_options, row->path), row);
+        assert_int_equal(i < WEB_TLS_OPTIONS, str_starts(row->path, "tls_server_config."));
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(secrets); i++)
+        assert_null(web_options.rows[secrets[i]].type->json);
 }
 
 /* A key is not a map as well: "a.b" and "a.b.c" cannot both be. */
@@ -43,14 +66,15 @@ static void test_paths(void **state)
     for (size_t i = 0; i < config_options.n; i++)
         for (size_t k = 0; k < config_options.n; k++) {
             const char *path = config_options.rows[i].path, *other = config_options.rows[k].path;
-            assert_true(strlen(strrchr(path, '.') ? strrchr(path, '.') + 1 : path) < 32); /* what map.c has room for */
+            assert_true(strlen(strrchr(path, '.') ? strrchr(path, '.') + 1 : path) <
+                        32); /* option-table.c has room for this */
             if (i != k && str_starts(other, path))
                 assert_true(other[strlen(path)] != '.');
         }
 }
 
 /* The default of each key, written in a file, is the default. */
-static void test_fallbacks(void **state)
+static void test_defaults(void **state)
 {
     (void)state;
     _cleanup_(config_freep) struct config *expected = NULL;
@@ -68,7 +92,7 @@ static void test_fallbacks(void **state)
             } else {
                 buffer_append_char(&buffer, *c);
             }
-        buffer_appendf(&buffer, ": %s", row->fallback);
+        buffer_appendf(&buffer, ": %s", row->default_yaml);
         while (depth--)
             buffer_append_char(&buffer, '}');
         _cleanup_(freep) char *text = buffer_string(&buffer);
@@ -110,17 +134,17 @@ static void test_manual_has_each_key(void **state)
             const char *entry = strstr(manual, heading);
             if (!entry)
                 fail_msg("perfcountd.yaml.5 has no \".It Ic %s\"", row->path);
-            if (!row->fallback || row->type == &option_groups)
+            if (!row->default_yaml || row->type == &option_groups)
                 continue;
             const char *end = strstr(entry + strlen(heading), "\n.Sh ");
             _cleanup_(freep) char *text = strndup(entry, (size_t)(end - entry) + 1),
-                                  *fallback = as_manual(row->fallback);
+                                  *fallback = as_manual(row->default_yaml);
             char *next = strstr(text + strlen(heading), "\n.It Ic ");
             if (next)
                 next[1] = '\0';
             const char *said = strstr(text, "\nDefault:\n");
             if (!said || !str_starts(said + strlen("\nDefault:\n"), fallback))
-                fail_msg("perfcountd.yaml.5 does not say \"Default:\" and \"%s\" for %s", row->fallback, row->path);
+                fail_msg("perfcountd.yaml.5 does not say \"Default:\" and \"%s\" for %s", row->default_yaml, row->path);
         }
 }
 
@@ -150,8 +174,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_web_rows),
         cmocka_unit_test(test_paths),
-        cmocka_unit_test(test_fallbacks),
+        cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_manual_has_each_key),
         cmocka_unit_test(test_manual_examples),
     };

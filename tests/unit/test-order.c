@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /api/v1/rates as a JSON reader sees it: in which order, how many, and with names that are hard to write. */
+/* /api/v1/rates as a JSON reader sees it: the order, the limit, and names that are hard to write. */
 #include <math.h>
 #include <stdio.h>
 
@@ -18,7 +18,7 @@ static const struct row_counter software[] = {
     {"task_clock", "software", "seconds", 9, 1e-9, {"perf_cgroup_task_clock_seconds_total", "T.", "", METRIC_COUNTER}},
 };
 
-/* What each cgroup does within the second; one without instructions has no ipc, and the software groups have none. */
+/* The counts of each cgroup within the second. Without instructions, and in software groups, there is no ipc. */
 static const struct {
     const char *cgroup;
     uint64_t cycles, instructions, task_clock;
@@ -64,6 +64,18 @@ static void stop(struct fixture *f)
 {
     baseline_free(f->baseline);
     snapshot_done(&f->snapshot);
+}
+
+/* As a reader of JSON has it. */
+static json_t *rates_document(const struct baseline *baseline, const struct snapshot *snapshot,
+                              const struct filter *filter, const struct order *order)
+{
+    _cleanup_(buffer_done) struct buffer text = {0};
+
+    assert_int_equal(rates_json_write(&text, baseline, snapshot, filter, order), 0);
+    json_t *document = json_loadb(text.data, text.size, JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(document);
+    return document;
 }
 
 /* The names of the cgroups in the order of the document, capitals for the software groups. */
@@ -112,7 +124,7 @@ static void test_orders(void **state)
         for (size_t k = 0; k < ARRAY_SIZE(cases[i].in) && cases[i].in[k]; k += 2)
             assert_int_equal(order_add(&order, cases[i].in[k], cases[i].in[k + 1], &error), 0);
         assert_int_equal(order_check(&order, &f.snapshot, &error), 0);
-        json_t *document = rates_json(f.baseline, &f.snapshot, NULL, &order);
+        json_t *document = rates_document(f.baseline, &f.snapshot, NULL, &order);
         describe(document, text);
         assert_string_equal(text, cases[i].out);
         json_decref(document);
@@ -120,7 +132,7 @@ static void test_orders(void **state)
     stop(&f);
 }
 
-/* Sorting by what the filter leaves out of the document. */
+/* Sorting by an event that the filter leaves out of the document. */
 static void test_filter_and_order(void **state)
 {
     struct fixture f;
@@ -132,7 +144,7 @@ static void test_filter_and_order(void **state)
     assert_int_equal(filter_add(&filter, names, "event", "cycles", NULL), 0);
     assert_int_equal(filter_add(&filter, names, "cgroup", "/[abe]", NULL), 0);
     const struct order order = {.sort = "instructions", .ascending = true, .limit = 2};
-    json_t *document = rates_json(f.baseline, &f.snapshot, &filter, &order);
+    json_t *document = rates_document(f.baseline, &f.snapshot, &filter, &order);
     describe(document, text);
     assert_string_equal(text, "eb");
     json_decref(document);
@@ -168,7 +180,7 @@ static void test_unknown_names(void **state)
     (void)state;
     start(&f);
     assert_int_equal(order_check(&unknown, &f.snapshot, &error), -EINVAL);
-    assert_string_equal(error.message, "parameter \"sort\": nothing here has \"ipcc\"; known are ipc, ipc_user, "
+    assert_string_equal(error.message, "parameter \"sort\": no row has \"ipcc\"; known are ipc, ipc_user, "
                                        "ipc_kernel, cache_miss_ratio, branch_miss_ratio, running_ratio, "
                                        "cpu_utilization, cycles, instructions, task_clock");
     assert_int_equal(order_check(&nothing, &f.snapshot, &error), -EINVAL);
@@ -185,10 +197,7 @@ static void test_odd_names(void **state)
     fake_service_add_odd_cgroups(&fake.snapshot);
     struct baseline *baseline = baseline_new(&fake.snapshot);
     fake_service_advance(&fake);
-    json_t *document = rates_json(baseline, &fake.snapshot, &(struct filter){.mask = 1 << FAKE_CGROUP}, NULL);
-    _cleanup_(freep) char *text = json_dumps(document, 0);
-    json_decref(document);
-    document = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    json_t *document = rates_document(baseline, &fake.snapshot, &(struct filter){.mask = 1 << FAKE_CGROUP}, NULL);
     json_t *list = json_object_get(document, "rates");
     assert_int_equal(json_array_size(list), 1 + N_ODD_CGROUPS);
     for (size_t i = 0; i < N_ODD_CGROUPS; i++)

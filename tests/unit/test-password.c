@@ -77,7 +77,7 @@ static double median_time(const char *hash, struct crypt_data *data)
     return times[ARRAY_SIZE(times) / 2];
 }
 
-/* A cheap hash, the most costly one, and no such name: nobody can tell which it was. */
+/* A cheap hash, the most costly one, and an unknown name cannot be distinguished. */
 static void test_wrong_takes_its_time(void **state)
 {
     _cleanup_(freep) struct crypt_data *data = calloc(1, sizeof(*data));

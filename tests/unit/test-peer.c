@@ -84,7 +84,7 @@ static const struct {
     {{1000, 1000, NULL, 0}, OWN, GROUP, false},
     {{1000, 0, NULL, 0}, OWN, GROUP, false},
     {{GROUP, OWN, NULL, 0}, OWN, GROUP, false},
-    /* A group without a file that shows it, and nobody's. */
+    /* A group that no file shows, and the group "nobody". */
     {{1000, 1000, with_group, 3}, OWN, PEER_ID_NOBODY, false},
     {{PEER_ID_NOBODY, PEER_ID_NOBODY, with_nobody, 1}, PEER_ID_NOBODY, PEER_ID_NOBODY, false},
     {{1000, PEER_ID_NOBODY, NULL, 0}, OWN, PEER_ID_NOBODY, false},
@@ -98,7 +98,7 @@ static void test_operators(void **state)
             fail_msg("case %zu", i);
 }
 
-/* Both ends of a pair are this process, and those of the loopback nobody knows. */
+/* Both ends of a pair are this process; the ends of a loopback connection are unknown. */
 static void test_identify(void **state)
 {
     struct peer peer = {.local = true, .unix_socket = true};

@@ -2,7 +2,7 @@
 #include "formats/perf-data-bytes.h"
 #include "tests/unit/test.h"
 
-/* Of a text that long, how large the record is; 0: it is too large for one, and taken back. */
+/* The size of a record with a text of this length; 0: it is too large, and taken back. */
 static void test_sizes(void **state)
 {
     static const struct {
@@ -22,7 +22,7 @@ static void test_sizes(void **state)
         buffer_append_text(&out, "before");
         size_t start = perf_data_bytes_begin(&out, 9, 3);
         assert_int_equal(start, 6);
-        perf_data_bytes_text(&out, text);
+        perf_data_bytes_write_text(&out, text);
         perf_data_bytes_end(&out, start);
         assert_int_equal(out.size, 6 + cases[i].record);
         free(text);

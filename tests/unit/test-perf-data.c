@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* perf's format read back word by word; that perf itself reads it is tests/e2e/sampler-perf.sh's. */
 #include "base/cleanup.h"
-#include "sampler/writer.h"
+#include "formats/writers.h"
 #include "tests/unit/build-record.h"
 #include "tests/unit/fake-program.h"
 #include "tests/unit/hidden-kernel.h"
@@ -13,7 +13,7 @@
 
 static const uint64_t cycle_ids[] = {100, 102}, instruction_ids[] = {101, 103};
 
-/* What is in a stream: the records behind its header. */
+/* The records of a stream, behind its header. */
 struct stream {
     struct fake_sys *fake;
     struct perf_event_attr attr, member;
@@ -142,7 +142,7 @@ static size_t count(const struct stream *stream, uint32_t type)
     return n;
 }
 
-/* What is behind a feature's number. */
+/* The bytes behind the number of a feature. */
 static const unsigned char *feature(const struct stream *stream, uint64_t number)
 {
     for (size_t i = 0; i < stream->n; i++)
@@ -152,7 +152,7 @@ static const unsigned char *feature(const struct stream *stream, uint64_t number
     return NULL;
 }
 
-/* perf looks for ids at one place in all records: each attr has the leader's layout. */
+/* perf looks for ids at the same place in all records: each attr has the leader's layout. */
 static void check_attr(const unsigned char *bytes, uint64_t config, const uint64_t *ids)
 {
     struct perf_event_attr attr = {0};
@@ -307,7 +307,7 @@ static void test_kernel(void **state)
 static void test_kernel_sections(void **state)
 {
     static const struct {
-        const char *kallsyms, *name; /* NULL: nothing is told */
+        const char *kallsyms, *name; /* NULL: no record */
         uint64_t start;
     } cases[] = {
         {"ffff800008000000 t _head\nffff800008010000 T _stext\n", "[kernel.kallsyms]_stext", 0xffff800008010000},
@@ -339,7 +339,7 @@ static bool pass(struct stream *stream, struct built *built)
     return writer_perf_data.record(stream->state, &record, &stream->out);
 }
 
-/* As they are; but not what perf 6.1 ends at. */
+/* Records are passed on as they are, except for those that perf 6.1 ends at. */
 static void test_records(void **state)
 {
     struct stream *stream = *state;
@@ -364,8 +364,8 @@ static void test_records(void **state)
         put_trailer(&built, SAMPLE);
         assert_false(pass(stream, &built));
     }
-    writer_perf_data.dropped(stream->state, 12, &stream->out);
-    writer_perf_data.round(stream->state, &stream->out);
+    writer_perf_data.notice(stream->state, &(struct writer_notice){.kind = WRITER_DROPPED, .n = 12}, &stream->out);
+    writer_perf_data.notice(stream->state, &(struct writer_notice){.kind = WRITER_ROUND}, &stream->out);
     writer_perf_data.end(stream->state, &end, &stream->out);
     split(stream, 0);
     assert_int_equal(stream->n, 3);
@@ -397,7 +397,7 @@ static void expect_addresses(struct stream *stream, uint16_t misc, const uint64_
     assert_memory_equal(stream->records[0].body + 24, expected, n * sizeof(chain[0]));
 }
 
-/* Where the kernel hides where it is, it is where it was linked to, and its modules follow. */
+/* If the kernel hides its address, it is shown at the address that it was linked to, and its modules follow. */
 static void test_hidden(void **state)
 {
     static const char shifted[] = "ffffffffa3400000 T _text\nffffffffa3400100 T do_idle\n";
@@ -430,14 +430,14 @@ static void test_hidden(void **state)
     assert_false(pass(stream, &built));
 }
 
-/* Behind a pause the processes are told anew; the kernel is what it was. */
+/* Behind a pause there are records about all processes again, but not about the kernel. */
 static void test_relearned(void **state)
 {
     struct stream *stream = *state;
 
     begin(stream);
     buffer_clear(&stream->out);
-    writer_perf_data.relearned(stream->state, &stream->out);
+    writer_perf_data.notice(stream->state, &(struct writer_notice){.kind = WRITER_RESCANNED}, &stream->out);
     split(stream, 0);
     assert_int_equal(count(stream, PERF_RECORD_COMM), 2);
     assert_int_equal(count(stream, PERF_RECORD_MMAP2), 2);
@@ -461,7 +461,7 @@ static void take_read(struct stream *stream, uint64_t id, uint64_t period, const
     assert_true(writer_perf_data.record(stream->state, &record, &stream->out));
 }
 
-/* Counters that ran before the stream did begin anew in it: perf would weigh its first sample by all they stood at. */
+/* Counts start at 0 in a stream: perf would weigh its first sample by everything that was counted before. */
 static void test_reads(void **state)
 {
     static const struct {

@@ -33,7 +33,7 @@ static int teardown(void **state)
     struct fixture *fixture = *state;
 
     processes_free(fixture->processes);
-    assert_int_equal(images_bytes(fixture->images), 0); /* nobody refers to one */
+    assert_int_equal(images_bytes(fixture->images), 0); /* no reference is left */
     images_free(fixture->images);
     sd_event_unref(fixture->event);
     free(fixture);
@@ -75,12 +75,12 @@ static const char *at(struct fixture *fixture, uint32_t pid, uint64_t address)
 {
     static char text[128];
     struct process *process = processes_find(fixture->processes, pid);
-    const struct place *place = process ? mappings_find(&process->mappings, address) : NULL;
+    const struct mapping *mapping = process ? mappings_find(&process->mappings, address) : NULL;
 
     text[0] = '\0';
-    if (place)
-        snprintf(text, sizeof(text), "%s+%llx", place->mapping.file,
-                 (unsigned long long)(address - place->mapping.start + place->mapping.offset));
+    if (mapping)
+        snprintf(text, sizeof(text), "%s+%llx", mapping->file,
+                 (unsigned long long)(address - mapping->start + mapping->offset));
     return text;
 }
 
@@ -93,12 +93,12 @@ static const char *comm(struct fixture *fixture, uint32_t pid, uint32_t tid)
 static uint32_t jit_pid(struct fixture *fixture, uint32_t pid, uint64_t address)
 {
     struct process *process = processes_find(fixture->processes, pid);
-    const struct place *place = process ? mappings_find(&process->mappings, address) : NULL;
+    const struct mapping *mapping = process ? mappings_find(&process->mappings, address) : NULL;
 
-    return place ? place->image->jit_pid : UINT32_MAX;
+    return mapping ? mapping->image->jit_pid : UINT32_MAX;
 }
 
-/* What a process makes at run time is its own; a child goes on with what its parent made. */
+/* Functions made at run time belong to their process; a child keeps those of its parent. */
 static void test_anonymous(void **state)
 {
     struct fixture *fixture = *state;
@@ -175,8 +175,8 @@ static void test_lives(void **state)
     assert_string_equal(comm(fixture, 77, 77), "(none)");
 }
 
-/* Of two captures the second is behind: what it tells is so for its samples. */
-static void test_told_twice(void **state)
+/* Of two sources of records, the second is behind: its records are right for its addresses. */
+static void test_two_sources(void **state)
 {
     struct fixture *fixture = *state;
 
@@ -205,7 +205,7 @@ static void count_of(void *userdata, uint32_t pid, uint32_t tid, const char *nam
     n[pid]++;
 }
 
-/* Who runs is told to the next client: not who ended while nobody listened, but whose number is used again. */
+/* After a time without records, only the processes that /proc shows run, also those with a pid used before. */
 static void test_running(void **state)
 {
     struct fixture *fixture = *state;
@@ -266,13 +266,13 @@ static void test_numbers(void **state)
     take_mmap(fixture, 1, 0x1000, 0x2000, 0, "/a");
     take_mmap(fixture, 1, 0x2000, 0x3000, 0x1000, "/a");
     take_mmap(fixture, 2, 0x8000, 0x9000, 0, "/a");
-    unsigned number = mappings_find(&processes_find(fixture->processes, 1)->mappings, 0x1000)->mapping.number;
+    unsigned number = mappings_find(&processes_find(fixture->processes, 1)->mappings, 0x1000)->number;
     assert_true(number > 0);
-    assert_int_equal(mappings_find(&processes_find(fixture->processes, 2)->mappings, 0x8000)->mapping.number, number);
-    assert_true(mappings_find(&processes_find(fixture->processes, 1)->mappings, 0x2000)->mapping.number != number);
+    assert_int_equal(mappings_find(&processes_find(fixture->processes, 2)->mappings, 0x8000)->number, number);
+    assert_true(mappings_find(&processes_find(fixture->processes, 1)->mappings, 0x2000)->number != number);
 }
 
-/* /proc says the offset 0 of all that is made at run time, and a profile tells places by their numbers. */
+/* /proc has the offset 0 for all memory without a file; still its mappings have different numbers. */
 static void test_numbers_anonymous(void **state)
 {
     struct fixture *fixture = *state;
@@ -281,11 +281,11 @@ static void test_numbers_anonymous(void **state)
     take_mmap(fixture, 1, 0x8000, 0x9000, 0, "//anon");
     take_mmap(fixture, 1, 0x2000, 0x3000, 0, "/a");
     struct process *process = processes_find(fixture->processes, 1);
-    unsigned number = mappings_find(&process->mappings, 0x1000)->mapping.number;
-    assert_true(mappings_find(&process->mappings, 0x8000)->mapping.number != number);
-    assert_true(mappings_find(&process->mappings, 0x3000)->mapping.number != number);
+    unsigned number = mappings_find(&process->mappings, 0x1000)->number;
+    assert_true(mappings_find(&process->mappings, 0x8000)->number != number);
+    assert_true(mappings_find(&process->mappings, 0x3000)->number != number);
     take_mmap(fixture, 1, 0x1000, 0x4000, 0x1000, "//anon"); /* a record of the first */
-    assert_int_equal(mappings_find(&process->mappings, 0x3000)->mapping.number, number);
+    assert_int_equal(mappings_find(&process->mappings, 0x3000)->number, number);
 }
 
 /* Thousands of processes, each with its own files of long names; forks and ends among them. */
@@ -408,7 +408,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_anonymous, setup, teardown),
         cmocka_unit_test_setup_teardown(test_overlaps, setup, teardown),
         cmocka_unit_test_setup_teardown(test_lives, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_told_twice, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_two_sources, setup, teardown),
         cmocka_unit_test_setup_teardown(test_running, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ignored, setup, teardown),
         cmocka_unit_test_setup_teardown(test_numbers, setup, teardown),

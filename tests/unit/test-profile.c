@@ -38,7 +38,7 @@ static void append_name(struct profile *profile, uint32_t number, struct buffer 
     const struct locations *locations = profile_locations(profile);
     const struct location *location = &locations->locations[number];
 
-    location_name(locations, location, out);
+    location_append_name(locations, location, out);
     buffer_appendf(out, "%s %llx,", location_is_kernel(locations, location) ? "*" : "",
                    (unsigned long long)location->address);
 }
@@ -52,8 +52,8 @@ static int show(void *userdata, const struct profile_stack *stack)
 {
     struct shown *shown = userdata;
 
-    buffer_appendf(&shown->text, "%d %llu %llu: ", (int)stack->pid, (unsigned long long)stack->sum.samples,
-                   (unsigned long long)stack->sum.period);
+    buffer_appendf(&shown->text, "%d %llu %llu: ", (int)stack->pid, (unsigned long long)stack->weight.samples,
+                   (unsigned long long)stack->weight.period);
     for (size_t i = 0; i < stack->n; i++)
         append_name(shown->profile, stack->locations[i], &shown->text);
     buffer_append_char(&shown->text, '\n');
@@ -69,7 +69,7 @@ static void assert_shown(struct profile *profile, const char *expected)
     assert_string_equal(text ? text : "", expected);
 }
 
-/* Each with what is shown of it alone. A caller's address is one byte before the one that the chain has. */
+/* Each chain in a profile of its own. The call is one byte before the address that the chain has of the caller. */
 static const struct {
     const char *name;
     uint32_t in_pid;
@@ -109,7 +109,7 @@ static void test_chains(void **state)
     }
 }
 
-/* Equal stacks are one, of one process; the same place of a file is one location for all. */
+/* Equal stacks of a process are counted together. The same place in a file is one location for all processes. */
 static void test_sums(void **state)
 {
     static const uint64_t one[] = {USER, 0x10200, 0x10081}, other[] = {USER, 0x10200, 0x10100},
@@ -235,7 +235,7 @@ static void test_bound(void **state)
         assert_int_equal(profile_total(profile).samples, SAMPLES);
         assert_true(profile_bytes(profile) <= PROFILE_BYTES_MAX);
         print_message("%d: %zu samples kept in %zu bytes\n", kind, SAMPLES - (size_t)skipped, profile_bytes(profile));
-        /* What it has already still counts. */
+        /* Stacks that it has already still count. */
         size_t length = fill(kind, 0, &symbols, chain);
         struct record record = sample_of(100, chain, length, 2);
         assert_int_equal(profile_add(profile, &record), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What could not be opened is tried again, later and later, and nothing wakes the loop without need. */
+/* Tries follow each other later and later, and the event loop is not woken without need. */
 #include "daemon/retry.h"
 #include "tests/unit/test.h"
 

@@ -12,10 +12,10 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "sampler/sampler.h"
+#include "sampler/stream.h"
 #include "tests/unit/test.h"
 
-/* The format: what it is given, one line each; samples are long. */
+/* The format: a line for each record and notice; samples are long. */
 #define PADDING 600
 
 static void *write_begin(const struct writer_source *source, struct buffer *out)
@@ -33,25 +33,18 @@ static bool write_record(void *state, const struct record *record, struct buffer
     return record->type == PERF_RECORD_SAMPLE;
 }
 
-static void write_dropped(void *state, uint64_t n, struct buffer *out)
+static void write_notice(void *state, const struct writer_notice *notice, struct buffer *out)
 {
     (void)state;
-    buffer_appendf(out, "dropped %" PRIu64 "\n", n);
+    if (notice->kind == WRITER_DROPPED)
+        buffer_appendf(out, "dropped %" PRIu64 "\n", notice->n);
+    else if (notice->kind == WRITER_PAUSED || notice->kind == WRITER_RESUMED)
+        buffer_appendf(out, "%s %" PRIu64 "\n", notice->kind == WRITER_PAUSED ? "pause" : "resume", notice->time_ns);
+    else if (notice->kind == WRITER_RESCANNED)
+        buffer_append_text(out, "rescanned\n");
 }
 
-static void write_pause(void *state, bool paused, uint64_t time_ns, struct buffer *out)
-{
-    (void)state;
-    buffer_appendf(out, "%s %" PRIu64 "\n", paused ? "pause" : "resume", time_ns);
-}
-
-static void write_relearned(void *state, struct buffer *out)
-{
-    (void)state;
-    buffer_append_text(out, "relearned\n");
-}
-
-/* A format may say at its end what was sampled, whatever has left. */
+/* A format may describe the events at its end, even if their CPUs have left. */
 static void write_end(void *state, const struct writer_end *end, struct buffer *out)
 {
     const struct writer_source *source = state;
@@ -68,33 +61,25 @@ static void write_free(void *state)
     (void)state;
 }
 
-static unsigned unsettled; /* so often it is not */
+static unsigned unsettled; /* how often it returns false */
 
-static bool is_settled(void *state)
+static bool write_settle(void *state)
 {
     (void)state;
     return unsettled == 0 || --unsettled == 0;
 }
 
-#define LINES                                                                                                          \
-    .begin = write_begin, .record = write_record, .dropped = write_dropped, .pause = write_pause,                      \
-    .relearned = write_relearned, .end = write_end, .free = write_free
+#define LINES .begin = write_begin, .record = write_record, .notice = write_notice, .end = write_end, .free = write_free
 
-static int refuse(struct error *error)
-{
-    return error_set(error, -ENOSYS, "its library is missing");
-}
-
-const struct writer writer_ndjson = {LINES}, writer_perf_data = {LINES}, writer_pprof = {LINES, .check = refuse},
-                    writer_folded = {LINES, .settled = is_settled};
+static const struct writer lines = {LINES}, settled = {LINES, .seconds = 30, .settle = write_settle};
 
 /* Symbols that know nothing. */
 
 struct symbols {
     sd_event *event;
     void (*done)(void *userdata);
-    const void *forgotten;
-    bool rested;
+    const void *cancelled;
+    bool all_ended;
 };
 
 int symbols_new(struct sys *sys, sd_event *event, struct symbols **ret)
@@ -112,7 +97,7 @@ struct symbols *symbols_free(struct symbols *symbols)
     return NULL;
 }
 
-/* A name that a process is told to have taken. */
+/* The name and CPU of the last record of a new name. */
 static char renamed[16];
 
 void symbols_update(struct symbols *symbols, const struct record *record)
@@ -124,18 +109,18 @@ void symbols_update(struct symbols *symbols, const struct record *record)
 
 void symbols_end_all(struct symbols *symbols)
 {
-    symbols->rested = true;
+    symbols->all_ended = true;
 }
 
-static sd_event_handler_t on_learned;
-static struct symbols *learning;
-static unsigned n_learned;
+static sd_event_handler_t on_scanned;
+static struct symbols *scanned_symbols;
+static unsigned n_scans;
 
 static int call_done(sd_event_source *source, void *userdata)
 {
     sd_event_source_disable_unref(source);
-    if (learning->forgotten != userdata)
-        learning->done(userdata);
+    if (scanned_symbols->cancelled != userdata)
+        scanned_symbols->done(userdata);
     return 0;
 }
 
@@ -144,20 +129,20 @@ int symbols_scan(struct symbols *symbols, uint32_t pid, void (*done)(void *userd
     sd_event_source *source;
 
     (void)pid;
-    on_learned = call_done;
-    learning = symbols;
-    n_learned++;
+    on_scanned = call_done;
+    scanned_symbols = symbols;
+    n_scans++;
     symbols->done = done;
-    symbols->forgotten = NULL;
-    return MIN(sd_event_add_defer(symbols->event, &source, on_learned, userdata), 0);
+    symbols->cancelled = NULL;
+    return MIN(sd_event_add_defer(symbols->event, &source, on_scanned, userdata), 0);
 }
 
 void symbols_cancel(struct symbols *symbols, const void *userdata)
 {
-    symbols->forgotten = userdata;
+    symbols->cancelled = userdata;
 }
 
-/* What the sampler leaves for tables of symbols. */
+/* The room that the sampler leaves for tables of symbols. */
 static size_t room;
 
 size_t symbols_bytes(const struct symbols *symbols)
@@ -178,7 +163,7 @@ static struct symbols *idle_symbols;
 static int call_idle(sd_event_source *source, void *userdata)
 {
     sd_event_source_disable_unref(source);
-    if (idle_symbols->forgotten != userdata)
+    if (idle_symbols->cancelled != userdata)
         on_idle(userdata);
     return 0;
 }
@@ -277,13 +262,14 @@ static int end(void **state)
     return count_perf_fds() == 0 ? 0 : -1;
 }
 
-/* false where this machine or container lets nobody sample, which is said. */
-static bool start(struct fixture *f, const struct stream_request *request, struct reader *reader)
+/* False, with a message, if this machine or container does not allow to sample. */
+static bool start_writer(struct fixture *f, const struct stream_request *request, const struct writer *writer,
+                         struct reader *reader)
 {
     struct error error = {0};
 
     *reader = (struct reader){0};
-    int r = stream_open(f->sampler, request, on_ready, reader, &reader->stream, &error);
+    int r = stream_open(f->sampler, request, writer, on_ready, reader, &reader->stream, &error);
     if (r == -EACCES || r == -EPERM) {
         print_message("skipped: %s\n", error.message);
         return false;
@@ -291,6 +277,11 @@ static bool start(struct fixture *f, const struct stream_request *request, struc
     if (r < 0)
         fail_msg("%s", error.message);
     return true;
+}
+
+static bool start(struct fixture *f, const struct stream_request *request, struct reader *reader)
+{
+    return start_writer(f, request, &lines, reader);
 }
 
 static void stop(struct reader *reader)
@@ -307,7 +298,7 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Runs until all that are not lazy have ended, at most so long; busy, so that clocks tick on a CPU. */
+/* Runs until all readers that are not lazy have ended, at most for `seconds`; busy, so that clocks tick on a CPU. */
 static void run(struct fixture *f, double seconds, struct reader *const *readers, size_t n)
 {
     double until = now() + seconds;
@@ -342,7 +333,7 @@ static unsigned count(const char *text, const char *word)
     return n;
 }
 
-/* As many as were asked for, in the order of time, and nothing is open but while somebody listens. */
+/* The number of records that was asked for, in the order of time. Nothing is open without a client. */
 static void test_max(void **state)
 {
     struct fixture *f = *state;
@@ -368,7 +359,7 @@ static void test_max(void **state)
     stop(&a);
 }
 
-/* The same spec is opened once, another one again; who leaves ends nobody else's. */
+/* Clients of equal specs share one capture. A client that leaves ends no stream of others. */
 static void test_sharing(void **state)
 {
     struct fixture *f = *state;
@@ -395,7 +386,7 @@ static void test_sharing(void **state)
     assert_int_equal(count_perf_fds(), 0);
 }
 
-/* Who takes nothing loses whole records and is told; others lose none. */
+/* A client that takes nothing loses whole records, and learns how many; others lose none. */
 static void test_slow(void **state)
 {
     struct fixture *f = *state;
@@ -439,7 +430,7 @@ static void test_refused(void **state)
     f->config.max_clients = 1;
     if (!start(f, &(struct stream_request){0}, &a))
         return;
-    assert_int_equal(stream_open(f->sampler, &(struct stream_request){0}, on_ready, &b, &none, &error), -EBUSY);
+    assert_int_equal(stream_open(f->sampler, &(struct stream_request){0}, &lines, on_ready, &b, &none, &error), -EBUSY);
     assert_string_equal(error.message,
                         "1 clients have samples already, as many as sampler.max_clients allows; try again later");
     run(f, 0.05, NULL, 0);
@@ -449,17 +440,15 @@ static void test_refused(void **state)
     run(f, 5, all, 1);
     assert_non_null(strstr(text_of(&a), "end reload "));
     stop(&a);
-    assert_int_equal(stream_open(f->sampler, &(struct stream_request){0}, on_ready, &b, &none, &error), -EOPNOTSUPP);
+    assert_int_equal(stream_open(f->sampler, &(struct stream_request){0}, &lines, on_ready, &b, &none, &error),
+                     -EOPNOTSUPP);
     assert_non_null(strstr(error.message, "sampler.enabled"));
     assert_int_equal(sampler_admit(f->sampler, STANDING_OPERATOR, &error), -EOPNOTSUPP);
     f->config.enabled = true;
     assert_int_equal(sampler_admit(f->sampler, STANDING_OPERATOR, &error), 0);
-    assert_int_equal(stream_open(f->sampler, &(struct stream_request){.seconds = 61}, on_ready, &b, &none, &error),
-                     -EINVAL);
+    assert_int_equal(
+        stream_open(f->sampler, &(struct stream_request){.seconds = 61}, &lines, on_ready, &b, &none, &error), -EINVAL);
     assert_string_equal(error.message, "61 seconds are over the limit of 60, sampler.max_seconds");
-    const struct stream_request profile = {.format = STREAM_PPROF};
-    assert_int_equal(stream_open(f->sampler, &profile, on_ready, &b, &none, &error), -ENOSYS);
-    assert_string_equal(error.message, "its library is missing");
     run(f, 0.01, NULL, 0);
     assert_int_equal(count_perf_fds(), 0);
 }
@@ -506,7 +495,7 @@ static void test_hotplug(void **state)
     sampler_configure(f->sampler, f->machine, &f->config, f->admits);
 }
 
-/* What runs is told also of CPUs that are not sampled: it may come from there. */
+/* Records of processes come also from CPUs that are not sampled, since processes move. */
 static void test_other_cpus(void **state)
 {
     struct fixture *f = *state;
@@ -537,7 +526,7 @@ static void test_other_cpus(void **state)
     run(f, 10, all, 1);
     assert_string_equal(renamed, expected);
     stop(&a);
-    /* It is not sampled where its CPU has left, whatever is still told of others. */
+    /* Without its CPU, nothing is sampled, even if other CPUs are still tracked. */
     struct machine fewer = *f->machine;
     _cleanup_(cpuset_done) struct cpuset rest = {0};
     assert_true(start(f, &(struct stream_request){.seconds = 10, .cpus = cpus}, &a));
@@ -573,7 +562,7 @@ static int unmap(struct sys *sys, void *address, size_t size)
     return real_munmap(sys, address, size);
 }
 
-/* Of a CPU, by its number; the frequency tells it from others. */
+/* On one CPU; the frequency distinguishes it from other streams. */
 static bool start_on(struct fixture *f, int cpu, uint64_t frequency, struct reader *reader)
 {
     char cpus[16];
@@ -582,7 +571,7 @@ static bool start_on(struct fixture *f, int cpu, uint64_t frequency, struct read
     return start(f, &(struct stream_request){.seconds = 0.2, .cpus = cpus, .frequency = frequency}, reader);
 }
 
-/* What tells of other CPUs gives way to who samples and comes later. */
+/* Lanes that only track are closed for a client that comes later and needs their memory. */
 static void test_memory_for_samples(void **state)
 {
     struct fixture *f = *state;
@@ -611,7 +600,7 @@ static void test_memory_for_samples(void **state)
     run(f, 0.01, NULL, 0);
 }
 
-/* Where memory is for one ring only, it is of the CPU that is sampled; other rings are small. */
+/* If there is memory for one ring only, it is that of the sampled CPU; other rings are small. */
 static void test_locked_memory(void **state)
 {
     struct fixture *f = *state;
@@ -649,7 +638,7 @@ static void lose(double seconds)
         continue;
 }
 
-/* What says what runs may be among what was lost: it is read anew, however much is lost at most once in a second. */
+/* Records of processes may be lost: then /proc is read again, at most once a second. */
 static void test_lost(void **state)
 {
     struct fixture *f = *state;
@@ -661,17 +650,17 @@ static void test_lost(void **state)
     if (!start(f, &(struct stream_request){.seconds = 20, .period = 100000}, &a))
         return;
     run(f, 0.01, NULL, 0);
-    n_learned = 0;
-    while (now() < begun + 10 && n_learned < 2) {
+    n_scans = 0;
+    while (now() < begun + 10 && n_scans < 2) {
         lose(0.05);
         run(f, 0.01, NULL, 0);
-        assert_true(n_learned <= now() - begun);
+        assert_true(n_scans <= now() - begun);
     }
-    assert_int_equal(n_learned, 2);
+    assert_int_equal(n_scans, 2);
     run(f, 0.05, NULL, 0);
     drain(&a);
     buffer_append_char(&a.text, '\0');
-    assert_int_equal(count(a.text.data, "relearned"), 2);
+    assert_int_equal(count(a.text.data, "rescanned"), 2);
     stop(&a);
     run(f, 0.01, NULL, 0);
 }
@@ -693,7 +682,7 @@ static int map_own(struct sys *sys, int fd, size_t size, int protection, void **
     return 0;
 }
 
-/* What makes no sense ends nothing. All of its ring is given up, so that what runs is read anew. */
+/* A malformed record does not end the stream. Its ring is given up, so /proc is read again. */
 static void test_malformed(void **state)
 {
     struct fixture *f = *state;
@@ -703,13 +692,13 @@ static void test_malformed(void **state)
     if (!start(f, &(struct stream_request){.seconds = 1.5}, &a))
         return;
     run(f, 0.05, all, 1);
-    n_learned = 0;
+    n_scans = 0;
     page->data_head = sizeof(struct perf_event_header); /* of a record of 0 bytes */
     run(f, 5, all, 1);
-    assert_int_equal(n_learned, 1);
+    assert_int_equal(n_scans, 1);
     const char *text = text_of(&a);
     assert_non_null(strstr(text, "malformed 1\n"));
-    assert_int_equal(count(text, "relearned"), 1);
+    assert_int_equal(count(text, "rescanned"), 1);
     assert_non_null(strstr(text, "end seconds "));
     stop(&a);
     run(f, 0.01, NULL, 0);
@@ -774,7 +763,7 @@ static void test_admission(void **state)
     }
 }
 
-/* What a stream rests on is another: it ends, and one that named its own goes on. */
+/* A stream ends if a setting that it depends on changes; a stream that named its own goes on. */
 static void test_reload(void **state)
 {
     struct fixture *f = *state;
@@ -820,7 +809,7 @@ static void count_call(void *userdata)
     (*(unsigned *)userdata)++;
 }
 
-/* All end with what they have, also who waits for /proc to be read; who was last is told, and nobody comes any more. */
+/* All streams end with what they have, even while /proc is still read. `ended` is called; no client may join. */
 static void test_shutdown(void **state)
 {
     struct fixture *f = *state;
@@ -839,7 +828,7 @@ static void test_shutdown(void **state)
     assert_true(count(a.text.data, "sample ") > 10);
     assert_true(str_starts(text_of(&b), "begin "));
     assert_non_null(strstr(b.text.data, "end shutdown 0 "));
-    assert_int_equal(stream_open(f->sampler, &(struct stream_request){0}, on_ready, &b, &none, &error), -EBUSY);
+    assert_int_equal(stream_open(f->sampler, &(struct stream_request){0}, &lines, on_ready, &b, &none, &error), -EBUSY);
     assert_string_equal(error.message, "perfcountd is ending");
     stop(&a);
     assert_int_equal(n_ended, 0);
@@ -849,7 +838,7 @@ static void test_shutdown(void **state)
     assert_false(sampler_end(f->sampler, count_call, &n_ended));
 }
 
-/* A pause is told, and no sample lies in it. */
+/* The writer learns of a pause, and no sample lies in it. */
 static void check_pause(const char *text)
 {
     const char *pause = strstr(text, "pause "), *resume = strstr(text, "resume ");
@@ -863,10 +852,10 @@ static void check_pause(const char *text)
         assert_true(time < from || time > to);
         assert_true((time < from) == (at < pause));
     }
-    assert_non_null(strstr(resume, "relearned\n"));
+    assert_non_null(strstr(resume, "rescanned\n"));
 }
 
-/* Nothing is sampled meanwhile, and seconds go on; who comes during a pause begins with it. */
+/* Nothing is sampled in a pause, and seconds go on. A stream that is opened in a pause begins with it. */
 static void test_pause(void **state)
 {
     struct fixture *f = *state;
@@ -883,7 +872,7 @@ static void test_pause(void **state)
     assert_true(start(f, &request, &b));
     run(f, 0.3, all, 2);
     size_t before = a.text.size;
-    sampler_cpus_changed(f->sampler, f->machine, &f->machine->online); /* opened anew, and paused */
+    sampler_cpus_changed(f->sampler, f->machine, &f->machine->online); /* opened again, and paused */
     run(f, 0.2, all, 2);
     assert_int_equal(a.text.size, before);
     assert_int_equal(sampler_pause(f->sampler, false), 0);
@@ -902,7 +891,7 @@ static void test_pause(void **state)
     run(f, 0.01, NULL, 0);
 }
 
-/* Pausing over and over does not pile up readings of what runs; the last one is behind the last pause. */
+/* Many pauses cause few scans of /proc; the last scan begins after the last pause. */
 static void test_many_pauses(void **state)
 {
     struct fixture *f = *state;
@@ -911,17 +900,17 @@ static void test_many_pauses(void **state)
     if (!start(f, &(struct stream_request){.seconds = 10}, &a))
         return;
     run(f, 0.05, NULL, 0);
-    n_learned = 0;
+    n_scans = 0;
     for (unsigned i = 0; i < 50; i++) {
         sampler_pause(f->sampler, true);
         sampler_pause(f->sampler, false);
     }
-    assert_int_equal(n_learned, 1);
+    assert_int_equal(n_scans, 1);
     run(f, 0.2, NULL, 0);
-    assert_int_equal(n_learned, 2);
+    assert_int_equal(n_scans, 2);
     drain(&a);
     buffer_append_char(&a.text, '\0');
-    assert_int_equal(count(a.text.data, "relearned"), 1);
+    assert_int_equal(count(a.text.data, "rescanned"), 1);
     stop(&a);
 }
 
@@ -932,7 +921,7 @@ static int refuse_to_enable(struct sys *sys, int fd, unsigned long request, unsi
     return request == PERF_EVENT_IOC_ENABLE ? -ENODEV : real_ioctl(sys, fd, request, argument);
 }
 
-/* What the kernel does not enable again is told; nothing is opened that cannot be enabled. */
+/* An event that the kernel does not enable again is an error; a stream that needs it is not opened. */
 static void test_resume_fails(void **state)
 {
     struct fixture *f = *state;
@@ -947,29 +936,29 @@ static void test_resume_fails(void **state)
     f->sys.ioctl = refuse_to_enable;
     assert_int_equal(sampler_pause(f->sampler, false), -ENODEV);
     struct stream_request other = {.period = 2000000};
-    assert_int_equal(stream_open(f->sampler, &other, on_ready, &b, &none, &error), -ENODEV);
+    assert_int_equal(stream_open(f->sampler, &other, &lines, on_ready, &b, &none, &error), -ENODEV);
     assert_true(str_starts(error.message, "sampling cannot start: "));
     stop(&a);
     run(f, 0.01, NULL, 0);
     assert_int_equal(count_perf_fds(), 0);
 }
 
-/* A format that needs all symbols at its end has them asked for until there is no more to ask, but not for ever. */
+/* A format that needs all symbols at its end asks until none is missing, but not for ever. */
 static void test_settles(void **state)
 {
     struct fixture *f = *state;
-    struct stream_request request = {.format = STREAM_FOLDED, .seconds = 0.05};
+    struct stream_request request = {.seconds = 0.05};
     struct reader a, *all[] = {&a};
 
     unsettled = 3;
-    if (!start(f, &request, &a))
+    if (!start_writer(f, &request, &settled, &a))
         return;
     run(f, 10, all, 1);
     assert_non_null(strstr(text_of(&a), "end seconds "));
     assert_int_equal(unsettled, 0);
     stop(&a);
     unsettled = UINT_MAX;
-    assert_true(start(f, &request, &a));
+    assert_true(start_writer(f, &request, &settled, &a));
     double began = now();
     run(f, 20, all, 1);
     assert_non_null(strstr(text_of(&a), "end seconds "));
@@ -979,7 +968,7 @@ static void test_settles(void **state)
     run(f, 0.01, NULL, 0);
 }
 
-/* A client that goes away while /proc is read is called no more. */
+/* A client that leaves while /proc is read is not called any more. */
 static void test_gone_early(void **state)
 {
     struct fixture *f = *state;
@@ -987,10 +976,10 @@ static void test_gone_early(void **state)
 
     if (!start(f, &(struct stream_request){0}, &a))
         return;
-    assert_false(learning->rested);
+    assert_false(scanned_symbols->all_ended);
     stop(&a);
     run(f, 0.05, NULL, 0);
-    assert_true(learning->rested);
+    assert_true(scanned_symbols->all_ended);
     assert_int_equal(a.calls, 0);
     assert_int_equal(count_perf_fds(), 0);
 }

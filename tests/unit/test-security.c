@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A web configuration is loaded with what it names, or the error says which file is wrong and where. */
+/* A web configuration is loaded with the files that it names, or the error names the file and the place. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -32,7 +32,7 @@ static void test_load(void **state)
     assert_int_equal(chdir(directory), 0);
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         _cleanup_(security_unrefp) struct security *security = NULL;
-        _cleanup_(file_versions_done) struct file_versions stamps = {0};
+        _cleanup_(file_versions_done) struct file_versions versions = {0};
         struct error error = {0};
 
         remove(NAME);
@@ -40,10 +40,10 @@ static void test_load(void **state)
             _cleanup_(fclosep) FILE *file = fopen(NAME, "we");
             fputs(cases[i].text, file);
         }
-        int r = security_load(NULL, NAME, &security, &stamps, &error);
+        int r = security_load(NULL, NAME, &security, &versions, &error);
         print_message("%zu: %s\n", i, error.message);
         assert_int_equal(r, cases[i].code);
-        assert_int_equal(stamps.n, cases[i].n_stamps);
+        assert_int_equal(versions.n, cases[i].n_stamps);
         assert_true(str_starts(error.message, cases[i].sentence));
         assert_int_equal(error.line, 0);
         assert_true((security != NULL) == (r == 0));
@@ -61,11 +61,11 @@ static void test_no_file(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(none); i++) {
         _cleanup_(security_unrefp) struct security *security = NULL, *again = NULL;
-        struct file_versions stamps;
+        struct file_versions versions;
         struct error error;
 
-        assert_int_equal(security_load(NULL, none[i], &security, &stamps, &error), 0);
-        assert_int_equal(stamps.n, 0);
+        assert_int_equal(security_load(NULL, none[i], &security, &versions, &error), 0);
+        assert_int_equal(versions.n, 0);
         assert_null(security->config);
         assert_null(security->tls);
         again = security_ref(security);
@@ -91,13 +91,13 @@ static void test_slow_passwords(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(slow); i++) {
         _cleanup_(security_unrefp) struct security *security = NULL;
-        _cleanup_(file_versions_done) struct file_versions stamps = {0};
+        _cleanup_(file_versions_done) struct file_versions versions = {0};
         _cleanup_(fclosep) FILE *file = fopen(NAME, "we");
         struct error error = {0};
 
         fprintf(file, "basic_auth_users:\n%s", slow[i].users);
         fflush(file);
-        assert_int_equal(security_load(NULL, NAME, &security, &stamps, &error), 0);
+        assert_int_equal(security_load(NULL, NAME, &security, &versions, &error), 0);
         const char *warning = security_warning(security, SECURITY_PASSWORD_SLOW);
         assert_true(!warning == !slow[i].sentence);
         assert_true(!warning || str_starts(warning, slow[i].sentence));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Listening sockets that somebody hands over. */
+/* Listening sockets that are handed over. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -62,10 +62,10 @@ static const struct {
     int code;
     const char *sentence;
 } bad[] = {
-    {datagram, -EINVAL, "none that listens for streams"},
-    {silent, -EINVAL, "none that listens for streams"},
-    {a_file, -ENOTSOCK, "is no socket"},
-    {closed, -EBADF, "is no socket"},
+    {datagram, -EINVAL, "does not listen for streams"},
+    {silent, -EINVAL, "does not listen for streams"},
+    {a_file, -ENOTSOCK, "is not a socket"},
+    {closed, -EBADF, "is not a socket"},
 };
 
 static void test_bad(void **state)

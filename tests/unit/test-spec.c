@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is asked for, held against machines that are played. */
+/* Requests, checked against simulated machines. */
 #include "base/cleanup.h"
-#include "sampler/spec.h"
+#include "sampler/spec-make.h"
 #include "tests/unit/fake-sys.h"
 #include "tests/unit/test.h"
 
@@ -167,7 +167,7 @@ static void test_two_kinds(void **state)
     end(&f);
 }
 
-/* Who may not see the kernel sees the rest; who may see nothing is told why. */
+/* A process that may not sample the kernel samples user space; if it may sample nothing, the reason is reported. */
 static void test_permission(void **state)
 {
     struct fixture f = begin(fake_machine_one_pmu());
@@ -177,7 +177,7 @@ static void test_permission(void **state)
     (void)state;
     fake_fail(f.fake, (struct fake_failure){.call = FAKE_OPEN, .error = EACCES, .times = 1});
     spec = good(&f, &(struct stream_request){0});
-    assert_true(spec.blind);
+    assert_true(spec.user_only);
     struct spec_group group;
     assert_int_equal(spec_bind(&spec, &f.fake->sys, f.machine, 0, &group, NULL), 0);
     assert_true(group.attrs[0].exclude_kernel && group.attrs[0].exclude_callchain_kernel);
@@ -190,7 +190,7 @@ static void test_permission(void **state)
     end(&f);
 }
 
-/* What samples the kernel alone cannot do without it. */
+/* An event that samples only the kernel needs the permission. */
 static void test_kernel_alone(void **state)
 {
     struct fixture f = begin(fake_machine_no_pmu());
@@ -235,7 +235,7 @@ static void test_equal(void **state)
         bool out;
     } cases[] = {
         {{0}, true},
-        {{.seconds = 2, .max = 5, .format = STREAM_PPROF}, true}, /* of the stream, not of the capture */
+        {{.seconds = 2, .max = 5}, true}, /* of the stream, not of the capture */
         {{.event = (char *)"cycles"}, true},
         {{.event = (char *)"cycles:u"}, false},
         {{.event = (char *)"cycles:p"}, false},
@@ -280,9 +280,9 @@ static void test_bad(void **state)
         {{.cpus = (char *)"3"}, -EINVAL, "CPU 3 is offline"},
         {{.pid = 41}, -ENOENT, "there is no process 41"},
         {{.pid = 42, .cgroup = (char *)"/x"}, -EINVAL, "pid and cgroup exclude each other"},
-        {{.cgroup = (char *)"x"}, -EINVAL, "\"x\" is no path from the root of the cgroups"},
-        {{.cgroup = (char *)"/../x"}, -EINVAL, "\"/../x\" is no path from the root of the cgroups"},
-        {{.cgroup = (char *)"/x/.."}, -EINVAL, "\"/x/..\" is no path from the root of the cgroups"},
+        {{.cgroup = (char *)"x"}, -EINVAL, "\"x\" is not a path from the root of the cgroups"},
+        {{.cgroup = (char *)"/../x"}, -EINVAL, "\"/../x\" is not a path from the root of the cgroups"},
+        {{.cgroup = (char *)"/x/.."}, -EINVAL, "\"/x/..\" is not a path from the root of the cgroups"},
         {{.cgroup = (char *)"/x"}, -ENOENT, "there is no cgroup /x"},
     };
     struct fixture f = begin(fake_machine_one_pmu());

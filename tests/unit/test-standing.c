@@ -37,7 +37,7 @@ static const struct {
     {&stranger, true, {{"Host", "localhost"}}, STANDING_OPERATOR},
     {&trusted, false, {{"Host", "localhost"}}, STANDING_OPERATOR},
     {&trusted, false, {{"Host", "x"}}, STANDING_OPERATOR},
-    /* What a proxy passes on. */
+    /* Requests that a proxy passes on. */
     {&loopback, false, {{"Host", "localhost"}, {"X-Forwarded-For", "192.0.2.1"}}, STANDING_EVERYBODY},
     {&loopback, false, {{"Host", "localhost"}, {"CF-Connecting-IP", "127.0.0.1"}}, STANDING_EVERYBODY},
     {&loopback, false, {{"Host", "localhost"}, {"x-client-ip", ""}}, STANDING_EVERYBODY},
@@ -70,7 +70,7 @@ static const struct {
     {&trusted, false, {{"Host", "evil.example"}, BROWSER, PROOF}, STANDING_PAGE},
     /* Its owner has no password. */
     {&elsewhere, true, {{"Host", "board.lan"}, BROWSER, {"Sec-Fetch-Site", "same-origin"}}, STANDING_OPERATOR},
-    /* Our own pages, and addresses that somebody has typed. */
+    /* Our own pages, and addresses that a person has typed. */
     {&loopback, false, {{"Host", "localhost"}, BROWSER, {"Sec-Fetch-Site", "none"}}, STANDING_LOCAL},
     {&loopback, false, {{"Host", "localhost"}, BROWSER, {"Sec-Fetch-Site", "same-origin"}}, STANDING_LOCAL},
     {&loopback, false, {{"Host", "127.0.0.1"}, BROWSER, {"Origin", "http://127.0.0.1"}, PROOF}, STANDING_LOCAL},

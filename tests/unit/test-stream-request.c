@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
-#include "sampler/stream.h"
+#include "sampler/stream-request.h"
 #include "tests/unit/test.h"
 
 static void test_good(void **state)

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "daemon/summary.h"
-#include "tests/unit/fake-sys.h"
+#include "tests/unit/rig.h"
 #include "tests/unit/test.h"
 
 static const struct {
@@ -18,10 +18,11 @@ static const struct {
      "paused for 1 second; counting 4 groups on 4 CPUs"},
     {"[{name: c, events: 'cycles,sched:no_such'}]",
      {.reload_error = ""},
-     "counting 4 groups on 4 CPUs; 1 event missing, see /api/v1/status"},
+     "counting 4 groups on 4 CPUs; 1 event unavailable, see /api/v1/status"},
     {"[{name: c, events: cycles}]",
      {.reload_error = "a.yaml:1:2: bad", .paused_seconds = 59},
-     "reload failed, the old configuration goes on: a.yaml:1:2: bad; paused for 59 seconds; counting 4 groups on 4 "
+     "reload failed, the old configuration stays in use: a.yaml:1:2: bad; paused for 59 seconds; counting 4 groups on "
+     "4 "
      "CPUs"},
     {"[{name: c, events: cycles}]",
      {.reload_error = "", .opener_lost = true},
@@ -31,26 +32,13 @@ static const struct {
 
 static void summarize(size_t i, char *text, size_t size)
 {
-    struct fake_sys *fake = fake_machine_one_pmu();
-    struct reload_outcome reload = {0};
-    struct registry *registry;
-    struct machine *machine;
-    struct config *config;
-    struct error error = {0};
+    struct rig rig;
     char yaml[512];
 
-    int n =
-        snprintf(yaml, sizeof(yaml), "collectors: {cgroup: {enabled: false}, cpu: {groups: %s}}", cases[i].in_groups);
-    if (config_parse(yaml, (size_t)n, &config, &error) < 0)
-        fail_msg("%s", error.message);
-    assert_int_equal(machine_load(&fake->sys, &machine, &error), 0);
-    assert_int_equal(registry_new(&fake->sys, &reload, &registry), 0);
-    assert_int_equal(registry_configure(registry, machine, config, NULL, &error), 0);
-    summary_format(registry, &cases[i].in, text, size);
-    registry_free(registry);
-    config_free(config);
-    machine_free(machine);
-    fake_sys_free(fake);
+    snprintf(yaml, sizeof(yaml), "collectors: {cgroup: {enabled: false}, cpu: {groups: %s}}", cases[i].in_groups);
+    rig_init(&rig, fake_machine_one_pmu(), yaml);
+    summary_format(rig.registry, &cases[i].in, text, size);
+    rig_done(&rig);
 }
 
 static void test_cases(void **state)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Symbols from a list to a block and back, and blocks that somebody broke. */
+/* Symbols from a list to a block and back, and malformed blocks. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -154,7 +154,7 @@ static void test_bounded(void **state)
     symbol_table_close(&table);
 }
 
-/* A block in memory of its exact size, so that a sanitizer sees what reads behind it. */
+/* A block in memory of its exact size, so that a sanitizer finds reads behind it. */
 static int check_copy(const struct symbol_table *table, size_t size, size_t at, unsigned char change)
 {
     _cleanup_(freep) unsigned char *copy = malloc(size ? size : 1);

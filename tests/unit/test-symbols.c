@@ -293,7 +293,7 @@ static void test_symboliser_ends(void **state)
     assert_true(symbols_symboliser_pid(fixture->symbols) != child);
     frame = resolve(fixture, pid, (uintptr_t)known_static_function);
     assert_null(frame.symbol); /* the file that it ended over */
-    /* Who has gone is not called. */
+    /* A caller that has left is not called. */
     fixture->calls = 0;
     assert_int_equal(symbols_scan(fixture->symbols, pid, count, fixture), 0);
     symbols_cancel(fixture->symbols, fixture);
@@ -330,7 +330,7 @@ static void assert_status(const char *status, const char *key, const char *value
         fail_msg("%s %.40s", key, line);
 }
 
-/* Who reads the files of strangers has nothing to lose. */
+/* The process that reads untrusted files has no powers. */
 static void test_privileges(void **state)
 {
     struct fixture *fixture = *state;
@@ -439,7 +439,7 @@ static void test_gone(void **state)
     assert_true(frame.mapping && !frame.symbol);
 }
 
-/* What was mapped when it was sampled is known whatever the process has become since. */
+/* A mapping that is kept stays known, whatever its process does. */
 static void test_kept(void **state)
 {
     struct fixture *fixture = *state;
@@ -454,7 +454,7 @@ static void test_kept(void **state)
         skip();
     learn(fixture, pid);
     symbols_resolve(fixture->symbols, pid, false, (uintptr_t)known_static_function, &frame);
-    assert_non_null(frame.image);
+    assert_non_null(frame.mapping->image);
     assert_null(frame.symbol);
     symbols_keep(&frame, pid, &kept);
     symbols_update(fixture->symbols, &record);

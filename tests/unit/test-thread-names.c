@@ -80,7 +80,7 @@ static void test_remove(void **state)
     thread_names_done(&names);
 }
 
-/* Who has no room is not known; who is known may be called something else. */
+/* Without room, a thread is not known; a thread that is known may still take another name. */
 static void test_room(void **state)
 {
     struct thread_names names = {0};

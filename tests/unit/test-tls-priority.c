@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Versions, suites and curves by Go's names, and what GnuTLS then enables. */
+/* From versions, suites and curves by Go's names to those that GnuTLS enables. */
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "http/tls/priority.h"

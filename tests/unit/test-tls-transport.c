@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a server's session reads from its socket, and how it takes what is no TLS. */
+/* A server's session reads from its socket, and refuses a client that does not speak TLS. */
 #include <stdio.h>
 #include <sys/socket.h>
 
@@ -43,7 +43,7 @@ static void say(struct fixture *f, const char *data, size_t size)
     assert_int_equal(send(f->client, data, size, MSG_NOSIGNAL), size);
 }
 
-/* All that the client was told; what is closed with unread data is a reset. */
+/* All that the client receives; a socket that is closed with unread data resets the connection. */
 static const char *heard(struct fixture *f)
 {
     static char text[4096];
@@ -95,7 +95,7 @@ static void test_silence(void **state)
     stop(&f);
 }
 
-/* Only the first byte tells: what follows in a record may be anything. */
+/* Only the first byte counts: the rest of a record may be anything. */
 static void test_records(void **state)
 {
     static const char in[] = "\x16\x03\x01\x02\0";

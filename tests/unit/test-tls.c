@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handshakes in memory between a server's session and a client's, and what is wrong with certificates and keys. */
+/* Handshakes in memory between a server's session and a client's, and the errors of certificates and keys. */
 #include <gnutls/x509.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -108,7 +108,7 @@ static struct web_tls config_of(enum client_auth auth)
     };
 }
 
-/* What came of it: "ok", "verified", or the alert that the client got. */
+/* The result: "ok", "verified", or the alert that the client got. */
 static const char *shake_hands(struct tls *tls, const struct identity *identity, const char *priorities)
 {
     gnutls_certificate_credentials_t credentials;
@@ -123,7 +123,7 @@ static const char *shake_hands(struct tls *tls, const struct identity *identity,
         assert_int_equal(
             gnutls_certificate_set_x509_key(credentials, (gnutls_x509_crt_t *)&identity->crt, 1, identity->key), 0);
     gnutls_init(&server, GNUTLS_SERVER | GNUTLS_NONBLOCK);
-    /* It shows what it has, whatever CAs the server names. */
+    /* It shows its certificate, whatever CAs the server names. */
     gnutls_init(&client, GNUTLS_CLIENT | GNUTLS_NONBLOCK | GNUTLS_FORCE_CLIENT_CERT);
     gnutls_credentials_set(client, GNUTLS_CRD_CERTIFICATE, credentials);
     assert_int_equal(gnutls_priority_set_direct(client, priorities, NULL), 0);

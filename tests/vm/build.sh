@@ -17,7 +17,7 @@ configure_daemon() {
     [ -e "$VM_BUILD/Makefile" ] && [ "$(cat "$VM_BUILD/arguments" 2>/dev/null)" = "$arguments" ] && return
     [ -x "$root/configure" ] || quietly "autoreconf failed" autoreconf -i "$root"
     cd "$VM_BUILD" || exit
-    # pkg-config is to see the sysroot, and nothing of this machine.
+    # pkg-config sees the sysroot, and nothing of this machine.
     quietly "configure failed" env PKG_CONFIG_LIBDIR="$sysroot/usr/lib/$host/pkgconfig:$sysroot/usr/share/pkgconfig" \
         PKG_CONFIG_SYSROOT_DIR="$sysroot" \
         "$root/configure" --host=$host --prefix=/usr --sysconfdir=/etc CC="${compiler[*]}" CFLAGS='-O2 -g'
@@ -55,7 +55,7 @@ pack() {
     cp -L "$sysroot/lib/ld-linux-aarch64.so.1" "$image/lib/"
     pack_libraries "$image/bin/perfcountd" "$image/bin/impostor"
     # Loaded at run time, where the daemon is built to.
-    for library in libpfm.so.4 libdw.so.1 libprotobuf-c.so.1; do
+    for library in libpfm.so.4 libdw.so.1; do
         if path=$(find_library $library); then
             cp -L "$path" "$image/lib/"
             pack_libraries "$path"

@@ -5,7 +5,7 @@
 usage: device-tree.py CPUS LITTLE BIG <virt.dts >board.dts
 
 The first half of the CPUs become LITTLE (cortex-a55), the others BIG, as far as the PMU drivers are concerned. Each PMU's
-interrupt is the same private one, told apart by a partition of the interrupt controller (arm,gic-v3 binding).
+interrupt is the same private one, distinguished by a partition of the interrupt controller (arm,gic-v3 binding).
 """
 import re
 import sys

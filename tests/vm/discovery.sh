@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# What the daemon finds on a board: its PMUs, their CPUs and events, and what it says of those that are not there.
+# The daemon on a board finds its PMUs, their CPUs and events, and reports those that are not there.
 # Sourced after board.sh.
 # shellcheck disable=SC2154 # set there
 
@@ -43,7 +43,7 @@ test_exposition() {
     holds "OpenMetrics is served" openmetrics_ends
 }
 
-# The built-in configuration, then events of one PMU only and one that it lacks.
+# The built-in configuration, then events of one PMU only and one that it does not have.
 test_two_kinds() {
     local little big pmu
     little=$(place_list armv8_cortex_a55 0 1)
@@ -51,10 +51,10 @@ test_two_kinds() {
     daemon_start <<<"{}"
     equals "two kinds of core, each with its PMU" "$(core_pmus)" "armv8_cortex_a55:0-1 armv8_cortex_a76:2-3"
     equals "cycles on every CPU, with the PMU that counted" "$(places perf_cpu_cycles_total)" "$little $big"
-    equals "the enabled time tells the same" "$(places perf_cpu_group_enabled_seconds_total | tr ' ' '\n' |
+    equals "so it is with the enabled time" "$(places perf_cpu_group_enabled_seconds_total | tr ' ' '\n' |
         grep -v software | paste -sd ' ')" "$little $big"
     for pmu in armv8_cortex_a55 armv8_cortex_a76; do
-        contains "what is missing is told for $pmu" "$(get /metrics | grep events_unavailable)" \
+        contains "missing events are reported for $pmu" "$(get /metrics | grep events_unavailable)" \
             "group=\"cache\",event=\"cache_misses\",pmu=\"$pmu\",reason=\"ENOENT\"} 2"
     done
     test_exposition
@@ -95,7 +95,7 @@ test_plan() {
     equals "plan: the descriptors are those of its groups" \
         "$(jq -c '.file_descriptors == ([.groups[].descriptors] | add)' <<<"$plan")" true
     equals "plan: kernel.perf_event_paranoid" "$(jq .privileges.perf_event_paranoid <<<"$plan")" 3
-    contains "plan: what is missing, and why" "$(jq -c .missing <<<"$plan")" 'no such event on this PMU (ENOENT)'
+    contains "plan: missing events, and the reason" "$(jq -c .missing <<<"$plan")" 'no such event on this PMU (ENOENT)'
     plan=$(many_groups | plan_json)
     equals "plan: which groups will multiplex" \
         "$(jq -c '[.groups[] | [.group == "pinned", (.states | keys[])]] | unique' <<<"$plan")" \
@@ -117,9 +117,9 @@ END
     {
         equals "cycles on all of them" "$(places perf_cpu_cycles_total)" \
             "$(place_list $little 0 1 2 3) $(place_list $big 4 5 6 7)"
-        equals "an event that the big cores lack is served for the little ones" \
+        equals "an event that the big cores do not have is served for the little ones" \
             "$(places perf_cpu_l1_dcache_prefetch_misses_total)" "$(place_list $little 0 1 2 3)"
-        equals "an event that the little cores lack is served for the big ones" \
+        equals "an event that the little cores do not have is served for the big ones" \
             "$(places perf_cpu_dtlb_load_misses_total)" "$(place_list $big 4 5 6 7)"
     }
     equals "each is reported for the PMU that lacks it" "$(get /metrics | sed -n \

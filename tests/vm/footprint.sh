@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# What the daemon takes of a board's memory with the built-in configuration, both processes together, and how long it
+# The memory that the daemon takes on a board with the built-in configuration, both processes together, and how long it
 # takes to its first scrape.
 # Sourced after board.sh.
 
 footprint_limit=2048 # KiB of anonymous memory
 
-# What is run on the board: a line for each process with its name, resident and anonymous KiB.
+# The board runs this: a line for each process with its name, resident and anonymous KiB.
 # shellcheck disable=SC2016 # the board's
 footprint_memory='pid=$(cat /tmp/daemon.pid)
     for i in 1 2 3 4 5 6 7 8 9 10; do

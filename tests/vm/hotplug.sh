@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# CPUs that come and go: groups are opened anew, totals go on, nothing leaks. Sourced after board.sh.
+# CPUs that come and go: groups are opened again, totals go on, nothing leaks. Sourced after board.sh.
 # shellcheck disable=SC2154 # set there
 
 HOTPLUG_TRANSITIONS=${HOTPLUG_TRANSITIONS:-50}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# A process that was taken over, in the daemon's place, on the board's kernel: tests/impostor/. Here are what a virtual
-# machine lacks: PMUs, kprobes, and kernels as old as they get. Sourced after board.sh.
+# A process that was taken over, in the daemon's place, on the board's kernel: tests/impostor/. A board has what a
+# virtual machine does not: PMUs, kprobes, and kernels as old as they get. Sourced after board.sh.
 
 # impostor TITLE: with the configuration of the standard input. Sets attempts, what it printed.
 impostor() {

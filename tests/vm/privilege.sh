@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# What a daemon of user nobody may count, by kernel.perf_event_paranoid and capability, what it says where it may
-# not, and what is left of root's privileges in the process that listens.
-# Sourced after board.sh.
+# The events that a daemon of user nobody may count, by kernel.perf_event_paranoid and capability; its words where it
+# may not; and the privileges that the listening process keeps of root's. Sourced after board.sh.
 
 at_3="kernel.perf_event_paranoid is 3, where CAP_PERFMON does not suffice; grant CAP_SYS_ADMIN, or set it to 2 and \
 grant CAP_PERFMON"

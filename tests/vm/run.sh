@@ -64,7 +64,7 @@ board() {
 # lane BOARD...: one after the other, each with a log of its own.
 lane() {
     local name child status
-    # A board ends its QEMU when it is told to end.
+    # A board ends its QEMU on SIGTERM.
     trap 'kill "$child" 2>/dev/null; wait "$child"; exit 143' INT TERM
     for name in "$@"; do
         (board "$name") >"$VM_BUILD/test-$name.log" 2>&1 &

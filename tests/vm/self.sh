@@ -38,7 +38,7 @@ self_grows() {
     [ -n "$before" ] && [ "$before" -gt 0 ] && [ "$after" -gt "$before" ]
 }
 
-# self_refuted LINES USER: those of selfcount's lines that tell of a wrong reading, or of other than USER (a regular
+# self_refuted LINES USER: those of selfcount's lines that have a wrong reading, or other than USER (a regular
 # expression) in user space.
 self_refuted() {
     grep -vE "^(cycles|instructions) cpu=[0-9]+ user=$2 wrong=0 " <<<"$1"

@@ -5,7 +5,7 @@
 usage: truth.py URL CONTROL CPU LOAD SECONDS READINGS TOLERANCE
 
 Starts the load (steady or changing) on the board's CPU and reads /api/v1/counters at random intervals until the group
-called `pinned` has been enabled for so many seconds of the board's time and there were so many readings. No total may
+called `pinned` has been enabled for SECONDS of the board's time and there were READINGS readings. No total may
 fall; each group's growth must be within TOLERANCE percent of the pinned one's. Beside it stands what naive scaling,
 raw * enabled / running, makes of the same readings.
 

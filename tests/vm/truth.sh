@@ -24,7 +24,7 @@ known_loop() {
     within "instructions:u of 1000000000 on CPU $1 are $counted, within 0.1 %" "$counted" 1000000000 1000
 }
 
-# within TITLE NUMBER OF PARTS: no further from OF than one of so many parts of it.
+# within TITLE NUMBER OF PARTS: no further from OF than one of PARTS equal parts of it.
 within() {
     local off=$(($2 - $3))
     if [ $((${off#-} * $4)) -le "$3" ]; then

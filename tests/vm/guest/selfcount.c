@@ -18,7 +18,7 @@
 
 #define READINGS 100
 
-/* The CPU's own reader, which can be told to refuse: then the same counter is read by read(2). */
+/* The CPU's own reader, which can be made to refuse: then the same counter is read by read(2). */
 struct switched {
     struct userpage_reader reader;
     bool refuses;

@@ -2,7 +2,7 @@
 /*
  * Loads of the emulated board. The loop is two instructions, in assembly, so that what is counted is known.
  *
- *   spin CPU MILLIONS            executes so many million instructions on the CPU
+ *   spin CPU MILLIONS            executes that many million instructions on the CPU
  *   spin CPU steady SECONDS      works all the time
  *   spin CPU changing SECONDS    works in every second second, sleeps in the others
  */
@@ -57,7 +57,7 @@ int main(int argc, char **argv)
         perror("sched_setaffinity");
         return 1;
     }
-    /* What started this is to be at rest: QEMU's counters see the instructions of all CPUs. */
+    /* The program that started this must be at rest: QEMU's counters see the instructions of all CPUs. */
     usleep(300000);
     if (argc == 3)
         loop((uint64_t)atoll(argv[2]) * 500000);

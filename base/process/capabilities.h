@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The capabilities of this process (capabilities(7)), a bit each. */
+#ifndef BASE_PROCESS_CAPABILITIES_H
+#define BASE_PROCESS_CAPABILITIES_H
+
+#include <linux/capability.h>
+
+#include "base/error.h"
+
+/* Since Linux 5.8; installed headers may be older. */
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+
+/* The effective ones. */
+uint64_t capabilities_own(void);
+/* Whether this process may open counters that an ordinary process may not open. */
+bool capabilities_are_privileged(void);
+/*
+ * Keeps those of `mask`, effective, permitted and in the bounding set, and no others in any set; execve(2) gives no new
+ * privileges from now on. The bounding set stays as it is without CAP_SETPCAP. -errno with a sentence; -EPERM where
+ * another capability remains.
+ */
+int capabilities_keep_only(uint64_t mask, struct error *error);
+/* Empties the bounding set and keeps the other sets; does nothing without CAP_SETPCAP. -errno with a sentence. */
+int capabilities_empty_bounding_set(struct error *error);
+
+#endif

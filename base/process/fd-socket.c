@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Packets with file descriptors beside them: see fd-socket.h. */
+#include "base/process/fd-socket.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+union control {
+    char bytes[CMSG_SPACE(FD_LIST_MAX * sizeof(int))];
+    struct cmsghdr align;
+};
+
+void fd_list_close(struct fd_list *list)
+{
+    while (list->n > 0)
+        close(list->fds[--list->n]);
+}
+
+int fd_socket_send(int socket, const void *packet, size_t size, const struct fd_list *fds)
+{
+    union control control = {.bytes = {0}};
+    struct iovec vector = {.iov_base = (void *)packet, .iov_len = size};
+    struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
+
+    if (fds->n) {
+        control.align = (struct cmsghdr){
+            .cmsg_len = CMSG_LEN(fds->n * sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+        message.msg_control = &control;
+        message.msg_controllen = CMSG_SPACE(fds->n * sizeof(int));
+        memcpy(CMSG_DATA(CMSG_FIRSTHDR(&message)), fds->fds, fds->n * sizeof(int));
+    }
+    for (;;) {
+        if (sendmsg(socket, &message, MSG_NOSIGNAL) >= 0)
+            return 0;
+        if (errno != EINTR)
+            return -errno;
+    }
+}
+
+static void fd_list_take(struct fd_list *list, struct msghdr *message)
+{
+    for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header; header = CMSG_NXTHDR(message, header)) {
+        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
+            continue;
+        size_t n = MIN((header->cmsg_len - CMSG_LEN(0)) / sizeof(int), FD_LIST_MAX - list->n);
+        memcpy(list->fds + list->n, CMSG_DATA(header), n * sizeof(int));
+        list->n += n;
+    }
+}
+
+/* The kernel closes the descriptors above `fds_max`. CMSG_SPACE(), which rounds up, could have room for one more. */
+static ssize_t packet_receive(int socket, void *packet, size_t size, size_t fds_max, struct fd_list *ret_fds,
+                              bool *ret_short)
+{
+    union control control;
+    struct iovec vector = {.iov_base = packet, .iov_len = size};
+    struct msghdr message = {
+        .msg_iov = &vector,
+        .msg_iovlen = 1,
+        .msg_control = &control,
+        .msg_controllen = CMSG_LEN(fds_max * sizeof(int)),
+    };
+    struct fd_list fds = {0};
+    ssize_t n;
+
+    do
+        n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return -errno;
+    fd_list_take(&fds, &message);
+    if (message.msg_flags & MSG_TRUNC || (message.msg_flags & MSG_CTRUNC && !ret_short)) {
+        fd_list_close(&fds);
+        return -EBADMSG;
+    }
+    if (ret_short)
+        *ret_short = message.msg_flags & MSG_CTRUNC;
+    *ret_fds = fds;
+    return n;
+}
+
+ssize_t fd_socket_receive(int socket, void *packet, size_t size, struct fd_list *ret_fds, bool *ret_short)
+{
+    return packet_receive(socket, packet, size, FD_LIST_MAX, ret_fds, ret_short);
+}
+
+int fd_socket_send_one(int socket, const void *packet, size_t size, int fd)
+{
+    return fd_socket_send(socket, packet, size, &(struct fd_list){.n = fd >= 0, .fds = {fd}});
+}
+
+int fd_socket_receive_one(int socket, void *packet, size_t size, int *ret_fd)
+{
+    struct fd_list fds = {0};
+    ssize_t n = packet_receive(socket, packet, size, 1, &fds, NULL);
+
+    if (n == (ssize_t)size) {
+        *ret_fd = fds.n ? fds.fds[0] : -1;
+        return 0;
+    }
+    fd_list_close(&fds);
+    return n < 0 ? (int)n : n == 0 ? -EPIPE : -EBADMSG;
+}

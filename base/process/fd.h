@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The descriptors of this process. */
+#ifndef BASE_PROCESS_FD_H
+#define BASE_PROCESS_FD_H
+
+#include "base/util.h"
+
+/* The number of open descriptors. `directory` is a descriptor of /proc/self/fd that the caller keeps, or -1. -errno. */
+int fd_count_open(int directory, uint64_t *ret);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The counts of one cgroup: each configured group on each CPU, and the rows that they fill. A row is of a group and a
+ * PMU, summed over the PMU's CPUs; with per_cpu it is of one CPU.
+ *
+ * The counts outlive the cgroup: once it is gone they linger, without descriptors, with the last totals.
+ */
+#ifndef COLLECTORS_CGROUP_COUNTS_H
+#define COLLECTORS_CGROUP_COUNTS_H
+
+#include "collectors/cgroup/identity.h"
+#include "collectors/cgroup/tree.h"
+#include "collectors/group-collector.h"
+
+struct cgroup_counts {
+    char *path;               /* relative to the root, as its bytes are */
+    char *label;              /* the value of the label `cgroup` */
+    struct cgroup_node *node; /* whose userdata these counts are; NULL once the cgroup is gone */
+    struct group_collector groups;
+    bool ended; /* nothing is open; the rows are the last */
+    struct cgroup_identity identity;
+    struct series *info;
+    uint64_t inode;
+    uint64_t gone_ns; /* CLOCK_MONOTONIC */
+    bool exceeds;     /* too many linger */
+};
+
+/*
+ * Opens everything on the cgroup of the directory `fd`, which is needed only for that time. `path` and `label` are
+ * copied. Events that could not be opened are in the report; -ENOMEM, and -ENODEV where the cgroup was removed
+ * meanwhile.
+ */
+int cgroup_counts_open(const struct collector_context *context, const char *path, const char *label, int fd,
+                       struct cgroup_counts **ret);
+/* Closes the descriptors and removes the rows. */
+struct cgroup_counts *cgroup_counts_free(struct cgroup_counts *counts, struct snapshot *snapshot);
+
+/*
+ * Opens again, and goes on from the totals: after a reload, when CPUs came or went, and when an ended cgroup came back
+ * under the same name. `fd` is the cgroup's directory. Groups that did not change are not touched; events that could
+ * not be opened are tried again. -ENODEV where the cgroup was removed meanwhile: then it has ended, and its rows stay.
+ * -ENOMEM.
+ */
+int cgroup_counts_resume(struct cgroup_counts *counts, const struct collector_context *context, int fd);
+/* For a cgroup that cannot be resumed now: closes the groups on CPUs that are away or were. */
+void cgroup_counts_leave(struct cgroup_counts *counts, const struct collector_context *context);
+/*
+ * The cgroup is gone, or there is no room for it: reads a last time, and closes all descriptors at once, because they
+ * pin it. The rows stay as they are.
+ */
+void cgroup_counts_end(struct cgroup_counts *counts, struct sys *sys);
+
+/* Reads each perf group by one read(2) and updates the rows. Returns how many could be read; 0 once it has ended. */
+size_t cgroup_counts_read(struct cgroup_counts *counts, struct sys *sys);
+/* Adds its groups to the number in each state; counts that have ended have none. */
+void cgroup_counts_add_states(const struct cgroup_counts *counts, size_t states[N_ROW_STATES]);
+/* Adds what could not be opened, each event with its CPUs. -ENOMEM. */
+int cgroup_counts_report(const struct cgroup_counts *counts, const struct collector_context *context,
+                         struct failures *failures);
+/* Open descriptors; 0 once it has ended. */
+size_t cgroup_counts_descriptors(const struct cgroup_counts *counts);
+
+/* How many descriptors one cgroup needs here at most: events x CPUs. */
+size_t cgroup_counts_needs(const struct collector_context *context);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The values of the web configuration: see web-config.h for how they are read. */
+#ifndef CONFIG_WEB_VALUES_H
+#define CONFIG_WEB_VALUES_H
+
+#include "base/util.h"
+
+/* crypto/tls.ClientAuthType of Go, whose names the file uses. */
+enum client_auth {
+    CLIENT_AUTH_NONE,
+    CLIENT_AUTH_REQUEST,
+    CLIENT_AUTH_REQUIRE_ANY,
+    CLIENT_AUTH_VERIFY_IF_GIVEN,
+    CLIENT_AUTH_REQUIRE_AND_VERIFY,
+};
+
+enum tls_version { TLS_VERSION_1_0, TLS_VERSION_1_1, TLS_VERSION_1_2, TLS_VERSION_1_3 };
+
+struct text_list {
+    char **items;
+    size_t n;
+};
+
+struct web_tls {
+    bool enabled; /* tls_server_config has a certificate */
+    /* Paths, where relative ones are joined to the directory of the file; or PEM texts. NULL: not given. */
+    char *cert_file, *key_file, *client_ca_file;
+    char *cert, *key, *client_ca;
+    enum client_auth client_auth; /* without client_ca, Go verifies by the CAs of the system */
+    struct text_list client_allowed_sans;
+    enum tls_version min_version, max_version; /* by default TLS 1.2 and 1.3 */
+    struct text_list cipher_suites;            /* known names of Go, also those of TLS 1.3; empty: the usual ones */
+    bool prefer_server_cipher_suites;          /* prefer the order above to the client's; true by default */
+    struct text_list curve_preferences;        /* Go's names: CurveP256, X25519...; empty: the usual ones */
+};
+
+struct web_header {
+    char *name, *value;
+};
+
+struct web_user {
+    char *name, *hash; /* bcrypt: one of $2a$, $2b$, $2x$, $2y$, a cost of 4 to 31, and 53 characters */
+};
+
+struct web_config {
+    char *file; /* where it was read from */
+    struct web_tls tls;
+    struct web_header *headers;
+    size_t n_headers;
+    struct web_user *users;
+    size_t n_users;
+    struct text_list auth_excluded_paths; /* URL paths that need no password */
+    uint64_t rate_interval_ns;            /* the mean time between two requests; 0: no limit */
+    uint64_t rate_burst;                  /* the most requests at once; 1 or more where there is a limit */
+    bool http2;                           /* allowed explicitly; this server speaks HTTP/1.1 anyway */
+};
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `perfcountd run`: a session served over HTTP from one event loop, until SIGTERM or SIGINT. */
+#include <signal.h>
+
+#include "base/cleanup.h"
+#include "daemon/command/command.h"
+#include "daemon/daemon.h"
+#include "daemon/serving.h"
+#include "daemon/settings.h"
+#include "systemd/notify.h"
+
+static int on_hangup(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
+{
+    struct error error;
+
+    (void)source;
+    (void)info;
+    daemon_reload(userdata, &error);
+    return 0;
+}
+
+static int on_terminate(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
+{
+    struct daemon *daemon = userdata;
+
+    (void)source;
+    log_info("shutting down on SIG%s", sigabbrev_np((int)info->ssi_signo));
+    notify_stopping();
+    return shutdown_begin(daemon->shutdown);
+}
+
+static int watch_signals(struct daemon *daemon)
+{
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGHUP);
+    if (sigprocmask(SIG_BLOCK, &signals, NULL) < 0)
+        return -errno;
+    signal(SIGPIPE, SIG_IGN);
+    int r = sd_event_add_signal(daemon->event, NULL, SIGTERM, on_terminate, daemon);
+    if (r >= 0)
+        r = sd_event_add_signal(daemon->event, NULL, SIGINT, on_terminate, daemon);
+    if (r >= 0)
+        r = sd_event_add_signal(daemon->event, NULL, SIGHUP, on_hangup, daemon);
+    return r;
+}
+
+static int fail_start(const char *sentence)
+{
+    log_event(LOG_KIND_START_FAILED, NULL, 0, "%s", sentence);
+    return EXIT_FAILURE;
+}
+
+static int fail_config(const struct daemon *daemon, const char *sentence)
+{
+    const struct log_field field = daemon_config_field(daemon);
+
+    log_event(LOG_KIND_CONFIG_BAD, &field, 1, "%s", sentence);
+    return EXIT_BAD_USAGE;
+}
+
+/* First of all: the opener is a copy of this process, and has every descriptor that is open by then. */
+static int split_off(struct daemon *daemon)
+{
+    _cleanup_(config_freep) struct config *config = NULL;
+    struct error error = {0};
+
+    if (session_begin(&daemon->session, daemon->options, true, &error) < 0)
+        return fail_start(error.message);
+    if (settings_read(daemon->options, &daemon->session.sys, &config, &error) < 0)
+        return fail_config(daemon, error.message);
+    int r = split_new(daemon->options, config, &daemon->session.sys, &daemon->split, &error);
+    if (r < 0) {
+        fail_start(error.message);
+        return r == -EINVAL ? EXIT_BAD_USAGE : EXIT_FAILURE;
+    }
+    daemon->service.files = settings_files(&daemon->session.sys);
+    return EXIT_SUCCESS;
+}
+
+static int load(struct daemon *daemon)
+{
+    struct error error = {0};
+
+    if (session_load(&daemon->session, daemon->options, &error) < 0)
+        return fail_config(daemon, error.message);
+    if (session_divide_descriptors(&daemon->session, &error) < 0)
+        return fail_start(error.message);
+    return EXIT_SUCCESS;
+}
+
+static int make_event_loop(struct daemon *daemon)
+{
+    daemon->cpus_checked_ns = daemon->session.sys.now(&daemon->session.sys, CLOCK_MONOTONIC);
+    if (sd_event_new(&daemon->event) < 0 || watch_signals(daemon) < 0 || daemon_watch(daemon) < 0 ||
+        sd_event_set_watchdog(daemon->event, true) < 0)
+        return fail_start("the event loop cannot start");
+    daemon_apply_config(daemon);
+    return EXIT_SUCCESS;
+}
+
+static int start_listening(struct daemon *daemon)
+{
+    const struct config *config = daemon->session.config;
+    struct error error = {0};
+    int r = server_new(daemon->event, &daemon->service, config->web.telemetry_path, NULL, &daemon->server, &error);
+
+    if (r == 0)
+        r = listening_adopt(&daemon->listening, daemon->server, &error);
+    if (r == 0)
+        r = daemon_configure_server(daemon, config, &error);
+    if (r == 0)
+        return EXIT_SUCCESS;
+    log_event(LOG_KIND_LISTEN_FAILED, NULL, 0, "%s", error.message);
+    return EXIT_BAD_USAGE;
+}
+
+/* Privileges end here, before a client is heard. */
+static int drop_and_open(struct daemon *daemon)
+{
+    struct error error = {0};
+
+    if (split_drop(daemon->split, &error) < 0 || session_open(&daemon->session, &error) < 0)
+        return fail_start(error.message);
+    return EXIT_SUCCESS;
+}
+
+static int serve(struct daemon *daemon)
+{
+    const char *url;
+
+    daemon->ready = true;
+    daemon_follow_collectors(daemon);
+    if (hotplug_listen_error(daemon->hotplug) < 0)
+        log_event(LOG_KIND_CHANGES_UNHEARD, NULL, 0,
+                  "CPUs that come and go are noticed late, because the kernel's messages cannot be received: %s",
+                  strerror(-hotplug_listen_error(daemon->hotplug)));
+    for (size_t i = 0; (url = server_url(daemon->server, i)); i++)
+        log_info("listening on %s", url);
+    return sd_event_loop(daemon->event) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int command_run(const struct options *options)
+{
+    static int (*const stages[])(struct daemon * daemon) = {
+        split_off, load, make_event_loop, start_listening, drop_and_open, serve,
+    };
+    struct daemon daemon = {.options = options};
+    int status = EXIT_SUCCESS;
+
+    serving_init(&daemon);
+    sys_init(&daemon.session.sys);
+    daemon.started_realtime_ns = daemon.session.sys.now(&daemon.session.sys, CLOCK_REALTIME);
+    for (size_t i = 0; i < ARRAY_SIZE(stages) && status == EXIT_SUCCESS; i++)
+        status = stages[i](&daemon);
+    daemon_done(&daemon);
+    return status;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How the limit of open files is divided: see fd-budget.h. */
+#include "daemon/fd-budget.h"
+
+#include <inttypes.h>
+
+#include "base/cleanup.h"
+
+/* Programs that may wait, open, for the symboliser (symbols/symboliser/symboliser.h). */
+#define PROGRAMS_MAX 64
+/* For the symboliser: both ends of its socket for a moment, its pidfd, the table that it sends back. */
+#define SYMBOLISER_FDS 4
+
+static uint64_t always(const struct fd_budget_terms *terms)
+{
+    (void)terms;
+    return 1;
+}
+
+static uint64_t when_serving(const struct fd_budget_terms *terms)
+{
+    return terms->serves;
+}
+
+static uint64_t with_opener(const struct fd_budget_terms *terms)
+{
+    return terms->has_opener;
+}
+
+static uint64_t with_watchdog(const struct fd_budget_terms *terms)
+{
+    return terms->has_watchdog;
+}
+
+static uint64_t with_journal(const struct fd_budget_terms *terms)
+{
+    return terms->has_journal;
+}
+
+static uint64_t with_cgroups(const struct fd_budget_terms *terms)
+{
+    return terms->config->cgroup.enabled;
+}
+
+static uint64_t with_self(const struct fd_budget_terms *terms)
+{
+    return terms->config->self_enabled;
+}
+
+static uint64_t inherited(const struct fd_budget_terms *terms)
+{
+    return terms->inherited;
+}
+
+static uint64_t listeners(const struct fd_budget_terms *terms)
+{
+    return terms->serves ? MAX(terms->config->web.n_listen, terms->handed_over) : 0;
+}
+
+/* The most that the daemon holds at once, beside clients, counters and rings. */
+static const struct {
+    unsigned each;
+    uint64_t (*times)(const struct fd_budget_terms *terms);
+} needs[] = {
+    {1, inherited},     /* standard streams, sockets that were handed over, what the parent left open */
+    {4, when_serving},  /* the event loop: epoll, signalfd, a timerfd for each of two clocks */
+    {1, with_watchdog}, /* the event loop's timerfd for it */
+    {1, with_journal},  /* the socket of the journal */
+    {1, with_opener},   /* the socket to the opener; descriptors that come over it are counters */
+    {1, when_serving},  /* uevents */
+    {2, with_cgroups},  /* the root of the hierarchy, inotify */
+    {2, with_self},     /* /proc/self/statm, /proc/self/fd */
+    {2, listeners},     /* the socket, and libmicrohttpd's epoll */
+    {2, listeners},     /* again: a reload opens the new set before it closes the old one */
+    {3, always},        /* for a moment: a file and its directory, an event that is tried, the service manager's socket,
+                           a client that is accepted and refused */
+};
+
+static uint64_t minus(uint64_t a, uint64_t b)
+{
+    return a - MIN(a, b);
+}
+
+static uint64_t daemon_needs(const struct fd_budget_terms *terms)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(needs); i++)
+        n += needs[i].each * needs[i].times(terms);
+    return n;
+}
+
+/* `rest`: what the daemon leaves. */
+static uint64_t clients_share(const struct fd_budget_terms *terms, uint64_t rest)
+{
+    uint64_t connections = terms->config->web.limits.connections;
+    uint64_t most = MIN(MIN(terms->limit / 4, rest / 2), minus(rest, terms->counting + terms->sampling));
+
+    return terms->serves ? MIN(MAX(most, FD_BUDGET_CLIENTS_MIN), connections) : 0;
+}
+
+/* Of the sampler, beside rings and programs: the symboliser's descriptors, and a cgroup's directory for each client. */
+static uint64_t sampler_overhead(const struct config_sampler *config)
+{
+    return SYMBOLISER_FDS + config->max_clients;
+}
+
+/* A ring on each CPU for each client, programs, and overhead: at most half of `rest`, and 0 where that is too little.
+ */
+static uint64_t sampler_share(const struct fd_budget_terms *terms, uint64_t rest)
+{
+    const struct config_sampler *config = &terms->config->sampler;
+    uint64_t overhead = sampler_overhead(config);
+    uint64_t n =
+        MIN(overhead + PROGRAMS_MAX + config->max_clients * terms->cpus, MIN(rest / 2, minus(rest, terms->counting)));
+
+    return terms->serves && config->enabled && n >= overhead + terms->cpus + 1 ? n : 0;
+}
+
+int fd_budget_make(const struct fd_budget_terms *terms, struct fd_budget *ret, struct error *error)
+{
+    uint64_t daemon = daemon_needs(terms), rest = minus(terms->limit, daemon);
+    struct fd_budget budget = {.limit = terms->limit, .daemon = MIN(daemon, terms->limit)};
+
+    if (terms->serves && rest < FD_BUDGET_CLIENTS_MIN)
+        return error_set(error, -EMFILE,
+                         "the limit of open files is %" PRIu64 ", and perfcountd needs %" PRIu64
+                         " before it opens any counter: raise it (LimitNOFILE= of the unit, ulimit -n)",
+                         terms->limit, daemon + FD_BUDGET_CLIENTS_MIN);
+    budget.clients = clients_share(terms, rest);
+    budget.sampler = sampler_share(terms, rest - budget.clients);
+    budget.counters = rest - budget.clients - budget.sampler;
+    if (budget.sampler) {
+        uint64_t shared = budget.sampler - sampler_overhead(&terms->config->sampler);
+        budget.files = MIN(PROGRAMS_MAX, (shared - terms->cpus + 1) / 2);
+        budget.rings = shared - budget.files;
+    }
+    *ret = budget;
+    return 0;
+}
+
+struct descriptor_limits fd_budget_limits(const struct fd_budget *budget)
+{
+    return (struct descriptor_limits){
+        .counting = budget->counters,
+        .sampling = budget->rings,
+        .files = budget->files,
+    };
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The opener's client and server over a real socket pair: see opener-rig.h. */
+#include "tests/unit/opener-rig.h"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "tests/unit/test.h"
+
+static uint32_t counting_types[] = {PERF_TYPE_HARDWARE}, probing_types[] = {KPROBE};
+
+static void drop_capabilities(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct none[2] = {{0}};
+
+    assert_int_equal(syscall(SYS_capset, &header, none), 0);
+}
+
+static int fake_open(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
+                     unsigned long flags)
+{
+    struct opener_rig *rig = (struct opener_rig *)((char *)sys - offsetof(struct opener_rig, kernel));
+    char text[256], byte;
+
+    (void)flags;
+    if (rig->powerless)
+        drop_capabilities();
+    if (attr->config == SLOW)
+        assert_int_equal(read(rig->gate[0], &byte, 1), 1);
+    if (attr->config >= FIRST_ERROR)
+        return -(int)(attr->config - FIRST_ERROR);
+    int fd = memfd_create("event", MFD_CLOEXEC);
+    snprintf(text, sizeof(text), "config %d pid %d cpu %d %s%s%.100s", (int)attr->config, (int)pid, cpu,
+             group_fd < 0 ? "leads" : "joins", attr->disabled ? " disabled" : "",
+             attr->type == KPROBE ? (const char *)(uintptr_t)attr->config1 : "");
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    return fd;
+}
+
+static int fake_ioctl(struct sys *sys, int fd, unsigned long request, unsigned long argument)
+{
+    struct opener_rig *rig = (struct opener_rig *)((char *)sys - offsetof(struct opener_rig, kernel));
+
+    assert_true(fcntl(fd, F_GETFD) >= 0);
+    assert_int_equal(request, PERF_EVENT_IOC_SET_FILTER);
+    assert_string_equal((const char *)argument, "common_pid >= 0");
+    rig->n_sealed++;
+    return rig->takes_no_filter ? -EINVAL : 0;
+}
+
+static void *run(void *userdata)
+{
+    struct opener_rig *rig = userdata;
+
+    rig->ended = opener_server_run(&rig->server);
+    close(rig->server.socket);
+    return NULL;
+}
+
+int opener_rig_setup(void **state)
+{
+    struct opener_rig *rig = calloc(1, sizeof(*rig));
+    int sockets[2];
+
+    assert_non_null(rig);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);
+    sys_init(&rig->kernel);
+    sys_init(&rig->daemon);
+    rig->kernel.perf_event_open = fake_open;
+    rig->kernel.ioctl = fake_ioctl;
+    rig->client.socket = sockets[0];
+    rig->client.rules = (struct opener_rules){.daemon = getpid()};
+    rig->server = (struct opener_server){
+        .sys = &rig->kernel,
+        .socket = sockets[1],
+        .rules = {.daemon = getpid(),
+                  .counting = {counting_types, ARRAY_SIZE(counting_types)},
+                  .probing = {probing_types, ARRAY_SIZE(probing_types)}},
+        .cgroups = "/sys/fs/cgroup",
+    };
+    opener_client_attach(&rig->client, &rig->daemon);
+    assert_int_equal(pthread_create(&rig->thread, NULL, run, rig), 0);
+    *state = rig;
+    return 0;
+}
+
+int opener_rig_teardown(void **state)
+{
+    struct opener_rig *rig = *state;
+
+    opener_client_done(&rig->client);
+    pthread_join(rig->thread, NULL);
+    assert_int_equal(rig->ended, 0);
+    free(rig);
+    return 0;
+}
+
+struct perf_event_attr opener_rig_event(uint64_t config)
+{
+    return (struct perf_event_attr){.size = sizeof(struct perf_event_attr), .config = config, .disabled = 1};
+}
+
+void opener_rig_assert_opened(int fd, const char *expected)
+{
+    char text[256] = "";
+
+    assert_true(fd >= 0);
+    assert_true(pread(fd, text, sizeof(text) - 1, 0) >= 0);
+    assert_string_equal(text, expected);
+    assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    close(fd);
+}
+
+int opener_rig_open(struct opener_rig *rig, uint64_t config)
+{
+    struct perf_event_attr attr = opener_rig_event(config);
+
+    return rig->daemon.perf_event_open(&rig->daemon, &attr, -1, 0, -1, 0);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A machine that a test plays, measured by a configuration: see rig.h. */
+#include "tests/unit/rig.h"
+
+#include "tests/unit/test.h"
+
+struct machine *machine_of(struct sys *sys)
+{
+    struct machine *machine = NULL;
+    struct error error;
+
+    if (machine_load(sys, &machine, &error) < 0)
+        fail_msg("%s", error.message);
+    return machine;
+}
+
+struct config *config_of(const char *text)
+{
+    struct config *config = NULL;
+    struct error error;
+
+    if (config_parse(text, strlen(text), &config, &error) < 0)
+        fail_msg("%s: %s", text, error.message);
+    return config;
+}
+
+static void load(struct rig *rig, struct fake_sys *fake, const char *config)
+{
+    *rig = (struct rig){.fake = fake, .sys = fake ? &fake->sys : &rig->real};
+    sys_init(&rig->real);
+    rig->machine = machine_of(rig->sys);
+    rig->config = config_of(config);
+}
+
+/* The old machine and configuration must live until the registry has the new ones. */
+static void configure(struct rig *rig, struct machine *machine, struct config *config)
+{
+    if (rig->registry)
+        assert_int_equal(registry_configure(rig->registry, machine, config, &rig->left, NULL), 0);
+    rig->context.machine = machine;
+    rig->context.config = config;
+    if (machine != rig->machine)
+        machine_free(rig->machine);
+    if (config != rig->config)
+        config_free(rig->config);
+    rig->machine = machine;
+    rig->config = config;
+}
+
+void rig_init(struct rig *rig, struct fake_sys *fake, const char *config)
+{
+    load(rig, fake, config);
+    assert_int_equal(registry_new(rig->sys, &rig->reload, &rig->registry), 0);
+    configure(rig, rig->machine, rig->config);
+}
+
+void rig_init_collector(struct rig *rig, struct fake_sys *fake, const char *collector, const char *config)
+{
+    static const char *names[2];
+
+    load(rig, fake, config);
+    names[0] = collector;
+    rig->snapshot.collector_names = names;
+    rig->context = (struct collector_context){
+        .sys = rig->sys,
+        .machine = rig->machine,
+        .config = rig->config,
+        .snapshot = &rig->snapshot,
+        .reload = &rig->reload,
+        .left = &rig->left,
+        .stale = &rig->stale,
+        .groups = rig->groups,
+        .fd = &rig->fd,
+    };
+}
+
+void rig_done(struct rig *rig)
+{
+    registry_free(rig->registry);
+    assert_int_equal(rig->snapshot.n_rows, 0);
+    assert_int_equal(rig->snapshot.metrics.n, 0);
+    assert_true(!rig->fake || rig->fake->n_open == 0);
+    snapshot_done(&rig->snapshot);
+    cpuset_done(&rig->left);
+    config_free(rig->config);
+    machine_free(rig->machine);
+    fake_sys_free(rig->fake);
+}
+
+void rig_refuse(struct fake_sys *fake, int error, enum perf_hw_id event, int cpu)
+{
+    fake_fail(fake, (struct fake_failure){
+                        .call = FAKE_OPEN,
+                        .error = error,
+                        .on_event = true,
+                        .type = PERF_TYPE_HARDWARE,
+                        .config = event,
+                        .on_cpu = cpu >= 0,
+                        .cpu = cpu,
+                    });
+}
+
+void rig_configure(struct rig *rig, const char *config)
+{
+    configure(rig, rig->machine, config_of(config));
+}
+
+void rig_rescan(struct rig *rig, const char *left)
+{
+    cpuset_done(&rig->left);
+    assert_int_equal(cpuset_parse(left, &rig->left, NULL), 0);
+    configure(rig, machine_of(rig->sys), rig->config);
+    if (rig->registry)
+        cpuset_done(&rig->left);
+}
+
+const struct snapshot *rig_read(struct rig *rig)
+{
+    return registry_read(rig->registry, UINT32_MAX, 0);
+}
