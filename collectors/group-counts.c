@@ -61,8 +61,8 @@ struct opening {
 /* --- opening at a place --- */
 
 /* `culprit` is the event that kept a strict group from being opened; NULL where there is none. */
-static int add_refused(struct opening *opening, const struct place *place, size_t i, int error,
-                       const struct config_event *culprit)
+static int opening_add_refused(struct opening *opening, const struct place *place, size_t i, int error,
+                               const struct config_event *culprit)
 {
     const struct config_event *event = &opening->events.group->events[i];
     const struct pmu *pmu = opening->events.attrs[i].pmu;
@@ -80,7 +80,7 @@ static int add_refused(struct opening *opening, const struct place *place, size_
 }
 
 /* Some events of a strict group cannot be counted here: the others go with them. */
-static int leave_out_strict(struct opening *opening, const struct place *place)
+static int opening_leave_out_strict(struct opening *opening, const struct place *place)
 {
     const struct place_events *events = &opening->events;
     int r = 0;
@@ -100,7 +100,7 @@ static int leave_out_strict(struct opening *opening, const struct place *place)
 }
 
 /* A group that is opened while counting is paused is enabled at its end. */
-static struct group_target target_of(const struct opening *opening, const struct place *place)
+static struct group_target opening_target(const struct opening *opening, const struct place *place)
 {
     struct group_target target = place->target;
 
@@ -108,22 +108,17 @@ static struct group_target target_of(const struct opening *opening, const struct
     return target;
 }
 
-/* `wanted` are the events that `opened` has as its members' positions. */
-static int add_group(struct opening *opening, const struct place *place, uint64_t wanted,
-                     struct partition_group *opened)
+static int opening_add_group(struct opening *opening, const struct place *place, struct partition_group *opened)
 {
     struct group_counts *counts = opening->counts;
-    uint64_t events = 0;
     int r = array_grow(&counts->groups, counts->n_groups);
 
     if (r < 0)
         return r;
-    for (size_t i = 0; i < opened->n; i++)
-        events |= event_bit(event_at(wanted, opened->members[i]));
     counts->groups[counts->n_groups] = (struct opened_group){
         .group = steal(opened->group),
-        .scale = scale_new(opened->n),
-        .events = events,
+        .scale = scale_new(event_count(opened->events)),
+        .events = opened->events,
         .cpu = place->target.cpu,
         .paused = opening->context->paused,
         .next_in_row = GROUP_ROW_END,
@@ -139,42 +134,40 @@ static int add_group(struct opening *opening, const struct place *place, uint64_
  * A group is left closed where an event is refused for a reason that passes: it is tried again as a whole, so that its
  * events stay together. Another profiler may hold a counter for long, and the rest of the group does without it.
  */
-static int passing_error(const struct partition *partition, size_t n)
+static int passing_error(const struct partition *partition, uint64_t events)
 {
-    for (size_t i = 0; i < n; i++)
-        if (partition->errors[i] != -EBUSY && reason_span(partition->errors[i]) != REASON_LASTS)
-            return partition->errors[i];
+    EVENTS_FOREACH (event, events)
+        if (partition->errors[event] != -EBUSY && reason_span(partition->errors[event]) != REASON_LASTS)
+            return partition->errors[event];
     return 0;
 }
 
-static int open_events(struct opening *opening, const struct place *place, uint64_t wanted)
+static int opening_open_events(struct opening *opening, const struct place *place, uint64_t events)
 {
     const struct config_group *group = opening->events.group;
-    struct group_target target = target_of(opening, place);
+    struct group_target target = opening_target(opening, place);
     _cleanup_(partition_done) struct partition partition = {0};
-    struct attr attrs[GROUP_MEMBERS_MAX];
-    size_t n = place_events_attrs(&opening->events, wanted, attrs), i = 0;
 
-    if (n == 0)
+    if (!events)
         return 0;
-    int r = partition_open(opening->context->sys, attrs, n, group->strict, &target, &partition);
+    int r = partition_open(opening->context->sys, opening->events.attrs, events, group->strict, &target, &partition);
     if (r < 0)
         return r;
-    int passing = passing_error(&partition, n);
-    for (size_t k = 0; k < partition.n_groups && r == 0 && !passing; k++)
-        r = add_group(opening, place, wanted, &partition.groups[k]);
-    const struct config_event *culprit = group->strict ? &group->events[event_at(wanted, partition.culprit)] : NULL;
-    EVENTS_FOREACH (event, wanted) {
-        int error = passing ? passing : partition.errors[i++];
+    int passing = passing_error(&partition, events);
+    for (size_t i = 0; i < partition.n_groups && r == 0 && !passing; i++)
+        r = opening_add_group(opening, place, &partition.groups[i]);
+    const struct config_event *culprit = group->strict ? &group->events[partition.culprit] : NULL;
+    EVENTS_FOREACH (event, events) {
+        int error = passing ? passing : partition.errors[event];
         if (error < 0 && r == 0)
-            r = add_refused(opening, place, event, error, culprit);
+            r = opening_add_refused(opening, place, event, error, culprit);
     }
     return r;
 }
 
-static int reopen_group(struct opening *opening, const struct place *place, struct opened_group *group)
+static int opening_reopen_group(struct opening *opening, const struct place *place, struct opened_group *group)
 {
-    struct group_target target = target_of(opening, place);
+    struct group_target target = opening_target(opening, place);
     struct attr attrs[GROUP_MEMBERS_MAX];
     int r = 0;
 
@@ -187,7 +180,7 @@ static int reopen_group(struct opening *opening, const struct place *place, stru
         return 0;
     EVENTS_FOREACH (event, group->events)
         if (r == 0)
-            r = add_refused(opening, place, event, error, NULL);
+            r = opening_add_refused(opening, place, event, error, NULL);
     return r;
 }
 
@@ -203,14 +196,14 @@ static void close_dead(struct opened_group *group, struct sys *sys, bool away)
 }
 
 /* Opens the groups again that were open at the place before and are closed. */
-static int reopen_closed(struct opening *opening, const struct place *place)
+static int opening_reopen_closed(struct opening *opening, const struct place *place)
 {
     struct group_counts *counts = opening->counts;
     int r = 0;
 
     for (size_t i = 0; i < counts->n_groups && r == 0; i++)
         if (counts->groups[i].cpu == place->target.cpu && !counts->groups[i].group)
-            r = reopen_group(opening, place, &counts->groups[i]);
+            r = opening_reopen_group(opening, place, &counts->groups[i]);
     return r;
 }
 
@@ -222,7 +215,7 @@ static bool is_complete(const struct config_group *group, uint64_t events)
     return events == all || (group->strict && events);
 }
 
-static int resume_at(struct opening *opening, const struct place *place)
+static int opening_resume_at(struct opening *opening, const struct place *place)
 {
     const struct config_group *group = opening->events.group;
     struct group_counts *counts = opening->counts;
@@ -244,12 +237,12 @@ static int resume_at(struct opening *opening, const struct place *place)
         return 0;
     int r = place_events_find(&opening->events, opening->context, place, &counts->unavailable);
     if (r == 0)
-        r = reopen_closed(opening, place);
+        r = opening_reopen_closed(opening, place);
     if (r < 0 || is_complete(group, counted))
         return r;
     if (group->strict && opening->events.refused)
-        return leave_out_strict(opening, place);
-    return open_events(opening, place, opening->events.mask & ~counted);
+        return opening_leave_out_strict(opening, place);
+    return opening_open_events(opening, place, opening->events.mask & ~counted);
 }
 
 static int show_unavailable(struct group_counts *counts, const struct collector_context *context, const char *cgroup)
@@ -274,7 +267,7 @@ int group_counts_resume(struct group_counts *counts, const struct collector_cont
 
     counts->awaits_cpu = false;
     for (size_t i = 0; i < target->n && r == 0; i++)
-        r = resume_at(&opening, &target->items[i]);
+        r = opening_resume_at(&opening, &target->items[i]);
     group_rows_set_absent(&counts->rows, counts->groups);
     return r < 0 ? r : show_unavailable(counts, context, target->items[0].cgroup);
 }

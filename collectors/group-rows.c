@@ -46,7 +46,7 @@ struct row_key {
 };
 
 /* How many perf groups the configured group became on the CPU of `groups[last]`. */
-static unsigned count_groups(const struct opened_group *groups, uint32_t last)
+static unsigned count_groups_on_cpu(const struct opened_group *groups, uint32_t last)
 {
     unsigned n = 0;
 
@@ -55,7 +55,7 @@ static unsigned count_groups(const struct opened_group *groups, uint32_t last)
     return n;
 }
 
-static struct group_row *find_row(const struct group_rows *rows, unsigned ordinal, int cpu, const char *pmu)
+static struct group_row *group_rows_find(const struct group_rows *rows, unsigned ordinal, int cpu, const char *pmu)
 {
     for (size_t i = 0; i < rows->n; i++) {
         struct group_row *row = &rows->items[i];
@@ -69,8 +69,8 @@ static struct group_row *find_row(const struct group_rows *rows, unsigned ordina
  * The hardware PMU of a perf group, else that of its first event. Summed rows go by kinds of CPU: where these differ,
  * or where only this CPU lacks the hardware events that the others of its kind have, it is the CPU's PMU in any case.
  */
-static const char *choose_pmu(const struct group_rows *rows, const struct row_key *key, const struct machine *machine,
-                              const struct place_events *events, const struct opened_group *group)
+static const char *row_key_pmu(const struct group_rows *rows, const struct row_key *key, const struct machine *machine,
+                               const struct place_events *events, const struct opened_group *group)
 {
     const char *first = NULL;
 
@@ -82,18 +82,18 @@ static const char *choose_pmu(const struct group_rows *rows, const struct row_ke
     }
     if (rows->summed) {
         const char *core = machine_core_pmu(machine, (unsigned)group->cpu)->name;
-        if (rows->spans_kinds || find_row(rows, key->ordinal, key->cpu, core))
+        if (rows->spans_kinds || group_rows_find(rows, key->ordinal, key->cpu, core))
             return core;
     }
     return first;
 }
 
-static struct row_key key_of(const struct group_rows *rows, const struct machine *machine,
-                             const struct place_events *events, const struct opened_group *groups, uint32_t last)
+static struct row_key row_key_of(const struct group_rows *rows, const struct machine *machine,
+                                 const struct place_events *events, const struct opened_group *groups, uint32_t last)
 {
-    struct row_key key = {.ordinal = count_groups(groups, last), .cpu = rows->summed ? -1 : groups[last].cpu};
+    struct row_key key = {.ordinal = count_groups_on_cpu(groups, last), .cpu = rows->summed ? -1 : groups[last].cpu};
 
-    key.pmu = choose_pmu(rows, &key, machine, events, &groups[last]);
+    key.pmu = row_key_pmu(rows, &key, machine, events, &groups[last]);
     return key;
 }
 
@@ -117,15 +117,15 @@ static uint8_t scale_decimals(double scale)
     return scale == 1e-9 ? 9 : SERIES_REAL;
 }
 
-static void counter_done(struct row_counter *counter)
+static void row_counter_done(struct row_counter *counter)
 {
     free((char *)counter->metric.name);
     free((char *)counter->metric.help);
 }
 
-/* Its metric is perf_COLLECTOR_EVENT[_UNIT]_total. -ENOMEM; counter_done() in any case. */
-static int counter_init(struct row_counter *counter, const char *collector, const struct config_event *event,
-                        const struct attr *attr, const char *pmu)
+/* Its metric is perf_COLLECTOR_EVENT[_UNIT]_total. -ENOMEM; row_counter_done() in any case. */
+static int row_counter_init(struct row_counter *counter, const char *collector, const struct config_event *event,
+                            const struct attr *attr, const char *pmu)
 {
     const char *separator = attr->unit[0] ? "_" : "";
     char *name = NULL;
@@ -147,7 +147,7 @@ static int counter_init(struct row_counter *counter, const char *collector, cons
 }
 
 /* "cache", then "cache-2", ...: the configuration refuses groups of such names. */
-static char *name_row(const char *group, unsigned ordinal)
+static char *group_row_name(const char *group, unsigned ordinal)
 {
     char *name;
 
@@ -157,8 +157,8 @@ static char *name_row(const char *group, unsigned ordinal)
 }
 
 /* `own_pmus`: counters name their own PMU, as "software" in a mixed group; else all name the row's. */
-static struct row *add_row(const struct collector_context *context, const struct place_events *events, uint64_t mask,
-                           const struct row_target *target, bool own_pmus)
+static struct row *group_row_make(const struct collector_context *context, const struct place_events *events,
+                                  uint64_t mask, const struct row_target *target, bool own_pmus)
 {
     const char *collector = context->snapshot->collector_names[context->collector];
     struct row_counter counters[GROUP_MEMBERS_MAX];
@@ -169,22 +169,22 @@ static struct row *add_row(const struct collector_context *context, const struct
     EVENTS_FOREACH (event, mask) {
         const struct attr *attr = &events->attrs[event];
         if (r == 0)
-            r = counter_init(&counters[n++], collector, &events->group->events[event], attr,
-                             own_pmus ? attr->pmu->name : target->pmu);
+            r = row_counter_init(&counters[n++], collector, &events->group->events[event], attr,
+                                 own_pmus ? attr->pmu->name : target->pmu);
     }
     if (r == 0)
         row = snapshot_add_row(context->snapshot, target, counters, n);
     for (size_t i = 0; i < n; i++)
-        counter_done(&counters[i]);
+        row_counter_done(&counters[i]);
     return row;
 }
 
 /* Gives `group_row` a row with counters of the events in `mask`, in place of the one that it had. */
-static int replace_row(const struct group_rows *rows, struct group_row *group_row, const struct row_key *key,
-                       const struct collector_context *context, const struct place_events *events,
-                       const struct place *place, uint64_t mask)
+static int group_row_replace(const struct group_rows *rows, struct group_row *group_row, const struct row_key *key,
+                             const struct collector_context *context, const struct place_events *events,
+                             const struct place *place, uint64_t mask)
 {
-    _cleanup_(freep) char *name = name_row(events->group->name, key->ordinal);
+    _cleanup_(freep) char *name = group_row_name(events->group->name, key->ordinal);
     struct row_target target = {.collector = context->collector,
                                 .group = name,
                                 .pmu = key->pmu,
@@ -192,7 +192,7 @@ static int replace_row(const struct group_rows *rows, struct group_row *group_ro
                                 .cpu = key->cpu,
                                 .created_ns = group_row->created_ns};
     bool own_pmus = !rows->spans_kinds && !has_sibling(rows, key);
-    struct row *row = name ? add_row(context, events, mask, &target, own_pmus) : NULL;
+    struct row *row = name ? group_row_make(context, events, mask, &target, own_pmus) : NULL;
 
     if (!row)
         return -ENOMEM;
@@ -206,8 +206,8 @@ static int replace_row(const struct group_rows *rows, struct group_row *group_ro
 int group_rows_add(struct group_rows *rows, const struct collector_context *context, const struct place_events *events,
                    const struct place *place, struct opened_group *groups, uint32_t last)
 {
-    struct row_key key = key_of(rows, context->machine, events, groups, last);
-    struct group_row *found = find_row(rows, key.ordinal, key.cpu, key.pmu);
+    struct row_key key = row_key_of(rows, context->machine, events, groups, last);
+    struct group_row *found = group_rows_find(rows, key.ordinal, key.cpu, key.pmu);
     uint64_t mask = groups[last].events;
     int r = 0;
 
@@ -222,7 +222,7 @@ int group_rows_add(struct group_rows *rows, const struct collector_context *cont
                                     .created_ns = place->cgroup ? context->sys->now(context->sys, CLOCK_REALTIME) : 0};
     }
     if (mask & ~found->events)
-        r = replace_row(rows, found, &key, context, events, place, mask | found->events);
+        r = group_row_replace(rows, found, &key, context, events, place, mask | found->events);
     if (r < 0)
         return r;
     rows->n += found == &rows->items[rows->n];
@@ -247,15 +247,15 @@ struct row_totals {
     struct counter_total counters[GROUP_MEMBERS_MAX];
 };
 
-static bool is_blind(const struct opened_group *group)
+static bool is_unreadable(const struct opened_group *group)
 {
     return group->activity == GROUP_STARVED || group->activity == GROUP_STALE;
 }
 
 /* A group has the events of the row, or a few of them where its CPU lacks the others. */
-static void add_counters(struct row_totals *totals, const struct opened_group *group, uint64_t events)
+static void row_totals_add_counters(struct row_totals *totals, const struct opened_group *group, uint64_t events)
 {
-    bool known = group->scale->ran || !is_blind(group);
+    bool known = group->scale->ran || !is_unreadable(group);
     size_t k = 0;
 
     for (struct counter_total *total = totals->counters; events; total++, events &= events - 1) {
@@ -268,23 +268,23 @@ static void add_counters(struct row_totals *totals, const struct opened_group *g
     }
 }
 
-static void add_group(struct row_totals *totals, const struct opened_group *group, uint64_t events)
+static void row_totals_add(struct row_totals *totals, const struct opened_group *group, uint64_t events)
 {
     struct scale_times times = scale_times(group->scale);
 
     totals->times.enabled += times.enabled;
     totals->times.running += times.running;
     totals->activities[group->activity]++;
-    if (is_blind(group) && group->error)
+    if (is_unreadable(group) && group->error)
         totals->error = group->error;
-    add_counters(totals, group, events);
+    row_totals_add_counters(totals, group, events);
 }
 
 /*
  * Nothing is known where no group ran and some were enabled. A CPU that went away says nothing while others are there.
  * Where nothing happened at all the state stays what it was.
  */
-static enum row_state state_of(const struct row_totals *totals, enum row_state before)
+static enum row_state row_totals_state(const struct row_totals *totals, enum row_state before)
 {
     const size_t *n = totals->activities;
 
@@ -299,7 +299,7 @@ static enum row_state state_of(const struct row_totals *totals, enum row_state b
 static const struct {
     int error;
     const char *cause;
-} causes[] = {
+} starved_causes[] = {
     {0, "it did not run since the last reading: other groups or programs hold the counters that it needs"},
     {-ENODATA, "it is pinned and found no counter, because something else holds it; perfcountd enables it again from "
                "time to time"},
@@ -307,11 +307,11 @@ static const struct {
     {-ESTALE, "its CPU went away; perfcountd opens it again"},
 };
 
-static const char *cause_of(int error)
+static const char *starved_cause(int error)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(causes); i++)
-        if (causes[i].error == error)
-            return causes[i].cause;
+    for (size_t i = 0; i < ARRAY_SIZE(starved_causes); i++)
+        if (starved_causes[i].error == error)
+            return starved_causes[i].cause;
     return "the kernel refused to open or to read it";
 }
 
@@ -336,9 +336,9 @@ void group_row_update(const struct group_row *group_row, const struct opened_gro
         return;
     memset(&totals, 0, offsetof(struct row_totals, counters) + row->n_counters * sizeof(totals.counters[0]));
     for (uint32_t i = group_row->first; i != GROUP_ROW_END; i = groups[i].next_in_row)
-        add_group(&totals, &groups[i], group_row->events);
-    row->state = state_of(&totals, row->state);
-    row->cause = row->state == ROW_STARVED ? cause_of(totals.error) : NULL;
+        row_totals_add(&totals, &groups[i], group_row->events);
+    row->state = row_totals_state(&totals, row->state);
+    row->cause = row->state == ROW_STARVED ? starved_cause(totals.error) : NULL;
     row->enabled_ns = totals.times.enabled;
     row->running_ns = totals.times.running;
     series_set(row->enabled, totals.times.enabled);
@@ -349,7 +349,7 @@ void group_row_update(const struct group_row *group_row, const struct opened_gro
     }
 }
 
-static void set_absent(struct row *row, bool absent)
+static void row_set_absent(struct row *row, bool absent)
 {
     row->absent = absent;
     if (!absent)
@@ -365,7 +365,7 @@ void group_rows_set_absent(struct group_rows *rows, const struct opened_group *g
         bool absent = rows->items[i].row->cpu >= 0;
         for (uint32_t k = rows->items[i].first; k != GROUP_ROW_END; k = groups[k].next_in_row)
             absent &= groups[k].activity == GROUP_AWAY;
-        set_absent(rows->items[i].row, absent);
+        row_set_absent(rows->items[i].row, absent);
     }
     rows->quiet = false;
 }

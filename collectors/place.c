@@ -134,8 +134,8 @@ static int place_find_pmu(const struct place *place, const struct collector_cont
 
 /* --- the events of a place --- */
 
-static int find_event(struct place_events *events, const struct collector_context *context, const struct place *place,
-                      size_t i, struct unavailable_events *unavailable)
+static int place_events_find_event(struct place_events *events, const struct collector_context *context,
+                                   const struct place *place, size_t i, struct unavailable_events *unavailable)
 {
     const struct event *event = &events->group->events[i].event;
     const struct pmu *pmu = NULL;
@@ -170,7 +170,7 @@ int place_events_find(struct place_events *events, const struct collector_contex
 
     events->mask = events->refused = 0;
     for (size_t i = 0; i < events->group->n_events && r == 0; i++)
-        r = find_event(events, context, place, i, unavailable);
+        r = place_events_find_event(events, context, place, i, unavailable);
     return r;
 }
 

@@ -12,14 +12,14 @@
 
 #define HOW_TO "; \"htpasswd -nBC 10 NAME\" asks for the password and prints NAME:HASH"
 
-static bool is_digit(char c)
+static bool bcrypt_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
 static int bcrypt_check_cost(const char *text, struct error *error)
 {
-    int cost = is_digit(text[0]) && is_digit(text[1]) ? 10 * (text[0] - '0') + text[1] - '0' : -1;
+    int cost = bcrypt_is_digit(text[0]) && bcrypt_is_digit(text[1]) ? 10 * (text[0] - '0') + text[1] - '0' : -1;
 
     if (cost < COST_MIN || cost > COST_MAX || text[2] != '$')
         return error_set(error, -EINVAL,
@@ -41,7 +41,7 @@ static int bcrypt_check_digest(const char *text, struct error *error)
 }
 
 /* "$6$", "$apr1$", "{SHA}" and the like. */
-static bool is_other_hash(const char *text)
+static bool bcrypt_is_other_hash(const char *text)
 {
     return (text[0] == '$' && strchr(text + 1, '$')) || (text[0] == '{' && strchr(text, '}'));
 }
@@ -54,8 +54,8 @@ int bcrypt_check(const char *text, struct error *error)
         return error_set(error, -EINVAL, "there is no hash" HOW_TO);
     if (!str_starts(text, "$2"))
         return error_set(error, -EINVAL, "%s" HOW_TO,
-                         is_other_hash(text) ? "this is a hash, but not a bcrypt hash"
-                                             : "this is not a bcrypt hash, but looks like the password itself");
+                         bcrypt_is_other_hash(text) ? "this is a hash, but not a bcrypt hash"
+                                                    : "this is not a bcrypt hash, but looks like the password itself");
     if (text[2] == '\0' || !strchr(VARIANTS, text[2]) || text[3] != '$')
         return error_set(error, -EINVAL, "the bcrypt hash does not start with $2a$, $2b$, $2x$ or $2y$");
     int r = bcrypt_check_cost(text + strlen(usual), error);

@@ -113,7 +113,7 @@ static int config_check_sampled(const char *text, struct sys *sys, const struct 
     return r;
 }
 
-static const struct config_groups *groups_of(const struct config *config, const struct option *option)
+static const struct config_groups *config_groups_of(const struct config *config, const struct option *option)
 {
     return (const struct config_groups *)((const char *)config + option->offset);
 }
@@ -125,7 +125,7 @@ int config_check_events(const struct config *config, struct sys *sys, const stru
         const struct option *option = &config_options.rows[i];
         if (option->type != &option_groups)
             continue;
-        int r = config_check_groups(option->path, groups_of(config, option), sys, machine, error);
+        int r = config_check_groups(option->path, config_groups_of(config, option), sys, machine, error);
         if (r < 0)
             return r;
     }
@@ -183,7 +183,7 @@ int config_each_event(const struct config *config, visit_event visit, void *user
 
     for (size_t i = 0; i < config_options.n && r == 0; i++)
         if (config_options.rows[i].type == &option_groups)
-            r = groups_each_event(groups_of(config, &config_options.rows[i]), visit, userdata);
+            r = groups_each_event(config_groups_of(config, &config_options.rows[i]), visit, userdata);
     if (r == 0)
         r = sampled_each_event(config->sampler.event, visit, userdata);
     for (size_t i = 0; i < config->sampler.n_tracepoints && r == 0; i++)

@@ -66,8 +66,10 @@ int config_override(struct config *config, const char *path, const char *value, 
 /* Empties web.listen, before the first --web.listen-address. */
 void config_clear_listen(struct config *config);
 
-/* The configuration as /api/v1/config shows it, which config_parse() reads as the same configuration. NULL when out of
- * memory. */
+/*
+ * The configuration as /api/v1/config shows it, which config_parse() reads as the same configuration; the caller owns
+ * it. NULL when out of memory.
+ */
 json_t *config_json(const struct config *config);
 
 #endif

@@ -202,7 +202,7 @@ static int events_read_list(const struct document *document, const node *n, stru
     return 0;
 }
 
-/* These are the metric names of the group's own times. A clock gets its unit by itself. */
+/* The metric names of the group's own times, also without the unit, which is added to the name of a clock. */
 static const char *const reserved_metrics[] = {
     "group_enabled", "group_enabled_seconds", "group_enabled_seconds_created", "group_enabled_seconds_total",
     "group_running", "group_running_seconds", "group_running_seconds_created", "group_running_seconds_total",

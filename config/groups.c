@@ -302,7 +302,7 @@ static int groups_read(const struct option *option, const struct document *docum
     return 0;
 }
 
-static json_t *group_json(const struct config_group *group)
+static json_t *config_group_json(const struct config_group *group)
 {
     json_t *map = json_object();
 
@@ -316,17 +316,17 @@ static json_t *group_json(const struct config_group *group)
     return map;
 }
 
-static json_t *groups_json(const struct option *option, const void *base)
+static json_t *config_groups_json(const struct option *option, const void *base)
 {
     const struct config_groups *groups = option_member(option, base);
     json_t *list = json_array();
 
     for (size_t i = 0; i < groups->n; i++)
-        if (json_array_append_new(list, group_json(&groups->items[i])) < 0) {
+        if (json_array_append_new(list, config_group_json(&groups->items[i])) < 0) {
             json_decref(list);
             return NULL;
         }
     return list;
 }
 
-const struct option_type option_groups = {"a list of groups", groups_read, NULL, groups_json, groups_done};
+const struct option_type option_groups = {"a list of groups", groups_read, NULL, config_groups_json, groups_done};

@@ -89,11 +89,11 @@ static const struct {
     const char *sentence;
 } file_errors[] = {
     {-ENOENT, "there is no such file"},
-    {-EISDIR, "this is a directory, where a file is expected"},
-    {-ESPIPE, "this is a pipe or socket, where a file is expected"},
-    {-ENXIO, "this is a socket or a device without a driver, where a file is expected"},
+    {-EISDIR, "this is a directory, but a file is expected"},
+    {-ESPIPE, "this is a pipe or socket, but a file is expected"},
+    {-ENXIO, "this is a socket or a device without a driver, but a file is expected"},
     {-EACCES, "permission denied: this user may not read the file"},
-    {-EFBIG, "the file is larger than 1 MiB, which no configuration is"},
+    {-EFBIG, "the file is larger than 1 MiB, which is too large for a configuration"},
 };
 
 static int config_file_error(const struct file_opener *opener, int code, struct error *error)

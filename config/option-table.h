@@ -26,8 +26,7 @@ struct option_type {
                 struct error *error);
     /* Parses a value of a flag; a list grows by the item. NULL for a type that no flag can have. */
     int (*parse)(const struct option *option, const char *text, void *base, struct error *error);
-    /* The value as the file would have it; NULL when out of memory. The function is NULL for a type that is not shown.
-     */
+    /* The value as in the file; NULL when out of memory. The function is NULL for a type that is not shown. */
     json_t *(*json)(const struct option *option, const void *base);
     void (*done)(const struct option *option, void *base);
 };

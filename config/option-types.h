@@ -13,7 +13,7 @@ extern const struct option_type option_text_list;       /* char **, with the num
 extern const struct option_type option_number;          /* uint64_t */
 extern const struct option_type option_duration;        /* uint64_t, nanoseconds */
 
-/* For the functions of types: the member that the option sets. */
+/* The member that the option sets. For the functions of types, as all that follows. */
 static inline void *option_member(const struct option *option, const void *base)
 {
     return (char *)base + option->offset;

@@ -86,7 +86,7 @@ struct web_reading {
     struct error *error;
 };
 
-static bool is_given(const struct web_reading *reading, int row)
+static bool row_is_given(const struct web_reading *reading, int row)
 {
     const node *n = reading->nodes[row];
 
@@ -97,7 +97,7 @@ static bool is_given(const struct web_reading *reading, int row)
 static int first_given(const struct web_reading *reading, int begin, int end)
 {
     for (int row = begin; row < end; row++)
-        if (is_given(reading, row))
+        if (row_is_given(reading, row))
             return row;
     return -1;
 }
@@ -122,7 +122,9 @@ static const struct {
 /* The row of `either[i]` that is given, -1 for none. */
 static int given_of(const struct web_reading *reading, size_t i)
 {
-    return is_given(reading, either[i].text) ? either[i].text : is_given(reading, either[i].file) ? either[i].file : -1;
+    return row_is_given(reading, either[i].text)   ? either[i].text
+           : row_is_given(reading, either[i].file) ? either[i].file
+                                                   : -1;
 }
 
 static int web_check_certificate(const struct web_reading *reading)
@@ -130,7 +132,7 @@ static int web_check_certificate(const struct web_reading *reading)
     int cert = given_of(reading, 0), key = given_of(reading, 1);
 
     for (size_t i = 0; i < ARRAY_SIZE(either); i++)
-        if (is_given(reading, either[i].text) && is_given(reading, either[i].file))
+        if (row_is_given(reading, either[i].text) && row_is_given(reading, either[i].file))
             return web_fail_at(reading, either[i].text, either[i].sentence);
     if (cert < 0 && key < 0)
         return web_fail_at(
@@ -151,7 +153,7 @@ static int web_check_client_auth(const struct web_reading *reading, const struct
         return web_fail_at(
             reading, ca,
             "no client is asked for a certificate: set client_auth_type, for example to RequireAndVerifyClientCert");
-    if (is_given(reading, WEB_CLIENT_ALLOWED_SANS) && !required)
+    if (row_is_given(reading, WEB_CLIENT_ALLOWED_SANS) && !required)
         return web_fail_at(reading, WEB_CLIENT_ALLOWED_SANS,
                            "clients need no certificate: set client_auth_type to RequireAndVerifyClientCert or "
                            "RequireAnyClientCert");
@@ -167,7 +169,7 @@ static int web_check_tls(const struct web_reading *reading, struct web_tls *tls)
     if (r == 0)
         r = web_check_client_auth(reading, tls);
     if (r == 0 && tls->min_version > tls->max_version)
-        r = web_fail_at(reading, is_given(reading, WEB_MAX_VERSION) ? WEB_MAX_VERSION : WEB_MIN_VERSION,
+        r = web_fail_at(reading, row_is_given(reading, WEB_MAX_VERSION) ? WEB_MAX_VERSION : WEB_MIN_VERSION,
                         "no version is left: max_version is below min_version, which is TLS12 by default");
     tls->enabled = r == 0;
     return r;
@@ -177,7 +179,7 @@ static int web_check_rate(const struct web_reading *reading, const struct web_co
 {
     if (config->rate_interval_ns == 0 || config->rate_burst > 0)
         return 0;
-    return web_fail_at(reading, is_given(reading, WEB_RATE_BURST) ? WEB_RATE_BURST : WEB_RATE_INTERVAL,
+    return web_fail_at(reading, row_is_given(reading, WEB_RATE_BURST) ? WEB_RATE_BURST : WEB_RATE_INTERVAL,
                        "with a burst of 0 every request would be refused: set burst to 1 or more");
 }
 

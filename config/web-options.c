@@ -96,9 +96,8 @@ static int check_path(const char *text, struct error *error)
     return text[0] == '/' ? 0 : error_set(error, -EINVAL, "\"%s\" does not start with \"/\"", text);
 }
 
-#define MEMBER(member) .offset = offsetof(struct web_config, member)
-#define LIST(member)                                                                                                   \
-    .offset = offsetof(struct web_config, member.items), .count_offset = offsetof(struct web_config, member.n)
+#define MEMBER(type_of, member) .type = &option_##type_of, .offset = offsetof(struct web_config, member)
+#define LIST(member) MEMBER(text_list, member.items), .count_offset = offsetof(struct web_config, member.n)
 /* The most items of a list: fleets have many names. */
 #define MANY 1024
 
@@ -106,48 +105,42 @@ static const struct option web_rows[WEB_OPTIONS] = {
     [WEB_CERT] =
         {
             .path = "tls_server_config.cert",
-            .type = &option_pem,
-            MEMBER(tls.cert),
+            MEMBER(pem, tls.cert),
             .range = "PEM, instead of cert_file",
             .help = "the certificate and its chain, as text",
         },
     [WEB_KEY] =
         {
             .path = "tls_server_config.key",
-            .type = &option_pem,
-            MEMBER(tls.key),
+            MEMBER(pem, tls.key),
             .range = "PEM, instead of key_file",
             .help = "the key of the certificate, as text",
         },
     [WEB_CLIENT_CA] =
         {
             .path = "tls_server_config.client_ca",
-            .type = &option_pem,
-            MEMBER(tls.client_ca),
+            MEMBER(pem, tls.client_ca),
             .range = "PEM, instead of client_ca_file",
             .help = "the certificates of the authorities that sign clients' certificates, as text",
         },
     [WEB_CERT_FILE] =
         {
             .path = "tls_server_config.cert_file",
-            .type = &option_optional_text,
-            MEMBER(tls.cert_file),
+            MEMBER(optional_text, tls.cert_file),
             .range = "a path, relative to the directory of this file",
             .help = "the file of the certificate and its chain",
         },
     [WEB_KEY_FILE] =
         {
             .path = "tls_server_config.key_file",
-            .type = &option_optional_text,
-            MEMBER(tls.key_file),
+            MEMBER(optional_text, tls.key_file),
             .range = "a path, relative to the directory of this file",
             .help = "the file of the certificate's key",
         },
     [WEB_CLIENT_AUTH_TYPE] =
         {
             .path = "tls_server_config.client_auth_type",
-            .type = &option_choice,
-            MEMBER(tls.client_auth),
+            MEMBER(choice, tls.client_auth),
             .choices = client_auths,
             .range = "NoClientCert, RequestClientCert, RequireAnyClientCert, VerifyClientCertIfGiven or "
                      "RequireAndVerifyClientCert",
@@ -156,15 +149,13 @@ static const struct option web_rows[WEB_OPTIONS] = {
     [WEB_CLIENT_CA_FILE] =
         {
             .path = "tls_server_config.client_ca_file",
-            .type = &option_optional_text,
-            MEMBER(tls.client_ca_file),
+            MEMBER(optional_text, tls.client_ca_file),
             .range = "a path, relative to the directory of this file",
             .help = "the file with the certificates of the authorities that sign clients' certificates",
         },
     [WEB_CLIENT_ALLOWED_SANS] =
         {
             .path = "tls_server_config.client_allowed_sans",
-            .type = &option_text_list,
             LIST(tls.client_allowed_sans),
             .min = 1,
             .max = MANY,
@@ -175,8 +166,7 @@ static const struct option web_rows[WEB_OPTIONS] = {
     [WEB_MIN_VERSION] =
         {
             .path = "tls_server_config.min_version",
-            .type = &option_choice,
-            MEMBER(tls.min_version),
+            MEMBER(choice, tls.min_version),
             .choices = tls_versions,
             .range = "TLS10, TLS11, TLS12 or TLS13",
             .help = "the lowest version of TLS",
@@ -184,8 +174,7 @@ static const struct option web_rows[WEB_OPTIONS] = {
     [WEB_MAX_VERSION] =
         {
             .path = "tls_server_config.max_version",
-            .type = &option_choice,
-            MEMBER(tls.max_version),
+            MEMBER(choice, tls.max_version),
             .choices = tls_versions,
             .range = "TLS10, TLS11, TLS12 or TLS13",
             .help = "the highest version of TLS",
@@ -193,7 +182,6 @@ static const struct option web_rows[WEB_OPTIONS] = {
     [WEB_CIPHER_SUITES] =
         {
             .path = "tls_server_config.cipher_suites",
-            .type = &option_text_list,
             LIST(tls.cipher_suites),
             .check = check_cipher_suite,
             .range = "Go's names",
@@ -202,15 +190,13 @@ static const struct option web_rows[WEB_OPTIONS] = {
     [WEB_PREFER_SERVER_CIPHER_SUITES] =
         {
             .path = "tls_server_config.prefer_server_cipher_suites",
-            .type = &option_yaml11_bool,
-            MEMBER(tls.prefer_server_cipher_suites),
+            MEMBER(yaml11_bool, tls.prefer_server_cipher_suites),
             .range = "true or false",
             .help = "whether the order of cipher_suites comes before the client's order",
         },
     [WEB_CURVE_PREFERENCES] =
         {
             .path = "tls_server_config.curve_preferences",
-            .type = &option_text_list,
             LIST(tls.curve_preferences),
             .check = check_curve,
             .range = "CurveP256, CurveP384, CurveP521 and X25519",
@@ -219,8 +205,7 @@ static const struct option web_rows[WEB_OPTIONS] = {
     [WEB_HTTP2] =
         {
             .path = "http_server_config.http2",
-            .type = &option_yaml11_bool,
-            MEMBER(http2),
+            MEMBER(yaml11_bool, http2),
             .range = "true or false",
             .help = "whether HTTP/2 is allowed; the server speaks HTTP/1.1",
         },
@@ -242,8 +227,7 @@ static const struct option web_rows[WEB_OPTIONS] = {
     [WEB_RATE_INTERVAL] =
         {
             .path = "rate_limit.interval",
-            .type = &option_go_duration,
-            MEMBER(rate_interval_ns),
+            MEMBER(go_duration, rate_interval_ns),
             .max = INT64_MAX,
             .range = "0 to 292 years",
             .help = "the mean time between two requests; 0 for no limit",
@@ -251,8 +235,7 @@ static const struct option web_rows[WEB_OPTIONS] = {
     [WEB_RATE_BURST] =
         {
             .path = "rate_limit.burst",
-            .type = &option_number,
-            MEMBER(rate_burst),
+            MEMBER(number, rate_burst),
             .max = INT32_MAX,
             .range = "0 to 2147483647",
             .help = "how many requests may come at once",
@@ -260,7 +243,6 @@ static const struct option web_rows[WEB_OPTIONS] = {
     [WEB_AUTH_EXCLUDED_PATHS] =
         {
             .path = "auth_excluded_paths",
-            .type = &option_text_list,
             LIST(auth_excluded_paths),
             .max = MANY,
             .check = check_path,

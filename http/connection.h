@@ -38,7 +38,7 @@ enum tenure { TENURE_STRANGER, TENURE_LOCAL, TENURE_KNOWN };
 /* Where credentials are asked for, a connection without them is kept for at most this time between requests. */
 #define UNKNOWN_IDLE_NS (15 * NSEC_PER_SEC)
 
-/* Of all slots one in eight is not for strangers, and at least two. */
+/* One slot in eight, and at least two, are not for strangers. */
 #define RESERVED_SHARE 8
 #define RESERVED_MIN 2
 

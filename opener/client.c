@@ -19,12 +19,12 @@ static int client_give_up(struct opener_client *client)
 }
 
 /* A request that could not be sent, because memory is short or a descriptor is invalid, is no reason to give up. */
-static bool is_fatal(int error)
+static bool error_is_fatal(int error)
 {
     return error == -EPIPE || error == -ECONNRESET || error == -ENOTCONN || error == -EAGAIN;
 }
 
-static bool is_readable(int socket)
+static bool socket_is_readable(int socket)
 {
     struct pollfd fd = {.fd = socket, .events = POLLIN};
 
@@ -62,7 +62,7 @@ int opener_client_take_late_reply(struct opener_client *client)
 {
     if (client->lost)
         return -EPIPE;
-    if (!is_readable(client->socket))
+    if (!socket_is_readable(client->socket))
         return 0;
     return client->late ? client_receive_late_reply(client) : client_give_up(client);
 }
@@ -99,7 +99,7 @@ static int client_ask(struct opener_client *client, const struct fd_list *given,
         return r;
     r = fd_socket_send(client->socket, client->packet.data, client->packet.size, given);
     if (r < 0)
-        return is_fatal(r) ? client_give_up(client) : r;
+        return error_is_fatal(r) ? client_give_up(client) : r;
     ssize_t size = fd_socket_receive(client->socket, reply, sizeof(*reply), opened, &had_no_room);
     client->late = size == -EAGAIN;
     if (client->late)
@@ -200,7 +200,7 @@ static int client_ask_for_file(struct opener_client *client, const char *path)
     return fd;
 }
 
-static bool is_denied(int error)
+static bool error_is_denied(int error)
 {
     return error == -EACCES || error == -EPERM;
 }
@@ -225,7 +225,7 @@ static int client_open_file(struct sys *sys, const char *path, int flags)
     int fd = sys_open_file(sys, path, flags);
     bool known =
         opener_path_kind(path, sampling) != OPENER_FILE_UNKNOWN || opener_rules_permit_file(&client->rules, path);
-    if (!is_denied(fd) || !known)
+    if (!error_is_denied(fd) || !known)
         return fd;
     int given = client_ask_for_file(client, path);
     /* The opener refused the file for a reason of its own, and the first error says more. */

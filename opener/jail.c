@@ -132,7 +132,7 @@ static const struct call_rule calls_of_sampling[] = {
 };
 
 /* Any other call fails and ends nothing, so that a libc which makes more calls than these still works. */
-static int filter_calls(bool sampling, bool *ret_filtered, struct error *error)
+static int opener_filter_calls(bool sampling, bool *ret_filtered, struct error *error)
 {
     scmp_filter_ctx context = seccomp_init(SCMP_ACT_ERRNO(EPERM));
     /* Otherwise libseccomp reports every failure of the kernel with the same error. */
@@ -179,5 +179,5 @@ int opener_jail_enter(int socket, pid_t parent, bool sampling, uint64_t *ret_cap
     if (r < 0)
         return r;
     *ret_capabilities = capabilities_own();
-    return filter_calls(sampling, ret_filtered, error);
+    return opener_filter_calls(sampling, ret_filtered, error);
 }

@@ -16,7 +16,7 @@
 #include "opener/safe-path.h"
 #include "perf/jit-map.h"
 
-static bool is_on(int fd, long magic)
+static bool fd_is_on(int fd, long magic)
 {
     struct statfs status;
 
@@ -24,7 +24,7 @@ static bool is_on(int fd, long magic)
 }
 
 /* The kernel names the file by the mount through which it was opened, and adds " (deleted)" to one that is removed. */
-static bool is_below(int fd, const char *directory)
+static bool fd_is_below(int fd, const char *directory)
 {
     char link[64], path[PATH_MAX];
     size_t length = strlen(directory);
@@ -38,12 +38,12 @@ static bool is_below(int fd, const char *directory)
 }
 
 /* -EXDEV where `fd` is not a directory of the hierarchy in which perf counts. */
-static int check_cgroup(const struct opener_server *server, int fd)
+static int server_check_cgroup(const struct opener_server *server, int fd)
 {
     struct stat status;
 
     if (fstat(fd, &status) < 0 || !S_ISDIR(status.st_mode) ||
-        !(is_on(fd, CGROUP2_SUPER_MAGIC) || is_on(fd, CGROUP_SUPER_MAGIC)) || !is_below(fd, server->cgroups))
+        !(fd_is_on(fd, CGROUP2_SUPER_MAGIC) || fd_is_on(fd, CGROUP_SUPER_MAGIC)) || !fd_is_below(fd, server->cgroups))
         return -EXDEV;
     return 0;
 }
@@ -140,7 +140,7 @@ static int server_open_group(const struct opener_server *server, const struct op
                              const struct fd_list *given, struct opener_reply *reply, struct fd_list *opened)
 {
     int results[OPENER_EVENTS_MAX];
-    int r = request->group->flags & PERF_FLAG_PID_CGROUP ? check_cgroup(server, given->fds[0]) : 0;
+    int r = request->group->flags & PERF_FLAG_PID_CGROUP ? server_check_cgroup(server, given->fds[0]) : 0;
 
     if (r < 0)
         return r;
@@ -168,7 +168,7 @@ static int server_open_on(const struct opener_server *server, const char *path, 
 {
     _cleanup_(closep) int fd = server->sys->open_file(server->sys, path, O_NOFOLLOW);
 
-    return fd >= 0 && !is_on(fd, magic) ? -EBADRQC : steal_fd(&fd);
+    return fd >= 0 && !fd_is_on(fd, magic) ? -EBADRQC : steal_fd(&fd);
 }
 
 static int server_open_known(const struct opener_server *server, const char *path)
@@ -230,8 +230,7 @@ static int server_run_once(const struct opener_server *server)
         return (int)n;
     reply.error = n < 0 ? (int)n : server_reply(server, packet, (size_t)n, &given, &reply, &opened);
     int r = fd_socket_send(server->socket, &reply, offsetof(struct opener_reply, results[reply.n]), &opened);
-    /* Without descriptors the reply may go out: they need memory (ENOMEM), and only some may be in flight
-     * (ETOOMANYREFS). */
+    /* Descriptors need memory (ENOMEM), and only some may be in flight (ETOOMANYREFS): the error goes without them. */
     if (r < 0 && opened.n > 0)
         r = server_refuse(server, r);
     return r < 0 ? r : 1;

@@ -7,9 +7,8 @@
 struct partition_opening {
     struct sys *sys;
     const struct attr *attrs;
-    size_t n;
     const struct group_target *target;
-    bool placed[GROUP_MEMBERS_MAX]; /* is in a group, or does not open */
+    uint64_t rest; /* events that are in no group yet, and may open */
 };
 
 void partition_done(struct partition *partition)
@@ -20,10 +19,20 @@ void partition_done(struct partition *partition)
     *partition = (struct partition){0};
 }
 
-static void partition_add_member(struct partition_opening *opening, struct partition_group *group, size_t member)
+/* Opens a group of the events in opening->rest; `errors` are by event. */
+static int open_rest(const struct partition_opening *opening, bool whole, int *errors, struct group **ret)
 {
-    group->members[group->n++] = member;
-    opening->placed[member] = true;
+    struct attr attrs[GROUP_MEMBERS_MAX];
+    int in_order[GROUP_MEMBERS_MAX];
+    size_t n = 0;
+
+    EVENTS_FOREACH (event, opening->rest)
+        attrs[n++] = opening->attrs[event];
+    int r = group_open_many(opening->sys, attrs, n, whole, opening->target, in_order, ret);
+    n = 0;
+    EVENTS_FOREACH (event, opening->rest)
+        errors[event] = r < 0 ? r : in_order[n++];
+    return r;
 }
 
 /*
@@ -32,34 +41,20 @@ static void partition_add_member(struct partition_opening *opening, struct parti
  */
 static int open_next_group(struct partition_opening *opening, int *errors, struct partition_group *group)
 {
-    size_t rest[GROUP_MEMBERS_MAX], n = 0;
-    struct attr attrs[GROUP_MEMBERS_MAX] = {0};
     int found[GROUP_MEMBERS_MAX];
+    int r = open_rest(opening, false, found, &group->group);
 
-    for (size_t i = 0; i < opening->n; i++)
-        if (!opening->placed[i]) {
-            attrs[n] = opening->attrs[i];
-            rest[n++] = i;
-        }
-    int r = group_open_many(opening->sys, attrs, n, false, opening->target, found, &group->group);
-    for (size_t i = 0; r == 0 && i < n; i++) {
-        if (found[i] == 0) {
-            partition_add_member(opening, group, rest[i]);
-        } else if (group->n == 0) {
-            opening->placed[rest[i]] = true;
-        }
-        if (group->n == 0 || found[i] == 0)
-            errors[rest[i]] = found[i];
+    if (r < 0)
+        return r;
+    EVENTS_FOREACH (event, opening->rest) {
+        if (found[event] == 0)
+            group->events |= event_bit(event);
+        else if (group->events)
+            continue;
+        errors[event] = found[event];
+        opening->rest &= ~event_bit(event);
     }
-    return r;
-}
-
-static bool all_placed(const struct partition_opening *opening)
-{
-    for (size_t i = 0; i < opening->n; i++)
-        if (!opening->placed[i])
-            return false;
-    return true;
+    return 0;
 }
 
 /* Enables a group that opened, and adds it. One that cannot be enabled is closed, and its members have the error. */
@@ -72,14 +67,14 @@ static void partition_add_group(const struct partition_opening *opening, struct 
         partition->groups[partition->n_groups++] = *group;
         return;
     }
-    for (size_t i = 0; i < group->n; i++)
-        partition->errors[group->members[i]] = r;
+    EVENTS_FOREACH (event, group->events)
+        partition->errors[event] = r;
     group_free(group->group);
 }
 
 static int open_weak(struct partition_opening *opening, struct partition *partition)
 {
-    while (!all_placed(opening)) {
+    while (opening->rest) {
         struct partition_group group = {0};
         int r = array_grow(&partition->groups, partition->n_groups);
         if (r < 0)
@@ -95,33 +90,33 @@ static int open_weak(struct partition_opening *opening, struct partition *partit
 
 static int open_strict(struct partition_opening *opening, struct partition *partition)
 {
-    struct partition_group group = {0};
-    int errors[GROUP_MEMBERS_MAX];
+    struct partition_group group = {.events = opening->rest};
     int r = array_grow(&partition->groups, 0);
 
     if (r < 0)
         return r;
-    r = group_open_many(opening->sys, opening->attrs, opening->n, true, opening->target, errors, &group.group);
-    for (size_t i = 0; r == 0 && i < opening->n; i++) {
-        partition->culprit = errors[i] < 0 ? i : 0;
-        r = errors[i];
-        partition_add_member(opening, &group, i);
-    }
+    partition->culprit = (size_t)__builtin_ctzll(opening->rest);
+    r = open_rest(opening, true, partition->errors, &group.group);
+    EVENTS_FOREACH (event, opening->rest)
+        if (r == 0 && partition->errors[event] < 0) {
+            partition->culprit = event;
+            r = partition->errors[event];
+        }
     if (r == 0)
         partition_add_group(opening, partition, &group);
-    for (size_t i = 0; r < 0 && i < opening->n; i++)
-        partition->errors[i] = r;
+    EVENTS_FOREACH (event, r < 0 ? opening->rest : 0)
+        partition->errors[event] = r;
     return 0;
 }
 
-int partition_open(struct sys *sys, const struct attr *attrs, size_t n, bool strict, const struct group_target *target,
-                   struct partition *ret)
+int partition_open(struct sys *sys, const struct attr *attrs, uint64_t events, bool strict,
+                   const struct group_target *target, struct partition *ret)
 {
-    struct partition_opening opening = {.sys = sys, .attrs = attrs, .n = n, .target = target};
+    struct partition_opening opening = {.sys = sys, .attrs = attrs, .target = target, .rest = events};
     _cleanup_(partition_done) struct partition partition = {0};
 
-    if (n == 0 || n > GROUP_MEMBERS_MAX)
-        return -E2BIG;
+    if (!events)
+        return -EINVAL;
     int r = strict ? open_strict(&opening, &partition) : open_weak(&opening, &partition);
     if (r < 0)
         return r;

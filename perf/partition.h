@@ -8,27 +8,27 @@
 #ifndef PERF_PARTITION_H
 #define PERF_PARTITION_H
 
+#include "perf/event-mask.h"
 #include "perf/group.h"
 
 struct partition_group {
     struct group *group; /* enabled, unless the target is paused */
-    size_t n;
-    size_t members[GROUP_MEMBERS_MAX]; /* indices of the attrs, in the group's order */
+    uint64_t events;     /* its members, in this order */
 };
 
 struct partition {
     struct partition_group *groups;
     size_t n_groups;
-    int errors[GROUP_MEMBERS_MAX]; /* by attr: 0, or why it is not counted (-errno) */
-    size_t culprit;                /* where a strict group did not open: the attr that failed */
+    int errors[GROUP_MEMBERS_MAX]; /* by event: 0, or why it is not counted (-errno) */
+    size_t culprit;                /* where a strict group did not open: the event that failed */
 };
 
 /*
- * Opens the `n` attrs on the target and enables them. An event that does not open is no failure: its reason is in
- * ret->errors. -ENOMEM; -E2BIG for no attrs, or more than GROUP_MEMBERS_MAX.
+ * Opens `events` on the target and enables them; `attrs` are by event. An event that does not open is no failure: its
+ * reason is in ret->errors. -ENOMEM; -EINVAL for no events.
  */
-int partition_open(struct sys *sys, const struct attr *attrs, size_t n, bool strict, const struct group_target *target,
-                   struct partition *ret);
+int partition_open(struct sys *sys, const struct attr *attrs, uint64_t events, bool strict,
+                   const struct group_target *target, struct partition *ret);
 void partition_done(struct partition *partition);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a request to a spec: see spec-make.h. */
 #include "sampler/spec-make.h"
+#include "perf/event/parse.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -53,14 +54,14 @@ static int spec_set_cpus(struct spec *spec, const struct machine *machine, const
         return cpuset_copy(&machine->possible, &spec->cpus) < 0 ? error_oom(error) : 0;
     int r = cpuset_parse(request->cpus, &spec->cpus, error);
     if (r < 0 && r != -ENOMEM)
-        error_prefix(error, "cpu");
+        error_prefix(error, "parameter \"cpu\"");
     if (r < 0)
         return r == -ENOMEM ? r : -EINVAL;
     if (cpuset_copy(&spec->cpus, &rest) < 0)
         return error_oom(error);
     cpuset_subtract(&rest, &machine->possible);
     if (cpuset_count(&spec->cpus) == 0)
-        return error_set(error, -EINVAL, "cpu: the list names no CPU");
+        return error_set(error, -EINVAL, "parameter \"cpu\": the list names no CPU");
     if (cpuset_count(&rest) > 0)
         return error_set(error, -EINVAL, "there is no CPU %d on this machine", cpuset_next(&rest, -1));
     cpuset_subtract(&spec->cpus, &rest);
@@ -130,7 +131,7 @@ static int spec_parse_events(struct spec *spec, const char *text, struct error *
     int r = event_list_parse_sampled(text, &spec->events, error);
 
     if (r == -EINVAL)
-        error_prefix(error, "event");
+        error_prefix(error, "parameter \"event\"");
     return r;
 }
 

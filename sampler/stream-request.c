@@ -23,8 +23,8 @@ static int parse_u64(const struct parameter *parameter, const char *value, void 
     int r = number_parse_u64(value, &number);
 
     if (r < 0 || number == 0 || number > parameter->max)
-        return error_set(error, -EINVAL, "%s: expected a whole number from 1 to %" PRIu64 ", found \"%.64s\"",
-                         parameter->name, parameter->max, value);
+        return error_set(error, -EINVAL, "expected a whole number from 1 to %" PRIu64 ", found \"%.64s\"",
+                         parameter->max, value);
     *(uint64_t *)field = number;
     return 0;
 }
@@ -43,17 +43,18 @@ static int parse_seconds(const struct parameter *parameter, const char *value, v
 {
     double seconds;
 
+    (void)parameter;
     if (number_parse_double(value, &seconds) < 0 || !(seconds >= 0.001))
-        return error_set(error, -EINVAL, "%s: expected a number of at least 0.001, found \"%.64s\"", parameter->name,
-                         value);
+        return error_set(error, -EINVAL, "expected a number of at least 0.001, found \"%.64s\"", value);
     *(double *)field = seconds;
     return 0;
 }
 
 static int parse_flag(const struct parameter *parameter, const char *value, void *field, struct error *error)
 {
+    (void)parameter;
     if (!str_equal(value, "0") && !str_equal(value, "1"))
-        return error_set(error, -EINVAL, "%s: expected 0 or 1, found \"%.64s\"", parameter->name, value);
+        return error_set(error, -EINVAL, "expected 0 or 1, found \"%.64s\"", value);
     *(bool *)field = value[0] == '1';
     return 0;
 }
@@ -63,8 +64,9 @@ static int parse_text(const struct parameter *parameter, const char *value, void
     size_t size = strlen(value);
     char **text = field;
 
+    (void)parameter;
     if (size == 0 || size > TEXT_MAX)
-        return error_set(error, -EINVAL, "%s: the text is %s", parameter->name, size ? "too long" : "empty");
+        return error_set(error, -EINVAL, "the text is %s", size ? "too long" : "empty");
     char *copy = strdup(value);
     if (!copy)
         return error_oom(error);
@@ -94,10 +96,16 @@ const char *const stream_profile_parameters[] = {"seconds", "event",  "frequency
 
 int stream_request_set(struct stream_request *request, const char *name, const char *value, struct error *error)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(parameters); i++)
-        if (str_equal(parameters[i].name, name))
-            return parameters[i].parse(&parameters[i], value, (char *)request + parameters[i].offset, error);
-    return error_set(error, -EINVAL, "unknown parameter \"%.64s\"", name);
+    const struct parameter *parameter = parameters;
+
+    while (parameter < parameters + ARRAY_SIZE(parameters) && !str_equal(parameter->name, name))
+        parameter++;
+    if (parameter == parameters + ARRAY_SIZE(parameters))
+        return error_set(error, -EINVAL, "unknown parameter \"%.64s\"", name);
+    int r = parameter->parse(parameter, value, (char *)request + parameter->offset, error);
+    if (r == -EINVAL)
+        error_prefix(error, "parameter \"%s\"", name);
+    return r;
 }
 
 void stream_request_done(struct stream_request *request)

@@ -361,6 +361,7 @@ perf base/util.h no
 perf perf/event/event.h no
 perf config/config.h yes
 perf/event perf/userpage/userpage.h yes
+perf/userpage perf/event/event.h no
 config perf/event.h no
 config perf/event/event.h no
 config collectors/metric.h yes

@@ -250,11 +250,9 @@ def has_verb(name, result, prefixes, verbs, nouns):
     rests = [words[n:] for n in range(1, len(words) + 1) if "_".join(words[:n]) in prefixes] or [words[1:]]
     if words[0] in verbs or [] in rests or any(rest[0] in verbs for rest in rests):
         return True
-    if result == "bool":
-        return any(word in verbs or word.endswith("s") for rest in rests for word in rest)
-    if result in ("void", "int"):
-        return any(word in nouns for rest in rests for word in rest)
-    return bool(rests)
+    if result == "bool" and any(word in verbs or word.endswith("s") for rest in rests for word in rest):
+        return True
+    return result not in ("void", "int", "bool") or any(plurals(word) & nouns for rest in rests for word in rest)
 
 
 def check_verbs(tree):
@@ -304,7 +302,7 @@ def is_prose(path):
     name = os.path.basename(path)
     if path in ("LICENSE", "configure", "aclocal.m4", "debian/copyright") or name == "Makefile.in":
         return False
-    if name.endswith((".json", ".tsv", ".in~", ".h.in", ".h.in~", ".pyc", ".xz", ".log", ".trs", ".o", ".a")):
+    if name.endswith(("~", ".json", ".tsv", ".h.in", ".pyc", ".xz", ".log", ".trs", ".o", ".a")):
         return False
     return True
 

@@ -20,8 +20,8 @@ struct cgroup_counts *cgroup_counts_free(struct cgroup_counts *counts, struct sn
 /* --- opening --- */
 
 /* Each possible CPU, and the last place of a list of CPUs. */
-static int list_places(const struct cgroup_counts *counts, const struct collector_context *context, int fd,
-                       struct places *places)
+static int cgroup_counts_list_places(const struct cgroup_counts *counts, const struct collector_context *context,
+                                     int fd, struct places *places)
 {
     const struct machine *machine = context->machine;
     int r = 0;
@@ -65,7 +65,7 @@ static bool is_removed(const struct collector_context *context, int fd)
     return event == -ENOENT;
 }
 
-static void close_groups(struct cgroup_counts *counts)
+static void cgroup_counts_close(struct cgroup_counts *counts)
 {
     for (size_t i = 0; i < counts->groups.n; i++)
         group_counts_close(counts->groups.items[i]);
@@ -75,7 +75,7 @@ static void close_groups(struct cgroup_counts *counts)
 int cgroup_counts_resume(struct cgroup_counts *counts, const struct collector_context *context, int fd)
 {
     _cleanup_(places_done) struct places places = {0};
-    int r = list_places(counts, context, fd, &places);
+    int r = cgroup_counts_list_places(counts, context, fd, &places);
     bool was_ended = counts->ended;
 
     if (r < 0)
@@ -87,12 +87,13 @@ int cgroup_counts_resume(struct cgroup_counts *counts, const struct collector_co
     /* Counts that had ended could not be opened again, and have had their last reading. */
     if (!was_ended)
         cgroup_counts_read(counts, context->sys);
-    close_groups(counts);
+    cgroup_counts_close(counts);
     return -ENODEV;
 }
 
 /* A gauge in the text format, an info in OpenMetrics; for joins. */
-static struct series *add_info(const struct collector_context *context, const struct cgroup_counts *counts)
+static struct series *cgroup_counts_add_info(const struct collector_context *context,
+                                             const struct cgroup_counts *counts)
 {
     static const struct metric metric = {
         .name = "perf_cgroup_info",
@@ -124,7 +125,7 @@ int cgroup_counts_open(const struct collector_context *context, const char *path
         r = counts->path && counts->label ? cgroup_counts_resume(counts, context, fd) : -ENOMEM;
     }
     if (r == 0) {
-        counts->info = add_info(context, counts);
+        counts->info = cgroup_counts_add_info(context, counts);
         r = counts->info ? 0 : -ENOMEM;
     }
     if (r < 0) {
@@ -146,7 +147,7 @@ void cgroup_counts_leave(struct cgroup_counts *counts, const struct collector_co
 void cgroup_counts_end(struct cgroup_counts *counts, struct sys *sys)
 {
     cgroup_counts_read(counts, sys);
-    close_groups(counts);
+    cgroup_counts_close(counts);
     if (counts->node)
         counts->node->userdata = NULL;
     counts->node = NULL;

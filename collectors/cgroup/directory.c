@@ -92,7 +92,7 @@ static DIR *directory_close(DIR *directory)
 DEFINE_CLEANUP(DIR *, directory_close);
 
 /* Two links, its name and its own ".", mean that no directory is in it; kernfs counts so, some file systems do not. */
-static bool is_empty(int fd)
+static bool has_no_directories(int fd)
 {
     struct stat status;
 
@@ -105,7 +105,7 @@ int cgroup_directory_list(const struct cgroup_root *root, int *fd,
     _cleanup_(closep) int own = steal_fd(fd);
     uint64_t inode;
 
-    if (is_empty(own))
+    if (has_no_directories(own))
         return 0;
     _cleanup_(directory_closep) DIR *directory = fdopendir(own);
     if (!directory)

@@ -39,7 +39,7 @@ static const struct {
     {"", ""},
 };
 
-static bool ends_with(struct component component, const char *suffix)
+static bool component_ends_with(struct component component, const char *suffix)
 {
     size_t length = strlen(suffix);
     return component.length > length && memcmp(component.text + component.length - length, suffix, length) == 0;
@@ -48,7 +48,7 @@ static bool ends_with(struct component component, const char *suffix)
 static bool is_unit(struct component component)
 {
     for (size_t i = 0; i < ARRAY_SIZE(unit_suffixes); i++)
-        if (ends_with(component, unit_suffixes[i]))
+        if (component_ends_with(component, unit_suffixes[i]))
             return true;
     return false;
 }
@@ -95,7 +95,7 @@ static int escaped_byte(const char *text, size_t length)
  * Writes the name of a unit and its NUL, and returns where they end. A "-" stays: only where a name was made of a path
  * does it stand for a slash.
  */
-static char *unescape(char *to, struct component component)
+static char *component_unescape(char *to, struct component component)
 {
     /* systemd's cg_escape() puts "_" before names that could be taken for one of the kernel's files. */
     for (size_t i = component.length && component.text[0] == '_'; i < component.length;) {
@@ -126,7 +126,7 @@ int cgroup_identify(const char *path, struct cgroup_identity *ret)
         const char *found = find_id(component);
         if (found)
             id = (struct component){found, ID_LENGTH};
-        if (ends_with(component, ".slice"))
+        if (component_ends_with(component, ".slice"))
             slice = component;
         else if (is_unit(component))
             unit = component;
@@ -135,8 +135,8 @@ int cgroup_identify(const char *path, struct cgroup_identity *ret)
     if (!texts)
         return -ENOMEM;
     ret->unit = texts;
-    ret->slice = unescape(ret->unit, unit);
-    ret->container_id = unescape(ret->slice, slice);
+    ret->slice = component_unescape(ret->unit, unit);
+    ret->container_id = component_unescape(ret->slice, slice);
     memcpy(ret->container_id, id.text, id.length);
     ret->container_id[id.length] = '\0';
     return 0;

@@ -45,7 +45,7 @@ static void refill(struct cgroup_index *index, const struct cgroup_list *by_name
     }
 }
 
-static int make_room(struct cgroup_index *index)
+static int index_make_room(struct cgroup_index *index)
 {
     if (index->n < index->n_buckets)
         return 0;
@@ -113,7 +113,7 @@ int cgroup_index_add(struct cgroup_index *index, struct cgroup_node *parent, con
 {
     _cleanup_(node_freep) struct cgroup_node *node = calloc(1, sizeof(*node));
 
-    if (!node || make_room(index) < 0)
+    if (!node || index_make_room(index) < 0)
         return -ENOMEM;
     node->name = name;
     node->parent = parent;

@@ -105,7 +105,7 @@ static int choose_label(const struct cgroup_set *set, const char *path, char **r
     return r;
 }
 
-static void attach(struct cgroup_counts *counts, struct cgroup_node *node)
+static void attach_counts(struct cgroup_counts *counts, struct cgroup_node *node)
 {
     counts->node = node;
     counts->inode = node->inode;
@@ -124,7 +124,7 @@ static int resume_cgroup(struct cgroup_set *set, const struct collector_context 
     }
     int r = cgroup_counts_resume(counts, context, fd);
     if (r == 0)
-        attach(counts, node);
+        attach_counts(counts, node);
     return r;
 }
 
@@ -144,7 +144,7 @@ static int open_cgroup(struct cgroup_set *set, const struct collector_context *c
         r = cgroup_counts_open(context, node->path, label, fd, &counts);
     if (r < 0)
         return r;
-    attach(counts, node);
+    attach_counts(counts, node);
     set->counts[set->n++] = counts;
     return 0;
 }

@@ -96,7 +96,7 @@ static void tree_enqueue(struct cgroup_tree *tree, struct cgroup_node *node)
     TAILQ_INSERT_TAIL(&tree->pending, node, queue);
 }
 
-static bool is_below(const struct cgroup_node *node, const struct cgroup_node *ancestor)
+static bool node_is_below(const struct cgroup_node *node, const struct cgroup_node *ancestor)
 {
     while (node && node != ancestor)
         node = node->parent;
@@ -109,7 +109,7 @@ static bool tree_take_over_watch(struct cgroup_tree *tree, const struct cgroup_n
     _cleanup_(closep) int fd = cgroup_tree_open(tree, holder);
     if (fd < 0 && !cgroup_directory_is_gone(fd))
         tree->limited[NOT_READ] = true;
-    if (!cgroup_directory_is_gone(fd) || is_below(node, holder))
+    if (!cgroup_directory_is_gone(fd) || node_is_below(node, holder))
         return false; /* a bind mount shows one directory twice */
     cgroup_index_set_watch(&tree->index, holder, -1);
     tree_forget(tree, holder); /* it was renamed, and the event that says so is on its way */

@@ -69,7 +69,7 @@ done <<'END'
 400 pid=1&cgroup=/ exclude each other
 404 pid=4194304 no process 4194304
 404 cgroup=/no/such/cgroup no cgroup /no/such/cgroup
-400 cgroup=/../etc no path
+400 cgroup=/../etc not a path
 400 colour=red colour
 END
 equals "max is for records" "$(status_of '/debug/pprof/profile?max=1')" 400

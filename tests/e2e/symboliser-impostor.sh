@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # A stranger in the symboliser's place: the real jail, entered by root and by nobody, leaves nothing but what reading an
-# open file takes. That the real process is in it is seen by tests/unit/test-symbols.
+# open file takes. That the real process is in it is checked by tests/unit/test-symboliser.
 . "$(dirname "$0")/lib.sh"
 beside=$(dirname "$PERFCOUNTD")
 impostor=$beside/tests/impostor/symboliser-impostor

@@ -35,7 +35,7 @@ static void answer(struct request *request)
     reply_text(request, MHD_HTTP_OK, "passed");
 }
 
-/* --- the request, read strictly */
+/* --- what is sent, read strictly */
 
 struct text {
     const char *at, *end;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files of the sources that tests read: whole ones, and pairs of what goes in and what is expected beside it, under
- * names that differ in their ends. What cannot be read fails the test that asks.
+ * Files of the sources that tests read: whole ones, and pairs of an input and its expected output, under names that
+ * differ in their ends. A file that cannot be read fails the test.
  */
 #ifndef TESTS_UNIT_FIXTURE_H
 #define TESTS_UNIT_FIXTURE_H
@@ -13,7 +13,7 @@
 /* Where `name`, from the top of the sources, is. Returns `path`. */
 const char *fixture_path(const char *name, char path[512]);
 
-/* What is in it, NUL-terminated; the caller frees it. */
+/* The contents, NUL-terminated; the caller frees them. */
 char *fixture_read(const char *name);
 
 /* Calls `check` with the path of each file that matches the pattern from the top of the sources. Returns how many. */

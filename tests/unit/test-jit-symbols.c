@@ -17,23 +17,24 @@ static void read_text(const char *text, size_t size, struct symbol_list *list)
     assert_int_equal(jit_symbols_read(fd, list), 0);
 }
 
+static const struct {
+    uint64_t in_address;
+    const char *out;
+} found[] = {
+    {0x7f0000001000, "LazyCompile:*f /a b.js:1:2"},
+    {0x7f000000101f, "LazyCompile:*f /a b.js:1:2"},
+    {0x7f0000001020, NULL},
+    {0x2000, "with 0x"},
+    {0x3000, "newer"}, /* the place was used again */
+    {0x300f, "newer"},
+    {0x4000, "Lcom/example/Main;::run"},
+    {0x5000, NULL},
+    {0x6000, NULL},
+    {0x9000, NULL},
+};
+
 static void test_lines(void **state)
 {
-    static const struct {
-        uint64_t in_address;
-        const char *out;
-    } cases[] = {
-        {0x7f0000001000, "LazyCompile:*f /a b.js:1:2"},
-        {0x7f000000101f, "LazyCompile:*f /a b.js:1:2"},
-        {0x7f0000001020, NULL},
-        {0x2000, "with 0x"},
-        {0x3000, "newer"}, /* the place was used again */
-        {0x300f, "newer"},
-        {0x4000, "Lcom/example/Main;::run"},
-        {0x5000, NULL},
-        {0x6000, NULL},
-        {0x9000, NULL},
-    };
     static const char text[] = "7f0000001000 20 LazyCompile:*f /a b.js:1:2\n"
                                "0x2000 0x10 with 0x\n"
                                "3000 100 older, longer\n"
@@ -58,10 +59,10 @@ static void test_lines(void **state)
     read_text(text, sizeof(text) - 1, &list);
     assert_int_equal(symbol_list_seal(&list, SYMBOL_TABLE_SIZE_MAX, &fd), 0);
     assert_int_equal(symbol_table_open(fd, &table), 0);
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        const char *name = symbol_table_find(&table, cases[i].in_address, &offset);
-        if (!name != !cases[i].out || (name && !str_equal(name, cases[i].out)))
-            fail_msg("%zx: %s, not %s", (size_t)cases[i].in_address, name, cases[i].out);
+    for (size_t i = 0; i < ARRAY_SIZE(found); i++) {
+        const char *name = symbol_table_find(&table, found[i].in_address, &offset);
+        if (!name != !found[i].out || (name && !str_equal(name, found[i].out)))
+            fail_msg("%zx: %s, not %s", (size_t)found[i].in_address, name, found[i].out);
     }
     symbol_table_close(&table);
 }

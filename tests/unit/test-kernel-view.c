@@ -75,49 +75,50 @@ static void test_maps(void **state)
     }
 }
 
+static const struct {
+    size_t machine;
+    bool kernel;
+    uint64_t in, out;
+} addresses[] = {
+    {0, true, 0xffffffffa3400000, 0xffffffff81000000},
+    {0, true, 0xffffffffa3400123, 0xffffffff81000123},
+    {0, true, 0xffffffffa73fffff, 0xffffffff84ffffff},
+    {0, true, 0xffffffffa7400000, KERNEL_VIEW_UNKNOWN},
+    {0, true, 0xffffffffa33fffff, KERNEL_VIEW_UNKNOWN},
+    {0, true, 0xffffffffc0a21010, 0xffffffff85000010},
+    {0, true, 0xffffffffc0a00010, 0xffffffff850f8010},
+    {0, true, 0xffffffffc0a22010, 0xffffffff850fa010}, /* which is in the text of its own, of two that have it */
+    {0, true, 0xfffffe0000001000, KERNEL_VIEW_UNKNOWN},
+    {0, true, 0xffff888100000000, KERNEL_VIEW_UNKNOWN},
+    {0, true, 0x401000, KERNEL_VIEW_UNKNOWN_32},
+    {0, false, 0x401000, 0x401000},
+    {0, false, 0x7fffffffffff, 0x7fffffffffff},
+    {0, false, 0xffffffffa3400123, KERNEL_VIEW_UNKNOWN},
+    {0, false, 0xffffffffff600010, 0xffffffffff600010}, /* vsyscall */
+    {1, true, 0xffffb5a3c8a10010, 0xffff800080000010},
+    {1, true, 0xffffb5a3c9a10010, 0xffff800084000010},
+    {1, true, 0xffffb5a3c9a12010, KERNEL_VIEW_UNKNOWN},
+    {2, true, 0xc0208010, 0xc0008010},
+    {2, true, 0xbf000010, 0xc4008010},
+    {2, true, 0xbe000010, KERNEL_VIEW_UNKNOWN_32},
+    {2, false, 0xbe000010, 0xbe000010},
+    {3, true, 0xffffffffa3400123, KERNEL_VIEW_UNKNOWN},
+    {4, true, 0xffffffffa3400123, KERNEL_VIEW_UNKNOWN},
+};
+
 static void test_addresses(void **state)
 {
-    static const struct {
-        size_t machine;
-        bool kernel;
-        uint64_t in, out;
-    } cases[] = {
-        {0, true, 0xffffffffa3400000, 0xffffffff81000000},
-        {0, true, 0xffffffffa3400123, 0xffffffff81000123},
-        {0, true, 0xffffffffa73fffff, 0xffffffff84ffffff},
-        {0, true, 0xffffffffa7400000, KERNEL_VIEW_UNKNOWN},
-        {0, true, 0xffffffffa33fffff, KERNEL_VIEW_UNKNOWN},
-        {0, true, 0xffffffffc0a21010, 0xffffffff85000010},
-        {0, true, 0xffffffffc0a00010, 0xffffffff850f8010},
-        {0, true, 0xffffffffc0a22010, 0xffffffff850fa010}, /* which is in the text of its own, of two that have it */
-        {0, true, 0xfffffe0000001000, KERNEL_VIEW_UNKNOWN},
-        {0, true, 0xffff888100000000, KERNEL_VIEW_UNKNOWN},
-        {0, true, 0x401000, KERNEL_VIEW_UNKNOWN_32},
-        {0, false, 0x401000, 0x401000},
-        {0, false, 0x7fffffffffff, 0x7fffffffffff},
-        {0, false, 0xffffffffa3400123, KERNEL_VIEW_UNKNOWN},
-        {0, false, 0xffffffffff600010, 0xffffffffff600010}, /* vsyscall */
-        {1, true, 0xffffb5a3c8a10010, 0xffff800080000010},
-        {1, true, 0xffffb5a3c9a10010, 0xffff800084000010},
-        {1, true, 0xffffb5a3c9a12010, KERNEL_VIEW_UNKNOWN},
-        {2, true, 0xc0208010, 0xc0008010},
-        {2, true, 0xbf000010, 0xc4008010},
-        {2, true, 0xbe000010, KERNEL_VIEW_UNKNOWN_32},
-        {2, false, 0xbe000010, 0xbe000010},
-        {3, true, 0xffffffffa3400123, KERNEL_VIEW_UNKNOWN},
-        {4, true, 0xffffffffa3400123, KERNEL_VIEW_UNKNOWN},
-    };
     struct fixture fixture;
 
     (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        start(&fixture, &machines[cases[i].machine]);
-        uint64_t shown = kernel_view_address(&fixture.view, cases[i].kernel, cases[i].in);
-        if (shown != cases[i].out)
-            print_message("%llx\n", (unsigned long long)cases[i].in);
-        assert_int_equal(shown, cases[i].out);
-        assert_int_equal(kernel_view_hides(&fixture.view, cases[i].kernel, cases[i].in),
-                         cases[i].kernel || cases[i].in == 0xffffffffa3400123);
+    for (size_t i = 0; i < ARRAY_SIZE(addresses); i++) {
+        start(&fixture, &machines[addresses[i].machine]);
+        uint64_t shown = kernel_view_address(&fixture.view, addresses[i].kernel, addresses[i].in);
+        if (shown != addresses[i].out)
+            print_message("%llx\n", (unsigned long long)addresses[i].in);
+        assert_int_equal(shown, addresses[i].out);
+        assert_int_equal(kernel_view_hides(&fixture.view, addresses[i].kernel, addresses[i].in),
+                         addresses[i].kernel || addresses[i].in == 0xffffffffa3400123);
         end(&fixture);
     }
     assert_int_equal(kernel_view_address(NULL, true, 0xffffffffa3400000), KERNEL_VIEW_UNKNOWN);

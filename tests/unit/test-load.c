@@ -40,9 +40,9 @@ static void test_odd_files(void **state)
 
     snprintf(path, sizeof(path), "%s/f", (char *)*state);
     assert_load_error(path, -ENOENT, "there is no such file");
-    assert_load_error(*state, -EISDIR, "this is a directory, where a file is expected");
+    assert_load_error(*state, -EISDIR, "this is a directory, but a file is expected");
     assert_int_equal(mkfifo(path, 0600), 0);
-    assert_load_error(path, -ESPIPE, "this is a pipe or socket, where a file is expected");
+    assert_load_error(path, -ESPIPE, "this is a pipe or socket, but a file is expected");
     unlink(path);
     assert_int_equal(symlink("f", path), 0);
     assert_load_error(path, -ELOOP, "the file cannot be read: Too many levels of symbolic links");
@@ -53,7 +53,7 @@ static void test_odd_files(void **state)
     if (geteuid() != 0)
         assert_load_error(path, -EACCES, "permission denied: this user may not read the file");
     chmod(path, 0600);
-    assert_load_error(path, -EFBIG, "the file is larger than 1 MiB, which no configuration is");
+    assert_load_error(path, -EFBIG, "the file is larger than 1 MiB, which is too large for a configuration");
     unlink(path);
 }
 

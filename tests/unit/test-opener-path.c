@@ -14,10 +14,10 @@ enum {
     MAPPED = OPENER_FILE_EXECUTABLE,
     JIT = OPENER_FILE_JIT_MAP
 };
-static const struct path_case {
+static const struct {
     const char *in;
     int out, out_sampling;
-} cases[] = {
+} path_cases[] = {
     {"/sys/kernel/tracing/events", TRACEFS, TRACEFS},
     {"/sys/kernel/tracing/events/sched", TRACEFS, TRACEFS},
     {"/sys/kernel/tracing/events/sched/sched_switch/id", TRACEFS, TRACEFS},
@@ -90,18 +90,18 @@ static void test_paths(void **state)
 
     (void)state;
     sampling.permissions.sampling = true;
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        bool sampled = cases[i].out_sampling != NO;
+    for (size_t i = 0; i < ARRAY_SIZE(path_cases); i++) {
+        bool sampled = path_cases[i].out_sampling != NO;
         _cleanup_(buffer_done) struct buffer buffer = {0};
         struct opener_request request;
-        if (opener_path_kind(cases[i].in, false) != (enum opener_file_kind)cases[i].out ||
-            opener_path_kind(cases[i].in, true) != (enum opener_file_kind)cases[i].out_sampling)
-            fail_msg("%s", cases[i].in);
-        assert_int_equal(opener_request_write_file(cases[i].in, &buffer), 0);
+        if (opener_path_kind(path_cases[i].in, false) != (enum opener_file_kind)path_cases[i].out ||
+            opener_path_kind(path_cases[i].in, true) != (enum opener_file_kind)path_cases[i].out_sampling)
+            fail_msg("%s", path_cases[i].in);
+        assert_int_equal(opener_request_write_file(path_cases[i].in, &buffer), 0);
         assert_int_equal(opener_request_parse(buffer.data, buffer.size, 1, &request), -EBADMSG);
         assert_int_equal(opener_request_parse(buffer.data, buffer.size - 1, 0, &request), -EBADMSG);
         assert_int_equal(opener_request_parse(buffer.data, buffer.size, 0, &request), 0);
-        assert_int_equal(opener_request_check(&request, &rules), cases[i].out ? 0 : sampled ? -EUNATCH : -EBADRQC);
+        assert_int_equal(opener_request_check(&request, &rules), path_cases[i].out ? 0 : sampled ? -EUNATCH : -EBADRQC);
         assert_int_equal(opener_request_check(&request, &sampling), sampled ? 0 : -EBADRQC);
     }
     assert_true(opener_path_asks_opener_first("/proc/kallsyms", true));

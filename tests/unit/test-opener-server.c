@@ -97,14 +97,14 @@ static void test_programs(void **state)
     struct perf_event_attr attr = opener_rig_event(1);
     const char *text = path;
     const struct sys_group group = {.attrs = &attr, .texts = &text, .n = 1, .pid = -1, .leader = -1};
-    struct opener_permitted_event grant = {.type = KPROBE, .config = 1, .text = path};
+    struct opener_permitted_event event = {.type = KPROBE, .config = 1, .text = path};
     struct opener_rig *rig = *state;
     int fd;
 
     assert_non_null(mkdtemp(directory));
     snprintf(path, sizeof(path), "%s/program", directory);
     attr.type = KPROBE;
-    rig->server.rules.permissions.events = &grant;
+    rig->server.rules.permissions.events = &event;
     rig->server.rules.permissions.n_events = 1;
     rig->daemon.open_group(&rig->daemon, &group, &fd);
     assert_int_equal(fd, -ENOENT);

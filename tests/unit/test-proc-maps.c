@@ -5,61 +5,61 @@
 #include "symbols/proc-maps.h"
 #include "tests/unit/test.h"
 
+static const struct {
+    const char *in_line;
+    struct mapping out;
+} good_lines[] = {
+    {"00400000-00452000 r-xp 00001000 08:02 173521      /usr/bin/dbus-daemon",
+     {.start = 0x400000,
+      .end = 0x452000,
+      .offset = 0x1000,
+      .major = 8,
+      .minor = 2,
+      .inode = 173521,
+      .protection = PROT_READ | PROT_EXEC,
+      .flags = MAP_PRIVATE,
+      .file = "/usr/bin/dbus-daemon"}},
+    {"7ffe-7fff rw-s 00000000 fd:1f 0",
+     {.start = 0x7ffe,
+      .end = 0x7fff,
+      .major = 0xfd,
+      .minor = 0x1f,
+      .protection = PROT_READ | PROT_WRITE,
+      .flags = MAP_SHARED,
+      .file = "//anon"}},
+    {"1-2 ---p 00000000 00:00 0 ", {.start = 1, .end = 2, .flags = MAP_PRIVATE, .file = "//anon"}},
+    {"ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]",
+     {.start = UINT64_C(0xffffffffff600000),
+      .end = UINT64_C(0xffffffffff601000),
+      .protection = PROT_EXEC,
+      .flags = MAP_PRIVATE,
+      .file = "[vsyscall]"}},
+    {"1-2 r-xp 00000000 00:01 5 /a b\\012c (deleted)",
+     {.start = 1,
+      .end = 2,
+      .minor = 1,
+      .inode = 5,
+      .protection = PROT_READ | PROT_EXEC,
+      .flags = MAP_PRIVATE,
+      .file = "/a b\nc"}},
+    {"1-2 r-xp 00000000 00:01 5 /a\\9\\", /* no escape */
+     {.start = 1,
+      .end = 2,
+      .minor = 1,
+      .inode = 5,
+      .protection = PROT_READ | PROT_EXEC,
+      .flags = MAP_PRIVATE,
+      .file = "/a\\9\\"}},
+};
+
 static void test_lines(void **state)
 {
-    static const struct {
-        const char *in_line;
-        struct mapping out;
-    } cases[] = {
-        {"00400000-00452000 r-xp 00001000 08:02 173521      /usr/bin/dbus-daemon",
-         {.start = 0x400000,
-          .end = 0x452000,
-          .offset = 0x1000,
-          .major = 8,
-          .minor = 2,
-          .inode = 173521,
-          .protection = PROT_READ | PROT_EXEC,
-          .flags = MAP_PRIVATE,
-          .file = "/usr/bin/dbus-daemon"}},
-        {"7ffe-7fff rw-s 00000000 fd:1f 0",
-         {.start = 0x7ffe,
-          .end = 0x7fff,
-          .major = 0xfd,
-          .minor = 0x1f,
-          .protection = PROT_READ | PROT_WRITE,
-          .flags = MAP_SHARED,
-          .file = "//anon"}},
-        {"1-2 ---p 00000000 00:00 0 ", {.start = 1, .end = 2, .flags = MAP_PRIVATE, .file = "//anon"}},
-        {"ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]",
-         {.start = UINT64_C(0xffffffffff600000),
-          .end = UINT64_C(0xffffffffff601000),
-          .protection = PROT_EXEC,
-          .flags = MAP_PRIVATE,
-          .file = "[vsyscall]"}},
-        {"1-2 r-xp 00000000 00:01 5 /a b\\012c (deleted)",
-         {.start = 1,
-          .end = 2,
-          .minor = 1,
-          .inode = 5,
-          .protection = PROT_READ | PROT_EXEC,
-          .flags = MAP_PRIVATE,
-          .file = "/a b\nc"}},
-        {"1-2 r-xp 00000000 00:01 5 /a\\9\\", /* no escape */
-         {.start = 1,
-          .end = 2,
-          .minor = 1,
-          .inode = 5,
-          .protection = PROT_READ | PROT_EXEC,
-          .flags = MAP_PRIVATE,
-          .file = "/a\\9\\"}},
-    };
-
     (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        const struct mapping *out = &cases[i].out;
+    for (size_t i = 0; i < ARRAY_SIZE(good_lines); i++) {
+        const struct mapping *out = &good_lines[i].out;
         struct mapping mapping;
         char line[256];
-        strcpy(line, cases[i].in_line);
+        strcpy(line, good_lines[i].in_line);
         assert_int_equal(proc_maps_parse_line(line, &mapping), 0);
         assert_true(mapping.start == out->start && mapping.end == out->end && mapping.offset == out->offset);
         assert_true(mapping.major == out->major && mapping.minor == out->minor && mapping.inode == out->inode);

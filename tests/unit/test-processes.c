@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes from records and from a /proc that the test makes; how many and how large they may become. */
+/* Processes from records; how many and how large they may become. */
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "symbols/proc-scan.h"
+#include "symbols/processes.h"
 #include "tests/unit/test.h"
 
 struct fixture {
@@ -329,79 +329,6 @@ static void test_bounded(void **state)
     }
 }
 
-static void put(const char *root, const char *path, const char *text)
-{
-    char full[256];
-
-    snprintf(full, sizeof(full), "%s%s", root, path);
-    for (char *slash = full + strlen(root) + 1; (slash = strchr(slash, '/')); *slash++ = '/') {
-        *slash = '\0';
-        mkdir(full, 0700);
-    }
-    _cleanup_(fclosep) FILE *file = fopen(full, "we");
-    assert_true(file && fputs(text, file) >= 0);
-}
-
-static void count_visits(void *userdata, uint32_t pid, uint32_t tid, const char *name, const struct mapping *mapping)
-{
-    unsigned *n = userdata;
-
-    assert_true(pid && tid && name[0]);
-    n[mapping ? 1 : 0]++;
-}
-
-static void test_proc(void **state)
-{
-    struct fixture *fixture = *state;
-    _cleanup_(buffer_done) struct buffer maps = {0};
-    _cleanup_(freep) char *text = NULL;
-    char root[] = "/tmp/test-processes-XXXXXX", command[64];
-    struct proc_scan *learner;
-    unsigned steps = 0, visits[2] = {0};
-
-    assert_non_null(mkdtemp(root));
-    fixture->sys.root = root;
-    put(root, "/proc/7/task/7/comm", "seven\n");
-    put(root, "/proc/7/task/8/comm", "eight\n");
-    put(root, "/proc/7/task/x/comm", "no\n");
-    put(root, "/proc/7/maps",
-        "1000-2000 r-xp 00000000 08:01 5 /seven\n"
-        "2000-3000 rw-p 00000000 08:01 5 /data\n"
-        "nonsense\n"
-        "4000-5000 r-xp 00000000 00:00 0 [vdso]\n"
-        "5000-6000 r-xp 00000000 00:00 0 cut off");
-    for (unsigned i = 0; i < 900; i++) /* more than one step reads */
-        buffer_appendf(&maps, "%x000-%x000 r-xp 00000000 08:01 %u /a/rather/long/name\n", i + 1, i + 2, i + 10);
-    text = buffer_string(&maps);
-    put(root, "/proc/9/task/9/comm", "nine\n");
-    put(root, "/proc/9/maps", text);
-    put(root, "/proc/10/comm", "no task: it has ended\n");
-    put(root, "/proc/self/task/1/comm", "not a number\n");
-    put(root, "/proc/uptime", "1\n");
-    assert_int_equal(proc_scan_new(&fixture->sys, 0, &learner), 0);
-    while (proc_scan_step(learner, fixture->processes))
-        assert_true(++steps < 100);
-    proc_scan_free(learner);
-    assert_int_equal(processes_n(fixture->processes), 2);
-    assert_string_equal(comm(fixture, 7, 8), "eight");
-    assert_string_equal(at(fixture, 7, 0x1fff), "/seven+fff");
-    assert_string_equal(at(fixture, 7, 0x2000), "");
-    assert_string_equal(at(fixture, 7, 0x4000), "[vdso]+0");
-    assert_string_equal(at(fixture, 7, 0x5000), "");
-    assert_string_equal(at(fixture, 9, 900 << 12), "/a/rather/long/name+0");
-    processes_each(fixture->processes, count_visits, visits);
-    assert_int_equal(visits[0], 3);
-    assert_int_equal(visits[1], 902);
-    assert_int_equal(proc_scan_new(&fixture->sys, 12345, &learner), 0); /* it has ended */
-    for (steps = 0; proc_scan_step(learner, fixture->processes);)
-        assert_true(++steps < 100);
-    proc_scan_free(learner);
-    fixture->sys.root = "/nowhere";
-    assert_int_equal(proc_scan_new(&fixture->sys, 0, &learner), -ENOENT);
-    snprintf(command, sizeof(command), "rm -rf %s", root);
-    assert_int_equal(system(command), 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -414,7 +341,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_numbers, setup, teardown),
         cmocka_unit_test_setup_teardown(test_numbers_anonymous, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bounded, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_proc, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,51 +20,64 @@ static struct symbol_table seal(struct symbol_list *list, size_t max)
     return table;
 }
 
+static const struct {
+    uint64_t address, size;
+    enum symbol_rank rank;
+    const char *name; /* NULL: an end */
+} added[] = {
+    {0xfffffffffffff000, 0x1000, SYMBOL_GLOBAL, "top"},
+    {0x2010, 0x10, SYMBOL_GLOBAL, "inner"},
+    {0x1000, 0x100, SYMBOL_GLOBAL, "first"},
+    {0x2000, 0x1000, SYMBOL_GLOBAL, "outer"},
+    {0x3000, 0, SYMBOL_GLOBAL, "sizeless"},
+    {.address = 0x3100},
+    {0x4000, 1, SYMBOL_WEAK, "weak"},
+    {0x4000, 1, SYMBOL_LOCAL, "local_at_global"},
+    {0x4000, 1, SYMBOL_GLOBAL, "global"},
+    {0x5000, 1, SYMBOL_GLOBAL, "__plain_and_more"},
+    {0x5000, 1, SYMBOL_GLOBAL, "plain"},
+    {0x6000, 1, SYMBOL_GLOBAL, "name"},
+    {0x6000, 1, SYMBOL_GLOBAL, "longer_name"},
+    {0x7000, 0, SYMBOL_GLOBAL, "unsized"},
+    {0x7000, 1, SYMBOL_WEAK, "sized"},
+    {0x8000, 1, SYMBOL_WEAK, "weak"},
+    {0x8000, 1, SYMBOL_LOCAL, "local"},
+    {0x1001, 1, SYMBOL_GLOBAL, "$x"},
+    {0x1002, 1, SYMBOL_GLOBAL, ".L1"},
+    {0x1003, 1, SYMBOL_GLOBAL, ""},
+};
+
+static const struct {
+    uint64_t in_address;
+    const char *out;
+    uint64_t out_offset;
+} found[] = {
+    {0xfff, NULL, 0},         {0x1000, "first", 0},       {0x10ff, "first", 0xff},    {0x1100, NULL, 0},
+    {0x2000, "outer", 0},     {0x2010, "inner", 0},       {0x201f, "inner", 0xf},     {0x2020, "outer", 0x20},
+    {0x2fff, "outer", 0xfff}, {0x3000, "sizeless", 0},    {0x30ff, "sizeless", 255},  {0x3100, NULL, 0},
+    {0x4000, "global", 0},    {0x5000, "plain", 0},       {0x6000, "longer_name", 0}, {0x7000, "sized", 0},
+    {0x8000, "local", 0},     {UINT64_MAX, "top", 0xfff},
+};
+
 static void test_find(void **state)
 {
-    static const struct {
-        uint64_t in_address;
-        const char *out;
-        uint64_t out_offset;
-    } cases[] = {
-        {0xfff, NULL, 0},         {0x1000, "first", 0},       {0x10ff, "first", 0xff},    {0x1100, NULL, 0},
-        {0x2000, "outer", 0},     {0x2010, "inner", 0},       {0x201f, "inner", 0xf},     {0x2020, "outer", 0x20},
-        {0x2fff, "outer", 0xfff}, {0x3000, "sizeless", 0},    {0x30ff, "sizeless", 255},  {0x3100, NULL, 0},
-        {0x4000, "global", 0},    {0x5000, "plain", 0},       {0x6000, "longer_name", 0}, {0x7000, "sized", 0},
-        {0x8000, "local", 0},     {UINT64_MAX, "top", 0xfff},
-    };
     struct symbol_list list = {0};
 
     (void)state;
-    assert_int_equal(symbol_list_add(&list, 0xfffffffffffff000, 0x1000, SYMBOL_GLOBAL, "top"), 0);
-    assert_int_equal(symbol_list_add(&list, 0x2010, 0x10, SYMBOL_GLOBAL, "inner"), 0);
-    assert_int_equal(symbol_list_add(&list, 0x1000, 0x100, SYMBOL_GLOBAL, "first"), 0);
-    assert_int_equal(symbol_list_add(&list, 0x2000, 0x1000, SYMBOL_GLOBAL, "outer"), 0);
-    assert_int_equal(symbol_list_add(&list, 0x3000, 0, SYMBOL_GLOBAL, "sizeless"), 0);
-    assert_int_equal(symbol_list_add_end(&list, 0x3100), 0);
-    assert_int_equal(symbol_list_add(&list, 0x4000, 1, SYMBOL_WEAK, "weak"), 0);
-    assert_int_equal(symbol_list_add(&list, 0x4000, 1, SYMBOL_LOCAL, "local_at_global"), 0);
-    assert_int_equal(symbol_list_add(&list, 0x4000, 1, SYMBOL_GLOBAL, "global"), 0);
-    assert_int_equal(symbol_list_add(&list, 0x5000, 1, SYMBOL_GLOBAL, "__plain_and_more"), 0);
-    assert_int_equal(symbol_list_add(&list, 0x5000, 1, SYMBOL_GLOBAL, "plain"), 0);
-    assert_int_equal(symbol_list_add(&list, 0x6000, 1, SYMBOL_GLOBAL, "name"), 0);
-    assert_int_equal(symbol_list_add(&list, 0x6000, 1, SYMBOL_GLOBAL, "longer_name"), 0);
-    assert_int_equal(symbol_list_add(&list, 0x7000, 0, SYMBOL_GLOBAL, "unsized"), 0);
-    assert_int_equal(symbol_list_add(&list, 0x7000, 1, SYMBOL_WEAK, "sized"), 0);
-    assert_int_equal(symbol_list_add(&list, 0x8000, 1, SYMBOL_WEAK, "weak"), 0);
-    assert_int_equal(symbol_list_add(&list, 0x8000, 1, SYMBOL_LOCAL, "local"), 0);
-    assert_int_equal(symbol_list_add(&list, 0x1001, 1, SYMBOL_GLOBAL, "$x"), 0);
-    assert_int_equal(symbol_list_add(&list, 0x1002, 1, SYMBOL_GLOBAL, ".L1"), 0);
-    assert_int_equal(symbol_list_add(&list, 0x1003, 1, SYMBOL_GLOBAL, ""), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(added); i++) {
+        int r = added[i].name ? symbol_list_add(&list, added[i].address, added[i].size, added[i].rank, added[i].name)
+                              : symbol_list_add_end(&list, added[i].address);
+        assert_int_equal(r, 0);
+    }
     struct symbol_table table = seal(&list, SYMBOL_TABLE_SIZE_MAX);
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(found); i++) {
         uint64_t offset = 0;
-        const char *name = symbol_table_find(&table, cases[i].in_address, &offset);
-        if (!cases[i].out)
+        const char *name = symbol_table_find(&table, found[i].in_address, &offset);
+        if (!found[i].out)
             assert_null(name);
         else
-            assert_string_equal(name ? name : "(none)", cases[i].out);
-        assert_int_equal(offset, cases[i].out_offset);
+            assert_string_equal(name ? name : "(none)", found[i].out);
+        assert_int_equal(offset, found[i].out_offset);
     }
     assert_false(table.head->was_cut);
     symbol_table_close(&table);

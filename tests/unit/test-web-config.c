@@ -339,9 +339,9 @@ static void test_odd_files(void **state)
     assert_non_null(mkdtemp(directory));
     snprintf(path, sizeof(path), "%s/f", directory);
     assert_load_error(path, -ENOENT, "there is no such file");
-    assert_load_error(directory, -EISDIR, "this is a directory, where a file is expected");
+    assert_load_error(directory, -EISDIR, "this is a directory, but a file is expected");
     assert_int_equal(mkfifo(path, 0600), 0);
-    assert_load_error(path, -ESPIPE, "this is a pipe or socket, where a file is expected");
+    assert_load_error(path, -ESPIPE, "this is a pipe or socket, but a file is expected");
     unlink(path);
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0);
     assert_int_equal(ftruncate(fd, CONFIG_FILE_MAX + 1), 0);
@@ -349,7 +349,7 @@ static void test_odd_files(void **state)
     if (geteuid() != 0)
         assert_load_error(path, -EACCES, "permission denied: this user may not read the file");
     chmod(path, 0600);
-    assert_load_error(path, -EFBIG, "the file is larger than 1 MiB, which no configuration is");
+    assert_load_error(path, -EFBIG, "the file is larger than 1 MiB, which is too large for a configuration");
     unlink(path);
     rmdir(directory);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every unit test includes: cmocka(3), behind the headers that its own needs. */
+/* Every unit test includes this: cmocka(3), behind the headers that its own header needs. */
 #ifndef TESTS_UNIT_TEST_H
 #define TESTS_UNIT_TEST_H
 

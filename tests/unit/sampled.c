@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A sampler of this machine: see sampled.h. */
+#include "tests/unit/sampled.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "tests/unit/test.h"
+
+/* The format: a line for each record and notice; samples are long. */
+#define PADDING 600
+
+static void *write_begin(const struct writer_source *source, struct buffer *out)
+{
+    buffer_appendf(out, "begin %zu\n", source->n_ids);
+    return (void *)source;
+}
+
+static bool write_record(void *state, const struct record *record, struct buffer *out)
+{
+    (void)state;
+    if (record->type == PERF_RECORD_SAMPLE)
+        buffer_appendf(out, "sample %" PRIu64 " %" PRIu32 " %" PRIu32 "\n%*c\n", record->id.time, record->id.cpu,
+                       record->id.pid, PADDING, '.');
+    return record->type == PERF_RECORD_SAMPLE;
+}
+
+static void write_notice(void *state, const struct writer_notice *notice, struct buffer *out)
+{
+    (void)state;
+    if (notice->kind == WRITER_DROPPED)
+        buffer_appendf(out, "dropped %" PRIu64 "\n", notice->n);
+    else if (notice->kind == WRITER_PAUSED || notice->kind == WRITER_RESUMED)
+        buffer_appendf(out, "%s %" PRIu64 "\n", notice->kind == WRITER_PAUSED ? "pause" : "resume", notice->time_ns);
+    else if (notice->kind == WRITER_RESCANNED)
+        buffer_append_text(out, "rescanned\n");
+}
+
+/* A format may describe the events at its end, even if their CPUs have left. */
+static void write_end(void *state, const struct writer_end *end, struct buffer *out)
+{
+    const struct writer_source *source = state;
+
+    assert_int_equal(source->n_events, 1);
+    assert_string_equal(source->events[0].name, "cpu-clock");
+    assert_int_equal(source->events[0].attr->type, PERF_TYPE_SOFTWARE);
+    buffer_appendf(out, "end %s %" PRIu64 " %" PRIu64 "\nmalformed %" PRIu64 "\n", end->reason, end->records,
+                   end->dropped, end->malformed);
+}
+
+static void write_free(void *state)
+{
+    (void)state;
+}
+
+struct seen seen;
+
+static bool write_settle(void *state)
+{
+    (void)state;
+    return seen.unsettled == 0 || --seen.unsettled == 0;
+}
+
+#define LINES .begin = write_begin, .record = write_record, .notice = write_notice, .end = write_end, .free = write_free
+
+const struct writer writer_lines = {LINES}, writer_settled = {LINES, .seconds = 30, .settle = write_settle};
+
+/* Symbols that know nothing. */
+
+int symbols_new(struct sys *sys, sd_event *event, struct symbols **ret)
+{
+    (void)sys;
+    *ret = calloc(1, sizeof(**ret));
+    assert_non_null(*ret);
+    (*ret)->event = event;
+    return 0;
+}
+
+struct symbols *symbols_free(struct symbols *symbols)
+{
+    free(symbols);
+    return NULL;
+}
+
+void symbols_update(struct symbols *symbols, const struct record *record)
+{
+    (void)symbols;
+    if (record->type == PERF_RECORD_COMM && record->id.cpu != UINT32_MAX && str_starts(record->comm.comm, "renamed"))
+        snprintf(seen.renamed, sizeof(seen.renamed), "%s-%" PRIu32, record->comm.comm, record->id.cpu);
+}
+
+void symbols_end_all(struct symbols *symbols)
+{
+    symbols->all_ended = true;
+}
+
+static int call_done(sd_event_source *source, void *userdata)
+{
+    sd_event_source_disable_unref(source);
+    if (seen.symbols->cancelled != userdata)
+        seen.symbols->done(userdata);
+    return 0;
+}
+
+int symbols_scan(struct symbols *symbols, uint32_t pid, void (*done)(void *userdata), void *userdata)
+{
+    sd_event_source *source;
+
+    (void)pid;
+    seen.symbols = symbols;
+    seen.n_scans++;
+    symbols->done = done;
+    symbols->cancelled = NULL;
+    return MIN(sd_event_add_defer(symbols->event, &source, call_done, userdata), 0);
+}
+
+void symbols_cancel(struct symbols *symbols, const void *userdata)
+{
+    symbols->cancelled = userdata;
+}
+
+size_t symbols_bytes(const struct symbols *symbols)
+{
+    (void)symbols;
+    return 0;
+}
+
+void symbols_set_room(struct symbols *symbols, size_t bytes)
+{
+    (void)symbols;
+    seen.room = bytes;
+}
+
+static void (*on_idle)(void *userdata);
+static struct symbols *idle_symbols;
+
+static int call_idle(sd_event_source *source, void *userdata)
+{
+    sd_event_source_disable_unref(source);
+    if (idle_symbols->cancelled != userdata)
+        on_idle(userdata);
+    return 0;
+}
+
+int symbols_when_idle(struct symbols *symbols, void (*idle)(void *userdata), void *userdata)
+{
+    sd_event_source *source;
+
+    on_idle = idle;
+    idle_symbols = symbols;
+    return MIN(sd_event_add_defer(symbols->event, &source, call_idle, userdata), 0);
+}
+
+/* A sampler of this machine. */
+
+unsigned count_perf_fds(void)
+{
+    DIR *directory = opendir("/proc/self/fd");
+    const struct dirent *entry;
+    char target[64];
+    unsigned n = 0;
+
+    while ((entry = readdir(directory))) {
+        ssize_t size = readlinkat(dirfd(directory), entry->d_name, target, sizeof(target) - 1);
+        target[MAX(size, 0)] = '\0';
+        n += strstr(target, "perf_event") != NULL;
+    }
+    closedir(directory);
+    return n;
+}
+
+void reader_drain(struct reader *reader)
+{
+    char bytes[4096];
+    ssize_t n;
+
+    while (!reader->ended && !reader->lazy && (n = stream_read(reader->stream, bytes, sizeof(bytes))) != 0) {
+        reader->ended = n == -ENODATA;
+        if (n > 0)
+            buffer_append(&reader->text, bytes, (size_t)n);
+    }
+}
+
+void reader_on_ready(void *userdata)
+{
+    struct reader *reader = userdata;
+
+    reader->calls++;
+}
+
+int sampled_begin(void **state)
+{
+    struct sampled *f = calloc(1, sizeof(*f));
+    struct error error;
+
+    sys_init(&f->sys);
+    f->config = (struct config_sampler){.enabled = true,
+                                        .event = (char *)"cpu-clock",
+                                        .period = 1000000,
+                                        .ring_pages = 16,
+                                        .max_clients = 4,
+                                        .max_seconds = 60};
+    assert_true(sd_event_new(&f->event) >= 0);
+    assert_int_equal(machine_load(&f->sys, &f->machine, &error), 0);
+    assert_int_equal(sampler_new(&f->sys, f->event, &f->sampler), 0);
+    sampler_configure(f->sampler, f->machine, &f->config, f->admits);
+    *state = f;
+    return 0;
+}
+
+int sampled_end(void **state)
+{
+    struct sampled *f = *state;
+
+    sampler_free(f->sampler);
+    machine_free(f->machine);
+    sd_event_unref(f->event);
+    free(f);
+    return count_perf_fds() == 0 ? 0 : -1;
+}
+
+bool sampled_start_writer(struct sampled *f, const struct stream_request *request, const struct writer *writer,
+                          struct reader *reader)
+{
+    struct error error = {0};
+
+    *reader = (struct reader){0};
+    int r = stream_open(f->sampler, request, writer, reader_on_ready, reader, &reader->stream, &error);
+    if (r == -EACCES || r == -EPERM) {
+        print_message("skipped: %s\n", error.message);
+        return false;
+    }
+    if (r < 0)
+        fail_msg("%s", error.message);
+    return true;
+}
+
+bool sampled_start(struct sampled *f, const struct stream_request *request, struct reader *reader)
+{
+    return sampled_start_writer(f, request, &writer_lines, reader);
+}
+
+void reader_stop(struct reader *reader)
+{
+    reader->stream = stream_free(reader->stream);
+    buffer_done(&reader->text);
+}
+
+double monotonic_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+void sampled_run(struct sampled *f, double seconds, struct reader *const *readers, size_t n)
+{
+    double until = monotonic_seconds() + seconds;
+    bool all = false;
+
+    while (monotonic_seconds() < until && !all) {
+        sd_event_run(f->event, 1000);
+        all = n > 0;
+        for (size_t i = 0; i < n; i++) {
+            reader_drain(readers[i]);
+            all &= readers[i]->ended || readers[i]->lazy;
+        }
+    }
+}
+
+char *reader_text_of(struct reader *reader)
+{
+    assert_true(reader->ended);
+    buffer_append_char(&reader->text, '\0');
+    assert_false(reader->text.failed);
+    return reader->text.data;
+}
+
+/* By memmem(), as AddressSanitizer measures the rest of the text at each strstr(). */
+unsigned count_words(const char *text, const char *word)
+{
+    const char *end = text + strlen(text);
+    unsigned n = 0;
+
+    for (const char *at = text; (at = memmem(at, (size_t)(end - at), word, strlen(word))); at += strlen(word))
+        n++;
+    return n;
+}

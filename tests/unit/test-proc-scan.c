@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Processes from a /proc that the test makes. */
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/buffer.h"
+#include "base/cleanup.h"
+#include "symbols/proc-scan.h"
+#include "tests/unit/test.h"
+
+struct fixture {
+    struct sys sys;
+    sd_event *event;
+    struct images *images;
+    struct processes *processes;
+};
+
+static int setup(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+    *state = fixture;
+    sys_init(&fixture->sys);
+    return sd_event_new(&fixture->event) < 0 || images_new(&fixture->sys, fixture->event, &fixture->images) < 0 ||
+                   processes_new(fixture->images, &fixture->processes) < 0
+               ? -1
+               : 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fixture = *state;
+
+    processes_free(fixture->processes);
+    assert_int_equal(images_bytes(fixture->images), 0); /* no reference is left */
+    images_free(fixture->images);
+    sd_event_unref(fixture->event);
+    free(fixture);
+    return 0;
+}
+
+/* "FILE+OFFSET" of an address; "" where nothing is mapped. */
+static const char *at(struct fixture *fixture, uint32_t pid, uint64_t address)
+{
+    static char text[128];
+    struct process *process = processes_find(fixture->processes, pid);
+    const struct mapping *mapping = process ? mappings_find(&process->mappings, address) : NULL;
+
+    text[0] = '\0';
+    if (mapping)
+        snprintf(text, sizeof(text), "%s+%llx", mapping->file,
+                 (unsigned long long)(address - mapping->start + mapping->offset));
+    return text;
+}
+
+static const char *comm(struct fixture *fixture, uint32_t pid, uint32_t tid)
+{
+    const struct process *process = processes_find(fixture->processes, pid);
+    return process ? process_comm(process, tid) : "(none)";
+}
+
+static void put(const char *root, const char *path, const char *text)
+{
+    char full[256];
+
+    snprintf(full, sizeof(full), "%s%s", root, path);
+    for (char *slash = full + strlen(root) + 1; (slash = strchr(slash, '/')); *slash++ = '/') {
+        *slash = '\0';
+        mkdir(full, 0700);
+    }
+    _cleanup_(fclosep) FILE *file = fopen(full, "we");
+    assert_true(file && fputs(text, file) >= 0);
+}
+
+static void count_visits(void *userdata, uint32_t pid, uint32_t tid, const char *name, const struct mapping *mapping)
+{
+    unsigned *n = userdata;
+
+    assert_true(pid && tid && name[0]);
+    n[mapping ? 1 : 0]++;
+}
+
+/* Processes 7 and 9, a process that has ended, and files that are no processes. */
+static void make_proc(const char *root)
+{
+    _cleanup_(buffer_done) struct buffer maps = {0};
+
+    put(root, "/proc/7/task/7/comm", "seven\n");
+    put(root, "/proc/7/task/8/comm", "eight\n");
+    put(root, "/proc/7/task/x/comm", "no\n");
+    put(root, "/proc/7/maps",
+        "1000-2000 r-xp 00000000 08:01 5 /seven\n"
+        "2000-3000 rw-p 00000000 08:01 5 /data\n"
+        "nonsense\n"
+        "4000-5000 r-xp 00000000 00:00 0 [vdso]\n"
+        "5000-6000 r-xp 00000000 00:00 0 cut off");
+    for (unsigned i = 0; i < 900; i++) /* more than one step reads */
+        buffer_appendf(&maps, "%x000-%x000 r-xp 00000000 08:01 %u /a/rather/long/name\n", i + 1, i + 2, i + 10);
+    _cleanup_(freep) char *text = buffer_string(&maps);
+    put(root, "/proc/9/task/9/comm", "nine\n");
+    put(root, "/proc/9/maps", text);
+    put(root, "/proc/10/comm", "no task: it has ended\n");
+    put(root, "/proc/self/task/1/comm", "not a number\n");
+    put(root, "/proc/uptime", "1\n");
+}
+
+static void test_scan(void **state)
+{
+    struct fixture *fixture = *state;
+    char root[] = "/tmp/test-processes-XXXXXX", command[64];
+    struct proc_scan *scan;
+    unsigned steps = 0, visits[2] = {0};
+
+    assert_non_null(mkdtemp(root));
+    fixture->sys.root = root;
+    make_proc(root);
+    assert_int_equal(proc_scan_new(&fixture->sys, 0, &scan), 0);
+    while (proc_scan_step(scan, fixture->processes))
+        assert_true(++steps < 100);
+    proc_scan_free(scan);
+    assert_int_equal(processes_n(fixture->processes), 2);
+    assert_string_equal(comm(fixture, 7, 8), "eight");
+    assert_string_equal(at(fixture, 7, 0x1fff), "/seven+fff");
+    assert_string_equal(at(fixture, 7, 0x2000), "");
+    assert_string_equal(at(fixture, 7, 0x4000), "[vdso]+0");
+    assert_string_equal(at(fixture, 7, 0x5000), "");
+    assert_string_equal(at(fixture, 9, 900 << 12), "/a/rather/long/name+0");
+    processes_each(fixture->processes, count_visits, visits);
+    assert_int_equal(visits[0], 3);
+    assert_int_equal(visits[1], 902);
+    assert_int_equal(proc_scan_new(&fixture->sys, 12345, &scan), 0); /* it has ended */
+    for (steps = 0; proc_scan_step(scan, fixture->processes);)
+        assert_true(++steps < 100);
+    proc_scan_free(scan);
+    fixture->sys.root = "/nowhere";
+    assert_int_equal(proc_scan_new(&fixture->sys, 0, &scan), -ENOENT);
+    snprintf(command, sizeof(command), "rm -rf %s", root);
+    assert_int_equal(system(command), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_scan, setup, teardown)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
