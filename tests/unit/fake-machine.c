@@ -190,12 +190,12 @@ struct fake_sys *fake_sys_free(struct fake_sys *fake)
     return NULL;
 }
 
-struct machine *fake_load_machine(struct fake_sys *fake)
+struct machine *machine_of(struct sys *sys)
 {
     struct machine *machine = NULL;
     struct error error = {0};
 
-    int r = machine_load(&fake->sys, &machine, &error);
+    int r = machine_load(sys, &machine, &error);
     if (r < 0)
         fprintf(stderr, "%s\n", error.message);
     assert(r == 0);

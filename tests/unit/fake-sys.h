@@ -3,7 +3,7 @@
  * A machine to play: /sys and /proc in a temporary directory, and a kernel that counts by a clock which the test moves.
  *
  *     struct fake_sys *fake = fake_machine_big_little();
- *     struct machine *machine = fake_load_machine(fake);     (fake-machine.h)
+ *     struct machine *machine = machine_of(&fake->sys);     (fake-machine.h)
  *     ... open groups through &fake->sys ...
  *     fake_advance(fake, 1000);
  *     ... read: each counter shows 1000, unless fake_rate() said otherwise ...

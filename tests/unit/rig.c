@@ -4,16 +4,6 @@
 
 #include "tests/unit/test.h"
 
-struct machine *machine_of(struct sys *sys)
-{
-    struct machine *machine = NULL;
-    struct error error;
-
-    if (machine_load(sys, &machine, &error) < 0)
-        fail_msg("%s", error.message);
-    return machine;
-}
-
 struct config *config_of(const char *text)
 {
     struct config *config = NULL;

@@ -14,7 +14,7 @@
 #define TESTS_UNIT_RIG_H
 
 #include "collectors/registry.h"
-#include "tests/unit/fake-sys.h"
+#include "tests/unit/fake-machine.h"
 
 struct rig {
     struct fake_sys *fake; /* NULL: the machine is the real one */
@@ -36,7 +36,6 @@ struct rig {
 /* A configuration of the collector cpu alone. */
 #define CPU_GROUPS(groups) "collectors: {self: {enabled: false}, cpu: {groups: " groups "}}"
 
-struct machine *machine_of(struct sys *sys);
 struct config *config_of(const char *text);
 
 /* Opens what `config` wants on the machine. */

@@ -59,7 +59,7 @@ static int setup(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(files); i++)
         fake_pmu_file(fakes[files[i].machine], files[i].pmu, files[i].path, files[i].text);
     for (size_t i = 0; i < N_PLAYED; i++)
-        fixture.machines[i] = fake_load_machine(fakes[i]);
+        fixture.machines[i] = machine_of(&fakes[i]->sys);
     *state = &fixture;
     return 0;
 }
@@ -320,7 +320,7 @@ static void test_tracepoint_forbidden(void **state)
 
     (void)state;
     snprintf(path, sizeof(path), "%s/sys/kernel/tracing/events/sched/sched_switch/id", fake->root);
-    struct machine *machine = fake_load_machine(fake);
+    struct machine *machine = machine_of(&fake->sys);
     assert_int_equal(chmod(path, 0), 0);
     uid_t user = geteuid(); /* root may read everything */
     assert_int_equal(user == 0 ? seteuid(NOBODY) : 0, 0);
@@ -365,12 +365,12 @@ static void test_tracepoint_errors(void **state)
     (void)state;
     fake_cpus(fake, "0");
     fake_fail(fake, (struct fake_failure){.call = FAKE_MOUNT, .error = EPERM});
-    struct machine *machine = fake_load_machine(fake);
+    struct machine *machine = machine_of(&fake->sys);
     assert_int_equal(attr_check(&fake->sys, machine, &event, &error), -ENOENT);
     assert_non_null(strstr(error.message, "mount -t tracefs"));
     machine_free(machine);
     fake_file(fake, "/sys/kernel/tracing/events/sched/sched_switch/id", "x\n");
-    machine = fake_load_machine(fake);
+    machine = machine_of(&fake->sys);
     assert_int_equal(attr_check(&fake->sys, machine, &event, &error), -EINVAL);
     machine_free(machine);
     fake_sys_free(fake);

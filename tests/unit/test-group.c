@@ -215,7 +215,7 @@ static void test_capacity(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct fake_sys *fake = cases[i].in_machine();
         unsigned counters = 0;
-        struct machine *machine = fake_load_machine(fake);
+        struct machine *machine = machine_of(&fake->sys);
         const struct pmu *pmu = machine_find_pmu(machine, cases[i].in_pmu);
         assert_non_null(pmu);
         assert_int_equal(group_probe_capacity(&fake->sys, pmu, &counters), cases[i].out_result);
@@ -232,7 +232,7 @@ static void test_capacity_not_allowed(void **state)
 
     (void)state;
     fake_fail(fake, (struct fake_failure){.call = FAKE_OPEN, .error = EACCES});
-    struct machine *machine = fake_load_machine(fake);
+    struct machine *machine = machine_of(&fake->sys);
     assert_int_equal(group_probe_capacity(&fake->sys, machine_find_pmu(machine, "cpu"), &counters), -EACCES);
     machine_free(machine);
     fake_sys_free(fake);

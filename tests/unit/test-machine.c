@@ -28,7 +28,7 @@ static void assert_core(const struct machine *machine, unsigned first, unsigned 
 static void test_one_pmu(void **state)
 {
     struct fake_sys *fake = fake_machine_one_pmu();
-    struct machine *machine = fake_load_machine(fake);
+    struct machine *machine = machine_of(&fake->sys);
 
     (void)state;
     assert_pmu_names(machine, "cpu", "power", "software", "tracepoint");
@@ -47,7 +47,7 @@ static void test_one_pmu(void **state)
 static void test_big_little(void **state)
 {
     struct fake_sys *fake = fake_machine_big_little();
-    struct machine *machine = fake_load_machine(fake);
+    struct machine *machine = machine_of(&fake->sys);
 
     (void)state;
     assert_pmu_names(machine, "armv8_cortex_a55", "armv8_cortex_a76", "software", "tracepoint");
@@ -60,7 +60,7 @@ static void test_big_little(void **state)
 static void test_no_pmu(void **state)
 {
     struct fake_sys *fake = fake_machine_no_pmu();
-    struct machine *machine = fake_load_machine(fake);
+    struct machine *machine = machine_of(&fake->sys);
 
     (void)state;
     assert_pmu_names(machine, "software", "tracepoint", "cpu");
@@ -79,7 +79,7 @@ static void test_partly_covered(void **state)
     fake_file(fake, "/sys/devices/system/cpu/possible", "0-7\n");
     fake_add_pmu(fake, "armv8_pmuv3", 8, "cpus", "2-3");
     fake_add_pmu(fake, "armv8_other", 9, "cpus", "");
-    struct machine *machine = fake_load_machine(fake);
+    struct machine *machine = machine_of(&fake->sys);
     assert_pmu_names(machine, "armv8_other", "armv8_pmuv3", "software", "tracepoint", "cpu");
     assert_core(machine, 0, 1, "cpu", true);
     assert_core(machine, 2, 3, "armv8_pmuv3", false);
@@ -96,7 +96,7 @@ static void test_bare(void **state)
     (void)state;
     fake_fail(fake, (struct fake_failure){.call = FAKE_MOUNT, .error = EPERM});
     fake_file(fake, "/sys/devices/system/cpu/online", "0\n");
-    struct machine *machine = fake_load_machine(fake);
+    struct machine *machine = machine_of(&fake->sys);
     assert_pmu_names(machine, "software", "tracepoint", "cpu");
     assert_int_equal(machine_find_pmu(machine, "software")->type, PERF_TYPE_SOFTWARE);
     assert_int_equal(machine_find_pmu(machine, "tracepoint")->type, PERF_TYPE_TRACEPOINT);
@@ -150,7 +150,7 @@ static void test_paranoid(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct fake_sys *fake = fake_machine_no_pmu();
         fake_file(fake, "/proc/sys/kernel/perf_event_paranoid", "%s\n", cases[i].in);
-        struct machine *machine = fake_load_machine(fake);
+        struct machine *machine = machine_of(&fake->sys);
         assert_int_equal(machine->paranoid, cases[i].out);
         machine_free(machine);
         fake_sys_free(fake);
@@ -163,14 +163,14 @@ static void test_tracefs(void **state)
 
     (void)state;
     fake_cpus(mounted, "0");
-    struct machine *machine = fake_load_machine(mounted);
+    struct machine *machine = machine_of(&mounted->sys);
     assert_string_equal(machine->tracefs, "/sys/kernel/tracing");
     assert_int_equal(mounted->calls[FAKE_MOUNT], 1);
     machine_free(machine);
 
     fake_cpus(older, "0");
     fake_file(older, "/sys/kernel/debug/tracing/events/sched/sched_switch/id", "1\n");
-    machine = fake_load_machine(older);
+    machine = machine_of(&older->sys);
     assert_string_equal(machine->tracefs, "/sys/kernel/debug/tracing");
     assert_int_equal(older->calls[FAKE_MOUNT], 0);
     machine_free(machine);
@@ -185,7 +185,7 @@ static void test_garbled_pmu(void **state)
 
     (void)state;
     fake_pmu_file(fake, "power", "type", "none");
-    struct machine *machine = fake_load_machine(fake);
+    struct machine *machine = machine_of(&fake->sys);
     assert_pmu_names(machine, "cpu", "software", "tracepoint");
     machine_free(machine);
     fake_sys_free(fake);

@@ -24,7 +24,7 @@ static void test_sentences(void **state)
         {"mem-loads", 0, ""},
     };
     struct fake_sys *fake = fake_machine_one_pmu();
-    struct machine *machine = fake_load_machine(fake);
+    struct machine *machine = machine_of(&fake->sys);
 
     (void)state;
     assert_string_equal(pfm_built(), "no");

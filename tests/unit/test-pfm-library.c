@@ -49,7 +49,7 @@ static int setup(void **state)
 #endif
 
     setenv("LIBPFM_FORCE_PMU", MODEL, 1);
-    *state = fake_load_machine(fake);
+    *state = machine_of(&fake->sys);
     fake_sys_free(fake);
     return 0;
 }

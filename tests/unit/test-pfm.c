@@ -150,7 +150,7 @@ static int setup(void **state)
 
     fixture.fake = fake_machine_big_little();
     fake_add_pmu(fixture.fake, "hisi_sccl1_ddrc0", 42, "cpumask", "0");
-    fixture.machine = fake_load_machine(fixture.fake);
+    fixture.machine = machine_of(&fixture.fake->sys);
     *state = &fixture;
     return 0;
 }
@@ -283,7 +283,7 @@ static void test_one_pmu_for_all(void **state)
     (void)state;
     fake_cpus(fake, "0-7");
     fake_add_pmu(fake, "armv8_pmuv3", 8, "cpus", "0-7");
-    struct machine *machine = fake_load_machine(fake);
+    struct machine *machine = machine_of(&fake->sys);
     const struct pmu *pmu = machine_core_pmu(machine, 0);
     assert_int_equal(pfm_encode(pmu, "arm_ac76::STALL_BACKEND", &words), 0);
     assert_int_equal(pfm_encode(pmu, "STALL_BACKEND", &words), -ENOENT);

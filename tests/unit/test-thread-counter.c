@@ -42,7 +42,7 @@ static void rig_init(struct rig *rig, struct fake_sys *fake)
         .reader =
             {.prepare = rig_prepare, .counter = rig_counter, .clock = rig_clock, .allowed_path = ALLOWED, .ask = 2},
         .fake = fake,
-        .machine = fake_load_machine(fake),
+        .machine = machine_of(&fake->sys),
     };
 }
 
