@@ -97,7 +97,7 @@ static struct series *cgroup_counts_add_info(const struct collector_context *con
 {
     static const struct metric metric = {
         .name = "perf_cgroup_info",
-        .help = "What a cgroup is: the systemd unit and slice, and the container, that its path names.",
+        .help = "The systemd unit, the slice and the container that the path of a cgroup names.",
         .unit = "",
         .type = METRIC_INFO,
     };

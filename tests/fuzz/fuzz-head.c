@@ -204,7 +204,7 @@ static struct fixture {
     return &f;
 }
 
-/* What comes back is thrown away. */
+/* Discards the answer. */
 static void turn(const struct fixture *f, int fd)
 {
     char answer[4096];

@@ -121,7 +121,7 @@ static void test_adding_and_removing(void **state)
     assert_int_equal(metrics.text_size, 0);
 }
 
-/* While the metrics are held, a removed one is there until the end; an added one stays, and so does the order. */
+/* Series that are removed meanwhile are there until the end; those that are added stay, and so does the order. */
 static void test_held(void **state)
 {
     const struct metric a = {"a", "First.", "", METRIC_GAUGE}, b = {"b", "Second.", "", METRIC_GAUGE};
