@@ -85,53 +85,53 @@ static void test_parse_double(void **state)
     }
 }
 
+static const struct {
+    const char *in;
+    int out;
+    uint64_t out_ns;
+} durations[] = {
+    {"0s", 0, 0},
+    {"1ns", 0, 1},
+    {"2us", 0, 2000},
+    {"100ms", 0, 100000000},
+    {"1s", 0, NSEC_PER_SEC},
+    {"1.5s", 0, 1500000000},
+    {"0.000000001s", 0, 1},
+    {"0.0000000019s", 0, 1}, /* cut */
+    {"1.5m", 0, 90 * NSEC_PER_SEC},
+    {"2h", 0, 7200 * NSEC_PER_SEC},
+    {"1d", 0, 86400 * NSEC_PER_SEC},
+    {"0.0000000000019d", 0, 164}, /* 164.16 ns: not cut digit by digit */
+    {"0.99999999999999999999999999s", 0, 999999999},
+    {"213503d", 0, UINT64_C(213503) * 86400 * NSEC_PER_SEC},
+    {"213504d", -ERANGE, 0},
+    {"18446744073709551615ns", 0, UINT64_MAX},
+    {"18446744073709551616ns", -ERANGE, 0},
+    {"18446744073.709551616s", -ERANGE, 0},
+    {"", -EINVAL, 0},
+    {"1", -EINVAL, 0},
+    {"s", -EINVAL, 0},
+    {".5s", -EINVAL, 0},
+    {"5.s", -EINVAL, 0},
+    {"1.2.3s", -EINVAL, 0},
+    {"1..2s", -EINVAL, 0},
+    {"-1s", -EINVAL, 0},
+    {"1 s", -EINVAL, 0},
+    {"1S", -EINVAL, 0},
+    {"1s ", -EINVAL, 0},
+    {"1m30s", -EINVAL, 0},
+    {"0x1s", -EINVAL, 0},
+    {"1e3s", -EINVAL, 0},
+};
+
 static void test_parse_duration(void **state)
 {
     (void)state;
-    static const struct {
-        const char *in;
-        int out;
-        uint64_t out_ns;
-    } cases[] = {
-        {"0s", 0, 0},
-        {"1ns", 0, 1},
-        {"2us", 0, 2000},
-        {"100ms", 0, 100000000},
-        {"1s", 0, NSEC_PER_SEC},
-        {"1.5s", 0, 1500000000},
-        {"0.000000001s", 0, 1},
-        {"0.0000000019s", 0, 1}, /* cut */
-        {"1.5m", 0, 90 * NSEC_PER_SEC},
-        {"2h", 0, 7200 * NSEC_PER_SEC},
-        {"1d", 0, 86400 * NSEC_PER_SEC},
-        {"0.0000000000019d", 0, 164}, /* 164.16 ns: not cut digit by digit */
-        {"0.99999999999999999999999999s", 0, 999999999},
-        {"213503d", 0, UINT64_C(213503) * 86400 * NSEC_PER_SEC},
-        {"213504d", -ERANGE, 0},
-        {"18446744073709551615ns", 0, UINT64_MAX},
-        {"18446744073709551616ns", -ERANGE, 0},
-        {"18446744073.709551616s", -ERANGE, 0},
-        {"", -EINVAL, 0},
-        {"1", -EINVAL, 0},
-        {"s", -EINVAL, 0},
-        {".5s", -EINVAL, 0},
-        {"5.s", -EINVAL, 0},
-        {"1.2.3s", -EINVAL, 0},
-        {"1..2s", -EINVAL, 0},
-        {"-1s", -EINVAL, 0},
-        {"1 s", -EINVAL, 0},
-        {"1S", -EINVAL, 0},
-        {"1s ", -EINVAL, 0},
-        {"1m30s", -EINVAL, 0},
-        {"0x1s", -EINVAL, 0},
-        {"1e3s", -EINVAL, 0},
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(durations); i++) {
         uint64_t ns = 42;
-        int r = number_parse_duration(cases[i].in, &ns);
-        if (r != cases[i].out || ns != (r == 0 ? cases[i].out_ns : 42))
-            fail_msg("\"%s\": %d, %" PRIu64, cases[i].in, r, ns);
+        int r = number_parse_duration(durations[i].in, &ns);
+        if (r != durations[i].out || ns != (r == 0 ? durations[i].out_ns : 42))
+            fail_msg("\"%s\": %d, %" PRIu64, durations[i].in, r, ns);
     }
 }
 
