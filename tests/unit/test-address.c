@@ -78,6 +78,7 @@ static const struct {
     {"[fe80::1%no-such-if]:1", "no network interface \"no-such-if\""},
     {"[fe80::1%]:1", "no network interface \"\""},
     {"[fe80::1%0]:1", "no network interface \"0\""},
+    {"[fe80::1%4294967296]:1", "no network interface \"4294967296\""},
     {"http://127.0.0.1:80", "is a URL"},
     {"unix:", "must be absolute"},
     {"unix:x.sock", "must be absolute"},

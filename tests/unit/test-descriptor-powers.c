@@ -23,6 +23,7 @@ static void test_complete(void **state)
             assert_non_null(descriptor_kind_name((enum descriptor_kind)kind));
             assert_non_null(descriptor_operation_name((enum descriptor_operation)operation));
         }
+    assert_null(descriptor_power_find(DESCRIPTOR_COUNTER, N_DESCRIPTOR_OPERATIONS));
 }
 
 /* Nobody else can set a filter of a descriptor that the opener hands out. */

@@ -21,6 +21,7 @@ static void test_pmus(void **state)
     fake_add_pmu(fake, "breakpoint", PERF_TYPE_BREAKPOINT, NULL, "0-3");
     fake_add_pmu(fake, "uncore_imc_0", 28, NULL, "0-3");
     fake_pmu_file(fake, "intel_bts", "type", "none\n");
+    fake_pmu_file(fake, "uncore_large", "type", "4294967296\n");
     assert_int_equal(opener_rules_init(&rules, &fake->sys, &permissions), 0);
     assert_int_equal(rules.daemon, getpid());
     assert_true(rules.permissions.sampling);

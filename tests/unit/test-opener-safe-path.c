@@ -86,6 +86,8 @@ static int teardown(void **state)
     return geteuid() != 0 ? 0 : nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+#define NAME_60 "123456789012345678901234567890123456789012345678901234567890"
+
 static const struct {
     const char *in;
     int out;
@@ -111,6 +113,7 @@ static const struct {
     {"root/fifo", -EBADRQC},
     {"/dev/null", -EBADRQC},
     {"", -EBADRQC},
+    {"root/" NAME_60 NAME_60 NAME_60 NAME_60 NAME_60, -EBADRQC}, /* longer than a name may be */
     /* what a stranger could have put there */
     {"stranger/of-root", -EBADRQC},
     {"stranger/of-other", -EBADRQC},
