@@ -16,7 +16,7 @@
 #define TRACEPOINTS_MAX ((size_t)4 << 20)
 
 /* A generic event that the kernel takes. */
-struct offer {
+struct generic_offer {
     const char *kind;
     size_t pmu; /* its index in the machine */
     char *name, *help;
@@ -25,7 +25,7 @@ struct offer {
 struct offered_events {
     struct machine *machine;
     char **cpus; /* of each PMU, as a text */
-    struct offer *offers;
+    struct generic_offer *offers;
     size_t n_offers, n_others; /* n_others: events before the cache events */
     char *tracepoints_text;
     char **tracepoints; /* "system:event", in order */
@@ -68,18 +68,18 @@ static bool is_offered(struct sys *sys, const struct machine *machine, const str
     return r == 0 || r == -EACCES || r == -EPERM || r == -EMFILE;
 }
 
-static int add_offer(struct offered_events *offered, const struct offer *offer, const char *help)
+static int add_offer(struct offered_events *offered, const struct generic_offer *offer, const char *help)
 {
     if (array_grow(&offered->offers, offered->n_offers) < 0)
         return -ENOMEM;
-    struct offer *added = &offered->offers[offered->n_offers++];
-    *added = (struct offer){.kind = offer->kind, .pmu = offer->pmu};
+    struct generic_offer *added = &offered->offers[offered->n_offers++];
+    *added = (struct generic_offer){.kind = offer->kind, .pmu = offer->pmu};
     added->name = strdup(offer->name);
     added->help = strdup(help ? help : "");
     return added->name && added->help ? 0 : -ENOMEM;
 }
 
-static int try_generic(struct offered_events *offered, struct sys *sys, const struct offer *offer)
+static int try_generic(struct offered_events *offered, struct sys *sys, const struct generic_offer *offer)
 {
     const struct pmu *pmu = offered->machine->pmus[offer->pmu];
     struct event event;
@@ -109,7 +109,7 @@ static int gather_generic(struct offered_events *offered, struct sys *sys)
     for (size_t i = 0; i < n_generic_events; i++)
         for (size_t k = 0; k < machine->n_pmus && r == 0; k++) {
             const char *kind = generic_events[i].type == PERF_TYPE_SOFTWARE ? "software" : "hardware";
-            const struct offer offer = {.kind = kind, .pmu = k, .name = (char *)generic_events[i].name};
+            const struct generic_offer offer = {.kind = kind, .pmu = k, .name = (char *)generic_events[i].name};
             if (serves(&generic_events[i], machine->pmus[k]))
                 r = try_generic(offered, sys, &offer);
         }
@@ -125,7 +125,7 @@ static int gather_cache(struct offered_events *offered, struct sys *sys)
     int r = 0;
 
     for (size_t k = 0; k < machine->n_pmus; k++) {
-        const struct offer offer = {.kind = "cache", .pmu = k, .name = name};
+        const struct generic_offer offer = {.kind = "cache", .pmu = k, .name = name};
         if (machine->pmus[k]->scope != PMU_CORE || machine->pmus[k]->absent)
             continue;
         for (size_t i = 0; r == 0 && generic_find_cache(i, name, sizeof(name), &config); i++)
@@ -236,7 +236,7 @@ static void show(const struct visit *visit, const char *kind, const char *name, 
     visit->visit(visit->userdata, &event);
 }
 
-static void show_offer(struct visit *visit, const struct offer *offer)
+static void show_offer(struct visit *visit, const struct generic_offer *offer)
 {
     visit->pmu = offer->pmu;
     show(visit, offer->kind, offer->name, offer->help);

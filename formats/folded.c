@@ -14,7 +14,7 @@
 #define BYTES_MAX ((size_t)3 << 20)
 #define TRUNCATED "[truncated]"
 
-struct line {
+struct folded_line {
     uint32_t text; /* a number of the lines' texts */
     uint64_t samples;
 };
@@ -22,7 +22,7 @@ struct line {
 struct lines {
     struct locations *locations;
     struct string_table texts;
-    struct line *lines; /* of each text but "" */
+    struct folded_line *lines; /* of each text but "" */
     size_t n;
     uint64_t truncated;
 };
@@ -86,7 +86,7 @@ static int count_line(struct lines *lines, size_t from, uint64_t samples)
     if (number > lines->n) {
         if (array_grow(&lines->lines, lines->n) < 0)
             return -ENOMEM;
-        lines->lines[lines->n++] = (struct line){.text = number};
+        lines->lines[lines->n++] = (struct folded_line){.text = number};
     }
     lines->lines[number - 1].samples += samples;
     return 0;
@@ -107,7 +107,7 @@ static int add_stack(void *userdata, const struct profile_stack *stack)
 
 static int compare_lines(const void *a, const void *b, void *userdata)
 {
-    const struct line *left = a, *right = b;
+    const struct folded_line *left = a, *right = b;
 
     return strcmp(string_table_text(userdata, left->text), string_table_text(userdata, right->text));
 }

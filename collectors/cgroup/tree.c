@@ -166,14 +166,14 @@ static void tree_found(struct cgroup_tree *tree, struct cgroup_node *parent, con
     tree_enqueue(tree, node);
 }
 
-struct listing {
+struct directory_listing {
     struct cgroup_tree *tree;
     struct cgroup_node *parent;
 };
 
 static void tree_on_found(void *userdata, const char *name, uint64_t inode)
 {
-    const struct listing *listing = userdata;
+    const struct directory_listing *listing = userdata;
 
     tree_found(listing->tree, listing->parent, name, inode);
 }
@@ -192,7 +192,7 @@ static void tree_forget_unseen(struct cgroup_tree *tree, const struct cgroup_nod
 /* Lists a directory, which is watched by now, and closes `*fd`. */
 static void tree_list(struct cgroup_tree *tree, struct cgroup_node *node, int *fd)
 {
-    struct listing listing = {.tree = tree, .parent = node};
+    struct directory_listing listing = {.tree = tree, .parent = node};
 
     tree->scan++;
     if (cgroup_directory_list(&tree->root, fd, tree_on_found, &listing) < 0)

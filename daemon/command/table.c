@@ -95,13 +95,13 @@ static size_t column_width(const struct table *table, size_t column)
 }
 
 /* A line that is being printed. */
-struct line {
+struct table_line {
     FILE *file;
     bool colour;
     size_t blanks; /* held back until a text follows, so that no line ends in them */
 };
 
-static void print_cell(struct line *line, enum table_style style, const char *text, size_t width, bool right)
+static void print_cell(struct table_line *line, enum table_style style, const char *text, size_t width, bool right)
 {
     size_t padding = width - text_width(text);
 
@@ -114,7 +114,7 @@ static void print_cell(struct line *line, enum table_style style, const char *te
     line->blanks += (right ? 0 : padding) + 2;
 }
 
-static void end_line(struct line *line)
+static void end_line(struct table_line *line)
 {
     fputc('\n', line->file);
     line->blanks = 0;
@@ -123,7 +123,7 @@ static void end_line(struct line *line)
 int table_print(const struct table *table, FILE *file)
 {
     _cleanup_(freep) size_t *widths = calloc(table->columns, sizeof(*widths));
-    struct line line = {.file = file, .colour = isatty(fileno(file))};
+    struct table_line line = {.file = file, .colour = isatty(fileno(file))};
 
     if (!widths || table->failed)
         return -ENOMEM;

@@ -63,7 +63,7 @@ void pfm_suggest(const struct machine *machine, struct suggest *suggest)
             pfm_table_each_event(&library, &table, pfm_suggest_event, suggest);
 }
 
-struct listing {
+struct pfm_listing {
     const struct pfm_library *library;
     const struct pfm_table *table;
     pfm_visit visit;
@@ -71,7 +71,7 @@ struct listing {
 };
 
 /* `mask` is "" for an event as a whole. */
-static bool list_one(const struct listing *listing, const char *event, const char *mask, const char *description)
+static bool list_one(const struct pfm_listing *listing, const char *event, const char *mask, const char *description)
 {
     char name[PFM_NAME_SIZE];
     struct perf_event_attr attr;
@@ -87,7 +87,7 @@ static bool list_one(const struct listing *listing, const char *event, const cha
 /* An event with unit masks is one event for each of them. */
 static bool list_event(void *userdata, const pfm_event_info_t *event)
 {
-    const struct listing *listing = userdata;
+    const struct pfm_listing *listing = userdata;
     bool masks = false;
 
     for (int i = 0; i < event->nattrs; i++) {
@@ -115,7 +115,7 @@ void pfm_list(const struct pmu *pmu, pfm_visit visit, void *userdata)
 {
     struct pfm_library library;
     struct pfm_table table;
-    struct listing listing = {.library = &library, .table = &table, .visit = visit, .userdata = userdata};
+    struct pfm_listing listing = {.library = &library, .table = &table, .visit = visit, .userdata = userdata};
 
     if (pmu->absent || pfm_library_load(&library, NULL) < 0)
         return;
