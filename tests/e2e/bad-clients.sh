@@ -16,6 +16,7 @@ attack() {
         equals "$1: $name ($what)" "$state" ok
     done <"$scratch/attack"
     holds "$1: the daemon lives" running "$daemon_pid"
+    grep -E ' (error|warning) ' "$daemon_log" | sed 's/^/    /'
     equals "$1: the log says nothing of each" "$(grep -cE ' (error|warning) ' "$daemon_log")" "$complaints"
 }
 count_complaints() {

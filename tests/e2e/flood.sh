@@ -1,10 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Floods of each kind: a right client is served meanwhile, and hardly later than in quiet.
+#
+# A worker thread that checks a password runs to the end of its time slice, 3 ms on kernels since 6.6, before the thread
+# that serves gets the CPU: that is allowed beside the ratio.
 . "$(dirname "$0")/lib.sh"
 . "$here/tls-lib.sh"
 need curl openssl /usr/bin/python3
 
+slice_us=3000
 # flood TITLE KIND PASSWORD [CA]: against the daemon that runs.
 flood() {
     local title=$1 host=${url#*://} name
@@ -17,7 +21,7 @@ flood() {
         compares "$title: enough scrapes by a $name connection" "$(figure ${name}_n) >= 300"
         [ -z "${SANITIZED-}" ] || continue
         compares "$title: the 99th percentile by a $name connection, in us" \
-            "$(figure ${name}_flooded_p99_us) < 3 * $(figure ${name}_quiet_p99_us)"
+            "$(figure ${name}_flooded_p99_us) < 3 * $(figure ${name}_quiet_p99_us) + $slice_us"
         compares "$title: and in all" "$(figure ${name}_flooded_p99_us) < 50000"
     done
     holds "$title: the daemon lives" running "$daemon_pid"
