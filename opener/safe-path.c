@@ -48,18 +48,20 @@ static int walk_begin(struct walk *walk, const char *path)
     return walk_enter(walk, open(path[0] == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
-/* Cuts the next name off the rest; false at the end. */
-static bool walk_next_name(struct walk *walk, char name[NAME_MAX + 1])
+/* Cuts the next name off the rest: 1; 0 at the end; -ENAMETOOLONG. */
+static int walk_next_name(struct walk *walk, char name[NAME_MAX + 1])
 {
     const char *start = walk->rest + strspn(walk->rest, "/");
     size_t size = strcspn(start, "/");
 
-    if (size == 0 || size > NAME_MAX)
-        return false;
+    if (size == 0)
+        return 0;
+    if (size > NAME_MAX)
+        return -ENAMETOOLONG;
     memcpy(name, start, size);
     name[size] = '\0';
     memmove(walk->rest, start + size, strlen(start + size) + 1);
-    return true;
+    return 1;
 }
 
 /* Puts the link's text before the rest of the path. */
@@ -119,7 +121,7 @@ int opener_safe_path_open(struct sys *sys, const char *path)
         return -ENAMETOOLONG;
     strcpy(walk.rest, path);
     int r = walk_begin(&walk, path);
-    while (r == 0 && walk_next_name(&walk, name))
+    while (r == 0 && (r = walk_next_name(&walk, name)) > 0)
         r = walk_step(&walk, name);
     if (r == 0)
         r = walk_open(&walk);

@@ -113,7 +113,9 @@ static const struct {
     {"root/fifo", -EBADRQC},
     {"/dev/null", -EBADRQC},
     {"", -EBADRQC},
-    {"root/" NAME_60 NAME_60 NAME_60 NAME_60 NAME_60, -EBADRQC}, /* longer than a name may be */
+    /* a name that is longer than names may be ends nothing */
+    {"root/" NAME_60 NAME_60 NAME_60 NAME_60 NAME_60, -ENAMETOOLONG},
+    {"root/file/" NAME_60 NAME_60 NAME_60 NAME_60 NAME_60, -ENAMETOOLONG},
     /* what a stranger could have put there */
     {"stranger/of-root", -EBADRQC},
     {"stranger/of-other", -EBADRQC},
