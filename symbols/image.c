@@ -291,11 +291,6 @@ size_t images_bytes(const struct images *images)
     return images->bytes;
 }
 
-size_t images_table_bytes(const struct images *images)
-{
-    return images->table_bytes;
-}
-
 bool images_were_cut(const struct images *images)
 {
     return images->were_cut;

@@ -85,9 +85,8 @@ const struct symbol_table *image_table(struct image *image);
 /* `loaded` is called from the event loop whenever the symboliser has answered. */
 void images_when_loaded(struct images *images, void (*loaded)(void *userdata), void *userdata);
 bool images_pending(const struct images *images);
-/* Bytes of memory for the images without their tables, and for the tables without the kernel's. */
+/* Bytes of memory for the images without their tables. */
 size_t images_bytes(const struct images *images);
-size_t images_table_bytes(const struct images *images);
 /*
  * The bytes of memory that the tables of files and the process that makes them may take together, besides the limit
  * above. Small tables always have room.

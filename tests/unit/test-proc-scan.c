@@ -6,58 +6,8 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "symbols/proc-scan.h"
+#include "tests/unit/process-rig.h"
 #include "tests/unit/test.h"
-
-struct fixture {
-    struct sys sys;
-    sd_event *event;
-    struct images *images;
-    struct processes *processes;
-};
-
-static int setup(void **state)
-{
-    struct fixture *fixture = calloc(1, sizeof(*fixture));
-
-    *state = fixture;
-    sys_init(&fixture->sys);
-    return sd_event_new(&fixture->event) < 0 || images_new(&fixture->sys, fixture->event, &fixture->images) < 0 ||
-                   processes_new(fixture->images, &fixture->processes) < 0
-               ? -1
-               : 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *fixture = *state;
-
-    processes_free(fixture->processes);
-    assert_int_equal(images_bytes(fixture->images), 0); /* no reference is left */
-    images_free(fixture->images);
-    sd_event_unref(fixture->event);
-    free(fixture);
-    return 0;
-}
-
-/* "FILE+OFFSET" of an address; "" where nothing is mapped. */
-static const char *at(struct fixture *fixture, uint32_t pid, uint64_t address)
-{
-    static char text[128];
-    struct process *process = processes_find(fixture->processes, pid);
-    const struct mapping *mapping = process ? mappings_find(&process->mappings, address) : NULL;
-
-    text[0] = '\0';
-    if (mapping)
-        snprintf(text, sizeof(text), "%s+%llx", mapping->file,
-                 (unsigned long long)(address - mapping->start + mapping->offset));
-    return text;
-}
-
-static const char *comm(struct fixture *fixture, uint32_t pid, uint32_t tid)
-{
-    const struct process *process = processes_find(fixture->processes, pid);
-    return process ? process_comm(process, tid) : "(none)";
-}
 
 static void put(const char *root, const char *path, const char *text)
 {
@@ -106,41 +56,42 @@ static void make_proc(const char *root)
 
 static void test_scan(void **state)
 {
-    struct fixture *fixture = *state;
+    struct process_rig *rig = *state;
     char root[] = "/tmp/test-processes-XXXXXX", command[64];
     struct proc_scan *scan;
     unsigned steps = 0, visits[2] = {0};
 
     assert_non_null(mkdtemp(root));
-    fixture->sys.root = root;
+    rig->sys.root = root;
     make_proc(root);
-    assert_int_equal(proc_scan_new(&fixture->sys, 0, &scan), 0);
-    while (proc_scan_step(scan, fixture->processes))
+    assert_int_equal(proc_scan_new(&rig->sys, 0, &scan), 0);
+    while (proc_scan_step(scan, rig->processes))
         assert_true(++steps < 100);
     proc_scan_free(scan);
-    assert_int_equal(processes_n(fixture->processes), 2);
-    assert_string_equal(comm(fixture, 7, 8), "eight");
-    assert_string_equal(at(fixture, 7, 0x1fff), "/seven+fff");
-    assert_string_equal(at(fixture, 7, 0x2000), "");
-    assert_string_equal(at(fixture, 7, 0x4000), "[vdso]+0");
-    assert_string_equal(at(fixture, 7, 0x5000), "");
-    assert_string_equal(at(fixture, 9, 900 << 12), "/a/rather/long/name+0");
-    processes_each(fixture->processes, count_visits, visits);
+    assert_int_equal(processes_n(rig->processes), 2);
+    assert_string_equal(process_rig_comm(rig, 7, 8), "eight");
+    assert_string_equal(process_rig_at(rig, 7, 0x1fff), "/seven+fff");
+    assert_string_equal(process_rig_at(rig, 7, 0x2000), "");
+    assert_string_equal(process_rig_at(rig, 7, 0x4000), "[vdso]+0");
+    assert_string_equal(process_rig_at(rig, 7, 0x5000), "");
+    assert_string_equal(process_rig_at(rig, 9, 900 << 12), "/a/rather/long/name+0");
+    processes_each(rig->processes, count_visits, visits);
     assert_int_equal(visits[0], 3);
     assert_int_equal(visits[1], 902);
-    assert_int_equal(proc_scan_new(&fixture->sys, 12345, &scan), 0); /* it has ended */
-    for (steps = 0; proc_scan_step(scan, fixture->processes);)
+    assert_int_equal(proc_scan_new(&rig->sys, 12345, &scan), 0); /* it has ended */
+    for (steps = 0; proc_scan_step(scan, rig->processes);)
         assert_true(++steps < 100);
     proc_scan_free(scan);
-    fixture->sys.root = "/nowhere";
-    assert_int_equal(proc_scan_new(&fixture->sys, 0, &scan), -ENOENT);
+    rig->sys.root = "/nowhere";
+    assert_int_equal(proc_scan_new(&rig->sys, 0, &scan), -ENOENT);
     snprintf(command, sizeof(command), "rm -rf %s", root);
     assert_int_equal(system(command), 0);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_scan, setup, teardown)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_scan, process_rig_setup, process_rig_teardown)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,48 +7,18 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "symbols/processes.h"
+#include "tests/unit/process-rig.h"
 #include "tests/unit/test.h"
 
-struct fixture {
-    struct sys sys;
-    sd_event *event;
-    struct images *images;
-    struct processes *processes;
-};
-
-static int setup(void **state)
-{
-    struct fixture *fixture = calloc(1, sizeof(*fixture));
-
-    *state = fixture;
-    sys_init(&fixture->sys);
-    return sd_event_new(&fixture->event) < 0 || images_new(&fixture->sys, fixture->event, &fixture->images) < 0 ||
-                   processes_new(fixture->images, &fixture->processes) < 0
-               ? -1
-               : 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *fixture = *state;
-
-    processes_free(fixture->processes);
-    assert_int_equal(images_bytes(fixture->images), 0); /* no reference is left */
-    images_free(fixture->images);
-    sd_event_unref(fixture->event);
-    free(fixture);
-    return 0;
-}
-
-static void take_comm(struct fixture *fixture, uint32_t pid, uint32_t tid, const char *comm, bool exec)
+static void take_comm(struct process_rig *rig, uint32_t pid, uint32_t tid, const char *comm, bool exec)
 {
     const struct record record = {.type = PERF_RECORD_COMM,
                                   .misc = exec ? PERF_RECORD_MISC_COMM_EXEC : 0,
                                   .comm = {.pid = pid, .tid = tid, .comm = comm}};
-    processes_update(fixture->processes, &record);
+    processes_update(rig->processes, &record);
 }
 
-static void take_mmap(struct fixture *fixture, uint32_t pid, uint64_t start, uint64_t end, uint64_t offset,
+static void take_mmap(struct process_rig *rig, uint32_t pid, uint64_t start, uint64_t end, uint64_t offset,
                       const char *file)
 {
     const struct record record = {.type = PERF_RECORD_MMAP2,
@@ -60,39 +30,19 @@ static void take_mmap(struct fixture *fixture, uint32_t pid, uint64_t start, uin
                                            .offset = offset,
                                            .protection = PROT_READ | PROT_EXEC,
                                            .file = file}};
-    processes_update(fixture->processes, &record);
+    processes_update(rig->processes, &record);
 }
 
-static void take_task(struct fixture *fixture, uint32_t type, uint32_t pid, uint32_t tid, uint32_t parent_pid)
+static void take_task(struct process_rig *rig, uint32_t type, uint32_t pid, uint32_t tid, uint32_t parent_pid)
 {
     const struct record record = {.type = type,
                                   .task = {.pid = pid, .tid = tid, .parent_pid = parent_pid, .parent_tid = parent_pid}};
-    processes_update(fixture->processes, &record);
+    processes_update(rig->processes, &record);
 }
 
-/* "FILE+OFFSET" of an address; "" where nothing is mapped. */
-static const char *at(struct fixture *fixture, uint32_t pid, uint64_t address)
+static uint32_t jit_pid(struct process_rig *rig, uint32_t pid, uint64_t address)
 {
-    static char text[128];
-    struct process *process = processes_find(fixture->processes, pid);
-    const struct mapping *mapping = process ? mappings_find(&process->mappings, address) : NULL;
-
-    text[0] = '\0';
-    if (mapping)
-        snprintf(text, sizeof(text), "%s+%llx", mapping->file,
-                 (unsigned long long)(address - mapping->start + mapping->offset));
-    return text;
-}
-
-static const char *comm(struct fixture *fixture, uint32_t pid, uint32_t tid)
-{
-    const struct process *process = processes_find(fixture->processes, pid);
-    return process ? process_comm(process, tid) : "(none)";
-}
-
-static uint32_t jit_pid(struct fixture *fixture, uint32_t pid, uint64_t address)
-{
-    struct process *process = processes_find(fixture->processes, pid);
+    struct process *process = processes_find(rig->processes, pid);
     const struct mapping *mapping = process ? mappings_find(&process->mappings, address) : NULL;
 
     return mapping ? mapping->image->jit_pid : UINT32_MAX;
@@ -101,19 +51,19 @@ static uint32_t jit_pid(struct fixture *fixture, uint32_t pid, uint64_t address)
 /* Functions made at run time belong to their process; a child keeps those of its parent. */
 static void test_anonymous(void **state)
 {
-    struct fixture *fixture = *state;
+    struct process_rig *rig = *state;
 
-    take_mmap(fixture, 1, 0x1000, 0x2000, 0, "//anon");
-    take_mmap(fixture, 1, 0x2000, 0x3000, 0, "/a");
-    take_mmap(fixture, 2, 0x1000, 0x2000, 0, "//anon");
-    take_task(fixture, PERF_RECORD_FORK, 3, 3, 1);
-    take_mmap(fixture, 3, 0x5000, 0x6000, 0, "//anon");
-    assert_int_equal(jit_pid(fixture, 1, 0x1000), 1);
-    assert_int_equal(jit_pid(fixture, 1, 0x2000), 0);
-    assert_int_equal(jit_pid(fixture, 2, 0x1000), 2);
-    assert_int_equal(jit_pid(fixture, 3, 0x1000), 1);
-    assert_int_equal(jit_pid(fixture, 3, 0x5000), 3);
-    assert_string_equal(at(fixture, 1, 0x1000), "//anon+1000");
+    take_mmap(rig, 1, 0x1000, 0x2000, 0, "//anon");
+    take_mmap(rig, 1, 0x2000, 0x3000, 0, "/a");
+    take_mmap(rig, 2, 0x1000, 0x2000, 0, "//anon");
+    take_task(rig, PERF_RECORD_FORK, 3, 3, 1);
+    take_mmap(rig, 3, 0x5000, 0x6000, 0, "//anon");
+    assert_int_equal(jit_pid(rig, 1, 0x1000), 1);
+    assert_int_equal(jit_pid(rig, 1, 0x2000), 0);
+    assert_int_equal(jit_pid(rig, 2, 0x1000), 2);
+    assert_int_equal(jit_pid(rig, 3, 0x1000), 1);
+    assert_int_equal(jit_pid(rig, 3, 0x5000), 3);
+    assert_string_equal(process_rig_at(rig, 1, 0x1000), "//anon+1000");
 }
 
 static void test_overlaps(void **state)
@@ -130,68 +80,68 @@ static void test_overlaps(void **state)
         {0x2000, 0xa000, {"/c+800", "/c+1800", "/c+2800", "/c+3800", "/c+4800", "/c+5800", "/c+6800", "/c+7800"}},
         {0x6000, 0x7000, {"", "/a+800", "/a+1800", "/a+2800", "/c+800", "/b+800", "/b+1800", ""}},
     };
-    struct fixture *fixture = *state;
+    struct process_rig *rig = *state;
 
     for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        take_mmap(fixture, i + 1, 0x7000, 0x9000, 0, "/b");
-        take_mmap(fixture, i + 1, 0x3000, 0x6000, 0, "/a");
-        take_mmap(fixture, i + 1, cases[i].in_start, cases[i].in_end, 0, "/c (deleted)");
+        take_mmap(rig, i + 1, 0x7000, 0x9000, 0, "/b");
+        take_mmap(rig, i + 1, 0x3000, 0x6000, 0, "/a");
+        take_mmap(rig, i + 1, cases[i].in_start, cases[i].in_end, 0, "/c (deleted)");
         for (uint64_t k = 0; k < 8; k++)
-            assert_string_equal(at(fixture, i + 1, 0x2800 + k * 0x1000), cases[i].out[k]);
+            assert_string_equal(process_rig_at(rig, i + 1, 0x2800 + k * 0x1000), cases[i].out[k]);
     }
-    assert_string_equal(at(fixture, 99, 0x3000), "");
-    take_mmap(fixture, 98, UINT64_MAX - 10, UINT64_MAX + UINT64_C(20), 0, "/wraps");
-    assert_string_equal(at(fixture, 98, UINT64_MAX - 5), "");
+    assert_string_equal(process_rig_at(rig, 99, 0x3000), "");
+    take_mmap(rig, 98, UINT64_MAX - 10, UINT64_MAX + UINT64_C(20), 0, "/wraps");
+    assert_string_equal(process_rig_at(rig, 98, UINT64_MAX - 5), "");
 }
 
 static void test_lives(void **state)
 {
-    struct fixture *fixture = *state;
+    struct process_rig *rig = *state;
 
-    take_comm(fixture, 10, 10, "shell", false);
-    take_mmap(fixture, 10, 0x1000, 0x2000, 0, "/shell");
-    take_task(fixture, PERF_RECORD_FORK, 11, 11, 10);
-    assert_string_equal(comm(fixture, 11, 11), "shell");
-    assert_string_equal(at(fixture, 11, 0x1001), "/shell+1");
-    take_task(fixture, PERF_RECORD_FORK, 11, 12, 11); /* a thread */
-    assert_string_equal(comm(fixture, 11, 12), "shell");
-    take_comm(fixture, 11, 12, "a-name-that-is-too-long", false);
-    assert_string_equal(comm(fixture, 11, 12), "a-name-that-is-");
-    assert_string_equal(comm(fixture, 11, 11), "shell");
-    assert_string_equal(comm(fixture, 11, 13), "shell");
-    take_task(fixture, PERF_RECORD_EXIT, 11, 12, 10);
-    assert_string_equal(comm(fixture, 11, 12), "shell");
-    take_comm(fixture, 11, 11, "tool", true);
-    assert_string_equal(at(fixture, 11, 0x1001), "");
-    assert_string_equal(comm(fixture, 11, 11), "tool");
-    take_mmap(fixture, 11, 0x1000, 0x2000, 0x5000, "/tool");
-    take_task(fixture, PERF_RECORD_EXIT, 11, 11, 10);
-    assert_string_equal(at(fixture, 11, 0x1001), "/tool+5001"); /* late samples */
-    take_task(fixture, PERF_RECORD_FORK, 11, 11, 10);           /* the number is used again */
-    assert_string_equal(at(fixture, 11, 0x1001), "/shell+1");
-    take_task(fixture, PERF_RECORD_FORK, 20, 20, 19); /* of one that nobody knows */
-    assert_string_equal(comm(fixture, 20, 20), "");
-    take_task(fixture, PERF_RECORD_EXIT, 77, 77, 19);
-    assert_string_equal(comm(fixture, 77, 77), "(none)");
+    take_comm(rig, 10, 10, "shell", false);
+    take_mmap(rig, 10, 0x1000, 0x2000, 0, "/shell");
+    take_task(rig, PERF_RECORD_FORK, 11, 11, 10);
+    assert_string_equal(process_rig_comm(rig, 11, 11), "shell");
+    assert_string_equal(process_rig_at(rig, 11, 0x1001), "/shell+1");
+    take_task(rig, PERF_RECORD_FORK, 11, 12, 11); /* a thread */
+    assert_string_equal(process_rig_comm(rig, 11, 12), "shell");
+    take_comm(rig, 11, 12, "a-name-that-is-too-long", false);
+    assert_string_equal(process_rig_comm(rig, 11, 12), "a-name-that-is-");
+    assert_string_equal(process_rig_comm(rig, 11, 11), "shell");
+    assert_string_equal(process_rig_comm(rig, 11, 13), "shell");
+    take_task(rig, PERF_RECORD_EXIT, 11, 12, 10);
+    assert_string_equal(process_rig_comm(rig, 11, 12), "shell");
+    take_comm(rig, 11, 11, "tool", true);
+    assert_string_equal(process_rig_at(rig, 11, 0x1001), "");
+    assert_string_equal(process_rig_comm(rig, 11, 11), "tool");
+    take_mmap(rig, 11, 0x1000, 0x2000, 0x5000, "/tool");
+    take_task(rig, PERF_RECORD_EXIT, 11, 11, 10);
+    assert_string_equal(process_rig_at(rig, 11, 0x1001), "/tool+5001"); /* late samples */
+    take_task(rig, PERF_RECORD_FORK, 11, 11, 10);                       /* the number is used again */
+    assert_string_equal(process_rig_at(rig, 11, 0x1001), "/shell+1");
+    take_task(rig, PERF_RECORD_FORK, 20, 20, 19); /* of one that nobody knows */
+    assert_string_equal(process_rig_comm(rig, 20, 20), "");
+    take_task(rig, PERF_RECORD_EXIT, 77, 77, 19);
+    assert_string_equal(process_rig_comm(rig, 77, 77), "(none)");
 }
 
 /* Of two sources of records, the second is behind: its records are right for its addresses. */
 static void test_two_sources(void **state)
 {
-    struct fixture *fixture = *state;
+    struct process_rig *rig = *state;
 
-    take_comm(fixture, 10, 10, "shell", false);
-    take_mmap(fixture, 10, 0x1000, 0x2000, 0, "/shell");
+    take_comm(rig, 10, 10, "shell", false);
+    take_mmap(rig, 10, 0x1000, 0x2000, 0, "/shell");
     for (unsigned capture = 0; capture < 2; capture++) {
-        take_task(fixture, PERF_RECORD_FORK, 11, 11, 10);
-        assert_string_equal(comm(fixture, 11, 11), "shell");
-        assert_string_equal(at(fixture, 11, 0x1000), "/shell+0");
-        take_comm(fixture, 11, 11, "tool", true);
-        assert_string_equal(comm(fixture, 11, 11), "tool");
-        assert_string_equal(at(fixture, 11, 0x1000), "");
-        take_mmap(fixture, 11, 0x1000, 0x2000, 0, "/tool");
-        take_task(fixture, PERF_RECORD_EXIT, 11, 11, 10);
-        assert_string_equal(at(fixture, 11, 0x1000), "/tool+0");
+        take_task(rig, PERF_RECORD_FORK, 11, 11, 10);
+        assert_string_equal(process_rig_comm(rig, 11, 11), "shell");
+        assert_string_equal(process_rig_at(rig, 11, 0x1000), "/shell+0");
+        take_comm(rig, 11, 11, "tool", true);
+        assert_string_equal(process_rig_comm(rig, 11, 11), "tool");
+        assert_string_equal(process_rig_at(rig, 11, 0x1000), "");
+        take_mmap(rig, 11, 0x1000, 0x2000, 0, "/tool");
+        take_task(rig, PERF_RECORD_EXIT, 11, 11, 10);
+        assert_string_equal(process_rig_at(rig, 11, 0x1000), "/tool+0");
     }
 }
 
@@ -208,139 +158,139 @@ static void count_of(void *userdata, uint32_t pid, uint32_t tid, const char *nam
 /* After a time without records, only the processes that /proc shows run, also those with a pid used before. */
 static void test_running(void **state)
 {
-    struct fixture *fixture = *state;
+    struct process_rig *rig = *state;
     const struct mapping mapping = {.start = 0x1000, .end = 0x2000, .file = "/new", .protection = PROT_EXEC};
     unsigned n[8] = {0};
 
     for (uint32_t pid = 1; pid < 7; pid++) {
-        take_comm(fixture, pid, pid, "x", false);
+        take_comm(rig, pid, pid, "x", false);
         if (pid != 2)
-            take_mmap(fixture, pid, 0x1000, 0x2000, 0, "/old");
+            take_mmap(rig, pid, 0x1000, 0x2000, 0, "/old");
     }
-    take_task(fixture, PERF_RECORD_EXIT, 6, 6, 1); /* of its first thread, before another one replaces the program */
-    take_comm(fixture, 6, 6, "y", true);
-    processes_each(fixture->processes, count_of, n);
+    take_task(rig, PERF_RECORD_EXIT, 6, 6, 1); /* of its first thread, before another one replaces the program */
+    take_comm(rig, 6, 6, "y", true);
+    processes_each(rig->processes, count_of, n);
     assert_int_equal(n[6], 1);
-    processes_end_all(fixture->processes);
-    assert_string_equal(at(fixture, 1, 0x1000), "/old+0");
-    processes_set_comm(fixture->processes, 2, 2, "kthread");
-    processes_set_comm(fixture->processes, 3, 3, "dead");
-    processes_set_comm(fixture->processes, 4, 4, "new");
-    processes_map(fixture->processes, 4, &mapping);
+    processes_end_all(rig->processes);
+    assert_string_equal(process_rig_at(rig, 1, 0x1000), "/old+0");
+    processes_set_comm(rig->processes, 2, 2, "kthread");
+    processes_set_comm(rig->processes, 3, 3, "dead");
+    processes_set_comm(rig->processes, 4, 4, "new");
+    processes_map(rig->processes, 4, &mapping);
     memset(n, 0, sizeof(n));
-    processes_each(fixture->processes, count_of, n);
+    processes_each(rig->processes, count_of, n);
     assert_memory_equal(n, ((unsigned[]){0, 0, 1, 0, 2, 0, 0, 0}), sizeof(n));
-    assert_string_equal(at(fixture, 4, 0x1000), "/new+0");
+    assert_string_equal(process_rig_at(rig, 4, 0x1000), "/new+0");
 }
 
 static void test_ignored(void **state)
 {
-    struct fixture *fixture = *state;
+    struct process_rig *rig = *state;
     struct record record = {
         .type = PERF_RECORD_MMAP2,
         .mmap = {.pid = 1, .address = 0x1000, .length = 0x1000, .protection = PROT_READ, .file = "/x"}};
 
-    processes_update(fixture->processes, &record); /* data */
+    processes_update(rig->processes, &record); /* data */
     record.mmap.protection |= PROT_EXEC;
     record.misc = PERF_RECORD_MISC_MMAP_DATA;
-    processes_update(fixture->processes, &record);
+    processes_update(rig->processes, &record);
     record.misc = PERF_RECORD_MISC_KERNEL;
-    processes_update(fixture->processes, &record);
+    processes_update(rig->processes, &record);
     record.misc = PERF_RECORD_MISC_USER;
     record.mmap.length = 0;
-    processes_update(fixture->processes, &record);
+    processes_update(rig->processes, &record);
     record.type = PERF_RECORD_LOST;
-    processes_update(fixture->processes, &record);
-    assert_int_equal(processes_n(fixture->processes), 0);
+    processes_update(rig->processes, &record);
+    assert_int_equal(processes_n(rig->processes), 0);
     record.type = PERF_RECORD_MMAP;
     record.mmap.protection = 0; /* MMAP has none */
     record.mmap.length = 1;
-    processes_update(fixture->processes, &record);
-    assert_string_equal(at(fixture, 1, 0x1000), "/x+0");
+    processes_update(rig->processes, &record);
+    assert_string_equal(process_rig_at(rig, 1, 0x1000), "/x+0");
 }
 
 static void test_numbers(void **state)
 {
-    struct fixture *fixture = *state;
+    struct process_rig *rig = *state;
 
-    take_mmap(fixture, 1, 0x1000, 0x2000, 0, "/a");
-    take_mmap(fixture, 1, 0x2000, 0x3000, 0x1000, "/a");
-    take_mmap(fixture, 2, 0x8000, 0x9000, 0, "/a");
-    unsigned number = mappings_find(&processes_find(fixture->processes, 1)->mappings, 0x1000)->number;
+    take_mmap(rig, 1, 0x1000, 0x2000, 0, "/a");
+    take_mmap(rig, 1, 0x2000, 0x3000, 0x1000, "/a");
+    take_mmap(rig, 2, 0x8000, 0x9000, 0, "/a");
+    unsigned number = mappings_find(&processes_find(rig->processes, 1)->mappings, 0x1000)->number;
     assert_true(number > 0);
-    assert_int_equal(mappings_find(&processes_find(fixture->processes, 2)->mappings, 0x8000)->number, number);
-    assert_true(mappings_find(&processes_find(fixture->processes, 1)->mappings, 0x2000)->number != number);
+    assert_int_equal(mappings_find(&processes_find(rig->processes, 2)->mappings, 0x8000)->number, number);
+    assert_true(mappings_find(&processes_find(rig->processes, 1)->mappings, 0x2000)->number != number);
 }
 
 /* /proc has the offset 0 for all memory without a file; still its mappings have different numbers. */
 static void test_numbers_anonymous(void **state)
 {
-    struct fixture *fixture = *state;
+    struct process_rig *rig = *state;
 
-    take_mmap(fixture, 1, 0x1000, 0x4000, 0, "//anon");
-    take_mmap(fixture, 1, 0x8000, 0x9000, 0, "//anon");
-    take_mmap(fixture, 1, 0x2000, 0x3000, 0, "/a");
-    struct process *process = processes_find(fixture->processes, 1);
+    take_mmap(rig, 1, 0x1000, 0x4000, 0, "//anon");
+    take_mmap(rig, 1, 0x8000, 0x9000, 0, "//anon");
+    take_mmap(rig, 1, 0x2000, 0x3000, 0, "/a");
+    struct process *process = processes_find(rig->processes, 1);
     unsigned number = mappings_find(&process->mappings, 0x1000)->number;
     assert_true(mappings_find(&process->mappings, 0x8000)->number != number);
     assert_true(mappings_find(&process->mappings, 0x3000)->number != number);
-    take_mmap(fixture, 1, 0x1000, 0x4000, 0x1000, "//anon"); /* a record of the first */
+    take_mmap(rig, 1, 0x1000, 0x4000, 0x1000, "//anon"); /* a record of the first */
     assert_int_equal(mappings_find(&process->mappings, 0x3000)->number, number);
 }
 
 /* Thousands of processes, each with its own files of long names; forks and ends among them. */
 static void test_bounded(void **state)
 {
-    struct fixture *fixture = *state;
+    struct process_rig *rig = *state;
     char file[4000];
     size_t most = 0, most_n = 0;
 
     memset(file, 'x', sizeof(file));
     file[0] = '/';
     for (uint32_t pid = 1; pid < 12000; pid++) {
-        take_comm(fixture, pid, pid, "x", false);
+        take_comm(rig, pid, pid, "x", false);
         for (uint64_t i = 0; i < 4; i++) {
             snprintf(file + sizeof(file) - 32, 32, "%u-%llu", pid, (unsigned long long)i);
-            take_mmap(fixture, pid, i << 12, (i + 1) << 12, 0, pid % 3 ? "/lib" : file);
+            take_mmap(rig, pid, i << 12, (i + 1) << 12, 0, pid % 3 ? "/lib" : file);
         }
-        take_task(fixture, PERF_RECORD_FORK, pid + 100000, pid + 100000, pid);
-        take_task(fixture, PERF_RECORD_EXIT, pid + 100000, pid + 100000, pid);
-        most = MAX(most, processes_bytes(fixture->processes));
-        most_n = MAX(most_n, processes_n(fixture->processes));
-        assert_string_not_equal(at(fixture, pid, 0), ""); /* the newest is always known */
+        take_task(rig, PERF_RECORD_FORK, pid + 100000, pid + 100000, pid);
+        take_task(rig, PERF_RECORD_EXIT, pid + 100000, pid + 100000, pid);
+        most = MAX(most, processes_bytes(rig->processes));
+        most_n = MAX(most_n, processes_n(rig->processes));
+        assert_string_not_equal(process_rig_at(rig, pid, 0), ""); /* the newest is always known */
     }
     assert_in_range(most, PROCESSES_BYTES_MAX / 2, PROCESSES_BYTES_MAX);
     assert_true(most_n <= PROCESSES_MAX);
     for (uint32_t pid = 200000; pid < 210000; pid++)
-        take_comm(fixture, pid, pid, "y", false);
-    assert_int_equal(processes_n(fixture->processes), PROCESSES_MAX);
+        take_comm(rig, pid, pid, "y", false);
+    assert_int_equal(processes_n(rig->processes), PROCESSES_MAX);
     /* One process alone. */
     for (uint64_t i = 0; i < 5000; i++) {
-        take_mmap(fixture, 1, i << 12, (i + 1) << 12, i << 13, "/jit");
-        take_comm(fixture, 1, (uint32_t)i + 1, "thread", false);
+        take_mmap(rig, 1, i << 12, (i + 1) << 12, i << 13, "/jit");
+        take_comm(rig, 1, (uint32_t)i + 1, "thread", false);
     }
-    const struct process *process = processes_find(fixture->processes, 1);
+    const struct process *process = processes_find(rig->processes, 1);
     assert_int_equal(process->mappings.n, MAPPINGS_MAX);
     assert_int_equal(process->threads.n, THREADS_MAX);
     for (uint64_t i = 0; i < 5000; i++) {
         snprintf(file + sizeof(file) - 32, 32, "%llu", (unsigned long long)i);
-        take_mmap(fixture, 1, i << 12, (i + 1) << 12, 0, file);
-        assert_true(processes_bytes(fixture->processes) <= PROCESSES_BYTES_MAX);
+        take_mmap(rig, 1, i << 12, (i + 1) << 12, 0, file);
+        assert_true(processes_bytes(rig->processes) <= PROCESSES_BYTES_MAX);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_anonymous, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_overlaps, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_lives, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_two_sources, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_running, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_ignored, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_numbers, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_numbers_anonymous, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_bounded, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_anonymous, process_rig_setup, process_rig_teardown),
+        cmocka_unit_test_setup_teardown(test_overlaps, process_rig_setup, process_rig_teardown),
+        cmocka_unit_test_setup_teardown(test_lives, process_rig_setup, process_rig_teardown),
+        cmocka_unit_test_setup_teardown(test_two_sources, process_rig_setup, process_rig_teardown),
+        cmocka_unit_test_setup_teardown(test_running, process_rig_setup, process_rig_teardown),
+        cmocka_unit_test_setup_teardown(test_ignored, process_rig_setup, process_rig_teardown),
+        cmocka_unit_test_setup_teardown(test_numbers, process_rig_setup, process_rig_teardown),
+        cmocka_unit_test_setup_teardown(test_numbers_anonymous, process_rig_setup, process_rig_teardown),
+        cmocka_unit_test_setup_teardown(test_bounded, process_rig_setup, process_rig_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
