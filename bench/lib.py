@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the benchmarks measure: a client that keeps its connection, what a process has used, cgroups to put work in, and
-the table."""
+"""How the benchmarks measure: a client that keeps its connection, what a process has used, and cgroups to put work
+in."""
 import contextlib
+import glob
 import os
 import re
 import signal
 import socket
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -26,7 +26,8 @@ class Client:
 
     def get(self, headers=b"", path=None):
         """The size of the body as it was sent."""
-        self.socket.sendall(b"GET %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n" % (path or self.path, headers))
+        self.socket.sendall(b"GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive\r\n%s\r\n" %
+                            (path or self.path, headers))
         filled = 0
         body = length = None
         while body is None or not self.complete(body, length, filled):
@@ -71,8 +72,9 @@ class Processes:
     def pids(self):
         found = list(self.roots)
         for pid in found:
-            with contextlib.suppress(OSError), open("/proc/%d/task/%d/children" % (pid, pid)) as children:
-                found += [int(child) for child in children.read().split() if int(child) not in found]
+            for tasks in glob.glob("/proc/%d/task/*/children" % pid):
+                with contextlib.suppress(OSError), open(tasks) as children:
+                    found += [int(child) for child in children.read().split() if int(child) not in found]
         return found
 
     def cpu(self):
@@ -119,69 +121,6 @@ class Processes:
                        if name not in ("total", "restart_syscall"))
 
 
-class Table:
-    """
-    Figures of perfcountd, each with those it is compared with, their ratio, and whether the target is met.
-
-    Figures of several rounds are lists; the ratio is then the median of the rounds' ratios, since what else the machine
-    did in a round harmed both.
-    """
-
-    def __init__(self, slack=1):
-        self.slack = slack  # a figure is clearly missed where it is worse than its target by this factor
-        self.missed = self.clearly_missed = 0
-        print("%-52s %12s %12s %8s %9s" % ("", "perfcountd", "other", "ratio", "target"))
-
-    def heading(self, text):
-        print("\n" + text)
-
-    def row(self, figure, own, unit="", at_most=None, at_least=None):
-        own = statistics.median(listed(own))
-        self.print(figure, readable(own, unit), "", "", self.judge(own, at_most, at_least))
-
-    def of(self, name, own, other, unit="", at_most=None, at_least=None):
-        """One that the figure of the row above is compared with."""
-        own, other = listed(own), listed(other)
-        ratio = statistics.median(a / b for a, b in zip(own, other)) if all(other) else None
-        self.print("    of " + name, "", readable(statistics.median(other), unit),
-                   "" if ratio is None else readable_ratio(ratio),
-                   ("", "") if ratio is None else self.judge(ratio, at_most, at_least))
-
-    def compare(self, figure, own, other, unit="", at_most=None, at_least=None):
-        """Both on one row."""
-        own, other = listed(own), listed(other)
-        ratio = statistics.median(a / b for a, b in zip(own, other))
-        self.print(figure, readable(statistics.median(own), unit), readable(statistics.median(other), unit),
-                   readable_ratio(ratio), self.judge(ratio, at_most, at_least))
-
-    def judge(self, value, at_most, at_least):
-        if at_most is None and at_least is None:
-            return "", ""
-        if at_most is not None:
-            excess = value / at_most if at_most else 1 + value
-        else:
-            excess = at_least / value if value else float("inf")
-        self.missed += excess > 1
-        self.clearly_missed += excess > self.slack
-        return "<= %g" % at_most if at_most is not None else ">= %g" % at_least, "ok" if excess <= 1 else "NOT OK"
-
-    @staticmethod
-    def print(figure, own, other, ratio, judged):
-        print(("%-52s %12s %12s %8s %9s  %s" % (figure, own, other, ratio, *judged)).rstrip(), flush=True)
-
-
-def readable(figure, unit):
-    return (("%.0f %s" if figure >= 1000 or figure == int(figure) else "%.3g %s") % (figure, unit)).rstrip()
-
-
-def readable_ratio(ratio):
-    return "%.4f" % ratio if ratio < 0.01 else "%.2f" % ratio if ratio < 100 else "%.0f" % ratio
-
-
-def listed(figure):
-    return figure if isinstance(figure, list) else [figure]
-
-
 def skip(reason):
     print("skipped: " + reason)
     sys.exit(77)
@@ -200,6 +139,27 @@ def end(process):
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+
+
+def wait_for_end(pids):
+    """What a contestant started must not go on counting beside the next one."""
+    deadline = time.monotonic() + 10
+    while any(os.path.exists("/proc/%d" % pid) for pid in pids):
+        if time.monotonic() > deadline:
+            sys.exit("processes go on after their parent has ended: %s" % " ".join(map(str, pids)))
+        time.sleep(0.01)
+
+
+def counting():
+    """The processes that have perf events open: pid and name."""
+    found = {}
+    for link in glob.glob("/proc/[0-9]*/fd/*"):
+        with contextlib.suppress(OSError):
+            if os.readlink(link) == "anon_inode:[perf_event]":
+                pid = link.split("/")[2]
+                with open("/proc/%s/comm" % pid) as name:
+                    found[pid] = name.read().strip()
+    return ["%s (%s)" % (name, pid) for pid, name in found.items()]
 
 
 class Cgroups:

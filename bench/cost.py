@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+What counting costs the machine that is measured: the CPU time of its work while one contestant counts, and while nobody
+does. Each is started for its turn and has ended before the next one, since a process that is merely stopped leaves its
+events counting in the kernel.
+"""
+import contextlib
+import glob
+import os
+import random
+import shutil
+import threading
+
+import lib
+import peers
+
+SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+
+
+@contextlib.contextmanager
+def scraped(server):
+    """Each second, as long as this is entered."""
+    done = threading.Event()
+
+    def scrape():
+        while not done.wait(1):
+            server.client.get()
+
+    thread = threading.Thread(target=scrape)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+        server.stop()
+
+
+@contextlib.contextmanager
+def printing(periodic):
+    try:
+        yield
+    finally:
+        periodic.stop()
+
+
+def watchers(bench, cgroups):
+    """What is on while the machine works."""
+    own = {
+        "off": contextlib.nullcontext,
+        "perfcountd, a group for each CPU": lambda: scraped(peers.Perfcountd(
+            bench.build, bench.directory, peers.CPU_CONFIG % ("100ms", peers.EVENTS))),
+        "perfcountd, %d cgroups" % len(cgroups.names): lambda: scraped(peers.Perfcountd(
+            bench.build, bench.directory, peers.CGROUP_CONFIG % (cgroups.below, peers.EVENTS))),
+    }
+    for server, start in ((bench.node, bench.start_node), (bench.pcp, bench.start_pcp),
+                          (bench.netdata, bench.start_netdata)):
+        if server:
+            own[server.name] = lambda start=start: scraped(start())
+    if bench.perf:
+        own[bench.perf.name] = lambda: printing(peers.perf_stat(bench.tools))
+    return own
+
+
+class Compile:
+    """`make` of the C files of base/ by the flags of the build, without their variants."""
+
+    FLAGS = "CFLAGS = -O1 -I. -include config.h -w\n"
+
+    def __init__(self, build, directory):
+        self.directory = os.path.join(directory, "sources")
+        os.mkdir(self.directory)
+        for file in glob.glob(os.path.join(SOURCES, "base", "*.[ch]")):
+            if not file.endswith("-fallback.c"):
+                shutil.copy(file, self.directory)
+        shutil.copy(os.path.join(build, "config.h"), self.directory)
+        os.symlink(".", self.directory + "/base")
+        self.objects = [file[:-2] + ".o" for file in sorted(glob.glob(self.directory + "/*.c"))]
+        with open(self.directory + "/Makefile", "w") as makefile:
+            makefile.write(self.FLAGS + "all: %s\n" % " ".join(map(os.path.basename, self.objects)))
+
+    def milliseconds(self, cgroups):
+        """Of CPU time. Each object must be there afterwards, and have code in it."""
+        seconds, _ = lib.work(cgroups, ["make", "-s", "-C", self.directory])
+        for file in self.objects:
+            with open(file, "rb") as code:
+                if code.read(4) != b"\x7fELF":
+                    raise SystemExit("the compile did not compile: %s is no object" % file)
+            os.unlink(file)
+        return seconds * 1e3
+
+
+def works(bench, cgroups):
+    """What the machine does, and the CPU time of it."""
+    cpu = max(os.sched_getaffinity(0))
+    sources = Compile(bench.build, bench.directory)
+    memcpy = ["perf", "bench", "mem", "memcpy", "-s", "64MB", "-l", "8", "-f", "default"]
+    return {
+        "perf bench sched pipe, between two cgroups (us/op)": lambda: lib.sched_pipe(cgroups, 30000, cpu)[1],
+        "a compile of %d C files (ms)" % len(sources.objects): lambda: sources.milliseconds(cgroups),
+        "perf bench mem memcpy, 64 MB (ms)": lambda: lib.work(cgroups, memcpy)[0] * 1e3,
+    }
+
+
+def measure(bench, on, work):
+    """{work: {watcher: figures}}, and who counted while nobody was to."""
+    figures = {name: {watcher: [] for watcher in on} for name in work}
+    strangers = set()
+    for _ in range(bench.scale.cost_rounds):
+        for watcher in random.sample(list(on), len(on)):
+            strangers.update(lib.counting())  # before its turn everybody has ended
+            with on[watcher]():
+                for name, take in work.items():
+                    figures[name][watcher].append(take())
+    return figures, strangers
+
+
+def print_cost(bench, table):
+    if not bench.scale.cost_rounds:
+        return
+    if not shutil.which("perf") or os.geteuid() != 0:
+        print("not measured: the cost to the machine, since that needs root and perf")
+        return
+    bench.dismiss()
+    cgroups = lib.Cgroups(10)
+    bench.stack.callback(cgroups.remove)
+    figures, strangers = measure(bench, watchers(bench, cgroups), works(bench, cgroups))
+    print_figures_of_cost(table, figures)
+    table.row("processes that count while nobody is to count", len(strangers))
+    if strangers:
+        print("these counted as well, so that \"without\" is not: " + ", ".join(sorted(strangers)))
+
+
+def print_figures_of_cost(table, figures):
+    table.heading("Cost to the measured machine: CPU time of its work, with somebody counting and without.\n"
+                  "Here the columns are with and without, and the ratio is of those. Each counts alone, and is asked\n"
+                  "each second.")
+    for name, by_watcher in figures.items():
+        print(name)
+        off = by_watcher.pop("off")
+        for watcher, on in by_watcher.items():
+            table.compare("    " + watcher, on, off)

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""
+The table that a benchmark prints, and the verdict on its figures by bounds.tsv.
+
+Figures of several rounds are lists; the ratio is then the median of the rounds' ratios, since what else the machine did
+in a round harmed both.
+"""
+import collections
+import os
+import re
+import statistics
+
+SLACK = 1.5  # --quick: machines are noisy, but not so
+BOUNDS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "bounds.tsv")
+Bound = collections.namedtuple("Bound", "sign limit accepted reason")
+Verdict = collections.namedtuple("Verdict", "figure bound value met accepted")
+
+
+def key_of(figure):
+    return re.sub(r"\d+", "N", figure.strip())
+
+
+def load_bounds(program, path=BOUNDS):
+    """{figure: bound}; a row that is wrong ends the program, with its place."""
+    bounds = {}
+    with open(path) as file:
+        for number, line in enumerate(file, 1):
+            if line.startswith("#") or not line.strip():
+                continue
+            fields = line.rstrip("\n").split("\t")
+            match = len(fields) in (3, 5) and re.fullmatch(r"(<=|>=) ([\d.]+)", fields[2])
+            if not match or fields[:2] != [fields[0], key_of(fields[1])] or len(fields) == 5 and not all(fields[3:]):
+                raise SystemExit("%s:%d: not a program, a figure with N for its numbers and a bound, or these three "
+                                 "with what is accepted and the reason" % (path, number))
+            if fields[0] == program:
+                accepted, reason = (float(fields[3]), fields[4]) if len(fields) == 5 else (None, None)
+                bounds[fields[1]] = Bound(match[1], float(match[2]), accepted, reason)
+    if not bounds:
+        raise SystemExit("%s: there is no bound of %s in it" % (path, program))
+    return bounds
+
+
+def excess(value, sign, limit):
+    """By how much the value is worse than the limit: above 1 it is."""
+    if sign == "<=":
+        return value / limit if limit else 1 + value
+    return limit / value if value else float("inf")
+
+
+class Table:
+    """Figures of perfcountd, each with those it is compared with, their ratio, and whether the bound is met."""
+
+    def __init__(self, program, quick, path=BOUNDS):
+        self.quick = quick
+        self.bounds = load_bounds(program, path)
+        self.verdicts = []
+        self.head = ""
+        print("%-52s %12s %12s %8s %9s" % ("", "perfcountd", "other", "ratio", "bound"))
+
+    def heading(self, text):
+        print("\n" + text)
+
+    def row(self, figure, own, unit=""):
+        own = statistics.median(listed(own))
+        self.head = figure.strip()
+        self.print(figure, readable(own, unit), "", "", self.judge(figure, own))
+
+    def of(self, name, own, other, unit=""):
+        """One that the figure of the row above is compared with."""
+        own, other = listed(own), listed(other)
+        ratio = statistics.median(a / b for a, b in zip(own, other)) if all(other) else None
+        self.print("    of " + name, "", readable(statistics.median(other), unit),
+                   "" if ratio is None else readable_ratio(ratio),
+                   ("", "") if ratio is None else self.judge("%s, of %s" % (self.head, name), ratio))
+
+    def compare(self, figure, own, other, unit=""):
+        """Both on one row."""
+        own, other = listed(own), listed(other)
+        ratio = statistics.median(a / b for a, b in zip(own, other))
+        self.print(figure, readable(statistics.median(own), unit), readable(statistics.median(other), unit),
+                   readable_ratio(ratio), self.judge(figure, ratio))
+
+    def judge(self, figure, value):
+        bound = self.bounds.get(key_of(figure))
+        if bound is None:
+            return "", ""
+        met = excess(value, bound.sign, bound.limit) <= 1
+        accepted = met or (bound.accepted is not None and excess(value, bound.sign, bound.accepted) <= 1)
+        if self.quick:
+            accepted = accepted or excess(value, bound.sign, bound.limit) <= SLACK
+        self.verdicts.append(Verdict(figure.strip(), bound, value, met, accepted))
+        return "%s %g" % bound[:2], "met" if met else "missed"
+
+    def conclude(self):
+        """Prints the verdicts and returns the exit status: 1 where a bound is missed and that is not accepted."""
+        missed = [verdict for verdict in self.verdicts if not verdict.met]
+        failed = [verdict for verdict in missed if not verdict.accepted]
+        judged = {key_of(verdict.figure) for verdict in self.verdicts}
+        absent = [figure for figure in self.bounds if figure not in judged]
+        print()
+        for figure, bound, value, _, accepted in missed:
+            why = "known: " + bound.reason if bound.reason else "by less than --quick judges"
+            print("missed: %s: %s, bound %s %g: %s" % (figure, readable(value, ""), *bound[:2],
+                                                       why if accepted else "FAILED"))
+        for figure in sorted({verdict.figure for verdict in self.verdicts if verdict.bound.reason} -
+                             {verdict.figure for verdict in missed}):
+            print("met again: %s, which bench/bounds.tsv has as a known miss" % figure)
+        for figure in absent:
+            print("not judged%s: %s" % (", which --quick need not" if self.quick else ": FAILED", figure))
+        print("%d of the bounds missed, %d of them accepted; %d met, %d not judged" % (
+            len(missed), len(missed) - len(failed), len(self.verdicts) - len(missed), len(absent)))
+        return 1 if failed or (absent and not self.quick) else 0
+
+    @staticmethod
+    def print(figure, own, other, ratio, judged):
+        print(("%-52s %12s %12s %8s %9s  %s" % (figure, own, other, ratio, *judged)).rstrip(), flush=True)
+
+
+def readable(figure, unit):
+    return (("%.0f %s" if figure >= 1000 or figure == int(figure) else "%.3g %s") % (figure, unit)).rstrip()
+
+
+def readable_ratio(ratio):
+    return "%.4f" % ratio if ratio < 0.01 else "%.2f" % ratio if ratio < 100 else "%.0f" % ratio
+
+
+def listed(figure):
+    return figure if isinstance(figure, list) else [figure]
