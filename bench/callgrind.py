@@ -17,6 +17,9 @@ NO_STRINGS = {
     "GLIBC_TUNABLES": ":".join("glibc.cpu.x86_%s_threshold=%#x" % (name, NEVER) for name in (
         "rep_movsb", "rep_stosb", "non_temporal")),
 }
+# Freed pieces are joined at once. By itself glibc's free() joins the small ones when more than 64 KiB is given back
+# (FASTBIN_CONSOLIDATION_THRESHOLD of malloc.c, 2.36), which is a step in a curve of what closing costs.
+NO_STEPS = {"GLIBC_TUNABLES": "glibc.malloc.mxfast=0"}
 
 
 def available():
@@ -41,8 +44,8 @@ def costs(command, functions, environment=None):
     with tempfile.TemporaryDirectory() as directory:
         out = os.path.join(directory, "out.%p")  # without the number of the process there would be but one dump
         run = subprocess.run([valgrind, "-q", "--tool=callgrind", "--callgrind-out-file=" + out] + options +
-                             ["./" + program] + command[1:], cwd=where, env=ENVIRONMENT | (environment or {}), stdin=subprocess.DEVNULL,
-                             capture_output=True, text=True)
+                             ["./" + program] + command[1:], cwd=where, env=ENVIRONMENT | (environment or {}),
+                             stdin=subprocess.DEVNULL, capture_output=True, text=True)
         if run.returncode != 0:
             raise RuntimeError("%s: %s" % (" ".join(command), run.stderr.strip()[-500:] or run.returncode))
         calls = []

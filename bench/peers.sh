@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Unpacks the programs that perfcountd is compared with from their Debian packages, below a directory. Nothing is
-# installed, so no service is started or enabled. A program that is not available is named, and is no failure.
+# Unpacks the programs that perfcountd is compared with, and the Prometheus that scrapes it, from their Debian packages,
+# below a directory. Nothing is installed, so no service is started or enabled. A program that is not available is
+# named, and is no failure.
 #
 # usage: peers.sh DIRECTORY
 set -u
@@ -35,4 +36,5 @@ unpack usr/bin/prometheus-node-exporter prometheus-node-exporter
 unpack usr/lib/netdata/plugins.d/perf.plugin netdata-core
 unpack usr/lib/pcp/bin/pmproxy pcp pcp-conf libpcp3 libpcp-pmda3 libpcp-web1 libpcp-mmv1 libpcp-archive1 libuv1
 unpack usr/bin/perf linux-perf
+unpack usr/bin/prometheus prometheus
 exit 0
