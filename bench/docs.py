@@ -1,0 +1,143 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""
+The figures of `make bench` in the documents: the last table stands in doc/performance.md as it was printed, and what
+else is said with its figures is made from it, so that the two cannot differ. `bench/run --write-docs` puts a new table
+there.
+
+usage: docs.py [--write] SOURCE-DIRECTORY
+"""
+import collections
+import os
+import re
+import sys
+
+sys.dont_write_bytecode = True  # the source tree may be read-only
+import table  # noqa: E402
+
+PERFORMANCE = "doc/performance.md"
+SERIES = " of 100,000 series"
+# What README.md has of the bounds: the figure as bounds.tsv has it, and the words for it.
+README_ROWS = (
+    ("CPU time of a scrape, of node_exporter", "CPU time of a scrape, of node_exporter's"),
+    ("CPU time of a scrape, gzip, of node_exporter", "the same with gzip"),
+    ("CPU time of a scrape, of a bare page that reads", "CPU time of a scrape, of a bare page that reads as much"),
+    ("CPU time of a scrape, of the bare reads plus the bare page",
+     "CPU time of a scrape, of two loops, one that reads and one that serves"),
+    ("requests per second, new readings each, of node_exporter", "requests per second, times node_exporter's"),
+    ("resident memory of the daemon, of node_exporter", "resident memory of the daemon, of node_exporter's"),
+    ("resident memory of all processes, of node_exporter", "resident memory of the daemon and its opener, of "
+     "node_exporter's"),
+    ("text, ms", "text" + SERIES + ", ms"),
+    ("gzip, ms", "gzip" + SERIES + ", in a separate thread, ms"),
+)
+Row = collections.namedtuple("Row", "own other ratio bound met")
+ROW = re.compile(r"^    (    of )?(\S.{0,51}?)  +(.*)$")
+
+
+def parse(text):
+    """{figure: row} of a printed table, the figures named as in bounds.tsv."""
+    rows, head = {}, ""
+    for line in text.splitlines():
+        match = ROW.match(line)
+        if not match:
+            continue
+        columns = re.split(r"  +", match[3].strip())
+        bound = [column for column in columns if re.match(r"[<>]= ", column)]
+        met = columns[-1] if columns[-1] in ("met", "missed") else ""
+        values = [column for column in columns if column not in bound and column != met]
+        if match[1]:
+            if len(values) == 2:
+                rows.setdefault("%s, of %s" % (head, match[2]), Row("", *values, *(bound or [""]), met))
+        elif values:
+            head = match[2]
+            rows.setdefault(table.key_of(head), Row(values[0], "", "", *(bound or [""]), met))
+    return rows
+
+
+def words_of(bound):
+    return bound.replace("<=", "at most").replace(">=", "at least")
+
+
+def verdicts(rows, wanted):
+    """A table in Markdown of (figure, words)."""
+    lines = ["| figure | bound | measured | |", "| --- | --- | --- | --- |"]
+    for figure, words in wanted:
+        row = rows[figure]
+        lines.append("| %s | %s | %s | %s |" % (words, words_of(row.bound), row.ratio or row.own,
+                                                "**missed**" if row.met == "missed" else row.met))
+    return "\n".join(lines) + "\n"
+
+
+def all_verdicts(rows):
+    judged = [(figure, figure + SERIES * (figure in ("text, ms", "gzip, ms"))) for figure, row in rows.items() if row.met]
+    text = verdicts(rows, judged) + "\n"
+    bounds = table.load_bounds("run")
+    known = [figure for figure, _ in judged if rows[figure].met == "missed" and bounds[figure].reason]
+    return text + "".join("- Missed: %s. %s.\n" % (figure, bounds[figure].reason.capitalize()) for figure in known)
+
+
+def peers_row(rows):
+    figures = [rows[name].own or rows[name].other for name in ("CPU time of a scrape", "CPU time of a scrape, of "
+                                                               "node_exporter", "CPU time of a scrape, of PCP")]
+    return "| CPU time of a scrape | %s | node_exporter %s, PCP %s |\n" % tuple(
+        figure.replace("us", "µs") for figure in figures)
+
+
+def replaced(text, mark, new, path):
+    """What stands between two comments, "MARK: begin" and "MARK: end"."""
+    pattern = r"(<!-- %s: begin.*?-->\n\n).*?(\n<!-- %s: end -->)" % (mark, mark)
+    result, count = re.subn(pattern, lambda match: match[1] + new + match[2], text, flags=re.S)
+    if count != 1:
+        sys.exit("%s: there must be one part between the comments \"%s: begin\" and \"%s: end\"" % (path, mark, mark))
+    return result
+
+
+def printed_in(text):
+    return re.search(r"<!-- make bench: begin.*?-->\n\n(.*?)\n<!-- make bench: end", text, re.S)[1]
+
+
+def derive(texts):
+    """The documents with everything that is made from the printed table."""
+    rows = parse(printed_in(texts[PERFORMANCE]))
+    performance = replaced(texts[PERFORMANCE], "bounds", all_verdicts(rows), PERFORMANCE)
+    readme = replaced(texts["README.md"], "bounds", verdicts(rows, README_ROWS), "README.md")
+    readme, count = re.subn(r"^\| CPU time of a scrape \|.*\n", lambda _: peers_row(rows), readme, count=1, flags=re.M)
+    if count != 1:
+        sys.exit("README.md: there is no row of the CPU time of a scrape")
+    return {PERFORMANCE: performance, "README.md": readme}
+
+
+def load(root):
+    texts = {}
+    for name in (PERFORMANCE, "README.md"):
+        with open(os.path.join(root, name), encoding="utf-8") as file:
+            texts[name] = file.read()
+    return texts
+
+
+def write(root, printed=None):
+    """With what was printed, or with what is in doc/performance.md already."""
+    texts = load(root)
+    if printed is not None:
+        block = "".join(("    " + line).rstrip() + "\n" for line in printed.strip("\n").splitlines())
+        texts[PERFORMANCE] = replaced(texts[PERFORMANCE], "make bench", block, PERFORMANCE)
+    for name, text in derive(texts).items():
+        with open(os.path.join(root, name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+def main():
+    root = sys.argv[-1]
+    if sys.argv[1:-1] == ["--write"]:
+        write(root)
+        return
+    texts = load(root)
+    wrong = [name for name, text in derive(texts).items() if text != texts[name]]
+    for name in wrong:
+        print("%s: its figures are not those of the table in %s: run bench/docs.py --write" % (name, PERFORMANCE))
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
