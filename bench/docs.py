@@ -86,15 +86,15 @@ def peers_row(rows):
 
 def replaced(text, mark, new, path):
     """What stands between two comments, "MARK: begin" and "MARK: end"."""
-    pattern = r"(<!-- %s: begin.*?-->\n\n).*?(\n<!-- %s: end -->)" % (mark, mark)
-    result, count = re.subn(pattern, lambda match: match[1] + new + match[2], text, flags=re.S)
+    pattern = r"(<!-- %s: begin[^\n]*-->\n).*?(<!-- %s: end -->)" % (mark, mark)
+    result, count = re.subn(pattern, lambda match: "%s\n%s\n%s" % (match[1], new, match[2]), text, flags=re.S)
     if count != 1:
         sys.exit("%s: there must be one part between the comments \"%s: begin\" and \"%s: end\"" % (path, mark, mark))
     return result
 
 
 def printed_in(text):
-    return re.search(r"<!-- make bench: begin.*?-->\n\n(.*?)\n<!-- make bench: end", text, re.S)[1]
+    return re.search(r"<!-- make bench: begin[^\n]*-->\n(.*?)<!-- make bench: end", text, re.S)[1]
 
 
 def derive(texts):

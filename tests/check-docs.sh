@@ -1,0 +1,115 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What the documents say of the release and of the benchmarks agrees with the tree: the version stands in six places,
+# and the figures in README.md and doc/performance.md are those of one table. First a test of the checks themselves.
+#
+# usage: tests/check-docs.sh [SOURCES]
+set -u
+export LC_ALL=C
+
+# version_in FILE: the release that it names.
+version_in() {
+    case $1 in
+    */configure.ac) sed -n 's/^AC_INIT(\[perfcountd\], \[\([0-9.]*\)\].*/\1/p' "$1" ;;
+    */debian/changelog) sed -n '1s/^perfcountd (\([0-9.]*\)-[0-9]*) .*/\1/p' "$1" ;;
+    */CHANGELOG.md) sed -n 's/^## \[\([0-9.]*\)\] - [0-9-]*$/\1/p' "$1" | head -n 1 ;;
+    */baseline.tsv) sed -n 's/^release\t\([0-9.]*\)$/\1/p' "$1" ;;
+    *.md) sed -n 's/.*perfcountd_\([0-9.]*\)-[0-9]*_.*\.deb.*/\1/p' "$1" | sort -u ;;
+    esac
+}
+
+places="configure.ac debian/changelog CHANGELOG.md bench/baseline.tsv README.md doc/install.md"
+
+# check_versions DIRECTORY: prints what disagrees with configure.ac. A released archive has no debian/.
+check_versions() {
+    local file wanted found heading
+    wanted=$(version_in "$1/configure.ac")
+    for file in $places; do
+        [ -e "$1/${file%%/*}" ] || continue
+        found=$(version_in "$1/$file")
+        [ -n "$found" ] && [ "$found" = "$wanted" ] ||
+            echo "$file: the release is \"$found\" there, and \"$wanted\" in configure.ac"
+    done
+    heading=$(grep -m 1 '^## ' "$1/CHANGELOG.md")
+    [ "$heading" = "## Unreleased" ] || [ "$heading" = "$(grep -m 1 '^## \[' "$1/CHANGELOG.md")" ] ||
+        echo "CHANGELOG.md: the first heading is \"$heading\", neither \"## Unreleased\" nor a release"
+}
+
+# --- a test of the checks themselves
+
+broken() {
+    echo "check-docs.sh does not work: $1"
+    exit 1
+}
+
+# Each place changed by itself is found, the tree as it is has nothing.
+test_versions() {
+    local tree file found
+    tree=$(mktemp -d)
+    [ -e "$sources/debian" ] || places=${places/debian\/changelog /}
+    for file in $places; do
+        mkdir -p "$tree/$(dirname "$file")"
+        cp "$sources/$file" "$tree/$file"
+    done
+    for file in ${places#configure.ac }; do
+        sed -i "s/$version/9.9.9/" "$tree/$file"
+        found=$(check_versions "$tree")
+        [[ $found == "$file: the release is \"9.9.9"* ]] || broken "another release in $file gave \"$found\""
+        cp "$sources/$file" "$tree/$file"
+    done
+    sed -i 's/^## Unreleased$/## Soon/' "$tree/CHANGELOG.md"
+    [[ $(check_versions "$tree") == *'first heading is "## Soon"'* ]] || broken "a heading of no release was not found"
+    rm -rf "$tree"
+}
+
+# Bounds that are met, missed, missed as known, met again, and not measured, and the exit status of each.
+test_bounds() {
+    PYTHONPATH=$sources/bench PYTHONDONTWRITEBYTECODE=1 python3 - <<'END' || broken "the verdicts on bounds are wrong"
+import contextlib, io, sys, tempfile, table
+
+def verdict(bound, value, quick=False, figure="time of 3"):
+    with tempfile.NamedTemporaryFile("w") as file, contextlib.redirect_stdout(io.StringIO()) as out:
+        file.write("x\ttime of N\t%s\n" % bound)
+        file.flush()
+        made = table.Table("x", quick, file.name)
+        made.row(figure, value)
+        return made.conclude(), out.getvalue()
+
+known = "<= 1\t2\ta reason"
+for bound, value, quick, status, words in (
+        ("<= 1", 1, False, 0, "0 of the bounds missed"), ("<= 1", 1.01, False, 1, "bound <= 1: FAILED"),
+        (">= 4", 4, False, 0, "1 met"), (">= 4", 3.9, False, 1, "FAILED"), ("<= 0", 1, False, 1, "FAILED"),
+        ("<= 1", 1.4, True, 0, "by less than --quick judges"), ("<= 1", 1.6, True, 1, "FAILED"),
+        (known, 1.9, False, 0, "known: a reason"), (known, 2.1, False, 1, "FAILED"), (known, 0.9, False, 0, "met again")):
+    got, text = verdict(bound, value, quick)
+    if got != status or words not in text:
+        sys.exit("%s of %s: %d\n%s" % (value, bound, got, text))
+got, text = verdict("<= 1", 1, figure="another time")
+if got != 1 or "not judged: FAILED: time of N" not in text:
+    sys.exit("a bound that was not measured: %d\n%s" % (got, text))
+for program in ("run", "run-bench-cgroup", "run-bench-sampler"):
+    table.load_bounds(program)
+END
+}
+
+# A figure that is changed in one document is found there.
+test_figures() {
+    local tree found
+    tree=$(mktemp -d)
+    mkdir "$tree/doc"
+    sed 's/^\(| CPU time of a scrape | \)/\11/' "$sources/README.md" >"$tree/README.md"
+    cp "$sources/doc/performance.md" "$tree/doc"
+    found=$("$sources/bench/docs.py" "$tree")
+    [[ $found == "README.md: its figures are not those"* ]] || broken "another figure in README.md gave \"$found\""
+    rm -rf "$tree"
+}
+
+sources=$(cd "${1-${srcdir-$(dirname "$0")/..}}" && pwd) || exit 1
+version=$(version_in "$sources/configure.ac")
+test_versions
+found=$(check_versions "$sources")
+[ -z "$found" ] || { printf '%s\n' "$found"; exit 1; }
+command -v python3 >/dev/null || { echo "skipped: there is no python3 here, which checks the figures"; exit 77; }
+test_bounds
+test_figures
+"$sources/bench/docs.py" "$sources"

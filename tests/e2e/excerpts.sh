@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What README.md and doc/*.md show of cgroups is what the daemon gives here, the requests that they show are answered,
+# and the configurations that they show are accepted. What they show of a board is compared on the board.
+. "$(dirname "$0")/lib.sh"
+need curl python3
+# shellcheck source=cgroup-lib.sh
+. "$here/cgroup-lib.sh"
+
+# made_cgroup PATH: one that the documents name, removed at the end unless it was there before.
+made_cgroup() {
+    [ -d "$hierarchy$1" ] && return
+    mkdir "$hierarchy$1" || skip "$hierarchy$1 cannot be made"
+    at_end=("rmdir $hierarchy$1" "${at_end[@]}")
+}
+
+# Of a file's blocks of code those that begin with a key of the configuration, each into a file of its own.
+configurations() {
+    awk -v to="$scratch/config-$(basename "$1")" '
+        /^    (collectors|sampler|web):/ && !in_block { in_block = 1; n++ }
+        !/^    / && !/^$/ { in_block = 0 }
+        in_block { print substr($0, 5) >(to "-" n ".yaml") }' "$1"
+}
+
+made_cgroup /system.slice
+made_cgroup /system.slice/demo.service
+made_cgroup /mine.slice
+for cgroup in /system.slice/demo.service /mine.slice; do
+    # shellcheck disable=SC2016 # the inner shell's
+    sh -c 'echo $$ >"$1/cgroup.procs"; while :; do :; done' - "$hierarchy$cgroup" &
+    children+=($!)
+done
+printf '{}\n' >"$scratch/default.yaml"
+start_daemon --config.file="$scratch/default.yaml"
+holds "the excerpts have the names, labels and keys of today" "$root/doc/excerpts.py" cgroup "$url"
+
+while read -r path; do
+    equals "$path is answered" "$(status_of "${path//cpu=3/cpu=0}")" 200
+done < <(grep -hoE "localhost:10298/[^' \`]*" "$root"/README.md "$root"/doc/*.md "$root"/doc/*.[58] |
+    sed 's/localhost:10298//; s/seconds=[0-9]*/seconds=0.1/' | sort -u)
+n_configurations=0
+for file in "$root"/README.md "$root"/doc/*.md; do
+    configurations "$file"
+done
+for file in "$scratch"/config-*.yaml; do
+    n_configurations=$((n_configurations + 1))
+    holds "$(basename "$file") is accepted" "$PERFCOUNTD" check-config "$file"
+done
+compares "there are configurations in the documents" "$n_configurations >= 5"
+stop_daemon
+finish
