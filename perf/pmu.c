@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "perf/event/term.h"
+#include "perf/unit.h"
 
 #define DEVICE "/sys/bus/event_source/devices/%s"
 
@@ -35,35 +36,6 @@ const char *defects_find(const struct defects *defects, const char *name)
         if (str_equal(defects->items[i].name, name))
             return defects->items[i].reason;
     return NULL;
-}
-
-/* The units that drivers write, and Prometheus' base unit for each; one NAME is `scale` of BASE. */
-static const struct {
-    const char *name, *base;
-    double scale;
-} units[] = {
-    {"Joules", "joules", 1},  {"J", "joules", 1},         {"Bytes", "bytes", 1},     {"B", "bytes", 1},
-    {"KiB", "bytes", 0x1p10}, {"MiB", "bytes", 0x1p20},   {"GiB", "bytes", 0x1p30},  {"KB", "bytes", 1e3},
-    {"MB", "bytes", 1e6},     {"GB", "bytes", 1e9},       {"ns", "seconds", 1e-9},   {"us", "seconds", 1e-6},
-    {"ms", "seconds", 1e-3},  {"s", "seconds", 1},        {"seconds", "seconds", 1}, {"Hz", "hertz", 1},
-    {"KHz", "hertz", 1e3},    {"MHz", "hertz", 1e6},      {"GHz", "hertz", 1e9},     {"W", "watts", 1},
-    {"Watts", "watts", 1},    {"mW", "watts", 1e-3},      {"V", "volts", 1},         {"C", "celsius", 1},
-    {"%", "ratio", 1e-2},     {"percent", "ratio", 1e-2},
-};
-
-/* Converts a driver's unit to a base unit. A unit without a letter is none. */
-static int convert_unit(const char *text, struct pmu_event *event)
-{
-    const char *base = strpbrk(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") ? NULL : "";
-
-    for (size_t i = 0; i < ARRAY_SIZE(units); i++)
-        if (str_equal(units[i].name, text)) {
-            base = units[i].base;
-            event->scale *= units[i].scale;
-            break;
-        }
-    event->unit = base ? strdup(base) : event_metric_name(text);
-    return event->unit ? 0 : -ENOMEM;
 }
 
 static void event_clear(struct pmu_event *event)
@@ -100,7 +72,7 @@ static int load_unit(struct sys *sys, const char *pmu, struct pmu_event *event, 
     int r = sys_read_filef(sys, &text, DEVICE "/events/%s.unit", pmu, event->name);
     if (r < 0 && r != -ENOENT)
         return unreadable(r, "unit", error);
-    return convert_unit(text ? text : "", event);
+    return unit_resolve(text ? text : "", event->scale, &event->unit, &event->scale);
 }
 
 static int load_terms(struct sys *sys, const char *pmu, struct pmu_event *event, struct error *error)

@@ -160,6 +160,7 @@ static void test_units(void **state)
         {NULL, NULL, "", 1},
         {"2.3283064365386962890625e-10", "Joules", "joules", 0x1p-32},
         {"6.103515625e-5", "MiB", "bytes", 64},
+        {"9.536743164e-07", "MB", "bytes", 1}, /* as of rockchip_ddr; the drivers are in test-unit.c */
         {"1e9", "ns", "seconds", 1},
         {"4", NULL, "", 4},
         {NULL, "CPU Ticks", "cpu_ticks", 1},
@@ -179,7 +180,7 @@ static void test_units(void **state)
         struct pmu *pmu = load_pmu(fake, "p");
         const struct pmu_event *event = pmu_find_event(pmu, "e");
         assert_string_equal(event->unit, cases[i].out_unit);
-        assert_true(event->scale > cases[i].out_scale * (1 - 1e-12) && event->scale < cases[i].out_scale * (1 + 1e-12));
+        assert_true(event->scale == cases[i].out_scale);
         pmu_free(pmu);
         fake_sys_free(fake);
     }
