@@ -196,26 +196,77 @@ static void positions_step(const struct positions *from, const char *pattern, ch
     positions_add_after_stars(to, pattern);
 }
 
+/* The two sets of positions take turns. */
+struct walk {
+    struct positions sets[2], *now, *next;
+};
+
+static void walk_step(struct walk *walk, const char *pattern, char c)
+{
+    struct positions *before = walk->now;
+
+    positions_step(walk->now, pattern, c, walk->next);
+    walk->now = walk->next;
+    walk->next = before;
+}
+
+/* The positions that the path can have reached; none for a pattern that is too long. */
+static void walk_run(struct walk *walk, const char *pattern, const char *path)
+{
+    walk->now = &walk->sets[0];
+    walk->next = &walk->sets[1];
+    for (size_t i = 0; i < ARRAY_SIZE(walk->sets); i++) {
+        memset(walk->sets[i].has, 0, sizeof(walk->sets[i].has));
+        walk->sets[i].n = 0;
+    }
+    if (strnlen(pattern, GLOB_MAX) == GLOB_MAX)
+        return;
+    positions_add(walk->now, 0);
+    positions_add_after_stars(walk->now, pattern);
+    for (; *path && walk->now->n; path++)
+        walk_step(walk, pattern, *path);
+}
+
 bool glob_match(const char *pattern, const char *path)
 {
-    struct positions sets[2], *now = &sets[0], *next = &sets[1];
     size_t size = strnlen(pattern, GLOB_MAX);
+    struct walk walk;
 
-    if (size == GLOB_MAX)
-        return false;
-    for (size_t i = 0; i < ARRAY_SIZE(sets); i++) {
-        memset(sets[i].has, 0, sizeof(sets[i].has));
-        sets[i].n = 0;
+    walk_run(&walk, pattern, path);
+    return walk.now->n > 0 && (walk.now->has[size / WORD_BITS] >> size % WORD_BITS & 1);
+}
+
+/* Goes on to the slash below the path; the root has it already. */
+static void walk_run_below(struct walk *walk, const char *pattern, const char *path)
+{
+    walk_run(walk, pattern, path);
+    if (!str_equal(path, "/"))
+        walk_step(walk, pattern, '/');
+}
+
+bool glob_may_match_below(const char *pattern, const char *path)
+{
+    struct walk walk;
+
+    walk_run_below(&walk, pattern, path);
+    for (size_t i = 0; i < walk.now->n; i++)
+        if (pattern[walk.now->list[i]])
+            return true;
+    return false;
+}
+
+bool glob_match_all_below(const char *pattern, const char *path)
+{
+    struct walk walk;
+
+    walk_run_below(&walk, pattern, path);
+    for (size_t i = 0; i < walk.now->n; i++) {
+        const char *rest = pattern + walk.now->list[i];
+        size_t stars = strspn(rest, "*");
+        if (stars > 1 && !rest[stars])
+            return true;
     }
-    positions_add(now, 0);
-    positions_add_after_stars(now, pattern);
-    for (; *path && now->n; path++) {
-        struct positions *before = now;
-        positions_step(now, pattern, *path, next);
-        now = next;
-        next = before;
-    }
-    return now->has[size / WORD_BITS] >> size % WORD_BITS & 1;
+    return false;
 }
 
 int glob_check(const char *pattern, struct error *error)

@@ -15,6 +15,13 @@
 /* A pattern that glob_check() refuses matches nothing. */
 bool glob_match(const char *pattern, const char *path);
 /*
+ * Whether the pattern may match a path below this one: "/a/b/c" is below "/a", and everything is below "/". Yes wherever
+ * it does match one; the answer may be yes where no path could match ("/a/[/]b").
+ */
+bool glob_may_match_below(const char *pattern, const char *path);
+/* Whether the pattern matches every path below this one. Yes only where it ends with "**" there. */
+bool glob_match_all_below(const char *pattern, const char *path);
+/*
  * -EINVAL, with the error at the offending character: an open bracket, a range that goes backwards, a backslash at the
  * end, a pattern that is too long.
  */

@@ -85,10 +85,7 @@ static void cgroup_dispatch(const struct collector_context *context, void *state
 {
     struct cgroup *cgroup = state;
 
-    cgroup_tree_dispatch(cgroup->set.tree);
-    if (cgroup->set.changed)
-        cgroup_set_select(&cgroup->set, context);
-    cgroup_set_forget(&cgroup->set, context);
+    cgroup_set_dispatch(&cgroup->set, context);
 }
 
 static void cgroup_count_states(const struct cgroup *cgroup, size_t states[N_CGROUP_STATES])
@@ -105,9 +102,7 @@ static void cgroup_rescan_if_blind(const struct collector_context *context, stru
     if (!cgroup_tree_limitation(cgroup->set.tree) || now - cgroup->rescanned_ns < RESCAN_NS)
         return;
     cgroup->rescanned_ns = now;
-    cgroup_tree_rescan(cgroup->set.tree);
-    if (cgroup->set.changed || cgroup->set.span != REASON_LASTS)
-        cgroup_set_select(&cgroup->set, context);
+    cgroup_set_rescan(&cgroup->set, context);
 }
 
 static int cgroup_collect(const struct collector_context *context, void *state, struct error *error)
@@ -233,7 +228,7 @@ void cgroup_summarize(const void *state, struct cgroup_summary *ret)
         .hierarchy = cgroup->set.hierarchy.path,
         .v1 = cgroup->set.hierarchy.kind == HIERARCHY_V1,
         .n_wanted = cgroup->set.n_wanted,
-        .descriptors_each = cgroup->set.descriptors_each,
+        .descriptors_each = cgroup->set.rules.descriptors_per_cgroup,
         .limit = cgroup->set.limit,
         .limitation = cgroup_tree_limitation(cgroup->set.tree),
     };

@@ -28,39 +28,51 @@ static struct cgroup_list *watch_bucket(const struct cgroup_index *index, int wa
     return &index->by_watch[(size_t)watch & (index->n_buckets - 1)];
 }
 
-/* Moves every node into the new buckets. */
-static void refill(struct cgroup_index *index, const struct cgroup_list *by_name, const struct cgroup_list *by_watch,
-                   size_t n_buckets)
+/* One file system hands them out, mostly one after the other. */
+static struct cgroup_list *inode_bucket(const struct cgroup_index *index, uint64_t inode)
 {
-    for (size_t i = 0; i < n_buckets; i++) {
-        struct cgroup_node *node = LIST_FIRST(&by_name[i]), *next;
+    return &index->by_inode[inode & (index->n_buckets - 1)];
+}
+
+/* Moves every node of the buckets before into those of the index. */
+static void refill(struct cgroup_index *index, const struct cgroup_index *before)
+{
+    for (size_t i = 0; i < before->n_buckets; i++) {
+        struct cgroup_node *node = LIST_FIRST(&before->by_name[i]), *next;
         for (; node; node = next) {
             next = LIST_NEXT(node, of_name);
             LIST_INSERT_HEAD(name_bucket(index, node->parent, node->name), node, of_name);
-        }
-        for (node = LIST_FIRST(&by_watch[i]); node; node = next) {
-            next = LIST_NEXT(node, of_watch);
-            LIST_INSERT_HEAD(watch_bucket(index, node->watch), node, of_watch);
+            LIST_INSERT_HEAD(inode_bucket(index, node->inode), node, of_inode);
+            if (node->watch >= 0)
+                LIST_INSERT_HEAD(watch_bucket(index, node->watch), node, of_watch);
         }
     }
 }
 
+static void free_buckets(const struct cgroup_index *index)
+{
+    free(index->by_name);
+    free(index->by_inode);
+    free(index->by_watch);
+}
+
 static int index_make_room(struct cgroup_index *index)
 {
+    struct cgroup_index before = *index, larger = *index;
+
     if (index->n < index->n_buckets)
         return 0;
-    size_t n_buckets = MAX(2 * index->n_buckets, (size_t)BUCKETS_MIN);
-    _cleanup_(freep) struct cgroup_list *by_name = calloc(n_buckets, sizeof(*by_name));
-    _cleanup_(freep) struct cgroup_list *by_watch = calloc(n_buckets, sizeof(*by_watch));
-    if (!by_name || !by_watch)
+    larger.n_buckets = MAX(2 * index->n_buckets, (size_t)BUCKETS_MIN);
+    larger.by_name = calloc(larger.n_buckets, sizeof(larger.by_name[0]));
+    larger.by_inode = calloc(larger.n_buckets, sizeof(larger.by_inode[0]));
+    larger.by_watch = calloc(larger.n_buckets, sizeof(larger.by_watch[0]));
+    if (!larger.by_name || !larger.by_inode || !larger.by_watch) {
+        free_buckets(&larger);
         return -ENOMEM;
-    _cleanup_(freep) struct cgroup_list *old_by_name = index->by_name;
-    _cleanup_(freep) struct cgroup_list *old_by_watch = index->by_watch;
-    size_t n_old = index->n_buckets;
-    index->by_name = steal(by_name);
-    index->by_watch = steal(by_watch);
-    index->n_buckets = n_buckets;
-    refill(index, old_by_name, old_by_watch, n_old);
+    }
+    *index = larger;
+    refill(index, &before);
+    free_buckets(&before);
     return 0;
 }
 
@@ -83,17 +95,15 @@ void cgroup_index_done(struct cgroup_index *index)
         }
     }
     free(index->announced);
-    free(index->by_name);
-    free(index->by_watch);
+    free_buckets(index);
     *index = (struct cgroup_index){0};
 }
 
 /* "/" for the root, "/name" below it, "PARENT/name" elsewhere. */
-static int set_path(struct cgroup_node *node)
+int cgroup_index_path(const struct cgroup_node *parent, const char *name, char **ret)
 {
-    const struct cgroup_node *parent = node->parent;
     const char *before = parent && parent->parent ? parent->path : "";
-    size_t length = strlen(before), name_length = strlen(node->name);
+    size_t length = strlen(before), name_length = strlen(name);
 
     if (length + name_length + 2 > CGROUP_PATH_MAX)
         return -ENAMETOOLONG;
@@ -102,9 +112,8 @@ static int set_path(struct cgroup_node *node)
         return -ENOMEM;
     memcpy(path, before, length);
     path[length] = '/';
-    memcpy(path + length + 1, node->name, name_length + 1);
-    node->path = path;
-    node->name = path + length + 1;
+    memcpy(path + length + 1, name, name_length + 1);
+    *ret = path;
     return 0;
 }
 
@@ -115,15 +124,16 @@ int cgroup_index_add(struct cgroup_index *index, struct cgroup_node *parent, con
 
     if (!node || index_make_room(index) < 0)
         return -ENOMEM;
-    node->name = name;
     node->parent = parent;
     node->watch = -1;
     node->inode = inode;
     node->depth = parent ? parent->depth + 1 : 0;
-    int r = set_path(node);
+    int r = cgroup_index_path(parent, name, &node->path);
     if (r < 0)
         return r;
+    node->name = node->path + strlen(node->path) - strlen(name);
     LIST_INSERT_HEAD(name_bucket(index, parent, node->name), node, of_name);
+    LIST_INSERT_HEAD(inode_bucket(index, inode), node, of_inode);
     if (parent)
         LIST_INSERT_HEAD(&parent->children, node, siblings);
     else
@@ -142,6 +152,7 @@ void cgroup_index_remove(struct cgroup_index *index, struct cgroup_node *node)
         last->position = node->position;
     }
     LIST_REMOVE(node, of_name);
+    LIST_REMOVE(node, of_inode);
     LIST_REMOVE(node, siblings);
     index->n--;
     node_free(node);
@@ -178,6 +189,22 @@ struct cgroup_node *cgroup_index_child(const struct cgroup_index *index, const s
     while (node && (node->parent != parent || !str_equal(node->name, name)))
         node = LIST_NEXT(node, of_name);
     return node;
+}
+
+bool cgroup_index_is_below(const struct cgroup_node *node, const struct cgroup_node *ancestor)
+{
+    while (node && node != ancestor)
+        node = node->parent;
+    return node;
+}
+
+struct cgroup_node *cgroup_index_twin(const struct cgroup_index *index, const struct cgroup_node *node)
+{
+    struct cgroup_node *twin = LIST_FIRST(inode_bucket(index, node->inode));
+
+    while (twin && (twin == node || twin->inode != node->inode || !twin->announced))
+        twin = LIST_NEXT(twin, of_inode);
+    return twin;
 }
 
 struct cgroup_node *cgroup_index_of_watch(const struct cgroup_index *index, int watch)

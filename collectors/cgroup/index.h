@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cgroups that are known, found by parent and name or by inotify watch in constant time: the memory of the tree. It
- * makes no system calls.
+ * The cgroups that are known, found by parent and name, by inode or by inotify watch in constant time: the memory of
+ * the tree. It makes no system calls.
  */
 #ifndef COLLECTORS_CGROUP_INDEX_H
 #define COLLECTORS_CGROUP_INDEX_H
@@ -32,7 +32,7 @@ struct cgroup_node {
     unsigned seen_in; /* the number of the last scan that saw it */
 
     LIST_ENTRY(cgroup_node) siblings;
-    LIST_ENTRY(cgroup_node) of_name, of_watch; /* in the buckets */
+    LIST_ENTRY(cgroup_node) of_name, of_inode, of_watch; /* in the buckets */
     TAILQ_ENTRY(cgroup_node) queue;
     size_t position; /* in `announced` */
 };
@@ -40,13 +40,15 @@ struct cgroup_node {
 struct cgroup_index {
     struct cgroup_node *root;
     struct cgroup_node **announced;
-    struct cgroup_list *by_name, *by_watch; /* n_buckets each; a power of two, at least n */
+    struct cgroup_list *by_name, *by_inode, *by_watch; /* n_buckets each; a power of two, at least n */
     size_t n_buckets, n, n_announced, n_watches;
 };
 
 /* Frees all nodes. */
 void cgroup_index_done(struct cgroup_index *index);
 
+/* The path of `name` in `parent`, which the caller frees. -ENOMEM; -ENAMETOOLONG above CGROUP_PATH_MAX. */
+int cgroup_index_path(const struct cgroup_node *parent, const char *name, char **ret);
 /* The first node, of `parent` NULL, is the root. -ENOMEM; -ENAMETOOLONG above CGROUP_PATH_MAX. */
 int cgroup_index_add(struct cgroup_index *index, struct cgroup_node *parent, const char *name, uint64_t inode,
                      struct cgroup_node **ret);
@@ -60,6 +62,10 @@ int cgroup_index_announce(struct cgroup_index *index, struct cgroup_node *node);
 /* NULL where there is none. */
 struct cgroup_node *cgroup_index_child(const struct cgroup_index *index, const struct cgroup_node *parent,
                                        const char *name);
+/* Also where they are the same. */
+bool cgroup_index_is_below(const struct cgroup_node *node, const struct cgroup_node *ancestor);
+/* Another node of the same directory, which is announced. */
+struct cgroup_node *cgroup_index_twin(const struct cgroup_index *index, const struct cgroup_node *node);
 struct cgroup_node *cgroup_index_of_watch(const struct cgroup_index *index, int watch);
 
 #endif

@@ -4,17 +4,25 @@
 
 #include "base/glob.h"
 
-static bool any_matches(char *const *patterns, size_t n, const char *path)
+static bool any_matches(char *const *patterns, size_t n, const char *path,
+                        bool (*match)(const char *pattern, const char *path))
 {
     for (size_t i = 0; i < n; i++)
-        if (glob_match(patterns[i], path))
+        if (match(patterns[i], path))
             return true;
     return false;
 }
 
 bool cgroup_rules_want(const struct cgroup_rules *rules, const char *path)
 {
-    return any_matches(rules->include, rules->n_include, path) && !any_matches(rules->exclude, rules->n_exclude, path);
+    return any_matches(rules->include, rules->n_include, path, glob_match) &&
+           !any_matches(rules->exclude, rules->n_exclude, path, glob_match);
+}
+
+bool cgroup_rules_want_below(const struct cgroup_rules *rules, const char *path)
+{
+    return any_matches(rules->include, rules->n_include, path, glob_may_match_below) &&
+           !any_matches(rules->exclude, rules->n_exclude, path, glob_match_all_below);
 }
 
 uint64_t cgroup_rules_room(const struct cgroup_rules *rules)

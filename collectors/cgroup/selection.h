@@ -33,6 +33,11 @@ struct cgroup_selection {
 
 /* Whether the patterns want it, however many fit. */
 bool cgroup_rules_want(const struct cgroup_rules *rules, const char *path);
+/*
+ * Whether the patterns may want a path below this one: an include pattern may match there, and no exclude pattern
+ * matches everything there.
+ */
+bool cgroup_rules_want_below(const struct cgroup_rules *rules, const char *path);
 /* How many cgroups fit. */
 uint64_t cgroup_rules_room(const struct cgroup_rules *rules);
 /* Sets the choices of the candidates, and sorts them: they are watched in this order. */

@@ -6,7 +6,6 @@
 #include "base/utf8.h"
 #include "collectors/cgroup/directory.h"
 #include "collectors/cgroup/label.h"
-#include "collectors/cgroup/selection.h"
 #include "perf/descriptors.h"
 #include "perf/userpage/thread-counter.h"
 
@@ -19,50 +18,6 @@ void cgroup_set_done(struct cgroup_set *set, const struct collector_context *con
     free(set->counts);
     free(set->dropped);
     *set = (struct cgroup_set){0};
-}
-
-static void set_on_added(void *userdata, struct cgroup_node *node)
-{
-    (void)node;
-    ((struct cgroup_set *)userdata)->changed = true;
-}
-
-/* At once: open descriptors would keep the dead cgroup. */
-static void set_on_removed(void *userdata, struct cgroup_node *node)
-{
-    struct cgroup_set *set = userdata;
-
-    set->changed = true;
-    if (node->userdata)
-        cgroup_counts_end(node->userdata, set->sys);
-}
-
-/* The descriptors for all cgroups, beside those of other collectors; the collector `self` opens its few last. */
-static uint64_t set_descriptor_budget(const struct collector_context *context, const struct cgroup_set *set)
-{
-    uint64_t self =
-        context->config->self_enabled ? N_THREAD_COUNTER_EVENTS * thread_counter_needs(context->machine) : 0;
-    uint64_t own = 0, room;
-
-    for (size_t i = 0; i < set->n; i++)
-        own += cgroup_counts_descriptors(set->counts[i]);
-    room = descriptors_room(set->sys, own);
-    return room - MIN(room, self);
-}
-
-static struct cgroup_rules rules_of(const struct collector_context *context, const struct cgroup_set *set)
-{
-    const struct config_cgroup *config = &context->config->cgroup;
-
-    return (struct cgroup_rules){
-        .include = config->include,
-        .exclude = config->exclude,
-        .n_include = config->n_include,
-        .n_exclude = config->n_exclude,
-        .max_cgroups = config->max_cgroups,
-        .descriptor_budget = set_descriptor_budget(context, set),
-        .descriptors_per_cgroup = cgroup_counts_needs(context),
-    };
 }
 
 static struct cgroup_counts *find_lingering(const struct cgroup_set *set, const char *path)
@@ -113,11 +68,9 @@ static void attach_counts(struct cgroup_counts *counts, struct cgroup_node *node
 }
 
 /* Goes on with a cgroup after a reload, after CPUs came or went, or after it lingered under the same name. */
-static int resume_cgroup(struct cgroup_set *set, const struct collector_context *context, struct cgroup_counts *counts,
-                         struct cgroup_node *node)
+static int resume_cgroup(const struct collector_context *context, struct cgroup_counts *counts,
+                         struct cgroup_node *node, int fd)
 {
-    _cleanup_(closep) int fd = cgroup_tree_open(set->tree, node);
-
     if (fd < 0) {
         cgroup_counts_leave(counts, context);
         return fd;
@@ -128,7 +81,8 @@ static int resume_cgroup(struct cgroup_set *set, const struct collector_context 
     return r;
 }
 
-static int open_cgroup(struct cgroup_set *set, const struct collector_context *context, struct cgroup_node *node)
+static int open_cgroup(struct cgroup_set *set, const struct collector_context *context, struct cgroup_node *node,
+                       int fd)
 {
     _cleanup_(freep) char *label = NULL;
     struct cgroup_counts *counts;
@@ -136,9 +90,6 @@ static int open_cgroup(struct cgroup_set *set, const struct collector_context *c
 
     if (r < 0)
         return r;
-    _cleanup_(closep) int fd = cgroup_tree_open(set->tree, node);
-    if (fd < 0)
-        return fd;
     r = array_grow(&set->counts, set->n);
     if (r == 0)
         r = cgroup_counts_open(context, node->path, label, fd, &counts);
@@ -149,14 +100,75 @@ static int open_cgroup(struct cgroup_set *set, const struct collector_context *c
     return 0;
 }
 
-/* A cgroup that vanished while it was opened is no failure: the tree reports it. */
-static int watch_cgroup(struct cgroup_set *set, const struct collector_context *context, struct cgroup_node *node)
+/* `fd` is its directory, or an error. A cgroup that vanished while it was opened is no failure: the tree reports it. */
+static int watch_cgroup(struct cgroup_set *set, const struct collector_context *context, struct cgroup_node *node,
+                        int fd)
 {
-    struct cgroup_counts *counts = node->userdata ? node->userdata : find_lingering(set, node->path);
+    struct cgroup_counts *counts = find_lingering(set, node->path);
 
-    if (!counts)
-        return open_cgroup(set, context, node);
-    return counts->node ? 0 : resume_cgroup(set, context, counts, node);
+    if (counts)
+        return resume_cgroup(context, counts, node, fd);
+    return fd < 0 ? fd : open_cgroup(set, context, node, fd);
+}
+
+static void set_use_patterns(struct cgroup_set *set, const struct config_cgroup *config)
+{
+    set->rules.include = config->include;
+    set->rules.exclude = config->exclude;
+    set->rules.n_include = config->n_include;
+    set->rules.n_exclude = config->n_exclude;
+}
+
+/* --- what the tree asks and reports --- */
+
+static bool set_wants(void *userdata, const char *path)
+{
+    return cgroup_rules_want(&((const struct cgroup_set *)userdata)->rules, path);
+}
+
+static bool set_wants_below(void *userdata, const char *path)
+{
+    return cgroup_rules_want_below(&((const struct cgroup_set *)userdata)->rules, path);
+}
+
+/*
+ * At once, before anything else is looked at, because what its tasks do until then is not counted. Whatever keeps it
+ * from being opened is left to the next selection.
+ */
+static void set_on_added(void *userdata, struct cgroup_node *node, int fd)
+{
+    struct cgroup_set *set = userdata;
+
+    if (!set_wants(set, node->path))
+        return;
+    set->changed = true;
+    if (set->context && set->n_free > 0 && fd >= 0 && watch_cgroup(set, set->context, node, fd) == 0)
+        set->n_free--;
+}
+
+/* At once: open descriptors would keep the dead cgroup. */
+static void set_on_removed(void *userdata, struct cgroup_node *node)
+{
+    struct cgroup_set *set = userdata;
+
+    set->changed |= set_wants(set, node->path);
+    if (node->userdata)
+        cgroup_counts_end(node->userdata, set->sys);
+}
+
+/* --- which are watched --- */
+
+/* The descriptors for all cgroups, beside those of other collectors; the collector `self` opens its few last. */
+static uint64_t set_descriptor_budget(const struct collector_context *context, const struct cgroup_set *set)
+{
+    uint64_t self =
+        context->config->self_enabled ? N_THREAD_COUNTER_EVENTS * thread_counter_needs(context->machine) : 0;
+    uint64_t own = 0, room;
+
+    for (size_t i = 0; i < set->n; i++)
+        own += cgroup_counts_descriptors(set->counts[i]);
+    room = descriptors_room(set->sys, own);
+    return room - MIN(room, self);
 }
 
 static int list_candidates(const struct cgroup_set *set, struct cgroup_candidate **ret, size_t *ret_n)
@@ -216,11 +228,13 @@ static int watch_chosen(const struct collector_context *context, struct cgroup_s
     int r = 0;
 
     for (size_t i = 0; i < n && r != -ENOMEM; i++) {
-        if (candidates[i].choice != CGROUP_WATCHED)
+        struct cgroup_node *node = candidates[i].userdata;
+        if (candidates[i].choice != CGROUP_WATCHED || node->userdata)
             continue;
-        r = watch_cgroup(set, context, candidates[i].userdata);
+        _cleanup_(closep) int fd = cgroup_tree_open(set->tree, node);
+        r = watch_cgroup(set, context, node, fd);
         if (r < 0)
-            r = note_refused(set, candidates[i].userdata, r);
+            r = note_refused(set, node, r);
     }
     return r == -ENOMEM ? r : 0;
 }
@@ -228,16 +242,18 @@ static int watch_chosen(const struct collector_context *context, struct cgroup_s
 static int select_cgroups(struct cgroup_set *set, const struct collector_context *context)
 {
     _cleanup_(freep) struct cgroup_candidate *candidates = NULL;
-    struct cgroup_rules rules = rules_of(context, set);
     size_t n;
 
     int r = list_candidates(set, &candidates, &n);
     if (r < 0)
         return r;
-    struct cgroup_selection selection = cgroup_select(&rules, candidates, n);
+    set->rules.max_cgroups = context->config->cgroup.max_cgroups;
+    set->rules.descriptor_budget = set_descriptor_budget(context, set);
+    set->rules.descriptors_per_cgroup = cgroup_counts_needs(context);
+    struct cgroup_selection selection = cgroup_select(&set->rules, candidates, n);
     set->n_wanted = selection.watched + selection.dropped;
-    set->limit = cgroup_rules_room(&rules);
-    set->descriptors_each = rules.descriptors_per_cgroup;
+    set->limit = cgroup_rules_room(&set->rules);
+    set->n_free = set->limit - selection.watched;
     r = end_others(set, candidates, n);
     return r < 0 ? r : watch_chosen(context, set, candidates, n);
 }
@@ -309,14 +325,14 @@ void cgroup_set_forget(struct cgroup_set *set, const struct collector_context *c
 /* The cgroups that are watched go on with the new configuration and CPUs; the tree is kept. */
 static int resume_all(struct cgroup_set *set, const struct collector_context *context, enum reason_span *ret_span)
 {
-    struct cgroup_rules rules = rules_of(context, set);
     int r;
 
     for (size_t i = 0; i < set->n; i++) {
         struct cgroup_counts *counts = set->counts[i];
-        if (!counts->node || !cgroup_rules_want(&rules, counts->path))
+        if (!counts->node || !cgroup_rules_want(&set->rules, counts->path))
             continue;
-        r = resume_cgroup(set, context, counts, counts->node);
+        _cleanup_(closep) int fd = cgroup_tree_open(set->tree, counts->node);
+        r = resume_cgroup(context, counts, counts->node, fd);
         if (r == -ENOMEM)
             return r;
         if (r < 0 && !cgroup_directory_is_gone(r))
@@ -325,11 +341,18 @@ static int resume_all(struct cgroup_set *set, const struct collector_context *co
     return 0;
 }
 
+/* --- the set as a whole --- */
+
 int cgroup_set_open(struct cgroup_set *set, const struct collector_context *context, struct error *error)
 {
-    struct cgroup_listener listener = {.userdata = set, .added = set_on_added, .removed = set_on_removed};
+    struct cgroup_listener listener = {.userdata = set,
+                                       .wants = set_wants,
+                                       .wants_below = set_wants_below,
+                                       .added = set_on_added,
+                                       .removed = set_on_removed};
 
     set->sys = context->sys;
+    set_use_patterns(set, &context->config->cgroup);
     int r = hierarchy_find(context->sys, &set->hierarchy, error);
     return r < 0 ? r : cgroup_tree_new(set->hierarchy.path, &listener, &set->tree, error);
 }
@@ -337,10 +360,39 @@ int cgroup_set_open(struct cgroup_set *set, const struct collector_context *cont
 int cgroup_set_configure(struct cgroup_set *set, const struct collector_context *context)
 {
     enum reason_span span = REASON_LASTS;
-    int r = resume_all(set, context, &span);
 
+    const struct config_cgroup *config = &context->config->cgroup;
+    bool others = config->include != set->rules.include || config->exclude != set->rules.exclude;
+
+    set_use_patterns(set, config);
+    if (others) /* of another configuration: the one before is there until this one is in use */
+        cgroup_tree_rescan(set->tree);
+    int r = resume_all(set, context, &span);
     if (r == 0)
         r = cgroup_set_select(set, context);
     set->span = MAX(set->span, span);
     return r;
+}
+
+static void set_hear(struct cgroup_set *set, const struct collector_context *context,
+                     void (*hear)(struct cgroup_tree *tree))
+{
+    set->context = context;
+    hear(set->tree);
+    set->context = NULL;
+}
+
+void cgroup_set_dispatch(struct cgroup_set *set, const struct collector_context *context)
+{
+    set_hear(set, context, cgroup_tree_dispatch);
+    if (set->changed)
+        cgroup_set_select(set, context);
+    cgroup_set_forget(set, context);
+}
+
+void cgroup_set_rescan(struct cgroup_set *set, const struct collector_context *context)
+{
+    set_hear(set, context, cgroup_tree_rescan);
+    if (set->changed || set->span != REASON_LASTS)
+        cgroup_set_select(set, context);
 }

@@ -8,19 +8,22 @@
 #define COLLECTORS_CGROUP_SET_H
 
 #include "collectors/cgroup/counts.h"
+#include "collectors/cgroup/selection.h"
 #include "perf/hierarchy.h"
 
 struct cgroup_set {
     struct sys *sys;
+    const struct collector_context *context; /* while changes are taken in: new cgroups are opened at once */
     struct hierarchy hierarchy;
     struct cgroup_tree *tree;
     struct cgroup_counts **counts; /* of cgroups that are watched, and that linger */
     size_t n;
     struct cgroup_node **dropped; /* borrowed from the tree; valid until it changes */
     size_t n_dropped, n_wanted;
-    uint64_t limit, descriptors_each; /* how many cgroups there is room for, and what each costs here at most */
-    bool changed;                     /* the tree changed since the last selection */
-    enum reason_span span;            /* of the errors that kept cgroups from being opened or from going on */
+    struct cgroup_rules rules; /* the patterns are the configuration's */
+    uint64_t limit, n_free;    /* how many cgroups there is room for, and for how many more */
+    bool changed;              /* the tree changed since the last selection */
+    enum reason_span span;     /* of the errors that kept cgroups from being opened or from going on */
 };
 
 /*
@@ -30,10 +33,17 @@ struct cgroup_set {
 int cgroup_set_open(struct cgroup_set *set, const struct collector_context *context, struct error *error);
 void cgroup_set_done(struct cgroup_set *set, const struct collector_context *context);
 
-/* After a new configuration, or when CPUs came or went: the counts go on with it; then selects. -ENOMEM. */
+/*
+ * After a new configuration, or when CPUs came or went: the tree has the directories that the patterns lead to, and the
+ * counts go on; then selects. -ENOMEM.
+ */
 int cgroup_set_configure(struct cgroup_set *set, const struct collector_context *context);
 /* Opens the cgroups that are selected now, and ends the others. -ENOMEM. */
 int cgroup_set_select(struct cgroup_set *set, const struct collector_context *context);
+/* Takes in what the tree's descriptor reports; cgroups that are new are opened before anything else is done. */
+void cgroup_set_dispatch(struct cgroup_set *set, const struct collector_context *context);
+/* Compares the tree with the directories. */
+void cgroup_set_rescan(struct cgroup_set *set, const struct collector_context *context);
 /*
  * Removes cgroups that have lingered for their time, and the oldest beyond max_cgroups: as many may linger as may be
  * watched.

@@ -3,9 +3,9 @@
  * The directories of a cgroup hierarchy: see tree.h.
  *
  * An event only says where to look: the name is compared with the directory as it is now, so that late, doubled and
- * stale events do no harm. Directories that are found are queued. Each is watched first and listed then, so that a
- * directory that is made meanwhile is either listed or reported by an event. Parents come before their children,
- * shallow directories before deep ones.
+ * stale events do no harm. Directories that are found are queued. Each is announced first, since its events are lost
+ * until it is counted, then watched, then listed, so that a directory that is made meanwhile is either listed or
+ * reported by an event. Parents come before their children, shallow directories before deep ones.
  */
 #include "collectors/cgroup/tree.h"
 
@@ -96,54 +96,54 @@ static void tree_enqueue(struct cgroup_tree *tree, struct cgroup_node *node)
     TAILQ_INSERT_TAIL(&tree->pending, node, queue);
 }
 
-static bool node_is_below(const struct cgroup_node *node, const struct cgroup_node *ancestor)
+/* Whether the directory is known under another path. */
+static bool tree_has_elsewhere(struct cgroup_tree *tree, const struct cgroup_node *node)
 {
-    while (node && node != ancestor)
-        node = node->parent;
-    return node;
-}
+    struct cgroup_node *twin = node->announced ? NULL : cgroup_index_twin(&tree->index, node);
 
-/* The watch that inotify gave for this node's inode is `holder`'s already. */
-static bool tree_take_over_watch(struct cgroup_tree *tree, const struct cgroup_node *node, struct cgroup_node *holder)
-{
-    _cleanup_(closep) int fd = cgroup_tree_open(tree, holder);
+    if (!twin)
+        return false;
+    _cleanup_(closep) int fd = cgroup_tree_open(tree, twin);
     if (fd < 0 && !cgroup_directory_is_gone(fd))
         tree->limited[NOT_READ] = true;
-    if (!cgroup_directory_is_gone(fd) || node_is_below(node, holder))
-        return false; /* a bind mount shows one directory twice */
-    cgroup_index_set_watch(&tree->index, holder, -1);
-    tree_forget(tree, holder); /* it was renamed, and the event that says so is on its way */
-    return true;
+    if (!cgroup_directory_is_gone(fd) || cgroup_index_is_below(node, twin))
+        return true;         /* a bind mount shows one directory twice */
+    tree_forget(tree, twin); /* it was renamed, and the event that says so is on its way */
+    return false;
 }
 
-/* -EEXIST where the directory is known under another path. */
-static int tree_add_watch(struct cgroup_tree *tree, struct cgroup_node *node, int fd)
+static void tree_add_watch(struct cgroup_tree *tree, struct cgroup_node *node, int fd)
 {
     char path[32];
 
     if (node->watch >= 0 || tree->inotify_fd < 0)
-        return 0;
+        return;
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     int watch = inotify_add_watch(tree->inotify_fd, path, WATCH_MASK);
-    if (watch < 0) {
+    if (watch < 0)
         tree->limited[errno == ENOSPC ? NO_WATCHES_LEFT : NOT_WATCHED] = true;
-        return 0;
-    }
-    struct cgroup_node *holder = cgroup_index_of_watch(&tree->index, watch);
-    if (holder && !tree_take_over_watch(tree, node, holder))
-        return -EEXIST;
-    cgroup_index_set_watch(&tree->index, node, watch);
-    return 0;
+    else
+        cgroup_index_set_watch(&tree->index, node, watch);
 }
 
-static int tree_announce(struct cgroup_tree *tree, struct cgroup_node *node)
+static int tree_announce(struct cgroup_tree *tree, struct cgroup_node *node, int fd)
 {
     if (node->announced)
         return 0;
     int r = cgroup_index_announce(&tree->index, node);
     if (r == 0)
-        tree->listener.added(tree->listener.userdata, node);
+        tree->listener.added(tree->listener.userdata, node, fd);
     return r;
+}
+
+/* Whether it has a place in the tree. Where its path cannot be made, adding it gives the error. */
+static bool tree_seeks(const struct cgroup_tree *tree, const struct cgroup_node *parent, const char *name)
+{
+    const struct cgroup_listener *listener = &tree->listener;
+    _cleanup_(freep) char *path = NULL;
+
+    return cgroup_index_path(parent, name, &path) < 0 || listener->wants(listener->userdata, path) ||
+           listener->wants_below(listener->userdata, path);
 }
 
 /* `name` in `parent` is a directory of this inode now. */
@@ -175,7 +175,8 @@ static void tree_on_found(void *userdata, const char *name, uint64_t inode)
 {
     const struct directory_listing *listing = userdata;
 
-    tree_found(listing->tree, listing->parent, name, inode);
+    if (tree_seeks(listing->tree, listing->parent, name))
+        tree_found(listing->tree, listing->parent, name, inode);
 }
 
 static void tree_forget_unseen(struct cgroup_tree *tree, const struct cgroup_node *parent)
@@ -189,7 +190,7 @@ static void tree_forget_unseen(struct cgroup_tree *tree, const struct cgroup_nod
     }
 }
 
-/* Lists a directory, which is watched by now, and closes `*fd`. */
+/* Lists a directory, which is watched by now. Closes `*fd`. */
 static void tree_list(struct cgroup_tree *tree, struct cgroup_node *node, int *fd)
 {
     struct directory_listing listing = {.tree = tree, .parent = node};
@@ -201,7 +202,27 @@ static void tree_list(struct cgroup_tree *tree, struct cgroup_node *node, int *f
         tree_forget_unseen(tree, node);
 }
 
-/* Watches, announces and lists one directory, in this order. */
+/* Nothing below is wanted any more. */
+static void tree_leave(struct cgroup_tree *tree, struct cgroup_node *node)
+{
+    while (!LIST_EMPTY(&node->children))
+        tree_forget(tree, LIST_FIRST(&node->children));
+    if (node->watch >= 0)
+        inotify_rm_watch(tree->inotify_fd, node->watch);
+    cgroup_index_set_watch(&tree->index, node, -1);
+}
+
+/* Watches and lists a directory below which something may be wanted. `*fd` may be closed. */
+static void tree_enter(struct cgroup_tree *tree, struct cgroup_node *node, int *fd)
+{
+    if (!tree->listener.wants_below(tree->listener.userdata, node->path)) {
+        tree_leave(tree, node);
+        return;
+    }
+    tree_add_watch(tree, node, *fd);
+    tree_list(tree, node, fd);
+}
+
 static void tree_visit(struct cgroup_tree *tree, struct cgroup_node *node)
 {
     _cleanup_(closep) int fd = cgroup_tree_open(tree, node);
@@ -210,15 +231,15 @@ static void tree_visit(struct cgroup_tree *tree, struct cgroup_node *node)
     if (fd < 0)
         tree->limited[NOT_READ] |= stays;
     else
-        stays = tree_add_watch(tree, node, fd) == 0;
-    if (stays && tree_announce(tree, node) < 0) {
+        stays = !tree_has_elsewhere(tree, node);
+    if (stays && tree_announce(tree, node, fd) < 0) {
         tree->limited[NOT_READ] = true;
         stays = false;
     }
     if (!stays && node->parent)
         tree_forget(tree, node);
     else if (fd >= 0)
-        tree_list(tree, node, &fd);
+        tree_enter(tree, node, &fd);
 }
 
 static void tree_visit_pending(struct cgroup_tree *tree)
@@ -237,14 +258,16 @@ static void tree_visit_pending(struct cgroup_tree *tree)
 /* Compares a name in `parent` with the node that is known. */
 static void tree_compare_name(struct cgroup_tree *tree, struct cgroup_node *parent, const char *name)
 {
+    struct cgroup_node *known = cgroup_index_child(&tree->index, parent, name);
     uint64_t inode;
 
+    if (!known && !tree_seeks(tree, parent, name))
+        return;
     _cleanup_(closep) int fd = cgroup_tree_open(tree, parent);
     if (fd < 0) { /* where the parent is gone itself, an event about it follows */
         tree->limited[NOT_READ] |= !cgroup_directory_is_gone(fd);
         return;
     }
-    struct cgroup_node *known = cgroup_index_child(&tree->index, parent, name);
     if (!cgroup_directory_find(&tree->root, fd, name, &inode)) {
         if (known)
             tree_forget(tree, known);

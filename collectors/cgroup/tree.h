@@ -13,11 +13,15 @@
 
 /*
  * Called from cgroup_tree_new(), _dispatch() and _rescan(). Parents are added before their children, and removed after
- * them.
+ * them. Only directories that are wanted, or below which one may be, are in the tree, and only the latter are watched:
+ * what nobody wants costs no system call and wakes nobody.
  */
 struct cgroup_listener {
     void *userdata;
-    void (*added)(void *userdata, struct cgroup_node *node);
+    bool (*wants)(void *userdata, const char *path);
+    bool (*wants_below)(void *userdata, const char *path); /* false: no path below is wanted or has wanted ones below */
+    /* `fd` is its directory, for this call; -1 where it could not be opened now. */
+    void (*added)(void *userdata, struct cgroup_node *node, int fd);
     void (*removed)(void *userdata, struct cgroup_node *node); /* `node` is freed afterwards */
 };
 
@@ -36,7 +40,7 @@ struct cgroup_tree *cgroup_tree_free(struct cgroup_tree *tree);
 int cgroup_tree_fd(const struct cgroup_tree *tree);
 /* Takes in what changed. After an overflow of the queue it rescans. */
 void cgroup_tree_dispatch(struct cgroup_tree *tree);
-/* Compares with the directories. */
+/* Compares with the directories; also after the listener wants others than before. */
 void cgroup_tree_rescan(struct cgroup_tree *tree);
 /*
  * NULL, or why some changes are noticed only by rescans: "the limit of inotify watches is reached

@@ -144,6 +144,40 @@ static void test_select(void **state)
     }
 }
 
+static void test_want_below(void **state)
+{
+    static const struct {
+        const char *in_include[PATTERNS_MAX], *in_exclude[PATTERNS_MAX], *in_path;
+        bool out;
+    } below[] = {
+        {{"/*.slice", "/system.slice/*.service"}, {0}, "/", true},
+        {{"/*.slice", "/system.slice/*.service"}, {0}, "/system.slice", true},
+        {{"/*.slice", "/system.slice/*.service"}, {0}, "/user.slice", false},
+        {{"/*.slice", "/system.slice/*.service"}, {0}, "/system.slice/a.service", false},
+        {{0}, {0}, "/", false},
+        {{"/**"}, {"/a/**"}, "/a", false},
+        {{"/**"}, {"/a/**"}, "/a/b", false},
+        {{"/**"}, {"/a/**"}, "/ab", true},
+        {{"/**"}, {"/b", "/a/**"}, "/a", false},
+        {{"/**"}, {"/**"}, "/", false},
+        {{"/**"}, {"/a"}, "/a", true}, /* itself is excluded, and what is below is not */
+        {{"/**"}, {"/a/*"}, "/a", true},
+        {{"/**"}, {"/a/**.skip"}, "/a", true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(below); i++) {
+        struct cgroup_rules rules = {
+            .include = (char *const *)below[i].in_include,
+            .n_include = count(below[i].in_include),
+            .exclude = (char *const *)below[i].in_exclude,
+            .n_exclude = count(below[i].in_exclude),
+        };
+        if (cgroup_rules_want_below(&rules, below[i].in_path) != below[i].out)
+            fail_msg("%zu: below %s", i, below[i].in_path);
+    }
+}
+
 static void test_nothing(void **state)
 {
     struct cgroup_rules rules = {.max_cgroups = 3};
@@ -155,7 +189,8 @@ static void test_nothing(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_select), cmocka_unit_test(test_nothing)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_select), cmocka_unit_test(test_want_below),
+                                       cmocka_unit_test(test_nothing)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,10 +55,7 @@ static void play_done(struct play *play)
 
 static void dispatch(struct play *play)
 {
-    cgroup_tree_dispatch(play->set.tree);
-    if (play->set.changed)
-        cgroup_set_select(&play->set, &play->rig.context);
-    cgroup_set_forget(&play->set, &play->rig.context);
+    cgroup_set_dispatch(&play->set, &play->rig.context);
 }
 
 static const char *path_of(const struct play *play, unsigned i, char path[128])
@@ -266,6 +263,69 @@ static void test_no_descriptor_in_a_hotplug(void **state)
     play_done(&play);
 }
 
+/* The next one is opened before the directory is looked at again, and before the others are selected. */
+static void test_opened_at_once(void **state)
+{
+    struct play play;
+    char path[128];
+
+    (void)state;
+    play_init(&play, "max_cgroups: 2");
+    for (unsigned i = 1; i <= 3; i++)
+        assert_int_equal(mkdir(path_of(&play, i, path), 0755), 0);
+    play.set.context = &play.rig.context;
+    cgroup_tree_dispatch(play.set.tree);
+    assert_int_equal(state_of(&play, 1), 'w');
+    assert_int_equal(state_of(&play, 2), 'w');
+    assert_int_equal(state_of(&play, 3), '-');
+    assert_int_equal(play.set.n_free, 0);
+    dispatch(&play);
+    assert_int_equal(play.set.n_dropped, 1);
+    assert_int_equal(play.set.n, 2);
+    assert_int_equal(play.rig.fake->n_open, 8);
+    for (unsigned i = 1; i <= 3; i++)
+        drop(&play, i);
+    assert_int_equal(play.rig.fake->n_open, 0);
+    assert_int_equal(cgroup_tree_watches(play.set.tree), 1);
+    play_done(&play);
+}
+
+/* Other patterns: cgroups that were there all the time are watched, and those that were watched are not. */
+static void test_other_patterns(void **state)
+{
+    const char *patterns[] = {"/d/*", "/c*"};
+    struct play play;
+    char path[160];
+
+    (void)state;
+    play_init(&play, "max_cgroups: 4");
+    snprintf(path, sizeof(path), "%s/sys/fs/cgroup/d", play.rig.fake->root);
+    assert_int_equal(mkdir(path, 0755), 0);
+    snprintf(path, sizeof(path), "%s/sys/fs/cgroup/d/e", play.rig.fake->root);
+    assert_int_equal(mkdir(path, 0755), 0);
+    make(&play, 1);
+    assert_int_equal(play.set.n_wanted, 1);
+    assert_int_equal(cgroup_tree_watches(play.set.tree), 1);
+    char *include[] = {NULL, NULL};
+    for (size_t i = 0; i < ARRAY_SIZE(patterns); i++) {
+        struct config config = *play.rig.context.config;
+        struct collector_context context = play.rig.context;
+        include[i] = (char *)patterns[i];
+        config.cgroup.include = &include[i];
+        context.config = &config;
+        assert_int_equal(cgroup_set_configure(&play.set, &context), 0);
+        assert_int_equal(play.set.n_wanted, 1);
+        assert_int_equal(play.rig.fake->n_open, 4);
+        assert_int_equal(state_of(&play, 1), i ? 'w' : 'l');
+        assert_int_equal(cgroup_tree_watches(play.set.tree), i ? 1 : 2);
+    }
+    assert_int_equal(rmdir(path), 0);
+    path[strlen(path) - 2] = '\0';
+    assert_int_equal(rmdir(path), 0);
+    drop(&play, 1);
+    play_done(&play);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -275,6 +335,8 @@ int main(void)
         cmocka_unit_test(test_room_for_self),
         cmocka_unit_test(test_no_descriptor_for_the_directory),
         cmocka_unit_test(test_no_descriptor_in_a_hotplug),
+        cmocka_unit_test(test_opened_at_once),
+        cmocka_unit_test(test_other_patterns),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Path patterns: what each matches, what is refused and where, and that none takes long. */
+/* Path patterns: what each matches, there and below, what is refused and where, and that none takes long. */
+#include <stdio.h>
 #include <time.h>
 
 #include "base/glob.h"
@@ -112,6 +113,113 @@ static void test_match(void **state)
     }
 }
 
+static const struct {
+    const char *in_pattern, *in_path;
+    bool out_may, out_all;
+} below[] = {
+    {"/*.slice", "/", true, false},
+    {"/*.slice", "/a.slice", false, false},
+    {"/system.slice/*.service", "/", true, false},
+    {"/system.slice/*.service", "/system.slice", true, false},
+    {"/system.slice/*.service", "/user.slice", false, false},
+    {"/system.slice/*.service", "/system.slic", false, false},
+    {"/system.slice/*.service", "/system.slice/a.service", false, false},
+    {"/system.slice/*.slice/*.service", "/system.slice/a.slice", true, false},
+    {"/system.slice/*.slice/*.service", "/system.slice/a.service", false, false},
+    {"/", "/", false, false},
+    {"/a", "/", true, false},
+    {"/a/", "/a", false, false},
+    {"/a/*", "/a", true, false},
+    {"/a/?", "/a", true, false},
+    {"/a/[!b]", "/a", true, false},
+    {"/a/*", "/a/b", false, false},
+    {"/**", "/", true, true},
+    {"/**", "/a/b", true, true},
+    {"**", "/", true, true},
+    {"/a/**", "/", true, false},
+    {"/a/**", "/a", true, true},
+    {"/a/**", "/a/b/c", true, true},
+    {"/a/**", "/b", false, false},
+    {"/a**", "/a", true, true},
+    {"/a**", "/", true, false},
+    {"/a/***", "/a", true, true},
+    {"/a/**/", "/a", true, false},
+    {"/a/**/b", "/a/x/y", true, false},
+    {"/a/**.skip", "/a/x", true, false},
+    {"/*/**", "/a", true, true},
+    {"/*/**", "/", true, false},
+    {"/**/*", "/", true, false}, /* it does, and is not seen to */
+    {"/a\\*b/c", "/a*b", true, false},
+    {"/a\\*b/c", "/axb", false, false},
+    {"/[a-c]/x", "/b", true, false},
+    {"/[a-c]/x", "/d", false, false},
+    {"/a/[", "/a", true, false}, /* is refused, and matches nothing */
+    {"", "/", false, false},
+};
+
+static void test_below(void **state)
+{
+    static char pattern[GLOB_MAX + 1];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(below); i++) {
+        if (glob_may_match_below(below[i].in_pattern, below[i].in_path) != below[i].out_may)
+            fail_msg("%s may match below %s", below[i].in_pattern, below[i].in_path);
+        if (glob_match_all_below(below[i].in_pattern, below[i].in_path) != below[i].out_all)
+            fail_msg("%s matches all below %s", below[i].in_pattern, below[i].in_path);
+    }
+    memset(pattern, '*', GLOB_MAX);
+    assert_false(glob_may_match_below(pattern, "/"));
+    assert_false(glob_match_all_below(pattern, "/"));
+}
+
+static void chance_text(char *text, const char *const *pieces, size_t n_pieces, size_t n)
+{
+    size_t used = 0;
+
+    while (n-- > 0)
+        used += (size_t)snprintf(text + used, 64 - used, "%s", pieces[(size_t)rand() % n_pieces]);
+    text[used] = '\0';
+}
+
+/* The path of the component's parent; "/" of those at the top. */
+static bool cut_component(char *path)
+{
+    char *slash = strrchr(path, '/');
+    bool at_root = str_equal(path, "/");
+
+    slash[slash == path] = '\0';
+    return !at_root;
+}
+
+/* Patterns and paths by chance: of a path that matches, each ancestor says so; where all match below, it does. */
+static void test_below_by_chance(void **state)
+{
+    static const char *const pieces[] = {"/", "/", "*", "**", "?", "a", "b", "/a", "/b", "[ab]", "[!a]", "/**/", "\\a"};
+    static const char *const names[] = {"/a", "/b", "/ab", "/ba", "/aab"};
+    char pattern[64], path[64], above[64];
+    size_t n_matches = 0, n_all = 0, n_unneeded = 0;
+
+    (void)state;
+    srand(13);
+    for (size_t i = 0; i < 300000; i++) {
+        chance_text(pattern, pieces, ARRAY_SIZE(pieces), 1 + (size_t)rand() % 6);
+        chance_text(path, names, ARRAY_SIZE(names), 1 + (size_t)rand() % 5);
+        bool matches = glob_match(pattern, path);
+        n_matches += matches;
+        snprintf(above, sizeof(above), "%s", path);
+        while (cut_component(above)) {
+            bool may = glob_may_match_below(pattern, above), all = glob_match_all_below(pattern, above);
+            if ((matches && !may) || (all && !matches))
+                fail_msg("%s on %s, below %s: %d %d", pattern, path, above, may, all);
+            n_all += all;
+            n_unneeded += !may;
+        }
+    }
+    print_message("%zu match, %zu times all do, %zu times none may\n", n_matches, n_all, n_unneeded);
+    assert_true(n_matches > 10000 && n_all > 10000 && n_unneeded > 10000);
+}
+
 static void test_check(void **state)
 {
     static const struct {
@@ -176,9 +284,8 @@ static void test_longest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_match),
-        cmocka_unit_test(test_check),
-        cmocka_unit_test(test_longest),
+        cmocka_unit_test(test_match), cmocka_unit_test(test_below),   cmocka_unit_test(test_below_by_chance),
+        cmocka_unit_test(test_check), cmocka_unit_test(test_longest),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,11 +56,42 @@ static unsigned depth_of(const char *path)
     return depth;
 }
 
-static void added(void *userdata, struct cgroup_node *node)
+static bool wants(void *userdata, const char *path)
+{
+    const struct play *play = userdata;
+
+    return play->rules.n_include == 0 || cgroup_rules_want(&play->rules, path);
+}
+
+static bool wants_below(void *userdata, const char *path)
+{
+    const struct play *play = userdata;
+
+    return play->rules.n_include == 0 || cgroup_rules_want_below(&play->rules, path);
+}
+
+bool play_seeks(const struct play *play, const char *path)
+{
+    return wants((void *)play, path) || wants_below((void *)play, path);
+}
+
+static size_t count_parents(const struct play *play)
+{
+    struct cgroup_node *node;
+    size_t n = 0;
+
+    for (size_t i = 0; (node = cgroup_tree_node(play->tree, i)); i++)
+        n += wants_below((void *)play, node->path);
+    return n;
+}
+
+static void added(void *userdata, struct cgroup_node *node, int fd)
 {
     struct play *play = userdata;
 
     assert_null(node->userdata);
+    assert_true(fd >= 0 || play->terse);
+    assert_true(play_seeks(play, node->path));
     assert_int_equal(node->depth, depth_of(node->path));
     if (play->tree && !play->terse) {
         char *parent = strdup(node->path);
@@ -93,7 +124,8 @@ static void removed(void *userdata, struct cgroup_node *node)
 
 struct cgroup_listener play_listener(struct play *play)
 {
-    return (struct cgroup_listener){.userdata = play, .added = added, .removed = removed};
+    return (struct cgroup_listener){
+        .userdata = play, .wants = wants, .wants_below = wants_below, .added = added, .removed = removed};
 }
 
 size_t play_count_watches(int fd)
@@ -139,8 +171,8 @@ void play_assert_heard(struct play *play, const char *expected)
     cgroup_tree_dispatch(play->tree);
     assert_string_equal(play->log, expected);
     play->log[0] = '\0';
-    assert_int_equal(cgroup_tree_watches(play->tree), play->n_known);
-    assert_int_equal(play_count_watches(cgroup_tree_fd(play->tree)), play->n_known);
+    assert_int_equal(cgroup_tree_watches(play->tree), count_parents(play));
+    assert_int_equal(play_count_watches(cgroup_tree_fd(play->tree)), count_parents(play));
     assert_null(cgroup_tree_limitation(play->tree));
 }
 

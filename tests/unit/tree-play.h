@@ -5,6 +5,7 @@
 
 #include <limits.h>
 
+#include "collectors/cgroup/selection.h"
 #include "collectors/cgroup/tree.h"
 
 #define LOG_SIZE 4096
@@ -17,8 +18,9 @@ struct play {
     struct cgroup_tree *tree;
     char log[LOG_SIZE];
     size_t n_known, n_added, n_removed;
-    uint64_t n_descriptors; /* open before */
-    bool terse;             /* counts only */
+    uint64_t n_descriptors;    /* open before */
+    bool terse;                /* counts only */
+    struct cgroup_rules rules; /* those that are wanted; no include: all */
 };
 
 /* Set-ups and teardown for cmocka. Where no cgroup can be made, the state is NULL. */
@@ -35,11 +37,15 @@ void play_unmake(const struct play *play, const char *name);
 struct cgroup_listener play_listener(struct play *play);
 /* Makes the tree of a directory that is empty. */
 void play_start(struct play *play);
-/* Dispatches; the log since the last call must be `expected`, and the kernel's watches those of the tree. */
+/*
+ * Dispatches; the log since the last call must be `expected`, and the kernel's watches those of the tree: one for each
+ * directory below which one may be wanted.
+ */
 void play_assert_heard(struct play *play, const char *expected);
 
-/* Whether the tree has this path. */
+/* Whether the tree has this path, and whether it is to have it. */
 bool play_knows(const struct play *play, const char *path);
+bool play_seeks(const struct play *play, const char *path);
 /* The watches of an inotify descriptor, as the kernel counts them: proc_pid_fdinfo(5). */
 size_t play_count_watches(int fd);
 
