@@ -87,11 +87,21 @@ int security_load(const struct file_opener *opener, const char *path, struct sec
     return 0;
 }
 
+/* No error either, and only where the key is written: for the exporters it is true by default. */
+static const char http2_is_unused[] =
+    "http_server_config.http2: HTTP/2 is allowed, but perfcountd serves HTTP/1.1 only, which every client of HTTP/2 "
+    "speaks as well; write \"http2: false\", or leave the key out";
+
 const char *security_warning(const struct security *security, enum security_warning which)
 {
-    if (which == SECURITY_PASSWORD_SLOW)
+    switch (which) {
+    case SECURITY_PASSWORD_SLOW:
         return security->slow_password;
-    return security->tls ? tls_warning(security->tls) : NULL;
+    case SECURITY_HTTP2_UNUSED:
+        return security->config && security->config->http2 ? http2_is_unused : NULL;
+    default:
+        return security->tls ? tls_warning(security->tls) : NULL;
+    }
 }
 
 bool security_asks(const struct security *security)

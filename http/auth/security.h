@@ -19,7 +19,12 @@ struct security {
 };
 
 /* Problems that an operator should fix although it serves, each a sentence or NULL. */
-enum security_warning { SECURITY_CERTIFICATE_EXPIRED, SECURITY_PASSWORD_SLOW, N_SECURITY_WARNINGS };
+enum security_warning {
+    SECURITY_CERTIFICATE_EXPIRED,
+    SECURITY_PASSWORD_SLOW,
+    SECURITY_HTTP2_UNUSED,
+    N_SECURITY_WARNINGS,
+};
 
 /*
  * Reads the file, and the certificates that it names, which `opener` opens (base/file.h); "" or NULL for no file. The

@@ -136,6 +136,16 @@ try check-config --config.file="$good" --web.config.file="$web"
 equals "a password that takes long to check: exit status" "$status" 0
 matches "is warned of" "$err" "^$web: warning: .*alice.* is 18: .* 256 times as long"
 equals "it is good all the same" "$out" "$good: ok"$'\n'"$web: ok"
+echo 'http_server_config: {http2: true}' >"$web"
+try check-config --config.file="$good" --web.config.file="$web"
+equals "HTTP/2 that is allowed: exit status" "$status" 0
+matches "is warned of" "$err" "^$web: warning: http_server_config.http2: .* HTTP/1.1 only.* write \"http2: false\""
+start_daemon --web.config.file="$web"
+equals "and by the log of what runs, once" "$(grep -c 'http_server_config.http2: .* HTTP/1.1 only' "$daemon_log")" 1
+stop_daemon
+echo 'http_server_config: {http2: false}' >"$web"
+try check-config --config.file="$good" --web.config.file="$web"
+equals "HTTP/2 that is not allowed: no warning" "$err" ""
 printf 'basic_auth_users:\n  alice: %s\n' "$hash" >"$web"
 try check-config "$good" --web.config.file "$web"
 equals "the flag with its value apart, behind the file" "$status" 2

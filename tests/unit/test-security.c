@@ -75,33 +75,44 @@ static void test_no_file(void **state)
 
 #define HASH(cost) "$2y$" cost "$abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZ01234"
 
+#define USERS "basic_auth_users:\n"
+
+/* The one warning, if any, and how its sentence begins. */
 static const struct {
-    const char *users, *sentence; /* NULL: none */
-} slow[] = {
-    {"  a: " HASH("10") "\n", NULL},
-    {"  a: " HASH("14") "\n", NULL},
-    {"  a: " HASH("15") "\n", "basic_auth_users: the bcrypt cost of \"a\" is 15: "},
-    {"  a: " HASH("04") "\n  b: " HASH("31") "\n  c: " HASH("18") "\n",
+    const char *in;
+    enum security_warning which;
+    const char *sentence; /* NULL: none */
+} warnings[] = {
+    {USERS "  a: " HASH("10") "\n", SECURITY_PASSWORD_SLOW, NULL},
+    {USERS "  a: " HASH("14") "\n", SECURITY_PASSWORD_SLOW, NULL},
+    {USERS "  a: " HASH("15") "\n", SECURITY_PASSWORD_SLOW, "basic_auth_users: the bcrypt cost of \"a\" is 15: "},
+    {USERS "  a: " HASH("04") "\n  b: " HASH("31") "\n  c: " HASH("18") "\n", SECURITY_PASSWORD_SLOW,
      "basic_auth_users: the bcrypt cost of \"b\" is 31: to check one new password, right or wrong, takes 2097152 "
      "times "},
+    {"{}", SECURITY_HTTP2_UNUSED, NULL},
+    {"http_server_config: {http2: false}", SECURITY_HTTP2_UNUSED, NULL},
+    {"http_server_config: {http2: true}", SECURITY_HTTP2_UNUSED,
+     "http_server_config.http2: HTTP/2 is allowed, but perfcountd serves HTTP/1.1 only, "},
 };
 
-static void test_slow_passwords(void **state)
+static void test_warnings(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(slow); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(warnings); i++) {
         _cleanup_(security_unrefp) struct security *security = NULL;
         _cleanup_(file_versions_done) struct file_versions versions = {0};
         _cleanup_(fclosep) FILE *file = fopen(NAME, "we");
         struct error error = {0};
 
-        fprintf(file, "basic_auth_users:\n%s", slow[i].users);
+        fputs(warnings[i].in, file);
         fflush(file);
         assert_int_equal(security_load(NULL, NAME, &security, &versions, &error), 0);
-        const char *warning = security_warning(security, SECURITY_PASSWORD_SLOW);
-        assert_true(!warning == !slow[i].sentence);
-        assert_true(!warning || str_starts(warning, slow[i].sentence));
-        assert_null(security_warning(security, SECURITY_CERTIFICATE_EXPIRED));
+        for (int k = 0; k < N_SECURITY_WARNINGS; k++) {
+            const char *warning = security_warning(security, (enum security_warning)k);
+            const char *expected = k == (int)warnings[i].which ? warnings[i].sentence : NULL;
+            assert_true(!warning == !expected);
+            assert_true(!warning || str_starts(warning, expected));
+        }
     }
     remove(NAME);
 }
@@ -111,7 +122,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_load),
         cmocka_unit_test(test_no_file),
-        cmocka_unit_test(test_slow_passwords),
+        cmocka_unit_test(test_warnings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
