@@ -5,9 +5,10 @@
  * usage: hot SECONDS
  *
  * Prints its name and process id, then runs until then or until SIGTERM, and prints the CPU time of each function, in
- * nanoseconds, so that a sampler's findings can be compared with the truth. The turns are short and random, and which of
- * the two has a turn is drawn: so any part of the time has that split, and no sampler can keep step with it, nor see what
- * the interrupt of another has made of the turns. Build it with -O1 -fno-omit-frame-pointer, and without sanitizers.
+ * nanoseconds, so that a sampler's findings can be compared with the truth. The turns are short and random, and which
+ * of the two has a turn is drawn: so any part of the time has that split, and no sampler can keep step with it, nor see
+ * what the interrupt of another has made of the turns. Build it with -O1 -fno-omit-frame-pointer, and without
+ * sanitizers.
  */
 #define _GNU_SOURCE
 #include <err.h>
