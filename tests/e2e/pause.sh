@@ -209,7 +209,7 @@ make_elsewhere() {
 }
 test_elsewhere() {
     if ! make_elsewhere 2>"$scratch/elsewhere"; then
-        echo "left out: no other machine can be played here: $(tail -n 1 "$scratch/elsewhere")"
+        left_out "no other machine can be played here: $(tail -n 1 "$scratch/elsewhere")"
         return
     fi
     start_daemon --config.file="$config" --web.listen-address=$near:0
