@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What README.md and doc/*.md show of cgroups is what the daemon gives here, the requests that they show are answered,
-# and the configurations that they show are accepted. What they show of a board is compared on the board.
+# The daemon gives what README.md and doc/*.md show of cgroups, answers the requests that they show, and accepts their
+# configurations. A board compares the excerpts of a board.
 . "$(dirname "$0")/lib.sh"
 need curl python3
 # shellcheck source=cgroup-lib.sh

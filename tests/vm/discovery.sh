@@ -43,7 +43,7 @@ test_exposition() {
     holds "OpenMetrics is served" openmetrics_ends
 }
 
-# What README.md and doc/ show of this board, with the built-in configuration.
+# The excerpts of this board in README.md and doc/, with the built-in configuration.
 test_excerpts() {
     vm_run "echo '{}' >/tmp/excerpts.yaml; perfcountd plan --config.file=/tmp/excerpts.yaml" >"$scratch/plan"
     holds "README.md and doc/ show what this board serves" \
