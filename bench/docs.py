@@ -18,6 +18,15 @@ import table  # noqa: E402
 
 PERFORMANCE = "doc/performance.md"
 SERIES = " of 100,000 series"
+# Words for figures whose names say too little without their heading.
+WORDS = {
+    "beyond one read for each of N groups": "system calls of a scrape, beyond one read for each group",
+    "text, ms": "text" + SERIES + ", ms",
+    "JSON, times the text's time": "JSON" + SERIES + ", times the text's time",
+    "gzip, ms": "gzip" + SERIES + ", ms",
+    "allocations": "allocations for a text or a document" + SERIES,
+    "start to first scrape, the best of N": "start to first scrape",
+}
 # The bounds in README.md: the figure as bounds.tsv has it, and the words for it.
 README_ROWS = (
     ("CPU time of a scrape, of node_exporter", "CPU time of a scrape, of node_exporter's"),
@@ -73,11 +82,11 @@ def verdicts(rows, wanted):
 
 
 def all_verdicts(rows):
-    judged = [(figure, figure + SERIES * (figure in ("text, ms", "gzip, ms"))) for figure, row in rows.items() if row.met]
+    judged = [(figure, WORDS.get(figure, figure)) for figure, row in rows.items() if row.met]
     text = verdicts(rows, judged) + "\n"
     bounds = table.load_bounds("run")
     known = [figure for figure, _ in judged if rows[figure].met == "missed" and bounds[figure].reason]
-    reasons = ["%s: %s." % (figure[0].upper() + figure[1:], bounds[figure].reason) for figure in known]
+    reasons = ["%s: %s." % (words, bounds[figure].reason) for figure, words in judged if figure in known]
     return text + "Why bounds are missed:\n\n" * bool(reasons) + "".join(
         textwrap.fill(reason, 120, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False) + "\n"
         for reason in reasons)
