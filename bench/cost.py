@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-What counting costs the machine that is measured: the CPU time of its work while one contestant counts, and while nobody
-does. Each is started for its turn and has ended before the next one, since a process that is merely stopped leaves its
+The cost to the machine that is measured: the CPU time of its work while one contestant counts, and while nobody does.
+Each is started for its turn and has ended before the next one, since a process that is merely stopped leaves its
 events counting in the kernel.
 """
 import contextlib
@@ -45,7 +45,7 @@ def printing(periodic):
 
 
 def watchers(bench, cgroups):
-    """What is on while the machine works."""
+    """The contestants that may be on while the machine works."""
     own = {
         "off": contextlib.nullcontext,
         "perfcountd, a group for each CPU": lambda: scraped(peers.Perfcountd(
@@ -91,7 +91,7 @@ class Compile:
 
 
 def works(bench, cgroups):
-    """What the machine does, and the CPU time of it."""
+    """The work of the machine: a function for each kind that gives its CPU time."""
     cpu = max(os.sched_getaffinity(0))
     sources = Compile(bench.build, bench.directory)
     memcpy = ["perf", "bench", "mem", "memcpy", "-s", "64MB", "-l", "8", "-f", "default"]

@@ -11,13 +11,23 @@ import collections
 import os
 import re
 import sys
+import textwrap
 
 sys.dont_write_bytecode = True  # the source tree may be read-only
 import table  # noqa: E402
 
 PERFORMANCE = "doc/performance.md"
 SERIES = " of 100,000 series"
-# What README.md has of the bounds: the figure as bounds.tsv has it, and the words for it.
+# Words for figures whose names say too little without their heading.
+WORDS = {
+    "beyond one read for each of N groups": "system calls of a scrape, beyond one read for each group",
+    "text, ms": "text" + SERIES + ", ms",
+    "JSON, times the text's time": "JSON" + SERIES + ", times the text's time",
+    "gzip, ms": "gzip" + SERIES + ", ms",
+    "allocations": "allocations for a text or a document" + SERIES,
+    "start to first scrape, the best of N": "start to first scrape",
+}
+# The bounds in README.md: the figure as bounds.tsv has it, and the words for it.
 README_ROWS = (
     ("CPU time of a scrape, of node_exporter", "CPU time of a scrape, of node_exporter's"),
     ("CPU time of a scrape, gzip, of node_exporter", "the same with gzip"),
@@ -32,7 +42,7 @@ README_ROWS = (
     ("gzip, ms", "gzip" + SERIES + ", in a separate thread, ms"),
 )
 Row = collections.namedtuple("Row", "own other ratio bound met")
-ROW = re.compile(r"^    (    of )?(\S.{0,51}?)  +(.*)$")
+ROW = re.compile(r"^    (    )?(of )?(\S.{0,51}?)  +(.*)$")
 
 
 def parse(text):
@@ -42,16 +52,16 @@ def parse(text):
         match = ROW.match(line)
         if not match:
             continue
-        columns = re.split(r"  +", match[3].strip())
+        indent, of, name, rest = match.groups()
+        columns = re.split(r"  +", rest.strip())
         bound = [column for column in columns if re.match(r"[<>]= ", column)]
         met = columns[-1] if columns[-1] in ("met", "missed") else ""
         values = [column for column in columns if column not in bound and column != met]
-        if match[1]:
-            if len(values) == 2:
-                rows.setdefault("%s, of %s" % (head, match[2]), Row("", *values, *(bound or [""]), met))
-        elif values:
-            head = match[2]
-            rows.setdefault(table.key_of(head), Row(values[0], "", "", *(bound or [""]), met))
+        if of and len(values) == 2:
+            rows.setdefault("%s, of %s" % (head, name), Row("", *values, *(bound or [""]), met))
+        elif values and not of:
+            head = head if indent else name
+            rows.setdefault(table.key_of(name), Row(values[0], "", "", *(bound or [""]), met))
     return rows
 
 
@@ -63,18 +73,23 @@ def verdicts(rows, wanted):
     """A table in Markdown of (figure, words)."""
     lines = ["| figure | bound | measured | |", "| --- | --- | --- | --- |"]
     for figure, words in wanted:
-        row = rows[figure]
-        lines.append("| %s | %s | %s | %s |" % (words, words_of(row.bound), row.ratio or row.own,
+        row = rows.get(figure)
+        if not row or not row.met:
+            sys.exit("%s: its table has no verdict on: %s" % (PERFORMANCE, figure))
+        lines.append("| %s | %s | %s | %s |" % (words.replace("|", "\\|"), words_of(row.bound), row.ratio or row.own,
                                                 "**missed**" if row.met == "missed" else row.met))
     return "\n".join(lines) + "\n"
 
 
 def all_verdicts(rows):
-    judged = [(figure, figure + SERIES * (figure in ("text, ms", "gzip, ms"))) for figure, row in rows.items() if row.met]
+    judged = [(figure, WORDS.get(figure, figure)) for figure, row in rows.items() if row.met]
     text = verdicts(rows, judged) + "\n"
     bounds = table.load_bounds("run")
     known = [figure for figure, _ in judged if rows[figure].met == "missed" and bounds[figure].reason]
-    return text + "".join("- Missed: %s. %s.\n" % (figure, bounds[figure].reason.capitalize()) for figure in known)
+    reasons = ["%s: %s." % (words, bounds[figure].reason) for figure, words in judged if figure in known]
+    return text + "Why bounds are missed:\n\n" * bool(reasons) + "".join(
+        textwrap.fill(reason, 120, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False) + "\n"
+        for reason in reasons)
 
 
 def peers_row(rows):
@@ -85,7 +100,7 @@ def peers_row(rows):
 
 
 def replaced(text, mark, new, path):
-    """What stands between two comments, "MARK: begin" and "MARK: end"."""
+    """The text with something new between two comments, "MARK: begin" and "MARK: end"."""
     pattern = r"(<!-- %s: begin[^\n]*-->\n).*?(<!-- %s: end -->)" % (mark, mark)
     result, count = re.subn(pattern, lambda match: "%s\n%s\n%s" % (match[1], new, match[2]), text, flags=re.S)
     if count != 1:

@@ -142,7 +142,7 @@ def end(process):
 
 
 def wait_for_end(pids):
-    """What a contestant started must not go on counting beside the next one."""
+    """No process of a contestant may go on counting beside the next contestant."""
     deadline = time.monotonic() + 10
     while any(os.path.exists("/proc/%d" % pid) for pid in pids):
         if time.monotonic() > deadline:

@@ -62,7 +62,7 @@ class Table:
 
     def row(self, figure, own, unit=""):
         own = statistics.median(listed(own))
-        self.head = figure.strip()
+        self.head = figure if not figure.startswith(" ") else self.head
         self.print(figure, readable(own, unit), "", "", self.judge(figure, own))
 
     def of(self, name, own, other, unit=""):

@@ -80,7 +80,7 @@ def shape_of_json(value, key=""):
 
 
 def differences(excerpt, live):
-    """What of an excerpt is not so in the live output."""
+    """The parts of an excerpt that the live output does not have."""
     text = "\n".join(excerpt.output).strip()
     if text.startswith("{"):
         shown, given = (json.dumps(shape_of_json(json.loads(one))) for one in (text, live))

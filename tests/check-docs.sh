@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What the documents say of the release and of the benchmarks agrees with the tree: the version stands in six places,
-# and the figures in README.md and doc/performance.md are those of one table. First a test of the checks themselves.
+# The documents agree with the tree on the release and on the benchmarks: the version stands in six places, and the
+# figures in README.md and doc/performance.md are those of one table. First a test of the checks themselves.
 #
 # usage: tests/check-docs.sh [SOURCES]
 set -u
@@ -80,7 +80,8 @@ for bound, value, quick, status, words in (
         ("<= 1", 1, False, 0, "0 of the bounds missed"), ("<= 1", 1.01, False, 1, "bound <= 1: FAILED"),
         (">= 4", 4, False, 0, "1 met"), (">= 4", 3.9, False, 1, "FAILED"), ("<= 0", 1, False, 1, "FAILED"),
         ("<= 1", 1.4, True, 0, "by less than --quick judges"), ("<= 1", 1.6, True, 1, "FAILED"),
-        (known, 1.9, False, 0, "known: a reason"), (known, 2.1, False, 1, "FAILED"), (known, 0.9, False, 0, "met again")):
+        (known, 1.9, False, 0, "known: a reason"), (known, 2.1, False, 1, "FAILED"),
+        (known, 0.9, False, 0, "met again")):
     got, text = verdict(bound, value, quick)
     if got != status or words not in text:
         sys.exit("%s of %s: %d\n%s" % (value, bound, got, text))

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What README.md and doc/*.md show of cgroups is what the daemon gives here, the requests that they show are answered,
-# and the configurations that they show are accepted. What they show of a board is compared on the board.
+# The daemon gives what README.md and doc/*.md show of cgroups, answers the requests that they show, and accepts their
+# configurations; the manual has every page and command. A board compares the excerpts of a board.
 . "$(dirname "$0")/lib.sh"
 need curl python3
 # shellcheck source=cgroup-lib.sh
@@ -38,6 +38,13 @@ while read -r path; do
     equals "$path is answered" "$(status_of "${path//cpu=3/cpu=0}")" 200
 done < <(grep -hoE "localhost:10298/[^' \`]*" "$root"/README.md "$root"/doc/*.md "$root"/doc/*.[58] |
     sed 's/localhost:10298//; s/seconds=[0-9]*/seconds=0.1/' | sort -u)
+pages=$(get / | sed -n 's/^<dt>\(<a[^>]*>\)\{0,1\}\([A-Z]* \)\{0,1\}\(\/[^<]*\)<.*/\3/p' | sort -u)
+compares "the list of pages has pages" "$(wc -l <<<"$pages") >= 15"
+commands=$("$PERFCOUNTD" --help | sed -n '/^commands:/,/^$/s/^  \([a-z-]*\) .*/\1/p')
+compares "the help has commands" "$(wc -l <<<"$commands") == 5"
+for name in $pages $commands; do
+    holds "the manual has $name" grep -qE "^\.It .*(^| )$name( |\?|$)" "$root/doc/perfcountd.8"
+done
 n_configurations=0
 for file in "$root"/README.md "$root"/doc/*.md; do
     configurations "$file"

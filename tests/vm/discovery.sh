@@ -43,6 +43,13 @@ test_exposition() {
     holds "OpenMetrics is served" openmetrics_ends
 }
 
+# The excerpts of this board in README.md and doc/, with the built-in configuration.
+test_excerpts() {
+    vm_run "echo '{}' >/tmp/excerpts.yaml; perfcountd plan --config.file=/tmp/excerpts.yaml" >"$scratch/plan"
+    holds "README.md and doc/ show what this board serves" \
+        python3 "$root/doc/excerpts.py" --plan "$scratch/plan" board "$url"
+}
+
 # The built-in configuration, then events of one PMU only and one that it does not have.
 test_two_kinds() {
     local little big pmu
@@ -58,6 +65,7 @@ test_two_kinds() {
             "group=\"cache\",event=\"cache_misses\",pmu=\"$pmu\",reason=\"ENOENT\"} 2"
     done
     test_exposition
+    test_excerpts
 
     daemon_start <<'END'
 collectors:
