@@ -30,6 +30,8 @@ int error_set_at(struct error *error, int code, size_t offset, const char *forma
 int error_oom(struct error *error);
 /* Sets the line and the column, both from 1. */
 void error_set_position(struct error *error, unsigned line, unsigned column);
+/* "EACCES" for -EACCES; "EUNKNOWN" for a number that has no name. */
+const char *error_name(int error);
 /* Puts "text: " before the message; keeps the position. */
 void error_prefix(struct error *error, const char *format, ...) PRINTF_LIKE(2, 3);
 

@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/newer.h"
 #include "bench/simulated.h"
 #include "collectors/registry.h"
 #include "formats/exposition.h"

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/newer.h"
 #include "formats/exposition.h"
 
 #define LEVEL_MAX 9
@@ -57,7 +58,8 @@ static int measure(const struct buffer *text, unsigned n, int level)
     for (unsigned i = 0; out && i < rounds; i++)
         size = libdeflate_gzip_compress(compressor, text->data, text->size, out, bound);
     printf("%6u series, %7zu bytes, level %d: %6zu bytes, %8.1f us, compressor of %zu bytes\n", n, text->size, level,
-           size, (now() - start) / rounds * 1e6, after.uordblks + after.hblkhd - before.uordblks - before.hblkhd);
+           size, (now() - start) / rounds * 1e6,
+           (size_t)(after.uordblks + after.hblkhd - before.uordblks - before.hblkhd));
     libdeflate_free_compressor(compressor);
     return 0;
 }

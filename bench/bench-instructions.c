@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/gzip.h"
+#include "base/newer.h"
 #include "bench/loop-client.h"
 #include "bench/made-samples.h"
 #include "bench/simulated.h"

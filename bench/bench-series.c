@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/gzip.h"
+#include "base/newer.h"
 #include "base/number.h"
 #include "collectors/registry.h"
 #include "formats/counters.h"

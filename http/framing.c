@@ -12,6 +12,7 @@
 #include "http/framing.h"
 
 #include <ctype.h>
+#include <microhttpd.h>
 #include <stdio.h>
 #include <strings.h>
 

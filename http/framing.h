@@ -10,16 +10,7 @@
 #ifndef HTTP_FRAMING_H
 #define HTTP_FRAMING_H
 
-#include <microhttpd.h>
-
 #include "base/util.h"
-
-/* The option that makes this libmicrohttpd strict. */
-#if MHD_VERSION >= 0x00097701
-#define FRAMING_STRICT MHD_OPTION_CLIENT_DISCIPLINE_LVL
-#else
-#define FRAMING_STRICT MHD_OPTION_STRICT_FOR_CLIENT
-#endif
 
 struct framing {
     const char *at;   /* the end of the line that was followed last; NULL: the head is not followed */

@@ -35,7 +35,7 @@ static void listener_starve(void *userdata, int error)
     char sentence[512];
 
     snprintf(sentence, sizeof(sentence), "clients of %.200s wait to be accepted: %s (%s)%s", listener->url,
-             strerror(-error), strerrorname_np(-error),
+             strerror(-error), error_name(error),
              error == -EMFILE ? ": raise the limit of open files (LimitNOFILE= of the unit)" : "");
     if (service->complain)
         service->complain(service->userdata, sentence);

@@ -15,6 +15,7 @@
 #include "base/number.h"
 #include "base/timer.h"
 #include "http/framing.h"
+#include "http/newer.h"
 #include "http/reply.h"
 
 /* How often in a row it may run while it has something to do, before other event sources have their turn. */

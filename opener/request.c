@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "perf/event/breakpoint.h"
+#include "perf/newer.h"
 
 #define KNOWN_FLAGS (PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC)
 #define KNOWN_FORMATS                                                                                                  \
@@ -145,9 +146,9 @@ static bool attr_is_known(const struct perf_event_attr *attr, bool sampling)
         copy_sampled(attr, &known);
     if (sampling && attr->sample_period)
         copy_sampling(attr, &known);
-    /* config3, where the headers have it, and whatever was appended since. */
-    memcpy((char *)&known + PERF_ATTR_SIZE_VER7, (const char *)attr + PERF_ATTR_SIZE_VER7,
-           MIN(sizeof(known) - PERF_ATTR_SIZE_VER7, sizeof(uint64_t)));
+    /* config3, where the headers have it. */
+    if (sizeof(known) >= PERF_ATTR_SIZE_VER8)
+        memcpy((char *)&known + PERF_ATTR_SIZE_VER7, (const char *)attr + PERF_ATTR_SIZE_VER7, sizeof(uint64_t));
     return memcmp(&known, attr, sizeof(known)) == 0;
 }
 

@@ -12,10 +12,8 @@
 #include "perf/event/breakpoint.h"
 #include "perf/event/generic.h"
 #include "perf/event/pfm.h"
+#include "perf/newer.h"
 #include "perf/pmu-kind.h"
-
-/* Where config3 stands in perf_event_attr since Linux 6.3: the headers at hand may be older. */
-#define CONFIG3_OFFSET 128
 
 static bool pmu_covers(const struct pmu *pmu, unsigned cpu)
 {
@@ -251,12 +249,12 @@ static int attr_put_words(const struct event *event, const struct attr_words *wo
     attr->kernel.config = words->words[0];
     attr->kernel.config1 = words->words[1];
     attr->kernel.config2 = words->words[2];
-    if (words->words[3] && sizeof(attr->kernel) < CONFIG3_OFFSET + sizeof(uint64_t))
+    if (words->words[3] && sizeof(attr->kernel) < PERF_ATTR_SIZE_VER8)
         return error_set_at(error, -EINVAL, event->offset,
                             "\"%s\" needs config3, which is known only when built with headers of Linux 6.3 or newer",
                             event->text);
     if (words->words[3])
-        memcpy((char *)&attr->kernel + CONFIG3_OFFSET, &words->words[3], sizeof(uint64_t));
+        memcpy((char *)&attr->kernel + PERF_ATTR_SIZE_VER7, &words->words[3], sizeof(uint64_t));
     attr->text = words->text;
     attr->scale = words->scale;
     attr->unit = words->unit;

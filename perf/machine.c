@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "base/cleanup.h"
+#include "perf/newer.h"
 
 #define DEVICES "/sys/bus/event_source/devices"
 

@@ -123,9 +123,7 @@ static const struct {
 
 const char *reason_name(int error)
 {
-    const char *name = strerrorname_np(-error);
-
-    return name ? name : "EUNKNOWN";
+    return error_name(error);
 }
 
 enum reason_span reason_span(int error)

@@ -12,10 +12,10 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/newer.h"
 
 #define VDSO_SIZE_MAX (64 * 1024)
 

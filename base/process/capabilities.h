@@ -3,14 +3,8 @@
 #ifndef BASE_PROCESS_CAPABILITIES_H
 #define BASE_PROCESS_CAPABILITIES_H
 
-#include <linux/capability.h>
-
 #include "base/error.h"
-
-/* Since Linux 5.8; installed headers may be older. */
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38
-#endif
+#include "base/newer.h"
 
 /* The effective ones. */
 uint64_t capabilities_own(void);

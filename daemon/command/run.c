@@ -24,7 +24,7 @@ static int on_terminate(sd_event_source *source, const struct signalfd_siginfo *
     struct daemon *daemon = userdata;
 
     (void)source;
-    log_info("shutting down on SIG%s", sigabbrev_np((int)info->ssi_signo));
+    log_info("shutting down on %s", info->ssi_signo == SIGINT ? "SIGINT" : "SIGTERM");
     notify_stopping();
     return shutdown_begin(daemon->shutdown);
 }

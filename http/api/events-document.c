@@ -8,6 +8,7 @@
 #include "http/api/handlers.h"
 #include "http/auth/refusal-delay.h"
 #include "http/compression.h"
+#include "http/newer.h"
 #include "http/reply.h"
 
 /*

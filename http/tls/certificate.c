@@ -74,7 +74,7 @@ static int pem_read(const struct pem *pem, char **ret, struct error *error)
         return error_set(error, r, "%s cannot be read: permission denied (EACCES) for user %u, group %u%s",
                          NAME_OF(pem), geteuid(), getegid(), file_remedy(pem->opener, r, remedy, sizeof(remedy)));
     if (r < 0)
-        return error_set(error, r, "%s cannot be read: %s (%s)", NAME_OF(pem), strerror(-r), strerrorname_np(-r));
+        return error_set(error, r, "%s cannot be read: %s (%s)", NAME_OF(pem), strerror(-r), error_name(r));
     return 0;
 }
 

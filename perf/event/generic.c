@@ -2,9 +2,10 @@
 /* The tables of events that the kernel names itself, and the grammar of cache events: see generic.h. */
 #include "perf/event/generic.h"
 
-#include <linux/perf_event.h>
 #include <stdio.h>
 #include <strings.h>
+
+#include "perf/newer.h"
 
 #define HARDWARE(id) .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_##id
 #define SOFTWARE(id) .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_##id

@@ -73,7 +73,7 @@ static uint64_t elapsed(const struct pass *pass)
 int userpage_read(const volatile struct perf_event_mmap_page *page, const struct userpage_reader *reader,
                   struct userpage_reading *ret)
 {
-    struct pass pass;
+    struct pass pass = {0};
 
     for (unsigned tries = 0; tries < TRIES_MAX; tries++) {
         uint32_t lock = page->lock;

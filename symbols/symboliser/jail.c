@@ -9,9 +9,9 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/newer.h"
 #include "base/process/call-filter.h"
 #include "base/process/capabilities.h"
 #include "base/sanitizer.h"

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "base/process/capabilities.h"
 #include "base/process/fd-socket.h"
 #include "opener/opener.h"
@@ -143,11 +144,11 @@ static bool check(const char *name, int found, int expected)
 {
     bool fine = found == expected;
 
-    printf("%s  %s: %s%s%s\n", fine ? "ok    " : "NOT OK", name, found < 0 ? strerrorname_np(-found) : "opened",
+    printf("%s  %s: %s%s%s\n", fine ? "ok    " : "NOT OK", name, found < 0 ? error_name(found) : "opened",
            fine       ? ""
            : expected ? ", not "
                       : ", and should be",
-           fine || !expected ? "" : strerrorname_np(-expected));
+           fine || !expected ? "" : error_name(expected));
     return fine;
 }
 

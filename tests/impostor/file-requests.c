@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "tests/impostor/ask.h"
 
 /* Nobody gets these, whatever the configuration is. */
@@ -185,7 +186,7 @@ static void try_listed(struct impostor *impostor, const char *path)
     struct stat status;
 
     if (fd < 0) {
-        impostor_skip(impostor, "the opener does not give it here (%s)", strerrorname_np((int)-got));
+        impostor_skip(impostor, "the opener does not give it here (%s)", error_name((int)got));
         judge_file(impostor, path, "all of it", ATTEMPT_SKIPPED, NULL);
         return;
     }

@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/newer.h"
 #include "base/util.h"
 #include "tests/impostor/helper.h"
 

@@ -20,14 +20,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/newer.h"
 #include "tests/impostor/impostor.h"
 
-#ifndef SYS_io_uring_setup
-#define SYS_io_uring_setup 425
-#endif
-#ifndef SYS_clone3
-#define SYS_clone3 435
-#endif
 #define UFFD_USER_MODE_ONLY 1
 
 /* Calls whose arguments are numbers: a row each. `far` is what stands for a pointer to nothing. */

@@ -94,19 +94,12 @@ static int build(struct impostor *impostor, const struct event *event, struct at
     return pmu ? attr_build(&impostor->sys, impostor->machine, event, pmu, ret, NULL) : -ENODEV;
 }
 
-static const char *short_name(int error)
-{
-    const char *name = strerrorname_np(-error);
-
-    return name ? name : "?";
-}
-
 static void skip_subject(struct impostor *impostor, const char *what, int error)
 {
     char name[320];
 
     snprintf(name, sizeof(name), "a stranger with %s", what);
-    impostor_skip(impostor, "it cannot be opened here (%s)", short_name(error));
+    impostor_skip(impostor, "it cannot be opened here (%s)", error_name(error));
     impostor_judge(impostor, name, ATTEMPT_SKIPPED, NULL);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "tests/impostor/ask.h"
+#include "tests/newer.h"
 
 /* When the opener refuses it by itself. */
 enum refusal { NEVER, ALWAYS, WITHOUT_SAMPLER };
@@ -17,6 +18,7 @@ struct request {
     pid_t pid;
     int cpu;
     unsigned long flags;
+    unsigned attr_flags[2];
     const char *directory;
     enum refusal refusal;
 };
@@ -57,13 +59,14 @@ static const struct request requests[] = {
     {"samples written backward", SAMPLED(.write_backward = 1), -1, .refusal = ALWAYS},
     {"samples of guests' callchains", SAMPLED(.exclude_callchain_user = 1), -1, .refusal = ALWAYS},
     {"samples by a clock that is nobody's", SAMPLED(.use_clockid = 1, .clockid = 99), -1, .refusal = ALWAYS},
-    {"sigtrap", CLOCK(.sigtrap = 1, .remove_on_exec = 1), 0, -1, .refusal = ALWAYS},
-    {"sigtrap with samples", SAMPLED(.sigtrap = 1, .remove_on_exec = 1), 1, -1, .refusal = ALWAYS},
-    {"remove_on_exec", CLOCK(.remove_on_exec = 1), -1, .refusal = ALWAYS},
+    {"sigtrap", CLOCK(.disabled = 1), 0, -1, .attr_flags = {ATTR_SIGTRAP, ATTR_REMOVE_ON_EXEC}, .refusal = ALWAYS},
+    {"sigtrap with samples", SAMPLED(.disabled = 1), 1, -1, .attr_flags = {ATTR_SIGTRAP, ATTR_REMOVE_ON_EXEC},
+     .refusal = ALWAYS},
+    {"remove_on_exec", CLOCK(.disabled = 1), -1, .attr_flags = {ATTR_REMOVE_ON_EXEC}, .refusal = ALWAYS},
     {"enable_on_exec", CLOCK(.enable_on_exec = 1), -1, .refusal = ALWAYS},
     {"inherit", CLOCK(.inherit = 1), 0, -1, .refusal = WITHOUT_SAMPLER},
     {"inherit_stat", CLOCK(.inherit_stat = 1), 0, -1, .refusal = ALWAYS},
-    {"inherit_thread", CLOCK(.inherit_thread = 1), 0, -1, .refusal = ALWAYS},
+    {"inherit_thread", CLOCK(.disabled = 1), 0, -1, .attr_flags = {ATTR_INHERIT_THREAD}, .refusal = ALWAYS},
     {"records of mmap alone", CLOCK(.mmap = 1), -1, .refusal = ALWAYS},
     {"records of tasks alone", CLOCK(.task = 1), -1, .refusal = ALWAYS},
     {"records of the kernel's symbols alone", CLOCK(.ksymbol = 1), -1, .refusal = ALWAYS},
@@ -118,7 +121,11 @@ static void try_request(struct impostor *impostor, const struct request *request
 {
     static const struct must refused = REFUSED, opened = MUST_WORK;
     _cleanup_(closep) int directory = request->directory ? open(request->directory, O_RDONLY | O_CLOEXEC) : -1;
-    long got = ask_event(impostor, &request->attr, request->pid, request->cpu, request->flags, directory, -1, NULL);
+    struct perf_event_attr attr = request->attr;
+    for (size_t i = 0; i < ARRAY_SIZE(request->attr_flags); i++)
+        if (request->attr_flags[i])
+            attr_set_flag(&attr, request->attr_flags[i]);
+    long got = ask_event(impostor, &attr, request->pid, request->cpu, request->flags, directory, -1, NULL);
     char name[160];
 
     snprintf(name, sizeof(name), "request: %s", request->name);

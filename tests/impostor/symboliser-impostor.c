@@ -24,13 +24,14 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "base/file.h"
+#include "base/newer.h"
 #include "base/process/fd-socket.h"
 #include "symbols/symboliser/jail.h"
 #include "symbols/symboliser/symboliser.h"
@@ -220,7 +221,7 @@ static void report(const char *who, const char *what, const char *found, const c
 
 static const char *name_of(long value)
 {
-    return value == KILLED ? "killed" : value < 0 ? strerrorname_np((int)-value) : "works";
+    return value == KILLED ? "killed" : value < 0 ? error_name((int)value) : "works";
 }
 
 static void report_trial(const char *who, size_t n, long value)

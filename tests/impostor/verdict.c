@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "tests/impostor/impostor.h"
 
 #define PATIENCE_S 30
@@ -22,9 +23,7 @@ long impostor_skip(struct impostor *impostor, const char *format, ...)
 
 static const char *outcome_name(long got)
 {
-    const char *name = got < 0 ? strerrorname_np((int)-got) : "done";
-
-    return name ? name : "an unknown error";
+    return got < 0 ? error_name((int)got) : "done";
 }
 
 static bool must_allows(const struct must *must, long got)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Errors: message, place, prefix, and where a message is cut. */
 #include "base/error.h"
+
+#include <limits.h>
+
 #include "base/utf8.h"
 #include "tests/unit/test.h"
 
@@ -70,13 +73,25 @@ static void test_cut(void **state)
         }
 }
 
+/* Each number that libc describes has a name, and each name is one number's. */
+static void test_name(void **state)
+{
+    (void)state;
+    assert_string_equal(error_name(-EACCES), "EACCES");
+    assert_string_equal(error_name(-EOPNOTSUPP), "EOPNOTSUPP");
+    assert_string_equal(error_name(-EHWPOISON), "EHWPOISON");
+    for (int error = 1; error < 200; error++)
+        assert_int_equal(str_equal(error_name(-error), "EUNKNOWN"), str_starts(strerror(error), "Unknown error"));
+    assert_string_equal(error_name(0), "EUNKNOWN");
+    assert_string_equal(error_name(EACCES), "EUNKNOWN");
+    assert_string_equal(error_name(INT_MIN), "EUNKNOWN");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_set),
-        cmocka_unit_test(test_null),
-        cmocka_unit_test(test_prefix),
-        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_set), cmocka_unit_test(test_null), cmocka_unit_test(test_prefix),
+        cmocka_unit_test(test_cut), cmocka_unit_test(test_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 /* Requests that the opener parses, and requests that it refuses: each case spoils one thing of a valid request. */
 #include "base/cleanup.h"
 #include "opener/request.h"
+#include "tests/newer.h"
 #include "tests/unit/test.h"
 
 enum { KPROBE = 6, UPROBE = 7, INTEL_PT = 9, UNKNOWN = 77, DAEMON = 4711 };
@@ -210,7 +211,7 @@ static void test_targets(void **state)
     X(stack, p->events[0].attr.sample_stack_user = 8, -EBADRQC)                                                        \
     X(aux, p->events[0].attr.aux_watermark = 1, -EBADRQC)                                                              \
     X(clock, p->events[0].attr.use_clockid = 1, -EBADRQC)                                                              \
-    X(signal, p->events[0].attr.sig_data = 1, -EBADRQC)                                                                \
+    X(signal, attr_set_signal_data(&p->events[0].attr), -EBADRQC)                                                      \
     X(read_format, p->events[0].attr.read_format = 1 << 10, -EBADRQC)                                                  \
     X(reserved, p->events[0].attr.__reserved_2 = 1, -EBADRQC)                                                          \
     X(watchpoint_of_software, p->events[0].attr.bp_type = 1, -EBADRQC)                                                 \
@@ -331,7 +332,7 @@ static void unsample(struct perf_event_attr *attr)
     X(of_a_stranger_and_group, (p->group.pid = 1, p->group.leader = 1, p->n_fds = 1, p->events[0].attr.freq = 0), 0)   \
     X(member_clock, (p->events[1].attr.use_clockid = 1, p->events[1].attr.clockid = CLOCK_MONOTONIC), 0)               \
     X(period, p->events[0].attr.freq = 0, 0)                                                                           \
-    X(config3, memset((char *)&p->events[0].attr + PERF_ATTR_SIZE_VER7, 0, 1), 0)                                      \
+    X(config3, attr_set_config3(&p->events[0].attr), 0)                                                                \
     X(of_all_strangers, (p->group.pid = -1, p->group.cpu = -1), -EBADRQC)                                              \
     X(of_a_process_group, p->group.pid = -5, -EBADRQC)                                                                 \
     X(stranger_by_the_second, (p->group.pid = 1, unsample(&p->events[0].attr)), -EBADRQC)                              \
@@ -360,13 +361,13 @@ static void unsample(struct perf_event_attr *attr)
     X(with_programs, p->events[0].attr.bpf_event = 1, -EBADRQC)                                                        \
     X(with_cgroups, p->events[0].attr.cgroup = 1, -EBADRQC)                                                            \
     X(with_text_poke, p->events[0].attr.text_poke = 1, -EBADRQC)                                                       \
-    X(with_build_ids, p->events[0].attr.build_id = 1, -EBADRQC)                                                        \
+    X(with_build_ids, attr_set_flag(&p->events[0].attr, ATTR_BUILD_ID), -EBADRQC)                                      \
     X(with_statistics, p->events[0].attr.inherit_stat = 1, -EBADRQC)                                                   \
     X(with_user_callchains_only, p->events[0].attr.exclude_callchain_user = 1, -EBADRQC)                               \
-    X(with_threads_only, p->events[0].attr.inherit_thread = 1, -EBADRQC)                                               \
+    X(with_threads_only, attr_set_flag(&p->events[0].attr, ATTR_INHERIT_THREAD), -EBADRQC)                             \
     X(with_exec, p->events[0].attr.enable_on_exec = 1, -EBADRQC)                                                       \
-    X(with_signal, p->events[0].attr.sigtrap = 1, -EBADRQC)                                                            \
-    X(with_signal_data, p->events[0].attr.sig_data = 1, -EBADRQC)                                                      \
+    X(with_signal, attr_set_flag(&p->events[0].attr, ATTR_SIGTRAP), -EBADRQC)                                          \
+    X(with_signal_data, attr_set_signal_data(&p->events[0].attr), -EBADRQC)                                            \
     X(with_backward_ring, p->events[0].attr.write_backward = 1, -EBADRQC)                                              \
     X(woken_by_count, (p->events[0].attr.watermark = 0, p->events[0].attr.wakeup_events = 1), -EBADRQC)
 

@@ -15,7 +15,7 @@ static void check_attr(const unsigned char *bytes, uint64_t config, const uint64
 {
     struct perf_event_attr attr = {0};
 
-    memcpy(&attr, bytes, ATTR_SIZE);
+    memcpy(&attr, bytes, MIN(sizeof(attr), ATTR_SIZE));
     assert_int_equal(attr.size, ATTR_SIZE);
     assert_int_equal(attr.config, config);
     assert_int_equal(attr.sample_type, PERF_DATA_SAMPLE);
@@ -44,11 +44,11 @@ static void test_events(void **state)
     const unsigned char *rest = desc + 8 + ATTR_SIZE;
     assert_int_equal(perf_data_half(rest, 0), 2);
     assert_int_equal(perf_data_half(rest, 4), 8);
-    assert_string_equal(rest + 8, "cycles");
+    assert_string_equal((const char *)rest + 8, "cycles");
     assert_memory_equal(rest + 16, perf_data_cycle_ids, 16);
     check_attr(rest + 32, PERF_COUNT_HW_INSTRUCTIONS, NULL);
     assert_int_equal(perf_data_half(rest + 32 + ATTR_SIZE, 4), 16);
-    assert_string_equal(rest + 32 + ATTR_SIZE + 8, "instructions");
+    assert_string_equal((const char *)rest + 32 + ATTR_SIZE + 8, "instructions");
 
     const unsigned char *group = perf_data_feature(stream, 17);
     assert_int_equal(perf_data_half(group, 0), 1);
@@ -102,7 +102,7 @@ static void test_processes(void **state)
     assert_int_equal(perf_data_half(stream->records[id].body, 0), UINT32_MAX);
     assert_memory_equal(stream->records[id].body + 4, fake_mapping.build_id, 8);
     assert_int_equal(stream->records[id].body[24], 8);
-    assert_string_equal(stream->records[id].body + 28, "/usr/bin/hot");
+    assert_string_equal((const char *)stream->records[id].body + 28, "/usr/bin/hot");
 }
 
 static const char kallsyms[] = "0000000000000000 A fixed_percpu_data\n"
@@ -159,7 +159,7 @@ static void test_kernel(void **state)
     assert_int_equal(stream->records[id].misc, PERF_RECORD_MISC_KERNEL | 1 << 15);
     assert_memory_equal(stream->records[id].body + 4, "\xca\xfe\xba\xbe", 4);
     assert_int_equal(stream->records[id].body[24], 4);
-    assert_string_equal(stream->records[id].body + 28, "[kernel.kallsyms]");
+    assert_string_equal((const char *)stream->records[id].body + 28, "[kernel.kallsyms]");
 }
 
 static void test_kernel_sections(void **state)
