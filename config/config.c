@@ -106,7 +106,7 @@ static int config_check_sampled(const char *text, struct sys *sys, const struct 
 
     if (str_equal(text, "auto"))
         return 0;
-    int r = event_list_parse(text, &list, error);
+    int r = event_list_parse_sampled(text, &list, error);
     for (size_t i = 0; i < list.n && r == 0; i++)
         if (list.events[i].kind == EVENT_NAME && attr_check(sys, machine, &list.events[i], &reason) == -ENOENT)
             r = error_set(error, -EINVAL, "sampler.event: %s", reason.message);

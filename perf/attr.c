@@ -246,7 +246,6 @@ static int read_tracepoint(struct sys *sys, const struct machine *machine, const
 static int attr_put_words(const struct event *event, const struct attr_words *words, struct attr *attr,
                           struct error *error)
 {
-    attr->kernel.config = words->words[0];
     attr->kernel.config1 = words->words[1];
     attr->kernel.config2 = words->words[2];
     if (words->words[3] && sizeof(attr->kernel) < PERF_ATTR_SIZE_VER8)
@@ -255,13 +254,71 @@ static int attr_put_words(const struct event *event, const struct attr_words *wo
                             event->text);
     if (words->words[3])
         memcpy((char *)&attr->kernel + PERF_ATTR_SIZE_VER7, &words->words[3], sizeof(uint64_t));
-    attr->text = words->text;
-    attr->scale = words->scale;
-    attr->unit = words->unit;
     return 0;
 }
 
-/* Without user, kernel and hypervisor all three are counted; with some, only those. So for guest and host. */
+/* The plain type lets the kernel choose the CPU's PMU; where the kernel takes the PMU's type as well, it cannot err. */
+static void put_generic(const struct event *event, struct attr *attr)
+{
+    attr->kernel.type = event->type;
+    if (attr->pmu->extended && event->type != PERF_TYPE_SOFTWARE)
+        attr->kernel.config |= (uint64_t)attr->pmu->type << PERF_PMU_TYPE_SHIFT;
+    if (event->generic && event->generic->clock) {
+        attr->scale = 1e-9;
+        attr->unit = "seconds";
+    }
+}
+
+/* "cpu_core/cycles/", "cpu/LLC-loads/": one of the kernel's names, on a core PMU that does not have it in sysfs. */
+static bool is_generic_of_core(const struct event *event, const struct pmu *pmu, struct event *ret)
+{
+    const struct event_term *term = event->terms;
+
+    if (event->n_terms != 1 || term->text || pmu->scope != PMU_CORE || pmu_find_event(pmu, term->name) ||
+        pmu_find_format(pmu, term->name) || defects_find(&pmu->defects, term->name))
+        return false;
+    *ret = (struct event){.generic = generic_find(term->name, strlen(term->name)), .type = PERF_TYPE_HW_CACHE};
+    if (!ret->generic)
+        return generic_parse_cache(term->name, strlen(term->name), &ret->config);
+    ret->type = ret->generic->type;
+    ret->config = ret->generic->config;
+    return ret->type == PERF_TYPE_HARDWARE;
+}
+
+static int put_pmu_event(const struct event *event, struct attr *attr, struct error *error)
+{
+    struct attr_words words;
+    struct event generic;
+
+    if (event->kind == EVENT_PMU && is_generic_of_core(event, attr->pmu, &generic)) {
+        attr->kernel.config = generic.config;
+        put_generic(&generic, attr);
+        return 0;
+    }
+    int r = attr_words_build(event, attr->pmu, &words, error);
+    if (r < 0)
+        return r;
+    attr->kernel.config = words.words[0];
+    attr->text = words.text;
+    attr->scale = words.scale;
+    attr->unit = words.unit;
+    return attr_put_words(event, &words, attr, error);
+}
+
+/* Puts config1 to config3 of "cycles/config1=1/": other terms were refused. */
+static int put_own_terms(const struct event *event, struct attr *attr, struct error *error)
+{
+    struct attr_words words = {0};
+
+    for (size_t i = 0; i < event->n_terms; i++)
+        words.words[event->terms[i].name[strlen("config")] - '0'] = event->terms[i].value;
+    return event->n_terms > 0 ? attr_put_words(event, &words, attr, error) : 0;
+}
+
+/*
+ * Without user, kernel and hypervisor all three are counted; with some, only those. So for guest and host. Of 6.12,
+ * drivers/perf/arm_pmuv3.c refuses exclude_idle, arch/x86/events ignores it, perf_swevent_hrtimer() heeds it.
+ */
 static void put_modifiers(const struct event *event, struct perf_event_attr *attr)
 {
     unsigned m = event->modifiers;
@@ -275,21 +332,10 @@ static void put_modifiers(const struct event *event, struct perf_event_attr *att
         attr->exclude_guest = !(m & EVENT_GUEST);
         attr->exclude_host = !(m & EVENT_HOST);
     }
+    attr->exclude_idle = !!(m & EVENT_NO_IDLE);
     attr->pinned = !!(m & EVENT_PINNED);
     attr->exclusive = !!(m & EVENT_EXCLUSIVE);
     attr->precise_ip = event->precise & 3;
-}
-
-/* The plain type lets the kernel choose the CPU's PMU; where the kernel takes the PMU's type as well, it cannot err. */
-static void put_generic(const struct event *event, struct attr *attr)
-{
-    attr->kernel.type = event->type;
-    if (attr->pmu->extended && event->type != PERF_TYPE_SOFTWARE)
-        attr->kernel.config |= (uint64_t)attr->pmu->type << PERF_PMU_TYPE_SHIFT;
-    if (event->generic && event->generic->clock) {
-        attr->scale = 1e-9;
-        attr->unit = "seconds";
-    }
 }
 
 static void put_breakpoint(const struct event_breakpoint *breakpoint, struct perf_event_attr *attr)
@@ -313,7 +359,6 @@ int attr_build(struct sys *sys, const struct machine *machine, const struct even
                struct attr *ret, struct error *error)
 {
     struct attr attr = {.pmu = pmu, .scale = 1, .unit = ""};
-    struct attr_words words;
     uint64_t id = 0;
     int r = 0;
 
@@ -323,8 +368,10 @@ int attr_build(struct sys *sys, const struct machine *machine, const struct even
     switch (event->kind) {
     case EVENT_GENERIC:
         put_generic(event, &attr);
+        r = put_own_terms(event, &attr, error);
         break;
     case EVENT_RAW:
+        r = put_own_terms(event, &attr, error);
         break;
     case EVENT_BREAKPOINT:
         put_breakpoint(&event->breakpoint, &attr.kernel);
@@ -335,9 +382,7 @@ int attr_build(struct sys *sys, const struct machine *machine, const struct even
         break;
     case EVENT_PMU:
     case EVENT_NAME:
-        r = attr_words_build(event, pmu, &words, error);
-        if (r == 0)
-            r = attr_put_words(event, &words, &attr, error);
+        r = put_pmu_event(event, &attr, error);
         break;
     }
     if (r < 0)

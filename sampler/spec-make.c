@@ -132,6 +132,8 @@ static int spec_parse_events(struct spec *spec, const char *text, struct error *
 
     if (r == -EINVAL)
         error_prefix(error, "parameter \"event\"");
+    for (size_t i = 0; r == 0 && i < spec->events.n; i++)
+        spec->read = spec->read || (spec->events.events[i].modifiers & EVENT_SAMPLE_READ);
     return r;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/suggest.h"
+#include "perf/event/generic.h"
 #include "perf/event/pfm.h"
 #include "perf/event/term.h"
 
@@ -99,6 +100,13 @@ static int lay_term(const struct pmu *pmu, const char *name, uint64_t value, siz
     return 0;
 }
 
+/* "cpu/r1a/": the whole config, where the PMU has nothing of that name. */
+static bool is_raw(const struct pmu *pmu, const struct event_term *term, uint64_t *ret_config)
+{
+    return !term->text && !pmu_find_format(pmu, term->name) &&
+           generic_parse_raw(term->name, strlen(term->name), ret_config) == 0;
+}
+
 static bool has_value(const struct event *event, const char *name)
 {
     for (size_t i = 0; i < event->n_terms; i++)
@@ -148,13 +156,17 @@ static int lay_terms(const struct event *event, const struct pmu *pmu, struct at
         for (size_t i = 0; i < event->n_terms; i++) {
             const struct event_term *term = &event->terms[i];
             const struct pmu_event *named = event_of_term(pmu, term);
-            int own = named ? NAMED : whole_word(pmu, term->name) >= 0 ? WHOLE : SINGLE, r = 0;
+            uint64_t config;
+            bool raw = is_raw(pmu, term, &config);
+            int own = named ? NAMED : raw || whole_word(pmu, term->name) >= 0 ? WHOLE : SINGLE, r = 0;
             if (own != pass)
                 continue;
             if (lay_probe(pmu, term, words))
                 continue;
             if (named)
                 r = lay_named(event, pmu, named, term->offset, words, error);
+            else if (raw)
+                words->words[0] = config;
             else
                 r = lay_term(pmu, term->name, term->value, term->offset, words, error);
             if (r < 0)

@@ -62,13 +62,22 @@ static int parse_access(struct event_cursor *cursor, unsigned *ret, struct error
     return 0;
 }
 
+/* A letter behind the slash begins a term, and a second slash ends them: "mem:0/name=x/". */
+static bool has_length(const struct event_cursor *cursor)
+{
+    char c = cursor_peek(cursor) == '/' ? cursor->text[cursor->at + 1] : 'a';
+
+    return c != '/' && !(c >= 'a' && c <= 'z');
+}
+
 static int parse_length(struct event_cursor *cursor, uint64_t *ret, struct error *error)
 {
     uint64_t length;
     size_t at = cursor->at + 1;
 
-    if (!cursor_take(cursor, '/'))
+    if (!has_length(cursor))
         return 0;
+    cursor->at++;
     int r = parse_number(cursor, "the length", &length, error);
     if (r < 0)
         return r;

@@ -43,8 +43,8 @@ static const struct {
     char letter;
     enum event_modifier modifier;
 } letters[] = {
-    {'u', EVENT_USER}, {'k', EVENT_KERNEL}, {'h', EVENT_HYPERVISOR}, {'G', EVENT_GUEST},
-    {'H', EVENT_HOST}, {'D', EVENT_PINNED}, {'W', EVENT_WEAK},       {'e', EVENT_EXCLUSIVE},
+    {'u', EVENT_USER},   {'k', EVENT_KERNEL}, {'h', EVENT_HYPERVISOR}, {'G', EVENT_GUEST},   {'H', EVENT_HOST},
+    {'D', EVENT_PINNED}, {'W', EVENT_WEAK},   {'e', EVENT_EXCLUSIVE},  {'I', EVENT_NO_IDLE}, {'S', EVENT_SAMPLE_READ},
 };
 
 #define PRECISE_MAX 3
@@ -78,7 +78,7 @@ static int unknown_modifier(const struct event_cursor *cursor, struct error *err
     if (c < ' ' || c > '~')
         snprintf(name, sizeof(name), "0x%02x", c);
     return error_set_at(error, -EINVAL, cursor->at,
-                        "unknown modifier \"%s\"; there are u, k, h, G, H, p, P, D, W and e", name);
+                        "unknown modifier \"%s\"; there are u, k, h, G, H, I, p, P, S, D, W and e", name);
 }
 
 int cursor_parse_modifiers(struct event_cursor *cursor, unsigned *modifiers, unsigned *precise, struct error *error)
@@ -114,6 +114,12 @@ static bool is_capitals(const char *text, size_t size)
     return true;
 }
 
+/* Whether modifiers end a name of libpfm4. I and S are unit masks there, of lines of a cache: "L2_LINES_IN:S". */
+static bool ends_pfm_name(const char *text, size_t size)
+{
+    return cursor_is_modifiers(text, size) && strspn(text, "IS") < size;
+}
+
 /*
  * The size of ":UMASK:c=1" in libpfm4's "EVENT:UMASK:c=1", without modifiers behind it. `bare`: where the name has no
  * prefix, only a word in capitals is a unit mask, and another may be a slip.
@@ -128,7 +134,7 @@ static size_t attributes_size(const char *text, bool bare)
         size_t size = cursor_name(&ahead);
         ahead.at += size;
         bool value = cursor_take(&ahead, '=');
-        if (size == 0 || (!value && (cursor_is_modifiers(attribute, size) || (bare && !is_capitals(attribute, size)))))
+        if (size == 0 || (!value && (ends_pfm_name(attribute, size) || (bare && !is_capitals(attribute, size)))))
             break;
         if (value)
             ahead.at += cursor_name(&ahead);

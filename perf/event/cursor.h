@@ -8,7 +8,8 @@
 struct event_cursor {
     const char *text;
     size_t at;
-    bool samples; /* the event at this position is sampled, not counted */
+    bool samples;   /* the event at this position is sampled, not counted */
+    bool is_stream; /* the text is the group of a stream of samples, not a group of the configuration */
 };
 
 static inline char cursor_peek(const struct event_cursor *cursor)

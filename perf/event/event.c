@@ -123,6 +123,19 @@ static char *metric_source(const struct event *event)
     return strdup(colons ? colons + 2 : event->name);
 }
 
+/* "cycles" with the term config1=1 is "cycles_config1_1"; the name of a PMU's event is made of its terms anyway. */
+static int append_own_terms(struct buffer *name, const struct event *event)
+{
+    if (event->kind == EVENT_PMU || event->n_terms == 0)
+        return 0;
+    _cleanup_(freep) char *text = terms_text(event);
+    _cleanup_(freep) char *terms = text ? event_metric_name(text) : NULL;
+    if (!terms)
+        return -ENOMEM;
+    buffer_appendf(name, "_%s", terms);
+    return 0;
+}
+
 int event_build_metric(struct event *event)
 {
     _cleanup_(buffer_done) struct buffer name = {0};
@@ -134,6 +147,8 @@ int event_build_metric(struct event *event)
     if (!metric)
         return -ENOMEM;
     buffer_append_text(&name, metric);
+    if (append_own_terms(&name, event) < 0)
+        return -ENOMEM;
     for (size_t i = 0; i < ARRAY_SIZE(modifier_words); i++)
         if (event->modifiers & modifier_words[i].modifier)
             buffer_appendf(&name, "_%s", modifier_words[i].word);

@@ -9,7 +9,7 @@
 #include "base/error.h"
 
 enum event_kind {
-    EVENT_GENERIC,    /* hardware, software, cache: `type` and `config` are the kernel's */
+    EVENT_GENERIC,    /* hardware, software, cache, by name or TYPE:CONFIG: `type` and `config` are the kernel's */
     EVENT_RAW,        /* rNNN: `config`, on the core PMU of each CPU */
     EVENT_PMU,        /* pmu/terms/: `pmu` and `terms` */
     EVENT_TRACEPOINT, /* system:name: `system` and `name` */
@@ -19,14 +19,16 @@ enum event_kind {
 
 /* perf's modifiers. With none of user, kernel and hypervisor all three are counted; so for guest and host. */
 enum event_modifier {
-    EVENT_USER = 1 << 0,       /* u */
-    EVENT_KERNEL = 1 << 1,     /* k */
-    EVENT_HYPERVISOR = 1 << 2, /* h */
-    EVENT_GUEST = 1 << 3,      /* G */
-    EVENT_HOST = 1 << 4,       /* H */
-    EVENT_PINNED = 1 << 5,     /* D */
-    EVENT_WEAK = 1 << 6,       /* W: stands behind a group; every group is weak unless the configuration says strict */
-    EVENT_EXCLUSIVE = 1 << 7,  /* e */
+    EVENT_USER = 1 << 0,        /* u */
+    EVENT_KERNEL = 1 << 1,      /* k */
+    EVENT_HYPERVISOR = 1 << 2,  /* h */
+    EVENT_GUEST = 1 << 3,       /* G */
+    EVENT_HOST = 1 << 4,        /* H */
+    EVENT_PINNED = 1 << 5,      /* D */
+    EVENT_WEAK = 1 << 6,        /* W: stands behind a group; every group is weak unless the configuration says strict */
+    EVENT_EXCLUSIVE = 1 << 7,   /* e */
+    EVENT_NO_IDLE = 1 << 8,     /* I */
+    EVENT_SAMPLE_READ = 1 << 9, /* S: samples have the counts of their group; means nothing while counting */
 };
 
 /* "umask=0x1": a term of a PMU's event. */

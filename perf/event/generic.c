@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <strings.h>
 
+#include "base/number.h"
 #include "perf/newer.h"
 
 #define HARDWARE(id) .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_##id
@@ -63,6 +64,25 @@ const struct generic_event *generic_find(const char *name, size_t size)
             if (same_name(event->aliases[k], name, size))
                 return event;
     }
+    return NULL;
+}
+
+#define RAW_DIGITS_MAX 16
+
+int generic_parse_raw(const char *text, size_t size, uint64_t *ret_config)
+{
+    size_t prefix = size > 3 && text[1] == '0' && text[2] == 'x' ? 3 : 1;
+
+    if (size <= prefix || text[0] != 'r' || strspn(text + prefix, "0123456789abcdefABCDEF") < size - prefix)
+        return -EINVAL;
+    return size - prefix > RAW_DIGITS_MAX ? -ERANGE : number_parse_hex_n(text + prefix, size - prefix, ret_config);
+}
+
+const struct generic_event *generic_find_config(uint32_t type, uint64_t config)
+{
+    for (size_t i = 0; i < n_generic_events; i++)
+        if (generic_events[i].type == type && generic_events[i].config == config)
+            return &generic_events[i];
     return NULL;
 }
 

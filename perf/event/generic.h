@@ -25,6 +25,14 @@ extern const size_t n_generic_events;
 const struct generic_event *generic_find(const char *name, size_t size);
 
 /*
+ * "r11", "r0x11": the config of a raw event. -EINVAL where the text is none, -ERANGE where it has more than 16 digits.
+ */
+int generic_parse_raw(const char *text, size_t size, uint64_t *ret_config);
+
+/* By the kernel's numbers. */
+const struct generic_event *generic_find_config(uint32_t type, uint64_t config);
+
+/*
  * A cache event: "L1-dcache-load-misses", "LLC-loads", "dTLB-store-misses", "branch-load-misses", "l1d-read"...
  * False where the text is none.
  */

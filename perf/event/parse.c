@@ -9,11 +9,11 @@
 #include "perf/event/breakpoint.h"
 #include "perf/event/cursor.h"
 #include "perf/event/generic.h"
+#include "perf/event/numeric.h"
 #include "perf/event/term.h"
 
 #define TEXT_MAX 65536
 #define EVENTS_MAX 64
-#define RAW_DIGITS_MAX 16
 
 /* Removes `name=` from the terms, since it is the metric's name, which is made valid if it is not. */
 static int take_metric_name(struct event *event, struct event_terms *terms, size_t i, struct error *error)
@@ -33,6 +33,12 @@ static int take_metric_name(struct event *event, struct event_terms *terms, size
     return 0;
 }
 
+static int check_term(const struct event *event, const struct event_term *term, struct error *error)
+{
+    return event->kind == EVENT_PMU ? event_term_check(event->pmu, term, error)
+                                    : event_term_check_word(event, term, error);
+}
+
 /* Parses the terms between the slashes, and the second slash. */
 static int parse_terms(struct event_cursor *cursor, struct event *event, struct error *error)
 {
@@ -41,36 +47,24 @@ static int parse_terms(struct event_cursor *cursor, struct event *event, struct 
     int r = event_terms_parse(cursor, &terms, error);
     for (size_t i = 0; r == 0 && i < terms.n;) {
         bool name = str_equal(terms.terms[i].name, "name");
-        r = name ? take_metric_name(event, &terms, i, error) : event_term_check(event->pmu, &terms.terms[i++], error);
+        r = name ? take_metric_name(event, &terms, i, error) : check_term(event, &terms.terms[i++], error);
     }
     if (r < 0)
         return r;
     if (!cursor_take(cursor, '/'))
         return cursor_set_error(cursor, "a comma or a slash", error);
-    event->kind = EVENT_PMU;
     event->terms = steal(terms.terms);
     event->n_terms = terms.n;
     terms.n = 0;
     return 0;
 }
 
-static bool is_hex(const char *text, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        if (!strchr("0123456789abcdefABCDEF", text[i]))
-            return false;
-    return size > 0;
-}
-
-/* The size of the name of a tracepoint or its system that starts here: [a-z_][a-z0-9_]*. */
+/* The size of the name of a tracepoint or its system that starts here: [a-z0-9_]+, not only digits ("9p"). */
 static size_t tracepoint_name_size(const char *text)
 {
-    size_t size = 0;
+    size_t size = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
 
-    while ((text[size] >= 'a' && text[size] <= 'z') || text[size] == '_' ||
-           (size && text[size] >= '0' && text[size] <= '9'))
-        size++;
-    return size;
+    return strspn(text, "0123456789") < size ? size : 0;
 }
 
 static int copy_name(char **name, const char *text, size_t size, struct error *error)
@@ -104,16 +98,35 @@ static bool find_generic(const char *word, size_t size, struct event *event)
     return true;
 }
 
-/* Parses an event without slashes, which begins with a word of `size` characters. */
+/* Whether the name before a slash is a PMU's: the kernel's names of events come first, as perf has it. */
+static bool is_pmu(const char *word, size_t size)
+{
+    uint64_t config;
+
+    return !generic_find(word, size) && !generic_parse_cache(word, size, &config) &&
+           generic_parse_raw(word, size, &config) == -EINVAL;
+}
+
+static int parse_pmu(struct event_cursor *cursor, size_t size, struct event *event, struct error *error)
+{
+    int r = copy_name(&event->pmu, cursor->text + cursor->at, size, error);
+
+    event->kind = EVENT_PMU;
+    cursor->at += size + 1;
+    return r < 0 ? r : parse_terms(cursor, event, error);
+}
+
+/* Parses an event without a PMU, which begins with a word of `size` characters. */
 static int parse_word(struct event_cursor *cursor, size_t size, struct event *event, struct error *error)
 {
     const char *word = cursor->text + cursor->at;
+    int raw = generic_parse_raw(word, size, &event->config);
 
+    if (raw == -ERANGE)
+        return error_set_at(error, -EINVAL, cursor->at, "a raw event has at most 16 digits");
     if (find_generic(word, size, event)) {
         event->kind = EVENT_GENERIC;
-    } else if (word[0] == 'r' && is_hex(word + 1, size - 1)) {
-        if (number_parse_hex_n(word + 1, size - 1, &event->config) < 0 || size - 1 > RAW_DIGITS_MAX)
-            return error_set_at(error, -EINVAL, cursor->at, "a raw event has at most %d digits", RAW_DIGITS_MAX);
+    } else if (raw == 0) {
         event->kind = EVENT_RAW;
         event->type = PERF_TYPE_RAW;
     } else if (is_tracepoint(word, size)) {
@@ -137,48 +150,76 @@ static int parse_word(struct event_cursor *cursor, size_t size, struct event *ev
 static int check_clock(const struct event *event, unsigned modifiers, bool samples, size_t offset, struct error *error)
 {
     const unsigned never = EVENT_HYPERVISOR | EVENT_GUEST | EVENT_HOST;
-    const unsigned ignored = samples ? never : never | EVENT_USER | EVENT_KERNEL;
+    const unsigned ignored = samples ? never : never | EVENT_USER | EVENT_KERNEL | EVENT_NO_IDLE;
 
-    if (!event->generic || !event->generic->clock || !(modifiers & ignored))
+    if (!(modifiers & ignored))
         return 0;
     if (samples)
         return error_set_at(error, -EINVAL, offset, "the modifiers h, G and H do nothing on %s", event->generic->name);
     return error_set_at(error, -EINVAL, offset,
-                        "%s counts time whatever the CPU does: the modifiers u, k, h, G and H do nothing on it",
+                        "%s counts time whatever the CPU does: the modifiers u, k, h, G, H and I do nothing on it",
                         event->generic->name);
+}
+
+/* Events of the kernel itself happen in the idle task as well: exclude_idle is for hardware, and for clocks that sample
+ * (kernel/events/core.c of 6.12, perf_swevent_hrtimer()). */
+static int check_modifiers(const struct event *event, unsigned modifiers, bool samples, size_t offset,
+                           struct error *error)
+{
+    bool software = event->kind == EVENT_GENERIC && event->type == PERF_TYPE_SOFTWARE;
+
+    if (event->generic && event->generic->clock)
+        return check_clock(event, modifiers, samples, offset, error);
+    if ((modifiers & EVENT_NO_IDLE) && (software || event->kind == EVENT_TRACEPOINT || event->kind == EVENT_BREAKPOINT))
+        return error_set_at(error, -EINVAL, offset, "the modifier I does nothing on \"%s\": it is for hardware events",
+                            event->name);
+    return 0;
 }
 
 static int parse_modifiers(struct event_cursor *cursor, struct event *event, struct error *error)
 {
-    bool slash = event->kind == EVENT_PMU;
+    bool slash = cursor->at > event->offset && cursor->text[cursor->at - 1] == '/';
     char c = cursor_peek(cursor);
 
     if (!cursor_take(cursor, ':') && !(slash && c && !strchr(",{} \t\r\n", c)))
         return 0;
     size_t offset = cursor->at;
     int r = cursor_parse_modifiers(cursor, &event->modifiers, &event->precise, error);
-    return r < 0 ? r : check_clock(event, event->modifiers, cursor->samples, offset, error);
+    return r < 0 ? r : check_modifiers(event, event->modifiers, cursor->samples, offset, error);
+}
+
+static int parse_kind(struct event_cursor *cursor, struct event *event, struct error *error)
+{
+    const char *start = cursor->text + cursor->at;
+    size_t size = cursor_name(cursor);
+
+    if (breakpoint_starts_here(cursor))
+        return breakpoint_parse(cursor, event, error);
+    if (numeric_starts_here(cursor))
+        return numeric_parse(cursor, event, error);
+    if (size == 0 || start[0] == '-' || start[0] == '.')
+        return cursor_set_error(cursor, "an event", error);
+    if (start[size] == '/' && is_pmu(start, size))
+        return parse_pmu(cursor, size, event, error);
+    return parse_word(cursor, size, event, error);
+}
+
+/* Parses "/name=x/" behind an event without a PMU; there may be no terms, "cycles//". */
+static int parse_own_terms(struct event_cursor *cursor, struct event *event, struct error *error)
+{
+    if (event->kind == EVENT_PMU || event->kind == EVENT_NAME || !cursor_take(cursor, '/'))
+        return 0;
+    return cursor_take(cursor, '/') ? 0 : parse_terms(cursor, event, error);
 }
 
 static int parse_event_here(struct event_cursor *cursor, struct event *ret, struct error *error)
 {
     _cleanup_(event_done) struct event event = {.offset = cursor->at};
     const char *start = cursor->text + cursor->at;
-    size_t size = cursor_name(cursor);
-    int r;
 
-    if (breakpoint_starts_here(cursor)) {
-        r = breakpoint_parse(cursor, &event, error);
-    } else if (size == 0 || start[0] == '-' || start[0] == '.') {
-        return cursor_set_error(cursor, "an event", error);
-    } else if (start[size] == '/') {
-        r = copy_name(&event.pmu, start, size, error);
-        cursor->at += size + 1;
-        if (r == 0)
-            r = parse_terms(cursor, &event, error);
-    } else {
-        r = parse_word(cursor, size, &event, error);
-    }
+    int r = parse_kind(cursor, &event, error);
+    if (r == 0)
+        r = parse_own_terms(cursor, &event, error);
     if (r == 0)
         r = parse_modifiers(cursor, &event, error);
     if (r == 0)
@@ -190,11 +231,22 @@ static int parse_event_here(struct event_cursor *cursor, struct event *ret, stru
     return 0;
 }
 
+static int only_one_group(const struct event_cursor *cursor, struct error *error)
+{
+    return error_set_at(error, -EINVAL, cursor->at,
+                        "only one group can stand here: write all events inside one pair of braces, or %s",
+                        cursor->is_stream ? "sample the others in a stream of their own"
+                                          : "write one more entry in the list \"groups\"");
+}
+
 /* Up to a closing brace or the end. */
-static int parse_events_here(struct event_cursor *cursor, struct event_list *list, struct error *error)
+static int parse_events_here(struct event_cursor *cursor, struct event_list *list, bool braces, struct error *error)
 {
     do {
         cursor_skip_space(cursor);
+        if (cursor_peek(cursor) == '{')
+            return braces ? error_set_at(error, -EINVAL, cursor->at, "groups do not nest")
+                          : only_one_group(cursor, error);
         if (list->n == EVENTS_MAX)
             return error_set_at(error, -EINVAL, cursor->at, "a group has at most %d events", EVENTS_MAX);
         if (array_grow(&list->events, list->n) < 0)
@@ -209,9 +261,7 @@ static int parse_events_here(struct event_cursor *cursor, struct event_list *lis
     return 0;
 }
 
-/* `samples`: the first event is sampled. */
-static int parse_group_modifiers(struct event_cursor *cursor, struct event_list *list, bool samples,
-                                 struct error *error)
+static int parse_group_modifiers(struct event_cursor *cursor, struct event_list *list, struct error *error)
 {
     unsigned precise = 0;
 
@@ -221,7 +271,7 @@ static int parse_group_modifiers(struct event_cursor *cursor, struct event_list 
     int r = cursor_parse_modifiers(cursor, &list->modifiers, &precise, error);
     for (size_t i = 0; r == 0 && i < list->n; i++) {
         struct event *event = &list->events[i];
-        r = check_clock(event, list->modifiers, samples && i == 0, offset, error);
+        r = check_modifiers(event, list->modifiers, cursor->is_stream && i == 0, offset, error);
         event->modifiers |= list->modifiers;
         event->precise = MIN(event->precise + precise, 3u);
     }
@@ -230,16 +280,12 @@ static int parse_group_modifiers(struct event_cursor *cursor, struct event_list 
 
 static int parse_braces(struct event_cursor *cursor, struct event_list *list, struct error *error)
 {
-    bool samples = cursor->samples;
-
-    int r = parse_events_here(cursor, list, error);
+    int r = parse_events_here(cursor, list, true, error);
     if (r < 0)
         return r;
-    if (cursor_peek(cursor) == '{')
-        return error_set_at(error, -EINVAL, cursor->at, "groups do not nest");
     if (!cursor_take(cursor, '}'))
         return cursor_set_error(cursor, "a comma or \"}\"", error);
-    return parse_group_modifiers(cursor, list, samples, error);
+    return parse_group_modifiers(cursor, list, error);
 }
 
 static int check_text_size(const char *text, struct error *error)
@@ -249,34 +295,45 @@ static int check_text_size(const char *text, struct error *error)
     return 0;
 }
 
-/* Nothing may follow a group. */
+/* Nothing may follow a group: neither another one, nor an event behind a comma. */
 static int check_end(struct event_cursor *cursor, struct error *error)
 {
-    struct event_cursor ahead = *cursor;
-
     cursor_skip_space(cursor);
+    struct event_cursor ahead = *cursor;
+    bool comma = cursor_take(&ahead, ',');
     cursor_skip_space(&ahead);
-    if (cursor_take(&ahead, ','))
-        cursor_skip_space(&ahead);
-    if (cursor_peek(&ahead) == '{')
-        return error_set_at(error, -EINVAL, ahead.at, "only one group can stand here");
-    if (cursor_peek(cursor))
-        return cursor_set_error(cursor, "the end", error);
-    return 0;
+    if (cursor_peek(&ahead) == '{' || (comma && cursor_name(&ahead) > 0))
+        return only_one_group(&ahead, error);
+    return cursor_peek(cursor) ? cursor_set_error(cursor, "the end", error) : 0;
+}
+
+/* perf's "name{cycles,instructions}". */
+static int check_group_name(const struct event_cursor *cursor, struct error *error)
+{
+    if (cursor->text[cursor->at + cursor_name(cursor)] != '{' || cursor_peek(cursor) == '{')
+        return 0;
+    return error_set_at(error, -EINVAL, cursor->at, "a group has no name here: leave out \"%.*s\" before the brace",
+                        (int)MIN(cursor_name(cursor), (size_t)64), cursor->text + cursor->at);
+}
+
+static int parse_group(struct event_cursor *cursor, struct event_list *list, struct error *error)
+{
+    cursor_skip_space(cursor);
+    int r = check_group_name(cursor, error);
+    if (r < 0)
+        return r;
+    r = cursor_take(cursor, '{') ? parse_braces(cursor, list, error) : parse_events_here(cursor, list, false, error);
+    return r < 0 ? r : check_end(cursor, error);
 }
 
 static int parse_list(const char *text, bool samples, struct event_list *ret, struct error *error)
 {
     _cleanup_(event_list_done) struct event_list list = {0};
-    struct event_cursor cursor = {.text = text, .samples = samples};
+    struct event_cursor cursor = {.text = text, .samples = samples, .is_stream = samples};
 
     int r = check_text_size(text, error);
-    if (r < 0)
-        return r;
-    cursor_skip_space(&cursor);
-    r = cursor_take(&cursor, '{') ? parse_braces(&cursor, &list, error) : parse_events_here(&cursor, &list, error);
     if (r == 0)
-        r = check_end(&cursor, error);
+        r = parse_group(&cursor, &list, error);
     for (size_t i = 0; r == 0 && i < list.n; i++)
         if (event_build_metric(&list.events[i]) < 0)
             r = error_oom(error);
@@ -306,12 +363,15 @@ int event_parse(const char *text, struct event *ret, struct error *error)
     if (r < 0)
         return r;
     cursor_skip_space(&cursor);
+    if (cursor_peek(&cursor) == '{')
+        return error_set_at(error, -EINVAL, cursor.at, "one event stands here: leave out the braces");
     r = parse_event_here(&cursor, &event, error);
     if (r < 0)
         return r;
     cursor_skip_space(&cursor);
     if (cursor_peek(&cursor) == ',')
-        return error_set_at(error, -EINVAL, cursor.at, "only one event can stand here");
+        return error_set_at(error, -EINVAL, cursor.at,
+                            "only one event can stand here: write one more entry in the list");
     if (cursor_peek(&cursor))
         return cursor_set_error(&cursor, "the end", error);
     if (event_build_metric(&event) < 0)

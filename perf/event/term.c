@@ -2,8 +2,11 @@
 /* The terms of a PMU's event: see term.h. */
 #include "perf/event/term.h"
 
+#include <linux/perf_event.h>
+
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "perf/event/generic.h"
 #include "perf/pmu-kind.h"
 
 #define TERMS_MAX 64
@@ -45,11 +48,28 @@ static bool is_path(const struct event_cursor *cursor)
     return text[0] == '/' && text[1] && !strchr(", }\t\r\n", text[1]);
 }
 
+/* Parses 'text' with anything in it but a quote, as a name may be written. */
+static int parse_quoted(struct event_cursor *cursor, struct event_term *term, struct error *error)
+{
+    const char *text = cursor->text + cursor->at + 1;
+    size_t size = 0;
+
+    while (text[size] >= ' ' && text[size] <= '~' && text[size] != '\'')
+        size++;
+    if (size == 0 || text[size] != '\'')
+        return error_set_at(error, -EINVAL, cursor->at, "a value in quotes has characters and a second quote");
+    term->text = strndup(text, size);
+    cursor->at += size + 2;
+    return term->text ? 0 : error_oom(error);
+}
+
 static int parse_value(struct event_cursor *cursor, struct event_term *term, struct error *error)
 {
     const char *text = cursor->text + cursor->at;
     size_t size = 0;
 
+    if (text[0] == '\'' && str_equal(term->name, "name"))
+        return parse_quoted(cursor, term, error);
     while (is_value(text[size]))
         size++;
     if (size == 0)
@@ -156,7 +176,10 @@ static bool takes_text(const char *pmu, const struct event_term *term)
  */
 static int check_probe_word(const char *pmu, const struct event_term *term, struct error *error)
 {
-    if (pmu_kind(pmu) != PMU_PROBE || !str_starts(term->name, "config"))
+    uint64_t raw;
+    bool word = str_starts(term->name, "config") || generic_parse_raw(term->name, strlen(term->name), &raw) != -EINVAL;
+
+    if (pmu_kind(pmu) != PMU_PROBE || !word)
         return 0;
     return error_set_at(error, -EINVAL, term->offset,
                         "a probe takes no \"%s\": write the function or file that it is set on, as in "
@@ -164,20 +187,56 @@ static int check_probe_word(const char *pmu, const struct event_term *term, stru
                         term->name);
 }
 
-int event_term_check(const char *pmu, const struct event_term *term, struct error *error)
+static int check_refused(const struct event_term *term, struct error *error)
 {
-    int r = check_probe_word(pmu, term, error);
-
-    if (r < 0)
-        return r;
     for (size_t i = 0; i < ARRAY_SIZE(refused_terms); i++)
         if (str_equal(term->name, refused_terms[i].name))
             return error_set_at(error, -EINVAL, term->offset, "the term \"%s\" %s", term->name,
                                 refused_terms[i].reason);
-    if (takes_text(pmu, term))
-        return term->text ? 0 : error_set_at(error, -EINVAL, term->offset, "the term \"%s\" needs a value", term->name);
+    return 0;
+}
+
+static int check_number(const struct event_term *term, struct error *error)
+{
     if (term->text && !term->numeric)
         return error_set_at(error, -EINVAL, term->offset + strlen(term->name) + 1,
                             "the value of \"%s\" is a number like 17 or 0x11, not \"%s\"", term->name, term->text);
     return 0;
+}
+
+int event_term_check(const char *pmu, const struct event_term *term, struct error *error)
+{
+    int r = check_probe_word(pmu, term, error);
+
+    if (r == 0)
+        r = check_refused(term, error);
+    if (r < 0)
+        return r;
+    if (takes_text(pmu, term))
+        return term->text ? 0 : error_set_at(error, -EINVAL, term->offset, "the term \"%s\" needs a value", term->name);
+    return check_number(term, error);
+}
+
+/* config1 to config3 of a software event, a tracepoint or a breakpoint mean nothing, or an address. */
+static bool takes_words(const struct event *event)
+{
+    return event->kind == EVENT_RAW || (event->kind == EVENT_GENERIC && event->type != PERF_TYPE_SOFTWARE);
+}
+
+int event_term_check_word(const struct event *event, const struct event_term *term, struct error *error)
+{
+    const char *name = term->name;
+    int r = check_refused(term, error);
+
+    if (r < 0)
+        return r;
+    if (!takes_words(event))
+        return error_set_at(error, -EINVAL, term->offset, "this event takes no term but \"name=\", and not \"%s\"",
+                            name);
+    if (!str_equal(name, "config1") && !str_equal(name, "config2") && !str_equal(name, "config3"))
+        return error_set_at(error, -EINVAL, term->offset,
+                            "this event takes the terms name, config1, config2 and config3, and not \"%s\": write the "
+                            "terms of a PMU behind its name, as in cpu/event=0x3c/",
+                            name);
+    return check_number(term, error);
 }

@@ -22,5 +22,7 @@ int event_terms_parse_text(const char *text, struct event_terms *ret, struct err
 
 /* Whether an event of `pmu` that is counted can have the term. -EINVAL at the offending character. */
 int event_term_check(const char *pmu, const struct event_term *term, struct error *error);
+/* The same for an event that is named without a PMU: "cycles/config1=1/". */
+int event_term_check_word(const struct event *event, const struct event_term *term, struct error *error);
 
 #endif

@@ -40,6 +40,7 @@ static const struct {
     {ONE_PMU, "cpu", "events/wide", "event=0x100"},
     {ONE_PMU, "cpu", "format/split", "config2:0-3,60-63"},
     {ONE_PMU, "cpu", "format/third", "config3:0-3"},
+    {ONE_PMU, "cpu", "events/branches", "event="},
 };
 
 static int setup(void **state)
@@ -136,6 +137,13 @@ static const struct {
 } build_cases[] = {
     {ONE_PMU, "instructions", 0, PERF_TYPE_HARDWARE, {1}, "", 1},
     {ONE_PMU, "LLC-load-misses", 0, PERF_TYPE_HW_CACHE, {0x10002}, "", 1},
+    {ONE_PMU, "1:1", 0, PERF_TYPE_SOFTWARE, {1}, "seconds", 1e-9},
+    {ONE_PMU, "4:0x11/config1=1,config2=2/", 0, 4, {0x11, 1, 2}, "", 1},
+    {EXTENDED, "0:0/config1=3/", 7, PERF_TYPE_HARDWARE, {UINT64_C(9) << 32, 3}, "", 1},
+    {BIG_LITTLE, "armv8_cortex_a76/cycles/", 4, PERF_TYPE_HARDWARE, {0}, "", 1},
+    {EXTENDED, "armv8_cortex_a76/cycles/", 4, PERF_TYPE_HARDWARE, {UINT64_C(9) << 32}, "", 1},
+    {EXTENDED, "armv8_cortex_a55/LLC-loads/", 0, PERF_TYPE_HW_CACHE, {UINT64_C(8) << 32 | 2}, "", 1},
+    {BIG_LITTLE, "armv8_cortex_a55/r1a/", 0, 8, {0x1a}, "", 1},
     {ONE_PMU, "task-clock", 0, PERF_TYPE_SOFTWARE, {1}, "seconds", 1e-9},
     {ONE_PMU, "cs", 0, PERF_TYPE_SOFTWARE, {3}, "", 1},
     {ONE_PMU, "uncore_imc/event=7/", 0, 20, {7}, "", 1},
@@ -168,7 +176,6 @@ static const struct {
     {ONE_PMU, "mem-loads", 0, 4, {0x1cd, 3}, "", 1},
     {ONE_PMU, "topdown-slots", 0, 4, {0x400}, "", 4},
     {ONE_PMU, "energy-pkg", 0, 11, {2}, "joules", 0x1p-32},
-    {BIG_LITTLE, "cycles", 4, PERF_TYPE_HARDWARE, {0}, "", 1},
     {BIG_LITTLE, "r11", 3, 8, {0x11}, "", 1},
     {BIG_LITTLE, "r11", 4, 9, {0x11}, "", 1},
     {BIG_LITTLE, "armv8_cortex_a76/l2d_cache_refill/", 4, 9, {0x17}, "", 1},
@@ -219,6 +226,7 @@ static void test_modifiers(void **state)
         {"cycles:H", 0, 0, 0, 1, 0, 0, 0, 0},   {"cycles:GH", 0, 0, 0, 0, 0, 0, 0, 0},
         {"cycles:kH", 1, 0, 1, 1, 0, 0, 0, 0},  {"cycles:De", 0, 0, 0, 0, 0, 1, 1, 0},
         {"cycles:pp", 0, 0, 0, 0, 0, 0, 0, 2},  {"cycles:P", 0, 0, 0, 0, 0, 0, 0, 3},
+        {"cycles:I", 0, 0, 0, 0, 0, 0, 0, 0},   {"cycles:SIk", 1, 0, 1, 0, 0, 0, 0, 0},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -232,6 +240,7 @@ static void test_modifiers(void **state)
         assert_int_equal(attr.kernel.exclude_hv, cases[i].out_hv);
         assert_int_equal(attr.kernel.exclude_guest, cases[i].out_guest);
         assert_int_equal(attr.kernel.exclude_host, cases[i].out_host);
+        assert_int_equal(attr.kernel.exclude_idle, strchr(cases[i].in, 'I') != NULL);
         assert_int_equal(attr.kernel.pinned, cases[i].out_pinned);
         assert_int_equal(attr.kernel.exclusive, cases[i].out_exclusive);
         assert_int_equal(attr.kernel.precise_ip, cases[i].out_precise);
@@ -246,6 +255,9 @@ static const struct {
     const char *out_message;
 } error_cases[] = {
     {ONE_PMU, "cpu/evnt=1/", -ENOENT, 4, "PMU \"cpu\" has no event or term \"evnt\"; did you mean \"event\""},
+    {ONE_PMU, "cpu/cs/", -ENOENT, 4, "PMU \"cpu\" has no event or term \"cs\""},
+    {ONE_PMU, "power/cycles/", -ENOENT, 6, "no event or term \"cycles\""},
+    {ONE_PMU, "cpu/cycles,umask=1/", -ENOENT, 4, "no event or term \"cycles\""},
     {ONE_PMU, "cpu/mem-load/", -ENOENT, 4, "did you mean \"mem-loads\""},
     {ONE_PMU, "cpu/mem-loads=1/", -ENOENT, 4, "no event or term \"mem-loads\""},
     {ONE_PMU, "cpu/event=1,umask=0x1ff/", -EINVAL, 12, "0x1ff of \"umask\" is too large: PMU \"cpu\" has 8 bits"},

@@ -66,6 +66,7 @@ static void test_check_sampled(void **state)
     } cases[] = {
         {"auto", NULL},
         {"'{cycles,l2d_cache_refill}'", NULL},
+        {"cpu-clock:u", NULL},
         {"no_such_pmu/event=1/", NULL},
         {"cycels", "sampler.event: there is no event \"cycels\"; did you mean \"cycles\""},
         {"'{cycles,qqqqqqqqqqqq}'", "sampler.event: there is no event \"qqqqqqqqqqqq\""},

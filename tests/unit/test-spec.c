@@ -145,6 +145,32 @@ static void test_groups(void **state)
     end(&f);
 }
 
+/* S behind a group is read=1. */
+static void test_group_modifiers(void **state)
+{
+    struct fixture f = begin(fake_machine_no_pmu());
+    struct stream_request request = {.event = (char *)"{cpu-clock,context-switches}:SI"};
+    struct spec_group group;
+    struct error error;
+    struct spec spec;
+
+    (void)state;
+    assert_int_equal(make(&f, &request, &spec, &error), -EINVAL); /* I is for the clock alone */
+    request.event = (char *)"{cpu-clock:I,context-switches}:S";
+    spec = good(&f, &request);
+    assert_int_equal(spec_bind(&spec, &f.fake->sys, f.machine, 1, &group, NULL), 0);
+    assert_int_equal(group.n, 2);
+    assert_true(group.attrs[0].sample_type & PERF_SAMPLE_READ);
+    assert_true(group.attrs[0].exclude_idle && !group.attrs[1].exclude_idle);
+    spec_done(&spec);
+    request.event = (char *)"{cpu-clock},context-switches";
+    assert_int_equal(make(&f, &request, &spec, &error), -EINVAL);
+    assert_string_equal(error.message,
+                        "parameter \"event\": only one group can stand here: write all events inside one "
+                        "pair of braces, or sample the others in a stream of their own");
+    end(&f);
+}
+
 /* Each kind of core by its own PMU, and an event of one kind on its CPUs alone. */
 static void test_two_kinds(void **state)
 {
@@ -306,15 +332,11 @@ static void test_bad(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_tracking),
-        cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_two_kinds),
-        cmocka_unit_test(test_permission),
-        cmocka_unit_test(test_equal),
-        cmocka_unit_test(test_rate_follows_limit),
-        cmocka_unit_test(test_bad),
-        cmocka_unit_test(test_kernel_alone),
+        cmocka_unit_test(test_defaults),  cmocka_unit_test(test_tracking),
+        cmocka_unit_test(test_groups),    cmocka_unit_test(test_group_modifiers),
+        cmocka_unit_test(test_two_kinds), cmocka_unit_test(test_permission),
+        cmocka_unit_test(test_equal),     cmocka_unit_test(test_rate_follows_limit),
+        cmocka_unit_test(test_bad),       cmocka_unit_test(test_kernel_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
