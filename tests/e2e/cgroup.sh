@@ -642,6 +642,73 @@ test_layouts() {
     remove $in/space $in/a $in/b $in
 }
 
+# --- what nobody counts costs nothing
+
+# all_are_traced: each thread of the daemon and of its opener.
+all_are_traced() {
+    local pid
+    for pid in "$daemon_pid" $(pgrep -P "$daemon_pid"); do
+        ! grep -qx 'TracerPid:[[:space:]]*0' "/proc/$pid/task"/*/status || return
+    done
+}
+# calls_during COMMAND...: writes to calls the system calls that the daemon and its opener make meanwhile.
+calls_during() {
+    local pid tracer from to traced=()
+    for pid in "$daemon_pid" $(pgrep -P "$daemon_pid"); do
+        traced+=(-p "$pid")
+    done
+    strace -f -ttt -o "$scratch/trace" "${traced[@]}" 2>/dev/null &
+    tracer=$!
+    children+=("$tracer")
+    holds "all threads are traced" eventually 10 all_are_traced
+    sleep 1 # attaching interrupts the wait for events, which is then called again
+    from=$EPOCHREALTIME
+    "$@"
+    sleep 0.5
+    to=$EPOCHREALTIME
+    kill -TERM "$tracer"
+    wait "$tracer" 2>/dev/null
+    awk -v from="$from" -v to="$to" '$2 > from && $2 < to' "$scratch/trace" >"$scratch/calls"
+}
+make_and_remove() {
+    local i
+    for i in 1 2 3 4 5 6 7 8 9 10; do
+        make "$1$i$2"
+        remove "$1$i$2"
+    done
+}
+calls_each() {
+    awk '{ n++ } /epoll_.*= [1-9]/ { woken++ }
+        END { printf "%.1f calls, %.1f times awake", n / 10, woken / 10 }' "$scratch/calls"
+}
+
+# The patterns are those of the default, in a hierarchy that no other test uses.
+test_uncounted() {
+    local in=$below/uncounted
+    need strace pgrep
+    make $in $in/user.slice $in/system.slice $in/other
+    in_layout "echo 0 >$hierarchy$in/cgroup.procs; umount -R /sys/fs/cgroup
+        exec unshare --cgroup bash -c 'mount -t cgroup2 none /sys/fs/cgroup; shift; exec \"\$@\"' x \"\$@\"" \
+        "$faults_group" "linger: 0s"
+    holds "the built-in patterns choose the slices" eventually 5 watches_exactly /system.slice /user.slice
+    calls_during make_and_remove $in/user.slice/a .service
+    equals "cgroups that come and go in a slice that is not looked into" "$(calls_each)" "0.0 calls, 0.0 times awake"
+    calls_during make_and_remove $in/other/a .slice
+    equals "and in a directory that leads to none" "$(calls_each)" "0.0 calls, 0.0 times awake"
+    calls_during make_and_remove $in/system.slice/a .service
+    compares "those of services are taken in: $(calls_each)" "$(wc -l <"$scratch/calls") > 100"
+    calls_during make_and_remove $in/system.slice/a .mount
+    compares "beside services, they cost the event alone: $(calls_each)" "$(wc -l <"$scratch/calls") <= 90"
+    sed -i "s/^    enabled: true$/&\n    include: ['\/user.slice\/*']/" "$config"
+    make $in/user.slice/late
+    kill -HUP "$daemon_pid"
+    holds "after a reload other directories are looked into" eventually 5 watches_exactly /user.slice/late
+    calls_during make_and_remove $in/system.slice/a .service
+    equals "and those before are not" "$(calls_each)" "0.0 calls, 0.0 times awake"
+    end_daemon
+    remove_cgroups "$hierarchy$in"
+}
+
 # --- a v1 perf_event hierarchy
 
 v1_hierarchy() {
@@ -706,7 +773,7 @@ test_v1() {
     holds "the controller is back in v2" v1_is_gone
 }
 
-tests=(selection coming_and_going truth names limits layouts v1)
+tests=(selection coming_and_going truth names limits layouts uncounted v1)
 for test in "${@:-${tests[@]}}"; do
     echo "-- ${test//_/ }"
     "test_$test"
