@@ -268,6 +268,7 @@ if [ $plain = yes ]; then
     end_to_end truth
     [ ! -x "$build/sanitized/perfcountd" ] || end_to_end cgroup sanitized
     end_to_end cgroup-soak
+    end_to_end cgroup-start
     end_to_end sampler
     show=. timed "bench/footprint" bench/footprint "$build/plain"
     end_to_end auth

@@ -6,7 +6,7 @@
 # usage: cgroup.sh [TEST...]     all of them without an argument
 # shellcheck disable=SC2086 # the paths of the test's own cgroups have no blanks
 . "$(dirname "$0")/lib.sh"
-need curl jq cc /usr/bin/python3
+need curl jq cc pgrep strace /usr/bin/python3
 . "$here/cgroup-lib.sh"
 
 config=$scratch/cgroup.yaml
@@ -642,6 +642,43 @@ test_layouts() {
     remove $in/space $in/a $in/b $in
 }
 
+# --- a thousand at once
+
+# count_known: those that are watched, and for which there is no room.
+count_known() {
+    echo $(($(cgroups_in watched) + $(cgroups_in dropped)))
+}
+
+test_at_once() {
+    local in=$below/burst many=1000 room files watches pinned
+    room=$((($(ulimit -Hn) - 200) / $(getconf _NPROCESSORS_ONLN)))
+    [ $many -le $room ] || many=$room
+    make $in
+    cgroup_config "$config" "include: [\"$in/*\"]" "linger: 0s" "max_cgroups: 1000" \
+        'groups: [{name: f, events: minor-faults}]'
+    start_daemon --config.file="$config"
+    files=$(open_files "$daemon_pid")
+    watches=$(inotify_watches "$daemon_pid")
+    pinned=$(dying)
+    (cd "$hierarchy$in" && seq $many | xargs mkdir)
+    holds "$many at once: all are counted" eventually 60 equal_numbers "cgroups_in watched" $many
+    fault $in/$many 300
+    caused "also the last" "$(count $in/$many)" 300
+    equals "one watch, of their parent" "$(inotify_watches "$daemon_pid")" "$watches"
+    (cd "$hierarchy$in" && seq 2 2 $many | xargs rmdir && seq 2 2 $many | xargs mkdir)
+    holds "half of them made again: all are counted" eventually 60 equal_numbers "cgroups_in watched" $many
+    eventually 5 is_in_state $in/2 watched
+    fault $in/2 200
+    caused "from 0 on" "$(count $in/2)" 200
+    (cd "$hierarchy$in" && seq $many | xargs rmdir && seq $many | xargs mkdir && seq $many | xargs rmdir)
+    holds "made and removed before all are opened: none is left" eventually 60 equal_numbers count_known 0
+    holds "no descriptor is left" eventually 5 equal_numbers "open_files $daemon_pid" "$files"
+    equals "no watch is left" "$(inotify_watches "$daemon_pid")" "$watches"
+    holds "nothing is pinned" eventually 3 no_more_dying "$pinned"
+    end_daemon
+    remove $in
+}
+
 # --- what nobody counts costs nothing
 
 # all_are_traced: each thread of the daemon and of its opener.
@@ -685,7 +722,6 @@ calls_each() {
 # The patterns are those of the default, in a hierarchy that no other test uses.
 test_uncounted() {
     local in=$below/uncounted
-    need strace pgrep
     make $in $in/user.slice $in/system.slice $in/other
     in_layout "echo 0 >$hierarchy$in/cgroup.procs; umount -R /sys/fs/cgroup
         exec unshare --cgroup bash -c 'mount -t cgroup2 none /sys/fs/cgroup; shift; exec \"\$@\"' x \"\$@\"" \
@@ -741,6 +777,7 @@ test_v1() {
     at_end+=(restore_v1)
     v1=$scratch/v1
     mkdir "$v1"
+    chmod 711 "$scratch" # for whom root's daemon becomes
     # The keeper holds the mount while daemons come and go.
     unshare --mount --propagation private sh -c "mount -t cgroup -o perf_event none '$v1' && exec sleep 300" \
         2>"$scratch/mount" &
@@ -763,6 +800,16 @@ test_v1() {
     "$load" "$tree$below/b" faults 300
     eventually 5 rmdir "$tree$below/b"
     caused "also those of one that comes and goes in it" "$(count $below/b)" 300
+    mv "$tree$below/a" "$tree$below/c"
+    eventually 5 has_cgroup $below/c
+    "$load" "$tree$below/c" faults 200
+    caused "one that is renamed is counted under its new name" "$(count $below/c)" 200
+    equals "its old name lingers" "$(state_of $below/a)" lingering
+    mkdir "$tree$below/c/d"
+    sleep 0.2
+    mv "$tree$below/c" "$tree$below/a"
+    holds "renamed again, it goes on" eventually 5 is_in_state $below/a watched
+    caused "from its total" "$(count $below/a)" 400
     matches "/api/v1/cgroups names it" "$(get /api/v1/cgroups)" "$v1"
     end_daemon
     remove_cgroups "$tree$below"
@@ -773,7 +820,7 @@ test_v1() {
     holds "the controller is back in v2" v1_is_gone
 }
 
-tests=(selection coming_and_going truth names limits layouts uncounted v1)
+tests=(selection coming_and_going truth names limits layouts at_once uncounted v1)
 for test in "${@:-${tests[@]}}"; do
     echo "-- ${test//_/ }"
     "test_$test"
