@@ -51,7 +51,7 @@ static int cpu_report_impossible(const struct collector_context *context, struct
     _cleanup_(cpuset_done) struct cpuset cpus = {0};
     _cleanup_(freep) char *possible = cpuset_format(&context->machine->possible), *message = NULL;
     struct failure failure = {
-        .collector = context->collector, .group = "", .event = "", .metric = "", .pmu = "", .reason = "ENXIO"};
+        .collector = context->collector, .group = "", .event = "", .metric = "", .pmu = "", .reason = "cpus"};
     int r = 0;
 
     if (str_equal(context->config->cpu.cpus, "all"))

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events that could not be opened: an entry for each event and reason, with the CPUs on which it failed. */
+/*
+ * What a collector could not do: an entry for each event that could not be opened, for each reason, with the CPUs on
+ * which it failed; and what keeps it from finding all its targets, which is about no event.
+ */
 #ifndef COLLECTORS_FAILURE_H
 #define COLLECTORS_FAILURE_H
 
@@ -10,7 +13,7 @@
 struct failure {
     unsigned collector; /* bit number */
     const char *group;
-    const char *event;   /* as it was written */
+    const char *event;   /* as it was written; "" where it is about none */
     const char *metric;  /* as it is named: the label `event` */
     const char *pmu;     /* "" where there is no PMU of that name */
     const char *reason;  /* "ENOENT" */

@@ -36,7 +36,7 @@ struct registry {
     bool stale;
     struct snapshot snapshot;
     struct failures failures;
-    struct series **unavailable; /* one for each failure */
+    struct series **failed; /* one for each failure */
     const char *names[N_COLLECTORS + 1];
     struct slot slots[N_COLLECTORS];
 };
@@ -75,10 +75,10 @@ int registry_new(struct sys *sys, const struct reload_outcome *reload, struct re
 
 static void registry_forget_failures(struct registry *registry)
 {
-    for (size_t i = 0; registry->unavailable && i < registry->failures.n; i++)
-        metrics_remove(&registry->snapshot.metrics, registry->unavailable[i]);
-    free(registry->unavailable);
-    registry->unavailable = NULL;
+    for (size_t i = 0; registry->failed && i < registry->failures.n; i++)
+        metrics_remove(&registry->snapshot.metrics, registry->failed[i]);
+    free(registry->failed);
+    registry->failed = NULL;
     failures_done(&registry->failures);
 }
 
@@ -180,22 +180,28 @@ static int registry_open_collector(struct registry *registry, size_t i, struct e
     return slot_add_series(slot, &registry->snapshot.metrics, i) < 0 ? error_oom(error) : 0;
 }
 
-static int registry_add_unavailable(struct registry *registry, size_t i)
+static int registry_add_failed(struct registry *registry, size_t i)
 {
-    static const struct metric metric = {"perfcountd_events_unavailable",
-                                         "On how many CPUs or cgroups an event could not be opened.", "", METRIC_GAUGE};
+    static const struct metric of_event = {
+        "perfcountd_events_unavailable", "On how many CPUs or cgroups an event could not be opened.", "", METRIC_GAUGE};
+    static const struct metric of_collector = {"perfcountd_collector_incomplete",
+                                               "1 while a collector does not find all its CPUs or cgroups.", "",
+                                               METRIC_GAUGE};
     const struct failure *failure = &registry->failures.items[i];
+    bool is_event = failure->event[0];
     struct label labels[] = {{"collector", collectors[failure->collector]->name},
                              {"group", failure->group},
                              {"event", failure->metric},
                              {"pmu", failure->pmu},
                              {"reason", failure->reason}};
+    struct label why[] = {labels[0], labels[ARRAY_SIZE(labels) - 1]};
 
-    registry->unavailable[i] =
-        metrics_add(&registry->snapshot.metrics, &metric, failure->collector, 0, labels, ARRAY_SIZE(labels));
-    if (!registry->unavailable[i])
+    registry->failed[i] =
+        metrics_add(&registry->snapshot.metrics, is_event ? &of_event : &of_collector, failure->collector, 0,
+                    is_event ? labels : why, is_event ? ARRAY_SIZE(labels) : ARRAY_SIZE(why));
+    if (!registry->failed[i])
         return -ENOMEM;
-    series_set(registry->unavailable[i], failure->n_targets);
+    series_set(registry->failed[i], is_event ? failure->n_targets : 1);
     return 0;
 }
 
@@ -214,11 +220,11 @@ static int registry_gather_failures(struct registry *registry)
     }
     if (r < 0 || registry->failures.n == 0)
         return r;
-    registry->unavailable = calloc(registry->failures.n, sizeof(registry->unavailable[0]));
-    if (!registry->unavailable)
+    registry->failed = calloc(registry->failures.n, sizeof(registry->failed[0]));
+    if (!registry->failed)
         return -ENOMEM;
     for (size_t i = 0; i < registry->failures.n && r == 0; i++)
-        r = registry_add_unavailable(registry, i);
+        r = registry_add_failed(registry, i);
     return r;
 }
 

@@ -177,6 +177,7 @@ if [ $plain = yes ]; then
     end_to_end retry
     [ ! -x "$build/sanitized/perfcountd" ] || end_to_end cgroup sanitized
     end_to_end cgroup-soak
+    end_to_end cgroup-start
     end_to_end sampler
     end_to_end sampler-perf
     end_to_end profile

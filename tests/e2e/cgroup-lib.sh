@@ -98,14 +98,12 @@ has_cgroup() {
     [ "$(count "$1")" != none ]
 }
 
-# open_files PID; inotify_watches PID: beyond one for each cgroup, since others come and go on this machine as well.
+# open_files PID; inotify_watches PID
 open_files() {
     find "/proc/$1/fd" -mindepth 1 | wc -l
 }
 inotify_watches() {
-    local watches
-    watches=$(cat "/proc/$1/fdinfo/"* 2>/dev/null | grep -c '^inotify ')
-    echo $((watches - $(find "$hierarchy" -type d 2>/dev/null | wc -l)))
+    cat "/proc/$1/fdinfo/"* 2>/dev/null | grep -c '^inotify '
 }
 
 # dying: how many removed cgroups below the parent somebody still holds open.

@@ -6,7 +6,7 @@
 # usage: cgroup.sh [TEST...]     all of them without an argument
 # shellcheck disable=SC2086 # the paths of the test's own cgroups have no blanks
 . "$(dirname "$0")/lib.sh"
-need curl jq cc perf promtool /usr/bin/python3
+need curl jq cc perf pgrep promtool strace /usr/bin/python3
 . "$here/cgroup-lib.sh"
 
 config=$scratch/cgroup.yaml
@@ -630,6 +630,109 @@ test_layouts() {
     remove $in/space $in/a $in/b $in
 }
 
+# --- a thousand at once
+
+# count_known: those that are watched, and for which there is no room.
+count_known() {
+    echo $(($(cgroups_in watched) + $(cgroups_in dropped)))
+}
+
+test_at_once() {
+    local in=$below/burst many=1000 room files watches pinned
+    room=$((($(ulimit -Hn) - 200) / $(getconf _NPROCESSORS_ONLN)))
+    [ $many -le $room ] || many=$room
+    make $in
+    cgroup_config "$config" "include: [\"$in/*\"]" "linger: 0s" "max_cgroups: 1000" \
+        'groups: [{name: f, events: minor-faults}]'
+    start_daemon --config.file="$config"
+    files=$(open_files "$daemon_pid")
+    watches=$(inotify_watches "$daemon_pid")
+    pinned=$(dying)
+    (cd "$hierarchy$in" && seq $many | xargs mkdir)
+    holds "$many at once: all are counted" eventually 60 equal_numbers "cgroups_in watched" $many
+    fault $in/$many 300
+    caused "also the last" "$(count $in/$many)" 300
+    equals "one watch, of their parent" "$(inotify_watches "$daemon_pid")" "$watches"
+    (cd "$hierarchy$in" && seq 2 2 $many | xargs rmdir && seq 2 2 $many | xargs mkdir)
+    holds "half of them made again: all are counted" eventually 60 equal_numbers "cgroups_in watched" $many
+    eventually 5 is_in_state $in/2 watched
+    fault $in/2 200
+    caused "from 0 on" "$(count $in/2)" 200
+    (cd "$hierarchy$in" && seq $many | xargs rmdir && seq $many | xargs mkdir && seq $many | xargs rmdir)
+    holds "made and removed before all are opened: none is left" eventually 60 equal_numbers count_known 0
+    holds "no descriptor is left" eventually 5 equal_numbers "open_files $daemon_pid" "$files"
+    equals "no watch is left" "$(inotify_watches "$daemon_pid")" "$watches"
+    holds "nothing is pinned" eventually 3 no_more_dying "$pinned"
+    end_daemon
+    remove $in
+}
+
+# --- what nobody counts costs nothing
+
+# all_are_traced: each thread of the daemon and of its opener.
+all_are_traced() {
+    local pid
+    for pid in "$daemon_pid" $(pgrep -P "$daemon_pid"); do
+        ! grep -qx 'TracerPid:[[:space:]]*0' "/proc/$pid/task"/*/status || return
+    done
+}
+# calls_during COMMAND...: writes to calls the system calls that the daemon and its opener make meanwhile.
+calls_during() {
+    local pid tracer from to traced=()
+    for pid in "$daemon_pid" $(pgrep -P "$daemon_pid"); do
+        traced+=(-p "$pid")
+    done
+    strace -f -ttt -o "$scratch/trace" "${traced[@]}" 2>/dev/null &
+    tracer=$!
+    children+=("$tracer")
+    holds "all threads are traced" eventually 10 all_are_traced
+    sleep 1 # attaching interrupts the wait for events, which is then called again
+    from=$EPOCHREALTIME
+    "$@"
+    sleep 0.5
+    to=$EPOCHREALTIME
+    kill -TERM "$tracer"
+    wait "$tracer" 2>/dev/null
+    awk -v from="$from" -v to="$to" '$2 > from && $2 < to' "$scratch/trace" >"$scratch/calls"
+}
+make_and_remove() {
+    local i
+    for i in 1 2 3 4 5 6 7 8 9 10; do
+        make "$1$i$2"
+        remove "$1$i$2"
+    done
+}
+calls_each() {
+    awk '{ n++ } /epoll_.*= [1-9]/ { woken++ }
+        END { printf "%.1f calls, %.1f times awake", n / 10, woken / 10 }' "$scratch/calls"
+}
+
+# The patterns are those of the default, in a hierarchy that no other test uses.
+test_uncounted() {
+    local in=$below/uncounted
+    make $in $in/user.slice $in/system.slice $in/other
+    in_layout "echo 0 >$hierarchy$in/cgroup.procs; umount -R /sys/fs/cgroup
+        exec unshare --cgroup bash -c 'mount -t cgroup2 none /sys/fs/cgroup; shift; exec \"\$@\"' x \"\$@\"" \
+        "$faults_group" "linger: 0s"
+    holds "the built-in patterns choose the slices" eventually 5 watches_exactly /system.slice /user.slice
+    calls_during make_and_remove $in/user.slice/a .service
+    equals "cgroups that come and go in a slice that is not looked into" "$(calls_each)" "0.0 calls, 0.0 times awake"
+    calls_during make_and_remove $in/other/a .slice
+    equals "and in a directory that leads to none" "$(calls_each)" "0.0 calls, 0.0 times awake"
+    calls_during make_and_remove $in/system.slice/a .service
+    compares "those of services are taken in: $(calls_each)" "$(wc -l <"$scratch/calls") > 100"
+    calls_during make_and_remove $in/system.slice/a .mount
+    compares "beside services, they cost the event alone: $(calls_each)" "$(wc -l <"$scratch/calls") <= 90"
+    sed -i "s/^    enabled: true$/&\n    include: ['\/user.slice\/*']/" "$config"
+    make $in/user.slice/late
+    kill -HUP "$daemon_pid"
+    holds "after a reload other directories are looked into" eventually 5 watches_exactly /user.slice/late
+    calls_during make_and_remove $in/system.slice/a .service
+    equals "and those before are not" "$(calls_each)" "0.0 calls, 0.0 times awake"
+    end_daemon
+    remove_cgroups "$hierarchy$in"
+}
+
 # --- a v1 perf_event hierarchy
 
 v1_hierarchy() {
@@ -662,6 +765,7 @@ test_v1() {
     at_end+=(restore_v1)
     v1=$scratch/v1
     mkdir "$v1"
+    chmod 711 "$scratch" # for whom root's daemon becomes
     # The keeper holds the mount while daemons come and go.
     unshare --mount --propagation private sh -c "mount -t cgroup -o perf_event none '$v1' && exec sleep 300" \
         2>"$scratch/mount" &
@@ -684,6 +788,16 @@ test_v1() {
     "$load" "$tree$below/b" faults 300
     eventually 5 rmdir "$tree$below/b"
     caused "also those of one that comes and goes in it" "$(count $below/b)" 300
+    mv "$tree$below/a" "$tree$below/c"
+    eventually 5 has_cgroup $below/c
+    "$load" "$tree$below/c" faults 200
+    caused "one that is renamed is counted under its new name" "$(count $below/c)" 200
+    equals "its old name lingers" "$(state_of $below/a)" lingering
+    mkdir "$tree$below/c/d"
+    sleep 0.2
+    mv "$tree$below/c" "$tree$below/a"
+    holds "renamed again, it goes on" eventually 5 is_in_state $below/a watched
+    caused "from its total" "$(count $below/a)" 400
     matches "/api/v1/cgroups names it" "$(get /api/v1/cgroups)" "$v1"
     end_daemon
     remove_cgroups "$tree$below"
@@ -694,7 +808,7 @@ test_v1() {
     holds "the controller is back in v2" v1_is_gone
 }
 
-tests=(selection coming_and_going truth names limits layouts v1)
+tests=(selection coming_and_going truth names limits layouts at_once uncounted v1)
 for test in "${@:-${tests[@]}}"; do
     echo "-- ${test//_/ }"
     "test_$test"

@@ -298,6 +298,31 @@ static void test_reload_help(void **state)
     rig_done(&rig);
 }
 
+static bool has_family(const struct snapshot *snapshot, const char *name)
+{
+    for (size_t i = 0; i < snapshot->metrics.n; i++)
+        if (str_equal(snapshot->metrics.families[i]->name, name))
+            return true;
+    return false;
+}
+
+/* CPUs that are not there are no event that is not there. */
+static void test_incomplete(void **state)
+{
+    const char *incomplete = "perfcountd_collector_incomplete{collector=\"cpu\",reason=\"cpus\"}";
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(),
+             "collectors: {self: {enabled: false}, cpu: {cpus: '0-9', groups: [{name: core, events: cycles}]}}");
+    assert_int_equal(series_value(rig_read(&rig), "%s", incomplete), 1);
+    assert_int_equal(registry_failures(rig.registry)->n, 1);
+    assert_false(has_family(rig_read(&rig), "perfcountd_events_unavailable"));
+    rig_configure(&rig, CORE);
+    assert_false(has_family(rig_read(&rig), "perfcountd_collector_incomplete"));
+    rig_done(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -315,6 +340,7 @@ int main(void)
         cmocka_unit_test(test_reload_reordered),
         cmocka_unit_test(test_reload_makes_room),
         cmocka_unit_test(test_reload_help),
+        cmocka_unit_test(test_incomplete),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
