@@ -5,6 +5,7 @@
 #ifndef COLLECTORS_COLLECTOR_H
 #define COLLECTORS_COLLECTOR_H
 
+#include "base/process/child.h"
 #include "collectors/failure.h"
 #include "collectors/snapshot.h"
 #include "config/config.h"
@@ -15,6 +16,11 @@ struct reload_outcome {
     uint64_t success_realtime_ns; /* of the last attempt that was successful */
 };
 
+/* The daemon's other processes; NULL where there never is one. */
+struct children {
+    const struct child *opener, *symboliser;
+};
+
 /* The surroundings of a collector, all borrowed. They live until close; machine and config until the next open. */
 struct collector_context {
     struct sys *sys;
@@ -22,6 +28,7 @@ struct collector_context {
     const struct config *config;
     struct snapshot *snapshot;
     const struct reload_outcome *reload;
+    const struct children *children;
     const struct cpuset *left; /* CPUs that went offline since the last open, or may have, whether or not they are back:
                                   groups that were open there are dead */
     bool paused;               /* groups that are opened stay disabled */

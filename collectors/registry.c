@@ -30,6 +30,7 @@ struct slot {
 struct registry {
     struct sys *sys;
     const struct reload_outcome *reload;
+    struct children children;
     const struct machine *machine;
     const struct config *config;
     struct cpuset left; /* see struct collector_context */
@@ -49,6 +50,7 @@ static struct collector_context registry_context(struct registry *registry, size
         .config = registry->config,
         .snapshot = &registry->snapshot,
         .reload = registry->reload,
+        .children = &registry->children,
         .left = &registry->left,
         .paused = registry_is_paused(registry),
         .collector = (unsigned)i,
@@ -71,6 +73,11 @@ int registry_new(struct sys *sys, const struct reload_outcome *reload, struct re
     registry->snapshot.collector_names = registry->names;
     *ret = registry;
     return 0;
+}
+
+void registry_set_children(struct registry *registry, const struct children *children)
+{
+    registry->children = *children;
 }
 
 static void registry_forget_failures(struct registry *registry)
@@ -350,9 +357,7 @@ const void *registry_state(const struct registry *registry, const struct collect
 
 int registry_fd(const struct registry *registry, size_t n)
 {
-    if (n >= N_COLLECTORS)
-        return -ENODEV;
-    return registry->slots[n].state ? registry->slots[n].fd : -1;
+    return n >= N_COLLECTORS ? -ENODEV : registry->slots[n].state ? registry->slots[n].fd : -1;
 }
 
 void registry_dispatch(struct registry *registry, size_t n)

@@ -13,6 +13,8 @@ struct registry;
 /* Opens nothing yet. `sys` and `reload` must outlive the registry. -ENOMEM. */
 int registry_new(struct sys *sys, const struct reload_outcome *reload, struct registry **ret);
 struct registry *registry_free(struct registry *registry);
+/* The processes whose cost the collector self reports; until then there are none. They must outlive the registry. */
+void registry_set_children(struct registry *registry, const struct children *children);
 
 /*
  * Opens what `config` wants on `machine`, and closes what it no longer wants; groups that did not change go on

@@ -7,13 +7,11 @@
  * it has.
  */
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/resource.h>
 
 #include "base/cleanup.h"
-#include "base/file.h"
-#include "base/number.h"
 #include "base/process/fd.h"
+#include "collectors/self-child.h"
 #include "collectors/self-cost.h"
 #include "perf/event/pfm.h"
 
@@ -22,7 +20,9 @@ enum value {
     OPEN_FDS,
     MAX_FDS,
     VIRTUAL_BYTES,
+    VIRTUAL_MAX_BYTES,
     RESIDENT_BYTES,
+    THREADS,
     START_TIME,
     RELOAD_SUCCESSFUL,
     RELOAD_TIME,
@@ -40,10 +40,14 @@ static const struct {
     [OPEN_FDS] = {{"process_open_fds", "Number of open file descriptors.", "", METRIC_GAUGE}, 0},
     [MAX_FDS] = {{"process_max_fds", "Maximum number of open file descriptors.", "", METRIC_GAUGE}, 0},
     [VIRTUAL_BYTES] = {{"process_virtual_memory_bytes", "Virtual memory size in bytes.", "bytes", METRIC_GAUGE}, 0},
+    [VIRTUAL_MAX_BYTES] = {{"process_virtual_memory_max_bytes", "Maximum amount of virtual memory available in bytes.",
+                            "bytes", METRIC_GAUGE},
+                           0},
     [RESIDENT_BYTES] = {{"process_resident_memory_bytes", "Resident memory size in bytes.", "bytes", METRIC_GAUGE}, 0},
+    [THREADS] = {{"process_threads", "Number of OS threads in the process.", "", METRIC_GAUGE}, 0},
     [START_TIME] = {{"process_start_time_seconds", "Start time of the process since unix epoch in seconds.", "seconds",
                      METRIC_GAUGE},
-                    2},
+                    START_DECIMALS},
     [RELOAD_SUCCESSFUL] = {{"perfcountd_config_last_reload_successful",
                             "Whether the last attempt to load the configuration succeeded.", "", METRIC_GAUGE},
                            0},
@@ -63,10 +67,11 @@ static const struct metric build_info = {
 };
 
 struct self {
-    int statm_fd, fd_directory;
-    uint64_t page_size;
+    int stat_fd, fd_directory;
+    uint64_t boot_ns; /* since the epoch; 0: not known */
     struct series *series[N_VALUES];
     struct series *build;
+    struct self_child opener, symboliser;
     struct self_cost *cost;
 };
 
@@ -79,31 +84,12 @@ static void self_close(const struct collector_context *context, void *state)
     for (size_t i = 0; i < N_VALUES; i++)
         metrics_remove(&context->snapshot->metrics, self->series[i]);
     metrics_remove(&context->snapshot->metrics, self->build);
+    self_child_done(&self->opener, &context->snapshot->metrics);
+    self_child_done(&self->symboliser, &context->snapshot->metrics);
     self_cost_free(self->cost, &context->snapshot->metrics);
-    closep(&self->statm_fd);
+    closep(&self->stat_fd);
     closep(&self->fd_directory);
     free(self);
-}
-
-/* Field 22 of /proc/PID/stat, in clock ticks since boot (proc(5)), as hundredths of a second since the epoch. */
-static int read_start_time(uint64_t *ret)
-{
-    _cleanup_(freep) char *stat = NULL, *boot = NULL;
-    unsigned long long ticks, boot_seconds;
-    int r = file_read(AT_FDCWD, "/proc/self/stat", 4096, &stat, NULL);
-
-    if (r == 0)
-        r = file_read(AT_FDCWD, "/proc/stat", 16 * 1024 * 1024, &boot, NULL);
-    if (r < 0)
-        return r;
-    /* The name in parentheses may itself hold parentheses and spaces. */
-    const char *fields = strrchr(stat, ')'), *btime = strstr(boot, "\nbtime ");
-    if (!fields || !btime || sscanf(btime, " btime %llu", &boot_seconds) != 1)
-        return -EBADMSG;
-    if (sscanf(fields, ") %*c%*d%*d%*d%*d%*d%*u%*u%*u%*u%*u%*u%*u%*d%*d%*d%*d%*d%*d%llu", &ticks) != 1)
-        return -EBADMSG;
-    *ret = boot_seconds * 100 + ticks * 100 / (unsigned long)sysconf(_SC_CLK_TCK);
-    return 0;
 }
 
 static int self_add_series(const struct collector_context *context, struct self *self)
@@ -121,60 +107,67 @@ static int self_add_series(const struct collector_context *context, struct self 
     if (!self->build)
         return -ENOMEM;
     series_set(self->build, 1);
-    return 0;
+    int r = self_child_init(&self->opener, context, "opener");
+    return r < 0 ? r : self_child_init(&self->symboliser, context, "symboliser");
 }
 
 static int self_open(const struct collector_context *context, void *previous, void **ret, struct error *error)
 {
     struct self *self = calloc(1, sizeof(*self)), *before = previous;
-    uint64_t started;
 
     if (self && before)
         self->cost = steal(before->cost);
     self_close(context, before);
     if (!self)
         return error_oom(error);
-    self->statm_fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    self->stat_fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
     self->fd_directory = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    self->page_size = (uint64_t)sysconf(_SC_PAGESIZE);
+    process_stat_read_boot(&self->boot_ns);
     if (self_add_series(context, self) < 0 || self_cost_open(context, steal(self->cost), &self->cost) < 0) {
         self_close(context, self);
         return error_oom(error);
     }
-    if (read_start_time(&started) == 0)
-        series_set(self->series[START_TIME], started);
     *ret = self;
     return 0;
 }
 
-static void self_collect_memory(struct self *self)
+static void self_collect_stat(struct self *self)
 {
-    unsigned long long size, resident;
-    char text[128];
-    ssize_t n = pread(self->statm_fd, text, sizeof(text) - 1, 0);
+    struct process_stat stat;
 
-    if (n <= 0)
+    if (process_stat_read(self->stat_fd, &stat) < 0)
         return;
-    text[n] = '\0';
-    if (sscanf(text, "%llu %llu", &size, &resident) != 2)
-        return;
-    series_set(self->series[VIRTUAL_BYTES], size * self->page_size);
-    series_set(self->series[RESIDENT_BYTES], resident * self->page_size);
+    series_set(self->series[VIRTUAL_BYTES], stat.virtual_bytes);
+    series_set(self->series[RESIDENT_BYTES], stat.resident_bytes);
+    series_set(self->series[THREADS], stat.threads);
+    if (self->boot_ns)
+        series_set(self->series[START_TIME], (self->boot_ns + stat.start_ns) / START_UNIT_NS);
+}
+
+/* RLIM_INFINITY is 2^64 - 1, as Prometheus's client for Go has it (procfs reads "unlimited" so). */
+static void self_collect_limits(struct self *self)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
+        series_set(self->series[MAX_FDS], limit.rlim_cur);
+    if (getrlimit(RLIMIT_AS, &limit) == 0)
+        series_set(self->series[VIRTUAL_MAX_BYTES], limit.rlim_cur);
 }
 
 static int self_collect(const struct collector_context *context, void *state, struct error *error)
 {
     struct self *self = state;
-    struct rlimit limit;
     uint64_t open_fds = 0;
 
     (void)error;
     series_set(self->series[CPU_SECONDS], context->sys->now(context->sys, CLOCK_PROCESS_CPUTIME_ID));
     if (fd_count_open(self->fd_directory, &open_fds) == 0)
         series_set(self->series[OPEN_FDS], open_fds);
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
-        series_set(self->series[MAX_FDS], limit.rlim_cur);
-    self_collect_memory(self);
+    self_collect_limits(self);
+    self_collect_stat(self);
+    self_child_collect(&self->opener, context->children->opener, self->boot_ns);
+    self_child_collect(&self->symboliser, context->children->symboliser, self->boot_ns);
     self_cost_collect(self->cost);
     series_set(self->series[RELOAD_SUCCESSFUL], context->reload->successful);
     series_set(self->series[RELOAD_TIME], context->reload->success_realtime_ns);

@@ -227,7 +227,7 @@ int daemon_watch(struct daemon *daemon)
     if (r >= 0)
         r = pause_new(event, on_pause_end, daemon, &daemon->pause);
     if (r >= 0)
-        r = sampler_new(&daemon->session.sys, event, &daemon->sampler);
+        r = sampler_new(&daemon->session.sys, event, &daemon->symboliser, &daemon->sampler);
     return r < 0 ? r : shutdown_new(event, daemon->sampler, &daemon->shutdown);
 }
 

@@ -36,6 +36,7 @@ struct daemon {
     struct failure_log failure_log;
     struct pause *pause;
     struct sampler *sampler;
+    struct child symboliser;
     struct shutdown *shutdown;
     struct listening listening;
     size_t n_reported_failures; /* in the status that the service manager has */

@@ -2,6 +2,7 @@
 /* JSON documents: see documents.h. */
 #include "daemon/documents.h"
 
+#include <fcntl.h>
 #include <limits.h>
 
 #include "base/cleanup.h"
@@ -134,20 +135,51 @@ json_t *document_descriptors(const struct session *session)
                      (json_int_t)session->config->web.limits.connections);
 }
 
+static void processes_add(json_t *processes, const char *name, pid_t pid, uid_t uid, const struct process_stat *stat,
+                          uint64_t boot_ns)
+{
+    json_array_append_new(
+        processes,
+        json_pack("{s:s, s:i, s:I, s:o, s:f, s:I, s:I, s:I}", "process", name, "pid", (int)pid, "uid", (json_int_t)uid,
+                  "start_time",
+                  boot_ns ? json_real((double)(boot_ns + stat->start_ns) / (double)NSEC_PER_SEC) : json_null(),
+                  "cpu_seconds", (double)stat->cpu_ns / (double)NSEC_PER_SEC, "resident_bytes",
+                  (json_int_t)stat->resident_bytes, "virtual_bytes", (json_int_t)stat->virtual_bytes, "threads",
+                  (json_int_t)stat->threads));
+}
+
+json_t *document_processes(const struct children *children, uid_t opener_uid)
+{
+    _cleanup_(closep) int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    json_t *processes = json_array();
+    struct process_stat stat;
+    uint64_t boot_ns = 0;
+
+    process_stat_read_boot(&boot_ns);
+    if (processes && process_stat_read(fd, &stat) == 0)
+        processes_add(processes, "daemon", getpid(), geteuid(), &stat, boot_ns);
+    if (processes && children->opener && child_read(children->opener, &stat) == 0)
+        processes_add(processes, "opener", children->opener->pid, opener_uid, &stat, boot_ns);
+    if (processes && children->symboliser && child_read(children->symboliser, &stat) == 0)
+        processes_add(processes, "symboliser", children->symboliser->pid, geteuid(), &stat, boot_ns);
+    return processes;
+}
+
 json_t *document_status(struct registry *registry, const struct document_process *process)
 {
     json_t *config_file = process->config->file ? json_text(process->config->file) : json_null();
 
-    return json_pack(
-        "{s:s, s:i, s:f, s:o, s:b, s:f, s:o, s:b, s:o, s:O, s:o, s:O, s:o, s:o, s:o, s:o}", "version", PACKAGE_VERSION,
-        "pid", (int)getpid(), "start_time", (double)process->started_realtime_ns / (double)NSEC_PER_SEC, "config_file",
-        config_file, "config_last_reload_successful", process->reload->successful, "config_last_reload_success_time",
-        (double)process->reload->success_realtime_ns / (double)NSEC_PER_SEC, "config_last_reload_error",
-        json_text(process->reload_error), "paused", process->pause.paused, "paused_until",
-        process->pause.paused ? json_real(process->pause.until) : json_null(), "max_fds",
-        json_object_get(process->descriptors, "limit"), "descriptors", process->descriptors, "opener", process->opener,
-        "machine", machine_json(process->machine), "collectors", collectors_json(registry), "failures",
-        document_failures(registry), "starved", starved_json(registry_read(registry, 0, UINT64_MAX)));
+    return json_pack("{s:s, s:i, s:f, s:o, s:b, s:f, s:o, s:b, s:o, s:O, s:o, s:o, s:O, s:o, s:o, s:o, s:o}", "version",
+                     PACKAGE_VERSION, "pid", (int)getpid(), "start_time",
+                     (double)process->started_realtime_ns / (double)NSEC_PER_SEC, "config_file", config_file,
+                     "config_last_reload_successful", process->reload->successful, "config_last_reload_success_time",
+                     (double)process->reload->success_realtime_ns / (double)NSEC_PER_SEC, "config_last_reload_error",
+                     json_text(process->reload_error), "paused", process->pause.paused, "paused_until",
+                     process->pause.paused ? json_real(process->pause.until) : json_null(), "max_fds",
+                     json_object_get(process->descriptors, "limit"), "descriptors", process->descriptors, "processes",
+                     process->processes, "opener", process->opener, "machine", machine_json(process->machine),
+                     "collectors", collectors_json(registry), "failures", document_failures(registry), "starved",
+                     starved_json(registry_read(registry, 0, UINT64_MAX)));
 }
 
 static void add_cgroup(void *userdata, const struct cgroup_view *view)

@@ -22,6 +22,7 @@ struct document_process {
     uint64_t started_realtime_ns;
     struct service_pause pause;
     json_t *descriptors; /* as document_descriptors() has it; taken over */
+    json_t *processes;   /* as document_processes() has it; taken over */
 };
 json_t *document_status(struct registry *registry, const struct document_process *process);
 
@@ -35,6 +36,12 @@ json_t *document_cgroups(const struct registry *registry);
  * counters need, and how many clients web.limits.connections allows.
  */
 json_t *document_descriptors(const struct session *session);
+
+/*
+ * [{"process", "pid", "uid", "start_time", "cpu_seconds", "resident_bytes", "virtual_bytes", "threads"}]: the daemon,
+ * and its other processes while they run. `opener_uid` is the opener's effective user.
+ */
+json_t *document_processes(const struct children *children, uid_t opener_uid);
 
 /* kernel.perf_event_paranoid; null where it cannot be read. */
 json_t *document_paranoid(const struct machine *machine);

@@ -8,8 +8,8 @@
 
 /* Programs that may wait, open, for the symboliser (symbols/symboliser/symboliser.h). */
 #define PROGRAMS_MAX 64
-/* For the symboliser: both ends of its socket for a moment, its pidfd, the table that it sends back. */
-#define SYMBOLISER_FDS 4
+/* For the symboliser: both ends of its socket for a moment, its pidfd, its /proc/PID/stat, the table that it sends. */
+#define SYMBOLISER_FDS 5
 
 static uint64_t always(const struct fd_budget_terms *terms)
 {
@@ -66,10 +66,10 @@ static const struct {
     {4, when_serving},  /* the event loop: epoll, signalfd, a timerfd for each of two clocks */
     {1, with_watchdog}, /* the event loop's timerfd for it */
     {1, with_journal},  /* the socket of the journal */
-    {1, with_opener},   /* the socket to the opener; descriptors that come over it are counters */
+    {2, with_opener},   /* the socket to the opener, its /proc/PID/stat; later descriptors over it are counters */
     {1, when_serving},  /* uevents */
     {2, with_cgroups},  /* the root of the hierarchy, inotify */
-    {2, with_self},     /* /proc/self/statm, /proc/self/fd */
+    {2, with_self},     /* /proc/self/stat, /proc/self/fd */
     {2, listeners},     /* the socket, and libmicrohttpd's epoll */
     {2, listeners},     /* again: a reload opens the new set before it closes the old one */
     {3, always},        /* for a moment: a file and its directory, an event that is tried, the service manager's socket,

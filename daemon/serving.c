@@ -50,6 +50,7 @@ static json_t *status_of(struct daemon *daemon)
         .started_realtime_ns = daemon->started_realtime_ns,
         .pause = serve_paused(daemon),
         .descriptors = document_descriptors(session),
+        .processes = document_processes(&session->children, split_opener_user(daemon->split)),
     };
 
     return document_status(session->registry, &process);

@@ -94,6 +94,7 @@ int session_open(struct session *session, struct error *error)
     int r = registry_new(&session->sys, &session->reload, &session->registry);
     if (r < 0)
         return error_oom(error);
+    registry_set_children(session->registry, &session->children);
     r = registry_configure(session->registry, session->machine, session->config, NULL, error);
     if (r == 0)
         registry_read(session->registry, UINT32_MAX, 0);

@@ -16,6 +16,7 @@ struct session {
     struct config *config;
     struct registry *registry;
     struct reload_outcome reload;
+    struct children children;     /* for the collector self */
     struct fd_budget_terms terms; /* terms.config is valid only inside session.c */
     struct fd_budget budget;      /* of the limit of open files, for what runs */
     struct descriptors descriptors;

@@ -39,7 +39,7 @@ static int start_opener(struct split *split, const struct options *options, cons
     if (r == 0)
         r = opener_start(sys, &permissions, &split->user, &split->opener, error);
     if (r == 0)
-        log_debug("counters are opened by process %d", (int)split->opener->pid);
+        log_debug("counters are opened by process %d", (int)split->opener->child.pid);
     return r;
 }
 
@@ -138,6 +138,16 @@ bool split_is_lost(const struct split *split)
     return split->opener && split->opener->client.lost;
 }
 
+const struct child *split_opener(const struct split *split)
+{
+    return split->opener ? &split->opener->child : NULL;
+}
+
+uid_t split_opener_user(const struct split *split)
+{
+    return split->opener ? split->opener->user : geteuid();
+}
+
 static json_t *capabilities_json(uint64_t mask)
 {
     json_t *names = json_array();
@@ -158,6 +168,6 @@ json_t *split_json(const struct split *split)
     if (split_is_lost(split))
         return json_pack("{s:s, s:n, s:[], s:n}", "state", "lost", "pid", "capabilities", "filtered");
     return json_pack("{s:s, s:i, s:o, s:b}", "state", split->opener->client.late ? "late" : "running", "pid",
-                     (int)split->opener->pid, "capabilities", capabilities_json(split->opener->capabilities),
+                     (int)split->opener->child.pid, "capabilities", capabilities_json(split->opener->capabilities),
                      "filtered", split->opener->filtered);
 }

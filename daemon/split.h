@@ -32,6 +32,10 @@ struct split *split_free(struct split *split);
  */
 int split_watch(struct split *split, sd_event *event, void (*on_change)(void *userdata), void *userdata);
 bool split_is_lost(const struct split *split);
+/* NULL where there is one process. */
+const struct child *split_opener(const struct split *split);
+/* The opener's effective user; this process's where there is none. */
+uid_t split_opener_user(const struct split *split);
 /* {"state": "running|late|lost|none", "pid", "capabilities", "filtered"} */
 json_t *split_json(const struct split *split);
 

@@ -2,13 +2,13 @@
 /* The opener: see opener.h. */
 #include "opener/opener.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -39,6 +39,14 @@ static int opener_find_cgroups(struct sys *sys, char **ret)
 
 /* The opener */
 
+/* With its /proc/PID/stat, which a /proc that hides processes (hidepid=) would not show to the daemon. */
+static int opener_send_hello(int socket, const struct opener_hello *hello)
+{
+    _cleanup_(closep) int stat = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+
+    return fd_socket_send_one(socket, hello, sizeof(*hello), stat);
+}
+
 /* _exit(2) does not run the handlers of exit(3), which are the daemon's. */
 static _Noreturn void opener_run(struct sys *sys, const struct opener *opener, const struct user *user, int socket)
 {
@@ -56,7 +64,7 @@ static _Noreturn void opener_run(struct sys *sys, const struct opener *opener, c
     hello.filtered = filtered;
     if (hello.error < 0)
         snprintf(hello.message, sizeof(hello.message), "%.200s", error.message);
-    int r = fd_socket_send(socket, &hello, sizeof(hello), &(struct fd_list){0});
+    int r = opener_send_hello(socket, &hello);
     if (r == 0 && hello.error == 0)
         r = opener_server_run(&server);
     _exit(r < 0 || hello.error < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
@@ -77,10 +85,8 @@ static int socket_set_patience(int socket)
 static int opener_receive_hello(struct opener *opener, struct error *error)
 {
     struct opener_hello hello = {0};
-    struct fd_list none;
-    ssize_t n = fd_socket_receive(opener->client.socket, &hello, sizeof(hello), &none, NULL);
 
-    if (n != sizeof(hello))
+    if (fd_socket_receive_one(opener->client.socket, &hello, sizeof(hello), &opener->child.stat_fd) < 0)
         return error_set(error, -EPIPE, "the opener of counters does not start; --no-opener runs without it");
     if (hello.error)
         return error_set(error, hello.error, "the opener of counters cannot start: %.200s; --no-opener runs without it",
@@ -99,10 +105,10 @@ static int opener_fork(struct opener *opener, struct sys *sys, const struct user
     opener->client.socket = sockets[0];
     _cleanup_(closep) int theirs = sockets[1];
     int r = socket_set_patience(sockets[0]);
-    opener->pid = r < 0 ? -1 : fork();
-    if (opener->pid < 0)
+    opener->child.pid = r < 0 ? -1 : fork();
+    if (opener->child.pid < 0)
         return error_set(error, -errno, "cannot start the opener of counters: %s", strerror(errno));
-    if (opener->pid == 0)
+    if (opener->child.pid == 0)
         opener_run(sys, opener, user, theirs);
     return 0;
 }
@@ -116,6 +122,8 @@ static struct opener *opener_new(struct sys *sys, struct opener_permissions *per
         return NULL;
     }
     opener->client.socket = -1;
+    opener->child = CHILD_NONE;
+    opener->user = geteuid();
     if (opener_rules_init(&opener->client.rules, sys, permissions) < 0 ||
         opener_find_cgroups(sys, &opener->cgroups) < 0)
         return opener_free(opener);
@@ -142,27 +150,22 @@ int opener_start(struct sys *sys, struct opener_permissions *permissions, const 
 
 bool opener_reap(struct opener *opener)
 {
-    if (opener->pid <= 0)
-        return true;
-    if (waitpid(opener->pid, NULL, WNOHANG) == 0)
-        return false;
-    opener->pid = 0;
-    return true;
+    return child_reap(&opener->child, &opener->status);
 }
 
 /* The opener has nothing to finish, and no other signal ends a process that is stopped. */
 bool opener_kill(struct opener *opener)
 {
     opener->client.lost = true;
-    if (opener->pid > 0)
-        kill(opener->pid, SIGKILL);
+    if (opener->child.pid > 0)
+        kill(opener->child.pid, SIGKILL);
     return opener_reap(opener);
 }
 
 /* Without a descriptor poll(2) sleeps. */
 static void opener_wait_for_end(const struct opener *opener)
 {
-    struct pollfd fd = {.fd = (int)syscall(SYS_pidfd_open, opener->pid, 0), .events = POLLIN};
+    struct pollfd fd = {.fd = (int)syscall(SYS_pidfd_open, opener->child.pid, 0), .events = POLLIN};
 
     (void)!poll(&fd, 1, END_MS);
     if (fd.fd >= 0)
@@ -194,6 +197,7 @@ struct opener *opener_free(struct opener *opener)
         return NULL;
     opener_client_done(&opener->client);
     opener_end(opener);
+    child_forget(&opener->child);
     free(opener->cgroups);
     free(opener);
     return NULL;

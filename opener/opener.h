@@ -5,12 +5,15 @@
 #ifndef OPENER_OPENER_H
 #define OPENER_OPENER_H
 
+#include "base/process/child.h"
 #include "opener/client.h"
 #include "opener/user.h"
 
 struct opener {
     struct opener_client client;
-    pid_t pid;
+    struct child child;
+    uid_t user;            /* of the opener */
+    int status;            /* of wait4(2), once it is reaped */
     uint64_t capabilities; /* of the opener, a bit each */
     bool filtered;         /* its system calls are filtered */
     char *cgroups;

@@ -86,7 +86,7 @@ struct opener_reply {
     int32_t results[OPENER_EVENTS_MAX];
 };
 
-/* The first packet of the opener. */
+/* The first packet of the opener, with a descriptor of its /proc/PID/stat where it can be opened. */
 struct opener_hello {
     int32_t error; /* 0, or why it cannot start: `message` says so */
     uint32_t filtered;

@@ -25,8 +25,9 @@ struct sampler {
     sd_event_source *sweep, *linger;
     const struct machine *machine;
     const struct config_sampler *config;
-    enum standing admits;    /* the lowest that may have samples */
-    struct symbols *symbols; /* NULL if there has been no client for long */
+    enum standing admits;     /* the lowest that may have samples */
+    struct symbols *symbols;  /* NULL if there has been no client for long */
+    struct child *symboliser; /* its processes */
     struct capture **captures;
     size_t n_captures;
     LIST_HEAD(, sampler_client) clients; /* the newest first */
@@ -88,13 +89,14 @@ static int sampler_on_sweep(sd_event_source *source, void *userdata)
     return 0;
 }
 
-int sampler_new(struct sys *sys, sd_event *event, struct sampler **ret)
+int sampler_new(struct sys *sys, sd_event *event, struct child *symboliser, struct sampler **ret)
 {
     _cleanup_(sampler_freep) struct sampler *sampler = calloc(1, sizeof(*sampler));
 
     if (!sampler)
         return -ENOMEM;
     sampler->sys = sys;
+    sampler->symboliser = symboliser;
     sampler->event = sd_event_ref(event);
     int r = sd_event_add_defer(event, &sampler->sweep, sampler_on_sweep, sampler);
     if (r >= 0)
@@ -353,8 +355,8 @@ int sampler_join(struct sampler *sampler, const struct stream_request *request, 
         r = spec_make(sampler->sys, sampler->machine, sampler->config, request, &spec, error);
     if (r < 0)
         return r;
-    if (!sampler->symbols)
-        r = symbols_new(sampler->sys, sampler->event, &sampler->symbols);
+    if (!sampler->symbols && (r = symbols_new(sampler->sys, sampler->event, &sampler->symbols)) == 0)
+        symbols_set_child(sampler->symbols, sampler->symboliser);
     if (r < 0) {
         spec_done(&spec);
         return error_set(error, r, "sampling cannot start: %s", strerror(-r));

@@ -11,7 +11,8 @@
 
 struct sampler;
 
-int sampler_new(struct sys *sys, sd_event *event, struct sampler **ret);
+/* The symboliser's processes are noted in `symboliser`, which must outlive the sampler, as must `sys`. */
+int sampler_new(struct sys *sys, sd_event *event, struct child *symboliser, struct sampler **ret);
 /* All streams must have been freed. */
 struct sampler *sampler_free(struct sampler *sampler);
 

@@ -306,9 +306,9 @@ bool images_symboliser_is_unconfined(const struct images *images)
     return symboliser_is_unconfined(images->symboliser);
 }
 
-pid_t images_symboliser_pid(const struct images *images)
+void images_set_child(struct images *images, struct child *child)
 {
-    return symboliser_pid(images->symboliser);
+    symboliser_set_child(images->symboliser, child);
 }
 
 uint64_t images_generation(const struct images *images)

@@ -385,7 +385,7 @@ const char *symbols_reason_kernel(const struct symbols *symbols)
     return NULL;
 }
 
-pid_t symbols_symboliser_pid(const struct symbols *symbols)
+void symbols_set_child(struct symbols *symbols, struct child *child)
 {
-    return images_symboliser_pid(symbols->images);
+    images_set_child(symbols->images, child);
 }

@@ -16,6 +16,7 @@
 #include "symbols/mapping.h"
 
 struct symbols;
+struct child;
 
 int symbols_new(struct sys *sys, sd_event *event, struct symbols **ret);
 struct symbols *symbols_free(struct symbols *symbols);
@@ -81,7 +82,7 @@ void symbols_set_room(struct symbols *symbols, size_t room);
 const char *symbols_reason_user(const struct symbols *symbols);
 const char *symbols_reason_kernel(const struct symbols *symbols);
 
-/* The process that makes tables; 0 if none runs. */
-pid_t symbols_symboliser_pid(const struct symbols *symbols);
+/* Notes the processes that make tables in `child`, which must outlive `symbols`. To be called before the first scan. */
+void symbols_set_child(struct symbols *symbols, struct child *child);
 
 #endif

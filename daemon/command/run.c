@@ -123,6 +123,7 @@ static int drop_and_open(struct daemon *daemon)
 {
     struct error error = {0};
 
+    daemon->session.children = (struct children){split_opener(daemon->split), &daemon->symboliser};
     if (split_drop(daemon->split, &error) < 0 || session_open(&daemon->session, &error) < 0)
         return fail_start(error.message);
     return EXIT_SUCCESS;
@@ -148,7 +149,7 @@ int command_run(const struct options *options)
     static int (*const stages[])(struct daemon * daemon) = {
         split_off, load, make_event_loop, start_listening, drop_and_open, serve,
     };
-    struct daemon daemon = {.options = options};
+    struct daemon daemon = {.options = options, .symboliser = CHILD_NONE};
     int status = EXIT_SUCCESS;
 
     serving_init(&daemon);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The symboliser's own process: see symboliser.h. */
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -83,6 +84,8 @@ int symboliser_serve(int socket)
     const struct elf_library *library = elf_symbols_load();
 
     signal(SIGPIPE, SIG_IGN);
+    /* Nobody sees into the jail, so the parent opens /proc/PID/stat before it sends anything. */
+    (void)!poll(&(struct pollfd){.fd = socket, .events = POLLIN}, 1, -1);
     if (symboliser_jail_enter(socket) < 0)
         _exit(SYMBOLISER_UNCONFINED); /* exit handlers could change the status */
     for (;;) {

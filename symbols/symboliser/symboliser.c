@@ -31,7 +31,7 @@ struct table_request {
 
 struct symboliser {
     sd_event *event;
-    pid_t pid; /* 0: none runs */
+    struct child own, *child; /* `child` is `own` unless another was set */
     int pidfd, socket;
     sd_event_source *pid_source, *socket_source, *timer;
     bool dying;      /* killed, and not yet waited for */
@@ -63,13 +63,13 @@ static void queue_finish_first(struct symboliser *symboliser, int result, struct
 
 static void end_process(struct symboliser *symboliser, int failure)
 {
-    if (!symboliser->pid || symboliser->dying)
+    if (!symboliser->child->pid || symboliser->dying)
         return;
     symboliser->dying = true;
     symboliser->failure = failure;
     timer_disarm(symboliser->timer);
     symboliser->socket_source = sd_event_source_unref(symboliser->socket_source);
-    kill(symboliser->pid, SIGKILL);
+    kill(symboliser->child->pid, SIGKILL);
 }
 
 static void forget_process(struct symboliser *symboliser)
@@ -79,7 +79,7 @@ static void forget_process(struct symboliser *symboliser)
     closep(&symboliser->socket);
     closep(&symboliser->pidfd);
     symboliser->socket = symboliser->pidfd = -1;
-    symboliser->pid = 0;
+    child_forget(symboliser->child);
     symboliser->dying = false;
 }
 
@@ -91,7 +91,7 @@ static int symboliser_on_exit(sd_event_source *source, int fd, uint32_t events, 
     (void)source;
     (void)fd;
     (void)events;
-    if (waitpid(symboliser->pid, &status, WNOHANG) == 0)
+    if (!child_reap(symboliser->child, &status))
         return 0;
     int failure = symboliser->dying ? symboliser->failure : -EIO;
     if (WIFEXITED(status) && WEXITSTATUS(status) == SYMBOLISER_UNCONFINED) {
@@ -197,7 +197,7 @@ static int spawn_process(int socket, pid_t *ret)
 
 static int watch_process(struct symboliser *symboliser)
 {
-    symboliser->pidfd = (int)syscall(SYS_pidfd_open, symboliser->pid, 0);
+    symboliser->pidfd = (int)syscall(SYS_pidfd_open, symboliser->child->pid, 0);
     if (symboliser->pidfd < 0)
         return -errno;
     int r = sd_event_add_io(symboliser->event, &symboliser->pid_source, symboliser->pidfd, EPOLLIN, symboliser_on_exit,
@@ -210,6 +210,7 @@ static int watch_process(struct symboliser *symboliser)
     return MIN(r, 0);
 }
 
+/* It is not jailed before it is asked for the first time (serve.c), and until then its parent may open its files. */
 static int start_process(struct symboliser *symboliser)
 {
     int sockets[2];
@@ -218,17 +219,19 @@ static int start_process(struct symboliser *symboliser)
         return -ELOOP;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
         return -errno;
-    int r = spawn_process(sockets[1], &symboliser->pid);
+    int r = spawn_process(sockets[1], &symboliser->child->pid);
     close(sockets[1]);
     symboliser->socket = sockets[0];
-    if (r == 0)
+    if (r == 0) {
+        child_open_stat(symboliser->child);
         r = fcntl(sockets[0], F_SETFL, O_NONBLOCK) < 0 ? -errno : watch_process(symboliser);
-    else
-        symboliser->pid = 0;
+    } else {
+        symboliser->child->pid = 0;
+    }
     if (r < 0) {
-        if (symboliser->pid) {
-            kill(symboliser->pid, SIGKILL);
-            waitpid(symboliser->pid, NULL, 0);
+        if (symboliser->child->pid) {
+            kill(symboliser->child->pid, SIGKILL);
+            waitpid(symboliser->child->pid, NULL, 0);
         }
         forget_process(symboliser);
     }
@@ -257,7 +260,7 @@ static int request_send(struct symboliser *symboliser)
 static void queue_send_first(struct symboliser *symboliser)
 {
     while (symboliser->n && !symboliser->busy && !symboliser->dying) {
-        if (!symboliser->unconfined && (symboliser->pid || start_process(symboliser) == 0)) {
+        if (!symboliser->unconfined && (symboliser->child->pid || start_process(symboliser) == 0)) {
             request_send(symboliser);
             return;
         }
@@ -271,6 +274,8 @@ int symboliser_new(sd_event *event, struct symboliser **ret)
 
     if (!symboliser)
         return -ENOMEM;
+    symboliser->own = CHILD_NONE;
+    symboliser->child = &symboliser->own;
     symboliser->pidfd = symboliser->socket = -1;
     symboliser->file_max = SYMBOLISER_FILE_MAX;
     symboliser->event = sd_event_ref(event);
@@ -285,12 +290,14 @@ int symboliser_new(sd_event *event, struct symboliser **ret)
 
 struct symboliser *symboliser_free(struct symboliser *symboliser)
 {
+    int status;
+
     if (!symboliser)
         return NULL;
     end_process(symboliser, -ECANCELED);
-    if (symboliser->pid) { /* it is killed; if the kernel holds it back, init reaps it later */
+    if (symboliser->child->pid) { /* it is killed; if the kernel holds it back, init reaps it later */
         (void)!poll(&(struct pollfd){.fd = symboliser->pidfd, .events = POLLIN}, 1, 200);
-        waitpid(symboliser->pid, NULL, WNOHANG);
+        child_reap(symboliser->child, &status);
     }
     forget_process(symboliser);
     while (symboliser->n)
@@ -329,7 +336,7 @@ bool symboliser_is_unconfined(const struct symboliser *symboliser)
     return symboliser->unconfined;
 }
 
-pid_t symboliser_pid(const struct symboliser *symboliser)
+void symboliser_set_child(struct symboliser *symboliser, struct child *child)
 {
-    return symboliser->pid;
+    symboliser->child = child;
 }

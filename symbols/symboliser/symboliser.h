@@ -12,6 +12,7 @@
 
 #include <systemd/sd-event.h>
 
+#include "base/process/child.h"
 #include "symbols/symboliser/symbol-table.h"
 
 #define SYMBOLISER_COMMAND "symbolise"
@@ -55,8 +56,9 @@ void symboliser_set_max(struct symboliser *symboliser, size_t max);
 bool symboliser_is_full(const struct symboliser *symboliser);
 /* Whether the process could not be jailed. */
 bool symboliser_is_unconfined(const struct symboliser *symboliser);
-/* 0 if none runs. */
-pid_t symboliser_pid(const struct symboliser *symboliser);
+/* Notes the processes in `child` from now on, which must outlive the symboliser. To be called before the first request.
+ */
+void symboliser_set_child(struct symboliser *symboliser, struct child *child);
 
 /* The other side, in the process: serves until the socket closes. Returns the exit status. */
 int symboliser_serve(int socket);

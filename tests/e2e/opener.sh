@@ -3,7 +3,7 @@
 # The opener: the rights of the two processes, the truth of counts through it, its refusals, and which of both outlives
 # the other.
 . "$(dirname "$0")/lib.sh"
-need cc curl jq pgrep setpriv
+need cc curl jq pgrep prlimit setpriv
 [ "$(id -u)" -eq 0 ] || skip "only root has privileges to part with"
 . "$here/cgroup-lib.sh"
 beside=$(dirname "$PERFCOUNTD")
@@ -95,6 +95,45 @@ matches "the opener: it has a socket, standard error and nothing else" "$files" 
     "^/dev/null ([^ ]*\.log )?(pipe: )?socket: $"
 equals "the status names it" "$(status_field .opener.state,.opener.pid | paste -sd ' ')" "running $opener"
 contains "with its capabilities" "$(status_field '.opener.capabilities | join(" ")')" cap_perfmon
+
+# --- what each process takes: as /proc has it
+
+# stat_field PID N: of /proc/PID/stat, whose name has no blanks here.
+stat_field() {
+    awk -v n="$2" '{ print $n }' "/proc/$1/stat"
+}
+# process_value NAME PROCESS: of perfcountd_process_NAME.
+process_value() {
+    get /metrics | awk -v series="perfcountd_process_$1{process=\"$2\"}" '$1 == series { print $2 }'
+}
+# process_is PROCESS PID: what changes on its own is compared while it can be no more than that.
+process_is() {
+    local pid=$2 page ticks before
+    page=$(getconf PAGESIZE)
+    ticks=$(getconf CLK_TCK)
+    before=$(awk -v t="$ticks" '{ print ($14 + $15) / t }' "/proc/$pid/stat")
+    sleep 1.1 # the age that a reading may have
+    compares "$1: CPU time" "$(process_value cpu_seconds_total "$1") - $before >= 0 &&
+        $(process_value cpu_seconds_total "$1") - $before < 1"
+    equals "$1: resident memory" "$(process_value resident_memory_bytes "$1")" $(($(stat_field "$pid" 24) * page))
+    equals "$1: virtual memory" "$(process_value virtual_memory_bytes "$1")" "$(stat_field "$pid" 23)"
+    equals "$1: threads" "$(process_value threads "$1")" "$(field "$pid" Threads)"
+    equals "$1: start" "$(process_value start_time_seconds "$1")" "$(awk -v t="$ticks" -v boot="$(
+        awk '$1 == "btime" { print $2 }' /proc/stat)" '{ printf "%.2f", boot + $22 / t }' "/proc/$pid/stat")"
+    equals "$1: the status has it" "$(get /api/v1/status | jq -r ".processes[] | select(.process == \"$1\") |
+        \"\(.pid) \(.virtual_bytes)\"")" "$pid $(stat_field "$pid" 23)"
+}
+process_is opener "$opener"
+equals "no symboliser runs, so it is not there" "$(get /metrics | grep -c 'process="symboliser"')" 0
+equals "nor in the status, where the users are" \
+    "$(get /api/v1/status | jq -c '[.processes[] | [.process, .uid]]')" \
+    "[[\"daemon\",$(field "$daemon_pid" Uid)],[\"opener\",0]]"
+own_value() {
+    get /metrics | awk -v name="$1" '$1 == name { print $2 }'
+}
+equals "the daemon: threads" "$(own_value process_threads)" "$(field "$daemon_pid" Threads)"
+equals "the daemon: virtual memory" "$(own_value process_virtual_memory_bytes)" "$(stat_field "$daemon_pid" 23)"
+equals "the daemon: no limit of it, 2^64 - 1" "$(own_value process_virtual_memory_max_bytes)" 18446744073709551615
 
 # --- counts through it
 
@@ -241,8 +280,12 @@ write_config ""
 
 # --- without
 
+wrapper=(prlimit --as=$((1 << 50)) --)
 start_daemon --config.file="$config" --no-opener
+wrapper=()
 equals "--no-opener: one process" "$(opener_of "$daemon_pid")" ""
+equals "nothing is said of another" "$(get /metrics | grep -c '^perfcountd_process_')" 0
+equals "a limit of its virtual memory" "$(own_value process_virtual_memory_max_bytes)" $((1 << 50))
 equals "which the status says" "$(status_field .opener.state)" none
 compares "and which counts" "$(value minor_faults software) >= 0"
 stop_daemon
@@ -337,6 +380,25 @@ holds "one process reads the files of strangers" test -n "$symboliser"
 equals "it has no capabilities: CapEff" "$(field "$symboliser" CapEff)" 0000000000000000
 equals "and CapPrm" "$(field "$symboliser" CapPrm)" 0000000000000000
 equals "its system calls are filtered" "$(field "$symboliser" Seccomp)" 2
+process_is symboliser "$symboliser"
+spent=$(process_value cpu_seconds_total symboliser)
+compares "it has taken time" "$spent > 0"
+kill -9 "$symboliser"
+holds "it ends" eventually 5 not running "$symboliser"
+sleep 1.1
+equals "then it has no memory" "$(process_value resident_memory_bytes symboliser)" ""
+compares "and keeps its time" "$(process_value cpu_seconds_total symboliser) - $spent >= 0"
+# Another program, which has no table yet.
+cp "$scratch/hot" "$scratch/hot2"
+setpriv --reuid=games --regid=games --clear-groups "$scratch/hot2" 600 >/dev/null &
+children+=("$!")
+samples
+again=$(pgrep -P "$daemon_pid" | grep -vx "$opener")
+holds "the next request starts another" test -n "$again" -a "$again" != "$symboliser"
+sleep 1.1
+equals "whose memory is there" "$(process_value resident_memory_bytes symboliser)" \
+    $(($(stat_field "$again" 24) * $(getconf PAGESIZE)))
+compares "its time goes on from there" "$(process_value cpu_seconds_total symboliser) - $spent > 0"
 stop_daemon
 
 write_config ""

@@ -13,6 +13,7 @@ struct sampled {
     struct config_sampler config;
     enum standing admits; /* everybody */
     struct sampler *sampler;
+    struct child symboliser;
 };
 int sampled_begin(void **state);
 /* Fails if a descriptor of perf is left. */

@@ -15,10 +15,12 @@ int symbolised_begin(void **state)
     *state = fixture;
     sys_init(&fixture->sys);
     strcpy(fixture->directory, "/tmp/test-symbols-XXXXXX");
-    return !mkdtemp(fixture->directory) || sd_event_new(&fixture->event) < 0 ||
-                   symbols_new(&fixture->sys, fixture->event, &fixture->symbols) < 0
-               ? -1
-               : 0;
+    fixture->child = CHILD_NONE;
+    if (!mkdtemp(fixture->directory) || sd_event_new(&fixture->event) < 0 ||
+        symbols_new(&fixture->sys, fixture->event, &fixture->symbols) < 0)
+        return -1;
+    symbols_set_child(fixture->symbols, &fixture->child);
+    return 0;
 }
 
 int symbolised_end(void **state)

@@ -3,6 +3,7 @@
 #ifndef TESTS_UNIT_SYMBOLISED_H
 #define TESTS_UNIT_SYMBOLISED_H
 
+#include "base/process/child.h"
 #include "symbols/symbols.h"
 
 /* A fixture for each test. */
@@ -10,7 +11,8 @@ struct symbolised {
     struct sys sys;
     sd_event *event;
     struct symbols *symbols;
-    int calls; /* of symbolised_count() */
+    struct child child; /* the symboliser */
+    int calls;          /* of symbolised_count() */
     char directory[32];
 };
 int symbolised_begin(void **state);

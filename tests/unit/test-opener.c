@@ -16,9 +16,10 @@ static struct opener *idle_opener(void)
 
     assert_non_null(opener);
     opener->client.socket = -1;
-    opener->pid = fork();
-    assert_true(opener->pid >= 0);
-    if (opener->pid == 0) {
+    opener->child = CHILD_NONE;
+    opener->child.pid = fork();
+    assert_true(opener->child.pid >= 0);
+    if (opener->child.pid == 0) {
         prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
         for (;;)
             pause();
@@ -67,7 +68,7 @@ static bool reaped_soon(struct opener *opener)
 static void test_ends(void **state)
 {
     struct opener *opener = idle_opener();
-    pid_t pid = opener->pid;
+    pid_t pid = opener->child.pid;
 
     (void)state;
     assert_false(opener_reap(opener));
@@ -82,7 +83,7 @@ static void test_ends(void **state)
 static void test_stopped_is_reaped_when_freed(void **state)
 {
     struct opener *opener = idle_opener();
-    pid_t pid = opener->pid;
+    pid_t pid = opener->child.pid;
 
     (void)state;
     kill(pid, SIGSTOP);
@@ -93,7 +94,7 @@ static void test_stopped_is_reaped_when_freed(void **state)
 static void test_does_not_end(void **state)
 {
     struct opener *opener = idle_opener();
-    pid_t tracer = trace(opener->pid), pid = opener->pid;
+    pid_t tracer = trace(opener->child.pid), pid = opener->child.pid;
 
     (void)state;
     if (!tracer) {
@@ -115,7 +116,7 @@ static void test_does_not_end(void **state)
 static void test_does_not_end_when_freed(void **state)
 {
     struct opener *opener = idle_opener();
-    pid_t tracer = trace(opener->pid), pid = opener->pid;
+    pid_t tracer = trace(opener->child.pid), pid = opener->child.pid;
 
     (void)state;
     alarm(60);

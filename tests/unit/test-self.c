@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The collector self: the process, and what the daemon costs in hardware events, on machines that tests play. */
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include "tests/unit/find-series.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/test.h"
@@ -26,6 +30,85 @@ static void test_self(void **state)
     assert_in_range(self_value(&rig, "process_start_time_seconds"), UINT64_C(150000000000), UINT64_C(500000000000));
     assert_int_equal(self_value(&rig, "perfcountd_config_last_reload_successful"), 0);
     rig_done(&rig);
+}
+
+/* Limits are read each time; "unlimited" is what RLIM_INFINITY is. */
+static void test_self_limits(void **state)
+{
+    struct rlimit before, limit;
+    struct rig rig;
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    rig_init(&rig, fake_machine_one_pmu(), "{}");
+    assert_int_equal(self_value(&rig, "process_virtual_memory_max_bytes"), before.rlim_cur);
+    limit = (struct rlimit){(rlim_t)1 << 60, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+    fake_advance(rig.fake, NSEC_PER_SEC);
+    assert_int_equal(self_value(&rig, "process_virtual_memory_max_bytes"), UINT64_C(1) << 60);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    assert_int_equal(self_value(&rig, "process_threads"), 1);
+    rig_done(&rig);
+}
+
+#define OF_SYMBOLISER(name) "perfcountd_process_" name "{process=\"symboliser\"}"
+#define STAT(cpu, start, pages) "9 (perfcountd) S 1 1 1 0 -1 0 0 0 0 0 " cpu " 0 0 0 20 0 2 0 " start " 4096000 " pages
+
+/* A process whose /proc/PID/stat says this; "" where there is none. */
+static void write_stat(struct child *child, const char *text)
+{
+    child->pid = *text ? 9 : 0;
+    assert_int_equal(ftruncate(child->stat_fd, 0), 0);
+    assert_int_equal(pwrite(child->stat_fd, text, strlen(text), 0), strlen(text));
+}
+
+static void assert_symboliser(struct rig *rig, uint64_t cpu_ticks, uint64_t pages, uint64_t threads)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), tick = NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
+
+    fake_advance(rig->fake, NSEC_PER_SEC);
+    assert_int_equal(self_value(rig, OF_SYMBOLISER("cpu_seconds_total")), cpu_ticks * tick);
+    assert_int_equal(self_value(rig, OF_SYMBOLISER("threads")), threads);
+    assert_int_equal(self_value(rig, OF_SYMBOLISER("resident_memory_bytes")),
+                     threads == NOT_SHOWN ? NOT_SHOWN : pages * page);
+    assert_int_equal(self_value(rig, OF_SYMBOLISER("virtual_memory_bytes")),
+                     threads == NOT_SHOWN ? NOT_SHOWN : 4096000);
+    assert_true((self_value(rig, OF_SYMBOLISER("start_time_seconds")) == NOT_SHOWN) == (threads == NOT_SHOWN));
+}
+
+/* The other processes: one that there never is, and one that comes, goes, comes again and hangs. */
+static void test_self_children(void **state)
+{
+    struct child symboliser = {.stat_fd = memfd_create("stat", MFD_CLOEXEC)};
+    const struct children children = {.symboliser = &symboliser};
+    uint64_t tick = NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(), "{}");
+    registry_set_children(rig.registry, &children);
+    fake_advance(rig.fake, NSEC_PER_SEC);
+    assert_int_equal(self_value(&rig, OF_SYMBOLISER("cpu_seconds_total")), NOT_SHOWN);
+    assert_int_equal(self_value(&rig, OF_SYMBOLISER("threads")), NOT_SHOWN);
+    write_stat(&symboliser, STAT("50", "1000", "300"));
+    assert_symboliser(&rig, 50, 300, 2);
+    uint64_t start = self_value(&rig, OF_SYMBOLISER("start_time_seconds"));
+    /* It ends: its time stays, to the microsecond. */
+    write_stat(&symboliser, "");
+    symboliser.ended_cpu_ns = 51 * tick;
+    assert_symboliser(&rig, 51, 0, NOT_SHOWN);
+    write_stat(&symboliser, STAT("4", "1500", "200"));
+    assert_symboliser(&rig, 55, 200, 2);
+    assert_int_equal(self_value(&rig, OF_SYMBOLISER("start_time_seconds")), start + 500);
+    /* A reload. */
+    rig_configure(&rig, "collectors: {cpu: {groups: []}}");
+    assert_symboliser(&rig, 55, 200, 2);
+    /* One that was given up before it ended does not make the total fall. */
+    write_stat(&symboliser, "");
+    assert_symboliser(&rig, 55, 0, NOT_SHOWN);
+    assert_int_equal(self_value(&rig, "perfcountd_process_cpu_seconds_total{process=\"opener\"}"), NOT_SHOWN);
+    rig_done(&rig);
+    close(symboliser.stat_fd);
 }
 
 static void test_self_cost(void **state)
@@ -119,6 +202,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_self),
+        cmocka_unit_test(test_self_limits),
+        cmocka_unit_test(test_self_children),
         cmocka_unit_test(test_self_cost),
         cmocka_unit_test(test_self_cost_in_part),
         cmocka_unit_test(test_self_cost_no_pmu),

@@ -96,7 +96,7 @@ static void test_symboliser_ends(void **state)
 
     symbolised_need_libdw();
     symbolised_scan(fixture, pid);
-    pid_t child = symbols_symboliser_pid(fixture->symbols);
+    pid_t child = fixture->child.pid;
     assert_true(child > 0);
     assert_int_equal(kill(child, SIGSTOP), 0);
     symbols_resolve(fixture->symbols, pid, false, (uintptr_t)known_static_function, &frame);
@@ -105,7 +105,7 @@ static void test_symboliser_ends(void **state)
     assert_int_equal(kill(child, SIGKILL), 0);
     frame = symbolised_resolve(fixture, pid, (uintptr_t)sd_event_new);
     assert_string_equal(frame.symbol, "sd_event_new");
-    assert_true(symbols_symboliser_pid(fixture->symbols) != child);
+    assert_true(fixture->child.pid != child);
     frame = symbolised_resolve(fixture, pid, (uintptr_t)known_static_function);
     assert_null(frame.symbol); /* the file that it ended over */
     /* A caller that has left is not called. */
@@ -125,7 +125,7 @@ static void test_hangs(void **state)
 
     symbolised_need_libdw();
     symbolised_scan(fixture, pid);
-    pid_t child = symbols_symboliser_pid(fixture->symbols);
+    pid_t child = fixture->child.pid;
     assert_int_equal(kill(child, SIGSTOP), 0);
     time_t start = time(NULL);
     frame = symbolised_resolve(fixture, pid, (uintptr_t)known_static_function);
@@ -151,8 +151,7 @@ static void test_privileges(void **state)
     _cleanup_(freep) char *status = NULL;
 
     symbolised_scan(fixture, (uint32_t)getpid());
-    assert_int_equal(
-        sys_read_filef(&fixture->sys, &status, "/proc/%d/status", symbols_symboliser_pid(fixture->symbols)), 0);
+    assert_int_equal(sys_read_filef(&fixture->sys, &status, "/proc/%d/status", fixture->child.pid), 0);
     assert_status(status, "NoNewPrivs:", "1");
     assert_status(status, "CapPrm:", "0000000000000000");
     assert_status(status, "CapEff:", "0000000000000000");
@@ -166,7 +165,7 @@ static void test_privileges(void **state)
     }
     struct stat memory;
     char path[64];
-    snprintf(path, sizeof(path), "/proc/%d/mem", symbols_symboliser_pid(fixture->symbols));
+    snprintf(path, sizeof(path), "/proc/%d/mem", fixture->child.pid);
     assert_int_equal(stat(path, &memory), 0);
     assert_int_equal(memory.st_uid, 0); /* a process that is not dumpable belongs to root */
 }
@@ -181,9 +180,11 @@ static int be_unconfined(void)
     sys_init(&fixture.sys);
     if (sd_event_new(&fixture.event) < 0 || symbols_new(&fixture.sys, fixture.event, &fixture.symbols) < 0)
         return 2;
+    fixture.child = CHILD_NONE;
+    symbols_set_child(fixture.symbols, &fixture.child);
     symbolised_scan(&fixture, (uint32_t)getpid());
     const char *reason = symbols_reason_user(fixture.symbols);
-    bool runs = symbols_symboliser_pid(fixture.symbols) != 0;
+    bool runs = fixture.child.pid != 0;
     symbols_free(fixture.symbols);
     sd_event_unref(fixture.event);
     return runs || !reason || !strstr(reason, "start perfcountd as another user");

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A process that this one starts: see child.h. */
+#include "base/process/child.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+
+void child_open_stat(struct child *child)
+{
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)child->pid);
+    child->stat_fd = open(path, O_RDONLY | O_CLOEXEC);
+}
+
+void child_forget(struct child *child)
+{
+    closep(&child->stat_fd);
+    child->stat_fd = -1;
+    child->pid = 0;
+}
+
+static uint64_t timeval_to_ns(const struct timeval *time)
+{
+    return (uint64_t)time->tv_sec * NSEC_PER_SEC + (uint64_t)time->tv_usec * 1000;
+}
+
+bool child_reap(struct child *child, int *ret_status)
+{
+    struct rusage usage = {0};
+    int status;
+
+    if (child->pid <= 0)
+        return true;
+    pid_t pid = wait4(child->pid, &status, WNOHANG, &usage);
+    if (pid == 0)
+        return false;
+    if (pid > 0) {
+        child->ended_cpu_ns += timeval_to_ns(&usage.ru_utime) + timeval_to_ns(&usage.ru_stime);
+        *ret_status = status;
+    }
+    child_forget(child);
+    return true;
+}
+
+int child_read(const struct child *child, struct process_stat *ret)
+{
+    struct process_stat stat;
+    int r = child->stat_fd < 0 ? -ESRCH : process_stat_read(child->stat_fd, &stat);
+
+    if (r < 0)
+        return r;
+    stat.cpu_ns += child->ended_cpu_ns;
+    *ret = stat;
+    return 0;
+}

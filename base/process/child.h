@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A process that this one starts, perhaps again and again: how to read what it takes, and what all of them took that
+ * have ended.
+ */
+#ifndef BASE_PROCESS_CHILD_H
+#define BASE_PROCESS_CHILD_H
+
+#include <sys/types.h>
+
+#include "base/process/process-stat.h"
+
+struct child {
+    pid_t pid;             /* 0: none runs */
+    int stat_fd;           /* of its /proc/PID/stat; -1: none */
+    uint64_t ended_cpu_ns; /* of all that have ended */
+};
+#define CHILD_NONE ((struct child){.stat_fd = -1})
+
+/* Opens /proc/PID/stat of a child that runs; without it nothing is known of it. */
+void child_open_stat(struct child *child);
+/* Reaps it if it has ended, without waiting; whether nothing is left to reap. *ret_status is that of wait4(2). */
+bool child_reap(struct child *child, int *ret_status);
+/* Forgets it without reaping; its parent is then whoever inherits it. */
+void child_forget(struct child *child);
+/* Of the one that runs, with the time of those that have ended. -ESRCH where none runs; errors of process_stat_read().
+ */
+int child_read(const struct child *child, struct process_stat *ret);
+
+#endif
