@@ -64,13 +64,15 @@ int opened_group_read(struct opened_group *opened, struct sys *sys)
     opened->error = group_read(opened->group, &reading);
     if (opened->error == 0)
         opened->error = take_reading(opened, &reading);
-    if (opened->error == 0) {
+    if (opened->error == 0 && !(opened->activity == GROUP_IDLE && opened->backoff_s)) {
         opened->backoff_s = 0;
         return 0;
     }
     opened->activity = opened->error == -EBADMSG || opened->error == -ESTALE ? GROUP_STALE : GROUP_STARVED;
     if (opened->error == -ENODATA)
         enable_again(opened, sys);
+    else if (opened->error == 0)
+        opened->error = -ENODATA; /* enabled again, and no task has been there since to find out */
     return opened->error;
 }
 
@@ -109,6 +111,7 @@ int opened_group_reopen(struct opened_group *opened, struct sys *sys, const stru
     if (r == 0 && !target->paused)
         r = group_enable(group);
     opened->paused = target->paused;
+    opened->backoff_s = 0;
     opened->error = r;
     opened->activity = r == 0 ? GROUP_IDLE : r == -ENODEV ? GROUP_AWAY : GROUP_STARVED;
     if (r == 0)

@@ -170,12 +170,43 @@ static void test_error_state(void **state)
     rig_done(&rig);
 }
 
+/* Enabled again, it says nothing until it has run, as while no task of its cgroup is on the CPU: 0 would be no count.
+ */
+static void test_error_state_and_idle(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_no_pmu(), CPU_GROUPS("[{name: soft, events: cs}]"));
+    fake_fail(rig.fake, (struct fake_failure){.call = FAKE_READ, .error = 0});
+    rig_read(&rig);
+    fake_fail_no_more(rig.fake);
+    for (int i = 0; i < 2; i++) {
+        const struct snapshot *snapshot = rig_read(&rig);
+        assert_int_equal(snapshot->rows[0]->state, ROW_STARVED);
+        assert_non_null(strstr(snapshot->rows[0]->cause, "pinned"));
+        assert_false(snapshot->rows[0]->counters[0].known);
+        assert_int_equal(series_value(snapshot, CPU_SERIES, "context_switches", 0, "software", "soft"), NOT_SHOWN);
+    }
+    fake_advance(rig.fake, 100);
+    const struct snapshot *snapshot = rig_read(&rig);
+    assert_int_equal(series_value(snapshot, CPU_SERIES, "context_switches", 0, "software", "soft"), 100);
+    assert_int_equal(snapshot->rows[0]->state, ROW_COUNTING);
+    rig_done(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_two_kinds_of_cpu), cmocka_unit_test(test_no_pmu),          cmocka_unit_test(test_split),
-        cmocka_unit_test(test_strict),           cmocka_unit_test(test_strict_left_out), cmocka_unit_test(test_starved),
-        cmocka_unit_test(test_never_ran),        cmocka_unit_test(test_error_state),
+        cmocka_unit_test(test_two_kinds_of_cpu),
+        cmocka_unit_test(test_no_pmu),
+        cmocka_unit_test(test_split),
+        cmocka_unit_test(test_strict),
+        cmocka_unit_test(test_strict_left_out),
+        cmocka_unit_test(test_starved),
+        cmocka_unit_test(test_never_ran),
+        cmocka_unit_test(test_error_state),
+        cmocka_unit_test(test_error_state_and_idle),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
