@@ -106,7 +106,8 @@ stream "/api/v1/perf.data?$parameters" "$scratch/perf.data"
 stream "/api/v1/samples?$parameters" "$scratch/ndjson"
 stream "/api/v1/folded?$parameters" "$scratch/folded"
 stream "/debug/pprof/profile?$parameters" "$scratch/pprof"
-"${first[@]}" perf record -q -a -g -e cpu-clock -F 1499 -o - sleep "$long" >"$scratch/perf-record" 2>"$scratch/perf-record.log"
+"${first[@]}" perf record -q -a -g -e cpu-clock -F 1499 -o - sleep "$long" >"$scratch/perf-record" \
+    2>"$scratch/perf-record.log"
 wait_all
 end_hot
 
