@@ -60,6 +60,16 @@ contains() {
     fi
 }
 
+# lacks TITLE REGEX FILE...: each file has something in it, but no line that matches.
+lacks() {
+    local file
+    for file in "${@:3}"; do
+        [ -s "$file" ] || { fail "$1" "there is nothing in $file"; return; }
+        ! grep -qE -e "$2" "$file" || { fail "$1" "in $file:" "$(grep -E -m 3 -e "$2" "$file")"; return; }
+    done
+    pass "$1"
+}
+
 # compares TITLE EXPRESSION: an awk expression of numbers is true.
 compares() {
     if awk "BEGIN { exit !($2) }"; then

@@ -224,7 +224,8 @@ summary() {
         skipped | flaky) echo "$outcome: $name" ;;
         esac
     done <"$results"
-    echo "$((SECONDS - steps_begin)) s; the host took away $(($(stolen) - stolen_before)) s of a CPU; logs in ${logs#"$root/"}"
+    echo "$((SECONDS - steps_begin)) s; the host took away $(($(stolen) - stolen_before)) s of a CPU;" \
+        "logs in ${logs#"$root/"}"
     echo "$(count_of passed) passed, $(count_of failed) failed, $(count_of flaky) flaky, $(count_of skipped) skipped"
     [ "$(count_of failed)" -eq 0 ] && [ "$(count_of passed)" -gt 0 ]
 }

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Passwords with curl: the clients that are let in, a change of the file, clients from outside, a hash that takes minutes.
+# Passwords with curl: the clients that are let in, a change of the file, clients from outside, a hash of minutes.
 . "$(dirname "$0")/lib.sh"
 need curl jq unshare
 

@@ -161,10 +161,10 @@ printf 'basic_auth_users:\n  alice: hunter2\n' >"$scratch/sub/web.yml"
 printf 'web: {config_file: web.yml}\n' >"$scratch/sub/main.yaml"
 refuses "a password in place of a hash" "^$scratch/sub/web.yml:2:10: .*bcrypt.*htpasswd" \
     check-config "$scratch/sub/main.yaml"
-holds "the password is not shown" not grep -q hunter2 "$scratch/err"
+lacks "the password is not shown" hunter2 "$scratch/err"
 refuses "so it is to run" "$scratch/sub/web.yml:2:10: " --config.file="$scratch/sub/main.yaml" \
     --web.listen-address=127.0.0.1:0
-holds "nor is it then" not grep -q hunter2 "$scratch/err"
+lacks "nor is it then" hunter2 "$scratch/err"
 try check-config --config.file="$scratch/sub/main.yaml" --web.config.file="$web"
 equals "the flag replaces the key" "$status" 0
 try check-config --config.file="$scratch/sub/main.yaml" --web.config.file=
@@ -231,8 +231,9 @@ fi
 for command in --help list-events plan 'stat --interval=50ms' "check-config $bad"; do
     # shellcheck disable=SC2086 # a list
     try $command
-    holds "no blanks at the ends of lines: $command" not grep -q ' $' "$scratch/out"
-    holds "no colour without a terminal: $command" not grep -q $'\e' "$scratch/out" "$scratch/err"
+    cat "$scratch/out" "$scratch/err" >"$scratch/both"
+    lacks "no blanks at the ends of lines: $command" ' $' "$scratch/both"
+    lacks "no colour without a terminal: $command" $'\e' "$scratch/both"
 done
 
 # --- completion

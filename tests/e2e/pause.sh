@@ -34,6 +34,7 @@ totals() {
 }
 # fallen BEFORE AFTER: the series that fell or are gone.
 fallen() {
+    [ -n "$1" ] || echo "there was none"
     join -a 1 <(sort <<<"$1") <(sort <<<"$2") | awk 'NF < 3 || $3 < $2'
 }
 # Real work on all CPUs: faults, and switches.
