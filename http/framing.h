@@ -27,8 +27,8 @@ void framing_begin(struct framing *framing, const char *version);
 /* The next header, in the order of the head. */
 void framing_header(struct framing *framing, const char *name, const char *value);
 /*
- * `method` is where the head begins, and `size` its size with the empty line, as libmicrohttpd has it; not looked at where
- * the head is not followed.
+ * `method` is where the head begins, and `size` its size with the empty line, as libmicrohttpd has it; not looked at
+ * where the head is not followed.
  */
 void framing_end(struct framing *framing, const char *method, size_t size);
 
