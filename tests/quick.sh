@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What a few minutes can show: a build without warnings, all unit tests, and the end-to-end smoke with that build.
+# Builds without a warning, runs all unit tests, and the end-to-end smoke with that build, in a few minutes.
 #
 # usage: [BEGIN=SECONDS] quick.sh [--build-only] DIRECTORY [CONFIGURE-ARGUMENTS...]
 #
