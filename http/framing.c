@@ -24,6 +24,12 @@
  */
 #define LINE_END 2
 
+/*
+ * libmicrohttpd 0.9.72 gives, in place of the size of the head, how far its empty line begins before its end: -2, or -1
+ * for a bare LF. There, a bare LF at the end of the last header is not noticed either.
+ */
+#define EMPTY_LINE_ALONE ((size_t)-LINE_END)
+
 bool framing_is_followed(const char *version)
 {
     unsigned major, minor, micro;
@@ -90,6 +96,7 @@ void framing_begin(struct framing *framing, const char *version)
 
 void framing_header(struct framing *framing, const char *name, const char *value)
 {
+    framing->n_headers++;
     if (!is_token(name))
         framing_refuse(framing, "a header name that is not a token");
     framing_follow(framing, name, value);
@@ -105,10 +112,13 @@ void framing_header(struct framing *framing, const char *name, const char *value
     framing->length = value;
 }
 
-void framing_end(struct framing *framing, const char *end)
+void framing_end(struct framing *framing, const char *method, size_t size)
 {
     const char *at = framing->at;
+    const char *end = size == EMPTY_LINE_ALONE ? at + LINE_END + LINE_END : method + size;
 
+    if (size == EMPTY_LINE_ALONE && framing->n_headers == 0)
+        return; /* no line to be continued; and nothing is known to be behind the empty line */
     /* The end of the last line, and the empty line. */
     if (at && !framing->what &&
         ((uintptr_t)end != (uintptr_t)at + LINE_END + LINE_END || !line_follows(at, at + LINE_END) ||

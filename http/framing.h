@@ -16,7 +16,7 @@ struct framing {
     const char *at;   /* the end of the line that was followed last; NULL: the head is not followed */
     const char *what; /* part of a sentence: what is ambiguous; NULL: nothing so far */
     const char *length;
-    unsigned n_hosts;
+    unsigned n_hosts, n_headers;
 };
 
 /* Whether this version of libmicrohttpd ("0.9.75", as MHD_get_version() has it) is one whose heads are followed. */
@@ -26,7 +26,10 @@ bool framing_is_followed(const char *version);
 void framing_begin(struct framing *framing, const char *version);
 /* The next header, in the order of the head. */
 void framing_header(struct framing *framing, const char *name, const char *value);
-/* `end` is where the head ends, behind its empty line; not looked at where the head is not followed. */
-void framing_end(struct framing *framing, const char *end);
+/*
+ * `method` is where the head begins, and `size` its size with the empty line, as libmicrohttpd has it; not looked at
+ * where the head is not followed.
+ */
+void framing_end(struct framing *framing, const char *method, size_t size);
 
 #endif

@@ -91,9 +91,10 @@ static void mhd_loop_wake(void *userdata)
 }
 
 /*
- * libmicrohttpd 0.9.75 needs this many bytes of the connection's memory for each parameter. Where they do not fit,
- * together with the headers of request and response, it gives no answer, and the client waits for its deadline. When it
- * calls back with the URI it has looked for the question mark and for nothing behind it, so that the query can be
+ * libmicrohttpd needs this many bytes of the connection's memory for each parameter. Where they do not fit, together
+ * with the headers of request and response, it gives no answer, and the client waits for its deadline; in 0.9.72, where
+ * they do not fit into the half of the memory that is not for reading, of which a quarter is left to the headers. When
+ * it calls back with the URI it has looked for the question mark and for nothing behind it, so that the query can be
  * taken away.
  */
 #define PARAMETER_SIZE 64
@@ -105,7 +106,7 @@ static bool drop_long_query(char *uri, size_t memory)
 
     for (const char *at = query; at; at = strchr(at + 1, '&'))
         size += PARAMETER_SIZE;
-    if (!query || size <= memory - memory / 4)
+    if (!query || size <= memory / 2 - memory / 8)
         return false;
     query[1] = '\0';
     return true;
@@ -149,8 +150,7 @@ static bool request_refuse_framing(struct request *request, const char *version)
 
     framing_begin(&framing, size ? version : NULL);
     MHD_get_connection_values(request->mhd, MHD_HEADER_KIND, request_on_header, &framing);
-    /* The method is where the head begins. */
-    framing_end(&framing, size ? request->method + size->header_size : NULL);
+    framing_end(&framing, request->method, size ? size->header_size : 0);
     if (framing.what)
         reply_error(request, MHD_HTTP_BAD_REQUEST, "the headers are ambiguous: %s", framing.what);
     return framing.what != NULL;

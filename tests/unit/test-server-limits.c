@@ -222,8 +222,7 @@ static void test_header_size_changes(void **state)
     _cleanup_(freep) char *url = strdup(server_url(f.server, 0));
     snprintf(long_path, sizeof(long_path), "GET /%0*d", (int)sizeof(long_path) - 10, 0);
     _cleanup_(freep) char *refused = served_answer(&f, 0, long_path, "");
-    assert_has(refused, "HTTP/1.1 4");
-    assert_null(strstr(refused, " 404 "));
+    assert_has(refused, " 414 URI Too Long\r\n");
     _cleanup_(closep) int begun = served_connect(&f, 0, 0);
     served_say(begun, "GET /-/healthy HTTP/1.1\r\n");
     served_run(&f, 50 * NSEC_PER_MSEC);

@@ -230,14 +230,14 @@ static void test_too_long(void **state)
     for (int i = 0; i < 20000; i++)
         buffer_append_text(&url, "a&");
     buffer_append_char(&url, '\0');
-    served_expect_answer(&f, 0, url.data, "", "HTTP/1.1 414 ");
+    served_expect_answer(&f, 0, url.data, "", " 414 URI Too Long\r\n");
     buffer_clear(&url);
     buffer_append_text(&url, "X: ");
     for (int i = 0; i < 20000; i++)
         buffer_append_text(&url, "ab");
     buffer_append_text(&url, "\r\n");
     buffer_append_char(&url, '\0');
-    served_expect_answer(&f, 0, "GET /metrics", url.data, "HTTP/1.1 431 ");
+    served_expect_answer(&f, 0, "GET /metrics", url.data, " 431 ");
     served_done(&f);
 }
 
@@ -266,7 +266,7 @@ static void test_many_parameters(void **state)
         limits.memory_per_connection = sizes[k];
         served_start(&f, &limits, "127.0.0.1:0");
         _cleanup_(closep) int fd = served_connect(&f, 0, 0);
-        unsigned most = (sizes[k] - sizes[k] / 4) / (64 + 14), n = 0;
+        unsigned most = (sizes[k] / 2 - sizes[k] / 8) / (64 + 14), n = 0;
         for (; n * 15 < sizes[k] - 512; n += n < 10 ? 1 : 7) {
             _cleanup_(freep) char *response = ask_with_parameters(&f, fd, "/metrics", n);
             assert_has(response, n < most ? "HTTP/1.1 200 " : n > most + 1 ? "HTTP/1.1 414 URI Too Long\r\n" : "HTTP/");
