@@ -1,10 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What a few minutes can show: a build without warnings, all unit tests, and the end-to-end smoke with that build.
+# Builds without a warning, runs all unit tests, and the end-to-end smoke with that build, in a few minutes.
 #
-# usage: quick.sh [--build-only] DIRECTORY [CONFIGURE-ARGUMENTS...]
+# usage: [BEGIN=SECONDS] quick.sh [--build-only] DIRECTORY [CONFIGURE-ARGUMENTS...]
 #
-# configure must have been made. DIRECTORY is where to build; what an earlier run built there stays. The last line is "N passed, N failed", with ", N skipped" where some were; above it each that failed or was skipped, and why.
+# configure must have been made. DIRECTORY is where to build; what an earlier run built there stays. The last line is
+# "N passed, N failed", with ", N skipped" where some were; above it the seconds since BEGIN (of date +%s) or since this
+# was started, and before them each test that failed or was skipped, and why.
 set -u
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -14,6 +16,7 @@ directory=$1
 shift
 mkdir -p "$directory" && cd "$directory" || exit
 directory=$PWD
+begin=${BEGIN:-$(date +%s)}
 jobs=$(getconf _NPROCESSORS_ONLN)
 passed=0 failed=0 skipped=0
 
@@ -27,6 +30,7 @@ result() {
 }
 
 finish() {
+    echo "$(($(date +%s) - begin)) s"
     echo "$passed passed, $failed failed$([ $skipped -eq 0 ] || echo ", $skipped skipped")"
     [ $failed -eq 0 ] && [ $passed -gt 0 ]
     exit

@@ -90,9 +90,13 @@ with_daemon() {
 
 # Downloads for later steps. If they fail, those steps say why.
 fetch() {
-    tests/package/tree.sh
+    local suite
+    tests/tree.sh package bookworm arm64 armhf
     tests/vm/fetch.sh
-    tests/systemd/tree.sh
+    tests/tree.sh machine
+    for suite in bullseye trixie bookworm; do
+        tests/tree.sh compile $suite
+    done
 } >"$logs/fetch.log" 2>&1 </dev/null
 
 lane_end_to_end() {
@@ -125,6 +129,7 @@ lane_sanitizers() {
 
 check "tests/steps-test.sh" tests/steps-test.sh
 check "the programs that tests run" all_programs
+check "the arguments of quickstart" tests/quickstart.sh
 fetch &
 check "shellcheck" shellcheck quickstart .ci/run tests/*.sh tests/*/*.sh bench/footprint bench/peers.sh \
     contrib/completion/perfcountd
@@ -138,6 +143,10 @@ if check "gcc -O2 -Werror builds" built plain CFLAGS='-O2 -g' --enable-werror; t
 fi
 lane_sanitizers &
 wait
+
+# --- other Debians, in two lanes of their own
+
+show='^==|^gcc |passed|^[0-9]+ s$' check "Debian 11, 12 and 13: builds, unit tests, smoke" tests/distro/run.sh
 
 # --- the emulated boards, which take both CPUs; time in them is that of their instructions
 

@@ -36,7 +36,17 @@ compile() {
 # package SUITE: its package in its machine.
 package() {
     echo "-- package"
-    SUITE=$1 PACKAGE_BUILD=$DISTRO_BUILD/$1-package "$root/tests/package/run.sh" --install-only
+    SUITE=$1 PERFCOUNTD=$DISTRO_BUILD/$1/gcc/perfcountd PACKAGE_BUILD=$DISTRO_BUILD/$1-package "$root/tests/package/run.sh" --install-only
+}
+
+# fresh SUITE: `./quickstart run` where only git is installed.
+fresh() {
+    local tree directory=$DISTRO_BUILD/$1-fresh
+    echo "-- quickstart run"
+    tree=$("$root/tests/tree.sh" bare "$1") || return
+    rm -rf "$directory"
+    copy_sources "$directory/source"
+    network=here clean_system "$tree" "$directory" 0:0 /build/source/tests/distro/quickstart.sh
 }
 
 # suite SUITE: all of it, into its log.
@@ -46,8 +56,7 @@ suite() {
     compile "$1" || status=1
     if [ $packages = yes ]; then
         package "$1" || status=1
-        echo "-- quickstart run"
-        "$here/quickstart.sh" "$1" || status=1
+        fresh "$1" || status=1
     fi
     echo "$((SECONDS - begin)) s"
     return $status

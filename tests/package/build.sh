@@ -60,7 +60,8 @@ if [ "$(cat "$PACKAGE_BUILD/key" 2>/dev/null)" != "$key" ]; then
     copy_sources "$PACKAGE_BUILD/new/source"
     cp "$here/inside.sh" "$PACKAGE_BUILD/new/"
     chown -R 65534:65534 "$PACKAGE_BUILD/new"
-    if ! clean_system "$tree" "$PACKAGE_BUILD/new" 65534:65534 /build/inside.sh "${architectures[@]}" >"$PACKAGE_BUILD/build.log" 2>&1; then
+    if ! clean_system "$tree" "$PACKAGE_BUILD/new" 65534:65534 /build/inside.sh "${architectures[@]}" \
+        >"$PACKAGE_BUILD/build.log" 2>&1; then
         tail -n 30 "$PACKAGE_BUILD/build.log" >&2
         die "the packages were not built; all of the output is in $PACKAGE_BUILD/build.log"
     fi

@@ -79,20 +79,16 @@ equals "the service runs with it" \
 holds "the manual is there" inside test -e /usr/share/man/man8/perfcountd.8.gz
 
 echo "-- the package's own tests, debian/tests"
-# What autopkgtest would need to know of them is what this script does: a machine of their own, root, and their packages.
-tests=$(sed -n 's/^Tests: *//p' "$root/debian/tests/control" | tr ',' ' ')
-for name in $tests; do
+# The machine has what debian/tests/control asks for: it is their own, they are root, and their packages are there.
+mapfile -t tests < <(sed -n 's/^Tests: *//p' "$root/debian/tests/control" | tr -s ', ' '\n' | sort)
+equals "every test in debian/tests is named there" "${tests[*]}" \
+    "$(cd "$root/debian/tests" && find . -type f ! -name control -printf '%P\n' | sort | xargs)"
+for name in "${tests[@]}"; do
     inside_write "/root/$name" <"$root/debian/tests/$name"
     inside chmod 755 "/root/$name"
-    if output=$(inside "/root/$name" 2>&1); then
-        pass "debian/tests/$name passes"
-    else
-        fail "debian/tests/$name passes" "$output"
-    fi
+    holds "debian/tests/$name passes" inside "/root/$name"
     inside rm "/root/$name"
 done
-equals "every test that debian/tests has is named there" "$(printf '%s\n' $tests | sort)" \
-    "$(cd "$root/debian/tests" && find . -type f ! -name control -printf '%P\n' | sort)"
 
 echo "-- reinstall and upgrade"
 pid=$(main_pid)
