@@ -194,6 +194,7 @@ static void test_targets(void **state)
     X(config2, p->events[0].attr.config2 = 1, 0)                                                                       \
     X(pinned, p->events[0].attr.pinned = 1, 0)                                                                         \
     X(exclude_guest, p->events[0].attr.exclude_guest = 1, 0)                                                           \
+    X(exclude_idle, p->events[0].attr.exclude_idle = 1, 0)                                                             \
     X(sample_period, p->events[0].attr.sample_period = 1, -EUNATCH)                                                    \
     X(freq, p->events[0].attr.freq = 1, -EBADRQC)                                                                      \
     X(sample_type, p->events[0].attr.sample_type = PERF_SAMPLE_IP, -EBADRQC)                                           \
