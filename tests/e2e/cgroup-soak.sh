@@ -19,7 +19,7 @@ start_daemon --config.file="$config"
 anonymous() {
     awk '$1 == "Anonymous:" { print $2 }' "/proc/$daemon_pid/smaps_rollup"
 }
-# figures: the daemon's figures once nothing lingers and the kernel has let go of the removed cgroups, and the root and the
+# figures: the daemon's figures once nothing lingers, the kernel has let go of the removed cgroups, and the root and the
 # parent alone have watches. On a busy machine that may need another look.
 figures() {
     for _ in $(seq 100); do
