@@ -15,7 +15,7 @@
 /* A pattern that glob_check() refuses matches nothing. */
 bool glob_match(const char *pattern, const char *path);
 /*
- * Whether the pattern may match a path below this one: "/a/b/c" is below "/a", and everything is below "/". Yes wherever
+ * Whether the pattern may match a path below this one: "/a/b/c" is below "/a", and everything is below "/". Yes where
  * it does match one; the answer may be yes where no path could match ("/a/[/]b").
  */
 bool glob_may_match_below(const char *pattern, const char *path);

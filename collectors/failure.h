@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a collector could not do: an entry for each event that could not be opened, for each reason, with the CPUs on
- * which it failed; and what keeps it from finding all its targets, which is about no event.
+ * Events that could not be opened: an entry for each event and reason, with the CPUs on which it failed. And reasons
+ * why a collector does not find all its CPUs or cgroups, which are about no event.
  */
 #ifndef COLLECTORS_FAILURE_H
 #define COLLECTORS_FAILURE_H

@@ -132,8 +132,8 @@ static bool set_wants_below(void *userdata, const char *path)
 }
 
 /*
- * At once, before anything else is looked at, because what its tasks do until then is not counted. Whatever keeps it
- * from being opened is left to the next selection.
+ * At once, before anything else is looked at, because the events of its tasks until then are not counted. If it cannot
+ * be opened, the next selection sees why.
  */
 static void set_on_added(void *userdata, struct cgroup_node *node, int fd)
 {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Cgroups come and go by the hundreds while the daemon is scraped at 10 Hz: nothing leaks, no scrape fails, no total
-# falls, and the counts are those that were caused.
+# falls, and the events of programs that start once a scrape has their cgroup are counted.
 #
 # usage: cgroup-soak.sh [--full]     2,000 cgroups in 60 s; without it 300 in 10 s
 . "$(dirname "$0")/lib.sh"
@@ -19,7 +19,7 @@ start_daemon --config.file="$config"
 anonymous() {
     awk '$1 == "Anonymous:" { print $2 }' "/proc/$daemon_pid/smaps_rollup"
 }
-# figures: the daemon's figures once nothing lingers and the kernel has let go of the removed cgroups, and the root and the
+# figures: the daemon's figures once nothing lingers, the kernel has let go of the removed cgroups, and the root and the
 # parent alone have watches. On a busy machine that may need another look.
 figures() {
     for _ in $(seq 100); do

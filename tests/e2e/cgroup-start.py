@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What is missed of cgroups whose work begins soon after they are made: runs cgroup-start beside a daemon that counts
-DIRECTORY/daemon and what is in it, and beside a program that does nothing but open counters, in DIRECTORY/bare.
+"""Measures how much is counted of cgroups whose work begins soon after they are made: runs cgroup-start beside a daemon
+that counts BELOW/daemon and the cgroups in it, and beside a program that only opens counters, in BELOW/bare.
 
 Prints a line for each delay, and the figures as JSON into FILE.
 """

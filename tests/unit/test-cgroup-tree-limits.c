@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Directories under limits, overflows, renames and mounts, which only plain directories can be made to show. */
+/* Directories under patterns, limits, overflows, renames and mounts; most of it only plain directories can show. */
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
@@ -12,6 +12,50 @@
 #include "base/cleanup.h"
 #include "tests/unit/test.h"
 #include "tests/unit/tree-play.h"
+
+/* Directories below which nothing is wanted are not watched, and what is in them is not known. */
+static void test_wanted(void **state)
+{
+    static const char *const include[] = {"/*.slice", "/system.slice/*.service"}, *const all[] = {"/**"};
+    static const char *const exclude[] = {"/user.slice/**"};
+    struct play *play = play_begin(state);
+
+    play->rules = (struct cgroup_rules){.include = (char *const *)include, .n_include = 2};
+    play_start(play);
+    play_make(play, "system.slice");
+    play_make(play, "user.slice");
+    play_make(play, "other");
+    play_assert_heard(play, "+/system.slice +/user.slice");
+    assert_int_equal(cgroup_tree_watches(play->tree), 2);
+    play_make(play, "user.slice/a.service");
+    play_make(play, "user.slice/a.service/b");
+    play_make(play, "system.slice/a.scope");
+    play_make(play, "system.slice/a.service");
+    play_make(play, "system.slice/a.service/b");
+    play_assert_heard(play, "+/system.slice/a.service");
+    cgroup_tree_rescan(play->tree);
+    play_assert_heard(play, "");
+    assert_int_equal(cgroup_tree_watches(play->tree), 2);
+    /* Others are wanted. */
+    play->rules = (struct cgroup_rules){
+        .include = (char *const *)all, .n_include = 1, .exclude = (char *const *)exclude, .n_exclude = 1};
+    cgroup_tree_rescan(play->tree);
+    assert_int_equal(play->n_removed, 0);
+    assert_int_equal(play->n_known, 7);
+    assert_true(play_knows(play, "/other") && play_knows(play, "/system.slice/a.service/b"));
+    assert_int_equal(cgroup_tree_watches(play->tree), 6);
+    play->log[0] = '\0';
+    play_make(play, "system.slice/a.scope/c");
+    play_make(play, "user.slice/c");
+    play_assert_heard(play, "+/system.slice/a.scope/c");
+    /* And the first again. */
+    play->rules = (struct cgroup_rules){.include = (char *const *)include, .n_include = 2};
+    cgroup_tree_rescan(play->tree);
+    assert_int_equal(play->n_known, 4);
+    play->log[0] = '\0';
+    play_assert_heard(play, "");
+    assert_int_equal(cgroup_tree_watches(play->tree), 2);
+}
 
 static void test_rename(void **state)
 {
@@ -249,8 +293,10 @@ static void test_mounts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ON_DIRECTORIES(test_rename),      ON_DIRECTORIES(test_overflow),        ON_DIRECTORIES(test_without_instances),
-        ON_DIRECTORIES(test_few_watches), ON_DIRECTORIES(test_few_descriptors), ON_DIRECTORIES(test_mounts),
+        ON_DIRECTORIES(test_wanted),      ON_DIRECTORIES(test_rename),
+        ON_DIRECTORIES(test_overflow),    ON_DIRECTORIES(test_without_instances),
+        ON_DIRECTORIES(test_few_watches), ON_DIRECTORIES(test_few_descriptors),
+        ON_DIRECTORIES(test_mounts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

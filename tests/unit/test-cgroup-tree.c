@@ -134,50 +134,6 @@ static void test_open(void **state)
     close(fd);
 }
 
-/* Directories below which nothing is wanted are not watched, and what is in them is not known. */
-static void test_wanted(void **state)
-{
-    static const char *const include[] = {"/*.slice", "/system.slice/*.service"}, *const all[] = {"/**"};
-    static const char *const exclude[] = {"/user.slice/**"};
-    struct play *play = play_begin(state);
-
-    play->rules = (struct cgroup_rules){.include = (char *const *)include, .n_include = 2};
-    play_start(play);
-    play_make(play, "system.slice");
-    play_make(play, "user.slice");
-    play_make(play, "other");
-    play_assert_heard(play, "+/system.slice +/user.slice");
-    assert_int_equal(cgroup_tree_watches(play->tree), 2);
-    play_make(play, "user.slice/a.service");
-    play_make(play, "user.slice/a.service/b");
-    play_make(play, "system.slice/a.scope");
-    play_make(play, "system.slice/a.service");
-    play_make(play, "system.slice/a.service/b");
-    play_assert_heard(play, "+/system.slice/a.service");
-    cgroup_tree_rescan(play->tree);
-    play_assert_heard(play, "");
-    assert_int_equal(cgroup_tree_watches(play->tree), 2);
-    /* Others are wanted. */
-    play->rules = (struct cgroup_rules){
-        .include = (char *const *)all, .n_include = 1, .exclude = (char *const *)exclude, .n_exclude = 1};
-    cgroup_tree_rescan(play->tree);
-    assert_int_equal(play->n_removed, 0);
-    assert_int_equal(play->n_known, 7);
-    assert_true(play_knows(play, "/other") && play_knows(play, "/system.slice/a.service/b"));
-    assert_int_equal(cgroup_tree_watches(play->tree), 6);
-    play->log[0] = '\0';
-    play_make(play, "system.slice/a.scope/c");
-    play_make(play, "user.slice/c");
-    play_assert_heard(play, "+/system.slice/a.scope/c");
-    /* And the first again. */
-    play->rules = (struct cgroup_rules){.include = (char *const *)include, .n_include = 2};
-    cgroup_tree_rescan(play->tree);
-    assert_int_equal(play->n_known, 4);
-    play->log[0] = '\0';
-    play_assert_heard(play, "");
-    assert_int_equal(cgroup_tree_watches(play->tree), 2);
-}
-
 static void test_names(void **state)
 {
     static const char *const names[] = {"a b", "\"quoted\"", "back\\slash", "\xff\xfe", "\xc3\xa4", "...", "*", "%s%n"};
@@ -426,7 +382,6 @@ int main(void)
         ON_BOTH(test_back_under_the_same_name),
         ON_BOTH(test_stale_events),
         ON_BOTH(test_open),
-        ON_BOTH(test_wanted),
         ON_BOTH(test_names),
         ON_BOTH(test_deep),
         ON_BOTH(test_storm),
