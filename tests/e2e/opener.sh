@@ -240,49 +240,46 @@ END
 children+=("$!")
 holds "the socket of messages is there" eventually 5 test -S "$scratch/notify.sock"
 chmod 777 "$scratch/notify.sock"
-# start_managed PID: the daemon is told that the manager started the process PID; "own" is its own.
+# start_managed PID: by its variables the manager started the process PID; "own" is its own.
 start_managed() {
     # shellcheck disable=SC2016 # the shell in there expands it
     wrapper=(sh -c 'pid=$1; [ "$pid" != own ] || pid=$$; shift
         SYSTEMD_EXEC_PID=$pid NOTIFY_SOCKET='"$scratch/notify.sock"' exec "$@"' sh "$1")
-    start_daemon --config.file="$config"
+    start_daemon --config.file="$config" --web.listen-address=127.0.0.1:0 --web.listen-address="unix:$scratch/http.sock"
     wrapper=()
     set_opener "a daemon that a manager started"
 }
-# A client that has read the head of a long answer when the opener is killed, and the rest 0.3 s later. Prints how many
-# bytes are missing.
+# A client that has read the head of an answer that is longer than a unix socket holds (net.core.wmem_default) when the
+# opener is killed, and reads the rest 0.3 s later. Prints how many bytes there were, and how many are missing.
 slow_client() {
-    python3 - "${url##*:}" "$1" <<'END'
-import http.client
+    python3 - "$scratch/http.sock" "$1" <<'END'
 import os
 import signal
 import socket
 import sys
 import time
 
-port, victim = int(sys.argv[1]), int(sys.argv[2])
-client = http.client.HTTPConnection("127.0.0.1", port)
-client.sock = socket.socket()
-client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-client.sock.connect(("127.0.0.1", port))
-client.request("GET", "/api/v1/events")
-answer = client.getresponse()
-length = int(answer.headers["Content-Length"])
-os.kill(victim, signal.SIGKILL)
+client = socket.socket(socket.AF_UNIX)
+client.connect(sys.argv[1])
+client.sendall(b"GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+got = b""
+while b"\r\n\r\n" not in got:
+    got += client.recv(1024)
+head, body = got.split(b"\r\n\r\n", 1)
+length = next(int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length"))
+os.kill(int(sys.argv[2]), signal.SIGKILL)
 time.sleep(0.3)
-got = 0
-try:
-    while part := answer.read1(65536):
-        got += len(part)
-except (ConnectionError, http.client.HTTPException):
-    pass
-print(length - got)
+while len(body) < length and (part := client.recv(65536)):
+    body += part
+print(length, length - len(body))
 END
 }
 
 start_managed own
 get /api/v1/events >/dev/null # the next time it is answered at once
-equals "a client that was being answered gets all of it" "$(slow_client "$opener")" 0
+read -r bytes missing < <(slow_client "$opener")
+compares "an answer is longer than a socket holds" "$bytes > $(cat /proc/sys/net/core/wmem_default)"
+equals "a client that was getting it gets all of it" "$missing" 0
 holds "the daemon ends" eventually 5 not running "$daemon_pid"
 wait "$daemon_pid"
 equals "with a failure" "$?" 1

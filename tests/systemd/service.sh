@@ -252,7 +252,7 @@ test_watchdog() {
     no_drop_in perfcountd.service watchdog
 }
 
-# What the unit gives to the processes is enough to read what each takes; and what happens when one ends.
+# ProtectProc= hides the processes of the service from each other, and their cost is known all the same.
 test_processes() {
     local pid opener again
     pid=$(main_pid)
