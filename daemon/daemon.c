@@ -19,6 +19,7 @@ static void report_state(struct daemon *daemon, void (*notify)(const char *statu
         .reload_error = daemon->reload_error,
         .paused_seconds = daemon_paused_seconds(daemon),
         .opener_lost = split_is_lost(daemon->split),
+        .ends = shutdown_has_begun(daemon->shutdown),
     };
     char status[1024];
 
@@ -54,18 +55,42 @@ void daemon_follow_collectors(struct daemon *daemon)
     schedule_retry(daemon);
 }
 
+/*
+ * A service manager starts it again, with an opener. Without one, what is open is worth more than nothing. Clients that
+ * are being answered and those that come meanwhile get what was counted last.
+ */
+static void end_without_opener(struct daemon *daemon, const char *end)
+{
+    registry_expire(daemon->session.registry);
+    registry_read(daemon->session.registry, UINT32_MAX, 0);
+    log_event(LOG_KIND_OPENER_LOST, NULL, 0,
+              "the opener is gone: %s; perfcountd ends with exit status 1, so that the service manager starts it again "
+              "(Restart=)",
+              end);
+    shutdown_begin(daemon->shutdown, EXIT_FAILURE);
+    report_state(daemon, notify_status);
+    notify_stopping();
+}
+
 /* The opener is gone, or one that was late answers again: then another try is worth it at once. */
 static void on_opener_changed(void *userdata)
 {
     struct daemon *daemon = userdata;
+    char end[128];
 
     if (!split_is_lost(daemon->split)) {
         retry_restart(daemon->retry);
         schedule_retry(daemon);
         return;
     }
+    split_describe_end(daemon->split, end, sizeof(end));
+    if (notify_is_heard() && !shutdown_has_begun(daemon->shutdown)) {
+        end_without_opener(daemon, end);
+        return;
+    }
     log_event(LOG_KIND_OPENER_LOST, NULL, 0,
-              "the opener is gone: open groups go on counting, but nothing new can be opened; restart perfcountd");
+              "the opener is gone: %s; open groups go on counting, but nothing new can be opened; restart perfcountd",
+              end);
     report_state(daemon, notify_status);
 }
 
@@ -213,6 +238,13 @@ int daemon_reload(struct daemon *daemon, struct error *error)
     return r;
 }
 
+static bool daemon_is_answering(void *userdata)
+{
+    const struct daemon *daemon = userdata;
+
+    return daemon->server && server_is_answering(daemon->server);
+}
+
 int daemon_watch(struct daemon *daemon)
 {
     sd_event *event = daemon->event;
@@ -228,7 +260,7 @@ int daemon_watch(struct daemon *daemon)
         r = pause_new(event, on_pause_end, daemon, &daemon->pause);
     if (r >= 0)
         r = sampler_new(&daemon->session.sys, event, &daemon->symboliser, &daemon->sampler);
-    return r < 0 ? r : shutdown_new(event, daemon->sampler, &daemon->shutdown);
+    return r < 0 ? r : shutdown_new(event, daemon->sampler, daemon_is_answering, daemon, &daemon->shutdown);
 }
 
 void daemon_done(struct daemon *daemon)

@@ -137,6 +137,11 @@ bool split_is_lost(const struct split *split)
     return split->opener && split->opener->client.lost;
 }
 
+void split_describe_end(const struct split *split, char *text, size_t size)
+{
+    opener_describe_end(split->opener, text, size);
+}
+
 const struct child *split_opener(const struct split *split)
 {
     return split->opener ? &split->opener->child : NULL;

@@ -32,6 +32,8 @@ struct split *split_free(struct split *split);
  */
 int split_watch(struct split *split, sd_event *event, void (*on_change)(void *userdata), void *userdata);
 bool split_is_lost(const struct split *split);
+/* How the opener ended, where it is lost. */
+void split_describe_end(const struct split *split, char *text, size_t size);
 /* NULL where there is one process. */
 const struct child *split_opener(const struct split *split);
 /* The opener's effective user; this process's where there is none. */

@@ -69,7 +69,8 @@ void summary_format(struct registry *registry, const struct summary_state *state
     _cleanup_(buffer_done) struct buffer line = {0};
 
     if (state->opener_lost)
-        buffer_append_text(&line, "the opener is gone, restart perfcountd; ");
+        buffer_append_text(&line, state->ends ? "the opener is gone, perfcountd ends so that it is started again; "
+                                              : "the opener is gone, restart perfcountd; ");
     if (state->reload_error[0])
         buffer_appendf(&line, "reload failed, the old configuration stays in use: %s; ", state->reload_error);
     if (state->paused_seconds > 0) {

@@ -9,6 +9,7 @@ struct summary_state {
     const char *reload_error; /* "" where the last one succeeded */
     unsigned paused_seconds;  /* 0: counting is not paused */
     bool opener_lost;
+    bool ends; /* because of that */
 };
 
 /*

@@ -217,6 +217,11 @@ static uint64_t next_deadline(const struct connections *all, enum deadline deadl
     return next;
 }
 
+bool connections_are_answering(const struct connections *all)
+{
+    return next_deadline(all, DEADLINE_RESPONSE) < UINT64_MAX;
+}
+
 void connections_arm(struct connections *all)
 {
     uint64_t next = UINT64_MAX;

@@ -97,6 +97,8 @@ unsigned connections_reserved(unsigned connections);
  * far as it can.
  */
 bool connections_admit(struct connections *all, const struct peer *peer);
+/* Whether a request is being answered; not one that waits for something. */
+bool connections_are_answering(const struct connections *all);
 /* Has the timer fire at the next deadline or before; call it when libmicrohttpd has run. */
 void connections_arm(struct connections *all);
 

@@ -273,6 +273,11 @@ static void server_check_files(void *userdata)
         server_read_again(server);
 }
 
+bool server_is_answering(const struct server *server)
+{
+    return connections_are_answering(&server->connections);
+}
+
 const char *server_url(const struct server *server, size_t n)
 {
     const struct listener_list *active = &server->listeners.active;

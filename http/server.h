@@ -56,6 +56,9 @@ int server_set_telemetry_path(struct server *server, const char *path);
 /* Sets what struct server_settings has; until then only operators operate. Copies the names. -ENOMEM. */
 int server_trust(struct server *server, enum standing operates, char *const *hosts, size_t n_hosts);
 
+/* Whether a request is being answered; not one that waits for something, such as the end of an interval. */
+bool server_is_answering(const struct server *server);
+
 /* The n-th address as it was bound (":0" has its port by then), as a URL; NULL past the last. Borrowed. */
 const char *server_url(const struct server *server, size_t n);
 

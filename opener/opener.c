@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -22,6 +23,7 @@
 /* How long the opener may take to start, while nothing else waits. */
 #define PATIENCE_S 10
 #define END_MS 1000
+#define END_SOON_MS 100
 
 DEFINE_CLEANUP(struct opener *, opener_free);
 
@@ -106,6 +108,7 @@ static int opener_fork(struct opener *opener, struct sys *sys, const struct user
     _cleanup_(closep) int theirs = sockets[1];
     int r = socket_set_patience(sockets[0]);
     opener->child.pid = r < 0 ? -1 : fork();
+    opener->pid = opener->child.pid;
     if (opener->child.pid < 0)
         return error_set(error, -errno, "cannot start the opener of counters: %s", strerror(errno));
     if (opener->child.pid == 0)
@@ -153,23 +156,41 @@ bool opener_reap(struct opener *opener)
     return child_reap(&opener->child, &opener->status);
 }
 
+/* Without a descriptor poll(2) sleeps. */
+static void opener_wait_for_end(const struct opener *opener, int ms)
+{
+    struct pollfd fd = {.fd = (int)syscall(SYS_pidfd_open, opener->child.pid, 0), .events = POLLIN};
+
+    (void)!poll(&fd, 1, ms);
+    if (fd.fd >= 0)
+        close(fd.fd);
+}
+
 /* The opener has nothing to finish, and no other signal ends a process that is stopped. */
 bool opener_kill(struct opener *opener)
 {
     opener->client.lost = true;
-    if (opener->child.pid > 0)
-        kill(opener->child.pid, SIGKILL);
+    if (opener_reap(opener))
+        return true;
+    opener_wait_for_end(opener, END_SOON_MS);
+    if (opener_reap(opener))
+        return true;
+    opener->killed = true;
+    kill(opener->child.pid, SIGKILL);
     return opener_reap(opener);
 }
 
-/* Without a descriptor poll(2) sleeps. */
-static void opener_wait_for_end(const struct opener *opener)
+void opener_describe_end(const struct opener *opener, char *text, size_t size)
 {
-    struct pollfd fd = {.fd = (int)syscall(SYS_pidfd_open, opener->child.pid, 0), .events = POLLIN};
+    int pid = (int)opener->pid, status = opener->status;
 
-    (void)!poll(&fd, 1, END_MS);
-    if (fd.fd >= 0)
-        close(fd.fd);
+    if (opener->killed)
+        snprintf(text, size, "process %d gave a wrong answer and was killed", pid);
+    else if (WIFSIGNALED(status))
+        snprintf(text, size, "process %d was ended by signal %d (%s)", pid, WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    else
+        snprintf(text, size, "process %d ended with exit status %d", pid, WEXITSTATUS(status));
 }
 
 /* An opener that hangs in the kernel is left to the process that inherits it. */
@@ -177,7 +198,7 @@ static void opener_end(struct opener *opener)
 {
     if (opener_kill(opener))
         return;
-    opener_wait_for_end(opener);
+    opener_wait_for_end(opener, END_MS);
     opener_reap(opener);
 }
 

@@ -13,7 +13,9 @@ struct opener {
     struct opener_client client;
     struct child child;
     uid_t user;            /* of the opener */
+    pid_t pid;             /* child.pid is 0 once it is reaped */
     int status;            /* of wait4(2), once it is reaped */
+    bool killed;           /* by opener_kill(), since it did not end */
     uint64_t capabilities; /* of the opener, a bit each */
     bool filtered;         /* its system calls are filtered */
     char *cgroups;
@@ -32,9 +34,14 @@ struct opener *opener_free(struct opener *opener);
 /* Readable when the opener has ended or sends a late reply; see opener_client_take_late_reply(). */
 int opener_poll_fd(const struct opener *opener);
 int opener_take_late_reply(struct opener *opener);
-/* Kills the opener; requests fail from now on. Whether it is reaped already, which can take time. */
+/*
+ * Kills the opener if it does not end within a tenth of a second; requests fail from now on. Whether it is reaped
+ * already, which can take time.
+ */
 bool opener_kill(struct opener *opener);
 /* Reaps the opener if it has ended, without waiting; whether nothing is left to reap. */
 bool opener_reap(struct opener *opener);
+/* How an opener ended that was lost: "process 123 was ended by signal 9 (Killed)". */
+void opener_describe_end(const struct opener *opener, char *text, size_t size);
 
 #endif

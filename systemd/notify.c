@@ -44,3 +44,16 @@ void notify_stopping(void)
 {
     sd_notify(0, "STOPPING=1");
 }
+
+/* systemd.exec(5): the first since systemd 248, the others where the unit has a watchdog or sockets. */
+bool notify_is_heard(void)
+{
+    static const char *const names[] = {"SYSTEMD_EXEC_PID", "WATCHDOG_PID", "LISTEN_PID"};
+    bool is_own = false;
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        const char *value = getenv(names[i]);
+        is_own = is_own || (value && strtoll(value, NULL, 10) == getpid());
+    }
+    return is_own && getenv("NOTIFY_SOCKET");
+}

@@ -2,20 +2,10 @@
 /* A process that this one starts: see child.h. */
 #include "base/process/child.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
-
-void child_open_stat(struct child *child)
-{
-    char path[32];
-
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)child->pid);
-    child->stat_fd = open(path, O_RDONLY | O_CLOEXEC);
-}
 
 void child_forget(struct child *child)
 {

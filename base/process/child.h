@@ -17,8 +17,6 @@ struct child {
 };
 #define CHILD_NONE ((struct child){.stat_fd = -1})
 
-/* Opens /proc/PID/stat of a child that runs; without it nothing is known of it. */
-void child_open_stat(struct child *child);
 /* Reaps it if it has ended, without waiting; whether nothing is left to reap. *ret_status is that of wait4(2). */
 bool child_reap(struct child *child, int *ret_status);
 /* Forgets it without reaping; its parent is then whoever inherits it. */

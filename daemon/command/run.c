@@ -26,7 +26,7 @@ static int on_terminate(sd_event_source *source, const struct signalfd_siginfo *
     (void)source;
     log_info("shutting down on %s", info->ssi_signo == SIGINT ? "SIGINT" : "SIGTERM");
     notify_stopping();
-    return shutdown_begin(daemon->shutdown);
+    return shutdown_begin(daemon->shutdown, EXIT_SUCCESS);
 }
 
 static int watch_signals(struct daemon *daemon)
@@ -141,7 +141,8 @@ static int serve(struct daemon *daemon)
                   strerror(-hotplug_listen_error(daemon->hotplug)));
     for (size_t i = 0; (url = server_url(daemon->server, i)); i++)
         log_info("listening on %s", url);
-    return sd_event_loop(daemon->event) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    int status = sd_event_loop(daemon->event); /* that of shutdown_begin() */
+    return status < 0 ? EXIT_FAILURE : status;
 }
 
 int command_run(const struct options *options)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The symboliser's own process: see symboliser.h. */
-#include <poll.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -79,13 +79,21 @@ static int serve_one(const struct elf_library *library, int socket)
     return fd_socket_send_one(socket, &answer, sizeof(answer), table);
 }
 
+/* A /proc that hides processes (hidepid=) would not show its /proc/PID/stat to the parent. */
+static void symboliser_send_hello(int socket)
+{
+    const struct symboliser_answer hello = {SYMBOLISER_MAGIC, SYMBOLISER_HELLO};
+    _cleanup_(closep) int stat = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+
+    fd_socket_send_one(socket, &hello, sizeof(hello), stat);
+}
+
 int symboliser_serve(int socket)
 {
     const struct elf_library *library = elf_symbols_load();
 
     signal(SIGPIPE, SIG_IGN);
-    /* Nobody sees into the jail, so the parent opens /proc/PID/stat before it sends anything. */
-    (void)!poll(&(struct pollfd){.fd = socket, .events = POLLIN}, 1, -1);
+    symboliser_send_hello(socket);
     if (symboliser_jail_enter(socket) < 0)
         _exit(SYMBOLISER_UNCONFINED); /* exit handlers could change the status */
     for (;;) {

@@ -36,6 +36,7 @@ struct symboliser {
     sd_event_source *pid_source, *socket_source, *timer;
     bool dying;      /* killed, and not yet waited for */
     bool busy;       /* with the first request of the queue */
+    bool greeted;    /* its first message was read */
     bool unconfined; /* it ended since it cannot be jailed */
     int failure;     /* the result of the first request when the process has ended */
     struct table_request queue[SYMBOLISER_QUEUE];
@@ -80,7 +81,7 @@ static void forget_process(struct symboliser *symboliser)
     closep(&symboliser->pidfd);
     symboliser->socket = symboliser->pidfd = -1;
     child_forget(symboliser->child);
-    symboliser->dying = false;
+    symboliser->dying = symboliser->greeted = false;
 }
 
 static int symboliser_on_exit(sd_event_source *source, int fd, uint32_t events, void *userdata)
@@ -105,6 +106,7 @@ static int symboliser_on_exit(sd_event_source *source, int fd, uint32_t events, 
     return 0;
 }
 
+/* -EAGAIN: there is none yet. */
 static int receive_answer(struct symboliser *symboliser, int *ret_result, struct symbol_table *ret)
 {
     _cleanup_(closep) int fd = -1;
@@ -113,6 +115,11 @@ static int receive_answer(struct symboliser *symboliser, int *ret_result, struct
     int r = fd_socket_receive_one(symboliser->socket, &answer, sizeof(answer), &fd);
     if (r < 0)
         return r;
+    if (answer.magic == SYMBOLISER_MAGIC && answer.result == SYMBOLISER_HELLO && !symboliser->greeted) {
+        symboliser->greeted = true;
+        symboliser->child->stat_fd = steal_fd(&fd);
+        return -EAGAIN;
+    }
     if (answer.magic != SYMBOLISER_MAGIC || !symboliser->busy || answer.result > 0)
         return -EBADMSG;
     if (answer.result == 0)
@@ -210,7 +217,6 @@ static int watch_process(struct symboliser *symboliser)
     return MIN(r, 0);
 }
 
-/* It is not jailed before it is asked for the first time (serve.c), and until then its parent may open its files. */
 static int start_process(struct symboliser *symboliser)
 {
     int sockets[2];
@@ -222,12 +228,10 @@ static int start_process(struct symboliser *symboliser)
     int r = spawn_process(sockets[1], &symboliser->child->pid);
     close(sockets[1]);
     symboliser->socket = sockets[0];
-    if (r == 0) {
-        child_open_stat(symboliser->child);
+    if (r == 0)
         r = fcntl(sockets[0], F_SETFL, O_NONBLOCK) < 0 ? -errno : watch_process(symboliser);
-    } else {
+    else
         symboliser->child->pid = 0;
-    }
     if (r < 0) {
         if (symboliser->child->pid) {
             kill(symboliser->child->pid, SIGKILL);

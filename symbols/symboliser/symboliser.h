@@ -24,14 +24,18 @@
 
 enum symboliser_kind { SYMBOLISER_ELF, SYMBOLISER_KALLSYMS, SYMBOLISER_JIT };
 
-/* The messages of both sides. A request has the descriptor of the file, an answer with `result` 0 that of the table. */
+/*
+ * The messages of both sides. A request has the descriptor of the file, an answer with `result` 0 that of the table.
+ * The first message of a process, which has read nothing by then, has that of its /proc/self/stat.
+ */
 struct symboliser_request {
     uint32_t magic, kind, max;
 };
 struct symboliser_answer {
     uint32_t magic;
-    int32_t result; /* 0 or -errno */
+    int32_t result; /* 0 or -errno; SYMBOLISER_HELLO in the first message */
 };
+#define SYMBOLISER_HELLO 1
 #define SYMBOLISER_MAGIC UINT32_C(0x326d7973)
 
 struct symboliser;

@@ -3,7 +3,7 @@
 # The opener: the rights of the two processes, the truth of counts through it, its refusals, and which of both outlives
 # the other.
 . "$(dirname "$0")/lib.sh"
-need cc curl jq pgrep prlimit setpriv
+need cc curl jq pgrep prlimit python3 setpriv
 [ "$(id -u)" -eq 0 ] || skip "only root has privileges to part with"
 . "$here/cgroup-lib.sh"
 beside=$(dirname "$PERFCOUNTD")
@@ -203,6 +203,7 @@ is_lost() {
 }
 holds "after kill -9 of the opener the status says so" eventually 5 is_lost
 equals "so does the log, once" "$(grep -c 'the opener is gone' "$daemon_log")" 1
+contains "with the reason" "$(grep 'the opener is gone' "$daemon_log")" "process $opener was ended by signal 9 (Killed);"
 no_zombie() {
     [ -z "$(opener_of "$daemon_pid")" ]
 }
@@ -225,6 +226,78 @@ compares "unchanged groups go on" "$(value minor_faults software) > $faults"
 stop_daemon
 equals "it ends well" "$daemon_status" 0
 rmdir "$parent/b"
+
+# --- under a service manager the daemon ends with its opener, and is started again
+
+# The manager's part: its socket, whose messages go to $scratch/notified, and the variables by which the process knows.
+python3 - "$scratch/notify.sock" >"$scratch/notified" <<'END' &
+import socket
+import sys
+
+receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+receiver.bind(sys.argv[1])
+while True:
+    print(receiver.recv(4096).decode(), flush=True)
+END
+children+=("$!")
+holds "the socket of messages is there" eventually 5 test -S "$scratch/notify.sock"
+chmod 777 "$scratch/notify.sock"
+# start_managed PID: by its variables the manager started the process PID; "own" is its own.
+start_managed() {
+    # shellcheck disable=SC2016 # the shell in there expands it
+    wrapper=(sh -c 'pid=$1; [ "$pid" != own ] || pid=$$; shift
+        SYSTEMD_EXEC_PID=$pid NOTIFY_SOCKET='"$scratch/notify.sock"' exec "$@"' sh "$1")
+    start_daemon --config.file="$config" --web.listen-address=127.0.0.1:0 --web.listen-address="unix:$scratch/http.sock"
+    wrapper=()
+    set_opener "a daemon that a manager started"
+}
+# A client that has read the head of an answer that is longer than a unix socket holds (net.core.wmem_default) when the
+# opener is killed, and reads the rest 0.3 s later. Prints how many bytes there were, and how many are missing.
+slow_client() {
+    python3 - "$scratch/http.sock" "$1" <<'END'
+import os
+import signal
+import socket
+import sys
+import time
+
+client = socket.socket(socket.AF_UNIX)
+client.connect(sys.argv[1])
+client.sendall(b"GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+got = b""
+while b"\r\n\r\n" not in got:
+    got += client.recv(1024)
+head, body = got.split(b"\r\n\r\n", 1)
+length = next(int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length"))
+os.kill(int(sys.argv[2]), signal.SIGKILL)
+time.sleep(0.3)
+while len(body) < length and (part := client.recv(65536)):
+    body += part
+print(length, length - len(body))
+END
+}
+
+start_managed own
+get /api/v1/events >/dev/null # the next time it is answered at once
+read -r bytes missing < <(slow_client "$opener")
+compares "an answer is longer than a socket holds" "$bytes > $(cat /proc/sys/net/core/wmem_default)"
+equals "a client that was getting it gets all of it" "$missing" 0
+holds "the daemon ends" eventually 5 not running "$daemon_pid"
+wait "$daemon_pid"
+equals "with a failure" "$?" 1
+matches "the log says why, and what comes" "$(grep 'the opener is gone' "$daemon_log")" \
+    "process $opener was ended by signal 9 \(Killed\); perfcountd ends with exit status 1.*starts it again"
+matches "so does the status line" "$(grep '^STATUS=' "$scratch/notified" | tail -n 1)" \
+    '^STATUS=the opener is gone, perfcountd ends so that it is started again; counting'
+equals "the manager hears that it stops" "$(tail -n 1 "$scratch/notified")" STOPPING=1
+# Variables that were inherited from a shell or script that a manager started.
+start_managed 1
+kill -9 "$opener"
+holds "the variables of another process: it is lost" eventually 5 is_lost
+sleep 0.5
+holds "and the daemon goes on" running "$daemon_pid"
+stop_daemon
+equals "until it is stopped" "$daemon_status" 0
 
 # --- probes are set only where the configuration had one at the start
 

@@ -248,6 +248,88 @@ test_watchdog() {
     equals "by the watchdog" "$(inside journalctl --no-pager -o cat -u perfcountd | grep -c 'Watchdog timeout')" 1
     no_drop_in perfcountd.service watchdog
 }
+
+# ProtectProc= hides the processes of the service from each other, and their cost is known all the same.
+test_processes() {
+    local pid opener again
+    pid=$(main_pid)
+    opener=$(opener_pid)
+    if [ -z "$opener" ]; then
+        echo "left out: this build has no opener"
+        return
+    fi
+    equals "the opener's memory is known, which no other process of its user may see" \
+        "$(metric 'perfcountd_process_virtual_memory_bytes{process="opener"}')" \
+        "$(awk '{ print $23 }' "/proc/$(outside "$opener")/stat")"
+    write_config <<<"$good_config"$'\nsampler: {enabled: true, event: cpu-clock}'
+    inside systemctl restart perfcountd
+    operate '/api/v1/samples?seconds=1' >/dev/null
+    sleep 1.1
+    again=$(inside pgrep -P "$(main_pid)" -f symbolise)
+    equals "so is the symboliser's" "$(metric 'perfcountd_process_virtual_memory_bytes{process="symboliser"}')" \
+        "$(awk '{ print $23 }' "/proc/$(outside "$again")/stat")"
+    write_config <<<"$good_config"
+    inside systemctl restart perfcountd
+}
+metric() {
+    get /metrics | awk -v series="$1" '$1 == series { print $2 }'
+}
+opener_pid() {
+    local pid
+    pid=$(main_pid)
+    [ "$pid" = 0 ] || inside pgrep -P "$pid" -f perfcountd-opener
+}
+# outside PID: the number that a process in there has out here.
+outside() {
+    grep -lE "^NSpid:.*[[:space:]]$1\$" /proc/[0-9]*/status 2>/dev/null | while IFS=/ read -r _ _ pid _; do
+        [ "$(readlink "/proc/$pid/ns/pid")" != "$(readlink "/proc/$leader/ns/pid")" ] || echo "$pid"
+    done
+}
+
+test_opener_end() {
+    local pid opener restarts
+    inside systemctl reset-failed perfcountd 2>/dev/null
+    start
+    pid=$(main_pid)
+    opener=$(opener_pid)
+    if [ -z "$opener" ]; then
+        echo "left out: this build has no opener"
+        return
+    fi
+    restarts=$(restarts)
+    inside kill -KILL "$opener"
+    holds "when its opener ends, the service is started again" eventually 10 is_another "$pid"
+    equals "once" "$(restarts)" $((restarts + 1))
+    equals "it serves, and counts" "$(get /api/v1/status | jq -r .opener.state)" running
+    matches "the journal says why" "$(inside journalctl --no-pager -o cat -u perfcountd PERFCOUNTD_KIND=opener-lost)" \
+        "process $opener was ended by signal 9 \(Killed\); perfcountd ends with exit status 1"
+    equals "with which the process ended" \
+        "$(inside journalctl --no-pager -o cat -u perfcountd | grep -c 'Main process exited, code=exited, status=1')" 1
+    ends_at_last
+}
+restarts() {
+    inside systemctl show -P NRestarts perfcountd
+}
+# An opener that ends whenever it was started: systemd gives up after StartLimitBurst= starts.
+ends_at_last() {
+    drop_in perfcountd.service limit \
+        <<<$'[Unit]\nStartLimitIntervalSec=60s\nStartLimitBurst=3\n[Service]\nRestartSec=100ms'
+    inside systemctl reset-failed perfcountd
+    inside systemctl restart perfcountd
+    holds "a service that loses each opener ends at last" eventually 40 has_failed
+    equals "because of the limit of starts" "$(inside journalctl --no-pager -o cat -u perfcountd |
+        grep -c 'Start request repeated too quickly')" 1
+    no_drop_in perfcountd.service limit
+    inside systemctl reset-failed perfcountd
+    inside systemctl restart perfcountd.socket
+    start
+}
+has_failed() {
+    local opener
+    opener=$(opener_pid)
+    [ -z "$opener" ] || inside kill -KILL "$opener" 2>/dev/null
+    [ "$(inside systemctl is-active perfcountd)" = failed ]
+}
 is_another() {
     local pid
     pid=$(main_pid)
@@ -442,8 +524,8 @@ url=http://127.0.0.1:$port
 # Port 10298 of the loopback that is shared may be somebody's.
 drop_in perfcountd.socket 10-port \
     <<<$'[Socket]\nListenStream=\n'"ListenStream=127.0.0.1:$port"$'\nListenStream=/run/perfcountd.sock'
-tests=(start counts tracepoints privileges operators reload pause watchdog activation own_address sampler impostor stop
-    security)
+tests=(start counts tracepoints privileges operators reload pause watchdog activation own_address processes
+    opener_end sampler impostor stop security)
 for test in "${@:-${tests[@]}}"; do
     echo "-- ${test//_/ }"
     "test_$test"

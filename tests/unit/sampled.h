@@ -3,6 +3,7 @@
 #ifndef TESTS_UNIT_SAMPLED_H
 #define TESTS_UNIT_SAMPLED_H
 
+#include "base/process/child.h"
 #include "sampler/stream.h"
 
 /* A fixture for each test. */

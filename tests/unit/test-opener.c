@@ -65,6 +65,15 @@ static bool reaped_soon(struct opener *opener)
     return false;
 }
 
+static void assert_end(struct opener *opener, const char *expected)
+{
+    char text[128];
+
+    opener->pid = 713;
+    opener_describe_end(opener, text, sizeof(text));
+    assert_string_equal(text, expected);
+}
+
 static void test_ends(void **state)
 {
     struct opener *opener = idle_opener();
@@ -77,6 +86,22 @@ static void test_ends(void **state)
     assert_true(reaped_soon(opener));
     assert_true(opener_reap(opener));
     assert_int_equal(kill(pid, 0), -1);
+    assert_end(opener, "process 713 gave a wrong answer and was killed");
+    opener_free(opener);
+}
+
+/* One that ended by itself says how, whatever is sent to it afterwards. */
+static void test_says_how_it_ended(void **state)
+{
+    struct opener *opener = idle_opener();
+
+    (void)state;
+    kill(opener->child.pid, SIGUSR1);
+    opener_kill(opener);
+    assert_true(reaped_soon(opener));
+    assert_end(opener, "process 713 was ended by signal 10 (User defined signal 1)");
+    opener->status = 3 << 8;
+    assert_end(opener, "process 713 ended with exit status 3");
     opener_free(opener);
 }
 
@@ -133,6 +158,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_says_how_it_ended),
         cmocka_unit_test(test_stopped_is_reaped_when_freed),
         cmocka_unit_test(test_does_not_end),
         cmocka_unit_test(test_does_not_end_when_freed),

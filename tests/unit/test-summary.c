@@ -27,6 +27,9 @@ static const struct {
     {"[{name: c, events: cycles}]",
      {.reload_error = "", .opener_lost = true},
      "the opener is gone, restart perfcountd; counting 4 groups on 4 CPUs"},
+    {"[{name: c, events: cycles}]",
+     {.reload_error = "", .opener_lost = true, .ends = true},
+     "the opener is gone, perfcountd ends so that it is started again; counting 4 groups on 4 CPUs"},
     {"[]", {.reload_error = ""}, "counting 0 groups"},
 };
 

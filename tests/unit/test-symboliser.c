@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/process/fd-socket.h"
 #include "symbols/symboliser/symboliser.h"
 #include "tests/unit/symbolised.h"
 #include "tests/unit/test.h"
@@ -134,6 +135,40 @@ static void test_hangs(void **state)
     assert_int_equal(kill(child, 0), -1);
 }
 
+/* While this file is there, the processes of a test greet again and again. */
+static void name_flag(char *path, size_t size, pid_t test)
+{
+    snprintf(path, size, "/tmp/test-symboliser-greets-%d", (int)test);
+}
+
+static int greet_again(int socket)
+{
+    const struct symboliser_answer hello = {SYMBOLISER_MAGIC, SYMBOLISER_HELLO};
+    int stat = open("/proc/self/stat", O_RDONLY | O_CLOEXEC), other = open("/proc/version", O_RDONLY | O_CLOEXEC);
+
+    fd_socket_send_one(socket, &hello, sizeof(hello), stat);
+    fd_socket_send_one(socket, &hello, sizeof(hello), other);
+    return pause();
+}
+
+/* A process that was taken over cannot say what it costs: only the first message does, before it has read anything. */
+static void test_greets_again(void **state)
+{
+    struct symbolised *fixture = *state;
+    char flag[64];
+
+    name_flag(flag, sizeof(flag), getpid());
+    _cleanup_(fclosep) FILE *file = fopen(flag, "we");
+    assert_non_null(file);
+    time_t start = time(NULL);
+    symbolised_scan(fixture, (uint32_t)getpid());
+    struct frame frame = symbolised_resolve(fixture, (uint32_t)getpid(), (uintptr_t)known_static_function);
+    unlink(flag);
+    assert_null(frame.symbol);
+    assert_true(time(NULL) - start < 4); /* it was ended, and not waited for */
+    assert_int_equal(fixture->child.stat_fd, -1);
+}
+
 static void assert_status(const char *status, const char *key, const char *value)
 {
     const char *line = strstr(status, key);
@@ -210,11 +245,15 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_corrupt_files, symbolised_begin, symbolised_end),
         cmocka_unit_test_setup_teardown(test_symboliser_ends, symbolised_begin, symbolised_end),
         cmocka_unit_test_setup_teardown(test_hangs, symbolised_begin, symbolised_end),
+        cmocka_unit_test_setup_teardown(test_greets_again, symbolised_begin, symbolised_end),
         cmocka_unit_test_setup_teardown(test_privileges, symbolised_begin, symbolised_end),
         cmocka_unit_test(test_unconfined),
     };
 
+    char flag[64];
+
+    name_flag(flag, sizeof(flag), getppid());
     if (argc > 1 && str_equal(argv[1], SYMBOLISER_COMMAND))
-        return symboliser_serve(SYMBOLISER_SOCKET);
+        return access(flag, F_OK) == 0 ? greet_again(SYMBOLISER_SOCKET) : symboliser_serve(SYMBOLISER_SOCKET);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
