@@ -7,7 +7,7 @@
 little=armv8_cortex_a55
 big=armv8_cortex_a76
 
-# cgroup_make NAME...: below the root, these and no others; anew, so that their totals start from 0.
+# cgroup_make NAME...: below the root, these and no others, newly made, so that their totals start from 0.
 cgroup_make() {
     vm_run "cd /sys/fs/cgroup || exit
         [ -e cgroup.procs ] || mount -t cgroup2 cgroup2 /sys/fs/cgroup && cd /sys/fs/cgroup || exit
@@ -108,7 +108,7 @@ cgroup_multiplexed() {
                 .running_ns < 0.9 * .enabled_ns)] | length' <<<"$rows")" 5
         equals "multiplexed on $pmu: and has 500 million instructions, within 2 %, in its total" \
             "$(jq -c '[.[].value | select(. < 490e6 or . > 510e6)]' <<<"$rows")" "[]"
-        holds "multiplexed on $pmu: of which its counter saw a part" \
+        holds "multiplexed on $pmu: its counter saw a part of these" \
             jq -e 'all(.[]; .raw > 150e6 and .raw < 450e6)' <<<"$rows"
     done
 }

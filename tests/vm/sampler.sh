@@ -104,7 +104,8 @@ events_open() {
     vm_run 'ls -l /proc/$(cat /tmp/daemon.pid)/fd | grep -c perf_event'
 }
 
-# A stream of all CPUs but the one that the daemon is on, while CPU 3 goes and comes: the program is there before and after, and in between nothing is.
+# A stream of all CPUs but the one that the daemon is on, while CPU 3 goes and comes: the program is there before and
+# after, and in between nothing is.
 test_sampler_hotplug() {
     local fetch open end
     daemon_start <<'END'
