@@ -20,7 +20,7 @@ is_served() {
 
 descriptors() {
     # shellcheck disable=SC2016 # the board's
-    vm_run 'ls /proc/$(cat /tmp/daemon.pid)/fd | wc -l'
+    vm_run 'ls /proc/$(cat /tmp/daemon.pid)/fd 2>/dev/null | wc -l'
 }
 
 # shows TEXT COMMAND...: the command prints that.

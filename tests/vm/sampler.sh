@@ -101,7 +101,7 @@ stretches() {
 # events_open: how many descriptors of events the daemon has; it has files of symbols open now and then.
 events_open() {
     # shellcheck disable=SC2016 # the board's
-    vm_run 'ls -l /proc/$(cat /tmp/daemon.pid)/fd | grep -c perf_event'
+    vm_run 'ls -l /proc/$(cat /tmp/daemon.pid)/fd 2>/dev/null | grep -c perf_event'
 }
 
 # A stream of all CPUs but the one that the daemon is on, while CPU 3 goes and comes: the program is there before and
