@@ -12,6 +12,18 @@ VM_LIFE=${VM_LIFE:-10800}                # a board that is forgotten ends by its
 
 board_pid=
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/perfcountd-vm.XXXXXX")
+silence=$scratch/silence # a line for each question that the board or the daemon did not answer
+
+# pass of checks.sh. No check passes if something that it asked did not answer, whatever it made of the empty text.
+pass() {
+    if [ -s "$silence" ]; then
+        fail "$1" "$(<"$silence")"
+        : >"$silence"
+        return
+    fi
+    checks=$((checks + 1))
+    echo "ok: $1"
+}
 
 board_cleanup() {
     board_stop
@@ -88,6 +100,7 @@ board_start() {
     board_pid=$!
     eventually "$VM_BOOT_TIMEOUT" board_is_up || board_failed "$name did not come up in $VM_BOOT_TIMEOUT s"
     board_alive || board_failed "$name ended while it booted"
+    : >"$silence"
     say "$name: Linux $(vm_run uname -r), $cpus CPUs, up in $((SECONDS - started)) s"
 }
 
@@ -107,15 +120,22 @@ not() {
 # does not answer.
 vm_run() {
     local answer
-    answer=$(curl -sS --max-time "${VM_RUN_TIMEOUT:-120}" --data-binary "$*" "$control") || return 255
-    [[ ${answer##*$'\n'} =~ ^status\ [0-9]+$ ]] || return 255
+    answer=$(curl -sS --max-time "${VM_RUN_TIMEOUT:-120}" --data-binary "$*" "$control")
+    if ! [[ ${answer##*$'\n'} =~ ^status\ [0-9]+$ ]]; then
+        echo "the board does not answer: $*" | head -n 3 >>"$silence"
+        return 255
+    fi
     printf '%s' "${answer%$'\n'*}"
     return "${answer##*status }"
 }
 
 # get PATH [CURL-OPTIONS...]: the body, from the daemon.
 get() {
-    curl -sS --globoff --max-time 120 "${@:2}" "$url$1"
+    local status=0
+    curl -sS --globoff --max-time 120 "${@:2}" "$url$1" || status=$?
+    # An answer of 400 and more is one, also where -f does not take it.
+    [ $status = 0 ] || [ $status = 22 ] || echo "the daemon does not answer: $1 (curl: $status)" >>"$silence"
+    return $status
 }
 
 daemon_ready() {
@@ -132,6 +152,7 @@ END
     $* taskset -c ${daemon_cpu-0} perfcountd run --config.file=/etc/perfcountd.yaml >/tmp/daemon.log 2>&1 &
     echo \$! >/tmp/daemon.pid" || board_failed "cannot start the daemon"
     eventually 60 daemon_ready || board_failed "the daemon is not ready after 60 s: $(vm_run cat /tmp/daemon.log)"
+    : >"$silence" # while it started
 }
 
 daemon_stop() {

@@ -63,7 +63,7 @@ pack() {
     done
     quietly "could not build hot" "${compiler[@]}" -static -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Werror \
         -o "$image/bin/hot" "$root/tests/e2e/hot.c"
-    for program in spin drop; do
+    for program in spin hold drop; do
         quietly "could not build $program" "${compiler[@]}" -static -O2 -Wall -Wextra -Werror \
             -o "$image/bin/$program" "$vm_dir/guest/$program.c"
     done

@@ -2,7 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scrapes at random intervals: no counter may fall, and no series be there twice.
 
-usage: monotonic.py URL CONTROL [READINGS]    without a number, until the board's loop of /tmp/hotplug.pid ends
+usage: monotonic.py URL CONTROL READINGS      that many times
+       monotonic.py URL CONTROL --hotplug     until the board's loop of /tmp/hotplug.pid ends
+
+With --hotplug the loop keeps CPU 3 away at first, and waits for /tmp/hotplug.go: this program makes that file after it
+has scraped without CPU 3. In the end it must be served again.
 """
 import http.client
 import random
@@ -25,37 +29,61 @@ def scrape(connection):
     return samples
 
 
-def is_running(control):
-    command = b"kill -0 $(cat /tmp/hotplug.pid) 2>/dev/null && echo yes || echo no"
+def ask(control, command):
     with urllib.request.urlopen(control, data=command, timeout=120) as response:
-        return response.read().startswith(b"yes")
+        answer = response.read()
+    if b"\nstatus " not in answer:
+        sys.exit("the board does not answer")
+    return answer
 
 
-def is_over(control, scrapes, readings, asked):
-    """Asks the board every two seconds at most; gives also when it was asked last."""
-    if readings:
-        return scrapes >= readings, asked
-    if time.monotonic() - asked < 2:
-        return False, asked
-    return not is_running(control), time.monotonic()
+class Monotonic:
+    def __init__(self, url):
+        self.connection = http.client.HTTPConnection(url.replace("http://", ""), timeout=60)
+        self.last, self.scrapes, self.without = {}, 0, 0
+
+    def read(self):
+        """Whether CPU 3 is served."""
+        time.sleep(random.random() * 0.02)
+        samples = scrape(self.connection)
+        self.scrapes += 1
+        for series, value in samples.items():
+            if series.split("{")[0].endswith("_total") and value < self.last.get(series, 0):
+                sys.exit("%s fell from %r to %r in scrape %d" % (series, self.last[series], value, self.scrapes))
+        self.last.update(samples)
+        served = any('cpu="3"' in series for series in samples)
+        self.without += not served
+        return served
+
+    def read_until(self, served):
+        start = time.monotonic()
+        while self.read() != served:
+            if time.monotonic() - start > 60:
+                sys.exit("CPU 3 is %s in all of %d scrapes" % ("missing" if served else "served", self.scrapes))
+
+    def follow(self, control):
+        """Asks the board every two seconds at most whether its loop runs."""
+        self.read_until(served=False)
+        ask(control, b"touch /tmp/hotplug.go")
+        running = True
+        while running:
+            asked = time.monotonic()
+            while time.monotonic() - asked < 2:
+                self.read()
+            running = ask(control, b"kill -0 $(cat /tmp/hotplug.pid) 2>/dev/null && echo yes").startswith(b"yes")
+        self.read_until(served=True)
 
 
 def main():
-    url, control = sys.argv[1:3]
-    readings = int(sys.argv[3]) if len(sys.argv) > 3 else 0
-    connection = http.client.HTTPConnection(url.replace("http://", ""), timeout=60)
-    last, scrapes, without, asked, over = {}, 0, 0, 0.0, False
-    while not over:
-        samples = scrape(connection)
-        scrapes += 1
-        without += not any('cpu="3"' in series for series in samples)
-        for series, value in samples.items():
-            if series.split("{")[0].endswith("_total") and value < last.get(series, 0):
-                sys.exit("%s fell from %r to %r in scrape %d" % (series, last[series], value, scrapes))
-        last.update(samples)
-        over, asked = is_over(control, scrapes, readings, asked)
-        time.sleep(random.random() * 0.02)
-    print("%d scrapes of %d series, %d of them without CPU 3" % (scrapes, len(last), without))
+    url, control, length = sys.argv[1:]
+    monotonic = Monotonic(url)
+    if length == "--hotplug":
+        monotonic.follow(control)
+    else:
+        while monotonic.scrapes < int(length):
+            monotonic.read()
+    print("%d scrapes of %d series, %d of them without CPU 3"
+          % (monotonic.scrapes, len(monotonic.last), monotonic.without))
 
 
 main()

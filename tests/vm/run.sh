@@ -5,59 +5,72 @@
 # usage: run.sh [BOARD...]   where BOARD is one of two-6.1, two-5.10, eight-6.1, single-6.1, single-5.10; or footprint,
 # which is for bench/footprint: eight CPUs of two kinds
 #
-# VM_CACHE, VM_BUILD: see lib.sh. TRUTH_SECONDS=60 TRUTH_READINGS=2000 TRUTH_SCRAPES=10000 HOTPLUG_TRANSITIONS=1000 is
-# the full length.
+# VM_CACHE, VM_BUILD: see lib.sh. TRUTH_SECONDS, TRUTH_READINGS, TRUTH_SCRAPES, HOTPLUG_TRANSITIONS: see truth.sh and
+# hotplug.sh; `make check-vm-long` has the full lengths, CI these scripts' own.
 
 # shellcheck source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
+# part TEST [ARGUMENTS...]: and the seconds it took here.
+part() {
+    local started=$SECONDS
+    "$@"
+    echo "    $1: $((SECONDS - started)) s"
+}
+
+# A check of the rig: none passes on a board or a daemon that does not answer.
+test_silence() {
+    local outcome
+    board_stop
+    outcome=$(equals "no text" "$(vm_run cat /tmp/hotplug.log 2>/dev/null)" "")
+    contains "a check fails if the board does not answer" "$outcome" "NOT OK"
+    outcome=$(holds "no series" eventually 1 not is_served 0)
+    contains "a check fails if the daemon does not answer" "$outcome" "NOT OK"
+}
+
+two_kinds() {
+    part test_two_kinds
+    part test_plan
+    part test_tracepoint
+    part test_self
+    part test_privilege
+    part test_opener
+    part test_truth
+    part test_cgroup
+    part test_contention
+    part test_sampler
+    part test_sampler_hotplug
+    part test_hotplug armv8_cortex_a76
+}
+
 board() {
-    # shellcheck source=board.sh
-    . "$vm_dir/board.sh"
-    # shellcheck source=discovery.sh
-    . "$vm_dir/discovery.sh"
-    # shellcheck source=footprint.sh
-    . "$vm_dir/footprint.sh"
-    # shellcheck source=hotplug.sh
-    . "$vm_dir/hotplug.sh"
-    # shellcheck source=impostor.sh
-    . "$vm_dir/impostor.sh"
-    # shellcheck source=truth.sh
-    . "$vm_dir/truth.sh"
-    # shellcheck source=privilege.sh
-    . "$vm_dir/privilege.sh"
-    # shellcheck source=sampler.sh
-    . "$vm_dir/sampler.sh"
-    # shellcheck source=self.sh
-    . "$vm_dir/self.sh"
+    local noun
+    for noun in board cgroup contention discovery footprint hotplug impostor privilege sampler self tracepoint truth; do
+        # shellcheck source=/dev/null
+        . "$vm_dir/$noun.sh"
+    done
     case $1 in
     two-*)
         board_start "$1" "${1#two-}" 4 cortex-a55 cortex-a76
-        test_two_kinds
-        test_plan
-        test_self
-        test_privilege
-        test_opener
-        test_truth
-        test_sampler
-        test_hotplug armv8_cortex_a76
+        two_kinds
         ;;
     eight-*)
         board_start "$1" "${1#eight-}" 8 cortex-a53 cortex-a72
-        test_one_lacks_an_event
+        part test_one_lacks_an_event
         ;;
     single-*)
         board_start "$1" "${1#single-}" 2
-        test_single_pmu
-        test_footprint
-        test_impostor
+        part test_single_pmu
+        part test_footprint
+        part test_impostor
         ;;
     footprint)
         board_start "$1" 6.1 8 cortex-a55 cortex-a76
-        test_footprint
+        part test_footprint
         ;;
     *) die "there is no board $1" ;;
     esac
+    test_silence
     finish
 }
 

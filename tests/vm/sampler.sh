@@ -3,7 +3,7 @@
 # Samples by the overflow of cycles, on both kinds of core at once: a program with a known profile, on a CPU of each
 # kind, in what the board streams and in what this machine's perf makes of it.
 #
-# Sourced after board.sh.
+# Sourced after board.sh and hotplug.sh.
 # shellcheck disable=SC2154 # set there
 
 # sampler_share: of lines "WEIGHT SYMBOL", how much of the two functions' weight the first has, in percent
@@ -24,6 +24,13 @@ samples_of() {
     jq -r "select(.type == \"sample\" and .comm == \"hot\" and .cpu == $2) | $3" "$1"
 }
 
+# sampler_limit PERCENT: of a CPU's time, for the kernel; 0 is no limit. The emulator's interrupts take the kernel too
+# long, by which it would lower the rate and throttle.
+sampler_limit() {
+    vm_run "cd /proc/sys/kernel && echo 25 >perf_cpu_time_max_percent && echo 100000 >perf_event_max_sample_rate &&
+        echo $1 >perf_cpu_time_max_percent" || die "the board does not take a limit of samples"
+}
+
 test_sampler() {
     local cpu kind n span period fetches=() kinds=([1]=little [3]=big) end
     daemon_start <<'END'
@@ -34,8 +41,7 @@ END
     daemon_start <<'END'
 sampler: {enabled: true, allow: everybody}
 END
-    # The emulator's interrupts take the kernel too long, by which it would lower the rate and throttle.
-    vm_run 'cd /proc/sys/kernel && echo 100000 >perf_event_max_sample_rate && echo 0 >perf_cpu_time_max_percent'
+    sampler_limit 0
     # shellcheck disable=SC2016 # the board's
     vm_run 'for cpu in 1 3; do taskset -c $cpu hot 100 >/dev/null 2>&1 & done'
     get "/api/v1/samples?seconds=5&frequency=999&cpu=1,3" >"$scratch/frequency" &
@@ -45,7 +51,8 @@ END
     get "/api/v1/samples?seconds=5&period=4000000&cpu=1,3" >"$scratch/period" &
     fetches+=($!)
     wait "${fetches[@]}"
-    vm_run 'killall hot; echo 25 >/proc/sys/kernel/perf_cpu_time_max_percent'
+    vm_run 'killall hot'
+    sampler_limit 25
 
     matches "the event is cycles" "$(head -n 1 "$scratch/frequency" | jq -r '.event')" '^cycles'
     end=$(tail -n 1 "$scratch/frequency")
@@ -82,4 +89,55 @@ END
     else
         left_out "there is no perf here to read the board's stream"
     fi
+}
+
+# stretches FILE: how many samples of CPU 3 there are between pauses of half a second or more, as "N N".
+stretches() {
+    samples_of "$1" 3 .time | sort -n | awk 'NR > 1 && $1 - last > 0.5 { printf "%d ", n; n = 0 }
+        { n++; last = $1 }
+        END { print n + 0 }'
+}
+
+# events_open: how many descriptors of events the daemon has; it has files of symbols open now and then.
+events_open() {
+    # shellcheck disable=SC2016 # the board's
+    vm_run 'ls -l /proc/$(cat /tmp/daemon.pid)/fd 2>/dev/null | grep -c perf_event'
+}
+
+# A stream of all CPUs but the one that the daemon is on, while CPU 3 goes and comes: the program is there before and
+# after, and in between nothing is.
+test_sampler_hotplug() {
+    local fetch open end
+    daemon_start <<'END'
+collectors: {cpu: {groups: [{name: core, events: "{cycles,instructions}"}]}, cgroup: {enabled: false}}
+sampler: {enabled: true, allow: everybody}
+END
+    sampler_limit 0
+    # The first stream waits until the kernel's symbols are read.
+    get "/api/v1/samples?max=10&period=4000000" -f >"$scratch/first"
+    # shellcheck disable=SC2016 # the board's
+    vm_run 'taskset -c 3 hot 300 >/dev/null 2>&1 & echo $! >/tmp/hot.pid'
+    get "/api/v1/samples?period=4000000&cpu=1-3" -f -N >"$scratch/hotplug" &
+    fetch=$!
+    holds "sampling: CPU 3 is sampled" eventually 20 grep -q '"cpu":3' "$scratch/hotplug"
+    open=$(events_open)
+    vm_run 'sleep 1'
+    holds "sampling: CPU 3 goes" switch_cpu 3 0
+    # Two counters and the sampler.
+    holds "sampling: its descriptors are closed" eventually 10 shows $((open - 3)) events_open
+    vm_run 'sleep 1'
+    holds "sampling: CPU 3 returns" switch_cpu 3 1
+    # shellcheck disable=SC2016 # the kernel has let it run everywhere
+    vm_run 'taskset -p 8 $(cat /tmp/hot.pid) && sleep 1; killall hot'
+    holds "sampling: as many descriptors as before" eventually 10 shows "$open" events_open
+    daemon_stop
+    wait $fetch
+    sampler_limit 25
+    matches "sampling: CPU 3 has samples before and after, and none meanwhile" "$(stretches "$scratch/hotplug")" \
+        '^[1-9][0-9]+ [1-9][0-9]+$'
+    end=$(tail -n 1 "$scratch/hotplug")
+    equals "sampling: the stream goes on to the daemon's end, and says that nothing was lost" \
+        "$(jq -r '"\(.type) \(.reason) \(.lost) \(.dropped) \(.malformed)"' <<<"$end")" "end shutdown 0 0 0"
+    equals "sampling: it has as many records as it says" "$(jq .records <<<"$end")" \
+        "$(jq -c 'select(.time and .type != "header" and .type != "end") | 1' "$scratch/hotplug" | wc -l)"
 }

@@ -3,15 +3,19 @@
  * Loads of the emulated board. The loop is two instructions, in assembly, so that what is counted is known.
  *
  *   spin CPU MILLIONS            executes that many million instructions on the CPU
+ *   spin CPU mixed MILLIONS      the same in user space, and after each million the kernel clears a megabyte
+ *   spin CPU calls NUMBER        calls getppid(2) that many times
  *   spin CPU steady SECONDS      works all the time
  *   spin CPU changing SECONDS    works in every second second, sleeps in the others
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,6 +28,20 @@ static void loop(uint64_t rounds)
                      : "+r"(rounds)
                      :
                      : "cc");
+}
+
+static void mix(long long millions)
+{
+    static char megabyte[1 << 20];
+    int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+
+    for (; millions > 0; millions--) {
+        loop(500000);
+        if (read(zero, megabyte, sizeof(megabyte)) != sizeof(megabyte)) {
+            perror("/dev/zero");
+            exit(1);
+        }
+    }
 }
 
 static double now(void)
@@ -61,6 +79,11 @@ int main(int argc, char **argv)
     usleep(300000);
     if (argc == 3)
         loop((uint64_t)atoll(argv[2]) * 500000);
+    else if (!strcmp(argv[2], "mixed"))
+        mix(atoll(argv[3]));
+    else if (!strcmp(argv[2], "calls"))
+        for (long long n = atoll(argv[3]); n > 0; n--)
+            syscall(SYS_getppid);
     else
         work(atof(argv[3]), !strcmp(argv[2], "changing"));
     return 0;

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Cycles and instructions of cgroups that run known loops: on both kinds of core, two on one CPU, with more groups than
+# counters, and while a CPU comes and goes. Sourced after board.sh, discovery.sh, hotplug.sh and truth.sh.
+# shellcheck disable=SC2154 # set there
+
+little=armv8_cortex_a55
+big=armv8_cortex_a76
+
+# cgroup_make NAME...: below the root, these and no others, newly made, so that their totals start from 0.
+cgroup_make() {
+    vm_run "cd /sys/fs/cgroup || exit
+        [ -e cgroup.procs ] || mount -t cgroup2 cgroup2 /sys/fs/cgroup && cd /sys/fs/cgroup || exit
+        echo +pids >cgroup.subtree_control || exit
+        for name in *.slice; do
+            [ ! -e \$name ] || rmdir \$name || exit
+        done
+        mkdir $*" || die "the board makes no cgroups"
+}
+
+# cgroup_command CPU CGROUP COMMAND...: for the board's shell. The task enters its cgroup on the CPU where it stays.
+cgroup_command() {
+    printf "taskset -c %s sh -c 'echo \$\$ >/sys/fs/cgroup/%s/cgroup.procs; exec %s'" "$1" "$2" "${*:3}"
+}
+
+# cgroup_spin CPU CGROUP MILLIONS [MODE]
+cgroup_spin() {
+    vm_run "$(cgroup_command "$1" "$2" "spin $1 ${4-} $3")"
+}
+
+# cgroup_daemon EVENTS...: a group of each, called g1 and so on.
+cgroup_daemon() {
+    local i=0 events
+    {
+        printf '%s\n' 'web: {min_interval: 0s}' 'collectors:' '  cpu: {enabled: false}' '  cgroup:' \
+            '    include: ["/*.slice"]' '    groups:'
+        for events in "$@"; do
+            printf '      - {name: g%s, events: "%s"}\n' $((i += 1)) "$events"
+        done
+    } | daemon_start
+}
+
+# counters CGROUP PMU [EVENT]: of all groups, as JSON.
+counters() {
+    get "/api/v1/counters?collector=cgroup${3:+&event=$3}" -f |
+        jq -c "[.counters[] | select(.cgroup == \"/$1\" and .pmu == \"$2\")]"
+}
+
+# counted CGROUP PMU EVENT: the total, of the first group that has it.
+counted() {
+    counters "$@" | jq -e '.[0].value'
+}
+
+cgroup_loops() {
+    cgroup_make a.slice b.slice
+    cgroup_daemon "{cycles:u,instructions:u}"
+    cgroup_spin 1 a.slice 300
+    cgroup_spin 3 a.slice 100
+    cgroup_spin 3 b.slice 500
+    # -icount shift=1: an instruction takes two nanoseconds, and a cycle is one.
+    while read -r cgroup pmu millions; do
+        within "$cgroup on $pmu: $millions million instructions, within 1 %" \
+            "$(counted "$cgroup" "$pmu" instructions_user)" "${millions}000000" 100
+        within "$cgroup on $pmu: twice as many cycles, within 1 %" \
+            "$(counted "$cgroup" "$pmu" cycles_user)" "$((2 * millions))000000" 100
+    done <<<"a.slice $little 300
+a.slice $big 100
+b.slice $big 500"
+    equals "a cgroup that never ran there has counted nothing" "$(counted b.slice $little cycles_user)" 0
+}
+
+# share CGROUP MILLIONS: what one of two cgroups that shared a CPU has counted. The instructions are known, and the
+# kernel's clock says how long it had the CPU. Sets ipc, in thousandths.
+share() {
+    local cycles instructions us
+    cycles=$(counted "$1.slice" $big cycles)
+    instructions=$(counted "$1.slice" $big instructions_user)
+    us=$(vm_run "sed -n 's/^usage_usec //p' /sys/fs/cgroup/$1.slice/cpu.stat")
+    within "on one CPU, $1: $2 million instructions, within 1 %" "$instructions" "${2}000000" 100
+    within "on one CPU, $1: as many cycles as nanoseconds by the kernel's clock, within 1 %" "$cycles" "${us}000" 100
+    ipc=$((${instructions:-0} * 1000 / ${cycles:-1}))
+}
+
+# Two cgroups take turns on CPU 3. One spends a third of its cycles in the kernel, so that it has fewer instructions of
+# user space to each.
+cgroup_share() {
+    local ipc
+    cgroup_make plain.slice mixed.slice
+    cgroup_daemon "{cycles,instructions:u}"
+    vm_run "$(cgroup_command 3 plain.slice spin 3 300) & $(cgroup_command 3 mixed.slice spin 3 mixed 200) & wait"
+    share plain 300
+    within "on one CPU, plain: 0.5 instructions to a cycle, within 2 %" "$ipc" 500 50
+    share mixed 200
+    compares "on one CPU, mixed: fewer, in thousandths" "$ipc > 200 && $ipc < 400"
+}
+
+# Five groups need ten counters of the six: three run at a time.
+cgroup_multiplexed() {
+    local rows pmu
+    cgroup_make a.slice
+    cgroup_daemon "{r08:u,r11:u}" "{r08:u,r11:u}" "{r08:u,r11:u}" "{r08:u,r11:u}" "{r08:u,r11:u}"
+    cgroup_spin 1 a.slice 500
+    cgroup_spin 3 a.slice 500
+    for pmu in $little $big; do
+        rows=$(counters a.slice "$pmu" r08_user)
+        equals "multiplexed on $pmu: each of five groups ran a part of the time" \
+            "$(jq '[.[] | select(.state == "multiplexed" and .running_ns > 0.3 * .enabled_ns and
+                .running_ns < 0.9 * .enabled_ns)] | length' <<<"$rows")" 5
+        equals "multiplexed on $pmu: and has 500 million instructions, within 2 %, in its total" \
+            "$(jq -c '[.[].value | select(. < 490e6 or . > 510e6)]' <<<"$rows")" "[]"
+        holds "multiplexed on $pmu: its counter saw a part of these" \
+            jq -e 'all(.[]; .raw > 150e6 and .raw < 450e6)' <<<"$rows"
+    done
+}
+
+# The loops are on CPU 3, on CPU 2 while that is away, and on CPU 3 again. Nothing is read meanwhile, as QEMU's counters
+# see the instructions of all CPUs; hotplug.sh reads all the time.
+cgroup_hotplug() {
+    local open
+    cgroup_make a.slice
+    cgroup_daemon "{cycles:u,instructions:u}"
+    open=$(descriptors)
+    cgroup_spin 3 a.slice 100
+    within "cgroups: 100 million instructions on CPU 3" "$(counted a.slice $big instructions_user)" 100000000 100
+    holds "cgroups: CPU 3 goes" switch_cpu 3 0
+    holds "cgroups: its descriptors are closed" eventually 10 shows $((open - 2)) descriptors
+    cgroup_spin 2 a.slice 100
+    within "cgroups: what CPU 3 counted is kept, and CPU 2 adds 100 million" \
+        "$(counted a.slice $big instructions_user)" 200000000 100
+    holds "cgroups: CPU 3 returns" switch_cpu 3 1
+    holds "cgroups: its descriptors are back" eventually 10 shows "$open" descriptors
+    cgroup_spin 3 a.slice 100
+    within "cgroups: CPU 3 adds 100 million" "$(counted a.slice $big instructions_user)" 300000000 100
+    within "cgroups: so it is with cycles" "$(counted a.slice $big cycles_user)" 600000000 100
+}
+
+test_cgroup() {
+    cgroup_loops
+    cgroup_share
+    cgroup_multiplexed
+    cgroup_hotplug
+    daemon_stop
+}
