@@ -206,8 +206,5 @@ fi
 # --- the end
 
 run_again
-# Tools for one who writes code, and what they measure is no test.
-note_scripts tests/coverage.sh tests/test-names.sh tests/run-all.sh bench/peers.sh
-note_scripts tests/check-includes.sh # a unit test of automake's
-all_are_run tests/*.sh tests/*/*.sh bench/run bench/run-* bench/footprint bench/*.sh
+all_are_run tests/*/*.sh bench/run bench/run-* bench/footprint
 summary
