@@ -179,7 +179,7 @@ fi
 # --- one at a time
 
 if [ $plain = yes ]; then
-    # What is counted and sampled here, and who wakes, others would change.
+    # Others on the machine would change these counts, samples and wake-ups.
     end_to_end truth
     end_to_end idle
     end_to_end retry
