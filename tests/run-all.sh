@@ -52,6 +52,15 @@ built() {
     configured "$@" && make -C "$build/$1" -j"$jobs" all && make -C "$build/$1" -j"$jobs" check TESTS=
 }
 
+# clang_builds: the daemon and the fuzzers. The unit tests, which gcc's build runs, are only compiled, for the warnings,
+# and no code is made of them.
+clang_builds() {
+    local make=(make -C "$build/clang" -j"$jobs")
+    configured clang CC=clang CFLAGS='-O1 -g' --enable-werror --enable-asan --enable-ubsan --enable-fuzzing &&
+        "${make[@]}" all && "${make[@]}" fuzzers &&
+        "${make[@]}" check TESTS= CFLAGS='-O0 -fsyntax-only' CCLD=true AR=true RANLIB=true
+}
+
 # fuzz PROGRAM: for a bounded time, from the corpus in the tree and what earlier runs found.
 fuzz() {
     local name corpus=()
@@ -102,7 +111,7 @@ fetch() {
 lane_end_to_end() {
     local script
     for script in cli exposition http limits descriptors libpfm4 lifecycle opener stream-events impostor \
-        symboliser-impostor tls bad-clients local-user proxy valgrind contrib excerpts; do
+        symboliser-impostor tls bad-clients local-user proxy valgrind contrib auth excerpts; do
         end_to_end $script
     done
 }
@@ -121,8 +130,7 @@ lane_sanitizers() {
             end_to_end $script sanitized
         done
     fi
-    if check "clang with ASan and UBSan builds" \
-        built clang CC=clang CFLAGS='-O1 -g' --enable-werror --enable-asan --enable-ubsan --enable-fuzzing; then
+    if check "clang with ASan and UBSan builds" clang_builds; then
         fuzz_all
     fi
 }
@@ -180,7 +188,7 @@ fi
 # --- one at a time
 
 if [ $plain = yes ]; then
-    # What is counted and sampled here, and who wakes, others would change.
+    # Others on the machine would change these counts, samples and wake-ups.
     end_to_end truth
     end_to_end idle
     end_to_end retry
@@ -192,7 +200,6 @@ if [ $plain = yes ]; then
     end_to_end profile
     end_to_end names
     end_to_end kernel-addresses
-    end_to_end auth
     show=. check "make bench-check" bench/run-bench-check "$build/plain"
 
     # These measure time.
@@ -209,8 +216,5 @@ fi
 # --- the end
 
 run_again
-# Tools for one who writes code, and what they measure is no test.
-note_scripts tests/coverage.sh tests/test-names.sh tests/run-all.sh bench/peers.sh
-note_scripts tests/check-includes.sh tests/check-docs.sh # unit tests of automake's
-all_are_run tests/*.sh tests/*/*.sh bench/run bench/run-* bench/footprint bench/*.sh
+all_are_run tests/*/*.sh bench/run bench/run-* bench/footprint
 summary

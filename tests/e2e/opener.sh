@@ -414,7 +414,7 @@ kernel_is_shown() {
 }
 # samples: into the files $scratch/samples (all records) and $scratch/hot-samples (a JSON array of hot's).
 samples() {
-    get "/api/v1/samples?seconds=1" >/dev/null # by which the tables of symbols are made
+    get "/api/v1/folded?seconds=1" >/dev/null # which ends when the tables of symbols are made
     get "/api/v1/samples?seconds=2&frequency=500" >"$scratch/samples"
     jq -c 'select(.type == "sample" and .comm == "hot")' "$scratch/samples" | jq -s . >"$scratch/hot-samples"
 }

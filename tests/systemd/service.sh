@@ -388,7 +388,7 @@ samples() {
     write_config <<<"$good_config"$'\nsampler: {enabled: true, event: cpu-clock, frequency: 500}'
     inside systemctl restart perfcountd
     equals "samples are not for loopback" "$(status_of '/api/v1/samples?seconds=1')" 403
-    operate "/api/v1/samples?seconds=1" >/dev/null # by which the tables of symbols are made
+    operate "/api/v1/folded?seconds=1" >/dev/null # which ends when the tables of symbols are made
     operate "/api/v1/samples?seconds=3" >"$scratch/samples"
 }
 count_samples() {
