@@ -210,7 +210,7 @@ if check "gcc -O2 -Werror builds" build_plain; then
         OBJECTS="$build/plain" tests/check-style.sh
     (
         for script in cli exposition http limits descriptors libpfm4 lifecycle idle opener stream-events impostor \
-            symboliser-impostor tls bad-clients local-user proxy valgrind contrib excerpts; do
+            symboliser-impostor tls bad-clients local-user proxy valgrind contrib; do
             end_to_end $script
         done
     ) &
