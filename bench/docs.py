@@ -17,6 +17,7 @@ sys.dont_write_bytecode = True  # the source tree may be read-only
 import table  # noqa: E402
 
 PERFORMANCE = "doc/performance.md"
+CGROUPS = "doc/cgroups.md"
 SERIES = " of 100,000 series"
 # Words for figures whose names say too little without their heading.
 WORDS = {
@@ -63,6 +64,20 @@ def parse(text):
             head = head if indent else name
             rows.setdefault(table.key_of(name), Row(values[0], "", "", *(bound or [""]), met))
     return rows
+
+
+class Tee:
+    """The standard output, and a copy of what was printed."""
+
+    def __init__(self, to):
+        self.to, self.text = to, ""
+
+    def write(self, text):
+        self.text += text
+        return self.to.write(text)
+
+    def flush(self):
+        self.to.flush()
 
 
 def words_of(bound):
@@ -131,12 +146,24 @@ def load(root):
     return texts
 
 
+def indented(printed):
+    return "".join(("    " + line).rstrip() + "\n" for line in printed.strip("\n").splitlines())
+
+
+def write_cgroups(root, printed):
+    """The output of run-bench-cgroup."""
+    path = os.path.join(root, CGROUPS)
+    with open(path, encoding="utf-8") as file:
+        text = replaced(file.read(), "make bench-cgroup", indented(printed), CGROUPS)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
 def write(root, printed=None):
     """With what was printed, or with what is in doc/performance.md already."""
     texts = load(root)
     if printed is not None:
-        block = "".join(("    " + line).rstrip() + "\n" for line in printed.strip("\n").splitlines())
-        texts[PERFORMANCE] = replaced(texts[PERFORMANCE], "make bench", block, PERFORMANCE)
+        texts[PERFORMANCE] = replaced(texts[PERFORMANCE], "make bench", indented(printed), PERFORMANCE)
     for name, text in derive(texts).items():
         with open(os.path.join(root, name), "w", encoding="utf-8") as file:
             file.write(text)
