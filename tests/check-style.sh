@@ -4,7 +4,7 @@
 # those). The manual knows each flag and each key.
 #
 # PERFCOUNTD names a binary, for the flags; OBJECTS the directory where it was built, for circles of calls. Exit status
-# 77 where clang-format or python3 is missing and everything else is well.
+# 77 where clang-format 14, since others format otherwise, or python3 is missing and everything else is well.
 set -u
 export LC_ALL=C
 
@@ -67,11 +67,11 @@ complain "blanks at the end of a line" \
     complain "flags that doc/perfcountd.8 does not have" "$(undocumented_flags)"
 [ ! -e doc/perfcountd.yaml.5 ] || complain "keys that doc/perfcountd.yaml.5 does not have" "$(undocumented_keys)"
 missing=
-if command -v clang-format >/dev/null; then
+if clang-format --version 2>/dev/null | grep -q 'version 14[.]'; then
     # shellcheck disable=SC2046 # a list of files
     complain "not as clang-format has it" "$(clang-format --dry-run -Werror $(sources '*.[ch]') 2>&1 | grep 'error:')"
 else
-    missing=clang-format
+    missing="clang-format 14"
 fi
 if command -v python3 >/dev/null; then
     tests/style.py --self-test || failures=$((failures + 1))

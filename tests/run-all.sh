@@ -181,8 +181,8 @@ sampler_benchmark() {
 shellcheck_all() {
     command -v shellcheck >/dev/null || { echo "skipped: there is no shellcheck here"; return 77; }
     shellcheck "$root/quickstart" "$root/.ci/run" "$root"/tests/*.sh "$root"/tests/e2e/*.sh "$root"/tests/vm/*.sh \
-        "$root"/tests/systemd/*.sh "$root"/tests/package/*.sh "$root/bench/footprint" "$root/bench/peers.sh" \
-        "$root/contrib/completion/perfcountd"
+        "$root"/tests/systemd/*.sh "$root"/tests/package/*.sh "$root"/tests/distro/*.sh "$root/bench/footprint" \
+        "$root/bench/peers.sh" "$root/contrib/completion/perfcountd"
 }
 
 instructions() {
@@ -198,11 +198,15 @@ growth() {
 cd "$root" || exit 1
 # Downloads for later steps, while compilers run. If they fail, those steps say why.
 {
-    tests/package/tree.sh
+    tests/tree.sh package bookworm arm64 armhf
     tests/vm/fetch.sh
-    tests/systemd/tree.sh
+    tests/tree.sh machine
+    for suite in bullseye trixie bookworm; do
+        tests/tree.sh compile $suite
+    done
 } >"$logs/fetch.log" 2>&1 </dev/null &
 check "shellcheck" shellcheck_all
+check "the arguments of quickstart" tests/quickstart.sh
 plain=no
 if check "gcc -O2 -Werror builds" build_plain; then
     plain=yes
@@ -234,6 +238,10 @@ fi
     fi
 ) &
 wait
+
+# --- other Debians: two lanes of its own
+
+show='^==|^gcc |passed|^[0-9]+ s$|^skipped' check "Debian 11, 12 and 13: builds, unit tests, smoke" tests/distro/run.sh
 
 # --- the emulated boards, which take both CPUs
 

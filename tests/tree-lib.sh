@@ -34,3 +34,37 @@ install_tools() {
     quietly "apt-get update failed" apt-get -q update
     quietly "could not install ${missing[*]}" "${install[@]}"
 }
+
+# copy_sources DIRECTORY: the files of this tree that git has or would have, without anything that was built.
+copy_sources() {
+    mkdir -p "$1" || exit
+    # shellcheck disable=SC2154 # set by the script that sources this
+    git -C "$root" ls-files -z --cached --others --exclude-standard |
+        (cd "$root" && xargs -0 ls -d -- 2>/dev/null | tar -c -T - -f -) | tar -C "$1" -xf -
+}
+
+# clean_system TREE DIRECTORY USER COMMAND...: in a tree of tree.sh, whose changes go to memory, as USER:GROUP, with
+# DIRECTORY at /build, and with a loopback of its own as the only network. `network=here` leaves it this machine's.
+clean_system() {
+    local unshare=(unshare --mount --pid --fork --kill-child --propagation private)
+    [ "${network-}" = here ] || unshare+=(--net)
+    mkdir -p "$2.system" || exit
+    # shellcheck disable=SC2016 # the shell in there expands it
+    "${unshare[@]}" bash -c '
+        set -e
+        tree=$1 directory=$2 user=$3 network=$4
+        shift 4
+        [ "$network" = here ] || ip link set lo up
+        system=$directory.system
+        mount -t tmpfs perfcountd-system "$system"
+        mkdir "$system"/{upper,work,root}
+        mount -t overlay perfcountd-system "$system/root" \
+            -o "lowerdir=$tree,upperdir=$system/upper,workdir=$system/work"
+        mount -t proc proc "$system/root/proc"
+        mount --rbind /sys "$system/root/sys"
+        mkdir "$system/root/build"
+        mount --bind "$directory" "$system/root/build"
+        [ "$network" != here ] || cp /etc/resolv.conf "$system/root/etc/resolv.conf"
+        exec env -i LC_ALL=C.UTF-8 HOME=/build PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+            chroot --userspec="$user" "$system/root" "$@"' bash "$1" "$2" "$3" "${network-}" "${@:4}" </dev/null
+}

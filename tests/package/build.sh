@@ -5,7 +5,8 @@
 #
 # usage: build.sh
 #
-# They go to PACKAGE_BUILD, build/package where it is not set. Needs root, for the clean system.
+# They go to PACKAGE_BUILD, build/package where it is not set. SUITE is the Debian that builds them, bookworm where it
+# is not set; the others build for this machine's architecture alone. Needs root, for the clean system.
 set -u
 export LC_ALL=C
 
@@ -13,7 +14,10 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 PACKAGE_BUILD=${PACKAGE_BUILD:-$root/build/package}
 PATH=$PATH:/usr/sbin:/sbin
-architectures=(amd64 arm64 armhf)
+SUITE=${SUITE:-bookworm}
+native=$(dpkg --print-architecture 2>/dev/null)
+architectures=("$native")
+[ "$SUITE" != bookworm ] || [ "$native" != amd64 ] || architectures=(amd64 arm64 armhf)
 
 # shellcheck source=../tree-lib.sh
 . "$root/tests/tree-lib.sh"
@@ -27,31 +31,8 @@ skip() {
 key() {
     echo "$tree"
     git -C "$root" ls-files -z --cached --others --exclude-standard |
-        grep -zvE '^(tests/(e2e|fuzz/corpus|unit/test-|vm|systemd)|bench/|[.]ci/)' |
+        grep -zvE '^(tests/(e2e|distro|fuzz/corpus|unit/test-|vm|systemd)|bench/|[.]ci/)' |
         (cd "$root" && xargs -0 sha256sum -- 2>/dev/null)
-}
-
-copy_sources() {
-    git -C "$root" ls-files -z --cached --others --exclude-standard |
-        (cd "$root" && xargs -0 ls -d -- 2>/dev/null | tar -c -T - -f -) | tar -C "$1" -xf -
-}
-
-# clean_system COMMAND...: in the tree, whose changes go to memory, with the results at /build and without a network.
-clean_system() {
-    # shellcheck disable=SC2016 # the shell in there expands it
-    unshare --mount --net --pid --fork --kill-child --propagation private bash -c '
-        set -e
-        tree=$1 build=$2
-        shift 2
-        mount -t tmpfs perfcountd-package "$build/system"
-        mkdir "$build"/system/{upper,work,root}
-        mount -t overlay perfcountd-package "$build/system/root" \
-            -o "lowerdir=$tree,upperdir=$build/system/upper,workdir=$build/system/work"
-        mount -t proc proc "$build/system/root/proc"
-        mkdir "$build/system/root/build"
-        mount --bind "$build/new" "$build/system/root/build"
-        exec env -i LC_ALL=C.UTF-8 HOME=/build PATH=/usr/sbin:/usr/bin:/sbin:/bin \
-            chroot --userspec=65534:65534 "$build/system/root" "$@"' bash "$tree" "$PACKAGE_BUILD" "$@" </dev/null
 }
 
 print_packages() {
@@ -68,22 +49,23 @@ print_packages() {
 [ -e "$root/debian/control" ] || skip "a source archive has no debian/; the packages are built from git"
 git -C "$root" rev-parse >/dev/null 2>&1 || skip "this tree is not git's"
 [ "$(id -u)" -eq 0 ] || skip "only root makes a clean system"
-[ "$(dpkg --print-architecture 2>/dev/null)" = amd64 ] || skip "the packages are cross-built on amd64"
-tree=$("$here/tree.sh") || exit 1
-mkdir -p "$PACKAGE_BUILD/system" || die "cannot write to $PACKAGE_BUILD"
+[ -n "$native" ] || skip "there is no dpkg here"
+tree=$("$root/tests/tree.sh" package "$SUITE" "${architectures[@]:1}") || exit 1
+mkdir -p "$PACKAGE_BUILD" || die "cannot write to $PACKAGE_BUILD"
 exec 9>"$PACKAGE_BUILD/lock"
 flock -w 900 9 || die "something else has been building packages in $PACKAGE_BUILD for 15 minutes"
 key=$(key | sha256sum)
 if [ "$(cat "$PACKAGE_BUILD/key" 2>/dev/null)" != "$key" ]; then
     rm -rf "$PACKAGE_BUILD/new" "$PACKAGE_BUILD"/{key,perfcountd[_-]*}
-    mkdir -p "$PACKAGE_BUILD/new/source"
     copy_sources "$PACKAGE_BUILD/new/source"
     cp "$here/inside.sh" "$PACKAGE_BUILD/new/"
     chown -R 65534:65534 "$PACKAGE_BUILD/new"
-    if ! clean_system /build/inside.sh "${architectures[@]}" >"$PACKAGE_BUILD/build.log" 2>&1; then
+    if ! clean_system "$tree" "$PACKAGE_BUILD/new" 65534:65534 /build/inside.sh "${architectures[@]}" \
+        >"$PACKAGE_BUILD/build.log" 2>&1; then
         tail -n 30 "$PACKAGE_BUILD/build.log" >&2
         die "the packages were not built; all of the output is in $PACKAGE_BUILD/build.log"
     fi
+    ! grep -E 'warning: .*\[-W' "$PACKAGE_BUILD/build.log" || die "a compiler warns, see $PACKAGE_BUILD/build.log"
     chown -R "$(id -u):$(id -g)" "$PACKAGE_BUILD/new"
     mv "$PACKAGE_BUILD"/new/perfcountd[_-]*_* "$PACKAGE_BUILD/" || exit
     rm -rf "$PACKAGE_BUILD/new"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The amd64 package in a machine with systemd: installed, upgraded, removed and purged.
+# The package in a machine with systemd: installed, tested by its own tests, upgraded, removed and purged.
 #
-# usage: PACKAGE=perfcountd_VERSION_amd64.deb install.sh
+# usage: PACKAGE=perfcountd_VERSION_ARCHITECTURE.deb [SUITE=bookworm] install.sh
 
 # A loopback of its own: the service listens where it does by default.
 if [ -z "${PERFCOUNTD_OWN_LOOPBACK-}" ] && [ "$(id -u)" -eq 0 ]; then
@@ -77,6 +77,18 @@ equals "and it is a good one" "$(inside /usr/sbin/perfcountd check-config "$conf
 equals "the service runs with it" \
     "$(get /api/v1/status | jq -r '.. | .config_file? // empty' | head -n 1)" "$conffile"
 holds "the manual is there" inside test -e /usr/share/man/man8/perfcountd.8.gz
+
+echo "-- the package's own tests, debian/tests"
+# The machine has what debian/tests/control asks for: it is their own, they are root, and their packages are there.
+mapfile -t tests < <(sed -n 's/^Tests: *//p' "$root/debian/tests/control" | tr -s ', ' '\n' | sort)
+equals "every test in debian/tests is named there" "${tests[*]}" \
+    "$(cd "$root/debian/tests" && find . -type f ! -name control -printf '%P\n' | sort | xargs)"
+for name in "${tests[@]}"; do
+    inside_write "/root/$name" <"$root/debian/tests/$name"
+    inside chmod 755 "/root/$name"
+    holds "debian/tests/$name passes" inside "/root/$name"
+    inside rm "/root/$name"
+done
 
 echo "-- reinstall and upgrade"
 pid=$(main_pid)

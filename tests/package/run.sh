@@ -1,8 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# All tests of the packages: builds them where they are missing, then installs the amd64 one in machines with systemd.
+# All tests of the packages: builds them where they are missing, then installs this machine's one in machines with
+# systemd.
 #
-# usage: run.sh
+# usage: run.sh [--install-only]
+#
+# --install-only: without systemd/service.sh, which takes minutes. SUITE is the Debian, bookworm where it is not set.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -16,8 +19,8 @@ run() {
 }
 
 "$here/build.sh" || exit
-PACKAGE=$(realpath "$PACKAGE_BUILD"/perfcountd_*_amd64.deb) || exit
+PACKAGE=$(realpath "$PACKAGE_BUILD"/perfcountd_*_"$(dpkg --print-architecture)".deb) || exit
 export PACKAGE
 run install.sh
-run ../systemd/service.sh
+[ "${1-}" = --install-only ] || run ../systemd/service.sh
 exit $failed

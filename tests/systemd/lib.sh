@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # what is for the scripts
 # A machine with systemd of the test's own, booted by systemd-nspawn and ended with the script, and perfcountd as a
-# service in it. It shares the loopback network, so that curl out here reaches it. Its changes go to memory.
+# service in it. It shares the loopback network, so that curl out here reaches it. Its changes go to memory. SUITE is
+# its Debian, bookworm where it is not set.
 #
 # Sets: leader (its init's process), machine (the directory of its cgroups).
 
@@ -10,8 +11,8 @@
 . "$(dirname "${BASH_SOURCE[0]}")/../e2e/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || skip "only root boots a machine"
-tree=$("$root/tests/systemd/tree.sh") || exit 1
-need curl jq cc nsenter
+tree=$("$root/tests/tree.sh" machine "${SUITE:-bookworm}") || exit 1
+need curl jq cc nsenter systemd-nspawn
 cc -O2 -static -o "$scratch/cgroup-load" "$here/cgroup-load.c" || exit 1
 cc -O1 -fno-omit-frame-pointer -static -o "$scratch/hot" "$here/hot.c" || exit 1
 # The program that takes the daemon's place in the service, where it was built.

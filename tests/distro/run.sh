@@ -1,0 +1,86 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Each Debian that a board runs: in a clean system of its own, perfcountd is built by gcc and by clang without a
+# warning, and its unit tests and the end-to-end smoke run.
+#
+# usage: run.sh [--packages] [SUITE...]
+#
+# --packages: also optimized, the Debian package in a machine with systemd, and `./quickstart run` on a fresh system.
+# SUITE is bullseye, bookworm or trixie; all of them where none is named. DISTRO_BUILD, build/distro where it is not set,
+# keeps the builds and the logs. Needs root, for the systems. Two suites run at a time.
+set -u
+export LC_ALL=C
+
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+PATH=$PATH:/usr/sbin:/sbin
+DISTRO_BUILD=${DISTRO_BUILD:-$root/build/distro}
+# shellcheck source=../tree-lib.sh
+. "$root/tests/tree-lib.sh"
+
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+
+# compile SUITE: prints what inside.sh does.
+compile() {
+    local tree directory=$DISTRO_BUILD/$1 flags=-O0
+    [ $packages = no ] || flags='-O2 -g'
+    tree=$("$root/tests/tree.sh" compile "$1") || return
+    rm -rf "$directory"
+    copy_sources "$directory/source"
+    clean_system "$tree" "$directory" 0:0 /build/source/tests/distro/inside.sh "$flags"
+}
+
+# package SUITE: its package in its machine.
+package() {
+    echo "-- package"
+    SUITE=$1 PERFCOUNTD=$DISTRO_BUILD/$1/gcc/perfcountd PACKAGE_BUILD=$DISTRO_BUILD/$1-package "$root/tests/package/run.sh" --install-only
+}
+
+# fresh SUITE: `./quickstart run` where only git is installed.
+fresh() {
+    local tree directory=$DISTRO_BUILD/$1-fresh
+    echo "-- quickstart run"
+    tree=$("$root/tests/tree.sh" bare "$1") || return
+    rm -rf "$directory"
+    copy_sources "$directory/source"
+    network=here clean_system "$tree" "$directory" 0:0 /build/source/tests/distro/quickstart.sh
+}
+
+# suite SUITE: all of it, into its log.
+suite() {
+    local begin=$SECONDS status=0
+    exec >"$DISTRO_BUILD/$1.log" 2>&1
+    compile "$1" || status=1
+    if [ $packages = yes ]; then
+        package "$1" || status=1
+        fresh "$1" || status=1
+    fi
+    echo "$((SECONDS - begin)) s"
+    return $status
+}
+
+packages=no
+[ "${1-}" != --packages ] || { packages=yes && shift; }
+suites=("$@")
+[ $# -gt 0 ] || suites=(bullseye trixie bookworm)
+git -C "$root" rev-parse >/dev/null 2>&1 || skip "this tree is not git's, so that its files are not known"
+[ "$(id -u)" -eq 0 ] || skip "only root makes systems of other suites"
+mkdir -p "$DISTRO_BUILD" || die "cannot write to $DISTRO_BUILD"
+failed=()
+declare -A lane=()
+for name in "${suites[@]}"; do
+    while [ "$(jobs -rp | wc -l)" -ge 2 ]; do
+        sleep 0.2
+    done
+    suite "$name" &
+    lane[$name]=$!
+done
+for name in "${suites[@]}"; do
+    wait "${lane[$name]}" || failed+=("$name")
+    echo "== Debian $name"
+    cat "$DISTRO_BUILD/$name.log"
+done
+[ ${#failed[@]} -eq 0 ] || die "failed on ${failed[*]}"

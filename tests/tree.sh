@@ -1,0 +1,101 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Makes the files of a Debian system, once, and prints where they are.
+#
+# usage: tree.sh KIND [SUITE [ARCHITECTURE...]]
+#
+# KIND is what the system is for:
+#   bare      a fresh system: with git alone
+#   compile   what debian/control builds with, gcc, clang, and what the unit tests and e2e/smoke.sh need
+#   package   what debian/control builds with, debhelper and lintian; for other ARCHITECTUREs too
+#   machine   systemd, and the libraries of perfcountd's package
+# SUITE is bullseye (Debian 11), bookworm (12, where it is not given) or trixie (13).
+#
+# They stay in TREE_CACHE under a name that is made of all that went into them, and must not be written to. Packages
+# are verified by the keys that this machine's apt trusts and those of debian-archive-keyring.
+set -u
+export LC_ALL=C
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+TREE_CACHE=${TREE_CACHE:-${XDG_CACHE_HOME:-${HOME:-$root/build}/.cache}/perfcountd-trees}
+PATH=$PATH:/usr/sbin:/sbin
+kind=${1-}
+suite=${2-bookworm}
+foreign=("${@:3}")
+tools=mmdebstrap:mmdebstrap
+[ "$kind" != machine ] || tools+=" systemd-nspawn:systemd-container curl:curl jq:jq"
+log=$TREE_CACHE/$suite-$kind.log
+# shellcheck source=tree-lib.sh
+. "$root/tests/tree-lib.sh"
+
+# The suite alone, without its updates: libraries of two architectures have to be of one version, and updates come at
+# their own times for each. From the mirror that this machine's apt has; where it has none, mmdebstrap knows one.
+source_line() {
+    # shellcheck disable=SC2016 # apt expands these
+    apt-get indextargets --format '$(ORIGIN) $(REPO_URI) $(CODENAME) $(COMPONENT)' 'Created-By: Packages' |
+        awk -v suite="$suite" '$1 == "Debian" && $4 == "main" && $3 !~ /-/ && !seen++ { print "deb", $2, suite, $4 }' || :
+}
+
+# The names in Build-Depends, without versions and profiles, and without what every build has.
+build_depends() {
+    awk '/^[^ ]/ { on = sub(/^Build-Depends:/, "") } on' "$root/debian/control" | tr -d '\n' | tr , '\n' |
+        awk '$1 != "debhelper-compat" { print $1 }'
+}
+
+# The packages to install, one on each line.
+packages() {
+    local architecture
+    case $kind in
+    bare) printf '%s\n' ca-certificates git ;;
+    machine)
+        printf '%s\n' systemd systemd-sysv dbus procps curl jq
+        # Behind systemd is what perfcountd is linked to, and libpfm4 and libdw, which it loads.
+        printf '%s\n' libmicrohttpd12 libjansson4 libyaml-0-2 libdeflate0 libsystemd0 libpfm4 libcap-ng0 libseccomp2 libdw1
+        ;;
+    compile)
+        printf '%s\n' build-essential autoconf automake clang curl jq procps python3
+        build_depends
+        ;;
+    package)
+        printf '%s\n' build-essential debhelper lintian
+        build_depends
+        for architecture in "${foreign[@]}"; do
+            echo "crossbuild-essential-$architecture"
+            build_depends | sed "/-compiler$/d; s/$/:$architecture/" # a compiler is a program to run here
+        done
+        ;;
+    *) die "there is no kind '$kind'; there are bare, compile, package and machine" ;;
+    esac
+}
+
+# The keys of suites older and newer than this machine's come with debian-archive-keyring.
+explain_failure() {
+    if grep -q NO_PUBKEY "$log"; then
+        die "this machine has no key that signs Debian $suite: install a newer debian-archive-keyring; see $log"
+    fi
+    tail -n 30 "$log" >&2
+    die "mmdebstrap failed; all of the output is in $log"
+}
+
+make_tree() {
+    local mirror=()
+    echo "making a Debian $suite system in $1" >&2
+    mapfile -t mirror < <(source_line)
+    rm -rf --one-file-system "$1.new"
+    mmdebstrap --quiet --variant=minbase --architectures="$architectures" --include="${packages//$'\n'/,}" \
+        "$suite" "$1.new" "${mirror[@]}" >"$log" 2>&1 </dev/null || explain_failure
+    mv -T "$1.new" "$1"
+}
+
+mkdir -p "$TREE_CACHE" || die "cannot write to $TREE_CACHE"
+[ "$(id -u)" -eq 0 ] || die "only root makes systems that others can use"
+exec 8>"$TREE_CACHE/tools.lock" 9>"$TREE_CACHE/$suite-$kind.lock"
+flock -w 900 9 || die "something else has been making $suite-$kind in $TREE_CACHE for 15 minutes"
+flock -w 900 8 || die "something else has been installing mmdebstrap for 15 minutes"
+install_tools
+exec 8>&-
+packages=$(packages) || exit
+architectures=$(IFS=, && echo "$(dpkg --print-architecture)${foreign[*]:+,${foreign[*]}}")
+tree=$TREE_CACHE/$suite-$kind-${architectures//,/-}-$(cksum <<<"$packages" | cut -d' ' -f1)
+[ -d "$tree" ] || make_tree "$tree"
+echo "$tree"
