@@ -225,6 +225,11 @@ static void test_events(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
+        if (sizeof(void *) < 8 && strstr(events[i].in, "mem:")) {
+            print_message("skipped: %s: what a breakpoint watches differs where addresses have 32 bits\n",
+                          events[i].in);
+            continue;
+        }
         bool hybrid = strstr(events[i].in, "cpu_core/");
         _cleanup_(freep) char *text = describe(&fakes[hybrid]->sys, machines[hybrid], events[i].in);
         bool error = events[i].out[0] == '!';
