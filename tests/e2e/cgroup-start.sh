@@ -30,7 +30,7 @@ of() {
 compares "the parent has all events of its children, within 0.1 %" \
     "$(of .parent) >= 0.999 * $(of .caused) && $(of .parent) <= 1.001 * $(of .caused)"
 equals "no cgroup has more than it did" "$(of '[.rows[].too_many] | add')" 0
-# On a busy machine every program is woken late, also the one that does nothing else: it is the measure, and medians are.
+# On a busy machine every program is woken late, also the one that only opens counters: its median is the measure.
 compares "work that begins at once is counted soon: median in ms, beside 3 times that of a bare program and 2 ms" \
     "$(of '.rows["0 ms"].first[1]') < 3 * $(of '.rows["0 ms, bare program"].first[1]') + 2"
 compares "most of the work that begins after 5 ms is counted in full" "2 * $(of '.rows["5 ms"].full') > $cgroups"
