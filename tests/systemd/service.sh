@@ -251,13 +251,11 @@ test_watchdog() {
 
 # ProtectProc= hides the processes of the service from each other, and their cost is known all the same.
 test_processes() {
-    local pid opener again
-    pid=$(main_pid)
+    local opener again
+    start
     opener=$(opener_pid)
-    if [ -z "$opener" ]; then
-        echo "left out: this build has no opener"
-        return
-    fi
+    holds "there is an opener" test -n "$opener"
+    [ -n "$opener" ] || return
     equals "the opener's memory is known, which no other process of its user may see" \
         "$(metric 'perfcountd_process_virtual_memory_bytes{process="opener"}')" \
         "$(awk '{ print $23 }' "/proc/$(outside "$opener")/stat")"
@@ -292,10 +290,8 @@ test_opener_end() {
     start
     pid=$(main_pid)
     opener=$(opener_pid)
-    if [ -z "$opener" ]; then
-        echo "left out: this build has no opener"
-        return
-    fi
+    holds "there is an opener" test -n "$opener"
+    [ -n "$opener" ] || return
     restarts=$(restarts)
     inside kill -KILL "$opener"
     holds "when its opener ends, the service is started again" eventually 10 is_another "$pid"
