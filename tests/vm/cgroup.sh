@@ -9,13 +9,19 @@ big=armv8_cortex_a76
 
 # cgroup_make NAME...: below the root, these and no others, newly made, so that their totals start from 0.
 cgroup_make() {
+    cgroup_remove
     vm_run "cd /sys/fs/cgroup || exit
         [ -e cgroup.procs ] || mount -t cgroup2 cgroup2 /sys/fs/cgroup && cd /sys/fs/cgroup || exit
         echo +pids >cgroup.subtree_control || exit
-        for name in *.slice; do
-            [ ! -e \$name ] || rmdir \$name || exit
-        done
         mkdir $*" || die "the board makes no cgroups"
+}
+
+cgroup_remove() {
+    # shellcheck disable=SC2016 # the board's
+    vm_run 'cd /sys/fs/cgroup || exit
+        for name in *.slice; do
+            [ ! -e $name ] || rmdir $name || exit
+        done' || die "the board does not remove its cgroups"
 }
 
 # cgroup_command CPU CGROUP COMMAND...: for the board's shell. The task enters its cgroup on the CPU where it stays.
@@ -140,4 +146,5 @@ test_cgroup() {
     cgroup_multiplexed
     cgroup_hotplug
     daemon_stop
+    cgroup_remove
 }

@@ -102,4 +102,5 @@ test_contention() {
     contention_held
     contention_released
     daemon_stop
+    cgroup_remove
 }

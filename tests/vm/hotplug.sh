@@ -109,4 +109,5 @@ test_hotplug() {
     vm_run 'kill $(cat /tmp/load.pid)'
     hotplug_late
     daemon_stop
+    cgroup_remove
 }

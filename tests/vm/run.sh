@@ -31,11 +31,11 @@ test_silence() {
 two_kinds() {
     part test_two_kinds
     part test_plan
-    part test_tracepoint
     part test_self
     part test_privilege
     part test_opener
     part test_truth
+    part test_tracepoint
     part test_cgroup
     part test_contention
     part test_sampler

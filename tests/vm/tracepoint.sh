@@ -36,4 +36,5 @@ test_tracepoint() {
     equals "and 2000 of a cgroup" "$(get /metrics -f |
         sed -n 's/^perf_cgroup_syscalls_sys_enter_getppid_total{cgroup="\/a.slice",.*} //p')" 2000
     daemon_stop
+    cgroup_remove
 }
