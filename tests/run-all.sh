@@ -172,9 +172,9 @@ lane_systemd() {
 }
 
 lane_clients() {
-    # Rates of two clocks over two windows of ten seconds.
+    # Rates by two clocks over two windows of ten seconds, and the duration of scrapes.
     kind=measures end_to_end prometheus
-    end_to_end prometheus-secure
+    kind=measures end_to_end prometheus-secure
     end_to_end pause
     end_to_end page
 }
