@@ -31,7 +31,6 @@ WORDS = {
 # The bounds in README.md: the figure as bounds.tsv has it, and the words for it.
 README_ROWS = (
     ("CPU time of a scrape, of node_exporter", "CPU time of a scrape, of node_exporter's"),
-    ("CPU time of a scrape, gzip, of node_exporter", "the same with gzip"),
     ("CPU time of a scrape, of a bare page that reads", "CPU time of a scrape, of a bare page that reads as much"),
     ("CPU time of a scrape, of the bare reads plus the bare page",
      "CPU time of a scrape, of two loops, one that reads and one that serves"),
@@ -39,7 +38,6 @@ README_ROWS = (
     ("resident memory of the daemon, of node_exporter", "resident memory of the daemon, of node_exporter's"),
     ("resident memory of all processes, of node_exporter", "resident memory of the daemon and its opener, of "
      "node_exporter's"),
-    ("text, ms", "text" + SERIES + ", ms"),
     ("gzip, ms", "gzip" + SERIES + ", in a separate thread, ms"),
 )
 Row = collections.namedtuple("Row", "own other ratio bound met")
@@ -117,7 +115,7 @@ def peers_row(rows):
 def replaced(text, mark, new, path):
     """The text with something new between two comments, "MARK: begin" and "MARK: end"."""
     pattern = r"(<!-- %s: begin[^\n]*-->\n).*?(<!-- %s: end -->)" % (mark, mark)
-    result, count = re.subn(pattern, lambda match: "%s\n%s\n%s" % (match[1], new, match[2]), text, flags=re.S)
+    result, count = re.subn(pattern, lambda match: match[1] + new.strip("\n") + "\n" + match[2], text, flags=re.S)
     if count != 1:
         sys.exit("%s: there must be one part between the comments \"%s: begin\" and \"%s: end\"" % (path, mark, mark))
     return result

@@ -194,7 +194,6 @@ if [ $plain = yes ]; then
     end_to_end retry
     [ ! -x "$build/sanitized/perfcountd" ] || end_to_end cgroup sanitized
     end_to_end cgroup-soak
-    end_to_end cgroup-start
     end_to_end sampler
     end_to_end sampler-perf
     end_to_end profile
@@ -204,6 +203,7 @@ if [ $plain = yes ]; then
 
     # These measure time.
     kind=measures end_to_end times
+    kind=measures end_to_end cgroup-start
     kind=measures end_to_end flood
     kind=measures end_to_end flood-passwords
     show=. measures "bench/footprint" bench/footprint "$build/plain"
