@@ -53,7 +53,9 @@ for name in "${names[@]}"; do
     elif wait "${running[$name]}"; then
         passed=$((passed + 1))
     else
-        failed=$((failed + 1)) && echo "failed: $name" && grep -v -e '^\[ RUN' -e '^\[       OK' "$name.log" | tail -n 20
+        failed=$((failed + 1))
+        echo "failed: $name"
+        grep -v -e '^\[ RUN' -e '^\[       OK' "$name.log" | tail -n 20
     fi
 done
 echo "$passed passed, $failed failed, $skipped skipped"
