@@ -28,6 +28,11 @@ holds() {
     fi
 }
 
+# left_out REASON: a part of the script that cannot run here. run-all.sh counts it as skipped.
+left_out() {
+    echo "SKIP: $*"
+}
+
 # equals TITLE ACTUAL EXPECTED
 equals() {
     if [ "$2" = "$3" ]; then
@@ -53,6 +58,16 @@ contains() {
     else
         fail "$1" "expected in it: $3" "got: $2"
     fi
+}
+
+# lacks TITLE REGEX FILE...: each file has something in it, but no line that matches.
+lacks() {
+    local file
+    for file in "${@:3}"; do
+        [ -s "$file" ] || { fail "$1" "there is nothing in $file"; return; }
+        ! grep -qE -e "$2" "$file" || { fail "$1" "in $file:" "$(grep -E -m 3 -e "$2" "$file")"; return; }
+    done
+    pass "$1"
 }
 
 # compares TITLE EXPRESSION: an awk expression of numbers is true.

@@ -72,7 +72,7 @@ for figure in descriptors watches dying watched lingering series; do
     equals "as before: $figure" "$(of $figure after)" "$(of $figure before)"
 done
 if [ -n "${SANITIZED-}" ]; then
-    echo "a sanitizer keeps what was freed: memory is left out"
+    left_out "a sanitizer keeps what was freed: memory"
 else
     # The heap keeps its memory for the most cgroups at a time, and a busy machine lets more of them linger.
     compares "as before: memory, within 256 kB" "$(of anonymous after) <= $(of anonymous before) + 256"

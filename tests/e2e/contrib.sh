@@ -10,7 +10,7 @@ fi
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=prometheus-lib.sh
 . "$here/prometheus-lib.sh"
-need curl jq ip promtool prometheus /usr/bin/python3
+need curl jq ip promtool prometheus xmllint /usr/bin/python3
 # shellcheck source=cgroup-lib.sh
 . "$here/cgroup-lib.sh"
 ip link set lo up
@@ -29,6 +29,7 @@ equals "check-config takes contrib/perfcountd.yaml" "$("$PERFCOUNTD" check-confi
     "$contrib/perfcountd.yaml: ok"
 printf '' >"$scratch/empty.yaml"
 defaults=$(settings --config.file="$scratch/empty.yaml")
+holds "there is a built-in configuration" jq -e '.web and .collectors and .sampler' <<<"$defaults"
 equals "it is the built-in configuration" "$(settings --config.file="$contrib/perfcountd.yaml")" "$defaults"
 equals "it listens where perfcountd does" "$(grep -oE '"?:[0-9]+"' "$contrib/perfcountd.yaml")" '":10298"'
 missing=$(jq -r 'paths | select(all(.[]; type == "string")) | last' <<<"$defaults" | sort -u | while read -r key; do
@@ -38,11 +39,7 @@ equals "it has every key" "$missing" ""
 
 # --- Avahi
 
-if command -v xmllint >/dev/null; then
-    holds "the Avahi service is well-formed" xmllint --noout --nonet "$contrib/avahi/perfcountd.service"
-else
-    echo "left out: there is no xmllint here"
-fi
+holds "the Avahi service is well-formed" xmllint --noout --nonet "$contrib/avahi/perfcountd.service"
 holds "Avahi announces the default port" grep -q '<port>10298</port>' "$contrib/avahi/perfcountd.service"
 contains "and the default path" "$(cat "$contrib/avahi/perfcountd.service")" \
     "<txt-record>path=$(jq -r .web.telemetry_path <<<"$defaults")</txt-record>"
@@ -52,6 +49,9 @@ contains "and the default path" "$(cat "$contrib/avahi/perfcountd.service")" \
 holds "promtool check config" promtool check config "$contrib/prometheus/scrape.yml"
 holds "promtool check rules" promtool check rules "$contrib/prometheus/rules.yml" "$contrib/prometheus/alerts.yml"
 holds "promtool test rules" promtool test rules "$root/tests/contrib/rules.yml" "$root/tests/contrib/alerts.yml"
+compares "there are rules and alerts" \
+    "$(grep -cE '^ *- (record|alert): ' "$contrib"/prometheus/rules.yml) > 3 &&
+        $(grep -cE '^ *- (record|alert): ' "$contrib"/prometheus/alerts.yml) > 3"
 untested=$(sed -nE 's/^ *- (record|alert): //p' "$contrib"/prometheus/{rules,alerts}.yml | while read -r rule; do
     grep -qF -e "expr: round($rule," -e "alertname: $rule" "$root"/tests/contrib/*.yml || echo "$rule"
 done)
@@ -129,8 +129,10 @@ holds "each machine has its own" eventually 20 each_is_recorded
 compares "a cgroup's counters have lines of their beginning" "$(get /metrics -H "$openmetrics" |
     grep -c '^perf_cgroup_.*_created{') > 0"
 equals "which are not stored" "$(query 'count({__name__=~".*_created"})')" "[]"
-equals "no rule fails" "$(curl -sS http://127.0.0.1:9090/api/v1/rules |
-    jq -r '.data.groups[].rules[] | select(.health != "ok") | "\(.name): \(.lastError)"')" ""
+curl -sS http://127.0.0.1:9090/api/v1/rules >"$scratch/rules"
+compares "Prometheus has the rules" "$(jq '[.data.groups[].rules[]] | length' "$scratch/rules") > 6"
+equals "no rule fails" "$(jq -r '.data.groups[].rules[] | select(.health != "ok") | "\(.name): \(.lastError)"' \
+    "$scratch/rules")" ""
 equals "no alert fires" "$(query 'ALERTS{alertstate="firing"}')" "[]"
 stop_daemon
 finish

@@ -31,8 +31,8 @@ def credential(text):
 class Attacker:
     """The connections of one address."""
 
-    def __init__(self, address, answers):
-        self.address, self.answers = address, answers
+    def __init__(self, address, answers, opened):
+        self.address, self.answers, self.opened = address, answers, opened
         self.poll, self.sockets, self.asked = select.epoll(), {}, 0
 
     def open(self):
@@ -64,6 +64,7 @@ class Attacker:
         try:
             if events & select.EPOLLOUT:
                 self.poll.modify(s, select.EPOLLIN)
+                self.opened.value += s.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == 0
                 if kind not in ("silent", "drip"):
                     self.ask(s)
                 return
@@ -101,11 +102,11 @@ class Attacker:
             self.close(s)
 
 
-def attack(address, enabled, answers):
+def attack(address, enabled, *counts):
     os.nice(19)
     while True:
         enabled.wait()
-        Attacker(address, answers).run(enabled)
+        Attacker(address, *counts).run(enabled)
 
 
 class Scraper:
@@ -169,9 +170,10 @@ right = {"Authorization": credential("alice:" + password)} if password else {}
 scrapers = [Scraper(address, keeps) for address in (["127.0.0.1", "127.0.0.9"] if password else ["127.0.0.1"])
             for keeps in (False, True)]
 quiet, flooded, bad, again = {}, {}, [0], [0]
-enabled, counts = multiprocessing.Event(), [multiprocessing.Value("L", 0, lock=False) for _ in ADDRESSES]
-for address, count in zip(ADDRESSES, counts):
-    multiprocessing.Process(target=attack, daemon=True, args=(address, enabled, count)).start()
+enabled = multiprocessing.Event()
+answers, opened = ([multiprocessing.Value("L", 0, lock=False) for _ in ADDRESSES] for _ in range(2))
+for address, *counts in zip(ADDRESSES, answers, opened):
+    multiprocessing.Process(target=attack, daemon=True, args=(address, enabled, *counts)).start()
 scrape_for(0.5, {})
 bad[0] = 0
 for _ in range(rounds):
@@ -186,6 +188,7 @@ for name in quiet:
     for when, values in ("quiet", quiet[name]), ("flooded", flooded[name]):
         for q in 50, 99:
             print("%s_%s_p%d_us %.0f" % (name, when, q, quantile(values, q / 100) * 1e6))
-print("answers %d" % sum(count.value for count in counts))
+print("answers %d" % sum(count.value for count in answers))
+print("opened %d" % sum(count.value for count in opened))
 print("again %d" % again[0])
 print("failed %d" % bad[0])

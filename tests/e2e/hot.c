@@ -5,9 +5,10 @@
  * usage: hot SECONDS
  *
  * Prints its name and process id, then runs until then or until SIGTERM, and prints the CPU time of each function, in
- * nanoseconds, so that a sampler's findings can be compared with the truth. The split is by the clock of its own CPU
- * time and not by work, so it holds on any machine and under any load; the turns are short and random, so that any part
- * of the time has it. Build it with -O1 -fno-omit-frame-pointer, and without sanitizers.
+ * nanoseconds, so that a sampler's findings can be compared with the truth. The turns are short and random, and which
+ * of the two has a turn is drawn: so any part of the time has that split, and no sampler can keep step with it, nor see
+ * what the interrupt of another has made of the turns. Build it with -O1 -fno-omit-frame-pointer, and without
+ * sanitizers.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -54,23 +55,38 @@ __attribute__((noinline)) unsigned hot_thirty(unsigned seed, unsigned steps)
     return seed;
 }
 
+/* xorshift64* (Vigna, "An experimental exploration of Marsaglia's xorshift generators, scrambled", 2016). */
+static unsigned draw(uint64_t *random)
+{
+    *random ^= *random >> 12;
+    *random ^= *random << 25;
+    *random ^= *random >> 27;
+    return (unsigned)(*random * 2685821657736338717ULL >> 32);
+}
+
 /*
- * Whichever is behind its share runs, so what one call takes too long is made good by the next. For a random time, or
- * the turns would keep step with a sampler, and have other shares there.
+ * The turns of one may take longer than those of the other, which the odds make good: slowly, by all of the time so
+ * far, since a turn that follows from the one before would follow from what interrupted that.
  */
+static bool is_turn_of_first(uint64_t *random, uint64_t seventy, uint64_t thirty)
+{
+    double share = seventy + thirty ? (double)seventy / (double)(seventy + thirty) : 0.7;
+
+    return draw(random) / 4294967296.0 < 0.7 + 8 * (0.7 - share);
+}
+
 static unsigned run_until(uint64_t until, uint64_t *seventy, uint64_t *thirty)
 {
     uint64_t start = now(CLOCK_PROCESS_CPUTIME_ID);
     unsigned seed = 1;
-    uint32_t random = 1;
+    uint64_t random = 1;
 
     while (!ended && now(CLOCK_MONOTONIC) < until) {
-        bool behind = *seventy * 3 <= *thirty * 7;
-        random = random * 1103515245 + 12345;
-        unsigned steps = 1 + random / 65536 * 2;
-        seed = behind ? hot_seventy(seed, steps) : hot_thirty(seed, steps);
+        bool first = is_turn_of_first(&random, *seventy, *thirty);
+        unsigned steps = 1 + draw(&random) % 131072;
+        seed = first ? hot_seventy(seed, steps) : hot_thirty(seed, steps);
         uint64_t end = now(CLOCK_PROCESS_CPUTIME_ID);
-        *(behind ? seventy : thirty) += end - start;
+        *(first ? seventy : thirty) += end - start;
         start = end;
     }
     return seed;

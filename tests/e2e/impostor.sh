@@ -6,7 +6,7 @@
 need objdump
 [ "$(id -u)" -eq 0 ] || skip "only root has privileges to part with"
 impostor=$(dirname "$PERFCOUNTD")/tests/impostor/impostor
-[ -x "$impostor" ] || skip "there is no $impostor: make check TESTS= builds it"
+need "$impostor" # make check TESTS= builds it
 chmod 755 "$scratch"
 # It reads and writes the memory of others, and a sanitizer's own calls would be denied with it.
 cp "$impostor" "$scratch/impostor"
@@ -18,7 +18,7 @@ impostor() {
     timeout --foreground --kill-after=5 200 "$scratch/impostor" "$@" >"$scratch/attempts" 2>&1 </dev/null || status=$?
     if [ $status -eq 0 ]; then
         pass "$title: $(tail -n 1 "$scratch/attempts")"
-        sed -n 's/^skip /    skipped: /p' "$scratch/attempts"
+        sed -n 's/^skip /    SKIP: /p' "$scratch/attempts"
     else
         fail "$title" "exit status $status" "$(grep -E '^(FAIL |skipped)' "$scratch/attempts" ||
             tail -n 20 "$scratch/attempts")"
@@ -68,10 +68,14 @@ if [ -e /sys/kernel/tracing/events/syscalls/sys_enter_openat ]; then
     attempted "no memory can be read by a filter" "sys_enter_openat: reading memory through a filter: got EEXIST"
     attempted "nor by one on a sampled tracepoint" \
         "samples of sched:sched_process_fork \(sampled tracepoint\): SET_FILTER of texts: got EEXIST"
+else
+    left_out "there is no tracepoint of a system call here"
 fi
 if [ -e /sys/bus/event_source/devices/uprobe ]; then
     attempted "a program of root's is not patched" "in the middle of an instruction: got ENOPKG"
     attempted "the probe of the configuration is harmless" "uprobe/.*SET_FILTER of texts: got EEXIST"
+else
+    left_out "this kernel has no uprobes"
 fi
 attempted "and lives" "root's process lives in the end"
 
@@ -98,10 +102,9 @@ fi
 
 # A user that is named.
 echo 'user: games' >"$config"
-if getent passwd games >/dev/null; then
-    impostor "user: games" --config.file="$config"
-    attempted "it is not root" "state: it is not root: got done"
-fi
+holds "there is the user games" getent passwd games
+impostor "user: games" --config.file="$config"
+attempted "it is not root" "state: it is not root: got done"
 
 # One process has what it was started with: there is nothing to try.
 timeout --foreground 60 "$scratch/impostor" --no-opener >"$scratch/attempts" 2>&1 </dev/null

@@ -28,20 +28,14 @@ exit_status_within() {
 
 # --- SIGTERM with a client that waits
 
-# The best of three, since a machine may be late by itself.
-for _ in 1 2 3; do
-    start_daemon
-    get '/api/v1/rates?seconds=60' >/dev/null 2>&1 &
-    waiter=$!
-    sleep 0.5
-    before=$(date +%s%N)
-    stop_daemon
-    took=$((($(date +%s%N) - before) / 1000000))
-    equals "SIGTERM with a waiting client: exit status 0" "$daemon_status" 0
-    wait "$waiter"
-    [ $took -ge 1000 ] || break
-done
-compares "it ends within a second, in ms" "$took < 1000"
+# It does not wait for the client's minute; times.sh has how long it takes.
+start_daemon
+get '/api/v1/rates?seconds=60' >/dev/null 2>&1 &
+waiter=$!
+sleep 0.5
+stop_daemon
+equals "SIGTERM with a waiting client: exit status 0" "$daemon_status" 0
+wait "$waiter"
 start_daemon
 kill -INT "$daemon_pid"
 wait "$daemon_pid"

@@ -34,6 +34,7 @@ totals() {
 }
 # fallen BEFORE AFTER: the series that fell or are gone.
 fallen() {
+    [ -n "$1" ] || echo "there was none"
     join -a 1 <(sort <<<"$1") <(sort <<<"$2") | awk 'NF < 3 || $3 < $2'
 }
 # Real work on all CPUs: faults, and switches.
@@ -209,7 +210,7 @@ make_elsewhere() {
 }
 test_elsewhere() {
     if ! make_elsewhere 2>"$scratch/elsewhere"; then
-        echo "left out: no other machine can be played here: $(tail -n 1 "$scratch/elsewhere")"
+        left_out "no other machine can be played here: $(tail -n 1 "$scratch/elsewhere")"
         return
     fi
     start_daemon --config.file="$config" --web.listen-address=$near:0

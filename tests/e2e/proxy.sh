@@ -3,7 +3,7 @@
 # The rights of clients of a real proxy on the machine, nginx or haproxy, where every client of the machine is an
 # operator: they read. And the header of every proxy that is known takes that standing away.
 . "$(dirname "$0")/lib.sh"
-need curl jq python3
+need curl haproxy jq nginx python3
 
 config=$scratch/perfcountd.yaml
 socket=$scratch/http.sock
@@ -147,9 +147,9 @@ test_headers() {
         -H 'CF-Connecting-IP: 127.0.0.1' http://localhost/-/reload)" 403
 }
 
-if command -v nginx >/dev/null; then test_nginx; else echo "left out: there is no nginx here"; fi
+test_nginx
 by_nginx=$(grep -c 'configuration reloaded' "$daemon_log")
-if command -v haproxy >/dev/null; then test_haproxy; else echo "left out: there is no haproxy here"; fi
+test_haproxy
 test_headers
 compares "refused requests changed nothing" "$by_nginx - $reloads <= 1 && \
     $(grep -c 'configuration reloaded' "$daemon_log") == $by_nginx"

@@ -55,9 +55,15 @@ compares "totals went on" "$(get /metrics | awk '/^perf_cpu_first_0_total/ { pri
 strace -f -e trace=perf_event_open,epoll_wait,epoll_pwait2,timerfd_settime -o "$scratch/trace" -p "$daemon_pid" \
     2>/dev/null &
 children+=("$!")
+is_traced() {
+    get /-/ready -o /dev/null
+    test -s "$scratch/trace"
+}
+holds "its waiting is traced" eventually 10 is_traced
 sleep 1
 : >"$scratch/trace"
 sleep 6
 equals "then nothing wakes it" "$(cat "$scratch/trace")" ""
+holds "and it is traced still" is_traced
 stop_daemon
 finish

@@ -29,5 +29,5 @@ echo 'nonsense' >"$scratch/perfcountd.yaml"
 equals "a bad file is refused" "$(status_of /-/reload -X POST)" 400
 stop_daemon
 equals "it ends well" "$daemon_status" 0
-holds "and says nothing of errors" not grep -E 'ERROR|Sanitizer|runtime error|definitely lost|Invalid ' "$daemon_log"
+lacks "and says nothing of errors" 'ERROR|Sanitizer|runtime error|definitely lost|Invalid ' "$daemon_log"
 finish

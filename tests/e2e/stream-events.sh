@@ -88,7 +88,11 @@ if [ "$(starts)" != null ]; then
     equals "the configured one counts" "$(($(starts) - before))" 2
     holds "the program that runs goes on" running "$probed_pid"
 else
-    echo "no uprobe can be set here: the rest is left out"
+    if [ -e /sys/bus/event_source/devices/uprobe ]; then
+        fail "a uprobe can be set" "$(get /api/v1/status | jq -r '.failures[].message')"
+    else
+        left_out "this kernel has no uprobes"
+    fi
 fi
 stop_daemon
 finish

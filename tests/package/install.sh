@@ -55,6 +55,7 @@ boot
 version_of_package 0.1.0-1.1 upgraded
 version_of_package 0.1.0-1.2 "upgraded again"
 files >"$scratch/before"
+compares "the machine has files" "$(wc -l <"$scratch/before") > 1000"
 
 echo "-- install"
 install_package "$PACKAGE"

@@ -131,17 +131,6 @@ start_service() {
     fi
 }
 
-# stop_within MILLISECONDS COMMAND...: stops it; up to twice more, after the command has started it again, where that
-# took longer, since a machine may be late by itself. Sets took, of the last.
-stop_within() {
-    local attempt
-    for attempt in 1 2 3; do
-        [ "$attempt" = 1 ] || "${@:2}"
-        stop_service
-        [ "$took" -ge "$1" ] || break
-    done
-}
-
 # stop_service: sets took (milliseconds).
 stop_service() {
     local begin

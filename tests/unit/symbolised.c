@@ -74,10 +74,8 @@ struct frame symbolised_resolve(struct symbolised *fixture, uint32_t pid, uint64
     return frame;
 }
 
-bool libdw_is_missing(void)
+void symbolised_need_libdw(void)
 {
-    if (str_equal(elf_symbols_built(), "yes"))
-        return false;
-    print_message("skipped: perfcountd is built without libdw\n");
-    return true;
+    if (!str_equal(elf_symbols_built(), "yes"))
+        skip_because("perfcountd is built without libdw");
 }

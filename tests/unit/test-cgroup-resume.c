@@ -309,10 +309,8 @@ static void test_real_cgroup(void **state)
 
     (void)state;
     name_cgroup(cgroup, sizeof(cgroup));
-    if (geteuid() != 0 || mkdir(cgroup, 0755) < 0) {
-        print_message("skipped: no cgroup can be made in " ROOT " (%s)\n", geteuid() ? "not root" : strerror(errno));
-        skip();
-    }
+    if (geteuid() != 0 || mkdir(cgroup, 0755) < 0)
+        skip_because("no cgroup can be made in " ROOT " (%s)", geteuid() ? "not root" : strerror(errno));
     rig_init_collector(&rig, NULL, "cgroup",
                        GROUPS("[{name: software, events: '{task-clock,minor-faults}'}, {name: core, events: cycles}]"));
     uint64_t with = count_faults(&rig, cgroup, 2), without = count_faults(&rig, cgroup, 1);

@@ -49,10 +49,8 @@ static void test_overflow(void **state)
         assert_int_equal(fscanf(file, "%lu", &max), 1);
         fclose(file);
     }
-    if (max > 50000) {
-        print_message("skipped: the queue takes %lu events\n", max);
-        skip();
-    }
+    if (max > 50000)
+        skip_because("the queue takes %lu events", max);
     play_start(play);
     play_make(play, "old");
     play_assert_heard(play, "+/old");
@@ -108,10 +106,8 @@ static void in_child(void **state, void (*run)(struct play *play))
         _exit(CHILD_WELL);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == CHILD_CANNOT) {
-        print_message("skipped: no namespaces or limits of our own here\n");
-        skip();
-    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == CHILD_CANNOT)
+        skip_because("no namespaces or limits of our own here");
     assert_int_equal(status, 0);
 }
 

@@ -7,8 +7,7 @@ static void need_it(void)
 {
     if (str_equal(demangle_built(), "yes"))
         return;
-    print_message("skipped: perfcountd is built without libiberty\n");
-    skip();
+    skip_because("perfcountd is built without libiberty");
 }
 
 static void test_names(void **state)

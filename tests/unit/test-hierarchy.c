@@ -142,10 +142,8 @@ static void test_this_machine(void **state)
 
     (void)state;
     sys_init(&sys);
-    if (hierarchy_find(&sys, &hierarchy, &error) < 0) {
-        print_message("skipped: %s\n", error.message);
-        skip();
-    }
+    if (hierarchy_find(&sys, &hierarchy, &error) < 0)
+        skip_because("%s", error.message);
     print_message("%s %s%s\n", hierarchy.kind == HIERARCHY_V1 ? "v1" : "v2", hierarchy.path,
                   hierarchy.namespaced ? ", a part" : "");
     assert_int_equal(stat(hierarchy.path, &status), 0);

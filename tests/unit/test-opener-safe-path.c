@@ -131,10 +131,8 @@ static void test_paths(void **state)
     struct sys sys;
 
     (void)state;
-    if (geteuid() != 0) {
-        print_message("skipped: only root can make files of others\n");
-        skip();
-    }
+    if (geteuid() != 0)
+        skip_because("only root can make files of others");
     sys_init(&sys);
     for (size_t i = 0; i < ARRAY_SIZE(path_cases); i++) {
         _cleanup_(closep) int fd = opener_safe_path_open(&sys, path_cases[i].in);

@@ -40,12 +40,6 @@ static int teardown(void **state)
     return 0;
 }
 
-static void skip_because(const char *what, const char *why)
-{
-    print_message("%s: not tested here: %s\n", what, why);
-    skip();
-}
-
 /* Opens `text` on this process; a kernel that has no such PMU or forbids it skips the test. */
 static struct group *open_event(const char *text, struct event *event)
 {
@@ -61,7 +55,7 @@ static struct group *open_event(const char *text, struct event *event)
     if (!pmu) {
         assert_int_equal(attr_check(&fixture.sys, fixture.machine, event, &error), -ENODEV);
         event_done(event);
-        skip_because(text, error.message);
+        skip_because("%s: %s", text, error.message);
     }
     assert_int_equal(attr_build(&fixture.sys, fixture.machine, event, pmu, &attr, NULL), 0);
     int r = group_open(&fixture.sys, &attr, &target, &group);
@@ -70,7 +64,7 @@ static struct group *open_event(const char *text, struct event *event)
         if (r != -EACCES && r != -EPERM && r != -ENOSPC)
             fail_msg("%s: %s", text, why);
         event_done(event);
-        skip_because(text, why);
+        skip_because("%s: %s", text, why);
     }
     assert_int_equal(group_enable(group), 0);
     return group;
@@ -171,12 +165,12 @@ static void test_no_such_file(void **state)
 
     (void)state;
     if (!pmu)
-        skip_because("uprobe", "this kernel has no such PMU");
+        skip_because("this kernel has no uprobes");
     assert_int_equal(event_parse("uprobe/path=/nonexistent,offset=0x10/", &event, NULL), 0);
     assert_int_equal(attr_build(&fixture.sys, fixture.machine, &event, pmu, &attr, NULL), 0);
     int r = group_open(&fixture.sys, &attr, &target, &group);
     if (r == -EACCES || r == -EPERM)
-        skip_because("uprobe", "it may not be opened");
+        skip_because("a uprobe may not be opened");
     assert_int_equal(r, -ENOENT);
     reason_format(fixture.machine, pmu, r, why, sizeof(why));
     assert_non_null(strstr(why, "no such function or file"));

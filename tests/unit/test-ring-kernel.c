@@ -70,8 +70,8 @@ static bool open_clock(struct clock *clock, uint64_t fields, uint64_t read_forma
         assert_int_equal(clock->sys.ioctl(&clock->sys, clock->fd, PERF_EVENT_IOC_ID, (unsigned long)&clock->id), 0);
         return true;
     }
-    print_message("skipped: perf_event_open of a task clock with sample_type %#llx: %s\n", (unsigned long long)fields,
-                  strerror(-clock->fd));
+    leave_out("perf_event_open of a task clock with sample_type %#llx: %s", (unsigned long long)fields,
+              strerror(-clock->fd));
     return false;
 }
 
@@ -80,7 +80,7 @@ static bool map_clock(struct clock *clock)
     int r = ring_open(&clock->sys, clock->fd, 1, &clock->ring);
 
     if (r == -EPERM) {
-        print_message("skipped: the limit of locked memory is reached\n");
+        leave_out("the limit of locked memory is reached");
         close(clock->fd);
         return false;
     }

@@ -15,8 +15,7 @@ static void test_max(void **state)
     struct reader a, *all[] = {&a};
 
     assert_int_equal(count_perf_fds(), 0);
-    if (!sampled_start(f, &(struct stream_request){.max = 50}, &a))
-        return;
+    sampled_start(f, &(struct stream_request){.max = 50}, &a);
     assert_int_equal(count_perf_fds(), cpuset_count(&f->machine->online));
     sampled_run(f, 10, all, 1);
     const char *text = reader_text_of(&a);
@@ -42,8 +41,8 @@ static void test_slow(void **state)
     struct reader slow, fast, *all[] = {&slow, &fast};
     uint64_t records, dropped;
 
-    if (!sampled_start(f, &request, &slow) || !sampled_start(f, &request, &fast))
-        return;
+    sampled_start(f, &request, &slow);
+    sampled_start(f, &request, &fast);
     slow.lazy = true;
     seen.room = SIZE_MAX;
     sampled_run(f, 10, all, 2);
@@ -84,8 +83,7 @@ static void test_lost(void **state)
     f->config.ring_pages = 1;
     sampler_configure(f->sampler, f->machine, &f->config, f->admits);
     double begun = monotonic_seconds();
-    if (!sampled_start(f, &(struct stream_request){.seconds = 20, .period = 100000}, &a))
-        return;
+    sampled_start(f, &(struct stream_request){.seconds = 20, .period = 100000}, &a);
     sampled_run(f, 0.01, NULL, 0);
     seen.n_scans = 0;
     while (monotonic_seconds() < begun + 10 && seen.n_scans < 2) {
@@ -126,8 +124,7 @@ static void test_malformed(void **state)
     struct reader a, *all[] = {&a};
 
     f->sys.mmap = map_own;
-    if (!sampled_start(f, &(struct stream_request){.seconds = 1.5}, &a))
-        return;
+    sampled_start(f, &(struct stream_request){.seconds = 1.5}, &a);
     sampled_run(f, 0.05, all, 1);
     seen.n_scans = 0;
     page->data_head = sizeof(struct perf_event_header); /* of a record of 0 bytes */
@@ -165,14 +162,13 @@ static void test_pause(void **state)
     struct stream_request request = {.seconds = 1.2, .max = 0};
     struct reader a, b, *all[] = {&a, &b};
 
-    if (!sampled_start(f, &request, &a))
-        return;
+    sampled_start(f, &request, &a);
     double begun = monotonic_seconds();
     sampled_run(f, 0.3, all, 1);
     assert_int_equal(sampler_pause(f->sampler, true), 0);
     assert_int_equal(sampler_pause(f->sampler, true), 0);
     request.period = 2000000; /* rings of its own */
-    assert_true(sampled_start(f, &request, &b));
+    sampled_start(f, &request, &b);
     sampled_run(f, 0.3, all, 2);
     size_t before = a.text.size;
     sampler_cpus_changed(f->sampler, f->machine, &f->machine->online); /* opened again, and paused */
@@ -200,8 +196,7 @@ static void test_many_pauses(void **state)
     struct sampled *f = *state;
     struct reader a;
 
-    if (!sampled_start(f, &(struct stream_request){.seconds = 10}, &a))
-        return;
+    sampled_start(f, &(struct stream_request){.seconds = 10}, &a);
     sampled_run(f, 0.05, NULL, 0);
     seen.n_scans = 0;
     for (unsigned i = 0; i < 50; i++) {
@@ -225,14 +220,13 @@ static void test_settles(void **state)
     struct reader a, *all[] = {&a};
 
     seen.unsettled = 3;
-    if (!sampled_start_writer(f, &request, &writer_settled, &a))
-        return;
+    sampled_start_writer(f, &request, &writer_settled, &a);
     sampled_run(f, 10, all, 1);
     assert_non_null(strstr(reader_text_of(&a), "end seconds "));
     assert_int_equal(seen.unsettled, 0);
     reader_stop(&a);
     seen.unsettled = UINT_MAX;
-    assert_true(sampled_start_writer(f, &request, &writer_settled, &a));
+    sampled_start_writer(f, &request, &writer_settled, &a);
     double began = monotonic_seconds();
     sampled_run(f, 20, all, 1);
     assert_non_null(strstr(reader_text_of(&a), "end seconds "));
@@ -248,8 +242,7 @@ static void test_gone_early(void **state)
     struct sampled *f = *state;
     struct reader a;
 
-    if (!sampled_start(f, &(struct stream_request){0}, &a))
-        return;
+    sampled_start(f, &(struct stream_request){0}, &a);
     assert_false(seen.symbols->all_ended);
     reader_stop(&a);
     sampled_run(f, 0.05, NULL, 0);

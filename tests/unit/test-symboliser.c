@@ -65,8 +65,7 @@ static void test_corrupt_files(void **state)
     char path[128], name[32];
     unsigned random = 1;
 
-    if (libdw_is_missing())
-        skip();
+    symbolised_need_libdw();
     bytes = good_program(&size);
     copy = malloc(size);
     for (unsigned i = 0; i < 120; i++) {
@@ -95,8 +94,7 @@ static void test_symboliser_ends(void **state)
     uint32_t pid = (uint32_t)getpid();
     struct frame frame;
 
-    if (libdw_is_missing())
-        skip();
+    symbolised_need_libdw();
     symbolised_scan(fixture, pid);
     pid_t child = symbols_symboliser_pid(fixture->symbols);
     assert_true(child > 0);
@@ -125,8 +123,7 @@ static void test_hangs(void **state)
     uint32_t pid = (uint32_t)getpid();
     struct frame frame;
 
-    if (libdw_is_missing())
-        skip();
+    symbolised_need_libdw();
     symbolised_scan(fixture, pid);
     pid_t child = symbols_symboliser_pid(fixture->symbols);
     assert_int_equal(kill(child, SIGSTOP), 0);
@@ -197,10 +194,8 @@ static void test_unconfined(void **state)
     int status;
 
     (void)state;
-    if (geteuid() != 0) {
-        print_message("skipped: only root has privileges to keep\n");
-        skip();
-    }
+    if (geteuid() != 0)
+        skip_because("only root has privileges to keep");
     pid_t child = fork();
     if (child == 0)
         _exit(be_unconfined());

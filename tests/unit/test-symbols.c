@@ -34,8 +34,7 @@ static void test_own_function(void **state)
     uint32_t pid = (uint32_t)getpid();
     struct frame frame;
 
-    if (libdw_is_missing())
-        skip();
+    symbolised_need_libdw();
     symbolised_scan(fixture, pid);
     assert_string_equal(symbols_comm(fixture->symbols, pid, pid), "test-symbols");
     symbols_resolve(fixture->symbols, pid, false, (uintptr_t)known_static_function + 1, &frame);
@@ -69,8 +68,7 @@ static void test_library(void **state)
     struct symbolised *fixture = *state;
     uint32_t pid = (uint32_t)getpid();
 
-    if (libdw_is_missing())
-        skip();
+    symbolised_need_libdw();
     symbolised_scan(fixture, pid);
     struct frame frame = symbolised_resolve(fixture, pid, (uintptr_t)sd_event_new);
     assert_string_equal(frame.symbol, "sd_event_new");
@@ -144,8 +142,7 @@ static void test_gone(void **state)
     struct frame frame;
     char path[128];
 
-    if (libdw_is_missing())
-        skip();
+    symbolised_need_libdw();
     assert_int_equal(stat("/proc/self/exe", &status), 0);
     ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
     path[size] = '\0';
@@ -189,8 +186,7 @@ static void test_kept(void **state)
                             .comm = {.pid = pid, .tid = pid, .comm = "another"}};
     struct frame frame;
 
-    if (libdw_is_missing())
-        skip();
+    symbolised_need_libdw();
     symbolised_scan(fixture, pid);
     symbols_resolve(fixture->symbols, pid, false, (uintptr_t)known_static_function, &frame);
     assert_non_null(frame.mapping->image);
@@ -235,12 +231,9 @@ static void test_deleted(void **state)
     struct symbolised *fixture = *state;
     char path[128], command[256];
 
-    if (libdw_is_missing())
-        skip();
-    if (geteuid() != 0) {
-        print_message("skipped: only root sees /proc/PID/map_files\n");
-        skip();
-    }
+    symbolised_need_libdw();
+    if (geteuid() != 0)
+        skip_because("only root sees /proc/PID/map_files");
     sprintf(path, "%s/libc.so.6", fixture->directory);
     snprintf(command, sizeof(command), "cp -L $(ldd /bin/sleep | awk '/libc.so/ {print $3}') %s", path);
     assert_int_equal(system(command), 0);
