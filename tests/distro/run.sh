@@ -6,7 +6,7 @@
 # usage: run.sh [--packages] [SUITE...]
 #
 # --packages: also optimized, the Debian package in a machine with systemd, and `./quickstart run` on a fresh system.
-# SUITE is bullseye, bookworm or trixie; all of them where none is named. DISTRO_BUILD (build/distro where it is not set)
+# SUITE is bullseye, bookworm or trixie; all of them where none is named. DISTRO_BUILD, else build/distro,
 # keeps the builds and the logs. Needs root, for the systems. Two suites run at a time.
 set -u
 export LC_ALL=C
