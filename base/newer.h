@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the headers of the kernel and of libc declare since a version that is newer than the oldest one that perfcountd
+ * Names that the headers of the kernel and of libc have since a version that is newer than the oldest one that perfcountd
  * is built with (Linux 5.10, glibc 2.31). Since Linux 5.1 a new system call has the same number on each architecture
  * (but Alpha): scripts/syscall.tbl.
  */

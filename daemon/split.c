@@ -2,7 +2,6 @@
 /* The daemon's side of the privilege split: see split.h. */
 #include "daemon/split.h"
 
-#include <cap-ng.h>
 #include <time.h>
 
 #include "base/cleanup.h"
@@ -143,7 +142,7 @@ static json_t *capabilities_json(uint64_t mask)
     json_t *names = json_array();
 
     for (unsigned i = 0; i < 64; i++) {
-        const char *name = mask >> i & 1 ? capng_capability_to_name(i) : NULL;
+        const char *name = mask >> i & 1 ? capability_name(i) : NULL;
         if (name)
             json_array_append_new(names, json_sprintf("cap_%s", name));
     }

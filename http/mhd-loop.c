@@ -92,10 +92,10 @@ static void mhd_loop_wake(void *userdata)
 
 /*
  * libmicrohttpd needs this many bytes of the connection's memory for each parameter. Where they do not fit, together
- * with the headers of request and response, it gives no answer, and the client waits for its deadline; in 0.9.72, where
- * they do not fit into the half of the memory that is not for reading, of which a quarter is left to the headers. When
- * it calls back with the URI it has looked for the question mark and for nothing behind it, so that the query can be
- * taken away.
+ * with the headers of request and response, it gives no answer, and the client waits for its deadline. In 0.9.72 all
+ * that is to fit into the half of the memory that is not for reading; a quarter of that half is left to the headers.
+ * When it calls back with the URI it has looked for the question mark and for nothing behind it, so that the query can
+ * be taken away.
  */
 #define PARAMETER_SIZE 64
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What libmicrohttpd offers since a version that is newer than the oldest one that perfcountd is built with (0.9.72).
+/* Names that libmicrohttpd has since a version that is newer than the oldest one that perfcountd is built with
+ * (0.9.72).
  */
 #ifndef HTTP_NEWER_H
 #define HTTP_NEWER_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What include/uapi/linux/perf_event.h declares since a version that is newer than the oldest one that perfcountd is
+ * Names that include/uapi/linux/perf_event.h has since a version that is newer than the oldest one that perfcountd is
  * built with (Linux 5.10). A kernel that lacks one answers so when an event is opened.
  */
 #ifndef PERF_NEWER_H

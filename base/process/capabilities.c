@@ -10,6 +10,15 @@ static bool capability_in(uint64_t mask, unsigned i)
     return mask >> i & 1;
 }
 
+/* libcap-ng before 0.8 calls those of Linux 5.8 and 5.9 "cap_38" and so on. */
+const char *capability_name(unsigned i)
+{
+    static const char *const newer[] = {"perfmon", "bpf", "checkpoint_restore"};
+
+    return i >= CAP_PERFMON && i - CAP_PERFMON < ARRAY_SIZE(newer) ? newer[i - CAP_PERFMON]
+                                                                   : capng_capability_to_name(i);
+}
+
 uint64_t capabilities_own(void)
 {
     uint64_t mask = 0;

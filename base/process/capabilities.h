@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "base/newer.h"
 
+/* "sys_admin"; NULL for a number that has no name. */
+const char *capability_name(unsigned i);
 /* The effective ones. */
 uint64_t capabilities_own(void);
 /* Whether this process may open counters that an ordinary process may not open. */

@@ -521,7 +521,7 @@ test_limits() {
     chmod 644 "$config"
     # shellcheck disable=SC2054 # the comma is setpriv's
     local as_other=(setpriv --reuid=65123 --clear-groups
-        --inh-caps=+perfmon,+sys_admin --ambient-caps=+perfmon,+sys_admin)
+        --inh-caps=+cap_38,+sys_admin --ambient-caps=+cap_38,+sys_admin)
     if "${as_other[@]}" "$PERFCOUNTD" plan --config.file="$config" >"$scratch/plan" 2>&1; then
         wrapper=("${as_other[@]}")
         echo 5 >/proc/sys/fs/inotify/max_user_watches

@@ -61,10 +61,20 @@ static void test_keep_only(void **state)
     assert_int_equal(capabilities_own(), own);
 }
 
+static void test_name(void **state)
+{
+    (void)state;
+    assert_string_equal(capability_name(CAP_SYS_ADMIN), "sys_admin");
+    assert_string_equal(capability_name(CAP_PERFMON), "perfmon");
+    assert_string_equal(capability_name(40), "checkpoint_restore");
+    assert_null(capability_name(63));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keep_only),
+        cmocka_unit_test(test_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
