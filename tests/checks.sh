@@ -33,6 +33,12 @@ left_out() {
     echo "SKIP: $*"
 }
 
+# attempts_left_out: of an impostor's output on the standard input, those that it could not make here, on one line.
+attempts_left_out() {
+    awk -F': ' '/^skip / { n++; if (!seen[$NF]++) why = why (n > 1 ? "; " : "") $NF }
+        END { if (n) printf "SKIP: %d attempts: %s\n", n, why }'
+}
+
 # equals TITLE ACTUAL EXPECTED
 equals() {
     if [ "$2" = "$3" ]; then

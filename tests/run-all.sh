@@ -172,9 +172,9 @@ lane_systemd() {
 }
 
 lane_clients() {
-    # Rates of two clocks over two windows of ten seconds.
+    # Rates by two clocks over two windows of ten seconds, and the duration of scrapes.
     kind=measures end_to_end prometheus
-    end_to_end prometheus-secure
+    kind=measures end_to_end prometheus-secure
     end_to_end pause
     end_to_end page
 }
@@ -188,7 +188,7 @@ fi
 # --- one at a time
 
 if [ $plain = yes ]; then
-    # What is counted and sampled here, and who wakes, others would change.
+    # Others on the machine would change these counts, samples and wake-ups.
     end_to_end truth
     end_to_end idle
     end_to_end retry

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What takes at most how long, on a machine that does nothing else: the end of the daemon, scrapes beside clients that
-# cost time, new cgroups, passwords that are known, TLS, the opener.
+# The times that are promised, on a machine that does nothing else: of the daemon's end, of scrapes beside clients that
+# cost time, of new cgroups, of passwords that are known, over TLS, and of the opener.
 . "$(dirname "$0")/lib.sh"
 need curl jq openssl
 # shellcheck source=cgroup-lib.sh
@@ -41,7 +41,7 @@ test_end() {
 files_are_at_least() {
     [ "$(open_files "$daemon_pid")" -ge "$1" ]
 }
-# take_in COUNT: prints how long each of so many new cgroups was there until the daemon had its counters, in ms.
+# take_in COUNT: makes new cgroups, and prints for each the milliseconds until the daemon had its counters.
 take_in() {
     local i files begin
     for ((i = 0; i < $1; i++)); do
@@ -84,7 +84,7 @@ test_scrapes() {
     kill -STOP "$!"
     slowest=$(times_of 300 /metrics --rate 50/s | tail -n 3 | head -n 1)
     kill -CONT "$!"
-    compares "the 99th percentile of 300 scrapes beside streams, one of which nobody reads, in s" "$slowest < 0.05"
+    compares "the 99th percentile of 300 scrapes beside streams, with one that nobody reads, in s" "$slowest < 0.05"
     stop_daemon
 }
 

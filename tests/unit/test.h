@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 /*
- * What a test cannot do here, and why, by the arguments of printf(3): tests/run-all.sh counts it with that reason.
- * skip_because() also ends the test, from itself or from a function that it calls.
+ * A test says by this, with the arguments of printf(3), which part of it cannot run here and why: tests/run-all.sh
+ * counts it with that reason. skip_because() also ends the test, from itself or from a function that it calls.
  */
 #define leave_out(...)                                                                                                 \
     do {                                                                                                               \

@@ -12,7 +12,7 @@ END
     impostor --config.file=/tmp/impostor.yaml </dev/null") || status=$?
     if [ $status -eq 0 ]; then
         pass "$1: $(tail -n 1 <<<"$attempts")"
-        sed -n 's/^skip /    SKIP: /p' <<<"$attempts"
+        attempts_left_out <<<"$attempts"
     else
         fail "$1" "exit status $status" "$(grep -E '^(FAIL |skipped)' <<<"$attempts" || tail -n 20 <<<"$attempts")"
     fi
