@@ -155,6 +155,7 @@ wait
 # --- Debian 11, 12 and 13, two at a time
 
 show='^==|^gcc |passed|s of a CPU' check "Debian 11, 12 and 13: builds, unit tests, smoke" tests/distro/run.sh
+show='passed' check "armhf: unit tests by qemu" tests/distro/armhf.sh
 
 # --- the emulated boards, which take both CPUs; time in them is that of their instructions
 
