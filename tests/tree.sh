@@ -33,7 +33,8 @@ log=$TREE_CACHE/$suite-$kind.log
 source_line() {
     # shellcheck disable=SC2016 # apt expands these
     apt-get indextargets --format '$(ORIGIN) $(REPO_URI) $(CODENAME) $(COMPONENT)' 'Created-By: Packages' |
-        awk -v suite="$suite" '$1 == "Debian" && $4 == "main" && $3 !~ /-/ && !seen++ { print "deb", $2, suite, $4 }' || :
+        awk -v suite="$suite" '$1 == "Debian" && $4 == "main" && $3 !~ /-/ && !seen++ {
+            print "deb", $2, suite, $4 }' || :
 }
 
 # The names in Build-Depends, without versions and profiles, and without what every build has.
@@ -50,7 +51,8 @@ packages() {
     machine)
         printf '%s\n' systemd systemd-sysv dbus procps curl jq
         # Behind systemd is what perfcountd is linked to, and libpfm4 and libdw, which it loads.
-        printf '%s\n' libmicrohttpd12 libjansson4 libyaml-0-2 libdeflate0 libsystemd0 libpfm4 libcap-ng0 libseccomp2 libdw1
+        printf '%s\n' libmicrohttpd12 libjansson4 libyaml-0-2 libdeflate0 libsystemd0 libcap-ng0 libseccomp2
+        printf '%s\n' libpfm4 libdw1
         ;;
     compile)
         printf '%s\n' build-essential autoconf automake clang curl jq procps python3

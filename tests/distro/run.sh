@@ -6,7 +6,7 @@
 # usage: run.sh [--packages] [SUITE...]
 #
 # --packages: also optimized, the Debian package in a machine with systemd, and `./quickstart run` on a fresh system.
-# SUITE is bullseye, bookworm or trixie; all of them where none is named. DISTRO_BUILD, build/distro where it is not set,
+# SUITE is bullseye, bookworm or trixie; all of them where none is named. DISTRO_BUILD, else build/distro,
 # keeps the builds and the logs. Needs root, for the systems. Two suites run at a time.
 set -u
 export LC_ALL=C
@@ -36,7 +36,8 @@ compile() {
 # package SUITE: its package in its machine.
 package() {
     echo "-- package"
-    SUITE=$1 PERFCOUNTD=$DISTRO_BUILD/$1/gcc/perfcountd PACKAGE_BUILD=$DISTRO_BUILD/$1-package "$root/tests/package/run.sh" --install-only
+    SUITE=$1 PERFCOUNTD=$DISTRO_BUILD/$1/gcc/perfcountd PACKAGE_BUILD=$DISTRO_BUILD/$1-package \
+        "$root/tests/package/run.sh" --install-only
 }
 
 # fresh SUITE: `./quickstart run` where only git is installed.
