@@ -213,3 +213,26 @@ int failures_sentences(const struct failures *failures, char ***ret, size_t *ret
     *ret_n = sentences.n;
     return 0;
 }
+
+struct series *failure_add_series(const struct failure *failure, const char *collector, struct metrics *metrics)
+{
+    static const struct metric unavailable = {
+        "perfcountd_events_unavailable", "On how many CPUs or cgroups an event could not be opened.", "", METRIC_GAUGE};
+    static const struct metric incomplete = {"perfcountd_collector_incomplete",
+                                             "1 while a collector does not find all its CPUs or cgroups.", "",
+                                             METRIC_GAUGE};
+    const struct label of_event[] = {{"collector", collector},
+                                     {"group", failure->group},
+                                     {"event", failure->metric},
+                                     {"pmu", failure->pmu},
+                                     {"reason", failure->reason}};
+    const struct label of_collector[] = {{"collector", collector}, {"reason", failure->reason}};
+    bool is_event = failure->event[0];
+
+    struct series *series =
+        is_event ? metrics_add(metrics, &unavailable, failure->collector, 0, of_event, ARRAY_SIZE(of_event))
+                 : metrics_add(metrics, &incomplete, failure->collector, 0, of_collector, ARRAY_SIZE(of_collector));
+    if (series)
+        series_set(series, is_event ? failure->n_targets : 1);
+    return series;
+}

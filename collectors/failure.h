@@ -6,6 +6,7 @@
 #ifndef COLLECTORS_FAILURE_H
 #define COLLECTORS_FAILURE_H
 
+#include "collectors/metric.h"
 #include "perf/cpuset.h"
 #include "perf/reason.h"
 
@@ -59,5 +60,11 @@ int failures_visit(const struct failures *failures,
 
 /* The same sentences as an array; the caller frees them and the array. -ENOMEM. */
 int failures_sentences(const struct failures *failures, char ***ret, size_t *ret_n);
+
+/*
+ * Adds the series of a failure that a list has, of the collector by this name: perfcountd_events_unavailable, or
+ * perfcountd_collector_incomplete where it is about no event. NULL: there is no memory.
+ */
+struct series *failure_add_series(const struct failure *failure, const char *collector, struct metrics *metrics);
 
 #endif

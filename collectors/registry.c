@@ -187,31 +187,6 @@ static int registry_open_collector(struct registry *registry, size_t i, struct e
     return slot_add_series(slot, &registry->snapshot.metrics, i) < 0 ? error_oom(error) : 0;
 }
 
-static int registry_add_failed(struct registry *registry, size_t i)
-{
-    static const struct metric of_event = {
-        "perfcountd_events_unavailable", "On how many CPUs or cgroups an event could not be opened.", "", METRIC_GAUGE};
-    static const struct metric of_collector = {"perfcountd_collector_incomplete",
-                                               "1 while a collector does not find all its CPUs or cgroups.", "",
-                                               METRIC_GAUGE};
-    const struct failure *failure = &registry->failures.items[i];
-    bool is_event = failure->event[0];
-    struct label labels[] = {{"collector", collectors[failure->collector]->name},
-                             {"group", failure->group},
-                             {"event", failure->metric},
-                             {"pmu", failure->pmu},
-                             {"reason", failure->reason}};
-    struct label why[] = {labels[0], labels[ARRAY_SIZE(labels) - 1]};
-
-    registry->failed[i] =
-        metrics_add(&registry->snapshot.metrics, is_event ? &of_event : &of_collector, failure->collector, 0,
-                    is_event ? labels : why, is_event ? ARRAY_SIZE(labels) : ARRAY_SIZE(why));
-    if (!registry->failed[i])
-        return -ENOMEM;
-    series_set(registry->failed[i], is_event ? failure->n_targets : 1);
-    return 0;
-}
-
 static int registry_gather_failures(struct registry *registry)
 {
     int r = 0;
@@ -230,8 +205,28 @@ static int registry_gather_failures(struct registry *registry)
     registry->failed = calloc(registry->failures.n, sizeof(registry->failed[0]));
     if (!registry->failed)
         return -ENOMEM;
-    for (size_t i = 0; i < registry->failures.n && r == 0; i++)
-        r = registry_add_failed(registry, i);
+    for (size_t i = 0; i < registry->failures.n && r == 0; i++) {
+        const struct failure *failure = &registry->failures.items[i];
+        registry->failed[i] =
+            failure_add_series(failure, collectors[failure->collector]->name, &registry->snapshot.metrics);
+        r = registry->failed[i] ? 0 : -ENOMEM;
+    }
+    return r;
+}
+
+/* Opens the collectors whose failures are worth a retry, or all of them. */
+static int registry_open(struct registry *registry, bool all, struct error *error)
+{
+    int r = 0;
+
+    snapshot_hold(&registry->snapshot);
+    for (size_t i = 0; i < N_COLLECTORS && r == 0; i++)
+        if (all || registry->slots[i].span != REASON_LASTS)
+            r = registry_open_collector(registry, i, error);
+    if (r == 0 && registry_gather_failures(registry) < 0)
+        r = error_oom(error);
+    snapshot_release(&registry->snapshot);
+    registry->snapshot.generation++;
     return r;
 }
 
@@ -243,15 +238,9 @@ int registry_configure(struct registry *registry, const struct machine *machine,
     registry->machine = machine;
     registry->config = config;
     registry->snapshot.metrics.edition++;
-    snapshot_hold(&registry->snapshot);
-    for (size_t i = 0; i < N_COLLECTORS && r == 0; i++)
-        r = registry_open_collector(registry, i, error);
-    if (r == 0 && registry_gather_failures(registry) < 0)
-        r = error_oom(error);
-    snapshot_release(&registry->snapshot);
+    r = r < 0 ? error_oom(error) : registry_open(registry, true, error);
     cpuset_done(&registry->left);
     registry->stale = false;
-    registry->snapshot.generation++;
     return r;
 }
 
@@ -266,17 +255,7 @@ enum reason_span registry_retry_span(const struct registry *registry)
 
 int registry_retry(struct registry *registry, struct error *error)
 {
-    int r = 0;
-
-    snapshot_hold(&registry->snapshot);
-    for (size_t i = 0; i < N_COLLECTORS && r == 0; i++)
-        if (registry->slots[i].span != REASON_LASTS)
-            r = registry_open_collector(registry, i, error);
-    if (r == 0 && registry_gather_failures(registry) < 0)
-        r = error_oom(error);
-    snapshot_release(&registry->snapshot);
-    registry->snapshot.generation++;
-    return r;
+    return registry_open(registry, false, error);
 }
 
 /* `end_ns` is when the collector before was done. */
@@ -357,7 +336,9 @@ const void *registry_state(const struct registry *registry, const struct collect
 
 int registry_fd(const struct registry *registry, size_t n)
 {
-    return n >= N_COLLECTORS ? -ENODEV : registry->slots[n].state ? registry->slots[n].fd : -1;
+    if (n >= N_COLLECTORS)
+        return -ENODEV;
+    return registry->slots[n].state ? registry->slots[n].fd : -1;
 }
 
 void registry_dispatch(struct registry *registry, size_t n)

@@ -203,7 +203,8 @@ is_lost() {
 }
 holds "after kill -9 of the opener the status says so" eventually 5 is_lost
 equals "so does the log, once" "$(grep -c 'the opener is gone' "$daemon_log")" 1
-contains "with the reason" "$(grep 'the opener is gone' "$daemon_log")" "process $opener was ended by signal 9 (Killed);"
+contains "with the reason" "$(grep 'the opener is gone' "$daemon_log")" \
+    "process $opener was ended by signal 9 (Killed);"
 no_zombie() {
     [ -z "$(opener_of "$daemon_pid")" ]
 }

@@ -393,9 +393,8 @@ static void test_sampling(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),  cmocka_unit_test(test_targets),  cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_permissions), cmocka_unit_test(test_sampling),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_round_trip), cmocka_unit_test(test_targets),
+                                       cmocka_unit_test(test_verdicts), cmocka_unit_test(test_permissions),
+                                       cmocka_unit_test(test_sampling)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
