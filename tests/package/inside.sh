@@ -33,5 +33,6 @@ done
 echo "== lintian"
 for changes in *.changes; do
     echo "$changes"
-    lintian --fail-on error,warning "$changes"
+    # The policy that debian/control names is newer than an older suite's lintian.
+    lintian --fail-on error,warning --suppress-tags newer-standards-version "$changes"
 done
