@@ -332,6 +332,19 @@ is_another() {
     [ "$pid" != 0 ] && [ "$pid" != "$1" ] && is_active
 }
 
+# systemd refuses to start a socket whose service runs: each has to take the other with it.
+test_restart() {
+    local unit pid
+    start
+    for unit in perfcountd.socket perfcountd.service; do
+        pid=$(main_pid)
+        inside systemctl restart "$unit"
+        holds "after a restart of $unit another daemon runs" eventually 10 is_another "$pid"
+        equals "and listens by its socket" "$(inside systemctl is-active perfcountd.socket) $(status_of /metrics)" \
+            "active 200"
+    done
+}
+
 # Two addresses of TCP and a unix socket; nothing runs until the first request.
 test_activation() {
     local second path=/run/perfcountd-test.sock
@@ -520,7 +533,7 @@ url=http://127.0.0.1:$port
 # Port 10298 of the loopback that is shared may be somebody's.
 drop_in perfcountd.socket 10-port \
     <<<$'[Socket]\nListenStream=\n'"ListenStream=127.0.0.1:$port"$'\nListenStream=/run/perfcountd.sock'
-tests=(start counts tracepoints privileges operators reload pause watchdog activation own_address processes
+tests=(start counts tracepoints privileges operators reload pause watchdog restart activation own_address processes
     opener_end sampler impostor stop security)
 for test in "${@:-${tests[@]}}"; do
     echo "-- ${test//_/ }"
