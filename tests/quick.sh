@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds without a warning, runs all unit tests, and the end-to-end smoke with that build, in a few minutes.
 #
-# usage: [BEGIN=SECONDS] quick.sh [--build-only] DIRECTORY [CONFIGURE-ARGUMENTS...]
+# usage: [BEGIN=SECONDS] quick.sh [--no-tests] DIRECTORY [CONFIGURE-ARGUMENTS...]
 #
-# configure must have been made. DIRECTORY is where to build; what an earlier run built there stays. The last line is
-# "N passed, N failed, N flaky, N skipped"; above it the seconds since BEGIN (of date +%s) or since this was started,
-# and before them each test that failed or was skipped, and why.
+# --no-tests: the tests are only compiled, for the warnings. configure must have been made. DIRECTORY is where to build;
+# what an earlier run built there stays. The last line is "N passed, N failed, N flaky, N skipped"; above it the seconds
+# since BEGIN (of date +%s) or since this was started, and before them each test that failed or was skipped, and why.
 set -u
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 tests=yes
-[ "$1" != --build-only ] || { tests=no && shift; }
+[ "$1" != --no-tests ] || { tests=no && shift; }
 directory=$1
 shift
 mkdir -p "$directory/test" && cd "$directory" || exit
@@ -28,7 +28,12 @@ built() {
         "$root/configure" --enable-werror "$@" || return
         echo "$*" >arguments
     fi
-    make -j"$jobs" all && make -j"$jobs" check TESTS=
+    make -j"$jobs" all || return
+    if [ $tests = yes ]; then
+        make -j"$jobs" check TESTS=
+    else
+        warnings_of_tests .
+    fi
 }
 
 if check "the build" built "$@" && [ $tests = yes ]; then

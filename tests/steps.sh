@@ -176,6 +176,11 @@ unit_tests() {
     done < <(find "$1" -name '*.trs' | sort)
 }
 
+# warnings_of_tests BUILD-DIRECTORY: the unit tests are only compiled, for the warnings, and no code is made of them.
+warnings_of_tests() {
+    make -C "$1" -j"$(getconf _NPROCESSORS_ONLN)" check TESTS= CFLAGS='-O0 -fsyntax-only' CCLD=true AR=true RANLIB=true
+}
+
 # is_named SCRIPT: by another of its folder that a step ran, or by what such a one reads (lib.sh).
 is_named() {
     local file pattern name=${1##*/}

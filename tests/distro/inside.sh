@@ -18,5 +18,5 @@ failed=0
 echo "-- gcc"
 /build/source/tests/quick.sh /build/gcc CC=gcc "CFLAGS=$1" | grep -v "^passed " || failed=1
 echo "-- clang"
-/build/source/tests/quick.sh --build-only /build/clang CC=clang CFLAGS=-O0 | grep -v "^passed " || failed=1
+/build/source/tests/quick.sh --no-tests /build/clang CC=clang CFLAGS=-O0 | grep -v "^passed " || failed=1
 exit $failed
