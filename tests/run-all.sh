@@ -152,9 +152,11 @@ fi
 lane_sanitizers &
 wait
 
-# --- other Debians, in two lanes of their own
+# --- other Debians, in two lanes of their own, and armhf beside them
 
+show='passed|^[0-9]+ s$' check "armhf: unit tests, run by qemu" tests/distro/armhf.sh &
 show='^==|^gcc |passed|^[0-9]+ s$' check "Debian 11, 12 and 13: builds, unit tests, smoke" tests/distro/run.sh
+wait
 
 # --- the emulated boards, which take both CPUs; time in them is that of their instructions
 

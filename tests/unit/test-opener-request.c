@@ -251,6 +251,8 @@ static const struct {
     {                                                                                                                  \
         .type = (number), .size = sizeof(struct perf_event_attr), __VA_ARGS__                                          \
     }
+/* A low address is the user's by itself only on 64 bits; on 32 it depends on the kernel, and wants exclude_kernel. */
+#define LOW(r) (sizeof(void *) == 8 ? (r) : -EBADRQC)
 #define ALL(verdict) (verdict), (verdict), (verdict)
     {OF(UPROBE, .config2 = 0x1234), "/bin/true", 0, 0, -ENOPKG},
     {OF(UPROBE, .config = 1, .config2 = 0x1234), "/bin/true", 0, 0, -ENOPKG},
@@ -269,10 +271,10 @@ static const struct {
     {OF(PERF_TYPE_TRACEPOINT, .config = 310, .config1 = 1), NULL, ALL(-ENOPKG)},
     {OF(PERF_TYPE_TRACEPOINT, .config = 311), NULL, ALL(0)},
     {OF(PERF_TYPE_TRACEPOINT, .config = 312), NULL, ALL(-ENOPKG)},
-    {OF(PERF_TYPE_BREAKPOINT, .bp_type = 2, .bp_addr = 0x1000, .bp_len = 8), NULL, -ENOKEY, 0, -ENOPKG},
-    {OF(PERF_TYPE_BREAKPOINT, .bp_type = 1, .bp_addr = 0x1000, .bp_len = 8), NULL, ALL(-ENOPKG)},
-    {OF(PERF_TYPE_BREAKPOINT, .bp_type = 2, .bp_addr = 0x1008, .bp_len = 8), NULL, ALL(-ENOPKG)},
-    {OF(PERF_TYPE_BREAKPOINT, .bp_type = 2, .bp_addr = 0x1000, .bp_len = 4), NULL, ALL(-ENOPKG)},
+    {OF(PERF_TYPE_BREAKPOINT, .bp_type = 2, .bp_addr = 0x1000, .bp_len = 8), NULL, LOW(-ENOKEY), LOW(0), LOW(-ENOPKG)},
+    {OF(PERF_TYPE_BREAKPOINT, .bp_type = 1, .bp_addr = 0x1000, .bp_len = 8), NULL, ALL(LOW(-ENOPKG))},
+    {OF(PERF_TYPE_BREAKPOINT, .bp_type = 2, .bp_addr = 0x1008, .bp_len = 8), NULL, ALL(LOW(-ENOPKG))},
+    {OF(PERF_TYPE_BREAKPOINT, .bp_type = 2, .bp_addr = 0x1000, .bp_len = 4), NULL, ALL(LOW(-ENOPKG))},
     {OF(PERF_TYPE_BREAKPOINT, .bp_type = 2, .bp_addr = UINT64_C(1) << 63, .bp_len = 8), NULL, ALL(-EBADRQC)},
     {OF(PERF_TYPE_BREAKPOINT, .bp_type = 2, .bp_addr = UINT64_MAX - 7, .bp_len = 8), NULL, ALL(-EBADRQC)},
     {OF(UNKNOWN, .config = 0), NULL, ALL(-ENOPKG)},
