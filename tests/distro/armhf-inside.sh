@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs in the clean system for armhf.sh: builds the unit tests for armhf without a warning, and runs each by
-# /build/qemu-arm-static. The last line is "N passed, N failed, N skipped"; a test of which a part is skipped passes.
+# /build/qemu-arm-static. The last line is "N passed, N failed, N skipped"; a test that skips a part of itself passes.
 #
 # usage: armhf-inside.sh
 set -u

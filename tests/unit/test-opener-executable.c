@@ -76,7 +76,7 @@ static void test_open(void **state)
 
     (void)state;
     if (runs_emulated())
-        skip_because("qemu maps a file elsewhere than it tells the program, and without PROT_EXEC");
+        skip_because("qemu maps a file elsewhere than the program sees, and without PROT_EXEC");
     sys_init(&sys);
     assert_non_null(file);
     assert_true(fputs("executable", file) >= 0 && fflush(file) == 0);

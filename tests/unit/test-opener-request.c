@@ -6,7 +6,6 @@
 #include "tests/unit/test.h"
 
 enum { KPROBE = 6, UPROBE = 7, INTEL_PT = 9, UNKNOWN = 77, DAEMON = 4711 };
-
 static uint32_t counting_types[] = {PERF_TYPE_HARDWARE, PERF_TYPE_SOFTWARE, PERF_TYPE_HW_CACHE, PERF_TYPE_RAW};
 static uint32_t tracing_types[] = {INTEL_PT}, probing_types[] = {KPROBE, UPROBE};
 static struct opener_permitted_event permitted[] = {
@@ -251,8 +250,7 @@ static const struct {
     {                                                                                                                  \
         .type = (number), .size = sizeof(struct perf_event_attr), __VA_ARGS__                                          \
     }
-/* A low address is the user's by itself only on 64 bits; on 32 it depends on the kernel, and wants exclude_kernel. */
-#define LOW(r) (sizeof(void *) == 8 ? (r) : -EBADRQC)
+#define LOW(r) (sizeof(void *) == 8 ? (r) : -EBADRQC) /* on 32 bits, whose it is depends on the kernel */
 #define ALL(verdict) (verdict), (verdict), (verdict)
     {OF(UPROBE, .config2 = 0x1234), "/bin/true", 0, 0, -ENOPKG},
     {OF(UPROBE, .config = 1, .config2 = 0x1234), "/bin/true", 0, 0, -ENOPKG},
@@ -395,9 +393,8 @@ static void test_sampling(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),  cmocka_unit_test(test_targets),  cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_permissions), cmocka_unit_test(test_sampling),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_round_trip), cmocka_unit_test(test_targets),
+                                       cmocka_unit_test(test_verdicts), cmocka_unit_test(test_permissions),
+                                       cmocka_unit_test(test_sampling)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
