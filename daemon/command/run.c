@@ -150,9 +150,10 @@ int command_run(const struct options *options)
     static int (*const stages[])(struct daemon * daemon) = {
         split_off, load, make_event_loop, start_listening, drop_and_open, serve,
     };
-    struct daemon daemon = {.options = options, .symboliser = CHILD_NONE};
+    struct daemon daemon = {.options = options};
     int status = EXIT_SUCCESS;
 
+    daemon.symboliser = CHILD_NONE;
     serving_init(&daemon);
     sys_init(&daemon.session.sys);
     daemon.started_realtime_ns = daemon.session.sys.now(&daemon.session.sys, CLOCK_REALTIME);

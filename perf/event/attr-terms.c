@@ -184,7 +184,8 @@ static int lay_event_name(const struct event *event, const struct pmu *pmu, stru
 
     if (named)
         return lay_named(event, pmu, named, event->offset, words, error);
-    if (pfm_encode(pmu, event->name, &found) < 0)
+    /* The number of a file that is garbled may be another than libpfm4's. */
+    if (defects_find(&pmu->defects, event->name) || pfm_encode(pmu, event->name, &found) < 0)
         return unknown_term(pmu, event->name, event->offset, error);
     memcpy(words->words, found.words, sizeof(found.words));
     return 0;

@@ -236,7 +236,7 @@ void sampled_start_writer(struct sampled *f, const struct stream_request *reques
 
     *reader = (struct reader){0};
     int r = stream_open(f->sampler, request, writer, reader_on_ready, reader, &reader->stream, &error);
-    if (r == -EACCES || r == -EPERM)
+    if (r == -EACCES || r == -EPERM || r == -ENOSYS)
         skip_because("%s", error.message);
     if (r < 0)
         fail_msg("%s", error.message);

@@ -147,7 +147,7 @@ static const struct {
     {ONE_PMU, "task-clock", 0, PERF_TYPE_SOFTWARE, {1}, "seconds", 1e-9},
     {ONE_PMU, "cs", 0, PERF_TYPE_SOFTWARE, {3}, "", 1},
     {ONE_PMU, "uncore_imc/event=7/", 0, 20, {7}, "", 1},
-    {ONE_PMU, "mem:0x1000/8:w", 0, PERF_TYPE_BREAKPOINT, {0, 0x1000, 8}, "", 1},
+    {ONE_PMU, "mem:0x1000/8:w:u", 0, PERF_TYPE_BREAKPOINT, {0, 0x1000, 8}, "", 1},
     {ONE_PMU, "kprobe/addr=0x77,offset=0x77,retprobe/", 0, 6, {1, 0, 0x77}, "", 1},
     {BIG_LITTLE, "armv8_cortex_a76/cpu_cycles,long/", 4, 9, {0x11, 1}, "", 1},
     {BIG_LITTLE,

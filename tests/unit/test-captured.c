@@ -216,8 +216,8 @@ static const struct {
      "pmu ibs ibs_op 0: cnt_ctl\n"},
     {RASPBERRY_PI, "cpu: {groups: [{name: core, events: 'cycles,instructions,cs'}]}",
      "cpu core software 0-3: context_switches\n! cpu 0-3 cycles, instructions: " NO_PMU_SENTENCE},
-    {RASPBERRY_PI, "cpu: {groups: [{name: m, events: 'mem:0x1000:w,sched:sched_switch,kprobe/func=f/'}]}",
-     "cpu m breakpoint 0-3: mem_0x1000_w sched_sched_switch func_f\n"},
+    {RASPBERRY_PI, "cpu: {groups: [{name: m, events: 'mem:0x1000:w:u,sched:sched_switch,kprobe/func=f/'}]}",
+     "cpu m breakpoint 0-3: mem_0x1000_w_user sched_sched_switch func_f\n"},
 };
 
 static void test_configurations(void **state)

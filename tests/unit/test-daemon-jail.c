@@ -2,6 +2,7 @@
 /* The daemon's jail, tried by a process that entered it (tests/impostor tries more), and the user that it becomes. */
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -112,6 +113,8 @@ static void test_jail(void **state)
     int status;
 
     (void)state;
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) < 0 && errno != EFAULT)
+        skip_because("there are no filters of system calls here (%s)", strerror(errno));
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {

@@ -8,6 +8,15 @@
 #include "tests/unit/served.h"
 #include "tests/unit/test.h"
 
+/* Others are answered meanwhile. */
+static void expect_soon(const struct served *f, uint64_t before)
+{
+    if (runs_emulated())
+        leave_out("how soon others are answered is not measured in an emulator");
+    else
+        assert_true(served_now(f) - before < 200 * NSEC_PER_MSEC);
+}
+
 static void test_made_once(void **state)
 {
     struct served f;
@@ -22,7 +31,7 @@ static void test_made_once(void **state)
     /* Meanwhile others are answered, and one that waits leaves. */
     uint64_t before = served_now(&f);
     served_expect_answer(&f, 0, "GET /metrics", "", "HTTP/1.1 200 ");
-    assert_true(served_now(&f) - before < 200 * NSEC_PER_MSEC);
+    expect_soon(&f, before);
     close(fds[0]);
     for (size_t i = 1; i < ARRAY_SIZE(fds); i++) {
         _cleanup_(freep) char *response = served_receive_text(&f, fds[i], i == 3);
@@ -35,7 +44,7 @@ static void test_made_once(void **state)
     served_expect_answer(&f, 0, "GET /api/v1/events", GZIP, "Content-Encoding: gzip\r\n");
     served_expect_answer(&f, 0, "GET /api/v1/events", "", "1998 1999 \"}");
     served_expect_answer(&f, 0, "HEAD /api/v1/events", "", "Content-Length: ");
-    assert_true(served_now(&f) - before < 200 * NSEC_PER_MSEC);
+    expect_soon(&f, before);
     assert_int_equal(f.fake.drafts, 1);
     served_done(&f);
 }

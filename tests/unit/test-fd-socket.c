@@ -131,6 +131,8 @@ static void test_one_refused(void **state)
     char packet[6];
     int fd = -2;
 
+    if (runs_emulated())
+        skip_because("qemu gives recvmsg(2) more room for descriptors than was asked for, and loses MSG_CTRUNC");
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         send_copies(rig, cases[i].packet, cases[i].n_fds);
         assert_int_equal(fd_socket_receive_one(rig->ends[1], packet, sizeof(packet), &fd), -EBADMSG);

@@ -198,11 +198,11 @@ static void test_below_by_chance(void **state)
     static const char *const pieces[] = {"/", "/", "*", "**", "?", "a", "b", "/a", "/b", "[ab]", "[!a]", "/**/", "\\a"};
     static const char *const names[] = {"/a", "/b", "/ab", "/ba", "/aab"};
     char pattern[64], path[64], above[64];
-    size_t n_matches = 0, n_all = 0, n_unneeded = 0;
+    size_t n = runs_emulated() ? 30000 : 300000, n_matches = 0, n_all = 0, n_unneeded = 0;
 
     (void)state;
     srand(13);
-    for (size_t i = 0; i < 300000; i++) {
+    for (size_t i = 0; i < n; i++) {
         chance_text(pattern, pieces, ARRAY_SIZE(pieces), 1 + (size_t)rand() % 6);
         chance_text(path, names, ARRAY_SIZE(names), 1 + (size_t)rand() % 5);
         bool matches = glob_match(pattern, path);
@@ -217,7 +217,7 @@ static void test_below_by_chance(void **state)
         }
     }
     print_message("%zu match, %zu times all do, %zu times none may\n", n_matches, n_all, n_unneeded);
-    assert_true(n_matches > 10000 && n_all > 10000 && n_unneeded > 10000);
+    assert_true(n_matches > n / 30 && n_all > n / 30 && n_unneeded > n / 30);
 }
 
 static void test_check(void **state)
@@ -268,7 +268,7 @@ static void test_longest(void **state)
         assert_int_equal(glob_check(pattern, NULL), 0);
         assert_false(glob_match(pattern, path));
         print_message("%s...: %ld ms\n", pieces[i], (long)((clock() - start) * 1000 / CLOCKS_PER_SEC));
-        assert_true(clock() - start < 5 * CLOCKS_PER_SEC);
+        assert_true(clock() - start < (runs_emulated() ? 60 : 5) * CLOCKS_PER_SEC);
     }
     memset(pattern, 'a', GLOB_MAX - 1);
     pattern[GLOB_MAX - 1] = '\0';

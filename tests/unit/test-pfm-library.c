@@ -31,13 +31,13 @@ static const char wrong[] = "skl::UNHALTED_CORE_CYCLE", suggested[] = "did you m
 #else
 /* Arm's (Architecture Reference Manual, "PMU event number space"). */
 static const struct sample samples[] = {
-    {"ARM_CORTEX_A76::L2D_CACHE_REFILL", "armv8_cortex_a76", {0x17}},
-    {"arm_ac55::L2D_CACHE_REFILL", "armv8_cortex_a55", {0x17}},
-    {"L2D_CACHE_REFILL", "armv8_cortex_a76", {0x17}},
-    {"CPU_CYCLES", "armv8_cortex_a55", {0x11}},
+    {"arm_ac55::L2D_CACHE_REFILL", "armv8_cortex_a55", {0x17}},       {"CPU_CYCLES", "armv8_cortex_a55", {0x11}},
+#ifdef __aarch64__ /* libpfm4 for 32 bits has no Neoverse N1, whose table stands in (pfm-pmu.c) */
+    {"ARM_CORTEX_A76::L2D_CACHE_REFILL", "armv8_cortex_a76", {0x17}}, {"L2D_CACHE_REFILL", "armv8_cortex_a76", {0x17}},
     {"arm_ac76::INST_RETIRED", "armv8_cortex_a76", {0x08}},
+#endif
 };
-static const char wrong[] = "arm_ac76::L2D_CACHE_REFIL", suggested[] = "\"L2D_CACHE_REFILL\"";
+static const char wrong[] = "arm_ac55::L2D_CACHE_REFIL", suggested[] = "\"L2D_CACHE_REFILL\"";
 #endif
 
 static int setup(void **state)

@@ -75,7 +75,10 @@ static void test_real_machine(void **state)
     assert_true(before > 0);
     assert_true(sys.now(&sys, CLOCK_MONOTONIC) >= before);
     assert_int_equal(sys.read(&sys, -1, &byte, 1), -EBADF);
-    assert_int_equal(sys.ioctl(&sys, -1, PERF_EVENT_IOC_ENABLE, 0), -EBADF);
+    if (runs_emulated())
+        leave_out("qemu has no ioctl(2) of perf events");
+    else
+        assert_int_equal(sys.ioctl(&sys, -1, PERF_EVENT_IOC_ENABLE, 0), -EBADF);
     assert_int_equal(sys.close(&sys, -1), -EBADF);
     /* E2BIG for the size, unless a sandbox refuses the call as a whole. */
     assert_true(sys.perf_event_open(&sys, &attr, 0, -1, -1, 0) < 0);

@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs in the clean system for armhf.sh: builds the unit tests for armhf without a warning, and runs each by
+# /build/qemu-arm-static. The last line is "N passed, N failed, N skipped"; a test that skips a part of itself passes.
+#
+# usage: armhf-inside.sh
+set -u
+
+host=arm-linux-gnueabihf
+jobs=$(nproc)
+begin=$SECONDS
+names=() passed=0 failed=0 skipped=0
+declare -A running=()
+
+build() {
+    (cd /build/source && autoreconf -i) && mkdir -p /build/armhf && cd /build/armhf &&
+        PKG_CONFIG=$host-pkg-config /build/source/configure --host=$host CFLAGS=-O1 --enable-werror &&
+        make -j"$jobs" "${names[@]/#/tests/unit/}"
+}
+
+# run TEST: its status is the test's.
+run() {
+    srcdir=/build/source exec timeout --kill-after=5 120 /build/qemu-arm-static "tests/unit/$1" >"$1.log" 2>&1 </dev/null
+}
+
+# judge TEST STATUS: what it leaves out is said in lines "SKIP: FUNCTION: REASON".
+judge() {
+    if [ "$2" -ne 0 ] && [ "$2" -ne 77 ]; then
+        failed=$((failed + 1))
+        echo "failed: tests/unit/$1, exit status $2"
+        grep -v -e '^\[ RUN' -e '^\[       OK' "$1.log" | tail -n 20
+        return
+    fi
+    [ "$2" -eq 77 ] || passed=$((passed + 1))
+    skipped=$((skipped + $(sed -n 's/^ *SKIP: //p' "$1.log" | sort -u | wc -l)))
+    sed -n "s/^ *SKIP: /SKIP: tests\/unit\/$1: /p" "$1.log" | sort -u
+}
+
+for source in /build/source/tests/unit/test-*.c; do
+    source=${source##*/}
+    names+=("${source%.c}")
+done
+build >/build/build.log 2>&1 </dev/null || { tail -n 30 /build/build.log && exit 1; }
+cd /build/armhf || exit
+echo "built in $((SECONDS - begin)) s"
+for name in "${names[@]}"; do
+    while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do
+        sleep 0.02
+    done
+    run "$name" &
+    running[$name]=$!
+done
+for name in "${names[@]}"; do
+    status=0
+    wait "${running[$name]}" || status=$?
+    judge "$name" $status
+done
+echo "$((SECONDS - begin)) s"
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed -eq 0 ] && [ $passed -gt 0 ]
