@@ -20,7 +20,8 @@ build() {
 
 # run TEST: its status is the test's.
 run() {
-    srcdir=/build/source exec timeout --kill-after=5 120 /build/qemu-arm-static "tests/unit/$1" >"$1.log" 2>&1 </dev/null
+    srcdir=/build/source exec timeout --kill-after=5 120 \
+        /build/qemu-arm-static "tests/unit/$1" >"$1.log" 2>&1 </dev/null
 }
 
 # judge TEST STATUS: what it leaves out is said in lines "SKIP: FUNCTION: REASON".
