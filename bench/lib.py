@@ -15,17 +15,34 @@ import time
 GZIP = b"Accept-Encoding: gzip\r\n"
 
 
+class Closed(RuntimeError):
+    """The server closed the connection."""
+
+
 class Client:
     """A keep-alive connection that asks again and again."""
 
     def __init__(self, port, path="/metrics"):
         self.path = path.encode()
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=30)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.port = port
         self.buffer = bytearray(1 << 22)
+        self.connect()
+
+    def connect(self):
+        self.socket = socket.create_connection(("127.0.0.1", self.port), timeout=30)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def get(self, headers=b"", path=None):
-        """The size of the body as it was sent."""
+        """The size of the body as it was sent. A server may end a connection between two requests (RFC 9112, 9.5)."""
+        try:
+            return self.ask(headers, path)
+        except (Closed, ConnectionResetError, BrokenPipeError) as reason:
+            print("port %d: %s; connecting again" % (self.port, reason), file=sys.stderr)
+            self.socket.close()
+            self.connect()
+            return self.ask(headers, path)
+
+    def ask(self, headers, path):
         self.socket.sendall(b"GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive\r\n%s\r\n" %
                             (path or self.path, headers))
         filled = 0
@@ -33,7 +50,7 @@ class Client:
         while body is None or not self.complete(body, length, filled):
             received = self.socket.recv_into(memoryview(self.buffer)[filled:])
             if not received:
-                raise RuntimeError("the connection was closed, so it is no keep-alive")
+                raise Closed("the server closed the connection")
             filled += received
             if body is None:
                 end = self.buffer.find(b"\r\n\r\n", 0, filled)
