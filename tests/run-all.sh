@@ -117,6 +117,7 @@ lane_end_to_end() {
 lane_packages() {
     show=^perfcountd_ check "Debian packages, with lintian" tests/package/build.sh
     check "make distcheck" make -C "$build/plain" -j"$jobs" distcheck DISTCHECK_CONFIGURE_FLAGS=CFLAGS=-O0
+    show='^==|^gcc |passed|s of a CPU' check "Debian 11, 12 and 13: builds, unit tests, smoke" tests/distro/run.sh
 }
 
 lane_sanitizers() {
@@ -149,10 +150,6 @@ if check "gcc -O2 -Werror builds" built plain CFLAGS='-O2 -g' --enable-werror; t
 fi
 lane_sanitizers &
 wait
-
-# --- Debian 11, 12 and 13, two at a time
-
-show='^==|^gcc |passed|s of a CPU' check "Debian 11, 12 and 13: builds, unit tests, smoke" tests/distro/run.sh
 
 # --- the emulated boards, which take both CPUs; time in them is that of their instructions
 
