@@ -115,7 +115,7 @@ measures() {
 second_time() {
     local name=$1 status seconds remark
     mv "$(log_of "$name")" "$(log_of "$name first")"
-    if [ $((SECONDS - steps_begin)) -ge "${run_again_until:-1800}" ]; then
+    if [ $((SECONDS - steps_begin)) -ge "${run_again_until:-2000}" ]; then
         result failed "$name" "" "there is no time to run it again"
         return
     fi
