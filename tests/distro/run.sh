@@ -3,9 +3,10 @@
 # Each Debian that a board runs: in a clean system of its own, perfcountd is built by gcc and by clang without a
 # warning, and its unit tests and the end-to-end smoke run.
 #
-# usage: run.sh [--packages] [SUITE...]
+# usage: run.sh [--packages | --others] [SUITE...]
 #
 # --packages: also optimized, the Debian package in a machine with systemd, and `./quickstart run` on a fresh system.
+# --others: without this machine's suite, which the other steps of run-all.sh test.
 # SUITE is bullseye, bookworm or trixie; all of them where none is named. DISTRO_BUILD, else build/distro,
 # keeps the builds and the logs. Needs root, for the systems. Two suites run at a time.
 set -u
@@ -63,12 +64,20 @@ suite() {
     return $status
 }
 
-packages=no
-[ "${1-}" != --packages ] || { packages=yes && shift; }
+packages=no others=no
+case ${1-} in
+--packages) packages=yes && shift ;;
+--others) others=yes && shift ;;
+esac
 suites=("$@")
 [ $# -gt 0 ] || suites=(bullseye trixie bookworm)
 git -C "$root" rev-parse >/dev/null 2>&1 || skip "this tree is not git's, so that its files are not known"
 [ "$(id -u)" -eq 0 ] || skip "only root makes systems of other suites"
+here_suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+if [ $others = yes ] && [[ " ${suites[*]} " == *" $here_suite "* ]]; then
+    echo "== Debian $here_suite is this machine's"
+    mapfile -t suites < <(printf '%s\n' "${suites[@]}" | grep -vxF "$here_suite")
+fi
 mkdir -p "$DISTRO_BUILD" || die "cannot write to $DISTRO_BUILD"
 failed=()
 declare -A lane=()

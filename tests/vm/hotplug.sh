@@ -3,7 +3,7 @@
 # CPUs that come and go: groups are opened again, totals go on, nothing leaks. Sourced after board.sh and cgroup.sh.
 # shellcheck disable=SC2154 # set there
 
-HOTPLUG_TRANSITIONS=${HOTPLUG_TRANSITIONS:-100} # make check-vm-long: 1000
+HOTPLUG_TRANSITIONS=${HOTPLUG_TRANSITIONS:-60} # make check-vm-long: 1000
 
 switch_cpu() {
     vm_run "echo $2 >/sys/devices/system/cpu/cpu$1/online"
