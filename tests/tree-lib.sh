@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Shared by the scripts that make trees of files of other systems: how they fail, and the tools that they need.
+# Shared by the scripts that make trees of files of other systems: how they fail or skip, and the tools that they need.
 # Sourced with `log` set, a file whose directory is there when something runs quietly, and for install_tools `tools`:
 # COMMAND:PACKAGE by spaces, the packages by Debian's names.
 
 die() {
     printf '%s: %s\n' "$(basename "$0")" "$*" >&2
     exit 1
+}
+
+# skip REASON: of a test that cannot run here.
+skip() {
+    echo "skipped: $*"
+    exit 77
 }
 
 # quietly WHAT COMMAND...: its output goes to the log, and is shown only if it fails.

@@ -20,11 +20,6 @@ tools=qemu-arm-static:qemu-user-static
 # shellcheck source=../tree-lib.sh
 . "$root/tests/tree-lib.sh"
 
-skip() {
-    echo "skipped: $*"
-    exit 77
-}
-
 git -C "$root" rev-parse >/dev/null 2>&1 || skip "this tree is not git's, so that its files are not known"
 [ "$(dpkg --print-architecture 2>/dev/null)" = amd64 ] || skip "only amd64's compilers for armhf are used here"
 [ "$(id -u)" -eq 0 ] || skip "only root makes systems of other architectures"

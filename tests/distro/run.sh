@@ -19,11 +19,6 @@ DISTRO_BUILD=${DISTRO_BUILD:-$root/build/distro}
 # shellcheck source=../tree-lib.sh
 . "$root/tests/tree-lib.sh"
 
-skip() {
-    echo "skipped: $*"
-    exit 77
-}
-
 # compile SUITE: prints what inside.sh does.
 compile() {
     local tree directory=$DISTRO_BUILD/$1 flags=-O0

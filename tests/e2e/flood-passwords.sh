@@ -3,22 +3,15 @@
 # A flood of wrong passwords, at the cost that the exporters' manual recommends: a right one is served meanwhile.
 . "$(dirname "$0")/lib.sh"
 need curl /usr/bin/python3
+. "$here/flood-lib.sh"
 
-# shellcheck disable=SC2016 # hashes have dollars
-cat >"$scratch/web.yml" <<'END'
-basic_auth_users:
-  alice: $2y$10$abcdefghijklmnopqrstuuqflPDzB6gcMhKa1rZqKiun2YGL5sa2u
-auth_excluded_paths: [/-/healthy, /-/ready]
-END
+write_web_config
 start_daemon --web.config.file="$scratch/web.yml"
 pid=$daemon_pid
 host=${url#http://}
-/usr/bin/python3 "$here/flood.py" "${host%:*}" "${host##*:}" 64 5 1.5 "$pid" >"$scratch/flood" 2>&1 ||
-    fail "flood.py" "$(cat "$scratch/flood")"
-sed 's/^/    /' "$scratch/flood"
-figure() {
-    awk -v name="$1" '$1 == name { print $2 }' "$scratch/flood"
-}
+/usr/bin/python3 "$here/flood.py" "${host%:*}" "${host##*:}" 64 5 1.5 "$pid" >"$scratch/figures" 2>&1 ||
+    fail "flood.py" "$(cat "$scratch/figures")"
+sed 's/^/    /' "$scratch/figures"
 compares "wrong ones are checked and refused" "$(figure wrong_401) > 0"
 compares "those that do not fit are asked to come again" "$(figure wrong_503) > $(figure wrong_401)"
 equals "no wrong one had another answer" "$(figure wrong_other)" 0

@@ -7,6 +7,7 @@
 # EEVDF scheduler (Linux 6.6, kernel/sched/fair.c, RUN_TO_PARITY) a thread that wakes does not preempt it before.
 . "$(dirname "$0")/lib.sh"
 . "$here/tls-lib.sh"
+. "$here/flood-lib.sh"
 need curl openssl /usr/bin/python3
 
 tick_us=$(/usr/bin/python3 -c 'import time; print(int(1e6 * time.clock_getres(6)))') # CLOCK_MONOTONIC_COARSE
@@ -29,9 +30,6 @@ flood() {
     done
     holds "$title: the daemon lives" running "$daemon_pid"
 }
-figure() {
-    awk -v name="$1" '$1 == name { print $2 }' "$scratch/figures"
-}
 
 start_daemon
 flood "the catalogue of events" events ""
@@ -40,12 +38,7 @@ flood "a byte a second" drip ""
 stop_daemon
 equals "it ends well" "$daemon_status" 0
 
-# shellcheck disable=SC2016 # hashes have dollars
-cat >"$scratch/web.yml" <<'END'
-basic_auth_users:
-  alice: $2y$10$abcdefghijklmnopqrstuuqflPDzB6gcMhKa1rZqKiun2YGL5sa2u
-auth_excluded_paths: [/-/healthy, /-/ready]
-END
+write_web_config
 start_daemon --web.config.file="$scratch/web.yml"
 flood "no password" refused secret
 flood "wrong passwords" wrong secret

@@ -22,11 +22,6 @@ architectures=("$native")
 # shellcheck source=../tree-lib.sh
 . "$root/tests/tree-lib.sh"
 
-skip() {
-    echo "skipped: $*"
-    exit 77
-}
-
 # The files that the packages are made of, with what they are made in. Other tests than these make no difference.
 key() {
     echo "$tree"
