@@ -120,8 +120,8 @@ const struct preset *preset_find(const char *name, struct error *error)
             return &presets[i];
         suggest_consider(&suggest, presets[i].name);
     }
-    error_set(error, -ENOENT, "there is no preset \"%s\"%s; see \"perfcountd list-presets\"", name,
-              suggest_format(&suggest, nearest, sizeof(nearest)));
+    error_set(error, -ENOENT, "there is no preset \"%s\"%s", name,
+              suggest.n > 0 ? suggest_format(&suggest, nearest, sizeof(nearest)) : "; see \"perfcountd list-presets\"");
     return NULL;
 }
 
