@@ -132,7 +132,7 @@ static void test_garbled_files(void **state)
         {"events/minus-scale", "event=1"},   {"events/minus-scale.scale", "-1"},
         {"events/fine", "event=1"},          {"events/directory/x", "event=1"},
         {"format/bad", "config:99"},         {"format/fine", "config:8"},
-        {"caps/threshold_max", "many"},
+        {"caps/threshold_max", "many"},      {"caps/slots", "0x00000100"},
     };
 
     (void)state;
@@ -145,6 +145,7 @@ static void test_garbled_files(void **state)
     assert_int_equal(pmu->n_formats, 2);
     assert_non_null(pmu_find_format(pmu, "fine"));
     assert_true(pmu->threshold_max == UINT64_MAX);
+    assert_int_equal(pmu->slots, 0);
     assert_non_null(strstr(defects_find(&pmu->defects, "bad"), "cannot be understood"));
     assert_null(defects_find(&pmu->defects, "fine"));
     pmu_free(pmu);
