@@ -10,8 +10,8 @@
 /*
  * {"privileges": {...}, "pmus": [{"pmu", "cpus", "counters", "wanted", "multiplexes"}],
  *  "groups": [{"collector", "group", "pmu", "cpus", "cgroups", "events", "descriptors", "states"}], "cgroups": {...},
- * "missing": [...], "file_descriptors", "file_descriptor_limit", "descriptors": {...}, "series", ...}; NULL when out of
- * memory. The caller owns it.
+ * "metrics": {...}, "missing": [...], "file_descriptors", "file_descriptor_limit", "descriptors": {...}, "series",
+ * ...}; NULL when out of memory. The caller owns it.
  */
 json_t *plan_json(struct session *session);
 
