@@ -348,7 +348,8 @@ void absence_explain(const struct absence_place *place, struct availability *ava
     bool found = fit_choose(place, availability->metric, &fit);
     availability->formula = found ? fit.of : NULL;
     availability->absence = reasons[fit.worst];
-    take_missing(availability, &fit, found ? fit.worst : N_NEEDS);
+    if (fit.worst < NEED_PMU)
+        take_missing(availability, &fit, fit.worst);
     if (fit.worst == NEED_PMU)
         explain_no_pmu(place, availability);
     else if (fit.worst == NEED_EVENT)

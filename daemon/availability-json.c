@@ -83,7 +83,9 @@ static json_t *missing_json(const struct availability *availability)
 
 static json_t *message_json(const struct availability *availability)
 {
-    return json_stringn(availability->message.data, availability->message.size);
+    const struct buffer *message = &availability->message;
+
+    return message->size ? json_stringn(message->data, message->size) : json_string("");
 }
 
 /* The member `key` of an object, an array, which is made where it is missing. */
