@@ -25,14 +25,14 @@ struct derived_formula {
     bool seen;          /* a test has it on real or emulated hardware */
 };
 
-#define DERIVED_FORMULAS_MAX 8
+#define DERIVED_FORMULAS_MAX 20
 
 struct derived_metric {
-    const char *name;                                      /* "branch_mpki" */
-    const char *unit;                                      /* "ratio", "per 1000 instructions", "hertz", ... */
-    const char *help;                                      /* a sentence */
-    unsigned targets;                                      /* bits of enum derived_target */
-    struct derived_formula formulas[DERIVED_FORMULAS_MAX]; /* the first that has all its events; ends with no text */
+    const char *name;                       /* "branch_mpki" */
+    const char *unit;                       /* "ratio", "per 1000 instructions", "hertz", ... */
+    const char *help;                       /* a sentence */
+    unsigned targets;                       /* bits of enum derived_target */
+    const struct derived_formula *formulas; /* the first that has all its events; ends with one that has no text */
 };
 
 size_t derived_count(void);
