@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of derived metrics: see derived.h. */
-#include "derived/table.h"
+#include "derived/derived.h"
 
 static const struct derived_table *const tables[] = {
     &derived_cpu_table,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of the table of derived metrics. Serves derived.c.
+ * The rows of the table of derived metrics, in several files. derived.h has the whole table.
  *
  * Each formula names where the field has it: perf's own output (tools/perf/util/stat-shadow.c), the metrics of perf
  * (tools/perf/pmu-events/arch, here as "arm64/..." and "x86/..."), which Arm's telemetry guides and Intel's and AMD's
@@ -9,7 +9,31 @@
 #ifndef DERIVED_TABLE_H
 #define DERIVED_TABLE_H
 
-#include "derived/derived.h"
+#include "base/util.h"
+
+/* The targets of a metric. */
+enum derived_target {
+    DERIVED_CPU = 1 << 0,    /* a CPU */
+    DERIVED_PMU = 1 << 1,    /* a PMU that counts for several CPUs */
+    DERIVED_CGROUP = 1 << 2, /* a cgroup */
+};
+
+struct derived_formula {
+    const char *text;
+    const char *pmu;    /* a pattern (base/glob.h) of the PMU's name; NULL for any */
+    const char *source; /* where the field has this formula */
+    bool seen;          /* a test has it on real or emulated hardware */
+};
+
+#define DERIVED_FORMULAS_MAX 20
+
+struct derived_metric {
+    const char *name;                       /* "branch_mpki" */
+    const char *unit;                       /* "ratio", "per 1000 instructions", "hertz", ... */
+    const char *help;                       /* a sentence */
+    unsigned targets;                       /* bits of enum derived_target */
+    const struct derived_formula *formulas; /* the first that has all its events; ends with one that has no text */
+};
 
 struct derived_table {
     const struct derived_metric *metrics;
