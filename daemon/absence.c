@@ -3,17 +3,17 @@
 #include "daemon/absence.h"
 
 #include <ctype.h>
-#include <stdio.h>
 
+#include "base/cleanup.h"
 #include "base/glob.h"
-#include "perf/event/generic.h"
-#include "perf/reason.h"
+#include "perf/event/parse.h"
+#include "perf/preset.h"
 
 static const char *const names[] = {
     [ABSENCE_NONE] = "available",          [ABSENCE_DISABLED] = "disabled", [ABSENCE_NO_CGROUP] = "no_cgroup",
     [ABSENCE_NO_PMU] = "no_pmu",           [ABSENCE_NO_EVENT] = "no_event", [ABSENCE_UNAVAILABLE] = "unavailable",
     [ABSENCE_NOT_COUNTED] = "not_counted", [ABSENCE_APART] = "apart",       [ABSENCE_SPLIT] = "split",
-    [ABSENCE_STARVED] = "starved",
+    [ABSENCE_UNEVEN] = "uneven",           [ABSENCE_STARVED] = "starved",
 };
 
 const char *absence_name(enum absence absence)
@@ -22,114 +22,6 @@ const char *absence_name(enum absence absence)
 }
 
 #define SLOTS "slots"
-
-/* --- events of a place --- */
-
-/* The row that counts an event; NULL where none does. */
-static const struct row *place_find_counted(const struct absence_place *place, const char *name)
-{
-    for (size_t i = 0; i < place->n_rows; i++)
-        for (size_t k = 0; place->rows[i]->derivation && k < place->rows[i]->n_counters; k++)
-            if (derived_names_event(name, place->rows[i]->counters[k].event))
-                return place->rows[i];
-    return NULL;
-}
-
-static const struct failure *place_find_failure(const struct absence_place *place, const char *name)
-{
-    for (size_t i = 0; i < place->failures->n; i++) {
-        const struct failure *failure = &place->failures->items[i];
-        if (str_equal(place->collector_names[failure->collector], place->collector) &&
-            derived_names_event(name, failure->metric) && (!*failure->pmu || str_equal(failure->pmu, place->pmu_name)))
-            return failure;
-    }
-    return NULL;
-}
-
-/* Goes past what is no letter and no digit. */
-static bool skip_gap(const char **text)
-{
-    const char *start = *text;
-
-    while (**text && !isalnum((unsigned char)**text))
-        ++*text;
-    return *text > start;
-}
-
-/* Whether an event of this name has that metric name, as event_metric_name() makes it: without an allocation. */
-static bool has_metric_name(const char *event, const char *metric)
-{
-    bool gap = skip_gap(&event), other = gap;
-
-    while (*event && *metric && gap == other && tolower((unsigned char)*event) == *metric) {
-        event++;
-        metric++;
-        gap = skip_gap(&event);
-        other = skip_gap(&metric);
-    }
-    return !*event && !*metric;
-}
-
-static const struct generic_event *find_generic(const char *name)
-{
-    for (size_t i = 0; i < n_generic_events; i++)
-        if (str_equal(generic_events[i].metric, name))
-            return &generic_events[i];
-    return NULL;
-}
-
-/* What a user writes for an event, as the kernel and sysfs spell it; false where neither has it. */
-static bool place_spell_event(const struct absence_place *place, const char *name, char *text, size_t size)
-{
-    const struct generic_event *generic = find_generic(name);
-    uint64_t config;
-
-    for (size_t i = 0; place->pmu && i < place->pmu->n_events; i++)
-        if (has_metric_name(place->pmu->events[i].name, name)) {
-            snprintf(text, size, "%s/%s/", place->pmu->name, place->pmu->events[i].name);
-            return true;
-        }
-    if (generic && (generic->type == PERF_TYPE_SOFTWARE || (place->pmu && place->pmu->scope != PMU_SYSTEM))) {
-        snprintf(text, size, "%s", generic->name);
-        return true;
-    }
-    for (size_t i = 0; place->pmu && place->pmu->scope == PMU_CORE && generic_find_cache(i, text, size, &config); i++)
-        if (has_metric_name(text, name))
-            return true;
-    return false;
-}
-
-/* The same for any name of a formula: with modifiers, and by each of its names. */
-static bool place_spell(const struct absence_place *place, const char *name, char *text, size_t size)
-{
-    static const struct {
-        const char *word, *modifier;
-    } modifiers[] = {{"_user", ":u"}, {"_kernel", ":k"}, {"", ""}};
-    char base[FORMULA_NAME_SIZE];
-    const char *spelling;
-
-    for (size_t i = 0; (spelling = derived_spelling(name, i)); i++)
-        for (size_t k = 0; k < ARRAY_SIZE(modifiers); k++) {
-            size_t length = strlen(spelling), cut = strlen(modifiers[k].word);
-            if (length <= cut || !str_equal(spelling + length - cut, modifiers[k].word))
-                continue;
-            snprintf(base, sizeof(base), "%.*s", (int)(length - cut), spelling);
-            if (place_spell_event(place, base, text, size)) {
-                size_t end = strlen(text);
-                snprintf(text + end, size - end, "%s", modifiers[k].modifier);
-                return true;
-            }
-        }
-    snprintf(text, size, "%s", name);
-    return false;
-}
-
-static bool is_software(const char *name)
-{
-    const struct generic_event *generic = find_generic(name);
-
-    return generic && generic->type == PERF_TYPE_SOFTWARE;
-}
 
 /* --- how near a formula is to a value --- */
 
@@ -152,13 +44,13 @@ static enum need place_need(const struct absence_place *place, const char *name)
         return place->pmu && place->pmu->slots > 0 ? NEED_NOTHING : NEED_EVENT;
     if (str_equal(name, "running_time") || str_equal(name, "enabled_time"))
         return place->n_rows > 0 ? NEED_NOTHING : NEED_GROUP;
-    if (place_find_counted(place, name))
+    if (absence_place_find_row(place, name))
         return NEED_NOTHING;
-    if (!is_software(name) && (!place->pmu || place->pmu->absent))
+    if (!absence_event_is_software(name) && (!place->pmu || place->pmu->absent))
         return NEED_PMU;
-    if (place_find_failure(place, name))
+    if (absence_place_find_failure(place, name))
         return NEED_REPAIR;
-    return place_spell(place, name, text, sizeof(text)) ? NEED_GROUP : NEED_EVENT;
+    return absence_place_spell(place, name, text, sizeof(text)) ? NEED_GROUP : NEED_EVENT;
 }
 
 static bool fit_find(const struct absence_place *place, const struct derived_formula *formula, struct fit *ret)
@@ -182,7 +74,7 @@ static bool fit_choose(const struct absence_place *place, const struct derived_m
     struct fit fit;
     bool found = false;
 
-    for (size_t i = 0; i < DERIVED_FORMULAS_MAX && metric->formulas[i].text; i++) {
+    for (size_t i = 0; metric->formulas[i].text; i++) {
         const char *pattern = metric->formulas[i].pmu;
         if ((pattern && !glob_match(pattern, place->pmu_name)) || !fit_find(place, &metric->formulas[i], &fit))
             continue;
@@ -210,7 +102,7 @@ static void append_missing(struct buffer *message, const struct absence_place *p
     char text[128];
 
     for (size_t i = 0; i < availability->n_missing; i++) {
-        place_spell(place, availability->missing[i], text, sizeof(text));
+        absence_place_spell(place, availability->missing[i], text, sizeof(text));
         buffer_appendf(message, "%s%s", i == 0 ? "" : i + 1 == availability->n_missing ? " and " : ", ", text);
     }
 }
@@ -231,7 +123,7 @@ static void explain_events(const struct absence_place *place, struct availabilit
 
 static void explain_failure(const struct absence_place *place, struct availability *availability)
 {
-    const struct failure *failure = place_find_failure(place, availability->missing[0]);
+    const struct failure *failure = absence_place_find_failure(place, availability->missing[0]);
 
     buffer_appendf(&availability->message, "%s of the group \"%s\" is not counted: %s", failure->event, failure->group,
                    failure->message);
@@ -247,7 +139,7 @@ static const struct row *find_nearest_group(const struct absence_place *place, c
         const struct absence_place alone = {.rows = &place->rows[i], .n_rows = 1};
         size_t n = 0;
         for (size_t k = 0; k < fit->formula.n_names; k++)
-            n += place_find_counted(&alone, fit->formula.names[k]) != NULL;
+            n += absence_place_find_row(&alone, fit->formula.names[k]) != NULL;
         if (n > most) {
             most = n;
             nearest = place->rows[i];
@@ -256,10 +148,37 @@ static const struct row *find_nearest_group(const struct absence_place *place, c
     return nearest;
 }
 
+static bool list_has(const struct event_list *list, const char *name)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (derived_names_event(name, list->events[i].metric))
+            return true;
+    return false;
+}
+
+/* The preset that has all events of the formula on this PMU; NULL where there is none. */
+static const struct preset *find_preset(const struct absence_place *place, const struct formula *formula)
+{
+    for (size_t i = 0; place->pmu && i < n_presets; i++) {
+        _cleanup_(event_list_done) struct event_list list = {0};
+        const char *events = presets[i].variants[preset_choose(&presets[i], place->pmu)].events;
+        if (presets[i].of_system != (place->pmu->scope == PMU_SYSTEM) || !events ||
+            event_list_parse(events, &list, NULL) < 0)
+            continue;
+        size_t n = 0;
+        while (n < formula->n_names && list_has(&list, formula->names[n]))
+            n++;
+        if (n == formula->n_names)
+            return &presets[i];
+    }
+    return NULL;
+}
+
 static void explain_not_counted(const struct absence_place *place, struct availability *availability,
                                 const struct fit *fit)
 {
     const struct row *group = find_nearest_group(place, fit);
+    const struct preset *preset = find_preset(place, &fit->formula);
     struct buffer *message = &availability->message;
 
     buffer_append_text(message, "no group counts ");
@@ -271,6 +190,8 @@ static void explain_not_counted(const struct absence_place *place, struct availa
         buffer_appendf(message, "%s: add a group with %s to collectors.%s.groups",
                        availability->n_missing > 1 ? " together" : "", availability->n_missing > 1 ? "them" : "it",
                        place->collector);
+    if (preset)
+        buffer_appendf(message, ", or a group with \"preset: %s\"", preset->name);
 }
 
 /* How long the name of the configured group is: "cache-2" is a part of "cache". */
@@ -290,7 +211,7 @@ static void explain_apart(const struct absence_place *place, struct availability
 
     availability->absence = ABSENCE_SPLIT;
     for (size_t i = 0; i < fit->formula.n_names; i++) {
-        const struct row *row = place_find_counted(place, fit->formula.names[i]);
+        const struct row *row = absence_place_find_row(place, fit->formula.names[i]);
         if (!row)
             continue;
         first = first ? first : row;
@@ -316,33 +237,41 @@ static void explain_no_pmu(const struct absence_place *place, struct availabilit
         buffer_appendf(&availability->message, "it is not defined for the PMU %s", place->pmu_name);
 }
 
-/* The group that has the metric and was never counted; NULL where there is none. */
-static const struct row *find_starved(const struct absence_place *place, const struct derived_metric *metric)
+/* The group that has the metric and is of no use; NULL where there is none. */
+static const struct row *find_useless(const struct absence_place *place, const struct derived_metric *metric)
 {
     for (size_t i = 0; i < place->n_rows; i++)
-        for (size_t k = 0; place->rows[i]->derivation && k < derivation_count(place->rows[i]->derivation); k++)
+        for (size_t k = 0; k < derivation_count(place->rows[i]->derivation); k++)
             if (derivation_metric(place->rows[i]->derivation, k) == metric)
                 return place->rows[i];
     return NULL;
 }
 
-static void explain_starved(const struct row *row, struct availability *availability)
+static void explain_useless(const struct row *row, struct availability *availability)
 {
-    availability->absence = ABSENCE_STARVED;
-    buffer_appendf(&availability->message,
-                   "the group \"%s\" is starved%s%s: count fewer events, or end what else uses the counters",
-                   row->group, row->cause ? ", " : "", row->cause ? row->cause : "");
+    struct buffer *message = &availability->message;
+
+    availability->absence = row->state == ROW_STARVED ? ABSENCE_STARVED : ABSENCE_UNEVEN;
+    if (row->state == ROW_STARVED)
+        buffer_appendf(message,
+                       "the group \"%s\" is starved%s%s: count fewer events, or end what else uses the counters",
+                       row->group, row->cause ? ", " : "", row->cause ? row->cause : "");
+    else
+        buffer_appendf(message,
+                       "the group \"%s\" does not count all of its events on each CPU: \"perfcountd plan\" "
+                       "shows where an event is not counted, and why",
+                       row->group);
 }
 
 void absence_explain(const struct absence_place *place, struct availability *availability)
 {
     static const enum absence reasons[N_NEEDS] = {ABSENCE_APART, ABSENCE_NOT_COUNTED, ABSENCE_UNAVAILABLE,
                                                   ABSENCE_NO_EVENT, ABSENCE_NO_PMU};
-    const struct row *starved = find_starved(place, availability->metric);
+    const struct row *useless = find_useless(place, availability->metric);
     struct fit fit = {.worst = NEED_PMU};
 
-    if (starved) {
-        explain_starved(starved, availability);
+    if (useless) {
+        explain_useless(useless, availability);
         return;
     }
     bool found = fit_choose(place, availability->metric, &fit);

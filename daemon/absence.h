@@ -7,10 +7,8 @@
 #define DAEMON_ABSENCE_H
 
 #include "base/buffer.h"
-#include "collectors/failure.h"
-#include "collectors/snapshot.h"
+#include "daemon/absence-place.h"
 #include "derived/formula.h"
-#include "perf/machine.h"
 
 enum absence {
     ABSENCE_NONE,        /* it has a value */
@@ -22,23 +20,12 @@ enum absence {
     ABSENCE_NOT_COUNTED, /* no group has an event */
     ABSENCE_APART,       /* the events are in different groups */
     ABSENCE_SPLIT,       /* they are, since their group did not fit the PMU */
+    ABSENCE_UNEVEN,      /* the group has not all of them on each of its CPUs */
     ABSENCE_STARVED,     /* the group is enabled and was never counted */
 };
-#define N_ABSENCES 10
 
 /* "available", "disabled", "no_cgroup", "no_pmu", ... */
 const char *absence_name(enum absence absence);
-
-/* A counting place. All borrowed. */
-struct absence_place {
-    const char *collector;
-    const char *pmu_name;
-    const struct pmu *pmu;         /* of that name; NULL where the machine no longer has it */
-    const struct row *const *rows; /* of this place, one for all that count the same */
-    size_t n_rows;
-    const struct failures *failures;
-    const char *const *collector_names; /* by bit number */
-};
 
 #define AVAILABILITY_GROUPS_MAX 8
 

@@ -45,7 +45,7 @@ static json_t *metric_json(const struct derived_metric *metric, json_t *spelling
 {
     json_t *formulas = json_array();
 
-    for (size_t i = 0; i < DERIVED_FORMULAS_MAX && metric->formulas[i].text; i++)
+    for (size_t i = 0; metric->formulas[i].text; i++)
         json_array_append_new(formulas, formula_json(&metric->formulas[i], spellings));
     return json_pack("{s:s, s:s, s:s, s:o, s:o}", "name", metric->name, "unit", metric->unit, "help", metric->help,
                      "collectors", collectors_of(metric), "formulas", formulas);

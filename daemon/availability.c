@@ -34,7 +34,7 @@ static int kinds_add(struct kinds *kinds, const struct row *row)
         const struct row *other = kinds->rows[i];
         if (other->collector == row->collector && other->derivation == row->derivation &&
             str_equal(other->group, row->group) && str_equal(other->pmu, row->pmu)) {
-            if (other->state == ROW_STARVED)
+            if (other->state == ROW_STARVED || (other->uneven && row->state != ROW_STARVED))
                 kinds->rows[i] = row;
             return 0;
         }
@@ -64,7 +64,8 @@ static void take_group(struct availability *availability, const struct row *row)
     const struct derivation *derivation = row->derivation;
 
     for (size_t i = 0; i < derivation_count(derivation); i++) {
-        if (derivation_metric(derivation, i) != availability->metric || row->state == ROW_STARVED)
+        if (derivation_metric(derivation, i) != availability->metric || row->state == ROW_STARVED ||
+            (row->uneven && derivation_compares_events(derivation, i)))
             continue;
         if (availability->n_groups == 0)
             availability->formula = derivation_formula(derivation, i);
@@ -104,7 +105,7 @@ static int visit_nowhere(const struct survey *survey, const char *collector, con
         buffer_appendf(message, "nothing is counted: add a group to collectors.%s.groups", collector);
     else
         buffer_append_text(message, "this machine has no PMU that counts it: ");
-    for (size_t i = 0; absence == ABSENCE_NO_PMU && i < DERIVED_FORMULAS_MAX && metric->formulas[i].text; i++)
+    for (size_t i = 0; absence == ABSENCE_NO_PMU && metric->formulas[i].text; i++)
         buffer_appendf(message, "%s%s", i ? ", " : "", metric->formulas[i].pmu ? metric->formulas[i].pmu : "any");
     bool failed = message->failed;
     if (!failed)
@@ -126,7 +127,7 @@ static bool is_of_place(const struct survey *survey, const struct row *row, cons
 /* Whether the metric has a formula for that PMU; a formula for any PMU is one of those that are counted. */
 static bool is_defined_for(const struct derived_metric *metric, const struct absence_place *place)
 {
-    for (size_t i = 0; i < DERIVED_FORMULAS_MAX && metric->formulas[i].text; i++) {
+    for (size_t i = 0; metric->formulas[i].text; i++) {
         const char *pattern = metric->formulas[i].pmu;
         if (pattern ? glob_match(pattern, place->pmu_name) : place->n_rows > 0)
             return true;
