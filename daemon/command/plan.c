@@ -4,6 +4,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "daemon/command/command.h"
+#include "daemon/command/plan-metrics.h"
 #include "daemon/command/table.h"
 
 DEFINE_CLEANUP(struct table *, table_free);
@@ -216,6 +217,8 @@ static int print_plan(const json_t *plan, const struct registry *registry)
 {
     if (print_groups(json_object_get(plan, "groups")) < 0 || print_presets(json_object_get(plan, "presets")) < 0 ||
         print_pmus(json_object_get(plan, "pmus")) < 0)
+        return command_fail_memory();
+    if (plan_print_metrics(json_object_get(plan, "metrics")) < 0)
         return command_fail_memory();
     print_cgroups(json_object_get(plan, "cgroups"));
     print_descriptors(plan);

@@ -202,6 +202,26 @@ static void test_self_cost_no_pmu(void **state)
     rig_done(&rig);
 }
 
+/* One series for each PMU that has them, also after a reload. */
+static void test_slots(void **state)
+{
+    struct fake_sys *fake = fake_machine_big_little();
+    struct rig rig;
+
+    (void)state;
+    fake_pmu_file(fake, "armv8_cortex_a76", "caps/slots", "0x00000008");
+    fake_pmu_file(fake, "armv8_cortex_a55", "caps/slots", "0x00000000");
+    rig_init(&rig, fake, "{}");
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(series_value(rig_read(&rig), "perfcountd_pmu_slots{pmu=\"armv8_cortex_a76\"}"), 8);
+        assert_null(find_series(rig_read(&rig), "perfcountd_pmu_slots{pmu=\"armv8_cortex_a55\"}"));
+        rig_configure(&rig, SELF_ALONE);
+    }
+    rig_configure(&rig, "collectors: {self: {enabled: false}}");
+    assert_null(find_series(rig_read(&rig), "perfcountd_pmu_slots{pmu=\"armv8_cortex_a76\"}"));
+    rig_done(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +231,7 @@ int main(void)
         cmocka_unit_test(test_self_cost),
         cmocka_unit_test(test_self_cost_in_part),
         cmocka_unit_test(test_self_cost_no_pmu),
+        cmocka_unit_test(test_slots),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
