@@ -229,11 +229,13 @@ int group_rows_add(struct group_rows *rows, const struct collector_context *cont
                                     .ordinal = key.ordinal,
                                     .created_ns = place->cgroup ? context->sys->now(context->sys, CLOCK_REALTIME) : 0};
     }
+    found->uneven |= found->first != GROUP_ROW_END && mask != found->events;
     if (mask & ~found->events)
         r = group_row_replace(rows, found, &key, context, events, place, mask | found->events);
     if (r < 0)
         return r;
     rows->n += found == &rows->items[rows->n];
+    found->row->uneven = found->uneven;
     groups[last].next_in_row = found->first;
     found->first = last;
     return 0;

@@ -126,6 +126,8 @@ static void rates_add_ratios(struct rates *rates)
     const struct derivation *derivation = rates->row->derivation;
 
     for (size_t i = 0; i < derivation_count(derivation); i++) {
+        if (rates->row->uneven && derivation_compares_events(derivation, i))
+            continue;
         double value = derivation_value(derivation, i, rates->events, &rates->times);
         if (!isnan(value))
             rates->ratios[rates->n_ratios++] = (struct ratio){derivation_metric(derivation, i)->name, value};
@@ -159,8 +161,9 @@ int rates_row(const struct baseline *baseline, const struct snapshot *snapshot, 
         return -ENODATA;
     /* Totals stand still while a group is starved and then catch up at once: neither is a rate of this interval. */
     bool unknown = then->starved || row->state == ROW_STARVED || was_paused(baseline, snapshot);
-    struct rates rates = {.row = row, .events = events, .times = rates_times(then, row)};
+    struct rates rates = {.row = row, .events = events};
     rates_compute_events(baseline->counters + then->first, row, unknown, rates_seconds(baseline, snapshot), events);
+    rates.times = rates_times(then, row);
     rates_add_ratios(&rates);
     *ret = rates;
     return 0;
