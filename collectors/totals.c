@@ -93,7 +93,11 @@ static int total_init(struct total *total, const struct row *row)
         .derivation = row->derivation,
         .next = TOTAL_END,
     };
-    return total->rates && total->known ? 0 : -ENOMEM;
+    if (!total->rates || !total->known)
+        return -ENOMEM;
+    for (size_t i = 0; i < row->n_counters; i++)
+        total->rates[i] = NAN;
+    return 0;
 }
 
 /* The new total is the last of its block. */
@@ -131,13 +135,12 @@ static bool derive_the_same(const struct derivation *a, const struct derivation 
 static int total_add(struct total *total, const struct row *row, const struct rates *rates)
 {
     total->n_rows++;
+    total->uneven |= row->uneven;
     if (!derive_the_same(total->derivation, row->derivation))
         total->derivation = NULL;
     for (size_t i = 0; rates && i < row->n_counters; i++)
-        if (!isnan(rates->events[i])) {
-            total->rates[i] += rates->events[i];
-            total->known[i]++;
-        }
+        if (!isnan(rates->events[i]))
+            total->rates[i] = rates->events[i] + (total->known[i]++ ? total->rates[i] : 0);
     if (rates) {
         total->times.enabled += rates->times.enabled;
         total->times.running += rates->times.running;
@@ -184,14 +187,22 @@ int totals_make(const struct baseline *baseline, const struct snapshot *snapshot
 
 double total_growth(const struct totals *totals, const struct total *total, size_t event)
 {
-    return total->known[event] ? total->rates[event] * totals->seconds : NAN;
+    return total->rates[event] * totals->seconds;
+}
+
+/* Whether the sums are of other CPUs for one event than for another. */
+static bool is_uneven(const struct total *total)
+{
+    for (size_t i = 0; i < total->row->n_counters; i++)
+        if (total->known[i] != total->known[0])
+            return true;
+    return total->uneven;
 }
 
 double total_metric(const struct total *total, size_t metric)
 {
-    for (size_t i = 0; i < total->row->n_counters; i++)
-        if (!total->known[i] || total->known[i] != total->known[0])
-            return NAN;
+    if (derivation_compares_events(total->derivation, metric) && is_uneven(total))
+        return NAN;
     return derivation_value(total->derivation, metric, total->rates, &total->times);
 }
 

@@ -24,8 +24,9 @@ struct total {
     const struct row *row; /* the first of its rows: it names the target, the group and the events. Borrowed */
     size_t n_rows;
     struct cpuset cpus; /* of its rows; empty where they are not of one CPU each */
-    double *rates;      /* of each event of the row: the sum over the rows where it is known; see rates_row() */
+    double *rates;      /* of each event: the sum over the rows where it is known, see rates_row(); NAN where of none */
     size_t *known;      /* in how many rows it is known */
+    bool uneven;        /* a row has events that are not counted on all its CPUs */
     struct derivation_times times;
     const struct derivation *derivation; /* NULL where there is none that holds for all rows */
     uint32_t first, next;                /* of its block; TOTAL_END behind the last */

@@ -198,7 +198,6 @@ static void add_metrics(struct counts *counts, const struct total *total, int ev
 
 static int add_title(struct counts *counts, const struct total *first)
 {
-    const char *pmu = first->row->pmu[0] ? first->row->pmu : "no PMU";
     _cleanup_(cpuset_done) struct cpuset cpus = {0};
 
     for (const struct total *total = first;; total = &counts->totals->items[total->next]) {
@@ -213,8 +212,8 @@ static int add_title(struct counts *counts, const struct total *first)
         return -ENOMEM;
     bool named = *list && !str_equal(first->row->collector_name, "pmu");
     table_line(counts->table, TABLE_PLAIN, "%s", "");
-    table_line(counts->table, TABLE_BOLD, "%s%s%s, group %s:", pmu, named ? " on cpu " : "", named ? list : "",
-               first->row->group);
+    table_line(counts->table, TABLE_BOLD, "%s%s%sPMU %s, group %s:", named ? "CPU " : "", named ? list : "",
+               named ? ", " : "", first->row->pmu[0] ? first->row->pmu : "none", first->row->group);
     return 0;
 }
 
