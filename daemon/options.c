@@ -241,7 +241,7 @@ static const struct {
     enum flag_id first, second;
 } exclusions[] = {
     {FLAG_INTERVAL, FLAG_PROGRAM}, {FLAG_COUNT, FLAG_PROGRAM}, {FLAG_PER_CPU, FLAG_CGROUP},
-    {FLAG_PER_CPU, FLAG_SORT},     {FLAG_PER_CPU, FLAG_LIMIT}, {FLAG_PER_CPU, FLAG_JSON},
+    {FLAG_PER_CPU, FLAG_SORT},     {FLAG_PER_CPU, FLAG_LIMIT},
 };
 
 static const char *given_flag(enum flag_id id, unsigned given)

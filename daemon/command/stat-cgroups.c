@@ -78,6 +78,8 @@ static int add_event_columns(struct columns *columns, const struct total *total,
 {
     int r = 0;
 
+    if (total->row->state == ROW_UNAVAILABLE)
+        return 0;
     for (size_t i = 0; r == 0 && i < total->row->n_counters; i++) {
         const char *event = total->row->counters[i].event;
         if (!is_in_metric(total, event) || (sort && str_equal(sort, event)))

@@ -11,6 +11,7 @@
 DEFINE_CLEANUP(struct table *, table_free);
 
 #define TEXT_SIZE 96
+#define COUNT_WIDTH 15 /* at least, so that blocks with and without "<not supported>" look alike */
 
 /* What is being printed. */
 struct counts {
@@ -138,7 +139,7 @@ static bool is_shown(const struct total *total, size_t metric)
 
 static void add_texts(struct counts *counts, const char *count, const char *unit, const char *event, const char *metric)
 {
-    table_cell(counts->table, TABLE_BOLD, "%s", count);
+    table_cell(counts->table, TABLE_BOLD, "%*s", *count ? COUNT_WIDTH : 0, count);
     table_cell(counts->table, TABLE_PLAIN, "%s", unit);
     table_cell(counts->table, TABLE_PLAIN, "%s", event);
     table_cell(counts->table, TABLE_PLAIN, "%s", metric);

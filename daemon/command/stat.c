@@ -2,6 +2,8 @@
 /* `perfcountd stat [FLAGS] [-- COMMAND]`: two readings, and what was counted between them. */
 #include <ctype.h>
 #include <math.h>
+#include <signal.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/escape.h"
@@ -236,7 +238,32 @@ static int count_program(struct stat_view *view)
     return status == EXIT_SUCCESS ? view->program.status : status;
 }
 
-static int count_interval(struct stat_view *view)
+/* Waits for the end of the interval. Returns whether SIGINT or SIGTERM ended it before. */
+static bool sleep_until_interrupt(uint64_t ns)
+{
+    struct timespec now, rest;
+    sigset_t set, before;
+    int signal = -1;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(SIG_BLOCK, &set, &before);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    uint64_t end = (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec + ns;
+    while (signal < 0 && ns > 0) {
+        rest = (struct timespec){.tv_sec = (time_t)(ns / NSEC_PER_SEC), .tv_nsec = (long)(ns % NSEC_PER_SEC)};
+        signal = sigtimedwait(&set, NULL, &rest);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        uint64_t at = (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
+        ns = at < end ? end - at : 0;
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return signal > 0;
+}
+
+/* `ret_last` is set where somebody wants no more: what was counted until then is printed. */
+static int count_interval(struct stat_view *view, bool *ret_last)
 {
     _cleanup_(baseline_freep) struct baseline *baseline = NULL;
     struct registry *registry = view->session.registry;
@@ -244,7 +271,7 @@ static int count_interval(struct stat_view *view)
     baseline = baseline_new(registry_read(registry, UINT32_MAX, 0));
     if (!baseline)
         return command_fail_memory();
-    command_sleep(view->options->interval_ns);
+    *ret_last = sleep_until_interrupt(view->options->interval_ns);
     return print_view(view, baseline, registry_read(registry, UINT32_MAX, 0));
 }
 
@@ -293,6 +320,7 @@ int command_stat(const struct options *options)
     _cleanup_(view_done) struct stat_view view = {.options = options};
     struct error error;
     int status = parse_view(&view);
+    bool last = false;
 
     if (status == EXIT_SUCCESS)
         status = open_output(&view);
@@ -303,7 +331,7 @@ int command_stat(const struct options *options)
         status = open_view(&view);
     if (status == EXIT_SUCCESS && options->program)
         return count_program(&view);
-    for (uint64_t i = 0; status == EXIT_SUCCESS && (options->count == 0 || i < options->count); i++)
-        status = count_interval(&view);
+    for (uint64_t i = 0; status == EXIT_SUCCESS && !last && (options->count == 0 || i < options->count); i++)
+        status = count_interval(&view, &last);
     return status;
 }

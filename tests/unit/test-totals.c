@@ -4,64 +4,13 @@
 
 #include "base/cleanup.h"
 #include "collectors/totals.h"
+#include "tests/unit/readings.h"
 #include "tests/unit/test.h"
-
-DEFINE_CLEANUP(struct baseline *, baseline_free);
-
-static const char *const names[] = {"cpu", "cgroup", NULL};
-
-static const struct row_counter core_counters[] = {
-    {"cycles", "a", "", 0, 1.0, {"perf_cpu_cycles_total", "C.", "", METRIC_COUNTER}},
-    {"instructions", "a", "", 0, 1.0, {"perf_cpu_instructions_total", "I.", "", METRIC_COUNTER}},
-};
-static const struct row_counter fault_counters[] = {
-    {"page_faults", "software", "", 0, 1.0, {"perf_cpu_page_faults_total", "F.", "", METRIC_COUNTER}},
-};
-
-struct readings {
-    struct snapshot snapshot;
-    struct baseline *baseline;
-};
 
 static struct row *add_row(struct readings *readings, const char *pmu, const char *group, const char *cgroup, int cpu)
 {
-    const struct row_target target = {
-        .collector = cgroup != NULL, .group = group, .pmu = pmu, .cgroup = cgroup, .cpu = cpu};
-    bool core = !str_equal(group, "faults");
-
-    return snapshot_add_row(&readings->snapshot, &target, core ? core_counters : fault_counters, core ? 2 : 1);
-}
-
-static void begin(struct readings *readings)
-{
-    readings->baseline = baseline_new(&readings->snapshot);
-    assert_non_null(readings->baseline);
-    readings->snapshot.monotonic_ns += 2 * NSEC_PER_SEC;
-}
-
-/* What it counted in the two seconds; it was counted for `running` of them. */
-static void count(struct row *row, uint64_t first, uint64_t second, double running)
-{
-    row->counters[0].value += first;
-    if (row->n_counters > 1)
-        row->counters[1].value += second;
-    row->enabled_ns += 2 * NSEC_PER_SEC;
-    row->running_ns += (uint64_t)(running * 1e9);
-    if (running == 0)
-        row->state = ROW_STARVED;
-}
-
-static void know(struct readings *readings)
-{
-    for (size_t i = 0; i < readings->snapshot.n_rows; i++)
-        for (size_t k = 0; k < readings->snapshot.rows[i]->n_counters; k++)
-            readings->snapshot.rows[i]->counters[k].known = true;
-}
-
-static void readings_done(struct readings *readings)
-{
-    baseline_free(readings->baseline);
-    snapshot_done(&readings->snapshot);
+    return readings_add(readings, pmu, group, cgroup, cpu,
+                        str_equal(group, "faults") ? "page_faults" : "cycles,instructions");
 }
 
 static double metric(const struct total *total, const char *name)
@@ -87,21 +36,21 @@ static void make(const struct readings *readings, enum totals_order order, struc
 /* Two kinds of core, and software events of all CPUs. */
 static void test_by_pmu(void **state)
 {
-    _cleanup_(readings_done) struct readings readings = {.snapshot = {.collector_names = names}};
+    _cleanup_(readings_done) struct readings readings;
     _cleanup_(totals_done) struct totals totals = {0};
     struct row *rows[5];
 
     (void)state;
+    readings_init(&readings);
     for (int cpu = 0; cpu < 4; cpu++)
         rows[cpu] = add_row(&readings, cpu < 2 ? "a55" : "a76", "core", NULL, cpu);
     rows[4] = add_row(&readings, "software", "faults", NULL, 3);
-    know(&readings);
-    begin(&readings);
-    count(rows[0], 1000, 500, 2);
-    count(rows[1], 3000, 300, 1);
-    count(rows[2], 10, 40, 2);
-    count(rows[3], 0, 0, 2);
-    count(rows[4], 7, 0, 2);
+    readings_begin(&readings);
+    readings_count(rows[0], 1000, 500, 2);
+    readings_count(rows[1], 3000, 300, 1);
+    readings_count(rows[2], 10, 40, 2);
+    readings_count(rows[3], 0, 0, 2);
+    readings_count(rows[4], 7, 0, 2);
     make(&readings, TOTALS_BY_PMU, &totals);
     assert_int_equal(totals.n, 3);
     assert_cpus(&totals.items[0], "0-1");
@@ -122,17 +71,17 @@ static void test_by_pmu(void **state)
 /* One row for each CPU, and the rows of a PMU in one block. */
 static void test_by_cpu(void **state)
 {
-    _cleanup_(readings_done) struct readings readings = {.snapshot = {.collector_names = names}};
+    _cleanup_(readings_done) struct readings readings;
     _cleanup_(totals_done) struct totals totals = {0};
     static const uint32_t first[] = {0, 1, 0, 1}, next[] = {2, 3, TOTAL_END, TOTAL_END};
 
     (void)state;
+    readings_init(&readings);
     for (int cpu = 0; cpu < 4; cpu++)
         add_row(&readings, cpu % 2 ? "a55" : "a76", "core", NULL, cpu);
-    know(&readings);
-    begin(&readings);
+    readings_begin(&readings);
     for (int cpu = 0; cpu < 4; cpu++)
-        count(readings.snapshot.rows[cpu], 100, (uint64_t)cpu, 2);
+        readings_count(readings.snapshot.rows[cpu], 100, (uint64_t)cpu, 2);
     make(&readings, TOTALS_BY_CPU, &totals);
     assert_int_equal(totals.n, 4);
     for (size_t i = 0; i < 4; i++) {
@@ -146,20 +95,20 @@ static void test_by_cpu(void **state)
 /* The groups of a cgroup are a block; its PMUs are added up. */
 static void test_by_cgroup(void **state)
 {
-    _cleanup_(readings_done) struct readings readings = {.snapshot = {.collector_names = names}};
+    _cleanup_(readings_done) struct readings readings;
     _cleanup_(totals_done) struct totals totals = {0};
 
     (void)state;
+    readings_init(&readings);
     struct row *little = add_row(&readings, "a55", "core", "/x", -1);
     struct row *other = add_row(&readings, "a55", "core", "/y", -1);
     struct row *big = add_row(&readings, "a76", "core", "/x", -1);
     struct row *faults = add_row(&readings, "software", "faults", "/x", -1);
-    know(&readings);
-    begin(&readings);
-    count(little, 100, 50, 2);
-    count(big, 300, 550, 2);
-    count(other, 8, 2, 2);
-    count(faults, 9, 0, 2);
+    readings_begin(&readings);
+    readings_count(little, 100, 50, 2);
+    readings_count(big, 300, 550, 2);
+    readings_count(other, 8, 2, 2);
+    readings_count(faults, 9, 0, 2);
     make(&readings, TOTALS_BY_CGROUP, &totals);
     assert_int_equal(totals.n, 3);
     assert_string_equal(totals.items[0].row->cgroup, "/x");
@@ -174,15 +123,15 @@ static void test_by_cgroup(void **state)
 /* A CPU of which nothing is known is left out of the sum, and the sum says so. */
 static void test_starved(void **state)
 {
-    _cleanup_(readings_done) struct readings readings = {.snapshot = {.collector_names = names}};
+    _cleanup_(readings_done) struct readings readings;
     _cleanup_(totals_done) struct totals totals = {0}, none = {0};
 
     (void)state;
+    readings_init(&readings);
     struct row *one = add_row(&readings, "a", "core", NULL, 0), *two = add_row(&readings, "a", "core", NULL, 1);
-    know(&readings);
-    begin(&readings);
-    count(one, 100, 50, 2);
-    count(two, 0, 0, 0);
+    readings_begin(&readings);
+    readings_count(one, 100, 50, 2);
+    readings_count(two, 0, 0, 0);
     make(&readings, TOTALS_BY_PMU, &totals);
     assert_int_equal(totals.items[0].n_rows, 2);
     assert_int_equal(totals.items[0].known[0], 1);
@@ -198,16 +147,16 @@ static void test_starved(void **state)
 /* One event is known of fewer CPUs than the other: both sums stand, their ratio does not. */
 static void test_unequal(void **state)
 {
-    _cleanup_(readings_done) struct readings readings = {.snapshot = {.collector_names = names}};
+    _cleanup_(readings_done) struct readings readings;
     _cleanup_(totals_done) struct totals totals = {0};
 
     (void)state;
+    readings_init(&readings);
     struct row *one = add_row(&readings, "a", "core", NULL, 0), *two = add_row(&readings, "a", "core", NULL, 1);
-    know(&readings);
     two->counters[0].known = false;
-    begin(&readings);
-    count(one, 100, 50, 2);
-    count(two, 100, 50, 2);
+    readings_begin(&readings);
+    readings_count(one, 100, 50, 2);
+    readings_count(two, 100, 50, 2);
     make(&readings, TOTALS_BY_PMU, &totals);
     assert_true(total_growth(&totals, &totals.items[0], 0) == 100);
     assert_true(total_growth(&totals, &totals.items[0], 1) == 100);
@@ -217,17 +166,16 @@ static void test_unequal(void **state)
 /* Events that could not be opened stand in the block of their PMU. */
 static void test_unavailable(void **state)
 {
-    _cleanup_(readings_done) struct readings readings = {.snapshot = {.collector_names = names}};
+    _cleanup_(readings_done) struct readings readings;
     _cleanup_(totals_done) struct totals totals = {0};
-    const struct row_counter counter = {.event = "branches", .pmu = "a", .unit = ""};
 
     (void)state;
+    readings_init(&readings);
     for (int cpu = 0; cpu < 2; cpu++) {
-        const struct row_target target = {.group = "core", .pmu = "a", .cpu = cpu, .error = "no such event"};
         add_row(&readings, "a", "core", NULL, cpu);
-        assert_non_null(snapshot_add_row(&readings.snapshot, &target, &counter, 1));
+        readings_refuse(&readings, "a", "core", cpu, "branches");
     }
-    begin(&readings);
+    readings_begin(&readings);
     make(&readings, TOTALS_BY_PMU, &totals);
     assert_int_equal(totals.n, 2);
     assert_int_equal(totals.items[0].next, 1);
@@ -244,14 +192,15 @@ static bool is_of_x(const void *userdata, const struct row *row)
 
 static void test_chosen(void **state)
 {
-    _cleanup_(readings_done) struct readings readings = {.snapshot = {.collector_names = names}};
+    _cleanup_(readings_done) struct readings readings;
     _cleanup_(totals_done) struct totals totals = {0};
 
     (void)state;
+    readings_init(&readings);
     add_row(&readings, "a", "core", NULL, 0);
     add_row(&readings, "a", "core", "/x", -1);
     add_row(&readings, "a", "core", "/y", -1);
-    begin(&readings);
+    readings_begin(&readings);
     add_row(&readings, "software", "faults", "/x", -1); /* was not there at the baseline */
     assert_int_equal(totals_make(readings.baseline, &readings.snapshot, TOTALS_BY_CGROUP, is_of_x, "/x", &totals), 0);
     assert_int_equal(totals.n, 1);
