@@ -194,7 +194,7 @@ void table_format_quantity(double value, char *text, size_t size)
 
 void table_format_metric(double value, const char *unit, char *text, size_t size)
 {
-    if (!isnan(value) && (str_equal(unit, "ratio") || str_starts(unit, "per ")))
+    if (!isnan(value) && (str_equal(unit, "ratio") || str_equal(unit, "cpus") || str_starts(unit, "per ")))
         snprintf(text, size, "%.3f", value);
     else
         table_format_quantity(value, text, size);

@@ -30,7 +30,8 @@ int table_print(const struct table *table, FILE *file);
 
 /* 1234567890 as "1.235 G"; the shortest text that a person takes in at a glance. */
 void table_format_quantity(double value, char *text, size_t size);
-/* The value of a derived metric of this unit: a ratio has three digits behind the point, others are quantities. */
+/* The value of a derived metric of this unit: ratios and CPUs have three digits behind the
+ * point, others are quantities. */
 void table_format_metric(double value, const char *unit, char *text, size_t size);
 
 /* Writes `text` in that style to a terminal, plainly elsewhere. */

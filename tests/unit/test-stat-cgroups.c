@@ -54,13 +54,13 @@ static void test_table(void **state)
     expect(&readings, &(struct order){0},
            "       frequency_         cpu_    context_    minor_\n"
            "  ipc       hertz  utilization  switches/s  faults/s  cgroup\n"
-           "1.000     2.000 G            1          50   1.500 k  /a.slice\n"
-           "2.000     2.000 G            1          50       750  /b.slice\n"
-           "    -           -            0           0         0  /c\\x1b[31m\\x0a\\xff.slice\n");
+           "1.000     2.000 G        1.000          50   1.500 k  /a.slice\n"
+           "2.000     2.000 G        1.000          50       750  /b.slice\n"
+           "    -           -        0.000           0         0  /c\\x1b[31m\\x0a\\xff.slice\n");
     expect(&readings, &(struct order){.sort = "ipc", .limit = 1},
            "       frequency_         cpu_    context_    minor_\n"
            "  ipc       hertz  utilization  switches/s  faults/s  cgroup\n"
-           "2.000     2.000 G            1          50       750  /b.slice\n");
+           "2.000     2.000 G        1.000          50       750  /b.slice\n");
 }
 
 /* A value that is not known comes last; the event to sort by is a column, although a metric is made of it. */
@@ -72,16 +72,16 @@ static void test_order(void **state)
     readings_init(&readings);
     add_cgroups(&readings);
     expect(&readings, &(struct order){.sort = "instructions", .limit = 2},
-           "       frequency_         cpu_                  context_    minor_\n"
+           "       frequency_         cpu_                    context_    minor_\n"
            "  ipc       hertz  utilization  instructions/s  switches/s  faults/s  cgroup\n"
-           "2.000     2.000 G            1         4.000 G          50       750  /b.slice\n"
-           "1.000     2.000 G            1         2.000 G          50   1.500 k  /a.slice\n");
+           "2.000     2.000 G        1.000         4.000 G          50       750  /b.slice\n"
+           "1.000     2.000 G        1.000         2.000 G          50   1.500 k  /a.slice\n");
     expect(&readings, &(struct order){.sort = "ipc", .ascending = true, .given = true},
            "       frequency_         cpu_    context_    minor_\n"
            "  ipc       hertz  utilization  switches/s  faults/s  cgroup\n"
-           "1.000     2.000 G            1          50   1.500 k  /a.slice\n"
-           "2.000     2.000 G            1          50       750  /b.slice\n"
-           "    -           -            0           0         0  /c\\x1b[31m\\x0a\\xff.slice\n");
+           "1.000     2.000 G        1.000          50   1.500 k  /a.slice\n"
+           "2.000     2.000 G        1.000          50       750  /b.slice\n"
+           "    -           -        0.000           0         0  /c\\x1b[31m\\x0a\\xff.slice\n");
 }
 
 int main(void)
