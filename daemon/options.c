@@ -21,7 +21,7 @@ static const struct {
     [COMMAND_LIST_METRICS] = {"list-metrics", "", "list the derived metrics, with their formulas"},
     [COMMAND_LIST_PRESETS] = {"list-presets", "", "list the presets, and what they become on this machine"},
     [COMMAND_PLAN] = {"plan", "", "show what this configuration opens here, and what it cannot open"},
-    [COMMAND_STAT] = {"stat", "", "measure for an interval, and print rates and ratios"},
+    [COMMAND_STAT] = {"stat", "", "count for an interval, or while a command runs, and print the counts"},
     [COMMAND_SYMBOLISE] = {SYMBOLISER_COMMAND, "", NULL},
 };
 
@@ -36,6 +36,12 @@ enum flag_id {
     FLAG_JSON,
     FLAG_INTERVAL,
     FLAG_COUNT,
+    FLAG_PER_CPU,
+    FLAG_CGROUP,
+    FLAG_SORT,
+    FLAG_LIMIT,
+    FLAG_OUTPUT,
+    FLAG_PROGRAM, /* a command to run, which is no flag */
     FLAG_HELP,
     FLAG_VERSION,
 };
@@ -63,6 +69,13 @@ static const struct {
     {"--interval", "DURATION", "stat: time between two readings, 50ms to 1h (default: 1s)", FLAG_INTERVAL,
      IN(COMMAND_STAT)},
     {"--count", "N", "stat: how many intervals, 0 for no end (default: 1)", FLAG_COUNT, IN(COMMAND_STAT)},
+    {"--per-cpu", NULL, "stat: each CPU by itself", FLAG_PER_CPU, IN(COMMAND_STAT)},
+    {"--cgroup", "PATTERN", "stat: the cgroups that match, such as *.service; repeatable", FLAG_CGROUP,
+     IN(COMMAND_STAT)},
+    {"--sort", "NAME", "stat: cgroups by a metric or an event, the largest first", FLAG_SORT, IN(COMMAND_STAT)},
+    {"--limit", "N", "stat: only the first N cgroups", FLAG_LIMIT, IN(COMMAND_STAT)},
+    {"--output", "FILE", "stat: print to a file (default: standard output; with a command, standard error)",
+     FLAG_OUTPUT, IN(COMMAND_STAT)},
     {"--help", NULL, "print this and exit", FLAG_HELP, IN_ALL},
     {"--version", NULL, "print the version and exit", FLAG_VERSION, IN_ALL},
 };
@@ -70,6 +83,7 @@ static const struct {
 void options_done(struct options *options)
 {
     free(options->listen);
+    free(options->cgroups);
     *options = (struct options){0};
 }
 
@@ -122,11 +136,12 @@ static int bad_value(struct error *error, const char *flag, const char *value, c
     return error_set(error, -EINVAL, "%s: expected %s, found \"%s\"", flag, expected, value);
 }
 
-static int add_listen(struct options *options, char *address, struct error *error)
+/* Of a flag that may be repeated. */
+static int add_value(char ***values, size_t *n, char *value, struct error *error)
 {
-    if (array_grow(&options->listen, options->n_listen) < 0)
+    if (array_grow(values, *n) < 0)
         return error_oom(error);
-    options->listen[options->n_listen++] = address;
+    (*values)[(*n)++] = value;
     return 0;
 }
 
@@ -148,11 +163,40 @@ static int apply_switch(struct options *options, enum flag_id id)
         options->no_opener = true;
     else if (id == FLAG_JSON)
         options->json = true;
+    else if (id == FLAG_PER_CPU)
+        options->per_cpu = true;
     else if (id == FLAG_HELP)
         options->help = true;
     else
         options->version = true;
     return 0;
+}
+
+static int apply_stat_flag(struct options *options, size_t i, char *value, struct error *error)
+{
+    const char *name = flags[i].name;
+
+    switch (flags[i].id) {
+    case FLAG_INTERVAL:
+        return parse_interval(value, &options->interval_ns) < 0
+                   ? bad_value(error, name, value, "a duration from 50ms to 1h")
+                   : 0;
+    case FLAG_COUNT:
+        return number_parse_u64(value, &options->count) < 0 ? bad_value(error, name, value, "a number") : 0;
+    case FLAG_CGROUP:
+        return add_value(&options->cgroups, &options->n_cgroups, value, error);
+    case FLAG_SORT:
+        options->sort = value;
+        return *value ? 0 : bad_value(error, name, value, "a metric or an event");
+    case FLAG_LIMIT:
+        options->limit = value;
+        return 0;
+    case FLAG_OUTPUT:
+        options->output = value;
+        return *value ? 0 : bad_value(error, name, value, "the name of a file");
+    default:
+        return apply_switch(options, flags[i].id);
+    }
 }
 
 static int apply_flag(struct options *options, size_t i, char *value, struct error *error)
@@ -164,7 +208,7 @@ static int apply_flag(struct options *options, size_t i, char *value, struct err
         options->config_file = value;
         return *value ? 0 : bad_value(error, name, value, "the name of a file");
     case FLAG_LISTEN:
-        return add_listen(options, value, error);
+        return add_value(&options->listen, &options->n_listen, value, error);
     case FLAG_TELEMETRY_PATH:
         options->telemetry_path = value;
         return 0;
@@ -179,14 +223,8 @@ static int apply_flag(struct options *options, size_t i, char *value, struct err
         return log_parse_format(value, &options->log_format) < 0
                    ? bad_value(error, name, value, "auto, text, json or journal")
                    : 0;
-    case FLAG_INTERVAL:
-        return parse_interval(value, &options->interval_ns) < 0
-                   ? bad_value(error, name, value, "a duration from 50ms to 1h")
-                   : 0;
-    case FLAG_COUNT:
-        return number_parse_u64(value, &options->count) < 0 ? bad_value(error, name, value, "a number") : 0;
     default:
-        return apply_switch(options, flags[i].id);
+        return apply_stat_flag(options, i, value, error);
     }
 }
 
@@ -197,6 +235,39 @@ static int check_spelling(const char *argument, size_t i, struct error *error)
 
     if (size != strlen(flags[i].name))
         return unknown_flag(argument, error);
+    return 0;
+}
+
+/* A pair of flags that exclude each other; `second` is FLAG_PROGRAM for a command to run. */
+static const struct {
+    enum flag_id first, second;
+} exclusions[] = {
+    {FLAG_INTERVAL, FLAG_PROGRAM}, {FLAG_COUNT, FLAG_PROGRAM}, {FLAG_PER_CPU, FLAG_CGROUP},
+    {FLAG_PER_CPU, FLAG_SORT},     {FLAG_PER_CPU, FLAG_LIMIT},
+};
+
+static const char *given_flag(enum flag_id id, unsigned given)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+        if (flags[i].id == id && given >> i & 1)
+            return flags[i].name;
+    return NULL;
+}
+
+/* `given` has a bit for each row of the table. */
+static int check_flags(const struct options *options, unsigned given, struct error *error)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+        if (given >> i & 1 && !(flags[i].commands & IN(options->command)))
+            return error_set(error, -EINVAL, "%s cannot be used with \"%s\"", flags[i].name,
+                             commands[options->command].name);
+    for (size_t i = 0; i < ARRAY_SIZE(exclusions); i++) {
+        const char *first = given_flag(exclusions[i].first, given), *second = given_flag(exclusions[i].second, given);
+        if (exclusions[i].second == FLAG_PROGRAM && options->program)
+            second = "a command to run";
+        if (first && second)
+            return error_set(error, -EINVAL, "%s cannot be used with %s", first, second);
+    }
     return 0;
 }
 
@@ -213,8 +284,11 @@ static int parse_flags(int argc, char **argv, struct options *options, struct er
     for (;;) {
         int before = optind ? optind : 1, index = -1;
         int id = getopt_long(argc, argv, "+:h", table, &index);
-        if (id == -1)
+        if (id == -1) {
+            if (options->command == COMMAND_STAT && optind < argc && str_equal(argv[before], "--"))
+                options->program = argv + optind;
             break;
+        }
         if (id == ':')
             return error_set(error, -EINVAL, "%s needs a value", argv[optind - 1]);
         if (id == 'h')
@@ -230,21 +304,19 @@ static int parse_flags(int argc, char **argv, struct options *options, struct er
             return r;
         given |= 1u << index;
     }
-    for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
-        if (given >> i & 1 && !(flags[i].commands & IN(options->command)))
-            return error_set(error, -EINVAL, "%s cannot be used with \"%s\"", flags[i].name,
-                             commands[options->command].name);
-    return 0;
+    return check_flags(options, given, error);
 }
 
-static int unexpected_argument(const char *word, struct error *error)
+static int unexpected_argument(const struct options *options, const char *word, struct error *error)
 {
     enum command command;
     struct error ignored;
     bool is_command = parse_command(word, &command, &ignored) == 0;
 
     return error_set(error, -EINVAL, "unexpected argument \"%s\"%s", word,
-                     is_command ? ": give one command, before the flags" : "");
+                     is_command                         ? ": give one command, before the flags"
+                     : options->command == COMMAND_STAT ? ": a command to run stands behind \"--\""
+                                                        : "");
 }
 
 int options_parse(int argc, char **argv, struct options *ret, struct error *error)
@@ -262,8 +334,8 @@ int options_parse(int argc, char **argv, struct options *ret, struct error *erro
     int rest = optind + has_command;
     if (r == 0 && options.command == COMMAND_CHECK_CONFIG && rest < argc && !options.config_file)
         options.config_file = argv[rest++];
-    if (r == 0 && rest < argc)
-        r = unexpected_argument(argv[rest], error);
+    if (r == 0 && rest < argc && !options.program)
+        r = unexpected_argument(&options, argv[rest], error);
     if (r < 0) {
         options_done(&options);
         return r;

@@ -32,6 +32,11 @@ struct options {
     bool no_opener;
     bool json;
     uint64_t interval_ns, count;
+    bool per_cpu;
+    char **cgroups; /* patterns; the array is owned, its texts are argv's */
+    size_t n_cgroups;
+    const char *sort, *limit, *output; /* NULL: not given */
+    char **program;                    /* behind "--", ends with NULL; NULL: none */
 };
 
 /* -EINVAL with a sentence; nothing is printed. */
