@@ -5,58 +5,58 @@
 #include "config/config.h"
 #include "perf/machine.h"
 
-struct search {
+struct visit {
     enum known_kind kind;
     void (*take)(void *userdata, const char *name);
     void *userdata;
 };
 
-static void take_counter(const struct search *search, const struct counter *counter)
+static void take_counter(const struct visit *visit, const struct counter *counter)
 {
-    if (search->kind == KNOWN_EVENTS)
-        search->take(search->userdata, counter->event);
-    else if (search->kind == KNOWN_PMUS)
-        search->take(search->userdata, counter->pmu);
+    if (visit->kind == KNOWN_EVENTS)
+        visit->take(visit->userdata, counter->event);
+    else if (visit->kind == KNOWN_PMUS)
+        visit->take(visit->userdata, counter->pmu);
 }
 
-static void take_row(const struct search *search, const struct row *row)
+static void take_row(const struct visit *visit, const struct row *row)
 {
-    if (search->kind == KNOWN_GROUPS)
-        search->take(search->userdata, row->group);
+    if (visit->kind == KNOWN_GROUPS)
+        visit->take(visit->userdata, row->group);
     for (size_t i = 0; i < row->n_counters; i++)
-        take_counter(search, &row->counters[i]);
+        take_counter(visit, &row->counters[i]);
 }
 
-static void take_configured(const struct search *search, const struct config_groups *groups)
+static void take_configured(const struct visit *visit, const struct config_groups *groups)
 {
     for (size_t i = 0; i < groups->n; i++) {
         const struct config_group *group = &groups->items[i];
-        if (search->kind == KNOWN_GROUPS)
-            search->take(search->userdata, group->name);
-        for (size_t k = 0; search->kind == KNOWN_EVENTS && k < group->n_events; k++)
-            search->take(search->userdata, group->events[k].event.metric);
+        if (visit->kind == KNOWN_GROUPS)
+            visit->take(visit->userdata, group->name);
+        for (size_t k = 0; visit->kind == KNOWN_EVENTS && k < group->n_events; k++)
+            visit->take(visit->userdata, group->events[k].event.metric);
     }
 }
 
-static void take_config(const struct search *search, const struct config *config)
+static void take_config(const struct visit *visit, const struct config *config)
 {
     if (config->cpu.enabled)
-        take_configured(search, &config->cpu.groups);
+        take_configured(visit, &config->cpu.groups);
     if (config->pmu.enabled)
-        take_configured(search, &config->pmu.groups);
+        take_configured(visit, &config->pmu.groups);
     if (config->cgroup.enabled)
-        take_configured(search, &config->cgroup.groups);
+        take_configured(visit, &config->cgroup.groups);
 }
 
 void known_each(const struct snapshot *snapshot, enum known_kind kind, void (*take)(void *userdata, const char *name),
                 void *userdata)
 {
-    const struct search search = {kind, take, userdata};
+    const struct visit visit = {kind, take, userdata};
 
     for (size_t i = 0; i < snapshot->n_rows; i++)
-        take_row(&search, snapshot->rows[i]);
+        take_row(&visit, snapshot->rows[i]);
     if (snapshot->config)
-        take_config(&search, snapshot->config);
+        take_config(&visit, snapshot->config);
     for (size_t i = 0; kind == KNOWN_PMUS && snapshot->machine && i < snapshot->machine->n_pmus; i++)
         take(userdata, snapshot->machine->pmus[i]->name);
 }

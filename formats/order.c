@@ -37,37 +37,58 @@ int order_add(struct order *order, const char *name, const char *value, struct e
     return 0;
 }
 
-static void order_take_known(void *userdata, const char *name)
+static bool row_has_metric(const struct row *row, const char *name)
 {
-    unknown_consider(userdata, name);
+    for (size_t i = 0; row->derivation && i < derivation_count(row->derivation); i++)
+        if (filter_event_matches(name, derivation_metric(row->derivation, i)->name))
+            return true;
+    return false;
+}
+
+static bool is_metric(const char *name)
+{
+    for (size_t i = 0; i < derived_count(); i++)
+        if (filter_event_matches(name, derived_at(i)->name))
+            return true;
+    return false;
+}
+
+/* The name that was given, and those that can be: derived metrics of the rows, and events. */
+struct choice {
+    struct unknown unknown;
+    bool found;
+};
+
+static void choice_done(struct choice *choice)
+{
+    unknown_done(&choice->unknown);
+}
+
+static void choice_take(void *userdata, const char *name)
+{
+    struct choice *choice = userdata;
+
+    choice->found = choice->found || filter_event_matches(choice->unknown.suggest.wrong, name);
+    unknown_consider(&choice->unknown, name);
 }
 
 /* -EINVAL where nothing here ever has the name. */
 static int check_name(const char *name, const struct snapshot *snapshot, struct error *error)
 {
-    _cleanup_(unknown_done) struct unknown unknown = {.suggest.wrong = name};
-    const char *ratio;
+    _cleanup_(choice_done) struct choice choice = {.unknown.suggest.wrong = name};
 
-    for (size_t i = 0; (ratio = rates_ratio_name(i)); i++)
-        unknown_consider(&unknown, ratio);
-    known_each(snapshot, KNOWN_EVENTS, order_take_known, &unknown);
-    for (size_t i = 0; i < unknown.n; i++)
-        if (filter_event_matches(name, unknown.known[i]))
-            return 0;
-    return unknown_error(&unknown, error, "parameter \"sort\": there is no event or derived metric \"%.64s\" here",
-                         name);
-}
-
-/* TODO core */
-static bool row_has_ratio(const struct row *row, const char *name)
-{
-    const char *ratio;
-
-    (void)row;
-    for (size_t i = 0; (ratio = rates_ratio_name(i)); i++)
-        if (filter_event_matches(name, ratio))
-            return true;
-    return false;
+    if (is_metric(name))
+        return 0;
+    for (size_t i = 0; i < snapshot->n_rows; i++) {
+        const struct derivation *derivation = snapshot->rows[i]->derivation;
+        for (size_t k = 0; derivation && k < derivation_count(derivation); k++)
+            choice_take(&choice, derivation_metric(derivation, k)->name);
+    }
+    known_each(snapshot, KNOWN_EVENTS, choice_take, &choice);
+    if (choice.found)
+        return 0;
+    return unknown_error(&choice.unknown, error,
+                         "parameter \"sort\": there is no event or derived metric \"%.64s\" here", name);
 }
 
 static bool row_has_event(const struct row *row, const char *name)
@@ -99,7 +120,7 @@ static int check_rows(const char *name, const struct filter *filter, const struc
         const struct row *row = snapshot->rows[i];
         if (row->absent || row->state == ROW_UNAVAILABLE || !filter_passes_some(filter, row))
             continue;
-        if (row_has_event(row, name) || row_has_ratio(row, name))
+        if (row_has_event(row, name) || row_has_metric(row, name))
             return 0;
         any = true;
     }
@@ -107,7 +128,8 @@ static int check_rows(const char *name, const struct filter *filter, const struc
         return 0;
     const char *failure = find_failure(snapshot, filter, name);
     return error_set(error, -EINVAL, "parameter \"sort\": no row has \"%.64s\"%s%.384s", name,
-                     failure ? ": " : "; /api/v1/metrics and \"perfcountd plan\" say what there is, and why not the others",
+                     failure ? ": "
+                             : "; /api/v1/metrics and \"perfcountd plan\" say what there is, and why not the others",
                      failure ? failure : "");
 }
 

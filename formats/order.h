@@ -10,8 +10,9 @@
 #define ORDER_LIMIT_MAX 10000
 
 struct order {
-    const char *sort; /* an event or a ratio, as filter_event_matches() takes it; borrowed; NULL leaves the rows as they are */
-    bool given;       /* the parameter `order` was given */
+    const char
+        *sort; /* an event or a ratio, as filter_event_matches() takes it; borrowed; NULL leaves the rows as they are */
+    bool given; /* the parameter `order` was given */
     bool ascending;
     size_t limit; /* 0 for all */
 };

@@ -12,6 +12,9 @@
 #include "http/reply.h"
 #include "http/route.h"
 
+/* The most characters that a path may differ from one that it may have meant. */
+#define PATH_DISTANCE_MAX 3
+
 static void reply_add_retry_after(struct request *request, uint64_t wait_ns)
 {
     char seconds[32];
@@ -82,6 +85,8 @@ static void reply_not_found(struct request *request)
 
     for (size_t i = 0; i < site->n_routes; i++)
         suggest_consider(&suggest, route_path(&site->routes[i], site));
+    /* Long paths are all alike. */
+    suggest.n = suggest.n > 0 && suggest.distances[0] <= PATH_DISTANCE_MAX;
     suggest_format(&suggest, text, sizeof(text));
     reply_error(request, MHD_HTTP_NOT_FOUND, "there is nothing at %.256s%s %s / for what there is", request->path,
                 *text ? text : ";", *text ? "See" : "see");

@@ -219,7 +219,8 @@ static void test_unknown_names(void **state)
     (void)state;
     start(&f);
     assert_int_equal(order_check(&unknown, NULL, &f.snapshot, &error), -EINVAL);
-    assert_non_null(strstr(error.message, "parameter \"sort\": there is no event or derived metric \"ipcc\" here; did you mean \"ipc\""));
+    assert_non_null(strstr(
+        error.message, "parameter \"sort\": there is no event or derived metric \"ipcc\" here; did you mean \"ipc\""));
     assert_non_null(strstr(error.message, "? Known are ipc, "));
     assert_int_equal(order_check(&nothing, NULL, &f.snapshot, &error), -EINVAL);
     assert_string_equal(error.message, "parameter \"order\" needs \"sort\"");
@@ -251,8 +252,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_orders),         cmocka_unit_test(test_filter_and_order),
         cmocka_unit_test(test_bad_parameters), cmocka_unit_test(test_unknown_names),
-        cmocka_unit_test(test_odd_names),
-        cmocka_unit_test(test_no_row_has_it),
+        cmocka_unit_test(test_odd_names),      cmocka_unit_test(test_no_row_has_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
