@@ -59,6 +59,9 @@ struct row {
     struct counter *counters;
 };
 
+struct config;
+struct machine;
+
 struct snapshot {
     struct metrics metrics;
     struct row **rows; /* in order of creation */
@@ -73,6 +76,8 @@ struct snapshot {
     uint64_t monotonic_ns;
     const char *const *collector_names; /* by bit number; ends with NULL */
     uint64_t next_row_id;
+    const struct machine *machine; /* as it was opened last; see known.h. NULL: not known */
+    const struct config *config;
     uint64_t pauses; /* how often all groups were disabled or enabled again; odd while they are disabled */
 };
 

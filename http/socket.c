@@ -10,6 +10,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "config/address.h"
+#include "http/holder.h"
 
 static const struct {
     int code;
@@ -28,8 +29,22 @@ static const struct {
     {EMFILE, "EMFILE", "the limit of open files is reached (RLIMIT_NOFILE)"},
 };
 
-static int listen_error(struct error *error, const char *text, int code)
+/* EADDRINUSE by a process that can be seen. */
+static int busy_error(struct error *error, const char *text, const struct holder *holder)
 {
+    return error_set(error, -EADDRINUSE,
+                     "cannot listen on \"%.128s\": address already in use (EADDRINUSE): process %d (%s) listens there; "
+                     "stop it or choose another %s",
+                     text, (int)holder->pid, holder->name, str_starts(text, "unix:") ? "path" : "port");
+}
+
+static int listen_error(struct error *error, const char *text, const struct address *address, int code)
+{
+    struct holder holder;
+
+    if (code == EADDRINUSE && holder_find(address, &holder) == 0)
+        return busy_error(error, text, &holder);
+
     for (size_t i = 0; i < ARRAY_SIZE(remedies); i++)
         if (remedies[i].code == code)
             return error_set(error, -code, "cannot listen on \"%.128s\": %s (%s): %s", text, strerror(code),
@@ -183,7 +198,7 @@ int socket_listen(const char *text, int *ret_fd, char **ret_url, struct socket_f
     if (r == 0)
         r = describe_file(&address, &file);
     if (r < 0)
-        return listen_error(error, text, -r);
+        return listen_error(error, text, &address, -r);
     char *url = bound_url(fd, &address);
     if (!url)
         return error_oom(error);
