@@ -224,8 +224,15 @@ if [ "$(id -u)" -eq 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 0
     equals "stat that may count nothing: exit status" "$status" 1
     equals "it prints no table" "$(cat "$scratch/out")" ""
     matches "it says why" "$(cat "$scratch/err")" 'not counted: cpu .*\(EACCES\).*no group can be opened here'
+    for format in "" --json; do
+        status=0
+        # shellcheck disable=SC2086 # no flag, or one
+        $cannot "$PERFCOUNTD" plan $format >"$scratch/out" 2>"$scratch/err" || status=$?
+        equals "plan${format:+ $format} with nothing to count: exit status" "$status" 1
+        matches "it says why" "$(cat "$scratch/out")" 'EACCES'
+    done
 else
-    left_out "without privileges everything is counted here, or the binary cannot be run: stat that may count nothing"
+    left_out "without privileges everything is counted here, or the binary cannot be run: nothing to count"
 fi
 
 for command in --help list-events plan 'stat --interval=50ms' "check-config $bad"; do

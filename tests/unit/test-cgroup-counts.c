@@ -5,6 +5,15 @@
 #include "tests/unit/count-allocations.h"
 #include "tests/unit/test.h"
 
+static size_t row_descriptors(const struct rig *rig)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < rig->snapshot.n_rows; i++)
+        n += rig->snapshot.rows[i]->n_descriptors;
+    return n;
+}
+
 /* Values are summed over CPUs; the times are those of tasks; no task, no time, and 0 is a value. */
 static void test_sums(void **state)
 {
@@ -17,6 +26,7 @@ static void test_sums(void **state)
     assert_int_equal(cgroup_counts_needs(&rig.context), 16);
     struct cgroup_counts *counts = cgroup_rig_open(&rig, "/a", CGROUP);
     assert_int_equal(cgroup_counts_descriptors(counts), 16);
+    assert_int_equal(row_descriptors(&rig), 16);
     assert_int_equal(rig.fake->n_open, 16);
     assert_int_equal(rig.snapshot.n_rows, 2);
     fake_advance(rig.fake, 500);
@@ -43,6 +53,8 @@ static void test_sums(void **state)
     assert_string_equal(row->cgroup, "/a");
     assert_int_equal(row->counters[0].raw, 1800);
     assert_int_equal(row->state, ROW_COUNTING);
+    cgroup_counts_end(counts, rig.sys);
+    assert_int_equal(row_descriptors(&rig), 0);
     cgroup_rig_done(&rig, counts);
 }
 
