@@ -8,10 +8,19 @@
 #include "base/error.h"
 #include "daemon/log/log.h"
 
-enum command { COMMAND_RUN, COMMAND_CHECK_CONFIG, COMMAND_LIST_EVENTS, COMMAND_PLAN, COMMAND_STAT, COMMAND_SYMBOLISE };
+enum command {
+    COMMAND_RUN,
+    COMMAND_CHECK_CONFIG,
+    COMMAND_LIST_EVENTS,
+    COMMAND_PLAN,
+    COMMAND_STAT,
+    COMMAND_SYMBOLISE,
+    COMMAND_HELP,
+    COMMAND_VERSION,
+};
 
 struct options {
-    enum command command;
+    enum command command; /* COMMAND_HELP and COMMAND_VERSION come with the bool of that name */
     bool help, version;
     const char *config_file; /* NULL: the default file, if it exists */
     char **listen;           /* the array is owned, its texts are argv's */
@@ -28,7 +37,7 @@ struct options {
 /* -EINVAL with a sentence; nothing is printed. */
 int options_parse(int argc, char **argv, struct options *ret, struct error *error);
 void options_done(struct options *options);
-/* The text of --help: commands and flags. */
-void options_print_help(FILE *file);
+/* What the command does and its flags; of COMMAND_HELP: all commands and flags. */
+void options_print_help(FILE *file, enum command command);
 
 #endif
