@@ -37,7 +37,7 @@ struct options {
 /* -EINVAL with a sentence; nothing is printed. */
 int options_parse(int argc, char **argv, struct options *ret, struct error *error);
 void options_done(struct options *options);
-/* What the command does and its flags; of COMMAND_HELP: all commands and flags. */
+/* Prints what the command does and its flags; for COMMAND_HELP all commands and flags. */
 void options_print_help(FILE *file, enum command command);
 
 #endif
