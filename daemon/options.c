@@ -23,6 +23,8 @@ static const struct {
     [COMMAND_PLAN] = {"plan", "", "show what this configuration opens here, and what it cannot open"},
     [COMMAND_STAT] = {"stat", "", "count for an interval, or while a command runs, and print the counts"},
     [COMMAND_SYMBOLISE] = {SYMBOLISER_COMMAND, "", NULL},
+    [COMMAND_HELP] = {"help", "[COMMAND]", "print this, or what a command does and its flags"},
+    [COMMAND_VERSION] = {"version", "", "print the version"},
 };
 
 enum flag_id {
@@ -87,20 +89,38 @@ void options_done(struct options *options)
     *options = (struct options){0};
 }
 
-void options_print_help(FILE *file)
+static void print_commands(FILE *file)
 {
     fprintf(file, "perfcountd exports Linux hardware counters to Prometheus and as JSON.\n\n"
                   "usage: perfcountd [COMMAND] [FLAGS]\n\ncommands:\n");
     for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
         if (commands[i].help)
-            fprintf(file, "  %-12s %-7s %s\n", commands[i].name, commands[i].argument, commands[i].help);
+            fprintf(file, "  %-12s %-9s %s\n", commands[i].name, commands[i].argument, commands[i].help);
+}
+
+static void print_flags(FILE *file, unsigned of_commands)
+{
     fprintf(file, "\nflags:\n");
     for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
         char left[64];
         snprintf(left, sizeof(left), "%s%s%s", flags[i].name, flags[i].argument ? "=" : "",
                  flags[i].argument ? flags[i].argument : "");
-        fprintf(file, "  %-29s %s\n", left, flags[i].help);
+        if (flags[i].commands & of_commands)
+            fprintf(file, "  %-29s %s\n", left, flags[i].help);
     }
+}
+
+void options_print_help(FILE *file, enum command command)
+{
+    const char *name = commands[command].name, *argument = commands[command].argument;
+    bool all = command == COMMAND_HELP || !commands[command].help;
+
+    if (all)
+        print_commands(file);
+    else
+        fprintf(file, "perfcountd %s: %s\n\nusage: perfcountd %s [FLAGS]%s%s\n", name, commands[command].help, name,
+                argument[0] ? " " : "", argument);
+    print_flags(file, all ? IN_ALL : IN(command));
     fprintf(file, "\nManual: perfcountd(8), perfcountd.yaml(5).\n");
 }
 
@@ -319,6 +339,19 @@ static int unexpected_argument(const struct options *options, const char *word, 
                                                         : "");
 }
 
+/* `help` and `version` are the flags of that name; `help COMMAND` is that command's. */
+static int apply_command_word(struct options *options, const char *word, int *rest, struct error *error)
+{
+    bool is_help = options->command == COMMAND_HELP;
+
+    options->help |= is_help;
+    options->version |= options->command == COMMAND_VERSION;
+    if (!is_help || !word)
+        return 0;
+    ++*rest;
+    return parse_command(word, &options->command, error);
+}
+
 int options_parse(int argc, char **argv, struct options *ret, struct error *error)
 {
     struct options options = {
@@ -334,6 +367,10 @@ int options_parse(int argc, char **argv, struct options *ret, struct error *erro
     int rest = optind + has_command;
     if (r == 0 && options.command == COMMAND_CHECK_CONFIG && rest < argc && !options.config_file)
         options.config_file = argv[rest++];
+    if (r == 0 && !options.program)
+        r = apply_command_word(&options, rest < argc ? argv[rest] : NULL, &rest, error);
+    if (options.help && !has_command)
+        options.command = COMMAND_HELP;
     if (r == 0 && rest < argc && !options.program)
         r = unexpected_argument(&options, argv[rest], error);
     if (r < 0) {

@@ -17,10 +17,12 @@ enum command {
     COMMAND_PLAN,
     COMMAND_STAT,
     COMMAND_SYMBOLISE,
+    COMMAND_HELP,
+    COMMAND_VERSION,
 };
 
 struct options {
-    enum command command;
+    enum command command; /* COMMAND_HELP and COMMAND_VERSION come with the bool of that name */
     bool help, version;
     const char *config_file; /* NULL: the default file, if it exists */
     char **listen;           /* the array is owned, its texts are argv's */
@@ -42,7 +44,7 @@ struct options {
 /* -EINVAL with a sentence; nothing is printed. */
 int options_parse(int argc, char **argv, struct options *ret, struct error *error);
 void options_done(struct options *options);
-/* The text of --help: commands and flags. */
-void options_print_help(FILE *file);
+/* Prints what the command does and its flags; for COMMAND_HELP all commands and flags. */
+void options_print_help(FILE *file, enum command command);
 
 #endif

@@ -14,6 +14,7 @@
 #include "perf/event/pfm.h"
 #include "perf/newer.h"
 #include "perf/pmu-kind.h"
+#include "perf/reason.h"
 
 static bool pmu_covers(const struct pmu *pmu, unsigned cpu)
 {
@@ -96,7 +97,7 @@ static int attr_no_pmu(const struct machine *machine, const struct event *event,
         return error_set_at(error, -ENODEV, event->offset, "PMU \"%s\" cannot be used: %s", event->pmu, reason);
     if (absent)
         return error_set_at(error, -ENODEV, event->offset,
-                            "there is no PMU \"%s\": this machine, or its host, has no hardware counters", event->pmu);
+                            "there is no PMU \"%s\": " REASON_NO_PMU "; " REASON_NO_PMU_REMEDY, event->pmu);
     for (size_t i = 0; i < machine->n_pmus; i++)
         if (!machine->pmus[i]->absent)
             suggest_consider(&suggest, machine->pmus[i]->name);

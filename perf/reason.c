@@ -51,10 +51,8 @@ static const struct {
     const char *what;
     const char *remedy;
 } reasons[] = {
-    {ENOENT, is_pmu_absent, "this machine offers no hardware PMU",
-     "a virtual machine needs its host to pass one on, a board a `pmu` node in its device tree"},
-    {EOPNOTSUPP, is_pmu_absent, "this machine offers no hardware PMU",
-     "a virtual machine needs its host to pass one on, a board a `pmu` node in its device tree"},
+    {ENOENT, is_pmu_absent, REASON_NO_PMU, REASON_NO_PMU_REMEDY},
+    {EOPNOTSUPP, is_pmu_absent, REASON_NO_PMU, REASON_NO_PMU_REMEDY},
     {ENOENT, is_probe, "there is no such function or file to set a probe on",
      "functions of the kernel are in /proc/kallsyms; give the whole path of a file"},
     {EINVAL, is_probe, "no probe can be set there",
