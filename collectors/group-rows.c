@@ -179,6 +179,13 @@ static struct row *group_row_make(const struct collector_context *context, const
     return row;
 }
 
+static unsigned pmu_slots(const struct machine *machine, const char *name)
+{
+    const struct pmu *pmu = machine_find_pmu(machine, name);
+
+    return pmu ? pmu->slots : 0;
+}
+
 /* Gives `group_row` a row with counters of the events in `mask`, in place of the one that it had. */
 static int group_row_replace(const struct group_rows *rows, struct group_row *group_row, const struct row_key *key,
                              const struct collector_context *context, const struct place_events *events,
@@ -190,6 +197,7 @@ static int group_row_replace(const struct group_rows *rows, struct group_row *gr
                                 .pmu = key->pmu,
                                 .cgroup = place->cgroup,
                                 .cpu = key->cpu,
+                                .slots = pmu_slots(context->machine, key->pmu),
                                 .created_ns = group_row->created_ns};
     bool own_pmus = !rows->spans_kinds && !has_sibling(rows, key);
     struct row *row = name ? group_row_make(context, events, mask, &target, own_pmus) : NULL;

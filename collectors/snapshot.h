@@ -11,6 +11,7 @@
 
 #include "base/intern.h"
 #include "collectors/metric.h"
+#include "derived/derivation.h"
 
 enum row_state { ROW_COUNTING, ROW_MULTIPLEXED, ROW_STARVED, ROW_UNAVAILABLE };
 #define N_ROW_STATES 4
@@ -51,7 +52,8 @@ struct row {
     char *json_error;   /* the same, rendered once: `, "error": ...`; NULL */
     const char *cause;  /* of ROW_STARVED: why, as far as is known; static text */
     uint64_t enabled_ns, running_ns;
-    struct series *enabled, *running; /* NULL for ROW_UNAVAILABLE */
+    struct series *enabled, *running;    /* NULL for ROW_UNAVAILABLE */
+    const struct derivation *derivation; /* NULL for ROW_UNAVAILABLE */
     size_t n_counters;
     struct counter *counters;
 };
@@ -63,6 +65,8 @@ struct snapshot {
     size_t n_removed; /* rows that are removed and still in `rows` */
     size_t json_size; /* no document of the counters has more between its brackets */
     struct intern texts;
+    struct derivation **derivations; /* one for all rows that count the same; made of `texts` */
+    size_t n_derivations;
     uint64_t generation;  /* changes with every reading and every change of rows or series */
     uint64_t realtime_ns; /* when it was read: CLOCK_REALTIME */
     uint64_t monotonic_ns;
@@ -84,6 +88,7 @@ struct row_target {
     unsigned collector;
     const char *group, *pmu, *cgroup, *error;
     int cpu;
+    unsigned slots;      /* of its CPU, see perf/pmu.h */
     uint64_t created_ns; /* CLOCK_REALTIME when its totals started from 0; 0 where the series have no _created */
 };
 

@@ -72,11 +72,10 @@ static int names_add_events(struct names *names, const struct row *row)
 
 static int names_collect(const struct snapshot *snapshot, struct names *names)
 {
-    const char *name;
     int r = 0;
 
-    for (size_t i = 0; r == 0 && (name = rates_ratio_name(i)); i++)
-        r = names_add(names, name);
+    for (size_t i = 0; r == 0 && i < derived_count(); i++)
+        r = names_add(names, derived_at(i)->name);
     for (size_t i = 0; r == 0 && i < snapshot->n_rows; i++)
         r = names_add_events(names, snapshot->rows[i]);
     return r;

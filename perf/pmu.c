@@ -219,14 +219,23 @@ static int load_type(struct sys *sys, struct pmu *pmu, struct error *error)
     return 0;
 }
 
-/* The only capability that is used: the largest threshold of arm64's counters. */
-static void load_caps(struct sys *sys, struct pmu *pmu)
+static void load_cap(struct sys *sys, const struct pmu *pmu, const char *name, uint64_t *value)
 {
     _cleanup_(freep) char *text = NULL;
 
+    if (sys_read_filef(sys, &text, DEVICE "/caps/%s", pmu->name, name) == 0)
+        number_parse_u64(text, value);
+}
+
+/* The capabilities that are used, both of arm64 (drivers/perf/arm_pmuv3.c). */
+static void load_caps(struct sys *sys, struct pmu *pmu)
+{
+    uint64_t slots = 0;
+
     pmu->threshold_max = UINT64_MAX;
-    if (sys_read_filef(sys, &text, DEVICE "/caps/threshold_max", pmu->name) == 0)
-        number_parse_u64(text, &pmu->threshold_max);
+    load_cap(sys, pmu, "threshold_max", &pmu->threshold_max);
+    load_cap(sys, pmu, "slots", &slots);
+    pmu->slots = slots <= UINT8_MAX ? (unsigned)slots : 0;
 }
 
 DEFINE_CLEANUP(struct pmu *, pmu_free);

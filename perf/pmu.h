@@ -50,6 +50,8 @@ struct pmu {
     struct pmu_event *events;
     size_t n_events;
     struct defects defects; /* formats and events */
+    unsigned
+        slots; /* caps/slots: operations that arm64 cores with top-down events can begin in a cycle; 0: not known */
     uint64_t threshold_max; /* caps/threshold_max; UINT64_MAX where there is no such file, 0 where the CPU has none */
 };
 

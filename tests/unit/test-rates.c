@@ -203,19 +203,6 @@ static void test_cpu_utilization(void **state)
     }
 }
 
-static void test_ratio_names(void **state)
-{
-    bool found = false;
-    size_t n = 0;
-
-    (void)state;
-    for (const char *name; (name = rates_ratio_name(n)); n++)
-        found |= str_equal(name, "cpu_utilization");
-    assert_true(found);
-    assert_int_equal(n, 7);
-    assert_null(rates_ratio_name(n + 1));
-}
-
 static void test_rows_come_and_go(void **state)
 {
     const struct row_target cpu0 = {.group = "g", .pmu = "cpu", .cpu = 0},
@@ -254,7 +241,6 @@ int main(void)
         cmocka_unit_test(test_rates),
         cmocka_unit_test(test_pauses),
         cmocka_unit_test(test_cpu_utilization),
-        cmocka_unit_test(test_ratio_names),
         cmocka_unit_test(test_rows_come_and_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
