@@ -51,9 +51,9 @@ board_failed() {
     die "$*"
 }
 
-# machine CPUS: QEMU's arguments for the machine alone.
+# machine CPUS: QEMU's arguments for the machine alone. board_cpu may name another model: cortex-a76 has stall events.
 machine() {
-    machine_arguments=(-M "virt,gic-version=3" -cpu cortex-a72 -smp "$1" -m 1024)
+    machine_arguments=(-M "virt,gic-version=3" -cpu "${board_cpu-cortex-a72}" -smp "$1" -m 1024)
 }
 
 # write_device_tree CPUS LITTLE BIG FILE
