@@ -5,12 +5,11 @@
 #
 # PERFCOUNTD names the binary of this machine. VM_CACHE, VM_BUILD: see vm/lib.sh.
 
+# shellcheck disable=SC2154 # what board.sh sets
 # shellcheck source=vm/board.sh
 . "$(dirname "${BASH_SOURCE[0]}")/vm/board.sh"
-# shellcheck disable=SC2154 # set there
 board_cpu=cortex-a76 # has stall events
-scrape_seconds=2     # an emulated board is slow
-seconds=30           # of scrapes, before the questions
+scrape_seconds=4     # an emulated board is slow
 here_pid=
 prometheus_pid=
 
@@ -69,7 +68,13 @@ END
     eventually 30 curl -sf "http://127.0.0.1:$1/-/ready" || die "no Prometheus: $(cat "$scratch/prometheus.log")"
 }
 
-for program in prometheus curl python3; do
+# good_scrapes URL: the last six of both machines succeeded.
+good_scrapes() {
+    local good="min_over_time(up[$((6 * scrape_seconds))s]) == 1 and count_over_time(up[$((6 * scrape_seconds))s]) >= 6"
+    [ "$(curl -sf --data-urlencode "query=count($good)" "$1/api/v1/query" | jq -r '.data.result[0].value[1]')" = 2 ]
+}
+
+for program in prometheus curl jq python3; do
     command -v "$program" >/dev/null || die "there is no $program; ./quickstart test installs it on Debian"
 done
 [ -x "${PERFCOUNTD-}" ] || die "name the binary of this machine by PERFCOUNTD=/path"
@@ -78,7 +83,7 @@ start_board
 read -r -a ports <<<"$(free_ports)"
 start_here "${ports[0]}"
 start_prometheus "${ports[1]}" "${ports[0]}"
-sleep "$seconds"
+holds "both machines are scraped" eventually 120 good_scrapes "http://127.0.0.1:${ports[1]}"
 holds "each query of each dashboard has data" python3 "$root/tests/contrib/query-dashboards.py" \
     "http://127.0.0.1:${ports[1]}" "$scrape_seconds" "$root/tests/contrib/dashboards-absent.tsv" \
     "$root/contrib/grafana/fleet.json" "$root/contrib/grafana/board.json"
