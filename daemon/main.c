@@ -18,6 +18,7 @@ static int (*const commands[])(const struct options *options) = {
     [COMMAND_LIST_EVENTS] = command_list_events,
     [COMMAND_PLAN] = command_plan,
     [COMMAND_STAT] = command_stat,
+    [COMMAND_TOP] = command_top,
     [COMMAND_SYMBOLISE] = symbolise,
 };
 

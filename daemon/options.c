@@ -20,6 +20,7 @@ static const struct {
     [COMMAND_LIST_EVENTS] = {"list-events", "", "list every event this machine offers"},
     [COMMAND_PLAN] = {"plan", "", "show what this configuration opens here, and what it cannot open"},
     [COMMAND_STAT] = {"stat", "", "measure for an interval, and print rates and ratios"},
+    [COMMAND_TOP] = {"top", "", "show live which cgroups and CPUs do what, in the terminal"},
     [COMMAND_SYMBOLISE] = {SYMBOLISER_COMMAND, "", NULL},
 };
 
@@ -34,6 +35,9 @@ enum flag_id {
     FLAG_JSON,
     FLAG_INTERVAL,
     FLAG_COUNT,
+    FLAG_CGROUP,
+    FLAG_SORT,
+    FLAG_URL,
     FLAG_HELP,
     FLAG_VERSION,
 };
@@ -57,9 +61,14 @@ static const struct {
     {"--no-opener", NULL, "run: stay one process, which keeps its privileges", FLAG_NO_OPENER, IN(COMMAND_RUN)},
     {"--json", NULL, "list-events, plan, stat: print JSON", FLAG_JSON,
      IN(COMMAND_LIST_EVENTS) | IN(COMMAND_PLAN) | IN(COMMAND_STAT)},
-    {"--interval", "DURATION", "stat: time between two readings, 50ms to 1h (default: 1s)", FLAG_INTERVAL,
-     IN(COMMAND_STAT)},
-    {"--count", "N", "stat: how many intervals, 0 for no end (default: 1)", FLAG_COUNT, IN(COMMAND_STAT)},
+    {"--interval", "DURATION", "stat, top: time between two readings, 50ms to 1h, top: 1m (default: 1s)", FLAG_INTERVAL,
+     IN(COMMAND_STAT) | IN(COMMAND_TOP)},
+    {"--count", "N", "stat, top: how many intervals as text, 0 for no end (default: 1; top: the terminal)", FLAG_COUNT,
+     IN(COMMAND_STAT) | IN(COMMAND_TOP)},
+    {"--cgroup", "PATTERN", "top: the cgroups that match, such as *.service", FLAG_CGROUP, IN(COMMAND_TOP)},
+    {"--sort", "NAME", "top: by name or a column, such as ipc, the largest first", FLAG_SORT, IN(COMMAND_TOP)},
+    {"--url", "URL", "top: a daemon to read, unix:/PATH or http://HOST:PORT (default: own counters)", FLAG_URL,
+     IN(COMMAND_TOP)},
     {"--help", NULL, "print this and exit", FLAG_HELP, IN_ALL},
     {"--version", NULL, "print the version and exit", FLAG_VERSION, IN_ALL},
 };
@@ -152,6 +161,23 @@ static int apply_switch(struct options *options, enum flag_id id)
     return 0;
 }
 
+static int apply_top_flag(struct options *options, size_t i, char *value)
+{
+    switch (flags[i].id) {
+    case FLAG_CGROUP:
+        options->cgroup = value;
+        return 0;
+    case FLAG_SORT:
+        options->sort = value;
+        return 0;
+    case FLAG_URL:
+        options->url = value;
+        return 0;
+    default:
+        return apply_switch(options, flags[i].id);
+    }
+}
+
 static int apply_flag(struct options *options, size_t i, char *value, struct error *error)
 {
     const char *name = flags[i].name;
@@ -183,7 +209,7 @@ static int apply_flag(struct options *options, size_t i, char *value, struct err
     case FLAG_COUNT:
         return number_parse_u64(value, &options->count) < 0 ? bad_value(error, name, value, "a number") : 0;
     default:
-        return apply_switch(options, flags[i].id);
+        return apply_top_flag(options, i, value);
     }
 }
 
@@ -254,6 +280,8 @@ int options_parse(int argc, char **argv, struct options *ret, struct error *erro
     bool has_command = argc > 1 && argv[1][0] != '-';
     int r = has_command ? parse_command(argv[1], &options.command, error) : 0;
 
+    if (options.command == COMMAND_TOP)
+        options.count = OPTIONS_LIVE;
     if (r == 0)
         r = parse_flags(argc - has_command, argv + has_command, &options, error);
     int rest = optind + has_command;

@@ -8,7 +8,17 @@
 #include "base/error.h"
 #include "daemon/log/log.h"
 
-enum command { COMMAND_RUN, COMMAND_CHECK_CONFIG, COMMAND_LIST_EVENTS, COMMAND_PLAN, COMMAND_STAT, COMMAND_SYMBOLISE };
+enum command {
+    COMMAND_RUN,
+    COMMAND_CHECK_CONFIG,
+    COMMAND_LIST_EVENTS,
+    COMMAND_PLAN,
+    COMMAND_STAT,
+    COMMAND_TOP,
+    COMMAND_SYMBOLISE
+};
+
+#define OPTIONS_LIVE UINT64_MAX /* the count of top where --count is not given */
 
 struct options {
     enum command command;
@@ -23,6 +33,7 @@ struct options {
     bool no_opener;
     bool json;
     uint64_t interval_ns, count;
+    const char *cgroup, *sort, *url; /* of top; NULL: not given */
 };
 
 /* -EINVAL with a sentence; nothing is printed. */
