@@ -31,6 +31,11 @@ static const char *row_unit(const struct top_row *row)
     return row->unit;
 }
 
+static const char *row_pmu(const struct top_row *row)
+{
+    return row->pmu ? row->pmu : "";
+}
+
 static const char *row_slice(const struct top_row *row)
 {
     return row->slice;
@@ -83,9 +88,9 @@ void top_layout_make(const struct top_view *view, const struct top_table *table,
 {
     bool cgroups = view->kind == TOP_CGROUPS;
     struct top_layout layout = {.name = cgroups ? NAME_MIN : CPU_NAME};
-    size_t shown = cgroups && !view->by_pmu ? 0 : PMU_WIDTH;
 
-    layout.pmu = width >= 60 ? shown : 0;
+    if (width >= 60 && (!cgroups || view->by_pmu) && longest_text(table, row_pmu))
+        layout.pmu = PMU_WIDTH;
     size_t room = width - MIN(width, layout.name + layout.pmu);
     choose_columns(view, table, room, &layout);
     room -= layout.n * TOP_COLUMN_WIDTH;

@@ -2,6 +2,7 @@
 /* `perfcountd top` in the event loop: see top-loop.h. */
 #include "daemon/top/top-loop.h"
 
+#include <locale.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
@@ -111,6 +112,16 @@ static void use_status(struct top_loop *loop)
     loop->scene.paused = json_is_true(json_object_get(loop->status, "paused"));
 }
 
+/* Where no cgroup is counted, the first thing to see is CPUs. */
+static void choose_kind(struct top_loop *loop)
+{
+    if (loop->frames == 0 && loop->view.kind == TOP_CGROUPS && !*top_view_filter(&loop->view) && loop->scene.table &&
+        top_table_count(loop->scene.table) == 0) {
+        loop->view.kind = TOP_CPUS;
+        make_tables(loop);
+    }
+}
+
 static void loop_on_reading(void *userdata, const struct top_reading *reading)
 {
     struct top_loop *loop = userdata;
@@ -125,6 +136,7 @@ static void loop_on_reading(void *userdata, const struct top_reading *reading)
         use_status(loop);
         strftime(loop->clock, sizeof(loop->clock), "%H:%M:%S", localtime_r(&now, &local));
         make_tables(loop);
+        choose_kind(loop);
     }
     loop->frames++;
     loop_draw(loop);
@@ -268,6 +280,7 @@ int top_loop_new(sd_event *event, const struct top_loop_settings *settings, stru
 
     if (!loop)
         return error_oom(error);
+    setlocale(LC_CTYPE, ""); /* the characters that the terminal has */
     loop->event = sd_event_ref(event);
     loop->settings = *settings;
     loop->scene = (struct top_scene){.host = settings->host,
