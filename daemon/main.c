@@ -20,6 +20,7 @@ static int (*const commands[])(const struct options *options) = {
     [COMMAND_LIST_PRESETS] = command_list_presets,
     [COMMAND_PLAN] = command_plan,
     [COMMAND_STAT] = command_stat,
+    [COMMAND_TOP] = command_top,
     [COMMAND_SYMBOLISE] = symbolise,
 };
 

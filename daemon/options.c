@@ -22,6 +22,7 @@ static const struct {
     [COMMAND_LIST_PRESETS] = {"list-presets", "", "list the presets, and what they become on this machine"},
     [COMMAND_PLAN] = {"plan", "", "show what this configuration opens here, and what it cannot open"},
     [COMMAND_STAT] = {"stat", "", "count for an interval, or while a command runs, and print the counts"},
+    [COMMAND_TOP] = {"top", "", "show live which cgroups and CPUs do what, in the terminal"},
     [COMMAND_SYMBOLISE] = {SYMBOLISER_COMMAND, "", NULL},
     [COMMAND_HELP] = {"help", "[COMMAND]", "print this, or what a command does and its flags"},
     [COMMAND_VERSION] = {"version", "", "print the version"},
@@ -43,6 +44,7 @@ enum flag_id {
     FLAG_SORT,
     FLAG_LIMIT,
     FLAG_OUTPUT,
+    FLAG_URL,
     FLAG_PROGRAM, /* a command to run, which is no flag */
     FLAG_HELP,
     FLAG_VERSION,
@@ -68,16 +70,20 @@ static const struct {
     {"--json", NULL, "list-events, list-metrics, list-presets, plan, stat: print JSON", FLAG_JSON,
      IN(COMMAND_LIST_EVENTS) | IN(COMMAND_LIST_METRICS) | IN(COMMAND_LIST_PRESETS) | IN(COMMAND_PLAN) |
          IN(COMMAND_STAT)},
-    {"--interval", "DURATION", "stat: time between two readings, 50ms to 1h (default: 1s)", FLAG_INTERVAL,
-     IN(COMMAND_STAT)},
-    {"--count", "N", "stat: how many intervals, 0 for no end (default: 1)", FLAG_COUNT, IN(COMMAND_STAT)},
+    {"--interval", "DURATION", "stat, top: time between two readings, 50ms to 1h, top: 1m (default: 1s)", FLAG_INTERVAL,
+     IN(COMMAND_STAT) | IN(COMMAND_TOP)},
+    {"--count", "N", "stat, top: how many intervals as text, 0 for no end (default: 1; top: the terminal)", FLAG_COUNT,
+     IN(COMMAND_STAT) | IN(COMMAND_TOP)},
     {"--per-cpu", NULL, "stat: each CPU by itself", FLAG_PER_CPU, IN(COMMAND_STAT)},
-    {"--cgroup", "PATTERN", "stat: the cgroups that match, such as *.service; repeatable", FLAG_CGROUP,
-     IN(COMMAND_STAT)},
-    {"--sort", "NAME", "stat: cgroups by a metric or an event, the largest first", FLAG_SORT, IN(COMMAND_STAT)},
+    {"--cgroup", "PATTERN", "stat, top: the cgroups that match, such as *.service; stat: repeatable", FLAG_CGROUP,
+     IN(COMMAND_STAT) | IN(COMMAND_TOP)},
+    {"--sort", "NAME", "stat, top: cgroups by a metric or an event, the largest first", FLAG_SORT,
+     IN(COMMAND_STAT) | IN(COMMAND_TOP)},
     {"--limit", "N", "stat: only the first N cgroups", FLAG_LIMIT, IN(COMMAND_STAT)},
     {"--output", "FILE", "stat: print to a file (default: standard output; with a command, standard error)",
      FLAG_OUTPUT, IN(COMMAND_STAT)},
+    {"--url", "URL", "top: a daemon to read, unix:/PATH or http://HOST:PORT (default: own counters)", FLAG_URL,
+     IN(COMMAND_TOP)},
     {"--help", NULL, "print this and exit", FLAG_HELP, IN_ALL},
     {"--version", NULL, "print the version and exit", FLAG_VERSION, IN_ALL},
 };
@@ -192,7 +198,7 @@ static int apply_switch(struct options *options, enum flag_id id)
     return 0;
 }
 
-static int apply_stat_flag(struct options *options, size_t i, char *value, struct error *error)
+static int apply_count_flag(struct options *options, size_t i, char *value, struct error *error)
 {
     const char *name = flags[i].name;
 
@@ -214,6 +220,9 @@ static int apply_stat_flag(struct options *options, size_t i, char *value, struc
     case FLAG_OUTPUT:
         options->output = value;
         return *value ? 0 : bad_value(error, name, value, "the name of a file");
+    case FLAG_URL:
+        options->url = value;
+        return 0;
     default:
         return apply_switch(options, flags[i].id);
     }
@@ -244,7 +253,7 @@ static int apply_flag(struct options *options, size_t i, char *value, struct err
                    ? bad_value(error, name, value, "auto, text, json or journal")
                    : 0;
     default:
-        return apply_stat_flag(options, i, value, error);
+        return apply_count_flag(options, i, value, error);
     }
 }
 
@@ -362,6 +371,8 @@ int options_parse(int argc, char **argv, struct options *ret, struct error *erro
     bool has_command = argc > 1 && argv[1][0] != '-';
     int r = has_command ? parse_command(argv[1], &options.command, error) : 0;
 
+    if (options.command == COMMAND_TOP)
+        options.count = OPTIONS_LIVE;
     if (r == 0)
         r = parse_flags(argc - has_command, argv + has_command, &options, error);
     int rest = optind + has_command;

@@ -16,10 +16,13 @@ enum command {
     COMMAND_LIST_PRESETS,
     COMMAND_PLAN,
     COMMAND_STAT,
+    COMMAND_TOP,
     COMMAND_SYMBOLISE,
     COMMAND_HELP,
     COMMAND_VERSION,
 };
+
+#define OPTIONS_LIVE UINT64_MAX /* the count of top where --count is not given */
 
 struct options {
     enum command command; /* COMMAND_HELP and COMMAND_VERSION come with the bool of that name */
@@ -37,8 +40,8 @@ struct options {
     bool per_cpu;
     char **cgroups; /* patterns; the array is owned, its texts are argv's */
     size_t n_cgroups;
-    const char *sort, *limit, *output; /* NULL: not given */
-    char **program;                    /* behind "--", ends with NULL; NULL: none */
+    const char *sort, *limit, *output, *url; /* NULL: not given */
+    char **program;                          /* behind "--", ends with NULL; NULL: none */
 };
 
 /* -EINVAL with a sentence; nothing is printed. */

@@ -39,6 +39,7 @@ systemd            | base
 daemon             | base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener daemon/*
 daemon/command     | base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener daemon/*
 daemon/log         | base
+daemon/top         | base derived collectors formats daemon
 tests              | base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener daemon/*
 bench              | base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener
 bench              | daemon/* tests
