@@ -40,7 +40,8 @@ static bool is_header(const char *line, size_t size, const char *name)
 
 struct reply_head {
     unsigned status;
-    uint64_t length; /* of the body; UINT64_MAX where it is not said */
+    uint64_t length; /* of the body, where it is said */
+    bool has_length;
     const char *body;
 };
 
@@ -56,6 +57,7 @@ static int parse_header(const char *line, size_t size, struct reply_head *head)
         line++;
     while (size && (line[size - 1] == ' ' || line[size - 1] == '\t'))
         size--;
+    head->has_length = true;
     return number_parse_u64_n(line, size, &head->length) == 0 ? 0 : -EBADMSG;
 }
 
@@ -63,7 +65,7 @@ static int parse_header(const char *line, size_t size, struct reply_head *head)
 static int parse_head(const char *data, size_t size, struct reply_head *ret)
 {
     const char *end = data + size, *at, *next;
-    struct reply_head head = {.length = UINT64_MAX};
+    struct reply_head head = {0};
     size_t line;
 
     next = line_end(data, end, &line);
@@ -94,11 +96,11 @@ int top_reply_parse(const char *data, size_t size, bool ended, struct top_reply 
         return error_set(error, r, "the answer is not what HTTP/1.0 has");
     if (r == -EAGAIN && size > TOP_REPLY_HEAD_MAX)
         return error_set(error, -EMSGSIZE, "the head of the answer has more than %d KiB", TOP_REPLY_HEAD_MAX / 1024);
-    if (size > TOP_REPLY_MAX || (r == 0 && head.length != UINT64_MAX && head.length > TOP_REPLY_MAX))
+    if (size > TOP_REPLY_MAX || (r == 0 && head.length > TOP_REPLY_MAX))
         return error_set(error, -EMSGSIZE, "the answer has more than %d MiB", TOP_REPLY_MAX / 1024 / 1024);
     size_t there = r == 0 ? size - (size_t)(head.body - data) : 0;
-    if (r == -EAGAIN || (head.length == UINT64_MAX ? !ended : there < head.length))
+    if (r == -EAGAIN || (head.has_length ? there < head.length : !ended))
         return ended ? error_set(error, -EBADMSG, "the connection ended before the answer did") : -EAGAIN;
-    *ret = (struct top_reply){head.status, head.body, head.length == UINT64_MAX ? there : (size_t)head.length};
+    *ret = (struct top_reply){head.status, head.body, head.has_length ? (size_t)head.length : there};
     return 0;
 }
