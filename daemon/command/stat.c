@@ -310,7 +310,7 @@ static int open_view(struct stat_view *view)
     if (status != EXIT_SUCCESS)
         return status;
     const struct snapshot *snapshot = registry_read(view->session.registry, UINT32_MAX, 0);
-    if (order_check(&view->order, snapshot, &error) < 0)
+    if (order_check(&view->order, &view->filter, snapshot, &error) < 0)
         return refuse_flag(&error);
     return check_cgroups(view, snapshot);
 }
