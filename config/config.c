@@ -87,7 +87,7 @@ static int config_check_groups(const char *path, const struct config_groups *gro
     for (size_t i = 0; i < groups->n; i++)
         for (size_t k = 0; k < groups->items[i].n_events; k++) {
             const struct config_event *event = &groups->items[i].events[k];
-            if (config_check_event(path, &event->event, sys, machine, &reason) == 0)
+            if (event->variants || config_check_event(path, &event->event, sys, machine, &reason) == 0)
                 continue;
             if (error) {
                 *error = reason;

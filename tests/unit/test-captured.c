@@ -158,7 +158,8 @@ static char *describe(struct fake_sys *fake, const char *collectors)
     _cleanup_(buffer_done) struct buffer text = {0}, yaml = {0};
     struct rig rig;
 
-    buffer_appendf(&yaml, "collectors: {self: {enabled: false}, %s}", collectors);
+    buffer_appendf(&yaml, "collectors: {self: {enabled: false}, %s%s}", collectors,
+                   strstr(collectors, "pmu: {groups") ? "" : ", pmu: {groups: []}");
     _cleanup_(freep) char *config = buffer_string(&yaml);
     rig_init(&rig, fake, config);
     fake_advance(fake, 1000);

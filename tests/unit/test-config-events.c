@@ -103,19 +103,20 @@ static int note_event(void *userdata, const struct event *event, bool samples)
 /* All events of a configuration, and the events that the sampler may open. */
 static void test_each_event(void **state)
 {
-#define ONLY_CPU "pmu: {enabled: false}, cgroup: {groups: []}}"
+#define ONLY_CPU "pmu: {groups: []}, cgroup: {groups: []}}"
     static const struct {
         const char *in, *out;
         int out_result;
     } cases[] = {
-        {"collectors: {cpu: {groups: []}, cgroup: {groups: []}}", "", 0},
+        {"collectors: {cpu: {groups: []}, pmu: {groups: []}, cgroup: {groups: []}}", "", 0},
         {"collectors: {cpu: {groups: [{name: a, events: cycles}, {name: p, events: ['kprobe/addr=0x10/']}]}, " ONLY_CPU,
          "cycles kprobe/addr=0x10/", 0},
         {"collectors: {cpu: {groups: [{name: a, events: cpu-clock}, {name: b, events: cs}]}, " ONLY_CPU, "cpu-clock",
          -EBUSY},
-        {"collectors: {cpu: {groups: []}, cgroup: {groups: [{name: p, events: '{cycles,kprobe/func=f,offset=1/}'}]}}",
+        {"collectors: {cpu: {groups: []}, pmu: {groups: []}, cgroup: {groups: [{name: p, events: "
+         "'{cycles,kprobe/func=f,offset=1/}'}]}}",
          "cycles kprobe/func=f,offset=1/", 0},
-        {"{collectors: {cpu: {groups: []}, cgroup: {groups: []}}, sampler: {event: 'cycles:u', "
+        {"{collectors: {cpu: {groups: []}, pmu: {groups: []}, cgroup: {groups: []}}, sampler: {event: 'cycles:u', "
          "tracepoints: ['sched:sched_switch', 'a:b']}}",
          "cycles:u(samples) sched:sched_switch(samples) a:b(samples)", 0},
     };
