@@ -56,7 +56,8 @@ static void describe_pmu(struct buffer *text, const struct pmu *pmu)
 /* Of Cortex-A55 and A76, which have no slots: nothing is called top-down. */
 #define ARMV8                                                                                                          \
     ": ipc frontend_stall_ratio backend_stall_ratio branch_miss_ratio branch_mpki cache_miss_ratio l1d_mpki "          \
-    "l1i_mpki l2_mpki l2_miss_ratio llc_mpki llc_miss_ratio dtlb_walks_pki itlb_walks_pki"
+    "l1i_mpki l2_mpki l2_miss_ratio llc_mpki llc_miss_ratio dtlb_walks_pki itlb_walks_pki l2_tlb_mpki "                \
+    "dtlb_load_mpki itlb_load_mpki"
 #define TOPDOWN                                                                                                        \
     " topdown_retiring_ratio topdown_bad_speculation_ratio topdown_frontend_bound_ratio topdown_backend_bound_ratio"
 #define MEMORY ": memory_read_bytes_per_second memory_write_bytes_per_second memory_bytes_per_second\n"
@@ -78,7 +79,8 @@ static const struct {
      "cpu: ipc branch_miss_ratio branch_mpki cache_miss_ratio" TOPDOWN "\npower: package_watts dram_watts\n"
      "uncore_imc_0" MEMORY "uncore_imc_1" MEMORY "uncore_imc_2" MEMORY "uncore_imc_3" MEMORY
      "uncore_imc_free_running_0" MEMORY},
-    {captured_amd_server, "cpu: ipc\npower: package_watts\n"},
+    {captured_amd_server,
+     "cpu: ipc frontend_stall_ratio branch_miss_ratio branch_mpki cache_miss_ratio\npower: package_watts\n"},
 };
 
 static void test_machines(void **state)
