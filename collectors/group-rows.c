@@ -127,10 +127,10 @@ static void row_counter_done(struct row_counter *counter)
 static int row_counter_init(struct row_counter *counter, const char *collector, const struct config_event *event,
                             const struct attr *attr, const char *pmu)
 {
-    const char *separator = attr->unit[0] ? "_" : "";
+    const char *unit = event_unit_suffix(&event->event, attr->unit), *separator = unit[0] ? "_" : "";
     char *name = NULL;
 
-    if (asprintf(&name, "perf_%s_%s%s%s_total", collector, event->event.metric, separator, attr->unit) < 0)
+    if (asprintf(&name, "perf_%s_%s%s%s_total", collector, event->event.metric, separator, unit) < 0)
         name = NULL;
     *counter = (struct row_counter){
         .event = event->event.metric,
