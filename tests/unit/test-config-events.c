@@ -103,7 +103,7 @@ static int note_event(void *userdata, const struct event *event, bool samples)
 /* All events of a configuration, and the events that the sampler may open. */
 static void test_each_event(void **state)
 {
-#define ONLY_CPU "pmu: {enabled: false}, cgroup: {groups: []}}"
+#define ONLY_CPU "pmu: {groups: []}, cgroup: {groups: []}}"
     static const struct {
         const char *in, *out;
         int out_result;
