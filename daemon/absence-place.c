@@ -65,15 +65,15 @@ static bool place_spell_event(const struct absence_place *place, const char *nam
     const struct generic_event *generic = find_generic(name);
     uint64_t config;
 
+    if (generic && (generic->type == PERF_TYPE_SOFTWARE || (place->pmu && place->pmu->scope != PMU_SYSTEM))) {
+        snprintf(text, size, "%s", generic->name);
+        return true;
+    }
     for (size_t i = 0; place->pmu && i < place->pmu->n_events; i++)
         if (has_metric_name(place->pmu->events[i].name, name)) {
             snprintf(text, size, "%s/%s/", place->pmu->name, place->pmu->events[i].name);
             return true;
         }
-    if (generic && (generic->type == PERF_TYPE_SOFTWARE || (place->pmu && place->pmu->scope != PMU_SYSTEM))) {
-        snprintf(text, size, "%s", generic->name);
-        return true;
-    }
     for (size_t i = 0; place->pmu && place->pmu->scope == PMU_CORE && generic_find_cache(i, text, size, &config); i++)
         if (has_metric_name(text, name))
             return true;

@@ -26,7 +26,7 @@ const char *absence_name(enum absence absence)
 /* --- how near a formula is to a value --- */
 
 /* The events of a formula by what they need to be counted; a later list is worse. */
-enum need { NEED_NOTHING, NEED_GROUP, NEED_REPAIR, NEED_EVENT, NEED_PMU, N_NEEDS };
+enum need { NEED_NOTHING, NEED_REPAIR, NEED_GROUP, NEED_EVENT, NEED_PMU, N_NEEDS };
 
 struct fit {
     const struct derived_formula *of;
@@ -265,7 +265,7 @@ static void explain_useless(const struct row *row, struct availability *availabi
 
 void absence_explain(const struct absence_place *place, struct availability *availability)
 {
-    static const enum absence reasons[N_NEEDS] = {ABSENCE_APART, ABSENCE_NOT_COUNTED, ABSENCE_UNAVAILABLE,
+    static const enum absence reasons[N_NEEDS] = {ABSENCE_APART, ABSENCE_UNAVAILABLE, ABSENCE_NOT_COUNTED,
                                                   ABSENCE_NO_EVENT, ABSENCE_NO_PMU};
     const struct row *useless = find_useless(place, availability->metric);
     struct fit fit = {.worst = NEED_PMU};

@@ -15,10 +15,11 @@ import sys
 WIDTH = 112
 WINDOW = "5m"
 # Base units in the names of metrics: of the kernel's clocks, and of the events to which a driver gives a unit.
-UNITS = {"task_clock": "seconds", "cpu_clock": "seconds"}
-UNIT_PATTERNS = (
-    (re.compile(r"energy_"), "joules"),
-    (re.compile(r"(read|write)_bytes|bytes|data_(reads|writes|total)|cas_count_(read|write)"), "bytes"),
+UNITS = (
+    (re.compile(r"(task|cpu)_clock"), "seconds"),
+    (re.compile(r"energy_[a-z]+"), "joules"),
+    (re.compile(r"(read|write)_bytes|bytes|total_rw_bytes|data_(reads?|writes?|total)|cas_count_(read|write)|read|write"),
+     "bytes"),
 )
 SOFTWARE = set(("task_clock cpu_clock page_faults minor_faults major_faults context_switches cgroup_switches "
                 "cpu_migrations alignment_faults emulation_faults").split())
@@ -165,7 +166,7 @@ def chain_of(parts, words):
 def metric_of(collector, event):
     if event in TIMES:
         return "perf_%s_%s_total" % (collector, TIMES[event])
-    unit = UNITS.get(event) or next((unit for pattern, unit in UNIT_PATTERNS if pattern.match(event)), "")
+    unit = next((unit for pattern, unit in UNITS if pattern.fullmatch(event)), "")
     return "perf_%s_%s%s_total" % (collector, event, "_" + unit if unit else "")
 
 
