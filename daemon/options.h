@@ -35,7 +35,7 @@ struct options {
     char **cgroups; /* patterns; the array is owned, its texts are argv's */
     size_t n_cgroups;
     const char *sort, *limit, *output; /* NULL: not given */
-    char **program;                    /* behind "--", ends with NULL; NULL: none */
+    char **workload;                   /* behind "--", ends with NULL; NULL: none */
 };
 
 /* -EINVAL with a sentence; nothing is printed. */

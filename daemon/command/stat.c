@@ -8,19 +8,19 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "daemon/command/command.h"
-#include "daemon/command/program.h"
 #include "daemon/command/stat-cgroups.h"
 #include "daemon/command/stat-counts.h"
 #include "daemon/command/table.h"
+#include "daemon/command/workload.h"
 #include "formats/rates-json.h"
 
 DEFINE_CLEANUP(struct baseline *, baseline_free);
 
-/* What is counted, and how it is shown. */
+/* A session, and how its counts are shown. */
 struct stat_view {
     const struct options *options;
     struct session session;
-    struct program program;
+    struct workload workload;
     struct filter filter;
     struct order order;
     char *sort; /* as events are named in metrics */
@@ -29,7 +29,7 @@ struct stat_view {
 
 static void view_done(struct stat_view *view)
 {
-    program_done(&view->program);
+    workload_done(&view->workload);
     session_done(&view->session);
     filter_done(&view->filter);
     free(view->sort);
@@ -89,7 +89,7 @@ static int open_output(struct stat_view *view)
     const char *path = view->options->output;
     struct error error;
 
-    view->file = view->options->program ? stderr : stdout;
+    view->file = view->options->workload ? stderr : stdout;
     if (!path)
         return EXIT_SUCCESS;
     view->file = fopen(path, "we");
@@ -164,24 +164,24 @@ static int print_title(const struct stat_view *view)
 {
     _cleanup_(buffer_done) struct buffer command = {0};
 
-    for (char *const *argument = view->options->program; argument && *argument; argument++) {
-        buffer_append_text(&command, argument == view->options->program ? "" : " ");
+    for (char *const *argument = view->options->workload; argument && *argument; argument++) {
+        buffer_append_text(&command, argument == view->options->workload ? "" : " ");
         escape_append_printable(&command, *argument);
     }
     buffer_append_char(&command, '\0');
     if (command.failed)
         return -ENOMEM;
-    fprintf(view->file, "\nCounts of the whole machine%s%s%s:\n", view->options->program ? " while '" : "",
-            command.data, view->options->program ? "' ran" : "");
+    fprintf(view->file, "\nCounts of the whole machine%s%s%s:\n", view->options->workload ? " while '" : "",
+            command.data, view->options->workload ? "' ran" : "");
     return 0;
 }
 
 static void print_times(const struct stat_view *view, double seconds)
 {
-    const struct rusage *usage = &view->program.usage;
+    const struct rusage *usage = &view->workload.usage;
 
     fprintf(view->file, "\n%.6f seconds time elapsed\n", seconds);
-    if (view->options->program)
+    if (view->options->workload)
         fprintf(view->file, "%.6f seconds user\n%.6f seconds sys\n",
                 (double)usage->ru_utime.tv_sec + (double)usage->ru_utime.tv_usec / 1e6,
                 (double)usage->ru_stime.tv_sec + (double)usage->ru_stime.tv_usec / 1e6);
@@ -221,7 +221,7 @@ static int print_view(struct stat_view *view, const struct baseline *baseline, c
 /* --- measuring */
 
 /* `ret_status` is that of the command, unless the counts cannot be shown. */
-static int count_program(struct stat_view *view)
+static int count_workload(struct stat_view *view)
 {
     _cleanup_(baseline_freep) struct baseline *baseline = NULL;
     struct registry *registry = view->session.registry;
@@ -230,12 +230,12 @@ static int count_program(struct stat_view *view)
     baseline = baseline_new(registry_read(registry, UINT32_MAX, 0));
     if (!baseline)
         return command_fail_memory();
-    int r = program_run(&view->program, &error);
+    int r = workload_run(&view->workload, &error);
     const struct snapshot *snapshot = registry_read(registry, UINT32_MAX, 0);
     if (r < 0)
-        return command_fail(view->program.status, &error);
+        return command_fail(view->workload.status, &error);
     int status = print_view(view, baseline, snapshot);
-    return status == EXIT_SUCCESS ? view->program.status : status;
+    return status == EXIT_SUCCESS ? view->workload.status : status;
 }
 
 /* Waits for the end of the interval. Returns whether SIGINT or SIGTERM ended it before. */
@@ -325,12 +325,12 @@ int command_stat(const struct options *options)
     if (status == EXIT_SUCCESS)
         status = open_output(&view);
     /* First of all, so that the command has what the caller has. */
-    if (status == EXIT_SUCCESS && options->program && program_start(options->program, &view.program, &error) < 0)
+    if (status == EXIT_SUCCESS && options->workload && workload_start(options->workload, &view.workload, &error) < 0)
         status = command_fail(EXIT_FAILURE, &error);
     if (status == EXIT_SUCCESS)
         status = open_view(&view);
-    if (status == EXIT_SUCCESS && options->program)
-        return count_program(&view);
+    if (status == EXIT_SUCCESS && options->workload)
+        return count_workload(&view);
     for (uint64_t i = 0; status == EXIT_SUCCESS && !last && (options->count == 0 || i < options->count); i++)
         status = count_interval(&view, &last);
     return status;
