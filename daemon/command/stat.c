@@ -101,6 +101,15 @@ static int open_output(struct stat_view *view)
 
 /* --- which rows are shown */
 
+typedef bool (*row_predicate)(const void *userdata, const struct row *row);
+
+static bool is_any(const void *userdata, const struct row *row)
+{
+    (void)userdata;
+    (void)row;
+    return true;
+}
+
 static bool is_of_machine(const void *userdata, const struct row *row)
 {
     (void)userdata;
@@ -112,8 +121,7 @@ static bool is_chosen_cgroup(const void *userdata, const struct row *row)
     return row->cgroup && filter_passes_row(userdata, row);
 }
 
-static bool has_rows(const struct snapshot *snapshot, bool (*passes)(const void *userdata, const struct row *row),
-                     const struct filter *filter)
+static bool has_rows(const struct snapshot *snapshot, row_predicate passes, const struct filter *filter)
 {
     for (size_t i = 0; i < snapshot->n_rows; i++)
         if (snapshot->rows[i]->state != ROW_UNAVAILABLE && passes(filter, snapshot->rows[i]))
@@ -130,22 +138,75 @@ static bool shows_cgroups(const struct stat_view *view, const struct snapshot *s
            (!options->per_cpu && !has_rows(snapshot, is_of_machine, NULL));
 }
 
-static int check_cgroups(const struct stat_view *view, const struct snapshot *snapshot)
+/* Cgroups are asked for, and none is counted that is meant. */
+static int refuse_cgroups(const struct stat_view *view)
 {
     _cleanup_(buffer_done) struct buffer patterns = {0};
 
-    if (!view->options->n_cgroups || has_rows(snapshot, is_chosen_cgroup, &view->filter))
-        return EXIT_SUCCESS;
     for (size_t i = 0; i < view->options->n_cgroups; i++) {
-        buffer_append_text(&patterns, i ? ", " : "");
+        buffer_append_text(&patterns, i ? ", " : " that matches ");
         escape_append_printable(&patterns, view->options->cgroups[i]);
     }
     buffer_append_char(&patterns, '\0');
     fprintf(stderr,
-            "perfcountd: --cgroup: none of the cgroups that are counted matches %s; collectors.cgroup.include of the "
-            "configuration chooses those that are counted\n",
+            "perfcountd: no cgroup is counted%s; collectors.cgroup.include of the configuration chooses the cgroups "
+            "that are counted\n",
             patterns.failed ? "" : patterns.data);
     return EXIT_FAILURE;
+}
+
+/* Each name once, behind commas. */
+static void add_name(struct buffer *names, const char *name)
+{
+    char text[128];
+
+    snprintf(text, sizeof(text), ", %s,", name);
+    buffer_append_char(names, '\0');
+    bool listed = !names->failed && strstr(names->data, text);
+    names->size -= !names->failed;
+    if (!listed)
+        buffer_appendf(names, " %s,", name);
+}
+
+static void add_names(struct buffer *names, const struct row *row)
+{
+    for (size_t i = 0; row->derivation && i < derivation_count(row->derivation); i++)
+        add_name(names, derivation_metric(row->derivation, i)->name);
+    for (size_t i = 0; i < row->n_counters; i++)
+        add_name(names, row->counters[i].event);
+}
+
+/* Whether one of the rows that are shown has what they are sorted by. */
+static int check_sort(const struct stat_view *view, const struct snapshot *snapshot, row_predicate passes)
+{
+    _cleanup_(buffer_done) struct buffer names = {0};
+    char wanted[128];
+
+    if (!view->order.sort)
+        return EXIT_SUCCESS;
+    buffer_append_char(&names, ',');
+    for (size_t i = 0; i < snapshot->n_rows; i++)
+        if (snapshot->rows[i]->state != ROW_UNAVAILABLE && passes(&view->filter, snapshot->rows[i]))
+            add_names(&names, snapshot->rows[i]);
+    buffer_append_char(&names, '\0');
+    if (names.failed)
+        return command_fail_memory();
+    snprintf(wanted, sizeof(wanted), " %s,", view->order.sort);
+    if (strstr(names.data, wanted))
+        return EXIT_SUCCESS;
+    fprintf(stderr, "perfcountd: --sort: nothing here has \"%.64s\"; known are%.*s\n", view->options->sort,
+            (int)names.size - 3, names.data + 1);
+    return EXIT_BAD_USAGE;
+}
+
+static int check_rows(const struct stat_view *view, const struct snapshot *snapshot)
+{
+    row_predicate passes = view->options->json && !view->options->n_cgroups ? is_any : is_chosen_cgroup;
+
+    if (passes == is_chosen_cgroup && shows_cgroups(view, snapshot) &&
+        !has_rows(snapshot, is_chosen_cgroup, &view->filter))
+        return refuse_cgroups(view);
+    return check_sort(view, snapshot, passes);
 }
 
 /* --- output */
@@ -303,16 +364,12 @@ static int report_unavailable(struct registry *registry)
 static int open_view(struct stat_view *view)
 {
     int status = command_open_session(&view->session, view->options, false);
-    struct error error;
 
     if (status == EXIT_SUCCESS)
         status = report_unavailable(view->session.registry);
     if (status != EXIT_SUCCESS)
         return status;
-    const struct snapshot *snapshot = registry_read(view->session.registry, UINT32_MAX, 0);
-    if (order_check(&view->order, snapshot, &error) < 0)
-        return refuse_flag(&error);
-    return check_cgroups(view, snapshot);
+    return check_rows(view, registry_read(view->session.registry, UINT32_MAX, 0));
 }
 
 int command_stat(const struct options *options)
