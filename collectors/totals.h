@@ -50,7 +50,7 @@ int totals_make(const struct baseline *baseline, const struct snapshot *snapshot
                 bool (*passes)(const void *userdata, const struct row *row), const void *userdata, struct totals *ret);
 void totals_done(struct totals *totals);
 
-/* What an event counted in the interval, in its unit; NAN where that is known of no row. */
+/* The count of an event in the interval, in its unit; NAN where it is known of no row. */
 double total_growth(const struct totals *totals, const struct total *total, size_t event);
 /* The value of a metric of its derivation; NAN where it has none, or its events are not known of the same rows. */
 double total_metric(const struct total *total, size_t metric);

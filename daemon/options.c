@@ -21,7 +21,8 @@ static const struct {
     [COMMAND_LIST_METRICS] = {"list-metrics", "", "list the derived metrics, with their formulas"},
     [COMMAND_LIST_PRESETS] = {"list-presets", "", "list the presets, and what they become on this machine"},
     [COMMAND_PLAN] = {"plan", "", "show what this configuration opens here, and what it cannot open"},
-    [COMMAND_STAT] = {"stat", "", "count for an interval, or while a command runs, and print the counts"},
+    [COMMAND_STAT] = {"stat", "",
+                      "count for an interval, or while the command behind \"--\" runs, and print the counts"},
     [COMMAND_TOP] = {"top", "", "show live which cgroups and CPUs do what, in the terminal"},
     [COMMAND_SYMBOLISE] = {SYMBOLISER_COMMAND, "", NULL},
     [COMMAND_HELP] = {"help", "[COMMAND]", "print this, or what a command does and its flags"},
@@ -45,7 +46,7 @@ enum flag_id {
     FLAG_LIMIT,
     FLAG_OUTPUT,
     FLAG_URL,
-    FLAG_PROGRAM, /* a command to run, which is no flag */
+    FLAG_WORKLOAD, /* a command to run, which is no flag */
     FLAG_HELP,
     FLAG_VERSION,
 };
@@ -267,12 +268,12 @@ static int check_spelling(const char *argument, size_t i, struct error *error)
     return 0;
 }
 
-/* A pair of flags that exclude each other; `second` is FLAG_PROGRAM for a command to run. */
+/* A pair of flags that exclude each other; `second` is FLAG_WORKLOAD for a command to run. */
 static const struct {
     enum flag_id first, second;
 } exclusions[] = {
-    {FLAG_INTERVAL, FLAG_PROGRAM}, {FLAG_COUNT, FLAG_PROGRAM}, {FLAG_PER_CPU, FLAG_CGROUP},
-    {FLAG_PER_CPU, FLAG_SORT},     {FLAG_PER_CPU, FLAG_LIMIT},
+    {FLAG_INTERVAL, FLAG_WORKLOAD}, {FLAG_COUNT, FLAG_WORKLOAD}, {FLAG_PER_CPU, FLAG_CGROUP},
+    {FLAG_PER_CPU, FLAG_SORT},      {FLAG_PER_CPU, FLAG_LIMIT},
 };
 
 static const char *given_flag(enum flag_id id, unsigned given)
@@ -292,7 +293,7 @@ static int check_flags(const struct options *options, unsigned given, struct err
                              commands[options->command].name);
     for (size_t i = 0; i < ARRAY_SIZE(exclusions); i++) {
         const char *first = given_flag(exclusions[i].first, given), *second = given_flag(exclusions[i].second, given);
-        if (exclusions[i].second == FLAG_PROGRAM && options->program)
+        if (exclusions[i].second == FLAG_WORKLOAD && options->workload)
             second = "a command to run";
         if (first && second)
             return error_set(error, -EINVAL, "%s cannot be used with %s", first, second);
@@ -315,7 +316,7 @@ static int parse_flags(int argc, char **argv, struct options *options, struct er
         int id = getopt_long(argc, argv, "+:h", table, &index);
         if (id == -1) {
             if (options->command == COMMAND_STAT && optind < argc && str_equal(argv[before], "--"))
-                options->program = argv + optind;
+                options->workload = argv + optind;
             break;
         }
         if (id == ':')
@@ -378,11 +379,11 @@ int options_parse(int argc, char **argv, struct options *ret, struct error *erro
     int rest = optind + has_command;
     if (r == 0 && options.command == COMMAND_CHECK_CONFIG && rest < argc && !options.config_file)
         options.config_file = argv[rest++];
-    if (r == 0 && !options.program)
+    if (r == 0 && !options.workload)
         r = apply_command_word(&options, rest < argc ? argv[rest] : NULL, &rest, error);
     if (options.help && !has_command)
         options.command = COMMAND_HELP;
-    if (r == 0 && rest < argc && !options.program)
+    if (r == 0 && rest < argc && !options.workload)
         r = unexpected_argument(&options, argv[rest], error);
     if (r < 0) {
         options_done(&options);

@@ -41,7 +41,7 @@ struct options {
     char **cgroups; /* patterns; the array is owned, its texts are argv's */
     size_t n_cgroups;
     const char *sort, *limit, *output, *url; /* NULL: not given */
-    char **program;                          /* behind "--", ends with NULL; NULL: none */
+    char **workload;                         /* behind "--", ends with NULL; NULL: none */
 };
 
 /* -EINVAL with a sentence; nothing is printed. */

@@ -13,7 +13,7 @@ DEFINE_CLEANUP(struct table *, table_free);
 #define TEXT_SIZE 96
 #define COUNT_WIDTH 15 /* at least, so that blocks with and without "<not supported>" look alike */
 
-/* What is being printed. */
+/* The counts that are being printed. */
 struct counts {
     const struct totals *totals;
     const struct failures *failures;

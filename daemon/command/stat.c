@@ -8,19 +8,19 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "daemon/command/command.h"
-#include "daemon/command/program.h"
 #include "daemon/command/stat-cgroups.h"
 #include "daemon/command/stat-counts.h"
 #include "daemon/command/table.h"
+#include "daemon/command/workload.h"
 #include "formats/rates-json.h"
 
 DEFINE_CLEANUP(struct baseline *, baseline_free);
 
-/* What is counted, and how it is shown. */
+/* A session, and how its counts are shown. */
 struct stat_view {
     const struct options *options;
     struct session session;
-    struct program program;
+    struct workload workload;
     struct filter filter;
     struct order order;
     char *sort; /* as events are named in metrics */
@@ -29,7 +29,7 @@ struct stat_view {
 
 static void view_done(struct stat_view *view)
 {
-    program_done(&view->program);
+    workload_done(&view->workload);
     session_done(&view->session);
     filter_done(&view->filter);
     free(view->sort);
@@ -89,7 +89,7 @@ static int open_output(struct stat_view *view)
     const char *path = view->options->output;
     struct error error;
 
-    view->file = view->options->program ? stderr : stdout;
+    view->file = view->options->workload ? stderr : stdout;
     if (!path)
         return EXIT_SUCCESS;
     view->file = fopen(path, "we");
@@ -100,6 +100,15 @@ static int open_output(struct stat_view *view)
 }
 
 /* --- which rows are shown */
+
+typedef bool (*row_predicate)(const void *userdata, const struct row *row);
+
+static bool is_any(const void *userdata, const struct row *row)
+{
+    (void)userdata;
+    (void)row;
+    return true;
+}
 
 static bool is_of_machine(const void *userdata, const struct row *row)
 {
@@ -112,8 +121,7 @@ static bool is_chosen_cgroup(const void *userdata, const struct row *row)
     return row->cgroup && filter_passes_row(userdata, row);
 }
 
-static bool has_rows(const struct snapshot *snapshot, bool (*passes)(const void *userdata, const struct row *row),
-                     const struct filter *filter)
+static bool has_rows(const struct snapshot *snapshot, row_predicate passes, const struct filter *filter)
 {
     for (size_t i = 0; i < snapshot->n_rows; i++)
         if (snapshot->rows[i]->state != ROW_UNAVAILABLE && passes(filter, snapshot->rows[i]))
@@ -130,22 +138,75 @@ static bool shows_cgroups(const struct stat_view *view, const struct snapshot *s
            (!options->per_cpu && !has_rows(snapshot, is_of_machine, NULL));
 }
 
-static int check_cgroups(const struct stat_view *view, const struct snapshot *snapshot)
+/* Cgroups are asked for, and none is counted that is meant. */
+static int refuse_cgroups(const struct stat_view *view)
 {
     _cleanup_(buffer_done) struct buffer patterns = {0};
 
-    if (!view->options->n_cgroups || has_rows(snapshot, is_chosen_cgroup, &view->filter))
-        return EXIT_SUCCESS;
     for (size_t i = 0; i < view->options->n_cgroups; i++) {
-        buffer_append_text(&patterns, i ? ", " : "");
+        buffer_append_text(&patterns, i ? ", " : " that matches ");
         escape_append_printable(&patterns, view->options->cgroups[i]);
     }
     buffer_append_char(&patterns, '\0');
     fprintf(stderr,
-            "perfcountd: --cgroup: none of the cgroups that are counted matches %s; collectors.cgroup.include of the "
-            "configuration chooses those that are counted\n",
+            "perfcountd: no cgroup is counted%s; collectors.cgroup.include of the configuration chooses the cgroups "
+            "that are counted\n",
             patterns.failed ? "" : patterns.data);
     return EXIT_FAILURE;
+}
+
+/* Each name once, behind commas. */
+static void add_name(struct buffer *names, const char *name)
+{
+    char text[128];
+
+    snprintf(text, sizeof(text), ", %s,", name);
+    buffer_append_char(names, '\0');
+    bool listed = !names->failed && strstr(names->data, text);
+    names->size -= !names->failed;
+    if (!listed)
+        buffer_appendf(names, " %s,", name);
+}
+
+static void add_names(struct buffer *names, const struct row *row)
+{
+    for (size_t i = 0; row->derivation && i < derivation_count(row->derivation); i++)
+        add_name(names, derivation_metric(row->derivation, i)->name);
+    for (size_t i = 0; i < row->n_counters; i++)
+        add_name(names, row->counters[i].event);
+}
+
+/* Whether one of the rows that are shown has what they are sorted by. */
+static int check_sort(const struct stat_view *view, const struct snapshot *snapshot, row_predicate passes)
+{
+    _cleanup_(buffer_done) struct buffer names = {0};
+    char wanted[128];
+
+    if (!view->order.sort)
+        return EXIT_SUCCESS;
+    buffer_append_char(&names, ',');
+    for (size_t i = 0; i < snapshot->n_rows; i++)
+        if (snapshot->rows[i]->state != ROW_UNAVAILABLE && passes(&view->filter, snapshot->rows[i]))
+            add_names(&names, snapshot->rows[i]);
+    buffer_append_char(&names, '\0');
+    if (names.failed)
+        return command_fail_memory();
+    snprintf(wanted, sizeof(wanted), " %s,", view->order.sort);
+    if (strstr(names.data, wanted))
+        return EXIT_SUCCESS;
+    fprintf(stderr, "perfcountd: --sort: nothing here has \"%.64s\"; known are%.*s\n", view->options->sort,
+            (int)names.size - 3, names.data + 1);
+    return EXIT_BAD_USAGE;
+}
+
+static int check_rows(const struct stat_view *view, const struct snapshot *snapshot)
+{
+    row_predicate passes = view->options->json && !view->options->n_cgroups ? is_any : is_chosen_cgroup;
+
+    if (passes == is_chosen_cgroup && shows_cgroups(view, snapshot) &&
+        !has_rows(snapshot, is_chosen_cgroup, &view->filter))
+        return refuse_cgroups(view);
+    return check_sort(view, snapshot, passes);
 }
 
 /* --- output */
@@ -164,24 +225,24 @@ static int print_title(const struct stat_view *view)
 {
     _cleanup_(buffer_done) struct buffer command = {0};
 
-    for (char *const *argument = view->options->program; argument && *argument; argument++) {
-        buffer_append_text(&command, argument == view->options->program ? "" : " ");
+    for (char *const *argument = view->options->workload; argument && *argument; argument++) {
+        buffer_append_text(&command, argument == view->options->workload ? "" : " ");
         escape_append_printable(&command, *argument);
     }
     buffer_append_char(&command, '\0');
     if (command.failed)
         return -ENOMEM;
-    fprintf(view->file, "\nCounts of the whole machine%s%s%s:\n", view->options->program ? " while '" : "",
-            command.data, view->options->program ? "' ran" : "");
+    fprintf(view->file, "\nCounts of the whole machine%s%s%s:\n", view->options->workload ? " while '" : "",
+            command.data, view->options->workload ? "' ran" : "");
     return 0;
 }
 
 static void print_times(const struct stat_view *view, double seconds)
 {
-    const struct rusage *usage = &view->program.usage;
+    const struct rusage *usage = &view->workload.usage;
 
     fprintf(view->file, "\n%.6f seconds time elapsed\n", seconds);
-    if (view->options->program)
+    if (view->options->workload)
         fprintf(view->file, "%.6f seconds user\n%.6f seconds sys\n",
                 (double)usage->ru_utime.tv_sec + (double)usage->ru_utime.tv_usec / 1e6,
                 (double)usage->ru_stime.tv_sec + (double)usage->ru_stime.tv_usec / 1e6);
@@ -221,7 +282,7 @@ static int print_view(struct stat_view *view, const struct baseline *baseline, c
 /* --- measuring */
 
 /* `ret_status` is that of the command, unless the counts cannot be shown. */
-static int count_program(struct stat_view *view)
+static int count_workload(struct stat_view *view)
 {
     _cleanup_(baseline_freep) struct baseline *baseline = NULL;
     struct registry *registry = view->session.registry;
@@ -230,12 +291,12 @@ static int count_program(struct stat_view *view)
     baseline = baseline_new(registry_read(registry, UINT32_MAX, 0));
     if (!baseline)
         return command_fail_memory();
-    int r = program_run(&view->program, &error);
+    int r = workload_run(&view->workload, &error);
     const struct snapshot *snapshot = registry_read(registry, UINT32_MAX, 0);
     if (r < 0)
-        return command_fail(view->program.status, &error);
+        return command_fail(view->workload.status, &error);
     int status = print_view(view, baseline, snapshot);
-    return status == EXIT_SUCCESS ? view->program.status : status;
+    return status == EXIT_SUCCESS ? view->workload.status : status;
 }
 
 /* Waits for the end of the interval. Returns whether SIGINT or SIGTERM ended it before. */
@@ -303,16 +364,12 @@ static int report_unavailable(struct registry *registry)
 static int open_view(struct stat_view *view)
 {
     int status = command_open_session(&view->session, view->options, false);
-    struct error error;
 
     if (status == EXIT_SUCCESS)
         status = report_unavailable(view->session.registry);
     if (status != EXIT_SUCCESS)
         return status;
-    const struct snapshot *snapshot = registry_read(view->session.registry, UINT32_MAX, 0);
-    if (order_check(&view->order, &view->filter, snapshot, &error) < 0)
-        return refuse_flag(&error);
-    return check_cgroups(view, snapshot);
+    return check_rows(view, registry_read(view->session.registry, UINT32_MAX, 0));
 }
 
 int command_stat(const struct options *options)
@@ -325,12 +382,12 @@ int command_stat(const struct options *options)
     if (status == EXIT_SUCCESS)
         status = open_output(&view);
     /* First of all, so that the command has what the caller has. */
-    if (status == EXIT_SUCCESS && options->program && program_start(options->program, &view.program, &error) < 0)
+    if (status == EXIT_SUCCESS && options->workload && workload_start(options->workload, &view.workload, &error) < 0)
         status = command_fail(EXIT_FAILURE, &error);
     if (status == EXIT_SUCCESS)
         status = open_view(&view);
-    if (status == EXIT_SUCCESS && options->program)
-        return count_program(&view);
+    if (status == EXIT_SUCCESS && options->workload)
+        return count_workload(&view);
     for (uint64_t i = 0; status == EXIT_SUCCESS && !last && (options->count == 0 || i < options->count); i++)
         status = count_interval(&view, &last);
     return status;

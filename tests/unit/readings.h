@@ -23,7 +23,7 @@ struct row *readings_add(struct readings *readings, const char *pmu, const char 
 void readings_refuse(struct readings *readings, const char *pmu, const char *group, int cpu, const char *event);
 /* The first reading is over. */
 void readings_begin(struct readings *readings);
-/* What the first two events counted, in their units; counted for `running` of the two seconds, 0 for starved. */
+/* The counts of the first two events, in their units; counted for `running` of the two seconds, 0 for starved. */
 void readings_count(struct row *row, double first, double second, double running);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `perfcountd stat` prints of the machine, where there is no terminal. */
+/* The counts of the machine as `perfcountd stat` prints them, where there is no terminal. */
 #include "base/cleanup.h"
 #include "daemon/command/stat-counts.h"
 #include "tests/unit/readings.h"
@@ -21,22 +21,19 @@ static void expect(const struct readings *readings, enum totals_order order, con
 }
 
 /* A board with two kinds of core, whose memory is counted too. */
-static void test_board(void **state)
+static void make_board(struct readings *readings)
 {
-    _cleanup_(readings_done) struct readings readings;
-    const struct failures none = {0};
     struct row *rows[8];
 
-    (void)state;
-    readings_init(&readings);
+    readings_init(readings);
     for (int cpu = 0; cpu < 4; cpu++)
-        rows[cpu] = readings_add(&readings, cpu < 2 ? "armv8_cortex_a55" : "armv8_cortex_a76", "overview", NULL, cpu,
+        rows[cpu] = readings_add(readings, cpu < 2 ? "armv8_cortex_a55" : "armv8_cortex_a76", "overview", NULL, cpu,
                                  "cycles,instructions");
-    rows[4] = readings_add(&readings, "armv8_cortex_a76", "branch", NULL, 2, "branches,branch_misses,instructions");
-    rows[5] = readings_add(&readings, "software", "software", NULL, 0, "context_switches,task_clock:seconds");
-    rows[6] = readings_add(&readings, "rockchip_ddr", "memory", NULL, 0, "read_bytes:bytes,write_bytes:bytes");
-    rows[7] = readings_add(&readings, "power", "energy", NULL, 0, "energy_pkg:joules");
-    readings_begin(&readings);
+    rows[4] = readings_add(readings, "armv8_cortex_a76", "branch", NULL, 2, "branches,branch_misses,instructions");
+    rows[5] = readings_add(readings, "software", "software", NULL, 0, "context_switches,task_clock:seconds");
+    rows[6] = readings_add(readings, "rockchip_ddr", "memory", NULL, 0, "read_bytes:bytes,write_bytes:bytes");
+    rows[7] = readings_add(readings, "power", "energy", NULL, 0, "energy_pkg:joules");
+    readings_begin(readings);
     readings_count(rows[0], 1e9, 5e8, 2);
     readings_count(rows[1], 1e9, 3e8, 2);
     readings_count(rows[2], 2e9, 5e9, 2);
@@ -46,6 +43,15 @@ static void test_board(void **state)
     readings_count(rows[5], 2470, 4.01642, 2);
     readings_count(rows[6], 3e9, 1e9, 2);
     readings_count(rows[7], 25.5, 0, 2);
+}
+
+static void test_board(void **state)
+{
+    _cleanup_(readings_done) struct readings readings;
+    const struct failures none = {0};
+
+    (void)state;
+    make_board(&readings);
     expect(&readings, TOTALS_BY_PMU, &none,
            "\n"
            "CPU 0-1, PMU armv8_cortex_a55, group overview:\n"
@@ -103,7 +109,7 @@ static void test_per_cpu(void **state)
            "            500  instructions  # ipc 0.500  (1 of 2 CPUs)\n");
 }
 
-/* What the PMU does not have, and what this process may not count. */
+/* An event that the PMU does not have, and one that this process may not count. */
 static void test_refused(void **state)
 {
     _cleanup_(readings_done) struct readings readings;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What rows are added up to, and the metrics of sums. */
+/* Rows that are added up, and the metrics of sums. */
 #include <math.h>
 
 #include "base/cleanup.h"
@@ -120,7 +120,7 @@ static void test_by_cgroup(void **state)
     assert_true(total_growth(&totals, &totals.items[2], 0) == 9);
 }
 
-/* A CPU of which nothing is known is left out of the sum, and the sum says so. */
+/* A starved CPU is left out of the sum, and the sum says so. */
 static void test_starved(void **state)
 {
     _cleanup_(readings_done) struct readings readings;

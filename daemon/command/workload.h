@@ -6,15 +6,15 @@
  * While it is there, SIGINT, SIGTERM, SIGHUP and SIGQUIT are for the program: those that only this process got are sent
  * on to it.
  */
-#ifndef DAEMON_COMMAND_PROGRAM_H
-#define DAEMON_COMMAND_PROGRAM_H
+#ifndef DAEMON_COMMAND_WORKLOAD_H
+#define DAEMON_COMMAND_WORKLOAD_H
 
 #include <signal.h>
 #include <sys/resource.h>
 
 #include "base/error.h"
 
-struct program {
+struct workload {
     char *const *arguments; /* borrowed; NULL: none is there */
     pid_t pid;              /* 0 once it has ended */
     int fd;                 /* the socket on which it waits */
@@ -25,10 +25,10 @@ struct program {
 };
 
 /* Call it before anything is opened. -errno with a sentence. */
-int program_start(char *const *arguments, struct program *ret, struct error *error);
+int workload_start(char *const *arguments, struct workload *ret, struct error *error);
 /* Lets it begin, and waits for its end. -errno with a sentence where it could not be started; see `status`. */
-int program_run(struct program *program, struct error *error);
+int workload_run(struct workload *workload, struct error *error);
 /* One that has not begun never begins. */
-void program_done(struct program *program);
+void workload_done(struct workload *workload);
 
 #endif

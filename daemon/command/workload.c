@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program that runs while something is counted: see program.h. */
-#include "daemon/command/program.h"
+/* A program that runs while something is counted: see workload.h. */
+#include "daemon/command/workload.h"
 
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -15,7 +15,7 @@
 static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 /* In the child. An error of execvp(3) goes through the socket, which closes where there is none. */
-__attribute__((noreturn)) static void begin_program(const struct program *program, int fd)
+__attribute__((noreturn)) static void begin_workload(const struct workload *workload, int fd)
 {
     char go;
 
@@ -23,8 +23,8 @@ __attribute__((noreturn)) static void begin_program(const struct program *progra
         _exit(EXIT_FAILURE);
     /* A service's ambient capabilities are for counting; the program gets what a user of the caller's rights has. */
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-    sigprocmask(SIG_SETMASK, &program->signals, NULL);
-    execvp(program->arguments[0], program->arguments);
+    sigprocmask(SIG_SETMASK, &workload->signals, NULL);
+    execvp(workload->arguments[0], workload->arguments);
     int error = errno;
     send(fd, &error, sizeof(error), MSG_NOSIGNAL);
     _exit(STATUS_NOT_FOUND);
@@ -43,51 +43,51 @@ static void block_signals(sigset_t *ret_before)
     sigprocmask(SIG_BLOCK, &set, ret_before);
 }
 
-int program_start(char *const *arguments, struct program *ret, struct error *error)
+int workload_start(char *const *arguments, struct workload *ret, struct error *error)
 {
-    struct program program = {.arguments = arguments};
+    struct workload workload = {.arguments = arguments};
     int fds[2];
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
         return error_set(error, -errno, "%s: cannot make a socket: %s", arguments[0], strerror(errno));
-    block_signals(&program.signals);
-    program.pid = fork();
-    if (program.pid < 0) {
+    block_signals(&workload.signals);
+    workload.pid = fork();
+    if (workload.pid < 0) {
         int failure = errno;
         close(fds[0]);
         close(fds[1]);
-        sigprocmask(SIG_SETMASK, &program.signals, NULL);
+        sigprocmask(SIG_SETMASK, &workload.signals, NULL);
         return error_set(error, -failure, "%s: cannot fork: %s", arguments[0], strerror(failure));
     }
-    if (program.pid == 0) {
+    if (workload.pid == 0) {
         close(fds[0]);
-        begin_program(&program, fds[1]);
+        begin_workload(&workload, fds[1]);
     }
     close(fds[1]);
-    program.fd = fds[0];
-    *ret = program;
+    workload.fd = fds[0];
+    *ret = workload;
     return 0;
 }
 
-static bool program_has_ended(struct program *program)
+static bool workload_has_ended(struct workload *workload)
 {
     int status;
 
-    if (wait4(program->pid, &status, WNOHANG, &program->usage) != program->pid)
+    if (wait4(workload->pid, &status, WNOHANG, &workload->usage) != workload->pid)
         return false;
-    program->pid = 0;
-    program->status = WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
+    workload->pid = 0;
+    workload->status = WIFSIGNALED(status) ? STATUS_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
     return true;
 }
 
 /* A terminal sends to all processes in front: the program has got that one. */
-static void forward_signal(const struct program *program, const siginfo_t *info)
+static void forward_signal(const struct workload *workload, const siginfo_t *info)
 {
     if (info->si_signo != SIGCHLD && info->si_code != SI_KERNEL)
-        kill(program->pid, info->si_signo);
+        kill(workload->pid, info->si_signo);
 }
 
-static void program_wait(struct program *program)
+static void workload_wait(struct workload *workload)
 {
     sigset_t set;
     siginfo_t info;
@@ -96,37 +96,37 @@ static void program_wait(struct program *program)
     for (size_t i = 0; i < ARRAY_SIZE(forwarded); i++)
         sigaddset(&set, forwarded[i]);
     sigaddset(&set, SIGCHLD);
-    while (!program_has_ended(program))
+    while (!workload_has_ended(workload))
         if (sigwaitinfo(&set, &info) > 0)
-            forward_signal(program, &info);
+            forward_signal(workload, &info);
     /* Those that came at its end are not for what follows. */
     while (sigtimedwait(&set, NULL, &(struct timespec){0}) > 0)
         ;
 }
 
-int program_run(struct program *program, struct error *error)
+int workload_run(struct workload *workload, struct error *error)
 {
-    const char *name = program->arguments[0];
+    const char *name = workload->arguments[0];
     ssize_t n = 0;
     int failure;
 
     /* Where a signal has ended it already, its status says so. */
-    if (send(program->fd, "", 1, MSG_NOSIGNAL) == 1)
-        n = recv(program->fd, &failure, sizeof(failure), 0);
-    program_wait(program);
+    if (send(workload->fd, "", 1, MSG_NOSIGNAL) == 1)
+        n = recv(workload->fd, &failure, sizeof(failure), 0);
+    workload_wait(workload);
     if (n != sizeof(failure))
         return 0;
-    program->status = failure == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_EXECUTE;
+    workload->status = failure == ENOENT ? STATUS_NOT_FOUND : STATUS_CANNOT_EXECUTE;
     return error_set(error, -failure, "%s: cannot be run: %s", name, strerror(failure));
 }
 
-void program_done(struct program *program)
+void workload_done(struct workload *workload)
 {
-    if (!program->arguments)
+    if (!workload->arguments)
         return;
-    close(program->fd);
-    while (program->pid && wait4(program->pid, NULL, 0, NULL) < 0 && errno == EINTR)
+    close(workload->fd);
+    while (workload->pid && wait4(workload->pid, NULL, 0, NULL) < 0 && errno == EINTR)
         ;
-    sigprocmask(SIG_SETMASK, &program->signals, NULL);
-    *program = (struct program){0};
+    sigprocmask(SIG_SETMASK, &workload->signals, NULL);
+    *workload = (struct workload){0};
 }
