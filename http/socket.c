@@ -209,12 +209,12 @@ int socket_listen(const char *text, int *ret_fd, char **ret_url, struct socket_f
     return 0;
 }
 
-static int socket_option(int fd, int option)
+static int socket_option(int fd, int level, int option)
 {
     int value = 0;
     socklen_t size = sizeof(value);
 
-    return getsockopt(fd, SOL_SOCKET, option, &value, &size) < 0 ? -errno : value;
+    return getsockopt(fd, level, option, &value, &size) < 0 ? -errno : value;
 }
 
 static bool is_any(const struct sockaddr_storage *socket)
@@ -224,14 +224,36 @@ static bool is_any(const struct sockaddr_storage *socket)
     return socket->ss_family == AF_INET && ((const struct sockaddr_in *)socket)->sin_addr.s_addr == INADDR_ANY;
 }
 
+static bool is_loopback(const struct sockaddr_storage *socket)
+{
+    if (socket->ss_family == AF_INET6)
+        return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)socket)->sin6_addr);
+    /* 127.0.0.0/8 (RFC 1122, section 3.2.1.3) */
+    return ntohl(((const struct sockaddr_in *)socket)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
+enum socket_reach socket_reach(int fd)
+{
+    struct sockaddr_storage socket = {0};
+    socklen_t size = sizeof(socket);
+
+    if (getsockname(fd, (struct sockaddr *)&socket, &size) < 0 || socket.ss_family == AF_UNIX || is_loopback(&socket))
+        return SOCKET_REACH_MACHINE;
+    if (!is_any(&socket))
+        return SOCKET_REACH_NETWORK;
+    if (socket.ss_family == AF_INET)
+        return SOCKET_REACH_IPV4;
+    return socket_option(fd, IPPROTO_IPV6, IPV6_V6ONLY) == 0 ? SOCKET_REACH_ALL : SOCKET_REACH_IPV6;
+}
+
 int socket_adopt(int fd, int *ret_fd, char **ret_url, struct error *error)
 {
     struct address address = {.size = sizeof(address.socket)};
 
-    int type = socket_option(fd, SO_TYPE);
+    int type = socket_option(fd, SOL_SOCKET, SO_TYPE);
     if (type < 0)
         return error_set(error, type, "descriptor %d, passed to listen on, is not a socket: %s", fd, strerror(-type));
-    if (type != SOCK_STREAM || socket_option(fd, SO_ACCEPTCONN) != 1)
+    if (type != SOCK_STREAM || socket_option(fd, SOL_SOCKET, SO_ACCEPTCONN) != 1)
         return error_set(error, -EINVAL,
                          "the socket passed as descriptor %d does not listen for streams: its .socket unit needs "
                          "ListenStream= and Accept=no",

@@ -109,7 +109,7 @@ fetch() {
 lane_end_to_end() {
     local script
     for script in cli stat exposition http limits descriptors libpfm4 lifecycle opener stream-events impostor \
-        symboliser-impostor tls bad-clients local-user proxy valgrind contrib auth excerpts; do
+        symboliser-impostor tls security-doc bad-clients local-user proxy valgrind contrib auth excerpts; do
         end_to_end $script
     done
 }
