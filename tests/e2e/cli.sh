@@ -214,6 +214,7 @@ holds "each has a name, a PMU, CPUs and a description" \
         (.[0] | has("pmu") and has("cpus") and has("description"))' "$scratch/out"
 if [ "$(id -u)" -eq 0 ]; then
     holds "there are tracepoints" grep -q 'sched:sched_switch' "$scratch/out"
+    equals "and nothing to say of them" "$err" ""
 fi
 try plan --config.file="$good"
 equals "plan: exit status" "$status" 0
@@ -262,6 +263,12 @@ if [ "$(id -u)" -eq 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 0
     equals "stat that may count nothing: exit status" "$status" 1
     equals "it prints no table" "$(cat "$scratch/out")" ""
     matches "it says why" "$(cat "$scratch/err")" 'not counted: cpu .*\(EACCES\).*no group can be opened here'
+    $cannot "$PERFCOUNTD" list-events >"$scratch/out" 2>"$scratch/err" || status=$?
+    lacks "list-events for others: no tracepoint" 'sched:sched_switch' "$scratch/out"
+    matches "it says that there may be more" "$(cat "$scratch/err")" \
+        '^perfcountd: tracepoints are not listed, since /sys/.*available_events.*Permission denied; run .* with sudo$'
+    equals "and so does JSON" "perfcountd: $($cannot "$PERFCOUNTD" list-events --json 2>/dev/null | jq -r '.[-1] |
+        select(.kind == "note") | .description')" "$(cat "$scratch/err")"
     for format in "" --json; do
         status=0
         # shellcheck disable=SC2086 # no flag, or one
