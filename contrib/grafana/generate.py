@@ -221,8 +221,8 @@ FAILURES = [
 
 BOARD_PANELS = [
     text("One board, or several side by side, as the variables above choose. *PMU* is for what is by PMU or CPU, "
-         "*Cgroup* for the section of cgroups. A panel without data needs an event that the board does not have, or does "
-         "not count: see *Events that are not counted* below."),
+         "*Cgroup* for the section of cgroups. A panel without data needs an event that the board does not have, or "
+         "does not count: see *Events that are not counted* below."),
     row("Now"),
     number("IPC", "none", cpu_ratio("instructions", "cycles"), "Instructions per cycle of all CPUs.", width=4,
            decimals=2),
