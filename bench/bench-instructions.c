@@ -32,7 +32,8 @@
 #define N_SAMPLES 2000
 #define N_PARSES 20
 
-/* The built-in configuration as its file has it, without the collector of the process itself. */
+/* The configuration that was built in up to 0.1.0, as its file had it, without the collector of the process itself: the
+ * baseline counts the same events. */
 static const char yaml[] =
     "web:\n"
     "  listen: [\":10298\"]\n"

@@ -8,7 +8,15 @@
 #include "base/error.h"
 #include "daemon/log/log.h"
 
-enum command { COMMAND_RUN, COMMAND_CHECK_CONFIG, COMMAND_LIST_EVENTS, COMMAND_PLAN, COMMAND_STAT, COMMAND_SYMBOLISE };
+enum command {
+    COMMAND_RUN,
+    COMMAND_CHECK_CONFIG,
+    COMMAND_LIST_EVENTS,
+    COMMAND_LIST_PRESETS,
+    COMMAND_PLAN,
+    COMMAND_STAT,
+    COMMAND_SYMBOLISE,
+};
 
 struct options {
     enum command command;

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "collectors/cgroup/cgroup.h"
 #include "daemon/documents.h"
+#include "daemon/presets.h"
 #include "perf/group.h"
 
 /* Rows of several CPUs that count the same. */
@@ -195,11 +196,12 @@ json_t *plan_json(struct session *session)
         descriptors += (json_int_t)plan.groups[i].descriptors;
     }
     json_t *cgroups = cgroups_json(session->registry, &descriptors);
-    return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:I}", "config",
+    return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:I}", "config",
                      json_text(session->config->file ? session->config->file : "built-in"), "kernel",
                      session->machine->release ? session->machine->release : "", "privileges", privileges_json(session),
-                     "pmus", pmus_json(&session->sys, session->machine, snapshot), "groups", groups, "cgroups", cgroups,
-                     "missing", document_failures(session->registry), "file_descriptors", descriptors,
-                     "file_descriptor_limit", (json_int_t)session->budget.limit, "descriptors",
-                     document_descriptors(session), "series", count_series(&snapshot->metrics));
+                     "pmus", pmus_json(&session->sys, session->machine, snapshot), "groups", groups, "presets",
+                     presets_plan(session, snapshot), "cgroups", cgroups, "missing",
+                     document_failures(session->registry), "file_descriptors", descriptors, "file_descriptor_limit",
+                     (json_int_t)session->budget.limit, "descriptors", document_descriptors(session), "series",
+                     count_series(&snapshot->metrics));
 }

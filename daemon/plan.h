@@ -9,7 +9,8 @@
 
 /*
  * {"privileges": {...}, "pmus": [{"pmu", "cpus", "counters", "wanted", "multiplexes"}],
- *  "groups": [{"collector", "group", "pmu", "cpus", "cgroups", "events", "descriptors", "states"}], "cgroups": {...},
+ *  "groups": [{"collector", "group", "pmu", "cpus", "cgroups", "events", "descriptors", "states"}],
+ * "presets": [...] (presets.h), "cgroups": {...},
  * "missing": [...], "file_descriptors", "file_descriptor_limit", "descriptors": {...}, "series", ...}; NULL when out of
  * memory. The caller owns it.
  */

@@ -82,7 +82,9 @@ const struct preset presets[] = {
         /*
          * As the drivers name them: drivers/devfreq/event/rockchip-dfi.c, arch/x86/events/intel/uncore_snbep.c
          * (servers) and uncore_snb.c (the others), drivers/perf/fsl_imx8_ddr_perf.c, drivers/perf/thunderx2_pmu.c,
-         * drivers/perf/amlogic. AMD's list no events: tools/perf/pmu-events/arch/x86/amdzen4/memory-controller.json.
+         * drivers/perf/arm-cmn.c, drivers/perf/amlogic. What sees the same bytes again is left out: Intel's
+         * free-running counters of servers, Arm's dmc620 beside a mesh. AMD's list no events:
+         * tools/perf/pmu-events/arch/x86/amdzen4/memory-controller.json.
          */
         .name = "memory",
         .help = "what the memory controllers read and write",
@@ -95,7 +97,7 @@ const struct preset presets[] = {
                                 "amd_umc/event=0x0a,rdwrmask=0x1,name=umc_cas_cmd_rd/,"
                                 "amd_umc/event=0x0a,rdwrmask=0x2,name=umc_cas_cmd_wr/,"
                                 "imx8_ddr0/read-cycles/,imx8_ddr0/write-cycles/,"
-                                "uncore_dmc/read_txns/,uncore_dmc/write_txns/,"
+                                "uncore_dmc/read_txns/,uncore_dmc/write_txns/,arm_cmn/hnf_mc_reqs/,"
                                 "meson_ddr_bw/total_rw_bytes/"}},
     },
     {
@@ -120,8 +122,8 @@ const struct preset *preset_find(const char *name, struct error *error)
             return &presets[i];
         suggest_consider(&suggest, presets[i].name);
     }
-    error_set(error, -ENOENT, "there is no preset \"%s\"%s; see \"perfcountd list-presets\"", name,
-              suggest_format(&suggest, nearest, sizeof(nearest)));
+    error_set(error, -ENOENT, "there is no preset \"%s\"%s", name,
+              suggest.n > 0 ? suggest_format(&suggest, nearest, sizeof(nearest)) : "; see \"perfcountd list-presets\"");
     return NULL;
 }
 

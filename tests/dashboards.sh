@@ -8,7 +8,6 @@
 # shellcheck disable=SC2154 # what board.sh sets
 # shellcheck source=vm/board.sh
 . "$(dirname "${BASH_SOURCE[0]}")/vm/board.sh"
-board_cpu=cortex-a76 # has stall events
 scrape_seconds=4     # an emulated board is slow
 here_pid=
 prometheus_pid=
