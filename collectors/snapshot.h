@@ -45,8 +45,9 @@ struct row {
     const char *cgroup; /* NULL where the target is a CPU */
     const char *json;   /* its target, rendered once: `"cgroup": ..., "cpu": ..., ` */
     enum row_state state;
-    bool absent;        /* its CPU is offline for now: served nowhere */
-    bool removed;       /* it goes when removals are no longer held */
+    bool absent;  /* its CPU is offline for now: served nowhere */
+    bool uneven;  /* on some of its CPUs, some of its events are not counted: no ratio of two is of the same CPUs */
+    bool removed; /* it goes when removals are no longer held */
     uint32_t json_size; /* of `json` */
     char *error;        /* of ROW_UNAVAILABLE: the failure sentence */
     char *json_error;   /* the same, rendered once: `, "error": ...`; NULL */

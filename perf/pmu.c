@@ -227,12 +227,14 @@ static void load_cap(struct sys *sys, const struct pmu *pmu, const char *name, u
         number_parse_u64(text, value);
 }
 
-/* The capabilities that are used, both of arm64 (drivers/perf/arm_pmuv3.c). */
+/* The capabilities that are used, both of arm64's cores (drivers/perf/arm_pmuv3.c). */
 static void load_caps(struct sys *sys, struct pmu *pmu)
 {
     uint64_t slots = 0;
 
     pmu->threshold_max = UINT64_MAX;
+    if (pmu->scope != PMU_CORE)
+        return;
     load_cap(sys, pmu, "threshold_max", &pmu->threshold_max);
     load_cap(sys, pmu, "slots", &slots);
     pmu->slots = slots <= UINT8_MAX ? (unsigned)slots : 0;
