@@ -23,8 +23,8 @@ mkdir -p "$logs"
 . tests/steps.sh
 
 # The programs that tests run, by the step of quickstart that brings them. Without one a test would prove less.
-programs="bash cc chromium clang clang-format curl gnutls-cli haproxy ip jq nginx objdump openssl perf pgrep pprof
-    prlimit prometheus prometheus-node-exporter promtool protoc python3 readelf setpriv setsid shellcheck strace taskset
+programs="bash cc chromium clang clang-format curl gnutls-cli haproxy ip jq jsonnet nginx objdump openssl perf pgrep
+    pprof prlimit prometheus prometheus-node-exporter promtool protoc python3 readelf setpriv setsid shellcheck strace taskset
     unshare valgrind wrk xmllint xz"
 all_programs() {
     local program missing=

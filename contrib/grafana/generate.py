@@ -11,196 +11,9 @@ import json
 import os
 import sys
 
-WHERE = 'job=~"$job", instance=~"$instance"'
-ON_PMU = WHERE + ', pmu=~"$pmu"'
-IN_CGROUP = WHERE + ', cgroup=~"$cgroup"'
-SOURCE = {"type": "prometheus", "uid": "${datasource}"}
-BOARD = "job, instance"
-CGROUP = BOARD + ", cgroup"
-
-# --- PromQL
-
-
-def rate(metric, where=WHERE):
-    """METRIC may have matchers of its own: perf_x_total or {__name__=~"..."}."""
-    if metric.endswith("}"):
-        return "rate(%s, %s}[$__rate_interval])" % (metric[:-1], where)
-    return "rate(%s{%s}[$__rate_interval])" % (metric, where)
-
-
-def either(*metrics, where=WHERE):
-    """Two names of one event. `or` takes the first that a group has."""
-    rates = [rate(metric, where) for metric in metrics]
-    return rates[0] if len(rates) == 1 else "(%s)" % " or ".join(rates)
-
-
-def ratio(above, below, by=BOARD):
-    """A ratio of sums of what was counted in one group on one CPU: `and` leaves out what has only one of the events."""
-    return "sum by (%s) (%s and %s) / (sum by (%s) (%s and %s) > 0)" % (by, above, below, by, below, above)
-
-
-def total(metric, by=BOARD, where=WHERE):
-    """An event that is in several groups is not added up twice."""
-    return "max by (%s) (sum by (%s, group) (%s))" % (by, by, rate(metric, where))
-
-
-def cpu(event, where=WHERE):
-    return either("perf_cpu_%s_total" % event, where=where)
-
-
-def cpu_ratio(above, below, by=BOARD, where=WHERE):
-    above = [above] if isinstance(above, str) else above
-    return ratio(either(*("perf_cpu_%s_total" % event for event in above), where=where), cpu(below, where), by)
-
-
-def per_thousand(events, by=BOARD, where=WHERE):
-    return "1000 * " + cpu_ratio(events, "instructions", by, where)
-
-
-def cgroup_ratio(above, below, where=WHERE):
-    return ratio(rate("perf_cgroup_%s_total" % above, where), rate("perf_cgroup_%s_total" % below, where), CGROUP)
-
-
-def cgroup_total(event, where=WHERE):
-    return total("perf_cgroup_%s_total" % event, CGROUP, where)
-
-
-def running(collector, by, where=WHERE):
-    """The share of the time in which groups really counted, of the group that counted least."""
-    times = [rate("perf_%s_group_%s_seconds_total" % (collector, time), where) for time in ("running", "enabled")]
-    return "min by (%s) (%s / (%s > 0))" % (by, *times)
-
-
-def memory(direction, by=BOARD, where=WHERE):
-    """Bytes per second by the drivers that count bytes; for the others by what rules.yml records."""
-    names = "{0}|{0}_bytes|cas_count_{0}|data_{0}|data_{0}s".format(direction)
-    counted = "sum by (%s) (%s)" % (by, rate('{__name__=~"perf_pmu_(%s)_bytes_total"}' % names, where))
-    if by != BOARD:
-        return counted
-    recorded = "instance:perf_pmu_memory_%s_bytes_per_second:rate5m" % direction
-    return "%s or max by (%s) (%s{%s})" % (counted, by, recorded, where)
-
-
-def watts(part, by=BOARD, where=WHERE):
-    return "sum by (%s) (%s)" % (by, rate("perf_pmu_energy_%s_joules_total" % part, where))
-
-
-def of_services(expression):
-    """With the names of systemd's units. A unit's cgroup includes those below it."""
-    return '(%s) * on (%s) group_left (unit) max by (%s, unit) (perf_cgroup_info{%s, unit=~".+[.](service|scope)"})' % (
-        expression, CGROUP, CGROUP, WHERE)
-
-
-FRONTEND = ["stall_frontend", "stalled_cycles_frontend"]
-BACKEND = ["stall_backend", "stalled_cycles_backend"]
-BRANCHES = ["br_mis_pred_retired", "branch_misses"]
-LAST_LEVEL = ["ll_cache_miss_rd", "cache_misses"]
-
-# --- panels
-
-
-def target(expression, legend, ref="A", instant=False):
-    made = {"datasource": SOURCE, "editorMode": "code", "expr": expression, "legendFormat": legend, "range": not instant,
-            "instant": instant, "refId": ref}
-    return made | {"format": "table"} if instant == "table" else made
-
-
-def targets_of(expressions, legend, instant):
-    if isinstance(expressions, str):
-        expressions = {legend: expressions}
-    return [target(expression, name, chr(ord("A") + i), instant)
-            for i, (name, expression) in enumerate(expressions.items())]
-
-
-def panel(kind, title, description, unit, targets, options, size, **defaults):
-    """SIZE is (width, height) in Grafana's grid, which is 24 wide."""
-    return {"type": kind, "title": title, "description": description, "datasource": SOURCE, "targets": targets,
-            "options": options, "size": size,
-            "fieldConfig": {"defaults": {"unit": unit, "color": {"mode": "palette-classic"}, **defaults}, "overrides": []}}
-
-
-def lines(title, unit, expressions, description, legend="{{instance}}", width=8, most=None, decimals=None, stack=False):
-    """Lines over time. EXPRESSIONS is one, or has the legend of each."""
-    limits = {"min": 0} | ({"max": most} if most else {}) | ({"decimals": decimals} if decimals is not None else {})
-    custom = {"drawStyle": "line", "lineInterpolation": "linear", "lineWidth": 1, "fillOpacity": 30 if stack else 8,
-              "showPoints": "never", "spanNulls": False, "axisPlacement": "auto",
-              "stacking": {"mode": "normal" if stack else "none", "group": "A"}}
-    options = {"legend": {"displayMode": "table", "placement": "bottom", "showLegend": True,
-                          "calcs": ["mean", "lastNotNull"]},
-               "tooltip": {"mode": "multi", "sort": "desc"}}
-    return panel("timeseries", title, description, unit, targets_of(expressions, legend, False), options, (width, 9),
-                 custom=custom, **limits)
-
-
-def reduced(values=False):
-    return {"calcs": ["lastNotNull"], "fields": "", "values": values}
-
-
-def number(title, unit, expression, description, steps=None, width=3, decimals=None):
-    """One number. STEPS are the colours from each value on."""
-    steps = [{"color": colour, "value": value} for colour, value in steps or [("text", None)]]
-    made = panel("stat", title, description, unit, targets_of(expression, "", False),
-                 {"reduceOptions": reduced(), "orientation": "auto", "textMode": "value", "colorMode": "value",
-                  "graphMode": "area", "justifyMode": "auto"}, (width, 4),
-                 thresholds={"mode": "absolute", "steps": steps})
-    made["fieldConfig"]["defaults"]["color"] = {"mode": "thresholds"}
-    if decimals is not None:
-        made["fieldConfig"]["defaults"]["decimals"] = decimals
-    return made
-
-
-FAULTS = [("green", None), ("red", 1)]
-WARNINGS = [("green", None), ("orange", 1)]
-
-
-def bars(title, unit, expression, description, width=6, decimals=None):
-    """Ten services, as the query sorts them."""
-    made = panel("bargauge", title, description, unit, targets_of(expression, "{{unit}} on {{instance}}", True),
-                 {"reduceOptions": reduced(), "orientation": "horizontal", "displayMode": "basic", "showUnfilled": True,
-                  "minVizWidth": 0, "minVizHeight": 10}, (width, 10), min=0,
-                 thresholds={"mode": "absolute", "steps": [{"color": "blue", "value": None}]})
-    made["fieldConfig"]["defaults"]["color"] = {"mode": "thresholds"}
-    if decimals is not None:
-        made["fieldConfig"]["defaults"]["decimals"] = decimals
-    return made
-
-
-def column(name, unit, decimals=2):
-    return {"matcher": {"id": "byName", "options": name},
-            "properties": [{"id": "unit", "value": unit}, {"id": "decimals", "value": decimals}]}
-
-
-def table(title, columns, description, order, height=9, width=24, links=()):
-    """COLUMNS: heading, unit, expression. Rows that have the same labels become one; ORDER has the labels, in front."""
-    targets = [target(expression, "", chr(ord("A") + i), "table") for i, (_, _, expression) in enumerate(columns)]
-    values = ["Value #%s" % made["refId"] for made in targets] if len(targets) > 1 else ["Value"]
-    hidden = {"Time": True} | {value: True for value, (name, _, _) in zip(values, columns) if name is None}
-    names = {value: name for value, (name, _, _) in zip(values, columns) if name is not None}
-    made = panel("table", title, description, "none", targets,
-                 {"showHeader": True, "cellHeight": "sm", "footer": {"show": False, "reducer": ["sum"], "fields": ""}},
-                 (width, height))
-    made["fieldConfig"]["overrides"] = [column(name, unit) for name, unit, _ in columns if name and unit != "none"]
-    made["fieldConfig"]["overrides"] += [
-        {"matcher": {"id": "byName", "options": name}, "properties": [{"id": "links", "value": [link]}]}
-        for name, link in links]
-    indices = {label: i for i, label in enumerate(order)} | {
-        value: len(order) + i for i, value in enumerate(values)}
-    made["transformations"] = [
-        {"id": "merge", "options": {}},
-        {"id": "organize", "options": {"excludeByName": hidden, "indexByName": indices, "renameByName": names}}]
-    return made
-
-
-def text(content, height=3):
-    return {"type": "text", "title": "", "description": "", "size": (24, height),
-            "options": {"mode": "markdown", "content": content}}
-
-
-def row(title):
-    return {"type": "row", "title": title, "collapsed": False, "panels": [], "size": (24, 1)}
-
-
-# --- the dashboards
+from panels import (BACKEND, BOARD, BRANCHES, CGROUP, FAULTS, FRONTEND, IN_CGROUP, LAST_LEVEL, ON_PMU, WARNINGS,
+                    WHERE, bars, cgroup_ratio, cgroup_total, cpu_ratio, dashboard, lines, memory, number, of_services,
+                    per_thousand, rate, row, running, table, text, total, variable, watts)
 
 TO_BOARD = {"title": "The board ${__data.fields.instance}", "targetBlank": False,
             "url": "/d/perfcountd-board/perfcountd-board?${datasource:queryparam}&var-job=${__data.fields.job}"
@@ -244,8 +57,9 @@ FLEET = [
          "table opens *Board*. A panel without data needs an event that these boards do not have, or do not count: "
          "`perfcountd plan` on the board shows which and why."),
     row("Health"), *HEALTH,
-    table("Boards", OVERVIEW, "Each board now: its version, where its cycles go, what its memory and package do, and the "
-          "share of the time in which its least counted group was counted.", ["instance", "job", "version"], height=10,
+    table("Boards", OVERVIEW,
+          "Each board now: its version, where its cycles go, what its memory and package do, and the share of the time "
+          "in which its least counted group was counted.", ["instance", "job", "version"], height=10,
           links=[("instance", TO_BOARD)]),
     row("Where the cycles go"),
     lines("Instructions per cycle", "none", cpu_ratio("instructions", "cycles"),
@@ -272,8 +86,8 @@ FLEET = [
     lines("Package power", "watt", watts("pkg"), "Power of the processor packages, from the energy that they count "
           "(power/energy-pkg/)."),
     row("Work and quality"),
-    lines("Context switches", "cps", total("perf_cpu_context_switches_total"), "Context switches per second of all CPUs.",
-          width=6),
+    lines("Context switches", "cps", total("perf_cpu_context_switches_total"),
+          "Context switches per second of all CPUs.", width=6),
     lines("Minor faults", "cps", total("perf_cpu_minor_faults_total"),
           "Page faults per second that needed no disk.", width=6),
     lines("Major faults", "cps", total("perf_cpu_major_faults_total"),
@@ -304,8 +118,8 @@ PER_PMU = [
     lines("IPC by PMU", "none", cpu_ratio("instructions", "cycles", BY_PMU, ON_PMU),
           "Instructions over cycles for each kind of core.", PMU_LEGEND, decimals=2),
     lines("Cycles by PMU", "hertz", total("perf_cpu_cycles_total", BY_PMU, ON_PMU),
-          "Cycles per second of all CPUs of a PMU: their frequencies, times the share of the time in which each worked.",
-          PMU_LEGEND),
+          "Cycles per second of all CPUs of a PMU: the frequency of each, times the share of the time in which it "
+          "worked.", PMU_LEGEND),
     lines("Share of time counted", SHARE, running("cpu", BY_PMU + ", group", ON_PMU),
           "How much of the time a group was on its PMU, on the CPU where this was least. Below 1 its values are "
           "estimates.", PMU_LEGEND + " {{group}}", most=1),
@@ -351,14 +165,14 @@ MACHINE = [
           "Bytes per second that each memory controller wrote, where the driver counts bytes.", PMU_LEGEND),
     lines("Power", "watt", {"{{instance}} %s" % name: watts(part) for name, part in (
         ("package", "pkg"), ("cores", "cores"), ("DRAM", "ram"), ("GPU", "gpu"), ("platform", "psys"))},
-          "From the energy that the processor counts (power/energy-*/). The package includes cores and GPU; the platform "
-          "includes all."),
+          "From the energy that the processor counts (power/energy-*/). The package includes cores and GPU; the "
+          "platform includes all."),
 ]
 
 PER_CGROUP = [
     lines("CPU time", "none", cgroup_total("task_clock_seconds", IN_CGROUP),
-          "In CPUs: 2 means two CPUs all the time. A cgroup includes those below it: do not add them up.", CGROUP_LEGEND,
-          width=12, decimals=2),
+          "In CPUs: 2 means two CPUs all the time. A cgroup includes those below it: do not add them up.",
+          CGROUP_LEGEND, width=12, decimals=2),
     lines("IPC by cgroup", "none", cgroup_ratio("instructions", "cycles", IN_CGROUP),
           "Instructions per cycle of each cgroup.", CGROUP_LEGEND, width=12, decimals=2),
     lines("Context switches by cgroup", "cps", cgroup_total("context_switches", IN_CGROUP),
@@ -390,8 +204,8 @@ FAILURES = [
     table("Collectors", [("Success", "none", "max by (instance, collector) (perfcountd_collector_success{%s})" % WHERE),
                          ("Incomplete", "none", "max by (instance, collector, reason) "
                           "(perfcountd_collector_incomplete{%s}) > 0" % WHERE)],
-          "1 in Success: the last reading succeeded. 1 in Incomplete: the collector does not find all that it is to count; "
-          "perfcountd(8) explains the reasons.", ["instance", "collector", "reason"], width=10),
+          "1 in Success: the last reading succeeded. 1 in Incomplete: the collector does not find all that it is to "
+          "count; perfcountd(8) explains the reasons.", ["instance", "collector", "reason"], width=10),
     lines("CPU time of perfcountd", SHARE, {
         "{{instance}} daemon": "sum by (instance) (%s and on (job, instance) perfcountd_build_info{%s})" % (
             rate("process_cpu_seconds_total"), WHERE),
@@ -406,9 +220,9 @@ FAILURES = [
 ]
 
 BOARD_PANELS = [
-    text("One board, or several side by side, as the variables above choose. *PMU* is for what is by PMU or CPU, *Cgroup* "
-         "for the section of cgroups. A panel without data needs an event that the board does not have, or does not "
-         "count: see *Events that are not counted* below."),
+    text("One board, or several side by side, as the variables above choose. *PMU* is for what is by PMU or CPU, "
+         "*Cgroup* for the section of cgroups. A panel without data needs an event that the board does not have, or "
+         "does not count: see *Events that are not counted* below."),
     row("Now"),
     number("IPC", "none", cpu_ratio("instructions", "cycles"), "Instructions per cycle of all CPUs.", width=4,
            decimals=2),
@@ -427,16 +241,9 @@ BOARD_PANELS = [
 ]
 
 
-def variable(name, query, label=None):
-    return {"name": name, "label": label or name.title(), "type": "query", "datasource": SOURCE, "definition": query,
-            "query": {"query": query, "refId": "StandardVariableQuery"}, "refresh": 2, "regex": "", "sort": 1, "hide": 0,
-            "multi": True, "includeAll": True, "allValue": ".+", "skipUrlSync": False, "options": [],
-            "current": {"selected": True, "text": ["All"], "value": ["$__all"]}}
-
-
 VARIABLES = [
-    {"name": "datasource", "label": "Data source", "type": "datasource", "query": "prometheus", "refresh": 1, "regex": "",
-     "hide": 0, "multi": False, "includeAll": False, "skipUrlSync": False, "options": [], "current": {}},
+    {"name": "datasource", "label": "Data source", "type": "datasource", "query": "prometheus", "refresh": 1,
+     "regex": "", "hide": 0, "multi": False, "includeAll": False, "skipUrlSync": False, "options": [], "current": {}},
     variable("job", "label_values(perfcountd_build_info, job)"),
     variable("instance", 'label_values(perfcountd_build_info{job=~"$job"}, instance)'),
 ]
@@ -446,31 +253,9 @@ OF_BOARD = [
 ]
 
 
-def placed(panels):
-    """From left to right, in rows; ids in this order."""
-    x = y = height = 0
-    for i, made in enumerate(panels):
-        width, tall = made["size"]
-        if x + width > 24:
-            x, y, height = 0, y + height, 0
-        yield {"id": i + 1, "gridPos": {"x": x, "y": y, "w": width, "h": tall}} | {
-            key: value for key, value in made.items() if key != "size"}
-        x, height = x + width, max(height, tall)
-
-
-def dashboard(uid, title, description, variables, panels):
-    return {"uid": uid, "title": title, "description": description, "tags": ["perfcountd"], "schemaVersion": 36,
-            "version": 1, "editable": False, "graphTooltip": 1, "refresh": "1m", "style": "dark", "timezone": "browser",
-            "fiscalYearStartMonth": 0, "liveNow": False, "weekStart": "", "time": {"from": "now-1h", "to": "now"},
-            "timepicker": {}, "annotations": {"list": []}, "templating": {"list": variables},
-            "links": [{"type": "dashboards", "title": "perfcountd", "tags": ["perfcountd"], "asDropdown": False,
-                       "icon": "external link", "includeVars": True, "keepTime": True, "targetBlank": False,
-                       "tooltip": "", "url": ""}],
-            "panels": list(placed(panels))}
-
-
 DASHBOARDS = {
-    "fleet.json": dashboard("perfcountd-fleet", "perfcountd / Fleet", "All boards that run perfcountd.", VARIABLES, FLEET),
+    "fleet.json": dashboard("perfcountd-fleet", "perfcountd / Fleet", "All boards that run perfcountd.", VARIABLES,
+                            FLEET),
     "board.json": dashboard("perfcountd-board", "perfcountd / Board", "One board that runs perfcountd: its PMUs, CPUs, "
                             "cgroups and failures.", VARIABLES + OF_BOARD, BOARD_PANELS),
 }

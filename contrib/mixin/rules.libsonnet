@@ -9,11 +9,11 @@ local one_line(text) =
     i < std.length(lines) && (lines[i] == '' || std.startsWith(lines[i], '         '));
   local count(i) = if deeper(i) then count(i + 1) else i;
   local n = count(0);
-  std.escapeStringJson(std.join(' ', [std.stripChars(line, ' ') for line in lines[:n]])) + '\n' +
-  std.join('\n', lines[n:]);
+  "'" + std.strReplace(std.join(' ', lines[:n]), "'", "''") + "'\n" + std.join('\n', lines[n:]);
 
 {
   parse(text)::
-    local parts = std.split(text, key + '|\n');
+    // std.split of 0.18 takes one character.
+    local parts = std.split(std.strReplace(text, key + '|\n', '\u0001'), '\u0001');
     std.parseYaml(std.join(key, [parts[0]] + [one_line(part) for part in parts[1:]])),
 }

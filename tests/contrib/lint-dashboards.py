@@ -5,7 +5,7 @@
 usage: lint-dashboards.py FILE...            complaints, each with the dashboard, the panel and the rule; exit 1
        lint-dashboards.py --self-test FILE   breaks the dashboard once for each rule, which must find that
 
-The rules that have a name in dashboard-linter have the same one here (lint/rules.go there, with the files that it names).
+The rules of dashboard-linter have the same names here (its lint/rules.go, and the files that this names).
 promtool says whether expressions are PromQL.
 """
 import copy
@@ -139,7 +139,7 @@ def panel_no_targets(dashboard):
 
 
 def target_promql(dashboard):
-    """All in one file of rules, of which promtool names the ones that are wrong."""
+    """All in one file of rules. promtool names the wrong ones."""
     values = {name: ".+" for name in variables_of(dashboard)} | GLOBALS
     rules = [{"record": "n:%d" % i, "expr": replaced(target["expr"], values)}
              for i, (_, target) in enumerate(targets_of(dashboard))]
@@ -196,6 +196,9 @@ def grafana_9_fields(dashboard):
     for panel in panels_of(dashboard):
         if not OPTIONS.get(panel["type"], {"none"}) <= set(panel.get("options", {})):
             yield "%s: its type %s is not one of all Grafanas, or lacks options" % (name_of(panel), panel["type"])
+        for target in panel.get("targets", []):
+            if target["range"] is target["instant"] or not isinstance(target["instant"], bool):
+                yield "%s: a query is not either for a range or for an instant" % name_of(panel)
         for change in panel.get("transformations", []):
             if change["id"] not in TRANSFORMATIONS:
                 yield "%s: the transformation %s is not known" % (name_of(panel), change["id"])

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of dashboards need of PromQL: the selectors of an expression, and the variables that Grafana replaces.
+"""PromQL for the tests of dashboards: the selectors of an expression, and the variables that Grafana replaces.
 
 Whether an expression is PromQL at all is left to Prometheus.
 """
 import re
 
 TOKEN = re.compile(r"""\s+ | (?P<string>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*') | (?P<range>\[[^\]]*\]) |
-    (?P<name>[a-zA-Z_:][a-zA-Z0-9_:]*) | (?P<number>[0-9][0-9a-z.]*) | (?P<matchers>\{(?:"(?:\\.|[^"\\])*"|[^{}"])*\}) | (?P<sign>.)""", re.X)
+    (?P<name>[a-zA-Z_:][a-zA-Z0-9_:]*) | (?P<number>[0-9][0-9a-z.]*) |
+    (?P<matchers>\{(?:"(?:\\.|[^"\\])*"|[^{}"])*\}) | (?P<sign>.)""", re.X)
 MATCHER = re.compile(r"""([a-zA-Z_]\w*)\s*(=~|!~|!=|=)\s*"((?:\\.|[^"\\])*)\"""")
 BINARY = {"and", "or", "unless", "bool", "offset", "atan2"}
 LABELS_FOLLOW = {"by", "without", "on", "ignoring", "group_left", "group_right"}

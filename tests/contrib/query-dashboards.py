@@ -4,9 +4,10 @@
 
 usage: query-dashboards.py URL SCRAPE_SECONDS ABSENT DASHBOARD...
 
-The query of each variable gives values, and each of these values selects something in some panel. Each expression of each
-panel has data with all values of the variables, by `.+` and by a list of all of them alike. ABSENT lists the expressions
-that need a PMU that no machine of the test has: where no series has their metric, they have no data, and all others have.
+The query of each variable gives values, and each of these values selects something in some panel. Each expression of
+each panel has data with all values of the variables, by `.+` and by a list of all of them alike. ABSENT lists the
+expressions that need a PMU that no machine of the test has: as long as no series has their metric they have no data,
+and all others have.
 """
 import json
 import math
@@ -36,7 +37,8 @@ class Prometheus:
         self.asked += 1
         parameters = [(key.replace("match", "match[]"), value) for key, value in parameters.items()]
         try:
-            with urllib.request.urlopen("%s/api/v1/%s?%s" % (self.url, path, urllib.parse.urlencode(parameters))) as reply:
+            url = "%s/api/v1/%s?%s" % (self.url, path, urllib.parse.urlencode(parameters))
+            with urllib.request.urlopen(url) as reply:
                 return json.load(reply)["data"]
         except urllib.error.HTTPError as error:
             sys.exit("%s is refused: %s" % (parameters, error.read().decode()))
