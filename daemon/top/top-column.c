@@ -36,7 +36,7 @@ const struct top_column *top_column_at(size_t i)
     return &columns[i];
 }
 
-/* Whether it is one of the texts, of which the last may be NULL; "-" and "_" are the same. */
+/* Whether it is one of the texts, which may end with NULL; "-" and "_" are the same. */
 static bool is_named(const char *name, const char *const *texts, size_t n)
 {
     for (size_t i = 0; i < n && texts[i]; i++) {

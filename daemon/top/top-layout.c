@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which columns fit the width: see top-layout.h. */
+/* The columns that fit the width: see top-layout.h. */
 #include "daemon/top/top-layout.h"
 
 #include "daemon/top/top-text.h"

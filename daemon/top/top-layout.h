@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which columns fit the width: numbers are left out from the right, and texts are added where there is room. */
+/* The columns that fit the width: numbers are left out from the right, and texts are added where there is room. */
 #ifndef DAEMON_TOP_TOP_LAYOUT_H
 #define DAEMON_TOP_TOP_LAYOUT_H
 

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/glob.h"
 #include "base/number.h"
 #include "daemon/top/top-scene.h"
 #include "daemon/top/top-screen.h"
@@ -22,7 +23,7 @@ struct top_loop {
     sd_event_source *input;
     struct top_view view;
     struct top_scene scene;
-    struct top_page_size size;
+    struct top_page_extent size;
     json_t *rates, *cgroups, *status;
     char clock[16];
     char sentence[512];
@@ -273,6 +274,17 @@ static int use_sort(struct top_view *view, const char *sort, struct error *error
     return 0;
 }
 
+static int use_filter(struct top_view *view, const char *filter, struct error *error)
+{
+    if (strlen(filter) >= TOP_FILTER_MAX)
+        return error_set(error, -EINVAL, "--cgroup: a pattern has at most %d bytes here", TOP_FILTER_MAX - 1);
+    snprintf(view->filters[TOP_CGROUPS], TOP_FILTER_MAX, "%s", filter);
+    int r = glob_check(filter, error);
+    if (r < 0)
+        error_prefix(error, "--cgroup: ");
+    return r;
+}
+
 int top_loop_new(sd_event *event, const struct top_loop_settings *settings, struct top_loop **ret, struct error *error)
 {
     _cleanup_(top_loop_freep) struct top_loop *loop = calloc(1, sizeof(*loop));
@@ -289,8 +301,9 @@ int top_loop_new(sd_event *event, const struct top_loop_settings *settings, stru
                                      .clock = loop->clock,
                                      .error = loop->sentence};
     top_view_init(&loop->view, settings->interval_ns);
-    snprintf(loop->view.filters[TOP_CGROUPS], TOP_FILTER_MAX, "%s", settings->filter);
-    r = settings->sort ? use_sort(&loop->view, settings->sort, error) : 0;
+    r = use_filter(&loop->view, settings->filter, error);
+    if (r == 0 && settings->sort)
+        r = use_sort(&loop->view, settings->sort, error);
     if (r == 0 && settings->count == TOP_LIVE)
         r = open_terminal(loop, error);
     if (r < 0)

@@ -25,7 +25,7 @@ int top_loop_new(sd_event *event, const struct top_loop_settings *settings, stru
 /* The terminal is as it was before. */
 struct top_loop *top_loop_free(struct top_loop *loop);
 
-/* What a source reports to. */
+/* For a source to report to. */
 struct top_listener top_loop_listener(struct top_loop *loop);
 /* Calls it when the user changes the interval. */
 void top_loop_when_interval(struct top_loop *loop, void (*on_interval)(void *userdata, uint64_t interval_ns),

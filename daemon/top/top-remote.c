@@ -10,7 +10,7 @@
 #define RETRY_USEC 1000000            /* after a failure */
 #define FACTS_NS (5 * NSEC_PER_SEC)   /* how old what changes seldom may be */
 
-/* What is asked for, in this order; rates again and again, the others when they are old. */
+/* Asked for in this order: rates again and again, the others when they are old. */
 enum remote_document { REMOTE_STATUS, REMOTE_CGROUPS, REMOTE_RATES };
 #define N_REMOTE_DOCUMENTS 3
 

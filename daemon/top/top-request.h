@@ -10,7 +10,7 @@
 
 struct top_request;
 
-/* What is called once, at the end; the request may be freed there. `reply` is NULL where there is none: see `error`. */
+/* Called once, at the end; the request may be freed there. `reply` is NULL where there is none: see `error`. */
 typedef void top_request_end(void *userdata, const struct top_reply *reply, const struct error *error);
 
 /*

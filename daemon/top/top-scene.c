@@ -68,7 +68,7 @@ static void write_filter(struct top_view *view, struct top_frame *frame)
                           view->typing ? "_" : "");
 }
 
-/* What is shown, and of how many; or why nothing new arrives. */
+/* The number of rows; or the reason why nothing new arrives. */
 static void write_summary(const struct top_scene *scene, struct top_view *view, size_t shown, struct top_frame *frame)
 {
     size_t n = scene->table ? top_table_count(scene->table) : 0, failures = json_array_size(scene->failures);
@@ -160,7 +160,7 @@ static size_t lines_left(const struct top_frame *frame)
 }
 
 static void write_rows(const struct top_scene *scene, struct top_view *view, struct top_frame *frame,
-                       struct top_page_size *size)
+                       struct top_page_extent *size)
 {
     struct top_layout layout;
     size_t at = 0;
@@ -182,7 +182,7 @@ static void write_rows(const struct top_scene *scene, struct top_view *view, str
 }
 
 static void write_page(const struct top_scene *scene, struct top_view *view, struct top_frame *frame,
-                       struct top_page_size *size)
+                       struct top_page_extent *size)
 {
     _cleanup_(top_page_text_done) struct top_page_text page = {.width = frame->width};
 
@@ -202,17 +202,18 @@ static void write_keys(const struct top_view *view, struct top_frame *frame)
         "q quit  h help  Tab cgroups/CPUs  <> sort  r reverse  f freeze  / filter  +- interval  n not counted";
     const char *keys = view->page != TOP_PAGE_ROWS ? "Esc back  q quit" : rows;
 
-    if (!frame->height)
+    if (!frame->height || frame->line >= frame->height)
         return;
-    frame->line = (unsigned)MAX(frame->height, (size_t)1) - 1;
+    frame->line = (unsigned)frame->height - 1;
     frame->column = 0;
     top_frame_append(frame, TOP_DIM, view->typing ? "Enter keep the filter  Esc show all rows" : keys);
     top_frame_next(frame);
 }
 
-void top_scene_write(struct top_scene *scene, struct top_view *view, struct top_frame *frame, struct top_page_size *ret)
+void top_scene_write(struct top_scene *scene, struct top_view *view, struct top_frame *frame,
+                     struct top_page_extent *ret)
 {
-    struct top_page_size size = {.table = scene->table, .lines = count_shown(scene, view)};
+    struct top_page_extent size = {.table = scene->table, .lines = count_shown(scene, view)};
 
     write_first_line(scene, view, frame);
     write_pmus(scene, frame);

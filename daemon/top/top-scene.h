@@ -19,6 +19,6 @@ struct top_scene {
 
 /* Sorts the table as the view wants it, and limits the view to what there is. *ret is what keys act on. */
 void top_scene_write(struct top_scene *scene, struct top_view *view, struct top_frame *frame,
-                     struct top_page_size *ret);
+                     struct top_page_extent *ret);
 
 #endif

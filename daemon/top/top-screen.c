@@ -104,7 +104,7 @@ static size_t append_capability(const char *text, char *to, size_t room)
     return used;
 }
 
-/* What puts the terminal back where endwin() cannot be called. */
+/* The bytes that put the terminal back where endwin() cannot be called. */
 static void remember_bytes(const struct top_screen *screen)
 {
     static const char *const names[] = {"rmkx", "sgr0", "op", "cnorm", "rmcup"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `perfcountd top` shows of one reading: see top-table.h. */
+/* The rows that `perfcountd top` shows of one reading: see top-table.h. */
 #include "daemon/top/top-table.h"
 
 #include <math.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `perfcountd top` shows of one reading: a row for each cgroup, CPU or PMU, with a value for each column. It is
- * made of the documents that /api/v1/rates and /api/v1/cgroups have, wherever they come from.
+ * The rows that `perfcountd top` shows of one reading: one for each cgroup, CPU or PMU, with a value for each column.
+ * They are made of the documents that /api/v1/rates and /api/v1/cgroups have, wherever they come from.
  */
 #ifndef DAEMON_TOP_TOP_TABLE_H
 #define DAEMON_TOP_TOP_TABLE_H
 
 #include "daemon/top/top-column.h"
 
-/* What a row is. Those of cgroups are split by PMU where that is asked for. */
+/* The target of a row. Those of cgroups are split by PMU where that is asked for. */
 enum top_kind { TOP_CGROUPS, TOP_CPUS, TOP_PMUS };
 #define N_TOP_KINDS 3
 

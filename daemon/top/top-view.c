@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the user of `perfcountd top` wants to see: see top-view.h. */
+/* The wishes of the user of `perfcountd top`: see top-view.h. */
 #include "daemon/top/top-view.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ static const struct top_view_help help[] = {
     {"Esc", "show all rows again; leave a page"},
     {"p", "each cgroup once, or once for each PMU"},
     {"+ -", "a longer, a shorter interval"},
-    {"n", "what is not counted, and why"},
+    {"n", "the events that are not counted, and why"},
     {"up down PgUp PgDn Home End", "scroll"},
     {"? h", "this page"},
     {"q", "quit"},
@@ -37,14 +37,14 @@ void top_view_init(struct top_view *view, uint64_t interval_ns)
     view->sort[TOP_CPUS] = top_column_count();
 }
 
-void top_view_limit(struct top_view *view, const struct top_page_size *size)
+void top_view_limit(struct top_view *view, const struct top_page_extent *size)
 {
     size_t last = size->lines > size->height ? size->lines - size->height : 0;
 
     view->first = MIN(view->first, last);
 }
 
-static bool apply_scrolling(struct top_view *view, int key, const struct top_page_size *size)
+static bool apply_scrolling(struct top_view *view, int key, const struct top_page_extent *size)
 {
     size_t page = MAX(size->height, (size_t)2) - 1, up = 0, down = 0;
 
@@ -169,7 +169,7 @@ static void apply_page_key(struct top_view *view, int key)
         open_page(view, TOP_PAGE_ROWS);
 }
 
-static void apply_row_key(struct top_view *view, int key, const struct top_page_size *size)
+static void apply_row_key(struct top_view *view, int key, const struct top_page_extent *size)
 {
     if (apply_sorting(view, key, size->table)) {
         view->first = 0;
@@ -195,7 +195,7 @@ static void apply_row_key(struct top_view *view, int key, const struct top_page_
     }
 }
 
-void top_view_apply_key(struct top_view *view, int key, const struct top_page_size *size)
+void top_view_apply_key(struct top_view *view, int key, const struct top_page_extent *size)
 {
     if (apply_scrolling(view, key, size))
         return;

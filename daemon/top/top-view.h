@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the user of `perfcountd top` wants to see, and how keys change it. Pure: no terminal, no source. */
+/* The wishes of the user of `perfcountd top`, and how keys change them. Pure: no terminal, no source. */
 #ifndef DAEMON_TOP_TOP_VIEW_H
 #define DAEMON_TOP_TOP_VIEW_H
 
@@ -39,15 +39,14 @@ struct top_view {
 };
 
 void top_view_init(struct top_view *view, uint64_t interval_ns);
-/* What the keys act on: `table` is what is shown (NULL before the first reading), of `lines` lines `height` are seen.
- */
-struct top_page_size {
+/* Keys act on the table that is shown (NULL before the first reading); of its lines, `height` are seen. */
+struct top_page_extent {
     const struct top_table *table;
     size_t lines, height;
 };
-void top_view_apply_key(struct top_view *view, int key, const struct top_page_size *size);
+void top_view_apply_key(struct top_view *view, int key, const struct top_page_extent *size);
 /* Keeps the first line where a page has fewer lines than before. */
-void top_view_limit(struct top_view *view, const struct top_page_size *size);
+void top_view_limit(struct top_view *view, const struct top_page_extent *size);
 
 /* The filter of what is shown, which is changed in place. */
 static inline char *top_view_filter(struct top_view *view)

@@ -39,10 +39,19 @@ has() {
 }
 # shows TITLE REGEX: within a few seconds the screen has a line that matches.
 shows() {
-    eventually 5 has "$2" && pass "$1" || fail "$1" "no line matches: $2" "$(screen)"
+    seen "$1" 5 has "$2"
 }
+# lost TITLE REGEX: within a few seconds it has none.
 lost() {
-    eventually 5 not has "$2" && pass "$1" || fail "$1" "a line matches: $2" "$(screen)"
+    seen "$1" 5 not has "$2"
+}
+# seen TITLE SECONDS COMMAND...: the command succeeds; if it does not, the screen is shown.
+seen() {
+    if eventually "${@:2}"; then
+        pass "$1"
+    else
+        fail "$1" "not so: ${*:3}" "$(screen)"
+    fi
 }
 # terminal: whether the alternate screen is on, whether the cursor is seen, keys of applications, and the modes.
 terminal() {
@@ -66,7 +75,7 @@ is_there() {
 run_top() {
     keys -l "clear; $(printf '%q ' "$PERFCOUNTD" top "$@"); echo status=\$?"
     keys Enter
-    eventually 10 is_there && pass "top starts" || fail "top starts" "$(screen)"
+    seen "top starts" 10 is_there
 }
 # column TITLE: the numbers in the column of that title, from the top to the bottom.
 column() {
@@ -86,8 +95,9 @@ is_sorted() {
 
 # --- cgroups with something to do, and names that nobody likes
 
-mkdir "$parent/busy.service" "$parent/faults.service" "$parent/calm.service" "$parent/a-name-that-is-long-$(printf %060d 7).service"
-mkdir "$parent"/$'esc\e[2J\e]0;owned\a' "$parent"/$'bad\xff\xfe' "$parent/日本語" "$parent"/$'mark\xcc\x81\xe2\x80\xae'
+mkdir "$parent"/{busy,faults,calm,"a-name-that-is-long-$(printf %060d 7)"}.service
+mkdir "$parent"/$'esc\e[2J\e]0;owned\a' "$parent"/$'bad\xff\xfe' "$parent/日本語" \
+    "$parent"/$'mark\xcc\x81\xe2\x80\xae'
 # load_forever CGROUP KIND AMOUNT PAUSE: again and again, until the script ends.
 load_forever() {
     while [ -d "$parent/$1" ]; do
@@ -313,10 +323,10 @@ test_daemon() {
     holds "sorted" eventually 5 is_sorted %CPU -gr
     shows "what it does not count" 'not counted'
     curl -sS --unix-socket "$socket" -X POST 'http://localhost/api/v1/pause?seconds=60' >"$scratch/pause"
-    eventually 8 has PAUSED && pass "a daemon that pauses is shown so" || fail "paused" "$(screen)"
+    seen "a daemon that pauses is shown so" 8 has PAUSED
     holds "unknown values are -" eventually 5 has 'busy.service +-'
     curl -sS --unix-socket "$socket" -X DELETE 'http://localhost/api/v1/pause' >"$scratch/pause"
-    eventually 8 not has PAUSED && pass "and that it goes on" || fail "resumed" "$(screen)"
+    seen "and that it goes on" 8 not has PAUSED
     stop_daemon
     shows "a daemon that ends is reported" 'trying again'
     shows "the rows stay meanwhile" 'busy.service'
@@ -377,6 +387,7 @@ test_plain_text() {
     done <<END
 2|must be a terminal.*--count=1|
 2|no column "speed".*ipc|--sort=speed --count=1
+2|--cgroup: .*has no "]"|--cgroup=[a --count=1
 2|https.*ssh -L|--url=https://board:10298 --count=1
 2|passwords|--url=http://me:secret@board --count=1
 2|expected http|--url=board:10298 --count=1

@@ -55,7 +55,7 @@ static void test_append(void **state)
     assert_int_equal(top_text_width("\xe6\x97\xa5\033x"), 4);
 }
 
-/* Whatever the bytes, what is appended is printable and as wide as it says. */
+/* By any bytes, the text that is appended is printable and as wide as it says. */
 static void test_by_chance(void **state)
 {
     char text[24];

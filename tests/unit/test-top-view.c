@@ -13,7 +13,7 @@ static struct top_view view_of(void)
 
 static void press(struct top_view *view, int key)
 {
-    const struct top_page_size size = {.lines = 100, .height = 20};
+    const struct top_page_extent size = {.lines = 100, .height = 20};
 
     top_view_apply_key(view, key, &size);
 }
@@ -42,9 +42,9 @@ static void test_scroll(void **state)
         assert_int_equal(view.first, steps[i].first);
     }
     view.first = 90;
-    top_view_limit(&view, &(struct top_page_size){.lines = 5, .height = 20});
+    top_view_limit(&view, &(struct top_page_extent){.lines = 5, .height = 20});
     assert_int_equal(view.first, 0);
-    top_view_apply_key(&view, TOP_KEY_PAGE_DOWN, &(struct top_page_size){.lines = 5, .height = 0});
+    top_view_apply_key(&view, TOP_KEY_PAGE_DOWN, &(struct top_page_extent){.lines = 5, .height = 0});
     assert_int_equal(view.first, 1);
 }
 
