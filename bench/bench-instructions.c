@@ -32,8 +32,7 @@
 #define N_SAMPLES 2000
 #define N_PARSES 20
 
-/* The configuration that was built in up to 0.1.0, as its file had it, without the collector of the process itself: the
- * baseline counts the same events. */
+/* The configuration that was built in up to 0.1.0, without the collector of the process itself. */
 static const char yaml[] =
     "web:\n"
     "  listen: [\":10298\"]\n"
