@@ -49,11 +49,15 @@ contains "and the default path" "$(cat "$contrib/avahi/perfcountd.service")" \
 holds "promtool check config" promtool check config "$contrib/prometheus/scrape.yml"
 holds "promtool check rules" promtool check rules "$contrib/prometheus/rules.yml" "$contrib/prometheus/alerts.yml"
 holds "promtool test rules" promtool test rules "$root/tests/contrib/rules.yml" "$root/tests/contrib/alerts.yml"
+holds "each formula has a case" eval '"$PERFCOUNTD" list-metrics --json | "$root/tests/contrib/derived.py" \
+    "$contrib/prometheus/rules.yml" "$root/tests/contrib/derived.txt" >"$scratch/derived.yml"'
+holds "promtool test rules of derived metrics" promtool test rules "$scratch/derived.yml"
 compares "there are rules and alerts" \
     "$(grep -cE '^ *- (record|alert): ' "$contrib"/prometheus/rules.yml) > 3 &&
         $(grep -cE '^ *- (record|alert): ' "$contrib"/prometheus/alerts.yml) > 3"
 untested=$(sed -nE 's/^ *- (record|alert): //p' "$contrib"/prometheus/{rules,alerts}.yml | while read -r rule; do
-    grep -qF -e "expr: round($rule," -e "alertname: $rule" "$root"/tests/contrib/*.yml || echo "$rule"
+    grep -qF -e "expr: round($rule," -e "round($rule{" -e "alertname: $rule" "$root"/tests/contrib/*.yml \
+        "$scratch/derived.yml" || echo "$rule"
 done)
 equals "every rule and alert is tested" "$untested" ""
 
