@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The documents agree with the tree on the release and on the benchmarks: the version stands in six places, and the
-# figures in README.md and doc/performance.md are those of one table. The recording rules and the page of derived metrics
-# are those of the daemon's table. First a test of the checks themselves.
+# figures in README.md and doc/performance.md are those of one table. The recording rules and the page of derived
+# metrics are those of the daemon's table. First a test of the checks themselves.
 #
 # usage: tests/check-docs.sh [SOURCES]
 set -u
@@ -109,7 +109,7 @@ test_figures() {
 # check_metrics TABLE: the rules and the page are those that the generators write from the table of derived metrics.
 check_metrics() {
     "$sources/contrib/prometheus/rules.py" <"$1" | cmp -s - "$sources/contrib/prometheus/rules.yml" ||
-        echo "contrib/prometheus/rules.yml is not what perfcountd list-metrics --json | contrib/prometheus/rules.py writes"
+        echo "contrib/prometheus/rules.yml is not what contrib/prometheus/rules.py writes of perfcountd list-metrics --json"
     "$sources/doc/metrics.py" "$sources/doc/metrics.md" <"$1" 2>&1
 }
 

@@ -9,11 +9,12 @@ pid=$daemon_pid
 
 # --- answers
 
-for path in / /metrics /-/healthy /-/ready /api/v1/counters /api/v1/pmus /api/v1/events /api/v1/metrics /api/v1/status /api/v1/config \
-    '/api/v1/rates?seconds=0.05'; do
+for path in / /metrics /-/healthy /-/ready /api/v1/counters /api/v1/pmus /api/v1/events /api/v1/metrics /api/v1/status \
+    /api/v1/config '/api/v1/rates?seconds=0.05'; do
     equals "GET $path" "$(status_of "$path")" 200
 done
-for path in /api/v1/counters /api/v1/pmus /api/v1/events /api/v1/metrics /api/v1/status /api/v1/config '/api/v1/rates?seconds=0.05'; do
+for path in /api/v1/counters /api/v1/pmus /api/v1/events /api/v1/metrics /api/v1/status /api/v1/config \
+    '/api/v1/rates?seconds=0.05'; do
     holds "$path is JSON" jq -e . <(get "$path")
 done
 holds "each derived metric has formulas, and says of each collector whether it is available or why not" jq -e '

@@ -19,7 +19,8 @@ echo 'web: {local_operators: true}' >"$scratch/good.yaml"
 start_daemon --no-opener --config.file="$scratch/good.yaml"
 get /metrics -o /dev/null
 get /metrics -o /dev/null -H 'Accept: application/openmetrics-text' -H 'Accept-Encoding: gzip'
-for path in / /api/v1/counters /api/v1/pmus /api/v1/events /api/v1/metrics /api/v1/status /api/v1/config '/api/v1/rates?seconds=0.1' \
+for path in / /api/v1/counters /api/v1/pmus /api/v1/events /api/v1/metrics /api/v1/status \
+    /api/v1/config '/api/v1/rates?seconds=0.1' \
     /nothing '/api/v1/counters?cpu=x'; do
     get "$path" -o /dev/null
 done

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Why a derived metric has no value at a counting place: see absence.h. */
-#include "daemon/absence.h"
+#include "daemon/availability/absence.h"
 
 #include <ctype.h>
 
