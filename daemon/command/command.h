@@ -17,6 +17,7 @@ int command_list_metrics(const struct options *options);
 int command_list_presets(const struct options *options);
 int command_plan(const struct options *options);
 int command_stat(const struct options *options);
+int command_top(const struct options *options);
 
 /* One sentence on standard error. Returns `status`. */
 int command_fail(int status, const struct error *error);
