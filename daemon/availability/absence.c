@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/glob.h"
 #include "perf/event/parse.h"
-#include "perf/preset.h"
+#include "perf/event/preset.h"
 
 static const char *const names[] = {
     [ABSENCE_NONE] = "available",          [ABSENCE_DISABLED] = "disabled", [ABSENCE_NO_CGROUP] = "no_cgroup",
