@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "collectors/cgroup/cgroup.h"
-#include "daemon/availability-json.h"
+#include "daemon/availability/availability-json.h"
 #include "daemon/command/presets.h"
 #include "daemon/documents.h"
 #include "perf/group.h"

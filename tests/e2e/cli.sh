@@ -24,7 +24,7 @@ refuses() {
 
 try --help
 equals "--help: exit status" "$status" 0
-for word in check-config list-events plan stat --config.file --web.listen-address --web.telemetry-path \
+for word in check-config list-events list-metrics plan stat --config.file --web.listen-address --web.telemetry-path \
     --web.config.file --log.level --log.format --help --version; do
     holds "--help has $word" grep -q -e "$word" "$scratch/out"
 done
@@ -36,7 +36,7 @@ compares "--help fits a terminal: longest line" "$(wc -L <"$scratch/out") <= 120
 try --version
 equals "--version: exit status" "$status" 0
 matches "--version" "$out" '^perfcountd [0-9]+\.[0-9]+\.[0-9]+'
-for command in run check-config list-events plan stat; do
+for command in run check-config list-events list-metrics plan stat; do
     try "$command" --help
     equals "$command --help: exit status" "$status" 0
     matches "it says what the command does" "$out" "^perfcountd $command: [a-z].*usage: perfcountd $command \[FLAGS\]"
@@ -216,6 +216,14 @@ if [ "$(id -u)" -eq 0 ]; then
     holds "there are tracepoints" grep -q 'sched:sched_switch' "$scratch/out"
     equals "and nothing to say of them" "$err" ""
 fi
+try list-metrics
+equals "list-metrics: exit status" "$status" 0
+holds "list-metrics has formulas" grep -q '^    instructions / cycles$' "$scratch/out"
+try list-metrics --json
+holds "each metric has a unit, a help and formulas with their source" jq -e '.metrics | length > 20 and
+    all(.[]; .unit and .help and all(.formulas[]; .formula and .source and (.events | length > 0)))' "$scratch/out"
+equals "their names are those of the plan" "$(jq -c '[.metrics[].name] | unique' "$scratch/out")" \
+    "$("$PERFCOUNTD" plan --json | jq -c '[.metrics | (.available + .absent)[] | .metrics[].name] | unique')"
 try plan --config.file="$good"
 equals "plan: exit status" "$status" 0
 holds "plan names the group" grep -qw x "$scratch/out"
@@ -285,7 +293,7 @@ else
     left_out "without privileges everything is counted here, or the binary cannot be run: nothing to count"
 fi
 
-for command in --help list-events plan 'stat --interval=50ms' "check-config $bad"; do
+for command in --help list-events list-metrics plan 'stat --interval=50ms' "check-config $bad"; do
     # shellcheck disable=SC2086 # a list
     try $command
     cat "$scratch/out" "$scratch/err" >"$scratch/both"
