@@ -232,8 +232,8 @@ static int print_title(const struct stat_view *view)
     buffer_append_char(&command, '\0');
     if (command.failed)
         return -ENOMEM;
-    fprintf(view->file, "\nCounts of the whole machine%s%s%s:\n", view->options->workload ? " while '" : "",
-            command.data, view->options->workload ? "' ran" : "");
+    fprintf(view->file, "\nCounts of this machine%s%s%s:\n", view->options->workload ? " while '" : "", command.data,
+            view->options->workload ? "' ran" : "");
     return 0;
 }
 
