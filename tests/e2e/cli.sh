@@ -24,8 +24,9 @@ refuses() {
 
 try --help
 equals "--help: exit status" "$status" 0
-for word in check-config list-events list-metrics plan stat --config.file --web.listen-address --web.telemetry-path \
-    --web.config.file --log.level --log.format --help --version; do
+for word in check-config list-events list-metrics list-presets plan stat top help version --config.file \
+    --web.listen-address --web.telemetry-path --web.config.file --log.level --log.format --per-cpu --cgroup --sort \
+    --limit --output --url --help --version; do
     holds "--help has $word" grep -q -e "$word" "$scratch/out"
 done
 equals "--help: nothing on standard error" "$err" ""
@@ -75,6 +76,12 @@ refuses "an argument too many" 'extra' list-events extra
 refuses "a command behind the flags" '"plan".*before the flags' --log.level=info plan
 refuses "a bad interval" 'soon' stat --interval=soon
 refuses "a bad count" '-1' stat --count=-1
+refuses "a bad limit" '--limit: .*1 to 10000.*"none"' stat --limit=none
+refuses "a bad pattern" '--cgroup: ' stat --cgroup='a/b'
+refuses "a command to run without --" '"sleep".*behind "--"' stat sleep 1
+refuses "an interval while a command runs" '--interval cannot be used with a command' stat --interval=1s -- true
+refuses "CPUs of cgroups" '--per-cpu cannot be used with --sort' stat --per-cpu --sort=ipc
+refuses "a command for another command" 'unexpected argument "true"' plan -- true
 
 # --- check-config
 
@@ -323,6 +330,7 @@ equals "a value behind =" "$(completes --log.level = w)" "warning"
 equals "all of them" "$(completes --log.format =)" "auto text json journal"
 equals "a value apart" "$(completes --log.format j)" "json journal"
 equals "a file" "$(completes --config.file = "$scratch/goo")" "$scratch/good.yaml"
+equals "a file to write" "$(completes stat --output = "$scratch/goo")" "$scratch/good.yaml"
 equals "a file to check" "$(completes check-config "$scratch/goo")" "$scratch/good.yaml"
 equals "or a flag there" "$(completes check-config --web.c)" "--web.config.file="
 
