@@ -42,9 +42,7 @@ static bool print_config_errors(struct session *session, const char *file)
     struct config *config = NULL;
     struct error error;
 
-    if (config_load_all(NULL, file, &errors, &config, &error) < 0)
-        return false;
-    if (session->machine)
+    if (config_load_all(NULL, file, &errors, &config, &error) == 0 && session->machine)
         config_check_all_events(config, &session->sys, session->machine, &errors);
     config_free(config);
     return print_errors(file, &errors);
@@ -56,8 +54,7 @@ static bool print_web_config_errors(const char *file)
     struct web_config *config = NULL;
     struct error error;
 
-    if (web_config_load_all(NULL, file, &errors, &config, &error) < 0)
-        return false;
+    web_config_load_all(NULL, file, &errors, &config, &error);
     web_config_free(config);
     return print_errors(file, &errors);
 }
@@ -79,8 +76,8 @@ static bool check_web_config(const char *file)
 }
 
 /*
- * What the file cannot be blamed for: another machine may have the event, or another user may see it. A tracepoint that
- * is certainly not here is most often misspelt.
+ * Counts the events that cannot be found here. That is no error of the file: another machine may have them, or another
+ * user may see them. A tracepoint that is certainly not here is most often misspelt.
  */
 static size_t warn_groups(struct session *session, const struct config_groups *groups)
 {

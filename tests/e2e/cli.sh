@@ -99,7 +99,8 @@ done <<'END'
 2:[0-9]+|web|web: {}\nweb: {}\n
 END
 
-printf 'wbe: {}\nweb: {lisen: []}\ncollectors: {cpu: {enabled: maybe, groups: [{name: x, events: "{cycels}"}]}}\n' >"$bad"
+printf 'wbe: {}\nweb: {lisen: []}\n%s\n' \
+    'collectors: {cpu: {enabled: maybe, groups: [{name: x, events: "{cycels}"}]}}' >"$bad"
 status=0
 "$PERFCOUNTD" check-config "$bad" 2>"$scratch/err" || status=$?
 equals "several errors: exit status" "$status" 2
@@ -109,7 +110,8 @@ if [ -r /sys/kernel/tracing/events/sched/sched_switch/id ]; then
     echo 'collectors: {cpu: {groups: [{name: x, events: "sched:sched_swich"}]}}' >"$bad"
     try check-config "$bad"
     equals "a misspelt tracepoint: exit status" "$status" 0
-    equals "a misspelt tracepoint: plan knows more" "$out" "$bad: ok; \"perfcountd plan\" says what this machine can count"
+    equals "a misspelt tracepoint: plan knows more" "$out" \
+        "$bad: ok; \"perfcountd plan\" says what this machine can count"
     matches "a misspelt tracepoint: warning" "$("$PERFCOUNTD" check-config "$bad" 2>&1 >"$scratch/out")" \
         "^$bad:1:48: warning: .*sched_swich.*did you mean \"sched_switch\""
 else

@@ -5,7 +5,6 @@
  */
 #include <stdio.h>
 
-#include "base/buffer.h"
 #include "config/config.h"
 #include "tests/unit/fixture.h"
 #include "tests/unit/test.h"
@@ -296,57 +295,12 @@ static void test_standings(void **state)
     }
 }
 
-/* All errors, in the order of their positions. */
-static void check_many(const char *path)
-{
-    _cleanup_(error_list_done) struct error_list errors = {0};
-    _cleanup_(buffer_done) struct buffer text = {0};
-    struct config *config = NULL;
-    struct error error;
-    char line[1024];
-
-    assert_int_equal(config_load_all(NULL, path, &errors, &config, &error), 0);
-    config_free(config);
-    error_list_sort(&errors);
-    for (size_t i = 0; i < errors.n; i++)
-        buffer_appendf(&text, "%s%s", i ? "\n" : "", config_format_error(NULL, &errors.items[i], line, sizeof(line)));
-    buffer_append_char(&text, '\0');
-    fixture_expect(path, ".errors", text.data);
-}
-
-/* The error that ends the reading is among those that are collected. */
-static void check_same(const char *path)
-{
-    _cleanup_(error_list_done) struct error_list errors = {0};
-    struct config *config = NULL;
-    struct error error, all = {0};
-    size_t i = 0;
-
-    assert_int_equal(config_load(NULL, path, &config, &error), -EINVAL);
-    if (config_load_all(NULL, path, &errors, &config, &all) == 0)
-        config_free(config);
-    else
-        assert_int_equal(error_list_add(&errors, &all), 0);
-    while (i < errors.n && !str_equal(errors.items[i].message, error.message))
-        i++;
-    print_message("%s: %s\n", path, error.message);
-    assert_true(i < errors.n && errors.items[i].line == error.line && errors.items[i].column == error.column);
-}
-
-static void test_all_errors(void **state)
-{
-    (void)state;
-    assert_true(fixture_each("tests/config/many-*.yaml", check_many) > 0);
-    assert_true(fixture_each("tests/config/bad-*.yaml", check_same) > 10);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_standings),  cmocka_unit_test(test_good_files),      cmocka_unit_test(test_bad_files),
-        cmocka_unit_test(test_default),    cmocka_unit_test(test_positions),       cmocka_unit_test(test_signatures),
-        cmocka_unit_test(test_override),   cmocka_unit_test(test_override_listen), cmocka_unit_test(test_format_error),
-        cmocka_unit_test(test_all_errors),
+        cmocka_unit_test(test_standings), cmocka_unit_test(test_good_files),      cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_default),   cmocka_unit_test(test_positions),       cmocka_unit_test(test_signatures),
+        cmocka_unit_test(test_override),  cmocka_unit_test(test_override_listen), cmocka_unit_test(test_format_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

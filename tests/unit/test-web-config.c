@@ -381,50 +381,6 @@ static void test_manual(void **state)
     assert_true(n >= 1);
 }
 
-/* All errors, in the order of their positions. */
-static void check_many(const char *path)
-{
-    _cleanup_(error_list_done) struct error_list errors = {0};
-    _cleanup_(buffer_done) struct buffer text = {0};
-    struct web_config *config = NULL;
-    struct error error;
-    char line[1024];
-
-    assert_int_equal(web_config_load_all(NULL, path, &errors, &config, &error), 0);
-    web_config_free(config);
-    error_list_sort(&errors);
-    for (size_t i = 0; i < errors.n; i++)
-        buffer_appendf(&text, "%s%s", i ? "\n" : "", config_format_error(NULL, &errors.items[i], line, sizeof(line)));
-    buffer_append_char(&text, '\0');
-    fixture_expect(path, ".errors", text.data);
-}
-
-/* The error that ends the reading is among those that are collected. */
-static void check_same(const char *path)
-{
-    _cleanup_(error_list_done) struct error_list errors = {0};
-    struct web_config *config = NULL;
-    struct error error, all = {0};
-    size_t i = 0;
-
-    assert_int_equal(web_config_load(NULL, path, &config, &error), -EINVAL);
-    if (web_config_load_all(NULL, path, &errors, &config, &all) == 0)
-        web_config_free(config);
-    else
-        assert_int_equal(error_list_add(&errors, &all), 0);
-    while (i < errors.n && !str_equal(errors.items[i].message, error.message))
-        i++;
-    print_message("%s: %s\n", path, error.message);
-    assert_true(i < errors.n && errors.items[i].line == error.line && errors.items[i].column == error.column);
-}
-
-static void test_all_errors(void **state)
-{
-    (void)state;
-    assert_true(fixture_each("tests/web-config/many-*.yml", check_many) > 0);
-    assert_true(fixture_each("tests/web-config/*.bad.yml", check_same) > 10);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -432,7 +388,7 @@ int main(void)
         cmocka_unit_test(test_node_exporter), cmocka_unit_test(test_client_auth), cmocka_unit_test(test_tls),
         cmocka_unit_test(test_paths),         cmocka_unit_test(test_http),        cmocka_unit_test(test_rate),
         cmocka_unit_test(test_many),          cmocka_unit_test(test_large_text),  cmocka_unit_test(test_odd_files),
-        cmocka_unit_test(test_manual),        cmocka_unit_test(test_all_errors),
+        cmocka_unit_test(test_manual),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
