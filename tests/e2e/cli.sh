@@ -123,6 +123,25 @@ done <<'END'
 2:[0-9]+|web|web: {}\nweb: {}\n
 END
 
+printf 'wbe: {}\nweb: {lisen: []}\n%s\n' \
+    'collectors: {cpu: {enabled: maybe, groups: [{name: x, events: "{cycels}"}]}}' >"$bad"
+status=0
+"$PERFCOUNTD" check-config "$bad" 2>"$scratch/err" || status=$?
+equals "several errors: exit status" "$status" 2
+equals "several errors, each in its line" "$(cut -d: -f2,3 "$scratch/err" | tr '\n' ' ')" "1:1 2:7 3:29 3:65 "
+refuses "to run, the first of them" "$bad:1:1: .*wbe" --config.file="$bad" --web.listen-address=127.0.0.1:0
+if [ -r /sys/kernel/tracing/events/sched/sched_switch/id ]; then
+    echo 'collectors: {cpu: {groups: [{name: x, events: "sched:sched_swich"}]}}' >"$bad"
+    try check-config "$bad"
+    equals "a misspelt tracepoint: exit status" "$status" 0
+    equals "a misspelt tracepoint: plan knows more" "$out" \
+        "$bad: ok; \"perfcountd plan\" says what this machine can count"
+    matches "a misspelt tracepoint: warning" "$("$PERFCOUNTD" check-config "$bad" 2>&1 >"$scratch/out")" \
+        "^$bad:1:48: warning: .*sched_swich.*did you mean \"sched_switch\""
+else
+    left_out "tracefs cannot be read: a misspelt tracepoint"
+fi
+
 echo 'sampler: {event: cycels}' >"$bad"
 refuses "an event that nothing has, to be sampled" "^$bad: sampler.event: .*cycels.*cycles" check-config "$bad"
 
