@@ -359,6 +359,8 @@ try list-events --log.level=warn
 equals "warn is warning, as the exporters have it" "$status" 0
 start_daemon --log.format=json --log.level info
 holds "every line of the log is JSON" jq -es 'length > 0' "$daemon_log"
+matches "one says at the start what is counted" "$(jq -r 'select(.kind == "counting") | .message' "$daemon_log")" \
+    '^(counting: cpu [0-9].*: |nothing can be counted)'
 stop_daemon
 start_daemon run --web.telemetry-path /m
 equals "the word run, and a flag with its value apart" "$(status_of /m)" 200
