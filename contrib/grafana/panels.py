@@ -63,7 +63,7 @@ def running(collector, by, where=WHERE):
 
 def memory(direction, by=BOARD, where=WHERE):
     """Bytes per second by the drivers that count bytes; for the others by what rules.yml records."""
-    names = "{0}|{0}_bytes|cas_count_{0}|data_{0}|data_{0}s".format(direction)
+    names = "{0}|cas_count_{0}|data_{0}|data_{0}s".format(direction)
     counted = "sum by (%s) (%s)" % (by, rate('{__name__=~"perf_pmu_(%s)_bytes_total"}' % names, where))
     if by != BOARD:
         return counted
