@@ -7,8 +7,8 @@
 #include "config/option-types.h"
 #include "config/values.h"
 #include "perf/event/parse.h"
+#include "perf/event/preset.h"
 #include "perf/pmu.h"
-#include "perf/preset.h"
 
 /* An item of the list that is a map, as it is written. */
 struct event_text {

@@ -10,7 +10,7 @@
 #include "config/option-types.h"
 #include "config/values.h"
 #include "perf/event/generic.h"
-#include "perf/preset.h"
+#include "perf/event/preset.h"
 
 /* Indices into group_options. */
 enum { GROUP_OPTION_NAME, GROUP_OPTION_PRESET, GROUP_OPTION_EVENTS, GROUP_OPTION_STRICT, GROUP_OPTIONS };
