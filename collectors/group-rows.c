@@ -369,13 +369,17 @@ static void row_set_absent(struct row *row, bool absent)
         row->counters[i].series->visible = false;
 }
 
-void group_rows_set_absent(struct group_rows *rows, const struct opened_group *groups)
+void group_rows_settle(struct group_rows *rows, const struct opened_group *groups)
 {
     for (size_t i = 0; i < rows->n; i++) {
-        bool absent = rows->items[i].row->cpu >= 0;
-        for (uint32_t k = rows->items[i].first; k != GROUP_ROW_END; k = groups[k].next_in_row)
+        struct row *row = rows->items[i].row;
+        bool absent = row->cpu >= 0;
+        row->n_descriptors = 0;
+        for (uint32_t k = rows->items[i].first; k != GROUP_ROW_END; k = groups[k].next_in_row) {
             absent &= groups[k].activity == GROUP_AWAY;
-        row_set_absent(rows->items[i].row, absent);
+            row->n_descriptors += groups[k].group ? (uint32_t)group_size(groups[k].group) : 0;
+        }
+        row_set_absent(row, absent);
     }
     rows->quiet = false;
 }

@@ -49,27 +49,21 @@ contains "and the default path" "$(cat "$contrib/avahi/perfcountd.service")" \
 # --- promtool
 
 holds "promtool check config" promtool check config "$contrib/prometheus/scrape.yml"
-holds "promtool check rules" promtool check rules "$contrib/prometheus/rules.yml" "$contrib/prometheus/alerts.yml"
-holds "promtool test rules" promtool test rules "$root/tests/contrib/rules.yml" "$root/tests/contrib/alerts.yml"
-compares "there are rules and alerts" \
-    "$(grep -cE '^ *- (record|alert): ' "$contrib"/prometheus/rules.yml) > 3 &&
-        $(grep -cE '^ *- (record|alert): ' "$contrib"/prometheus/alerts.yml) > 3"
-untested=$(sed -nE 's/^ *- (record|alert): //p' "$contrib"/prometheus/{rules,alerts}.yml | while read -r rule; do
-    grep -qF -e "expr: round($rule," -e "alertname: $rule" "$root"/tests/contrib/*.yml || echo "$rule"
+for kind in rules alerts compat; do
+    holds "promtool check rules: $kind.yml" promtool check rules "$contrib/prometheus/$kind.yml"
+    compares "there are rules in $kind.yml" \
+        "$(grep -cE '^ *- (record|alert): ' "$contrib/prometheus/$kind.yml") > 3"
+done
+"$PERFCOUNTD" list-metrics --json >"$scratch/metrics.json"
+equals "each formula has a case" "$("$root/tests/contrib/derived.py" "$contrib/prometheus/rules.yml" \
+    "$root/tests/contrib/derived.txt" <"$scratch/metrics.json" 2>&1 >"$scratch/derived.yml")" ""
+holds "promtool test rules of derived metrics" promtool test rules "$scratch/derived.yml"
+holds "promtool test rules" promtool test rules "$root"/tests/contrib/*.yml
+untested=$(sed -nE 's/^ *- (record|alert): //p' "$contrib"/prometheus/*.yml | while read -r rule; do
+    grep -qF -e "round($rule," -e "round($rule{" -e "alertname: $rule" "$root"/tests/contrib/*.yml \
+        "$scratch/derived.yml" || echo "$rule"
 done)
 equals "every rule and alert is tested" "$untested" ""
-
-# --- the names of others, and a fall over days
-
-holds "promtool check rules: compat.yml" promtool check rules "$contrib/prometheus/compat.yml"
-for name in compat usual; do
-    holds "promtool test rules: $name.yml" promtool test rules "$root/tests/contrib/$name.yml"
-done
-untested=$(sed -nE 's/^ *- record: //p' "$contrib/prometheus/compat.yml" | while read -r rule; do
-    grep -qF -e "round($rule," -e "round($rule{" "$root/tests/contrib/compat.yml" || echo "$rule"
-done)
-equals "every name is tested" "$untested" ""
-compares "there are names" "$(grep -c '^ *- record: ' "$contrib/prometheus/compat.yml") > 20"
 
 # --- dashboards
 

@@ -222,12 +222,36 @@ static void test_bad_type(void **state)
     fake_sys_free(fake);
 }
 
+/* Common events of Armv8 are there where sysfs lists them; of other numbers and PMUs nothing is known. */
+static void test_has_number(void **state)
+{
+    static const struct {
+        const char *in_pmu;
+        uint64_t in;
+        bool out;
+    } cases[] = {
+        {"armv8_cortex_a76", 0x17, true}, {"armv8_cortex_a76", 0x24, true},    {"armv8_cortex_a76", 0x1d, false},
+        {"armv8_cortex_a55", 0x1d, true}, {"armv8_cortex_a55", 0x24, false},   {"armv8_cortex_a55", 0x3f, false},
+        {"armv8_cortex_a55", 0x40, true}, {"armv8_cortex_a55", 0x4000, false}, {"armv8_cortex_a55", 0x4040, true},
+        {"software", 0x17, true},
+    };
+    struct fake_sys *fake = fake_machine_big_little();
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct pmu *pmu = load_pmu(fake, cases[i].in_pmu);
+        assert_int_equal(pmu_has_number(pmu, cases[i].in), cases[i].out);
+        pmu_free(pmu);
+    }
+    fake_sys_free(fake);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scopes), cmocka_unit_test(test_garbled_pmu), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_load),   cmocka_unit_test(test_bad_caps),    cmocka_unit_test(test_garbled_files),
-        cmocka_unit_test(test_units),  cmocka_unit_test(test_bad_type),
+        cmocka_unit_test(test_has_number), cmocka_unit_test(test_scopes),   cmocka_unit_test(test_garbled_pmu),
+        cmocka_unit_test(test_names),      cmocka_unit_test(test_load),     cmocka_unit_test(test_garbled_files),
+        cmocka_unit_test(test_units),      cmocka_unit_test(test_bad_type), cmocka_unit_test(test_bad_caps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
