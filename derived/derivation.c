@@ -150,6 +150,16 @@ const struct derived_formula *derivation_formula(const struct derivation *deriva
     return derivation->items[i].formula;
 }
 
+bool derivation_compares_events(const struct derivation *derivation, size_t i)
+{
+    const struct derivation_item *item = &derivation->items[i];
+    size_t n = 0;
+
+    for (size_t k = 0; k < item->n_operands; k++)
+        n += item->operands[k] >= OPERAND_EVENTS;
+    return n > 1;
+}
+
 static double operand_value(const struct derivation *derivation, uint32_t operand, const double *rates,
                             const struct derivation_times *times)
 {

@@ -13,6 +13,8 @@
 int command_run(const struct options *options);
 int command_check_config(const struct options *options);
 int command_list_events(const struct options *options);
+int command_list_metrics(const struct options *options);
+int command_list_presets(const struct options *options);
 int command_plan(const struct options *options);
 int command_stat(const struct options *options);
 int command_top(const struct options *options);

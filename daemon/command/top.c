@@ -115,7 +115,7 @@ static int open_loop(struct top_command *command, const struct options *options,
     const struct top_loop_settings settings = {
         .host = command->url && command->address.host ? command->address.authority : host,
         .source = command->url ? command->url : "own counters",
-        .filter = options->cgroup ? options->cgroup : "",
+        .filter = options->n_cgroups ? options->cgroups[options->n_cgroups - 1] : "",
         .sort = options->sort,
         .interval_ns = options->interval_ns,
         .count = options->count,
