@@ -11,9 +11,6 @@
 
 #define DEFAULT_SOCKET "/run/perfcountd.sock"
 
-DEFINE_CLEANUP(struct top_local *, top_local_free);
-DEFINE_CLEANUP(struct top_remote *, top_remote_free);
-
 /* One of both sources. */
 struct top_command {
     sd_event *event;
