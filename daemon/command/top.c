@@ -9,10 +9,7 @@
 #include "daemon/top/top-loop.h"
 #include "daemon/top/top-remote.h"
 
-#define DEFAULT_URL "unix:/run/perfcountd.sock"
-
-DEFINE_CLEANUP(struct top_local *, top_local_free);
-DEFINE_CLEANUP(struct top_remote *, top_remote_free);
+#define DEFAULT_SOCKET "/run/perfcountd.sock"
 
 /* One of both sources. */
 struct top_command {
@@ -69,7 +66,7 @@ static int fail_without_source(int code)
     error_set(&error, code,
               "no counter can be opened here by this user (see \"perfcountd plan\"), and no daemon answers on "
               "%s (%s): run \"sudo perfcountd top\", or name a daemon by --url=unix:/PATH or --url=http://HOST:PORT",
-              DEFAULT_URL + strlen("unix:"), strerror(-code));
+              DEFAULT_SOCKET, strerror(-code));
     return command_fail(EXIT_FAILURE, &error);
 }
 
@@ -85,7 +82,7 @@ static int choose_source(struct top_command *command, const struct options *opti
         return status;
     session_done(&command->session);
     command->session = (struct session){0};
-    status = use_url(command, DEFAULT_URL);
+    status = use_url(command, "unix:" DEFAULT_SOCKET);
     r = status == EXIT_SUCCESS ? probe_address(&command->address) : 0;
     return r < 0 ? fail_without_source(r) : status;
 }

@@ -13,6 +13,8 @@ void top_sum_done(struct top_sum *sum)
 {
     json_decref(sum->events);
     json_decref(sum->ratios);
+    json_decref(sum->common_events);
+    json_decref(sum->common_ratios);
     *sum = (struct top_sum){0};
 }
 
@@ -35,22 +37,53 @@ static void add_event(json_t *events, const char *name, const json_t *rate)
                                     json_real(json_number_value(rate) + (before ? json_number_value(before) : 0)));
 }
 
+/* Whether anything happened in a row, or may have. */
+static bool is_active(const json_t *events)
+{
+    const char *name;
+    json_t *rate;
+
+    json_object_foreach((json_t *)events, name, rate)
+    {
+        if (!json_is_number(rate) || json_number_value(rate) > 0)
+            return true;
+    }
+    return false;
+}
+
+/* Keeps in *common what `object` has too; the first object is taken as it is. */
+static void keep_common(json_t **common, const json_t *object)
+{
+    const char *name;
+    json_t *value;
+    void *next;
+
+    if (!*common) {
+        *common = json_copy((json_t *)object);
+        return;
+    }
+    json_object_foreach_safe(*common, next, name, value)
+    {
+        if (!json_object_get(object, name))
+            json_object_del(*common, name);
+    }
+}
+
 void top_sum_add(struct top_sum *sum, const char *pmu, const json_t *row)
 {
     json_t *events = json_object_get(row, "events"), *ratios = json_object_get(row, "ratios"), *rate;
     const char *name;
 
     sum->counted = MIN(sum->n ? sum->counted : 1, share_counted(ratios));
+    if (is_active(events)) {
+        keep_common(&sum->common_events, events);
+        keep_common(&sum->common_ratios, ratios);
+    }
     if (sum->n++ == 0) {
-        sum->events = json_incref(events);
+        sum->events = json_copy(events);
         sum->ratios = json_incref(ratios);
         sum->pmu = pmu;
         return;
-    }
-    if (sum->n == 2) {
-        json_t *copy = json_copy(sum->events);
-        json_decref(sum->events);
-        sum->events = copy;
     }
     if (sum->pmu && !str_equal(sum->pmu, pmu))
         sum->pmu = NULL;
@@ -93,9 +126,10 @@ static void add_metrics(struct top_sum *sum, const struct derivation *derivation
     const struct derivation_times times = {.running = sum->counted, .enabled = 1};
 
     for (size_t i = 0; i < derivation_count(derivation); i++) {
+        const char *name = derivation_metric(derivation, i)->name;
         double value = derivation_value(derivation, i, rates, &times);
-        if (isfinite(value))
-            json_object_set_new_nocheck(sum->ratios, derivation_metric(derivation, i)->name, json_real(value));
+        if (isfinite(value) && (!sum->common_ratios || json_object_get(sum->common_ratios, name)))
+            json_object_set_new_nocheck(sum->ratios, name, json_real(value));
     }
 }
 
@@ -107,6 +141,8 @@ void top_sum_finish(struct top_sum *sum, enum derived_target target)
         return;
     json_decref(sum->ratios);
     sum->ratios = json_object();
+    if (sum->common_events)
+        keep_common(&sum->events, sum->common_events);
     if (sum_events_init(&events, sum->events) < 0)
         return;
     const struct derivation_events list = {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One group over several PMUs or CPUs: rates of events are added up, and derived metrics are made of the sums. A ratio
- * is never a mean of ratios.
+ * is never a mean of ratios. An event or a metric that only some of the rows have is left out: its sum would not be
+ * that of the target.
  */
 #ifndef DAEMON_TOP_TOP_SUM_H
 #define DAEMON_TOP_TOP_SUM_H
@@ -12,9 +13,10 @@
 
 /* Zeroed at first. */
 struct top_sum {
-    json_t *events, *ratios; /* as a row of /api/v1/rates has them; null: not known */
-    const char *pmu;         /* NULL where it has several */
-    double counted;          /* the smallest share of the time that any row was counted; 1 where none says it */
+    json_t *events, *ratios;               /* as a row of /api/v1/rates has them; null: not known */
+    json_t *common_events, *common_ratios; /* those that all rows have in which anything happened; NULL: no such row */
+    const char *pmu;                       /* NULL where it has several */
+    double counted; /* the smallest share of the time that any row was counted; 1 where none says it */
     size_t n;
 };
 

@@ -160,6 +160,28 @@ static void test_sort(void **state)
     check_order(cpus, "misses", false, "cpu 10 cpu 9 ");
 }
 
+/* An event or a metric that one PMU alone has is not that of the cgroup, unless nothing ran on the other. */
+static void test_uneven(void **state)
+{
+    static const char *const others[] = {"1e9", "0.0"};
+    static const double misses[] = {NAN, 5e6}, ipc[] = {NAN, 2};
+    char text[1024];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+        snprintf(text, sizeof(text),
+                 "{\"rates\": [{\"collector\": \"cgroup\", \"cgroup\": \"/a\", \"pmu\": \"big\", \"group\": \"g\","
+                 " \"events\": {\"cycles\": 1e9, \"instructions\": 2e9, \"ll_cache_miss_rd\": 5e6},"
+                 " \"ratios\": {\"ipc\": 2.0}},"
+                 "{\"collector\": \"cgroup\", \"cgroup\": \"/a\", \"pmu\": \"little\", \"group\": \"g\","
+                 " \"events\": {\"cycles\": %s, \"instructions\": 0.0}, \"ratios\": {}}]}",
+                 others[i]);
+        _cleanup_(top_table_freep) struct top_table *table = table_of(text, NULL, TOP_CGROUPS, false);
+        check_value(table, 0, "misses", misses[i]);
+        check_value(table, 0, "ipc", ipc[i]);
+    }
+}
+
 /* Nothing of another shape is a row, and nothing is believed that is not there. */
 static void test_other_shapes(void **state)
 {
@@ -197,7 +219,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cgroups), cmocka_unit_test(test_by_pmu),       cmocka_unit_test(test_cpus),
-        cmocka_unit_test(test_sort),    cmocka_unit_test(test_other_shapes),
+        cmocka_unit_test(test_sort),    cmocka_unit_test(test_other_shapes), cmocka_unit_test(test_uneven),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
