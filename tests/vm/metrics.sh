@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Derived metrics of a loop on CPU 3, of a Cortex-A76, whose PMU lists the stall events. Sourced after board.sh, cgroup.sh
-# and truth.sh.
+# Derived metrics of a loop on CPU 3, of a Cortex-A76, whose PMU lists the stall events. Sourced after board.sh,
+# cgroup.sh and truth.sh.
 # shellcheck disable=SC2154 # set there
 
 # metrics_daemon GROUPS: of CPU 3, and one of a cgroup.
@@ -43,7 +43,7 @@ loop_metrics() {
     within "ipc of a loop is half an instruction, within 1 %" "$(metric stalls ipc)" 500000 100
     within "ipc_user as well, within 1 %" "$(metric user ipc_user)" 500000 100
     within "frequency_hertz of its cgroup is 1 GHz, within 1 %" "$(metric clock frequency_hertz)" 1000000000000000 100
-    equals "stall ratios are there, of 0, since sysfs lists the events; and no metric of an event that it does not list" \
+    equals "stall ratios are there, of 0, as sysfs lists the events; and no metric of an event that it does not list" \
         "$(metrics stalls)" '{"ipc":false,"frontend_stall_ratio":true,"backend_stall_ratio":true,"running_ratio":false}'
     equals "nothing is multiplexed" "$(jq -c '[.rates[].ratios.running_ratio | values] | unique' <<<"$rates")" "[1]"
     contains "an event that the CPU does not implement is reported" "$(get /metrics | grep events_unavailable)" \
