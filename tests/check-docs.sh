@@ -145,7 +145,7 @@ test_figures() {
 # check_metrics TABLE: the rules and the page are those that the generators write from the table of derived metrics.
 check_metrics() {
     "$sources/contrib/prometheus/rules.py" <"$1" | cmp -s - "$sources/contrib/prometheus/rules.yml" ||
-        echo "contrib/prometheus/rules.yml is not what contrib/prometheus/rules.py writes of perfcountd list-metrics --json"
+        echo "contrib/prometheus/rules.yml is not what rules.py there writes of perfcountd list-metrics --json"
     "$sources/doc/metrics.py" "$sources/doc/metrics.md" <"$1" 2>&1
 }
 
