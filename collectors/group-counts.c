@@ -278,7 +278,7 @@ int group_counts_resume(struct group_counts *counts, const struct collector_cont
     counts->awaits_cpu = false;
     for (size_t i = 0; i < target->n && r == 0; i++)
         r = opening_resume_at(&opening, &target->items[i]);
-    group_rows_set_absent(&counts->rows, counts->groups);
+    group_rows_settle(&counts->rows, counts->groups);
     return r < 0 ? r : show_unavailable(counts, context, target->items[0].cgroup);
 }
 
@@ -311,6 +311,7 @@ void group_counts_close(struct group_counts *counts)
 {
     for (size_t i = 0; i < counts->n_groups; i++)
         opened_group_close(&counts->groups[i]);
+    group_rows_settle(&counts->rows, counts->groups);
     counts->stale = false;
 }
 
@@ -322,7 +323,7 @@ void group_counts_leave(struct group_counts *counts, const struct collector_cont
         if (away || cpuset_has(context->left, (unsigned)group->cpu))
             close_dead(group, context->sys, away);
     }
-    group_rows_set_absent(&counts->rows, counts->groups);
+    group_rows_settle(&counts->rows, counts->groups);
 }
 
 /* --- reading --- */

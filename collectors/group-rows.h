@@ -56,8 +56,8 @@ static inline void group_rows_update(struct group_rows *rows, const struct opene
             group_row_update(&rows->items[i], groups);
     rows->quiet = quiet;
 }
-/* After groups were closed or opened: a row of a CPU that is away is served nowhere. */
-void group_rows_set_absent(struct group_rows *rows, const struct opened_group *groups);
+/* After groups were closed or opened: the descriptors of each row; a row of a CPU that is away is served nowhere. */
+void group_rows_settle(struct group_rows *rows, const struct opened_group *groups);
 
 /* Whether a row of `cpu` (-1: of all) has a counter of this event of the configured group, on the PMU of that name. */
 bool group_rows_have(const struct group_rows *rows, size_t event, int cpu, const char *pmu);

@@ -52,14 +52,14 @@ static int config_read_document(const struct document *document, struct config *
 {
     const node *root = document_root(document);
 
-    if (!root)
-        return 0;
-    if (root->type != YAML_MAPPING_NODE)
+    if (root && root->type != YAML_MAPPING_NODE)
         return document_expected(document, root, "a map with the keys \"web\", \"collectors\" and \"sampler\"", error);
     const node **nodes = calloc(config_options.n, sizeof(const node *));
     if (!nodes)
         return error_oom(error);
-    int r = option_table_read(&config_options, document, root, config, nodes, error);
+    int r = root ? option_table_read(&config_options, document, root, config, nodes, error) : 0;
+    if (r == 0)
+        r = config_set_defaults(config, nodes, error);
     if (r == 0)
         r = sampler_check_frequency(document, nodes, config, error);
     if (r == 0)
@@ -71,11 +71,9 @@ static int config_read_document(const struct document *document, struct config *
 int config_parse(const char *text, size_t size, struct config **ret, struct error *error)
 {
     _cleanup_(document_done) struct document document = {0};
-    _cleanup_(config_freep) struct config *config = NULL;
-    int r = document_parse(text, size, &document, error);
+    _cleanup_(config_freep) struct config *config = calloc(1, sizeof(*config));
+    int r = config ? document_parse(text, size, &document, error) : error_oom(error);
 
-    if (r == 0)
-        r = config_default(&config, error);
     if (r == 0)
         r = config_read_document(&document, config, error);
     if (r < 0)

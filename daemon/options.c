@@ -18,11 +18,15 @@ static const struct {
     [COMMAND_RUN] = {"run", "", "serve in the foreground (the default)"},
     [COMMAND_CHECK_CONFIG] = {"check-config", "[FILE]", "check a configuration and report its first error"},
     [COMMAND_LIST_EVENTS] = {"list-events", "", "list every event this machine offers"},
+    [COMMAND_LIST_METRICS] = {"list-metrics", "", "list the derived metrics, with their formulas"},
     [COMMAND_LIST_PRESETS] = {"list-presets", "", "list the presets, and what they become on this machine"},
     [COMMAND_PLAN] = {"plan", "", "show what this configuration opens here, and what it cannot open"},
     [COMMAND_STAT] = {"stat", "",
                       "count for an interval, or while the command behind \"--\" runs, and print the counts"},
+    [COMMAND_TOP] = {"top", "", "show live which cgroups and CPUs do what, in the terminal"},
     [COMMAND_SYMBOLISE] = {SYMBOLISER_COMMAND, "", NULL},
+    [COMMAND_HELP] = {"help", "[COMMAND]", "print this, or what a command does and its flags"},
+    [COMMAND_VERSION] = {"version", "", "print the version"},
 };
 
 enum flag_id {
@@ -41,6 +45,7 @@ enum flag_id {
     FLAG_SORT,
     FLAG_LIMIT,
     FLAG_OUTPUT,
+    FLAG_URL,
     FLAG_WORKLOAD, /* a command to run, which is no flag */
     FLAG_HELP,
     FLAG_VERSION,
@@ -63,18 +68,23 @@ static const struct {
     {"--log.level", "LEVEL", "debug, info, warning or error (default: info)", FLAG_LOG_LEVEL, IN_ALL},
     {"--log.format", "FORMAT", "auto, text, json or journal (default: auto)", FLAG_LOG_FORMAT, IN_ALL},
     {"--no-opener", NULL, "run: stay one process, which keeps its privileges", FLAG_NO_OPENER, IN(COMMAND_RUN)},
-    {"--json", NULL, "list-events, list-presets, plan, stat: print JSON", FLAG_JSON,
-     IN(COMMAND_LIST_EVENTS) | IN(COMMAND_LIST_PRESETS) | IN(COMMAND_PLAN) | IN(COMMAND_STAT)},
-    {"--interval", "DURATION", "stat: time between two readings, 50ms to 1h (default: 1s)", FLAG_INTERVAL,
-     IN(COMMAND_STAT)},
-    {"--count", "N", "stat: how many intervals, 0 for no end (default: 1)", FLAG_COUNT, IN(COMMAND_STAT)},
+    {"--json", NULL, "list-events, list-metrics, list-presets, plan, stat: print JSON", FLAG_JSON,
+     IN(COMMAND_LIST_EVENTS) | IN(COMMAND_LIST_METRICS) | IN(COMMAND_LIST_PRESETS) | IN(COMMAND_PLAN) |
+         IN(COMMAND_STAT)},
+    {"--interval", "DURATION", "stat, top: time between two readings, 50ms to 1h, top: 1m (default: 1s)", FLAG_INTERVAL,
+     IN(COMMAND_STAT) | IN(COMMAND_TOP)},
+    {"--count", "N", "stat, top: how many intervals as text, 0 for no end (default: 1; top: the terminal)", FLAG_COUNT,
+     IN(COMMAND_STAT) | IN(COMMAND_TOP)},
     {"--per-cpu", NULL, "stat: each CPU by itself", FLAG_PER_CPU, IN(COMMAND_STAT)},
-    {"--cgroup", "PATTERN", "stat: the cgroups that match, such as *.service; repeatable", FLAG_CGROUP,
-     IN(COMMAND_STAT)},
-    {"--sort", "NAME", "stat: cgroups by a metric or an event, the largest first", FLAG_SORT, IN(COMMAND_STAT)},
+    {"--cgroup", "PATTERN", "stat, top: the cgroups that match, such as *.service; stat: repeatable", FLAG_CGROUP,
+     IN(COMMAND_STAT) | IN(COMMAND_TOP)},
+    {"--sort", "NAME", "stat, top: cgroups by a metric or an event, the largest first", FLAG_SORT,
+     IN(COMMAND_STAT) | IN(COMMAND_TOP)},
     {"--limit", "N", "stat: only the first N cgroups", FLAG_LIMIT, IN(COMMAND_STAT)},
     {"--output", "FILE", "stat: print to a file (default: standard output; with a command, standard error)",
      FLAG_OUTPUT, IN(COMMAND_STAT)},
+    {"--url", "URL", "top: a daemon to read, unix:/PATH or http://HOST:PORT (default: own counters)", FLAG_URL,
+     IN(COMMAND_TOP)},
     {"--help", NULL, "print this and exit", FLAG_HELP, IN_ALL},
     {"--version", NULL, "print the version and exit", FLAG_VERSION, IN_ALL},
 };
@@ -86,20 +96,38 @@ void options_done(struct options *options)
     *options = (struct options){0};
 }
 
-void options_print_help(FILE *file)
+static void print_commands(FILE *file)
 {
     fprintf(file, "perfcountd exports Linux hardware counters to Prometheus and as JSON.\n\n"
                   "usage: perfcountd [COMMAND] [FLAGS]\n\ncommands:\n");
     for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
         if (commands[i].help)
-            fprintf(file, "  %-12s %-7s %s\n", commands[i].name, commands[i].argument, commands[i].help);
+            fprintf(file, "  %-12s %-9s %s\n", commands[i].name, commands[i].argument, commands[i].help);
+}
+
+static void print_flags(FILE *file, unsigned of_commands)
+{
     fprintf(file, "\nflags:\n");
     for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
         char left[64];
         snprintf(left, sizeof(left), "%s%s%s", flags[i].name, flags[i].argument ? "=" : "",
                  flags[i].argument ? flags[i].argument : "");
-        fprintf(file, "  %-29s %s\n", left, flags[i].help);
+        if (flags[i].commands & of_commands)
+            fprintf(file, "  %-29s %s\n", left, flags[i].help);
     }
+}
+
+void options_print_help(FILE *file, enum command command)
+{
+    const char *name = commands[command].name, *argument = commands[command].argument;
+    bool all = command == COMMAND_HELP || !commands[command].help;
+
+    if (all)
+        print_commands(file);
+    else
+        fprintf(file, "perfcountd %s: %s\n\nusage: perfcountd %s [FLAGS]%s%s\n", name, commands[command].help, name,
+                argument[0] ? " " : "", argument);
+    print_flags(file, all ? IN_ALL : IN(command));
     fprintf(file, "\nManual: perfcountd(8), perfcountd.yaml(5).\n");
 }
 
@@ -171,7 +199,7 @@ static int apply_switch(struct options *options, enum flag_id id)
     return 0;
 }
 
-static int apply_stat_flag(struct options *options, size_t i, char *value, struct error *error)
+static int apply_count_flag(struct options *options, size_t i, char *value, struct error *error)
 {
     const char *name = flags[i].name;
 
@@ -193,6 +221,9 @@ static int apply_stat_flag(struct options *options, size_t i, char *value, struc
     case FLAG_OUTPUT:
         options->output = value;
         return *value ? 0 : bad_value(error, name, value, "the name of a file");
+    case FLAG_URL:
+        options->url = value;
+        return 0;
     default:
         return apply_switch(options, flags[i].id);
     }
@@ -223,7 +254,7 @@ static int apply_flag(struct options *options, size_t i, char *value, struct err
                    ? bad_value(error, name, value, "auto, text, json or journal")
                    : 0;
     default:
-        return apply_stat_flag(options, i, value, error);
+        return apply_count_flag(options, i, value, error);
     }
 }
 
@@ -318,6 +349,19 @@ static int unexpected_argument(const struct options *options, const char *word, 
                                                         : "");
 }
 
+/* `help` and `version` are the flags of that name; `help COMMAND` is that command's. */
+static int apply_command_word(struct options *options, const char *word, int *rest, struct error *error)
+{
+    bool is_help = options->command == COMMAND_HELP;
+
+    options->help |= is_help;
+    options->version |= options->command == COMMAND_VERSION;
+    if (!is_help || !word)
+        return 0;
+    ++*rest;
+    return parse_command(word, &options->command, error);
+}
+
 int options_parse(int argc, char **argv, struct options *ret, struct error *error)
 {
     struct options options = {
@@ -328,11 +372,17 @@ int options_parse(int argc, char **argv, struct options *ret, struct error *erro
     bool has_command = argc > 1 && argv[1][0] != '-';
     int r = has_command ? parse_command(argv[1], &options.command, error) : 0;
 
+    if (options.command == COMMAND_TOP)
+        options.count = OPTIONS_LIVE;
     if (r == 0)
         r = parse_flags(argc - has_command, argv + has_command, &options, error);
     int rest = optind + has_command;
     if (r == 0 && options.command == COMMAND_CHECK_CONFIG && rest < argc && !options.config_file)
         options.config_file = argv[rest++];
+    if (r == 0 && !options.workload)
+        r = apply_command_word(&options, rest < argc ? argv[rest] : NULL, &rest, error);
+    if (options.help && !has_command)
+        options.command = COMMAND_HELP;
     if (r == 0 && rest < argc && !options.workload)
         r = unexpected_argument(&options, argv[rest], error);
     if (r < 0) {

@@ -12,14 +12,20 @@ enum command {
     COMMAND_RUN,
     COMMAND_CHECK_CONFIG,
     COMMAND_LIST_EVENTS,
+    COMMAND_LIST_METRICS,
     COMMAND_LIST_PRESETS,
     COMMAND_PLAN,
     COMMAND_STAT,
+    COMMAND_TOP,
     COMMAND_SYMBOLISE,
+    COMMAND_HELP,
+    COMMAND_VERSION,
 };
 
+#define OPTIONS_LIVE UINT64_MAX /* the count of top where --count is not given */
+
 struct options {
-    enum command command;
+    enum command command; /* COMMAND_HELP and COMMAND_VERSION come with the bool of that name */
     bool help, version;
     const char *config_file; /* NULL: the default file, if it exists */
     char **listen;           /* the array is owned, its texts are argv's */
@@ -34,14 +40,14 @@ struct options {
     bool per_cpu;
     char **cgroups; /* patterns; the array is owned, its texts are argv's */
     size_t n_cgroups;
-    const char *sort, *limit, *output; /* NULL: not given */
-    char **workload;                   /* behind "--", ends with NULL; NULL: none */
+    const char *sort, *limit, *output, *url; /* NULL: not given */
+    char **workload;                         /* behind "--", ends with NULL; NULL: none */
 };
 
 /* -EINVAL with a sentence; nothing is printed. */
 int options_parse(int argc, char **argv, struct options *ret, struct error *error);
 void options_done(struct options *options);
-/* The text of --help: commands and flags. */
-void options_print_help(FILE *file);
+/* Prints what the command does and its flags; for COMMAND_HELP all commands and flags. */
+void options_print_help(FILE *file, enum command command);
 
 #endif

@@ -50,12 +50,22 @@ static const struct {
     {"instructions_kernel", "inst_retired_kernel"},
 };
 
+const char *derived_spelling(const char *name, size_t n)
+{
+    if (n == 0)
+        return name;
+    for (size_t i = 0; i < ARRAY_SIZE(spellings); i++)
+        if (str_equal(spellings[i].name, name) && --n == 0)
+            return spellings[i].event;
+    return NULL;
+}
+
 bool derived_names_event(const char *name, const char *event)
 {
-    if (str_equal(name, event))
-        return true;
-    for (size_t i = 0; i < ARRAY_SIZE(spellings); i++)
-        if (str_equal(spellings[i].name, name) && str_equal(spellings[i].event, event))
+    const char *spelling;
+
+    for (size_t i = 0; (spelling = derived_spelling(name, i)); i++)
+        if (str_equal(spelling, event))
             return true;
     return false;
 }

@@ -20,4 +20,7 @@ const struct derived_metric *derived_find(const char *name);
 /* Whether a counter of this name is the event that a formula means: "inst_retired" is "instructions". */
 bool derived_names_event(const char *name, const char *event);
 
+/* The n-th name of the event that a formula means: at first `name` itself; NULL past the last. */
+const char *derived_spelling(const char *name, size_t n);
+
 #endif

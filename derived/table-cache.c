@@ -90,12 +90,20 @@ static const struct derived_metric metrics[] = {
                              {"1000 * bp_l1_tlb_miss_l2_tlb_miss_all / instructions", NULL, ZEN4, false}),
     },
     {
+        .name = "l2_tlb_mpki",
+        .unit = "per 1000 instructions",
+        .help = "Misses of the level 2 TLB.",
+        .targets = DERIVED_EVERYWHERE,
+        .formulas = FORMULAS({"1000 * l2d_tlb_refill / instructions", NULL, NEOVERSE_N1, false}),
+    },
+    {
         .name = "dtlb_load_mpki",
         .unit = "per 1000 instructions",
         .help = "Misses of the data TLB as perf's generic event counts them: walks on Intel, misses of the level 1 TLB "
                 "on AMD and Arm.",
         .targets = DERIVED_EVERYWHERE,
-        .formulas = FORMULAS({"1000 * dtlb_load_misses / instructions", NULL, STAT, false}),
+        .formulas = FORMULAS({"1000 * l1d_tlb_refill / instructions", NULL, NEOVERSE_N1, false},
+                             {"1000 * dtlb_load_misses / instructions", NULL, STAT, false}),
     },
     {
         .name = "itlb_load_mpki",
@@ -103,7 +111,8 @@ static const struct derived_metric metrics[] = {
         .help = "Misses of the instruction TLB as perf's generic event counts them: walks on Intel and AMD, misses of "
                 "the level 1 TLB on Arm.",
         .targets = DERIVED_EVERYWHERE,
-        .formulas = FORMULAS({"1000 * itlb_load_misses / instructions", NULL, STAT, false}),
+        .formulas = FORMULAS({"1000 * l1i_tlb_refill / instructions", NULL, NEOVERSE_N1, false},
+                             {"1000 * itlb_load_misses / instructions", NULL, STAT, false}),
     },
 };
 

@@ -4,15 +4,15 @@
  *
  * Arm: only where sysfs lists the events by which slots are counted (Cortex-A78, Neoverse N2 and V1, not A55 or A76).
  * Intel since Ice Lake: the kernel takes topdown-* only in a group that `slots` leads (arch/x86/events/intel/core.c,
- * intel_pmu_hw_config()), and gives each as a part of the slots; on small cores they are common events. AMD: sysfs does
- * not name these events, so they need names in the configuration; how many slots a cycle has differs by generation,
- * and so they are added up.
+ * intel_pmu_hw_config()), and gives each as a part of the slots; on small cores they are common events. The events of
+ * older Intel count for both threads of a core, so that they say nothing of a CPU or a cgroup, and are left out. AMD:
+ * sysfs does not name these events: the preset topdown does. How many slots a cycle has differs by
+ * generation, and so they are added up.
  */
 #include "derived/table.h"
 
 #define SBSA "arm64/sbsa.json, 6.8"
 #define ICELAKE "x86/icelakex/icx-metrics.json, 6.8"
-#define SKYLAKE "arch/x86/events/intel/core.c, 6.1; perf stat --topdown"
 #define ZEN4 "x86/amdzen4/pipeline.json, 6.8"
 #define INTEL_SLOTS "(topdown_retiring + topdown_bad_spec + topdown_fe_bound + topdown_be_bound)"
 #define ZEN_SLOTS                                                                                                      \
@@ -27,7 +27,6 @@ static const struct derived_metric metrics[] = {
         .targets = DERIVED_EVERYWHERE,
         .formulas = FORMULAS({"(op_retired / op_spec) * (1 - stall_slot / (slots * cycles))", NULL, SBSA, false},
                              {"topdown_retiring / " INTEL_SLOTS, NULL, ICELAKE, false},
-                             {"topdown_slots_retired / topdown_total_slots", NULL, SKYLAKE, false},
                              {"ex_ret_ops / " ZEN_SLOTS, NULL, ZEN4, false}),
     },
     {
@@ -35,12 +34,9 @@ static const struct derived_metric metrics[] = {
         .unit = "ratio",
         .help = "Share of the pipeline slots that were lost to wrong predictions.",
         .targets = DERIVED_EVERYWHERE,
-        .formulas =
-            FORMULAS({"(1 - op_retired / op_spec) * (1 - stall_slot / (slots * cycles))", NULL, SBSA, false},
-                     {"topdown_bad_spec / " INTEL_SLOTS, NULL, ICELAKE, false},
-                     {"(topdown_slots_issued - topdown_slots_retired + topdown_recovery_bubbles) / topdown_total_slots",
-                      NULL, SKYLAKE, false},
-                     {"(de_src_op_disp_all - ex_ret_ops) / " ZEN_SLOTS, NULL, ZEN4, false}),
+        .formulas = FORMULAS({"(1 - op_retired / op_spec) * (1 - stall_slot / (slots * cycles))", NULL, SBSA, false},
+                             {"topdown_bad_spec / " INTEL_SLOTS, NULL, ICELAKE, false},
+                             {"(de_src_op_disp_all - ex_ret_ops) / " ZEN_SLOTS, NULL, ZEN4, false}),
     },
     {
         .name = "topdown_frontend_bound_ratio",
@@ -49,7 +45,6 @@ static const struct derived_metric metrics[] = {
         .targets = DERIVED_EVERYWHERE,
         .formulas = FORMULAS({"stall_slot_frontend / (slots * cycles)", NULL, SBSA, false},
                              {"topdown_fe_bound / " INTEL_SLOTS, NULL, ICELAKE, false},
-                             {"topdown_fetch_bubbles / topdown_total_slots", NULL, SKYLAKE, false},
                              {"de_no_dispatch_per_slot_no_ops_from_frontend / " ZEN_SLOTS, NULL, ZEN4, false}),
     },
     {
@@ -57,12 +52,9 @@ static const struct derived_metric metrics[] = {
         .unit = "ratio",
         .help = "Share of the pipeline slots that the backend could not take: it waited for memory or for a unit.",
         .targets = DERIVED_EVERYWHERE,
-        .formulas = FORMULAS(
-            {"stall_slot_backend / (slots * cycles)", NULL, SBSA, false},
-            {"topdown_be_bound / " INTEL_SLOTS, NULL, ICELAKE, false},
-            {"1 - (topdown_fetch_bubbles + topdown_slots_issued + topdown_recovery_bubbles) / topdown_total_slots",
-             NULL, SKYLAKE, false},
-            {"de_no_dispatch_per_slot_backend_stalls / " ZEN_SLOTS, NULL, ZEN4, false}),
+        .formulas = FORMULAS({"stall_slot_backend / (slots * cycles)", NULL, SBSA, false},
+                             {"topdown_be_bound / " INTEL_SLOTS, NULL, ICELAKE, false},
+                             {"de_no_dispatch_per_slot_backend_stalls / " ZEN_SLOTS, NULL, ZEN4, false}),
     },
 };
 

@@ -365,7 +365,7 @@ const char *symbols_reason_user(const struct symbols *symbols)
         return elf_symbols_remedy();
     if (symbols->waiters.denied)
         return "the names and mappings of some programs that were running before are not known, since /proc hides them "
-               "from perfcountd; grant CAP_SYS_PTRACE, and with systemd see sampler.conf";
+               "from perfcountd; run it with sudo, or grant CAP_SYS_PTRACE; with systemd see sampler.conf";
     if (images_were_cut(symbols->images))
         return "of large programs only the largest functions are known, since all of their symbols would need more "
                "memory than perfcountd may use for them";
@@ -381,7 +381,7 @@ const char *symbols_reason_kernel(const struct symbols *symbols)
                "sampler.conf";
     if (symbols->kernel->state == IMAGE_BAD)
         return "the symbols of the kernel are not known, since it hides their addresses from this process "
-               "(kernel.kptr_restrict, kernel.perf_event_paranoid); grant CAP_SYSLOG";
+               "(kernel.kptr_restrict, kernel.perf_event_paranoid); run it with sudo, or grant CAP_SYSLOG";
     return NULL;
 }
 

@@ -27,7 +27,7 @@ collectors/cgroup  | base perf/* config derived collectors
 symbols            | base perf/* symbols/symboliser
 symbols/symboliser | base/*
 sampler            | base perf/* config symbols
-formats            | base derived collectors/snapshot.h collectors/metric.h collectors/rates.h
+formats            | base derived collectors/snapshot.h collectors/known.h collectors/metric.h collectors/rates.h
 formats            | perf/record.h sampler/writer.h symbols/*
 http               | base config formats http/tls http/auth http/api
 http               | collectors/snapshot.h collectors/rates.h sampler/stream.h
@@ -39,6 +39,7 @@ systemd            | base
 daemon             | base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener daemon/*
 daemon/command     | base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener daemon/*
 daemon/log         | base
+daemon/top         | base derived collectors formats daemon
 tests              | base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener daemon/*
 bench              | base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener
 bench              | daemon/* tests

@@ -66,6 +66,8 @@ test_selection() {
         watches_exactly $in/a $in/b $in/b/x $in/c
     equals "the gauge says the same" "$(cgroups_in watched)" 4
     equals "nothing is dropped" "$(cgroups_in dropped)" 0
+    matches "plan: the row of the cgroups has their descriptors" "$("$PERFCOUNTD" plan --config.file="$config")" \
+        $'\n'"cgroup +[a-z]+ +software +4 cgroups +$((4 * 2 * $(getconf _NPROCESSORS_ONLN))) +counting"
     fault $in/a 1000
     fault $in/b/y 500
     caused "one that is counted" "$(count $in/a)" 1000

@@ -36,7 +36,7 @@
     {                                                                                                                  \
         (name), "caps/slots", "0x00000000"                                                                             \
     }
-/* What only one of the two has. */
+/* Each of the two has some events that the other lacks. */
 #define A55_FILES(name)                                                                                                \
     ARMV8_FILES(name), ARMV8_EVENT(name, "ld_retired", "0x0006"), ARMV8_EVENT(name, "st_retired", "0x0007"),           \
         ARMV8_EVENT(name, "pc_write_retired", "0x000c"), ARMV8_EVENT(name, "remote_access_rd", "0x0038")

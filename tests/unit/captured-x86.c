@@ -152,6 +152,7 @@ struct fake_sys *captured_intel_server(void)
         name, "format/rdwrmask", "config:8-9"                                                                          \
     }
 
+/* arch/x86/events/amd/core.c, 6.10: amd_zen4_perfmon_event_map; uncore.c; rapl.c. */
 static const struct captured_pmu amd_server_pmus[] = {
     {.name = "cpu", .type = PERF_TYPE_RAW, .counters = 6, .core = true},
     SYSTEM("amd_df", 10, "0", 16),
@@ -172,6 +173,12 @@ static const struct captured_file amd_server_files[] = {
     {"cpu", "format/cmask", "config:24-31"},
     {"cpu", "events/cpu-cycles", "event=0x76"},
     {"cpu", "events/instructions", "event=0xc0"},
+    {"cpu", "events/cache-references", "event=0x60,umask=0xff"},
+    {"cpu", "events/cache-misses", "event=0x64,umask=0x09"},
+    {"cpu", "events/branch-instructions", "event=0xc2"},
+    {"cpu", "events/branch-misses", "event=0xc3"},
+    {"cpu", "events/stalled-cycles-frontend", "event=0xa9"},
+    {"cpu", "events/ref-cycles", "event=0x120,umask=0x01"},
     {"amd_df", "format/event", "config:0-7,32-37"},
     {"amd_df", "format/umask", "config:8-15,24-27"},
     {"amd_l3", "format/event", "config:0-7"},
@@ -197,5 +204,6 @@ static const struct captured_file amd_server_files[] = {
 
 struct fake_sys *captured_amd_server(void)
 {
-    return captured_play(&(struct captured){"0-15", "6.8.0-60-generic", "4", amd_server_pmus, amd_server_files, false});
+    return captured_play(
+        &(struct captured){"0-15", "6.12.48+deb13-amd64", "3", amd_server_pmus, amd_server_files, false});
 }

@@ -89,6 +89,9 @@ static char *resolve(struct fake_sys *fake, const struct preset *preset, bool qu
 #define TLB_ARM64 "instructions dtlb_walk itlb_walk l1d_tlb_refill l1i_tlb_refill l2d_tlb_refill\n"
 #define TLB_X86 "instructions dtlb_load_misses dtlb_store_misses itlb_load_misses\n"
 #define TOPDOWN_INTEL "topdown_retiring topdown_bad_spec topdown_fe_bound topdown_be_bound"
+#define TOPDOWN_ZEN4                                                                                                   \
+    "de_no_dispatch_per_slot_no_ops_from_frontend de_no_dispatch_per_slot_backend_stalls "                             \
+    "de_no_dispatch_per_slot_smt_contention de_src_op_disp_all ex_ret_ops\n"
 #define UMC(n) "amd_umc_" n ": umc_cas_cmd_rd umc_cas_cmd_wr\n"
 #define IMC(n) "uncore_imc_" n ": cas_count_read cas_count_write\n"
 #define ARM_PMUV3(pmu)                                                                                                 \
@@ -124,7 +127,7 @@ static const struct {
       "cpu_core: slots " TOPDOWN_INTEL "\ncpu_atom: " TOPDOWN_INTEL " cycles\n",
       "uncore_imc_free_running_0: data_read data_write\n", "power: energy_pkg energy_cores energy_psys\n"}},
     {captured_amd_server,
-     {"cpu: " OVERVIEW_X86, "cpu: " CACHE_X86, "cpu: " BRANCH_X86, "cpu: " TLB_X86, "",
+     {"cpu: " OVERVIEW_X86, "cpu: " CACHE_X86, "cpu: " BRANCH_X86, "cpu: " TLB_X86, "cpu: " TOPDOWN_ZEN4,
       UMC("0") UMC("1") UMC("2") UMC("3"), "power: energy_pkg\n"}},
 };
 
@@ -146,9 +149,7 @@ static void test_zen4(void **state)
     static const struct {
         const char *in_terms, *out;
     } cases[] = {
-        {"event=0x120,umask=0x01",
-         "cpu: de_no_dispatch_per_slot_no_ops_from_frontend de_no_dispatch_per_slot_backend_stalls "
-         "de_no_dispatch_per_slot_smt_contention de_src_op_disp_all ex_ret_ops\n"},
+        {"event=0x120,umask=0x01", "cpu: " TOPDOWN_ZEN4},
         {"event=0x00,umask=0x03", ""},
     };
 
