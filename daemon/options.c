@@ -21,8 +21,7 @@ static const struct {
     [COMMAND_LIST_METRICS] = {"list-metrics", "", "list the derived metrics, with their formulas"},
     [COMMAND_LIST_PRESETS] = {"list-presets", "", "list the presets, and what they become on this machine"},
     [COMMAND_PLAN] = {"plan", "", "show what this configuration opens here, and what it cannot open"},
-    [COMMAND_STAT] = {"stat", "",
-                      "count for an interval, or while the command behind \"--\" runs, and print the counts"},
+    [COMMAND_STAT] = {"stat", "[-- COMMAND]", "count for an interval, or while a command runs, and print the counts"},
     [COMMAND_TOP] = {"top", "", "show live which cgroups and CPUs do what, in the terminal"},
     [COMMAND_SYMBOLISE] = {SYMBOLISER_COMMAND, "", NULL},
     [COMMAND_HELP] = {"help", "[COMMAND]", "print this, or what a command does and its flags"},
@@ -102,7 +101,7 @@ static void print_commands(FILE *file)
                   "usage: perfcountd [COMMAND] [FLAGS]\n\ncommands:\n");
     for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
         if (commands[i].help)
-            fprintf(file, "  %-12s %-9s %s\n", commands[i].name, commands[i].argument, commands[i].help);
+            fprintf(file, "  %-12s %-12s %s\n", commands[i].name, commands[i].argument, commands[i].help);
 }
 
 static void print_flags(FILE *file, unsigned of_commands)
