@@ -113,25 +113,16 @@ static bool failed_at_same_targets(const struct failure *a, const struct failure
     return str_equal(a->where, b->where);
 }
 
-/*
- * The failure whose sentence reports the i-th: the first that failed for the same reason at the same targets. A
- * sentence about CPUs where permission or a PMU is missing serves for any other targets as well.
- */
+/* The failure whose sentence reports the i-th: the first that failed for the same reason at the same targets. */
 static size_t find_reporter(const struct failures *failures, size_t i)
 {
     const struct failure *failure = &failures->items[i];
-    size_t reporter = i;
+    size_t k = 0;
 
-    for (size_t k = 0; k < failures->n; k++) {
-        const struct failure *other = &failures->items[k];
-        if (!str_equal(other->message, failure->message))
-            continue;
-        if ((failure->where || failure->in_cgroups) && !other->where && !other->in_cgroups)
-            return k;
-        if (k < reporter && failed_at_same_targets(other, failure))
-            reporter = k;
-    }
-    return reporter;
+    while (k < i && !(str_equal(failures->items[k].message, failure->message) &&
+                      failed_at_same_targets(&failures->items[k], failure)))
+        k++;
+    return k;
 }
 
 /* Whether the sentence of `reporter` has named the event of the i-th failure already. */
@@ -145,6 +136,17 @@ static bool is_named(const struct failures *failures, const size_t *reporters, s
     return str_equal(failures->items[reporter].event, event);
 }
 
+/* Whose events they are, as the start of a sentence: some failures have no CPU. */
+static void append_where(struct buffer *sentence, const struct failure *failure, const char *cpus)
+{
+    if (failure->where)
+        buffer_appendf(sentence, "%s%s", failure->where, failure->event[0] ? ": " : "");
+    else if (failure->in_cgroups)
+        buffer_appendf(sentence, cpus[0] ? "cgroups, on cpu %s: " : "cgroups: ", cpus);
+    else if (cpus[0])
+        buffer_appendf(sentence, "cpu %s%s", cpus, failure->event[0] ? " " : "");
+}
+
 static char *write_sentence(const struct failures *failures, const size_t *reporters, size_t reporter)
 {
     _cleanup_(buffer_done) struct buffer sentence = {0};
@@ -153,14 +155,12 @@ static char *write_sentence(const struct failures *failures, const size_t *repor
 
     if (!cpus)
         return NULL;
-    /* Some failures have no CPU, and some have no event. */
-    const char *where = failure->where ? failure->where : cpus, *kind = failure->where || !cpus[0] ? "" : "cpu ";
-    buffer_appendf(&sentence, "%s%s", kind, where);
-    buffer_appendf(&sentence, "%s%s", where[0] && failure->event[0] ? " " : "", failure->event);
+    append_where(&sentence, failure, cpus);
+    buffer_append_text(&sentence, failure->event);
     for (size_t i = 0; i < failures->n; i++)
         if (reporters[i] == reporter && !is_named(failures, reporters, reporter, i))
             buffer_appendf(&sentence, ", %s", failures->items[i].event);
-    buffer_appendf(&sentence, "%s: %s", failure->in_cgroups ? " of cgroups" : "", failure->message);
+    buffer_appendf(&sentence, ": %s", failure->message);
     return buffer_string(&sentence);
 }
 

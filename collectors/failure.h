@@ -19,7 +19,7 @@ struct failure {
     const char *pmu;     /* "" where there is no PMU of that name */
     const char *reason;  /* "ENOENT" */
     const char *message; /* what is wrong and what to do, without the CPUs */
-    const char *where;   /* "own task"; NULL where the CPUs say where */
+    const char *where;   /* "cgroups"; NULL where the CPUs say where */
     struct cpuset cpus;
     bool in_cgroups; /* the targets are cgroups, each on these CPUs; else the targets are the CPUs */
     size_t n_targets;
@@ -51,9 +51,9 @@ static inline void failures_note(struct failures *failures, enum reason_span spa
 /*
  * Calls `visit` with each sentence and the first failure that it reports, until a call fails. -ENOMEM.
  *
- * Events that failed for the same reason on the same CPUs share a sentence, which does not change when cgroups come and
- * go: "cpu 0-3 bus-cycles, ref-cycles: no such event on this PMU (ENOENT): ...". A failure elsewhere for a reason that
- * is reported of CPUs joins their sentence.
+ * Events that failed for the same reason at the same targets share a sentence, which says whose they are and does not
+ * change when cgroups come and go: "cpu 0-3 bus-cycles, ref-cycles: no such event on this PMU (ENOENT): ...", "cgroups,
+ * on cpu 0-3: bus-cycles: ...".
  */
 int failures_visit(const struct failures *failures,
                    int (*visit)(void *userdata, const struct failure *first, const char *sentence), void *userdata);

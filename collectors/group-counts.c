@@ -60,6 +60,13 @@ struct opening {
 
 /* --- opening at a place --- */
 
+/* A preset asks for what PMUs of its kind may have; the kernel refuses -1 of its tables of cache events by EINVAL. */
+static bool is_left_out(const struct config_group *group, const struct attr *attr, int error)
+{
+    return group->preset && !group->strict && !attr->pmu->absent &&
+           (error == -ENOENT || (error == -EINVAL && attr->kernel.type == PERF_TYPE_HW_CACHE));
+}
+
 /* `culprit` is the event that kept a strict group from being opened; NULL where there is none. */
 static int opening_add_refused(struct opening *opening, const struct place *place, size_t i, int error,
                                const struct config_event *culprit)
@@ -67,6 +74,9 @@ static int opening_add_refused(struct opening *opening, const struct place *plac
     const struct config_event *event = &opening->events.group->events[i];
     const struct pmu *pmu = opening->events.attrs[i].pmu;
     char message[512], whole[1024];
+
+    if (is_left_out(opening->events.group, &opening->events.attrs[i], error))
+        return 0;
     struct unavailable_event why = {
         .event = i, .pmu = pmu->name, .error = error, .span = reason_span(error), .message = message};
 
@@ -268,7 +278,7 @@ int group_counts_resume(struct group_counts *counts, const struct collector_cont
     counts->awaits_cpu = false;
     for (size_t i = 0; i < target->n && r == 0; i++)
         r = opening_resume_at(&opening, &target->items[i]);
-    group_rows_set_absent(&counts->rows, counts->groups);
+    group_rows_settle(&counts->rows, counts->groups);
     return r < 0 ? r : show_unavailable(counts, context, target->items[0].cgroup);
 }
 
@@ -301,6 +311,7 @@ void group_counts_close(struct group_counts *counts)
 {
     for (size_t i = 0; i < counts->n_groups; i++)
         opened_group_close(&counts->groups[i]);
+    group_rows_settle(&counts->rows, counts->groups);
     counts->stale = false;
 }
 
@@ -312,7 +323,7 @@ void group_counts_leave(struct group_counts *counts, const struct collector_cont
         if (away || cpuset_has(context->left, (unsigned)group->cpu))
             close_dead(group, context->sys, away);
     }
-    group_rows_set_absent(&counts->rows, counts->groups);
+    group_rows_settle(&counts->rows, counts->groups);
 }
 
 /* --- reading --- */

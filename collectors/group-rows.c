@@ -127,10 +127,10 @@ static void row_counter_done(struct row_counter *counter)
 static int row_counter_init(struct row_counter *counter, const char *collector, const struct config_event *event,
                             const struct attr *attr, const char *pmu)
 {
-    const char *separator = attr->unit[0] ? "_" : "";
+    const char *unit = event_unit_suffix(&event->event, attr->unit), *separator = unit[0] ? "_" : "";
     char *name = NULL;
 
-    if (asprintf(&name, "perf_%s_%s%s%s_total", collector, event->event.metric, separator, attr->unit) < 0)
+    if (asprintf(&name, "perf_%s_%s%s%s_total", collector, event->event.metric, separator, unit) < 0)
         name = NULL;
     *counter = (struct row_counter){
         .event = event->event.metric,
@@ -229,11 +229,13 @@ int group_rows_add(struct group_rows *rows, const struct collector_context *cont
                                     .ordinal = key.ordinal,
                                     .created_ns = place->cgroup ? context->sys->now(context->sys, CLOCK_REALTIME) : 0};
     }
+    found->uneven |= found->first != GROUP_ROW_END && mask != found->events;
     if (mask & ~found->events)
         r = group_row_replace(rows, found, &key, context, events, place, mask | found->events);
     if (r < 0)
         return r;
     rows->n += found == &rows->items[rows->n];
+    found->row->uneven = found->uneven;
     groups[last].next_in_row = found->first;
     found->first = last;
     return 0;
@@ -367,13 +369,17 @@ static void row_set_absent(struct row *row, bool absent)
         row->counters[i].series->visible = false;
 }
 
-void group_rows_set_absent(struct group_rows *rows, const struct opened_group *groups)
+void group_rows_settle(struct group_rows *rows, const struct opened_group *groups)
 {
     for (size_t i = 0; i < rows->n; i++) {
-        bool absent = rows->items[i].row->cpu >= 0;
-        for (uint32_t k = rows->items[i].first; k != GROUP_ROW_END; k = groups[k].next_in_row)
+        struct row *row = rows->items[i].row;
+        bool absent = row->cpu >= 0;
+        row->n_descriptors = 0;
+        for (uint32_t k = rows->items[i].first; k != GROUP_ROW_END; k = groups[k].next_in_row) {
             absent &= groups[k].activity == GROUP_AWAY;
-        row_set_absent(rows->items[i].row, absent);
+            row->n_descriptors += groups[k].group ? (uint32_t)group_size(groups[k].group) : 0;
+        }
+        row_set_absent(row, absent);
     }
     rows->quiet = false;
 }

@@ -16,6 +16,7 @@ struct group_row {
     struct row *row;
     uint64_t events;     /* of the configured group: those that have a counter in the row, in this order */
     uint32_t first;      /* of its opened groups; each has the next. GROUP_ROW_END where there is none */
+    bool uneven;         /* see struct row */
     unsigned ordinal;    /* 1 for the group itself, 2 for "cache-2", ... */
     uint64_t created_ns; /* see struct row_target */
 };
@@ -55,8 +56,8 @@ static inline void group_rows_update(struct group_rows *rows, const struct opene
             group_row_update(&rows->items[i], groups);
     rows->quiet = quiet;
 }
-/* After groups were closed or opened: a row of a CPU that is away is served nowhere. */
-void group_rows_set_absent(struct group_rows *rows, const struct opened_group *groups);
+/* After groups were closed or opened: the descriptors of each row; a row of a CPU that is away is served nowhere. */
+void group_rows_settle(struct group_rows *rows, const struct opened_group *groups);
 
 /* Whether a row of `cpu` (-1: of all) has a counter of this event of the configured group, on the PMU of that name. */
 bool group_rows_have(const struct group_rows *rows, size_t event, int cpu, const char *pmu);

@@ -121,12 +121,14 @@ static struct derivation_times rates_times(const struct past_row *then, const st
     return times;
 }
 
-static void rates_add_ratios(struct rates *rates, const struct derivation_times *times)
+static void rates_add_ratios(struct rates *rates)
 {
     const struct derivation *derivation = rates->row->derivation;
 
     for (size_t i = 0; i < derivation_count(derivation); i++) {
-        double value = derivation_value(derivation, i, rates->events, times);
+        if (rates->row->uneven && derivation_compares_events(derivation, i))
+            continue;
+        double value = derivation_value(derivation, i, rates->events, &rates->times);
         if (!isnan(value))
             rates->ratios[rates->n_ratios++] = (struct ratio){derivation_metric(derivation, i)->name, value};
     }
@@ -161,8 +163,8 @@ int rates_row(const struct baseline *baseline, const struct snapshot *snapshot, 
     bool unknown = then->starved || row->state == ROW_STARVED || was_paused(baseline, snapshot);
     struct rates rates = {.row = row, .events = events};
     rates_compute_events(baseline->counters + then->first, row, unknown, rates_seconds(baseline, snapshot), events);
-    struct derivation_times times = rates_times(then, row);
-    rates_add_ratios(&rates, &times);
+    rates.times = rates_times(then, row);
+    rates_add_ratios(&rates);
     *ret = rates;
     return 0;
 }

@@ -24,6 +24,7 @@ struct ratio {
 struct rates {
     const struct row *row;
     double *events; /* per second, in the counters' units, row->n_counters of them; NAN where the rate is not known */
+    struct derivation_times times; /* of the group in the interval; NAN where they are not known */
     struct ratio ratios[DERIVATION_METRICS_MAX];
     size_t n_ratios;
 };

@@ -182,7 +182,7 @@ int self_cost_report(const struct self_cost *cost, const struct collector_contex
             .reason = reason_name(counter->error),
             .message = counter->message,
             .span = reason_span(counter->error),
-            .where = "own task",
+            .where = "perfcountd's own thread (own cost)",
         };
         if (counter->error)
             r = failures_add(failures, &failure, -1);

@@ -45,12 +45,14 @@ struct row {
     const char *cgroup; /* NULL where the target is a CPU */
     const char *json;   /* its target, rendered once: `"cgroup": ..., "cpu": ..., ` */
     enum row_state state;
-    bool absent;        /* its CPU is offline for now: served nowhere */
-    bool removed;       /* it goes when removals are no longer held */
-    uint32_t json_size; /* of `json` */
-    char *error;        /* of ROW_UNAVAILABLE: the failure sentence */
-    char *json_error;   /* the same, rendered once: `, "error": ...`; NULL */
-    const char *cause;  /* of ROW_STARVED: why, as far as is known; static text */
+    bool absent;            /* its CPU is offline for now: served nowhere */
+    bool uneven;            /* on some CPUs, some of its events are not counted: no ratio of two is of the same CPUs */
+    bool removed;           /* it goes when removals are no longer held */
+    uint32_t json_size;     /* of `json` */
+    uint32_t n_descriptors; /* that are open for it */
+    char *error;            /* of ROW_UNAVAILABLE: the failure sentence */
+    char *json_error;       /* the same, rendered once: `, "error": ...`; NULL */
+    const char *cause;      /* of ROW_STARVED: why, as far as is known; static text */
     uint64_t enabled_ns, running_ns;
     struct series *enabled, *running;    /* NULL for ROW_UNAVAILABLE */
     const struct derivation *derivation; /* NULL for ROW_UNAVAILABLE */

@@ -21,17 +21,25 @@ static int config_set_default(const struct option *option, struct config *config
     return option->type->read(option, &document, document_root(&document), config, error);
 }
 
+int config_set_defaults(struct config *config, const node *const *nodes, struct error *error)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < config_options.n && r == 0; i++)
+        if (!nodes || !nodes[i])
+            r = config_set_default(&config_options.rows[i], config, error);
+    return r;
+}
+
 int config_default(struct config **ret, struct error *error)
 {
     _cleanup_(config_freep) struct config *config = calloc(1, sizeof(*config));
 
     if (!config)
         return error_oom(error);
-    for (size_t i = 0; i < config_options.n; i++) {
-        int r = config_set_default(&config_options.rows[i], config, error);
-        if (r < 0)
-            return r;
-    }
+    int r = config_set_defaults(config, NULL, error);
+    if (r < 0)
+        return r;
     *ret = steal(config);
     return 0;
 }
@@ -100,7 +108,7 @@ static int config_check_groups(const struct config_check *check, const char *pat
     for (size_t i = 0; i < groups->n; i++)
         for (size_t k = 0; k < groups->items[i].n_events && r == 0; k++) {
             const struct config_event *event = &groups->items[i].events[k];
-            if (config_check_event(path, &event->event, check->sys, check->machine, &reason) == 0)
+            if (event->variants || config_check_event(path, &event->event, check->sys, check->machine, &reason) == 0)
                 continue;
             if (check->error) {
                 *check->error = reason;

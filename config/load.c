@@ -52,14 +52,14 @@ static int config_read_document(const struct document *document, struct config *
 {
     const node *root = document_root(document);
 
-    if (!root)
-        return 0;
-    if (root->type != YAML_MAPPING_NODE)
+    if (root && root->type != YAML_MAPPING_NODE)
         return document_expected(document, root, "a map with the keys \"web\", \"collectors\" and \"sampler\"", error);
     const node **nodes = calloc(config_options.n, sizeof(const node *));
     if (!nodes)
         return error_oom(error);
-    int r = option_table_read(&config_options, document, root, config, nodes, error);
+    int r = root ? option_table_read(&config_options, document, root, config, nodes, error) : 0;
+    if (r == 0 && !document->errors)
+        r = config_set_defaults(config, nodes, error);
     /* After an error, a value may be the default, which contradicts others. */
     if (r == 0)
         r = document_keep(document, sampler_check_frequency(document, nodes, config, error), error);
@@ -67,6 +67,15 @@ static int config_read_document(const struct document *document, struct config *
         r = document_keep(document, sampler_read_allow_remote(document, nodes, config, error), error);
     free(nodes);
     return r;
+}
+
+/* Defaults are set behind the values of the file, for the other keys; first of all where a bad value is no end. */
+static int config_begin(bool with_defaults, struct config **ret, struct error *error)
+{
+    if (with_defaults)
+        return config_default(ret, error);
+    *ret = calloc(1, sizeof(**ret));
+    return *ret ? 0 : error_oom(error);
 }
 
 /* With `errors`, they get those of the values, and the rest is read; else the first one is the result. */
@@ -79,7 +88,7 @@ static int config_parse_all(const char *text, size_t size, struct error_list *er
 
     document.errors = errors;
     if (r == 0)
-        r = config_default(&config, error);
+        r = config_begin(errors != NULL, &config, error);
     if (r == 0)
         r = document_keep(&document, config_read_document(&document, config, error), error);
     if (r < 0)

@@ -16,8 +16,11 @@ static int (*const commands[])(const struct options *options) = {
     [COMMAND_RUN] = command_run,
     [COMMAND_CHECK_CONFIG] = command_check_config,
     [COMMAND_LIST_EVENTS] = command_list_events,
+    [COMMAND_LIST_METRICS] = command_list_metrics,
+    [COMMAND_LIST_PRESETS] = command_list_presets,
     [COMMAND_PLAN] = command_plan,
     [COMMAND_STAT] = command_stat,
+    [COMMAND_TOP] = command_top,
     [COMMAND_SYMBOLISE] = symbolise,
 };
 
@@ -37,11 +40,11 @@ int main(int argc, char **argv)
     mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
     mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD);
     if (options_parse(argc, argv, &options, &error) < 0) {
-        fprintf(stderr, "perfcountd: %s; see \"perfcountd --help\"\n", error.message);
+        fprintf(stderr, "perfcountd: %s (see \"perfcountd --help\")\n", error.message);
         return EXIT_BAD_USAGE;
     }
     if (options.help) {
-        options_print_help(stdout);
+        options_print_help(stdout, options.command);
         return EXIT_SUCCESS;
     }
     if (options.version) {

@@ -30,6 +30,7 @@ struct offered_events {
     char *tracepoints_text;
     char **tracepoints; /* "system:event", in order */
     size_t n_tracepoints;
+    char note[384];
 };
 
 struct offered_events *offered_events_free(struct offered_events *offered)
@@ -175,22 +176,36 @@ static int split_tracepoints(struct offered_events *offered)
     return 0;
 }
 
+static int read_tracepoints(struct offered_events *offered, struct sys *sys, const char *path)
+{
+    _cleanup_(closep) int fd = sys->open_file(sys, path, 0);
+    int r = fd < 0 ? fd : file_read_fd(fd, TRACEPOINTS_MAX, &offered->tracepoints_text, NULL);
+
+    return r < 0 ? r : split_tracepoints(offered);
+}
+
 /* One file lists them all; without it there are none. */
 static int gather_tracepoints(struct offered_events *offered, struct sys *sys)
 {
     const struct machine *machine = offered->machine;
-    char path[512];
+    char path[256];
 
-    if (!machine->tracefs || !machine_find_pmu(machine, "tracepoint"))
+    if (!machine_find_pmu(machine, "tracepoint"))
         return 0;
+    if (!machine->tracefs) {
+        snprintf(offered->note, sizeof(offered->note),
+                 "tracepoints are not listed, since tracefs is not mounted: sudo mount -t tracefs tracefs "
+                 "/sys/kernel/tracing");
+        return 0;
+    }
     snprintf(path, sizeof(path), "%s/available_events", machine->tracefs);
-    _cleanup_(closep) int fd = sys->open_file(sys, path, 0);
-    if (fd < 0)
-        return 0;
-    int r = file_read_fd(fd, TRACEPOINTS_MAX, &offered->tracepoints_text, NULL);
+    int r = read_tracepoints(offered, sys, path);
+    if (r == -ENOMEM)
+        return r;
     if (r < 0)
-        return r == -ENOMEM ? r : 0;
-    return split_tracepoints(offered);
+        snprintf(offered->note, sizeof(offered->note), "tracepoints are not listed, since %s cannot be read: %s%s",
+                 path, strerror(-r), r == -EACCES ? "; run perfcountd with sudo" : "");
+    return 0;
 }
 
 int offered_events_new(struct sys *sys, struct machine *machine, struct offered_events **ret)
@@ -289,6 +304,11 @@ void offered_events_each(const struct offered_events *offered, offered_events_vi
     show_tracepoints(&all);
 }
 
+const char *offered_events_note(const struct offered_events *offered)
+{
+    return offered->note;
+}
+
 /* --- as a text */
 
 static void write_member(struct buffer *content, const char *name, const char *value, const char *end)
@@ -313,7 +333,12 @@ static void write_event(void *userdata, const struct offered_event *event)
 
 void offered_events_write(const struct offered_events *offered, struct buffer *content)
 {
+    const struct offered_event note = {
+        .name = "", .pmu = "tracepoint", .cpus = "", .kind = "note", .description = offered->note};
+
     buffer_append_char(content, '[');
     offered_events_each(offered, write_event, content);
+    if (offered->note[0])
+        write_event(content, &note);
     buffer_append_text(content, content->size > 1 ? "\n]\n" : "]\n");
 }

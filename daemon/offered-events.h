@@ -26,7 +26,14 @@ struct offered_events *offered_events_free(struct offered_events *offered);
 typedef void (*offered_events_visit)(void *userdata, const struct offered_event *event);
 void offered_events_each(const struct offered_events *offered, offered_events_visit visit, void *userdata);
 
-/* [{"name": "cycles", "pmu": "cpu", "cpus": "0-3", "kind": "hardware", "description": "..."}], in any thread. */
+/* A sentence on events that may be there and are not listed: tracepoints that cannot be read. "" where there is none.
+ */
+const char *offered_events_note(const struct offered_events *offered);
+
+/*
+ * [{"name": "cycles", "pmu": "cpu", "cpus": "0-3", "kind": "hardware", "description": "..."}], in any thread. The note
+ * is the last entry, of kind "note" and without a name.
+ */
 void offered_events_write(const struct offered_events *offered, struct buffer *content);
 
 #endif

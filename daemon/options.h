@@ -8,10 +8,24 @@
 #include "base/error.h"
 #include "daemon/log/log.h"
 
-enum command { COMMAND_RUN, COMMAND_CHECK_CONFIG, COMMAND_LIST_EVENTS, COMMAND_PLAN, COMMAND_STAT, COMMAND_SYMBOLISE };
+enum command {
+    COMMAND_RUN,
+    COMMAND_CHECK_CONFIG,
+    COMMAND_LIST_EVENTS,
+    COMMAND_LIST_METRICS,
+    COMMAND_LIST_PRESETS,
+    COMMAND_PLAN,
+    COMMAND_STAT,
+    COMMAND_TOP,
+    COMMAND_SYMBOLISE,
+    COMMAND_HELP,
+    COMMAND_VERSION,
+};
+
+#define OPTIONS_LIVE UINT64_MAX /* the count of top where --count is not given */
 
 struct options {
-    enum command command;
+    enum command command; /* COMMAND_HELP and COMMAND_VERSION come with the bool of that name */
     bool help, version;
     const char *config_file; /* NULL: the default file, if it exists */
     char **listen;           /* the array is owned, its texts are argv's */
@@ -23,12 +37,17 @@ struct options {
     bool no_opener;
     bool json;
     uint64_t interval_ns, count;
+    bool per_cpu;
+    char **cgroups; /* patterns; the array is owned, its texts are argv's */
+    size_t n_cgroups;
+    const char *sort, *limit, *output, *url; /* NULL: not given */
+    char **workload;                         /* behind "--", ends with NULL; NULL: none */
 };
 
 /* -EINVAL with a sentence; nothing is printed. */
 int options_parse(int argc, char **argv, struct options *ret, struct error *error);
 void options_done(struct options *options);
-/* The text of --help: commands and flags. */
-void options_print_help(FILE *file);
+/* Prints what the command does and its flags; for COMMAND_HELP all commands and flags. */
+void options_print_help(FILE *file, enum command command);
 
 #endif

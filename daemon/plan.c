@@ -9,6 +9,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "collectors/cgroup/cgroup.h"
+#include "daemon/availability/availability-json.h"
+#include "daemon/command/presets.h"
 #include "daemon/documents.h"
 #include "perf/group.h"
 
@@ -16,7 +18,7 @@
 struct plan_group {
     const struct row *example;
     struct cpuset cpus;
-    size_t n_cgroups; /* rows of cgroups; their collector counts its descriptors itself */
+    size_t n_cgroups; /* rows of cgroups */
     size_t states[N_ROW_STATES];
     size_t descriptors;
 };
@@ -57,7 +59,7 @@ static int plan_add(struct plan *plan, const struct row *row)
     }
     plan->groups[i].states[row->state]++;
     plan->groups[i].n_cgroups += row->cgroup != NULL;
-    plan->groups[i].descriptors += row->cgroup ? 0 : row->n_counters;
+    plan->groups[i].descriptors += row->n_descriptors;
     return row->cpu < 0 ? 0 : cpuset_add(&plan->groups[i].cpus, (unsigned)row->cpu);
 }
 
@@ -91,7 +93,7 @@ static void add_cgroup(void *userdata, const struct cgroup_view *view)
 }
 
 /* How many cgroups match, what they cost, and how many are dropped; null where the collector is disabled. */
-static json_t *cgroups_json(const struct registry *registry, json_int_t *ret_descriptors)
+static json_t *cgroups_json(const struct registry *registry)
 {
     const void *state = registry_state(registry, &collector_cgroup);
     struct cgroup_totals totals = {0};
@@ -101,7 +103,6 @@ static json_t *cgroups_json(const struct registry *registry, json_int_t *ret_des
         return json_null();
     cgroup_visit(state, add_cgroup, &totals);
     cgroup_summarize(state, &summary);
-    *ret_descriptors += totals.descriptors;
     return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "hierarchy", json_text(summary.hierarchy), "match",
                      (json_int_t)summary.n_wanted, "watched", totals.watched, "dropped", totals.dropped, "room",
                      (json_int_t)summary.limit, "descriptors_each", (json_int_t)summary.descriptors_each, "descriptors",
@@ -194,12 +195,13 @@ json_t *plan_json(struct session *session)
         json_array_append_new(groups, group_json(&plan.groups[i]));
         descriptors += (json_int_t)plan.groups[i].descriptors;
     }
-    json_t *cgroups = cgroups_json(session->registry, &descriptors);
-    return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:I}", "config",
+    return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:I}", "config",
                      json_text(session->config->file ? session->config->file : "built-in"), "kernel",
                      session->machine->release ? session->machine->release : "", "privileges", privileges_json(session),
-                     "pmus", pmus_json(&session->sys, session->machine, snapshot), "groups", groups, "cgroups", cgroups,
-                     "missing", document_failures(session->registry), "file_descriptors", descriptors,
-                     "file_descriptor_limit", (json_int_t)session->budget.limit, "descriptors",
-                     document_descriptors(session), "series", count_series(&snapshot->metrics));
+                     "pmus", pmus_json(&session->sys, session->machine, snapshot), "groups", groups, "presets",
+                     presets_plan(session, snapshot), "cgroups", cgroups_json(session->registry), "metrics",
+                     availability_json_summarize(session->registry, session->machine), "missing",
+                     document_failures(session->registry), "file_descriptors", descriptors, "file_descriptor_limit",
+                     (json_int_t)session->budget.limit, "descriptors", document_descriptors(session), "series",
+                     count_series(&snapshot->metrics));
 }

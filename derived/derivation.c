@@ -71,6 +71,18 @@ static int derivation_add(struct derivation *derivation, const struct derivation
     return 0;
 }
 
+/* A group has few of the events of the table: for most formulas, their first name shows that. */
+static bool may_have(const struct derivation_events *of, const struct derived_formula *formula)
+{
+    char first[FORMULA_NAME_SIZE];
+    uint32_t operand;
+
+    if (formula->pmu && !glob_match(formula->pmu, of->pmu))
+        return false;
+    formula_first_name(formula->text, first);
+    return find_operand(of, first, &operand);
+}
+
 /* Adds the metric where the events have one of its formulas. */
 static int derivation_consider(struct derivation *derivation, const struct derived_metric *metric)
 {
@@ -81,7 +93,7 @@ static int derivation_consider(struct derivation *derivation, const struct deriv
         return 0;
     for (size_t i = 0; i < DERIVED_FORMULAS_MAX && metric->formulas[i].text; i++) {
         struct derivation_item item = {.metric = metric, .formula = &metric->formulas[i]};
-        if (item.formula->pmu && !glob_match(item.formula->pmu, of->pmu))
+        if (!may_have(of, item.formula))
             continue;
         if (formula_parse(item.formula->text, &formula, NULL) == 0 && item_find_operands(&item, of, &formula))
             return derivation_add(derivation, &item, &formula);
@@ -148,6 +160,16 @@ const struct derived_metric *derivation_metric(const struct derivation *derivati
 const struct derived_formula *derivation_formula(const struct derivation *derivation, size_t i)
 {
     return derivation->items[i].formula;
+}
+
+bool derivation_compares_events(const struct derivation *derivation, size_t i)
+{
+    const struct derivation_item *item = &derivation->items[i];
+    size_t n = 0;
+
+    for (size_t k = 0; k < item->n_operands; k++)
+        n += item->operands[k] >= OPERAND_EVENTS;
+    return n > 1;
 }
 
 static double operand_value(const struct derivation *derivation, uint32_t operand, const double *rates,

@@ -39,6 +39,8 @@ size_t derivation_count(const struct derivation *derivation);
 const struct derived_metric *derivation_metric(const struct derivation *derivation, size_t i);
 /* The formula of that metric, of the table. */
 const struct derived_formula *derivation_formula(const struct derivation *derivation, size_t i);
+/* Whether it is made of two events or more. */
+bool derivation_compares_events(const struct derivation *derivation, size_t i);
 /* Its value; `rates` are per second, by event, NAN where one is not known. NAN where the metric has no value. */
 double derivation_value(const struct derivation *derivation, size_t i, const double *rates,
                         const struct derivation_times *times);

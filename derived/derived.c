@@ -2,75 +2,39 @@
 /* The table of derived metrics: see derived.h. */
 #include "derived/derived.h"
 
-#define EVERYWHERE (DERIVED_CPU | DERIVED_CGROUP)
-
-static const struct derived_metric metrics[] = {
-    {
-        .name = "ipc",
-        .unit = "ratio",
-        .help = "Instructions per cycle.",
-        .targets = EVERYWHERE,
-        .formulas = {{"instructions / cycles", NULL, "perf stat (tools/perf/util/stat-shadow.c)", true}},
-    },
-    {
-        .name = "ipc_user",
-        .unit = "ratio",
-        .help = "Instructions per cycle in user mode.",
-        .targets = EVERYWHERE,
-        .formulas = {{"instructions_user / cycles_user", NULL, "perf stat (tools/perf/util/stat-shadow.c)", true}},
-    },
-    {
-        .name = "ipc_kernel",
-        .unit = "ratio",
-        .help = "Instructions per cycle in kernel mode.",
-        .targets = EVERYWHERE,
-        .formulas = {{"instructions_kernel / cycles_kernel", NULL, "perf stat (tools/perf/util/stat-shadow.c)", true}},
-    },
-    {
-        .name = "cache_miss_ratio",
-        .unit = "ratio",
-        .help = "Share of the cache references that missed.",
-        .targets = EVERYWHERE,
-        .formulas = {{"cache_misses / cache_references", NULL, "perf stat (tools/perf/util/stat-shadow.c)", false}},
-    },
-    {
-        .name = "branch_miss_ratio",
-        .unit = "ratio",
-        .help = "Share of the branches that were mispredicted.",
-        .targets = EVERYWHERE,
-        .formulas = {{"branch_misses / branches", NULL, "perf stat (tools/perf/util/stat-shadow.c)", false}},
-    },
-    {
-        .name = "running_ratio",
-        .unit = "ratio",
-        .help = "Share of the time that the group was counted; below 1, its counts are estimates.",
-        .targets = DERIVED_CPU | DERIVED_PMU | DERIVED_CGROUP,
-        .formulas = {{"running_time / enabled_time", NULL, "perf_event_open(2)", true}},
-    },
-    {
-        .name = "cpu_utilization",
-        .unit = "cpus",
-        .help = "CPUs that the cgroup's tasks used.",
-        .targets = DERIVED_CGROUP,
-        .formulas = {{"task_clock", NULL, "perf stat (tools/perf/util/stat-shadow.c)", true}},
-    },
+static const struct derived_table *const tables[] = {
+    &derived_cpu_table,
+    &derived_cache_table,
+    &derived_topdown_table,
+    &derived_machine_table,
 };
 
 size_t derived_count(void)
 {
-    return ARRAY_SIZE(metrics);
+    size_t n = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
+        n += tables[i]->n;
+    return n;
 }
 
 const struct derived_metric *derived_at(size_t i)
 {
-    return i < ARRAY_SIZE(metrics) ? &metrics[i] : NULL;
+    for (size_t k = 0; k < ARRAY_SIZE(tables); k++) {
+        if (i < tables[k]->n)
+            return &tables[k]->metrics[i];
+        i -= tables[k]->n;
+    }
+    return NULL;
 }
 
 const struct derived_metric *derived_find(const char *name)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(metrics); i++)
-        if (str_equal(metrics[i].name, name))
-            return &metrics[i];
+    const struct derived_metric *metric;
+
+    for (size_t i = 0; (metric = derived_at(i)); i++)
+        if (str_equal(metric->name, name))
+            return metric;
     return NULL;
 }
 
@@ -86,12 +50,28 @@ static const struct {
     {"instructions_kernel", "inst_retired_kernel"},
 };
 
+/* Most names differ in their first letter: this is done for each event of a group and each name of the table. */
+static bool same_name(const char *a, const char *b)
+{
+    return a[0] == b[0] && str_equal(a, b);
+}
+
+const char *derived_spelling(const char *name, size_t n)
+{
+    if (n == 0)
+        return name;
+    for (size_t i = 0; i < ARRAY_SIZE(spellings); i++)
+        if (same_name(spellings[i].name, name) && --n == 0)
+            return spellings[i].event;
+    return NULL;
+}
+
 bool derived_names_event(const char *name, const char *event)
 {
-    if (str_equal(name, event))
-        return true;
-    for (size_t i = 0; i < ARRAY_SIZE(spellings); i++)
-        if (str_equal(spellings[i].name, name) && str_equal(spellings[i].event, event))
+    const char *spelling;
+
+    for (size_t i = 0; (spelling = derived_spelling(name, i)); i++)
+        if (same_name(spelling, event))
             return true;
     return false;
 }

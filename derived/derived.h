@@ -9,31 +9,7 @@
 #ifndef DERIVED_DERIVED_H
 #define DERIVED_DERIVED_H
 
-#include "base/util.h"
-
-/* The targets of a metric. */
-enum derived_target {
-    DERIVED_CPU = 1 << 0,    /* a CPU */
-    DERIVED_PMU = 1 << 1,    /* a PMU that counts for several CPUs */
-    DERIVED_CGROUP = 1 << 2, /* a cgroup */
-};
-
-struct derived_formula {
-    const char *text;
-    const char *pmu;    /* a pattern (base/glob.h) of the PMU's name; NULL for any */
-    const char *source; /* where the field has this formula */
-    bool seen;          /* a test has it on real or emulated hardware */
-};
-
-#define DERIVED_FORMULAS_MAX 8
-
-struct derived_metric {
-    const char *name;                                      /* "branch_mpki" */
-    const char *unit;                                      /* "ratio", "per 1000 instructions", "hertz", ... */
-    const char *help;                                      /* a sentence */
-    unsigned targets;                                      /* bits of enum derived_target */
-    struct derived_formula formulas[DERIVED_FORMULAS_MAX]; /* the first that has all its events; ends with no text */
-};
+#include "derived/table.h"
 
 size_t derived_count(void);
 /* NULL past the last. */
@@ -43,5 +19,8 @@ const struct derived_metric *derived_find(const char *name);
 
 /* Whether a counter of this name is the event that a formula means: "inst_retired" is "instructions". */
 bool derived_names_event(const char *name, const char *event);
+
+/* The n-th name of the event that a formula means: at first `name` itself; NULL past the last. */
+const char *derived_spelling(const char *name, size_t n);
 
 #endif

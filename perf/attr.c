@@ -14,6 +14,7 @@
 #include "perf/event/pfm.h"
 #include "perf/newer.h"
 #include "perf/pmu-kind.h"
+#include "perf/reason.h"
 
 static bool pmu_covers(const struct pmu *pmu, unsigned cpu)
 {
@@ -96,7 +97,7 @@ static int attr_no_pmu(const struct machine *machine, const struct event *event,
         return error_set_at(error, -ENODEV, event->offset, "PMU \"%s\" cannot be used: %s", event->pmu, reason);
     if (absent)
         return error_set_at(error, -ENODEV, event->offset,
-                            "there is no PMU \"%s\": this machine, or its host, has no hardware counters", event->pmu);
+                            "there is no PMU \"%s\": " REASON_NO_PMU "; " REASON_NO_PMU_REMEDY, event->pmu);
     for (size_t i = 0; i < machine->n_pmus; i++)
         if (!machine->pmus[i]->absent)
             suggest_consider(&suggest, machine->pmus[i]->name);
@@ -158,9 +159,9 @@ static int attr_check_name(struct sys *sys, const struct machine *machine, const
                      : pfm_encode(machine->pmus[i], event->name, &words) < 0)
             continue;
         int r = attr_build(sys, machine, event, machine->pmus[i], &attr, error);
-        if (r < 0)
+        if (r < 0 && (in_sysfs || r != -ENOENT))
             return r;
-        found = true;
+        found = true; /* not every CPU implements what libpfm4 has for its kind */
     }
     return found ? 0 : attr_no_event(machine, event, error);
 }
@@ -223,17 +224,17 @@ static int read_tracepoint(struct sys *sys, const struct machine *machine, const
 
     if (!machine->tracefs)
         return error_set_at(error, -ENOENT, event->offset,
-                            "tracepoints need tracefs, which is not mounted; as root: mount -t tracefs tracefs "
+                            "tracepoints need tracefs, which is not mounted: sudo mount -t tracefs tracefs "
                             "/sys/kernel/tracing");
     int r = sys_read_filef(sys, &text, "%s/events/%s/%s/id", machine->tracefs, event->system, event->name);
     if (r == -ENOENT)
         return attr_no_tracepoint(sys, machine, event, error);
     if (r == -EACCES || r == -EPERM)
-        return error_set_at(
-            error, r, event->offset,
-            "the id of tracepoint %s:%s may not be read below %s: grant CAP_DAC_READ_SEARCH, or let the "
-            "daemon's group in (mount -o remount,gid=GROUP,mode=750 %s)",
-            event->system, event->name, machine->tracefs, machine->tracefs);
+        return error_set_at(error, r, event->offset,
+                            "the id of tracepoint %s:%s may not be read below %s: run perfcountd with sudo, grant "
+                            "CAP_DAC_READ_SEARCH, or "
+                            "let its group in (sudo mount -o remount,gid=GROUP,mode=750 %s)",
+                            event->system, event->name, machine->tracefs, machine->tracefs);
     if (r < 0)
         return error_set_at(error, r, event->offset, "the id of tracepoint %s:%s cannot be read below %s: %s",
                             event->system, event->name, machine->tracefs, strerror(-r));

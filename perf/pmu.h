@@ -80,6 +80,13 @@ bool pmu_name_matches(const char *written, const char *name);
  */
 bool pmu_is_per_cpu(const struct pmu *pmu);
 
+/*
+ * Whether the PMU counts the event of this number. Cores of Armv8 say which of the common events they implement, and
+ * sysfs lists those (drivers/perf/arm_pmuv3.c, PMCEID0_EL0 and PMCEID1_EL0): the others open as well, and count
+ * nothing. Yes for any other number or PMU.
+ */
+bool pmu_has_number(const struct pmu *pmu, uint64_t number);
+
 /* By name; NULL where the PMU has none of that name. Borrowed. */
 const struct pmu_format *pmu_find_format(const struct pmu *pmu, const char *name);
 const struct pmu_event *pmu_find_event(const struct pmu *pmu, const char *name);

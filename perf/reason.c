@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdio.h>
 
+#include "base/program.h"
 #include "perf/pmu-kind.h"
 
 struct circumstances {
@@ -45,16 +46,18 @@ static bool is_kernel_before_perfmon(const struct circumstances *c)
            (major < 5 || (major == 5 && minor < 8));
 }
 
+/* In remedies, %d is kernel.perf_event_paranoid and %s the program's file. */
+#define SETCAP "sudo setcap cap_perfmon=ep %s"
+#define ALLOW_ALL "let every user count (sudo sysctl kernel.perf_event_paranoid=0)"
+
 static const struct {
     int error;
     bool (*applies)(const struct circumstances *c); /* NULL: always */
     const char *what;
     const char *remedy;
 } reasons[] = {
-    {ENOENT, is_pmu_absent, "this machine offers no hardware PMU",
-     "a virtual machine needs its host to pass one on, a board a `pmu` node in its device tree"},
-    {EOPNOTSUPP, is_pmu_absent, "this machine offers no hardware PMU",
-     "a virtual machine needs its host to pass one on, a board a `pmu` node in its device tree"},
+    {ENOENT, is_pmu_absent, REASON_NO_PMU, REASON_NO_PMU_REMEDY},
+    {EOPNOTSUPP, is_pmu_absent, REASON_NO_PMU, REASON_NO_PMU_REMEDY},
     {ENOENT, is_probe, "there is no such function or file to set a probe on",
      "functions of the kernel are in /proc/kallsyms; give the whole path of a file"},
     {EINVAL, is_probe, "no probe can be set there",
@@ -64,11 +67,12 @@ static const struct {
      "kernel cannot be watched with :u"},
     {ENOENT, NULL, "no such event on this PMU", "see \"perfcountd list-events\""},
     {EACCES, is_paranoid_debian, "permission denied",
-     "kernel.perf_event_paranoid is %d, where CAP_PERFMON does not suffice; grant CAP_SYS_ADMIN, or set it to 2 and "
-     "grant CAP_PERFMON"},
+     "kernel.perf_event_paranoid is %d, where CAP_PERFMON does not suffice; run perfcountd with sudo, or set it to 2 "
+     "(sudo sysctl kernel.perf_event_paranoid=2) and grant CAP_PERFMON (" SETCAP ")"},
     {EACCES, is_kernel_before_perfmon, "permission denied",
-     "kernel.perf_event_paranoid is %d; grant CAP_SYS_ADMIN (this kernel has no CAP_PERFMON) or set it to 0"},
-    {EACCES, NULL, "permission denied", "kernel.perf_event_paranoid is %d; grant CAP_PERFMON or set it to 0"},
+     "kernel.perf_event_paranoid is %d; run perfcountd with sudo (this kernel has no CAP_PERFMON), or " ALLOW_ALL},
+    {EACCES, NULL, "permission denied",
+     "kernel.perf_event_paranoid is %d; run perfcountd with sudo, grant it CAP_PERFMON (" SETCAP "), or " ALLOW_ALL},
     {EPERM, NULL, "not permitted",
      "a system-call filter (container runtime, SystemCallFilter=) or kernel lockdown refuses perf_event_open; allow it "
      "there"},
@@ -134,19 +138,30 @@ enum reason_span reason_span(int error)
     return REASON_LASTS;
 }
 
-/* "%d" in the remedy becomes kernel.perf_event_paranoid. */
+/* Writes the text that replaces "%d" or "%s" of a remedy. */
+static void reason_fill(const struct machine *machine, char what, char *text, size_t size)
+{
+    if (what == 's')
+        program_path(text, size);
+    else if (machine->paranoid == INT_MIN)
+        snprintf(text, size, "unknown");
+    else
+        snprintf(text, size, "%d", machine->paranoid);
+}
+
 static void reason_write(const struct machine *machine, const char *what, int error, const char *remedy, char *text,
                          size_t size)
 {
-    const char *number = strstr(remedy, "%d"), *rest = number ? number + strlen("%d") : "";
-    size_t before = number ? (size_t)(number - remedy) : strlen(remedy);
-    char paranoid[16] = "";
+    size_t n = (size_t)snprintf(text, size, "%s (%s): ", what, reason_name(error));
 
-    if (number && machine->paranoid == INT_MIN)
-        snprintf(paranoid, sizeof(paranoid), "unknown");
-    else if (number)
-        snprintf(paranoid, sizeof(paranoid), "%d", machine->paranoid);
-    snprintf(text, size, "%s (%s): %.*s%s%s", what, reason_name(error), (int)before, remedy, paranoid, rest);
+    while (*remedy && n < size) {
+        char filled[PROGRAM_PATH_MAX + 1] = "";
+        size_t plain = strcspn(remedy, "%");
+        if (remedy[plain])
+            reason_fill(machine, remedy[plain + 1], filled, sizeof(filled));
+        n += (size_t)snprintf(text + n, size - n, "%.*s%s", (int)plain, remedy, filled);
+        remedy += plain + (remedy[plain] ? 2 : 0);
+    }
 }
 
 void reason_format(const struct machine *machine, const struct pmu *pmu, int error, char *text, size_t size)

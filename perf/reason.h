@@ -7,6 +7,10 @@
 
 #include "perf/machine.h"
 
+/* Of a PMU that the kernel would have if the hardware had one (pmu->absent). */
+#define REASON_NO_PMU "this machine offers no hardware PMU"
+#define REASON_NO_PMU_REMEDY "a virtual machine needs its host to pass one on, a board a `pmu` node in its device tree"
+
 /*
  * Writes "permission denied (EACCES): kernel.perf_event_paranoid is 3, ...; grant ..." for `error` (-errno) of an
  * event on `pmu` (may be NULL). Always NUL-terminated.

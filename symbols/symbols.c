@@ -245,14 +245,17 @@ static void resolve_kernel(struct symbols *symbols, uint64_t ip, struct frame *f
     if (frame->symbol)
         return;
     const struct symbol_table *table = image_table(symbols->kernel);
-    if (table)
+    if (table) {
         frame->symbol = find_symbol(symbols, table, ip, &frame->offset);
-    else
-        symbols_load_kernel(symbols);
+        return;
+    }
+    symbols_load_kernel(symbols);
+    frame->awaited = image_is_awaited(symbols->kernel);
 }
 
 /* NULL if the table is not there (yet). */
-static const struct symbol_table *table_of(struct symbols *symbols, uint32_t pid, const struct mapping *mapping)
+static const struct symbol_table *table_of(struct symbols *symbols, uint32_t pid, const struct mapping *mapping,
+                                           bool *ret_awaited)
 {
     bool is_vdso = mapping->file[0] == '[' && str_equal(mapping->file, VDSO);
 
@@ -263,6 +266,9 @@ static const struct symbol_table *table_of(struct symbols *symbols, uint32_t pid
         symbols_load_vdso(symbols);
     else if (mapping->file[0] == '/' && mapping->file[1] != '/')
         symbols_load_file(symbols, pid, mapping);
+    else
+        return NULL;
+    *ret_awaited = image_is_awaited(is_vdso ? symbols->vdso : mapping->image);
     return NULL;
 }
 
@@ -285,7 +291,7 @@ static void resolve_mapping(struct symbols *symbols, uint32_t pid, struct mappin
         resolve_jit(symbols, mapping->image, ip, frame);
         return;
     }
-    const struct symbol_table *table = table_of(symbols, pid, mapping);
+    const struct symbol_table *table = table_of(symbols, pid, mapping, &frame->awaited);
     mapping->build_id_size = mapping->image->build_id_size; /* the table may have had it */
     if (table && symbol_table_address(table, ip - mapping->start + mapping->offset, &address))
         frame->symbol = find_symbol(symbols, table, address, &frame->offset);
@@ -365,7 +371,7 @@ const char *symbols_reason_user(const struct symbols *symbols)
         return elf_symbols_remedy();
     if (symbols->waiters.denied)
         return "the names and mappings of some programs that were running before are not known, since /proc hides them "
-               "from perfcountd; grant CAP_SYS_PTRACE, and with systemd see sampler.conf";
+               "from perfcountd; run it with sudo, or grant CAP_SYS_PTRACE; with systemd see sampler.conf";
     if (images_were_cut(symbols->images))
         return "of large programs only the largest functions are known, since all of their symbols would need more "
                "memory than perfcountd may use for them";
@@ -381,7 +387,7 @@ const char *symbols_reason_kernel(const struct symbols *symbols)
                "sampler.conf";
     if (symbols->kernel->state == IMAGE_BAD)
         return "the symbols of the kernel are not known, since it hides their addresses from this process "
-               "(kernel.kptr_restrict, kernel.perf_event_paranoid); grant CAP_SYSLOG";
+               "(kernel.kptr_restrict, kernel.perf_event_paranoid); run it with sudo, or grant CAP_SYSLOG";
     return NULL;
 }
 

@@ -1,7 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The documents agree with the tree on the release and on the benchmarks: the version stands in six places, and the
-# figures in README.md and doc/performance.md are those of one table. First a test of the checks themselves.
+# figures in README.md and doc/performance.md are those of one table. The recording rules and the page of derived
+# metrics are those of the daemon's table. Sections of the manual pages that other files name are there. First a test of
+# the checks themselves.
 #
 # usage: tests/check-docs.sh [SOURCES]
 set -u
@@ -35,6 +37,26 @@ check_versions() {
         echo "CHANGELOG.md: the first heading is \"$heading\", neither \"## Unreleased\" nor a release"
 }
 
+# sections_named FILE: "perfcountd.8 SECTION" for each that it names, as `"SECTION" in perfcountd(8)` or
+# `perfcountd(8), "SECTION"`, with or without a link and over the ends of lines.
+sections_named() {
+    local page='perfcountd(\.yaml)?\([58]\)'
+    tr '\n' ' ' <"$1" | sed 's/ *# */ /g; s/\[\(perfcountd[^]]*\)\]([^)]*)/\1/g; s/  */ /g' |
+        grep -oE "\"[^\"]+\" in $page|$page, \"[^\"]+\"" |
+        sed -E "s/^(.*) in ($page)\$/\\2, \\1/; s/\(([58])\), \"/.\\1 /; s/\"\$//"
+}
+
+# check_sections DIRECTORY: prints the sections that are named and are in no manual page.
+check_sections() {
+    local file page section
+    while read -r file; do
+        sections_named "$1/$file" | while read -r page section; do
+            grep -qx "\.S[hs] $section" "$1/doc/$page" ||
+                echo "$file: there is no section \"$section\" in doc/$page"
+        done
+    done < <(cd "$1" && find README.md HACKING.md doc contrib systemd -type f ! -name '*.[58]' 2>/dev/null)
+}
+
 # --- a test of the checks themselves
 
 broken() {
@@ -59,6 +81,21 @@ test_versions() {
     done
     sed -i 's/^## Unreleased$/## Soon/' "$tree/CHANGELOG.md"
     [[ $(check_versions "$tree") == *'first heading is "## Soon"'* ]] || broken "a heading of no release was not found"
+    rm -rf "$tree"
+}
+
+# A name of a section that is changed in one file is found there.
+test_sections() {
+    local tree file found
+    tree=$(mktemp -d)
+    cp -R "$sources/doc" "$sources/contrib" "$sources/systemd" "$tree"
+    chmod -R u+w "$tree"
+    for file in contrib/perfcountd.yaml doc/install.md doc/cgroups.md systemd/perfcountd.service.in; do
+        sed -i 's/"Systemd"/"Services"/; s/"Short-lived$/"Short/' "$tree/$file"
+        found=$(check_sections "$tree")
+        [[ $found == "$file: there is no section \"S"* ]] || broken "another section in $file gave \"$found\""
+        cp "$sources/$file" "$tree/$file"
+    done
     rm -rf "$tree"
 }
 
@@ -105,12 +142,37 @@ test_figures() {
     rm -rf "$tree"
 }
 
+# check_metrics TABLE: the rules and the page are those that the generators write from the table of derived metrics.
+check_metrics() {
+    "$sources/contrib/prometheus/rules.py" <"$1" | cmp -s - "$sources/contrib/prometheus/rules.yml" ||
+        echo "contrib/prometheus/rules.yml is not what contrib/prometheus/rules.py writes of perfcountd list-metrics --json"
+    "$sources/doc/metrics.py" "$sources/doc/metrics.md" <"$1" 2>&1
+}
+
+# Another formula is found in both.
+test_metrics() {
+    local found
+    sed 's|instructions / cycles|cycles / instructions|' "$1" >"$1.other"
+    found=$(check_metrics "$1.other")
+    rm -f "$1.other"
+    [[ $found == contrib/prometheus/rules.yml*doc/metrics.md:* ]] || broken "another formula gave \"$found\""
+}
+
 sources=$(cd "${1-${srcdir-$(dirname "$0")/..}}" && pwd) || exit 1
 version=$(version_in "$sources/configure.ac")
 test_versions
-found=$(check_versions "$sources")
+test_sections
+found=$(check_versions "$sources"; check_sections "$sources")
 [ -z "$found" ] || { printf '%s\n' "$found"; exit 1; }
 command -v python3 >/dev/null || { echo "skipped: there is no python3 here, which checks the figures"; exit 77; }
 test_bounds
 test_figures
+program=$(realpath "${PERFCOUNTD-./perfcountd}")
+[ -x "$program" ] || { echo "there is no $program, which lists the derived metrics: set PERFCOUNTD"; exit 1; }
+table=$(mktemp)
+trap 'rm -f "$table"' EXIT
+"$program" list-metrics --json >"$table" || { echo "$program list-metrics failed"; exit 1; }
+test_metrics "$table"
+found=$(check_metrics "$table")
+[ -z "$found" ] || { printf '%s\n' "$found"; exit 1; }
 "$sources/bench/docs.py" "$sources"

@@ -51,5 +51,8 @@ int command_list_events(const struct options *options)
         return command_fail(EXIT_BAD_USAGE, &error);
     if (offered_events_new(&session.sys, session.machine, &events) < 0)
         return command_fail_memory();
-    return options->json ? print_json(events) : print_table(events);
+    int status = options->json ? print_json(events) : print_table(events);
+    if (offered_events_note(events)[0])
+        fprintf(stderr, "perfcountd: %s\n", offered_events_note(events));
+    return status;
 }

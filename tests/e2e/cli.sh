@@ -24,8 +24,9 @@ refuses() {
 
 try --help
 equals "--help: exit status" "$status" 0
-for word in check-config list-events plan stat --config.file --web.listen-address --web.telemetry-path \
-    --web.config.file --log.level --log.format --help --version; do
+for word in check-config list-events list-metrics list-presets plan stat top help version --config.file \
+    --web.listen-address --web.telemetry-path --web.config.file --log.level --log.format --per-cpu --cgroup --sort \
+    --limit --output --url --help --version; do
     holds "--help has $word" grep -q -e "$word" "$scratch/out"
 done
 equals "--help: nothing on standard error" "$err" ""
@@ -36,15 +37,32 @@ compares "--help fits a terminal: longest line" "$(wc -L <"$scratch/out") <= 120
 try --version
 equals "--version: exit status" "$status" 0
 matches "--version" "$out" '^perfcountd [0-9]+\.[0-9]+\.[0-9]+'
-for command in check-config list-events plan stat; do
+for command in run check-config list-events list-metrics plan stat; do
     try "$command" --help
     equals "$command --help: exit status" "$status" 0
+    matches "it says what the command does" "$out" "^perfcountd $command: [a-z].*usage: perfcountd $command \[FLAGS\]"
+    text=$out
+    try help "$command"
+    equals "help $command: exit status" "$status" 0
+    equals "it says the same" "$out" "$text"
 done
+holds "help of a command has its flags" grep -q -e '^  --interval=' "$scratch/out"
+lacks "and not those of others" '^  --no-opener' "$scratch/out"
+lacks "nor other commands" '^  plan ' "$scratch/out"
+try help
+equals "help: exit status" "$status" 0
+equals "help is --help" "$out" "$("$PERFCOUNTD" --help)"
+try version
+equals "version: exit status" "$status" 0
+equals "version is --version" "$out" "$("$PERFCOUNTD" --version)"
 
 # --- bad usage
 
 refuses "an unknown flag" '--web.listen-adress.*did you mean.*web.listen-address' --web.listen-adress=:1
 refuses "an unknown command" 'chek-config.*check-config' chek-config
+refuses "help of an unknown command" 'unknown command "stta"; did you mean "stat"' help stta
+refuses "an argument too many behind help" 'extra' help stat extra
+refuses "an argument behind version" 'extra' version extra
 refuses "a flag without its value" '--log.level' --log.level
 refuses "a bad log level" 'loud' --log.level=loud
 refuses "a bad log format" 'xml' --log.format=xml
@@ -58,6 +76,12 @@ refuses "an argument too many" 'extra' list-events extra
 refuses "a command behind the flags" '"plan".*before the flags' --log.level=info plan
 refuses "a bad interval" 'soon' stat --interval=soon
 refuses "a bad count" '-1' stat --count=-1
+refuses "a bad limit" '--limit: .*1 to 10000.*"none"' stat --limit=none
+refuses "a bad pattern" '--cgroup: ' stat --cgroup='a/b'
+refuses "a command to run without --" '"sleep".*behind "--"' stat sleep 1
+refuses "an interval while a command runs" '--interval cannot be used with a command' stat --interval=1s -- true
+refuses "CPUs of cgroups" '--per-cpu cannot be used with --sort' stat --per-cpu --sort=ipc
+refuses "a command for another command" 'unexpected argument "true"' plan -- true
 
 # --- check-config
 
@@ -216,7 +240,16 @@ holds "each has a name, a PMU, CPUs and a description" \
         (.[0] | has("pmu") and has("cpus") and has("description"))' "$scratch/out"
 if [ "$(id -u)" -eq 0 ]; then
     holds "there are tracepoints" grep -q 'sched:sched_switch' "$scratch/out"
+    equals "and nothing to say of them" "$err" ""
 fi
+try list-metrics
+equals "list-metrics: exit status" "$status" 0
+holds "list-metrics has formulas" grep -q '^    instructions / cycles$' "$scratch/out"
+try list-metrics --json
+holds "each metric has a unit, a help and formulas with their source" jq -e '.metrics | length > 20 and
+    all(.[]; .unit and .help and all(.formulas[]; .formula and .source and (.events | length > 0)))' "$scratch/out"
+equals "their names are those of the plan" "$(jq -c '[.metrics[].name] | unique' "$scratch/out")" \
+    "$("$PERFCOUNTD" plan --json | jq -c '[.metrics | (.available + .absent)[] | .metrics[].name] | unique')"
 try plan --config.file="$good"
 equals "plan: exit status" "$status" 0
 holds "plan names the group" grep -qw x "$scratch/out"
@@ -234,6 +267,27 @@ equals "stat --json: exit status" "$status" 0
 equals "stat --json: a document for each reading" "$(jq -s length "$scratch/out")" 2
 holds "stat --json has rates" jq -e '.rates | length > 0' "$scratch/out"
 
+# plan_of_others PROGRAM: what users without privileges have of it.
+plan_of_others() {
+    status=0
+    setpriv --reuid=65534 --clear-groups --inh-caps=-all "$1" plan >"$scratch/out" 2>"$scratch/err" || status=$?
+}
+
+# The command that the sentence suggests, as root runs it, lets others count.
+obey_setcap() {
+    local program=$scratch/program/perfcountd command
+    mkdir -p "${program%/*}"
+    cp "$PERFCOUNTD" "$program"
+    plan_of_others "$program"
+    equals "others may count nothing: exit status" "$status" 1
+    command=$(grep -om 1 'sudo setcap [^)]*' "$scratch/out")
+    equals "the command that helps" "$command" "sudo setcap cap_perfmon=ep $program"
+    ${command#sudo } || fail "it can be run" "$command"
+    plan_of_others "$program"
+    equals "and then they may: exit status" "$status" 0
+    lacks "with nothing that is not permitted" EACCES "$scratch/out"
+}
+
 chmod 755 "$scratch"
 cannot='setpriv --reuid=65534 --clear-groups --no-new-privs --bounding-set=-all --inh-caps=-all'
 if [ "$(id -u)" -eq 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 0 ] &&
@@ -243,11 +297,29 @@ if [ "$(id -u)" -eq 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 0
     equals "stat that may count nothing: exit status" "$status" 1
     equals "it prints no table" "$(cat "$scratch/out")" ""
     matches "it says why" "$(cat "$scratch/err")" 'not counted: cpu .*\(EACCES\).*no group can be opened here'
+    $cannot "$PERFCOUNTD" list-events >"$scratch/out" 2>"$scratch/err" || status=$?
+    lacks "list-events for others: no tracepoint" 'sched:sched_switch' "$scratch/out"
+    matches "it says that there may be more" "$(cat "$scratch/err")" \
+        '^perfcountd: tracepoints are not listed, since /sys/.*available_events.*Permission denied; run .* with sudo$'
+    equals "and so does JSON" "perfcountd: $($cannot "$PERFCOUNTD" list-events --json 2>/dev/null | jq -r '.[-1] |
+        select(.kind == "note") | .description')" "$(cat "$scratch/err")"
+    for format in "" --json; do
+        status=0
+        # shellcheck disable=SC2086 # no flag, or one
+        $cannot "$PERFCOUNTD" plan $format >"$scratch/out" 2>"$scratch/err" || status=$?
+        equals "plan${format:+ $format} with nothing to count: exit status" "$status" 1
+        matches "it says why" "$(cat "$scratch/out")" 'EACCES'
+    done
+    if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ] && command -v setcap >/dev/null; then
+        obey_setcap
+    else
+        left_out "setcap is not installed, or kernel.perf_event_paranoid is above 2: the command that plan suggests"
+    fi
 else
-    left_out "without privileges everything is counted here, or the binary cannot be run: stat that may count nothing"
+    left_out "without privileges everything is counted here, or the binary cannot be run: nothing to count"
 fi
 
-for command in --help list-events plan 'stat --interval=50ms' "check-config $bad"; do
+for command in --help list-events list-metrics plan 'stat --interval=50ms' "check-config $bad"; do
     # shellcheck disable=SC2086 # a list
     try $command
     cat "$scratch/out" "$scratch/err" >"$scratch/both"
@@ -272,10 +344,12 @@ equals "commands that begin alike" "$(completes s)" "stat"
 equals "a flag, which goes on with its value" "$(completes --config)" "--config.file="
 equals "a flag without a value" "$(completes plan --js)" "--json"
 equals "behind a command there is no other" "$(completes plan st)" ""
+equals "behind help, a command" "$(completes help pl)" "plan"
 equals "a value behind =" "$(completes --log.level = w)" "warning"
 equals "all of them" "$(completes --log.format =)" "auto text json journal"
 equals "a value apart" "$(completes --log.format j)" "json journal"
 equals "a file" "$(completes --config.file = "$scratch/goo")" "$scratch/good.yaml"
+equals "a file to write" "$(completes stat --output = "$scratch/goo")" "$scratch/good.yaml"
 equals "a file to check" "$(completes check-config "$scratch/goo")" "$scratch/good.yaml"
 equals "or a flag there" "$(completes check-config --web.c)" "--web.config.file="
 
@@ -285,6 +359,8 @@ try list-events --log.level=warn
 equals "warn is warning, as the exporters have it" "$status" 0
 start_daemon --log.format=json --log.level info
 holds "every line of the log is JSON" jq -es 'length > 0' "$daemon_log"
+matches "one says at the start what is counted" "$(jq -r 'select(.kind == "counting") | .message' "$daemon_log")" \
+    '^(counting: cpu [0-9].*: |nothing can be counted)'
 stop_daemon
 start_daemon run --web.telemetry-path /m
 equals "the word run, and a flag with its value apart" "$(status_of /m)" 200

@@ -71,6 +71,7 @@ static json_t *document(void *userdata, enum service_document which)
 {
     static const char *const documents[] = {
         [DOCUMENT_PMUS] = "pmus",
+        [DOCUMENT_METRICS] = "metrics",
         [DOCUMENT_CGROUPS] = "cgroups",
         [DOCUMENT_STATUS] = "status",
         [DOCUMENT_CONFIG] = "config",

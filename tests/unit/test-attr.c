@@ -286,7 +286,7 @@ static const struct {
     {EXTENDED, "armv8_cortex_a76/event=1,threshold=1/", -ENOENT, 25, "has no event or term \"threshold\""},
     {BIG_LITTLE, "cpu/event=1/", -ENODEV, 0, "no PMU \"cpu\" on this machine"},
     {BIG_LITTLE, "armv8_cortex_a76/bus_cycles/", -ENOENT, 17, "\"armv8_cortex_a76\" has no event"},
-    {NO_PMU, "cpu/event=1/", -ENODEV, 0, "has no hardware counters"},
+    {NO_PMU, "cpu/event=1/", -ENODEV, 0, "this machine offers no hardware PMU; a virtual machine needs"},
     {NO_PMU, "zzzzzz", -ENOENT, 0, "there is no event \"zzzzzz\""},
 };
 

@@ -5,6 +5,15 @@
 #include "tests/unit/count-allocations.h"
 #include "tests/unit/test.h"
 
+static size_t row_descriptors(const struct rig *rig)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < rig->snapshot.n_rows; i++)
+        n += rig->snapshot.rows[i]->n_descriptors;
+    return n;
+}
+
 /* Values are summed over CPUs; the times are those of tasks; no task, no time, and 0 is a value. */
 static void test_sums(void **state)
 {
@@ -17,6 +26,7 @@ static void test_sums(void **state)
     assert_int_equal(cgroup_counts_needs(&rig.context), 16);
     struct cgroup_counts *counts = cgroup_rig_open(&rig, "/a", CGROUP);
     assert_int_equal(cgroup_counts_descriptors(counts), 16);
+    assert_int_equal(row_descriptors(&rig), 16);
     assert_int_equal(rig.fake->n_open, 16);
     assert_int_equal(rig.snapshot.n_rows, 2);
     fake_advance(rig.fake, 500);
@@ -43,6 +53,9 @@ static void test_sums(void **state)
     assert_string_equal(row->cgroup, "/a");
     assert_int_equal(row->counters[0].raw, 1800);
     assert_int_equal(row->state, ROW_COUNTING);
+    assert_false(row->uneven);
+    cgroup_counts_end(counts, rig.sys);
+    assert_int_equal(row_descriptors(&rig), 0);
     cgroup_rig_done(&rig, counts);
 }
 
@@ -118,7 +131,7 @@ static void test_no_pmu(void **state)
     assert_int_equal(failures_sentences(&failures, &sentences, &n), 0);
     assert_int_equal(n, 1);
     assert_true(str_starts(sentences[0],
-                           "cpu 0-1 cycles, instructions of cgroups: this machine offers no hardware PMU (ENOENT)"));
+                           "cgroups, on cpu 0-1: cycles, instructions: this machine offers no hardware PMU (ENOENT)"));
     strings_free(sentences, n);
     for (size_t i = 0; i < failures.n; i++)
         assert_int_equal(failures.items[i].n_targets, 2);
@@ -252,6 +265,7 @@ static void test_event_missing_on_one_cpu(void **state)
         assert_int_equal(cgroup_value(&rig, "cycles", "cpu", "mixed"), 30);
         assert_int_equal(cgroup_value(&rig, "context_switches", "software", "mixed"), 40);
         assert_int_equal(cgroup_value(&rig, "instructions", "cpu", "mixed"), 40);
+        assert_true(find_row(&rig.snapshot, "cpu", "mixed")->uneven);
         struct failures failures = cgroup_rig_failures(&rig, &counts, 1);
         assert_int_equal(failures.n, 1);
         assert_int_equal(failures.items[0].n_targets, 1);

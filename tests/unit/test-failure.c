@@ -45,11 +45,12 @@ static void test_cpus(void **state)
     failures_done(&failures);
 }
 
-/* An event that is missing on CPUs is missing in cgroups as well: one sentence, whatever the number of cgroups. */
+/* Events of cgroups have one sentence, whatever the number of cgroups, and are not reported as events of CPUs. */
 static void test_cgroups(void **state)
 {
-    static const char *const joined[] = {"cpu 0-1 cycles, instructions: there is no PMU"};
-    static const char *const alone[] = {"cpu 0-1 cycles, instructions of cgroups: there is no PMU"};
+    static const char *const alone[] = {"cgroups, on cpu 0-1: cycles, instructions: there is no PMU"};
+    static const char *const both[] = {"cgroups, on cpu 0-1: cycles, instructions: there is no PMU",
+                                       "cpu 0-1 cycles: there is no PMU"};
     struct failures failures = {0}, cgroup = {0};
 
     (void)state;
@@ -57,18 +58,47 @@ static void test_cgroups(void **state)
     add(&cgroup, 1, "instructions", 0, 1);
     assert_int_equal(failures_add_cgroup(&failures, &cgroup), 0);
     assert_sentences(&failures, alone, 1);
-    failures_done(&failures);
     add(&failures, 0, "cycles", 0, 1);
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(failures_add_cgroup(&failures, &cgroup), 0);
-        assert_sentences(&failures, joined, 1);
+        assert_sentences(&failures, both, 2);
     }
     assert_int_equal(failures.n, 3);
-    assert_int_equal(failures.items[0].n_targets, 2);
-    assert_int_equal(failures.items[1].n_targets, 3);
-    assert_int_equal(failures.items[2].n_targets, 3);
+    assert_int_equal(failures.items[0].n_targets, 4);
+    assert_int_equal(failures.items[1].n_targets, 4);
+    assert_int_equal(failures.items[2].n_targets, 2);
     failures_done(&failures);
     failures_done(&cgroup);
+}
+
+/* An event that is at fault nowhere on a CPU names whose it is; what is missing without an event has no such name. */
+static void test_elsewhere(void **state)
+{
+    static const char *const expected[] = {"cpu 0-1 cycles: there is no PMU",
+                                           "perfcountd's own thread (own cost): cycles, instructions: there is no PMU",
+                                           "cgroups: there is no PMU"};
+    static const struct {
+        const char *event, *where;
+    } others[] = {{"cycles", "perfcountd's own thread (own cost)"},
+                  {"instructions", "perfcountd's own thread (own cost)"},
+                  {"", "cgroups"}};
+    struct failures failures = {0};
+
+    (void)state;
+    add(&failures, 0, "cycles", 0, 1);
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+        struct failure failure = {.collector = 2,
+                                  .group = "",
+                                  .event = others[i].event,
+                                  .metric = others[i].event,
+                                  .pmu = "",
+                                  .reason = "ENOENT",
+                                  .message = "there is no PMU",
+                                  .where = others[i].where};
+        assert_int_equal(failures_add(&failures, &failure, -1), 0);
+    }
+    assert_sentences(&failures, expected, ARRAY_SIZE(expected));
+    failures_done(&failures);
 }
 
 int main(void)
@@ -76,6 +106,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cpus),
         cmocka_unit_test(test_cgroups),
+        cmocka_unit_test(test_elsewhere),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

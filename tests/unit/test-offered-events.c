@@ -59,6 +59,7 @@ static void test_text(void **state)
     assert_string_equal(text + strlen(dumped), "\n");
     assert_true(count(events, "software") > 5 && count(events, "hardware") >= 4 && count(events, "cache") >= 2);
     assert_int_equal(count(events, "tracepoint"), ARRAY_SIZE(tracepoints));
+    assert_int_equal(count(events, "note"), 0);
     size_t first = json_array_size(events) - ARRAY_SIZE(tracepoints);
     for (size_t i = 0; i < ARRAY_SIZE(tracepoints); i++)
         assert_string_equal(json_string_value(json_object_get(json_array_get(events, first + i), "name")),
@@ -76,6 +77,9 @@ static void test_without_tracepoints(void **state)
     json_t *events = json_loads(text, 0, NULL);
     assert_non_null(events);
     assert_int_equal(count(events, "tracepoint"), 0);
+    const json_t *note = json_array_get(events, json_array_size(events) - 1);
+    assert_string_equal(json_string_value(json_object_get(note, "kind")), "note");
+    assert_true(str_starts(json_string_value(json_object_get(note, "description")), "tracepoints are not listed, "));
     json_decref(events);
     fake_sys_free(fake);
 }

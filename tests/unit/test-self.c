@@ -10,7 +10,7 @@
 
 #define CYCLES "perfcountd_self_cycles_total"
 #define INSTRUCTIONS "perfcountd_self_instructions_total"
-#define SELF_ALONE "collectors: {cpu: {enabled: false}}"
+#define SELF_ALONE "collectors: {cpu: {enabled: false}, pmu: {groups: []}}"
 #define UNAVAILABLE                                                                                                    \
     "perfcountd_events_unavailable{collector=\"self\",group=\"self\",event=\"%s\",pmu=\"cpu\",reason=\"%s\"}"
 
@@ -105,7 +105,7 @@ static void test_self_children(void **state)
     assert_symboliser(&rig, 55, 200, 2);
     assert_int_equal(self_value(&rig, OF_SYMBOLISER("start_time_seconds")), start + 500);
     /* A reload. */
-    rig_configure(&rig, "collectors: {cpu: {groups: []}}");
+    rig_configure(&rig, "collectors: {pmu: {groups: []}, cpu: {groups: []}}");
     assert_symboliser(&rig, 55, 200, 2);
     /* One that was given up before it ended does not make the total fall. */
     write_stat(&symboliser, "");
@@ -129,7 +129,7 @@ static void test_self_cost(void **state)
     assert_int_equal(self_value(&rig, "perfcountd_self_kernel_counted"), 1);
     assert_int_equal(registry_failures(rig.registry)->n, 0);
     /* Another configuration: the totals go on. */
-    rig_configure(&rig, "collectors: {cpu: {groups: []}}");
+    rig_configure(&rig, "collectors: {pmu: {groups: []}, cpu: {groups: []}}");
     fake_advance(rig.fake, 50 * NSEC_PER_SEC);
     assert_int_equal(self_value(&rig, CYCLES), 150 * NSEC_PER_SEC);
     /* Starved: left out, then made up for. */
@@ -174,20 +174,24 @@ static void test_self_cost_in_part(void **state)
     rig_done(&rig);
 }
 
-static void assert_one_sentence(const struct rig *rig, const char *start)
+static void assert_sentences(const struct rig *rig, const char *const *starts, size_t n_starts)
 {
     char **sentences;
     size_t n;
 
     assert_int_equal(failures_sentences(registry_failures(rig->registry), &sentences, &n), 0);
-    assert_int_equal(n, 1);
-    assert_true(str_starts(sentences[0], start));
+    assert_int_equal(n, n_starts);
+    for (size_t i = 0; i < n; i++)
+        assert_true(str_starts(sentences[i], starts[i]));
     strings_free(sentences, n);
 }
 
-/* Without a PMU it is reported, and the log has the one sentence that the collector cpu has already. */
+/* Without a PMU it is reported, beside what the collector cpu reports. */
 static void test_self_cost_no_pmu(void **state)
 {
+    static const char *const starts[] = {
+        "cpu 0-1 cycles, instructions, branches: this machine offers no hardware PMU",
+        "perfcountd's own thread (own cost): cycles, instructions: this machine offers no hardware PMU (ENOENT): "};
     struct rig rig;
 
     (void)state;
@@ -196,9 +200,29 @@ static void test_self_cost_no_pmu(void **state)
     assert_null(find_series(rig_read(&rig), CYCLES));
     assert_null(find_series(rig_read(&rig), "perfcountd_self_user_reads"));
     assert_int_equal(series_value(rig_read(&rig), UNAVAILABLE, "cycles", "ENOENT"), 1);
-    assert_one_sentence(&rig, "cpu 0-1 cycles, instructions, branches: this machine offers no hardware PMU");
+    assert_sentences(&rig, starts, 2);
     rig_configure(&rig, SELF_ALONE);
-    assert_one_sentence(&rig, "own task cycles, instructions: this machine offers no hardware PMU (ENOENT): ");
+    assert_sentences(&rig, &starts[1], 1);
+    rig_done(&rig);
+}
+
+/* One series for each PMU that has them, also after a reload. */
+static void test_slots(void **state)
+{
+    struct fake_sys *fake = fake_machine_big_little();
+    struct rig rig;
+
+    (void)state;
+    fake_pmu_file(fake, "armv8_cortex_a76", "caps/slots", "0x00000008");
+    fake_pmu_file(fake, "armv8_cortex_a55", "caps/slots", "0x00000000");
+    rig_init(&rig, fake, "{}");
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(series_value(rig_read(&rig), "perfcountd_pmu_slots{pmu=\"armv8_cortex_a76\"}"), 8);
+        assert_null(find_series(rig_read(&rig), "perfcountd_pmu_slots{pmu=\"armv8_cortex_a55\"}"));
+        rig_configure(&rig, SELF_ALONE);
+    }
+    rig_configure(&rig, "collectors: {self: {enabled: false}}");
+    assert_null(find_series(rig_read(&rig), "perfcountd_pmu_slots{pmu=\"armv8_cortex_a76\"}"));
     rig_done(&rig);
 }
 
@@ -211,6 +235,7 @@ int main(void)
         cmocka_unit_test(test_self_cost),
         cmocka_unit_test(test_self_cost_in_part),
         cmocka_unit_test(test_self_cost_no_pmu),
+        cmocka_unit_test(test_slots),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,18 +3,21 @@
 # The events that a daemon of user nobody may count, by kernel.perf_event_paranoid and capability; its words where it
 # may not; and the privileges that the listening process keeps of root's. Sourced after board.sh.
 
-at_3="kernel.perf_event_paranoid is 3, where CAP_PERFMON does not suffice; grant CAP_SYS_ADMIN, or set it to 2 and \
-grant CAP_PERFMON"
+setcap="sudo setcap cap_perfmon=ep /bin/perfcountd"
+at_3="kernel.perf_event_paranoid is 3, where CAP_PERFMON does not suffice; run perfcountd with sudo, or set it to 2 \
+(sudo sysctl kernel.perf_event_paranoid=2) and grant CAP_PERFMON ($setcap)"
+below_3="run perfcountd with sudo, grant it CAP_PERFMON ($setcap), or let every user count (sudo sysctl \
+kernel.perf_event_paranoid=0)"
 
 # PARANOID CAPABILITY COUNTED SENTENCE: both kernels, 5.10 and 6.1, are the same here.
 privileges="\
 3|none|nothing|$at_3
 3|perfmon|nothing|$at_3
 3|sys_admin|everything|
-2|none|nothing|kernel.perf_event_paranoid is 2; grant CAP_PERFMON or set it to 0
+2|none|nothing|kernel.perf_event_paranoid is 2; $below_3
 2|perfmon|everything|
 2|sys_admin|everything|
-1|none|nothing|kernel.perf_event_paranoid is 1; grant CAP_PERFMON or set it to 0
+1|none|nothing|kernel.perf_event_paranoid is 1; $below_3
 1|perfmon|everything|
 0|none|everything|"
 
@@ -31,6 +34,16 @@ END
     drop $1 perfcountd plan --json --config.file=/tmp/privilege.yaml"
 }
 
+# obey_sysctl LEVEL CAPABILITY SENTENCE: the sysctl that it suggests does what it says; setcap is tried by
+# tests/e2e/cli.sh. The row of that level says what can be counted then.
+obey_sysctl() {
+    local command
+    command=$(grep -o 'sysctl kernel.perf_event_paranoid=[0-9]' <<<"$3")
+    vm_run "busybox $command" >/dev/null
+    equals "paranoid $1, capability $2: \"$command\" can be run" \
+        "$(vm_run cat /proc/sys/kernel/perf_event_paranoid)" "${command#*=}"
+}
+
 test_privilege() {
     local level capability wanted sentence plan counted said
     printf '    %-19s %-12s %s\n' perf_event_paranoid capability counts
@@ -44,6 +57,7 @@ test_privilege() {
         equals "paranoid $level, capability $capability: $wanted is counted" "$counted" "$wanted"
         equals "paranoid $level, capability $capability: the sentence" "$said" \
             "${sentence:+permission denied (EACCES): $sentence}"
+        [ -z "$sentence" ] || obey_sysctl "$level" "$capability" "$said"
     done <<<"$privileges"
     vm_run "echo 3 >/proc/sys/kernel/perf_event_paranoid"
 }

@@ -24,7 +24,7 @@ test_tracepoint() {
     daemon_start drop none <<<"$tracepoint_config"
     contains "tracefs: a daemon that may not mount it says how" \
         "$(get /api/v1/status -f | jq -r '.failures[].message')" \
-        "tracepoints need tracefs, which is not mounted; as root: mount -t tracefs"
+        "tracepoints need tracefs, which is not mounted: sudo mount -t tracefs"
     equals "tracefs: and does not mount it" "$(tracefs_mounts)" ""
     daemon_start <<<"$tracepoint_config"
     matches "tracefs: the daemon mounts it, with nothing to execute in it" "$(tracefs_mounts)" \

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The program file of this process, as a person may name it in a command. */
+#ifndef BASE_PROGRAM_H
+#define BASE_PROGRAM_H
+
+#include "base/util.h"
+
+/* No path that is given has more characters. */
+#define PROGRAM_PATH_MAX 200
+
+/*
+ * Writes the path, where a shell takes it as it is; else "$(command -v perfcountd)". `size` must be more than
+ * PROGRAM_PATH_MAX.
+ */
+void program_path(char *text, size_t size);
+
+#endif
