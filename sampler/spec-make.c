@@ -62,8 +62,11 @@ static int spec_set_cpus(struct spec *spec, const struct machine *machine, const
     cpuset_subtract(&rest, &machine->possible);
     if (cpuset_count(&spec->cpus) == 0)
         return error_set(error, -EINVAL, "parameter \"cpu\": the list names no CPU");
-    if (cpuset_count(&rest) > 0)
-        return error_set(error, -EINVAL, "there is no CPU %d on this machine", cpuset_next(&rest, -1));
+    if (cpuset_count(&rest) > 0) {
+        _cleanup_(freep) char *possible = cpuset_format(&machine->possible);
+        return error_set(error, -EINVAL, "parameter \"cpu\": there is no CPU %d on this machine, only %.256s",
+                         cpuset_next(&rest, -1), possible ? possible : "others");
+    }
     cpuset_subtract(&spec->cpus, &rest);
     CPUSET_FOREACH (cpu, &spec->cpus)
         if (cpuset_has(&machine->online, (unsigned)cpu))
@@ -116,8 +119,9 @@ static int spec_set_cgroup(struct spec *spec, struct sys *sys, const struct stre
     spec->cgroup_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (spec->cgroup_fd < 0 || fstat(spec->cgroup_fd, &status) < 0) {
         r = errno == ENOTDIR || errno == ENAMETOOLONG ? -ENOENT : -errno;
-        return r == -ENOENT ? error_set(error, r, "there is no cgroup %.256s", request->cgroup)
-                            : error_set(error, r, "cgroup %.256s: %s", request->cgroup, strerror(-r));
+        return r == -ENOENT
+                   ? error_set(error, r, "there is no cgroup %.256s below %.128s", request->cgroup, hierarchy.path)
+                   : error_set(error, r, "cgroup %.256s: %s", request->cgroup, strerror(-r));
     }
     spec->cgroup_inode = status.st_ino;
     return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The page of links: every path, its description and an example. */
+/* The page of links: every path, its description and an example; as text for clients that are no browsers. */
 #include "base/cleanup.h"
 #include "http/api/handlers.h"
 #include "http/reply.h"
@@ -84,20 +84,57 @@ static void append_route(struct buffer *page, const struct route *route, const s
     buffer_append_text(page, "'</code></dd>\n");
 }
 
+static void append_page(struct buffer *page, const struct site *site, const char *host)
+{
+    buffer_append_text(page, head);
+    for (size_t i = 0; i < site->n_routes; i++)
+        if (site->routes[i].example)
+            append_route(page, &site->routes[i], site, host);
+    buffer_append_text(page, foot);
+}
+
+static void append_list(struct buffer *list, const struct site *site, const char *host)
+{
+    buffer_append_text(list, "perfcountd: hardware performance counters of this machine\n");
+    for (size_t i = 0; i < site->n_routes; i++) {
+        const struct route *route = &site->routes[i];
+        const char *path = route_path(route, site);
+        bool get = str_equal(route->method, "GET");
+        if (!route->example)
+            continue;
+        buffer_appendf(list, "\n%s%s%s\n    %s\n", get ? "" : route->method, get ? "" : " ", path, route->help);
+        buffer_appendf(list, "    curl %s%s%s'http://%s%s%s'\n", get ? "" : "-X ", get ? "" : route->method,
+                       get ? "" : " ", host, path, route->example);
+    }
+}
+
+/* Browsers name text/html; curl takes anything. */
+static bool wants_html(struct request *request, bool *ret_gzip)
+{
+    struct offer offers[] = {
+        {.type = "text", .subtype = "plain"},
+        {.type = "text", .subtype = "html"},
+    };
+    const struct offer *text = &offers[0], *html = &offers[1];
+
+    *ret_gzip = request_negotiate(request, offers, ARRAY_SIZE(offers));
+    return html->quality > text->quality ||
+           (html->quality > 0 && html->quality == text->quality && html->specificity > text->specificity);
+}
+
 void handle_index(struct request *request, const struct route *route)
 {
     _cleanup_(buffer_done) struct buffer page = {0};
-    const struct site *site = request->site;
     const char *host = host_of(request);
+    bool gzip, html = wants_html(request, &gzip);
 
     (void)route;
-    buffer_append_text(&page, head);
-    for (size_t i = 0; i < site->n_routes; i++)
-        if (site->routes[i].example)
-            append_route(&page, &site->routes[i], site, host);
-    buffer_append_text(&page, foot);
-    struct MHD_Response *response = reply_make(&page, TYPE_HTML, VARY_ALL, request_negotiate(request, NULL, 0));
-    if (response)
+    if (html)
+        append_page(&page, request->site, host);
+    else
+        append_list(&page, request->site, host);
+    struct MHD_Response *response = reply_make(&page, html ? TYPE_HTML : TYPE_TEXT, VARY_ALL, gzip);
+    if (response && html)
         MHD_add_response_header(response, "Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'");
     reply_set(request, MHD_HTTP_OK, response);
 }

@@ -30,7 +30,8 @@ equals "400: /api/v1/metrics?name=ipc" "$(status_of '/api/v1/metrics?name=ipc')"
 get_length=$(get /-/healthy -D - -o /dev/null | tr -d '\r' | awk 'tolower($1) == "content-length:" { print $2 }')
 head_length=$(get /-/healthy -I | tr -d '\r' | awk 'tolower($1) == "content-length:" { print $2 }')
 equals "HEAD has the length of GET" "$head_length" "$get_length"
-page=$(get /)
+contains "a client that is no browser gets a list" "$(get /)" "$(printf '\nPOST /-/reload\n')"
+page=$(get / -H 'Accept: text/html')
 contains "the page says how, where it is not GET" "$page" '<dt>POST /-/reload</dt>'
 contains "its links to streams have an end" "$page" '<a href="/api/v1/samples?seconds=1">'
 equals "HEAD /metrics" "$(status_of /metrics -I)" 200

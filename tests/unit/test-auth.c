@@ -371,7 +371,7 @@ static void test_headers(void **state)
             assert_int_equal(count_of(response, "\r\nX-Content-Type-Options: nosniff\r\n"), 1);
         }
     apply(&f, USERS(CHEAP) "http_server_config: {headers: {Content-Security-Policy: \"default-src 'self'\"}}\n");
-    _cleanup_(freep) char *index = ask(&f, "GET /", "alice:secret", "");
+    _cleanup_(freep) char *index = ask(&f, "GET /", "alice:secret", "Accept: text/html\r\n");
     assert_int_equal(count_of(index, "Content-Security-Policy: "), 1);
     assert_has(index, "Content-Security-Policy: default-src 'self'\r\n");
     _cleanup_(freep) char *refused = ask(&f, "POST /metrics", "alice:secret", "Content-Length: 5000\r\n");

@@ -302,7 +302,7 @@ static void test_bad(void **state)
         {{.event = (char *)"nopmu/x/"}, -EINVAL, "there is no PMU \"nopmu\""},
         {{.event = (char *)"power/event=1/"}, -EINVAL, "power/event=1/ cannot sample: it counts for several CPUs"},
         {{.cpus = (char *)"0-x"}, -EINVAL, "parameter \"cpu\": "},
-        {{.cpus = (char *)"0,9"}, -EINVAL, "there is no CPU 9 on this machine"},
+        {{.cpus = (char *)"0,9"}, -EINVAL, "parameter \"cpu\": there is no CPU 9 on this machine, only 0-3"},
         {{.cpus = (char *)"3"}, -EINVAL, "CPU 3 is offline"},
         {{.pid = 41}, -ENOENT, "there is no process 41"},
         {{.pid = 42, .cgroup = (char *)"/x"}, -EINVAL, "pid and cgroup exclude each other"},
