@@ -338,7 +338,9 @@ void group_row_update(const struct group_row *group_row, const struct opened_gro
     for (uint32_t i = group_row->first; i != GROUP_ROW_END; i = groups[i].next_in_row)
         row_totals_add(&totals, &groups[i], group_row->events);
     row->state = row_totals_state(&totals, row->state);
-    row->cause = row->state == ROW_STARVED ? starved_cause(totals.error) : NULL;
+    /* A part of the CPUs of a row may be missing. */
+    bool is_explained = row->state == ROW_STARVED || (row->state == ROW_MULTIPLEXED && totals.error);
+    row->cause = is_explained ? starved_cause(totals.error) : NULL;
     row->enabled_ns = totals.times.enabled;
     row->running_ns = totals.times.running;
     series_set(row->enabled, totals.times.enabled);
