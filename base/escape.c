@@ -45,3 +45,16 @@ void escape_append(struct buffer *buffer, const char *text, enum escape escape)
         at += MAX(length, (size_t)1);
     }
 }
+
+void escape_append_printable(struct buffer *buffer, const char *text)
+{
+    size_t size = strlen(text);
+
+    for (size_t at = 0; at < size; at++) {
+        size_t printable = utf8_printable_prefix(text + at, size - at);
+        buffer_append(buffer, text + at, printable);
+        at += printable;
+        if (at < size)
+            buffer_appendf(buffer, "\\x%02x", (unsigned char)text[at]);
+    }
+}

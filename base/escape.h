@@ -18,4 +18,7 @@ enum escape {
 /* Appends `text`, escaped, without quotes around it. */
 void escape_append(struct buffer *buffer, const char *text, enum escape escape);
 
+/* Appends a text that a stranger wrote, for a terminal: a byte that is no part of a printable character is "\xNN". */
+void escape_append_printable(struct buffer *buffer, const char *text);
+
 #endif

@@ -24,6 +24,7 @@
 #include "collectors/registry.h"
 #include "formats/counters.h"
 #include "formats/exposition.h"
+#include "formats/rates-json.h"
 #include "formats/writers.h"
 #include "perf/record.h"
 
@@ -32,27 +33,15 @@
 #define N_SAMPLES 2000
 #define N_PARSES 20
 
-/* The built-in configuration as its file has it, without the collector of the process itself. */
+/* The configuration that was built in up to 0.1.0, without the collector of the process itself. */
 static const char yaml[] =
-    "web:\n"
-    "  listen: [\":10298\"]\n"
-    "  telemetry_path: /metrics\n"
-    "  min_interval: 100ms\n"
-    "collectors:\n"
-    "  cpu:\n"
-    "    enabled: true\n"
-    "    cpus: all\n"
-    "    groups:\n"
-    "      - {name: core, events: \"{cycles,instructions}\"}\n"
+    "web:\n  listen: [\":10298\"]\n  telemetry_path: /metrics\n  min_interval: 100ms\ncollectors:\n  cpu:\n"
+    "    enabled: true\n    cpus: all\n    groups:\n      - {name: core, events: \"{cycles,instructions}\"}\n"
     "      - {name: cache, events: \"{cache-references,cache-misses}\"}\n"
     "      - {name: branch, events: \"{branches,branch-misses}\"}\n"
     "      - {name: software, events: \"{context-switches,cpu-migrations,minor-faults,major-faults}\"}\n"
-    "  pmu: {groups: []}\n"
-    "  cgroup:\n"
-    "    enabled: false\n"
-    "    include: [\"/*.slice\", \"/system.slice/*.service\"]\n"
-    "    max_cgroups: 256\n"
-    "  self: {enabled: false}\n"
+    "  pmu: {groups: []}\n  cgroup:\n    enabled: false\n"
+    "    include: [\"/*.slice\", \"/system.slice/*.service\"]\n    max_cgroups: 256\n  self: {enabled: false}\n"
     "sampler: {enabled: true, event: auto, frequency: 99, ring_pages: 128}\n";
 
 struct bench {
@@ -62,6 +51,7 @@ struct bench {
     struct registry *registry;
     struct reload_outcome reload;
     const struct snapshot *snapshot;
+    struct baseline *baseline; /* of the reading before the last */
     struct buffer out;
     struct made_samples samples;
     sd_event *event;
@@ -104,11 +94,8 @@ static void parse_config(struct bench *bench)
 
 static void load_machine(struct bench *bench)
 {
-    struct error error;
-
     machine_free(bench->machine);
-    if (machine_load(simulated_sys(bench->simulated), &bench->machine, &error) < 0)
-        errx(1, "%s", error.message);
+    must(machine_load(simulated_sys(bench->simulated), &bench->machine, NULL), "machine");
 }
 
 static size_t heap(void)
@@ -133,10 +120,7 @@ static void open_all(struct bench *bench)
 
 static void reload(struct bench *bench)
 {
-    struct error error;
-
-    if (registry_configure(bench->registry, bench->machine, bench->config, NULL, &error) < 0)
-        errx(1, "%s", error.message);
+    must(registry_configure(bench->registry, bench->machine, bench->config, NULL, NULL), "reload");
 }
 
 static void collect(struct bench *bench)
@@ -158,6 +142,17 @@ static void write_openmetrics(struct bench *bench)
 static void write_json(struct bench *bench)
 {
     must(counters_write(&bench->out, bench->snapshot, NULL, "bench"), "JSON");
+}
+
+/* With the derived metrics of each row. */
+static void write_rates(struct bench *bench)
+{
+    if (!bench->baseline) {
+        bench->baseline = baseline_new(bench->snapshot);
+        collect(bench);
+    }
+    must(bench->baseline ? rates_json_write(&bench->out, bench->baseline, bench->snapshot, NULL, NULL) : -ENOMEM,
+         "rates");
 }
 
 static void write_gzip(struct bench *bench)
@@ -196,19 +191,21 @@ static void scrape(struct bench *bench, const char *request)
     must(loop_client_get(bench->client, request, &bench->out), "scrape");
 }
 
+#define HOST " HTTP/1.1\r\nHost: localhost\r\n"
+
 static void scrape_text(struct bench *bench)
 {
-    scrape(bench, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    scrape(bench, "GET /metrics" HOST "\r\n");
 }
 
 static void scrape_gzip(struct bench *bench)
 {
-    scrape(bench, "GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n");
+    scrape(bench, "GET /metrics" HOST "Accept-Encoding: gzip\r\n\r\n");
 }
 
 static void scrape_json(struct bench *bench)
 {
-    scrape(bench, "GET /api/v1/counters HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    scrape(bench, "GET /api/v1/counters" HOST "\r\n");
 }
 
 /* One within min_interval of another. */
@@ -309,6 +306,7 @@ static const struct workload workloads[] = {
     {"text-series", write_text, count_series, true},
     {"openmetrics-series", write_openmetrics, count_series, true},
     {"json-counters", write_json, count_counters, true},
+    {"json-rates", write_rates, count_rows, true},
     {"text-and-gzip", write_gzip, count_series, true},
     {"scrape-text", scrape_text, count_one, false},
     {"scrape-text-shared", scrape_shared, count_one, false},
@@ -354,6 +352,7 @@ static void finish(struct bench *bench)
     registry_free(bench->registry);
     config_free(bench->config);
     machine_free(bench->machine);
+    baseline_free(bench->baseline);
     buffer_done(&bench->out);
     made_samples_done(&bench->samples);
     simulated_free(bench->simulated);

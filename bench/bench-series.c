@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cost of 100,000 series, on a machine that is played: the groups of the built-in configuration, on enough CPUs to
+ * The cost of 100,000 series, on a machine that is played: the groups that were built in up to 0.1.0, on enough CPUs to
  * have as many series. Time of a text, of a JSON document and of compressing the text; allocations and the highest
  * memory of each; memory that is held for each series. Fails where one is above its limit.
  *
@@ -30,7 +30,7 @@
 #define PEAK_RATIO_MAX 3.0
 #define BYTES_PER_SERIES_MAX 400.0
 
-/* Those of the built-in configuration; each has the series of its counters and two times. */
+/* Those that were built in up to 0.1.0; each has the series of its counters and two times. */
 static const char groups[] = "collectors:\n"
                              "  self: {enabled: false}\n"
                              "  cgroup: {enabled: false}\n"

@@ -60,6 +60,13 @@ struct opening {
 
 /* --- opening at a place --- */
 
+/* A preset asks for what PMUs of its kind may have; the kernel refuses -1 of its tables of cache events by EINVAL. */
+static bool is_left_out(const struct config_group *group, const struct attr *attr, int error)
+{
+    return group->preset && !group->strict && !attr->pmu->absent &&
+           (error == -ENOENT || (error == -EINVAL && attr->kernel.type == PERF_TYPE_HW_CACHE));
+}
+
 /* `culprit` is the event that kept a strict group from being opened; NULL where there is none. */
 static int opening_add_refused(struct opening *opening, const struct place *place, size_t i, int error,
                                const struct config_event *culprit)
@@ -67,6 +74,9 @@ static int opening_add_refused(struct opening *opening, const struct place *plac
     const struct config_event *event = &opening->events.group->events[i];
     const struct pmu *pmu = opening->events.attrs[i].pmu;
     char message[512], whole[1024];
+
+    if (is_left_out(opening->events.group, &opening->events.attrs[i], error))
+        return 0;
     struct unavailable_event why = {
         .event = i, .pmu = pmu->name, .error = error, .span = reason_span(error), .message = message};
 

@@ -127,10 +127,10 @@ static void row_counter_done(struct row_counter *counter)
 static int row_counter_init(struct row_counter *counter, const char *collector, const struct config_event *event,
                             const struct attr *attr, const char *pmu)
 {
-    const char *separator = attr->unit[0] ? "_" : "";
+    const char *unit = event_unit_suffix(&event->event, attr->unit), *separator = unit[0] ? "_" : "";
     char *name = NULL;
 
-    if (asprintf(&name, "perf_%s_%s%s%s_total", collector, event->event.metric, separator, attr->unit) < 0)
+    if (asprintf(&name, "perf_%s_%s%s%s_total", collector, event->event.metric, separator, unit) < 0)
         name = NULL;
     *counter = (struct row_counter){
         .event = event->event.metric,
@@ -179,6 +179,13 @@ static struct row *group_row_make(const struct collector_context *context, const
     return row;
 }
 
+static unsigned pmu_slots(const struct machine *machine, const char *name)
+{
+    const struct pmu *pmu = machine_find_pmu(machine, name);
+
+    return pmu ? pmu->slots : 0;
+}
+
 /* Gives `group_row` a row with counters of the events in `mask`, in place of the one that it had. */
 static int group_row_replace(const struct group_rows *rows, struct group_row *group_row, const struct row_key *key,
                              const struct collector_context *context, const struct place_events *events,
@@ -190,6 +197,7 @@ static int group_row_replace(const struct group_rows *rows, struct group_row *gr
                                 .pmu = key->pmu,
                                 .cgroup = place->cgroup,
                                 .cpu = key->cpu,
+                                .slots = pmu_slots(context->machine, key->pmu),
                                 .created_ns = group_row->created_ns};
     bool own_pmus = !rows->spans_kinds && !has_sibling(rows, key);
     struct row *row = name ? group_row_make(context, events, mask, &target, own_pmus) : NULL;
@@ -221,11 +229,13 @@ int group_rows_add(struct group_rows *rows, const struct collector_context *cont
                                     .ordinal = key.ordinal,
                                     .created_ns = place->cgroup ? context->sys->now(context->sys, CLOCK_REALTIME) : 0};
     }
+    found->uneven |= found->first != GROUP_ROW_END && mask != found->events;
     if (mask & ~found->events)
         r = group_row_replace(rows, found, &key, context, events, place, mask | found->events);
     if (r < 0)
         return r;
     rows->n += found == &rows->items[rows->n];
+    found->row->uneven = found->uneven;
     groups[last].next_in_row = found->first;
     found->first = last;
     return 0;

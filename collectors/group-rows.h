@@ -16,6 +16,7 @@ struct group_row {
     struct row *row;
     uint64_t events;     /* of the configured group: those that have a counter in the row, in this order */
     uint32_t first;      /* of its opened groups; each has the next. GROUP_ROW_END where there is none */
+    bool uneven;         /* see struct row */
     unsigned ordinal;    /* 1 for the group itself, 2 for "cache-2", ... */
     uint64_t created_ns; /* see struct row_target */
 };

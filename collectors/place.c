@@ -3,6 +3,7 @@
 #include "collectors/place.h"
 
 #include "base/cleanup.h"
+#include "perf/event/preset.h"
 
 void places_done(struct places *places)
 {
@@ -134,14 +135,42 @@ static int place_find_pmu(const struct place *place, const struct collector_cont
 
 /* --- the events of a place --- */
 
+/*
+ * Whether the event is for this place, which for events of a preset is not said by the event alone. Where no CPU is
+ * online, the variant for any PMU says what is not counted. A PMU that a preset names need not be there.
+ */
+static bool is_for_place(const struct place *place, const struct collector_context *context,
+                         const struct config_group *group, const struct config_event *event)
+{
+    const struct pmu *core;
+
+    if (!group->preset)
+        return true;
+    switch (place->kind) {
+    case PLACE_CPU:
+        core = machine_core_pmu(context->machine, (unsigned)place->target.cpu);
+        return (event->variants >> preset_choose(group->preset, core) & 1) &&
+               preset_event_is_listed(&event->event, core);
+    case PLACE_PMU:
+        return preset_event_is_listed(&event->event, place->pmu);
+    case PLACE_NO_CPU:
+        return event->variants >> (group->preset->n_variants - 1) & 1;
+    case PLACE_NO_PMU:
+        break;
+    }
+    return false;
+}
+
 static int place_events_find_event(struct place_events *events, const struct collector_context *context,
                                    const struct place *place, size_t i, struct unavailable_events *unavailable)
 {
     const struct event *event = &events->group->events[i].event;
     const struct pmu *pmu = NULL;
     struct error error;
-    int r = place_find_pmu(place, context, event, &pmu, &error);
+    int r = 0;
 
+    if (is_for_place(place, context, events->group, &events->group->events[i]))
+        r = place_find_pmu(place, context, event, &pmu, &error);
     if (r == 0 && !pmu)
         return 0;
     /* The files of a tracepoint are read once, not for every CPU. */

@@ -108,41 +108,30 @@ static double counter_growth(const struct counter *now, uint64_t then)
     return (double)(now->value - then) / pow(10, now->decimals);
 }
 
-static const struct {
-    const char *name, *numerator, *denominator;
-} ratio_table[] = {
-    {"ipc", "instructions", "cycles"},
-    {"ipc_user", "instructions_user", "cycles_user"},
-    {"ipc_kernel", "instructions_kernel", "cycles_kernel"},
-    {"cache_miss_ratio", "cache_misses", "cache_references"},
-    {"branch_miss_ratio", "branch_misses", "branches"},
-};
-
-#define RUNNING_RATIO "running_ratio"
-#define CPU_UTILIZATION "cpu_utilization"
-
-const char *rates_ratio_name(size_t n)
+/* How long the group was enabled and running since the baseline; NAN where that is not known. */
+static struct derivation_times rates_times(const struct past_row *then, const struct row *row)
 {
-    static const char *const others[] = {RUNNING_RATIO, CPU_UTILIZATION, NULL};
+    struct derivation_times times = {NAN, NAN};
 
-    return n < ARRAY_SIZE(ratio_table) ? ratio_table[n].name
-                                       : others[MIN(n - ARRAY_SIZE(ratio_table), ARRAY_SIZE(others) - 1)];
+    if (row->enabled_ns >= then->enabled_ns && row->running_ns >= then->running_ns) {
+        uint64_t enabled = row->enabled_ns - then->enabled_ns, running = row->running_ns - then->running_ns;
+        times.enabled = (double)enabled / (double)NSEC_PER_SEC;
+        times.running = (double)MIN(running, enabled) / (double)NSEC_PER_SEC;
+    }
+    return times;
 }
 
-/* The rate of the row's event of that name; NAN where there is none. */
-static double rates_find(const struct row *row, const double *events, const char *name)
+static void rates_add_ratios(struct rates *rates)
 {
-    for (size_t i = 0; i < row->n_counters; i++)
-        if (str_equal(row->counters[i].event, name))
-            return events[i];
-    return NAN;
-}
+    const struct derivation *derivation = rates->row->derivation;
 
-static void rates_add_ratio(struct rates *rates, const char *name, double numerator, double denominator)
-{
-    if (isnan(numerator) || !(denominator > 0) || rates->n_ratios == RATES_RATIOS_MAX)
-        return;
-    rates->ratios[rates->n_ratios++] = (struct ratio){name, numerator / denominator};
+    for (size_t i = 0; i < derivation_count(derivation); i++) {
+        if (rates->row->uneven && derivation_compares_events(derivation, i))
+            continue;
+        double value = derivation_value(derivation, i, rates->events, &rates->times);
+        if (!isnan(value))
+            rates->ratios[rates->n_ratios++] = (struct ratio){derivation_metric(derivation, i)->name, value};
+    }
 }
 
 static void rates_compute_events(const struct past_counter *then, const struct row *row, bool unknown, double seconds,
@@ -174,16 +163,8 @@ int rates_row(const struct baseline *baseline, const struct snapshot *snapshot, 
     bool unknown = then->starved || row->state == ROW_STARVED || was_paused(baseline, snapshot);
     struct rates rates = {.row = row, .events = events};
     rates_compute_events(baseline->counters + then->first, row, unknown, rates_seconds(baseline, snapshot), events);
-    for (size_t i = 0; i < ARRAY_SIZE(ratio_table); i++)
-        rates_add_ratio(&rates, ratio_table[i].name, rates_find(row, events, ratio_table[i].numerator),
-                        rates_find(row, events, ratio_table[i].denominator));
-    /* On a CPU this clock runs whatever the CPU does; in a cgroup it is the time that tasks ran. */
-    if (row->cgroup)
-        rates_add_ratio(&rates, CPU_UTILIZATION, rates_find(row, events, "task_clock"), 1);
-    if (row->enabled_ns >= then->enabled_ns && row->running_ns >= then->running_ns) {
-        uint64_t enabled = row->enabled_ns - then->enabled_ns, running = row->running_ns - then->running_ns;
-        rates_add_ratio(&rates, RUNNING_RATIO, (double)MIN(running, enabled), (double)enabled);
-    }
+    rates.times = rates_times(then, row);
+    rates_add_ratios(&rates);
     *ret = rates;
     return 0;
 }

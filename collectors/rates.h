@@ -3,7 +3,7 @@
  * Rates and ratios between two readings of a snapshot: a baseline remembers the first reading, and rates_row()
  * compares.
  *
- * There is a ratio only where both of its events are in one group, and so were counted at the same time.
+ * There is a derived metric only where all of its events are in one group, and so were counted at the same time.
  */
 #ifndef COLLECTORS_RATES_H
 #define COLLECTORS_RATES_H
@@ -16,22 +16,18 @@ struct baseline;
 struct baseline *baseline_new(const struct snapshot *snapshot);
 struct baseline *baseline_free(struct baseline *baseline);
 
-#define RATES_RATIOS_MAX 8
-
 struct ratio {
-    const char *name; /* "ipc", "cache_miss_ratio", "running_ratio"; of a cgroup "cpu_utilization", the CPUs in use */
-    double value;
+    const char *name; /* of a derived metric: "ipc" */
+    double value;     /* in its unit */
 };
 
 struct rates {
     const struct row *row;
     double *events; /* per second, in the counters' units, row->n_counters of them; NAN where the rate is not known */
-    struct ratio ratios[RATES_RATIOS_MAX];
+    struct derivation_times times; /* of the group in the interval; NAN where they are not known */
+    struct ratio ratios[DERIVATION_METRICS_MAX];
     size_t n_ratios;
 };
-
-/* The n-th name that a ratio can have; NULL past the last. */
-const char *rates_ratio_name(size_t n);
 
 /* Seconds from the baseline to the snapshot's reading. */
 double rates_seconds(const struct baseline *baseline, const struct snapshot *snapshot);

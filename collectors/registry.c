@@ -237,6 +237,8 @@ int registry_configure(struct registry *registry, const struct machine *machine,
 
     registry->machine = machine;
     registry->config = config;
+    registry->snapshot.machine = machine;
+    registry->snapshot.config = config;
     registry->snapshot.metrics.edition++;
     r = r < 0 ? error_oom(error) : registry_open(registry, true, error);
     cpuset_done(&registry->left);

@@ -66,11 +66,20 @@ static const struct metric build_info = {
     .type = METRIC_INFO,
 };
 
+static const struct metric pmu_slots = {
+    .name = "perfcountd_pmu_slots",
+    .help = "Operations that a CPU of this PMU can begin in a cycle, where the kernel knows them.",
+    .unit = "",
+    .type = METRIC_GAUGE,
+};
+
 struct self {
     int stat_fd, fd_directory;
     uint64_t boot_ns; /* since the epoch; 0: not known */
     struct series *series[N_VALUES];
     struct series *build;
+    struct series **slots; /* of PMUs */
+    size_t n_slots;
     struct self_child opener, symboliser;
     struct self_cost *cost;
 };
@@ -84,6 +93,9 @@ static void self_close(const struct collector_context *context, void *state)
     for (size_t i = 0; i < N_VALUES; i++)
         metrics_remove(&context->snapshot->metrics, self->series[i]);
     metrics_remove(&context->snapshot->metrics, self->build);
+    for (size_t i = 0; i < self->n_slots; i++)
+        metrics_remove(&context->snapshot->metrics, self->slots[i]);
+    free(self->slots);
     self_child_done(&self->opener, &context->snapshot->metrics);
     self_child_done(&self->symboliser, &context->snapshot->metrics);
     self_cost_free(self->cost, &context->snapshot->metrics);
@@ -111,6 +123,26 @@ static int self_add_series(const struct collector_context *context, struct self 
     return r < 0 ? r : self_child_init(&self->symboliser, context, "symboliser");
 }
 
+/* For recording rules: the divisor of events that count slots. */
+static int self_add_slots(const struct collector_context *context, struct self *self)
+{
+    const struct machine *machine = context->machine;
+
+    for (size_t i = 0; i < machine->n_pmus; i++) {
+        const struct label label = {"pmu", machine->pmus[i]->name};
+        if (machine->pmus[i]->scope != PMU_CORE || machine->pmus[i]->slots == 0)
+            continue;
+        if (array_grow(&self->slots, self->n_slots) < 0)
+            return -ENOMEM;
+        struct series *series = metrics_add(&context->snapshot->metrics, &pmu_slots, context->collector, 0, &label, 1);
+        if (!series)
+            return -ENOMEM;
+        series_set(series, machine->pmus[i]->slots);
+        self->slots[self->n_slots++] = series;
+    }
+    return 0;
+}
+
 static int self_open(const struct collector_context *context, void *previous, void **ret, struct error *error)
 {
     struct self *self = calloc(1, sizeof(*self)), *before = previous;
@@ -123,7 +155,8 @@ static int self_open(const struct collector_context *context, void *previous, vo
     self->stat_fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
     self->fd_directory = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     process_stat_read_boot(&self->boot_ns);
-    if (self_add_series(context, self) < 0 || self_cost_open(context, steal(self->cost), &self->cost) < 0) {
+    if (self_add_series(context, self) < 0 || self_add_slots(context, self) < 0 ||
+        self_cost_open(context, steal(self->cost), &self->cost) < 0) {
         self_close(context, self);
         return error_oom(error);
     }

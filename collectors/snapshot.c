@@ -121,6 +121,42 @@ static int counter_init(struct counter *counter, struct snapshot *snapshot, cons
     return counter->json_head && counter->json_tail ? 0 : -ENOMEM;
 }
 
+static enum derived_target row_derived_target(const struct row *row)
+{
+    if (row->cgroup)
+        return DERIVED_CGROUP;
+    return str_equal(row->collector_name, "pmu") ? DERIVED_PMU : DERIVED_CPU;
+}
+
+/* NULL when out of memory. There are few: rows of the same group and PMU have one. */
+static const struct derivation *snapshot_find_derivation(struct snapshot *snapshot,
+                                                         const struct derivation_events *events)
+{
+    for (size_t i = 0; i < snapshot->n_derivations; i++)
+        if (derivation_is_of(snapshot->derivations[i], events))
+            return snapshot->derivations[i];
+    if (array_grow(&snapshot->derivations, snapshot->n_derivations) < 0)
+        return NULL;
+    struct derivation *derivation = derivation_new(events);
+    if (derivation)
+        snapshot->derivations[snapshot->n_derivations++] = derivation;
+    return derivation;
+}
+
+static int row_derive(struct row *row, struct snapshot *snapshot, unsigned slots)
+{
+    _cleanup_(freep) const char **names = calloc(row->n_counters + 1, sizeof(*names));
+    struct derivation_events events = {
+        .target = row_derived_target(row), .pmu = row->pmu, .slots = slots, .events = names, .n = row->n_counters};
+
+    if (!names)
+        return -ENOMEM;
+    for (size_t i = 0; i < row->n_counters; i++)
+        names[i] = row->counters[i].event;
+    row->derivation = snapshot_find_derivation(snapshot, &events);
+    return row->derivation ? 0 : -ENOMEM;
+}
+
 /* One piece of memory holds the row, its counters and its texts: they are read together. */
 static struct row *row_new(struct snapshot *snapshot, const struct row_target *target,
                            const struct row_counter *counters, size_t n)
@@ -141,6 +177,8 @@ static struct row *row_new(struct snapshot *snapshot, const struct row_target *t
     for (size_t i = 0; i < n; i++)
         if (counter_init(&row->counters[i], snapshot, row, &counters[i]) < 0)
             return NULL;
+    if (!row->error && row_derive(row, snapshot, target->slots) < 0)
+        return NULL;
     return steal(row);
 }
 
@@ -273,6 +311,9 @@ void snapshot_done(struct snapshot *snapshot)
         row_free(snapshot->rows[i]);
     free(snapshot->rows);
     metrics_done(&snapshot->metrics);
+    for (size_t i = 0; i < snapshot->n_derivations; i++)
+        derivation_free(snapshot->derivations[i]);
+    free(snapshot->derivations);
     intern_done(&snapshot->texts);
     *snapshot = (struct snapshot){0};
 }

@@ -11,6 +11,7 @@
 
 #include "base/intern.h"
 #include "collectors/metric.h"
+#include "derived/derivation.h"
 
 enum row_state { ROW_COUNTING, ROW_MULTIPLEXED, ROW_STARVED, ROW_UNAVAILABLE };
 #define N_ROW_STATES 4
@@ -45,6 +46,7 @@ struct row {
     const char *json;   /* its target, rendered once: `"cgroup": ..., "cpu": ..., ` */
     enum row_state state;
     bool absent;            /* its CPU is offline for now: served nowhere */
+    bool uneven;            /* on some CPUs, some of its events are not counted: no ratio of two is of the same CPUs */
     bool removed;           /* it goes when removals are no longer held */
     uint32_t json_size;     /* of `json` */
     uint32_t n_descriptors; /* that are open for it */
@@ -52,10 +54,14 @@ struct row {
     char *json_error;       /* the same, rendered once: `, "error": ...`; NULL */
     const char *cause;      /* why all of it, or its part on some CPUs, is starved; static text */
     uint64_t enabled_ns, running_ns;
-    struct series *enabled, *running; /* NULL for ROW_UNAVAILABLE */
+    struct series *enabled, *running;    /* NULL for ROW_UNAVAILABLE */
+    const struct derivation *derivation; /* NULL for ROW_UNAVAILABLE */
     size_t n_counters;
     struct counter *counters;
 };
+
+struct config;
+struct machine;
 
 struct snapshot {
     struct metrics metrics;
@@ -64,11 +70,15 @@ struct snapshot {
     size_t n_removed; /* rows that are removed and still in `rows` */
     size_t json_size; /* no document of the counters has more between its brackets */
     struct intern texts;
+    struct derivation **derivations; /* one for all rows that count the same; made of `texts` */
+    size_t n_derivations;
     uint64_t generation;  /* changes with every reading and every change of rows or series */
     uint64_t realtime_ns; /* when it was read: CLOCK_REALTIME */
     uint64_t monotonic_ns;
     const char *const *collector_names; /* by bit number; ends with NULL */
     uint64_t next_row_id;
+    const struct machine *machine; /* as it was opened last; see known.h. NULL: not known */
+    const struct config *config;
     uint64_t pauses; /* how often all groups were disabled or enabled again; odd while they are disabled */
 };
 
@@ -85,6 +95,7 @@ struct row_target {
     unsigned collector;
     const char *group, *pmu, *cgroup, *error;
     int cpu;
+    unsigned slots;      /* of its CPU, see perf/pmu.h */
     uint64_t created_ns; /* CLOCK_REALTIME when its totals started from 0; 0 where the series have no _created */
 };
 

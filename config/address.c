@@ -46,6 +46,19 @@ static int address_parse_port(const char *text, const char *digits, in_port_t *r
     return 0;
 }
 
+/* A text without a colon: most often a port alone. */
+static int address_refuse_portless(const char *text, struct error *error)
+{
+    in_port_t port;
+
+    if (address_parse_port(text, text, &port, NULL) == 0)
+        return error_set(error, -EINVAL,
+                         "\"%s\" has no colon: write :%s for all addresses of this machine, or 127.0.0.1:%s for this "
+                         "machine alone",
+                         text, text, text);
+    return error_set(error, -EINVAL, "\"%s\" has no port: expected :PORT, HOST:PORT, [IPv6]:PORT or unix:/PATH", text);
+}
+
 /* The zone after the "%" of fe80::1%eth0, by name or number. */
 static int address_parse_zone(const char *text, const char *zone, const struct in6_addr *host, uint32_t *ret,
                               struct error *error)
@@ -125,8 +138,7 @@ int address_parse(const char *text, struct address *ret, struct error *error)
         return error_oom(error);
     char *colon = strrchr(host, ':');
     if (!colon)
-        return error_set(error, -EINVAL, "\"%s\" has no port: expected :PORT, HOST:PORT, [IPv6]:PORT or unix:/PATH",
-                         text);
+        return address_refuse_portless(text, error);
     *colon = '\0';
     if (host[0] == '[' && (colon == host + 1 || colon[-1] != ']'))
         return error_set(error, -EINVAL, "\"%s\": expected [IPv6]:PORT, as in [::1]:10298", text);

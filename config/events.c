@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The key `events` of a group: see events.h. */
+/* The keys `events` and `preset` of a group: see events.h. */
 #include "config/events.h"
 
 #include "base/cleanup.h"
@@ -7,6 +7,7 @@
 #include "config/option-types.h"
 #include "config/values.h"
 #include "perf/event/parse.h"
+#include "perf/event/preset.h"
 #include "perf/pmu.h"
 
 /* An item of the list that is a map, as it is written. */
@@ -182,6 +183,7 @@ static int event_read(const struct document *document, const node *n, struct con
 static int events_read_list(const struct document *document, const node *n, struct config_group *group,
                             struct error *error)
 {
+    size_t before = document_count_errors(document);
     const node *item;
 
     for (size_t i = 0; (item = document_item(document, n, i)); i++) {
@@ -193,13 +195,17 @@ static int events_read_list(const struct document *document, const node *n, stru
         int r = event_read(document, item, &event, error);
         if (r < 0) {
             config_event_done(&event);
-            return r;
+            r = document_keep(document, r, error);
+            if (r < 0)
+                return r;
+            continue;
         }
         group->events[group->n_events++] = event;
     }
-    if (group->n_events == 0)
+    int r = document_settle(document, 0, before);
+    if (r == 0 && group->n_events == 0)
         return document_error(document, n, error, "the list of events is empty");
-    return 0;
+    return r;
 }
 
 /* The metric names of the group's own times, also without the unit, which is added to the name of a clock. */
@@ -299,3 +305,72 @@ static json_t *events_json(const struct option *option, const void *base)
 }
 
 const struct option_type option_events = {"events", events_read, NULL, events_json, events_done};
+
+/* --- presets --- */
+
+static int events_put_variant(struct config_group *group, struct event *event, size_t variant)
+{
+    size_t i = 0;
+
+    while (i < group->n_events && !str_equal(group->events[i].event.text, event->text))
+        i++;
+    if (i == group->n_events) {
+        if (array_grow(&group->events, group->n_events) < 0)
+            return -ENOMEM;
+        group->events[group->n_events++] = (struct config_event){.event = *event};
+        *event = (struct event){0};
+    }
+    group->events[i].variants |= 1U << variant;
+    return 0;
+}
+
+/* The table's texts are correct: a test parses each of them. */
+static int events_add_variant(struct config_group *group, const struct preset *preset, size_t variant)
+{
+    _cleanup_(event_list_done) struct event_list list = {0};
+    const char *text = preset->variants[variant].events;
+    int r = text ? event_list_parse(text, &list, NULL) : 0;
+
+    for (size_t i = 0; i < list.n && r == 0; i++)
+        r = events_put_variant(group, &list.events[i], variant);
+    return r;
+}
+
+static void preset_done(const struct option *option, void *base)
+{
+    (void)option;
+    ((struct config_group *)base)->preset = NULL;
+}
+
+static int preset_read(const struct option *option, const struct document *document, const node *n, void *base,
+                       struct error *error)
+{
+    struct config_group *group = base, read = {0};
+    struct error reason = {0};
+    int r = 0;
+
+    if (!node_text(n))
+        return document_expected(document, n, option->range, error);
+    const struct preset *preset = preset_find(node_text(n), &reason);
+    if (!preset)
+        return document_error(document, n, error, "%s", reason.message);
+    for (size_t i = 0; i < preset->n_variants && r == 0; i++)
+        r = events_add_variant(&read, preset, i);
+    events_done(option, r < 0 ? &read : group);
+    if (r < 0)
+        return error_oom(error);
+    group->events = read.events;
+    group->n_events = read.n_events;
+    group->preset = preset;
+    return 0;
+}
+
+static json_t *preset_json(const struct option *option, const void *base)
+{
+    const struct config_group *group = base;
+
+    (void)option;
+    return json_string(group->preset->name);
+}
+
+const struct option_type option_preset = {"a preset", preset_read, NULL, preset_json, preset_done};

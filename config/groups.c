@@ -10,9 +10,10 @@
 #include "config/option-types.h"
 #include "config/values.h"
 #include "perf/event/generic.h"
+#include "perf/event/preset.h"
 
 /* Indices into group_options. */
-enum { GROUP_OPTION_NAME, GROUP_OPTION_EVENTS, GROUP_OPTION_STRICT, GROUP_OPTIONS };
+enum { GROUP_OPTION_NAME, GROUP_OPTION_PRESET, GROUP_OPTION_EVENTS, GROUP_OPTION_STRICT, GROUP_OPTIONS };
 
 static const struct option group_rows[GROUP_OPTIONS] = {
     [GROUP_OPTION_NAME] =
@@ -22,14 +23,21 @@ static const struct option group_rows[GROUP_OPTIONS] = {
             .offset = offsetof(struct config_group, name),
             .check = option_check_not_empty,
             .range = "not empty; each group of a collector has its own",
-            .help = "the label \"group\" of its metrics",
+            .help = "the label \"group\" of its metrics; without it, the preset's name",
+        },
+    [GROUP_OPTION_PRESET] =
+        {
+            .path = "preset",
+            .type = &option_preset,
+            .range = "the name of a preset, as \"perfcountd list-presets\" lists them",
+            .help = "the events that this machine's PMUs have for a purpose, instead of \"events\"",
         },
     [GROUP_OPTION_EVENTS] =
         {
             .path = "events",
             .type = &option_events,
             .range = "1 to 64 events",
-            .help = "the events, as one text in perf's syntax or as a list",
+            .help = "the events, as one text in perf's syntax or as a list, instead of \"preset\"",
         },
     [GROUP_OPTION_STRICT] =
         {
@@ -73,7 +81,8 @@ static char *group_signature(const struct config_group *group)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
 
-    buffer_appendf(&text, "%s\t%s", group->name, group->strict ? "strict" : "weak");
+    buffer_appendf(&text, "%s\t%s\t%s", group->name, group->strict ? "strict" : "weak",
+                   group->preset ? group->preset->name : "");
     for (size_t i = 0; i < group->n_events; i++) {
         const struct config_event *event = &group->events[i];
         buffer_appendf(&text, "\n%s\t%x\t%u\t%s\t%s", event->event.text, event->event.modifiers, event->event.precise,
@@ -92,25 +101,52 @@ static int group_check_weak(const struct document *document, const node *n, cons
     return 0;
 }
 
-static int group_read(const struct document *document, const node *n, struct config_group *group, struct error *error)
+static int group_check_preset(const struct document *document, const node *n, const struct preset *preset,
+                              bool of_system, struct error *error)
+{
+    if (!preset || preset->of_system == of_system)
+        return 0;
+    return document_error(document, n, error, "preset \"%s\" %s", preset->name,
+                          of_system ? "counts on each CPU: it belongs to collectors.cpu or collectors.cgroup"
+                                    : "counts on PMUs that are not of one CPU: it belongs to collectors.pmu");
+}
+
+static int group_check_keys(const struct document *document, const node *n, const struct config_group *group,
+                            const node *const *nodes, struct error *error)
+{
+    if (!nodes[GROUP_OPTION_NAME] && !group->preset)
+        return document_error(document, n, error, "a group has no \"name\"");
+    if (!group->events)
+        return document_error(document, n, error, "group \"%s\" has neither \"events\" nor \"preset\"", group->name);
+    if (group->preset && nodes[GROUP_OPTION_EVENTS])
+        return document_error(document, nodes[GROUP_OPTION_EVENTS], error,
+                              "a group has \"events\" or \"preset\", not both: preset \"%s\" has its own events",
+                              group->preset->name);
+    return group_check_weak(document, nodes[GROUP_OPTION_STRICT] ? nodes[GROUP_OPTION_STRICT] : n, group, error);
+}
+
+/* `of_system`: of collectors.pmu. */
+static int group_read(const struct document *document, const node *n, bool of_system, struct config_group *group,
+                      struct error *error)
 {
     const node *nodes[GROUP_OPTIONS] = {0};
 
     if (n->type != YAML_MAPPING_NODE)
         return document_expected(document, n, "a group, a map with \"name\" and \"events\"", error);
     int r = option_table_read(&group_options, document, n, group, nodes, error);
-    if (r < 0)
-        return r;
-    if (!nodes[GROUP_OPTION_NAME])
-        return document_error(document, n, error, "a group has no \"name\"");
-    if (!nodes[GROUP_OPTION_EVENTS])
-        return document_error(document, n, error, "group \"%s\" has no \"events\"", group->name);
-    r = group_check_weak(document, nodes[GROUP_OPTION_STRICT] ? nodes[GROUP_OPTION_STRICT] : n, group, error);
+    if (r == 0)
+        r = group_check_keys(document, n, group, nodes, error);
+    if (r == 0)
+        r = group_check_preset(document, nodes[GROUP_OPTION_PRESET], group->preset, of_system, error);
     if (r < 0)
         return r;
     /* A group's position is that of its name, which messages are about. */
-    document_position(document, nodes[GROUP_OPTION_NAME], &group->line, &group->column);
-    group->signature = group_signature(group);
+    const node *name = nodes[nodes[GROUP_OPTION_NAME] ? GROUP_OPTION_NAME : GROUP_OPTION_PRESET];
+    document_position(document, name, &group->line, &group->column);
+    group->strict |= group->preset && group->preset->strict;
+    if (!group->name)
+        group->name = strdup(group->preset->name);
+    group->signature = group->name ? group_signature(group) : NULL;
     return group->signature ? 0 : error_oom(error);
 }
 
@@ -258,9 +294,10 @@ static int groups_check_samples(const struct config_groups *groups, struct error
     return r;
 }
 
-static int groups_read_items(const struct document *document, const node *n, struct config_groups *groups,
-                             struct error *error)
+static int groups_read_items(const struct document *document, const node *n, bool of_system,
+                             struct config_groups *groups, struct error *error)
 {
+    size_t before = document_count_errors(document);
     const node *item;
 
     for (size_t i = 0; (item = document_item(document, n, i)); i++) {
@@ -269,37 +306,53 @@ static int groups_read_items(const struct document *document, const node *n, str
             return document_error(document, item, error, "more than %d groups", CONFIG_GROUPS_MAX);
         if (array_grow(&groups->items, groups->n) < 0)
             return error_oom(error);
-        int r = group_read(document, item, &group, error);
+        int r = group_read(document, item, of_system, &group, error);
         if (r < 0) {
             config_group_done(&group);
-            return r;
+            r = document_keep(document, r, error);
+            if (r < 0)
+                return r;
+            continue;
         }
         groups->items[groups->n++] = group;
     }
-    return 0;
+    return document_settle(document, 0, before);
+}
+
+/* Checks across groups: each may find one error. */
+static int groups_check(const struct document *document, const struct config_groups *groups, struct error *error)
+{
+    static int (*const checks[])(const struct config_groups *groups, struct error *error) = {
+        groups_check_names,
+        groups_check_help,
+        groups_check_samples,
+    };
+    int r = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(checks) && r == 0; i++)
+        r = document_keep(document, checks[i](groups, error), error);
+    return r;
 }
 
 static int groups_read(const struct option *option, const struct document *document, const node *n, void *base,
                        struct error *error)
 {
     _cleanup_(config_groups_done) struct config_groups groups = {0};
-    int r;
+    size_t before = document_count_errors(document);
 
     if (n->type != YAML_SEQUENCE_NODE)
         return option_expected(option, document, n, "a list of groups", error);
-    r = groups_read_items(document, n, &groups, error);
+    bool of_system = str_equal(option->path, "collectors.pmu.groups");
+    int r = document_keep(document, groups_read_items(document, n, of_system, &groups, error), error);
     if (r == 0)
-        r = groups_check_names(&groups, error);
-    if (r == 0)
-        r = groups_check_help(&groups, error);
-    if (r == 0)
-        r = groups_check_samples(&groups, error);
+        r = groups_check(document, &groups, error);
     if (r < 0)
         return r;
     config_groups_done(option_member(option, base));
     *(struct config_groups *)option_member(option, base) = groups;
     groups = (struct config_groups){0};
-    return 0;
+    /* Without the groups that have errors, so that the events of the others can be checked. */
+    return document_settle(document, 0, before);
 }
 
 static json_t *config_group_json(const struct config_group *group)
@@ -308,6 +361,8 @@ static json_t *config_group_json(const struct config_group *group)
 
     for (size_t i = 0; i < group_options.n; i++) {
         const struct option *row = &group_options.rows[i];
+        if (i == (group->preset ? GROUP_OPTION_EVENTS : GROUP_OPTION_PRESET))
+            continue;
         if (json_object_set_new(map, row->path, row->type->json(row, group)) < 0) {
             json_decref(map);
             return NULL;

@@ -144,9 +144,7 @@ static const struct option config_rows[] = {
     {
         .path = "collectors.cpu.groups",
         GROUPS(cpu.groups),
-        .default_yaml = "[{name: core, events: \"{cycles,instructions}\"},"
-                        " {name: cache, events: \"{cache-references,cache-misses}\"},"
-                        " {name: branch, events: \"{branches,branch-misses}\"},"
+        .default_yaml = "[{preset: overview},"
                         " {name: software, events: \"{context-switches,cpu-migrations,minor-faults,major-faults}\"}]",
         .help = "what to count on each CPU, each group's events together",
     },
@@ -159,7 +157,7 @@ static const struct option config_rows[] = {
     {
         .path = "collectors.pmu.groups",
         GROUPS(pmu.groups),
-        .default_yaml = "[]",
+        .default_yaml = "[{preset: memory}, {preset: energy}]",
         .help = "what to count on each of these PMUs, each group's events together",
     },
     {
@@ -208,8 +206,8 @@ static const struct option config_rows[] = {
     {
         .path = "collectors.cgroup.groups",
         GROUPS(cgroup.groups),
-        .default_yaml = "[{name: core, events: \"{cycles,instructions}\"},"
-                        " {name: software, events: \"{task-clock,context-switches,minor-faults,major-faults}\"}]",
+        .default_yaml = "[{name: core, events: \"{task-clock,cycles,instructions}\"},"
+                        " {name: software, events: \"{context-switches,minor-faults,major-faults}\"}]",
         .help = "what to count in each cgroup, each group's events together",
     },
     {

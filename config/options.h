@@ -10,4 +10,12 @@
 
 extern const struct option_table config_options; /* of struct config */
 
+struct config;
+
+/*
+ * Gives each member whose option has no node its default; `nodes` are those of option_table_read(), or NULL for all
+ * defaults.
+ */
+int config_set_defaults(struct config *config, const node *const *nodes, struct error *error);
+
 #endif

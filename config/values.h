@@ -15,14 +15,18 @@ struct config_event {
     struct event event;
     char *help;            /* the configured HELP; NULL for the usual one */
     bool named;            /* `name:` was given */
+    unsigned variants;     /* of the preset: those that have the event, one bit for each; 0 without a preset */
     unsigned line, column; /* 0 in the built-in default */
 };
+
+struct preset;
 
 /* A configured group: events that are counted together on each target. */
 struct config_group {
     char *name;
     bool strict;
-    char *text; /* the events as they are written; NULL for a list */
+    const struct preset *preset; /* where `events` are those of all its variants; NULL: they are written out */
+    char *text;                  /* the events as they are written; NULL for a list, and for a preset */
     struct config_event *events;
     size_t n_events;
     char *signature; /* the same for groups that count and name the same events in the same way; for reload */

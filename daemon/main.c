@@ -16,8 +16,11 @@ static int (*const commands[])(const struct options *options) = {
     [COMMAND_RUN] = command_run,
     [COMMAND_CHECK_CONFIG] = command_check_config,
     [COMMAND_LIST_EVENTS] = command_list_events,
+    [COMMAND_LIST_METRICS] = command_list_metrics,
+    [COMMAND_LIST_PRESETS] = command_list_presets,
     [COMMAND_PLAN] = command_plan,
     [COMMAND_STAT] = command_stat,
+    [COMMAND_TOP] = command_top,
     [COMMAND_SYMBOLISE] = symbolise,
 };
 

@@ -18,8 +18,12 @@ static const struct {
     [COMMAND_RUN] = {"run", "", "serve in the foreground (the default)"},
     [COMMAND_CHECK_CONFIG] = {"check-config", "[FILE]", "check a configuration and report its first error"},
     [COMMAND_LIST_EVENTS] = {"list-events", "", "list every event this machine offers"},
+    [COMMAND_LIST_METRICS] = {"list-metrics", "", "list the derived metrics, with their formulas"},
+    [COMMAND_LIST_PRESETS] = {"list-presets", "", "list the presets, and what they become on this machine"},
     [COMMAND_PLAN] = {"plan", "", "show what this configuration opens here, and what it cannot open"},
-    [COMMAND_STAT] = {"stat", "", "measure for an interval, and print rates and ratios"},
+    [COMMAND_STAT] = {"stat", "",
+                      "count for an interval, or while the command behind \"--\" runs, and print the counts"},
+    [COMMAND_TOP] = {"top", "", "show live which cgroups and CPUs do what, in the terminal"},
     [COMMAND_SYMBOLISE] = {SYMBOLISER_COMMAND, "", NULL},
     [COMMAND_HELP] = {"help", "[COMMAND]", "print this, or what a command does and its flags"},
     [COMMAND_VERSION] = {"version", "", "print the version"},
@@ -36,6 +40,13 @@ enum flag_id {
     FLAG_JSON,
     FLAG_INTERVAL,
     FLAG_COUNT,
+    FLAG_PER_CPU,
+    FLAG_CGROUP,
+    FLAG_SORT,
+    FLAG_LIMIT,
+    FLAG_OUTPUT,
+    FLAG_URL,
+    FLAG_WORKLOAD, /* a command to run, which is no flag */
     FLAG_HELP,
     FLAG_VERSION,
 };
@@ -57,11 +68,23 @@ static const struct {
     {"--log.level", "LEVEL", "debug, info, warning or error (default: info)", FLAG_LOG_LEVEL, IN_ALL},
     {"--log.format", "FORMAT", "auto, text, json or journal (default: auto)", FLAG_LOG_FORMAT, IN_ALL},
     {"--no-opener", NULL, "run: stay one process, which keeps its privileges", FLAG_NO_OPENER, IN(COMMAND_RUN)},
-    {"--json", NULL, "list-events, plan, stat: print JSON", FLAG_JSON,
-     IN(COMMAND_LIST_EVENTS) | IN(COMMAND_PLAN) | IN(COMMAND_STAT)},
-    {"--interval", "DURATION", "stat: time between two readings, 50ms to 1h (default: 1s)", FLAG_INTERVAL,
-     IN(COMMAND_STAT)},
-    {"--count", "N", "stat: how many intervals, 0 for no end (default: 1)", FLAG_COUNT, IN(COMMAND_STAT)},
+    {"--json", NULL, "list-events, list-metrics, list-presets, plan, stat: print JSON", FLAG_JSON,
+     IN(COMMAND_LIST_EVENTS) | IN(COMMAND_LIST_METRICS) | IN(COMMAND_LIST_PRESETS) | IN(COMMAND_PLAN) |
+         IN(COMMAND_STAT)},
+    {"--interval", "DURATION", "stat, top: time between two readings, 50ms to 1h, top: 1m (default: 1s)", FLAG_INTERVAL,
+     IN(COMMAND_STAT) | IN(COMMAND_TOP)},
+    {"--count", "N", "stat, top: how many intervals as text, 0 for no end (default: 1; top: the terminal)", FLAG_COUNT,
+     IN(COMMAND_STAT) | IN(COMMAND_TOP)},
+    {"--per-cpu", NULL, "stat: each CPU by itself", FLAG_PER_CPU, IN(COMMAND_STAT)},
+    {"--cgroup", "PATTERN", "stat, top: the cgroups that match, such as *.service; stat: repeatable", FLAG_CGROUP,
+     IN(COMMAND_STAT) | IN(COMMAND_TOP)},
+    {"--sort", "NAME", "stat, top: cgroups by a metric or an event, the largest first", FLAG_SORT,
+     IN(COMMAND_STAT) | IN(COMMAND_TOP)},
+    {"--limit", "N", "stat: only the first N cgroups", FLAG_LIMIT, IN(COMMAND_STAT)},
+    {"--output", "FILE", "stat: print to a file (default: standard output; with a command, standard error)",
+     FLAG_OUTPUT, IN(COMMAND_STAT)},
+    {"--url", "URL", "top: a daemon to read, unix:/PATH or http://HOST:PORT (default: own counters)", FLAG_URL,
+     IN(COMMAND_TOP)},
     {"--help", NULL, "print this and exit", FLAG_HELP, IN_ALL},
     {"--version", NULL, "print the version and exit", FLAG_VERSION, IN_ALL},
 };
@@ -69,6 +92,7 @@ static const struct {
 void options_done(struct options *options)
 {
     free(options->listen);
+    free(options->cgroups);
     *options = (struct options){0};
 }
 
@@ -139,11 +163,12 @@ static int bad_value(struct error *error, const char *flag, const char *value, c
     return error_set(error, -EINVAL, "%s: expected %s, found \"%s\"", flag, expected, value);
 }
 
-static int add_listen(struct options *options, char *address, struct error *error)
+/* Of a flag that may be repeated. */
+static int add_value(char ***values, size_t *n, char *value, struct error *error)
 {
-    if (array_grow(&options->listen, options->n_listen) < 0)
+    if (array_grow(values, *n) < 0)
         return error_oom(error);
-    options->listen[options->n_listen++] = address;
+    (*values)[(*n)++] = value;
     return 0;
 }
 
@@ -165,11 +190,43 @@ static int apply_switch(struct options *options, enum flag_id id)
         options->no_opener = true;
     else if (id == FLAG_JSON)
         options->json = true;
+    else if (id == FLAG_PER_CPU)
+        options->per_cpu = true;
     else if (id == FLAG_HELP)
         options->help = true;
     else
         options->version = true;
     return 0;
+}
+
+static int apply_count_flag(struct options *options, size_t i, char *value, struct error *error)
+{
+    const char *name = flags[i].name;
+
+    switch (flags[i].id) {
+    case FLAG_INTERVAL:
+        return parse_interval(value, &options->interval_ns) < 0
+                   ? bad_value(error, name, value, "a duration from 50ms to 1h")
+                   : 0;
+    case FLAG_COUNT:
+        return number_parse_u64(value, &options->count) < 0 ? bad_value(error, name, value, "a number") : 0;
+    case FLAG_CGROUP:
+        return add_value(&options->cgroups, &options->n_cgroups, value, error);
+    case FLAG_SORT:
+        options->sort = value;
+        return *value ? 0 : bad_value(error, name, value, "a metric or an event");
+    case FLAG_LIMIT:
+        options->limit = value;
+        return 0;
+    case FLAG_OUTPUT:
+        options->output = value;
+        return *value ? 0 : bad_value(error, name, value, "the name of a file");
+    case FLAG_URL:
+        options->url = value;
+        return 0;
+    default:
+        return apply_switch(options, flags[i].id);
+    }
 }
 
 static int apply_flag(struct options *options, size_t i, char *value, struct error *error)
@@ -181,7 +238,7 @@ static int apply_flag(struct options *options, size_t i, char *value, struct err
         options->config_file = value;
         return *value ? 0 : bad_value(error, name, value, "the name of a file");
     case FLAG_LISTEN:
-        return add_listen(options, value, error);
+        return add_value(&options->listen, &options->n_listen, value, error);
     case FLAG_TELEMETRY_PATH:
         options->telemetry_path = value;
         return 0;
@@ -196,14 +253,8 @@ static int apply_flag(struct options *options, size_t i, char *value, struct err
         return log_parse_format(value, &options->log_format) < 0
                    ? bad_value(error, name, value, "auto, text, json or journal")
                    : 0;
-    case FLAG_INTERVAL:
-        return parse_interval(value, &options->interval_ns) < 0
-                   ? bad_value(error, name, value, "a duration from 50ms to 1h")
-                   : 0;
-    case FLAG_COUNT:
-        return number_parse_u64(value, &options->count) < 0 ? bad_value(error, name, value, "a number") : 0;
     default:
-        return apply_switch(options, flags[i].id);
+        return apply_count_flag(options, i, value, error);
     }
 }
 
@@ -214,6 +265,39 @@ static int check_spelling(const char *argument, size_t i, struct error *error)
 
     if (size != strlen(flags[i].name))
         return unknown_flag(argument, error);
+    return 0;
+}
+
+/* A pair of flags that exclude each other; `second` is FLAG_WORKLOAD for a command to run. */
+static const struct {
+    enum flag_id first, second;
+} exclusions[] = {
+    {FLAG_INTERVAL, FLAG_WORKLOAD}, {FLAG_COUNT, FLAG_WORKLOAD}, {FLAG_PER_CPU, FLAG_CGROUP},
+    {FLAG_PER_CPU, FLAG_SORT},      {FLAG_PER_CPU, FLAG_LIMIT},
+};
+
+static const char *given_flag(enum flag_id id, unsigned given)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+        if (flags[i].id == id && given >> i & 1)
+            return flags[i].name;
+    return NULL;
+}
+
+/* `given` has a bit for each row of the table. */
+static int check_flags(const struct options *options, unsigned given, struct error *error)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+        if (given >> i & 1 && !(flags[i].commands & IN(options->command)))
+            return error_set(error, -EINVAL, "%s cannot be used with \"%s\"", flags[i].name,
+                             commands[options->command].name);
+    for (size_t i = 0; i < ARRAY_SIZE(exclusions); i++) {
+        const char *first = given_flag(exclusions[i].first, given), *second = given_flag(exclusions[i].second, given);
+        if (exclusions[i].second == FLAG_WORKLOAD && options->workload)
+            second = "a command to run";
+        if (first && second)
+            return error_set(error, -EINVAL, "%s cannot be used with %s", first, second);
+    }
     return 0;
 }
 
@@ -230,8 +314,11 @@ static int parse_flags(int argc, char **argv, struct options *options, struct er
     for (;;) {
         int before = optind ? optind : 1, index = -1;
         int id = getopt_long(argc, argv, "+:h", table, &index);
-        if (id == -1)
+        if (id == -1) {
+            if (options->command == COMMAND_STAT && optind < argc && str_equal(argv[before], "--"))
+                options->workload = argv + optind;
             break;
+        }
         if (id == ':')
             return error_set(error, -EINVAL, "%s needs a value", argv[optind - 1]);
         if (id == 'h')
@@ -247,21 +334,19 @@ static int parse_flags(int argc, char **argv, struct options *options, struct er
             return r;
         given |= 1u << index;
     }
-    for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
-        if (given >> i & 1 && !(flags[i].commands & IN(options->command)))
-            return error_set(error, -EINVAL, "%s cannot be used with \"%s\"", flags[i].name,
-                             commands[options->command].name);
-    return 0;
+    return check_flags(options, given, error);
 }
 
-static int unexpected_argument(const char *word, struct error *error)
+static int unexpected_argument(const struct options *options, const char *word, struct error *error)
 {
     enum command command;
     struct error ignored;
     bool is_command = parse_command(word, &command, &ignored) == 0;
 
     return error_set(error, -EINVAL, "unexpected argument \"%s\"%s", word,
-                     is_command ? ": give one command, before the flags" : "");
+                     is_command                         ? ": give one command, before the flags"
+                     : options->command == COMMAND_STAT ? ": a command to run stands behind \"--\""
+                                                        : "");
 }
 
 /* `help` and `version` are the flags of that name; `help COMMAND` is that command's. */
@@ -287,17 +372,19 @@ int options_parse(int argc, char **argv, struct options *ret, struct error *erro
     bool has_command = argc > 1 && argv[1][0] != '-';
     int r = has_command ? parse_command(argv[1], &options.command, error) : 0;
 
+    if (options.command == COMMAND_TOP)
+        options.count = OPTIONS_LIVE;
     if (r == 0)
         r = parse_flags(argc - has_command, argv + has_command, &options, error);
     int rest = optind + has_command;
     if (r == 0 && options.command == COMMAND_CHECK_CONFIG && rest < argc && !options.config_file)
         options.config_file = argv[rest++];
-    if (r == 0)
+    if (r == 0 && !options.workload)
         r = apply_command_word(&options, rest < argc ? argv[rest] : NULL, &rest, error);
     if (options.help && !has_command)
         options.command = COMMAND_HELP;
-    if (r == 0 && rest < argc)
-        r = unexpected_argument(argv[rest], error);
+    if (r == 0 && rest < argc && !options.workload)
+        r = unexpected_argument(&options, argv[rest], error);
     if (r < 0) {
         options_done(&options);
         return r;

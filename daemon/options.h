@@ -12,12 +12,17 @@ enum command {
     COMMAND_RUN,
     COMMAND_CHECK_CONFIG,
     COMMAND_LIST_EVENTS,
+    COMMAND_LIST_METRICS,
+    COMMAND_LIST_PRESETS,
     COMMAND_PLAN,
     COMMAND_STAT,
+    COMMAND_TOP,
     COMMAND_SYMBOLISE,
     COMMAND_HELP,
     COMMAND_VERSION,
 };
+
+#define OPTIONS_LIVE UINT64_MAX /* the count of top where --count is not given */
 
 struct options {
     enum command command; /* COMMAND_HELP and COMMAND_VERSION come with the bool of that name */
@@ -32,6 +37,11 @@ struct options {
     bool no_opener;
     bool json;
     uint64_t interval_ns, count;
+    bool per_cpu;
+    char **cgroups; /* patterns; the array is owned, its texts are argv's */
+    size_t n_cgroups;
+    const char *sort, *limit, *output, *url; /* NULL: not given */
+    char **workload;                         /* behind "--", ends with NULL; NULL: none */
 };
 
 /* -EINVAL with a sentence; nothing is printed. */

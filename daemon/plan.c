@@ -9,6 +9,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "collectors/cgroup/cgroup.h"
+#include "daemon/availability/availability-json.h"
+#include "daemon/command/presets.h"
 #include "daemon/documents.h"
 #include "perf/group.h"
 
@@ -193,11 +195,13 @@ json_t *plan_json(struct session *session)
         json_array_append_new(groups, group_json(&plan.groups[i]));
         descriptors += (json_int_t)plan.groups[i].descriptors;
     }
-    return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:I}", "config",
+    return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:I}", "config",
                      json_text(session->config->file ? session->config->file : "built-in"), "kernel",
                      session->machine->release ? session->machine->release : "", "privileges", privileges_json(session),
-                     "pmus", pmus_json(&session->sys, session->machine, snapshot), "groups", groups, "cgroups",
-                     cgroups_json(session->registry), "missing", document_failures(session->registry),
-                     "file_descriptors", descriptors, "file_descriptor_limit", (json_int_t)session->budget.limit,
-                     "descriptors", document_descriptors(session), "series", count_series(&snapshot->metrics));
+                     "pmus", pmus_json(&session->sys, session->machine, snapshot), "groups", groups, "presets",
+                     presets_plan(session, snapshot), "cgroups", cgroups_json(session->registry), "metrics",
+                     availability_json_summarize(session->registry, session->machine), "missing",
+                     document_failures(session->registry), "file_descriptors", descriptors, "file_descriptor_limit",
+                     (json_int_t)session->budget.limit, "descriptors", document_descriptors(session), "series",
+                     count_series(&snapshot->metrics));
 }

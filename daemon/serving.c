@@ -3,6 +3,7 @@
 #include "daemon/serving.h"
 
 #include "base/cleanup.h"
+#include "daemon/availability/availability-json.h"
 #include "daemon/documents.h"
 #include "daemon/log/log.h"
 #include "daemon/offered-events.h"
@@ -64,6 +65,8 @@ static json_t *serve_document(void *userdata, enum service_document which)
     switch (which) {
     case DOCUMENT_PMUS:
         return document_pmus(session->machine);
+    case DOCUMENT_METRICS:
+        return availability_json(session->registry, session->machine);
     case DOCUMENT_CGROUPS:
         return document_cgroups(session->registry);
     case DOCUMENT_STATUS:

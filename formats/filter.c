@@ -4,10 +4,11 @@
 
 #include <ctype.h>
 
-#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/glob.h"
 #include "base/number.h"
+#include "base/unknown.h"
+#include "collectors/known.h"
 
 #define CPU_MAX 65535
 
@@ -25,13 +26,11 @@ void filter_done(struct filter *filter)
 static int refuse_collector(const char *const *collector_names, const char *parameter, const char *value,
                             struct error *error)
 {
-    _cleanup_(buffer_done) struct buffer known = {0};
+    _cleanup_(unknown_done) struct unknown unknown = {.suggest.wrong = value};
 
     for (size_t i = 0; collector_names[i]; i++)
-        buffer_appendf(&known, "%s\"%s\"", i ? ", " : "", collector_names[i]);
-    buffer_append_char(&known, '\0');
-    return error_set(error, -EINVAL, "parameter \"%s\": there is no collector \"%.64s\"; known are %s", parameter,
-                     value, known.failed ? "" : known.data);
+        unknown_consider(&unknown, collector_names[i]);
+    return unknown_error(&unknown, error, "parameter \"%s\": there is no collector \"%.64s\"", parameter, value);
 }
 
 static int add_collector(struct filter *filter, const char *const *collector_names, const char *parameter,
@@ -129,19 +128,18 @@ static bool matches_cgroup(const char *pattern, const char *path)
     return glob_match(pattern, slash && !strchr(pattern, '/') ? slash + 1 : path);
 }
 
-/* An event may be named as it is configured: L1-dcache-load-misses is l1_dcache_load_misses in its metric. */
-static bool matches_event(const char *wanted, const char *event)
+bool filter_event_matches(const char *wanted, const char *name)
 {
-    for (; *wanted && (tolower((unsigned char)*wanted) == *event || (*wanted == '-' && *event == '_')); wanted++)
-        event++;
-    return *wanted == *event;
+    for (; *wanted && (tolower((unsigned char)*wanted) == *name || (*wanted == '-' && *name == '_')); wanted++)
+        name++;
+    return *wanted == *name;
 }
 
 static bool matches_text(enum filter_key key, const char *wanted, const char *text)
 {
     if (key == FILTER_CGROUP)
         return matches_cgroup(wanted, text);
-    return str_equal(wanted, text) || (key == FILTER_EVENT && matches_event(wanted, text));
+    return str_equal(wanted, text) || (key == FILTER_EVENT && filter_event_matches(wanted, text));
 }
 
 /* `text` is NULL if the row has nothing of this key. */
@@ -180,4 +178,77 @@ bool filter_passes_counter(const struct filter *filter, const struct counter *co
 {
     return !filter ||
            (passes_text(filter, FILTER_EVENT, counter->event) && passes_text(filter, FILTER_PMU, counter->pmu));
+}
+
+bool filter_passes_some(const struct filter *filter, const struct row *row)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < row->n_counters && !any; i++)
+        any = filter_passes_counter(filter, &row->counters[i]);
+    return any && filter_passes_row(filter, row);
+}
+
+/* --- names that nothing here has */
+
+static const struct {
+    enum known_kind kind;
+    const char *noun;
+} lists[N_FILTER_KEYS] = {
+    [FILTER_PMU] = {KNOWN_PMUS, "PMU"},
+    [FILTER_GROUP] = {KNOWN_GROUPS, "group"},
+    [FILTER_EVENT] = {KNOWN_EVENTS, "event"},
+};
+
+struct check {
+    const struct filter_term *term;
+    bool found;
+};
+
+static void check_take(void *userdata, const char *name)
+{
+    struct check *check = userdata;
+
+    check->found = check->found || matches_text(check->term->key, check->term->text, name);
+}
+
+static void refusal_take(void *userdata, const char *name)
+{
+    unknown_consider(userdata, name);
+}
+
+static int check_name(const struct filter_term *term, const struct snapshot *snapshot, struct error *error)
+{
+    _cleanup_(unknown_done) struct unknown unknown = {.suggest.wrong = term->text};
+    struct check check = {.term = term};
+
+    known_each(snapshot, lists[term->key].kind, check_take, &check);
+    if (check.found)
+        return 0;
+    known_each(snapshot, lists[term->key].kind, refusal_take, &unknown);
+    return unknown_error(&unknown, error, "parameter \"%s\": no counter here has the %s \"%.64s\"", keys[term->key],
+                         lists[term->key].noun, term->text);
+}
+
+static int check_cpus(const struct filter_term *term, const struct snapshot *snapshot, struct error *error)
+{
+    if (known_has_cpu(snapshot, term->first, term->last))
+        return 0;
+    _cleanup_(freep) char *cpus = known_cpus(snapshot);
+    return error_set(error, -EINVAL, "parameter \"cpu\": this machine has no CPU %.64s, only %.256s", term->text,
+                     cpus ? cpus : "");
+}
+
+int filter_check(const struct filter *filter, const struct snapshot *snapshot, struct error *error)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < filter->n; i++) {
+        const struct filter_term *term = &filter->terms[i];
+        if (term->key == FILTER_CPU)
+            r = check_cpus(term, snapshot, error);
+        else if (term->key != FILTER_CGROUP)
+            r = check_name(term, snapshot, error);
+    }
+    return r;
 }

@@ -36,6 +36,17 @@ void filter_done(struct filter *filter);
 int filter_add(struct filter *filter, const char *const *collector_names, const char *name, const char *value,
                struct error *error);
 
+/*
+ * Checks events, groups, PMUs and CPUs against those that can be here (see collectors/known.h): -EINVAL with a sentence
+ * that names the parameter, and lists what is known. Cgroups come and go: a pattern that matches none is no error.
+ */
+int filter_check(const struct filter *filter, const struct snapshot *snapshot, struct error *error);
+/*
+ * Whether a client means the event `name` of a metric: by this name, or as it is configured, page-faults and
+ * L1-dcache-load-misses for page_faults and l1_dcache_load_misses.
+ */
+bool filter_event_matches(const char *wanted, const char *name);
+
 /* The collectors that must be read; all of them if `filter` is NULL. */
 uint32_t filter_mask(const struct filter *filter);
 /* Whether it chooses by collector alone. */
@@ -44,5 +55,7 @@ bool filter_is_mask(const struct filter *filter);
 /* NULL passes all. A row passes by collector, cpu, cgroup and group; a counter by event and pmu. */
 bool filter_passes_row(const struct filter *filter, const struct row *row);
 bool filter_passes_counter(const struct filter *filter, const struct counter *counter);
+/* Whether the row and at least one of its counters pass. */
+bool filter_passes_some(const struct filter *filter, const struct row *row);
 
 #endif

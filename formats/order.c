@@ -4,12 +4,10 @@
 
 #include <math.h>
 
-#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/number.h"
-
-/* Of names in a message: a longer list helps nobody. */
-#define NAMES_MAX 32
+#include "base/unknown.h"
+#include "collectors/known.h"
 
 static int parse_limit(const char *value, size_t *ret, struct error *error)
 {
@@ -39,83 +37,118 @@ int order_add(struct order *order, const char *name, const char *value, struct e
     return 0;
 }
 
-/* Each name once: the ratios, then the events in the order of the rows. */
-struct names {
-    const char **items;
-    size_t n;
+static bool row_has_metric(const struct row *row, const char *name)
+{
+    for (size_t i = 0; row->derivation && i < derivation_count(row->derivation); i++)
+        if (filter_event_matches(name, derivation_metric(row->derivation, i)->name))
+            return true;
+    return false;
+}
+
+static bool is_metric(const char *name)
+{
+    for (size_t i = 0; i < derived_count(); i++)
+        if (filter_event_matches(name, derived_at(i)->name))
+            return true;
+    return false;
+}
+
+/* The name that was given, and those that can be: derived metrics of the rows, and events. */
+struct choice {
+    struct unknown unknown;
+    bool found;
 };
 
-static void names_done(struct names *names)
+static void choice_done(struct choice *choice)
 {
-    free(names->items);
+    unknown_done(&choice->unknown);
 }
 
-static int names_add(struct names *names, const char *name)
+static void choice_take(void *userdata, const char *name)
 {
-    for (size_t i = 0; i < names->n; i++)
-        if (str_equal(names->items[i], name))
+    struct choice *choice = userdata;
+
+    choice->found = choice->found || filter_event_matches(choice->unknown.suggest.wrong, name);
+    unknown_consider(&choice->unknown, name);
+}
+
+/* -EINVAL where nothing here ever has the name. */
+static int check_name(const char *name, const struct snapshot *snapshot, struct error *error)
+{
+    _cleanup_(choice_done) struct choice choice = {.unknown.suggest.wrong = name};
+
+    if (is_metric(name))
+        return 0;
+    for (size_t i = 0; i < snapshot->n_rows; i++) {
+        const struct derivation *derivation = snapshot->rows[i]->derivation;
+        for (size_t k = 0; derivation && k < derivation_count(derivation); k++)
+            choice_take(&choice, derivation_metric(derivation, k)->name);
+    }
+    known_each(snapshot, KNOWN_EVENTS, choice_take, &choice);
+    if (choice.found)
+        return 0;
+    return unknown_error(&choice.unknown, error,
+                         "parameter \"sort\": there is no event or derived metric \"%.64s\" here", name);
+}
+
+static bool row_has_event(const struct row *row, const char *name)
+{
+    for (size_t i = 0; i < row->n_counters; i++)
+        if (filter_event_matches(name, row->counters[i].event))
+            return true;
+    return false;
+}
+
+/* Why no row has an event: the failure of a row that would have it; NULL: there is none. */
+static const char *find_failure(const struct snapshot *snapshot, const struct filter *filter, const char *name)
+{
+    for (size_t i = 0; i < snapshot->n_rows; i++) {
+        const struct row *row = snapshot->rows[i];
+        if (row->state == ROW_UNAVAILABLE && filter_passes_some(filter, row) && row_has_event(row, name))
+            return row->error;
+    }
+    return NULL;
+}
+
+/* -EINVAL where there are rows, and none of them has the name. */
+static int check_rows(const char *name, const struct filter *filter, const struct snapshot *snapshot,
+                      struct error *error)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < snapshot->n_rows; i++) {
+        const struct row *row = snapshot->rows[i];
+        if (row->absent || row->state == ROW_UNAVAILABLE || !filter_passes_some(filter, row))
+            continue;
+        if (row_has_event(row, name) || row_has_metric(row, name))
             return 0;
-    if (array_grow(&names->items, names->n) < 0)
-        return -ENOMEM;
-    names->items[names->n++] = name;
-    return 0;
+        any = true;
+    }
+    if (!any)
+        return 0;
+    const char *failure = find_failure(snapshot, filter, name);
+    return error_set(error, -EINVAL, "parameter \"sort\": no row has \"%.64s\"%s%.384s", name,
+                     failure ? ": "
+                             : "; /api/v1/metrics and \"perfcountd plan\" say what there is, and why not the others",
+                     failure ? failure : "");
 }
 
-static int names_add_events(struct names *names, const struct row *row)
+int order_check(const struct order *order, const struct filter *filter, const struct snapshot *snapshot,
+                struct error *error)
 {
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < row->n_counters; i++)
-        r = names_add(names, row->counters[i].event);
-    return r;
-}
-
-static int names_collect(const struct snapshot *snapshot, struct names *names)
-{
-    const char *name;
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && (name = rates_ratio_name(i)); i++)
-        r = names_add(names, name);
-    for (size_t i = 0; r == 0 && i < snapshot->n_rows; i++)
-        r = names_add_events(names, snapshot->rows[i]);
-    return r;
-}
-
-static int refuse_sort(const char *name, const struct names *names, struct error *error)
-{
-    _cleanup_(buffer_done) struct buffer known = {0};
-
-    for (size_t i = 0; i < MIN(names->n, (size_t)NAMES_MAX); i++)
-        buffer_appendf(&known, "%s%s", i ? ", " : "", names->items[i]);
-    if (names->n > NAMES_MAX)
-        buffer_append_text(&known, "...");
-    buffer_append_char(&known, '\0');
-    return error_set(error, -EINVAL, "parameter \"sort\": no row has \"%.64s\"; known are %s", name,
-                     known.failed ? "" : known.data);
-}
-
-int order_check(const struct order *order, const struct snapshot *snapshot, struct error *error)
-{
-    _cleanup_(names_done) struct names names = {0};
-
     if (!order->sort)
         return order->given ? error_set(error, -EINVAL, "parameter \"order\" needs \"sort\"") : 0;
-    if (names_collect(snapshot, &names) < 0)
-        return error_oom(error);
-    for (size_t i = 0; i < names.n; i++)
-        if (str_equal(names.items[i], order->sort))
-            return 0;
-    return refuse_sort(order->sort, &names, error);
+    int r = check_name(order->sort, snapshot, error);
+    return r < 0 ? r : check_rows(order->sort, filter, snapshot, error);
 }
 
 double order_value(const struct order *order, const struct rates *rates)
 {
     for (size_t i = 0; i < rates->n_ratios; i++)
-        if (str_equal(rates->ratios[i].name, order->sort))
+        if (filter_event_matches(order->sort, rates->ratios[i].name))
             return rates->ratios[i].value;
     for (size_t i = 0; i < rates->row->n_counters; i++)
-        if (str_equal(rates->row->counters[i].event, order->sort))
+        if (filter_event_matches(order->sort, rates->row->counters[i].event))
             return rates->events[i];
     return NAN;
 }

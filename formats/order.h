@@ -5,20 +5,26 @@
 
 #include "base/error.h"
 #include "collectors/rates.h"
+#include "formats/filter.h"
 
 #define ORDER_LIMIT_MAX 10000
 
 struct order {
-    const char *sort; /* an event or a ratio; borrowed; NULL leaves the rows as they are */
-    bool given;       /* the parameter `order` was given */
+    const char
+        *sort; /* an event or a ratio, as filter_event_matches() takes it; borrowed; NULL leaves the rows as they are */
+    bool given; /* the parameter `order` was given */
     bool ascending;
     size_t limit; /* 0 for all */
 };
 
 /* Takes one parameter, as filter_add() does. */
 int order_add(struct order *order, const char *name, const char *value, struct error *error);
-/* Checks the order against the rows of the snapshot. -EINVAL with a sentence that lists the names to sort by. */
-int order_check(const struct order *order, const struct snapshot *snapshot, struct error *error);
+/*
+ * Checks the order against the rows of the snapshot that pass `filter` (NULL: all). -EINVAL with a sentence that lists
+ * the names to sort by, or says why no row has the one that was given. Where no row passes, any known name will do.
+ */
+int order_check(const struct order *order, const struct filter *filter, const struct snapshot *snapshot,
+                struct error *error);
 
 /* A row with the value that it is sorted by. */
 struct order_key {

@@ -35,15 +35,6 @@ static int interval_rates(struct interval *interval, const struct row *row, stru
     return rates_row(interval->baseline, interval->snapshot, row, interval->events, ret);
 }
 
-static bool row_passes(const struct row *row, const struct filter *filter)
-{
-    bool any = false;
-
-    for (size_t i = 0; i < row->n_counters; i++)
-        any |= filter_passes_counter(filter, &row->counters[i]);
-    return any && filter_passes_row(filter, row);
-}
-
 /* Puts the rows to write into `keys`, in their order. Returns their number. */
 static size_t find_rows(struct interval *interval, const struct filter *filter, const struct order *order,
                         struct order_key *keys)
@@ -54,7 +45,7 @@ static size_t find_rows(struct interval *interval, const struct filter *filter, 
 
     for (size_t i = 0; i < snapshot->n_rows; i++) {
         const struct row *row = snapshot->rows[i];
-        if (row_passes(row, filter) && interval_rates(interval, row, &rates) == 0)
+        if (filter_passes_some(filter, row) && interval_rates(interval, row, &rates) == 0)
             keys[n++] = (struct order_key){row, order->sort ? order_value(order, &rates) : NAN};
     }
     return order_apply(order, keys, n);

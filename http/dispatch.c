@@ -6,10 +6,14 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "base/suggest.h"
 #include "base/utf8.h"
 #include "http/auth/auth.h"
 #include "http/reply.h"
 #include "http/route.h"
+
+/* The most characters that a path may differ from one that it may have meant. */
+#define PATH_DISTANCE_MAX 3
 
 static void reply_add_retry_after(struct request *request, uint64_t wait_ns)
 {
@@ -73,10 +77,25 @@ static const struct route *route_find(const struct request *request, char *allow
     return NULL;
 }
 
+static void reply_not_found(struct request *request)
+{
+    struct suggest suggest = {.wrong = request->path};
+    const struct site *site = request->site;
+    char text[256];
+
+    for (size_t i = 0; i < site->n_routes; i++)
+        suggest_consider(&suggest, route_path(&site->routes[i], site));
+    /* Long paths are all alike. */
+    suggest.n = suggest.n > 0 && suggest.distances[0] <= PATH_DISTANCE_MAX;
+    suggest_format(&suggest, text, sizeof(text));
+    reply_error(request, MHD_HTTP_NOT_FOUND, "there is nothing at %.256s%s %s / for what there is", request->path,
+                *text ? text : ";", *text ? "See" : "see");
+}
+
 static void reply_unknown(struct request *request, const char *allow)
 {
     if (!*allow) {
-        reply_error(request, MHD_HTTP_NOT_FOUND, "there is nothing at %.256s; see / for what there is", request->path);
+        reply_not_found(request);
         return;
     }
     reply_error(request, MHD_HTTP_METHOD_NOT_ALLOWED, "%.16s is not possible here, only %s", request->method, allow);

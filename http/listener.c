@@ -186,6 +186,21 @@ const char *listener_url(const struct listener *listener)
     return listener->url;
 }
 
+void listener_describe(const struct listener *listener, char *text, size_t size)
+{
+    static const char *const others[] = {
+        [SOCKET_REACH_MACHINE] = "",
+        [SOCKET_REACH_NETWORK] = "",
+        [SOCKET_REACH_IPV4] = " and all other IPv4 addresses of this machine",
+        [SOCKET_REACH_IPV6] = " and all other IPv6 addresses of this machine",
+        [SOCKET_REACH_ALL] = " and all other addresses of this machine",
+    };
+    enum socket_reach reach = socket_reach(acceptor_fd(listener->acceptor));
+    bool open = reach != SOCKET_REACH_MACHINE && security_is_open(listener->site->security);
+
+    snprintf(text, size, "%s%s%s", listener->url, others[reach], open ? ", without a password" : "");
+}
+
 static void listener_on_loop_empty(void *userdata)
 {
     struct listener *listener = userdata;

@@ -30,6 +30,11 @@ struct listener *listener_free(struct listener *listener);
 const char *listener_address(const struct listener *listener);
 /* With the port that was bound, as a client writes it. Borrowed. */
 const char *listener_url(const struct listener *listener);
+/*
+ * The URL, and where it can be reached from more than this machine, the other addresses and whether anybody may ask:
+ * "http://localhost:10298/ and all other addresses of this machine, without a password".
+ */
+void listener_describe(const struct listener *listener, char *text, size_t size);
 
 /*
  * Listens no more, but answers open requests. `on_empty` is called from the event loop when the last connection is

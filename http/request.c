@@ -6,7 +6,8 @@
 #include <limits.h>
 #include <unistd.h>
 
-#include "base/suggest.h"
+#include "base/cleanup.h"
+#include "base/unknown.h"
 #include "base/utf8.h"
 
 /* libmicrohttpd lets everything pass. */
@@ -139,13 +140,13 @@ struct query {
 
 static int query_refuse_unknown(const struct query *query, const char *name)
 {
-    struct suggest suggest = {.wrong = name};
-    char text[256];
+    _cleanup_(unknown_done) struct unknown unknown = {.suggest.wrong = name};
 
-    for (size_t i = 0; query->known && query->known[i]; i++)
-        suggest_consider(&suggest, query->known[i]);
-    return error_set(query->error, -EINVAL, "unknown parameter \"%.64s\"%s", name,
-                     suggest_format(&suggest, text, sizeof(text)));
+    if (!query->known)
+        return error_set(query->error, -EINVAL, "unknown parameter \"%.64s\"; there are none here", name);
+    for (size_t i = 0; query->known[i]; i++)
+        unknown_consider(&unknown, query->known[i]);
+    return unknown_error(&unknown, query->error, "unknown parameter \"%.64s\"", name);
 }
 
 static bool query_takes(const struct query *query, const char *name)

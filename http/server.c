@@ -284,3 +284,13 @@ const char *server_url(const struct server *server, size_t n)
 
     return n < active->n ? listener_url(active->items[n]) : NULL;
 }
+
+bool server_describe(const struct server *server, size_t n, char *text, size_t size)
+{
+    const struct listener_list *active = &server->listeners.active;
+
+    if (n >= active->n)
+        return false;
+    listener_describe(active->items[n], text, size);
+    return true;
+}

@@ -61,5 +61,7 @@ bool server_is_answering(const struct server *server);
 
 /* The n-th address as it was bound (":0" has its port by then), as a URL; NULL past the last. Borrowed. */
 const char *server_url(const struct server *server, size_t n);
+/* The same for the log, as listener_describe() has it. False past the last. */
+bool server_describe(const struct server *server, size_t n, char *text, size_t size);
 
 #endif

@@ -16,7 +16,7 @@
 struct sampler;
 
 /* The documents under /api/v1/ that are made on request. */
-enum service_document { DOCUMENT_PMUS, DOCUMENT_CGROUPS, DOCUMENT_STATUS, DOCUMENT_CONFIG };
+enum service_document { DOCUMENT_PMUS, DOCUMENT_METRICS, DOCUMENT_CGROUPS, DOCUMENT_STATUS, DOCUMENT_CONFIG };
 
 /* Counting that is paused, so that others can use the PMUs. */
 struct service_pause {

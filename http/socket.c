@@ -10,6 +10,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "config/address.h"
+#include "http/holder.h"
 
 static const struct {
     int code;
@@ -28,8 +29,22 @@ static const struct {
     {EMFILE, "EMFILE", "the limit of open files is reached (RLIMIT_NOFILE)"},
 };
 
-static int listen_error(struct error *error, const char *text, int code)
+/* EADDRINUSE by a process that can be seen. */
+static int busy_error(struct error *error, const char *text, const struct holder *holder)
 {
+    return error_set(error, -EADDRINUSE,
+                     "cannot listen on \"%.128s\": address already in use (EADDRINUSE): process %d (%s) listens there; "
+                     "stop it or choose another %s",
+                     text, (int)holder->pid, holder->name, str_starts(text, "unix:") ? "path" : "port");
+}
+
+static int listen_error(struct error *error, const char *text, const struct address *address, int code)
+{
+    struct holder holder;
+
+    if (code == EADDRINUSE && holder_find(address, &holder) == 0)
+        return busy_error(error, text, &holder);
+
     for (size_t i = 0; i < ARRAY_SIZE(remedies); i++)
         if (remedies[i].code == code)
             return error_set(error, -code, "cannot listen on \"%.128s\": %s (%s): %s", text, strerror(code),
@@ -183,7 +198,7 @@ int socket_listen(const char *text, int *ret_fd, char **ret_url, struct socket_f
     if (r == 0)
         r = describe_file(&address, &file);
     if (r < 0)
-        return listen_error(error, text, -r);
+        return listen_error(error, text, &address, -r);
     char *url = bound_url(fd, &address);
     if (!url)
         return error_oom(error);
@@ -194,12 +209,12 @@ int socket_listen(const char *text, int *ret_fd, char **ret_url, struct socket_f
     return 0;
 }
 
-static int socket_option(int fd, int option)
+static int socket_option(int fd, int level, int option)
 {
     int value = 0;
     socklen_t size = sizeof(value);
 
-    return getsockopt(fd, SOL_SOCKET, option, &value, &size) < 0 ? -errno : value;
+    return getsockopt(fd, level, option, &value, &size) < 0 ? -errno : value;
 }
 
 static bool is_any(const struct sockaddr_storage *socket)
@@ -209,14 +224,36 @@ static bool is_any(const struct sockaddr_storage *socket)
     return socket->ss_family == AF_INET && ((const struct sockaddr_in *)socket)->sin_addr.s_addr == INADDR_ANY;
 }
 
+static bool is_loopback(const struct sockaddr_storage *socket)
+{
+    if (socket->ss_family == AF_INET6)
+        return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)socket)->sin6_addr);
+    /* 127.0.0.0/8 (RFC 1122, section 3.2.1.3) */
+    return ntohl(((const struct sockaddr_in *)socket)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
+enum socket_reach socket_reach(int fd)
+{
+    struct sockaddr_storage socket = {0};
+    socklen_t size = sizeof(socket);
+
+    if (getsockname(fd, (struct sockaddr *)&socket, &size) < 0 || socket.ss_family == AF_UNIX || is_loopback(&socket))
+        return SOCKET_REACH_MACHINE;
+    if (!is_any(&socket))
+        return SOCKET_REACH_NETWORK;
+    if (socket.ss_family == AF_INET)
+        return SOCKET_REACH_IPV4;
+    return socket_option(fd, IPPROTO_IPV6, IPV6_V6ONLY) == 0 ? SOCKET_REACH_ALL : SOCKET_REACH_IPV6;
+}
+
 int socket_adopt(int fd, int *ret_fd, char **ret_url, struct error *error)
 {
     struct address address = {.size = sizeof(address.socket)};
 
-    int type = socket_option(fd, SO_TYPE);
+    int type = socket_option(fd, SOL_SOCKET, SO_TYPE);
     if (type < 0)
         return error_set(error, type, "descriptor %d, passed to listen on, is not a socket: %s", fd, strerror(-type));
-    if (type != SOCK_STREAM || socket_option(fd, SO_ACCEPTCONN) != 1)
+    if (type != SOCK_STREAM || socket_option(fd, SOL_SOCKET, SO_ACCEPTCONN) != 1)
         return error_set(error, -EINVAL,
                          "the socket passed as descriptor %d does not listen for streams: its .socket unit needs "
                          "ListenStream= and Accept=no",

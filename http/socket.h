@@ -30,6 +30,15 @@ int socket_listen(const char *text, int *ret_fd, char **ret_url, struct socket_f
  * descriptor.
  */
 int socket_adopt(int fd, int *ret_fd, char **ret_url, struct error *error);
+/* From where clients come to a listening socket. */
+enum socket_reach {
+    SOCKET_REACH_MACHINE, /* a unix socket, or a loopback address */
+    SOCKET_REACH_NETWORK, /* one other address */
+    SOCKET_REACH_IPV4,    /* all addresses of the machine, of one version of IP or of both */
+    SOCKET_REACH_IPV6,
+    SOCKET_REACH_ALL,
+};
+enum socket_reach socket_reach(int fd);
 /* Removes the file, if it is still the one that was made. */
 void socket_file_done(struct socket_file *file);
 

@@ -159,9 +159,9 @@ static int attr_check_name(struct sys *sys, const struct machine *machine, const
                      : pfm_encode(machine->pmus[i], event->name, &words) < 0)
             continue;
         int r = attr_build(sys, machine, event, machine->pmus[i], &attr, error);
-        if (r < 0)
+        if (r < 0 && (in_sysfs || r != -ENOENT))
             return r;
-        found = true;
+        found = true; /* not every CPU implements what libpfm4 has for its kind */
     }
     return found ? 0 : attr_no_event(machine, event, error);
 }

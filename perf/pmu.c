@@ -219,14 +219,25 @@ static int load_type(struct sys *sys, struct pmu *pmu, struct error *error)
     return 0;
 }
 
-/* The only capability that is used: the largest threshold of arm64's counters. */
-static void load_caps(struct sys *sys, struct pmu *pmu)
+static void load_cap(struct sys *sys, const struct pmu *pmu, const char *name, uint64_t *value)
 {
     _cleanup_(freep) char *text = NULL;
 
+    if (sys_read_filef(sys, &text, DEVICE "/caps/%s", pmu->name, name) == 0)
+        number_parse_u64(text, value);
+}
+
+/* The capabilities that are used, both of arm64's cores (drivers/perf/arm_pmuv3.c). */
+static void load_caps(struct sys *sys, struct pmu *pmu)
+{
+    uint64_t slots = 0;
+
     pmu->threshold_max = UINT64_MAX;
-    if (sys_read_filef(sys, &text, DEVICE "/caps/threshold_max", pmu->name) == 0)
-        number_parse_u64(text, &pmu->threshold_max);
+    if (pmu->scope != PMU_CORE)
+        return;
+    load_cap(sys, pmu, "threshold_max", &pmu->threshold_max);
+    load_cap(sys, pmu, "slots", &slots);
+    pmu->slots = slots <= UINT8_MAX ? (unsigned)slots : 0;
 }
 
 DEFINE_CLEANUP(struct pmu *, pmu_free);
@@ -306,4 +317,28 @@ const struct pmu_event *pmu_find_event(const struct pmu *pmu, const char *name)
         if (str_equal(pmu->events[i].name, name))
             return &pmu->events[i];
     return NULL;
+}
+
+#define EVENT_NUMBER "event=0x"
+
+/* Whether its only term is that number. */
+static bool event_has_number(const struct pmu_event *event, uint64_t number)
+{
+    const char *digits = event->terms + strlen(EVENT_NUMBER);
+    uint64_t other;
+
+    return str_starts(event->terms, EVENT_NUMBER) && number_parse_hex_n(digits, strlen(digits), &other) == 0 &&
+           other == number;
+}
+
+bool pmu_has_number(const struct pmu *pmu, uint64_t number)
+{
+    bool is_listed = number < 0x40 || (number >= 0x4000 && number < 0x4040);
+
+    if (!is_listed || pmu->scope != PMU_CORE || !str_starts(pmu->name, "armv8_") || pmu->n_events == 0)
+        return true;
+    for (size_t i = 0; i < pmu->n_events; i++)
+        if (event_has_number(&pmu->events[i], number))
+            return true;
+    return false;
 }

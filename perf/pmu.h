@@ -50,6 +50,8 @@ struct pmu {
     struct pmu_event *events;
     size_t n_events;
     struct defects defects; /* formats and events */
+    unsigned
+        slots; /* caps/slots: operations that arm64 cores with top-down events can begin in a cycle; 0: not known */
     uint64_t threshold_max; /* caps/threshold_max; UINT64_MAX where there is no such file, 0 where the CPU has none */
 };
 
@@ -77,6 +79,13 @@ bool pmu_name_matches(const char *written, const char *name);
  * breakpoints, probes, msr). The others count for several CPUs, or for the machine, and are read once.
  */
 bool pmu_is_per_cpu(const struct pmu *pmu);
+
+/*
+ * Whether the PMU counts the event of this number. Cores of Armv8 say which of the common events they implement, and
+ * sysfs lists those (drivers/perf/arm_pmuv3.c, PMCEID0_EL0 and PMCEID1_EL0): the others open as well, and count
+ * nothing. Yes for any other number or PMU.
+ */
+bool pmu_has_number(const struct pmu *pmu, uint64_t number);
 
 /* By name; NULL where the PMU has none of that name. Borrowed. */
 const struct pmu_format *pmu_find_format(const struct pmu *pmu, const char *name);

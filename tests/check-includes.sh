@@ -21,29 +21,34 @@ perf/event         | base perf
 perf/userpage      | base perf perf/event
 opener             | base/* perf/*
 config             | base perf/*
-collectors         | base/* perf/* config collectors/cgroup
-collectors/cgroup  | base perf/* config collectors
+derived            | base
+collectors         | base/* perf/* config derived collectors/cgroup
+collectors/cgroup  | base perf/* config derived collectors
 symbols            | base perf/* symbols/symboliser
 symbols/symboliser | base/*
 sampler            | base perf/* config symbols
-formats            | base collectors/snapshot.h collectors/metric.h collectors/rates.h
+formats            | base derived collectors/snapshot.h collectors/known.h collectors/metric.h collectors/rates.h
 formats            | perf/record.h sampler/writer.h symbols/*
 http               | base config formats http/tls http/auth http/api
 http               | collectors/snapshot.h collectors/rates.h sampler/stream.h
 http/tls           | base config
 http/auth          | base config http http/tls
-http/api           | base config formats http http/auth collectors/snapshot.h collectors/rates.h sampler/stream.h
+http/api           | base config derived formats http http/auth
+http/api           | collectors/snapshot.h collectors/rates.h sampler/stream.h
 systemd            | base
-daemon             | base/* perf/* config collectors/* symbols/* sampler formats http/* systemd opener daemon/*
-daemon/command     | base/* perf/* config collectors/* symbols/* sampler formats http/* systemd opener daemon/*
+daemon             | base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener daemon/*
+daemon/availability | base perf/* collectors derived
+daemon/command     | base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener daemon/*
 daemon/log         | base
-tests              | base/* perf/* config collectors/* symbols/* sampler formats http/* systemd opener daemon/*
-bench              | base/* perf/* config collectors/* symbols/* sampler formats http/* systemd opener daemon/* tests
+daemon/top         | base derived collectors formats daemon
+tests              | base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener daemon/*
+bench              | base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener
+bench              | daemon/* tests
 END
 }
 
 # The folders that are checked for circles.
-product="base perf opener config collectors symbols sampler formats http systemd daemon"
+product="base perf opener config derived collectors symbols sampler formats http systemd daemon"
 
 # check_tree DIRECTORY: prints each violation of the table as FILE:LINE: what is wrong.
 # shellcheck disable=SC2016 # dollars are awk's

@@ -23,9 +23,9 @@ mkdir -p "$logs"
 . tests/steps.sh
 
 # The programs that tests run, by the step of quickstart that brings them. Without one a test would prove less.
-programs="bash cc chromium clang clang-format curl gnutls-cli haproxy ip jq nginx objdump openssl perf pgrep pprof
-    prlimit prometheus prometheus-node-exporter promtool protoc python3 readelf setpriv setsid shellcheck strace taskset
-    unshare valgrind wrk xmllint xz"
+programs="bash cc chromium clang clang-format curl gnutls-cli haproxy ip jq jsonnet nginx objdump openssl perf pgrep
+    pprof prlimit prometheus prometheus-node-exporter promtool protoc python3 readelf setpriv setsid shellcheck strace
+    taskset tmux unshare valgrind wrk xmllint xz"
 all_programs() {
     local program missing=
     for program in $programs; do
@@ -108,8 +108,8 @@ fetch() {
 
 lane_end_to_end() {
     local script
-    for script in cli exposition http limits descriptors libpfm4 lifecycle opener stream-events impostor \
-        symboliser-impostor tls bad-clients local-user proxy valgrind contrib auth excerpts; do
+    for script in cli stat exposition http limits descriptors libpfm4 lifecycle opener stream-events impostor \
+        symboliser-impostor tls security-doc bad-clients local-user proxy valgrind contrib auth excerpts; do
         end_to_end $script
     done
 }
@@ -172,6 +172,7 @@ lane_clients() {
     kind=measures end_to_end prometheus-secure
     end_to_end pause
     end_to_end page
+    end_to_end top
 }
 
 lane_armhf() {

@@ -13,8 +13,11 @@
 int command_run(const struct options *options);
 int command_check_config(const struct options *options);
 int command_list_events(const struct options *options);
+int command_list_metrics(const struct options *options);
+int command_list_presets(const struct options *options);
 int command_plan(const struct options *options);
 int command_stat(const struct options *options);
+int command_top(const struct options *options);
 
 /* One sentence on standard error. Returns `status`. */
 int command_fail(int status, const struct error *error);

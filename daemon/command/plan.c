@@ -4,6 +4,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "daemon/command/command.h"
+#include "daemon/command/plan-metrics.h"
 #include "daemon/command/table.h"
 
 DEFINE_CLEANUP(struct table *, table_free);
@@ -74,6 +75,39 @@ static int print_groups(const json_t *groups)
     json_array_foreach(groups, i, group) add_group(table, group);
     if (i == 0)
         return puts("no group can be opened here") < 0 ? -EIO : 0;
+    return table_print(table, stdout);
+}
+
+static void add_preset(struct table *table, const json_t *preset)
+{
+    _cleanup_(freep) char *left_out = join_events(json_object_get(preset, "left_out"));
+    size_t n_groups = json_array_size(json_object_get(preset, "groups"));
+
+    table_cell(table, TABLE_PLAIN, "%s", text_of(preset, "preset"));
+    table_cell(table, TABLE_PLAIN, "%s", text_of(preset, "collector"));
+    table_cell(table, TABLE_PLAIN, "%s", text_of(preset, "group"));
+    table_cell(table, TABLE_PLAIN, "%s", text_of(preset, "pmu"));
+    if (n_groups > 1)
+        table_cell(table, TABLE_WARNING, "%zu groups", n_groups);
+    else
+        table_cell(table, TABLE_PLAIN, "%s", n_groups ? "one group" : "nothing");
+    table_cell(table, TABLE_DIM, "%s", left_out ? left_out : "");
+}
+
+/* The groups themselves are in the first table. */
+static int print_presets(const json_t *presets)
+{
+    static const char *const titles[] = {"PRESET", "COLLECTOR", "GROUP", "PMU", "BECOMES", "WITHOUT"};
+    _cleanup_(table_freep) struct table *table = table_new(titles, ARRAY_SIZE(titles));
+    const json_t *preset;
+    size_t i;
+
+    if (!table)
+        return -ENOMEM;
+    json_array_foreach(presets, i, preset) add_preset(table, preset);
+    if (i == 0)
+        return 0;
+    fputc('\n', stdout);
     return table_print(table, stdout);
 }
 
@@ -178,7 +212,10 @@ static int print_unavailable(const struct registry *registry)
 
 static int print_plan(const json_t *plan, const struct registry *registry)
 {
-    if (print_groups(json_object_get(plan, "groups")) < 0 || print_pmus(json_object_get(plan, "pmus")) < 0)
+    if (print_groups(json_object_get(plan, "groups")) < 0 || print_presets(json_object_get(plan, "presets")) < 0 ||
+        print_pmus(json_object_get(plan, "pmus")) < 0)
+        return command_fail_memory();
+    if (plan_print_metrics(json_object_get(plan, "metrics")) < 0)
         return command_fail_memory();
     print_cgroups(json_object_get(plan, "cgroups"));
     print_descriptors(plan);

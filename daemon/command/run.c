@@ -132,7 +132,7 @@ static int drop_and_open(struct daemon *daemon)
 
 static int serve(struct daemon *daemon)
 {
-    const char *url;
+    char address[512];
 
     daemon->ready = true;
     daemon_follow_collectors(daemon);
@@ -141,8 +141,8 @@ static int serve(struct daemon *daemon)
         log_event(LOG_KIND_CHANGES_UNHEARD, NULL, 0,
                   "CPUs that come and go are noticed late, because the kernel's messages cannot be received: %s",
                   strerror(-hotplug_listen_error(daemon->hotplug)));
-    for (size_t i = 0; (url = server_url(daemon->server, i)); i++)
-        log_info("listening on %s", url);
+    for (size_t i = 0; server_describe(daemon->server, i, address, sizeof(address)); i++)
+        log_info("listening on %s", address);
     int status = sd_event_loop(daemon->event); /* that of shutdown_begin() */
     return status < 0 ? EXIT_FAILURE : status;
 }

@@ -1,97 +1,158 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `perfcountd stat [--interval=1s] [--count=1] [--json]`: two readings, and rates between them. */
-#include <math.h>
+/* `perfcountd stat [FLAGS] [-- COMMAND]`: two readings, and what was counted between them. */
+#include <signal.h>
+#include <time.h>
 
 #include "base/cleanup.h"
-#include "collectors/rates.h"
+#include "base/escape.h"
 #include "daemon/command/command.h"
+#include "daemon/command/stat-cgroups.h"
+#include "daemon/command/stat-counts.h"
+#include "daemon/command/stat-view.h"
 #include "daemon/command/table.h"
 #include "formats/rates-json.h"
 
-DEFINE_CLEANUP(struct table *, table_free);
 DEFINE_CLEANUP(struct baseline *, baseline_free);
 
-/* The ratios of a group stand beside its first event. */
-static void add_ratios(struct table *table, const struct rates *rates)
-{
-    char text[256] = "";
-    size_t used = 0;
+/* --- output */
 
-    for (size_t i = 0; i < rates->n_ratios && used < sizeof(text); i++)
-        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %.3f", i ? "  " : "", rates->ratios[i].name,
-                                 rates->ratios[i].value);
-    bool whole = rates->row->state == ROW_COUNTING;
-    table_cell(table, whole ? TABLE_PLAIN : TABLE_WARNING, "%s", text);
+static int open_output(struct stat_view *view)
+{
+    const char *path = view->options->output;
+    struct error error;
+
+    view->file = view->options->workload ? stderr : stdout;
+    if (!path)
+        return EXIT_SUCCESS;
+    view->file = fopen(path, "we");
+    if (view->file)
+        return EXIT_SUCCESS;
+    error_set(&error, -errno, "--output: cannot write %s: %s", path, strerror(errno));
+    return command_fail(EXIT_FAILURE, &error);
 }
 
-static void add_event(struct table *table, const struct rates *rates, size_t i)
-{
-    const struct row *row = rates->row;
-    const struct counter *counter = &row->counters[i];
-    char quantity[32];
-
-    table_format_quantity(rates->events[i], quantity, sizeof(quantity));
-    if (row->cgroup)
-        table_cell(table, TABLE_PLAIN, "%s", row->cgroup);
-    else
-        table_cell(table, TABLE_PLAIN, "cpu %d", row->cpu);
-    table_cell(table, TABLE_PLAIN, "%s", row->group);
-    table_cell(table, TABLE_PLAIN, "%s", counter->pmu);
-    table_cell(table, TABLE_PLAIN, "%s", counter->event);
-    table_cell(table, TABLE_BOLD, "%s", quantity);
-    table_cell(table, TABLE_DIM, "%s/s", counter->unit);
-    table_cell(table, row->state == ROW_COUNTING ? TABLE_DIM : TABLE_WARNING, "%s", row_state_name(row->state));
-    if (i == 0)
-        add_ratios(table, rates);
-    else
-        table_cell(table, TABLE_PLAIN, "%s", "");
-}
-
-static int print_table(const struct baseline *baseline, const struct snapshot *snapshot)
-{
-    static const char *const titles[] = {"TARGET", "GROUP", "PMU", "EVENT", ">RATE", "UNIT", "STATE", "RATIOS"};
-    _cleanup_(table_freep) struct table *table = table_new(titles, ARRAY_SIZE(titles));
-    struct rates rates;
-
-    if (!table)
-        return -ENOMEM;
-    for (size_t i = 0; i < snapshot->n_rows; i++) {
-        const struct row *row = snapshot->rows[i];
-        _cleanup_(freep) double *events = calloc(row->n_counters, sizeof(*events));
-        if (!events)
-            return -ENOMEM;
-        if (rates_row(baseline, snapshot, row, events, &rates) < 0)
-            continue;
-        for (size_t k = 0; k < row->n_counters; k++)
-            add_event(table, &rates, k);
-    }
-    printf("over %.3f s\n", rates_seconds(baseline, snapshot));
-    return table_print(table, stdout);
-}
-
-static int print_json(const struct baseline *baseline, const struct snapshot *snapshot)
+static int print_json(const struct stat_view *view, const struct baseline *baseline, const struct snapshot *snapshot)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
 
-    if (rates_json_write(&text, baseline, snapshot, NULL, NULL) < 0)
-        return command_fail_memory();
-    fwrite(text.data, 1, text.size, stdout);
-    return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    if (rates_json_write(&text, baseline, snapshot, &view->filter, &view->order) < 0)
+        return -ENOMEM;
+    fwrite(text.data, 1, text.size, view->file);
+    return 0;
 }
 
-static int print_interval(const struct options *options, struct registry *registry)
+static int print_title(const struct stat_view *view)
 {
-    _cleanup_(baseline_freep) struct baseline *baseline = baseline_new(registry_read(registry, UINT32_MAX, 0));
+    _cleanup_(buffer_done) struct buffer command = {0};
 
+    for (char *const *argument = view->options->workload; argument && *argument; argument++) {
+        buffer_append_text(&command, argument == view->options->workload ? "" : " ");
+        escape_append_printable(&command, *argument);
+    }
+    buffer_append_char(&command, '\0');
+    if (command.failed)
+        return -ENOMEM;
+    fprintf(view->file, "\nCounts of this machine%s%s%s:\n", view->options->workload ? " while '" : "", command.data,
+            view->options->workload ? "' ran" : "");
+    return 0;
+}
+
+static void print_times(const struct stat_view *view, double seconds)
+{
+    const struct rusage *usage = &view->workload.usage;
+
+    fprintf(view->file, "\n%.6f seconds time elapsed\n", seconds);
+    if (view->options->workload)
+        fprintf(view->file, "%.6f seconds user\n%.6f seconds sys\n",
+                (double)usage->ru_utime.tv_sec + (double)usage->ru_utime.tv_usec / 1e6,
+                (double)usage->ru_stime.tv_sec + (double)usage->ru_stime.tv_usec / 1e6);
+}
+
+static int print_text(struct stat_view *view, const struct baseline *baseline, const struct snapshot *snapshot)
+{
+    bool cgroups = stat_view_shows_cgroups(view, snapshot);
+    _cleanup_(totals_done) struct totals totals = {0};
+    int r = stat_view_totals(view, baseline, snapshot, &totals);
+
+    if (r == 0 && cgroups)
+        r = stat_cgroups_print(&totals, &view->order, view->file);
+    if (r == 0 && !cgroups)
+        r = print_title(view);
+    if (r == 0 && !cgroups)
+        r = stat_counts_print(&totals, registry_failures(view->session.registry), view->file);
+    if (r == 0)
+        print_times(view, totals.seconds);
+    return r;
+}
+
+static int print_view(struct stat_view *view, const struct baseline *baseline, const struct snapshot *snapshot)
+{
+    int r = view->options->json ? print_json(view, baseline, snapshot) : print_text(view, baseline, snapshot);
+    struct error error;
+
+    if (r < 0)
+        return command_fail_memory();
+    if (fflush(view->file) == 0 && !ferror(view->file))
+        return EXIT_SUCCESS;
+    error_set(&error, -errno, "cannot write the counts: %s", strerror(errno));
+    return command_fail(EXIT_FAILURE, &error);
+}
+
+/* --- measuring */
+
+/* `ret_status` is that of the command, unless the counts cannot be shown. */
+static int count_workload(struct stat_view *view)
+{
+    _cleanup_(baseline_freep) struct baseline *baseline = NULL;
+    struct registry *registry = view->session.registry;
+    struct error error;
+
+    baseline = baseline_new(registry_read(registry, UINT32_MAX, 0));
     if (!baseline)
         return command_fail_memory();
-    command_sleep(options->interval_ns);
+    int r = workload_run(&view->workload, &error);
     const struct snapshot *snapshot = registry_read(registry, UINT32_MAX, 0);
-    if (options->json)
-        return print_json(baseline, snapshot);
-    if (print_table(baseline, snapshot) < 0)
+    if (r < 0)
+        return command_fail(view->workload.status, &error);
+    int status = print_view(view, baseline, snapshot);
+    return status == EXIT_SUCCESS ? view->workload.status : status;
+}
+
+/* Waits for the end of the interval. Returns whether SIGINT or SIGTERM ended it before. */
+static bool sleep_until_interrupt(uint64_t ns)
+{
+    struct timespec now, rest;
+    sigset_t set, before;
+    int signal = -1;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(SIG_BLOCK, &set, &before);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    uint64_t end = (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec + ns;
+    while (signal < 0 && ns > 0) {
+        rest = (struct timespec){.tv_sec = (time_t)(ns / NSEC_PER_SEC), .tv_nsec = (long)(ns % NSEC_PER_SEC)};
+        signal = sigtimedwait(&set, NULL, &rest);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        uint64_t at = (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
+        ns = at < end ? end - at : 0;
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return signal > 0;
+}
+
+/* `ret_last` is set where somebody wants no more: what was counted until then is printed. */
+static int count_interval(struct stat_view *view, bool *ret_last)
+{
+    _cleanup_(baseline_freep) struct baseline *baseline = NULL;
+    struct registry *registry = view->session.registry;
+
+    baseline = baseline_new(registry_read(registry, UINT32_MAX, 0));
+    if (!baseline)
         return command_fail_memory();
-    return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    *ret_last = sleep_until_interrupt(view->options->interval_ns);
+    return print_view(view, baseline, registry_read(registry, UINT32_MAX, 0));
 }
 
 static bool any_open(const struct snapshot *snapshot)
@@ -119,15 +180,34 @@ static int report_unavailable(struct registry *registry)
     return open ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-int command_stat(const struct options *options)
+static int open_view(struct stat_view *view)
 {
-    _cleanup_(session_done) struct session session = {0};
-    int status = command_open_session(&session, options, false);
+    int status = command_open_session(&view->session, view->options, false);
 
     if (status == EXIT_SUCCESS)
-        status = report_unavailable(session.registry);
+        status = report_unavailable(view->session.registry);
+    if (status != EXIT_SUCCESS)
+        return status;
+    return stat_view_check(view, registry_read(view->session.registry, UINT32_MAX, 0));
+}
 
-    for (uint64_t i = 0; status == EXIT_SUCCESS && (options->count == 0 || i < options->count); i++)
-        status = print_interval(options, session.registry);
+int command_stat(const struct options *options)
+{
+    _cleanup_(stat_view_done) struct stat_view view = {.options = options};
+    struct error error;
+    int status = stat_view_parse(&view);
+    bool last = false;
+
+    if (status == EXIT_SUCCESS)
+        status = open_output(&view);
+    /* First of all, so that the command has what the caller has. */
+    if (status == EXIT_SUCCESS && options->workload && workload_start(options->workload, &view.workload, &error) < 0)
+        status = command_fail(EXIT_FAILURE, &error);
+    if (status == EXIT_SUCCESS)
+        status = open_view(&view);
+    if (status == EXIT_SUCCESS && options->workload)
+        return count_workload(&view);
+    for (uint64_t i = 0; status == EXIT_SUCCESS && !last && (options->count == 0 || i < options->count); i++)
+        status = count_interval(&view, &last);
     return status;
 }

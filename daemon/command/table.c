@@ -10,6 +10,7 @@
 struct cell {
     char *text;
     enum table_style style;
+    bool whole; /* a line across all columns; the other cells of its row are empty */
 };
 
 struct table {
@@ -49,20 +50,36 @@ struct table *table_free(struct table *table)
     return NULL;
 }
 
-void table_cell(struct table *table, enum table_style style, const char *format, ...)
+static void append_cell(struct table *table, struct cell cell, const char *format, va_list args)
 {
-    struct cell cell = {.style = style};
-    va_list args;
-
-    va_start(args, format);
     int n = vasprintf(&cell.text, format, args);
-    va_end(args);
+
     if (n < 0 || array_grow(&table->cells, table->n) < 0) {
         free(n < 0 ? NULL : cell.text);
         table->failed = true;
         return;
     }
     table->cells[table->n++] = cell;
+}
+
+void table_cell(struct table *table, enum table_style style, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    append_cell(table, (struct cell){.style = style}, format, args);
+    va_end(args);
+}
+
+void table_line(struct table *table, enum table_style style, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    append_cell(table, (struct cell){.style = style, .whole = true}, format, args);
+    va_end(args);
+    for (size_t i = 1; i < table->columns; i++)
+        table_cell(table, TABLE_PLAIN, "%s", "");
 }
 
 /* The number of characters, not of bytes. */
@@ -90,8 +107,17 @@ static size_t column_width(const struct table *table, size_t column)
     size_t width = text_width(title(table, column));
 
     for (size_t i = column; i < table->n; i += table->columns)
-        width = MAX(width, text_width(table->cells[i].text));
+        if (!table->cells[i].whole)
+            width = MAX(width, text_width(table->cells[i].text));
     return width;
+}
+
+static bool has_titles(const struct table *table)
+{
+    for (size_t i = 0; i < table->columns; i++)
+        if (*title(table, i))
+            return true;
+    return false;
 }
 
 /* A line that is being printed. */
@@ -103,8 +129,10 @@ struct table_line {
 
 static void print_cell(struct table_line *line, enum table_style style, const char *text, size_t width, bool right)
 {
-    size_t padding = width - text_width(text);
+    size_t padding = width > text_width(text) ? width - text_width(text) : 0;
 
+    if (width == 0)
+        return;
     line->blanks += right ? padding : 0;
     if (*text) {
         fprintf(line->file, "%*s%s%s%s", (int)line->blanks, "", line->colour ? style_codes[style] : "", text,
@@ -131,11 +159,14 @@ int table_print(const struct table *table, FILE *file)
         widths[k] = column_width(table, k);
         print_cell(&line, TABLE_BOLD, title(table, k), widths[k], is_number_column(table, k));
     }
-    end_line(&line);
+    if (has_titles(table))
+        end_line(&line);
+    line.blanks = 0;
     for (size_t i = 0; i < table->n; i++) {
         const struct cell *cell = &table->cells[i];
         size_t k = i % table->columns;
-        print_cell(&line, cell->style, cell->text, widths[k], is_number_column(table, k));
+        print_cell(&line, cell->style, cell->text, cell->whole ? text_width(cell->text) : widths[k],
+                   is_number_column(table, k) && !cell->whole);
         if (k + 1 == table->columns)
             end_line(&line);
     }
@@ -159,6 +190,14 @@ void table_format_quantity(double value, char *text, size_t size)
         snprintf(text, size, "%.*f", value == floor(value) ? 0 : value < 10 ? 3 : 1, value);
     else
         snprintf(text, size, "%.*f %c", value < 10 ? 3 : value < 100 ? 2 : 1, value, prefixes[at]);
+}
+
+void table_format_metric(double value, const char *unit, char *text, size_t size)
+{
+    if (!isnan(value) && (str_equal(unit, "ratio") || str_equal(unit, "cpus") || str_starts(unit, "per ")))
+        snprintf(text, size, "%.3f", value);
+    else
+        table_format_quantity(value, text, size);
 }
 
 void table_print_styled(FILE *file, enum table_style style, const char *format, ...)

@@ -80,6 +80,7 @@ void handle_counters(struct request *request, const struct route *route)
     const struct service *service = request->site->service;
     _cleanup_(question_done) struct question question = {0};
     _cleanup_(buffer_done) struct buffer content = {0};
+    struct error error;
 
     if (!question_ask(request, route, &question))
         return;
@@ -90,7 +91,9 @@ void handle_counters(struct request *request, const struct route *route)
     const struct snapshot *snapshot = service->read(service->userdata, key.mask, false);
     if (shared && content_find(request, snapshot, shared))
         return;
-    if (format->write(&content, snapshot, &question.filter) == 0)
+    if (filter_check(&question.filter, snapshot, &error) < 0)
+        reply_error(request, MHD_HTTP_BAD_REQUEST, "%s", error.message);
+    else if (format->write(&content, snapshot, &question.filter) == 0)
         content_reply(request, &content, format->content_type, key.gzip, snapshot, shared);
 }
 

@@ -97,7 +97,7 @@ void rates_wait_start(struct request *request, struct filter *filter, const stru
     if (!wait)
         return;
     const struct snapshot *snapshot = service->read(service->userdata, filter_mask(&wait->filter), true);
-    if (order_check(order, snapshot, &error) < 0) {
+    if (filter_check(&wait->filter, snapshot, &error) < 0 || order_check(order, &wait->filter, snapshot, &error) < 0) {
         reply_error(request, MHD_HTTP_BAD_REQUEST, "%s", error.message);
         return;
     }

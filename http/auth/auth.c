@@ -265,9 +265,23 @@ static enum verdict request_judge(struct request *request)
     return verdict;
 }
 
+/* Says what is wrong with the request, and nothing about the users. */
+static const char *challenge_sentence(struct request *request)
+{
+    const char *value = request_header(request, MHD_HTTP_HEADER_AUTHORIZATION);
+    struct credential credential;
+
+    if (!value)
+        return "this needs a name and a password, as in curl -u NAME";
+    if (credential_parse(value, &credential) < 0)
+        return "the \"Authorization\" header has no name and password of the scheme \"Basic\"";
+    credential_done(&credential);
+    return "the name or the password is wrong";
+}
+
 static void reply_challenge(struct request *request)
 {
-    reply_error(request, MHD_HTTP_UNAUTHORIZED, "this needs a name and a password");
+    reply_error(request, MHD_HTTP_UNAUTHORIZED, "%s", challenge_sentence(request));
     if (request->response)
         MHD_add_response_header(request->response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, CHALLENGE);
 }

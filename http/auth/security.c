@@ -109,6 +109,14 @@ bool security_asks(const struct security *security)
     return (security->config && security->config->n_users > 0) || (security->tls && tls_asks(security->tls));
 }
 
+bool security_is_open(const struct security *security)
+{
+    const struct web_config *config = security->config;
+
+    return !config || (config->n_users == 0 && config->tls.client_auth != CLIENT_AUTH_REQUIRE_ANY &&
+                       config->tls.client_auth != CLIENT_AUTH_REQUIRE_AND_VERIFY);
+}
+
 struct security *security_ref(struct security *security)
 {
     security->references++;

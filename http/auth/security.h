@@ -36,6 +36,8 @@ int security_load(const struct file_opener *opener, const char *path, struct sec
 const char *security_warning(const struct security *security, enum security_warning which);
 /* Whether a client is asked for a password or a certificate. */
 bool security_asks(const struct security *security);
+/* Whether a client without either is let in. */
+bool security_is_open(const struct security *security);
 /* The last reference frees it. security_unref() takes NULL, and returns it. */
 struct security *security_ref(struct security *security);
 struct security *security_unref(struct security *security);

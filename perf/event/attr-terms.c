@@ -187,6 +187,10 @@ static int lay_event_name(const struct event *event, const struct pmu *pmu, stru
     /* The number of a file that is garbled may be another than libpfm4's. */
     if (defects_find(&pmu->defects, event->name) || pfm_encode(pmu, event->name, &found) < 0)
         return unknown_term(pmu, event->name, event->offset, error);
+    if (!pmu_has_number(pmu, found.words[0]))
+        return error_set_at(error, -ENOENT, event->offset,
+                            "the CPUs of PMU \"%s\" do not implement \"%s\": sysfs lists the events that they have",
+                            pmu->name, event->name);
     memcpy(words->words, found.words, sizeof(found.words));
     return 0;
 }

@@ -156,6 +156,15 @@ int event_build_metric(struct event *event)
     return event->metric ? 0 : -ENOMEM;
 }
 
+const char *event_unit_suffix(const struct event *event, const char *unit)
+{
+    size_t size = strlen(event->metric), unit_size = strlen(unit);
+    bool has = unit_size <= size && str_equal(event->metric + size - unit_size, unit) &&
+               (unit_size == size || event->metric[size - unit_size - 1] == '_');
+
+    return has ? "" : unit;
+}
+
 int event_set_metric(struct event *event, const char *name, struct error *error)
 {
     bool valid = name[0] && !is_digit(name[0]);

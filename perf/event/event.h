@@ -83,6 +83,8 @@ void event_list_done(struct event_list *list);
 char *event_metric_name(const char *text);
 /* Gives the event the metric name that its kind and its modifiers make, unless it has a name already. -ENOMEM. */
 int event_build_metric(struct event *event);
+/* The unit as it stands behind the metric name: "" where the name ends with it, as read_bytes does with "bytes". */
+const char *event_unit_suffix(const struct event *event, const char *unit);
 /* Replaces the metric name by one that a person chose: [a-zA-Z_][a-zA-Z0-9_]*, else -EINVAL. */
 int event_set_metric(struct event *event, const char *name, struct error *error);
 

@@ -64,6 +64,7 @@ void pfm_suggest(const struct machine *machine, struct suggest *suggest)
 }
 
 struct pfm_listing {
+    const struct pmu *pmu;
     const struct pfm_library *library;
     const struct pfm_table *table;
     pfm_visit visit;
@@ -78,7 +79,8 @@ static bool list_one(const struct pfm_listing *listing, const char *event, const
 
     snprintf(name, sizeof(name), "%s::%s%s%s", listing->table->name, event, mask[0] ? ":" : "", mask);
     struct pfm_name parsed = pfm_name_parse(name);
-    if (pfm_table_encode(listing->library, listing->table, &parsed, &attr) != PFM_SUCCESS)
+    if (pfm_table_encode(listing->library, listing->table, &parsed, &attr) != PFM_SUCCESS ||
+        !pmu_has_number(listing->pmu, attr.config))
         return false;
     listing->visit(listing->userdata, name, description);
     return true;
@@ -115,7 +117,8 @@ void pfm_list(const struct pmu *pmu, pfm_visit visit, void *userdata)
 {
     struct pfm_library library;
     struct pfm_table table;
-    struct pfm_listing listing = {.library = &library, .table = &table, .visit = visit, .userdata = userdata};
+    struct pfm_listing listing = {
+        .pmu = pmu, .library = &library, .table = &table, .visit = visit, .userdata = userdata};
 
     if (pmu->absent || pfm_library_load(&library, NULL) < 0)
         return;

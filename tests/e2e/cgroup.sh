@@ -811,7 +811,47 @@ test_v1() {
     holds "the controller is back in v2" v1_is_gone
 }
 
-tests=(selection coming_and_going truth names limits layouts at_once uncounted v1)
+# --- perfcountd stat --cgroup
+
+# stat_faults FLAGS...: two services fault, the second one more often. Sets status.
+stat_faults() {
+    status=0
+    # shellcheck disable=SC2016 # that shell expands them
+    "$PERFCOUNTD" stat --config.file="$config" "$@" --output="$scratch/table" -- \
+        sh -c '"$0" "$1/a.service" faults 500 && "$0" "$1/b.service" faults 2000' "$load" "$hierarchy$in" \
+        2>"$scratch/err" || status=$?
+}
+# cgroups_of_table: the last word of each line that has a path, on one line.
+cgroups_of_table() {
+    awk '$NF ~ "^/" { print $NF }' "$scratch/table" | xargs
+}
+
+test_stat() {
+    local in=$below/stat hostile=$'\e[31mred.service' status
+    make $in $in/a.service $in/b.service $in/idle.scope "$in/$hostile"
+    cgroup_config "$config" "include: [\"$in/*\"]" "$faults_group"
+    stat_faults --cgroup='[ab].service' --cgroup=$in/idle.scope --sort=minor-faults
+    equals "stat --cgroup: the cgroups that match, the most faults first" "$(cgroups_of_table)" \
+        "$in/b.service $in/a.service $in/idle.scope"
+    stat_faults --sort=minor_faults --limit=1
+    equals "--sort and --limit without --cgroup: one of all" "$(cgroups_of_table)" "$in/b.service"
+    stat_faults --cgroup='[ab].service' --sort=minor-faults --json
+    equals "--json has the same two" "$(jq -r '[.rates[].cgroup] | join(" ")' "$scratch/table")" \
+        "$in/b.service $in/a.service"
+    caused "and all faults" "$(jq '.seconds as $s | .rates[0].events.minor_faults * $s | round' "$scratch/table")" 2000
+    stat_faults
+    lacks "a name with a terminal's escape is shown without it" $'\e' "$scratch/table"
+    holds "but is there" grep -qF '\x1b[31mred.service' "$scratch/table"
+    stat_faults --cgroup=nosuch.service
+    equals "no cgroup matches: exit status" "$status" 1
+    matches "it says so" "$(cat "$scratch/err")" 'no cgroup is counted that matches nosuch.service; collectors.cgroup.include'
+    stat_faults --sort=nope
+    equals "nothing to sort by: exit status" "$status" 2
+    matches "it lists the names" "$(cat "$scratch/err")" '--sort: nothing here has .nope.; known are running_ratio, minor_faults, context_switches'
+    remove_cgroups "$hierarchy$in"
+}
+
+tests=(selection coming_and_going truth names limits layouts at_once uncounted stat v1)
 for test in "${@:-${tests[@]}}"; do
     echo "-- ${test//_/ }"
     "test_$test"

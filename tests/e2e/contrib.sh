@@ -1,7 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The files of contrib/: the commented configuration is the built-in one, promtool takes rules and alerts and tests
-# them, and a Prometheus that runs with these files finds the daemon by file and by DNS and records what the rules say.
+# them, dashboards keep the rules of Grafana's linter, the mixin has the same files, and a Prometheus that runs with these
+# files finds the daemon by file and by DNS and records what the rules say. tests/dashboards.sh asks the dashboards'
+# queries.
 
 # A network and a name server of the test's own, so that nothing is asked for outside.
 if [ -z "${PERFCOUNTD_OWN_NETWORK-}" ] && [ "$(id -u)" -eq 0 ]; then
@@ -10,7 +12,7 @@ fi
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=prometheus-lib.sh
 . "$here/prometheus-lib.sh"
-need curl jq ip promtool prometheus xmllint /usr/bin/python3
+need curl jq ip jsonnet promtool prometheus xmllint /usr/bin/python3
 # shellcheck source=cgroup-lib.sh
 . "$here/cgroup-lib.sh"
 ip link set lo up
@@ -47,15 +49,56 @@ contains "and the default path" "$(cat "$contrib/avahi/perfcountd.service")" \
 # --- promtool
 
 holds "promtool check config" promtool check config "$contrib/prometheus/scrape.yml"
-holds "promtool check rules" promtool check rules "$contrib/prometheus/rules.yml" "$contrib/prometheus/alerts.yml"
-holds "promtool test rules" promtool test rules "$root/tests/contrib/rules.yml" "$root/tests/contrib/alerts.yml"
-compares "there are rules and alerts" \
-    "$(grep -cE '^ *- (record|alert): ' "$contrib"/prometheus/rules.yml) > 3 &&
-        $(grep -cE '^ *- (record|alert): ' "$contrib"/prometheus/alerts.yml) > 3"
-untested=$(sed -nE 's/^ *- (record|alert): //p' "$contrib"/prometheus/{rules,alerts}.yml | while read -r rule; do
-    grep -qF -e "expr: round($rule," -e "alertname: $rule" "$root"/tests/contrib/*.yml || echo "$rule"
+for kind in rules alerts compat; do
+    holds "promtool check rules: $kind.yml" promtool check rules "$contrib/prometheus/$kind.yml"
+    compares "there are rules in $kind.yml" \
+        "$(grep -cE '^ *- (record|alert): ' "$contrib/prometheus/$kind.yml") > 3"
+done
+"$PERFCOUNTD" list-metrics --json >"$scratch/metrics.json"
+equals "each formula has a case" "$("$root/tests/contrib/derived.py" "$contrib/prometheus/rules.yml" \
+    "$root/tests/contrib/derived.txt" <"$scratch/metrics.json" 2>&1 >"$scratch/derived.yml")" ""
+holds "promtool test rules of derived metrics" promtool test rules "$scratch/derived.yml"
+holds "promtool test rules" promtool test rules "$root"/tests/contrib/*.yml
+untested=$(sed -nE 's/^ *- (record|alert): //p' "$contrib"/prometheus/*.yml | while read -r rule; do
+    grep -qF -e "round($rule," -e "round($rule{" -e "alertname: $rule" "$root"/tests/contrib/*.yml \
+        "$scratch/derived.yml" || echo "$rule"
 done)
 equals "every rule and alert is tested" "$untested" ""
+
+# --- dashboards
+
+export PYTHONDONTWRITEBYTECODE=1
+lint=$root/tests/contrib/lint-dashboards.py
+for dashboard in fleet board; do
+    holds "the linter has nothing to say: $dashboard.json" "$lint" "$contrib/grafana/$dashboard.json"
+    holds "each of its rules finds what it is for: $dashboard.json" "$lint" --self-test "$contrib/grafana/$dashboard.json"
+done
+holds "the dashboards are those of generate.py" "$contrib/grafana/generate.py" --check
+
+# --- the mixin
+
+# mixin EXPRESSION: of its object, as JSON.
+mixin() {
+    jsonnet -e "local mixin = import '$contrib/mixin/mixin.libsonnet'; $1"
+}
+for dashboard in fleet board; do
+    equals "the mixin has $dashboard.json" "$(mixin "mixin.grafanaDashboards['perfcountd-$dashboard.json']" | jq -cS .)" \
+        "$(jq -cS . "$contrib/grafana/$dashboard.json")"
+done
+mkdir -p "$scratch"/mixin/{contrib/prometheus,tests/contrib}
+for pair in rules:prometheusRules alerts:prometheusAlerts; do
+    mixin "mixin.${pair#*:}" >"$scratch/mixin/contrib/prometheus/${pair%:*}.yml"
+    equals "the mixin has as many rules as ${pair%:*}.yml" \
+        "$(jq '[.groups[].rules[]] | length' "$scratch/mixin/contrib/prometheus/${pair%:*}.yml")" \
+        "$(grep -cE '^ *- (record|alert): ' "$contrib/prometheus/${pair%:*}.yml")"
+done
+mixin "{groups: (mixin { _config+:: { compat: true } }).prometheusRules.groups}" |
+    jq '.groups |= map(select(.name | test("exporter|advisor")))' >"$scratch/mixin/contrib/prometheus/compat.yml"
+cp "$root"/tests/contrib/*.yml "$scratch/mixin/tests/contrib/"
+holds "which do the same" promtool test rules "$scratch"/mixin/tests/contrib/*.yml
+contains "the mixin's job is a setting" \
+    "$(mixin "(mixin { _config+:: { job: 'boards' } }).prometheusAlerts" | jq -r '.groups[].rules[].expr')" \
+    'up{job="boards"} == 0'
 
 # --- a Prometheus with these files
 
@@ -89,7 +132,7 @@ children+=($!)
 
 mkdir "$scratch/prometheus"
 cp -r "$contrib"/prometheus/* "$scratch/prometheus/"
-sed -i 's/_interval: 15s/_interval: 1s/' "$scratch/prometheus/scrape.yml"
+sed -i 's/_interval: 15s/_interval: 1s/; s/^  # - compat.yml/  - compat.yml/' "$scratch/prometheus/scrape.yml"
 cat >"$scratch/prometheus/targets/fleet.yml" <<'END'
 - targets: [opi5-01.fleet.example.org:10298, "127.0.0.1:10298"]
 - targets: ["127.0.0.1:10298"]
@@ -120,7 +163,10 @@ equals "the machines have the labels of the file" "$(query 'up{site="field"}' | 
 for rule in 'instance:perf_cpu_context_switches:rate5m{instance="opi5-08"}' \
     'instance:perf_cpu_running:ratio_rate5m{instance="opi5-08", group="software"}' \
     'cgroup:perf_cgroup_cpu_utilization:rate5m{instance="opi5-08"}' \
-    'unit:perf_cgroup_cpu_utilization:rate5m{instance="opi5-08", unit="load.service"}'; do
+    'unit:perf_cgroup_cpu_utilization:rate5m{instance="opi5-08", unit="load.service"}' \
+    'sum(node_perf_context_switches_total{instance="opi5-08"})' \
+    'container_perf_events_total{instance="opi5-08", id=~".*/load.service", event="minor_faults"}' \
+    'container_perf_events_scaling_ratio{instance="opi5-08", id=~".*/load.service", event="minor_faults"}'; do
     holds "$rule has a value" eventually 20 is_positive "$rule"
 done
 compares "a group of software events runs all the time" \

@@ -118,8 +118,10 @@ process_is() {
     equals "$1: resident memory" "$(process_value resident_memory_bytes "$1")" $(($(stat_field "$pid" 24) * page))
     equals "$1: virtual memory" "$(process_value virtual_memory_bytes "$1")" "$(stat_field "$pid" 23)"
     equals "$1: threads" "$(process_value threads "$1")" "$(field "$pid" Threads)"
-    equals "$1: start" "$(process_value start_time_seconds "$1" | awk '{ printf "%.2f", $1 }')" "$(awk -v t="$ticks" -v boot="$(
-        awk '$1 == "btime" { print $2 }' /proc/stat)" '{ printf "%.2f", boot + $22 / t }' "/proc/$pid/stat")"
+    # Both with two digits behind the point: the metric leaves a last 0 out.
+    equals "$1: start" "$(process_value start_time_seconds "$1" | awk '{ printf "%.2f", $1 }')" "$(
+        awk -v t="$ticks" -v boot="$(awk '$1 == "btime" { print $2 }' /proc/stat)" \
+            '{ printf "%.2f", boot + $22 / t }' "/proc/$pid/stat")"
     equals "$1: the status has it" "$(get /api/v1/status | jq -r ".processes[] | select(.process == \"$1\") |
         \"\(.pid) \(.virtual_bytes)\"")" "$pid $(stat_field "$pid" 23)"
 }

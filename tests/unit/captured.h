@@ -12,8 +12,18 @@
 struct fake_sys *captured_rk3588_5_10(void);
 /* Mainline: a PMU for each kind of core, and the DSU that both share. */
 struct fake_sys *captured_rk3588_6_1(void);
+/* Mainline with the memory controllers' PMU, rockchip_ddr. */
+struct fake_sys *captured_rk3588_6_12(void);
+/* A Raspberry Pi 5: four Cortex-A76. */
+struct fake_sys *captured_raspberry_pi_5(void);
+/* Ampere Altra with 32 Neoverse N1: a mesh (arm_cmn), memory controllers (arm_dmc620), DSUs. */
+struct fake_sys *captured_altra(void);
+/* A virtual machine on Neoverse N2, whose PMU has slots. */
+struct fake_sys *captured_neoverse_n2(void);
 /* Alder Lake: 8 cores with two threads each, 4 small ones; RAPL, memory controllers, cstate. */
 struct fake_sys *captured_intel_hybrid(void);
+/* Ice Lake server, two sockets: slots and topdown-*, memory controllers, RAPL. */
+struct fake_sys *captured_intel_server(void);
 /* Zen 4, 16 CPUs, 2 core complexes: data fabric, L3, 4 memory controllers, RAPL, an IOMMU, IBS. */
 struct fake_sys *captured_amd_server(void);
 /* A Raspberry Pi whose device tree has no PMU. */

@@ -34,7 +34,7 @@ struct rig {
 };
 
 /* A configuration of the collector cpu alone. */
-#define CPU_GROUPS(groups) "collectors: {self: {enabled: false}, cpu: {groups: " groups "}}"
+#define CPU_GROUPS(groups) "collectors: {self: {enabled: false}, pmu: {groups: []}, cpu: {groups: " groups "}}"
 
 struct config *config_of(const char *text);
 

@@ -50,7 +50,9 @@ static const struct {
     const char *in, *out_part;
 } bad[] = {
     {"", "has no port"},
-    {"10298", "has no port"},
+    {"10298", "\"10298\" has no colon: write :10298 for all addresses of this machine, or 127.0.0.1:10298 for this "
+              "machine alone"},
+    {"70000", "has no port"},
     {"127.0.0.1", "has no port"},
     {":", "\"\" is not a port"},
     {":x", "\"x\" is not a port"},

@@ -53,6 +53,7 @@ static void test_sums(void **state)
     assert_string_equal(row->cgroup, "/a");
     assert_int_equal(row->counters[0].raw, 1800);
     assert_int_equal(row->state, ROW_COUNTING);
+    assert_false(row->uneven);
     cgroup_counts_end(counts, rig.sys);
     assert_int_equal(row_descriptors(&rig), 0);
     cgroup_rig_done(&rig, counts);
@@ -282,6 +283,7 @@ static void test_event_missing_on_one_cpu(void **state)
         assert_int_equal(cgroup_value(&rig, "cycles", "cpu", "mixed"), 30);
         assert_int_equal(cgroup_value(&rig, "context_switches", "software", "mixed"), 40);
         assert_int_equal(cgroup_value(&rig, "instructions", "cpu", "mixed"), 40);
+        assert_true(find_row(&rig.snapshot, "cpu", "mixed")->uneven);
         struct failures failures = cgroup_rig_failures(&rig, &counts, 1);
         assert_int_equal(failures.n, 1);
         assert_int_equal(failures.items[0].n_targets, 1);

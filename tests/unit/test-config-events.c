@@ -3,7 +3,8 @@
 #include <stdio.h>
 
 #include "config/config.h"
-#include "tests/unit/fake-sys.h"
+#include "tests/unit/captured.h"
+#include "tests/unit/fake-machine.h"
 #include "tests/unit/test.h"
 
 /* Checks a configuration with that event between head and tail; the result is the same without an error to fill. */
@@ -102,19 +103,20 @@ static int note_event(void *userdata, const struct event *event, bool samples)
 /* All events of a configuration, and the events that the sampler may open. */
 static void test_each_event(void **state)
 {
-#define ONLY_CPU "pmu: {enabled: false}, cgroup: {groups: []}}"
+#define ONLY_CPU "pmu: {groups: []}, cgroup: {groups: []}}"
     static const struct {
         const char *in, *out;
         int out_result;
     } cases[] = {
-        {"collectors: {cpu: {groups: []}, cgroup: {groups: []}}", "", 0},
+        {"collectors: {cpu: {groups: []}, pmu: {groups: []}, cgroup: {groups: []}}", "", 0},
         {"collectors: {cpu: {groups: [{name: a, events: cycles}, {name: p, events: ['kprobe/addr=0x10/']}]}, " ONLY_CPU,
          "cycles kprobe/addr=0x10/", 0},
         {"collectors: {cpu: {groups: [{name: a, events: cpu-clock}, {name: b, events: cs}]}, " ONLY_CPU, "cpu-clock",
          -EBUSY},
-        {"collectors: {cpu: {groups: []}, cgroup: {groups: [{name: p, events: '{cycles,kprobe/func=f,offset=1/}'}]}}",
+        {"collectors: {cpu: {groups: []}, pmu: {groups: []}, cgroup: {groups: [{name: p, events: "
+         "'{cycles,kprobe/func=f,offset=1/}'}]}}",
          "cycles kprobe/func=f,offset=1/", 0},
-        {"{collectors: {cpu: {groups: []}, cgroup: {groups: []}}, sampler: {event: 'cycles:u', "
+        {"{collectors: {cpu: {groups: []}, pmu: {groups: []}, cgroup: {groups: []}}, sampler: {event: 'cycles:u', "
          "tracepoints: ['sched:sched_switch', 'a:b']}}",
          "cycles:u(samples) sched:sched_switch(samples) a:b(samples)", 0},
     };
@@ -131,10 +133,41 @@ static void test_each_event(void **state)
     }
 }
 
+/* An event that no machine could count there is an error in the file; an event that this machine lacks is none. */
+static void test_check_pmu_events(void **state)
+{
+    static const struct {
+        const char *in, *out;
+    } cases[] = {
+        {"cycles", "\"cycles\" is counted on each CPU: it belongs to collectors.cpu"},
+        {"energy-pkg,r11", "\"r11\" is counted on each CPU: it belongs to collectors.cpu"},
+        {"sched:sched_switch", "it belongs to collectors.cpu"},
+        {"mem:0x1000:w", "it belongs to collectors.cpu"},
+        {"energy-pgk", "there is no event \"energy-pgk\"; did you mean \"energy-pkg\""},
+        {"energy-pkg", NULL},
+        {"amd_l3/event=1/", NULL},
+    };
+    struct fake_sys *fake = captured_intel_hybrid();
+    struct machine *machine = machine_of(&fake->sys);
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct error error = {0};
+        int r = check_events(fake, machine, "collectors:\n  pmu:\n    groups:\n    - {name: a, events: '", cases[i].in,
+                             "'}\n", &error);
+        assert_int_equal(r, cases[i].out ? -EINVAL : 0);
+        if (cases[i].out && (error.line != 4 || !strstr(error.message, cases[i].out)))
+            fail_msg("line %u: %s", error.line, error.message);
+    }
+    machine_free(machine);
+    fake_sys_free(fake);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_check_events),
+        cmocka_unit_test(test_check_pmu_events),
         cmocka_unit_test(test_check_sampled),
         cmocka_unit_test(test_each_event),
     };

@@ -65,9 +65,7 @@ static void test_bad_files(void **state)
 static const struct {
     const char *name, *text, *first, *last;
 } default_groups[] = {
-    {"core", "{cycles,instructions}", "cycles", "instructions"},
-    {"cache", "{cache-references,cache-misses}", "cache_references", "cache_misses"},
-    {"branch", "{branches,branch-misses}", "branches", "branch_misses"},
+    {"overview", NULL, "cycles", "cache_misses"},
     {"software", "{context-switches,cpu-migrations,minor-faults,major-faults}", "context_switches", "major_faults"},
 };
 
@@ -97,12 +95,16 @@ static void assert_default(const struct config *config)
     assert_false(config->cgroup.per_cpu);
     assert_int_equal(config->cgroup.linger_ns, 60 * NSEC_PER_SEC);
     assert_int_equal(config->cgroup.groups.n, 2);
-    assert_string_equal(config->cgroup.groups.items[1].events[0].event.metric, "task_clock");
+    assert_string_equal(config->cgroup.groups.items[0].events[0].event.metric, "task_clock");
+    assert_int_equal(config->pmu.groups.n, 2);
+    assert_string_equal(config->pmu.groups.items[0].name, "memory");
+    assert_string_equal(config->pmu.groups.items[1].name, "energy");
     assert_int_equal(config->cpu.groups.n, ARRAY_SIZE(default_groups));
     for (size_t i = 0; i < ARRAY_SIZE(default_groups); i++) {
         const struct config_group *group = &config->cpu.groups.items[i];
         assert_string_equal(group->name, default_groups[i].name);
-        assert_string_equal(group->text, default_groups[i].text);
+        assert_true((group->text == NULL) == (group->preset != NULL));
+        assert_true(group->text ? str_equal(group->text, default_groups[i].text) : !default_groups[i].text);
         assert_false(group->strict);
         assert_int_equal(group->line, 0);
         assert_int_equal(group->events[0].line, 0);

@@ -34,8 +34,32 @@ static void test_escape(void **state)
         }
 }
 
+/* Colours, line breaks, a C1 control, a cut character; other scripts stay. */
+static void test_printable(void **state)
+{
+    static const struct {
+        const char *in, *out;
+    } texts[] = {
+        {"", ""},
+        {"/system.slice/caf\xc3\xa9.service", "/system.slice/caf\xc3\xa9.service"},
+        {"\033[31m\n\t\x7f", "\\x1b[31m\\x0a\\x09\\x7f"},
+        {"a\xc2\x9b"
+         "b\xff",
+         "a\\xc2\\x9bb\\xff"},
+        {"\xe2\x80\xa8\xc3", "\\xe2\\x80\\xa8\\xc3"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+        struct buffer buffer = {0};
+        escape_append_printable(&buffer, texts[i].in);
+        _cleanup_(freep) char *text = buffer_string(&buffer);
+        assert_string_equal(text, texts[i].out);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_escape)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_escape), cmocka_unit_test(test_printable)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,9 +30,9 @@ static const struct {
     const char *in_event, *out_family, *out_unit, *out_value, *out_json;
 } served[] = {
     {"rockchip_ddr/cycles/", "perf_pmu_cycles", "", "1000000000007", "1000000000007"},
-    {"rockchip_ddr/read-bytes/", "perf_pmu_read_bytes_bytes", "bytes", "1000000000007", "1000000000007"},
-    {"rockchip_ddr/bytes/", "perf_pmu_bytes_bytes", "bytes", "1000000000007", "1000000000007"},
-    {"meson_ddr_bw/total_rw_bytes/", "perf_pmu_total_rw_bytes_bytes", "bytes", "16000000000112", "16000000000112"},
+    {"rockchip_ddr/read-bytes/", "perf_pmu_read_bytes", "bytes", "1000000000007", "1000000000007"},
+    {"rockchip_ddr/bytes/", "perf_pmu_bytes", "bytes", "1000000000007", "1000000000007"},
+    {"meson_ddr_bw/total_rw_bytes/", "perf_pmu_total_rw_bytes", "bytes", "16000000000112", "16000000000112"},
     {"power/energy-pkg/", "perf_pmu_energy_pkg_joules", "joules", "232.83064365549944", "232.83064365549944"},
 };
 

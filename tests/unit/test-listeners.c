@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The addresses that the HTTP server listens on, how they change, and the operators among their clients. */
 #include <arpa/inet.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -38,6 +39,50 @@ static void test_listeners(void **state)
     assert_int_equal(server_listen(f.server, foreign, 1, &error), -EADDRNOTAVAIL);
     assert_has(error.message, "192.0.2.1:1234");
     served_expect_answer(&f, 0, "GET /-/healthy", "", "HTTP/1.1 200 ");
+    served_done(&f);
+}
+
+#define USER "basic_auth_users: {alice: $2y$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW}\n"
+
+/* The log says from where an address can be reached, and whether anybody may ask there. */
+static void test_described(void **state)
+{
+    static const struct {
+        const char *in, *out;
+    } cases[] = {
+        {"127.0.0.1:0", "http://127.0.0.1:*/"},
+        {"127.0.0.3:0", "http://127.0.0.3:*/"},
+        {"[::1]:0", "http://[[]::1]:*/"},
+        {"0.0.0.0:0", "http://localhost:*/ and all other IPv4 addresses of this machine, without a password"},
+        {"[::]:0", "http://localhost:*/ and all other IPv6 addresses of this machine, without a password"},
+        {":0", "http://localhost:*/ and all other addresses of this machine, without a password"},
+    };
+    char file[] = "/tmp/test-listeners.XXXXXX", text[256];
+    struct served f;
+    struct error error;
+
+    (void)state;
+    served_start(&f, NULL, "127.0.0.1:0");
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char *address = (char *)cases[i].in;
+        int r = server_listen(f.server, &address, 1, &error);
+        if (r == -EAFNOSUPPORT || (r == -EADDRNOTAVAIL && address[0] == '[')) {
+            print_message("left out: this machine has no IPv6: %s\n", error.message);
+            continue;
+        }
+        assert_int_equal(r, 0);
+        assert_true(server_describe(f.server, 0, text, sizeof(text)));
+        print_message("%s\n", text);
+        assert_int_equal(fnmatch(cases[i].out, text, 0), 0);
+        assert_false(server_describe(f.server, 1, text, sizeof(text)));
+    }
+    int fd = mkstemp(file);
+    assert_int_equal(write(fd, USER, strlen(USER)), strlen(USER));
+    close(fd);
+    assert_int_equal(server_secure(f.server, file, &error), 0);
+    assert_true(server_describe(f.server, 0, text, sizeof(text)));
+    assert_int_equal(fnmatch("http://localhost:*/ and all other addresses of this machine", text, 0), 0);
+    unlink(file);
     served_done(&f);
 }
 
@@ -183,11 +228,9 @@ static void test_operators(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_listeners),
-        cmocka_unit_test(test_retired_listener),
-        cmocka_unit_test(test_reload_retires_its_listener),
-        cmocka_unit_test(test_unix_socket),
-        cmocka_unit_test(test_rebound_name),
+        cmocka_unit_test(test_listeners),        cmocka_unit_test(test_described),
+        cmocka_unit_test(test_retired_listener), cmocka_unit_test(test_reload_retires_its_listener),
+        cmocka_unit_test(test_unix_socket),      cmocka_unit_test(test_rebound_name),
         cmocka_unit_test(test_operators),
     };
 

@@ -26,8 +26,8 @@ static struct played_pmu {
     [A53] = {"arm_ac53", PFM_PMU_TYPE_CORE, false, false, 1},
     [A57] = {"arm_ac57", PFM_PMU_TYPE_CORE, false, false, 5},
     [N1] = {"arm_n1", PFM_PMU_TYPE_CORE, false, false, 6},
-    [A76] = {"arm_ac76", PFM_PMU_TYPE_CORE, true, false, 9},
-    [UNCORE] = {"hisi_sccl1_ddrc0", PFM_PMU_TYPE_UNCORE, false, true, 10},
+    [A76] = {"arm_ac76", PFM_PMU_TYPE_CORE, true, false, 10},
+    [UNCORE] = {"hisi_sccl1_ddrc0", PFM_PMU_TYPE_UNCORE, false, true, 11},
 };
 
 /* The numbers of Arm's manuals; the last event of the A53 is its own. */
@@ -45,7 +45,8 @@ static const struct played_event {
     {A57, "L2D_CACHE_REFILL", 0x17, NULL},
     {N1, "L2D_CACHE_REFILL", 0x17, NULL},
     {N1, "STALL_BACKEND", 0x24, NULL},
-    {N1, "MASKED", 0x30, "BIG"},
+    {N1, "MASKED", 0x70, "BIG"},
+    {N1, "L2D_CACHE_WB", 0x18, NULL},
     {A76, "NEW_NAME", 0x18, NULL},
     {UNCORE, "FLUX_WR", 5, NULL},
 };
@@ -187,11 +188,11 @@ static const struct {
     {"arm_ac55::L2D_CACHE_REFILL", 0, 8, 0x17, 0, "arm_ac53::L2D_CACHE_REFILL"},
     {"arm_ac55::L2D_CACHE_REFILL", 5, 0, 0, 0, NULL},
     {"arm_ac55::L2D_CACHE_REFILL:u", 0, 8, 0x17, 0, "arm_ac53::L2D_CACHE_REFILL"},
-    {"arm_ac76::MASKED:BIG", 4, 9, 0x31, 7, "arm_n1::MASKED:BIG"},
-    {"arm_ac76::MASKED:BIG:ku", 4, 9, 0x31, 7, "arm_n1::MASKED:BIG"},
+    {"arm_ac76::MASKED:BIG", 4, 9, 0x71, 7, "arm_n1::MASKED:BIG"},
+    {"arm_ac76::MASKED:BIG:ku", 4, 9, 0x71, 7, "arm_n1::MASKED:BIG"},
     {"L2D_CACHE_REFILL", 0, 8, 0x17, 0, "arm_ac53::L2D_CACHE_REFILL"},
     {"L2D_CACHE_REFILL", 4, 9, 0x17, 0, "arm_n1::L2D_CACHE_REFILL"},
-    {"MASKED:BIG", 4, 9, 0x31, 7, "arm_n1::MASKED:BIG"},
+    {"MASKED:BIG", 4, 9, 0x71, 7, "arm_n1::MASKED:BIG"},
     {"MASKED:BIG:k", 0, 0, 0, 0, NULL},
     {"hisi_sccl1_ddrc0::FLUX_WR", 0, 0, 0, 0, NULL}, /* for several CPUs: it has a cpumask */
     /* Another core than the stand-in: this core may not have the stand-in's own events. */

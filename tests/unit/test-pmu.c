@@ -45,12 +45,31 @@ static void test_scopes(void **state)
     fake_sys_free(fake);
 }
 
+static void test_bad_caps(void **state)
+{
+    static const char *const slots[] = {"many", "-1", "300", ""};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(slots); i++) {
+        struct fake_sys *fake = fake_machine_big_little();
+        fake_pmu_file(fake, "armv8_cortex_a76", "caps/slots", slots[i]);
+        fake_pmu_file(fake, "armv8_cortex_a76", "caps/threshold_max", "many");
+        struct pmu *pmu = load_pmu(fake, "armv8_cortex_a76");
+        assert_int_equal(pmu->slots, 0);
+        assert_true(pmu->threshold_max == UINT64_MAX);
+        pmu_free(pmu);
+        fake_sys_free(fake);
+    }
+}
+
 static void test_load(void **state)
 {
     struct fake_sys *fake = fake_machine_big_little();
-    struct pmu *pmu = load_pmu(fake, "armv8_cortex_a76");
 
     (void)state;
+    fake_pmu_file(fake, "armv8_cortex_a76", "caps/slots", "0x00000005");
+    struct pmu *pmu = load_pmu(fake, "armv8_cortex_a76");
+    assert_int_equal(pmu->slots, 5);
     assert_string_equal(pmu->name, "armv8_cortex_a76");
     assert_int_equal(pmu->type, 9);
     assert_int_equal(pmu->threshold_max, 0xfff);
@@ -132,7 +151,6 @@ static void test_garbled_files(void **state)
         {"events/minus-scale", "event=1"},   {"events/minus-scale.scale", "-1"},
         {"events/fine", "event=1"},          {"events/directory/x", "event=1"},
         {"format/bad", "config:99"},         {"format/fine", "config:8"},
-        {"caps/threshold_max", "many"},
     };
 
     (void)state;
@@ -144,7 +162,6 @@ static void test_garbled_files(void **state)
     assert_non_null(pmu_find_event(pmu, "fine"));
     assert_int_equal(pmu->n_formats, 2);
     assert_non_null(pmu_find_format(pmu, "fine"));
-    assert_true(pmu->threshold_max == UINT64_MAX);
     assert_non_null(strstr(defects_find(&pmu->defects, "bad"), "cannot be understood"));
     assert_null(defects_find(&pmu->defects, "fine"));
     pmu_free(pmu);
@@ -205,12 +222,36 @@ static void test_bad_type(void **state)
     fake_sys_free(fake);
 }
 
+/* Common events of Armv8 are there where sysfs lists them; of other numbers and PMUs nothing is known. */
+static void test_has_number(void **state)
+{
+    static const struct {
+        const char *in_pmu;
+        uint64_t in;
+        bool out;
+    } cases[] = {
+        {"armv8_cortex_a76", 0x17, true}, {"armv8_cortex_a76", 0x24, true},    {"armv8_cortex_a76", 0x1d, false},
+        {"armv8_cortex_a55", 0x1d, true}, {"armv8_cortex_a55", 0x24, false},   {"armv8_cortex_a55", 0x3f, false},
+        {"armv8_cortex_a55", 0x40, true}, {"armv8_cortex_a55", 0x4000, false}, {"armv8_cortex_a55", 0x4040, true},
+        {"software", 0x17, true},
+    };
+    struct fake_sys *fake = fake_machine_big_little();
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct pmu *pmu = load_pmu(fake, cases[i].in_pmu);
+        assert_int_equal(pmu_has_number(pmu, cases[i].in), cases[i].out);
+        pmu_free(pmu);
+    }
+    fake_sys_free(fake);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scopes),   cmocka_unit_test(test_garbled_pmu),   cmocka_unit_test(test_names),
-        cmocka_unit_test(test_load),     cmocka_unit_test(test_garbled_files), cmocka_unit_test(test_units),
-        cmocka_unit_test(test_bad_type),
+        cmocka_unit_test(test_has_number), cmocka_unit_test(test_scopes),   cmocka_unit_test(test_garbled_pmu),
+        cmocka_unit_test(test_names),      cmocka_unit_test(test_load),     cmocka_unit_test(test_garbled_files),
+        cmocka_unit_test(test_units),      cmocka_unit_test(test_bad_type), cmocka_unit_test(test_bad_caps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

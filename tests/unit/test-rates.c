@@ -203,17 +203,27 @@ static void test_cpu_utilization(void **state)
     }
 }
 
-static void test_ratio_names(void **state)
+/* Where the events are not of the same CPUs, there is no ratio of two; a metric of one event stays. */
+static void test_uneven(void **state)
 {
-    bool found = false;
-    size_t n = 0;
+    const struct row_target target = {.group = "g", .pmu = "cpu", .cgroup = "/a", .cpu = -1};
+    struct snapshot snapshot = {.collector_names = names};
+    struct rates rates;
+    double events[4];
 
     (void)state;
-    for (const char *name; (name = rates_ratio_name(n)); n++)
-        found |= str_equal(name, "cpu_utilization");
-    assert_true(found);
-    assert_int_equal(n, 7);
-    assert_null(rates_ratio_name(n + 1));
+    struct row *row = snapshot_add_row(&snapshot, &target, counters, ARRAY_SIZE(counters));
+    set(row, &(struct reading){0});
+    struct baseline *baseline = baseline_new(&snapshot);
+    set(row, &(struct reading){4, 2, NSEC_PER_SEC, 0, 5, 5, ROW_COUNTING, false});
+    snapshot.monotonic_ns = NSEC_PER_SEC;
+    row->uneven = true;
+    assert_int_equal(rates_row(baseline, &snapshot, row, events, &rates), 0);
+    assert_real(ratio(&rates, "ipc"), NAN);
+    assert_real(ratio(&rates, "cpu_utilization"), 1);
+    assert_real(ratio(&rates, "running_ratio"), 1);
+    baseline_free(baseline);
+    snapshot_done(&snapshot);
 }
 
 static void test_rows_come_and_go(void **state)
@@ -251,11 +261,8 @@ static void test_rows_come_and_go(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rates),
-        cmocka_unit_test(test_pauses),
-        cmocka_unit_test(test_cpu_utilization),
-        cmocka_unit_test(test_ratio_names),
-        cmocka_unit_test(test_rows_come_and_go),
+        cmocka_unit_test(test_rates),  cmocka_unit_test(test_pauses),           cmocka_unit_test(test_cpu_utilization),
+        cmocka_unit_test(test_uneven), cmocka_unit_test(test_rows_come_and_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 
 #define CYCLES "perfcountd_self_cycles_total"
 #define INSTRUCTIONS "perfcountd_self_instructions_total"
-#define SELF_ALONE "collectors: {cpu: {enabled: false}}"
+#define SELF_ALONE "collectors: {cpu: {enabled: false}, pmu: {groups: []}}"
 #define UNAVAILABLE                                                                                                    \
     "perfcountd_events_unavailable{collector=\"self\",group=\"self\",event=\"%s\",pmu=\"cpu\",reason=\"%s\"}"
 
@@ -105,7 +105,7 @@ static void test_self_children(void **state)
     assert_symboliser(&rig, 55, 200, 2);
     assert_int_equal(self_value(&rig, OF_SYMBOLISER("start_time_seconds")), start + 500);
     /* A reload. */
-    rig_configure(&rig, "collectors: {cpu: {groups: []}}");
+    rig_configure(&rig, "collectors: {pmu: {groups: []}, cpu: {groups: []}}");
     assert_symboliser(&rig, 55, 200, 2);
     /* One that was given up before it ended does not make the total fall. */
     write_stat(&symboliser, "");
@@ -129,7 +129,7 @@ static void test_self_cost(void **state)
     assert_int_equal(self_value(&rig, "perfcountd_self_kernel_counted"), 1);
     assert_int_equal(registry_failures(rig.registry)->n, 0);
     /* Another configuration: the totals go on. */
-    rig_configure(&rig, "collectors: {cpu: {groups: []}}");
+    rig_configure(&rig, "collectors: {pmu: {groups: []}, cpu: {groups: []}}");
     fake_advance(rig.fake, 50 * NSEC_PER_SEC);
     assert_int_equal(self_value(&rig, CYCLES), 150 * NSEC_PER_SEC);
     /* Starved: left out, then made up for. */
@@ -206,6 +206,26 @@ static void test_self_cost_no_pmu(void **state)
     rig_done(&rig);
 }
 
+/* One series for each PMU that has them, also after a reload. */
+static void test_slots(void **state)
+{
+    struct fake_sys *fake = fake_machine_big_little();
+    struct rig rig;
+
+    (void)state;
+    fake_pmu_file(fake, "armv8_cortex_a76", "caps/slots", "0x00000008");
+    fake_pmu_file(fake, "armv8_cortex_a55", "caps/slots", "0x00000000");
+    rig_init(&rig, fake, "{}");
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(series_value(rig_read(&rig), "perfcountd_pmu_slots{pmu=\"armv8_cortex_a76\"}"), 8);
+        assert_null(find_series(rig_read(&rig), "perfcountd_pmu_slots{pmu=\"armv8_cortex_a55\"}"));
+        rig_configure(&rig, SELF_ALONE);
+    }
+    rig_configure(&rig, "collectors: {self: {enabled: false}}");
+    assert_null(find_series(rig_read(&rig), "perfcountd_pmu_slots{pmu=\"armv8_cortex_a76\"}"));
+    rig_done(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +235,7 @@ int main(void)
         cmocka_unit_test(test_self_cost),
         cmocka_unit_test(test_self_cost_in_part),
         cmocka_unit_test(test_self_cost_no_pmu),
+        cmocka_unit_test(test_slots),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

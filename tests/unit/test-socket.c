@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -104,6 +105,40 @@ static void test_names(void **state)
     }
 }
 
+/* The process that has the address is named, with a name that does nothing to a terminal. */
+static void test_busy(void **state)
+{
+    char directory[] = "/tmp/test-socket-XXXXXX", local[64], any[64], path[64], expected[64];
+    int fd = -1, second = -1;
+    struct socket_file file = {0}, none = {0};
+    _cleanup_(closep) int held = listening("127.0.0.1");
+    _cleanup_(freep) char *url = NULL, *own = NULL;
+    struct error error;
+    unsigned port;
+
+    (void)state;
+    prctl(PR_SET_NAME, "a\x1b[31m b\xff");
+    snprintf(expected, sizeof(expected), ": process %d (a?[31m b?) listens there; stop it or choose another ",
+             getpid());
+    assert_int_equal(socket_adopt(held, &fd, &url, &error), 0);
+    assert_int_equal(sscanf(url, "http://127.0.0.1:%u/", &port), 1);
+    close(fd);
+    snprintf(local, sizeof(local), "127.0.0.1:%u", port);
+    snprintf(any, sizeof(any), ":%u", port);
+    snprintf(path, sizeof(path), "unix:%s/http.sock", mkdtemp(directory));
+    const char *const busy[] = {local, any, path};
+    assert_int_equal(socket_listen(path, &fd, &own, &file, &error), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(busy); i++) {
+        assert_int_equal(socket_listen(busy[i], &second, &own, &none, &error), -EADDRINUSE);
+        print_message("%s\n", error.message);
+        assert_non_null(strstr(error.message, expected));
+    }
+    close(fd);
+    socket_file_done(&file);
+    rmdir(directory);
+    prctl(PR_SET_NAME, "test-socket");
+}
+
 static char *ask(sd_event *event, int domain, const struct sockaddr *address, socklen_t size)
 {
     static const char request[] = "GET /-/healthy HTTP/1.0\r\n\r\n";
@@ -168,6 +203,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bad),
         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_busy),
         cmocka_unit_test(test_server),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

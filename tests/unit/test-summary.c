@@ -38,7 +38,8 @@ static void summarize(size_t i, char *text, size_t size)
     struct rig rig;
     char yaml[512];
 
-    snprintf(yaml, sizeof(yaml), "collectors: {cgroup: {enabled: false}, cpu: {groups: %s}}", cases[i].in_groups);
+    snprintf(yaml, sizeof(yaml), "collectors: {cgroup: {enabled: false}, pmu: {groups: []}, cpu: {groups: %s}}",
+             cases[i].in_groups);
     rig_init(&rig, fake_machine_one_pmu(), yaml);
     summary_format(rig.registry, &cases[i].in, text, size);
     rig_done(&rig);

@@ -50,6 +50,49 @@ static void test_columns(void **state)
                               "              -  x\n");
 }
 
+/* Without titles there is no head line, and an empty column takes no room; lines stand across all columns. */
+static void test_lines(void **state)
+{
+    static const char *const titles[] = {"", ">", "", ""};
+    _cleanup_(table_freep) struct table *table = table_new(titles, 4);
+
+    (void)state;
+    assert_non_null(table);
+    table_line(table, TABLE_BOLD, "a line that is longer than %s", "the columns");
+    for (unsigned i = 0; i < 2; i++) {
+        table_cell(table, TABLE_PLAIN, "%s", "");
+        table_cell(table, TABLE_PLAIN, "%u", i ? 1 : 1000);
+        table_cell(table, TABLE_PLAIN, "%s", "");
+        table_cell(table, TABLE_PLAIN, "%s", "x");
+        if (i == 0)
+            table_line(table, TABLE_PLAIN, "%s", "");
+    }
+    _cleanup_(freep) char *text = printed(table);
+    assert_string_equal(text, "a line that is longer than the columns\n"
+                              "1000  x\n"
+                              "\n"
+                              "   1  x\n");
+}
+
+static void test_metrics(void **state)
+{
+    static const struct {
+        double in;
+        const char *in_unit, *out;
+    } cases[] = {
+        {0.5, "ratio", "0.500"},  {1234.5, "per 1000 instructions", "1234.500"},
+        {2, "cpus", "2.000"},     {1.8e9, "hertz", "1.800 G"},
+        {12.34, "watts", "12.3"}, {NAN, "ratio", "-"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char text[32];
+        table_format_metric(cases[i].in, cases[i].in_unit, text, sizeof(text));
+        assert_string_equal(text, cases[i].out);
+    }
+}
+
 static void test_only_titles(void **state)
 {
     static const char *const titles[] = {">N", "NAME"};
@@ -83,9 +126,8 @@ static void test_quantities(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_only_titles),
-        cmocka_unit_test(test_quantities),
+        cmocka_unit_test(test_columns),     cmocka_unit_test(test_lines),      cmocka_unit_test(test_metrics),
+        cmocka_unit_test(test_only_titles), cmocka_unit_test(test_quantities),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,14 +51,15 @@ board_failed() {
     die "$*"
 }
 
-# machine CPUS: QEMU's arguments for the machine alone.
+# machine CPUS [MODEL]: QEMU's arguments for the machine alone. All its CPUs are of one model, which is what their PMUs
+# list: a Cortex-A76 has stall_frontend and stall_backend.
 machine() {
-    machine_arguments=(-M "virt,gic-version=3" -cpu cortex-a72 -smp "$1" -m 1024)
+    machine_arguments=(-M "virt,gic-version=3" -cpu "${2:-cortex-a72}" -smp "$1" -m 1024)
 }
 
 # write_device_tree CPUS LITTLE BIG FILE
 write_device_tree() {
-    machine "$1"
+    machine "$1" "$3"
     machine_arguments[1]+=",dumpdtb=$4.virt"
     quietly "QEMU does not write its device tree" qemu-system-aarch64 "${machine_arguments[@]}" -nic none -display none
     dtc -q -I dtb -O dts "$4.virt" | python3 "$vm_dir/device-tree.py" "$1" "$2" "$3" >"$4.dts" ||
@@ -81,7 +82,7 @@ board_start() {
     [ -n "$vmlinuz" ] || die "there is no kernel $kernel in $VM_CACHE: run fetch.sh first"
     [ -e "$VM_BUILD/initramfs.gz" ] || die "there is no $VM_BUILD/initramfs.gz: run build.sh first"
     cat "$VM_BUILD/initramfs.gz" "$VM_BUILD/linux-$kernel.modules.gz" >"$scratch/initrd" || exit
-    machine "$cpus"
+    machine "$cpus" "${@:5}"
     arguments=("${machine_arguments[@]}")
     if [ $# -gt 3 ]; then
         write_device_tree "$cpus" "$4" "$5" "$scratch/board.dtb"

@@ -45,7 +45,6 @@ test_exposition() {
 
 # The excerpts of this board in README.md and doc/, with the built-in configuration.
 test_excerpts() {
-    vm_run "echo '{}' >/tmp/excerpts.yaml; perfcountd plan --config.file=/tmp/excerpts.yaml" >"$scratch/plan"
     holds "README.md and doc/ show what this board serves" \
         python3 "$root/doc/excerpts.py" --plan "$scratch/plan" board "$url"
 }
@@ -55,15 +54,19 @@ test_two_kinds() {
     local little big pmu
     little=$(place_list armv8_cortex_a55 0 1)
     big=$(place_list armv8_cortex_a76 2 3)
+    # Beside a daemon the groups of both would take turns.
+    vm_run "echo '{}' >/tmp/excerpts.yaml; perfcountd plan --config.file=/tmp/excerpts.yaml" >"$scratch/plan"
     daemon_start <<<"{}"
     equals "two kinds of core, each with its PMU" "$(core_pmus)" "armv8_cortex_a55:0-1 armv8_cortex_a76:2-3"
     equals "cycles on every CPU, with the PMU that counted" "$(places perf_cpu_cycles_total)" "$little $big"
     equals "so it is with the enabled time" "$(places perf_cpu_group_enabled_seconds_total | tr ' ' '\n' |
         grep -v software | paste -sd ' ')" "$little $big"
-    for pmu in armv8_cortex_a55 armv8_cortex_a76; do
-        contains "missing events are reported for $pmu" "$(get /metrics | grep events_unavailable)" \
-            "group=\"cache\",event=\"cache_misses\",pmu=\"$pmu\",reason=\"ENOENT\"} 2"
-    done
+    equals "overview is what sysfs lists, and nothing of it is reported as missing" \
+        "$(get '/api/v1/rates?group=overview&seconds=0.2' | jq -c '[.rates[].events | keys_unsorted] | unique')" \
+        '[["cycles","instructions","stall_frontend","stall_backend"]]'
+    equals "no event is unavailable" "$(get /metrics | grep -c "events_unavailable{")" 0
+    equals "overview is never multiplexed" "$(get '/api/v1/counters?group=overview' | jq -c \
+        '[.counters[] | [.state, .enabled_ns == .running_ns]] | unique')" '[["counting",true]]'
     test_exposition
     test_excerpts
 
@@ -77,7 +80,12 @@ collectors:
       - {name: raw, events: "armv8_cortex_a76/event=0x08/u"}
       - {name: wide, events: "armv8_cortex_a76/event=0x08,long=1,name=wide/"}
       - {name: software, events: "{context-switches,armv8_cortex_a76/cpu_cycles,name=big_cycles/}"}
+      - {name: cache, events: "{cycles,cache-misses}"}
 END
+    for pmu in armv8_cortex_a55 armv8_cortex_a76; do
+        contains "missing events are reported for $pmu" "$(get /metrics | grep events_unavailable)" \
+            "group=\"cache\",event=\"cache_misses\",pmu=\"$pmu\",reason=\"ENOENT\"} 2"
+    done
     equals "an event of the big PMU is only on its CPUs" "$(places perf_cpu_inst_retired_total)" "$big"
     equals "an event of the little PMU is only on its CPUs" "$(places perf_cpu_cpu_cycles_total)" "$little"
     equals "an event by libpfm4's name is only on its CPUs" "$(places perf_cpu_inst_retired_user_total)" "$big"
@@ -96,14 +104,21 @@ END
 }
 
 test_plan() {
-    local plan
+    local plan overview='["cycles","instructions","stall_frontend","stall_backend"]'
+    local left_out='["l2d_cache_refill","ll_cache_miss_rd","br_mis_pred_retired"]'
     plan=$(plan_json <<<"{}")
-    equals "plan: the groups on each PMU" "$(jq -c '[.groups[] | select(.group == "core") | [.pmu, .cpus, .states]]' \
+    equals "plan: the groups on each PMU" "$(jq -c '[.groups[] | select(.group == "overview") | [.pmu, .cpus, .states]]' \
         <<<"$plan")" '[["armv8_cortex_a55","0-1",{"counting":2}],["armv8_cortex_a76","2-3",{"counting":2}]]'
     equals "plan: the descriptors are those of its groups" \
         "$(jq -c '.file_descriptors == ([.groups[].descriptors] | add)' <<<"$plan")" true
     equals "plan: kernel.perf_event_paranoid" "$(jq .privileges.perf_event_paranoid <<<"$plan")" 3
+    equals "plan: what became of the preset" "$(jq -c '[.presets[] | [.preset, .pmu, .events, .left_out, .fits]]' \
+        <<<"$plan")" "$(printf '["overview","%s",%s,%s,true]\n' \
+        armv8_cortex_a55 "$overview" "$left_out" armv8_cortex_a76 "$overview" "$left_out" | jq -c -s .)"
+    plan=$(plan_json <<<'collectors: {cpu: {groups: [{name: cache, events: cache-misses}, {preset: topdown}]}}')
     contains "plan: missing events, and the reason" "$(jq -c .missing <<<"$plan")" 'no such event on this PMU (ENOENT)'
+    equals "plan: a preset without events here" "$(jq -c '[.presets[] | [.preset, .events, .fits]] | unique' \
+        <<<"$plan")" '[["topdown",[],false]]'
     plan=$(many_groups | plan_json)
     equals "plan: which groups will multiplex" \
         "$(jq -c '[.groups[] | [.group == "pinned", (.states | keys[])]] | unique' <<<"$plan")" \

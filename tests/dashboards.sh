@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Every query of contrib/grafana's dashboards, asked of a Prometheus that scrapes the daemon of this machine and that of
+# an emulated board with two kinds of core: `make check-dashboards`.
+#
+# PERFCOUNTD names the binary of this machine. VM_CACHE, VM_BUILD: see vm/lib.sh.
+
+# shellcheck disable=SC2154 # what board.sh sets
+# shellcheck source=vm/board.sh
+. "$(dirname "${BASH_SOURCE[0]}")/vm/board.sh"
+scrape_seconds=4     # an emulated board is slow
+here_pid=
+prometheus_pid=
+
+stop_all() {
+    local pid
+    for pid in $prometheus_pid $here_pid; do
+        kill "$pid" 2>/dev/null
+        wait "$pid" 2>/dev/null
+    done
+    board_cleanup
+}
+trap stop_all EXIT
+
+# start_board: with the built-in configuration, and a service that works and sleeps.
+start_board() {
+    board_start dashboards 6.1 4 cortex-a55 cortex-a76
+    vm_run 'mkdir -p /sys/fs/cgroup && mount -t cgroup2 cgroup2 /sys/fs/cgroup && cd /sys/fs/cgroup &&
+        echo +pids >cgroup.subtree_control && mkdir system.slice && echo +pids >system.slice/cgroup.subtree_control &&
+        mkdir system.slice/load.service system.slice/rest.service' || board_failed "the board makes no cgroups"
+    daemon_start <<<"{}"
+    vm_run 'taskset -c 3 sh -c "echo \$\$ >/sys/fs/cgroup/system.slice/load.service/cgroup.procs
+        exec spin 3 changing 7200" >/dev/null 2>&1 &' || board_failed "the board runs no load"
+}
+
+# start_here: with the built-in groups, an event that no machine has, and no cgroup: the panels of failures need some.
+start_here() {
+    cat >"$scratch/here.yaml" <<'END'
+collectors:
+  cpu:
+    groups:
+      - {preset: overview}
+      - {name: software, events: "{context-switches,cpu-migrations,minor-faults,major-faults}"}
+      - {name: missing, events: "no_such_pmu/event=1/"}
+  cgroup: {include: ["/no-such-cgroup/*"]}
+END
+    "$PERFCOUNTD" run --config.file="$scratch/here.yaml" --web.listen-address="127.0.0.1:$1" \
+        >"$scratch/here.log" 2>&1 </dev/null &
+    here_pid=$!
+    eventually 30 curl -sf "http://127.0.0.1:$1/-/ready" || die "no daemon here: $(cat "$scratch/here.log")"
+}
+
+# start_prometheus PORT HERE_PORT
+start_prometheus() {
+    cat >"$scratch/prometheus.yml" <<END
+global:
+  {scrape_interval: ${scrape_seconds}s, scrape_timeout: ${scrape_seconds}s, evaluation_interval: ${scrape_seconds}s}
+rule_files: ["$root/contrib/prometheus/rules.yml"]
+scrape_configs:
+  - job_name: perfcountd
+    static_configs:
+      - {targets: ["127.0.0.1:$2"], labels: {instance: here}}
+      - {targets: ["${url#http://}"], labels: {instance: board.example.org}}
+END
+    prometheus --config.file="$scratch/prometheus.yml" --storage.tsdb.path="$scratch/tsdb" --log.level=warn \
+        --web.listen-address="127.0.0.1:$1" >"$scratch/prometheus.log" 2>&1 </dev/null &
+    prometheus_pid=$!
+    eventually 30 curl -sf "http://127.0.0.1:$1/-/ready" || die "no Prometheus: $(cat "$scratch/prometheus.log")"
+}
+
+# good_scrapes URL: the last six of both machines succeeded.
+good_scrapes() {
+    local good="min_over_time(up[$((6 * scrape_seconds))s]) == 1 and count_over_time(up[$((6 * scrape_seconds))s]) >= 6"
+    [ "$(curl -sf --data-urlencode "query=count($good)" "$1/api/v1/query" | jq -r '.data.result[0].value[1]')" = 2 ]
+}
+
+for program in prometheus curl jq python3; do
+    command -v "$program" >/dev/null || die "there is no $program; ./quickstart test installs it on Debian"
+done
+[ -x "${PERFCOUNTD-}" ] || die "name the binary of this machine by PERFCOUNTD=/path"
+"$root/tests/vm/fetch.sh" && "$root/tests/vm/build.sh" || exit
+start_board
+read -r -a ports <<<"$(free_ports)"
+start_here "${ports[0]}"
+start_prometheus "${ports[1]}" "${ports[0]}"
+holds "both machines are scraped" eventually 120 good_scrapes "http://127.0.0.1:${ports[1]}"
+holds "each query of each dashboard has data" python3 "$root/tests/contrib/query-dashboards.py" \
+    "http://127.0.0.1:${ports[1]}" "$scrape_seconds" board.example.org "$root/tests/contrib/dashboards-absent.tsv" \
+    "$root/contrib/grafana/fleet.json" "$root/contrib/grafana/board.json"
+finish

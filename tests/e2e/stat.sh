@@ -1,0 +1,214 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# `perfcountd stat` for people, against perf stat: what it counts, what it runs, and what it prints.
+. "$(dirname "$0")/lib.sh"
+need jq perf pgrep python3 setpriv
+
+# --- the same work counted three times
+
+# Whether this process may count CPUs, by perf's word.
+may_count() {
+    perf stat -a -e context-switches true >/dev/null 2>&1
+}
+
+# as_metrics: names of events as metrics have them.
+as_metrics() {
+    tr 'A-Z:-' 'a-z__'
+}
+
+# both_have: the software and generic hardware events of both, and tracepoints of subsystems that any kernel has.
+both_have() {
+    printf '%s\n' cycles instructions
+    comm -12 <("$PERFCOUNTD" list-events --json | jq -r '.[] | .name' | sort -u) \
+        <(perf list --raw-dump sw hw | tr ' ' '\n' | sort -u) | grep -vxE 'cycles|instructions'
+    [ "$(id -u)" -ne 0 ] || perf list --raw-dump tracepoint | tr ' ' '\n' |
+        grep -E '^(sched|raw_syscalls|exceptions|signal|irq):' | sort -u
+}
+
+# write_config FILE: a group for each event in $events, on CPU 0.
+write_config() {
+    {
+        printf 'collectors:\n  self: {enabled: false}\n  pmu: {enabled: false}\n  cgroup: {enabled: false}\n'
+        printf '  cpu:\n    cpus: "0"\n    groups:\n'
+        awk '{ printf "      - {name: g%d, events: \"%s\"}\n", NR, $0 }' <<<"$events"
+    } >"$1"
+}
+
+# counts_of_stat FILE: lines EVENT COUNT, of the text for people; <not-supported>, and <estimate> where a count is one.
+counts_of_stat() {
+    sed 's/<not /<not-/' "$1" | awk '$1 ~ /^[0-9][0-9,.]*$/ && $2 != "seconds" || $1 ~ /^<not/ {
+            count = /%\)$/ ? "<estimate>" : $1
+            gsub(",", "", count)
+            print $2 == "msec" ? $3 : $2, count
+        }' | sort
+}
+
+# counts_of_perf FILE: the same, of perf stat -x\;
+counts_of_perf() {
+    sed 's/<not /<not-/' "$1" | awk -F';' 'NF > 3 {
+            print tolower($3), $1 !~ /</ && $5 < 100 ? "<estimate>" : $1
+        }' | tr ':-' '__' | sed 's/<not_/<not-/' | sort
+}
+
+# Each reading is inside the next: perfcountd runs perf stat, which runs perfcountd, which runs the load.
+count_three_times() {
+    "$PERFCOUNTD" stat --config.file="$scratch/stat.yaml" --output="$scratch/outer" -- \
+        perf stat -a -C 0 -x\; -o "$scratch/perf" -e "$(paste -sd, <<<"$events")" -- \
+        "$PERFCOUNTD" stat --config.file="$scratch/stat.yaml" --output="$scratch/inner" -- \
+        python3 "$here/stat-load.py" 0 "$faults" "$rounds" 2>"$scratch/err"
+}
+
+# joined: lines EVENT INNER PERF OUTER
+joined() {
+    join <(counts_of_stat "$scratch/inner") <(counts_of_perf "$scratch/perf") |
+        join - <(counts_of_stat "$scratch/outer")
+}
+
+# not_nested: events that perf did not count between the two.
+not_nested() {
+    joined | grep -v '<' | awk '$2 > $3 + 0.01 || $3 > $4 + 0.01'
+}
+
+# count_of EVENT COLUMN
+count_of() {
+    joined | awk -v event="$1" -v column="$2" '$1 == event { print $column }'
+}
+
+compare_with_perf() {
+    local event faults=200000 rounds=20000 events
+    events=$(both_have)
+    write_config "$scratch/stat.yaml"
+    count_three_times || fail "the load runs, counted three times" "$(tail -n 5 "$scratch/err")"
+    equals "all have the same events" "$(joined | cut -d' ' -f1)" "$(as_metrics <<<"$events" | sort)"
+    equals "what perf counts is between what is counted within and around it" "$(not_nested)" ""
+    for event in page_faults minor_faults; do
+        compares "$event of a load that makes $faults" "$(count_of $event 2) >= $faults"
+    done
+    for event in context_switches sched_sched_switch; do
+        [ -z "$(count_of $event 2)" ] ||
+            compares "$event of a load that makes $((2 * rounds))" "$(count_of $event 2) >= 2 * $rounds"
+    done
+    for event in page_faults context_switches; do
+        compares "$event within and around perf are within 10 %" \
+            "$(count_of $event 4) - $(count_of $event 2) <= 0.1 * $(count_of $event 2)"
+    done
+    echo "$(joined | grep -vc '<') events are compared, $(joined | grep -v '<' | grep -vc ' 0 ') of them not 0"
+    equals "what is not supported here is so for perf too" "$(joined | awk '/<not-/ && ($2 != $3 || $2 != $4)')" ""
+    ! joined | grep -q '^cycles <not-supported>' ||
+        left_out "no hardware PMU here: cycles, instructions and what perf stat -M makes of them"
+}
+
+# The one metric that perf has under a name of its own on most machines, of the same second.
+compare_ipc() {
+    local perf_ipc ipc
+    perf_ipc=$(perf stat -a -C 0 -x\; -M IPC -o "$scratch/metric" "$PERFCOUNTD" stat \
+        --config.file="$scratch/stat.yaml" --output="$scratch/inner" -- \
+        python3 "$here/stat-load.py" 0 200000 20000 2>&1 && awk -F';' '$NF == "IPC" { print $(NF - 1) }' \
+        "$scratch/metric")
+    ipc=$(sed -n 's/.*# ipc \([0-9.]*\).*/\1/p' "$scratch/inner")
+    if [ -z "$ipc" ] || ! [[ $perf_ipc =~ ^[0-9.]+$ ]]; then
+        left_out "perf stat -M IPC counts nothing here: ${perf_ipc:-no value}" | head -n 1
+        return
+    fi
+    compares "ipc is perf's within 5 %" "$ipc >= 0.95 * $perf_ipc && $ipc <= 1.05 * $perf_ipc"
+}
+
+# --- the command
+
+# in_front COMMAND...: as a terminal starts it, with SIGINT as it was. Sets pid.
+in_front() {
+    env --default-signal=INT "$@" >"$scratch/out" 2>"$scratch/err" &
+    pid=$!
+    children+=("$pid")
+}
+
+# waits_for_signals: the process $pid has blocked SIGINT: it is counting.
+waits_for_signals() {
+    (((0x$(awk '$1 == "SigBlk:" { print $2 }' "/proc/$pid/status") & 2) != 0))
+}
+
+sleeps_in() {
+    pgrep -P "$pid" -x sleep >/dev/null
+}
+
+# status_after COMMAND...: the exit status of stat, when this command ran.
+status_after() {
+    "$PERFCOUNTD" stat --config.file="$scratch/soft.yaml" -- "$@" >"$scratch/out" 2>"$scratch/err"
+    echo $?
+}
+
+run_commands() {
+    local pid
+    equals "the command's exit status" "$(status_after sh -c 'echo mine; echo hers >&2; exit 3')" 3
+    equals "its output stays alone" "$(cat "$scratch/out")" mine
+    matches "the counts are on standard error" "$(cat "$scratch/err")" \
+        "^hers.*while 'sh -c echo mine; echo hers >&2; exit 3' ran:.*[0-9]  context_switches .*seconds time elapsed"
+    equals "a command that a signal killed" "$(status_after sh -c 'kill -KILL $$')" 137
+    equals "a command that is not there" "$(status_after "$scratch/nosuch")" 127
+    matches "says so" "$(cat "$scratch/err")" "perfcountd: $scratch/nosuch: cannot be run: No such file"
+    equals "a command that is no program" "$(status_after "$scratch/soft.yaml")" 126
+    equals "its limit of open files is the caller's" "$(status_after sh -c 'ulimit -n'; cat "$scratch/out")" \
+        "0"$'\n'"$(ulimit -n)"
+    "$PERFCOUNTD" stat --config.file="$scratch/soft.yaml" --json --output="$scratch/file" -- true 2>"$scratch/err"
+    holds "--output has the document" jq -e '.rates | length > 0' "$scratch/file"
+    equals "and nothing else is printed" "$(cat "$scratch/err")" ""
+}
+
+interrupt() {
+    local pid status=0
+    in_front "$PERFCOUNTD" stat --config.file="$scratch/soft.yaml" -- sleep 100
+    eventually 10 sleeps_in
+    kill -INT "$pid"
+    wait "$pid" || status=$?
+    equals "SIGINT ends the command" "$status" 130
+    matches "what was counted until then is printed" "$(cat "$scratch/err")" 'context_switches.*seconds time elapsed'
+    in_front "$PERFCOUNTD" stat --config.file="$scratch/soft.yaml" --interval=1h --count=0
+    eventually 10 waits_for_signals
+    status=0
+    kill -INT "$pid"
+    wait "$pid" || status=$?
+    equals "SIGINT ends an interval" "$status" 0
+    matches "and it is printed" "$(cat "$scratch/out")" 'context_switches.*seconds time elapsed'
+}
+
+# Ambient capabilities, as a service has them, are not for the command.
+capabilities() {
+    local as=(setpriv --reuid=65534 --clear-groups --inh-caps=+sys_admin --ambient-caps=+sys_admin)
+    chmod 755 "$scratch"
+    if [ "$(id -u)" -ne 0 ] || ! "${as[@]}" test -x "$PERFCOUNTD" 2>/dev/null; then
+        left_out "only root gives capabilities, and nobody must be able to run $PERFCOUNTD: ambient capabilities"
+        return
+    fi
+    matches "perfcountd has a capability" "$("${as[@]}" grep CapAmb /proc/self/status)" '[1-9a-f]'
+    equals "its command has none" "$("${as[@]}" "$PERFCOUNTD" stat --config.file="$scratch/soft.yaml" -- \
+        grep -E 'Cap(Prm|Eff|Amb)' /proc/self/status 2>/dev/null | grep -c ' *0000000000000000$\|	0000000000000000$')" 3
+}
+
+print_cpus() {
+    local cpus
+    cpus=$(getconf _NPROCESSORS_ONLN)
+    "$PERFCOUNTD" stat --config.file="$scratch/soft.yaml" --per-cpu --interval=50ms >"$scratch/out" 2>"$scratch/err"
+    equals "--per-cpu: a line for each CPU" "$(grep -c '^CPU[0-9]* .* context_switches' "$scratch/out")" "$cpus"
+    "$PERFCOUNTD" stat --config.file="$scratch/soft.yaml" --interval=50ms >"$scratch/out" 2>"$scratch/err"
+    equals "else one for all" "$(grep -c 'context_switches' "$scratch/out")" 1
+}
+
+printf 'collectors:\n  self: {enabled: false}\n  pmu: {enabled: false}\n  cgroup: {enabled: false}\n' \
+    >"$scratch/soft.yaml"
+printf '  cpu: {groups: [{name: software, events: "{context-switches,minor-faults}"}]}\n' >>"$scratch/soft.yaml"
+
+if may_count; then
+    compare_with_perf
+    compare_ipc
+else
+    left_out "perf may not count on CPUs here: the comparison with perf stat"
+fi
+if "$PERFCOUNTD" stat --config.file="$scratch/soft.yaml" --interval=50ms >/dev/null 2>&1; then
+    run_commands
+    interrupt
+    capabilities
+    print_cpus
+else
+    left_out "nothing may be counted on CPUs here: commands, signals and CPUs"
+fi
+finish

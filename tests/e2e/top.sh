@@ -1,0 +1,420 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# `perfcountd top` in a terminal, tmux: keys and what the screen shows then, with counters of its own and with those of
+# a daemon; and that the terminal is as before, however it ends. Names of cgroups are hostile. Plain text as well.
+. "$(dirname "$0")/lib.sh"
+need curl jq setpriv tmux unshare
+# shellcheck source=cgroup-lib.sh
+. "$here/cgroup-lib.sh"
+
+export LC_ALL=C.UTF-8
+config=$scratch/config.yaml
+cat >"$config" <<END
+web: {min_interval: 0s}
+collectors:
+  cpu: {groups: [{name: software, events: "{context-switches,cpu-migrations,minor-faults,major-faults}"},
+                 {name: cycles, events: "{cycles}"}]}
+  cgroup:
+    include: ["$below/**"]
+    groups: [{name: tasks, events: "{task-clock,context-switches,minor-faults,major-faults}"}]
+END
+flags=(--config.file="$config" --interval=200ms)
+
+# --- a terminal: a shell in tmux, so that what is left of the terminal afterwards can be seen
+
+server=(tmux -L "perfcountd-top-$$" -f /dev/null)
+end_server() {
+    "${server[@]}" kill-server 2>/dev/null
+}
+at_end+=(end_server)
+
+screen() {
+    "${server[@]}" capture-pane -p -t top
+}
+keys() {
+    "${server[@]}" send-keys -t top "$@"
+}
+has() {
+    screen | grep -qE -e "$1"
+}
+# shows TITLE REGEX: within a few seconds the screen has a line that matches.
+shows() {
+    seen "$1" 5 has "$2"
+}
+# lost TITLE REGEX: within a few seconds it has none.
+lost() {
+    seen "$1" 5 not has "$2"
+}
+# seen TITLE SECONDS COMMAND...: the command succeeds; if it does not, the screen is shown.
+seen() {
+    if eventually "${@:2}"; then
+        pass "$1"
+    else
+        fail "$1" "not so: ${*:3}" "$(screen)"
+    fi
+}
+# terminal: whether the alternate screen is on, whether the cursor is seen, keys of applications, and the modes.
+terminal() {
+    "${server[@]}" display-message -p -t top '#{alternate_on} #{cursor_flag} #{keypad_flag}'
+    stty -F "$("${server[@]}" display-message -p -t top '#{pane_tty}')" -g
+}
+open_terminal() {
+    "${server[@]}" new-session -d -s top -x "$1" -y "$2" env PS1='ready ' sh -i
+    eventually 5 has '^ready'
+}
+close_terminal() {
+    "${server[@]}" kill-session -t top
+}
+top_pid() {
+    pgrep -P "$("${server[@]}" display-message -p -t top '#{pane_pid}')" -x perfcountd
+}
+is_there() {
+    [ -n "$(top_pid)" ]
+}
+# run_top FLAGS...: types the command. Its exit status is shown by the shell, when it has ended.
+run_top() {
+    keys -l "clear; $(printf '%q ' "$PERFCOUNTD" top "$@"); echo status=\$?"
+    keys Enter
+    seen "top starts" 10 is_there
+}
+# column TITLE: the numbers in the column of that title, from the top to the bottom.
+column() {
+    screen | awk -v title="$1" '
+        /^CGROUP/ { for (i = 1; i <= NF; i++) if ($i == title) behind = NF - i; found = 1; next }
+        found && /^\// { text = $(NF - behind); sub(/~/, "", text); print text }'
+}
+amount() {
+    column "$1" | tr k K | numfmt --from=si
+}
+# is_sorted TITLE OPTIONS-OF-SORT...: there are several numbers, in this order.
+is_sorted() {
+    local numbers
+    numbers=$(amount "$1")
+    [ "$(wc -l <<<"$numbers")" -ge 3 ] && sort -s -c "${@:2}" <<<"$numbers"
+}
+
+# --- cgroups with something to do, and names that nobody likes
+
+mkdir "$parent"/{busy,faults,calm,"a-name-that-is-long-$(printf %060d 7)"}.service
+mkdir "$parent"/$'esc\e[2J\e]0;owned\a' "$parent"/$'bad\xff\xfe' "$parent/日本語" \
+    "$parent"/$'mark\xcc\x81\xe2\x80\xae'
+# load_forever CGROUP KIND AMOUNT PAUSE: again and again, until the script ends.
+load_forever() {
+    while [ -d "$parent/$1" ]; do
+        "$load" "$parent/$1" "$2" "$3" 2>/dev/null
+        sleep "$4"
+    done &
+    children+=($!)
+    disown
+}
+load_forever busy.service spin 500 0.01
+load_forever faults.service faults 2000 0.05
+load_forever calm.service faults 10 0.1
+
+test_own_counters() {
+    local before after
+    open_terminal 80 24
+    before=$(terminal)
+    run_top "${flags[@]}"
+    shows "the source is named" 'own counters'
+    shows "cgroups are rows" "busy.service"
+    shows "titles" '^CGROUP .*%CPU'
+    shows "events that are not counted have a key that says why" 'not counted \(n: why\)'
+    shows "the last line has keys" '^q quit'
+    compares "no line is wider than the terminal" "$(screen | wc -L) <= 80"
+    shows "a column that no row has is not there" '%CPU +FAULTS/s'
+    seen "rows are sorted by CPU time" 5 is_sorted %CPU -gr
+    keys r
+    shows "r reverses" 'reversed'
+    seen "rows are sorted the other way" 5 is_sorted %CPU -g
+    keys r F
+    seen "F sorts by faults" 5 is_sorted FAULTS/s -gr
+    keys '>'
+    shows "> sorts by the next column" 'by SWITCH/s'
+    keys '<' '<'
+    shows "< sorts by the one before, past those that are not there" 'by %CPU'
+    keys N
+    shows "N sorts by name" 'by name'
+    keys n
+    shows "n says what is not counted" 'collector cpu, group cycles: cycles'
+    keys Escape
+    shows "Escape leads back" '^CGROUP'
+    keys h
+    shows "h shows the keys" '^r  +reverse the order'
+    keys Down Down
+    lost "a page scrolls" '^Tab c'
+    keys Home
+    shows "to its beginning" '^Tab c'
+    keys q
+    shows "q ends it with status 0" '^status=0'
+    after=$(terminal)
+    equals "the terminal is as before" "$after" "$before"
+    close_terminal
+}
+
+test_filter_and_views() {
+    open_terminal 80 24
+    run_top "${flags[@]}"
+    shows "rows" 'busy.service'
+    keys / f a u l t
+    shows "a filter is shown while it is typed" 'filter: fault_'
+    shows "it passes" 'faults.service'
+    lost "others are left out" 'busy.service'
+    keys Enter
+    shows "it stays" 'filter: fault( |$)'
+    keys Escape
+    shows "Escape shows all rows" 'busy.service'
+    keys /
+    keys -l '*.service'
+    keys Enter
+    shows "a pattern" '^4 of [0-9]+ cgroups'
+    keys Escape c
+    shows "c switches to CPUs" '^cpu 0 '
+    lost "and cgroups are gone" 'busy.service'
+    keys Tab
+    shows "Tab switches back" 'busy.service'
+    keys +
+    shows "+ makes the interval longer" 'every 500ms'
+    keys - -
+    shows "- makes it shorter" 'every 100ms'
+    keys p
+    shows "p shows the PMU of each row" 'PMU .*%CPU'
+    shows "which is a column" 'busy.service.* software '
+    keys Space
+    shows "Space freezes" 'FROZEN'
+    local first
+    first=$(screen)
+    sleep 0.5
+    equals "nothing moves" "$(screen)" "$first"
+    keys f
+    lost "f goes on" 'FROZEN'
+    keys C-c
+    eventually 5 not is_there
+    keys -l 'echo status=$?'
+    keys Enter
+    shows "Ctrl-C ends it as it ends other programs" '^status=130'
+    close_terminal
+}
+
+test_hostile_names() {
+    open_terminal 80 24
+    "${server[@]}" pipe-pane -t top "cat >$scratch/hostile"
+    run_top "${flags[@]}" --sort=name
+    shows "an escape sequence is text" 'esc\?\[2J\?\]0;owned\?'
+    shows "bytes that are no characters" 'bad(\?\?|��)'
+    shows "characters of two columns" '日本語'
+    shows "marks and directions" 'mark\?\?'
+    equals "the title of the terminal is its own" "$("${server[@]}" display-message -p -t top '#{pane_title}' |
+        grep -c owned)" 0
+    keys q
+    shows "q" '^status=0'
+    lacks "no escape sequence of a name was written" $'\e]0;owned' "$scratch/hostile"
+    close_terminal
+}
+
+test_sizes() {
+    open_terminal 40 12
+    run_top "${flags[@]}"
+    shows "a narrow terminal has a name and numbers" '^CGROUP +%CPU'
+    lost "and leaves columns out" 'SWITCH/s'
+    compares "no line is wider" "$(screen | wc -L) <= 40"
+    shows "a name is shortened in its middle" '^/[a-z-]*\.\.[a-z.]*'
+    keys S
+    shows "the column that rows are sorted by is always there" 'by SWITCH/s'
+    keys End
+    "${server[@]}" resize-window -t top -x 200 -y 50
+    shows "made larger, it uses the width" 'COUNTED%'
+    shows "a long name is whole" '0000007.service '
+    shows "a line of keys is at the bottom" '^q quit'
+    equals "the last line is that" "$(screen | tail -n 1 | cut -c1-6)" 'q quit'
+    "${server[@]}" resize-window -t top -x 20 -y 3
+    sleep 0.5
+    "${server[@]}" resize-window -t top -x 80 -y 24
+    shows "made tiny and larger again, it goes on" '^CGROUP .*FAULTS/s'
+    keys q
+    shows "q" '^status=0'
+    close_terminal
+}
+
+# ends TITLE STATUS COMMAND...: the command, given the process id, ends it; the terminal is as before.
+ends() {
+    local before after
+    open_terminal 80 24
+    before=$(terminal)
+    run_top "${flags[@]}"
+    shows "rows" 'busy.service'
+    "${@:3}" "$(top_pid)"
+    shows "$1: exit status $2" "^status=$2"
+    after=$(terminal)
+    equals "$1: the terminal is as before" "$after" "$before"
+    lost "$1: the screen is as before" '^CGROUP'
+    close_terminal
+}
+
+# stops PID: as Ctrl-Z does, and the shell is in front again.
+test_ends() {
+    ends "SIGTERM" 143 kill -TERM
+    ends "SIGHUP" 129 kill -HUP
+    ends "SIGSEGV" 139 kill -SEGV
+    ends "SIGABRT" 134 kill -ABRT
+    ends "SIGUSR1" 138 kill -USR1
+}
+
+test_stops() {
+    local before
+    open_terminal 80 24
+    keys -l 'set -m; clear' # jobs
+    keys Enter
+    sleep 0.2
+    before=$(terminal)
+    run_top "${flags[@]}"
+    shows "rows" 'busy.service'
+    keys C-z
+    shows "Ctrl-Z stops it" 'Stopped'
+    equals "stopped, the terminal is as before" "$(terminal)" "$before"
+    keys -l 'fg'
+    keys Enter
+    shows "in the foreground it goes on" '^CGROUP'
+    kill -STOP "$(top_pid)"
+    eventually 3 has 'Stopped'
+    # A shell that reads no key by itself leaves the modes as they are: the key Enter ends no line.
+    keys -l 'fg'
+    keys C-j
+    lost "also after SIGSTOP" 'Stopped'
+    keys q
+    holds "q ends it" eventually 5 not is_there
+    equals "at its end, the terminal is as before" "$(terminal)" "$before"
+    close_terminal
+}
+
+bytes_written() {
+    stat -c %s "$scratch/bytes"
+}
+
+# How much a program writes that draws a whole screen each time is what flickers.
+test_flicker() {
+    local start frozen
+    open_terminal 80 24
+    run_top "${flags[@]}"
+    shows "rows" 'busy.service'
+    "${server[@]}" pipe-pane -t top "cat >$scratch/bytes"
+    sleep 3
+    start=$(bytes_written)
+    compares "15 frames were drawn, in bytes, less than 5 whole screens" "$start > 100 && $start < 5 * 80 * 24"
+    equals "the screen is never cleared" "$(grep -acE $'\e\\[[23]?J' "$scratch/bytes")" 0
+    keys f
+    shows "frozen" 'FROZEN'
+    sleep 0.3
+    frozen=$(bytes_written)
+    sleep 1
+    equals "of frames that are alike, nothing is written" "$(bytes_written)" "$frozen"
+    keys q
+    shows "q" '^status=0'
+    close_terminal
+}
+
+test_daemon() {
+    local socket=$scratch/top.sock address
+    start_daemon --config.file="$config" --web.listen-address=127.0.0.1:0 --web.listen-address="unix:$socket"
+    open_terminal 80 24
+    run_top --url="unix:$socket" --interval=200ms
+    shows "the daemon's socket is the source" "unix:$socket"
+    shows "its cgroups are there" 'busy.service'
+    seen "sorted" 5 is_sorted %CPU -gr
+    shows "what it does not count" 'not counted'
+    curl -sS --unix-socket "$socket" -X POST 'http://localhost/api/v1/pause?seconds=60' >"$scratch/pause"
+    seen "a daemon that pauses is shown so" 8 has PAUSED
+    holds "unknown values are -" eventually 5 has 'busy.service +-'
+    curl -sS --unix-socket "$socket" -X DELETE 'http://localhost/api/v1/pause' >"$scratch/pause"
+    seen "and that it goes on" 8 not has PAUSED
+    stop_daemon
+    shows "a daemon that ends is reported" 'trying again'
+    shows "the rows stay meanwhile" 'busy.service'
+    start_daemon --config.file="$config" --web.listen-address=127.0.0.1:0 --web.listen-address="unix:$socket"
+    lost "another one is found" 'trying again'
+    keys q
+    shows "q" '^status=0'
+    run_top --url="$url" --interval=200ms --cgroup='*.service' --sort=page-faults
+    address=${url#http://}
+    shows "by http, the host is named" "^$address"
+    shows "--cgroup filters" '^4 of'
+    shows "--sort takes an event" 'by FAULTS/s'
+    keys q
+    shows "q" '^status=0'
+    close_terminal
+    stop_daemon
+}
+
+# With a /run of its own, and without privileges.
+test_default_socket() {
+    # shellcheck disable=SC2016 # of the inner shell
+    wrapper=(unshare --mount --propagation private sh -c 'mount -t tmpfs none /run && exec "$@"' sh)
+    start_daemon --config.file="$config" --web.listen-address=127.0.0.1:0 \
+        --web.listen-address=unix:/run/perfcountd.sock
+    wrapper=()
+    chmod 666 "/proc/$daemon_pid/root/run/perfcountd.sock"
+    local enter=(nsenter --mount="/proc/$daemon_pid/ns/mnt" setpriv --reuid=65534 --clear-groups)
+    if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -lt 1 ]; then
+        left_out "every user may count here: kernel.perf_event_paranoid is below 1"
+    elif ! "${enter[@]}" test -x "$PERFCOUNTD"; then
+        left_out "other users may not run $PERFCOUNTD"
+    else
+        "${enter[@]}" "$PERFCOUNTD" top --count=1 --interval=200ms >"$scratch/out" 2>&1
+        contains "who may not count reads the daemon" "$(cat "$scratch/out")" unix:/run/perfcountd.sock
+        contains "with its rows" "$(cat "$scratch/out")" busy.service
+        stop_daemon
+        "${enter[@]:2}" "$PERFCOUNTD" top --count=1 >"$scratch/out" 2>&1
+        equals "without a daemon: exit status" $? 1
+        contains "a remedy" "$(cat "$scratch/out")" 'sudo perfcountd top'
+    fi
+}
+
+test_plain_text() {
+    local status
+    COLUMNS=100 "$PERFCOUNTD" top "${flags[@]}" --count=2 --sort=name >"$scratch/out" 2>"$scratch/err" </dev/null
+    equals "--count: exit status" $? 0
+    equals "two frames" "$(grep -c '^CGROUP' "$scratch/out")" 2
+    equals "nothing on standard error" "$(cat "$scratch/err")" ""
+    lacks "no escape sequence" $'\e' "$scratch/out"
+    compares "as wide as COLUMNS" "$(wc -L <"$scratch/out") <= 100"
+    while IFS='|' read -r expected message arguments; do
+        # shellcheck disable=SC2086 # words
+        "$PERFCOUNTD" top $arguments >"$scratch/out" 2>"$scratch/err" </dev/null
+        status=$?
+        equals "top $arguments: exit status" "$status" "$expected"
+        matches "top $arguments: says why" "$(cat "$scratch/err")" "$message"
+        equals "top $arguments: one line" "$(wc -l <"$scratch/err")" 1
+    done <<END
+2|must be a terminal.*--count=1|
+2|no column "speed".*ipc|--sort=speed --count=1
+2|--cgroup: .*has no "]"|--cgroup=[a --count=1
+2|https.*ssh -L|--url=https://board:10298 --count=1
+2|passwords|--url=http://me:secret@board --count=1
+2|expected http|--url=board:10298 --count=1
+2|50ms to 1h|--interval=soon
+1|No such file|--url=unix:$scratch/none.sock --count=1
+1|refused|--url=http://127.0.0.1:1 --count=1
+1|no address|--url=http://no-such-host.invalid:1 --count=1
+END
+}
+
+test_unknown_terminals() {
+    open_terminal 80 24
+    keys -l "clear; TERM=no-such-type $(printf '%q' "$PERFCOUNTD") top; echo status=\$?"
+    keys Enter
+    shows "a type that is not known" 'TERM is "no-such-type"'
+    shows "exit status 2" '^status=2'
+    keys -l "clear; TERM=dumb $(printf '%q' "$PERFCOUNTD") top; echo status=\$?"
+    keys Enter
+    shows "one that cannot move the cursor" 'TERM is "dumb"'
+    shows "exit status 2" '^status=2'
+    close_terminal
+}
+
+tests=(own_counters filter_and_views hostile_names sizes ends stops flicker daemon default_socket plain_text
+    unknown_terminals)
+for test in "${@:-${tests[@]}}"; do
+    echo "-- ${test//_/ }"
+    "test_$test"
+done
+finish

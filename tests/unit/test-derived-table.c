@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of derived metrics: each formula with rates and the value that it gives for them. */
+#include <math.h>
+
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "derived/derivation.h"
+#include "derived/formula.h"
+#include "tests/unit/test.h"
+
+/* Neoverse N2: 1e9 cycles of 5 slots; in 2e9 slots nothing was begun, and of what was begun three quarters retired. */
+#define ARM_SLOTS "cpu_cycles=1e9 stall_slot=2e9 op_retired=3e9 op_spec=4e9"
+#define INTEL_SLOTS "slots=1e10 topdown_retiring=4e9 topdown_bad_spec=1e9 topdown_fe_bound=2e9 topdown_be_bound=3e9"
+#define ZEN_SLOTS                                                                                                      \
+    "de_src_op_disp_all=3e9 de_no_dispatch_per_slot_no_ops_from_frontend=1e9"                                          \
+    " de_no_dispatch_per_slot_backend_stalls=1.5e9 de_no_dispatch_per_slot_smt_contention=5e8"
+#define BEATS_4(kind, a, b, c, d)                                                                                      \
+    "local_processor_" kind "_data_beats_cs" a "=1e6 local_processor_" kind "_data_beats_cs" b "=1e6 "                 \
+    "local_processor_" kind "_data_beats_cs" c "=1e6 local_processor_" kind "_data_beats_cs" d "=1e6 "
+#define BEATS(kind)                                                                                                    \
+    BEATS_4(kind, "0", "1", "2", "3") BEATS_4(kind, "4", "5", "6", "7") BEATS_4(kind, "8", "9", "10", "11")
+
+static const struct {
+    const char *metric;
+    enum derived_target in_target;
+    const char *in_pmu;
+    unsigned in_slots; /* of its CPUs */
+    double out;
+    const char *in_rates; /* per second */
+} cases[] = {
+    {"ipc", DERIVED_CPU, "cpu", 0, 1.5, "cycles=2e9 instructions=3e9"},
+    {"ipc", DERIVED_CGROUP, "armv8_cortex_a76", 0, 1.5, "cpu_cycles=2e9 inst_retired=3e9"},
+    {"ipc_user", DERIVED_CPU, "cpu", 0, 0.25, "cycles_user=4e8 instructions_user=1e8"},
+    {"ipc_kernel", DERIVED_CPU, "cpu", 0, 0.5, "cycles_kernel=4e8 instructions_kernel=2e8"},
+    {"frontend_stall_ratio", DERIVED_CPU, "armv8_cortex_a55", 0, 0.25, "cycles=1.8e9 stall_frontend=4.5e8"},
+    {"frontend_stall_ratio", DERIVED_CPU, "cpu", 0, 0.5, "cycles=1.6e9 stalled_cycles_frontend=8e8"},
+    {"backend_stall_ratio", DERIVED_CPU, "armv8_cortex_a55", 0, 0, "cycles=1.8e9 stall_backend=0"},
+    {"backend_stall_ratio", DERIVED_CPU, "cpu", 0, 0.25, "cycles=1.6e9 stalled_cycles_backend=4e8"},
+    {"frequency_hertz", DERIVED_CGROUP, "cpu", 0, 2.4e+09, "task_clock=0.25 cycles=6e8"},
+    {"cpu_utilization", DERIVED_CGROUP, "software", 0, 1.75, "task_clock=1.75"},
+    {"branch_miss_ratio", DERIVED_CPU, "armv8_cortex_a76", 0, 0.025, "br_retired=2e8 br_mis_pred_retired=5e6"},
+    {"branch_miss_ratio", DERIVED_CPU, "cpu", 0, 0.05, "branches=2e8 branch_misses=1e7"},
+    {"branch_mpki", DERIVED_CPU, "armv8_cortex_a76", 0, 5, "inst_retired=1e9 br_mis_pred_retired=5e6"},
+    {"branch_mpki", DERIVED_CPU, "cpu", 0, 10, "instructions=1e9 branch_misses=1e7"},
+    {"load_spec_ratio", DERIVED_CPU, "armv8_cortex_a76", 0, 0.2, "inst_spec=1e9 ld_spec=2e8"},
+    {"store_spec_ratio", DERIVED_CPU, "armv8_cortex_a76", 0, 0.2, "inst_spec=1e9 st_spec=2e8"},
+    {"integer_spec_ratio", DERIVED_CPU, "armv8_cortex_a76", 0, 0.2, "inst_spec=1e9 dp_spec=2e8"},
+    {"simd_spec_ratio", DERIVED_CPU, "armv8_cortex_a76", 0, 0.2, "inst_spec=1e9 ase_spec=2e8"},
+    {"scalar_fp_spec_ratio", DERIVED_CPU, "armv8_cortex_a76", 0, 0.2, "inst_spec=1e9 vfp_spec=2e8"},
+    {"crypto_spec_ratio", DERIVED_CPU, "armv8_cortex_a76", 0, 0.2, "inst_spec=1e9 crypto_spec=2e8"},
+    {"branch_spec_ratio", DERIVED_CPU, "armv8_pmuv3_0", 0, 0.2,
+     "inst_spec=1e9 br_immed_spec=1.5e8 br_indirect_spec=5e7"},
+    {"cache_miss_ratio", DERIVED_CPU, "cpu", 0, 0.25, "cache_references=4e7 cache_misses=1e7"},
+    {"cache_miss_ratio", DERIVED_CPU, "armv8_cortex_a76", 0, 0.02, "l1d_cache=4e8 l1d_cache_refill=8e6"},
+    {"l1d_mpki", DERIVED_CPU, "armv8_cortex_a76", 0, 4, "instructions=2e9 l1d_cache_refill=8e6"},
+    {"l1d_mpki", DERIVED_CPU, "cpu", 0, 15, "instructions=2e9 l1_dcache_load_misses=3e7"},
+    {"l1d_mpki", DERIVED_CPU, "cpu", 0, 10, "instructions=2e9 mem_load_retired_l1_miss=2e7"},
+    {"l1i_mpki", DERIVED_CPU, "armv8_cortex_a76", 0, 3, "instructions=2e9 l1i_cache_refill=6e6"},
+    {"l1i_mpki", DERIVED_CPU, "cpu", 0, 1, "instructions=2e9 l1_icache_load_misses=2e6"},
+    {"l2_mpki", DERIVED_CPU, "armv8_cortex_a76", 0, 2, "instructions=2e9 l2d_cache_refill=4e6"},
+    {"l2_mpki", DERIVED_CPU, "cpu", 0, 5, "instructions=2e9 mem_load_retired_l2_miss=1e7"},
+    {"l2_miss_ratio", DERIVED_CPU, "armv8_cortex_a76", 0, 0.1, "l2d_cache=5e7 l2d_cache_refill=5e6"},
+    {"llc_mpki", DERIVED_CPU, "armv8_cortex_a76", 0, 0.5, "instructions=2e9 ll_cache_miss_rd=1e6"},
+    {"llc_mpki", DERIVED_CPU, "cpu", 0, 2, "instructions=2e9 llc_load_misses=4e6"},
+    {"llc_mpki", DERIVED_CPU, "cpu", 0, 1, "instructions=2e9 mem_load_retired_l3_miss=2e6"},
+    {"llc_miss_ratio", DERIVED_CPU, "armv8_cortex_a76", 0, 0.25, "ll_cache_rd=8e6 ll_cache_miss_rd=2e6"},
+    {"llc_miss_ratio", DERIVED_CPU, "cpu", 0, 0.5, "llc_loads=8e6 llc_load_misses=4e6"},
+    {"dtlb_walks_pki", DERIVED_CPU, "armv8_cortex_a76", 0, 1.5, "instructions=2e9 dtlb_walk=3e6"},
+    {"dtlb_walks_pki", DERIVED_CPU, "cpu_core", 0, 2, "instructions=2e9 dtlb_load_misses=3e6 dtlb_store_misses=1e6"},
+    {"dtlb_walks_pki", DERIVED_CPU, "cpu", 0, 4,
+     "instructions=2e9 dtlb_load_misses_walk_completed=3e6 dtlb_store_misses_walk_completed=5e6"},
+    {"dtlb_walks_pki", DERIVED_CPU, "cpu", 0, 0.5, "instructions=2e9 ls_l1_d_tlb_miss_all_l2_miss=1e6"},
+    {"itlb_walks_pki", DERIVED_CPU, "armv8_cortex_a76", 0, 0.25, "instructions=2e9 itlb_walk=5e5"},
+    {"itlb_walks_pki", DERIVED_CPU, "cpu_core", 0, 0.5, "instructions=2e9 itlb_load_misses=1e6"},
+    {"itlb_walks_pki", DERIVED_CPU, "cpu", 0, 1, "instructions=2e9 itlb_misses_walk_completed=2e6"},
+    {"itlb_walks_pki", DERIVED_CPU, "cpu", 0, 2, "instructions=2e9 bp_l1_tlb_miss_l2_tlb_miss_all=4e6"},
+    {"l2_tlb_mpki", DERIVED_CPU, "armv8_cortex_a76", 0, 0.5, "instructions=2e9 l2d_tlb_refill=1e6"},
+    {"dtlb_load_mpki", DERIVED_CPU, "armv8_cortex_a76", 0, 3, "instructions=2e9 l1d_tlb_refill=6e6"},
+    {"itlb_load_mpki", DERIVED_CPU, "armv8_cortex_a76", 0, 1.5, "instructions=2e9 l1i_tlb_refill=3e6"},
+    {"dtlb_load_mpki", DERIVED_CPU, "cpu", 0, 2, "instructions=2e9 dtlb_load_misses=4e6"},
+    {"itlb_load_mpki", DERIVED_CPU, "cpu", 0, 1, "instructions=2e9 itlb_load_misses=2e6"},
+    {"topdown_retiring_ratio", DERIVED_CPU, "armv8_pmuv3_0", 5, 0.45, ARM_SLOTS},
+    {"topdown_bad_speculation_ratio", DERIVED_CPU, "armv8_pmuv3_0", 5, 0.15, ARM_SLOTS},
+    {"topdown_frontend_bound_ratio", DERIVED_CPU, "armv8_pmuv3_0", 5, 0.1, "cpu_cycles=1e9 stall_slot_frontend=5e8"},
+    {"topdown_backend_bound_ratio", DERIVED_CPU, "armv8_pmuv3_0", 5, 0.3, "cpu_cycles=1e9 stall_slot_backend=1.5e9"},
+    {"topdown_retiring_ratio", DERIVED_CPU, "cpu", 0, 0.4, INTEL_SLOTS},
+    {"topdown_bad_speculation_ratio", DERIVED_CPU, "cpu", 0, 0.1, INTEL_SLOTS},
+    {"topdown_frontend_bound_ratio", DERIVED_CPU, "cpu", 0, 0.2, INTEL_SLOTS},
+    {"topdown_backend_bound_ratio", DERIVED_CPU, "cpu", 0, 0.3, INTEL_SLOTS},
+    {"topdown_retiring_ratio", DERIVED_CPU, "cpu", 0, 0.4, ZEN_SLOTS " ex_ret_ops=2.4e9"},
+    {"topdown_bad_speculation_ratio", DERIVED_CPU, "cpu", 0, 0.1, ZEN_SLOTS " ex_ret_ops=2.4e9"},
+    {"topdown_frontend_bound_ratio", DERIVED_CPU, "cpu", 0, 1 / 6.0, ZEN_SLOTS},
+    {"topdown_backend_bound_ratio", DERIVED_CPU, "cpu", 0, 0.25, ZEN_SLOTS},
+    {"memory_read_bytes_per_second", DERIVED_PMU, "rockchip_ddr", 0, 6e+09, "read_bytes=6e+09"},
+    {"memory_write_bytes_per_second", DERIVED_PMU, "rockchip_ddr", 0, 2e+09, "write_bytes=2e+09"},
+    {"memory_bytes_per_second", DERIVED_PMU, "rockchip_ddr", 0, 8e+09, "read_bytes=6e+09 write_bytes=2e+09"},
+    {"memory_bytes_per_second", DERIVED_PMU, "rockchip_ddr", 0, 8e+09, "bytes=8e9"},
+    {"memory_read_bytes_per_second", DERIVED_PMU, "mmdc0", 0, 6e+09, "read_bytes=6e+09"},
+    {"memory_write_bytes_per_second", DERIVED_PMU, "mmdc0", 0, 2e+09, "write_bytes=2e+09"},
+    {"memory_bytes_per_second", DERIVED_PMU, "mmdc0", 0, 8e+09, "read_bytes=6e+09 write_bytes=2e+09"},
+    {"memory_read_bytes_per_second", DERIVED_PMU, "uncore_imc_3", 0, 6e+09, "cas_count_read=6e+09"},
+    {"memory_write_bytes_per_second", DERIVED_PMU, "uncore_imc_3", 0, 2e+09, "cas_count_write=2e+09"},
+    {"memory_bytes_per_second", DERIVED_PMU, "uncore_imc_3", 0, 8e+09, "cas_count_read=6e+09 cas_count_write=2e+09"},
+    {"memory_read_bytes_per_second", DERIVED_PMU, "uncore_imc", 0, 6e+09, "data_reads=6e+09"},
+    {"memory_write_bytes_per_second", DERIVED_PMU, "uncore_imc", 0, 2e+09, "data_writes=2e+09"},
+    {"memory_bytes_per_second", DERIVED_PMU, "uncore_imc", 0, 8e+09, "data_reads=6e+09 data_writes=2e+09"},
+    {"memory_read_bytes_per_second", DERIVED_PMU, "uncore_imc_free_running_0", 0, 6e+09, "data_read=6e+09"},
+    {"memory_write_bytes_per_second", DERIVED_PMU, "uncore_imc_free_running_0", 0, 2e+09, "data_write=2e+09"},
+    {"memory_bytes_per_second", DERIVED_PMU, "uncore_imc_free_running_0", 0, 8e+09, "data_read=6e+09 data_write=2e+09"},
+    {"memory_bytes_per_second", DERIVED_PMU, "uncore_imc_free_running_0", 0, 8e+09, "data_total=8e9"},
+    {"memory_read_bytes_per_second", DERIVED_PMU, "uncore_imc_free_running_1", 0, 6e+09, "read=6e+09"},
+    {"memory_write_bytes_per_second", DERIVED_PMU, "uncore_imc_free_running_1", 0, 2e+09, "write=2e+09"},
+    {"memory_bytes_per_second", DERIVED_PMU, "uncore_imc_free_running_1", 0, 8e+09, "read=6e+09 write=2e+09"},
+    {"memory_read_bytes_per_second", DERIVED_PMU, "amd_umc_5", 0, 6e+09, "umc_cas_cmd_rd=9.375e+07"},
+    {"memory_write_bytes_per_second", DERIVED_PMU, "amd_umc_5", 0, 2e+09, "umc_cas_cmd_wr=3.125e+07"},
+    {"memory_bytes_per_second", DERIVED_PMU, "amd_umc_5", 0, 8e+09,
+     "umc_cas_cmd_rd=9.375e+07 umc_cas_cmd_wr=3.125e+07"},
+    {"memory_bytes_per_second", DERIVED_PMU, "amd_umc_5", 0, 8e+09, "umc_cas_cmd_all=1.25e+08"},
+    {"memory_read_bytes_per_second", DERIVED_PMU, "amd_df", 0, 7.68e+08, BEATS("read")},
+    {"memory_write_bytes_per_second", DERIVED_PMU, "amd_df", 0, 7.68e+08, BEATS("write")},
+    {"memory_bytes_per_second", DERIVED_PMU, "arm_cmn_0", 0, 8e+09, "hnf_mc_reqs=1.25e+08"},
+    {"memory_read_bytes_per_second", DERIVED_PMU, "uncore_dmc_0", 0, 6e+09, "read_txns=9.375e+07"},
+    {"memory_write_bytes_per_second", DERIVED_PMU, "uncore_dmc_0", 0, 2e+09, "write_txns=3.125e+07"},
+    {"memory_bytes_per_second", DERIVED_PMU, "uncore_dmc_0", 0, 8e+09, "read_txns=9.375e+07 write_txns=3.125e+07"},
+    {"memory_read_bytes_per_second", DERIVED_PMU, "imx8_ddr0", 0, 6e+09, "imx8mm_ddr_read_cycles=3.75e+08"},
+    {"memory_write_bytes_per_second", DERIVED_PMU, "imx8_ddr0", 0, 2e+09, "imx8mm_ddr_write_cycles=1.25e+08"},
+    {"memory_bytes_per_second", DERIVED_PMU, "imx8_ddr0", 0, 8e+09,
+     "imx8mm_ddr_read_cycles=3.75e+08 imx8mm_ddr_write_cycles=1.25e+08"},
+    {"memory_read_bytes_per_second", DERIVED_PMU, "imx8_ddr0", 0, 6e+09, "imx8mq_ddr_read_cycles=3.75e+08"},
+    {"memory_write_bytes_per_second", DERIVED_PMU, "imx8_ddr0", 0, 2e+09, "imx8mq_ddr_write_cycles=1.25e+08"},
+    {"memory_bytes_per_second", DERIVED_PMU, "imx8_ddr0", 0, 8e+09,
+     "imx8mq_ddr_read_cycles=3.75e+08 imx8mq_ddr_write_cycles=1.25e+08"},
+    {"memory_read_bytes_per_second", DERIVED_PMU, "imx8_ddr0", 0, 6e+09, "imx8mn_ddr_read_cycles=7.5e+08"},
+    {"memory_write_bytes_per_second", DERIVED_PMU, "imx8_ddr0", 0, 2e+09, "imx8mn_ddr_write_cycles=2.5e+08"},
+    {"memory_bytes_per_second", DERIVED_PMU, "imx8_ddr0", 0, 8e+09,
+     "imx8mn_ddr_read_cycles=7.5e+08 imx8mn_ddr_write_cycles=2.5e+08"},
+    {"memory_bytes_per_second", DERIVED_PMU, "meson_ddr_bw", 0, 8e+09, "total_rw_bytes=8e9"},
+    {"package_watts", DERIVED_PMU, "power", 0, 12.5, "energy_pkg=12.5"},
+    {"cores_watts", DERIVED_PMU, "power", 0, 12.5, "energy_cores=12.5"},
+    {"dram_watts", DERIVED_PMU, "power", 0, 12.5, "energy_ram=12.5"},
+    {"gpu_watts", DERIVED_PMU, "power", 0, 12.5, "energy_gpu=12.5"},
+    {"platform_watts", DERIVED_PMU, "power", 0, 12.5, "energy_psys=12.5"},
+    {"core_watts", DERIVED_PMU, "power_core", 0, 2.5, "energy_core=2.5"},
+};
+
+#define EVENTS_MAX 16
+
+/* "cycles=2e9 instructions=3e9" as events with their rates, each event's name borrowed from `text`. */
+struct played {
+    char *text;
+    const char *events[EVENTS_MAX];
+    double rates[EVENTS_MAX];
+    size_t n;
+};
+
+static struct played play(const char *rates)
+{
+    struct played played = {.text = strdup(rates)};
+    char *at = played.text, *word;
+
+    assert_non_null(at);
+    while ((word = strsep(&at, " ")))
+        if (*word) {
+            char *sign = strchr(word, '=');
+            assert_true(sign && played.n < EVENTS_MAX);
+            *sign = '\0';
+            played.events[played.n] = word;
+            assert_int_equal(number_parse_double(sign + 1, &played.rates[played.n++]), 0);
+        }
+    return played;
+}
+
+/* The value of case `i` for these events; NAN where the metric is absent. */
+static double value_of(size_t i, const char *pmu, const struct played *played, const struct derived_formula **ret)
+{
+    const struct derivation_events events = {cases[i].in_target, pmu, cases[i].in_slots, played->events, played->n};
+    const struct derivation_times times = {1, 1};
+    struct derivation *derivation = derivation_new(&events);
+    double value = NAN;
+
+    assert_non_null(derivation);
+    *ret = NULL;
+    for (size_t k = 0; k < derivation_count(derivation); k++)
+        if (str_equal(derivation_metric(derivation, k)->name, cases[i].metric)) {
+            *ret = derivation_formula(derivation, k);
+            value = derivation_value(derivation, k, played->rates, &times);
+        }
+    derivation_free(derivation);
+    return value;
+}
+
+static void test_values(void **state)
+{
+    const struct derived_formula *formula;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct played played = play(cases[i].in_rates);
+        double value = value_of(i, cases[i].in_pmu, &played, &formula);
+        if (!(fabs(value - cases[i].out) <= 1e-12 * fabs(cases[i].out)))
+            fail_msg("%s of %s: %.17g instead of %.17g", cases[i].metric, cases[i].in_rates, value, cases[i].out);
+        free(played.text);
+    }
+}
+
+static bool formula_has(const struct derived_formula *formula, const char *event)
+{
+    struct formula parsed;
+    bool has = false;
+
+    assert_int_equal(formula_parse(formula->text, &parsed, NULL), 0);
+    for (size_t i = 0; i < parsed.n_names; i++)
+        has = has || derived_names_event(parsed.names[i], event);
+    return has;
+}
+
+/* An event that is missing, or was counted in another group, takes the metric away; an unknown rate, its value. */
+static void test_missing(void **state)
+{
+    const struct derived_formula *formula, *without;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct played all = play(cases[i].in_rates);
+        value_of(i, cases[i].in_pmu, &all, &formula);
+        assert_non_null(formula);
+        for (size_t k = 0; k < all.n; k++) {
+            struct played played = all;
+            if (!formula_has(formula, all.events[k]))
+                continue;
+            played.rates[k] = NAN;
+            assert_true(isnan(value_of(i, cases[i].in_pmu, &played, &without)));
+            played.events[k] = "another_event";
+            assert_true(isnan(value_of(i, cases[i].in_pmu, &played, &without)));
+            assert_null(without);
+        }
+        free(all.text);
+    }
+}
+
+/* A formula that belongs to some PMUs has no value on another, and one with slots none where they are not known. */
+static void test_place(void **state)
+{
+    const struct derived_formula *formula, *other;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct played played = play(cases[i].in_rates);
+        value_of(i, cases[i].in_pmu, &played, &formula);
+        value_of(i, "another_pmu", &played, &other);
+        assert_true(formula->pmu || cases[i].in_target != DERIVED_PMU);
+        assert_true(other == (formula->pmu ? NULL : formula));
+        assert_int_equal(formula_has(formula, "slots"), cases[i].in_slots > 0);
+        free(played.text);
+    }
+}
+
+/* Each formula has a case. */
+static void test_every_formula(void **state)
+{
+    const struct derived_metric *metric;
+    const struct derived_formula *formula;
+
+    (void)state;
+    for (size_t i = 0; (metric = derived_at(i)); i++)
+        for (const struct derived_formula *sought = metric->formulas; sought->text; sought++) {
+            bool found = str_equal(metric->name, "running_ratio");
+            for (size_t k = 0; k < ARRAY_SIZE(cases) && !found; k++) {
+                struct played played = play(cases[k].in_rates);
+                value_of(k, cases[k].in_pmu, &played, &formula);
+                found = formula == sought && str_equal(metric->name, cases[k].metric);
+                free(played.text);
+            }
+            if (!found)
+                fail_msg("%s = %s has no case", metric->name, sought->text);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_place),
+        cmocka_unit_test(test_every_formula),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

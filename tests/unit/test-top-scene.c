@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Frames: what is on each line, and that at any size nothing is wider or higher than the terminal. */
+#include <locale.h>
+
+#include "base/cleanup.h"
+#include "daemon/top/top-layout.h"
+#include "daemon/top/top-scene.h"
+#include "daemon/top/top-text.h"
+#include "tests/unit/test.h"
+
+DEFINE_CLEANUP(struct top_table *, top_table_free);
+
+static const char rates[] =
+    "{\"rates\": ["
+    "{\"collector\": \"cgroup\", \"cgroup\": \"/system.slice/web.service\", \"pmu\": \"cpu\", \"group\": \"core\","
+    " \"events\": {\"task_clock\": 0.5, \"cycles\": 1, \"instructions\": 2, \"minor_faults\": 1500,"
+    " \"context_switches\": null, \"ll_cache_miss_rd\": 12345},"
+    " \"ratios\": {\"cpu_utilization\": 0.5, \"ipc\": 0.75, \"running_ratio\": 0.25}},"
+    "{\"collector\": \"cgroup\", \"cgroup\": \"/x\\u001b[2J\\u65e5\", \"pmu\": \"cpu\", \"group\": \"core\","
+    " \"events\": {}, \"ratios\": {}},"
+    "{\"collector\": \"cpu\", \"cpu\": 0, \"pmu\": \"armv8_cortex_a55\", \"group\": \"overview\","
+    " \"events\": {\"cycles\": 1}, \"ratios\": {\"ipc\": 0.5, \"running_ratio\": 1}}"
+    "]}";
+static const char identities[] =
+    "{\"cgroups\": [{\"cgroup\": \"/system.slice/web.service\", \"unit\": \"web.service\", \"slice\": \"system.slice\","
+    " \"container_id\": \"0123456789abcdef0123\"}]}";
+static const char failures[] =
+    "[{\"collector\": \"cpu\", \"group\": \"g\", \"event\": \"cycles\", \"message\": \"no PMU here, which\\n is why\"},"
+    "{\"collector\": \"cpu\", \"group\": \"g\", \"event\": \"branches\", \"message\": \"no PMU here, which\\n is "
+    "why\"},"
+    "{}, 3]";
+
+struct shown {
+    struct top_scene scene;
+    struct top_view view;
+    json_t *documents[3];
+    char *lines[4000];
+    size_t n;
+};
+
+static void shown_init(struct shown *shown)
+{
+    setlocale(LC_CTYPE, "C.UTF-8");
+    *shown = (struct shown){
+        .scene = {.host = "board", .kernel = "6.1", .source = "own counters", .clock = "12:34:56", .error = ""}};
+    shown->documents[0] = json_loads(rates, 0, NULL);
+    shown->documents[1] = json_loads(identities, 0, NULL);
+    shown->documents[2] = json_loads(failures, 0, NULL);
+    for (size_t i = 0; i < 3; i++)
+        assert_non_null(shown->documents[i]);
+    shown->scene.failures = shown->documents[2];
+    top_view_init(&shown->view, NSEC_PER_SEC);
+}
+
+static void shown_make_tables(struct shown *shown)
+{
+    top_table_free(shown->scene.table);
+    top_table_free(shown->scene.pmus);
+    shown->scene.table = top_table_new(shown->documents[0], shown->documents[1], shown->view.kind, shown->view.by_pmu);
+    shown->scene.pmus = top_table_new(shown->documents[0], NULL, TOP_PMUS, false);
+    assert_non_null(shown->scene.table);
+    assert_non_null(shown->scene.pmus);
+}
+
+static void drop_lines(struct shown *shown)
+{
+    for (size_t i = 0; i < shown->n; i++)
+        free(shown->lines[i]);
+    shown->n = 0;
+}
+
+static void shown_done(struct shown *shown)
+{
+    drop_lines(shown);
+    top_table_free(shown->scene.table);
+    top_table_free(shown->scene.pmus);
+    for (size_t i = 0; i < 3; i++)
+        json_decref(shown->documents[i]);
+}
+
+/* Draws it, as plain lines. */
+static void draw(struct shown *shown, size_t width, size_t height, struct top_page_extent *size)
+{
+    _cleanup_(top_frame_done) struct top_frame frame = {.width = width, .height = height};
+    char *text = NULL, *rest, *line;
+    size_t bytes = 0;
+
+    top_scene_write(&shown->scene, &shown->view, &frame, size);
+    assert_false(frame.failed);
+    for (size_t i = 0; i < frame.n; i++)
+        assert_true(height == 0 || frame.pieces[i].line < height);
+    FILE *file = open_memstream(&text, &bytes);
+    assert_non_null(file);
+    top_frame_print(&frame, file);
+    fclose(file);
+    drop_lines(shown);
+    rest = text;
+    while ((line = strsep(&rest, "\n")) && (rest || *line)) {
+        assert_true(shown->n < ARRAY_SIZE(shown->lines));
+        shown->lines[shown->n++] = strdup(line);
+        if (top_text_width(line) > width)
+            fail_msg("wider than %zu: \"%s\"", width, line);
+    }
+    free(text);
+}
+
+static void check_line(const struct shown *shown, size_t i, const char *expected)
+{
+    assert_true(i < shown->n);
+    assert_string_equal(shown->lines[i], expected);
+}
+
+static void test_rows(void **state)
+{
+    _cleanup_(shown_done) struct shown shown;
+    struct top_page_extent size;
+
+    (void)state;
+    shown_init(&shown);
+    draw(&shown, 80, 24, &size);
+    check_line(&shown, 1, "the first reading takes an interval  4 events not counted (n: why)");
+    shown_make_tables(&shown);
+    draw(&shown, 80, 24, &size);
+    assert_int_equal(shown.n, 24);
+    check_line(&shown, 0, "board  12:34:56  every 1s  own counters  Linux 6.1");
+    check_line(&shown, 1, "armv8_cortex_a55  IPC 0.50  COUNTED% 100.0");
+    check_line(&shown, 2, "2 of 2 cgroups by %CPU  4 events not counted (n: why)");
+    check_line(&shown, 3, "CGROUP                         %CPU      IPC MISSES/s FAULTS/s SWITCH/s COUNTED%");
+    check_line(&shown, 4, "/system..ice/web.service      ~50.0    ~0.75   ~12.3k   ~1.50k        -     25.0");
+    check_line(&shown, 5, "/x?[2J\xe6\x97\xa5                          -        -        -        -        -        -");
+    assert_int_equal(size.lines, 2);
+    assert_int_equal(size.height, 19);
+    assert_true(str_starts(shown.lines[23], "q quit"));
+}
+
+static void test_states(void **state)
+{
+    _cleanup_(shown_done) struct shown shown;
+    struct top_page_extent size;
+
+    (void)state;
+    shown_init(&shown);
+    shown_make_tables(&shown);
+    shown.view.frozen = shown.scene.paused = shown.view.typing = shown.view.reverse = true;
+    strcpy(top_view_filter(&shown.view), "we\033");
+    draw(&shown, 120, 24, &size);
+    check_line(&shown, 0, "board  FROZEN  PAUSED: nothing is counted  12:34:56  every 1s  own counters  Linux 6.1");
+    check_line(&shown, 2, "0 of 2 cgroups by %CPU, reversed  filter: we?_  4 events not counted (n: why)");
+    shown.scene.error = "unix:/x: connect: Connection refused; trying again";
+    shown.view.typing = false;
+    top_view_filter(&shown.view)[0] = '\0';
+    draw(&shown, 120, 24, &size);
+    check_line(&shown, 2, "unix:/x: connect: Connection refused; trying again");
+}
+
+static void test_wide(void **state)
+{
+    _cleanup_(shown_done) struct shown shown;
+    struct top_page_extent size;
+
+    (void)state;
+    shown_init(&shown);
+    shown_make_tables(&shown);
+    draw(&shown, 160, 24, &size);
+    assert_non_null(strstr(shown.lines[3], "UNIT         SLICE         CONTAINER"));
+    assert_non_null(strstr(shown.lines[4], "  web.service  system.slice  0123456789ab"));
+    assert_true(str_starts(shown.lines[4], "/system.slice/web.service  "));
+    shown.view.by_pmu = true;
+    shown_make_tables(&shown);
+    draw(&shown, 160, 24, &size);
+    assert_non_null(strstr(shown.lines[3], "PMU "));
+}
+
+/* Numbers go from the right, the one that rows are sorted by stays. */
+static void test_narrow(void **state)
+{
+    _cleanup_(shown_done) struct shown shown;
+    struct top_page_extent size;
+
+    (void)state;
+    shown_init(&shown);
+    shown_make_tables(&shown);
+    draw(&shown, 40, 12, &size);
+    check_line(&shown, 2, "CGROUP                     %CPU      IPC");
+    shown.view.sort[TOP_CGROUPS] = top_column_find("switches");
+    draw(&shown, 40, 12, &size);
+    check_line(&shown, 2, "CGROUP                     %CPU SWITCH/s");
+    draw(&shown, 10, 12, &size);
+    check_line(&shown, 2, "CGROUP");
+}
+
+static void test_pages(void **state)
+{
+    _cleanup_(shown_done) struct shown shown;
+    struct top_page_extent size;
+
+    (void)state;
+    shown_init(&shown);
+    shown_make_tables(&shown);
+    shown.view.page = TOP_PAGE_FAILURES;
+    draw(&shown, 20, 20, &size);
+    check_line(&shown, 3, "no PMU here, which?");
+    check_line(&shown, 4, "is why");
+    check_line(&shown, 5, "    collector cpu,");
+    check_line(&shown, 6, "    group g: cycles");
+    assert_true(size.lines > 6);
+    shown.view.page = TOP_PAGE_HELP;
+    draw(&shown, 80, 60, &size);
+    assert_true(str_starts(shown.lines[3], "Tab c         cgroups or CPUs"));
+    shown.view.first = 1000;
+    draw(&shown, 80, 10, &size);
+    assert_int_equal(shown.view.first, size.lines - size.height);
+}
+
+/* Every size, every page. */
+static void test_sizes(void **state)
+{
+    _cleanup_(shown_done) struct shown shown;
+    struct top_page_extent size;
+
+    (void)state;
+    shown_init(&shown);
+    for (enum top_kind kind = TOP_CGROUPS; kind <= TOP_CPUS; kind++) {
+        shown.view.kind = kind;
+        shown_make_tables(&shown);
+        for (enum top_page page = TOP_PAGE_ROWS; page <= TOP_PAGE_HELP; page++) {
+            shown.view.page = page;
+            for (size_t width = 1; width < 220; width += width < 40 ? 1 : 7)
+                for (size_t height = 0; height < 30; height += height < 8 ? 1 : 5)
+                    draw(&shown, width, height, &size);
+        }
+    }
+}
+
+/* A table of one row for each size of its names. */
+static void test_layout(void **state)
+{
+    _cleanup_(shown_done) struct shown shown;
+    struct top_layout layout;
+
+    (void)state;
+    shown_init(&shown);
+    shown_make_tables(&shown);
+    for (size_t width = 0; width < 300; width++) {
+        top_layout_make(&shown.view, shown.scene.table, width, &layout);
+        size_t used =
+            layout.name + layout.pmu + layout.unit + layout.slice + layout.container + layout.n * TOP_COLUMN_WIDTH;
+        assert_true(width < 23 ? layout.n == 0 : layout.n > 0 && used <= width);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows),   cmocka_unit_test(test_states), cmocka_unit_test(test_wide),
+        cmocka_unit_test(test_narrow), cmocka_unit_test(test_pages),  cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_layout),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
