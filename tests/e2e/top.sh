@@ -135,6 +135,8 @@ test_own_counters() {
     shows "< sorts by the one before, past those that are not there" 'by %CPU'
     keys N
     shows "N sorts by name" 'by name'
+    mkdir "$parent/0-comes.service"
+    shows "a cgroup that is new has a row" '0-comes.service'
     keys n
     shows "n says what is not counted" 'collector cpu, group cycles: cycles'
     keys Escape
