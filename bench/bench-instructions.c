@@ -33,8 +33,7 @@
 #define N_SAMPLES 2000
 #define N_PARSES 20
 
-/* The configuration that was built in up to 0.1.0, as its file had it, without the collector of the process itself: the
- * baseline counts the same events. */
+/* The configuration that was built in up to 0.1.0, without the collector of the process itself. */
 static const char yaml[] =
     "web:\n  listen: [\":10298\"]\n  telemetry_path: /metrics\n  min_interval: 100ms\ncollectors:\n  cpu:\n"
     "    enabled: true\n    cpus: all\n    groups:\n      - {name: core, events: \"{cycles,instructions}\"}\n"

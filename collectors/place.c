@@ -3,7 +3,7 @@
 #include "collectors/place.h"
 
 #include "base/cleanup.h"
-#include "perf/preset.h"
+#include "perf/event/preset.h"
 
 void places_done(struct places *places)
 {

@@ -87,23 +87,36 @@ static int config_check_event(const char *path, const struct event *event, struc
     return 0;
 }
 
-static int config_check_groups(const char *path, const struct config_groups *groups, struct sys *sys,
-                               const struct machine *machine, struct error *error)
+/* A check of all events: the first error ends it, unless there is a list. */
+struct config_check {
+    struct sys *sys;
+    const struct machine *machine;
+    struct error *error;
+    struct error_list *errors; /* NULL: there is none */
+};
+
+static int config_check_keep(const struct config_check *check)
+{
+    return check->errors && error_list_add(check->errors, check->error) == 0 ? 0 : -EINVAL;
+}
+
+static int config_check_groups(const struct config_check *check, const char *path, const struct config_groups *groups)
 {
     struct error reason;
+    int r = 0;
 
     for (size_t i = 0; i < groups->n; i++)
-        for (size_t k = 0; k < groups->items[i].n_events; k++) {
+        for (size_t k = 0; k < groups->items[i].n_events && r == 0; k++) {
             const struct config_event *event = &groups->items[i].events[k];
-            if (event->variants || config_check_event(path, &event->event, sys, machine, &reason) == 0)
+            if (event->variants || config_check_event(path, &event->event, check->sys, check->machine, &reason) == 0)
                 continue;
-            if (error) {
-                *error = reason;
-                error_set_position(error, event->line, event->column);
+            if (check->error) {
+                *check->error = reason;
+                error_set_position(check->error, event->line, event->column);
             }
-            return -EINVAL;
+            r = config_check_keep(check);
         }
-    return 0;
+    return r;
 }
 
 /* sampler.event is a text, and its position in the file is not kept. */
@@ -126,18 +139,32 @@ static const struct config_groups *config_groups_of(const struct config *config,
     return (const struct config_groups *)((const char *)config + option->offset);
 }
 
+static int config_run_check(const struct config_check *check, const struct config *config)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < config_options.n && r == 0; i++) {
+        const struct option *option = &config_options.rows[i];
+        if (option->type == &option_groups)
+            r = config_check_groups(check, option->path, config_groups_of(config, option));
+    }
+    if (r == 0 && config_check_sampled(config->sampler.event, check->sys, check->machine, check->error) < 0)
+        r = config_check_keep(check);
+    return r;
+}
+
 int config_check_events(const struct config *config, struct sys *sys, const struct machine *machine,
                         struct error *error)
 {
-    for (size_t i = 0; i < config_options.n; i++) {
-        const struct option *option = &config_options.rows[i];
-        if (option->type != &option_groups)
-            continue;
-        int r = config_check_groups(option->path, config_groups_of(config, option), sys, machine, error);
-        if (r < 0)
-            return r;
-    }
-    return config_check_sampled(config->sampler.event, sys, machine, error);
+    return config_run_check(&(struct config_check){sys, machine, error, NULL}, config);
+}
+
+void config_check_all_events(const struct config *config, struct sys *sys, const struct machine *machine,
+                             struct error_list *errors)
+{
+    struct error error;
+
+    config_run_check(&(struct config_check){sys, machine, &error, errors}, config);
 }
 
 enum standing config_standing_to_operate(const struct config *config)

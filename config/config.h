@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "base/cleanup.h"
+#include "base/error-list.h"
 #include "base/file.h"
 #include "config/values.h"
 #include "perf/attr.h"
@@ -24,7 +25,13 @@ int config_default(struct config **ret, struct error *error);
  * config_format_error() puts them before it.
  */
 int config_load(const struct file_opener *opener, const char *path, struct config **ret, struct error *error);
-/* The same for a text in memory. Pure. */
+/*
+ * The same for a person who wants to know all that is wrong: `errors` get the errors of values, each at its position,
+ * and the configuration is what remains. It fails where the file cannot be read or is not YAML.
+ */
+int config_load_all(const struct file_opener *opener, const char *path, struct error_list *errors, struct config **ret,
+                    struct error *error);
+/* config_load() for a text in memory. Pure. */
 int config_parse(const char *text, size_t size, struct config **ret, struct error *error);
 struct config *config_free(struct config *config);
 DEFINE_CLEANUP(struct config *, config_free);
@@ -37,6 +44,9 @@ DEFINE_CLEANUP(struct config *, config_free);
  */
 int config_check_events(const struct config *config, struct sys *sys, const struct machine *machine,
                         struct error *error);
+/* The same for all events: adds the errors to the list, as many as it takes. */
+void config_check_all_events(const struct config *config, struct sys *sys, const struct machine *machine,
+                             struct error_list *errors);
 
 /*
  * Calls `visit` for each event of the configuration: of its groups, of sampler.event and of sampler.tracepoints, with

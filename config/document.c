@@ -280,6 +280,23 @@ int document_error(const struct document *document, const node *n, struct error 
     return -EINVAL;
 }
 
+int document_keep(const struct document *document, int r, const struct error *error)
+{
+    if (!document->errors || (r != -EINVAL && r != -ECANCELED))
+        return r;
+    return r == -ECANCELED || error_list_add(document->errors, error) == 0 ? 0 : r;
+}
+
+size_t document_count_errors(const struct document *document)
+{
+    return document->errors ? document->errors->n : 0;
+}
+
+int document_settle(const struct document *document, int r, size_t before)
+{
+    return r == 0 && document_count_errors(document) > before ? -ECANCELED : r;
+}
+
 /* The kind of a value, in words that reveal nothing of it. */
 static const char *node_kind(const node *n)
 {

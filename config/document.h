@@ -7,14 +7,15 @@
 
 #include <yaml.h>
 
-#include "base/error.h"
+#include "base/error-list.h"
 
 /* Embedded; a zeroed one is empty. */
 struct document {
     yaml_document_t tree;
     bool parsed;
-    bool builtin; /* its text is in the program: nodes have no position */
-    bool secret;  /* see document_parse_secret() */
+    bool builtin;              /* its text is in the program: nodes have no position */
+    bool secret;               /* see document_parse_secret() */
+    struct error_list *errors; /* collects the errors of its values; NULL: the first one ends the reading */
 };
 
 typedef yaml_node_t node;
@@ -39,6 +40,17 @@ int document_error(const struct document *document, const node *n, struct error 
     PRINTF_LIKE(4, 5);
 /* -EINVAL at the node: "expected EXPECTED, found ...". */
 int document_expected(const struct document *document, const node *n, const char *expected, struct error *error);
+
+/*
+ * For a reader of several parts, with the result of one: where the document collects errors, an -EINVAL goes to them,
+ * and the result is 0, so that the reader goes on. A part whose own errors were collected gives -ECANCELED, which also
+ * becomes 0. Else it is `r`.
+ */
+int document_keep(const struct document *document, int r, const struct error *error);
+/* How many errors it has collected. */
+size_t document_count_errors(const struct document *document);
+/* The result of that reader: `r`, or -ECANCELED where it is 0 and there are more than `before` errors by now. */
+int document_settle(const struct document *document, int r, size_t before);
 
 /* Whether it is a plain null of the core schema, or an omitted value. */
 bool node_is_null(const node *n);

@@ -7,8 +7,8 @@
 #include "config/option-types.h"
 #include "config/values.h"
 #include "perf/event/parse.h"
+#include "perf/event/preset.h"
 #include "perf/pmu.h"
-#include "perf/preset.h"
 
 /* An item of the list that is a map, as it is written. */
 struct event_text {
@@ -183,6 +183,7 @@ static int event_read(const struct document *document, const node *n, struct con
 static int events_read_list(const struct document *document, const node *n, struct config_group *group,
                             struct error *error)
 {
+    size_t before = document_count_errors(document);
     const node *item;
 
     for (size_t i = 0; (item = document_item(document, n, i)); i++) {
@@ -194,13 +195,17 @@ static int events_read_list(const struct document *document, const node *n, stru
         int r = event_read(document, item, &event, error);
         if (r < 0) {
             config_event_done(&event);
-            return r;
+            r = document_keep(document, r, error);
+            if (r < 0)
+                return r;
+            continue;
         }
         group->events[group->n_events++] = event;
     }
-    if (group->n_events == 0)
+    int r = document_settle(document, 0, before);
+    if (r == 0 && group->n_events == 0)
         return document_error(document, n, error, "the list of events is empty");
-    return 0;
+    return r;
 }
 
 /* The metric names of the group's own times, also without the unit, which is added to the name of a clock. */

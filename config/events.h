@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a group counts, as option types of struct config_group: the key `events`, one text in perf's syntax or a list;
- * and the key `preset`.
+ * The keys `events` and `preset` of a group, as option types of struct config_group. `events` is one text in perf's
+ * syntax, or a list.
  */
 #ifndef CONFIG_EVENTS_H
 #define CONFIG_EVENTS_H

@@ -10,7 +10,7 @@
 #include "config/option-types.h"
 #include "config/values.h"
 #include "perf/event/generic.h"
-#include "perf/preset.h"
+#include "perf/event/preset.h"
 
 /* Indices into group_options. */
 enum { GROUP_OPTION_NAME, GROUP_OPTION_PRESET, GROUP_OPTION_EVENTS, GROUP_OPTION_STRICT, GROUP_OPTIONS };
@@ -297,6 +297,7 @@ static int groups_check_samples(const struct config_groups *groups, struct error
 static int groups_read_items(const struct document *document, const node *n, bool of_system,
                              struct config_groups *groups, struct error *error)
 {
+    size_t before = document_count_errors(document);
     const node *item;
 
     for (size_t i = 0; (item = document_item(document, n, i)); i++) {
@@ -308,35 +309,50 @@ static int groups_read_items(const struct document *document, const node *n, boo
         int r = group_read(document, item, of_system, &group, error);
         if (r < 0) {
             config_group_done(&group);
-            return r;
+            r = document_keep(document, r, error);
+            if (r < 0)
+                return r;
+            continue;
         }
         groups->items[groups->n++] = group;
     }
-    return 0;
+    return document_settle(document, 0, before);
+}
+
+/* Checks across groups: each may find one error. */
+static int groups_check(const struct document *document, const struct config_groups *groups, struct error *error)
+{
+    static int (*const checks[])(const struct config_groups *groups, struct error *error) = {
+        groups_check_names,
+        groups_check_help,
+        groups_check_samples,
+    };
+    int r = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(checks) && r == 0; i++)
+        r = document_keep(document, checks[i](groups, error), error);
+    return r;
 }
 
 static int groups_read(const struct option *option, const struct document *document, const node *n, void *base,
                        struct error *error)
 {
     _cleanup_(config_groups_done) struct config_groups groups = {0};
-    int r;
+    size_t before = document_count_errors(document);
 
     if (n->type != YAML_SEQUENCE_NODE)
         return option_expected(option, document, n, "a list of groups", error);
     bool of_system = str_equal(option->path, "collectors.pmu.groups");
-    r = groups_read_items(document, n, of_system, &groups, error);
+    int r = document_keep(document, groups_read_items(document, n, of_system, &groups, error), error);
     if (r == 0)
-        r = groups_check_names(&groups, error);
-    if (r == 0)
-        r = groups_check_help(&groups, error);
-    if (r == 0)
-        r = groups_check_samples(&groups, error);
+        r = groups_check(document, &groups, error);
     if (r < 0)
         return r;
     config_groups_done(option_member(option, base));
     *(struct config_groups *)option_member(option, base) = groups;
     groups = (struct config_groups){0};
-    return 0;
+    /* Without the groups that have errors, so that the events of the others can be checked. */
+    return document_settle(document, 0, before);
 }
 
 static json_t *config_group_json(const struct config_group *group)

@@ -58,28 +58,48 @@ static int config_read_document(const struct document *document, struct config *
     if (!nodes)
         return error_oom(error);
     int r = root ? option_table_read(&config_options, document, root, config, nodes, error) : 0;
-    if (r == 0)
+    if (r == 0 && !document->errors)
         r = config_set_defaults(config, nodes, error);
+    /* After an error, a value may be the default, which contradicts others. */
     if (r == 0)
-        r = sampler_check_frequency(document, nodes, config, error);
+        r = document_keep(document, sampler_check_frequency(document, nodes, config, error), error);
     if (r == 0)
-        r = sampler_read_allow_remote(document, nodes, config, error);
+        r = document_keep(document, sampler_read_allow_remote(document, nodes, config, error), error);
     free(nodes);
     return r;
 }
 
-int config_parse(const char *text, size_t size, struct config **ret, struct error *error)
+/* Defaults are set behind the values of the file, for the other keys; first of all where a bad value is no end. */
+static int config_begin(bool with_defaults, struct config **ret, struct error *error)
+{
+    if (with_defaults)
+        return config_default(ret, error);
+    *ret = calloc(1, sizeof(**ret));
+    return *ret ? 0 : error_oom(error);
+}
+
+/* With `errors`, they get those of the values, and the rest is read; else the first one is the result. */
+static int config_parse_all(const char *text, size_t size, struct error_list *errors, struct config **ret,
+                            struct error *error)
 {
     _cleanup_(document_done) struct document document = {0};
-    _cleanup_(config_freep) struct config *config = calloc(1, sizeof(*config));
-    int r = config ? document_parse(text, size, &document, error) : error_oom(error);
+    _cleanup_(config_freep) struct config *config = NULL;
+    int r = document_parse(text, size, &document, error);
 
+    document.errors = errors;
     if (r == 0)
-        r = config_read_document(&document, config, error);
+        r = config_begin(errors != NULL, &config, error);
+    if (r == 0)
+        r = document_keep(&document, config_read_document(&document, config, error), error);
     if (r < 0)
         return r;
     *ret = steal(config);
     return 0;
+}
+
+int config_parse(const char *text, size_t size, struct config **ret, struct error *error)
+{
+    return config_parse_all(text, size, NULL, ret, error);
 }
 
 static const struct {
@@ -148,7 +168,8 @@ static int config_join_paths(const char *file, struct config *config, struct err
     return 0;
 }
 
-int config_load(const struct file_opener *opener, const char *path, struct config **ret, struct error *error)
+int config_load_all(const struct file_opener *opener, const char *path, struct error_list *errors, struct config **ret,
+                    struct error *error)
 {
     _cleanup_(config_freep) struct config *config = NULL;
     _cleanup_(freep) char *text = NULL;
@@ -156,7 +177,7 @@ int config_load(const struct file_opener *opener, const char *path, struct confi
     int r = config_read_file(opener, path, &text, &size, error);
 
     if (r == 0)
-        r = config_parse(text, size, &config, error);
+        r = config_parse_all(text, size, errors, &config, error);
     if (r == 0)
         r = config_join_paths(path, config, error);
     if (r < 0)
@@ -166,4 +187,9 @@ int config_load(const struct file_opener *opener, const char *path, struct confi
         return error_oom(error);
     *ret = steal(config);
     return 0;
+}
+
+int config_load(const struct file_opener *opener, const char *path, struct config **ret, struct error *error)
+{
+    return config_load_all(opener, path, NULL, ret, error);
 }

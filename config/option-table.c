@@ -140,15 +140,19 @@ static int table_read_pair(const struct table_reading *reading, const char *pref
 /* Reads no deeper than the table, however deep or circular the document is. */
 static int table_read_map(const struct table_reading *reading, const char *prefix, const node *map, struct error *error)
 {
+    const struct document *document = reading->document;
+    size_t before = document_count_errors(document);
     const node *key, *value;
     int r;
 
-    for (size_t i = 0; (r = document_pair(reading->document, map, i, &key, &value, error)) > 0; i++) {
-        r = table_read_pair(reading, prefix, key, value, error);
+    for (size_t i = 0; (r = document_pair(document, map, i, &key, &value, error)) != 0; i++) {
+        if (r > 0)
+            r = table_read_pair(reading, prefix, key, value, error);
+        r = document_keep(document, r, error);
         if (r < 0)
             break;
     }
-    return r;
+    return document_settle(document, r, before);
 }
 
 const struct option *option_table_find(const struct option_table *table, const char *path)

@@ -170,15 +170,17 @@ static void list_done(const struct option *option, void *base)
 static int list_read_items(const struct option *option, const struct document *document, const node *n, void *base,
                            struct error *error)
 {
+    size_t before = document_count_errors(document);
     const node *item;
+    int r = 0;
 
     if (n->type != YAML_SEQUENCE_NODE) /* a text by itself is a list of one */
         return option_read_text(option, document, n, base, error);
-    for (size_t i = 0; (item = document_item(document, n, i)); i++) {
-        int r = option_read_text(option, document, item, base, error);
-        if (r < 0)
-            return r;
-    }
+    for (size_t i = 0; r == 0 && (item = document_item(document, n, i)); i++)
+        r = document_keep(document, option_read_text(option, document, item, base, error), error);
+    r = document_settle(document, r, before);
+    if (r < 0)
+        return r;
     if (option->min && *list_count(option, base) == 0)
         return document_error(document, n, error, "%s: the list is empty", option->path);
     return 0;

@@ -195,9 +195,10 @@ static int web_read_document(const struct document *document, struct web_config 
     int r = web_check_texts(document, error);
     if (r == 0)
         r = option_table_read(&web_options, document, root, config, reading.nodes, error);
+    /* After an error, a value may be the default, which contradicts others. */
     if (r == 0)
-        r = web_check_tls(&reading, &config->tls);
-    return r < 0 ? r : web_check_rate(&reading, config);
+        r = document_keep(document, web_check_tls(&reading, &config->tls), error);
+    return r < 0 ? r : document_keep(document, web_check_rate(&reading, config), error);
 }
 
 static int path_join(const char *directory, char **path, struct error *error)
@@ -220,7 +221,9 @@ static int web_join_paths(const char *directory, struct web_tls *tls, struct err
     return r < 0 ? r : path_join(directory, &tls->client_ca_file, error);
 }
 
-int web_config_parse(const char *text, size_t size, const char *directory, struct web_config **ret, struct error *error)
+/* With `errors`, they get those of the values, and the rest is read; else the first one is the result. */
+static int web_config_parse_all(const char *text, size_t size, const char *directory, struct error_list *errors,
+                                struct web_config **ret, struct error *error)
 {
     _cleanup_(document_done) struct document document = {0};
     _cleanup_(web_config_freep) struct web_config *config = calloc(1, sizeof(*config));
@@ -233,8 +236,9 @@ int web_config_parse(const char *text, size_t size, const char *directory, struc
         .prefer_server_cipher_suites = true,
     };
     int r = document_parse_secret(text, size, &document, error);
+    document.errors = errors;
     if (r == 0)
-        r = web_read_document(&document, config, error);
+        r = document_keep(&document, web_read_document(&document, config, error), error);
     if (r == 0)
         r = web_join_paths(directory, &config->tls, error);
     if (r < 0)
@@ -243,7 +247,13 @@ int web_config_parse(const char *text, size_t size, const char *directory, struc
     return 0;
 }
 
-int web_config_load(const struct file_opener *opener, const char *path, struct web_config **ret, struct error *error)
+int web_config_parse(const char *text, size_t size, const char *directory, struct web_config **ret, struct error *error)
+{
+    return web_config_parse_all(text, size, directory, NULL, ret, error);
+}
+
+int web_config_load_all(const struct file_opener *opener, const char *path, struct error_list *errors,
+                        struct web_config **ret, struct error *error)
 {
     _cleanup_(web_config_freep) struct web_config *config = NULL;
     _cleanup_(freep) char *text = NULL, *directory = config_directory_of(path);
@@ -252,7 +262,7 @@ int web_config_load(const struct file_opener *opener, const char *path, struct w
 
     if (r < 0)
         return r;
-    r = web_config_parse(text, size, directory, &config, error);
+    r = web_config_parse_all(text, size, directory, errors, &config, error);
     explicit_bzero(text, size);
     if (r < 0)
         return r;
@@ -261,6 +271,11 @@ int web_config_load(const struct file_opener *opener, const char *path, struct w
         return error_oom(error);
     *ret = steal(config);
     return 0;
+}
+
+int web_config_load(const struct file_opener *opener, const char *path, struct web_config **ret, struct error *error)
+{
+    return web_config_load_all(opener, path, NULL, ret, error);
 }
 
 struct web_config *web_config_free(struct web_config *config)

@@ -10,7 +10,7 @@
 #define CONFIG_WEB_CONFIG_H
 
 #include "base/cleanup.h"
-#include "base/error.h"
+#include "base/error-list.h"
 #include "base/file.h"
 #include "config/web-values.h"
 
@@ -19,7 +19,10 @@
  * of open(2) and read(2). The message does not repeat the file and the position, as with config_load().
  */
 int web_config_load(const struct file_opener *opener, const char *path, struct web_config **ret, struct error *error);
-/* The same for a text in memory, whose relative paths are below `directory`. Pure. */
+/* The same, with all errors of values: see config_load_all(). */
+int web_config_load_all(const struct file_opener *opener, const char *path, struct error_list *errors,
+                        struct web_config **ret, struct error *error);
+/* web_config_load() for a text in memory, whose relative paths are below `directory`. Pure. */
 int web_config_parse(const char *text, size_t size, const char *directory, struct web_config **ret,
                      struct error *error);
 struct web_config *web_config_free(struct web_config *config);

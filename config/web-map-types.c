@@ -39,23 +39,26 @@ static int user_read(const struct document *document, const node *key, const nod
 static int users_read(const struct option *option, const struct document *document, const node *n, void *base,
                       struct error *error)
 {
+    size_t before = document_count_errors(document);
     struct web_config *config = base;
     const node *key, *value;
     int r;
 
     if (n->type != YAML_MAPPING_NODE)
         return option_expected(option, document, n, option->type->name, error);
-    for (size_t i = 0; (r = document_pair(document, n, i, &key, &value, error)) > 0; i++) {
+    for (size_t i = 0; (r = document_pair(document, n, i, &key, &value, error)) != 0; i++) {
         if (i == USERS_MAX)
             return document_error(document, key, error, "%s: more than %d users", option->path, USERS_MAX);
-        if (array_grow(&config->users, i) < 0)
+        if (array_grow(&config->users, config->n_users) < 0)
             return error_oom(error);
-        r = user_read(document, key, value, &config->users[i], error);
+        if (r > 0)
+            r = user_read(document, key, value, &config->users[config->n_users], error);
+        config->n_users += r == 0;
+        r = document_keep(document, r, error);
         if (r < 0)
-            return r;
-        config->n_users++;
+            break;
     }
-    return r;
+    return document_settle(document, r, before);
 }
 
 static void users_done(const struct option *option, void *base)
@@ -152,17 +155,20 @@ static int header_read(const struct document *document, const node *key, const n
 static int headers_read(const struct option *option, const struct document *document, const node *n, void *base,
                         struct error *error)
 {
+    size_t before = document_count_errors(document);
     const node *key, *value;
     int r;
 
     if (n->type != YAML_MAPPING_NODE)
         return option_expected(option, document, n, option->type->name, error);
-    for (size_t i = 0; (r = document_pair(document, n, i, &key, &value, error)) > 0; i++) {
-        r = header_read(document, key, value, base, error);
+    for (size_t i = 0; (r = document_pair(document, n, i, &key, &value, error)) != 0; i++) {
+        if (r > 0)
+            r = header_read(document, key, value, base, error);
+        r = document_keep(document, r, error);
         if (r < 0)
-            return r;
+            break;
     }
-    return r;
+    return document_settle(document, r, before);
 }
 
 static void headers_done(const struct option *option, void *base)

@@ -28,6 +28,15 @@ static void report_state(struct daemon *daemon, void (*notify)(const char *statu
     notify(status);
 }
 
+/* At the start, and after a reload. */
+void daemon_log_counting(const struct daemon *daemon)
+{
+    char text[1024];
+
+    summary_describe(daemon->session.registry, text, sizeof(text));
+    log_event(LOG_KIND_COUNTING, NULL, 0, "%s", text);
+}
+
 /* Opens later what could not be opened now, where the reason may pass. */
 static void schedule_retry(struct daemon *daemon)
 {
@@ -233,6 +242,7 @@ int daemon_reload(struct daemon *daemon, struct error *error)
         daemon->reload_error[0] = '\0';
         daemon_apply_config(daemon);
         log_event(LOG_KIND_RELOADED, &field, 1, "configuration reloaded");
+        daemon_log_counting(daemon);
     }
     daemon_follow_collectors(daemon);
     return r;

@@ -51,6 +51,8 @@ void daemon_done(struct daemon *daemon);
 
 /* After each opening of what the configuration wants: watches what was opened, reports what is unavailable. */
 void daemon_follow_collectors(struct daemon *daemon);
+/* Logs what is counted now. */
+void daemon_log_counting(const struct daemon *daemon);
 /* After each reading of the configuration: gives it to the sampler, warns of deprecated keys. */
 void daemon_apply_config(struct daemon *daemon);
 /* Has the server listen as the configuration says. Errors of server_configure(). */

@@ -9,9 +9,9 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "collectors/cgroup/cgroup.h"
-#include "daemon/availability-json.h"
+#include "daemon/availability/availability-json.h"
+#include "daemon/command/presets.h"
 #include "daemon/documents.h"
-#include "daemon/presets.h"
 #include "perf/group.h"
 
 /* Rows of several CPUs that count the same. */

@@ -3,7 +3,7 @@
 #include "daemon/serving.h"
 
 #include "base/cleanup.h"
-#include "daemon/availability-json.h"
+#include "daemon/availability/availability-json.h"
 #include "daemon/documents.h"
 #include "daemon/log/log.h"
 #include "daemon/offered-events.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The daemon's state in one line, for `systemctl status`. */
+/* The daemon's state in one line, for `systemctl status`, and what it counts, for the log. */
 #ifndef DAEMON_SUMMARY_H
 #define DAEMON_SUMMARY_H
 
@@ -17,5 +17,11 @@ struct summary_state {
  * operator did (a pause) or has to do.
  */
 void summary_format(struct registry *registry, const struct summary_state *state, char *text, size_t size);
+
+/*
+ * Describes what is counted: "counting: cpu 0-7: core (armv8_cortex_a55, armv8_cortex_a76), software; 24 cgroups: core;
+ * 3 events are not counted, see "perfcountd plan"".
+ */
+void summary_describe(struct registry *registry, char *text, size_t size);
 
 #endif

@@ -74,7 +74,8 @@ static void write_counts(const struct writer_source *source, const struct ndjson
         json_write_member(out, "running_ns", u64, sample->time_running);
 }
 
-static void write_frame(const struct writer_source *source, const struct record *record, enum address_space space,
+/* Returns whether its symbol is awaited. */
+static bool write_frame(const struct writer_source *source, const struct record *record, enum address_space space,
                         uint64_t ip, bool called, struct buffer *out)
 {
     bool hidden = kernel_view_hides(source->kernel, space != SPACE_USER, ip);
@@ -93,34 +94,38 @@ static void write_frame(const struct writer_source *source, const struct record 
     json_write_member(out, "module", string, frame.mapping ? frame.mapping->file : UNKNOWN);
     if (hidden && frame.symbol)
         json_write_member(out, "offset", hex, frame.offset + called);
+    return frame.awaited;
 }
 
-static void write_callchain(const struct writer_source *source, const struct record *record, struct buffer *out)
+static size_t write_callchain(const struct writer_source *source, const struct record *record, struct buffer *out)
 {
     struct callchain chain = callchain_begin(record);
     bool filled = false;
+    size_t awaited = 0;
     uint64_t ip;
 
     json_write_raw(out, ",\"callchain\":[");
     while (callchain_next(&chain, &ip)) {
         json_write_comma(out, &filled);
         buffer_append_char(out, '{');
-        write_frame(source, record, chain.space, ip, callchain_is_caller(&chain), out);
+        awaited += write_frame(source, record, chain.space, ip, callchain_is_caller(&chain), out);
         buffer_append_char(out, '}');
     }
     buffer_append_char(out, ']');
+    return awaited;
 }
 
-void ndjson_write_sample(const struct writer_source *source, const struct ndjson_ids *ids, const struct record *record,
-                         struct buffer *out)
+size_t ndjson_write_sample(const struct writer_source *source, const struct ndjson_ids *ids,
+                           const struct record *record, struct buffer *out)
 {
     ndjson_write_thread(record->id.pid, record->id.tid, out);
     json_write_member(out, "comm", string, symbols_comm(source->symbols, record->id.pid, record->id.tid));
     buffer_append_char(out, ',');
-    write_frame(source, record, address_space_of(record), record->sample.ip, false, out);
+    size_t awaited = write_frame(source, record, address_space_of(record), record->sample.ip, false, out);
     json_write_member(out, "period", u64, record->sample.period);
     if (source->layout.sample_type & PERF_SAMPLE_CALLCHAIN)
-        write_callchain(source, record, out);
+        awaited += write_callchain(source, record, out);
     if (source->layout.sample_type & PERF_SAMPLE_READ)
         write_counts(source, ids, &record->sample, out);
+    return awaited;
 }

@@ -18,7 +18,8 @@ struct ndjson_ids {
 int ndjson_ids_load(struct ndjson_ids *ids, const struct writer_source *source);
 void ndjson_ids_done(struct ndjson_ids *ids);
 
-void ndjson_write_sample(const struct writer_source *source, const struct ndjson_ids *ids, const struct record *record,
-                         struct buffer *out);
+/* Returns how many of its addresses have no symbol yet, since their tables are still being made. */
+size_t ndjson_write_sample(const struct writer_source *source, const struct ndjson_ids *ids,
+                           const struct record *record, struct buffer *out);
 
 #endif

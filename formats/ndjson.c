@@ -11,6 +11,8 @@
  * known are left out; an unknown symbol or module is "[unknown]". If addresses of the kernel are hidden
  * (kernel-view.h), "offset" in the symbol takes the place of "ip", and a "ksymbol" has no "address".
  */
+#include <inttypes.h>
+#include <stdio.h>
 #include <sys/utsname.h>
 
 #include "base/cleanup.h"
@@ -23,6 +25,7 @@ struct ndjson {
     const struct writer_source *source;
     struct ndjson_ids ids;
     uint64_t unknown; /* records of a type that has no name */
+    uint64_t awaited; /* addresses that had no symbol yet */
 };
 
 /* The start of a line: `{"type":"mmap2"`. */
@@ -83,7 +86,7 @@ static bool ndjson_record(void *state, const struct record *record, struct buffe
     write_time(ndjson, record->id.time, out);
     write_cpu(&record->id, out);
     if (record->type == PERF_RECORD_SAMPLE)
-        ndjson_write_sample(ndjson->source, &ndjson->ids, record, out);
+        ndjson->awaited += ndjson_write_sample(ndjson->source, &ndjson->ids, record, out);
     else
         write_other(ndjson, record, out);
     ndjson_end_line(out);
@@ -126,19 +129,28 @@ static void write_clock_fields(const struct writer_source *source, struct buffer
     json_write_i64(out, (int64_t)(source->start_realtime_ns - source->start_monotonic_ns));
 }
 
-/* The reasons why many symbols will be missing. */
-static void write_notes(const struct writer_source *source, struct buffer *out)
+static void write_note(struct buffer *out, const char *note, bool *filled)
 {
-    const char *notes[] = {symbols_reason_user(source->symbols), symbols_reason_kernel(source->symbols)};
+    if (!note)
+        return;
+    json_write_comma(out, filled);
+    json_write_string(out, note);
+}
+
+/* The reasons why many symbols will be missing, or were missing at the beginning. */
+static void write_notes(const struct writer_source *source, uint64_t awaited, struct buffer *out)
+{
+    char early[160];
     bool filled = false;
 
+    snprintf(early, sizeof(early),
+             "%" PRIu64 " addresses have no symbol, since the tables of their files were still being made; a stream "
+             "that begins now has them",
+             awaited);
     json_write_raw(out, ",\"notes\":[");
-    for (size_t i = 0; i < ARRAY_SIZE(notes); i++) {
-        if (!notes[i])
-            continue;
-        json_write_comma(out, &filled);
-        json_write_string(out, notes[i]);
-    }
+    write_note(out, symbols_reason_user(source->symbols), &filled);
+    write_note(out, symbols_reason_kernel(source->symbols), &filled);
+    write_note(out, awaited ? early : NULL, &filled);
     buffer_append_char(out, ']');
 }
 
@@ -151,7 +163,7 @@ static void write_header(const struct writer_source *source, struct buffer *out)
     json_write_member(out, "seconds", seconds, (uint64_t)(source->seconds * 1e9));
     write_event_fields(source, out);
     json_write_member(out, "cpus", u64, source->n_cpus);
-    write_notes(source, out);
+    write_notes(source, 0, out);
     ndjson_end_line(out);
 }
 
@@ -250,7 +262,8 @@ static void ndjson_end(void *state, const struct writer_end *end, struct buffer 
     json_write_member(out, "unknown", u64, ndjson->unknown);
     json_write_member(out, "malformed", u64, end->malformed);
     json_write_member(out, "seconds", seconds, end->duration_ns);
-    write_notes(ndjson->source, out);
+    json_write_member(out, "awaiting_symbols", u64, ndjson->awaited);
+    write_notes(ndjson->source, ndjson->awaited, out);
     ndjson_end_line(out);
 }
 

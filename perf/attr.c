@@ -161,7 +161,7 @@ static int attr_check_name(struct sys *sys, const struct machine *machine, const
         int r = attr_build(sys, machine, event, machine->pmus[i], &attr, error);
         if (r < 0 && (in_sysfs || r != -ENOENT))
             return r;
-        found = true; /* a CPU may lack an event that libpfm4 has for its kind */
+        found = true; /* not every CPU implements what libpfm4 has for its kind */
     }
     return found ? 0 : attr_no_event(machine, event, error);
 }

@@ -83,7 +83,7 @@ bool pmu_is_per_cpu(const struct pmu *pmu);
 /*
  * Whether the PMU counts the event of this number. Cores of Armv8 say which of the common events they implement, and
  * sysfs lists those (drivers/perf/arm_pmuv3.c, PMCEID0_EL0 and PMCEID1_EL0): the others open as well, and count
- * nothing. Yes for numbers and PMUs of which nothing is known.
+ * nothing. Yes for any other number or PMU.
  */
 bool pmu_has_number(const struct pmu *pmu, uint64_t number);
 

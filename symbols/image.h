@@ -79,6 +79,11 @@ bool image_needs_load(const struct image *image);
  * cannot be opened now, and is tried again later.
  */
 void image_load(struct image *image, enum symboliser_kind kind, int fd);
+/* After image_load(): whether the table is being made, or will be when there is room for it. */
+static inline bool image_is_awaited(const struct image *image)
+{
+    return image->state == IMAGE_PENDING || (image->state == IMAGE_ABSENT && !image->retry_ns);
+}
 /* The table, NULL if it is not there. Counts as use. */
 const struct symbol_table *image_table(struct image *image);
 

@@ -245,14 +245,17 @@ static void resolve_kernel(struct symbols *symbols, uint64_t ip, struct frame *f
     if (frame->symbol)
         return;
     const struct symbol_table *table = image_table(symbols->kernel);
-    if (table)
+    if (table) {
         frame->symbol = find_symbol(symbols, table, ip, &frame->offset);
-    else
-        symbols_load_kernel(symbols);
+        return;
+    }
+    symbols_load_kernel(symbols);
+    frame->awaited = image_is_awaited(symbols->kernel);
 }
 
 /* NULL if the table is not there (yet). */
-static const struct symbol_table *table_of(struct symbols *symbols, uint32_t pid, const struct mapping *mapping)
+static const struct symbol_table *table_of(struct symbols *symbols, uint32_t pid, const struct mapping *mapping,
+                                           bool *ret_awaited)
 {
     bool is_vdso = mapping->file[0] == '[' && str_equal(mapping->file, VDSO);
 
@@ -263,6 +266,9 @@ static const struct symbol_table *table_of(struct symbols *symbols, uint32_t pid
         symbols_load_vdso(symbols);
     else if (mapping->file[0] == '/' && mapping->file[1] != '/')
         symbols_load_file(symbols, pid, mapping);
+    else
+        return NULL;
+    *ret_awaited = image_is_awaited(is_vdso ? symbols->vdso : mapping->image);
     return NULL;
 }
 
@@ -285,7 +291,7 @@ static void resolve_mapping(struct symbols *symbols, uint32_t pid, struct mappin
         resolve_jit(symbols, mapping->image, ip, frame);
         return;
     }
-    const struct symbol_table *table = table_of(symbols, pid, mapping);
+    const struct symbol_table *table = table_of(symbols, pid, mapping, &frame->awaited);
     mapping->build_id_size = mapping->image->build_id_size; /* the table may have had it */
     if (table && symbol_table_address(table, ip - mapping->start + mapping->offset, &address))
         frame->symbol = find_symbol(symbols, table, address, &frame->offset);

@@ -27,6 +27,7 @@ struct frame {
     const char *symbol;            /* NULL: none is known; borrowed until the event loop runs again */
     uint64_t offset;               /* from the start of the symbol */
     bool kernel;
+    bool awaited; /* it has no symbol yet, since the table is still being made */
 };
 
 /* No more records will come: all processes count as ended until symbols_scan() finds them again. */

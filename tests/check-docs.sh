@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The documents agree with the tree on the release and on the benchmarks: the version stands in six places, and the
-# figures in README.md and doc/performance.md are those of one table. Sections of the manual pages that other files name
-# are there. First a test of the checks themselves.
+# figures in README.md and doc/performance.md are those of one table. The recording rules and the page of derived
+# metrics are those of the daemon's table. Sections of the manual pages that other files name are there. First a test of
+# the checks themselves.
 #
 # usage: tests/check-docs.sh [SOURCES]
 set -u
@@ -141,6 +142,22 @@ test_figures() {
     rm -rf "$tree"
 }
 
+# check_metrics TABLE: the rules and the page are those that the generators write from the table of derived metrics.
+check_metrics() {
+    "$sources/contrib/prometheus/rules.py" <"$1" | cmp -s - "$sources/contrib/prometheus/rules.yml" ||
+        echo "contrib/prometheus/rules.yml is not what contrib/prometheus/rules.py writes of perfcountd list-metrics --json"
+    "$sources/doc/metrics.py" "$sources/doc/metrics.md" <"$1" 2>&1
+}
+
+# Another formula is found in both.
+test_metrics() {
+    local found
+    sed 's|instructions / cycles|cycles / instructions|' "$1" >"$1.other"
+    found=$(check_metrics "$1.other")
+    rm -f "$1.other"
+    [[ $found == contrib/prometheus/rules.yml*doc/metrics.md:* ]] || broken "another formula gave \"$found\""
+}
+
 sources=$(cd "${1-${srcdir-$(dirname "$0")/..}}" && pwd) || exit 1
 version=$(version_in "$sources/configure.ac")
 test_versions
@@ -150,4 +167,12 @@ found=$(check_versions "$sources"; check_sections "$sources")
 command -v python3 >/dev/null || { echo "skipped: there is no python3 here, which checks the figures"; exit 77; }
 test_bounds
 test_figures
+program=$(realpath "${PERFCOUNTD-./perfcountd}")
+[ -x "$program" ] || { echo "there is no $program, which lists the derived metrics: set PERFCOUNTD"; exit 1; }
+table=$(mktemp)
+trap 'rm -f "$table"' EXIT
+"$program" list-metrics --json >"$table" || { echo "$program list-metrics failed"; exit 1; }
+test_metrics "$table"
+found=$(check_metrics "$table")
+[ -z "$found" ] || { printf '%s\n' "$found"; exit 1; }
 "$sources/bench/docs.py" "$sources"

@@ -37,6 +37,7 @@ http/api           | base config derived formats http http/auth
 http/api           | collectors/snapshot.h collectors/rates.h sampler/stream.h
 systemd            | base
 daemon             | base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener daemon/*
+daemon/availability | base perf/* collectors derived
 daemon/command     | base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener daemon/*
 daemon/log         | base
 daemon/top         | base derived collectors formats daemon

@@ -53,7 +53,8 @@ END
 # start_prometheus PORT HERE_PORT
 start_prometheus() {
     cat >"$scratch/prometheus.yml" <<END
-global: {scrape_interval: ${scrape_seconds}s, scrape_timeout: ${scrape_seconds}s, evaluation_interval: ${scrape_seconds}s}
+global:
+  {scrape_interval: ${scrape_seconds}s, scrape_timeout: ${scrape_seconds}s, evaluation_interval: ${scrape_seconds}s}
 rule_files: ["$root/contrib/prometheus/rules.yml"]
 scrape_configs:
   - job_name: perfcountd
@@ -84,6 +85,6 @@ start_here "${ports[0]}"
 start_prometheus "${ports[1]}" "${ports[0]}"
 holds "both machines are scraped" eventually 120 good_scrapes "http://127.0.0.1:${ports[1]}"
 holds "each query of each dashboard has data" python3 "$root/tests/contrib/query-dashboards.py" \
-    "http://127.0.0.1:${ports[1]}" "$scrape_seconds" "$root/tests/contrib/dashboards-absent.tsv" \
+    "http://127.0.0.1:${ports[1]}" "$scrape_seconds" board.example.org "$root/tests/contrib/dashboards-absent.tsv" \
     "$root/contrib/grafana/fleet.json" "$root/contrib/grafana/board.json"
 finish

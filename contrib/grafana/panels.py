@@ -63,7 +63,7 @@ def running(collector, by, where=WHERE):
 
 def memory(direction, by=BOARD, where=WHERE):
     """Bytes per second by the drivers that count bytes; for the others by what rules.yml records."""
-    names = "{0}|{0}_bytes|cas_count_{0}|data_{0}|data_{0}s".format(direction)
+    names = "{0}|cas_count_{0}|data_{0}|data_{0}s".format(direction)
     counted = "sum by (%s) (%s)" % (by, rate('{__name__=~"perf_pmu_(%s)_bytes_total"}' % names, where))
     if by != BOARD:
         return counted
@@ -128,10 +128,10 @@ def reduced(values=False):
 
 
 def number(title, unit, expression, description, steps=None, width=3, decimals=None):
-    """One number. STEPS are the colours from each value on."""
+    """One number, or one for each instance with its name. STEPS are the colours from each value on."""
     steps = [{"color": colour, "value": value} for colour, value in steps or [("text", None)]]
-    made = panel("stat", title, description, unit, targets_of(expression, "", False),
-                 {"reduceOptions": reduced(), "orientation": "auto", "textMode": "value", "colorMode": "value",
+    made = panel("stat", title, description, unit, targets_of(expression, "{{instance}}", False),
+                 {"reduceOptions": reduced(), "orientation": "auto", "textMode": "auto", "colorMode": "value",
                   "graphMode": "area", "justifyMode": "auto"}, (width, 4),
                  thresholds={"mode": "absolute", "steps": steps})
     made["fieldConfig"]["defaults"]["color"] = {"mode": "thresholds"}

@@ -167,6 +167,8 @@ def metric_of(collector, event):
     if event in TIMES:
         return "perf_%s_%s_total" % (collector, TIMES[event])
     unit = next((unit for pattern, unit in UNITS if pattern.fullmatch(event)), "")
+    if event == unit or event.endswith("_" + unit):
+        unit = ""
     return "perf_%s_%s%s_total" % (collector, event, "_" + unit if unit else "")
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `perfcountd list-metrics [--json]`: the derived metrics. It is the same on every machine, and opens nothing. */
-#include "daemon/availability-json.h"
+#include "daemon/availability/availability-json.h"
 #include "daemon/command/command.h"
 #include "daemon/command/table.h"
 

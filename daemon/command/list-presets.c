@@ -3,8 +3,8 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "daemon/command/command.h"
+#include "daemon/command/presets.h"
 #include "daemon/command/table.h"
-#include "daemon/presets.h"
 
 static const char *text_of(const json_t *object, const char *key)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which derived metrics there are: see plan-metrics.h. */
+/* The derived metrics in a plan: see plan-metrics.h. */
 #include "daemon/command/plan-metrics.h"
 
 #include "base/buffer.h"

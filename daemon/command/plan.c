@@ -94,7 +94,7 @@ static void add_preset(struct table *table, const json_t *preset)
     table_cell(table, TABLE_DIM, "%s", left_out ? left_out : "");
 }
 
-/* What each preset became; the groups themselves are in the first table. */
+/* The groups themselves are in the first table. */
 static int print_presets(const json_t *presets)
 {
     static const char *const titles[] = {"PRESET", "COLLECTOR", "GROUP", "PMU", "BECOMES", "WITHOUT"};

@@ -135,6 +135,7 @@ static int serve(struct daemon *daemon)
 
     daemon->ready = true;
     daemon_follow_collectors(daemon);
+    daemon_log_counting(daemon);
     if (hotplug_listen_error(daemon->hotplug) < 0)
         log_event(LOG_KIND_CHANGES_UNHEARD, NULL, 0,
                   "CPUs that come and go are noticed late, because the kernel's messages cannot be received: %s",

@@ -22,6 +22,7 @@ static const struct log_kind_facts kinds[N_LOG_KINDS] = {
     [LOG_KIND_ADDRESSES_IGNORED] = {"addresses-ignored", "93d5513b2874491db9311f7e29609d12", LOG_LEVEL_WARNING},
     [LOG_KIND_PAUSED] = {"paused", "cdc2e8d759ce4478ba80796977e56bf4", LOG_LEVEL_INFO},
     [LOG_KIND_RESUMED] = {"resumed", "79711cac1dab4ab0abf044f8fb1947c3", LOG_LEVEL_INFO},
+    [LOG_KIND_COUNTING] = {"counting", "9ac8a6c1ce9e4f21b39418671bed95d4", LOG_LEVEL_INFO},
 };
 
 const struct log_kind_facts *log_kind_facts(enum log_kind kind)

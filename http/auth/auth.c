@@ -265,7 +265,7 @@ static enum verdict request_judge(struct request *request)
     return verdict;
 }
 
-/* What the client got wrong, and nothing of who has a password here. */
+/* Says what is wrong with the request, and nothing about the users. */
 static const char *challenge_sentence(struct request *request)
 {
     const char *value = request_header(request, MHD_HTTP_HEADER_AUTHORIZATION);

@@ -134,7 +134,7 @@ def main():
     if untested:
         sys.exit(1)
     test = {"name": "derived metrics", "interval": "1m", "input_series": series, "promql_expr_test": expected}
-    json.dump({"rule_files": [rules], "evaluation_interval": "1m", "tests": [test]}, sys.stdout, indent=1)
+    json.dump({"rule_files": [rules], "evaluation_interval": "4m", "tests": [test]}, sys.stdout, indent=1)
 
 
 if __name__ == "__main__":

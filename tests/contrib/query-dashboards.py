@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Asks a Prometheus everything that Grafana dashboards would ask it, each with an answer that has data.
 
-usage: query-dashboards.py URL SCRAPE_SECONDS ABSENT DASHBOARD...
+usage: query-dashboards.py URL SCRAPE_SECONDS BOARD ABSENT DASHBOARD...
 
 The query of each variable gives values, and each of these values selects something in some panel. Each expression of
 each panel has data with all values of the variables, by `.+` and by a list of all of them alike. ABSENT lists the
-expressions that need a PMU that no machine of the test has: as long as no series has their metric they have no data,
-and all others have.
+expressions that need a PMU which the instance BOARD does not have. They have no data as long as no instance has their
+metric, and BOARD never has it; all others have data.
 """
 import json
 import math
@@ -72,8 +72,9 @@ def panels_of(dashboard):
 
 
 class Check:
-    def __init__(self, prometheus, absent):
+    def __init__(self, prometheus, board, absent):
         self.prometheus = prometheus
+        self.board = board
         self.absent = absent  # (dashboard, panel, refId): (metric, machine)
         self.complaints = []
         self.without = 0
@@ -100,6 +101,8 @@ class Check:
         if not any(re.fullmatch(metric, name) or metric == matchers.get("__name__", ("", ""))[1]
                    for name, matchers, _, _ in selectors(expression)):
             self.complain(*key, "it is listed as absent for %s, which it does not ask for" % metric)
+        if self.prometheus.samples('{__name__=~"%s", instance="%s"}' % (metric, self.board), {}, True):
+            self.complain(*key, "it is listed as absent, and %s has %s" % (self.board, metric))
         return not self.prometheus.samples('{__name__=~"%s"}' % metric, {}, True)
 
     def target(self, key, target, everything, lists):
@@ -149,13 +152,13 @@ def load_absent(path):
 
 
 def main():
-    if len(sys.argv) < 5:
+    if len(sys.argv) < 6:
         sys.exit(__doc__)
-    check = Check(Prometheus(sys.argv[1], int(sys.argv[2])), load_absent(sys.argv[3]))
-    for path in sys.argv[4:]:
+    check = Check(Prometheus(sys.argv[1], int(sys.argv[2])), sys.argv[3], load_absent(sys.argv[4]))
+    for path in sys.argv[5:]:
         check.dashboard(path)
     for key in check.absent:
-        check.complain(*key, "%s lists it, and it is not there" % sys.argv[3])
+        check.complain(*key, "%s lists it, and it is not there" % sys.argv[4])
     for complaint in check.complaints:
         print(complaint)
     print("%d questions, %d expressions without data as listed, %d complaints" % (

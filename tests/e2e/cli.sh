@@ -24,8 +24,9 @@ refuses() {
 
 try --help
 equals "--help: exit status" "$status" 0
-for word in check-config list-events plan stat --config.file --web.listen-address --web.telemetry-path \
-    --web.config.file --log.level --log.format --help --version; do
+for word in check-config list-events list-metrics list-presets plan stat top help version --config.file \
+    --web.listen-address --web.telemetry-path --web.config.file --log.level --log.format --per-cpu --cgroup --sort \
+    --limit --output --url --help --version; do
     holds "--help has $word" grep -q -e "$word" "$scratch/out"
 done
 equals "--help: nothing on standard error" "$err" ""
@@ -36,7 +37,7 @@ compares "--help fits a terminal: longest line" "$(wc -L <"$scratch/out") <= 120
 try --version
 equals "--version: exit status" "$status" 0
 matches "--version" "$out" '^perfcountd [0-9]+\.[0-9]+\.[0-9]+'
-for command in run check-config list-events plan stat; do
+for command in run check-config list-events list-metrics plan stat; do
     try "$command" --help
     equals "$command --help: exit status" "$status" 0
     matches "it says what the command does" "$out" "^perfcountd $command: [a-z].*usage: perfcountd $command \[FLAGS\]"
@@ -75,6 +76,12 @@ refuses "an argument too many" 'extra' list-events extra
 refuses "a command behind the flags" '"plan".*before the flags' --log.level=info plan
 refuses "a bad interval" 'soon' stat --interval=soon
 refuses "a bad count" '-1' stat --count=-1
+refuses "a bad limit" '--limit: .*1 to 10000.*"none"' stat --limit=none
+refuses "a bad pattern" '--cgroup: ' stat --cgroup='a/b'
+refuses "a command to run without --" '"sleep".*behind "--"' stat sleep 1
+refuses "an interval while a command runs" '--interval cannot be used with a command' stat --interval=1s -- true
+refuses "CPUs of cgroups" '--per-cpu cannot be used with --sort' stat --per-cpu --sort=ipc
+refuses "a command for another command" 'unexpected argument "true"' plan -- true
 
 # --- check-config
 
@@ -115,6 +122,25 @@ done <<'END'
 1:[0-9]+|web|web: 3\n
 2:[0-9]+|web|web: {}\nweb: {}\n
 END
+
+printf 'wbe: {}\nweb: {lisen: []}\n%s\n' \
+    'collectors: {cpu: {enabled: maybe, groups: [{name: x, events: "{cycels}"}]}}' >"$bad"
+status=0
+"$PERFCOUNTD" check-config "$bad" 2>"$scratch/err" || status=$?
+equals "several errors: exit status" "$status" 2
+equals "several errors, each in its line" "$(cut -d: -f2,3 "$scratch/err" | tr '\n' ' ')" "1:1 2:7 3:29 3:65 "
+refuses "to run, the first of them" "$bad:1:1: .*wbe" --config.file="$bad" --web.listen-address=127.0.0.1:0
+if [ -r /sys/kernel/tracing/events/sched/sched_switch/id ]; then
+    echo 'collectors: {cpu: {groups: [{name: x, events: "sched:sched_swich"}]}}' >"$bad"
+    try check-config "$bad"
+    equals "a misspelt tracepoint: exit status" "$status" 0
+    equals "a misspelt tracepoint: plan knows more" "$out" \
+        "$bad: ok; \"perfcountd plan\" says what this machine can count"
+    matches "a misspelt tracepoint: warning" "$("$PERFCOUNTD" check-config "$bad" 2>&1 >"$scratch/out")" \
+        "^$bad:1:48: warning: .*sched_swich.*did you mean \"sched_switch\""
+else
+    left_out "tracefs cannot be read: a misspelt tracepoint"
+fi
 
 echo 'sampler: {event: cycels}' >"$bad"
 refuses "an event that nothing has, to be sampled" "^$bad: sampler.event: .*cycels.*cycles" check-config "$bad"
@@ -216,6 +242,14 @@ if [ "$(id -u)" -eq 0 ]; then
     holds "there are tracepoints" grep -q 'sched:sched_switch' "$scratch/out"
     equals "and nothing to say of them" "$err" ""
 fi
+try list-metrics
+equals "list-metrics: exit status" "$status" 0
+holds "list-metrics has formulas" grep -q '^    instructions / cycles$' "$scratch/out"
+try list-metrics --json
+holds "each metric has a unit, a help and formulas with their source" jq -e '.metrics | length > 20 and
+    all(.[]; .unit and .help and all(.formulas[]; .formula and .source and (.events | length > 0)))' "$scratch/out"
+equals "their names are those of the plan" "$(jq -c '[.metrics[].name] | unique' "$scratch/out")" \
+    "$("$PERFCOUNTD" plan --json | jq -c '[.metrics | (.available + .absent)[] | .metrics[].name] | unique')"
 try plan --config.file="$good"
 equals "plan: exit status" "$status" 0
 holds "plan names the group" grep -qw x "$scratch/out"
@@ -285,7 +319,7 @@ else
     left_out "without privileges everything is counted here, or the binary cannot be run: nothing to count"
 fi
 
-for command in --help list-events plan 'stat --interval=50ms' "check-config $bad"; do
+for command in --help list-events list-metrics plan 'stat --interval=50ms' "check-config $bad"; do
     # shellcheck disable=SC2086 # a list
     try $command
     cat "$scratch/out" "$scratch/err" >"$scratch/both"
@@ -315,6 +349,7 @@ equals "a value behind =" "$(completes --log.level = w)" "warning"
 equals "all of them" "$(completes --log.format =)" "auto text json journal"
 equals "a value apart" "$(completes --log.format j)" "json journal"
 equals "a file" "$(completes --config.file = "$scratch/goo")" "$scratch/good.yaml"
+equals "a file to write" "$(completes stat --output = "$scratch/goo")" "$scratch/good.yaml"
 equals "a file to check" "$(completes check-config "$scratch/goo")" "$scratch/good.yaml"
 equals "or a flag there" "$(completes check-config --web.c)" "--web.config.file="
 
@@ -324,6 +359,8 @@ try list-events --log.level=warn
 equals "warn is warning, as the exporters have it" "$status" 0
 start_daemon --log.format=json --log.level info
 holds "every line of the log is JSON" jq -es 'length > 0' "$daemon_log"
+matches "one says at the start what is counted" "$(jq -r 'select(.kind == "counting") | .message' "$daemon_log")" \
+    '^(counting: cpu [0-9].*: |nothing can be counted)'
 stop_daemon
 start_daemon run --web.telemetry-path /m
 equals "the word run, and a flag with its value apart" "$(status_of /m)" 200

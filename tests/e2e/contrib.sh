@@ -54,9 +54,14 @@ for kind in rules alerts compat; do
     compares "there are rules in $kind.yml" \
         "$(grep -cE '^ *- (record|alert): ' "$contrib/prometheus/$kind.yml") > 3"
 done
+"$PERFCOUNTD" list-metrics --json >"$scratch/metrics.json"
+equals "each formula has a case" "$("$root/tests/contrib/derived.py" "$contrib/prometheus/rules.yml" \
+    "$root/tests/contrib/derived.txt" <"$scratch/metrics.json" 2>&1 >"$scratch/derived.yml")" ""
+holds "promtool test rules of derived metrics" promtool test rules "$scratch/derived.yml"
 holds "promtool test rules" promtool test rules "$root"/tests/contrib/*.yml
 untested=$(sed -nE 's/^ *- (record|alert): //p' "$contrib"/prometheus/*.yml | while read -r rule; do
-    grep -qF -e "round($rule," -e "round($rule{" -e "alertname: $rule" "$root"/tests/contrib/*.yml || echo "$rule"
+    grep -qF -e "round($rule," -e "round($rule{" -e "alertname: $rule" "$root"/tests/contrib/*.yml \
+        "$scratch/derived.yml" || echo "$rule"
 done)
 equals "every rule and alert is tested" "$untested" ""
 

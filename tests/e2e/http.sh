@@ -9,13 +9,24 @@ pid=$daemon_pid
 
 # --- answers
 
-for path in / /metrics /-/healthy /-/ready /api/v1/counters /api/v1/pmus /api/v1/events /api/v1/status /api/v1/config \
-    '/api/v1/rates?seconds=0.05'; do
+for path in / /metrics /-/healthy /-/ready /api/v1/counters /api/v1/pmus /api/v1/events /api/v1/metrics /api/v1/status \
+    /api/v1/config '/api/v1/rates?seconds=0.05'; do
     equals "GET $path" "$(status_of "$path")" 200
 done
-for path in /api/v1/counters /api/v1/pmus /api/v1/events /api/v1/status /api/v1/config '/api/v1/rates?seconds=0.05'; do
+for path in /api/v1/counters /api/v1/pmus /api/v1/events /api/v1/metrics /api/v1/status /api/v1/config \
+    '/api/v1/rates?seconds=0.05'; do
     holds "$path is JSON" jq -e . <(get "$path")
 done
+holds "each derived metric has formulas, and says of each collector whether it is available or why not" jq -e '
+    .metrics | length > 20 and all(.[]; (.formulas | length > 0) and (.available + .absent | length > 0)
+        and all(.available[]; .groups | length > 0) and all(.absent[]; .reason and (.message | length > 10)))' \
+    <(get /api/v1/metrics)
+equals "a group of software events has a running_ratio" "$(get /api/v1/metrics | jq -r '.metrics[] |
+    select(.name == "running_ratio") | .available[] | select(.collector == "cpu") | .groups[]' | sort -u | tail -n 1)" \
+    software
+equals "HEAD /api/v1/metrics" "$(status_of /api/v1/metrics -I)" 200
+equals "POST /api/v1/metrics" "$(status_of /api/v1/metrics -X POST)" 405
+equals "400: /api/v1/metrics?name=ipc" "$(status_of '/api/v1/metrics?name=ipc')" 400
 get_length=$(get /-/healthy -D - -o /dev/null | tr -d '\r' | awk 'tolower($1) == "content-length:" { print $2 }')
 head_length=$(get /-/healthy -I | tr -d '\r' | awk 'tolower($1) == "content-length:" { print $2 }')
 equals "HEAD has the length of GET" "$head_length" "$get_length"

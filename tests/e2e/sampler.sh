@@ -176,6 +176,20 @@ equals "has only its samples" "$(jq -r 'select(.type == "sample") | .pid' "$scra
 holds "of all its threads" test "$(jq -r 'select(.type == "sample") | .tid' "$scratch/process" | sort -u | tail -n 1)" \
     -gt "$spin"
 
+# The first sample of a program asks for the table of its symbols.
+cp "$scratch/spin" "$scratch/fresh"
+"$scratch/fresh" &
+fresh=$!
+children+=("$fresh")
+get "/api/v1/samples?pid=$fresh&seconds=1" >"$scratch/early"
+kill "$fresh"
+early=$(end_of "$scratch/early" awaiting_symbols)
+compares "addresses that had no symbol yet are counted" "$early >= $(jq -r --arg file "$scratch/fresh" \
+    'select(.type == "sample") | .callchain[]?, . | select(.module == $file and .symbol == "[unknown]") | 1' \
+    "$scratch/early" | wc -l) && $early > 0"
+matches "and a note says so" "$(jq -r 'select(.type == "end") | .notes[]' "$scratch/early")" \
+    "$early addresses have no symbol, since the tables"
+
 # --- a slow client loses records and learns how many; others and scrapes are untouched
 
 # For as long as what is sampled fills the daemon's room for a client and the sockets' many times over.

@@ -8,7 +8,7 @@ printf 'web: {min_interval: 0s, local_operators: true}\n' >"$scratch/perfcountd.
 start_daemon --config.file="$scratch/perfcountd.yaml"
 for round in 1 2; do
     for path in / /metrics '/metrics?collect[]=cpu' /-/healthy /-/ready /api/v1/counters '/api/v1/counters?cpu=0' \
-        /api/v1/pmus /api/v1/events /api/v1/status /api/v1/config '/api/v1/rates?seconds=0.05'; do
+        /api/v1/pmus /api/v1/events /api/v1/metrics /api/v1/status /api/v1/config '/api/v1/rates?seconds=0.05'; do
         equals "GET $path, round $round" "$(status_of "$path")" 200
         equals "HEAD $path, round $round" "$(status_of "$path" -I)" 200
     done

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `perfcountd stat` for people, against perf stat: what it counts, what it runs, and what it prints.
 . "$(dirname "$0")/lib.sh"
-need jq perf python3 setpriv taskset
+need jq perf pgrep python3 setpriv
 
 # --- the same work counted three times
 

@@ -6,7 +6,7 @@ need curl valgrind
 
 wrapper=(valgrind --quiet --error-exitcode=99 --leak-check=full --show-leak-kinds="definite,indirect"
     --errors-for-leak-kinds="definite,indirect")
-for arguments in 'check-config' 'list-events --json' 'plan' 'stat --interval=50ms' '--help'; do
+for arguments in 'check-config' 'list-events --json' 'list-metrics --json' 'plan' 'stat --interval=50ms' '--help'; do
     # shellcheck disable=SC2086 # a list
     holds "perfcountd $arguments" "${wrapper[@]}" "$PERFCOUNTD" $arguments
 done
@@ -19,7 +19,8 @@ echo 'web: {local_operators: true}' >"$scratch/good.yaml"
 start_daemon --no-opener --config.file="$scratch/good.yaml"
 get /metrics -o /dev/null
 get /metrics -o /dev/null -H 'Accept: application/openmetrics-text' -H 'Accept-Encoding: gzip'
-for path in / /api/v1/counters /api/v1/pmus /api/v1/events /api/v1/status /api/v1/config '/api/v1/rates?seconds=0.1' \
+for path in / /api/v1/counters /api/v1/pmus /api/v1/events /api/v1/metrics /api/v1/status \
+    /api/v1/config '/api/v1/rates?seconds=0.1' \
     /nothing '/api/v1/counters?cpu=x'; do
     get "$path" -o /dev/null
 done

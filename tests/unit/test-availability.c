@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which derived metrics there are, and why others are not, on machines that tests play. */
+/* The derived metrics that are available, and why others are not, on machines that tests play. */
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "daemon/availability-json.h"
+#include "daemon/availability/availability-json.h"
 #include "tests/unit/captured.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/test.h"

@@ -44,7 +44,7 @@ static void test_listeners(void **state)
 
 #define USER "basic_auth_users: {alice: $2y$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW}\n"
 
-/* What the log says of an address: from where it can be reached, and whether anybody may ask. */
+/* The log says from where an address can be reached, and whether anybody may ask there. */
 static void test_described(void **state)
 {
     static const struct {

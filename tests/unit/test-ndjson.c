@@ -233,10 +233,10 @@ static void test_unknown(void **state)
     writer_ndjson.notice(stream.state, &(struct writer_notice){.kind = WRITER_DROPPED, .n = 7}, &stream.out);
     ndjson_stream_expect(&stream, "{\"type\":\"dropped\",\"dropped\":7}\n");
     writer_ndjson.end(stream.state, &end, &stream.out);
-    ndjson_stream_expect(&stream,
-                         "{\"type\":\"end\",\"reason\":\"error: \\\"x\\\"\",\"records\":5,\"lost\":6,\"dropped\":7,"
-                         "\"unknown\":3,\"malformed\":8,\"seconds\":2.500000000,\"notes\":[\"the kernel hides its "
-                         "\\\"symbols\\\"\"]}\n");
+    ndjson_stream_expect(
+        &stream, "{\"type\":\"end\",\"reason\":\"error: \\\"x\\\"\",\"records\":5,\"lost\":6,\"dropped\":7,"
+                 "\"unknown\":3,\"malformed\":8,\"seconds\":2.500000000,\"awaiting_symbols\":0,\"notes\":[\"the "
+                 "kernel hides its \\\"symbols\\\"\"]}\n");
     ndjson_stream_finish(&stream);
 }
 

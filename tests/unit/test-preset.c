@@ -2,9 +2,9 @@
 /* Presets: the table, and what each preset becomes on the captured machines. */
 #include "base/buffer.h"
 #include "collectors/collector.h"
-#include "daemon/presets.h"
+#include "daemon/command/presets.h"
 #include "perf/event/parse.h"
-#include "perf/preset.h"
+#include "perf/event/preset.h"
 #include "tests/unit/captured.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/test.h"
@@ -55,7 +55,7 @@ static void describe_rows(struct buffer *text, const struct snapshot *snapshot, 
     }
 }
 
-/* What a preset becomes on a machine, which is freed; no failure is reported, and all groups always count. */
+/* The groups that a preset becomes on a machine, which is freed. `quiet`: no failure is reported. */
 static char *resolve(struct fake_sys *fake, const struct preset *preset, bool quiet)
 {
     _cleanup_(buffer_done) struct buffer text = {0};
@@ -173,7 +173,7 @@ static void test_no_pmu(void **state)
     }
 }
 
-/* What the kernel refuses: an event that this PMU does not have is left out, all else is reported. */
+/* An event that the kernel does not know for this PMU is left out; any other refusal is reported. */
 static void test_refused(void **state)
 {
     static const struct {

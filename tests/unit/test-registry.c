@@ -314,7 +314,8 @@ static void test_incomplete(void **state)
 
     (void)state;
     rig_init(&rig, fake_machine_one_pmu(),
-             "collectors: {self: {enabled: false}, pmu: {groups: []}, cpu: {cpus: '0-9', groups: [{name: core, events: cycles}]}}");
+             "collectors: {self: {enabled: false}, pmu: {groups: []}, cpu: {cpus: '0-9', groups: [{name: core, events: "
+             "cycles}]}}");
     assert_int_equal(series_value(rig_read(&rig), "%s", incomplete), 1);
     assert_int_equal(registry_failures(rig.registry)->n, 1);
     assert_false(has_family(rig_read(&rig), "perfcountd_events_unavailable"));

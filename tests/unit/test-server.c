@@ -130,6 +130,7 @@ static const struct {
     {"DELETE /api/v1/pause?seconds=1", "", 400, {"unknown parameter"}},
     {"PUT /api/v1/pause", "Content-Length: 0\r\n", 405, {"Allow: GET, HEAD, POST, DELETE\r\n"}},
     {"GET /api/v1/pmus", "", 200, {"Content-Type: application/json\r\n", "\"document\": \"pmus\""}},
+    {"GET /api/v1/metrics", "", 200, {"Content-Type: application/json\r\n", "\"document\": \"metrics\""}},
     {"GET /api/v1/events", "", 200, {"\"document\": \"events\""}},
     {"GET /api/v1/cgroups", "", 200, {"Content-Type: application/json\r\n", "\"document\": \"cgroups\""}},
     {"GET /api/v1/cgroups?cgroup=/", "", 400, {"unknown parameter \\\"cgroup\\\"; there are none here"}},

@@ -38,7 +38,8 @@ static void summarize(size_t i, char *text, size_t size)
     struct rig rig;
     char yaml[512];
 
-    snprintf(yaml, sizeof(yaml), "collectors: {cgroup: {enabled: false}, pmu: {groups: []}, cpu: {groups: %s}}", cases[i].in_groups);
+    snprintf(yaml, sizeof(yaml), "collectors: {cgroup: {enabled: false}, pmu: {groups: []}, cpu: {groups: %s}}",
+             cases[i].in_groups);
     rig_init(&rig, fake_machine_one_pmu(), yaml);
     summary_format(rig.registry, &cases[i].in, text, size);
     rig_done(&rig);
@@ -64,10 +65,47 @@ static void test_cut(void **state)
     assert_string_equal(text, "counting ");
 }
 
+/* Groups that are counted, on a machine with two kinds of CPU and a PMU of the system. */
+static const struct {
+    const char *in_collectors, *out;
+} descriptions[] = {
+    {"cpu: {groups: [{name: core, events: '{cycles,instructions}'}, {name: soft, events: cs}]}",
+     "counting: cpu 0-7: core (armv8_cortex_a55, armv8_cortex_a76), soft"},
+    {"cpu: {groups: [{name: core, events: 'cycles,sched:no_such'}, {name: big, events: armv8_cortex_a76/r11/}]}",
+     "counting: cpu 0-7: core (armv8_cortex_a55, armv8_cortex_a76), big (armv8_cortex_a76); 1 event is not counted, "
+     "see \"perfcountd plan\""},
+    {"cpu: {enabled: false}, pmu: {groups: [{name: power, events: power/energy-pkg/}]}",
+     "counting: pmu: power (power)"},
+    {"cpu: {groups: [{name: soft, events: cs}]}, pmu: {groups: [{name: power, events: power/energy-pkg/}]}",
+     "counting: cpu 0-7: soft; pmu: power (power)"},
+    {"cpu: {groups: []}", "nothing can be counted"},
+};
+
+static void test_descriptions(void **state)
+{
+    char yaml[512], text[512];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(descriptions); i++) {
+        struct fake_sys *fake = fake_machine_big_little();
+        struct rig rig;
+        fake_add_pmu(fake, "power", 40, "cpumask", "0");
+        fake_pmu_file(fake, "power", "format/event", "config:0-7");
+        fake_pmu_file(fake, "power", "events/energy-pkg", "event=0x02");
+        snprintf(yaml, sizeof(yaml), "collectors: {self: {enabled: false}, cgroup: {enabled: false}, %s}",
+                 descriptions[i].in_collectors);
+        rig_init(&rig, fake, yaml);
+        summary_describe(rig.registry, text, sizeof(text));
+        assert_string_equal(text, descriptions[i].out);
+        rig_done(&rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cases),
+        cmocka_unit_test(test_descriptions),
         cmocka_unit_test(test_cut),
     };
 

@@ -41,8 +41,10 @@ static void test_own_function(void **state)
     assert_null(frame.symbol);
     assert_non_null(frame.mapping);
     assert_true(symbols_pending(fixture->symbols));
+    assert_true(frame.awaited);
     frame = symbolised_resolve(fixture, pid, (uintptr_t)known_static_function + 1);
     assert_string_equal(frame.symbol, "known_static_function");
+    assert_false(frame.awaited);
     assert_int_equal(frame.offset, 1);
     assert_int_equal(frame.ip, (uintptr_t)known_static_function + 1);
     assert_non_null(strstr(frame.mapping->file, "test-symbols"));
@@ -56,7 +58,7 @@ static void test_own_function(void **state)
     assert_string_equal(frame.symbol, "known_static_function");
     /* Nothing is there. */
     symbols_resolve(fixture->symbols, pid, false, 1, &frame);
-    assert_true(!frame.symbol && !frame.mapping && !frame.kernel);
+    assert_true(!frame.symbol && !frame.mapping && !frame.kernel && !frame.awaited);
     symbols_resolve(fixture->symbols, 4000000, false, 1, &frame);
     assert_true(!frame.symbol && !frame.mapping);
 }

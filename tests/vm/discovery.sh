@@ -64,7 +64,7 @@ test_two_kinds() {
     equals "overview is what sysfs lists, and nothing of it is reported as missing" \
         "$(get '/api/v1/rates?group=overview&seconds=0.2' | jq -c '[.rates[].events | keys_unsorted] | unique')" \
         '[["cycles","instructions","stall_frontend","stall_backend"]]'
-    equals "no event is unavailable" "$(get /metrics | grep -c events_unavailable{)" 0
+    equals "no event is unavailable" "$(get /metrics | grep -c "events_unavailable{")" 0
     equals "overview is never multiplexed" "$(get '/api/v1/counters?group=overview' | jq -c \
         '[.counters[] | [.state, .enabled_ns == .running_ns]] | unique')" '[["counting",true]]'
     test_exposition

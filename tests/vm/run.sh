@@ -45,7 +45,8 @@ two_kinds() {
 
 board() {
     local noun
-    for noun in board cgroup contention discovery footprint hotplug impostor privilege sampler self tracepoint truth; do
+    for noun in board cgroup contention discovery footprint hotplug impostor metrics privilege sampler self \
+        tracepoint truth; do
         # shellcheck source=/dev/null
         . "$vm_dir/$noun.sh"
     done
@@ -53,6 +54,7 @@ board() {
     two-*)
         board_start "$1" "${1#two-}" 4 cortex-a55 cortex-a76
         two_kinds
+        [ "$1" = two-5.10 ] || part test_metrics
         ;;
     eight-*)
         board_start "$1" "${1#eight-}" 8 cortex-a53 cortex-a72

@@ -34,6 +34,20 @@ within() {
     fi
 }
 
+# A loop of 300 million instructions that `perfcountd stat` runs and counts itself.
+stat_of_loop() {
+    local counted
+    daemon_stop
+    vm_run 'cat >/tmp/stat.yaml <<END
+collectors: {cpu: {cpus: "3", groups: [{name: loop, events: "{instructions:u,cycles:u}"}]}}
+END
+        taskset -c 0 perfcountd stat --config.file=/tmp/stat.yaml -- spin 3 300 2>&1' >"$scratch/stat" ||
+        fail "stat runs the loop" "$(cat "$scratch/stat")"
+    counted=$(awk '$2 == "instructions_user" { gsub(",", "", $1); print $1 }' "$scratch/stat")
+    within "stat -- spin: instructions:u of 300000000 are $counted, within 0.1 %" "${counted:-0}" 300000000 1000
+    contains "it has the IPC beside them" "$(cat "$scratch/stat")" "# ipc_user "
+}
+
 known_loops() {
     local user kernel
     daemon_start <<'END'
@@ -97,6 +111,7 @@ never_falls() {
 
 test_truth() {
     known_loops
+    stat_of_loop
     multiplexed
     never_falls
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Why a derived metric has no value at a counting place: see absence.h. */
-#include "daemon/absence.h"
+#include "daemon/availability/absence.h"
 
 #include <ctype.h>
 
 #include "base/cleanup.h"
 #include "base/glob.h"
 #include "perf/event/parse.h"
-#include "perf/preset.h"
+#include "perf/event/preset.h"
 
 static const char *const names[] = {
     [ABSENCE_NONE] = "available",          [ABSENCE_DISABLED] = "disabled", [ABSENCE_NO_CGROUP] = "no_cgroup",

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Presets on this machine: see presets.h. */
-#include "daemon/presets.h"
+#include "daemon/command/presets.h"
 
 #include "base/cleanup.h"
 #include "perf/event/parse.h"
-#include "perf/preset.h"
+#include "perf/event/preset.h"
 
 /* The variant that a PMU has, or the events of all PMUs; a test parses the texts. -ENOMEM. */
 static int variant_parse(const struct preset *preset, const struct pmu *pmu, struct event_list *ret)

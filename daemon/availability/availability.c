@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which derived metrics the rows of the snapshot have now, and why not the others: see availability.h. */
-#include "daemon/availability.h"
+/* The derived metrics that the rows of the snapshot have now, and why not the others: see availability.h. */
+#include "daemon/availability/availability.h"
 
 #include "base/cleanup.h"
 #include "base/glob.h"

@@ -3,8 +3,8 @@
  * Presets: named groups of events for a purpose, as `preset: NAME` of the configuration has them. A preset has variants
  * for the kinds of PMU: the first whose condition holds is taken. Each fits the counters of the PMUs that it is for.
  */
-#ifndef PERF_PRESET_H
-#define PERF_PRESET_H
+#ifndef PERF_EVENT_PRESET_H
+#define PERF_EVENT_PRESET_H
 
 #include "perf/event/event.h"
 #include "perf/pmu.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The derived metrics as JSON: the table of them, and which are available here. NULL when out of memory. */
-#ifndef DAEMON_AVAILABILITY_JSON_H
-#define DAEMON_AVAILABILITY_JSON_H
+#ifndef DAEMON_AVAILABILITY_AVAILABILITY_JSON_H
+#define DAEMON_AVAILABILITY_AVAILABILITY_JSON_H
 
 #include <jansson.h>
 
-#include "daemon/availability.h"
+#include "daemon/availability/availability.h"
 
 /*
  * {"metrics": [{"name", "unit", "help", "collectors", "formulas": [{"formula", "pmu", "events", "source", "seen"}]}],

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A counting place, a collector and a PMU that it counts with: the events that it counts, or could count. */
-#ifndef DAEMON_ABSENCE_PLACE_H
-#define DAEMON_ABSENCE_PLACE_H
+#ifndef DAEMON_AVAILABILITY_ABSENCE_PLACE_H
+#define DAEMON_AVAILABILITY_ABSENCE_PLACE_H
 
 #include "collectors/failure.h"
 #include "collectors/snapshot.h"
@@ -23,7 +23,7 @@ struct absence_place {
 const struct row *absence_place_find_row(const struct absence_place *place, const char *name);
 /* Why an event that is configured is not counted; NULL where there is no such failure. */
 const struct failure *absence_place_find_failure(const struct absence_place *place, const char *name);
-/* What a user writes for an event of a formula, as the kernel and sysfs spell it; false where neither has it. */
+/* The event of a formula as a user writes it, the way the kernel or sysfs spells it; false where neither has it. */
 bool absence_place_spell(const struct absence_place *place, const char *name, char *text, size_t size);
 bool absence_event_is_software(const char *name);
 

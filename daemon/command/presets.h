@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What presets become on the PMUs of this machine. */
-#ifndef DAEMON_PRESETS_H
-#define DAEMON_PRESETS_H
+/* Presets on the PMUs of this machine: the events that each becomes. */
+#ifndef DAEMON_COMMAND_PRESETS_H
+#define DAEMON_COMMAND_PRESETS_H
 
 #include <jansson.h>
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which derived metrics the rows of the snapshot have now, and why it does not have the others: of each collector and
- * PMU.
+ * The derived metrics that the rows of the snapshot have now, and why they do not have the others: of each collector
+ * and PMU.
  *
  * A metric is available where one group has all of its events, and is counted.
  */
-#ifndef DAEMON_AVAILABILITY_H
-#define DAEMON_AVAILABILITY_H
+#ifndef DAEMON_AVAILABILITY_AVAILABILITY_H
+#define DAEMON_AVAILABILITY_AVAILABILITY_H
 
 #include "collectors/registry.h"
-#include "daemon/absence.h"
+#include "daemon/availability/absence.h"
 
 typedef void (*availability_visit)(void *userdata, const struct availability *availability);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Presets: see preset.h. arm64's PMUv3 has a cycle counter and, on Cortex-A55 and A76, six others; Intel has 4 to 8
- * beside the fixed ones of cycles, instructions and slots; AMD has six in all, of which the NMI watchdog may hold one.
+ * beside the fixed ones of cycles, instructions and slots; AMD has six in all, and the NMI watchdog may hold one.
  */
-#include "perf/preset.h"
+#include "perf/event/preset.h"
 
 #include "base/suggest.h"
 
@@ -82,12 +82,12 @@ const struct preset presets[] = {
         /*
          * As the drivers name them: drivers/devfreq/event/rockchip-dfi.c, arch/x86/events/intel/uncore_snbep.c
          * (servers) and uncore_snb.c (the others), drivers/perf/fsl_imx8_ddr_perf.c, drivers/perf/thunderx2_pmu.c,
-         * drivers/perf/arm-cmn.c, drivers/perf/amlogic. What sees the same bytes again is left out: Intel's
+         * drivers/perf/arm-cmn.c, drivers/perf/amlogic. Counters of the same bytes are left out: Intel's
          * free-running counters of servers, Arm's dmc620 beside a mesh. AMD's list no events:
          * tools/perf/pmu-events/arch/x86/amdzen4/memory-controller.json.
          */
         .name = "memory",
-        .help = "what the memory controllers read and write",
+        .help = "bytes that the memory controllers read and write",
         .of_system = true,
         .n_variants = 1,
         .variants = {{.events = "rockchip_ddr/read-bytes/,rockchip_ddr/write-bytes/,"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The derived metrics as JSON: see availability-json.h. */
-#include "daemon/availability-json.h"
+#include "daemon/availability/availability-json.h"
 
 #include "base/cleanup.h"
 #include "base/json.h"

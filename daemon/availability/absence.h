@@ -3,11 +3,11 @@
  * Why a derived metric has no value at a counting place: a collector, and a PMU that it counts with. The reason is that
  * of the formula which is nearest to a value there.
  */
-#ifndef DAEMON_ABSENCE_H
-#define DAEMON_ABSENCE_H
+#ifndef DAEMON_AVAILABILITY_ABSENCE_H
+#define DAEMON_AVAILABILITY_ABSENCE_H
 
 #include "base/buffer.h"
-#include "daemon/absence-place.h"
+#include "daemon/availability/absence-place.h"
 #include "derived/formula.h"
 
 enum absence {

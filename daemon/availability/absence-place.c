@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A counting place, and the events that it counts, or could: see absence-place.h. */
-#include "daemon/absence-place.h"
+#include "daemon/availability/absence-place.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -59,7 +59,7 @@ static const struct generic_event *find_generic(const char *name)
     return NULL;
 }
 
-/* What a user writes for an event, as the kernel and sysfs spell it; false where neither has it. */
+/* The event as a user writes it, the way the kernel or sysfs spells it; false where neither has it. */
 static bool place_spell_event(const struct absence_place *place, const char *name, char *text, size_t size)
 {
     const struct generic_event *generic = find_generic(name);
