@@ -70,7 +70,7 @@ static const struct {
     {"--json", NULL, "list-events, list-metrics, list-presets, plan, stat: print JSON", FLAG_JSON,
      IN(COMMAND_LIST_EVENTS) | IN(COMMAND_LIST_METRICS) | IN(COMMAND_LIST_PRESETS) | IN(COMMAND_PLAN) |
          IN(COMMAND_STAT)},
-    {"--interval", "DURATION", "stat, top: time between two readings, 50ms to 1h, top: 1m (default: 1s)", FLAG_INTERVAL,
+    {"--interval", "DURATION", "stat, top: time between two readings, 50ms to 1h (default: 1s)", FLAG_INTERVAL,
      IN(COMMAND_STAT) | IN(COMMAND_TOP)},
     {"--count", "N", "stat, top: how many intervals as text, 0 for no end (default: 1; top: the terminal)", FLAG_COUNT,
      IN(COMMAND_STAT) | IN(COMMAND_TOP)},
