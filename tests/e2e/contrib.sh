@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The files of contrib/: the commented configuration is the built-in one, promtool takes rules and alerts and tests
-# them, dashboards keep the rules of Grafana's linter, the mixin has the same files, and a Prometheus that runs with these
-# files finds the daemon by file and by DNS and records what the rules say. tests/dashboards.sh asks the dashboards'
-# queries.
+# them, dashboards keep the rules of Grafana's linter, the mixin has the same files, and a Prometheus that runs with
+# these files finds the daemon by file and by DNS and records what the rules say. tests/dashboards.sh asks the
+# dashboards' queries.
 
 # A network and a name server of the test's own, so that nothing is asked for outside.
 if [ -z "${PERFCOUNTD_OWN_NETWORK-}" ] && [ "$(id -u)" -eq 0 ]; then
@@ -63,7 +63,8 @@ used=$scratch/used
 mkdir -p "$used/contrib/prometheus" "$used/tests/contrib"
 cp "$contrib"/prometheus/*.yml "$used/contrib/prometheus/"
 cp "$root"/tests/contrib/*.yml "$used/tests/contrib/"
-awk -v names=" $(grep -ohE '[a-z_]+:perf_[a-z0-9_]+:[a-z0-9_]+' "$contrib/prometheus/alerts.yml" | sort -u | tr '\n' ' ')" '
+names=$(grep -ohE '[a-z_]+:perf_[a-z0-9_]+:[a-z0-9_]+' "$contrib/prometheus/alerts.yml" | sort -u | tr '\n' ' ')
+awk -v names=" $names " '
     / - record: / { keep = index(names, " " $3 " ") }
     keep || /^groups:|^  - name:|^    rules:/' "$contrib/prometheus/rules.yml" >"$used/contrib/prometheus/rules.yml"
 compares "alerts use some rules" "$(grep -c ' - record: ' "$used/contrib/prometheus/rules.yml") > 2"
@@ -80,8 +81,9 @@ equals "every rule and alert is tested" "$untested" ""
 export PYTHONDONTWRITEBYTECODE=1
 lint=$root/tests/contrib/lint-dashboards.py
 for dashboard in fleet board; do
-    holds "the linter has nothing to say: $dashboard.json" "$lint" "$contrib/grafana/$dashboard.json"
-    holds "each of its rules finds what it is for: $dashboard.json" "$lint" --self-test "$contrib/grafana/$dashboard.json"
+    file=$contrib/grafana/$dashboard.json
+    holds "the linter has nothing to say: $dashboard.json" "$lint" "$file"
+    holds "each of its rules finds what it is for: $dashboard.json" "$lint" --self-test "$file"
 done
 holds "the dashboards are those of generate.py" "$contrib/grafana/generate.py" --check
 
@@ -92,7 +94,8 @@ mixin() {
     jsonnet -e "local mixin = import '$contrib/mixin/mixin.libsonnet'; $1"
 }
 for dashboard in fleet board; do
-    equals "the mixin has $dashboard.json" "$(mixin "mixin.grafanaDashboards['perfcountd-$dashboard.json']" | jq -cS .)" \
+    equals "the mixin has $dashboard.json" \
+        "$(mixin "mixin.grafanaDashboards['perfcountd-$dashboard.json']" | jq -cS .)" \
         "$(jq -cS . "$contrib/grafana/$dashboard.json")"
 done
 mkdir -p "$scratch"/mixin/{contrib/prometheus,tests/contrib}

@@ -403,7 +403,8 @@ END
 test_unknown_terminals() {
     open_terminal 80 24
     # For a type that it does not know, ncurses keeps memory that nothing can free.
-    keys -l "clear; export ASAN_OPTIONS=detect_leaks=0; TERM=no-such-type $(printf '%q' "$PERFCOUNTD") top; echo status=\$?"
+    keys -l "clear; export ASAN_OPTIONS=detect_leaks=0"
+    keys -l "; TERM=no-such-type $(printf '%q' "$PERFCOUNTD") top; echo status=\$?"
     keys Enter
     shows "a type that is not known" 'TERM is "no-such-type"'
     shows "exit status 2" '^status=2'
