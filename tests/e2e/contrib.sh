@@ -108,7 +108,9 @@ done
 mixin "{groups: (mixin { _config+:: { compat: true } }).prometheusRules.groups}" |
     jq '.groups |= map(select(.name | test("exporter|advisor")))' >"$scratch/mixin/contrib/prometheus/compat.yml"
 cp "$root"/tests/contrib/*.yml "$scratch/mixin/tests/contrib/"
-holds "which do the same" promtool test rules "$scratch"/mixin/tests/contrib/*.yml
+holds "the mixin's rules do the same" promtool test rules "$scratch"/mixin/tests/contrib/{compat,rules}.yml
+cp "$used/contrib/prometheus/rules.yml" "$scratch/mixin/contrib/prometheus/rules.yml"
+holds "and its alerts" promtool test rules "$scratch"/mixin/tests/contrib/{alerts,usual}.yml
 contains "the mixin's job is a setting" \
     "$(mixin "(mixin { _config+:: { job: 'boards' } }).prometheusAlerts" | jq -r '.groups[].rules[].expr')" \
     'up{job="boards"} == 0'
