@@ -71,6 +71,18 @@ static int derivation_add(struct derivation *derivation, const struct derivation
     return 0;
 }
 
+/* A group has few of the events of the table: for most formulas, their first name shows that. */
+static bool may_have(const struct derivation_events *of, const struct derived_formula *formula)
+{
+    char first[FORMULA_NAME_SIZE];
+    uint32_t operand;
+
+    if (formula->pmu && !glob_match(formula->pmu, of->pmu))
+        return false;
+    formula_first_name(formula->text, first);
+    return find_operand(of, first, &operand);
+}
+
 /* Adds the metric where the events have one of its formulas. */
 static int derivation_consider(struct derivation *derivation, const struct derived_metric *metric)
 {
@@ -81,7 +93,7 @@ static int derivation_consider(struct derivation *derivation, const struct deriv
         return 0;
     for (size_t i = 0; i < DERIVED_FORMULAS_MAX && metric->formulas[i].text; i++) {
         struct derivation_item item = {.metric = metric, .formula = &metric->formulas[i]};
-        if (item.formula->pmu && !glob_match(item.formula->pmu, of->pmu))
+        if (!may_have(of, item.formula))
             continue;
         if (formula_parse(item.formula->text, &formula, NULL) == 0 && item_find_operands(&item, of, &formula))
             return derivation_add(derivation, &item, &formula);

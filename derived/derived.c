@@ -50,12 +50,18 @@ static const struct {
     {"instructions_kernel", "inst_retired_kernel"},
 };
 
+/* Most names differ in their first letter: this is done for each event of a group and each name of the table. */
+static bool same_name(const char *a, const char *b)
+{
+    return a[0] == b[0] && str_equal(a, b);
+}
+
 const char *derived_spelling(const char *name, size_t n)
 {
     if (n == 0)
         return name;
     for (size_t i = 0; i < ARRAY_SIZE(spellings); i++)
-        if (str_equal(spellings[i].name, name) && --n == 0)
+        if (same_name(spellings[i].name, name) && --n == 0)
             return spellings[i].event;
     return NULL;
 }
@@ -65,7 +71,7 @@ bool derived_names_event(const char *name, const char *event)
     const char *spelling;
 
     for (size_t i = 0; (spelling = derived_spelling(name, i)); i++)
-        if (str_equal(spelling, event))
+        if (same_name(spelling, event))
             return true;
     return false;
 }

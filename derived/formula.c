@@ -6,9 +6,34 @@
 
 #include "base/number.h"
 
-#define NAME_START "abcdefghijklmnopqrstuvwxyz"
-#define NAME NAME_START "0123456789_"
-#define DIGITS "0123456789"
+static bool starts_name(char c)
+{
+    return c >= 'a' && c <= 'z';
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* strspn(3) costs more than all else here: it makes a table of the characters each time. */
+static size_t name_size(const char *text)
+{
+    size_t size = 0;
+
+    while (starts_name(text[size]) || is_digit(text[size]) || text[size] == '_')
+        size++;
+    return size;
+}
+
+static size_t number_size(const char *text)
+{
+    size_t size = 0;
+
+    while (is_digit(text[size]) || text[size] == '.')
+        size++;
+    return size;
+}
 
 /* No formula of the table needs more. */
 #define DEPTH_MAX 8
@@ -27,7 +52,8 @@ static int parser_fail(const struct formula_parser *parser, const char *message)
 
 static void parser_skip_spaces(struct formula_parser *parser)
 {
-    parser->at += strspn(parser->at, " ");
+    while (*parser->at == ' ')
+        parser->at++;
 }
 
 static int parser_add(struct formula_parser *parser, struct formula_step step)
@@ -42,7 +68,7 @@ static int parser_add(struct formula_parser *parser, struct formula_step step)
 
 static int parse_number(struct formula_parser *parser)
 {
-    size_t size = strspn(parser->at, DIGITS ".");
+    size_t size = number_size(parser->at);
     char text[32];
     double number;
 
@@ -59,7 +85,7 @@ static int parse_number(struct formula_parser *parser)
 static int parse_name(struct formula_parser *parser)
 {
     struct formula *formula = parser->formula;
-    size_t size = strspn(parser->at, NAME), i = 0;
+    size_t size = name_size(parser->at), i = 0;
 
     if (size >= FORMULA_NAME_SIZE)
         return parser_fail(parser, "the name is too long");
@@ -98,9 +124,9 @@ static int parse_operand(struct formula_parser *parser)
     parser_skip_spaces(parser);
     if (*parser->at == '(')
         r = parse_parentheses(parser);
-    else if (strspn(parser->at, DIGITS) > 0)
+    else if (is_digit(*parser->at))
         r = parse_number(parser);
-    else if (strspn(parser->at, NAME_START) > 0)
+    else if (starts_name(*parser->at))
         r = parse_name(parser);
     else
         r = parser_fail(parser, "expected a number, a name or \"(\"");
@@ -143,6 +169,15 @@ int formula_parse(const char *text, struct formula *ret, struct error *error)
     if (r == 0)
         *ret = formula;
     return r;
+}
+
+void formula_first_name(const char *text, char name[FORMULA_NAME_SIZE])
+{
+    while (*text && !starts_name(*text))
+        text++;
+    size_t size = MIN(name_size(text), (size_t)FORMULA_NAME_SIZE - 1);
+    memcpy(name, text, size);
+    name[size] = '\0';
 }
 
 static double operator_value(char sign, double left, double right)

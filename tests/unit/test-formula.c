@@ -75,6 +75,24 @@ static void test_bad(void **state)
     }
 }
 
+static void test_first_name(void **state)
+{
+    static const char *const texts[][2] = {
+        {"1000 * a_1 / b", "a_1"},
+        {"(1 - c / d)", "c"},
+        {"1 + 2", ""},
+        {"", ""},
+        {"a234567890123456789012345678901234567890123456789", "a2345678901234567890123456789012345678901234567"},
+    };
+    char name[FORMULA_NAME_SIZE];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+        formula_first_name(texts[i][0], name);
+        assert_string_equal(name, texts[i][1]);
+    }
+}
+
 static void test_unknown_operand(void **state)
 {
     const double operands[] = {NAN, 2};
@@ -90,6 +108,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good),
         cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_first_name),
         cmocka_unit_test(test_unknown_operand),
     };
 
