@@ -38,7 +38,8 @@ while read -r path; do
     equals "$path is answered" "$(status_of "${path//cpu=3/cpu=0}")" 200
 done < <(grep -hoE "localhost:10298/[^' \`]*" "$root"/README.md "$root"/doc/*.md "$root"/doc/*.[58] |
     sed 's/localhost:10298//; s/seconds=[0-9]*/seconds=0.1/' | sort -u)
-pages=$(get / -H "Accept: text/html" | sed -n 's/^<dt>\(<a[^>]*>\)\{0,1\}\([A-Z]* \)\{0,1\}\(\/[^<]*\)<.*/\3/p' | sort -u)
+pages=$(get / -H "Accept: text/html" |
+    sed -n 's/^<dt>\(<a[^>]*>\)\{0,1\}\([A-Z]* \)\{0,1\}\(\/[^<]*\)<.*/\3/p' | sort -u)
 compares "the list of pages has pages" "$(wc -l <<<"$pages") >= 15"
 commands=$("$PERFCOUNTD" --help | sed -n '/^commands:/,/^$/s/^  \([a-z-]*\) .*/\1/p')
 compares "the help has commands" "$(wc -l <<<"$commands") >= 6"
