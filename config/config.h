@@ -9,8 +9,8 @@
 #include <jansson.h>
 
 #include "base/cleanup.h"
-#include "base/error-list.h"
 #include "base/file.h"
+#include "config/error-list.h"
 #include "config/values.h"
 #include "perf/attr.h"
 

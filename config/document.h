@@ -7,7 +7,7 @@
 
 #include <yaml.h>
 
-#include "base/error-list.h"
+#include "config/error-list.h"
 
 /* Embedded; a zeroed one is empty. */
 struct document {

@@ -157,7 +157,8 @@ test_metrics() {
     sed 's|instructions / cycles|cycles / instructions|' "$1" >"$1.other"
     found=$(check_metrics "$1.other")
     rm -f "$1.other"
-    [[ $found == contrib/prometheus/rules.yml*contrib/mixin/rules.json*doc/metrics.md:* ]] || broken "another formula gave \"$found\""
+    [[ $found == contrib/prometheus/rules.yml*contrib/mixin/rules.json*doc/metrics.md:* ]] ||
+        broken "another formula gave \"$found\""
 }
 
 sources=$(cd "${1-${srcdir-$(dirname "$0")/..}}" && pwd) || exit 1

@@ -304,7 +304,7 @@ def write_rules(table):
 
 
 def read_rules(text):
-    """What write_rules() wrote, as Prometheus reads it."""
+    """The rules that write_rules() wrote, as Prometheus reads them."""
     groups = []
     for line in text.splitlines():
         word, _, rest = line.strip().partition(": ")

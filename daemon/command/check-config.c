@@ -77,8 +77,8 @@ static bool check_web_config(const char *file)
 
 /*
  * Counts the events that cannot be found here. That is no error of the file: another machine may have them, or another
- * user may see them. A tracepoint that is certainly not here is most often misspelt. A preset has events of many
- * machines.
+ * user may see them. A preset leaves out what is not here. A tracepoint that is certainly not here is most often
+ * misspelt.
  */
 static size_t warn_groups(struct session *session, const struct config_groups *groups)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* All errors of a configuration, and of a web configuration, as `perfcountd check-config` prints them. */
-#include "base/error-list.h"
+#include "config/error-list.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Several errors of one text, for a person who wants to fix all of them at once. */
-#ifndef BASE_ERROR_LIST_H
-#define BASE_ERROR_LIST_H
+#ifndef CONFIG_ERROR_LIST_H
+#define CONFIG_ERROR_LIST_H
 
 #include "base/error.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Several errors of one text: see error-list.h. */
-#include "base/error-list.h"
+#include "config/error-list.h"
 
 void error_list_done(struct error_list *list)
 {
