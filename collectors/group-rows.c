@@ -305,26 +305,6 @@ static enum row_state row_totals_state(const struct row_totals *totals, enum row
     return before == ROW_STARVED && n[GROUP_IDLE] > 0 ? ROW_COUNTING : before;
 }
 
-/* Why a group cannot be read. */
-static const struct {
-    int error;
-    const char *cause;
-} starved_causes[] = {
-    {0, "it did not run since the last reading: other groups or programs hold the counters that it needs"},
-    {-ENODATA, "it is pinned and found no counter, because something else holds it; perfcountd enables it again from "
-               "time to time"},
-    {-EBADMSG, "its CPU went away; perfcountd opens it again"},
-    {-ESTALE, "its CPU went away; perfcountd opens it again"},
-};
-
-static const char *starved_cause(int error)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(starved_causes); i++)
-        if (starved_causes[i].error == error)
-            return starved_causes[i].cause;
-    return "the kernel refused to open or to read it";
-}
-
 static void update_counter(struct counter *counter, const struct counter_total *total, bool visible)
 {
     if (counter->decimals == SERIES_REAL)
@@ -348,7 +328,9 @@ void group_row_update(const struct group_row *group_row, const struct opened_gro
     for (uint32_t i = group_row->first; i != GROUP_ROW_END; i = groups[i].next_in_row)
         row_totals_add(&totals, &groups[i], group_row->events);
     row->state = row_totals_state(&totals, row->state);
-    row->cause = row->state == ROW_STARVED ? starved_cause(totals.error) : NULL;
+    /* A part of the CPUs of a row may be missing. */
+    bool is_explained = row->state == ROW_STARVED || (row->state == ROW_MULTIPLEXED && totals.error);
+    row->cause = is_explained ? opened_group_explain(totals.error) : NULL;
     row->enabled_ns = totals.times.enabled;
     row->running_ns = totals.times.running;
     series_set(row->enabled, totals.times.enabled);

@@ -118,3 +118,23 @@ int opened_group_reopen(struct opened_group *opened, struct sys *sys, const stru
         opened->group = steal(group);
     return r;
 }
+
+/* Why a group cannot be read. */
+static const struct {
+    int error;
+    const char *cause;
+} starved_causes[] = {
+    {0, "it did not run since the last reading: other groups or programs hold the counters that it needs"},
+    {-ENODATA, "it is pinned and found no counter, because something else holds it; perfcountd enables it again from "
+               "time to time"},
+    {-EBADMSG, "its CPU went away; perfcountd opens it again"},
+    {-ESTALE, "its CPU went away; perfcountd opens it again"},
+};
+
+const char *opened_group_explain(int error)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(starved_causes); i++)
+        if (starved_causes[i].error == error)
+            return starved_causes[i].cause;
+    return "the kernel refused to open or to read it";
+}

@@ -50,4 +50,7 @@ void opened_group_set_away(struct opened_group *opened);
 int opened_group_reopen(struct opened_group *opened, struct sys *sys, const struct attr *attrs,
                         const struct group_target *target);
 
+/* Why a group is starved, by the error of its last reading (0: none); static text. */
+const char *opened_group_explain(int error);
+
 #endif

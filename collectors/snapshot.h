@@ -52,7 +52,7 @@ struct row {
     uint32_t n_descriptors; /* that are open for it */
     char *error;            /* of ROW_UNAVAILABLE: the failure sentence */
     char *json_error;       /* the same, rendered once: `, "error": ...`; NULL */
-    const char *cause;      /* of ROW_STARVED: why, as far as is known; static text */
+    const char *cause;      /* why all of it, or its part on some CPUs, is starved; static text */
     uint64_t enabled_ns, running_ns;
     struct series *enabled, *running;    /* NULL for ROW_UNAVAILABLE */
     const struct derivation *derivation; /* NULL for ROW_UNAVAILABLE */

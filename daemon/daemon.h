@@ -43,6 +43,7 @@ struct daemon {
     char reload_error[512];     /* "" where the last reload succeeded */
     bool ready;
     uint64_t started_realtime_ns;
+    uint64_t boot_ns; /* of the machine, since the epoch; 0: not known */
 };
 
 /* Makes what the event loop calls: timers, descriptors, the sampler. -errno; daemon_done() in either case. */

@@ -84,10 +84,11 @@ static json_t *starved_json(const struct snapshot *snapshot)
 
     for (size_t i = 0; array && i < snapshot->n_rows; i++) {
         const struct row *row = snapshot->rows[i];
-        if (row->state == ROW_STARVED && !row->absent)
-            json_array_append_new(array,
-                                  json_pack("{s:s, s:s, s:s, s:i, s:s}", "collector", row->collector_name, "group",
-                                            row->group, "pmu", row->pmu, "cpu", row->cpu, "cause", row->cause));
+        if (row->cause && !row->absent)
+            json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:o, s:i, s:s, s:s}", "collector",
+                                                   row->collector_name, "group", row->group, "pmu", row->pmu, "cgroup",
+                                                   row->cgroup ? json_text(row->cgroup) : json_null(), "cpu", row->cpu,
+                                                   "state", row_state_name(row->state), "cause", row->cause));
     }
     return array;
 }
@@ -148,14 +149,12 @@ static void processes_add(json_t *processes, const char *name, pid_t pid, uid_t 
                   (json_int_t)stat->threads));
 }
 
-json_t *document_processes(const struct children *children, uid_t opener_uid)
+json_t *document_processes(const struct children *children, uid_t opener_uid, uint64_t boot_ns)
 {
     _cleanup_(closep) int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
     json_t *processes = json_array();
     struct process_stat stat;
-    uint64_t boot_ns = 0;
 
-    process_stat_read_boot(&boot_ns);
     if (processes && process_stat_read(fd, &stat) == 0)
         processes_add(processes, "daemon", getpid(), geteuid(), &stat, boot_ns);
     if (processes && children->opener && child_read(children->opener, &stat) == 0)

@@ -39,9 +39,9 @@ json_t *document_descriptors(const struct session *session);
 
 /*
  * [{"process", "pid", "uid", "start_time", "cpu_seconds", "resident_bytes", "virtual_bytes", "threads"}]: the daemon,
- * and its other processes while they run. `opener_uid` is the opener's effective user.
+ * and its other processes while they run. `opener_uid` is the opener's effective user, `boot_ns` is since the epoch.
  */
-json_t *document_processes(const struct children *children, uid_t opener_uid);
+json_t *document_processes(const struct children *children, uid_t opener_uid, uint64_t boot_ns);
 
 /* kernel.perf_event_paranoid; null where it cannot be read. */
 json_t *document_paranoid(const struct machine *machine);

@@ -21,8 +21,7 @@ static const struct {
     [COMMAND_LIST_METRICS] = {"list-metrics", "", "list the derived metrics, with their formulas"},
     [COMMAND_LIST_PRESETS] = {"list-presets", "", "list the presets, and what they become on this machine"},
     [COMMAND_PLAN] = {"plan", "", "show what this configuration opens here, and what it cannot open"},
-    [COMMAND_STAT] = {"stat", "",
-                      "count for an interval, or while the command behind \"--\" runs, and print the counts"},
+    [COMMAND_STAT] = {"stat", "[-- COMMAND]", "count for an interval, or while a command runs, and print the counts"},
     [COMMAND_TOP] = {"top", "", "show live which cgroups and CPUs do what, in the terminal"},
     [COMMAND_SYMBOLISE] = {SYMBOLISER_COMMAND, "", NULL},
     [COMMAND_HELP] = {"help", "[COMMAND]", "print this, or what a command does and its flags"},
@@ -71,7 +70,7 @@ static const struct {
     {"--json", NULL, "list-events, list-metrics, list-presets, plan, stat: print JSON", FLAG_JSON,
      IN(COMMAND_LIST_EVENTS) | IN(COMMAND_LIST_METRICS) | IN(COMMAND_LIST_PRESETS) | IN(COMMAND_PLAN) |
          IN(COMMAND_STAT)},
-    {"--interval", "DURATION", "stat, top: time between two readings, 50ms to 1h, top: 1m (default: 1s)", FLAG_INTERVAL,
+    {"--interval", "DURATION", "stat, top: time between two readings, 50ms to 1h (default: 1s)", FLAG_INTERVAL,
      IN(COMMAND_STAT) | IN(COMMAND_TOP)},
     {"--count", "N", "stat, top: how many intervals as text, 0 for no end (default: 1; top: the terminal)", FLAG_COUNT,
      IN(COMMAND_STAT) | IN(COMMAND_TOP)},
@@ -102,7 +101,7 @@ static void print_commands(FILE *file)
                   "usage: perfcountd [COMMAND] [FLAGS]\n\ncommands:\n");
     for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
         if (commands[i].help)
-            fprintf(file, "  %-12s %-9s %s\n", commands[i].name, commands[i].argument, commands[i].help);
+            fprintf(file, "  %-12s %-12s %s\n", commands[i].name, commands[i].argument, commands[i].help);
 }
 
 static void print_flags(FILE *file, unsigned of_commands)

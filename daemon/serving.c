@@ -51,7 +51,7 @@ static json_t *status_of(struct daemon *daemon)
         .started_realtime_ns = daemon->started_realtime_ns,
         .pause = serve_paused(daemon),
         .descriptors = document_descriptors(session),
-        .processes = document_processes(&session->children, split_opener_user(daemon->split)),
+        .processes = document_processes(&session->children, split_opener_user(daemon->split), daemon->boot_ns),
     };
 
     return document_status(session->registry, &process);

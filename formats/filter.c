@@ -7,8 +7,8 @@
 #include "base/cleanup.h"
 #include "base/glob.h"
 #include "base/number.h"
-#include "base/unknown.h"
 #include "collectors/known.h"
+#include "formats/unknown.h"
 
 #define CPU_MAX 65535
 

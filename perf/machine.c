@@ -149,7 +149,7 @@ static int add_absent(struct machine *machine)
 
 static int load_kernel(struct sys *sys, struct machine *machine)
 {
-    _cleanup_(freep) char *paranoid = NULL;
+    _cleanup_(freep) char *paranoid = NULL, *watchdog = NULL;
     char *end;
 
     machine->paranoid = INT_MIN;
@@ -159,6 +159,9 @@ static int load_kernel(struct sys *sys, struct machine *machine)
         if (end != paranoid && !*end && !errno && value > INT_MIN && value <= INT_MAX)
             machine->paranoid = (int)value;
     }
+    bool watched = sys_read_file(sys, "/proc/sys/kernel/nmi_watchdog", &watchdog) == 0 && str_equal(watchdog, "1");
+    for (size_t i = 0; i < machine->n_pmus; i++)
+        machine->pmus[i]->watched = watched && machine->pmus[i]->scope == PMU_CORE;
     if (sys_read_file(sys, "/proc/sys/kernel/osrelease", &machine->release) < 0)
         machine->release = strdup("");
     return machine->release ? 0 : -ENOMEM;

@@ -44,6 +44,7 @@ struct pmu {
     bool
         extended; /* the kernel takes its type in the upper half of a generic event's config: machine_load() tries it */
     bool absent;  /* stands for the hardware PMU of CPUs that have none; nothing can be opened on it */
+    bool watched; /* the NMI watchdog is on, and may hold a counter of each CPU: machine_load() asks */
     struct cpuset cpus;
     struct pmu_format *formats;
     size_t n_formats;

@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <stdio.h>
 
-#include "base/program.h"
+#include "base/process/program.h"
 #include "perf/pmu-kind.h"
 
 struct circumstances {

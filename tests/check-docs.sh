@@ -145,7 +145,9 @@ test_figures() {
 # check_metrics TABLE: the rules and the page are those that the generators write from the table of derived metrics.
 check_metrics() {
     "$sources/contrib/prometheus/rules.py" <"$1" | cmp -s - "$sources/contrib/prometheus/rules.yml" ||
-        echo "contrib/prometheus/rules.yml is not what contrib/prometheus/rules.py writes of perfcountd list-metrics --json"
+        echo "contrib/prometheus/rules.yml is not what rules.py there writes of perfcountd list-metrics --json"
+    "$sources/contrib/prometheus/rules.py" --json <"$1" | cmp -s - "$sources/contrib/mixin/rules.json" ||
+        echo "contrib/mixin/rules.json is not what contrib/prometheus/rules.py --json writes of list-metrics --json"
     "$sources/doc/metrics.py" "$sources/doc/metrics.md" <"$1" 2>&1
 }
 
@@ -155,7 +157,7 @@ test_metrics() {
     sed 's|instructions / cycles|cycles / instructions|' "$1" >"$1.other"
     found=$(check_metrics "$1.other")
     rm -f "$1.other"
-    [[ $found == contrib/prometheus/rules.yml*doc/metrics.md:* ]] || broken "another formula gave \"$found\""
+    [[ $found == contrib/prometheus/rules.yml*contrib/mixin/rules.json*doc/metrics.md:* ]] || broken "another formula gave \"$found\""
 }
 
 sources=$(cd "${1-${srcdir-$(dirname "$0")/..}}" && pwd) || exit 1

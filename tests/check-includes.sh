@@ -16,7 +16,7 @@ table() {
     cat <<'END'
 base               |
 base/process       | base
-perf               | base perf/event perf/userpage
+perf               | base base/process/program.h perf/event perf/userpage
 perf/event         | base perf
 perf/userpage      | base perf perf/event
 opener             | base/* perf/*

@@ -5,6 +5,8 @@ Writes the recording rules of every derived metric, rules.yml, from the table th
 
     perfcountd list-metrics --json | contrib/prometheus/rules.py >contrib/prometheus/rules.yml
 
+With --json it writes the same rules for the mixin, contrib/mixin/rules.json, since jsonnet takes long to read YAML.
+
 A formula becomes a formula of sums: each part that is linear in its events is added up over the CPUs that have all
 events of the formula in one group.
 """
@@ -301,10 +303,29 @@ def write_rules(table):
     return HEADER + "\n".join(parts)
 
 
+def read_rules(text):
+    """What write_rules() wrote, as Prometheus reads it."""
+    groups = []
+    for line in text.splitlines():
+        word, _, rest = line.strip().partition(": ")
+        if word == "- name":
+            groups.append({"name": rest, "rules": []})
+        elif word == "- record":
+            groups[-1]["rules"].append({"record": rest, "expr": ""})
+        elif word == "expr" and rest != "|":
+            groups[-1]["rules"][-1]["expr"] = rest
+        elif line.startswith(" " * 10):
+            groups[-1]["rules"][-1]["expr"] += line[10:] + "\n"
+    return {"groups": groups}
+
+
 def main():
     table = json.load(sys.stdin)
     try:
-        sys.stdout.write(write_rules(table))
+        text = write_rules(table)
+        if "--json" in sys.argv:
+            text = json.dumps(read_rules(text), indent=1) + "\n"
+        sys.stdout.write(text)
     except Mistake as mistake:
         sys.exit("rules.py: %s" % mistake)
 

@@ -77,8 +77,8 @@ static bool check_web_config(const char *file)
 
 /*
  * Counts the events that cannot be found here. That is no error of the file: another machine may have them, or another
- * user may see them. A preset leaves out what is not here. A tracepoint that is certainly not here is most often
- * misspelt.
+ * user may see them. A tracepoint that is certainly not here is most often misspelt. A preset has events of many
+ * machines.
  */
 static size_t warn_groups(struct session *session, const struct config_groups *groups)
 {
@@ -86,9 +86,9 @@ static size_t warn_groups(struct session *session, const struct config_groups *g
     size_t missing = 0;
 
     for (size_t i = 0; i < groups->n; i++)
-        for (size_t k = 0; k < groups->items[i].n_events; k++) {
+        for (size_t k = 0; !groups->items[i].preset && k < groups->items[i].n_events; k++) {
             const struct config_event *event = &groups->items[i].events[k];
-            if (groups->items[i].preset || (event->event.kind != EVENT_TRACEPOINT && event->event.kind != EVENT_PMU))
+            if (event->event.kind != EVENT_TRACEPOINT && event->event.kind != EVENT_PMU)
                 continue;
             int r = attr_check(&session->sys, session->machine, &event->event, &error);
             missing += r < 0;

@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include "base/cleanup.h"
+#include "base/process/process-stat.h"
 #include "daemon/command/command.h"
 #include "daemon/daemon.h"
 #include "daemon/serving.h"
@@ -157,6 +158,7 @@ int command_run(const struct options *options)
     daemon.symboliser = CHILD_NONE;
     serving_init(&daemon);
     sys_init(&daemon.session.sys);
+    process_stat_read_boot(&daemon.boot_ns);
     daemon.started_realtime_ns = daemon.session.sys.now(&daemon.session.sys, CLOCK_REALTIME);
     for (size_t i = 0; i < ARRAY_SIZE(stages) && status == EXIT_SUCCESS; i++)
         status = stages[i](&daemon);

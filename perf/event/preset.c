@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Presets: see preset.h. arm64's PMUv3 has a cycle counter and, on Cortex-A55 and A76, six others; Intel has 4 to 8
- * beside the fixed ones of cycles, instructions and slots; AMD has six in all, and the NMI watchdog may hold one.
+ * beside the fixed ones of cycles, instructions and slots; AMD has six in all. The NMI watchdog holds one of
+ * them (on Intel that of cycles): the kernel then opens a group that needs all of them, and never runs it.
  */
 #include "perf/event/preset.h"
 
@@ -22,10 +23,12 @@ const struct preset presets[] = {
     {
         .name = "overview",
         .help = "where the cycles go: instructions, stalls, misses",
-        .n_variants = 3,
+        .n_variants = 4,
         .variants = {{ARM_PMUV3, .events = "cycles,instructions,stall_frontend,stall_backend,l2d_cache_refill,"
                                            "ll_cache_miss_rd,br_mis_pred_retired"},
-                     {X86, .events = "cycles,instructions,branches,branch-misses,cache-references,cache-misses"},
+                     {X86, .alone = true,
+                      .events = "cycles,instructions,branches,branch-misses,cache-references,cache-misses"},
+                     {X86, .events = "cycles,instructions,branches,branch-misses,cache-misses"},
                      {.events = "cycles,instructions"}},
     },
     {
@@ -131,7 +134,8 @@ static bool preset_variant_is_for(const struct preset_variant *variant, const st
 {
     const struct pmu_event *event = variant->listed ? pmu_find_event(pmu, variant->listed) : NULL;
 
-    return !variant->listed || (event && (!variant->terms || str_equal(event->terms, variant->terms)));
+    return !variant->listed ||
+           (event && (!variant->terms || str_equal(event->terms, variant->terms)) && !(variant->alone && pmu->watched));
 }
 
 size_t preset_choose(const struct preset *preset, const struct pmu *pmu)

@@ -14,6 +14,7 @@
 struct preset_variant {
     const char *listed; /* an event that the core PMU's sysfs has; NULL: this variant is for all other PMUs */
     const char *terms;  /* and what its file says; NULL: anything */
+    bool alone;         /* and the NMI watchdog is off */
     const char *events; /* in perf's syntax, the leader first; NULL: the preset has no events there */
 };
 

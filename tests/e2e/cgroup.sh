@@ -844,10 +844,12 @@ test_stat() {
     holds "but is there" grep -qF '\x1b[31mred.service' "$scratch/table"
     stat_faults --cgroup=nosuch.service
     equals "no cgroup matches: exit status" "$status" 1
-    matches "it says so" "$(cat "$scratch/err")" 'no cgroup is counted that matches nosuch.service; collectors.cgroup.include'
+    matches "it says so" "$(cat "$scratch/err")" \
+        'no cgroup is counted that matches nosuch.service; collectors.cgroup.include'
     stat_faults --sort=nope
     equals "nothing to sort by: exit status" "$status" 2
-    matches "it lists the names" "$(cat "$scratch/err")" '--sort: nothing here has .nope.; known are running_ratio, minor_faults, context_switches'
+    matches "it lists the names" "$(cat "$scratch/err")" \
+        '--sort: nothing here has .nope.; known are running_ratio, minor_faults, context_switches'
     remove_cgroups "$hierarchy$in"
 }
 

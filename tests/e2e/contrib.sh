@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The files of contrib/: the commented configuration is the built-in one, promtool takes rules and alerts and tests
-# them, dashboards keep the rules of Grafana's linter, the mixin has the same files, and a Prometheus that runs with these
-# files finds the daemon by file and by DNS and records what the rules say. tests/dashboards.sh asks the dashboards'
-# queries.
+# them, dashboards keep the rules of Grafana's linter, the mixin has the same files, and a Prometheus that runs with
+# these files finds the daemon by file and by DNS and records what the rules say. tests/dashboards.sh asks the
+# dashboards' queries.
 
 # A network and a name server of the test's own, so that nothing is asked for outside.
 if [ -z "${PERFCOUNTD_OWN_NETWORK-}" ] && [ "$(id -u)" -eq 0 ]; then
@@ -58,7 +58,18 @@ done
 equals "each formula has a case" "$("$root/tests/contrib/derived.py" "$contrib/prometheus/rules.yml" \
     "$root/tests/contrib/derived.txt" <"$scratch/metrics.json" 2>&1 >"$scratch/derived.yml")" ""
 holds "promtool test rules of derived metrics" promtool test rules "$scratch/derived.yml"
-holds "promtool test rules" promtool test rules "$root"/tests/contrib/*.yml
+# promtool evaluates all rules at each step, and alerts are tested over days: with the rules that they use alone.
+used=$scratch/used
+mkdir -p "$used/contrib/prometheus" "$used/tests/contrib"
+cp "$contrib"/prometheus/*.yml "$used/contrib/prometheus/"
+cp "$root"/tests/contrib/*.yml "$used/tests/contrib/"
+names=$(grep -ohE '[a-z_]+:perf_[a-z0-9_]+:[a-z0-9_]+' "$contrib/prometheus/alerts.yml" | sort -u | tr '\n' ' ')
+awk -v names=" $names " '
+    / - record: / { keep = index(names, " " $3 " ") }
+    keep || /^groups:|^  - name:|^    rules:/' "$contrib/prometheus/rules.yml" >"$used/contrib/prometheus/rules.yml"
+compares "alerts use some rules" "$(grep -c ' - record: ' "$used/contrib/prometheus/rules.yml") > 2"
+holds "promtool test rules: alerts" promtool test rules "$used"/tests/contrib/{alerts,usual}.yml
+holds "promtool test rules: rules" promtool test rules "$root"/tests/contrib/{compat,rules}.yml
 untested=$(sed -nE 's/^ *- (record|alert): //p' "$contrib"/prometheus/*.yml | while read -r rule; do
     grep -qF -e "round($rule," -e "round($rule{" -e "alertname: $rule" "$root"/tests/contrib/*.yml \
         "$scratch/derived.yml" || echo "$rule"
@@ -70,8 +81,9 @@ equals "every rule and alert is tested" "$untested" ""
 export PYTHONDONTWRITEBYTECODE=1
 lint=$root/tests/contrib/lint-dashboards.py
 for dashboard in fleet board; do
-    holds "the linter has nothing to say: $dashboard.json" "$lint" "$contrib/grafana/$dashboard.json"
-    holds "each of its rules finds what it is for: $dashboard.json" "$lint" --self-test "$contrib/grafana/$dashboard.json"
+    file=$contrib/grafana/$dashboard.json
+    holds "the linter has nothing to say: $dashboard.json" "$lint" "$file"
+    holds "each of its rules finds what it is for: $dashboard.json" "$lint" --self-test "$file"
 done
 holds "the dashboards are those of generate.py" "$contrib/grafana/generate.py" --check
 
@@ -82,7 +94,8 @@ mixin() {
     jsonnet -e "local mixin = import '$contrib/mixin/mixin.libsonnet'; $1"
 }
 for dashboard in fleet board; do
-    equals "the mixin has $dashboard.json" "$(mixin "mixin.grafanaDashboards['perfcountd-$dashboard.json']" | jq -cS .)" \
+    equals "the mixin has $dashboard.json" \
+        "$(mixin "mixin.grafanaDashboards['perfcountd-$dashboard.json']" | jq -cS .)" \
         "$(jq -cS . "$contrib/grafana/$dashboard.json")"
 done
 mkdir -p "$scratch"/mixin/{contrib/prometheus,tests/contrib}
@@ -95,7 +108,9 @@ done
 mixin "{groups: (mixin { _config+:: { compat: true } }).prometheusRules.groups}" |
     jq '.groups |= map(select(.name | test("exporter|advisor")))' >"$scratch/mixin/contrib/prometheus/compat.yml"
 cp "$root"/tests/contrib/*.yml "$scratch/mixin/tests/contrib/"
-holds "which do the same" promtool test rules "$scratch"/mixin/tests/contrib/*.yml
+holds "the mixin's rules do the same" promtool test rules "$scratch"/mixin/tests/contrib/{compat,rules}.yml
+cp "$used/contrib/prometheus/rules.yml" "$scratch/mixin/contrib/prometheus/rules.yml"
+holds "and its alerts" promtool test rules "$scratch"/mixin/tests/contrib/{alerts,usual}.yml
 contains "the mixin's job is a setting" \
     "$(mixin "(mixin { _config+:: { job: 'boards' } }).prometheusAlerts" | jq -r '.groups[].rules[].expr')" \
     'up{job="boards"} == 0'

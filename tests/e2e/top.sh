@@ -135,6 +135,8 @@ test_own_counters() {
     shows "< sorts by the one before, past those that are not there" 'by %CPU'
     keys N
     shows "N sorts by name" 'by name'
+    mkdir "$parent/0-comes"
+    shows "a cgroup that is new has a row" '0-comes '
     keys n
     shows "n says what is not counted" 'collector cpu, group cycles: cycles'
     keys Escape
@@ -400,7 +402,9 @@ END
 
 test_unknown_terminals() {
     open_terminal 80 24
-    keys -l "clear; TERM=no-such-type $(printf '%q' "$PERFCOUNTD") top; echo status=\$?"
+    # For a type that it does not know, ncurses keeps memory that nothing can free.
+    keys -l "clear; export ASAN_OPTIONS=detect_leaks=0"
+    keys -l "; TERM=no-such-type $(printf '%q' "$PERFCOUNTD") top; echo status=\$?"
     keys Enter
     shows "a type that is not known" 'TERM is "no-such-type"'
     shows "exit status 2" '^status=2'

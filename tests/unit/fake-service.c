@@ -70,11 +70,8 @@ static const struct snapshot *read_snapshot(void *userdata, uint32_t mask, bool 
 static json_t *document(void *userdata, enum service_document which)
 {
     static const char *const documents[] = {
-        [DOCUMENT_PMUS] = "pmus",
-        [DOCUMENT_METRICS] = "metrics",
-        [DOCUMENT_CGROUPS] = "cgroups",
-        [DOCUMENT_STATUS] = "status",
-        [DOCUMENT_CONFIG] = "config",
+        [DOCUMENT_PMUS] = "pmus",     [DOCUMENT_METRICS] = "metrics", [DOCUMENT_CGROUPS] = "cgroups",
+        [DOCUMENT_STATUS] = "status", [DOCUMENT_CONFIG] = "config",
     };
 
     (void)userdata;

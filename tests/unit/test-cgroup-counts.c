@@ -249,6 +249,24 @@ static void test_never_ran(void **state)
     cgroup_rig_done(&rig, counts);
 }
 
+/* One group in the error state, of four CPUs: a part of the counts is missing, and the cause is there. */
+static void test_error_on_one_cpu(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    struct cgroup_counts *counts =
+        cgroup_rig_init(&rig, fake_machine_one_pmu(), GROUPS("[{name: core, events: cycles}]"));
+    cgroup_rig_run(&rig, counts, 0, 3, 10);
+    assert_null(find_row(&rig.snapshot, "cpu", "core")->cause);
+    fake_fail(rig.fake, (struct fake_failure){.call = FAKE_READ, .on_cpu = true, .cpu = 0});
+    cgroup_rig_run(&rig, counts, 0, 3, 10);
+    assert_int_equal(find_row(&rig.snapshot, "cpu", "core")->state, ROW_MULTIPLEXED);
+    assert_non_null(find_row(&rig.snapshot, "cpu", "core")->cause);
+    assert_true(str_starts(find_row(&rig.snapshot, "cpu", "core")->cause, "it is pinned and found no counter"));
+    cgroup_rig_done(&rig, counts);
+}
+
 /* An event is missing on one CPU: the row sums the others, and the CPU is reported. */
 static void test_event_missing_on_one_cpu(void **state)
 {
@@ -351,6 +369,7 @@ int main(void)
         cmocka_unit_test(test_remainders),
         cmocka_unit_test(test_states),
         cmocka_unit_test(test_never_ran),
+        cmocka_unit_test(test_error_on_one_cpu),
         cmocka_unit_test(test_event_missing_on_one_cpu),
         cmocka_unit_test(test_created_once),
         cmocka_unit_test(test_no_hardware_on_one_cpu),

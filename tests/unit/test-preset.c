@@ -162,6 +162,24 @@ static void test_zen4(void **state)
     }
 }
 
+/* The NMI watchdog of x86 holds a counter: with all six events AMD's six counters, and Intel's four, would starve. */
+static void test_watchdog(void **state)
+{
+    static struct fake_sys *(*const in[])(void) = {captured_intel_server, captured_amd_server};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(in); i++) {
+        struct fake_sys *fake = in[i]();
+        fake_file(fake, "/proc/sys/kernel/nmi_watchdog", "1\n");
+        _cleanup_(freep) char *described = resolve(fake, preset_find("overview", NULL), true);
+        assert_string_equal(described, "cpu: cycles instructions branches branch_misses cache_misses\n");
+    }
+    struct fake_sys *fake = captured_raspberry_pi_5();
+    fake_file(fake, "/proc/sys/kernel/nmi_watchdog", "1\n");
+    _cleanup_(freep) char *described = resolve(fake, preset_find("overview", NULL), true);
+    assert_string_equal(described, "armv8_cortex_a76: " OVERVIEW_ARM64);
+}
+
 /* Without a hardware PMU the reason is reported, but for a PMU that the machine need not have. */
 static void test_no_pmu(void **state)
 {
@@ -228,9 +246,9 @@ static void test_list(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),    cmocka_unit_test(test_find),   cmocka_unit_test(test_machines),
-        cmocka_unit_test(test_zen4),     cmocka_unit_test(test_no_pmu), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_unlisted), cmocka_unit_test(test_list),
+        cmocka_unit_test(test_table),   cmocka_unit_test(test_find),     cmocka_unit_test(test_machines),
+        cmocka_unit_test(test_zen4),    cmocka_unit_test(test_watchdog), cmocka_unit_test(test_no_pmu),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_unlisted), cmocka_unit_test(test_list),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

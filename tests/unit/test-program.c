@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/program.h"
+#include "base/process/program.h"
 #include "tests/unit/test.h"
 
 static char own_path[4096];

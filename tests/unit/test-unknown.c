@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The error about a name that nobody knows. */
-#include "base/unknown.h"
+#include "formats/unknown.h"
 
 #include <stdio.h>
 

@@ -107,8 +107,9 @@ test_plan() {
     local plan overview='["cycles","instructions","stall_frontend","stall_backend"]'
     local left_out='["l2d_cache_refill","ll_cache_miss_rd","br_mis_pred_retired"]'
     plan=$(plan_json <<<"{}")
-    equals "plan: the groups on each PMU" "$(jq -c '[.groups[] | select(.group == "overview") | [.pmu, .cpus, .states]]' \
-        <<<"$plan")" '[["armv8_cortex_a55","0-1",{"counting":2}],["armv8_cortex_a76","2-3",{"counting":2}]]'
+    equals "plan: the groups on each PMU" "$(jq -c \
+        '[.groups[] | select(.group == "overview") | [.pmu, .cpus, .states]]' <<<"$plan")" \
+        '[["armv8_cortex_a55","0-1",{"counting":2}],["armv8_cortex_a76","2-3",{"counting":2}]]'
     equals "plan: the descriptors are those of its groups" \
         "$(jq -c '.file_descriptors == ([.groups[].descriptors] | add)' <<<"$plan")" true
     equals "plan: kernel.perf_event_paranoid" "$(jq .privileges.perf_event_paranoid <<<"$plan")" 3

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program file of this process: see program.h. */
-#include "base/program.h"
+#include "base/process/program.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program file of this process, as a person may name it in a command. */
-#ifndef BASE_PROGRAM_H
-#define BASE_PROGRAM_H
+#ifndef BASE_PROCESS_PROGRAM_H
+#define BASE_PROCESS_PROGRAM_H
 
 #include "base/util.h"
 

@@ -4,8 +4,8 @@
  *
  * Each known name is considered once; then the sentence is made.
  */
-#ifndef BASE_UNKNOWN_H
-#define BASE_UNKNOWN_H
+#ifndef FORMATS_UNKNOWN_H
+#define FORMATS_UNKNOWN_H
 
 #include "base/error.h"
 #include "base/suggest.h"
