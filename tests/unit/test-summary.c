@@ -69,16 +69,17 @@ static void test_cut(void **state)
 static const struct {
     const char *in_collectors, *out;
 } descriptions[] = {
-    {"cpu: {groups: [{name: core, events: '{cycles,instructions}'}, {name: soft, events: cs}]}",
+    {"cpu: {groups: [{name: core, events: '{cycles,instructions}'}, {name: soft, events: cs}]}, pmu: {enabled: false}",
      "counting: cpu 0-7: core (armv8_cortex_a55, armv8_cortex_a76), soft"},
-    {"cpu: {groups: [{name: core, events: 'cycles,sched:no_such'}, {name: big, events: armv8_cortex_a76/r11/}]}",
+    {"cpu: {groups: [{name: core, events: 'cycles,sched:no_such'}, {name: big, events: armv8_cortex_a76/r11/}]}, "
+     "pmu: {enabled: false}",
      "counting: cpu 0-7: core (armv8_cortex_a55, armv8_cortex_a76), big (armv8_cortex_a76); 1 event is not counted, "
      "see \"perfcountd plan\""},
     {"cpu: {enabled: false}, pmu: {groups: [{name: power, events: power/energy-pkg/}]}",
      "counting: pmu: power (power)"},
     {"cpu: {groups: [{name: soft, events: cs}]}, pmu: {groups: [{name: power, events: power/energy-pkg/}]}",
      "counting: cpu 0-7: soft; pmu: power (power)"},
-    {"cpu: {groups: []}", "nothing can be counted"},
+    {"cpu: {groups: []}, pmu: {enabled: false}", "nothing can be counted"},
 };
 
 static void test_descriptions(void **state)
