@@ -147,7 +147,8 @@ children+=($!)
 
 mkdir "$scratch/prometheus"
 cp -r "$contrib"/prometheus/* "$scratch/prometheus/"
-sed -i 's/_interval: 15s/_interval: 1s/; s/^  # - compat.yml/  - compat.yml/' "$scratch/prometheus/scrape.yml"
+sed -i 's/scrape_interval: 15s/scrape_interval: 1s/; s/evaluation_interval: 15s/evaluation_interval: 3s/
+    s/^  # - compat.yml/  - compat.yml/' "$scratch/prometheus/scrape.yml"
 cat >"$scratch/prometheus/targets/fleet.yml" <<'END'
 - targets: [opi5-01.fleet.example.org:10298, "127.0.0.1:10298"]
 - targets: ["127.0.0.1:10298"]
@@ -171,7 +172,7 @@ each_is_recorded() {
     [ "$(query 'count by (instance) (instance:perf_cpu_context_switches:rate5m)' | jq length)" = 4 ]
 }
 
-eventually 20 all_are_up
+eventually 45 all_are_up # Prometheus asks DNS again after 30 s if it had no answer
 equals "the machines of the file and of DNS are up, each by its name" "$(instances)" \
     "127.0.0.1 opi5-01 opi5-07 opi5-08"
 equals "the machines have the labels of the file" "$(query 'up{site="field"}' | jq -r '.[].metric.instance')" opi5-07
