@@ -34,8 +34,12 @@ printf '{}\n' >"$scratch/default.yaml"
 start_daemon --config.file="$scratch/default.yaml"
 holds "the excerpts have the names, labels and keys of today" "$root/doc/excerpts.py" cgroup "$url"
 
+# An order by a metric that nothing here has is an error: without a hardware PMU, no row has ipc.
+pmus=$(get /api/v1/pmus | jq '[.pmus[] | select(.scope == "core" and (.absent | not))] | length')
 while read -r path; do
-    equals "$path is answered" "$(status_of "${path//cpu=3/cpu=0}")" 200
+    expected=200
+    [[ $path != *sort=ipc* || $pmus -gt 0 ]] || expected=400
+    equals "$path is answered" "$(status_of "$(sed 's/cpu=[0-9]*/cpu=0/' <<<"$path")")" "$expected"
 done < <(grep -hoE "localhost:10298/[^' \`]*" "$root"/README.md "$root"/doc/*.md "$root"/doc/*.[58] |
     sed 's/localhost:10298//; s/seconds=[0-9]*/seconds=0.1/' | sort -u)
 pages=$(get / -H "Accept: text/html" |
