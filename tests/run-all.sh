@@ -173,6 +173,8 @@ lane_clients() {
     end_to_end pause
     end_to_end page
     end_to_end top
+    check "dashboards, asked of a real Prometheus" env VM_BUILD="$build/arm64" PERFCOUNTD="$build/plain/perfcountd" \
+        timeout --foreground 400 tests/dashboards.sh
 }
 
 lane_armhf() {
