@@ -9,6 +9,7 @@
 #include "perf/event/parse.h"
 #include "perf/event/preset.h"
 #include "perf/pmu.h"
+#include "perf/unit.h"
 
 /* An item of the list that is a map, as it is written. */
 struct event_text {
@@ -214,10 +215,18 @@ static const char *const reserved_metrics[] = {
     "group_running", "group_running_seconds", "group_running_seconds_created", "group_running_seconds_total",
 };
 
+/* read_bytes and read, which may be in bytes: see event_unit_suffix(). */
+static bool adds_unit(const char *metric, const char *to)
+{
+    size_t size = strlen(to);
+
+    return str_starts(metric, to) && metric[size] == '_' && unit_is_base(metric + size + 1);
+}
+
 /* Whether both become the same series: on different PMUs the label `pmu` distinguishes them. */
 static bool events_share_series(const struct event *a, const struct event *b)
 {
-    if (!str_equal(a->metric, b->metric))
+    if (!str_equal(a->metric, b->metric) && !adds_unit(a->metric, b->metric) && !adds_unit(b->metric, a->metric))
         return false;
     return a->kind != EVENT_PMU || b->kind != EVENT_PMU || pmu_name_matches(a->pmu, b->pmu) ||
            pmu_name_matches(b->pmu, a->pmu);

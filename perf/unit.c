@@ -36,6 +36,14 @@ static const struct known_unit *unit_find(const char *text)
     return NULL;
 }
 
+bool unit_is_base(const char *text)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+        if (text[0] && str_equal(units[i].base, text))
+            return true;
+    return false;
+}
+
 /* Drivers write scales with ten digits or more. */
 #define ROUNDING 1e-9
 /* Doubles have every whole number up to it. */

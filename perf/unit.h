@@ -16,4 +16,7 @@
  */
 int unit_resolve(const char *text, double scale, char **ret_base, double *ret_scale);
 
+/* Whether it is a base unit: "bytes", "seconds", ... */
+bool unit_is_base(const char *text);
+
 #endif
