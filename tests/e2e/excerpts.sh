@@ -39,7 +39,7 @@ pmus=$(get /api/v1/pmus | jq '[.pmus[] | select(.scope == "core" and (.absent | 
 while read -r path; do
     expected=200
     [[ $path != *sort=ipc* || $pmus -gt 0 ]] || expected=400
-    equals "$path is answered" "$(status_of "$(sed 's/cpu=[0-9]*/cpu=0/' <<<"$path")")" "$expected"
+    equals "$path is answered" "$(status_of "${path//cpu=[0-9]/cpu=0}")" "$expected"
 done < <(grep -hoE "localhost:10298/[^' \`]*" "$root"/README.md "$root"/doc/*.md "$root"/doc/*.[58] |
     sed 's/localhost:10298//; s/seconds=[0-9]*/seconds=0.1/' | sort -u)
 pages=$(get / -H "Accept: text/html" |
