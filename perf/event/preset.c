@@ -9,7 +9,7 @@
 #include "base/suggest.h"
 
 /*
- * arch/arm64/../drivers/perf/arm_pmuv3.c lists cpu_cycles and whatever else PMCEID says that the CPU has;
+ * drivers/perf/arm_pmuv3.c lists cpu_cycles and whatever else PMCEID says that the CPU has;
  * arch/x86/events/core.c lists cpu-cycles.
  */
 #define ARM_PMUV3 .listed = "cpu_cycles"
