@@ -8,8 +8,6 @@
 #include "daemon/top/top-text.h"
 #include "tests/unit/test.h"
 
-DEFINE_CLEANUP(struct top_table *, top_table_free);
-
 static const char rates[] =
     "{\"rates\": ["
     "{\"collector\": \"cgroup\", \"cgroup\": \"/system.slice/web.service\", \"pmu\": \"cpu\", \"group\": \"core\","
