@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds the Debian packages for amd64, arm64 and armhf from the files of this tree that git has, each in a clean
-# system, and has lintian look at them. A package that is there already is not built again.
+# system, and has lintian look at them. Packages that are there already are not built again.
 #
 # usage: build.sh
 #
 # They go to PACKAGE_BUILD, build/package where it is not set. SUITE is the Debian that builds them, bookworm where it
-# is not set; the others build for this machine's architecture alone. Needs root, for the clean system.
+# is not set; the others build for this machine's architecture alone. ARCHITECTURES may name fewer, this machine's
+# first. Needs root, for the clean system.
 set -u
 export LC_ALL=C
 
@@ -24,7 +25,7 @@ architectures=("$native")
 
 # The files that the packages are made of, with what they are made in. Other tests than these make no difference.
 key() {
-    echo "$tree"
+    echo "$tree" "${architectures[@]}"
     git -C "$root" ls-files -z --cached --others --exclude-standard |
         grep -zvE '^(tests/(e2e|distro|fuzz/corpus|unit/test-|vm|systemd)|bench/|[.]ci/)' |
         (cd "$root" && xargs -0 sha256sum -- 2>/dev/null)
@@ -46,6 +47,7 @@ git -C "$root" rev-parse >/dev/null 2>&1 || skip "this tree is not git's"
 [ "$(id -u)" -eq 0 ] || skip "only root makes a clean system"
 [ -n "$native" ] || skip "there is no dpkg here"
 tree=$("$root/tests/tree.sh" package "$SUITE" "${architectures[@]:1}") || exit 1
+read -ra architectures <<<"${ARCHITECTURES-${architectures[*]}}"
 mkdir -p "$PACKAGE_BUILD" || die "cannot write to $PACKAGE_BUILD"
 exec 9>"$PACKAGE_BUILD/lock"
 flock -w 900 9 || die "something else has been building packages in $PACKAGE_BUILD for 15 minutes"
