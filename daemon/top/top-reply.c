@@ -89,7 +89,7 @@ static int parse_head(const char *data, size_t size, struct reply_head *ret)
 
 int top_reply_parse(const char *data, size_t size, bool ended, struct top_reply *ret, struct error *error)
 {
-    struct reply_head head;
+    struct reply_head head = {0};
     int r = parse_head(data, size, &head);
 
     if (r == -EBADMSG)

@@ -34,7 +34,7 @@ within() {
     fi
 }
 
-# A loop of 300 million instructions that `perfcountd stat` runs and counts itself.
+# A loop of 300 million instructions that `perfcountd stat` runs and counts itself, with whatever else runs on the CPU.
 stat_of_loop() {
     local counted
     daemon_stop
@@ -44,7 +44,7 @@ END
         taskset -c 0 perfcountd stat --config.file=/tmp/stat.yaml -- spin 3 300 2>&1' >"$scratch/stat" ||
         fail "stat runs the loop" "$(cat "$scratch/stat")"
     counted=$(awk '$2 == "instructions_user" { gsub(",", "", $1); print $1 }' "$scratch/stat")
-    within "stat -- spin: instructions:u of 300000000 are $counted, within 0.1 %" "${counted:-0}" 300000000 1000
+    within "stat -- spin: instructions:u of 300000000 are $counted, within 0.5 %" "${counted:-0}" 300000000 200
     contains "it has the IPC beside them" "$(cat "$scratch/stat")" "# ipc_user "
 }
 
