@@ -219,3 +219,15 @@ void assert_has_not(const char *text, const char *part)
     if (strstr(text, part))
         fail_msg("\"%s\" in:\n%s", part, text);
 }
+
+void served_check(struct served *served, const struct served_case *the)
+{
+    _cleanup_(freep) char *response = served_answer(served, 0, the->in, the->headers);
+    char status[32];
+
+    snprintf(status, sizeof(status), "HTTP/1.1 %u ", the->out_status);
+    print_message("%s\n", the->in);
+    assert_has(response, status);
+    for (size_t i = 0; i < ARRAY_SIZE(the->out) && the->out[i]; i++)
+        assert_has(response, the->out[i]);
+}

@@ -69,4 +69,12 @@ unsigned served_status(const char *response);
 void assert_has(const char *text, const char *part);
 void assert_has_not(const char *text, const char *part);
 
+/* A request, and the status and parts that the answer must have. */
+struct served_case {
+    const char *in, *headers;
+    unsigned out_status;
+    const char *out[3]; /* the first NULL ends them */
+};
+void served_check(struct served *served, const struct served_case *the);
+
 #endif

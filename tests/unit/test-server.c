@@ -6,11 +6,7 @@
 #include "tests/unit/served.h"
 #include "tests/unit/test.h"
 
-static const struct {
-    const char *in, *headers;
-    unsigned out_status;
-    const char *out[3];
-} cases[] = {
+static const struct served_case cases[] = {
     {"GET /metrics",
      "",
      200,
@@ -194,18 +190,11 @@ static const struct {
 static void test_answers(void **state)
 {
     struct served f;
-    char status[32];
 
     (void)state;
     served_start(&f, NULL, "127.0.0.1:0");
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        _cleanup_(freep) char *response = served_answer(&f, 0, cases[i].in, cases[i].headers);
-        snprintf(status, sizeof(status), "HTTP/1.1 %u ", cases[i].out_status);
-        print_message("%s\n", cases[i].in);
-        assert_has(response, status);
-        for (size_t k = 0; k < ARRAY_SIZE(cases[i].out) && cases[i].out[k]; k++)
-            assert_has(response, cases[i].out[k]);
-    }
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        served_check(&f, &cases[i]);
     served_done(&f);
 }
 
