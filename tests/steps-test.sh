@@ -32,6 +32,8 @@ ends_with "steps that pass" "2 passed, 0 failed, 0 flaky, 0 skipped" 0
 a_run 'check good true' 'check bad bash -c "echo NOT OK: seven; exit 1"'
 ends_with "a step that fails" "1 passed, 1 failed, 0 flaky, 0 skipped" 1
 contains "has what it said" "$output" "| NOT OK: seven"
+a_run 'check "armhf: all" bash -c "echo failed: tests/unit/x; exit 1"'
+contains "the end has it again, whatever the step is called" "${output##*$'\n\n'}" "| failed: tests/unit/x"
 a_run
 ends_with "no step at all" "0 passed, 0 failed, 0 flaky, 0 skipped" 1
 

@@ -7,7 +7,7 @@
 # part of it that was skipped, and counts as one more. Only a step that measures time may be run again, alone, after all
 # others: it is flaky if it passes then. A script that no step ran is a failure.
 
-results=$logs/results # a line each: OUTCOME STEP[: REMARK]
+results=$logs/results # a line each: OUTCOME STEP REMARK, with tabs between
 ran=$logs/ran         # the scripts that steps ran
 again=$logs/again     # the commands of the steps to run again
 steps_begin=$SECONDS
@@ -23,7 +23,7 @@ stolen_before=$(stolen)
 
 # result passed|failed|skipped|flaky|again STEP SECONDS [REMARK]
 result() {
-    echo "$1 $2${4:+: $4}" >>"$results"
+    printf '%s\t%s\t%s\n' "$1" "$2" "${4-}" >>"$results"
     printf '%-7s %s%s%s\n' "$1" "$2" "${3:+ ($3 s)}" "${4:+: $4}"
 }
 
@@ -33,7 +33,7 @@ log_of() {
 
 # why LOG: the lines that say why a step failed.
 why() {
-    { grep -A 4 -E '^NOT OK|(error|warning):' "$1" || tail -n 30 "$1"; } | head -n 30 | sed 's/^/    | /'
+    { grep -A 4 -E '^NOT OK|^failed: |(error|warning):' "$1" || tail -n 30 "$1"; } | head -n 30 | sed 's/^/    | /'
 }
 
 # note_scripts COMMAND...: the scripts of the tree that are words of it.
@@ -213,21 +213,16 @@ all_are_run() {
 }
 
 count_of() {
-    grep -c "^$1 " "$results"
+    grep -c "^$1"$'\t' "$results"
 }
 
 # summary: what did not simply pass, by name, then the counts. The status of the run.
 summary() {
-    local outcome name
+    local outcome name remark
     echo
-    while read -r outcome name; do
-        case $outcome in
-        failed)
-            echo "failed: $name"
-            [ ! -e "$(log_of "${name%%: *}")" ] || why "$(log_of "${name%%: *}")"
-            ;;
-        skipped | flaky) echo "$outcome: $name" ;;
-        esac
+    while IFS=$'\t' read -r outcome name remark; do
+        case $outcome in failed | flaky | skipped) echo "$outcome: $name${remark:+: $remark}" ;; esac
+        [ "$outcome" != failed ] || [ ! -e "$(log_of "$name")" ] || why "$(log_of "$name")"
     done <"$results"
     echo "$((SECONDS - steps_begin)) s; the host took away $(($(stolen) - stolen_before)) s of a CPU;" \
         "logs in ${logs#"$root/"}"

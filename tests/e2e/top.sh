@@ -27,6 +27,8 @@ end_server() {
     "${server[@]}" kill-server 2>/dev/null
 }
 at_end+=(end_server)
+# The server stays when a session ends: the next would find it ending, now and then.
+"${server[@]}" start-server \; set-option -g exit-empty off
 
 screen() {
     "${server[@]}" capture-pane -p -t top
