@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shell of the page: shows the view that the address names, and says what goes wrong.
+import { Address } from "./address.js";
+import { Client } from "./client.js";
+import { element, replace } from "./element.js";
+import { Visibility } from "./poll.js";
+import { now } from "./now/now.js";
+import { services } from "./services/services.js";
+import { profile } from "./profile/profile.js";
+import { health } from "./health/health.js";
+
+const views = [now, services, profile, health];
+
+// What a view is given.
+class Page {
+    constructor() {
+        this.address = new Address(window, views.map((view) => view.name));
+        this.client = new Client(document.baseURI);
+        this.visibility = new Visibility(document);
+        this.kept = new Map(); // what a view wants to find again when it is opened next, by its name
+    }
+
+    // Tells readers of the screen what has changed.
+    say(sentence) {
+        document.getElementById("notice").textContent = sentence;
+    }
+
+    // Shows a sentence until the fault is over: null.
+    fault(sentence) {
+        const line = document.getElementById("fault");
+
+        line.hidden = sentence === null;
+        if (line.textContent !== (sentence ?? ""))
+            line.textContent = sentence ?? "";
+    }
+}
+
+const page = new Page();
+let shown = null; // {view, opened}
+
+function link(view) {
+    return element("a", { href: page.address.of(view.name), "data-view": view.name }, view.title);
+}
+
+function show() {
+    const view = views.find((one) => one.name === page.address.view);
+
+    if (shown?.view === view) {
+        shown.opened.follow?.(page.address.parameters);
+        return;
+    }
+    shown?.opened.close();
+    page.fault(null);
+    const main = document.getElementById("main");
+    replace(main);
+    main.dataset.view = view.name;
+    document.title = `${view.title} – perfcountd`;
+    for (const tab of document.querySelectorAll("#views a"))
+        if (tab.dataset.view === view.name)
+            tab.setAttribute("aria-current", "page");
+        else
+            tab.removeAttribute("aria-current");
+    shown = { view, opened: view.open(main, page) };
+}
+
+replace(document.getElementById("views"), ...views.map(link));
+document.getElementById("skip").addEventListener("click", () => document.getElementById("main").focus());
+page.address.onChange(show);
+show();

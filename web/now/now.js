@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+import { element, replace } from "../element.js";
+
+export const now = {
+    name: "now",
+    title: "Now",
+    // Fills `root`. Returns what the shell calls: close(), and follow(parameters) when the URL was changed.
+    open(root, page) {
+        replace(root, element("h2", {}, "Now"));
+        return { close() {} };
+    },
+};
