@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers and times as the reader's locale writes them. What is not there is an en dash.
+// Numbers and times as the reader's locale writes them. A value that is not there is an en dash.
 
 export const absent = "–";
 
