@@ -71,7 +71,7 @@ export class Client {
             response = await fetch(this.url(path, parameters), { method, signal: late.signal, cache: "no-store" });
         } catch {
             signal?.throwIfAborted();
-            throw new Fault(late.signal.aborted ? "The daemon does not answer in time." : "The daemon cannot be reached.");
+            throw new Fault(late.signal.aborted ? "The daemon does not answer." : "The daemon cannot be reached.");
         } finally {
             clearTimeout(timer);
         }

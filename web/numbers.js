@@ -5,7 +5,9 @@ export const absent = "–";
 
 const steps = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
 const binary = [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]];
-const units = { "bytes per second": "B/s", watts: "W", hertz: "Hz", cpus: "CPUs", "per 1000 instructions": "/1000 instr." };
+const units = {
+    "bytes per second": "B/s", watts: "W", hertz: "Hz", cpus: "CPUs", "per 1000 instructions": "/1000 instr.",
+};
 
 function is_number(value) {
     return typeof value === "number" && Number.isFinite(value);
