@@ -20,7 +20,7 @@ class Page {
         this.kept = new Map(); // what a view wants to find again when it is opened next, by its name
     }
 
-    // Tells readers of the screen what has changed.
+    // Says to readers of the screen what has changed.
     say(sentence) {
         document.getElementById("notice").textContent = sentence;
     }
