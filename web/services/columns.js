@@ -2,19 +2,21 @@
 // The columns of the table: what a cgroup is called, the metrics that it has here, and its events.
 import { plain } from "../element.js";
 import { absent, amount, metric, percent, unit_label } from "../numbers.js";
-import { short_id } from "./cgroups.js";
+import { short_id, short_path } from "./cgroups.js";
 
 const titles = { cpu_utilization: "CPUs", ipc: "IPC", ipc_user: "IPC, user", ipc_kernel: "IPC, kernel",
                  frequency_hertz: "Frequency", task_clock: "CPU time" };
 // What comes first where there is room for a few.
-const first = ["cpu_utilization", "ipc", "counted", "unit", "frequency_hertz", "backend_stall_ratio", "cache_miss_ratio",
-               "llc_mpki", "branch_mpki", "context_switches", "minor_faults", "slice", "container", "major_faults"];
+const first = ["cpu_utilization", "ipc", "counted", "frequency_hertz", "backend_stall_ratio", "cache_miss_ratio", "llc_mpki",
+               "branch_mpki", "context_switches", "minor_faults", "container", "unit", "slice", "major_faults"];
 
 // Below this share of the time a number is an estimate. As perfcountd top has it.
 const whole = 0.9995;
 
 function title_of(name) {
-    return titles[name] ?? name.replace(/_ratio$/, "").replaceAll("_", " ").replace(/\bm?pki$/, (unit) => unit.toUpperCase());
+    const words = name.replace(/_ratio$/, "").replaceAll("_", " ").replace(/\bm?pki$/, (unit) => unit.toUpperCase());
+
+    return titles[name] ?? words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 function classes_of(one) {
@@ -89,8 +91,8 @@ const counted = { key: "counted", title: "Counted", number: true,
                   classes: (row) => row.share !== null && row.share < whole ? "warn" : "",
                   hint: (row) => shares_of(row).join("\n") };
 const names = [
-    name_column("unit", "Unit", "The unit of systemd that the path names.", plain),
-    name_column("slice", "Slice", "The slice of systemd that it is in.", plain),
+    name_column("unit", "Unit", "The unit of systemd that the path names.", short_path),
+    name_column("slice", "Slice", "The slice of systemd that it is in.", short_path),
     name_column("container", "Container", "The beginning of the container's id.", (id) => plain(short_id(id))),
 ];
 
@@ -110,7 +112,7 @@ export function columns_of(metrics, values) {
 
 // How many columns besides the name fit into so many pixels.
 function room(width) {
-    return Math.max(2, Math.min(14, Math.floor((width - 280) / 120)));
+    return Math.max(2, Math.min(14, Math.floor((width - 300) / 145)));
 }
 
 // The keys of the columns that are shown where the reader has not chosen.

@@ -15,7 +15,7 @@ export class Opened {
     names(row) {
         const named = [["Path", row.path], ["Unit", row.unit], ["Slice", row.slice], ["Container", row.container]];
 
-        return named.filter(([, name]) => name !== "").map(([title, name]) =>
+        return named.filter(([, name]) => name !== "").flatMap(([title, name]) =>
             [element("dt", {}, title), element("dd", {}, plain(name))]);
     }
 
