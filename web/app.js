@@ -11,7 +11,7 @@ import { health } from "./health/health.js";
 
 const views = [now, services, profile, health];
 
-// What a view is given.
+// Given to each view.
 class Page {
     constructor() {
         this.address = new Address(window, views.map((view) => view.name));
@@ -20,7 +20,7 @@ class Page {
         this.kept = new Map(); // what a view wants to find again when it is opened next, by its name
     }
 
-    // Tells readers of the screen what has changed.
+    // Has readers of the screen say a sentence.
     say(sentence) {
         document.getElementById("notice").textContent = sentence;
     }

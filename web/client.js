@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests to the daemon that the page is from. All paths are relative, so that the page works below any prefix of a
-// reverse proxy. What goes wrong is a Fault, whose message is a sentence to be shown.
+// reverse proxy. A failure is a Fault, whose message is a sentence for the reader.
 
 export class Fault extends Error {
     // `status` is of HTTP; 0: there was no answer. `retry_after` is in seconds.
@@ -71,7 +71,7 @@ export class Client {
             response = await fetch(this.url(path, parameters), { method, signal: late.signal, cache: "no-store" });
         } catch {
             signal?.throwIfAborted();
-            throw new Fault(late.signal.aborted ? "The daemon does not answer in time." : "The daemon cannot be reached.");
+            throw new Fault(late.signal.aborted ? "The daemon does not answer." : "The daemon cannot be reached.");
         } finally {
             clearTimeout(timer);
         }

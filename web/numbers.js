@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers and times as the reader's locale writes them. What is not there is an en dash.
+// Numbers and times as the reader's locale writes them. A value that is not there is an en dash.
 
 export const absent = "–";
 
 const steps = [[1e18, "E"], [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
 const binary = [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]];
-const units = { "bytes per second": "B/s", watts: "W", hertz: "Hz", cpus: "CPUs", "per 1000 instructions": "/1000 instr." };
+const units = {
+    "bytes per second": "B/s", watts: "W", hertz: "Hz", cpus: "CPUs", "per 1000 instructions": "/1000 instr.",
+};
 const least = 1e-6, most = 1e15; // beyond them a number is written with its power of ten
 const almost = 1.0005; // 999.6 is written as 1 k, not as 1,000
 
