@@ -37,6 +37,11 @@ class Node {
 
 const other_key = keyOf(other);
 
+function add_weights(to, node) {
+    to.self += node.self;
+    to.total += node.total;
+}
+
 export class StackTree {
     // At most `limit` nodes, and an eighth more for "(other)"; `depth` frames in a stack; `text` characters of names.
     constructor({ limit = 200000, depth = 512, text = 1 << 24 } = {}) {
@@ -137,14 +142,14 @@ export class StackTree {
         }
     }
 
-    // Adds the weights of a node, and of all below it, to one of this tree.
-    graft(into, from) {
+    // Has nodes for a node of another tree, and for all below it, and calls `add` with each and the other tree's: by
+    // default, its weights are added.
+    graft(into, from, add = add_weights) {
         const pairs = [[into, from]];
 
         while (pairs.length > 0) {
             const [to, node] = pairs.pop();
-            to.self += node.self;
-            to.total += node.total;
+            add(to, node);
             for (const [key, child] of node.children ?? [])
                 pairs.push([to.children?.get(key) ?? this.attach(to, key, child), child]);
         }
