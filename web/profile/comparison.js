@@ -15,37 +15,18 @@ function differs(before, after) {
 export class Comparison {
     // onZoom(path): the reader has zoomed one graph; the others follow.
     constructor(onZoom) {
-        const follow = (panel) => (path) => {
-            for (const other of this.panels)
-                if (other !== panel && !other.root.hidden)
-                    other.zoomTo(path);
+        const zoomed = (path) => {
+            this.zoomTo(path);
             onZoom(path);
         };
 
-        this.panels = [];
-        for (const title of ["A", "Recording", "Difference of A and B"]) {
-            const panel = new Panel(title, (path) => follow(panel)(path));
-            this.panels.push(panel);
-        }
+        this.panels = ["A", "Recording", "Difference of A and B"].map((title) => new Panel(title, zoomed));
         [this.a, this.b, this.both] = this.panels;
         this.note = element("p", { class: "warn" });
         this.root = element("div", { class: "panels" }, this.note, ...this.panels.map((panel) => panel.root));
         this.kept = null; // recording A
         this.recording = null;
-        this.trees = new WeakMap(); // recording: {total, tree} without processes
         this.hide();
-    }
-
-    // The tree of a recording as it is to be shown.
-    tree(recording, by) {
-        if (by !== "merged")
-            return recording.tree;
-        const made = this.trees.get(recording);
-        if (made?.total === recording.tree.total)
-            return made.tree;
-        const tree = recording.tree.merged();
-        this.trees.set(recording, { total: recording.tree.total, tree });
-        return tree;
     }
 
     // What is compared, or null.
@@ -66,7 +47,7 @@ export class Comparison {
     draw(state) {
         if (!this.recording)
             return null;
-        const tree = this.tree(this.recording, state.by), { pair } = this;
+        const tree = this.recording.treeBy(state.by), { pair } = this;
         this.mode = state.compare;
         this.hide();
         write(this.b.title, pair ? "B" : "Recording");
@@ -75,7 +56,7 @@ export class Comparison {
             this.b.show(this.recording, tree, { ...state, difference: false });
             return { tree, before: null };
         }
-        const before = this.tree(this.kept, state.by);
+        const before = this.kept.treeBy(state.by);
         if (this.mode === "difference") {
             this.both.show(this.recording, difference(before, tree), { ...state, difference: true });
         } else {

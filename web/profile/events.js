@@ -30,7 +30,8 @@ export function gather(list, tracepoints = []) {
 
 function offer({ name, kind, description, pmus }, tracepoints) {
     const refused = kind === "tracepoint" && !tracepoints.includes(name);
-    const note = refused ? "not listed in sampler.tracepoints" : [description, pmus.join(", ")].filter(Boolean).join(" ");
+    const where = kind === "software" || kind === "tracepoint" ? "" : pmus.join(", ");
+    const note = refused ? "not listed in sampler.tracepoints" : [description, where].filter(Boolean).join(" ");
 
     return { name, kind, note, refused, text: `${name} ${kind} ${description} ${pmus.join(" ")}`.toLowerCase() };
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A flame graph with what stands around it: what was recorded, the path that it is zoomed to, and the frame that the
-// pointer or the keyboard is at.
+// A flame graph with what stands around it: what was recorded, the path that it is zoomed to, and what a search
+// has found.
 import { element, plain, replace, write } from "../element.js";
 import { FlameGraph } from "../flame/graph.js";
 import { search } from "../flame/search.js";
@@ -35,23 +35,21 @@ export class Panel {
         this.matched = element("p", { class: "matched" });
         this.crumbs = element("ol", { class: "crumbs" });
         this.box = element("div", { class: "graph" });
-        this.hovered = element("p", { class: "hovered quiet" });
         this.root = element("section", { class: "card panel", "aria-label": title }, this.title, this.about,
-                            element("nav", { "aria-label": `Path of the zoom, ${title}` }, this.crumbs), this.box,
-                            this.hovered, this.matched);
+                            element("nav", { "aria-label": `Path of the zoom, ${title}` }, this.crumbs), this.matched,
+                            this.box);
         this.path = [];
         this.onZoom = onZoom;
-        this.graph = new FlameGraph(this.box, { onZoom: (path) => this.zoomed(path),
-                                                onHover: (node) => write(this.hovered, node ? this.describe(node) : ""),
-                                                describe: (node) => this.describe(node) });
+        this.graph = new FlameGraph(this.box, { onZoom: (path) => this.zoomed(path) });
     }
 
     // `options`: {shape, search, difference: bool}.
     show(recording, tree, { shape, search: text, difference }) {
         this.tree = tree;
-        this.difference = difference;
         write(this.about, summary(recording));
-        this.graph.setShape(shape);
+        if (this.shape !== shape)
+            this.graph.setShape(shape);
+        this.shape = shape;
         this.graph.setDifference(difference);
         this.graph.setTree(tree);
         this.find(text);
@@ -111,17 +109,7 @@ export class Panel {
         return percent(this.tree.total ? weight / this.tree.total : 0);
     }
 
-    // A frame in a line.
-    describe(node) {
-        const where = [node.kind === "kernel" ? "kernel" : "", plain(node.module ?? "")].filter(Boolean).join(", ");
-        const name = where ? `${plain(node.name)} (${where})` : plain(node.name);
-
-        if (this.difference)
-            return `${name}: ${percent(node.before)} before, ${percent(node.after)} after`;
-        return `${name}: ${this.share(node.total)}, ${node.total.toLocaleString()} samples, ${this.share(node.self)} itself`;
-    }
-
     close() {
-        this.graph.close?.();
+        this.graph.close();
     }
 }

@@ -9,7 +9,7 @@ const shown_max = 60; // a longer list is searched, not read
 export class Picker {
     // `properties` are of the input; onChange() is called when an event was chosen or typed.
     constructor(properties, onChange) {
-        this.offers = [];
+        this.offers = this.all = [];
         this.options = [];
         this.active = -1;
         this.list = element("ul", { role: "listbox", id: `${properties.id}-list`, "aria-label": "Events" });
@@ -31,20 +31,21 @@ export class Picker {
     }
 
     setEvents(offers) {
+        const best = choices(offers), names = new Set(best.map(({ name }) => name));
+
         this.offers = offers;
+        this.all = [...best, ...offers.filter(({ name }) => !names.has(name))];
         if (!this.popup.hidden)
             this.open(this.input.value);
     }
 
     open(text) {
-        const best = choices(this.offers);
-        const found = text.trim() ? find(this.offers, text) : [...best, ...this.offers];
+        const found = text.trim() ? find(this.offers, text) : this.all;
 
         this.options = found.slice(0, shown_max);
         replace(this.list, ...this.options.map((one, i) => this.option(one, i)));
         const more = found.length > shown_max ? ` The first ${shown_max} are shown: type to search.` : "";
-        const count = text.trim() ? found.length : this.offers.length;
-        write(this.count, count === 1 ? "1 event." : `${count.toLocaleString()} events.${more}`);
+        write(this.count, found.length === 1 ? "1 event." : `${found.length.toLocaleString()} events.${more}`);
         this.show(true);
         this.activate(-1);
     }

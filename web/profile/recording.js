@@ -13,6 +13,7 @@ export class Recording {
         this.client = client;
         this.request = request;
         this.tree = new StackTree();
+        this.merged = null; // the same without processes, since somebody has asked for it
         this.samples = this.lost = this.dropped = this.throttled = this.broken = 0;
         this.paused = false;
         this.header = this.end = this.fault = null;
@@ -81,8 +82,7 @@ export class Recording {
             this.timer = setTimeout(() => this.stop("late"), record.seconds * 1000 + grace_ms);
             break;
         case "sample":
-            this.samples++;
-            this.tree.add(stackOf(record), 1);
+            this.add(stackOf(record));
             break;
         case "lost":
         case "lost_samples":
@@ -101,6 +101,20 @@ export class Recording {
         case "end":
             this.finish(record);
         }
+    }
+
+    add(frames) {
+        this.samples++;
+        this.tree.add(frames);
+        this.merged?.add(frames.slice(1));
+    }
+
+    // The tree by "process" or "merged". It grows with the recording.
+    treeBy(by) {
+        if (by !== "merged")
+            return this.tree;
+        this.merged ??= this.tree.merged();
+        return this.merged;
     }
 
     finish(record) {

@@ -3,7 +3,6 @@
 import { element } from "../element.js";
 
 const search_delay_ms = 200;
-const kinds = ["process", "user", "kernel"];
 
 // What the URL may have; the first is the default, which it leaves out.
 const choices = { by: ["process", "merged"], shape: ["icicle", "flame"], compare: ["side", "difference"] };
@@ -63,10 +62,8 @@ export class Toolbar {
                                          placeholder: "text or /pattern/", oninput: () => this.typed() });
         this.keep = element("button", { type: "button", onclick: on.keep }, "Keep as A");
         this.forget = element("button", { type: "button", onclick: on.forget }, "Forget A");
-        const swatch = (kind) => element("li", { class: kind }, kind);
         this.root = element("div", { class: "controls" }, this.fields.by, this.fields.shape,
-                            element("label", {}, "Search", this.search), this.fields.compare, this.keep, this.forget,
-                            element("ul", { class: "legend", "aria-label": "Colours" }, ...kinds.map(swatch)));
+                            element("label", {}, "Search", this.search), this.fields.compare, this.keep, this.forget);
         this.offer({ recording: false, kept: false });
     }
 
