@@ -54,6 +54,11 @@ static bool route_takes_method(const struct route *route, const char *method)
     return str_equal(route->method, method) || (is_get(route->method) && str_equal(method, MHD_HTTP_METHOD_HEAD));
 }
 
+static bool route_is_at(const struct route *route, const struct site *site, const char *path)
+{
+    return route->below ? str_starts(path, route->path) : str_equal(path, route_path(route, site));
+}
+
 /* The route that takes the method; else NULL, with the methods that would be taken, "" where the path is unknown. */
 static const struct route *route_find(const struct request *request, char *allow, size_t size)
 {
@@ -63,7 +68,7 @@ static const struct route *route_find(const struct request *request, char *allow
     allow[0] = '\0';
     for (size_t i = 0; i < site->n_routes; i++) {
         const struct route *route = &site->routes[i];
-        if (!str_equal(request->path, route_path(route, site)))
+        if (!route_is_at(route, site, request->path))
             continue;
         if (route_takes_method(route, request->method))
             return route;
@@ -85,7 +90,8 @@ static void reply_not_found(struct request *request)
     char text[256];
 
     for (size_t i = 0; i < site->n_routes; i++)
-        suggest_consider(&suggest, route_path(&site->routes[i], site));
+        if (!site->routes[i].below)
+            suggest_consider(&suggest, route_path(&site->routes[i], site));
     /* Long paths are all alike. */
     suggest.n = suggest.n > 0 && suggest.distances[0] <= PATH_DISTANCE_MAX;
     suggest_format(&suggest, text, sizeof(text));

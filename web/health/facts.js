@@ -15,9 +15,9 @@ function opener({ state, capabilities, filtered }) {
 }
 
 function descriptors(one) {
-    const used = one.open + one.sampling;
+    const most = one.counters + one.sampler;
 
-    return `${digits(used)} of ${digits(one.counters + one.sampler)} for counters and rings; limit ${digits(one.limit)}`;
+    return `${one.open + one.sampling} of ${most} for counters and rings; the limit is ${one.limit}`;
 }
 
 // What is shown, from the status.
