@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The colour of a frame: of user code warm, of the kernel cold, by its name, the same in every graph; of processes neutral.
-// They come from the custom properties of flame.css, so that light and dark are there. A colour is a number; the same one
-// is there in three ways, `count` apart: full, dim where a search does not match, grey for ancestors of the zoomed frame.
+// The colour of a frame: of user code warm, of the kernel cold, by its name, the same in every graph; of processes
+// neutral. They come from the custom properties of flame.css, so that light and dark are there. A colour is a number;
+// each is there in three ways, `count` apart: full, dim where a search does not match, grey for ancestors of the frame
+// that is zoomed to.
 
 const shades = 12, steps = 20;
 const slots = { user: 0, kernel: shades, neutral: 2 * shades, match: 2 * shades + 1, same: 2 * shades + 2 + steps };
@@ -81,7 +82,9 @@ export class Colours {
     }
 
     kind(node) {
-        return node.kind === "user" || node.kind === "kernel" ? slots[node.kind] + this.shade(node.name) : slots.neutral;
+        const is_function = node.kind === "user" || node.kind === "kernel";
+
+        return is_function ? slots[node.kind] + this.shade(node.name) : slots.neutral;
     }
 
     match() {

@@ -9,14 +9,14 @@ import { dim, grey, hex } from "./colours.js";
 import { Tip, sentence, weight } from "./tip.js";
 import { Zoom, follow, pathOf } from "./zoom.js";
 
-const help = "Arrow keys go to the callers, the functions called, and the frames beside. Enter zooms in, Escape zooms out, " +
-    "Home shows all. The table of functions has the same figures.";
+const help = "Arrow keys go to the callers, the functions called, and the frames beside. Enter zooms in, Escape zooms " +
+    "out, Home shows all. The table of functions has the same figures.";
 const smallest_limit = 0.005;
 let graphs = 0;
 
 export class FlameGraph {
-    // `onZoom(names)`: the reader has zoomed to a path of names; `onHover(node or null)`; `describe(node)`: its weight in
-    // words.
+    // `onZoom(names)`: the reader has zoomed to a path of names; `onHover(node or null)`; `describe(node)`: its weight
+    // in words.
     constructor(container, { onZoom = () => {}, onHover = () => {}, describe = weight } = {}) {
         const id = `flame-help-${++graphs}`;
 
@@ -180,7 +180,9 @@ export class FlameGraph {
         const whole = new Layout();
 
         whole.lay(this.tree.root, { from: 0, to: 1 }, this.width);
-        this.limit = whole.nodes.slice(1).reduce((most, node) => Math.max(most, Math.abs(change(node))), smallest_limit);
+        this.limit = smallest_limit;
+        for (const node of whole.nodes)
+            this.limit = Math.max(this.limit, Math.abs(change(node)));
         legend(this.key, this.limit, this.matches !== null);
         return this.limit;
     }
@@ -269,13 +271,13 @@ export class FlameGraph {
         const view = this.view(), { painter, layout } = this;
 
         return Array.from({ length: layout.length }, (_, i) => {
-            const node = layout.nodes[i], row = layout.row[i], begin = painter.begin(layout, i) / painter.scale;
-            const colour = painter.colour(node, row, view);
+            const node = layout.nodes[i], row = layout.row[i], colour = painter.colour(node, row, view);
+            const begin = painter.begin(layout, i), end = painter.end(layout, i), { scale } = painter;
 
-            return { name: node.name, kind: node.kind, module: node.module, row, x: begin, width: painter.end(layout, i) /
-                     painter.scale - begin, y: painter.top(row, view) / painter.scale, height: painter.high / painter.scale,
-                     share: node.total / this.tree.root.total, dim: colour >= dim && colour < grey, grey: colour >= grey,
-                     colour: hex(painter.colours.colours[colour]) };
+            return { name: node.name, kind: node.kind, module: node.module, row, share: node.total / this.tree.root.total,
+                     x: begin / scale, width: (end - begin) / scale, y: painter.top(row, view) / scale,
+                     height: painter.high / scale, colour: hex(painter.colours.colours[colour]),
+                     dim: colour >= dim && colour < grey, grey: colour >= grey };
         });
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the frames of a tree are, as far as they can be seen through a window on a part of the root's width. What is
-// narrower than half a pixel is left out with all that is below it, so that the cost is of the frames that are seen, not
-// of the tree. Nothing is recursive: a stack may be deeper than the browser's own.
+// narrower than half a pixel is left out with all that is below it, so that the cost is of the frames that are seen,
+// not of the tree. Nothing is recursive: a stack may be deeper than the browser's own.
 
 const narrowest = 0.5;
 const none = [];
@@ -37,9 +37,9 @@ export class Layout {
         this.weights = new WeakMap();
     }
 
-    // The children by name, so that a frame has its place however the tree grows; very many of them as they came, since
-    // sorting 200,000 names takes longer than all else. New children are the last ones of the map: sorting an array that
-    // is sorted but for its end is cheap.
+    // The children by name, so that a frame has its place however the tree grows; very many of them as they came,
+    // since sorting 200,000 names takes longer than all else. New children are the last ones of the map: sorting an
+    // array that is sorted but for its end is cheap.
     ordered(node) {
         const size = node.children?.size ?? 0;
 
@@ -94,8 +94,8 @@ export class Layout {
         this.rows = Math.max(this.rows, row + 1);
     }
 
-    // Lays out what is seen of the tree through the window on [from, to] of the root, in `width` pixels. The arrays then
-    // have the pixels of each frame; frames wider than the window reach beyond it.
+    // Lays out what is seen of the tree through the window on [from, to] of the root, in `width` pixels. The arrays
+    // then have the pixels of each frame; frames wider than the window reach beyond it.
     lay(root, { from, to }, width) {
         const scale = width / ((to - from) * root.total);
 
