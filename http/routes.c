@@ -3,6 +3,7 @@
 #include "http/routes.h"
 
 #include "http/api/handlers.h"
+#include "http/api/page.h"
 #include "sampler/stream.h"
 
 static const char *const telemetry_parameters[] = {"collect[]", NULL};
@@ -143,6 +144,7 @@ const struct route routes[] = {
      .restricted = true,
      .example = "",
      .help = "reads the configuration again; for operators"},
+    {.path = PAGE_PATH, .method = "GET", .handle = handle_page_file, .below = true},
     {.path = "/", .method = "GET", .handle = handle_index},
 };
 const size_t n_routes = ARRAY_SIZE(routes);
