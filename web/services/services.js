@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The view of cgroups: services, slices and containers as a table.
 //
-// Each answer has all cgroups: the daemon spends its time on reading them, not on writing, and so the table is sorted and
-// filtered as one types, without another request.
+// Each answer has all cgroups: the daemon spends its time on reading them, not on writing, and so the table is sorted
+// and filtered as one types, without another request.
 import { element, plain, replace, write } from "../element.js";
+import { count } from "../numbers.js";
 import { Poll } from "../poll.js";
 import { Table } from "../table.js";
 import { Cgroups } from "./cgroups.js";
@@ -208,8 +209,8 @@ class Services {
     sentence(n) {
         const all = this.rows.length;
         const still = all > 0 && this.rows.every((row) => [...row.values.values()].every((one) => one.value === null));
-        const text = n === all ? `${all.toLocaleString()} cgroups.`
-            : `${n.toLocaleString()} of ${all.toLocaleString()} cgroups match the filter.`;
+        const text = n === all ? `${count(all)} cgroups.`
+            : `${count(n)} of ${count(all)} cgroups match the filter.`;
 
         return still ? `${text} Nothing was counted in the last seconds: see Health.` : text;
     }
@@ -242,11 +243,11 @@ class Services {
         this.dropped.hidden = dropped.length === 0;
         if (dropped.length === 0)
             return;
-        replace(this.dropped, element("summary", {}, `${dropped.length.toLocaleString()} cgroups are not counted`),
-                element("p", {}, `There is room for ${limit.toLocaleString()}, each with ${descriptors_each} open files. ` +
+        replace(this.dropped, element("summary", {}, `${count(dropped.length)} cgroups are not counted`),
+                element("p", {}, `There is room for ${count(limit)}, each with ${descriptors_each} open files. ` +
                         "To count more, raise collectors.cgroup.max_cgroups and the limit of open files, or include " +
                         "fewer. The cgroups that are nearest to the root come first."),
-                element("ul", {}, names, rest > 0 ? element("li", {}, `and ${rest.toLocaleString()} more`) : null));
+                element("ul", {}, names, rest > 0 ? element("li", {}, `and ${count(rest)} more`) : null));
     }
 
     // The reader followed a link, or went back.
