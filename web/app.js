@@ -26,7 +26,7 @@ class Page {
         this.edition = new Edition(this);
     }
 
-    // Tells readers of the screen what has changed.
+    // Says to readers of the screen what has changed.
     say(sentence) {
         document.getElementById("notice").textContent = sentence;
     }
