@@ -2,13 +2,17 @@
 // The shell of the page: shows the view that the address names, and says what goes wrong.
 import { Address } from "./address.js";
 import { Client } from "./client.js";
+import { Edition } from "./edition.js";
 import { element, replace } from "./element.js";
+import { Faults } from "./faults.js";
 import { Visibility } from "./poll.js";
 import { now } from "./now/now.js";
 import { services } from "./services/services.js";
 import { profile } from "./profile/profile.js";
 import { health } from "./health/health.js";
 
+// Statuses of a daemon that is not there: no answer, or a proxy's.
+const away = [0, 502, 503, 504];
 const views = [now, services, profile, health];
 
 // Given to each view.
@@ -18,6 +22,8 @@ class Page {
         this.client = new Client(document.baseURI);
         this.visibility = new Visibility(document);
         this.kept = new Map(); // what a view wants to find again when it is opened next, by its name
+        this.faults = new Faults(document.getElementById("fault"), document.getElementById("load"));
+        this.edition = new Edition(this);
     }
 
     // Has readers of the screen say a sentence.
@@ -25,13 +31,15 @@ class Page {
         document.getElementById("notice").textContent = sentence;
     }
 
-    // Shows a sentence until the fault is over: null.
-    fault(sentence) {
-        const line = document.getElementById("fault");
+    // Shows a sentence until the fault of this source, as a Poll, is over: null. See faults.js.
+    fault(sentence, source = "view", action = null) {
+        this.faults.set(sentence, source, action);
+    }
 
-        line.hidden = sentence === null;
-        if (line.textContent !== (sentence ?? ""))
-            line.textContent = sentence ?? "";
+    // A fault of a Poll is over. A daemon that was away may be another one now.
+    recovered(fault) {
+        if (away.includes(fault.status))
+            this.edition.ask();
     }
 }
 
@@ -65,5 +73,6 @@ function show() {
 
 replace(document.getElementById("views"), ...views.map(link));
 document.getElementById("skip").addEventListener("click", () => document.getElementById("main").focus());
+document.getElementById("load").addEventListener("click", () => window.location.reload());
 page.address.onChange(show);
 show();
