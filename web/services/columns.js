@@ -41,7 +41,7 @@ function hint_of(one) {
 // A column of a metric or an event; `write` turns its value into text.
 function value_column(name, help, write) {
     return {
-        key: name, title: title_of(name), help, number: true,
+        key: name, title: title_of(name), help, number: true, write,
         value: (row) => row.values.get(name)?.value ?? null,
         text(row) {
             const one = row.values.get(name);

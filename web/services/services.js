@@ -4,12 +4,13 @@
 // Each answer has all cgroups: the daemon spends its time on reading them, not on writing, and so the table is sorted
 // and filtered as one types, without another request.
 import { element, plain, replace, write } from "../element.js";
+import { History } from "../history.js";
 import { count } from "../numbers.js";
 import { Poll } from "../poll.js";
 import { Table } from "../table.js";
 import { Cgroups } from "./cgroups.js";
 import { columns_of, usual } from "./columns.js";
-import { Opened } from "./opened.js";
+import { Opened, name_of } from "./opened.js";
 import { filter_of } from "./filter.js";
 
 const seconds = 2, first_seconds = 0.5, listing_ms = 30000, listed_max = 200;
@@ -24,6 +25,8 @@ class Services {
         this.columns = new Map();
         this.listed = -Infinity;
         this.opened = null;
+        page.kept.set("services", page.kept.get("services") ?? new History());
+        this.history = page.kept.get("services");
         this.take(page.address.parameters);
         this.build(root);
         this.poll = new Poll(page, 0, (signal) => this.ask(signal));
@@ -92,10 +95,19 @@ class Services {
             for (const name of row.values.keys())
                 this.names.add(name);
         this.rows = rows;
+        this.keep();
         if (!this.answer || this.names.size !== before)
             this.learn_columns();
         this.answer = answer;
         this.show();
+    }
+
+    // Keeps the values of all cgroups: whichever row is opened then has its lines.
+    keep() {
+        this.history.begin();
+        for (const row of this.rows)
+            for (const [name, one] of row.values)
+                this.history.add(name_of(row, name), one.value);
     }
 
     learn_columns() {
@@ -192,7 +204,7 @@ class Services {
         if (!row && this.opened?.key === this.open_key)
             return;
         this.opened?.close();
-        this.opened = row ? new Opened(row, this.columns) : null;
+        this.opened = row ? new Opened(row, this.columns, this.history) : null;
         this.table.open(row?.key ?? null, this.opened?.root);
     }
 
