@@ -96,6 +96,8 @@ export class Client {
     url(path, parameters = {}) {
         const url = new URL(path, this.base);
 
+        // Of a page from http://NAME:PASSWORD@HOST/: the browser knows them, and fetch refuses them here.
+        url.username = url.password = "";
         for (const [name, values] of Object.entries(parameters))
             for (const value of [values].flat())
                 if (value !== undefined && value !== null && value !== "")
