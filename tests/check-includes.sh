@@ -28,12 +28,13 @@ symbols            | base perf/* symbols/symboliser
 symbols/symboliser | base/*
 sampler            | base perf/* config symbols
 formats            | base derived collectors/snapshot.h collectors/known.h collectors/metric.h collectors/rates.h
-formats            | perf/record.h sampler/writer.h symbols/*
+formats            | collectors/totals.h perf/record.h sampler/writer.h symbols/*
+web                |
 http               | base config formats http/tls http/auth http/api
 http               | collectors/snapshot.h collectors/rates.h sampler/stream.h
 http/tls           | base config
 http/auth          | base config http http/tls
-http/api           | base config derived formats http http/auth
+http/api           | base config derived formats web http http/auth
 http/api           | collectors/snapshot.h collectors/rates.h sampler/stream.h
 systemd            | base
 daemon             | base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener daemon/*

@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Writes the files of the page, compressed, as what web/assets.c includes; or lists them.
+#
+# usage: compile.sh OUTPUT CHART-JS   CHART-JS becomes chart.js, unless it is "no"
+#        compile.sh --list            the files, a path below web/ on each line
+#
+# The same files give the same output. Nothing in it is a pointer, so that it stays in pages of the daemon's file.
+set -eu
+export LC_ALL=C
+
+web=$(cd "$(dirname "$0")" && pwd)
+
+list() {
+    (cd "$web" && find . -type f \( -name '[a-z]*.css' -o -name '[a-z]*.html' -o -name '[a-z]*.js' \
+        -o -name '[a-z]*.svg' \)) | sed 's|^\./||' | sort
+}
+
+# add PATH FILE: compresses it to the end of $work/bytes, and writes its row of the table.
+add() {
+    gzip -9n <"$2" >"$work/gz"
+    [ ${#1} -lt 48 ] || { echo "compile.sh: $1: make it shorter: struct asset has room for 47 characters" >&2; exit 1; }
+    type=$(echo "${1##*.}" | tr a-z A-Z)
+    printf '    {"%s", "%.16s", ASSET_%s, %d, %d, %d},\n' "$1" "$(sha256sum <"$work/gz")" "$type" "$begin" \
+        "$(wc -c <"$work/gz")" "$(wc -c <"$2")"
+    begin=$((begin + $(wc -c <"$work/gz")))
+    cat "$work/gz" >>"$work/bytes"
+}
+
+table() {
+    begin=0
+    for path in $(list); do
+        add "$path" "$web/$path"
+    done
+    [ "$1" = no ] || add chart.js "$1"
+}
+
+if [ "$1" = --list ]; then
+    list
+    exit
+fi
+work=$1.new
+mkdir -p "$work"
+trap 'rm -rf "$work"' EXIT
+: >"$work/bytes"
+{
+    echo '/* Made by web/compile.sh of the files in web/. */'
+    echo 'const struct asset assets[] = {'
+    table "$2"
+    echo '};'
+    echo 'const size_t n_assets = sizeof(assets) / sizeof(assets[0]);'
+    echo
+    echo 'const unsigned char asset_bytes[] = {'
+    od -An -v -tu1 "$work/bytes" | sed 's/  */,/g; s/^,//; s/$/,/'
+    echo '};'
+} >"$work/output"
+cmp -s "$work/output" "$1" || mv "$work/output" "$1"
