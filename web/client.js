@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests to the daemon that the page is from. All paths are relative, so that the page works below any prefix of a
-// reverse proxy. What goes wrong is a Fault, whose message is a sentence to be shown.
+// reverse proxy. A failure is a Fault, whose message is a sentence for the reader.
 
 export class Fault extends Error {
     // `status` is of HTTP; 0: there was no answer. `retry_after` is in seconds. `reason` is what the daemon said.
