@@ -373,14 +373,6 @@ const node *document_item(const struct document *document, const node *list, siz
     return document_node(document, list->data.sequence.items.start[i]);
 }
 
-/* Whether two keys, the first of them a text, are one text. Bytes first: a map of thousands compares millions. */
-static bool node_is_same_key(const node *key, const node *earlier)
-{
-    return earlier->type == YAML_SCALAR_NODE && earlier->data.scalar.length == key->data.scalar.length &&
-           memcmp(earlier->data.scalar.value, key->data.scalar.value, key->data.scalar.length) == 0 &&
-           node_text(earlier);
-}
-
 int document_pair(const struct document *document, const node *map, size_t i, const node **ret_key,
                   const node **ret_value, struct error *error)
 {
@@ -389,12 +381,14 @@ int document_pair(const struct document *document, const node *map, size_t i, co
     if (i >= (size_t)(map->data.mapping.pairs.top - pairs))
         return 0;
     const node *key = document_node(document, pairs[i].key);
-    if (!node_text(key))
+    const char *text = node_text(key);
+    if (!text)
         return document_expected(document, key, "a key", error);
     for (size_t k = 0; k < i; k++) {
         const node *earlier = document_node(document, pairs[k].key);
-        if (node_is_same_key(key, earlier))
-            return document_error(document, key, error, "key \"%s\" is given twice, first in line %zu", node_text(key),
+        if (earlier->type == YAML_SCALAR_NODE && str_equal(text, (const char *)earlier->data.scalar.value) &&
+            node_text(earlier))
+            return document_error(document, key, error, "key \"%s\" is given twice, first in line %zu", text,
                                   earlier->start_mark.line + 1);
     }
     *ret_key = key;

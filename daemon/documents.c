@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
@@ -114,11 +115,15 @@ json_t *document_idle_times(struct sys *sys)
 
 static json_t *machine_json(const struct machine *machine, json_t *idle_times)
 {
+    char hostname[HOST_NAME_MAX + 1] = "";
+
     _cleanup_(freep) char *online = cpuset_format(&machine->online), *possible = cpuset_format(&machine->possible);
 
-    return json_pack("{s:s, s:s, s:s, s:o, s:o}", "kernel", machine->release ? machine->release : "", "cpus_online",
-                     online ? online : "", "cpus_possible", possible ? possible : "", "perf_event_paranoid",
-                     document_paranoid(machine), "cpu_idle_seconds", idle_times);
+    gethostname(hostname, sizeof(hostname) - 1);
+    return json_pack("{s:o, s:s, s:s, s:s, s:o, s:o}", "hostname", json_text(hostname), "kernel",
+                     machine->release ? machine->release : "", "cpus_online", online ? online : "", "cpus_possible",
+                     possible ? possible : "", "perf_event_paranoid", document_paranoid(machine), "cpu_idle_seconds",
+                     idle_times);
 }
 
 /* Descriptors of groups that were not opened, and of cgroups that are not watched, because the limit is too low. */

@@ -3,7 +3,7 @@
 import { Address } from "./address.js";
 import { Client } from "./client.js";
 import { Edition } from "./edition.js";
-import { element, replace } from "./element.js";
+import { element, plain, replace, write } from "./element.js";
 import { Faults } from "./faults.js";
 import { Visibility } from "./poll.js";
 import { now } from "./now/now.js";
@@ -26,6 +26,17 @@ class Page {
         this.edition = new Edition(this);
     }
 
+    // The name of the machine, in the header and the title.
+    machine(name) {
+        write(document.getElementById("machine"), plain(name ?? ""));
+        this.title();
+    }
+
+    title() {
+        const parts = [shown?.view.title, document.getElementById("machine").textContent, "perfcountd"];
+        document.title = parts.filter(Boolean).join(" – ");
+    }
+
     // Has readers of the screen say a sentence.
     say(sentence) {
         document.getElementById("notice").textContent = sentence;
@@ -43,8 +54,8 @@ class Page {
     }
 }
 
-const page = new Page();
 let shown = null; // {view, opened}
+const page = new Page();
 
 function link(view) {
     return element("a", { href: page.address.of(view.name), "data-view": view.name }, view.title);
@@ -62,13 +73,13 @@ function show() {
     const main = document.getElementById("main");
     replace(main);
     main.dataset.view = view.name;
-    document.title = `${view.title} – perfcountd`;
     for (const tab of document.querySelectorAll("#views a"))
         if (tab.dataset.view === view.name)
             tab.setAttribute("aria-current", "page");
         else
             tab.removeAttribute("aria-current");
     shown = { view, opened: view.open(main, page) };
+    page.title();
 }
 
 replace(document.getElementById("views"), ...views.map(link));

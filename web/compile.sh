@@ -20,7 +20,7 @@ list() {
 add() {
     gzip -9n <"$2" >"$work/gz"
     [ ${#1} -lt 48 ] || { echo "compile.sh: $1: make it shorter: struct asset has room for 47 characters" >&2; exit 1; }
-    type=$(echo "${1##*.}" | tr a-z A-Z)
+    type=$(echo "${1##*.}" | tr '[:lower:]' '[:upper:]')
     printf '    {"%s", "%.16s", ASSET_%s, %d, %d, %d},\n' "$1" "$(sha256sum <"$work/gz")" "$type" "$begin" \
         "$(wc -c <"$work/gz")" "$(wc -c <"$2")"
     begin=$((begin + $(wc -c <"$work/gz")))

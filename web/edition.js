@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether the daemon still is of the version that this page came with. After an update the page offers to be loaded
-// again, and never does it by itself.
+// again, and never does it by itself. The answers also say what the machine is called.
 import { Poll } from "./poll.js";
 
 const often_ms = 60000;
@@ -16,6 +16,7 @@ export class Edition {
     }
 
     compare(status) {
+        this.page.machine(status.machine.hostname);
         this.version ??= status.version;
         this.page.fault(status.version === this.version ? null :
             `The daemon is of version ${status.version} now, and this page is of ${this.version}.`, this, "load");

@@ -6,7 +6,8 @@
 // there. value() is what it is sorted by: a number, a text, or null, which comes last in either order; text() where
 // there is none. classes() and hint() (what the pointer shows) may be left out. One column is the `heading` of its row.
 // A row has a `key`, a string of its own.
-import { element, replace } from "./element.js";
+import { element, replace, write } from "./element.js";
+import { count } from "./numbers.js";
 
 const collator = new Intl.Collator(undefined, { numeric: true });
 
@@ -124,8 +125,7 @@ export class Table {
 
     // The sentence that stands where there are no rows.
     setEmpty(sentence) {
-        if (this.empty.textContent !== sentence)
-            this.empty.textContent = sentence;
+        write(this.empty, sentence);
     }
 
     update(rows) {
@@ -242,14 +242,13 @@ export class Table {
     }
 
     write_end() {
-        const n = this.rows.length, text = `${this.shown.size.toLocaleString()} of ${n.toLocaleString()}`;
+        const n = this.rows.length, text = `${count(this.shown.size)} of ${count(n)}`;
 
         this.more.hidden = this.shown.size >= n;
         this.more.parentNode.hidden = this.more.hidden;
         this.empty.hidden = n > 0;
         this.scroll.hidden = n === 0;
-        if (this.count.textContent !== text)
-            this.count.textContent = text;
+        write(this.count, text);
     }
 
     key(event) {

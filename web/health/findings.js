@@ -48,7 +48,8 @@ const group_of = (group) => group === "" ? "" : `, group ${plain(group)}`;
 function failurePlace({ items }) {
     const { collector, group, pmu, cpus } = items[0];
     const events = unique(items.map((item) => item.event)).map(plain).join(", ");
-    const where = events === "" ? "" : `: ${events}${pmu === "" ? "" : ` of ${plain(pmu)}`}${cpus_of(cpus)}`;
+    const of = pmu === "" || pmu === collector ? "" : ` of ${plain(pmu)}`;
+    const where = events === "" ? "" : `: ${events}${of}${cpus_of(cpus)}`;
 
     return `${plain(collector)}${where}${group_of(group)}`;
 }

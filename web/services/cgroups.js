@@ -70,7 +70,8 @@ class Group {
 
         metrics.delete("running_ratio");
         for (const metric of metrics)
-            this.values.set(metric, this.parts.length === 1 ? this.parts[0].ratios[metric] : this.together(metric, formulas));
+            this.values.set(metric, this.parts.length === 1 ? this.parts[0].ratios[metric]
+                : this.together(metric, formulas));
         if (this.starved)
             for (const [metric, { formulas: all }] of formulas)
                 if (all.some((one) => one.events.every((event) => this.values.has(event))))

@@ -6,8 +6,9 @@ import { title_of, whole } from "../titles.js";
 import { short_id, short_path } from "./cgroups.js";
 
 // What comes first where there is room for a few.
-const first = ["cpu_utilization", "ipc", "counted", "frequency_hertz", "backend_stall_ratio", "cache_miss_ratio", "llc_mpki",
-               "branch_mpki", "context_switches", "minor_faults", "container", "unit", "slice", "major_faults"];
+const first = ["cpu_utilization", "ipc", "counted", "frequency_hertz", "backend_stall_ratio", "cache_miss_ratio",
+               "llc_mpki", "branch_mpki", "context_switches", "minor_faults", "container", "unit", "slice",
+               "major_faults"];
 
 function classes_of(one) {
     if (one?.starved)
@@ -30,7 +31,7 @@ function hint_of(one) {
 // A column of a metric or an event; `write` turns its value into text.
 function value_column(name, help, write) {
     return {
-        key: name, title: title_of(name), help, number: true,
+        key: name, title: title_of(name), help, number: true, write,
         value: (row) => row.values.get(name)?.value ?? null,
         text(row) {
             const one = row.values.get(name);
@@ -57,8 +58,8 @@ function event_column(name) {
 
 // Of a name that systemd, or who runs containers, gave.
 function name_column(key, title, help, write) {
-    return { key, title, help, number: false, value: (row) => row[key], text: (row) => row[key] ? write(row[key]) : absent,
-             hint: (row) => plain(row[key]) };
+    return { key, title, help, number: false, value: (row) => row[key], hint: (row) => plain(row[key]),
+             text: (row) => row[key] ? write(row[key]) : absent };
 }
 
 function times_of(group) {
@@ -76,7 +77,7 @@ const path = { key: "cgroup", title: "Cgroup", help: "Its path. The events of a 
                number: false, heading: true, value: (row) => row.path, text: (row) => row.title,
                hint: (row) => plain(row.path).slice(0, 1000) };
 const counted = { key: "counted", title: "Counted", number: true,
-                  help: "Share of the time that it was counted, of its groups the least. Below 100 % its numbers are estimates.",
+                  help: "Share of the time that it was counted, of its groups the least. Below 100 %: estimates.",
                   value: (row) => row.share, text: (row) => row.share === 0 ? "starved" : percent(row.share),
                   classes: (row) => row.share !== null && row.share < whole ? "warn" : "",
                   hint: (row) => shares_of(row).join("\n") };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cgroups that the reader looks for: a part of a name, or a pattern as the daemon's parameter `cgroup` takes it.
 
-// Whether a pattern matches a whole text: * is any characters but /, ** any characters, ? one character but /. Works in
-// the product of both lengths at worst: after a mismatch it goes on at the last * or, where that cannot, at the last **.
+// Whether a pattern matches a whole text: * is any characters but /, ** any characters, ? one character but /. It takes
+// the product of both lengths at most: after a mismatch it goes on at the last *, or, where that cannot, the last **.
 export function glob(pattern, text) {
     let p = 0, t = 0, star = null, stars = null;
 
@@ -39,7 +39,8 @@ export function filter_of(text) {
         return () => true;
     if (!/[*?]/.test(wanted)) {
         const part = wanted.toLowerCase();
-        return (one) => [one.path, one.unit, one.slice, one.container].some((name) => name.toLowerCase().includes(part));
+        return (one) => [one.path, one.unit, one.slice, one.container]
+            .some((name) => name.toLowerCase().includes(part));
     }
     if (wanted.includes("/"))
         return (one) => glob(wanted, one.path);

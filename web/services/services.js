@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The view of cgroups: services, slices and containers as a table.
 //
-// Each answer has all cgroups: the daemon spends its time on reading them, not on writing, and so the table is sorted and
-// filtered as one types, without another request.
+// Each answer has all cgroups: the daemon spends its time on reading them, not on writing, and so the table is sorted
+// and filtered as one types, without another request.
 import { element, plain, replace, write } from "../element.js";
+import { History } from "../history.js";
+import { count } from "../numbers.js";
 import { Poll } from "../poll.js";
 import { Table } from "../table.js";
 import { Cgroups } from "./cgroups.js";
 import { columns_of, usual } from "./columns.js";
-import { Opened } from "./opened.js";
+import { Opened, name_of } from "./opened.js";
 import { filter_of } from "./filter.js";
 
 const seconds = 2, first_seconds = 0.5, listing_ms = 30000, listed_max = 200;
@@ -23,6 +25,8 @@ class Services {
         this.columns = new Map();
         this.listed = -Infinity;
         this.opened = null;
+        page.kept.set("services", page.kept.get("services") ?? new History());
+        this.history = page.kept.get("services");
         this.take(page.address.parameters);
         this.build(root);
         this.poll = new Poll(page, 0, (signal) => this.ask(signal));
@@ -91,10 +95,19 @@ class Services {
             for (const name of row.values.keys())
                 this.names.add(name);
         this.rows = rows;
+        this.keep();
         if (!this.answer || this.names.size !== before)
             this.learn_columns();
         this.answer = answer;
         this.show();
+    }
+
+    // Keeps the values of all cgroups: whichever row is opened then has its lines.
+    keep() {
+        this.history.begin();
+        for (const row of this.rows)
+            for (const [name, one] of row.values)
+                this.history.add(name_of(row, name), one.value);
     }
 
     learn_columns() {
@@ -191,7 +204,7 @@ class Services {
         if (!row && this.opened?.key === this.open_key)
             return;
         this.opened?.close();
-        this.opened = row ? new Opened(row, this.columns) : null;
+        this.opened = row ? new Opened(row, this.columns, this.history) : null;
         this.table.open(row?.key ?? null, this.opened?.root);
     }
 
@@ -208,8 +221,8 @@ class Services {
     sentence(n) {
         const all = this.rows.length;
         const still = all > 0 && this.rows.every((row) => [...row.values.values()].every((one) => one.value === null));
-        const text = n === all ? `${all.toLocaleString()} cgroups.`
-            : `${n.toLocaleString()} of ${all.toLocaleString()} cgroups match the filter.`;
+        const text = n === all ? `${count(all)} cgroups.`
+            : `${count(n)} of ${count(all)} cgroups match the filter.`;
 
         return still ? `${text} Nothing was counted in the last seconds: see Health.` : text;
     }
@@ -242,11 +255,11 @@ class Services {
         this.dropped.hidden = dropped.length === 0;
         if (dropped.length === 0)
             return;
-        replace(this.dropped, element("summary", {}, `${dropped.length.toLocaleString()} cgroups are not counted`),
-                element("p", {}, `There is room for ${limit.toLocaleString()}, each with ${descriptors_each} open files. ` +
+        replace(this.dropped, element("summary", {}, `${count(dropped.length)} cgroups are not counted`),
+                element("p", {}, `There is room for ${count(limit)}, each with ${descriptors_each} open files. ` +
                         "To count more, raise collectors.cgroup.max_cgroups and the limit of open files, or include " +
                         "fewer. The cgroups that are nearest to the root come first."),
-                element("ul", {}, names, rest > 0 ? element("li", {}, `and ${rest.toLocaleString()} more`) : null));
+                element("ul", {}, names, rest > 0 ? element("li", {}, `and ${count(rest)} more`) : null));
     }
 
     // The reader followed a link, or went back.

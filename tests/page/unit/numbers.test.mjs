@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers as the page writes them, in three locales, each in a process of its own, and the units of all derived metrics.
+// Numbers as the page writes them, in three locales, each in a process of its own, and the units of all derived
+// metrics.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
@@ -19,8 +20,8 @@ function written(locale, ...expressions) {
 }
 
 test("numbers are written as the locale has them", () => {
-    const asked = ["digits(1234.5)", "amount(1234567)", "percent(0.123456)", "count(12345)", "metric(1.256, 'ratio', 'ipc')",
-        "bytes(1536)", "duration(7500)", "time_of(3661)"];
+    const asked = ["digits(1234.5)", "amount(1234567)", "percent(0.123456)", "count(12345)",
+        "metric(1.256, 'ratio', 'ipc')", "bytes(1536)", "duration(7500)", "time_of(3661)"];
 
     assert.deepEqual(written("en_US.UTF-8", ...asked),
         ["1,230", "1.23 M", "12.3%", "12,345", "1.26", "1.5 KiB", "2 h 5 min", "1:01:01 AM"]);
@@ -70,8 +71,10 @@ test("each unit of the derived metrics is written", () => {
     assert.equal(metric(1.5, "parsecs", "x"), "1.5 parsecs");
 });
 
-test("the units are those of the daemon", { skip: process.env.PERFCOUNTD ? false : "PERFCOUNTD names no binary" }, () => {
-    const { metrics } = JSON.parse(execFileSync(process.env.PERFCOUNTD, ["list-metrics", "--json"]));
+const binary = process.env.PERFCOUNTD;
+
+test("the units are those of the daemon", { skip: binary ? false : "PERFCOUNTD names no binary" }, () => {
+    const { metrics } = JSON.parse(execFileSync(binary, ["list-metrics", "--json"]));
     const known = ["ratio", "hertz", "cpus", "watts", "per 1000 instructions", "bytes per second"];
 
     assert.deepEqual([...new Set(metrics.map((one) => one.unit))].filter((unit) => !known.includes(unit)), []);
