@@ -96,7 +96,7 @@ export function columns_of(metrics, values) {
                                                entry.available.some((one) => one.collector === "cgroup")))
             of.set(entry.name, metric_column(entry));
     for (const name of [...values].sort())
-        if (!of.has(name))
+        if (!of.has(name) && !(name === "task_clock" && of.has("cpu_utilization")))
             of.set(name, event_column(name));
     return of;
 }
