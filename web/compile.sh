@@ -55,9 +55,9 @@ table() {
 }
 
 case $1 in
---sources) sources && exit ;;
---list) list && exit ;;
---strip) stripped "$2" && exit ;;
+--sources) sources; exit ;;
+--list) list; exit ;;
+--strip) stripped "$2"; exit ;;
 esac
 work=$1.new
 mkdir -p "$work"
