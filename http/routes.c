@@ -8,8 +8,8 @@
 
 static const char *const telemetry_parameters[] = {"collect[]", NULL};
 static const char *const counters_parameters[] = {"collector", "cpu", "pmu", "cgroup", "group", "event", NULL};
-static const char *const rates_parameters[] = {"collector", "cpu",  "pmu",   "cgroup", "group", "event",
-                                               "seconds",   "sort", "order", "limit",  NULL};
+static const char *const rates_parameters[] = {"collector", "cpu",  "pmu",   "cgroup", "group",  "event",
+                                               "seconds",   "sort", "order", "limit",  "totals", NULL};
 static const char *const pause_parameters[] = {"seconds", NULL};
 
 const struct route routes[] = {
@@ -32,7 +32,7 @@ const struct route routes[] = {
      .parameters = rates_parameters,
      .json = true,
      .example = "?seconds=1",
-     .help = "per-second rates and ratios over 0.05 to 60 seconds; same filters; sort, order, limit"},
+     .help = "per-second rates and ratios over 0.05 to 60 seconds; same filters; sort, order, limit, totals"},
     {.path = "/api/v1/pmus",
      .method = "GET",
      .handle = handle_document,

@@ -28,7 +28,7 @@ symbols            | base perf/* symbols/symboliser
 symbols/symboliser | base/*
 sampler            | base perf/* config symbols
 formats            | base derived collectors/snapshot.h collectors/known.h collectors/metric.h collectors/rates.h
-formats            | perf/record.h sampler/writer.h symbols/*
+formats            | collectors/totals.h perf/record.h sampler/writer.h symbols/*
 web                |
 http               | base config formats http/tls http/auth http/api
 http               | collectors/snapshot.h collectors/rates.h sampler/stream.h

@@ -198,8 +198,9 @@ wait
 if [ $plain = yes ]; then
     # Others on the machine would change these counts, samples and wake-ups.
     end_to_end truth
-    end_to_end idle
+    end_to_end idle & # both wait, and count the calls of their own daemons
     end_to_end retry
+    wait
     [ ! -x "$build/sanitized/perfcountd" ] || end_to_end cgroup sanitized
     end_to_end cgroup-soak
     end_to_end sampler

@@ -94,6 +94,10 @@ static const struct {
     {"GET /metrics", "alice:secret", "", 200, "perf_cpu_cycles_total"},
     {"GET /metrics", "bob:secret", "", 200, "perf_cpu_cycles_total"},
     {"GET /metrics", "alice:wrong", "", 401, "WWW-Authenticate: Basic realm=\"perfcountd\", charset=\"UTF-8\"\r\n"},
+    /* The page hears of a wrong password; without any, its browser has to be asked for the one that it knows. */
+    {"GET /metrics", "alice:wrong", "X-Requested-With: perfcountd\r\n", 401, "WWW-Authenticate: X-Basic realm="},
+    {"GET /metrics", NULL, "X-Requested-With: perfcountd\r\n", 401, "WWW-Authenticate: Basic realm="},
+    {"GET /metrics", "alice:wrong", "X-Requested-With: x\r\n", 401, "WWW-Authenticate: Basic realm="},
     {"GET /metrics", "alice:wrong", "", 401, "\r\n\r\nthe name or the password is wrong\n"},
     {"GET /metrics", "carol:secret", "", 401, "\r\n\r\nthe name or the password is wrong\n"},
     {"GET /metrics", NULL, "", 401, "\r\n\r\nthis needs a name and a password, as in curl -u NAME\n"},

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Regular expressions whose time is bounded. Names are written by strangers, and the pattern may come with a link: the
+// browser's own expressions can take for ever on "aaaa...", and nothing stops them. Here all ways through the pattern
+// are followed at once, a character at a time (as Thompson described it in 1968), and only whether there is a match
+// is asked. What a single character matches, as "[a-z]" or "\w", is still asked of the browser's.
+
+const longest_pattern = 500, most_states = 1000, most_kept = 50000;
+const tokens = /\\(?:x[0-9a-fA-F]{2}|u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|[pP]\{[^}]*\}|.)|\[(?:\\.|[^\]\\])*\]|\(\?(?:<?[=!]|:|<[^>]*>|)|\{\d+(?:,\d*)?\}|./gsu;
+const word = /\w/;
+
+const edges = {
+    "^": (before) => before === undefined,
+    "$": (before, after) => after === undefined,
+    "\\b": (before, after) => word.test(before ?? "") !== word.test(after ?? ""),
+    "\\B": (before, after) => word.test(before ?? "") === word.test(after ?? ""),
+};
+
+function counts_of(token) {
+    const found = /^\{(\d+)(,?)(\d*)\}$/.exec(token);
+
+    if (found)
+        return [Number(found[1]), found[2] ? Number(found[3] || Infinity) : Number(found[1])];
+    return { "*": [0, Infinity], "+": [1, Infinity], "?": [0, 1] }[token];
+}
+
+// Reads a pattern that is known to be well-formed. Each method returns a function that makes the states of what was
+// read, given the state that comes after them.
+class Parser {
+    constructor(text, flags) {
+        this.waiting = text.match(tokens) ?? [];
+        this.flags = flags;
+        this.states = 0;
+    }
+
+    state(properties) {
+        if (++this.states > most_states)
+            throw new Error("it has too many repetitions");
+        return { number: this.states, mark: 0, ...properties };
+    }
+
+    alternatives() {
+        const choices = [this.sequence()];
+
+        while (this.waiting[0] === "|") {
+            this.waiting.shift();
+            choices.push(this.sequence());
+        }
+        return (next) => this.state({ ways: choices.map((choice) => choice(next)) });
+    }
+
+    sequence() {
+        const parts = [];
+
+        while (this.waiting.length > 0 && this.waiting[0] !== "|" && this.waiting[0] !== ")")
+            parts.push(this.repeated(this.atom()));
+        return (next) => parts.reduceRight((after, part) => part(after), next);
+    }
+
+    repeated(part) {
+        const counts = counts_of(this.waiting[0] ?? "");
+
+        if (!counts)
+            return part;
+        this.waiting.shift();
+        if (this.waiting[0] === "?") // as few as will do: whether there is a match is the same
+            this.waiting.shift();
+        return (next) => this.repeat(part, counts, next);
+    }
+
+    repeat(part, [least, most], next) {
+        const loop = this.state({ ways: [next] });
+        let first = loop;
+
+        if (most === Infinity)
+            loop.ways.push(part(loop));
+        for (let n = least; n < most && most !== Infinity; n++)
+            first = this.state({ ways: [next, part(first)] });
+        for (let n = 0; n < least; n++)
+            first = this.state({ ways: [part(first)] });
+        return first;
+    }
+
+    atom() {
+        const token = this.waiting.shift();
+
+        if (token === "(" || token === "(?:" || /^\(\?<[^=!]/.test(token)) {
+            const group = this.alternatives();
+            this.waiting.shift();
+            return group;
+        }
+        if (edges[token])
+            return (next) => this.state({ edge: edges[token], next });
+        if (token.startsWith("(?") || /^\\[1-9k]/.test(token))
+            throw new Error(`"${token}" is not supported here`);
+        const single = new RegExp(`^(?:${token})$`, this.flags);
+        return (next) => this.state({ takes: single, next });
+    }
+}
+
+export class Pattern {
+    // Throws an Error whose message is a reason, if it is not a pattern.
+    constructor(text, flags = "") {
+        if (text.length > longest_pattern)
+            throw new Error(`it is longer than ${longest_pattern} characters`);
+        const unicode = flags.includes("u") ? flags : `${flags}u`; // a character is not half of one
+
+        new RegExp(text, unicode); // throws what is wrong with it
+        this.found = { number: 0, mark: 0 };
+        this.start = new Parser(text, unicode).alternatives()(this.found);
+        this.step = 0; // a state that is reached in a step is marked with it
+        this.places = new Map();
+        this.kept = 0; // steps between places
+    }
+
+    // Whether it is somewhere in the name.
+    test(name) {
+        let place = this.place([], undefined);
+
+        for (const character of name) {
+            place = place.next.get(character) ?? this.follow(place, character);
+            if (place === this.found)
+                return true;
+        }
+        return (place.next.get(undefined) ?? this.follow(place, undefined)) === this.found;
+    }
+
+    // The place where some states are reached behind a character, of which matters whether it is of a word. Places are
+    // kept, with the next one for each character, since names are much alike.
+    place(states, before) {
+        const key = `${before} ${states.map((state) => state.number).sort().join(" ")}`;
+        const found = this.places.get(key);
+
+        if (found)
+            return found;
+        const made = { states, before, next: new Map() };
+        this.places.set(key, made);
+        return made;
+    }
+
+    // The place behind the character; undefined is the end of the name.
+    follow(place, character) {
+        const taking = this.spread([...place.states, this.start], place.before, character);
+        const is_found = this.found.mark === this.step;
+        const reached = taking.filter((state) => character !== undefined && state.takes.test(character));
+        const next = is_found ? this.found : this.place([...new Set(reached.map((state) => state.next))],
+            word.test(character ?? "") ? "a" : " ");
+
+        place.next.set(character, next);
+        if (++this.kept > most_kept) {
+            this.places.clear();
+            this.kept = 0;
+        }
+        return next;
+    }
+
+    // The states that take a character, of those reached and all that follow without one.
+    spread(waiting, before, after) {
+        const taking = [];
+
+        this.step++;
+        while (waiting.length > 0) {
+            const state = waiting.pop();
+            if (state.mark === this.step)
+                continue;
+            state.mark = this.step;
+            if (state.takes)
+                taking.push(state);
+            else if (state.ways)
+                waiting.push(...state.ways);
+            else if (state.edge?.(before, after))
+                waiting.push(state.next);
+        }
+        return taking;
+    }
+}

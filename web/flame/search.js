@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The frames whose names have a text in them, and the share of the samples that have such a frame.
+import { Pattern } from "./pattern.js";
+
+const longest_name = 1024; // that a pattern looks at
+const patience_ms = 1000;
+
+// A text is found whatever its case; "/text/" is a regular expression, with the flags i, m, s, u behind it.
+function tester(text) {
+    const [, pattern, flags] = /^\/(.+)\/([imsu]*)$/s.exec(text) ?? [];
+    const wanted = text.toLowerCase();
+
+    if (pattern === undefined)
+        return (name) => name.toLowerCase().includes(wanted);
+    const parsed = new Pattern(pattern, flags);
+    const end = performance.now() + patience_ms;
+    return (name) => {
+        if (performance.now() > end)
+            throw new Error(`it takes longer than ${patience_ms / 1000} s`);
+        return parsed.test(name.slice(0, longest_name));
+    };
+}
+
+// Each name is looked at once.
+function remembered(test) {
+    const known = new Map();
+
+    return (name) => {
+        let found = known.get(name);
+
+        if (found === undefined)
+            known.set(name, found = test(name));
+        return found;
+    };
+}
+
+function find(tree, matching) {
+    const matches = new Set(), waiting = [[tree.root, false]];
+    let weight = 0;
+
+    while (waiting.length > 0) {
+        const [node, inside] = waiting.pop(); // inside: a frame further out has matched, and has these samples
+        const found = node.parent !== null && matching(node.name);
+        if (found)
+            matches.add(node);
+        weight += found && !inside ? node.total : 0;
+        for (const child of node.children?.values() ?? [])
+            waiting.push([child, inside || found]);
+    }
+    return { matches, weight, share: tree.total > 0 ? weight / tree.total : 0, error: null };
+}
+
+// Returns {matches: Set of nodes, weight, share, error}. A sample counts once, however many of its frames match. `error`
+// is null, or a sentence about the text; then nothing matches.
+export function search(tree, text) {
+    const nothing = { matches: new Set(), weight: 0, share: 0, error: null };
+
+    if (text === "")
+        return nothing;
+    try {
+        return find(tree, remembered(tester(text)));
+    } catch (error) {
+        const reason = error.message.replace(/^Invalid regular expression: (\/.*\/\w*: )?/s, "");
+
+        return { ...nothing, error: `The pattern ${text.slice(0, 100)} does not work: ${reason}.` };
+    }
+}

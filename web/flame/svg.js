@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// A flame graph as a picture that stands alone: SVG without scripts. Names are written by strangers, and are escaped.
+import { plain } from "../element.js";
+
+const width = 1200, row = 18, margin = 10, head = 34, letter = 7.3; // pixels; `letter`: of the font at its size
+const narrowest = 0.3, longest_name = 400;
+const colours = { all: "#d8d8d8", process: "#c5cad3", user: "#f3b562", kernel: "#8fb8de", other: "#d8d8d8" };
+
+// XML has no characters for controls, halves of surrogates, U+FFFE and U+FFFF.
+function escape(text) {
+    return plain(text).replace(/[\ufffe\uffff]|\p{Cs}/gu, "\ufffd")
+        .replace(/[&<>"']/g, (one) => `&#${one.charCodeAt(0)};`);
+}
+
+function percent(share) {
+    return `${(100 * share).toFixed(2)} %`;
+}
+
+function cut(text, length) {
+    const characters = [...text.slice(0, 2 * length)];
+
+    return characters.length <= length ? characters.join("") : `${characters.slice(0, length - 1).join("")}…`;
+}
+
+// As much of a name as fits.
+function label(name, pixels) {
+    const room = Math.floor((pixels - 6) / letter);
+
+    return room < 3 ? "" : cut(plain(name), room);
+}
+
+function frame_text(node, x, y, pixels, total) {
+    const module = node.module ? ` (${cut(node.module, longest_name)})` : "";
+    const share = percent(total > 0 ? node.total / total : 0);
+    const title = `${cut(node.name, longest_name)}${module}: ${node.total} samples, ${share}`;
+    const text = label(node.name, pixels);
+
+    return `<g><title>${escape(title)}</title>` +
+        `<rect x="${x.toFixed(1)}" y="${y}" width="${pixels.toFixed(1)}" height="${row - 1}" fill="${colours[node.kind]}"/>` +
+        (text ? `<text x="${(x + 3).toFixed(1)}" y="${y + 13}">${escape(text)}</text>` : "") + "</g>\n";
+}
+
+// The frames that are wide enough to be seen: [{node, x, pixels}], and the depth that they reach.
+function layout(tree) {
+    const waiting = [{ node: tree.root, x: margin, pixels: width - 2 * margin }], frames = [];
+    let depth = 0;
+
+    while (waiting.length > 0) {
+        const frame = waiting.pop();
+        let x = frame.x;
+
+        frames.push(frame);
+        depth = Math.max(depth, frame.node.depth);
+        const children = [...frame.node.children?.values() ?? []].sort((a, b) => (a.name < b.name ? -1 : 1));
+        for (const node of children) {
+            const pixels = frame.pixels * (frame.node.total > 0 ? node.total / frame.node.total : 0);
+            if (pixels >= narrowest)
+                waiting.push({ node, x, pixels });
+            x += pixels;
+        }
+    }
+    return { frames, depth };
+}
+
+// The text of the picture. The outermost frames are at the bottom, or with `icicle` at the top.
+export function svg(tree, { icicle = false, title = "Flame graph" } = {}) {
+    const { frames, depth } = layout(tree);
+    const height = head + (depth + 1) * row + margin;
+    const y_of = (node) => (icicle ? head + node.depth * row : height - margin - (node.depth + 1) * row);
+
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' +
+        `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"` +
+        ' font-family="monospace" font-size="12" fill="#1a1a1a">\n' +
+        `<title>${escape(title)}</title>\n<rect width="100%" height="100%" fill="#fff"/>\n` +
+        `<text x="${margin}" y="22" font-size="15">${escape(label(title, 0.8 * width))}</text>\n` +
+        frames.map(({ node, x, pixels }) => frame_text(node, x, y_of(node), pixels, tree.total)).join("") + "</svg>\n";
+}
