@@ -64,10 +64,18 @@ wire_bytes() {
     curl -sS -H "$html" -H "$gzip" "$@" -w '%{size_header} %{size_download}\n' "${arguments[@]}" |
         awk '{ n += $1 + $2 } END { print n + 0 }'
 }
+anonymous() {
+    awk '$1 == "RssAnon:" { print $2 }' "/proc/$daemon_pid/status"
+}
+before=$(anonymous)
 first=$(wire_bytes)
+after=$(anonymous)
 second=$(wire_bytes -H 'If-None-Match: *')
 echo "bytes on the wire: $first of a first visit, $second of a second one, ${#files[@]} files and the page"
 compares "a first visit takes at most $wire_limit bytes" "$first > 50000 && $first <= $wire_limit"
+if [ -z "${SANITIZED-}" ]; then
+    compares "it is sent from the pages of the daemon's file: kB of other memory" "$after - $before < 40"
+fi
 compares "a second one takes headers alone" "$second < 600 * (${#files[@]} + 1)"
 
 # --- still the same, or not
