@@ -6,7 +6,7 @@ import { short_id, short_path } from "./cgroups.js";
 
 const titles = { cpu_utilization: "CPUs", ipc: "IPC", ipc_user: "IPC, user", ipc_kernel: "IPC, kernel",
                  frequency_hertz: "Frequency", task_clock: "CPU time" };
-// What comes first where there is room for a few.
+// The first of these that are here are shown, as many as there is room for.
 const first = ["cpu_utilization", "ipc", "counted", "frequency_hertz", "backend_stall_ratio", "cache_miss_ratio",
                "llc_mpki", "branch_mpki", "context_switches", "minor_faults", "container", "unit", "slice",
                "major_faults"];
@@ -111,7 +111,7 @@ export function columns_of(metrics, values) {
     return of;
 }
 
-// How many columns besides the name fit into so many pixels.
+// The number of columns besides the name that fit into a width in pixels.
 function room(width) {
     return Math.max(2, Math.min(14, Math.floor((width - 300) / 145)));
 }
