@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is shown below a row that was opened: its whole name, how much of the time it was counted, and the lines of its
+// The part below a row that was opened: its whole name, how much of the time it was counted, and the lines of its
 // values.
 import { element, plain, replace, write } from "../element.js";
 import { Line } from "../lines.js";
