@@ -128,6 +128,7 @@ export class Line {
         Object.assign(this, { history, name, label, text, min, max, axes, seen: false, chart: null, closed: false });
         this.element = element("div", { class: axes ? "line large" : "line", role: "img", "aria-label": label,
             onpointermove: (event) => this.point(event) });
+        this.element.line = this; // for tests
         lines.set(this.element, this);
         watchers().view.observe(this.element);
         watchers().size.observe(this.element);
