@@ -12,6 +12,9 @@ export function started(command, parameters, options = {}) {
     const child = spawn(command, parameters, { stdio: ["ignore", "pipe", "pipe"], ...options });
 
     children.add(child);
+    child.unref(); // the end of the tests does not wait for it
+    child.stdout?.unref();
+    child.stderr?.unref();
     child.on("exit", () => children.delete(child));
     child.on("error", (error) => console.error(`${command}: ${error.message}`));
     return child;
@@ -104,6 +107,7 @@ export class Daemon {
         if (!this.has_ended()) {
             const ended = new Promise((resolve) => this.child.once("exit", resolve));
 
+            this.child.ref();
             this.child.kill(signal);
             await ended;
         }
