@@ -18,8 +18,8 @@ class Value {
             label: `${column.title} of ${row.title}`, text: (value) => column.write(value), axes: true,
         });
         this.number = element("span", { class: "value" });
-        this.root = element("div", { class: "card" }, element("h3", { title: column.help }, column.title, " ", this.number),
-                            this.line.element);
+        this.root = element("div", { class: "card" }, this.line.element);
+        this.root.prepend(element("h3", { title: column.help }, column.title, " ", this.number));
     }
 
     take(row) {
