@@ -57,3 +57,19 @@ int gzip_compress(struct buffer *buffer)
         gzip_take(&gzip, buffer);
     return r;
 }
+
+DEFINE_CLEANUP(struct libdeflate_decompressor *, libdeflate_free_decompressor);
+
+int gzip_decode(struct buffer *buffer, const void *compressed, size_t size, size_t full_size)
+{
+    _cleanup_(libdeflate_free_decompressorp) struct libdeflate_decompressor *decompressor =
+        libdeflate_alloc_decompressor();
+    char *room = buffer_reserve(buffer, full_size);
+
+    if (!decompressor || !room)
+        return -ENOMEM;
+    if (libdeflate_gzip_decompress(decompressor, compressed, size, room, full_size, NULL) != LIBDEFLATE_SUCCESS)
+        return -EBADMSG;
+    buffer_advance(buffer, full_size);
+    return 0;
+}

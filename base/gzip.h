@@ -24,4 +24,7 @@ void gzip_done(struct gzip *gzip);
 /* Replaces the content by its compressed form. -ENOMEM, and then the content is unchanged. */
 int gzip_compress(struct buffer *buffer);
 
+/* Appends what was compressed and has `full_size` bytes. -EBADMSG where it has not, -ENOMEM. */
+int gzip_decode(struct buffer *buffer, const void *compressed, size_t size, size_t full_size);
+
 #endif

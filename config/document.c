@@ -381,12 +381,14 @@ int document_pair(const struct document *document, const node *map, size_t i, co
     if (i >= (size_t)(map->data.mapping.pairs.top - pairs))
         return 0;
     const node *key = document_node(document, pairs[i].key);
-    if (!node_text(key))
+    const char *text = node_text(key);
+    if (!text)
         return document_expected(document, key, "a key", error);
     for (size_t k = 0; k < i; k++) {
         const node *earlier = document_node(document, pairs[k].key);
-        if (str_equal(node_text(key), node_text(earlier)))
-            return document_error(document, key, error, "key \"%s\" is given twice, first in line %zu", node_text(key),
+        if (earlier->type == YAML_SCALAR_NODE && str_equal(text, (const char *)earlier->data.scalar.value) &&
+            node_text(earlier))
+            return document_error(document, key, error, "key \"%s\" is given twice, first in line %zu", text,
                                   earlier->start_mark.line + 1);
     }
     *ret_key = key;

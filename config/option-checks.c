@@ -19,7 +19,7 @@ int option_check_address(const char *text, struct error *error)
 }
 
 /* Other pages have paths below these. */
-static const char *const taken_prefixes[] = {"/api/", "/-/", "/debug/"};
+static const char *const taken_prefixes[] = {"/api/", "/-/", "/debug/", "/page/"};
 
 /* The characters of a path that need no percent-encoding (RFC 3986, section 3.3). */
 #define PATH_CHARACTERS                                                                                                \
@@ -33,7 +33,7 @@ int option_check_telemetry_path(const char *text, struct error *error)
     if (text[0] != '/')
         return error_set(error, -EINVAL, "\"%s\" does not start with \"/\"", text);
     if (str_equal(text, "/"))
-        return error_set(error, -EINVAL, "\"/\" is the page with links; choose another path, such as /metrics");
+        return error_set(error, -EINVAL, "\"/\" is the live page; choose another path, such as /metrics");
     if (text[usual])
         return error_set(error, -EINVAL, "\"%s\" has a character that the path of a URL cannot have: \"%.*s\"", text,
                          (int)utf8_character(text + usual, strlen(text + usual)), text + usual);

@@ -4,10 +4,12 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "collectors/cgroup/cgroup.h"
+#include "collectors/idle-times.h"
 #include "perf/reason.h"
 
 static const char *const scope_names[] = {
@@ -98,13 +100,30 @@ json_t *document_paranoid(const struct machine *machine)
     return machine->paranoid == INT_MIN ? json_null() : json_integer(machine->paranoid);
 }
 
-static json_t *machine_json(const struct machine *machine)
+json_t *document_idle_times(struct sys *sys)
 {
+    _cleanup_(idle_times_done) struct idle_times times = {0};
+
+    if (idle_times_load(sys, &times) < 0)
+        return json_null();
+    json_t *array = json_array();
+    for (size_t i = 0; array && i < times.n; i++)
+        json_array_append_new(
+            array, json_pack("{s:i, s:f}", "cpu", (int)times.items[i].cpu, "seconds", times.items[i].seconds));
+    return array;
+}
+
+static json_t *machine_json(const struct machine *machine, json_t *idle_times)
+{
+    char hostname[HOST_NAME_MAX + 1] = "";
+
     _cleanup_(freep) char *online = cpuset_format(&machine->online), *possible = cpuset_format(&machine->possible);
 
-    return json_pack("{s:s, s:s, s:s, s:o}", "kernel", machine->release ? machine->release : "", "cpus_online",
-                     online ? online : "", "cpus_possible", possible ? possible : "", "perf_event_paranoid",
-                     document_paranoid(machine));
+    gethostname(hostname, sizeof(hostname) - 1);
+    return json_pack("{s:o, s:s, s:s, s:s, s:o, s:o}", "hostname", json_text(hostname), "kernel",
+                     machine->release ? machine->release : "", "cpus_online", online ? online : "", "cpus_possible",
+                     possible ? possible : "", "perf_event_paranoid", document_paranoid(machine), "cpu_idle_seconds",
+                     idle_times);
 }
 
 /* Descriptors of groups that were not opened, and of cgroups that are not watched, because the limit is too low. */
@@ -168,17 +187,18 @@ json_t *document_status(struct registry *registry, const struct document_process
 {
     json_t *config_file = process->config->file ? json_text(process->config->file) : json_null();
 
-    return json_pack("{s:s, s:i, s:f, s:o, s:b, s:f, s:o, s:b, s:o, s:O, s:o, s:o, s:O, s:o, s:o, s:o, s:o}", "version",
-                     PACKAGE_VERSION, "pid", (int)getpid(), "start_time",
-                     (double)process->started_realtime_ns / (double)NSEC_PER_SEC, "config_file", config_file,
-                     "config_last_reload_successful", process->reload->successful, "config_last_reload_success_time",
-                     (double)process->reload->success_realtime_ns / (double)NSEC_PER_SEC, "config_last_reload_error",
-                     json_text(process->reload_error), "paused", process->pause.paused, "paused_until",
-                     process->pause.paused ? json_real(process->pause.until) : json_null(), "max_fds",
-                     json_object_get(process->descriptors, "limit"), "descriptors", process->descriptors, "processes",
-                     process->processes, "opener", process->opener, "machine", machine_json(process->machine),
-                     "collectors", collectors_json(registry), "failures", document_failures(registry), "starved",
-                     starved_json(registry_read(registry, 0, UINT64_MAX)));
+    return json_pack(
+        "{s:s, s:f, s:i, s:f, s:o, s:b, s:f, s:o, s:b, s:o, s:O, s:o, s:o, s:O, s:o, s:o, s:o, s:o}", "version",
+        PACKAGE_VERSION, "timestamp", (double)process->realtime_ns / (double)NSEC_PER_SEC, "pid", (int)getpid(),
+        "start_time", (double)process->started_realtime_ns / (double)NSEC_PER_SEC, "config_file", config_file,
+        "config_last_reload_successful", process->reload->successful, "config_last_reload_success_time",
+        (double)process->reload->success_realtime_ns / (double)NSEC_PER_SEC, "config_last_reload_error",
+        json_text(process->reload_error), "paused", process->pause.paused, "paused_until",
+        process->pause.paused ? json_real(process->pause.until) : json_null(), "max_fds",
+        json_object_get(process->descriptors, "limit"), "descriptors", process->descriptors, "processes",
+        process->processes, "opener", process->opener, "machine", machine_json(process->machine, process->idle_times),
+        "collectors", collectors_json(registry), "failures", document_failures(registry), "starved",
+        starved_json(registry_read(registry, 0, UINT64_MAX)));
 }
 
 static void add_cgroup(void *userdata, const struct cgroup_view *view)

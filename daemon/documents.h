@@ -21,8 +21,10 @@ struct document_process {
     json_t *opener;           /* as split_json() has it */
     uint64_t started_realtime_ns;
     struct service_pause pause;
-    json_t *descriptors; /* as document_descriptors() has it; taken over */
-    json_t *processes;   /* as document_processes() has it; taken over */
+    json_t *descriptors;  /* as document_descriptors() has it; taken over */
+    json_t *processes;    /* as document_processes() has it; taken over */
+    json_t *idle_times;   /* as document_idle_times() has it; taken over */
+    uint64_t realtime_ns; /* now */
 };
 json_t *document_status(struct registry *registry, const struct document_process *process);
 
@@ -42,6 +44,9 @@ json_t *document_descriptors(const struct session *session);
  * and its other processes while they run. `opener_uid` is the opener's effective user, `boot_ns` is since the epoch.
  */
 json_t *document_processes(const struct children *children, uid_t opener_uid, uint64_t boot_ns);
+
+/* [{"cpu", "seconds"}]: how long each CPU has been idle; null where that cannot be read. */
+json_t *document_idle_times(struct sys *sys);
 
 /* kernel.perf_event_paranoid; null where it cannot be read. */
 json_t *document_paranoid(const struct machine *machine);

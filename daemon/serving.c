@@ -52,6 +52,8 @@ static json_t *status_of(struct daemon *daemon)
         .pause = serve_paused(daemon),
         .descriptors = document_descriptors(session),
         .processes = document_processes(&session->children, split_opener_user(daemon->split), daemon->boot_ns),
+        .idle_times = document_idle_times(&session->sys),
+        .realtime_ns = session->sys.now(&session->sys, CLOCK_REALTIME),
     };
 
     return document_status(session->registry, &process);

@@ -10,9 +10,10 @@
 
 /*
  * Appends the rows that pass `filter` (NULL: all), from the baseline to the snapshot, in `order` (NULL: that of the
- * snapshot), with a line feed at the end. A rate that is not known is null. -ENOMEM.
+ * snapshot), with a line feed at the end. With `totals`, also the rows that pass, added up over the CPUs of each PMU;
+ * the order does not concern them. A rate that is not known is null. -ENOMEM.
  */
 int rates_json_write(struct buffer *out, const struct baseline *baseline, const struct snapshot *snapshot,
-                     const struct filter *filter, const struct order *order);
+                     const struct filter *filter, const struct order *order, bool totals);
 
 #endif

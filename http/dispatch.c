@@ -9,6 +9,7 @@
 #include "base/suggest.h"
 #include "base/utf8.h"
 #include "http/auth/auth.h"
+#include "http/refusal.h"
 #include "http/reply.h"
 #include "http/route.h"
 
@@ -53,6 +54,11 @@ static bool route_takes_method(const struct route *route, const char *method)
     return str_equal(route->method, method) || (is_get(route->method) && str_equal(method, MHD_HTTP_METHOD_HEAD));
 }
 
+static bool route_is_at(const struct route *route, const struct site *site, const char *path)
+{
+    return route->below ? str_starts(path, route->path) : str_equal(path, route_path(route, site));
+}
+
 /* The route that takes the method; else NULL, with the methods that would be taken, "" where the path is unknown. */
 static const struct route *route_find(const struct request *request, char *allow, size_t size)
 {
@@ -62,7 +68,7 @@ static const struct route *route_find(const struct request *request, char *allow
     allow[0] = '\0';
     for (size_t i = 0; i < site->n_routes; i++) {
         const struct route *route = &site->routes[i];
-        if (!str_equal(request->path, route_path(route, site)))
+        if (!route_is_at(route, site, request->path))
             continue;
         if (route_takes_method(route, request->method))
             return route;
@@ -84,7 +90,8 @@ static void reply_not_found(struct request *request)
     char text[256];
 
     for (size_t i = 0; i < site->n_routes; i++)
-        suggest_consider(&suggest, route_path(&site->routes[i], site));
+        if (!site->routes[i].below)
+            suggest_consider(&suggest, route_path(&site->routes[i], site));
     /* Long paths are all alike. */
     suggest.n = suggest.n > 0 && suggest.distances[0] <= PATH_DISTANCE_MAX;
     suggest_format(&suggest, text, sizeof(text));
@@ -111,30 +118,14 @@ static bool accepts_json(struct request *request)
     return offer.quality > 0;
 }
 
-static const char forbidden_to_pages[] =
-    "this may come from a page in a browser that somebody else has made, and such a page may read documents but start "
-    "nothing. A page of this server sends \"" STANDING_PROOF ": " STANDING_PROOF_VALUE "\" and uses an IP address, "
-    "\"localhost\", this machine's name or one of web.hosts; a program that is no browser sends no "
-    "\"User-Agent: Mozilla/...\", \"Accept-Language\" or \"Origin\"";
-
-static const char operators_only[] =
-    "only operators may do this: clients with a password or certificate (web.config_file), and clients of a unix "
-    "socket that are root, the user of perfcountd or in the socket's group (curl --unix-socket); web.local_operators "
-    "also makes operators of all clients of this machine that do not come through a proxy";
-
 /* Leaves a reply where the client may not use the route. */
 static bool route_is_forbidden(struct request *request, const struct route *route)
 {
-    if (!route->starts)
-        return false;
-    request->standing = request_standing(request);
-    if (request->standing == STANDING_PAGE)
-        reply_error(request, MHD_HTTP_FORBIDDEN, "%s", forbidden_to_pages);
-    else if (route->restricted && request->standing < request->site->standing_rules.operates)
-        reply_error(request, MHD_HTTP_FORBIDDEN, "%s", operators_only);
-    else
-        return false;
-    return true;
+    const char *refusal = route->starts ? refusal_sentence(request, route->restricted) : NULL;
+
+    if (refusal)
+        reply_error(request, MHD_HTTP_FORBIDDEN, "%s", refusal);
+    return refusal;
 }
 
 static void request_handle(struct request *request)

@@ -125,7 +125,7 @@ enum standing request_standing(struct request *request)
     return standing_of(request_is_authenticated(request), request->peer, &claims, &names);
 }
 
-const char *request_header(struct request *request, const char *name)
+const char *request_header(const struct request *request, const char *name)
 {
     return MHD_lookup_connection_value(request->mhd, MHD_HEADER_KIND, name);
 }

@@ -86,7 +86,7 @@ enum standing request_standing(struct request *request);
 /* Whether the client has shown a right password, or a certificate that was verified. */
 bool request_is_authenticated(const struct request *request);
 /* The first value of a header, or NULL. */
-const char *request_header(struct request *request, const char *name);
+const char *request_header(const struct request *request, const char *name);
 /* Weighs the offers; without an Accept all are welcome. Returns whether the client wants gzip. */
 bool request_negotiate(struct request *request, struct offer *offers, size_t n);
 /* Whether its path is below /api/, where errors are JSON. */

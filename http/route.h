@@ -11,12 +11,13 @@ struct route {
     const char *method; /* "GET" includes HEAD */
     void (*handle)(struct request *request, const struct route *route);
     const char *const *parameters; /* of the query, NULL-terminated; NULL for none */
+    bool below;                    /* also for all paths that begin with it */
     bool json;                     /* sends application/json and nothing else */
     bool starts;                   /* starts work or changes something: not for pages of others */
     bool restricted;               /* for operators only */
     enum service_document document;
     const struct sample_format *samples; /* of a stream */
-    const char *example;                 /* the query to try it with; NULL leaves it out of the page of links */
+    const char *example;                 /* the query to try it with; NULL leaves it out of the list of paths */
     const char *help;
 };
 

@@ -3,12 +3,13 @@
 #include "http/routes.h"
 
 #include "http/api/handlers.h"
+#include "http/api/page.h"
 #include "sampler/stream.h"
 
 static const char *const telemetry_parameters[] = {"collect[]", NULL};
 static const char *const counters_parameters[] = {"collector", "cpu", "pmu", "cgroup", "group", "event", NULL};
-static const char *const rates_parameters[] = {"collector", "cpu",  "pmu",   "cgroup", "group", "event",
-                                               "seconds",   "sort", "order", "limit",  NULL};
+static const char *const rates_parameters[] = {"collector", "cpu",  "pmu",   "cgroup", "group",  "event",
+                                               "seconds",   "sort", "order", "limit",  "totals", NULL};
 static const char *const pause_parameters[] = {"seconds", NULL};
 
 const struct route routes[] = {
@@ -31,7 +32,7 @@ const struct route routes[] = {
      .parameters = rates_parameters,
      .json = true,
      .example = "?seconds=1",
-     .help = "per-second rates and ratios over 0.05 to 60 seconds; same filters; sort, order, limit"},
+     .help = "per-second rates and ratios over 0.05 to 60 seconds; same filters; sort, order, limit, totals"},
     {.path = "/api/v1/pmus",
      .method = "GET",
      .handle = handle_document,
@@ -143,6 +144,7 @@ const struct route routes[] = {
      .restricted = true,
      .example = "",
      .help = "reads the configuration again; for operators"},
+    {.path = PAGE_PATH, .method = "GET", .handle = handle_page_file, .below = true},
     {.path = "/", .method = "GET", .handle = handle_index},
 };
 const size_t n_routes = ARRAY_SIZE(routes);

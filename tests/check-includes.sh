@@ -28,12 +28,13 @@ symbols            | base perf/* symbols/symboliser
 symbols/symboliser | base/*
 sampler            | base perf/* config symbols
 formats            | base derived collectors/snapshot.h collectors/known.h collectors/metric.h collectors/rates.h
-formats            | perf/record.h sampler/writer.h symbols/*
+formats            | collectors/totals.h perf/record.h sampler/writer.h symbols/*
+web                |
 http               | base config formats http/tls http/auth http/api
 http               | collectors/snapshot.h collectors/rates.h sampler/stream.h
 http/tls           | base config
 http/auth          | base config http http/tls
-http/api           | base config derived formats http http/auth
+http/api           | base config derived formats web http http/auth
 http/api           | collectors/snapshot.h collectors/rates.h sampler/stream.h
 systemd            | base
 daemon             | base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener daemon/*
@@ -41,14 +42,14 @@ daemon/availability | base perf/* collectors derived
 daemon/command     | base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener daemon/*
 daemon/log         | base
 daemon/top         | base derived collectors formats daemon
-tests              | base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener daemon/*
+tests              | base/* perf/* config derived collectors/* symbols/* sampler formats web http/* systemd opener daemon/*
 bench              | base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener
 bench              | daemon/* tests
 END
 }
 
 # The folders that are checked for circles.
-product="base perf opener config derived collectors symbols sampler formats http systemd daemon"
+product="base perf opener config derived collectors symbols sampler formats web http systemd daemon"
 
 # check_tree DIRECTORY: prints each violation of the table as FILE:LINE: what is wrong.
 # shellcheck disable=SC2016 # dollars are awk's
@@ -388,6 +389,10 @@ http formats/exposition.h no
 http collectors/registry.h yes
 http perf/sys.h yes
 http daemon/log.h yes
+http base/util.h no
+http web/assets.h yes
+http/api web/assets.h no
+web base/util.h yes
 http/tls http/request.h yes
 http/auth http/api/api.h yes
 systemd base/util.h no

@@ -10,6 +10,7 @@ export LC_ALL=C
 
 cd "${srcdir-$(dirname "$0")/..}" || exit 1
 failures=0
+page=('*.js' '*.mjs' '*.css' 'index.html')
 
 # complain TITLE LINES: nothing if there are none.
 complain() {
@@ -30,7 +31,7 @@ sources() {
 
 without_licence() {
     local file
-    sources '*.[ch]' '*.sh' '*.py' '*.am' configure.ac quickstart run 'run-bench*' '*.service' '*.socket' |
+    sources '*.[ch]' '*.sh' '*.py' "${page[@]}" '*.am' configure.ac quickstart run 'run-bench*' '*.service' '*.socket' |
         while read -r file; do
             case $file in
             */Makemodule.am) continue ;; # fragments of Makefile.am
@@ -60,9 +61,10 @@ undocumented_keys() {
 }
 
 complain "without a licence line" "$(without_licence)"
-complain "lines of more than 120 characters" "$(sources '*.sh' quickstart | xargs grep -nE '^.{121}' | cut -c1-160)"
+complain "lines of more than 120 characters" "$(sources '*.sh' "${page[@]}" quickstart |
+    xargs grep -nE '^.{121}' | cut -c1-160)"
 complain "blanks at the end of a line" \
-    "$(sources '*.[ch]' '*.sh' '*.am' '*.md' quickstart | xargs grep -nE '[[:blank:]]+$')"
+    "$(sources '*.[ch]' '*.sh' "${page[@]}" '*.am' '*.md' quickstart | xargs grep -nE '[[:blank:]]+$')"
 [ ! -e doc/perfcountd.8 ] || [ ! -x "${PERFCOUNTD-}" ] ||
     complain "flags that doc/perfcountd.8 does not have" "$(undocumented_flags)"
 [ ! -e doc/perfcountd.yaml.5 ] || complain "keys that doc/perfcountd.yaml.5 does not have" "$(undocumented_keys)"

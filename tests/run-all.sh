@@ -108,7 +108,7 @@ fetch() {
 
 lane_end_to_end() {
     local script
-    for script in cli stat exposition http limits descriptors libpfm4 lifecycle opener stream-events impostor \
+    for script in cli stat exposition http assets limits descriptors libpfm4 lifecycle opener stream-events impostor \
         symboliser-impostor tls security-doc bad-clients local-user proxy valgrind contrib auth excerpts; do
         end_to_end $script
     done
@@ -143,7 +143,7 @@ check "tests/steps-test.sh" tests/steps-test.sh
 check "tests/quickstart.sh" tests/quickstart.sh
 check "the programs that tests run" all_programs
 fetch &
-check "shellcheck" shellcheck quickstart .ci/run tests/*.sh tests/*/*.sh bench/footprint bench/peers.sh \
+check "shellcheck" shellcheck quickstart .ci/run tests/*.sh tests/*/*.sh web/*.sh bench/footprint bench/peers.sh \
     contrib/completion/perfcountd
 plain=no
 if check "gcc -O2 -Werror builds" built plain CFLAGS='-O2 -g' --enable-werror; then
@@ -198,8 +198,9 @@ wait
 if [ $plain = yes ]; then
     # Others on the machine would change these counts, samples and wake-ups.
     end_to_end truth
-    end_to_end idle
+    end_to_end idle & # both wait, and count the calls of their own daemons
     end_to_end retry
+    wait
     [ ! -x "$build/sanitized/perfcountd" ] || end_to_end cgroup sanitized
     end_to_end cgroup-soak
     end_to_end sampler

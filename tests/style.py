@@ -5,9 +5,9 @@
 usage: tests/style.py [--objects=DIRECTORY] [--only=CHECK] [ROOT]
        tests/style.py --self-test
 
-    long-file      files of more than 400 lines                          PATH
+    long-file      files of C or of the page of more than 400 lines      PATH
     large-folder   folders of more than 20 .c files                      PATH
-    long-function  functions of more than 40 lines                       PATH:FUNCTION
+    long-function  functions of more than 40 lines, in C and JavaScript  PATH:FUNCTION
     circle         files or folders that use each other in a circle      NAME+NAME
     verb           public functions without a verb of the glossary       PATH:FUNCTION
     bare           static functions of several files with one bare name  NAME
@@ -26,6 +26,7 @@ import sys
 import tempfile
 
 PRODUCT = "base perf opener config collectors symbols sampler formats http systemd daemon".split()
+SCRIPTS = (".js", ".mjs")
 MAX_FILE = 400
 MAX_FOLDER = 20
 MAX_FUNCTION = 40
@@ -112,9 +113,38 @@ def functions_of(text):
             start = None
 
 
+JS_FUNCTION = re.compile(r"^( *)(?:export )?(?:(?:async )?function\*? *(\w+)|(?:static |async |get |set )*(#?\w+)"
+                         r"(?: *= *(?:async )?(?:function)?)?) ?\(.*\{$|^( *)(?:export )?const (\w+) = .*=> \{$")
+
+
+def js_functions_of(text):
+    """The same of JavaScript, in which a brace closes where its line begins; functions without a name belong to others."""
+    open_lines = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        match = JS_FUNCTION.match(line)
+        indent = len(line) - len(line.lstrip())
+        if match:
+            name = match.group(2) or match.group(3) or match.group(5)
+            if name not in ("if", "for", "while", "switch", "catch", "with"):
+                open_lines[indent] = (name, number)
+        elif line.lstrip().startswith("}") and indent in open_lines:
+            name, start = open_lines.pop(indent)
+            yield name, start, number - start - 1, ""
+
+
 def comments_of(path, text):
     """Yields (line, text) for each comment, its lines joined and its marks gone."""
-    if path.endswith((".c", ".h", ".proto")):
+    if path.endswith(SCRIPTS):
+        start, joined = None, []
+        for number, line in enumerate(text.split("\n") + [""], 1):
+            match = re.match(r"\s*//+ ?(.*)|.*\s// (.+)$", line)
+            if match and not (match.group(1) or "").startswith("SPDX-"):
+                start = start or number
+                joined.append((match.group(1) or match.group(2) or "").strip())
+            elif start:
+                yield start, " ".join(joined)
+                start, joined = None, []
+    elif path.endswith((".c", ".h", ".proto", ".css")):
         for match in TOKEN.finditer(text):
             comment = match.group(0)
             if comment.startswith(("/*", "//")):
@@ -151,7 +181,7 @@ def comments_of(path, text):
 
 
 def check_files(tree):
-    for path in tree.sources():
+    for path in tree.sources() + [p for p in tree.paths if p.endswith(SCRIPTS + (".css",))]:
         lines = tree.read(path).count("\n")
         if lines > MAX_FILE:
             tree.add("long-file", path, f"{path}: {lines} lines")
@@ -170,6 +200,10 @@ def check_folders(tree):
 def check_functions(tree):
     for path in tree.sources():
         for name, line, lines, _ in functions_of(tree.read(path)):
+            if lines > MAX_FUNCTION:
+                tree.add("long-function", f"{path}:{name}", f"{path}:{line}: {name}(), {lines} lines")
+    for path in tree.paths:
+        for name, line, lines, _ in js_functions_of(tree.read(path)) if path.endswith(SCRIPTS) else ():
             if lines > MAX_FUNCTION:
                 tree.add("long-function", f"{path}:{name}", f"{path}:{line}: {name}(), {lines} lines")
 
@@ -427,6 +461,14 @@ CASES = [
     ({"base/ring.c": BODY % ("    x();\n" * 40)}, []),
     ({"base/ring.c": BODY % ("    x();\n" * 41)}, ["long-function base/ring.c:ring_open"]),
     ({"tests/unit/x.c": (BODY % ("    x();\n" * 41))}, ["long-function tests/unit/x.c:ring_open"]),
+    ({"web/ring.js": "\n" * 401}, ["long-file web/ring.js"]),
+    ({"web/ring.js": "function open() {\n" + "    x();\n" * 40 + "}\n"}, []),
+    ({"web/ring.js": "async function open() {\n" + "    x();\n" * 41 + "}\n"}, ["long-function web/ring.js:open"]),
+    ({"web/ring.js": "class Ring {\n    get size() {\n" + "        x();\n" * 41 + "    }\n}\n"},
+     ["long-function web/ring.js:size"]),
+    ({"web/ring.js": "export const open = (a) => {\n" + "    x();\n" * 41 + "};\n"}, ["long-function web/ring.js:open"]),
+    ({"web/ring.js": "// Errors\n// are told.\nx(); // Who asks, waits.\n"},
+     ["word web/ring.js:told", "word web/ring.js:Who"]),
     ({"base/ring.c": '#include "base/size.h"\n', "base/size.h": '#include "base/ring.h"\n'},
      ["circle base/ring+base/size"]),
     ({"base/ring.c": "int ring_close(void)\n{\n}\nint ring_size(void)\n{\n}\n"}, []),

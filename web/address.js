@@ -19,7 +19,8 @@ export class Address {
 
     // The link to a view. Values that are "", null or undefined are left out.
     of(view, values = {}) {
-        const kept = Object.entries(values).filter(([, value]) => value !== undefined && value !== null && value !== "");
+        const given = (value) => value !== "" && value !== null && value !== undefined;
+        const kept = Object.entries(values).filter(([, value]) => given(value));
         const query = new URLSearchParams(kept.map(([name, value]) => [name, String(value)])).toString();
 
         return query ? `#${view}?${query}` : `#${view}`;

@@ -2,41 +2,60 @@
 // The shell of the page: shows the view that the address names, and says what goes wrong.
 import { Address } from "./address.js";
 import { Client } from "./client.js";
-import { element, replace } from "./element.js";
+import { Edition } from "./edition.js";
+import { element, plain, replace, write } from "./element.js";
+import { Faults } from "./faults.js";
 import { Visibility } from "./poll.js";
 import { now } from "./now/now.js";
 import { services } from "./services/services.js";
 import { profile } from "./profile/profile.js";
 import { health } from "./health/health.js";
 
+// Statuses of a daemon that is not there: no answer, or a proxy's.
+const away = [0, 502, 503, 504];
 const views = [now, services, profile, health];
 
-// What a view is given.
+// Given to each view.
 class Page {
     constructor() {
         this.address = new Address(window, views.map((view) => view.name));
         this.client = new Client(document.baseURI);
         this.visibility = new Visibility(document);
         this.kept = new Map(); // what a view wants to find again when it is opened next, by its name
+        this.faults = new Faults(document.getElementById("fault"), document.getElementById("load"));
+        this.edition = new Edition(this);
     }
 
-    // Tells readers of the screen what has changed.
+    // The name of the machine, in the header and the title.
+    machine(name) {
+        write(document.getElementById("machine"), plain(name ?? ""));
+        this.title();
+    }
+
+    title() {
+        const parts = [shown?.view.title, document.getElementById("machine").textContent, "perfcountd"];
+        document.title = parts.filter(Boolean).join(" – ");
+    }
+
+    // Has readers of the screen say a sentence.
     say(sentence) {
         document.getElementById("notice").textContent = sentence;
     }
 
-    // Shows a sentence until the fault is over: null.
-    fault(sentence) {
-        const line = document.getElementById("fault");
+    // Shows a sentence until the fault of this source, as a Poll, is over: null. See faults.js.
+    fault(sentence, source = "view", action = null) {
+        this.faults.set(sentence, source, action);
+    }
 
-        line.hidden = sentence === null;
-        if (line.textContent !== (sentence ?? ""))
-            line.textContent = sentence ?? "";
+    // A fault of a Poll is over. A daemon that was away may be another one now.
+    recovered(fault) {
+        if (away.includes(fault.status))
+            this.edition.ask();
     }
 }
 
-const page = new Page();
 let shown = null; // {view, opened}
+const page = new Page();
 
 function link(view) {
     return element("a", { href: page.address.of(view.name), "data-view": view.name }, view.title);
@@ -54,16 +73,17 @@ function show() {
     const main = document.getElementById("main");
     replace(main);
     main.dataset.view = view.name;
-    document.title = `${view.title} – perfcountd`;
     for (const tab of document.querySelectorAll("#views a"))
         if (tab.dataset.view === view.name)
             tab.setAttribute("aria-current", "page");
         else
             tab.removeAttribute("aria-current");
     shown = { view, opened: view.open(main, page) };
+    page.title();
 }
 
 replace(document.getElementById("views"), ...views.map(link));
 document.getElementById("skip").addEventListener("click", () => document.getElementById("main").focus());
+document.getElementById("load").addEventListener("click", () => window.location.reload());
 page.address.onChange(show);
 show();

@@ -1,22 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests to the daemon that the page is from. All paths are relative, so that the page works below any prefix of a
-// reverse proxy. What goes wrong is a Fault, whose message is a sentence to be shown.
+// reverse proxy. A failure is a Fault, whose message is a sentence for the reader.
 
 export class Fault extends Error {
-    // `status` is of HTTP; 0: there was no answer. `retry_after` is in seconds.
-    constructor(sentence, status = 0, retry_after = null) {
+    // `status` is of HTTP; 0: there was no answer. `retry_after` is in seconds. `reason` is what the daemon said.
+    constructor(sentence, { status = 0, retry_after = null, reason = "" } = {}) {
         super(sentence);
         this.status = status;
         this.retry_after = retry_after;
+        this.reason = reason;
     }
 }
 
 // Longer than any answer takes whose headers do not wait for something; rates wait for as long as they were asked to.
 const patience_ms = 15000;
+const longest_retry_s = 600;
+const reason_size = 4000;
 
-async function said(response) {
-    const text = (await response.text().catch(() => "")).slice(0, 1000);
+// A daemon on the reader's own computer needs no network.
+function unreachable(url) {
+    const offline = globalThis.navigator?.onLine === false &&
+        !/^(localhost$|127\.|\[::1\])/.test(new URL(url).hostname);
 
+    return new Fault(`The daemon cannot be reached${offline ? ": this computer has no network" : ""}.`);
+}
+
+// What an answer of ours says. The pages of proxies are HTML, and of no use here.
+async function reason_of(response) {
+    const type = response.headers.get("Content-Type") ?? "";
+
+    if (!/^(application\/json|text\/plain)/.test(type))
+        return "";
+    const text = (await response.text().catch(() => "")).slice(0, reason_size);
     try {
         return String(JSON.parse(text).error);
     } catch {
@@ -24,23 +39,57 @@ async function said(response) {
     }
 }
 
-function sentence_of(status, text) {
-    switch (status) {
-    case 401:
-        return "The daemon wants a password. Load the page again to be asked for it.";
-    case 403:
-        return text || "The daemon does not allow this for you.";
-    case 503:
-        return text || "The daemon is busy.";
-    default:
-        return text || `The daemon answered with status ${status}.`;
-    }
-}
+const openings = {
+    400: "The daemon refuses this",
+    401: "The daemon wants a password, or another one than before",
+    403: "The daemon does not allow this",
+    429: "The daemon takes no more requests for now",
+    502: "The proxy before the daemon does not reach it",
+    503: "The daemon is busy",
+    504: "The proxy before the daemon gets no answer from it",
+};
 
 async function fault_of(response) {
+    const { status } = response;
+    const reason = await reason_of(response);
     const after = Number(response.headers.get("Retry-After"));
+    const opening = openings[status] ?? `The daemon answers with status ${status}`;
 
-    return new Fault(sentence_of(response.status, await said(response)), response.status, after > 0 ? after : null);
+    return new Fault(`${opening}${reason && status !== 401 ? `: ${reason}` : ""}.`.replace(/\.\.$/, "."), {
+        status, reason, retry_after: after > 0 ? Math.min(after, longest_retry_s) : null });
+}
+
+// Ends a request when the reader's signal does, and when patience is over.
+class Limit {
+    constructor(signal, patience) {
+        this.signal = signal;
+        this.controller = new AbortController();
+        this.late = false;
+        this.abort = () => this.controller.abort();
+        signal?.addEventListener("abort", this.abort, { once: true });
+        this.timer = setTimeout(() => {
+            this.late = true;
+            this.abort();
+        }, patience);
+        if (signal?.aborted)
+            this.abort();
+    }
+
+    // The answer may take its time from now on.
+    relax() {
+        clearTimeout(this.timer);
+    }
+
+    done() {
+        this.relax();
+        this.signal?.removeEventListener("abort", this.abort);
+    }
+
+    // Throws what the reader's signal was aborted with, else a Fault: that of lateness, or `otherwise`.
+    fail(otherwise) {
+        this.signal?.throwIfAborted();
+        throw this.late ? new Fault("The daemon does not answer in time.") : otherwise;
+    }
 }
 
 export class Client {
@@ -52,6 +101,8 @@ export class Client {
     url(path, parameters = {}) {
         const url = new URL(path, this.base);
 
+        // Of a page from http://NAME:PASSWORD@HOST/: the browser knows them, and fetch refuses them here.
+        url.username = url.password = "";
         for (const [name, values] of Object.entries(parameters))
             for (const value of [values].flat())
                 if (value !== undefined && value !== null && value !== "")
@@ -59,36 +110,59 @@ export class Client {
         return url.href;
     }
 
-    // The response, once its headers are here. Throws a Fault, or what `signal` was aborted with.
-    async ask(method, path, { parameters, signal, patience = patience_ms } = {}) {
-        const late = new AbortController();
-        const timer = setTimeout(() => late.abort(), patience);
-        const stop = () => late.abort();
+    // By the header the daemon knows its own page, also at an address that the browser does not trust, as
+    // http://192.0.2.1/: a page of another origin would have to ask the daemon before it sends one.
+    async answer(method, url, limit) {
         let response;
 
-        signal?.addEventListener("abort", stop);
         try {
-            response = await fetch(this.url(path, parameters), { method, signal: late.signal, cache: "no-store" });
+            response = await fetch(url, { method, signal: limit.controller.signal, cache: "no-store",
+                                          headers: { "X-Requested-With": "perfcountd" } });
         } catch {
-            signal?.throwIfAborted();
-            throw new Fault(late.signal.aborted ? "The daemon does not answer in time." : "The daemon cannot be reached.");
-        } finally {
-            clearTimeout(timer);
+            limit.fail(unreachable(url));
         }
-        if (!response.ok)
-            throw await fault_of(response);
-        return response;
+        if (response.ok)
+            return response;
+        const fault = await fault_of(response);
+        limit.signal?.throwIfAborted();
+        throw fault;
+    }
+
+    // The response, once its headers are here. Throws a Fault, or what `signal` was aborted with.
+    async ask(method, path, { parameters, signal, patience = patience_ms } = {}) {
+        const limit = new Limit(signal, patience);
+
+        try {
+            const response = await this.answer(method, this.url(path, parameters), limit);
+            limit.relax();
+            return response;
+        } catch (error) {
+            limit.done();
+            throw error;
+        }
+    }
+
+    // The whole text of an answer.
+    async text(path, { method = "GET", parameters, signal, patience = patience_ms } = {}) {
+        const limit = new Limit(signal, patience);
+
+        try {
+            const response = await this.answer(method, this.url(path, parameters), limit);
+            return await response.text().catch(() => limit.fail(new Fault("The answer of the daemon broke off.")));
+        } finally {
+            limit.done();
+        }
     }
 
     // A document of JSON.
     async json(path, options = {}) {
-        const response = await this.ask(options.method ?? "GET", path, options);
+        const text = await this.text(path, options);
 
         try {
-            return await response.json();
+            return JSON.parse(text);
         } catch {
-            options.signal?.throwIfAborted();
-            throw new Fault("The answer of the daemon broke off.");
+            throw new Fault(
+                "The answer is not one of perfcountd: a proxy may want you to log in. Load the page again.");
         }
     }
 }

@@ -1,27 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers and times as the reader's locale writes them. What is not there is an en dash.
+// Numbers and times as the reader's locale writes them. A value that is not there is an en dash.
 
 export const absent = "–";
 
-const steps = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
+const steps = [[1e18, "E"], [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
 const binary = [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]];
-const units = { "bytes per second": "B/s", watts: "W", hertz: "Hz", cpus: "CPUs", "per 1000 instructions": "/1000 instr." };
+const units = {
+    "bytes per second": "B/s", watts: "W", hertz: "Hz", cpus: "CPUs", "per 1000 instructions": "/1000 instr.",
+};
+const least = 1e-6, most = 1e15; // beyond them a number is written with its power of ten
+const almost = 1.0005; // 999.6 is written as 1 k, not as 1,000
+
+// Made once: making one takes longer than a hundred numbers take to be written.
+const formats = {
+    digits: new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 }),
+    power: new Intl.NumberFormat(undefined, { notation: "scientific", maximumSignificantDigits: 3 }),
+    percent: new Intl.NumberFormat(undefined, { style: "percent", maximumSignificantDigits: 3 }),
+    hundredths: new Intl.NumberFormat(undefined, { maximumFractionDigits: 2 }),
+    whole: new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 }),
+};
 
 function is_number(value) {
     return typeof value === "number" && Number.isFinite(value);
 }
 
-// Three digits that matter, whatever the size.
-export function digits(value) {
-    if (!is_number(value))
-        return absent;
-    return value.toLocaleString(undefined, { maximumSignificantDigits: 3, maximumFractionDigits: 3 });
+// Negative zero is zero.
+function write(format, value) {
+    return is_number(value) ? formats[format].format(value + 0) : absent;
 }
 
-function scaled(value, table, unit) {
+// Three digits that matter, whatever the size.
+export function digits(value) {
+    const size = Math.abs(value);
+
+    return write(size >= most || (size > 0 && size < least) ? "power" : "digits", value);
+}
+
+function scaled(value, table, unit, smallest = "") {
     if (!is_number(value))
         return absent;
-    const [step, prefix] = table.find(([size]) => Math.abs(value) >= size) ?? [1, ""];
+    const [step, prefix] = table.find(([size]) => Math.abs(value) * almost >= size) ?? [1, smallest];
 
     return `${digits(value / step)} ${prefix}${unit}`.trim();
 }
@@ -32,13 +50,16 @@ export function amount(value, unit = "") {
 }
 
 export function bytes(value) {
-    return scaled(value, [...binary, [1, "B"]], "");
+    return scaled(value, binary, "", "B");
 }
 
 export function percent(share) {
-    if (!is_number(share))
-        return absent;
-    return share.toLocaleString(undefined, { style: "percent", maximumSignificantDigits: 3, maximumFractionDigits: 1 });
+    return write("percent", share);
+}
+
+// How many of something.
+export function count(n) {
+    return write("whole", n);
 }
 
 // A derived metric, in the unit that /api/v1/metrics gives it.
@@ -46,7 +67,7 @@ export function metric(value, unit, name) {
     if (!is_number(value))
         return absent;
     if (unit === "ratio")
-        return name.startsWith("ipc") ? value.toLocaleString(undefined, { maximumFractionDigits: 2 }) : percent(value);
+        return name.startsWith("ipc") ? write("hundredths", value) : percent(value);
     if (unit === "per 1000 instructions" || unit === "cpus")
         return digits(value);
     return amount(value, units[unit] ?? unit);
@@ -64,8 +85,8 @@ export function duration(seconds) {
     const s = Math.round(seconds), min = Math.floor(s / 60), h = Math.floor(min / 60);
 
     if (h > 0)
-        return `${h} h ${min % 60} min`;
-    return min > 0 ? `${min} min ${s % 60} s` : `${s} s`;
+        return `${count(h)} h ${count(min % 60)} min`;
+    return min > 0 ? `${count(min)} min ${count(s % 60)} s` : `${count(s)} s`;
 }
 
 // The time of day, of seconds since 1970.

@@ -1,22 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asking again and again, but never while the page is hidden.
+// Asking again and again, but never while the page is hidden. All times are of a clock that never jumps.
 import { Fault } from "./client.js";
 
-const first_delay_ms = 1000, longest_delay_ms = 15000;
+const first_delay_ms = 1000, longest_delay_ms = 15000, announced_ms = 10000;
 
-// Whether somebody can see the page. Callbacks get true or false.
+// Whether somebody can see the page: not in a hidden tab, and not while the browser keeps it for its Back button.
+// Callbacks get true or false.
 export class Visibility {
-    constructor(document) {
+    constructor(document, window = document.defaultView) {
         this.callbacks = new Set();
         this.document = document;
-        document.addEventListener("visibilitychange", () => {
-            for (const callback of [...this.callbacks])
-                callback(this.visible);
-        });
+        this.left = false;
+        this.visible = this.is_visible();
+        document.addEventListener("visibilitychange", () => this.update());
+        window?.addEventListener("pagehide", () => this.update(true));
+        window?.addEventListener("pageshow", () => this.update(false));
     }
 
-    get visible() {
-        return this.document.visibilityState === "visible";
+    is_visible() {
+        return !this.left && this.document.visibilityState === "visible";
+    }
+
+    update(left = this.left) {
+        this.left = left;
+        if (this.visible === this.is_visible())
+            return;
+        this.visible = !this.visible;
+        for (const callback of [...this.callbacks])
+            callback(this.visible);
     }
 
     // Returns a function that takes the callback away again.
@@ -26,14 +37,19 @@ export class Visibility {
     }
 }
 
+// Until `ms` have passed, or the signal is aborted.
 function rest(ms, signal) {
     return new Promise((resolve) => {
-        const timer = setTimeout(resolve, ms);
-
-        signal.addEventListener("abort", () => {
+        const end = () => {
             clearTimeout(timer);
+            signal.removeEventListener("abort", end);
             resolve();
-        }, { once: true });
+        };
+        const timer = Number.isFinite(ms) ? setTimeout(end, ms) : undefined;
+
+        signal.addEventListener("abort", end);
+        if (signal.aborted)
+            end();
     });
 }
 
@@ -45,10 +61,14 @@ export class Poll {
         this.ms = ms;
         this.ask = ask;
         this.controller = null;
+        this.fault = null;
         this.forget = page.visibility.onChange(() => this.resume());
+        this.online = () => this.fault && this.resume();
+        globalThis.addEventListener?.("online", this.online);
         this.resume();
     }
 
+    // Asks now, whatever it waits for.
     resume() {
         this.controller?.abort();
         this.controller = null;
@@ -67,30 +87,50 @@ export class Poll {
                 await this.ask(signal);
                 if (signal.aborted)
                     return;
-                this.page.fault(null);
+                this.tell(null);
                 delay = first_delay_ms;
                 await rest(this.ms - (performance.now() - begin), signal);
             } catch (error) {
                 if (signal.aborted)
                     return;
-                delay = await this.wait_after(error, delay, signal);
+                await rest(this.wait_of(error, delay), signal);
+                delay = Math.min(delay * 2, longest_delay_ms);
             }
         }
     }
 
-    // Returns the next delay.
-    async wait_after(error, delay, signal) {
+    // Shows a fault, or that it is over.
+    tell(error, sentence = null, action = null) {
+        const before = this.fault;
+
+        this.fault = error;
+        this.page.fault(sentence, this, action);
+        if (before && !error)
+            this.page.recovered?.(before);
+    }
+
+    // Says what went wrong, and returns how long to wait. A wrong password stays wrong until the page is loaded again.
+    wait_of(error, delay) {
+        if (!(error instanceof Fault)) {
+            console.error(error);
+            this.tell(error, `This page has a fault of its own: ${error.message}. It goes on.`);
+            return longest_delay_ms;
+        }
         const ms = error.retry_after ? error.retry_after * 1000 : delay;
 
-        if (!(error instanceof Fault))
-            console.error(error);
-        this.page.fault(`${error.message} The page asks again in ${Math.ceil(ms / 1000)} s.`);
-        await rest(ms, signal);
-        return Math.min(delay * 2, longest_delay_ms);
+        if (error.status === 401) {
+            this.tell(error, `${error.message} Load the page again to be asked for it.`, "load");
+            return Infinity;
+        }
+        this.tell(error, `${error.message} ${ms >= announced_ms && error.retry_after ?
+            `The page asks again in ${Math.ceil(ms / 1000)} s.` : "The page goes on asking."}`);
+        return ms;
     }
 
     close() {
         this.forget();
+        globalThis.removeEventListener?.("online", this.online);
         this.controller?.abort();
+        this.page.fault(null, this);
     }
 }

@@ -3,6 +3,7 @@
 #include "base/number.h"
 #include "http/api/handlers.h"
 #include "http/content.h"
+#include "http/refusal.h"
 #include "http/reply.h"
 
 #define PAUSE_SECONDS 60 /* where the client gives none */
@@ -38,14 +39,18 @@ void handle_reload(struct request *request, const struct route *route)
         reply_text(request, MHD_HTTP_OK, "reloaded");
 }
 
+/* With the reason why this client may not pause or reload, if it may not. */
 static void reply_paused(struct request *request)
 {
     const struct service *service = request->site->service;
     struct service_pause pause = service->paused(service->userdata);
+    const char *refusal = refusal_sentence(request, true);
     json_t *document =
         pause.paused ? json_pack("{s:b, s:i, s:f}", "paused", true, "seconds", (int)pause.seconds, "until", pause.until)
                      : json_pack("{s:b}", "paused", false);
 
+    if (document && refusal)
+        json_object_set_new(document, "refusal", json_string(refusal));
     content_reply_json(request, document, false);
 }
 

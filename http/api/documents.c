@@ -8,15 +8,21 @@
 #include "http/reply.h"
 
 struct question {
-    struct filter filter;
-    struct order order;
-    double seconds;
+    struct rates_question rates; /* its filter alone where the counters are asked for */
     const char *const *names;
 };
 
 static void question_done(struct question *question)
 {
-    filter_done(&question->filter);
+    filter_done(&question->rates.filter);
+}
+
+static int take_totals(struct rates_question *question, const char *value, struct error *error)
+{
+    if (!str_equal(value, "pmu"))
+        return error_set(error, -EINVAL, "parameter \"totals\": expected \"pmu\", found \"%.64s\"", value);
+    question->totals = true;
+    return 0;
 }
 
 static int question_take(void *userdata, const char *name, const char *value, struct error *error)
@@ -24,15 +30,17 @@ static int question_take(void *userdata, const char *name, const char *value, st
     struct question *question = userdata;
     double seconds;
 
-    int r = order_add(&question->order, name, value, error);
+    int r = order_add(&question->rates.order, name, value, error);
     if (r != -ENOENT)
         return r;
+    if (str_equal(name, "totals"))
+        return take_totals(&question->rates, value, error);
     if (!str_equal(name, "seconds"))
-        return filter_add(&question->filter, question->names, name, value, error);
+        return filter_add(&question->rates.filter, question->names, name, value, error);
     if (number_parse_double(value, &seconds) < 0 || seconds < RATES_SECONDS_MIN || seconds > RATES_SECONDS_MAX)
         return error_set(error, -EINVAL, "parameter \"seconds\": expected a number from %g to %g, found \"%.64s\"",
                          RATES_SECONDS_MIN, RATES_SECONDS_MAX, value);
-    question->seconds = seconds;
+    question->rates.seconds = seconds;
     return 0;
 }
 
@@ -85,25 +93,24 @@ void handle_counters(struct request *request, const struct route *route)
     if (!question_ask(request, route, &question))
         return;
     struct response_key key = counters_negotiate(request, route);
-    key.mask = filter_mask(&question.filter);
+    key.mask = filter_mask(&question.rates.filter);
     const struct counter_format *format = &counter_formats[key.format];
-    const struct response_key *shared = filter_is_mask(&question.filter) ? &key : NULL;
+    const struct response_key *shared = filter_is_mask(&question.rates.filter) ? &key : NULL;
     const struct snapshot *snapshot = service->read(service->userdata, key.mask, false);
     if (shared && content_find(request, snapshot, shared))
         return;
-    if (filter_check(&question.filter, snapshot, &error) < 0)
+    if (filter_check(&question.rates.filter, snapshot, &error) < 0)
         reply_error(request, MHD_HTTP_BAD_REQUEST, "%s", error.message);
-    else if (format->write(&content, snapshot, &question.filter) == 0)
+    else if (format->write(&content, snapshot, &question.rates.filter) == 0)
         content_reply(request, &content, format->content_type, key.gzip, snapshot, shared);
 }
 
 void handle_rates(struct request *request, const struct route *route)
 {
-    _cleanup_(question_done) struct question question = {.seconds = 1};
+    _cleanup_(question_done) struct question question = {.rates.seconds = 1};
 
     if (question_ask(request, route, &question))
-        rates_wait_start(request, &question.filter, &question.order, question.seconds,
-                         request_negotiate(request, NULL, 0));
+        rates_wait_start(request, &question.rates, request_negotiate(request, NULL, 0));
 }
 
 void handle_document(struct request *request, const struct route *route)

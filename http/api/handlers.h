@@ -7,6 +7,8 @@
 
 /* index.c */
 void handle_index(struct request *request, const struct route *route);
+/* page.c */
+void handle_page_file(struct request *request, const struct route *route);
 /* documents.c */
 void handle_counters(struct request *request, const struct route *route);
 void handle_rates(struct request *request, const struct route *route);

@@ -1,33 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The page of links: every path, its description and an example; as text for clients that are no browsers. */
+/*
+ * The answers at /: web/index.html, which has every path, its description and an example for browsers without
+ * JavaScript; or these as text, for clients that are no browsers.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "base/cleanup.h"
+#include "base/hash-index.h"
 #include "http/api/handlers.h"
+#include "http/api/page.h"
 #include "http/reply.h"
 
-static const char head[] =
-    "<!DOCTYPE html>\n"
-    "<html lang=\"en\">\n"
-    "<head>\n"
-    "<meta charset=\"utf-8\">\n"
-    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-    "<title>perfcountd</title>\n"
-    "<style>\n"
-    ":root { color-scheme: light dark; }\n"
-    "body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }\n"
-    "h1 { margin-bottom: 0; }\n"
-    "dt { margin-top: 1.25rem; font-weight: 600; }\n"
-    "dd { margin: 0; }\n"
-    "code { font: 0.9em ui-monospace, monospace; opacity: 0.8; overflow-wrap: anywhere; }\n"
-    "</style>\n"
-    "</head>\n"
-    "<body>\n"
-    "<h1>perfcountd</h1>\n"
-    "<p>Hardware performance counters of this machine, for Prometheus and for curl.</p>\n"
-    "<dl>\n";
+/* Where web/index.html gets what the daemon knows. */
+#define MODULES_MARKER "<!-- modules -->\n"
+#define PATHS_MARKER "<!-- paths -->\n"
 
-static const char foot[] = "</dl>\n"
-                           "</body>\n"
-                           "</html>\n";
+/* Only what is needed, and from here alone. */
+static const char policy[] = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+                             "img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'; form-action 'none'";
 
 static void append_escaped(struct buffer *page, const char *text)
 {
@@ -54,10 +45,13 @@ static const char *host_of(struct request *request)
     return host && *host && !host[strspn(host, allowed)] ? host : "localhost:10298";
 }
 
-/* The link of a stream has the query of its example: without `seconds`, it would last for sampler.max_seconds. */
+/*
+ * Relative, since a proxy may have the page below a path of its own. The link of a stream has the query of its example:
+ * without `seconds`, it would last for sampler.max_seconds.
+ */
 static void append_link(struct buffer *page, const struct route *route, const char *path)
 {
-    buffer_append_text(page, "<a href=\"");
+    buffer_append_text(page, "<a href=\".");
     append_escaped(page, path);
     if (route->handle == handle_stream)
         append_escaped(page, route->example);
@@ -84,13 +78,41 @@ static void append_route(struct buffer *page, const struct route *route, const s
     buffer_append_text(page, "'</code></dd>\n");
 }
 
-static void append_page(struct buffer *page, const struct site *site, const char *host)
+static void append_paths(struct buffer *page, const struct site *site, const char *host)
 {
-    buffer_append_text(page, head);
+    buffer_append_text(page, "<p>The page needs JavaScript. These paths do not:</p>\n<dl>\n");
     for (size_t i = 0; i < site->n_routes; i++)
         if (site->routes[i].example)
             append_route(page, &site->routes[i], site, host);
-    buffer_append_text(page, foot);
+    buffer_append_text(page, "</dl>\n");
+}
+
+/* All modules are asked for at once, and not each when the one that imports it is there. */
+static void append_modules(struct buffer *page)
+{
+    for (size_t i = 0; i < n_assets; i++)
+        if (assets[i].type == ASSET_JS && !str_equal(assets[i].path, ASSET_CHART))
+            buffer_appendf(page, "<link rel=\"modulepreload\" href=\".%s%s\">\n", PAGE_PATH, assets[i].path);
+}
+
+/* Appends the template up to a marker; returns what is behind it. */
+static const char *append_until(struct buffer *page, const char *template, const char *marker)
+{
+    const char *at = strstr(template, marker);
+
+    if (!at) /* a test looks for each of them */
+        return template;
+    buffer_append(page, template, (size_t)(at - template));
+    return at + strlen(marker);
+}
+
+static void append_page(struct buffer *page, const char *template, const struct site *site, const char *host)
+{
+    const char *rest = append_until(page, template, MODULES_MARKER);
+    append_modules(page);
+    rest = append_until(page, rest, PATHS_MARKER);
+    append_paths(page, site, host);
+    buffer_append_text(page, rest);
 }
 
 static void append_list(struct buffer *list, const struct site *site, const char *host)
@@ -122,19 +144,50 @@ static bool wants_html(struct request *request, bool *ret_gzip)
            (html->quality > 0 && html->quality == text->quality && html->specificity > text->specificity);
 }
 
+/* 64 bits, as of the files. */
+static struct page_etag etag_of(const struct buffer *page, bool gzip)
+{
+    uint64_t hash = page->size;
+    char tag[17];
+
+    for (size_t i = 0; i < page->size; i++)
+        hash = hash_mix(hash, (unsigned char)page->data[i]);
+    snprintf(tag, sizeof(tag), "%016" PRIx64, hash);
+    return page_etag_make(tag, gzip);
+}
+
+static void reply_page(struct request *request, bool gzip)
+{
+    _cleanup_(buffer_done) struct buffer file = {0}, page = {0};
+    const struct asset *index = asset_find("index.html");
+
+    if (!index || page_decode(&file, index) < 0)
+        return;
+    _cleanup_(freep) char *template = buffer_string(&file);
+    if (!template)
+        return;
+    append_page(&page, template, request->site, host_of(request));
+    if (page.failed)
+        return;
+    struct page_etag etag = etag_of(&page, gzip);
+    struct MHD_Response *response = reply_make(&page, TYPE_HTML, NULL, gzip);
+    if (response) {
+        MHD_add_response_header(response, "Content-Security-Policy", policy);
+        MHD_add_response_header(response, "Cross-Origin-Opener-Policy", "same-origin");
+    }
+    page_reply(request, response, &etag, VARY_ALL);
+}
+
 void handle_index(struct request *request, const struct route *route)
 {
-    _cleanup_(buffer_done) struct buffer page = {0};
-    const char *host = host_of(request);
-    bool gzip, html = wants_html(request, &gzip);
+    _cleanup_(buffer_done) struct buffer list = {0};
+    bool gzip;
 
     (void)route;
-    if (html)
-        append_page(&page, request->site, host);
-    else
-        append_list(&page, request->site, host);
-    struct MHD_Response *response = reply_make(&page, html ? TYPE_HTML : TYPE_TEXT, VARY_ALL, gzip);
-    if (response && html)
-        MHD_add_response_header(response, "Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'");
-    reply_set(request, MHD_HTTP_OK, response);
+    if (wants_html(request, &gzip)) {
+        reply_page(request, gzip);
+        return;
+    }
+    append_list(&list, request->site, host_of(request));
+    reply_set(request, MHD_HTTP_OK, reply_make(&list, TYPE_TEXT, VARY_ALL, gzip));
 }

@@ -15,8 +15,7 @@ struct rates_wait {
     struct request *request;
     struct peer_count *count;
     struct baseline *baseline;
-    struct filter filter;
-    struct order order;
+    struct rates_question question;
     bool gzip;
     sd_event_source *timer;
 };
@@ -29,7 +28,7 @@ static struct rates_wait *rates_wait_free(struct rates_wait *wait)
         peer_counts_remove(&wait->request->site->rates_waits, wait->count);
     sd_event_source_disable_unref(wait->timer);
     baseline_free(wait->baseline);
-    filter_done(&wait->filter);
+    filter_done(&wait->question.filter);
     free(wait);
     return NULL;
 }
@@ -45,13 +44,15 @@ static int rates_wait_on_timer(sd_event_source *source, uint64_t usec, void *use
     _cleanup_(rates_wait_freep) struct rates_wait *wait = userdata;
     _cleanup_(buffer_done) struct buffer content = {0};
     struct request *request = wait->request;
+    const struct rates_question *question = &wait->question;
     const struct service *service = request->site->service;
 
     (void)source;
     (void)usec;
     request_on_end(request, NULL, NULL);
-    const struct snapshot *snapshot = service->read(service->userdata, filter_mask(&wait->filter), true);
-    if (rates_json_write(&content, wait->baseline, snapshot, &wait->filter, &wait->order) == 0)
+    const struct snapshot *snapshot = service->read(service->userdata, filter_mask(&question->filter), true);
+    if (rates_json_write(&content, wait->baseline, snapshot, &question->filter, &question->order, question->totals) ==
+        0)
         content_reply(request, &content, TYPE_JSON, wait->gzip, NULL, NULL);
     /* The reply may have to be compressed first. */
     if (!request->suspension.cancel)
@@ -59,19 +60,18 @@ static int rates_wait_on_timer(sd_event_source *source, uint64_t usec, void *use
     return 0;
 }
 
-static struct rates_wait *rates_wait_new(struct request *request, struct filter *filter, const struct order *order,
-                                         bool gzip)
+static struct rates_wait *rates_wait_new(struct request *request, struct rates_question *question, bool gzip)
 {
     _cleanup_(rates_wait_freep) struct rates_wait *wait = calloc(1, sizeof(*wait));
 
     if (!wait)
         return NULL;
-    *wait = (struct rates_wait){.request = request, .order = *order, .gzip = gzip};
+    *wait = (struct rates_wait){.request = request, .gzip = gzip};
     wait->count = peer_counts_add(&request->site->rates_waits, request->peer);
     if (!wait->count)
         return NULL;
-    wait->filter = *filter;
-    *filter = (struct filter){0};
+    wait->question = *question;
+    question->filter = (struct filter){0};
     return steal(wait);
 }
 
@@ -81,8 +81,7 @@ static bool rates_wait_has_room(const struct request *request)
     return peer_counts_have_room(&request->site->rates_waits, request->peer, WAITS_MAX, WAITS_PER_ADDRESS_MAX);
 }
 
-void rates_wait_start(struct request *request, struct filter *filter, const struct order *order, double seconds,
-                      bool gzip)
+void rates_wait_start(struct request *request, struct rates_question *question, bool gzip)
 {
     struct site *site = request->site;
     const struct service *service = site->service;
@@ -93,16 +92,18 @@ void rates_wait_start(struct request *request, struct filter *filter, const stru
                     "too many clients wait for rates, in all or from this address; try again");
         return;
     }
-    _cleanup_(rates_wait_freep) struct rates_wait *wait = rates_wait_new(request, filter, order, gzip);
+    _cleanup_(rates_wait_freep) struct rates_wait *wait = rates_wait_new(request, question, gzip);
     if (!wait)
         return;
-    const struct snapshot *snapshot = service->read(service->userdata, filter_mask(&wait->filter), true);
-    if (filter_check(&wait->filter, snapshot, &error) < 0 || order_check(order, &wait->filter, snapshot, &error) < 0) {
+    const struct filter *filter = &wait->question.filter;
+    const struct snapshot *snapshot = service->read(service->userdata, filter_mask(filter), true);
+    if (filter_check(filter, snapshot, &error) < 0 ||
+        order_check(&wait->question.order, filter, snapshot, &error) < 0) {
         reply_error(request, MHD_HTTP_BAD_REQUEST, "%s", error.message);
         return;
     }
     wait->baseline = baseline_new(snapshot);
-    uint64_t end = service_now(service) + (uint64_t)(seconds * (double)NSEC_PER_SEC);
+    uint64_t end = service_now(service) + (uint64_t)(wait->question.seconds * (double)NSEC_PER_SEC);
     if (!wait->baseline || sd_event_add_time(site->event, &wait->timer, CLOCK_MONOTONIC, end / NSEC_PER_USEC, 1,
                                              rates_wait_on_timer, wait) < 0)
         return;

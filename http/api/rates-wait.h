@@ -12,8 +12,15 @@
 #define RATES_SECONDS_MIN 0.05
 #define RATES_SECONDS_MAX 60.0
 
+/* The query of a request. The texts are borrowed from the request. */
+struct rates_question {
+    struct filter filter;
+    struct order order;
+    double seconds;
+    bool totals; /* the rows of each PMU, added up */
+};
+
 /* Takes the filter. The request waits afterwards, or has an error as its reply. */
-void rates_wait_start(struct request *request, struct filter *filter, const struct order *order, double seconds,
-                      bool gzip);
+void rates_wait_start(struct request *request, struct rates_question *question, bool gzip);
 
 #endif

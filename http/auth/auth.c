@@ -19,6 +19,10 @@
 
 #define CHALLENGE "Basic realm=\"perfcountd\", charset=\"UTF-8\""
 
+/* No browser knows this scheme, so that the page hears of a password that has been changed, and says so: a browser
+ * would ask its reader at each request of the page, and again at the next. */
+#define CHALLENGE_OF_PAGE "X-" CHALLENGE
+
 struct auth {
     struct worker *worker;
     struct password_cache cache;
@@ -279,11 +283,21 @@ static const char *challenge_sentence(struct request *request)
     return "the name or the password is wrong";
 }
 
+/* Our page asks, and its browser knows a password: a wrong one, where this matters. */
+static bool page_has_password(const struct request *request)
+{
+    const char *proof = request_header(request, STANDING_PROOF);
+
+    return proof && strcasecmp(proof, STANDING_PROOF_VALUE) == 0 &&
+           request_header(request, MHD_HTTP_HEADER_AUTHORIZATION);
+}
+
 static void reply_challenge(struct request *request)
 {
     reply_error(request, MHD_HTTP_UNAUTHORIZED, "%s", challenge_sentence(request));
     if (request->response)
-        MHD_add_response_header(request->response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, CHALLENGE);
+        MHD_add_response_header(request->response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
+                                page_has_password(request) ? CHALLENGE_OF_PAGE : CHALLENGE);
 }
 
 /* A client that has sent no password only asks what is wanted, unless the number of such clients makes a flood. */

@@ -130,6 +130,9 @@ equals "no symboliser runs, so it is not there" "$(get /metrics | grep -c 'proce
 equals "nor in the status, where the users are" \
     "$(get /api/v1/status | jq -c '[.processes[] | [.process, .uid]]')" \
     "[[\"daemon\",$(field "$daemon_pid" Uid)],[\"opener\",0]]"
+equals "its jail leaves it the idle time of each CPU" \
+    "$(get /api/v1/status | jq -c '[.machine.cpu_idle_seconds[] | select(.seconds > 0) | .cpu]')" \
+    "$(grep -o '^cpu[0-9]*' /proc/stat | jq -Rc '[., inputs] | map(ltrimstr("cpu") | select(. != "") | tonumber)')"
 own_value() {
     get /metrics | awk -v name="$1" '$1 == name { print $2 }'
 }

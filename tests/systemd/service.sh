@@ -115,6 +115,8 @@ test_start() {
     pid=$(main_pid)
     equals "it is active once it is ready" "$(inside systemctl is-active perfcountd)" active
     equals "and serves" "$(status_of /-/ready)" 200
+    equals "its sandbox leaves it the idle time of each CPU" \
+        "$(get /api/v1/status | jq '.machine.cpu_idle_seconds | length')" "$(inside nproc --all)"
     matches "systemctl status has a line" "$(status_text)" '^counting [0-9]+ groups on [0-9]+ CPUs and [0-9]+ cgroups'
     equals "the process is of its own user" "$(inside ps -o user= -p "$pid")" perfcountd
     equals "it can gain no privilege" "$(status_field "$pid" NoNewPrivs)" 1

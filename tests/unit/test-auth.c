@@ -94,6 +94,10 @@ static const struct {
     {"GET /metrics", "alice:secret", "", 200, "perf_cpu_cycles_total"},
     {"GET /metrics", "bob:secret", "", 200, "perf_cpu_cycles_total"},
     {"GET /metrics", "alice:wrong", "", 401, "WWW-Authenticate: Basic realm=\"perfcountd\", charset=\"UTF-8\"\r\n"},
+    /* The page hears of a wrong password; without any, its browser has to be asked for the one that it knows. */
+    {"GET /metrics", "alice:wrong", "X-Requested-With: perfcountd\r\n", 401, "WWW-Authenticate: X-Basic realm="},
+    {"GET /metrics", NULL, "X-Requested-With: perfcountd\r\n", 401, "WWW-Authenticate: Basic realm="},
+    {"GET /metrics", "alice:wrong", "X-Requested-With: x\r\n", 401, "WWW-Authenticate: Basic realm="},
     {"GET /metrics", "alice:wrong", "", 401, "\r\n\r\nthe name or the password is wrong\n"},
     {"GET /metrics", "carol:secret", "", 401, "\r\n\r\nthe name or the password is wrong\n"},
     {"GET /metrics", NULL, "", 401, "\r\n\r\nthis needs a name and a password, as in curl -u NAME\n"},
@@ -344,16 +348,11 @@ static unsigned count_of(const char *text, const char *part)
 
 static void test_headers(void **state)
 {
-    static const char *const requests[] = {"GET /",
-                                           "GET /metrics",
-                                           "GET /metrics",
-                                           "GET /api/v1/counters",
-                                           "GET /api/v1/counters",
-                                           "GET /-/healthy",
-                                           "GET /nothing",
-                                           "GET /api/v1/nothing",
-                                           "POST /metrics",
-                                           "GET /api/v1/rates?seconds=0.05",
+    static const char *const requests[] = {"GET /page/app.js",     "GET /metrics",
+                                           "GET /metrics",         "GET /api/v1/counters",
+                                           "GET /api/v1/counters", "GET /-/healthy",
+                                           "GET /nothing",         "GET /api/v1/nothing",
+                                           "POST /metrics",        "GET /api/v1/rates?seconds=0.05",
                                            "GET /metrics?a=b"};
     struct fixture f;
 

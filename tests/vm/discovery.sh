@@ -64,6 +64,14 @@ test_two_kinds() {
     equals "overview is what sysfs lists, and nothing of it is reported as missing" \
         "$(get '/api/v1/rates?group=overview&seconds=0.2' | jq -c '[.rates[].events | keys_unsorted] | unique')" \
         '[["cycles","instructions","stall_frontend","stall_backend"]]'
+    equals "the totals of rates are of each PMU and its CPUs, with an ipc of the sums" \
+        "$(get '/api/v1/rates?group=overview&seconds=0.5&collector=cpu&totals=pmu' | jq -c '. as $all | [.totals[] |
+            . as $total | [.pmu, .cpus, ([$all.rates[] | select(.pmu == $total.pmu) | .events] |
+                (map(.instructions) | add) / (map(.cycles) | add) / $total.ratios.ipc * 1000 | round)]]')" \
+        '[["armv8_cortex_a55","0-1",1000],["armv8_cortex_a76","2-3",1000]]'
+    equals "the status has the idle time of each CPU" \
+        "$(get /api/v1/status | jq -c '[.machine.cpu_idle_seconds[] | [.cpu, .seconds > 0]]')" \
+        '[[0,true],[1,true],[2,true],[3,true]]'
     equals "no event is unavailable" "$(get /metrics | grep -c "events_unavailable{")" 0
     equals "overview is never multiplexed" "$(get '/api/v1/counters?group=overview' | jq -c \
         '[.counters[] | [.state, .enabled_ns == .running_ns]] | unique')" '[["counting",true]]'

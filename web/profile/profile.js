@@ -1,12 +1,220 @@
 // SPDX-License-Identifier: Apache-2.0
-import { element, replace } from "../element.js";
+// The view of profiles: a recording of samples is asked for by a form, and drawn while it comes in.
+import { element, replace, write } from "../element.js";
+import { Poll } from "../poll.js";
+import { Comparison } from "./comparison.js";
+import { Downloads } from "./downloads.js";
+import { gather } from "./events.js";
+import { Form } from "./form.js";
+import { Hottest } from "./hottest.js";
+import { notes, progress, remedy } from "./notes.js";
+import { Recording } from "./recording.js";
+import { Toolbar, parameters_of, state_of } from "./toolbar.js";
+
+const draw_ms = 250, draws_share = 8; // drawing takes an eighth of the time at most
+const say_ms = 5000;
+
+class ProfileView {
+    constructor(root, page) {
+        this.page = page;
+        this.kept = page.kept.get(profile.name) ?? { offers: null, before: null, recording: null };
+        page.kept.set(profile.name, this.kept);
+        this.running = null;
+        this.build(root);
+        this.comparison.kept = this.kept.before;
+        this.comparison.recording = this.kept.recording;
+        this.follow(page.address.parameters);
+        this.forget = page.visibility.onChange((visible) => visible || this.running?.stop("hidden"));
+        this.poll = new Poll(page, draw_ms, (signal) => this.load(signal));
+    }
+
+    build(root) {
+        this.form = new Form({ record: () => this.record(), stop: () => this.running?.stop("stopped"),
+                               change: () => this.write() });
+        this.toolbar = new Toolbar({ change: (values) => this.change(values), keep: () => this.keep(this.kept.recording),
+                                     forget: () => this.keep(null) });
+        this.comparison = new Comparison((path) => this.zoomed(path));
+        this.hottest = new Hottest((name) => this.choose(name));
+        this.downloads = new Downloads(this.page.client);
+        this.fault = element("p", { class: "card bad", role: "alert", hidden: true });
+        this.bar = element("progress", { max: 1, value: 0, "aria-label": "Progress of the recording", hidden: true });
+        this.progress = element("p", { class: "progress" });
+        this.notes = element("ul", { class: "notes", "aria-label": "About the recording" });
+        this.result = element("div", { class: "result" }, this.toolbar.root, this.comparison.root, this.hottest.root,
+                              this.downloads.root);
+        replace(root, element("h2", {}, "Profile"), this.form.root, this.fault, this.bar, this.progress, this.notes,
+                this.result);
+    }
+
+    // What the machine offers, once. Poll asks again where it fails.
+    async load(signal) {
+        const { client } = this.page;
+        const optional = (path) => client.json(path, { signal }).catch((error) => {
+            if (signal.aborted || error.status !== 403)
+                throw error;
+            return {};
+        });
+        const [list, cgroups, config] = await Promise.all([this.kept.offers ?? client.json("api/v1/events", { signal }),
+                                                           optional("api/v1/cgroups"), optional("api/v1/config")]);
+
+        this.kept.offers = list;
+        const paths = (cgroups.cgroups ?? []).map(({ cgroup }) => cgroup);
+        this.form.offer(gather(list, config.sampler?.tracepoints), paths, config.sampler);
+        if (config.sampler?.enabled === false)
+            this.accuse({ message: "the sampler is not enabled", status: 403 });
+        this.page.fault(null);
+        this.poll.close();
+    }
+
+    // --- the state and the URL
+
+    follow(parameters) {
+        this.form.fill(parameters);
+        this.state = state_of(parameters);
+        this.toolbar.fill(this.state);
+        this.downloads.ask(this.form.values());
+        this.comparison.zoomTo(this.state.zoom);
+        this.draw();
+        this.tell();
+    }
+
+    write() {
+        this.downloads.ask(this.form.values());
+        this.page.address.write({ ...this.form.values(), ...parameters_of(this.state) });
+    }
+
+    change(values) {
+        Object.assign(this.state, values);
+        this.write();
+        this.draw();
+    }
+
+    zoomed(path) {
+        this.state.zoom = path;
+        this.write();
+    }
+
+    // The function of a row is searched for; chosen again, it is not.
+    choose(name) {
+        this.change({ search: this.state.search === name ? "" : name });
+        this.toolbar.fill(this.state);
+    }
+
+    keep(recording) {
+        this.kept.before = this.comparison.kept = recording;
+        this.draw();
+        this.page.say(recording ? "Kept as A. The next recording is B." : "A is forgotten.");
+    }
+
+    // --- a recording
+
+    async record() {
+        if (this.running)
+            return;
+        const recording = new Recording(this.page.client, this.form.values());
+        this.running = recording;
+        this.form.acquit();
+        this.accuse(null);
+        this.write();
+        this.form.setRecording(true);
+        this.said = performance.now();
+        this.page.say("Recording.");
+        const end = recording.run();
+        this.tick(recording);
+        await end;
+        this.finish(recording);
+    }
+
+    tick(recording) {
+        if (recording.ended)
+            return;
+        const begin = performance.now();
+
+        this.show(recording);
+        this.tell();
+        if (begin - this.said > say_ms) {
+            this.said = begin;
+            this.page.say(progress(recording));
+        }
+        const took = performance.now() - begin;
+        this.timer = setTimeout(() => this.tick(recording), Math.max(draw_ms, took * draws_share));
+    }
+
+    // From its first line on, a recording replaces the one before.
+    show(recording) {
+        if (recording.header === null)
+            return;
+        this.kept.recording = this.comparison.recording = recording;
+        if (recording.samples !== this.drawn || recording.ended)
+            this.draw();
+        this.drawn = recording.samples;
+    }
+
+    finish(recording) {
+        clearTimeout(this.timer);
+        this.running = null;
+        if (this.closed) {
+            this.kept.recording = recording.header ? recording : this.kept.recording;
+            return;
+        }
+        this.form.setRecording(false);
+        this.show(recording);
+        if (recording.fault && !recording.header)
+            this.accuse(recording.fault);
+        this.tell();
+        if (recording.header)
+            this.page.say(`The recording has ended. ${[...this.notes.children].map((one) => one.textContent).join(" ")}`);
+    }
+
+    // Beside the control that caused it, or below the form.
+    accuse(fault) {
+        const asked = fault && (fault.status === 400 || fault.status === 404 || /^event:/.test(fault.message));
+        const general = fault && !(asked && this.form.accuse(fault.message)) ? remedy(fault) : "";
+
+        write(this.fault, general);
+        this.fault.hidden = !general;
+    }
+
+    // --- what is shown
+
+    draw() {
+        const shown = this.comparison.draw(this.state), { recording } = this.comparison;
+
+        this.result.hidden = !recording;
+        this.toolbar.offer({ recording: Boolean(recording?.ended && recording.samples), kept: Boolean(this.kept.before) });
+        this.downloads.show(shown && { recording, tree: shown.tree, shape: this.state.shape });
+        if (shown)
+            this.hottest.show(shown.tree, shown.before);
+    }
+
+    tell() {
+        const recording = this.running ?? this.kept.recording;
+        const sentences = recording?.ended ? notes(recording) : [];
+
+        this.bar.hidden = !this.running;
+        this.bar.value = this.running ? Math.min(1, recording.elapsed / recording.seconds || 0) : 0;
+        write(this.progress, this.running ? progress(recording) : "");
+        if (sentences.join() !== this.told) {
+            this.told = sentences.join();
+            replace(this.notes, ...sentences.map((sentence) => element("li", {}, sentence)));
+        }
+    }
+
+    close() {
+        this.closed = true;
+        this.running?.stop("left");
+        clearTimeout(this.timer);
+        this.forget();
+        this.poll.close();
+        this.toolbar.close();
+        this.comparison.close();
+    }
+}
 
 export const profile = {
     name: "profile",
     title: "Profile",
-    // Fills `root`. Returns what the shell calls: close(), and follow(parameters) when the URL was changed.
     open(root, page) {
-        replace(root, element("h2", {}, "Profile"));
-        return { close() {} };
+        return new ProfileView(root, page);
     },
 };

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// A browser of a test's own, and a view of the page in it. Whatever the page complains of while a test looks at it, an
+// error in the console, an exception, a violation of the policy, a request that goes elsewhere, fails the test.
+import assert from "node:assert/strict";
+import { accessSync, constants, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Daemon, eventually, rest, scratch, started } from "./daemon.mjs";
+
+export const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
+// The packages of package.json are outside of the tree's sources: see install.sh.
+const modules = createRequire(join(process.env.PAGE_TOOLS ?? join(root, "build/tools/page"), "package.json"));
+export const axe_source = () => modules.resolve("axe-core/axe.min.js");
+const programs = { chromium: ["chromium", "chromium-browser", "google-chrome"], firefox: ["firefox-esr", "firefox"] };
+export const views = ["now", "services", "profile", "health"];
+
+export function program_of(browser) {
+    for (const folder of process.env.PATH.split(delimiter))
+        for (const name of programs[browser])
+            try {
+                accessSync(join(folder, name), constants.X_OK);
+                return join(folder, name);
+            } catch {
+                // not there
+            }
+    return null;
+}
+
+async function launch(name) {
+    const { default: puppeteer } = modules("puppeteer-core");
+    const flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+        "--disable-background-networking", "--disable-component-update", "--force-color-profile=srgb"];
+
+    return puppeteer.launch({
+        browser: name === "firefox" ? "firefox" : "chrome",
+        executablePath: program_of(name),
+        headless: true,
+        acceptInsecureCerts: true,
+        userDataDir: scratch(),
+        args: name === "firefox" ? [] : flags,
+        env: { ...process.env, HOME: scratch(), LANG: "C.UTF-8" },
+        defaultViewport: { width: 1280, height: 800 },
+    });
+}
+
+// A tab with a view of the page in it.
+export class View {
+    constructor(session, page) {
+        this.session = session;
+        this.page = page;
+        this.requests = []; // {method, url, begin, end, status, failure}; times are those of performance.now()
+        this.faults = [];
+        this.expected = [];
+    }
+
+    async listen() {
+        const seen = new Map();
+
+        this.page.on("console", (message) => {
+            if (["error", "warn", "warning", "assert"].includes(message.type()))
+                this.faults.push(`console: ${message.text()} ${message.location()?.url ?? ""}`.trim());
+        });
+        this.page.on("pageerror", (error) => this.faults.push(`exception: ${error?.stack ?? error}`));
+        this.page.on("dialog", (dialog) => {
+            this.faults.push(`dialog: ${dialog.message()}`);
+            dialog.dismiss().catch(() => {});
+        });
+        this.page.on("request", (request) => {
+            const one = { method: request.method(), url: request.url(), begin: performance.now() };
+
+            seen.set(request, one);
+            this.requests.push(one);
+            if (!/^(data|blob|about):/.test(one.url) && new URL(one.url).origin !== new URL(this.session.url).origin)
+                this.faults.push(`a request to elsewhere: ${one.url}`);
+        });
+        this.page.on("response", (response) => {
+            Object.assign(seen.get(response.request()) ?? {}, { status: response.status(), headers: response.headers() });
+        });
+        for (const event of ["requestfinished", "requestfailed"])
+            this.page.on(event, (request) => Object.assign(seen.get(request) ?? {},
+                { end: performance.now(), failure: request.failure()?.errorText ?? null }));
+        await this.page.evaluateOnNewDocument(() => {
+            document.addEventListener("securitypolicyviolation", (event) => console.error(
+                `policy: ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`));
+        });
+    }
+
+    // Appearance: {width, height, scale, dark, reduced, touch}. What is left out is as before.
+    async look({ width, height, scale = 1, dark, reduced } = {}) {
+        const features = [];
+
+        if (width)
+            await this.page.setViewport({ width, height: height ?? 800, deviceScaleFactor: scale });
+        if (dark !== undefined)
+            features.push({ name: "prefers-color-scheme", value: dark ? "dark" : "light" });
+        if (reduced !== undefined)
+            features.push({ name: "prefers-reduced-motion", value: reduced ? "reduce" : "no-preference" });
+        if (features.length > 0)
+            await this.page.emulateMediaFeatures(features);
+    }
+
+    // Goes to "#VIEW?STATE", as a reader who types it, and waits for the view. `fresh` loads the page again.
+    async go(hash, { fresh = false } = {}) {
+        const url = `${this.session.url}/${hash}`;
+
+        if (fresh && this.page.url().startsWith(this.session.url))
+            await this.page.goto("about:blank");
+        await this.page.goto(url, { waitUntil: fresh ? "load" : undefined });
+        const name = hash.replace(/^#/, "").split("?")[0] || views[0];
+
+        await this.until(`the view ${name}`, (view) => document.getElementById("main")?.dataset.view === view, name);
+    }
+
+    // Complaints that match a pattern are what the test provokes, as those of a daemon that is not there.
+    expect(pattern) {
+        this.expected.push(pattern);
+    }
+
+    complaints() {
+        return this.faults.filter((fault) => !this.expected.some((pattern) => pattern.test(fault)));
+    }
+
+    // Waits until a function of the page returns what is true; returns that.
+    async until(what, inside, ...parameters) {
+        return eventually(() => `${what}; complaints: ${this.complaints().join(" | ") || "none"}`,
+            () => this.page.evaluate(inside, ...parameters).catch((error) => {
+                if (/context|detached|navigat/i.test(error.message))
+                    return null; // the page is being loaded
+                throw error;
+            }));
+    }
+
+    // Waits for a text that is seen: a string, or a regular expression.
+    async sees(text, selector = "body") {
+        const [source, flags] = text instanceof RegExp ? [text.source, text.flags] : [null, ""];
+
+        return this.until(`text ${text} in ${selector}`, (source, flags, plain, selector) => {
+            const seen = [...document.querySelectorAll(selector)].map((one) => one.innerText).join("\n");
+
+            return source === null ? seen.includes(plain) : new RegExp(source, flags).test(seen);
+        }, source, flags, source === null ? text : "", selector);
+    }
+
+    // What the reader sees of an element.
+    text(selector = "body") {
+        return this.page.evaluate((selector) => document.querySelector(selector)?.innerText ?? null, selector);
+    }
+
+    // The tab is in the background: another one is in front. Returns a function that brings it back.
+    async hide() {
+        const front = await this.session.browser.newPage();
+
+        await front.bringToFront();
+        await this.until("a hidden page", () => document.visibilityState === "hidden");
+        return async () => {
+            await this.page.bringToFront();
+            await front.close();
+            await this.until("a visible page", () => document.visibilityState === "visible");
+        };
+    }
+
+    // The requests to paths that match, which began after a time.
+    asked(pattern, after = 0) {
+        return this.requests.filter((one) => one.begin >= after && pattern.test(one.url));
+    }
+
+    async key(...names) {
+        for (const name of names)
+            await this.page.keyboard.press(name);
+    }
+
+    // The element with the focus: {tag, id, text, box, outlined}.
+    focused() {
+        return this.page.evaluate(() => {
+            const at = document.activeElement, box = at.getBoundingClientRect(), style = getComputedStyle(at);
+
+            return { tag: at.tagName.toLowerCase(), id: at.id, role: at.getAttribute("role"),
+                text: (at.getAttribute("aria-label") ?? at.innerText ?? "").slice(0, 60),
+                box: [box.x, box.y, box.width, box.height].map(Math.round),
+                outlined: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0 };
+        });
+    }
+
+    // Whether the page as a whole is wider than the window.
+    overflow() {
+        return this.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    }
+
+    // axe-core's findings that are serious or critical, a sentence each.
+    async findings() {
+        await this.page.evaluate(() => window.axe === undefined).then((absent) => absent && this.inject());
+        return this.page.evaluate(async () => {
+            const { violations } = await window.axe.run(document, { resultTypes: ["violations"] });
+
+            return violations.filter((one) => ["serious", "critical"].includes(one.impact)).flatMap((one) =>
+                one.nodes.map((node) => `${one.id}: ${node.target.join(" ")}: ${node.failureSummary}`));
+        });
+    }
+
+    // The policy forbids scripts that are not the page's own; by the debugger one is run nevertheless.
+    async inject() {
+        await this.page.evaluate(readFileSync(axe_source(), "utf8"));
+    }
+
+    screenshot(options = {}) {
+        return this.page.screenshot({ type: "png", ...options });
+    }
+
+    async close() {
+        await this.page.close();
+    }
+}
+
+// One daemon and one browser, for all tests of a file.
+export class Session {
+    // `config`, `flags`: the daemon's. `url`: of another daemon than one of its own. `browser`: chromium or firefox.
+    static async open({ config, flags, url = process.env.PAGE_URL, browser = "chromium" } = {}) {
+        const session = new Session();
+
+        session.daemon = url ? null : await Daemon.start({ config, flags });
+        session.url = (url ?? await front_of(session.daemon)).replace(/\/$/, "");
+        session.browser = await launch(browser);
+        return session;
+    }
+
+    // A tab for a test: opens the view, does what the test wants, and fails where the page complained.
+    async see(hash, body, look = {}) {
+        const view = new View(this, await this.browser.newPage());
+
+        try {
+            await view.listen();
+            await view.look(look);
+            await view.go(hash, { fresh: true });
+            const answer = await body(view);
+            await rest(50); // what the browser still has to say
+            assert.deepEqual(view.complaints(), [], "the page complains");
+            return answer;
+        } finally {
+            await view.close();
+        }
+    }
+
+    async close() {
+        await this.browser?.close();
+        await this.daemon?.stop();
+    }
+}
+
+// Where the page of a daemon is that has none compiled in: PAGE_FRONT is a command, given its port and the daemon's.
+async function front_of(daemon) {
+    if (!process.env.PAGE_FRONT)
+        return daemon.url;
+    const port = (Number(new URL(daemon.url).port) + 10000) % 20000 + 20000;
+    const url = `http://127.0.0.1:${port}`;
+    const [command, ...parameters] = process.env.PAGE_FRONT.split(" ");
+
+    started(command, parameters.map((one) => one === "PORT" ? port : one === "DAEMON" ? new URL(daemon.url).port : one));
+    await eventually("a front", () => fetch(url).then(() => true, () => false));
+    return url;
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests of the page, to a server of the test's own that answers well and badly.
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import test, { after, before } from "node:test";
+import { Client, Fault } from "../../../web/client.js";
+
+let server, client;
+let answer = null; // (request, response) of a test
+
+before(async () => {
+    server = createServer((request, response) => answer(request, response));
+    await new Promise((done) => server.listen(0, "127.0.0.1", done));
+    client = new Client(`http://127.0.0.1:${server.address().port}/below/a/prefix/`);
+});
+after(() => {
+    server.closeAllConnections();
+    server.close();
+});
+
+const sends = (status, headers, body) => (request, response) => {
+    response.writeHead(status, headers);
+    response.end(body);
+};
+const json = { "Content-Type": "application/json" };
+const html = { "Content-Type": "text/html" };
+const text = { "Content-Type": "text/plain; charset=utf-8" };
+
+async function fault_of(promise) {
+    try {
+        await promise;
+    } catch (error) {
+        assert.ok(error instanceof Fault, String(error));
+        return error;
+    }
+    return assert.fail("there was no fault");
+}
+
+const faults = [
+    [400, json, '{"error": "parameter \\"seconds\\": wrong", "status": 400}', {},
+        'The daemon refuses this: parameter "seconds": wrong.'],
+    [400, text, "perfcountd.yaml:3:5: unknown key\n", {}, "The daemon refuses this: perfcountd.yaml:3:5: unknown key."],
+    [401, text, "this needs a name and a password, as in curl -u NAME\n", {},
+        "The daemon wants a password, or another one than before."],
+    [403, json, '{"error": "only operators may do this.", "status": 403}', {},
+        "The daemon does not allow this: only operators may do this."],
+    [404, html, "<h1>no</h1>", {}, "The daemon answers with status 404."],
+    [429, text, "more requests than rate_limit", { "Retry-After": "7" },
+        "The daemon takes no more requests for now: more requests than rate_limit."],
+    [502, html, "<html><h1>502 Bad Gateway</h1>", {}, "The proxy before the daemon does not reach it."],
+    [503, json, '{"error": "too many streams"}', { "Retry-After": "100000" }, "The daemon is busy: too many streams."],
+    [503, json, "no JSON", { "Retry-After": "Thu, 01 Jan 1970 00:00:00 GMT" }, "The daemon is busy: no JSON."],
+    [504, html, "", { "Retry-After": "-1" }, "The proxy before the daemon gets no answer from it."],
+];
+
+test("each status is a sentence, and says when to ask again", async () => {
+    for (const [status, headers, body, more, sentence] of faults) {
+        answer = sends(status, { ...headers, ...more }, body);
+        const fault = await fault_of(client.json("api/v1/status"));
+        assert.deepEqual([fault.status, fault.message], [status, sentence]);
+        assert.equal(fault.retry_after, { 7: 7, 100000: 600 }[more["Retry-After"]] ?? null);
+    }
+});
+
+test("requests are relative to the page and carry the header of the page", async () => {
+    answer = (request, response) => sends(200, json, JSON.stringify(
+        [request.method, request.url, request.headers["x-requested-with"]]))(request, response);
+    const parameters = { a: ["1&", 2], b: "", c: null, d: 0 };
+    assert.deepEqual(await client.json("api/v1/pause", { method: "POST", parameters }),
+        ["POST", "/below/a/prefix/api/v1/pause?a=1%26&a=2&d=0", "perfcountd"]);
+});
+
+test("an answer that breaks off, is late or is none of ours is a sentence", async () => {
+    answer = (request, response) => {
+        response.writeHead(200, { ...json, "Content-Length": "100" });
+        response.write('{"a": ', () => response.destroy());
+    };
+    assert.equal((await fault_of(client.json("x"))).message, "The answer of the daemon broke off.");
+    answer = (request, response) => response.destroy();
+    assert.equal((await fault_of(client.json("x"))).message, "The daemon cannot be reached.");
+    answer = sends(200, html, "<form>log in</form>");
+    assert.match((await fault_of(client.json("x"))).message,
+        /^The answer is not one of perfcountd: .* Load the page again/);
+});
+
+test("headers or a body that never come are late", async () => {
+    answer = () => {};
+    assert.equal((await fault_of(client.json("x", { patience: 50 }))).message, "The daemon does not answer in time.");
+    assert.equal((await fault_of(client.ask("GET", "x", { patience: 50 }))).message,
+        "The daemon does not answer in time.");
+    answer = (request, response) => {
+        response.writeHead(200, json);
+        response.write("[");
+    };
+    assert.equal((await fault_of(client.json("x", { patience: 50 }))).message, "The daemon does not answer in time.");
+});
+
+test("a stream may take its time once it has begun, and ends with its signal", async () => {
+    let more;
+    const ended = new Promise((resolve) => answer = (request, response) => {
+        response.writeHead(200, json);
+        response.write("1");
+        more = () => response.write("2");
+        response.on("close", resolve);
+    });
+    const controller = new AbortController();
+    const response = await client.ask("GET", "x", { patience: 50, signal: controller.signal });
+    const reader = response.body.getReader();
+    assert.equal(new TextDecoder().decode((await reader.read()).value), "1");
+    await new Promise((resolve) => setTimeout(resolve, 80));
+    more();
+    assert.equal(new TextDecoder().decode((await reader.read()).value), "2");
+    controller.abort();
+    await assert.rejects(reader.read(), { name: "AbortError" });
+    await ended;
+});
+
+test("who aborts gets what the signal was aborted with, and no listener stays", async () => {
+    const controller = new AbortController();
+    let listeners = 0;
+    const signal = new Proxy(controller.signal, {
+        get(target, name) {
+            listeners += { addEventListener: 1, removeEventListener: -1 }[name] ?? 0;
+            const value = target[name];
+            return typeof value === "function" ? value.bind(target) : value;
+        },
+    });
+    answer = sends(200, json, "{}");
+    for (let i = 0; i < 3; i++)
+        await client.json("x", { signal });
+    answer = sends(503, json, "{}");
+    await fault_of(client.json("x", { signal }));
+    assert.equal(listeners, 0);
+    answer = () => controller.abort(new Error("left"));
+    await assert.rejects(client.json("x", { signal: controller.signal }), { message: "left" });
+    await assert.rejects(client.json("x", { signal: controller.signal }), { message: "left" });
+});

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the view Health finds in a status.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { absences, cpuList, cpuShares, findings, sentence } from "../../../web/health/findings.js";
+
+const well = {
+    failures: [], starved: [], paused: false, opener: { state: "running" }, config_last_reload_successful: true,
+    collectors: [{ name: "cpu", enabled: true, success: true }, { name: "pmu", enabled: false, success: false }],
+    descriptors: { limit: 1024, counters: 900, needed: 900 },
+};
+const failure = (event, more) => ({ collector: "cpu", group: "core", event, pmu: "armv8", reason: "ENOENT", cpus: "0-3",
+    message: "no such event (ENOENT); see list-events", ...more });
+const starved = (cpu, more) => ({ collector: "cpu", group: "cache", pmu: "armv8", cgroup: null, cpu, state: "starved",
+    cause: "it did not run: other groups hold the counters", ...more });
+
+test("where all is well there is nothing to say", () => assert.deepEqual(findings(well), []));
+
+test("one sentence for each reason, with all that it concerns", () => {
+    const found = findings({ ...well, failures: [failure("a"), failure("b"), failure("c", { cpus: "7" }),
+        failure("d", { message: "permission denied" }),
+        failure("", { collector: "cgroup", group: "", message: "none" })] });
+
+    assert.deepEqual(found.map((one) => [one.sentence, one.places]), [
+        ["No such event (ENOENT); see list-events.",
+            ["cpu: a, b of armv8 on CPUs 0-3, group core", "cpu: c of armv8 on CPU 7, group core"]],
+        ["Permission denied.", ["cpu: d of armv8 on CPUs 0-3, group core"]],
+        ["None.", ["cgroup"]]]);
+});
+
+test("starved groups are one line for each, with the CPUs and what helps", () => {
+    const status = { ...well, starved: [starved(0), starved(1), starved(5), starved(-1, { cgroup: "/a\u202e" })] };
+    const [found, ...more] = findings(status);
+
+    assert.deepEqual(more, []);
+    assert.match(found.sentence, /^It did not run: other groups hold the counters\. Fewer groups .* help/);
+    assert.deepEqual(found.places, ["cpu: armv8 on CPUs 0-1,5, group cache", "cpu: armv8, group cache, /a\\u202e"]);
+    assert.deepEqual(findings({ ...status, paused: true }), []);
+});
+
+test("what is worse comes first", () => {
+    const found = findings({ ...well, failures: [failure("a")], opener: { state: "lost" },
+        config_last_reload_successful: false, config_last_reload_error: "x.yaml:3:5: unknown key \u0007",
+        collectors: [{ name: "cgroup", enabled: true, success: false, error: "it broke" }],
+        descriptors: { limit: 1024, counters: 900, needed: 2000 } });
+
+    assert.deepEqual(found.map((one) => one.level), ["bad", "bad", "bad", "warn", "warn"]);
+    assert.equal(found[1].sentence, "x.yaml:3:5: unknown key \\u0007");
+    assert.equal(found[2].sentence, "It broke.");
+    assert.match(found[3].sentence, /need 2000 open files, and 900 .* LimitNOFILE=/);
+});
+
+test("absences are grouped by their reason", () => {
+    const absent = (message, collector = "cpu") => ({ collector, pmu: "armv8", message });
+
+    assert.deepEqual(absences([{ name: "ipc", absent: [absent("no PMU"), absent("no cgroup", "cgroup")] },
+        { name: "mpki", absent: [absent("no PMU")] }, { name: "x", absent: [] }]), [
+        { sentence: "No PMU.", where: "cpu, armv8", metrics: ["ipc", "mpki"] },
+        { sentence: "No cgroup.", where: "cgroup, armv8", metrics: ["ipc"] }]);
+});
+
+test("CPU time over time, whatever the clocks do", () => {
+    const at = (timestamp, cpu_seconds, pid = 1) => ({ timestamp, processes: [{ pid, cpu_seconds }] });
+
+    assert.deepEqual(cpuShares(at(100, 1), at(105, 1.5), 5.2), { 1: 0.1 });
+    assert.deepEqual(cpuShares(at(0, 1), at(1.7e9, 1.5), 5), { 1: 0.1 }, "the board has learned the time");
+    assert.deepEqual(cpuShares(at(100, 1), at(90, 1.5), 5), { 1: 0.1 }, "it was set back");
+    assert.deepEqual(cpuShares(at(undefined, 1), at(undefined, 1.5), 5), { 1: 0.1 });
+    assert.deepEqual(cpuShares(at(100, 1), at(105, 0.1, 2), 5), {}, "another process");
+});
+
+test("lists and sentences", () => {
+    assert.equal(cpuList([3, 1, 0, 1, 7]), "0-1,3,7");
+    assert.equal(cpuList([]), "");
+    assert.deepEqual(["", "a.", "b", "c!"].map(sentence), ["", "A.", "B.", "C!"]);
+});

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers as the page writes them, in three locales, each in a process of its own, and the units of all derived
+// metrics.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { test } from "node:test";
+import { absent, amount, bytes, digits, duration, metric, percent, time_of, unit_label } from "../../../web/numbers.js";
+
+const module = new URL("../../../web/numbers.js", import.meta.url).href;
+
+// The results of expressions in a locale.
+function written(locale, ...expressions) {
+    const script = `import * as n from ${JSON.stringify(module)};
+        const { amount, bytes, digits, duration, metric, percent, count, time_of } = n;
+        console.log(JSON.stringify([${expressions.join(",")}]));`;
+    const env = { ...process.env, LC_ALL: locale, TZ: "UTC" };
+
+    return JSON.parse(execFileSync(process.execPath, ["--input-type=module", "-e", script], { env }))
+        .map((text) => text.replace(/[\u00a0\u202f]/g, " "));
+}
+
+test("numbers are written as the locale has them", () => {
+    const asked = ["digits(1234.5)", "amount(1234567)", "percent(0.123456)", "count(12345)",
+        "metric(1.256, 'ratio', 'ipc')", "bytes(1536)", "duration(7500)", "time_of(3661)"];
+
+    assert.deepEqual(written("en_US.UTF-8", ...asked),
+        ["1,230", "1.23 M", "12.3%", "12,345", "1.26", "1.5 KiB", "2 h 5 min", "1:01:01 AM"]);
+    assert.deepEqual(written("de_DE.UTF-8", ...asked),
+        ["1.230", "1,23 M", "12,3 %", "12.345", "1,26", "1,5 KiB", "2 h 5 min", "01:01:01"]);
+    const arabic = written("ar_EG.UTF-8", ...asked);
+    assert.equal(arabic[0], "١٬٢٣٠");
+    assert.equal(arabic[1], "١٫٢٣ M");
+    assert.match(arabic[2], /^١٢٫٣٪/);
+    assert.equal(arabic[6], "٢ h ٥ min");
+});
+
+test("what is not a number is an en dash", () => {
+    for (const value of [null, undefined, NaN, Infinity, -Infinity, "1", {}])
+        for (const write of [digits, amount, bytes, percent, duration, time_of, (one) => metric(one, "ratio", "ipc")])
+            assert.equal(write(value).trim(), absent, `${write.name}(${value})`);
+});
+
+test("zero has no sign", () => {
+    for (const write of [digits, amount, percent, duration, (one) => metric(one, "ratio", "ipc"),
+                         (one) => metric(one, "watts", "package_watts"), bytes])
+        assert.doesNotMatch(write(-0), /-/);
+    assert.equal(bytes(0), "0 B");
+});
+
+test("very large and very small numbers stay short", () => {
+    for (const value of [1e21, -1e21, 1.7976931348623157e308, 5e-324, 1e-9, 999999, 999.6, 123456789.123])
+        for (const write of [digits, amount])
+            assert.ok(write(value).length <= 12, `${value}: ${write(value)}`);
+    assert.equal(amount(999.6), "1 k");
+    assert.equal(amount(999999), "1 M");
+    assert.equal(amount(-1500), "-1.5 k");
+});
+
+// All units that `perfcountd list-metrics --json` has.
+test("each unit of the derived metrics is written", () => {
+    const expected = {
+        ratio: ["12.3%", ""], hertz: ["0.123 Hz", ""], cpus: ["0.123", "CPUs"], watts: ["0.123 W", ""],
+        "per 1000 instructions": ["0.123", "/1000 instr."], "bytes per second": ["0.123 B/s", ""],
+    };
+
+    for (const [unit, [number, label]] of Object.entries(expected)) {
+        assert.equal(metric(0.12345, unit, "x"), number);
+        assert.equal(unit_label(unit), label);
+    }
+    assert.equal(metric(2.4e9, "hertz", "frequency_hertz"), "2.4 GHz");
+    assert.equal(metric(1.5, "parsecs", "x"), "1.5 parsecs");
+});
+
+const binary = process.env.PERFCOUNTD;
+
+test("the units are those of the daemon", { skip: binary ? false : "PERFCOUNTD names no binary" }, () => {
+    const { metrics } = JSON.parse(execFileSync(binary, ["list-metrics", "--json"]));
+    const known = ["ratio", "hertz", "cpus", "watts", "per 1000 instructions", "bytes per second"];
+
+    assert.deepEqual([...new Set(metrics.map((one) => one.unit))].filter((unit) => !known.includes(unit)), []);
+});

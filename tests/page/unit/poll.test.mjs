@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// When the page asks, waits and says that something is wrong, by a clock that the test moves.
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, mock, test } from "node:test";
+import { Fault } from "../../../web/client.js";
+import { Faults } from "../../../web/faults.js";
+import { Poll, Visibility } from "../../../web/poll.js";
+
+const real = { setTimeout, clearTimeout };
+let now, timers, document, window, page;
+
+const settle = async () => {
+    for (let i = 0; i < 20; i++)
+        await null;
+};
+
+// Moves the clock from timer to timer, so that promises settle between them.
+async function pass(ms) {
+    const end = now + ms;
+
+    for (;;) {
+        const next = [...timers].filter((timer) => timer.at <= end).sort((a, b) => a.at - b.at)[0];
+
+        now = Math.max(now, next?.at ?? end);
+        if (!next)
+            return;
+        timers.delete(next);
+        next.call();
+        await settle();
+    }
+}
+
+function fakeTimers() {
+    timers = new Set();
+    globalThis.setTimeout = (call, ms) => {
+        const timer = { call, at: now + Math.max(ms, 0) };
+
+        timers.add(timer);
+        return timer;
+    };
+    globalThis.clearTimeout = (timer) => timers.delete(timer);
+}
+
+class FakeDocument extends EventTarget {
+    visibilityState = "visible";
+
+    become(state) {
+        this.visibilityState = state;
+        this.dispatchEvent(new Event("visibilitychange"));
+    }
+}
+
+beforeEach(() => {
+    now = 1000;
+    fakeTimers();
+    mock.method(performance, "now", () => now);
+    document = new FakeDocument();
+    window = new EventTarget();
+    page = {
+        visibility: new Visibility(document, window),
+        said: [],
+        over: [],
+        fault(sentence, source, action) {
+            if (sentence !== null || this.said.length > 0)
+                this.said.push(sentence === null ? null : [sentence, action].filter(Boolean).join(" / "));
+        },
+        recovered(fault) {
+            this.over.push(fault.status);
+        },
+    };
+});
+afterEach(() => {
+    Object.assign(globalThis, real);
+    mock.restoreAll();
+});
+
+// A poll whose answers are those of the list, the last one again and again. `times` are when it asked.
+function polls(...answers) {
+    const times = [];
+    const poll = new Poll(page, 2000, async () => {
+        times.push(now - 1000);
+        const answer = answers[Math.min(times.length, answers.length) - 1];
+        if (answer instanceof Error)
+            throw answer;
+    });
+    return { poll, times };
+}
+
+test("it asks each interval, from the begin of one to that of the next", async () => {
+    const { poll, times } = polls(1);
+    await settle();
+    await pass(6100);
+    poll.close();
+    await pass(5000);
+    assert.deepEqual(times, [0, 2000, 4000, 6000]);
+    assert.deepEqual(page.said, []);
+});
+
+test("a daemon that goes away is asked ever more rarely, and it says so once", async () => {
+    const gone = new Fault("The daemon cannot be reached.");
+    const { poll, times } = polls(1, gone, gone, gone, gone, gone, gone, gone, 1);
+    await settle();
+    await pass(66000);
+    assert.deepEqual(times.slice(0, 9), [0, 2000, 3000, 5000, 9000, 17000, 32000, 47000, 62000]);
+    assert.deepEqual([...new Set(page.said.slice(0, 7))], ["The daemon cannot be reached. The page goes on asking."]);
+    assert.equal(page.said[7], null);
+    assert.deepEqual(page.over, [0]);
+    assert.equal(times[9], 64000, "and goes on as before");
+    poll.close();
+});
+
+test("it waits for as long as the daemon wants", async () => {
+    const { poll, times } = polls(new Fault("Busy.", { status: 503, retry_after: 30 }), 1);
+    await settle();
+    await pass(33000);
+    assert.deepEqual(times, [0, 30000, 32000]);
+    assert.equal(page.said[0], "Busy. The page asks again in 30 s.");
+    poll.close();
+});
+
+test("it does not ask for a password again and again", async () => {
+    const { poll, times } = polls(new Fault("A password.", { status: 401 }));
+    await settle();
+    await pass(600000);
+    assert.deepEqual(times, [0]);
+    assert.deepEqual(page.said, ["A password. Load the page again to be asked for it. / load"]);
+    poll.close();
+});
+
+test("a fault of the page itself is no end", async () => {
+    mock.method(console, "error", () => {});
+    const { poll, times } = polls(new TypeError("x is not a function"), 1);
+    await settle();
+    await pass(15500);
+    assert.deepEqual(times, [0, 15000]);
+    assert.equal(page.said[0], "This page has a fault of its own: x is not a function. It goes on.");
+    assert.equal(console.error.mock.callCount(), 1);
+    poll.close();
+});
+
+test("hidden, or kept for the Back button, it asks nothing and ends what it asked", async () => {
+    let signal = null;
+    let asked = 0;
+    const poll = new Poll(page, 2000, (given) => {
+        asked++;
+        signal = given;
+        return new Promise((resolve, reject) => given.addEventListener("abort", () => reject(given.reason)));
+    });
+    await settle();
+    for (const [leave, come] of [[() => document.become("hidden"), () => document.become("visible")],
+        [() => window.dispatchEvent(new Event("pagehide")), () => window.dispatchEvent(new Event("pageshow"))]]) {
+        const before = asked;
+        leave();
+        await pass(100000);
+        assert.equal(signal.aborted, true);
+        assert.equal(asked, before);
+        come();
+        await settle();
+        assert.equal(asked, before + 1);
+    }
+    poll.close();
+    assert.equal(signal.aborted, true);
+    assert.deepEqual(page.said, []);
+});
+
+test("a network that is back is used at once, where something was wrong", async () => {
+    globalThis.addEventListener ??= EventTarget.prototype.addEventListener.bind(window);
+    globalThis.removeEventListener ??= EventTarget.prototype.removeEventListener.bind(window);
+    const gone = new Fault("Gone.");
+    const { poll, times } = polls(gone, gone, gone, gone, 1);
+    await settle();
+    await pass(10000);
+    assert.deepEqual(times, [0, 1000, 3000, 7000]);
+    window.dispatchEvent(new Event("online"));
+    await settle();
+    assert.deepEqual(times.slice(4), [10000]);
+    window.dispatchEvent(new Event("online"));
+    await settle();
+    assert.equal(times.length, 5, "nothing was wrong");
+    poll.close();
+    delete globalThis.addEventListener;
+    delete globalThis.removeEventListener;
+});
+
+test("no listener stays on a signal that lives for days", async () => {
+    let signal, added = 0;
+    const poll = new Poll(page, 2000, async (given) => {
+        if (signal)
+            return;
+        signal = given;
+        for (const [name, by] of [["addEventListener", 1], ["removeEventListener", -1]]) {
+            const real = given[name];
+            given[name] = (...all) => {
+                added += by;
+                return real.apply(given, all);
+            };
+        }
+    });
+    await settle();
+    await pass(100000);
+    assert.ok(signal && added <= 1, `${added} listeners`);
+    poll.close();
+});
+
+// --- the line of faults
+
+function faultLine() {
+    const text = { textContent: "", writes: 0 };
+    const node = { hidden: true, querySelector: () => new Proxy(text, {
+        set(target, name, value) {
+            target.writes++;
+            target[name] = value;
+            return true;
+        } }) };
+    const button = { hidden: true };
+    return { faults: new Faults(node, button), node, text, button };
+}
+
+test("sources that fail and succeed at other times do not make the line flicker", async () => {
+    const { faults, node, text } = faultLine();
+    faults.set("Gone.", "a", null);
+    for (let i = 0; i < 20; i++) {
+        faults.set(null, "b", null);
+        faults.set(i % 2 ? "Gone." : null, "a", null);
+        await pass(1000);
+        assert.equal(node.hidden, false);
+    }
+    assert.equal(text.writes, 1);
+    faults.set("Busy.", "b", "load");
+    assert.equal(text.textContent, "Gone. Busy.");
+    faults.set(null, "a", null);
+    faults.set("Gone.", "c", null);
+    await pass(3100);
+    assert.equal(text.textContent, "Busy. Gone.");
+});
+
+test("a fault that is over stays long enough to be read, and no longer", async () => {
+    const { faults, node, button } = faultLine();
+    faults.set("Gone.", "a", "load");
+    assert.deepEqual([node.hidden, button.hidden], [false, false]);
+    await pass(500);
+    faults.set(null, "a", null);
+    await pass(2400);
+    assert.equal(node.hidden, false);
+    await pass(200);
+    assert.deepEqual([node.hidden, button.hidden], [true, true]);
+});

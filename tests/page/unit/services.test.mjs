@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of the table of cgroups: groups and PMUs that become one row, what is starved, filters, the order of rows.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Cgroups, short_path } from "../../../web/services/cgroups.js";
+import { columns_of, usual } from "../../../web/services/columns.js";
+import { filter_of, glob } from "../../../web/services/filter.js";
+import { value_of_formula } from "../../../web/services/formula.js";
+import { shown_of, sorted } from "../../../web/table.js";
+
+const metrics = { metrics: [
+    { name: "ipc", unit: "ratio", help: "", collectors: ["cpu", "cgroup"], available: [], absent: [],
+      formulas: [{ formula: "instructions / cycles", pmu: null, events: ["instructions", "cycles"] }] },
+    { name: "running_ratio", unit: "ratio", help: "", collectors: ["cgroup"], available: [], absent: [],
+      formulas: [{ formula: "running_time / enabled_time", pmu: null, events: ["running_time", "enabled_time"] }] },
+    { name: "package_watts", unit: "watts", help: "", collectors: ["pmu"], available: [], absent: [], formulas: [] },
+] };
+
+function rows_of(...rates) {
+    const cgroups = new Cgroups();
+
+    cgroups.learn({ cgroups: [{ cgroup: "/a.slice/b.service", state: "watched", unit: "b.service", slice: "a.slice",
+                                container_id: "" }] });
+    cgroups.learn_metrics(metrics);
+    return cgroups.rows({ seconds: 2, rates });
+}
+
+function part(pmu, events, ratios, group = "core", cgroup = "/a.slice/b.service") {
+    return { collector: "cgroup", cgroup, pmu, group, events, ratios };
+}
+
+test("groups of a cgroup are one row", () => {
+    const { rows, news } = rows_of(part("cpu", { cycles: 100, instructions: 50 }, { ipc: 0.5, running_ratio: 0.4 }),
+                                   part("software", { minor_faults: 3 }, { running_ratio: 1 }, "software"));
+
+    assert.equal(rows.length, 1);
+    assert.equal(news, false);
+    assert.equal(rows[0].unit, "b.service");
+    assert.equal(rows[0].share, 0.4);
+    assert.deepEqual({ ...rows[0].values.get("ipc") }, { value: 0.5, share: 0.4, starved: false, partial: false });
+    assert.equal(rows[0].values.get("minor_faults").share, 1);
+});
+
+test("a ratio of two PMUs is the ratio of the sums, not the mean of the ratios", () => {
+    const { rows } = rows_of(part("little", { cycles: 900, instructions: 90 }, { ipc: 0.1, running_ratio: 1 }),
+                             part("big", { cycles: 100, instructions: 200 }, { ipc: 2, running_ratio: 0.5 }));
+
+    assert.equal(rows[0].values.get("cycles").value, 1000);
+    assert.equal(rows[0].values.get("ipc").value, 0.29);
+    assert.equal(rows[0].share, 0.5);
+});
+
+test("a PMU on which nothing ran does not matter; one that starved makes an estimate", () => {
+    const idle = rows_of(part("little", { cycles: 0, instructions: 0 }, {}),
+                         part("big", { cycles: 100, instructions: 200 }, { ipc: 2, running_ratio: 1 })).rows[0];
+    const starved = rows_of(part("little", { cycles: null, instructions: null }, { running_ratio: 0 }),
+                            part("big", { cycles: 100, instructions: 200 }, { ipc: 2, running_ratio: 1 })).rows[0];
+
+    assert.deepEqual({ ...idle.values.get("ipc") }, { value: 2, share: 1, starved: false, partial: false });
+    assert.equal(starved.values.get("ipc").value, 2);
+    assert.equal(starved.values.get("ipc").partial, true);
+    assert.equal(starved.share, 0);
+});
+
+test("starved is not zero, and neither is what is not known", () => {
+    const starved = rows_of(part("cpu", { cycles: null, instructions: null }, { running_ratio: 0 })).rows[0];
+    const paused = rows_of(part("cpu", { cycles: null, instructions: null }, {})).rows[0];
+    const zero = rows_of(part("cpu", { cycles: 0, instructions: 0 }, {})).rows[0];
+    const known = new Map(metrics.metrics.map((one) => [one.name, one]));
+    const column = (row, key) => columns_of(known, new Set(row.values.keys())).get(key);
+
+    for (const key of ["ipc", "cycles"]) {
+        assert.equal(column(starved, key).text(starved), "starved");
+        assert.equal(column(starved, key).value(starved), null);
+    }
+    assert.equal(column(paused, "cycles").text(paused), "–");
+    assert.equal(column(zero, "cycles").text(zero), "0 /s");
+});
+
+test("the same event of two groups is not added: the one counted for longer counts", () => {
+    const { rows } = rows_of(part("cpu", { cycles: 80 }, { running_ratio: 0.2 }, "one"),
+                             part("cpu", { cycles: 100 }, { running_ratio: 1 }, "two"));
+
+    assert.equal(rows[0].values.get("cycles").value, 100);
+});
+
+test("a cgroup that is not listed yet is news; names that objects have are names", () => {
+    const { rows, news } = rows_of(part("cpu", { constructor: 1, toString: 2 }, {}, "__proto__", "/__proto__"));
+
+    assert.equal(news, true);
+    assert.equal(rows[0].key, "/__proto__");
+    assert.equal(rows[0].values.get("constructor").value, 1);
+});
+
+test("an estimate looks like one", () => {
+    const { rows: [row] } = rows_of(part("cpu", { cycles: 100 }, { running_ratio: 0.31 }),
+                                    part("software", { minor_faults: 1 }, { running_ratio: 1 }, "software"));
+    const columns = columns_of(new Map(), new Set(row.values.keys()));
+
+    assert.equal(columns.get("cycles").classes(row), "estimate");
+    assert.match(columns.get("cycles").hint(row), /31/);
+    assert.equal(columns.get("minor_faults").classes(row), "");
+    assert.equal(columns.get("counted").classes(row), "warn");
+});
+
+test("few columns on a phone, more on a desk", () => {
+    const columns = columns_of(new Map(), new Set(["minor_faults", "context_switches", "major_faults"]));
+
+    assert.equal(usual(columns, 360).length, 2);
+    assert.ok(usual(columns, 1280).length > 4);
+});
+
+test("long and hostile paths in a line", () => {
+    const path = `/docker/${"0123456789abcdef".repeat(4)}`;
+
+    assert.equal(short_path(path), "/docker/0123456789ab…");
+    assert.equal(short_path("/\u202egnp.service"), "/\\u202egnp.service");
+    assert.ok([...short_path(`/${"😀".repeat(2000)}`)].length <= 121);
+    assert.ok(short_path(`/${"😀".repeat(2000)}`).isWellFormed?.() ?? true);
+    assert.ok(short_path(`/${"a".repeat(4096)}/end.service`).endsWith("/end.service"));
+});
+
+const globs = [
+    ["*.service", "ssh.service", true], ["*.service", "a/ssh.service", false], ["**.service", "a/ssh.service", true],
+    ["/a.slice/*.service", "/a.slice/ssh.service", true], ["/a.slice/*.service", "/a.slice/x/y.service", false],
+    ["/**/y.service", "/a.slice/x/y.service", true], ["?sh*", "ssh.service", true], ["?", "/", false], ["*", "", true],
+    ["**", "a/b", true], ["/**/c/*", "/a/c/b/c/d", true], ["/**c/*", "/a/c/b/d", false], ["a*b*c", "aXbYbZc", true],
+];
+
+test("patterns", () => {
+    for (const [pattern, text, expected] of globs)
+        assert.equal(glob(pattern, text), expected, `${pattern} of ${text}`);
+    const begin = performance.now();
+    assert.equal(glob(`${"*a".repeat(50)}b`, "a".repeat(4096)), false);
+    assert.equal(glob(`${"**a*".repeat(25)}b`, "a/".repeat(2048)), false);
+    assert.ok(performance.now() - begin < 200, "a pattern with many stars takes long");
+});
+
+test("filters look at path, unit, slice and container", () => {
+    const one = { path: "/a.slice/Web.service", name: "Web.service", unit: "Web.service", slice: "a.slice",
+                  container: "0123456789abcdef" };
+
+    for (const text of ["", " ", "web", "WEB", "a.slice", "0123", "*.service", "a.*", "/a.slice/*", "0123*", "**/Web*"])
+        assert.equal(filter_of(text)(one), true, text);
+    for (const text of ["x", "web*", "*.slicex", "/b/*", "a[b", "(", "\\"])
+        assert.equal(filter_of(text)(one), false, text);
+});
+
+test("formulas", () => {
+    const values = { a: 6, b: 3, zero: 0 };
+    const value = (text) => value_of_formula(text, (name) => values[name] ?? NaN);
+
+    assert.equal(value("1000 * b / a"), 500);
+    assert.equal(value("(1 - b / a) * (1 - b / (a * 2))"), 0.375);
+    assert.equal(value("a - b - 1"), 2);
+    assert.equal(value("0.5 * a"), 3);
+    for (const text of ["a / zero", "a / c", "c"])
+        assert.ok(Number.isNaN(value(text)), text);
+});
+
+test("rows without a value come last either way, equal ones stay as they were", () => {
+    const rows = [["a", 1], ["b", null], ["c", 3], ["d", NaN], ["e", 1], ["f", undefined], ["g", 0]]
+        .map(([key, n]) => ({ key, n }));
+    const order = (direction) => sorted(rows, { value: (row) => row.n }, direction).map((row) => row.key).join("");
+
+    assert.equal(order("asc"), "gaecbdf");
+    assert.equal(order("desc"), "caegbdf");
+    const names = ["b10", "b9", "", "a"].map((key) => ({ key }));
+    assert.deepEqual(sorted(names, { text: (row) => row.key }, "asc").map((row) => row.key), ["a", "b9", "b10", ""]);
+});
+
+test("an opened row is shown though it is behind the limit", () => {
+    const rows = ["a", "b", "c", "d"].map((key) => ({ key }));
+
+    assert.deepEqual(shown_of(rows, 2, "d").map((row) => row.key), ["a", "b", "d"]);
+    assert.deepEqual(shown_of(rows, 2, "a").map((row) => row.key), ["a", "b"]);
+    assert.deepEqual(shown_of(rows, 2, null).map((row) => row.key), ["a", "b"]);
+});
+
+test("10,000 rows are sorted, and 1,000 cgroups merged, in a moment", () => {
+    const many = Array.from({ length: 10000 }, (_, i) => ({ key: `service-${(i * 7919) % 10000}.service` }));
+    const rates = Array.from({ length: 2000 }, (_, i) => part("cpu", { cycles: i, instructions: 2 * i },
+        { ipc: 2, running_ratio: 1 }, `g${i % 2}`, `/x/${i >> 1}.service`));
+    const time = (work) => {
+        const begin = performance.now();
+        work();
+        return performance.now() - begin;
+    };
+
+    assert.ok(time(() => sorted(many, { text: (row) => row.key }, "asc")) < 500);
+    assert.ok(time(() => rows_of(...rates)) < 500);
+});

@@ -1,0 +1,70 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Writes the files of the page, compressed, as what web/assets.c includes; or lists them.
+#
+# usage: compile.sh OUTPUT CHART-JS   CHART-JS becomes chart.js, unless it is "no"
+#        compile.sh --list            the files, a path below web/ on each line
+#        compile.sh --strip FILE      the file as it is sent
+#
+# Comments that have a line of their own and indentation are left out on the way, a line staying where it was. The same
+# files give the same output. Nothing in it is a pointer, so that it stays in pages of the daemon's file.
+set -eu
+export LC_ALL=C
+
+web=$(cd "$(dirname "$0")" && pwd)
+
+list() {
+    (cd "$web" && find . -type f \( -name '[a-z]*.css' -o -name '[a-z]*.html' -o -name '[a-z]*.js' \
+        -o -name '[a-z]*.svg' \)) | sed 's|^\./||' | sort
+}
+
+# stripped FILE: without what only a reader of the source needs. No text of a program goes over lines.
+stripped() {
+    case $1 in
+    */chart.js/*) cat "$1" ;;
+    *.js) sed 's|^ *//.*||; s/^ *//' "$1" ;;
+    *.css) sed 's|^ */\*.*\*/$||; s/^ *//' "$1" ;;
+    *) cat "$1" ;;
+    esac
+}
+
+# add PATH FILE: compresses it to the end of $work/bytes, and writes its row of the table.
+add() {
+    stripped "$2" >"$work/text"
+    gzip -9n <"$work/text" >"$work/gz"
+    [ ${#1} -lt 48 ] || { echo "compile.sh: $1: make it shorter: struct asset has room for 47 characters" >&2; exit 1; }
+    type=$(echo "${1##*.}" | tr '[:lower:]' '[:upper:]')
+    printf '    {"%s", "%.16s", ASSET_%s, %d, %d, %d},\n' "$1" "$(sha256sum <"$work/gz")" "$type" "$begin" \
+        "$(wc -c <"$work/gz")" "$(wc -c <"$work/text")"
+    begin=$((begin + $(wc -c <"$work/gz")))
+    cat "$work/gz" >>"$work/bytes"
+}
+
+table() {
+    begin=0
+    for path in $(list); do
+        add "$path" "$web/$path"
+    done
+    [ "$1" = no ] || add chart.js "$1"
+}
+
+case $1 in
+--list) list && exit ;;
+--strip) stripped "$2" && exit ;;
+esac
+work=$1.new
+mkdir -p "$work"
+trap 'rm -rf "$work"' EXIT
+: >"$work/bytes"
+{
+    echo '/* Made by web/compile.sh of the files in web/. */'
+    echo 'const struct asset assets[] = {'
+    table "$2"
+    echo '};'
+    echo 'const size_t n_assets = sizeof(assets) / sizeof(assets[0]);'
+    echo
+    echo 'const unsigned char asset_bytes[] = {'
+    od -An -v -tu1 "$work/bytes" | sed 's/  */,/g; s/^,//; s/$/,/'
+    echo '};'
+} >"$work/output"
+cmp -s "$work/output" "$1" || mv "$work/output" "$1"

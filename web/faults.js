@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The line that says what is wrong. Each source, as a Poll, has a sentence of its own, and those that are the same are
+// shown once. A sentence stays long enough to be read, and a fault that comes and goes does not make the line flicker.
+
+const shown_ms = 3000;
+
+export class Faults {
+    // `line` has a child .text; `load` is its button, which loads the page again.
+    constructor(line, load) {
+        this.line = line;
+        this.load = load;
+        this.entries = new Map(); // of source: {sentence, action, since, timer}
+    }
+
+    // Null: it is over. The action "load" offers to load the page again.
+    set(sentence, source, action) {
+        const entry = this.entries.get(source);
+
+        if (sentence !== null) {
+            clearTimeout(entry?.timer);
+            this.entries.set(source, { sentence, action, since: performance.now() });
+        } else if (entry && !entry.timer) {
+            entry.timer = setTimeout(() => this.remove(source), entry.since + shown_ms - performance.now());
+        }
+        this.show();
+    }
+
+    remove(source) {
+        clearTimeout(this.entries.get(source)?.timer);
+        this.entries.delete(source);
+        this.show();
+    }
+
+    show() {
+        const entries = [...this.entries.values()];
+        const text = [...new Set(entries.map((entry) => entry.sentence))].join(" ");
+        const node = this.line.querySelector(".text");
+
+        if (node.textContent !== text)
+            node.textContent = text;
+        this.load.hidden = !entries.some((entry) => entry.action === "load");
+        this.line.hidden = text === "";
+    }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The colour of a frame: of user code warm, of the kernel cold, by its name, the same in every graph; of processes
+// neutral. They come from the custom properties of flame.css, so that light and dark are there. A colour is a number;
+// each is there in three ways, `count` apart: full, dim where a search does not match, grey for ancestors of the frame
+// that is zoomed to.
+
+const shades = 12, steps = 20;
+const slots = { user: 0, kernel: shades, neutral: 2 * shades, match: 2 * shades + 1, same: 2 * shades + 2 + steps };
+const count = slots.same + steps + 1;
+export const dim = count, grey = 2 * count;
+const most_names = 100000;
+
+// FNV-1a, of the first characters.
+function hash(name) {
+    let h = 0x811c9dc5;
+
+    for (let i = 0; i < name.length && i < 200; i++)
+        h = Math.imul(h ^ name.charCodeAt(i), 0x01000193);
+    return (h ^ (h >>> 15)) >>> 0;
+}
+
+function mix(a, b, t) {
+    return a.map((value, i) => Math.round(value + (b[i] - value) * t));
+}
+
+export function hex(colour) {
+    return `#${colour.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
+}
+
+// As ImageData has it, whatever the machine's order of bytes.
+function pixel([r, g, b]) {
+    return new Uint32Array(new Uint8ClampedArray([r, g, b, 255]).buffer)[0];
+}
+
+export class Colours {
+    constructor() {
+        this.names = new Map();
+        this.load();
+    }
+
+    property(style, name) {
+        const text = style.getPropertyValue(`--${name}`).trim().replace(/^#(.)(.)(.)$/, "#$1$1$2$2$3$3");
+
+        return [1, 3, 5].map((at) => Number.parseInt(text.slice(at, at + 2), 16) || 0);
+    }
+
+    // The theme may have changed.
+    load() {
+        const style = getComputedStyle(document.documentElement);
+        const of = (name) => this.property(style, name);
+        const full = new Array(count), mark = of("flame-mark");
+
+        this.paper = of("card");
+        this.ink = hex(of("ink"));
+        this.accent = hex(of("accent"));
+        for (const kind of ["user", "kernel"])
+            for (let i = 0; i < shades; i++)
+                full[slots[kind] + i] = mix(of(`flame-${kind}-from`), of(`flame-${kind}-to`), i / (shades - 1));
+        full[slots.neutral] = of("flame-neutral");
+        full[slots.match] = of("flame-match");
+        for (let i = -steps; i <= steps; i++)
+            full[slots.same + i] = mix(of("flame-same"), of(i < 0 ? "flame-less" : "flame-more"), Math.abs(i) / steps);
+        this.colours = [...full, ...full.map((one) => mix(one, this.paper, 0.8)),
+                        ...full.map((one) => mix(mix(one, full[slots.neutral], 0.7), this.paper, 0.5))];
+        this.pixels = Uint32Array.from(this.colours, pixel);
+        this.mark = pixel(mark);
+        this.blank = pixel(this.paper);
+    }
+
+    shade(name) {
+        let shade = this.names.get(name);
+
+        if (shade === undefined) {
+            if (this.names.size >= most_names)
+                this.names.clear();
+            shade = hash(name) % shades;
+            this.names.set(name, shade);
+        }
+        return shade;
+    }
+
+    kind(node) {
+        const is_function = node.kind === "user" || node.kind === "kernel";
+
+        return is_function ? slots[node.kind] + this.shade(node.name) : slots.neutral;
+    }
+
+    match() {
+        return slots.match;
+    }
+
+    // Of a difference of shares, where `limit` has the strongest colour.
+    change(difference, limit) {
+        return slots.same + Math.round(Math.max(-1, Math.min(1, difference / limit)) * steps);
+    }
+}

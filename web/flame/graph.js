@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flame graph: a tree of stacks on a canvas, with zoom, search and differences.
+import { element, write } from "../element.js";
+import { listenToKeys, listenToPointer } from "./input.js";
+import { Layout } from "./layout.js";
+import { legend } from "./legend.js";
+import { Painter, change, row_height } from "./painter.js";
+import { dim, grey, hex } from "./colours.js";
+import { Tip, sentence, weight } from "./tip.js";
+import { Zoom, follow, pathOf } from "./zoom.js";
+
+const help = "Arrow keys go to the callers, the functions called, and the frames beside. Enter zooms in, Escape zooms " +
+    "out, Home shows all. The table of functions has the same figures.";
+const smallest_limit = 0.005;
+let graphs = 0;
+
+export class FlameGraph {
+    // `onZoom(names)`: the reader has zoomed to a path of names; `onHover(node or null)`; `describe(node)`: its weight
+    // in words.
+    constructor(container, { onZoom = () => {}, onHover = () => {}, describe = weight } = {}) {
+        const id = `flame-help-${++graphs}`;
+
+        Object.assign(this, { container, onZoom, onHover, describe });
+        this.canvas = element("canvas", { tabindex: "0", role: "application", "aria-roledescription": "flame graph",
+                                          "aria-label": "Flame graph", "aria-describedby": id });
+        this.canvas.flame = this; // for tests
+        this.sizer = element("div", {}, this.canvas);
+        this.scroller = element("div", { class: "flame-scroll" }, this.sizer);
+        this.status = element("p", { class: "unseen", role: "status" });
+        this.key = element("p", { class: "flame-legend" });
+        container.classList.add("flame");
+        container.append(this.scroller, this.key, element("p", { class: "unseen", id }, help), this.status);
+        this.tip = new Tip(container);
+        this.layout = new Layout();
+        this.zoom = new Zoom(this.layout);
+        this.painter = new Painter(this.canvas);
+        Object.assign(this, { tree: null, flame: false, difference: false, matches: null, hovered: null, focused: null,
+                              rows: 0, limit: 0, width: 0, stale: false, scheduled: 0, spent: { layout: 0, draw: 0 } });
+        this.listen();
+    }
+
+    listen() {
+        const dark = matchMedia("(prefers-color-scheme: dark)"), repaint = () => this.repaint();
+
+        this.still = matchMedia("(prefers-reduced-motion: reduce)");
+        this.observer = new ResizeObserver(() => this.measure());
+        this.observer.observe(this.scroller);
+        dark.addEventListener("change", repaint);
+        this.forget = () => dark.removeEventListener("change", repaint);
+        this.scroller.addEventListener("scroll", () => this.request());
+        listenToKeys(this);
+        listenToPointer(this);
+    }
+
+    close() {
+        this.forget();
+        this.observer.disconnect();
+        cancelAnimationFrame(this.scheduled);
+        this.container.replaceChildren();
+    }
+
+    // The tree may be one that has grown since; then the zoom, the focus and the place stay.
+    setTree(tree) {
+        if (tree.root !== this.tree?.root)
+            this.rows = 0;
+        this.focused = follow(tree.root, pathOf(this.focused));
+        this.hovered = this.hovered && follow(tree.root, pathOf(this.hovered));
+        this.tree = tree;
+        this.layout.change();
+        this.zoom.settle(tree.root);
+        if (this.hovered)
+            this.tip.write(this.hovered, this.state());
+        this.limit = 0;
+        this.relay();
+    }
+
+    // The nodes that a search has found, or null.
+    setSearch(matches) {
+        this.matches = matches;
+        this.explain();
+    }
+
+    setShape(shape) {
+        this.flame = shape === "flame";
+        this.scroller.scrollTop = this.flame ? this.scroller.scrollHeight : 0;
+        if (this.tree)
+            this.reveal(this.zoom.node);
+        this.request();
+    }
+
+    // Whether the colours are of the differences of a tree from difference().
+    setDifference(on) {
+        this.difference = on;
+        this.limit = 0;
+        this.explain();
+    }
+
+    // To the frame at a path of names from the root; as far as it is there, now or in the trees to come.
+    zoomTo(names) {
+        if (names.join("\n") !== this.zoom.path.map((one) => one.name).join("\n"))
+            this.move(names.map((name) => ({ name })));
+    }
+
+    // By the reader.
+    zoomBy(node) {
+        if (node === this.zoom.node || !(node.total > 0))
+            return;
+        this.move(pathOf(node));
+        this.reveal(node);
+        this.onZoom(pathOf(node).map((one) => one.name));
+    }
+
+    zoomOut(node) {
+        this.focused = this.zoom.node;
+        this.zoomBy(node);
+        this.focus(node);
+    }
+
+    move(path) {
+        this.tip.hide();
+        if (!this.tree) {
+            this.zoom.path = path;
+            return;
+        }
+        this.zoom.ask(this.tree.root, path, !this.still.matches && this.width > 0);
+        this.relay();
+    }
+
+    relay() {
+        this.stale = true;
+        this.request();
+    }
+
+    repaint() {
+        this.painter.colours.load();
+        this.request();
+    }
+
+    explain() {
+        legend(this.key, this.difference ? this.strongest() : 0, this.matches !== null);
+        this.request();
+    }
+
+    // The browser calls back only while the page is visible.
+    request() {
+        this.scheduled ||= requestAnimationFrame((now) => this.draw(now));
+    }
+
+    draw(now) {
+        this.scheduled = 0;
+        if (!this.tree || this.width <= 0)
+            return;
+        const begin = performance.now();
+        const moving = this.zoom.step(now);
+        if (this.stale || moving) {
+            this.layout.lay(this.tree.root, this.zoom, this.width);
+            this.stale = moving;
+            this.grow();
+        }
+        const laid = performance.now();
+        this.painter.paint(this.layout, this.view(moving));
+        this.spent = { layout: laid - begin, draw: performance.now() - laid };
+        if (moving)
+            this.request();
+    }
+
+    view(moving = false) {
+        const has_focus = document.activeElement === this.canvas;
+
+        return { flame: this.flame, rows: this.rows, scroll: this.scroller.scrollTop, matches: this.matches, moving,
+                 grey: [this.tree.root, ...pathOf(this.zoom.node)].slice(0, -1),
+                 change: this.difference ? this.strongest() : 0, hover: this.hovered,
+                 focus: has_focus ? this.focused : null };
+    }
+
+    // The strongest difference of what can be seen when nothing is zoomed to.
+    strongest() {
+        if (this.limit || !this.tree || this.width <= 0)
+            return this.limit || smallest_limit;
+        const whole = new Layout();
+
+        whole.lay(this.tree.root, { from: 0, to: 1 }, this.width);
+        this.limit = smallest_limit;
+        for (const node of whole.nodes)
+            this.limit = Math.max(this.limit, Math.abs(change(node)));
+        legend(this.key, this.limit, this.matches !== null);
+        return this.limit;
+    }
+
+    // The graph is as high as it has been, so that the page below does not jump.
+    grow() {
+        if (this.layout.rows > this.rows) {
+            this.rows = this.layout.rows;
+            this.place();
+        }
+    }
+
+    // The canvas is as large as what is seen of the graph, and stays there while the graph scrolls behind it.
+    place() {
+        const { scroller } = this, below = scroller.scrollHeight - scroller.scrollTop;
+
+        this.sizer.style.height = `${this.rows * row_height}px`;
+        if (this.flame)
+            scroller.scrollTop = scroller.scrollHeight - below;
+        this.measure();
+    }
+
+    measure() {
+        const { clientWidth: width, clientHeight: height } = this.scroller;
+
+        if (width !== this.width)
+            this.stale = true;
+        this.width = width;
+        this.painter.resize(width, Math.min(height, this.rows * row_height), window.devicePixelRatio);
+        if (this.key.childElementCount === 0)
+            this.explain();
+        this.request();
+    }
+
+    // Scrolls the graph until a frame is seen.
+    reveal(node) {
+        const row = pathOf(node).length, { scroller } = this;
+        const top = (this.flame ? this.rows - 1 - row : row) * row_height;
+
+        if (top < scroller.scrollTop || top + row_height > scroller.scrollTop + scroller.clientHeight)
+            scroller.scrollTop = top - scroller.clientHeight / 2;
+    }
+
+    nodeAt(x, y) {
+        const i = this.tree ? this.layout.at(x, this.painter.rowAt(y, this.view())) : -1;
+
+        return i < 0 ? null : this.layout.nodes[i];
+    }
+
+    // Whether a frame is wide enough to be drawn, at the zoom that is asked for.
+    isSeen(node) {
+        return node.total * this.width >= 0.5 * this.zoom.node.total;
+    }
+
+    state() {
+        return { root: this.tree.root, zoomed: this.zoom.node, describe: this.describe, difference: this.difference };
+    }
+
+    // The pointer is on a frame, or on none.
+    point(node, event) {
+        if (node !== this.hovered) {
+            this.hovered = node;
+            this.onHover(node);
+            this.request();
+        }
+        if (!node) {
+            this.tip.hide();
+            return;
+        }
+        this.tip.write(node, this.state());
+        this.tip.show(event.offsetX, this.canvas.offsetTop - this.scroller.scrollTop + event.offsetY);
+    }
+
+    // The keyboard is on a frame.
+    focus(node) {
+        if (!this.tree)
+            return;
+        this.focused = node ?? this.tree.root;
+        this.reveal(this.focused);
+        write(this.status, sentence(this.focused, pathOf(this.focused).length, this.state()));
+        this.request();
+    }
+
+    // What is laid out, for tests: places and sizes in CSS pixels of the canvas, the colour at the frame's middle.
+    frames() {
+        const view = this.view(), { painter, layout } = this;
+
+        return Array.from({ length: layout.length }, (_, i) => {
+            const node = layout.nodes[i], row = layout.row[i], colour = painter.colour(node, row, view);
+            const begin = painter.begin(layout, i), end = painter.end(layout, i), { scale } = painter;
+
+            return { name: node.name, kind: node.kind, module: node.module, row, share: node.total / this.tree.root.total,
+                     x: begin / scale, width: (end - begin) / scale, y: painter.top(row, view) / scale,
+                     height: painter.high / scale, colour: hex(painter.colours.colours[colour]),
+                     dim: colour >= dim && colour < grey, grey: colour >= grey };
+        });
+    }
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the frames of a tree are, as far as they can be seen through a window on a part of the root's width. What is
+// narrower than half a pixel is left out with all that is below it, so that the cost is of the frames that are seen,
+// not of the tree. Nothing is recursive: a stack may be deeper than the browser's own.
+
+const narrowest = 0.5;
+const none = [];
+const many = 2000; // children of one frame
+
+function compare(a, b) {
+    if (a.name !== b.name)
+        return a.name < b.name ? -1 : 1;
+    if (a.kind !== b.kind)
+        return a.kind < b.kind ? -1 : 1;
+    return a.module < b.module ? -1 : a.module > b.module ? 1 : 0;
+}
+
+export class Layout {
+    constructor() {
+        this.order = new WeakMap(); // node → its children in their order
+        this.weights = new WeakMap(); // node with many children → their totals
+        this.nodes = [];
+        this.left = new Float64Array(4096);
+        this.wide = new Float64Array(4096);
+        this.row = new Int32Array(4096);
+        this.clear();
+    }
+
+    clear() {
+        this.length = 0;
+        this.rows = 0;
+        this.nodes.length = 0;
+    }
+
+    // The tree has grown, or is another one.
+    change() {
+        this.weights = new WeakMap();
+    }
+
+    // The children by name, so that a frame has its place however the tree grows; very many of them as they came,
+    // since sorting 200,000 names takes longer than all else. New children are the last ones of the map: sorting an
+    // array that is sorted but for its end is cheap.
+    ordered(node) {
+        const size = node.children?.size ?? 0;
+
+        if (size === 0)
+            return none;
+        let known = this.order.get(node) ?? none;
+        if (known.length !== size) {
+            known = size > many ? [...node.children.values()]
+                                : known.concat([...node.children.values()].slice(known.length)).sort(compare);
+            this.order.set(node, known);
+        }
+        return known;
+    }
+
+    // The totals of a node's children, of many in an array of their own, which is read much faster than the nodes.
+    totals(node, children) {
+        let known = this.weights.get(node);
+
+        if (!known) {
+            known = Float64Array.from(children, (child) => child.total);
+            this.weights.set(node, known);
+        }
+        return known;
+    }
+
+    // Where a node begins and ends, as parts of the root's width.
+    span(node) {
+        let start = 0, one = node;
+
+        for (; one.parent; one = one.parent)
+            for (const sibling of this.ordered(one.parent)) {
+                if (sibling === one)
+                    break;
+                start += sibling.total;
+            }
+        return { from: start / one.total, to: (start + node.total) / one.total };
+    }
+
+    add(node, left, wide, row) {
+        const i = this.length++;
+
+        if (i === this.left.length)
+            for (const name of ["left", "wide", "row"]) {
+                const larger = new this[name].constructor(2 * i);
+                larger.set(this[name]);
+                this[name] = larger;
+            }
+        this.nodes[i] = node;
+        this.left[i] = left;
+        this.wide[i] = wide;
+        this.row[i] = row;
+        this.rows = Math.max(this.rows, row + 1);
+    }
+
+    // Lays out what is seen of the tree through the window on [from, to] of the root, in `width` pixels. The arrays
+    // then have the pixels of each frame; frames wider than the window reach beyond it.
+    lay(root, { from, to }, width) {
+        const scale = width / ((to - from) * root.total);
+
+        this.clear();
+        if (!(root.total > 0 && width > 0))
+            return;
+        this.add(root, -from * root.total * scale, root.total * scale, 0);
+        // Each frame, once it is there, adds its children behind it: the arrays are the queue.
+        for (let i = 0; i < this.length; i++)
+            this.below(i, scale, width);
+    }
+
+    below(i, scale, width) {
+        const node = this.nodes[i], children = this.ordered(node), row = this.row[i] + 1;
+        const totals = children.length > many ? this.totals(node, children) : null;
+        let left = this.left[i];
+
+        for (let k = 0; k < children.length && left < width; k++) {
+            const wide = (totals ? totals[k] : children[k].total) * scale;
+
+            if (wide >= narrowest && left + wide > 0)
+                this.add(children[k], left, wide, row);
+            left += wide;
+        }
+    }
+
+    // The number of the frame at a place, or -1.
+    at(x, row) {
+        for (let i = 0; i < this.length; i++)
+            if (this.row[i] === row && this.left[i] <= x && x < this.left[i] + this.wide[i])
+                return i;
+        return -1;
+    }
+}

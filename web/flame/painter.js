@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draws a layout on a canvas. The lines of pixels of a row are all the same, so one line of each row is computed, frame
+// by frame, and copied, which takes a fifth of the time that filling 20,000 rectangles takes. Text is drawn over it.
+import { percent } from "../numbers.js";
+import { Colours, dim, grey } from "./colours.js";
+import { Labels } from "./labels.js";
+
+export const row_height = 18;
+const font = "12px system-ui, sans-serif";
+const narrowest_label = 26, narrowest_moving = 60;
+const margin = 4;
+
+export class Painter {
+    constructor(canvas) {
+        this.canvas = canvas;
+        this.context = canvas.getContext("2d", { alpha: false });
+        this.colours = new Colours();
+        this.labels = new Labels(this.context);
+        this.resize(0, 0, 1);
+    }
+
+    // In CSS pixels; `scale` is how many of the device make one of them.
+    resize(width, height, scale) {
+        const [wide, high] = [width, height].map((size) => Math.max(1, Math.round(size * scale)));
+
+        this.scale = scale;
+        this.high = Math.round(row_height * scale);
+        if (this.image?.width === wide && this.image.height === high)
+            return;
+        this.canvas.width = wide;
+        this.canvas.height = high;
+        this.canvas.style.height = `${height}px`;
+        this.image = this.context.createImageData(wide, high);
+        this.pixels = new Uint32Array(this.image.data.buffer);
+        this.lines = new Uint32Array(0);
+    }
+
+    // The device's pixel where a row of the layout begins.
+    top(row, { flame, rows, scroll }) {
+        return (flame ? rows - 1 - row : row) * this.high - Math.round(scroll * this.scale);
+    }
+
+    // The row at a height of the canvas, in CSS pixels.
+    rowAt(y, { flame, rows, scroll }) {
+        const row = Math.floor((Math.round(scroll * this.scale) + y * this.scale) / this.high);
+
+        return flame ? rows - 1 - row : row;
+    }
+
+    // The first and the last row that are seen.
+    seen(view) {
+        const ends = [this.rowAt(0, view), this.rowAt((this.image.height - 1) / this.scale, view)];
+
+        return { first: Math.max(0, Math.min(...ends)), last: Math.min(view.rows - 1, Math.max(...ends)) };
+    }
+
+    // The number of a frame's colour.
+    colour(node, row, view) {
+        const found = view.matches?.has(node) ?? true;
+        const way = view.grey[row] === node ? grey : found ? 0 : dim;
+
+        if (view.change)
+            return way + this.colours.change(change(node), view.change);
+        return way + (view.matches && found ? this.colours.match() : this.colours.kind(node));
+    }
+
+    // `view`: flame (or icicle), rows (of the whole graph), scroll, grey (nodes, by row), matches (Set or null), change
+    // (the strongest difference, or 0), focus and hover (nodes or null), moving.
+    paint(layout, view) {
+        const rows = this.seen(view);
+
+        this.fill(layout, view, rows);
+        this.copy(view, rows);
+        this.context.putImageData(this.image, 0, 0);
+        this.write(layout, view, rows);
+        this.outline(layout, view);
+    }
+
+    fill(layout, view, { first, last }) {
+        const { width } = this.image, { pixels, blank } = this.colours, marked = [];
+
+        this.marks = (last - first + 1) * width;
+        if (this.lines.length < 2 * this.marks)
+            this.lines = new Uint32Array(2 * this.marks);
+        const { lines } = this;
+        lines.fill(blank, 0, this.marks);
+        for (let i = 0; i < layout.length; i++) {
+            const row = layout.row[i], node = layout.nodes[i];
+            if (row < first || row > last)
+                continue;
+            const line = (row - first) * width, end = line + this.end(layout, i), colour = this.colour(node, row, view);
+            for (let x = line + this.begin(layout, i); x < end; x++)
+                lines[x] = pixels[colour];
+            if (node.kind === "kernel" && colour < dim && !view.change)
+                marked.push(i);
+        }
+        lines.copyWithin(this.marks, 0, this.marks);
+        for (const i of marked) {
+            const line = this.marks + (layout.row[i] - first) * width;
+            lines.fill(this.colours.mark, line + this.begin(layout, i), line + this.end(layout, i));
+        }
+    }
+
+    // The device's pixels of a frame, without the gap behind it.
+    begin(layout, i) {
+        return Math.max(0, Math.round(layout.left[i] * this.scale));
+    }
+
+    end(layout, i) {
+        const begin = this.begin(layout, i), end = Math.round((layout.left[i] + layout.wide[i]) * this.scale);
+
+        return Math.min(this.image.width, Math.max(begin + 1, end - begin > 2 ? end - 1 : end));
+    }
+
+    copy(view, { first, last }) {
+        const { width, height } = this.image, mark = Math.round(3 * this.scale);
+
+        this.pixels.fill(this.colours.blank);
+        for (let row = first; row <= last; row++) {
+            const top = this.top(row, view), line = (row - first) * width;
+            const plain = this.lines.subarray(line, line + width);
+            const marked = this.lines.subarray(this.marks + line, this.marks + line + width);
+            for (let y = Math.max(0, top); y < Math.min(height, top + this.high - 1); y++)
+                this.pixels.set(y < top + this.high - 1 - mark ? plain : marked, y * width);
+        }
+    }
+
+    write(layout, view, { first, last }) {
+        const { context, scale } = this, narrowest = view.moving ? narrowest_moving : narrowest_label;
+        const width = this.image.width / scale;
+
+        context.setTransform(scale, 0, 0, scale, 0, 0);
+        context.font = font;
+        context.direction = "ltr";
+        context.textBaseline = "middle";
+        context.fillStyle = this.colours.ink;
+        for (let i = 0; i < layout.length; i++) {
+            const row = layout.row[i];
+            if (layout.wide[i] < narrowest || row < first || row > last)
+                continue;
+            const left = Math.max(0, layout.left[i]), right = Math.min(width, layout.left[i] + layout.wide[i]);
+            if (right - left < narrowest)
+                continue;
+            const room = right - left - 2 * margin, node = layout.nodes[i];
+            const text = this.labels.fit(node.name, room, view.change ? ` ${points(change(node))}` : "");
+            if (text)
+                context.fillText(text, left + margin, (this.top(row, view) + this.high / 2) / scale - 0.5, room);
+        }
+    }
+
+    outline(layout, view) {
+        const { context, scale } = this;
+
+        for (const [node, wide] of [[view.hover, 1], [view.focus, 2]]) {
+            const i = node ? layout.nodes.indexOf(node) : -1;
+            if (i < 0)
+                continue;
+            const begin = this.begin(layout, i), end = this.end(layout, i);
+            context.strokeStyle = wide === 2 ? this.colours.accent : this.colours.ink;
+            context.lineWidth = wide;
+            context.strokeRect(begin / scale + wide / 2, this.top(layout.row[i], view) / scale + wide / 2,
+                               Math.max(1, (end - begin) / scale - wide), row_height - 1 - wide);
+        }
+    }
+}
+
+// Of the shares of two recordings.
+export function change(node) {
+    return (node.after ?? 0) - (node.before ?? 0);
+}
+
+// "+1.5 %", of a difference of shares.
+export function points(difference) {
+    return `${difference > 0 ? "+" : difference < 0 ? "−" : "±"}${percent(Math.abs(difference))}`;
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is said of a frame: in a tooltip, and in a sentence for readers of the screen. All of it is text.
+import { element, plain, replace } from "../element.js";
+import { amount, percent } from "../numbers.js";
+import { change, points } from "./painter.js";
+
+const most_characters = 500;
+const kinds = { user: "user", kernel: "kernel", process: "process" };
+
+export function nameOf(node) {
+    const name = plain(node.name);
+
+    return name.length > most_characters ? `${name.slice(0, most_characters)}…` : name;
+}
+
+function shares(node, root, zoomed) {
+    const all = `${percent(node.total / root.total)} of all`;
+
+    return zoomed.parent ? `${all}, ${percent(node.total / zoomed.total)} of ${nameOf(zoomed)}` : all;
+}
+
+// The lines of the tooltip. `describe` gives the weight of a node in words.
+function lines(node, { root, zoomed, describe, difference }) {
+    const where = [kinds[node.kind], node.module && plain(node.module).slice(0, most_characters)].filter(Boolean);
+    const said = [nameOf(node), where.join(", "), `${describe(node)}, ${shares(node, root, zoomed)}`];
+
+    if (node.self > 0 && node.self < node.total)
+        said.push(`${percent(node.self / root.total)} in itself`);
+    if (difference)
+        said.push(`before ${percent(node.before ?? 0)}, after ${percent(node.after ?? 0)}: ${points(change(node))}`);
+    return said.filter(Boolean);
+}
+
+// The same in a sentence, with where the frame is among others.
+export function sentence(node, row, state) {
+    const children = node.children?.size ?? 0;
+
+    return `${lines(node, state).join(", ")}, depth ${row}, ${children === 1 ? "1 child" : `${children} children`}`;
+}
+
+export function weight(node) {
+    return `${amount(node.total)} ${node.total === 1 ? "sample" : "samples"}`;
+}
+
+export class Tip {
+    constructor(container) {
+        this.container = container;
+        this.box = element("div", { class: "flame-tip", "aria-hidden": "true", hidden: true });
+        container.append(this.box);
+    }
+
+    hide() {
+        this.box.hidden = true;
+    }
+
+    write(node, state) {
+        replace(this.box, ...lines(node, state).map((line) => element("p", {}, line)));
+    }
+
+    // At a place of the container, where it does not leave it.
+    show(x, y) {
+        const { box, container } = this;
+
+        box.hidden = false;
+        box.style.left = `${Math.max(0, Math.min(x + 12, container.clientWidth - box.offsetWidth))}px`;
+        box.style.top = `${y + 20}px`;
+    }
+}

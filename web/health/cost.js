@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the daemon itself costs: the CPU time and the memory of each of its processes.
+import { element, replace, write } from "../element.js";
+import { absent, bytes, percent } from "../numbers.js";
+import { cpuShares } from "./findings.js";
+
+const roles = { daemon: "serves", opener: "opens counters", symboliser: "reads programs for samples" };
+const sum = (values) => values.reduce((all, one) => all + one, 0);
+
+function row(name) {
+    const cpu = element("td", { class: "number" }), memory = element("td", { class: "number" });
+    const node = element("tr", {}, element("th", { scope: "row", title: roles[name] ?? null }, name), cpu, memory);
+
+    return { node, cpu, memory };
+}
+
+export class Cost {
+    constructor(page) {
+        this.page = page;
+        this.before = null; // {status, at}
+        this.rows = new Map();
+        this.body = element("tbody");
+        this.node = element("section", { class: "card cost", "aria-label": "Own cost" },
+            element("h3", {}, "Own cost"), element("div", { class: "scroll", tabindex: 0, role: "region",
+                "aria-label": "CPU and memory of each process" }, element("table", {}, element("thead", {},
+                element("tr", {}, element("th", { scope: "col" }, "Process"),
+                    element("th", { scope: "col", class: "number", title: "100 % is one CPU" }, "CPU"),
+                    element("th", { scope: "col", class: "number" }, "Memory"))), this.body)));
+    }
+
+    row_of(key, name) {
+        if (!this.rows.has(key))
+            this.rows.set(key, row(name));
+        return this.rows.get(key);
+    }
+
+    update(status) {
+        const at = performance.now();
+        const shares = this.before ? cpuShares(this.before.status, status, (at - this.before.at) / 1000) : {};
+        const known = Object.values(shares);
+
+        const nodes = status.processes.map(({ process, pid, resident_bytes }) => this.write(
+            this.row_of(pid, process), shares[pid], resident_bytes));
+        nodes.push(this.write(this.row_of("all", "in all"), known.length > 0 ? sum(known) : undefined,
+            sum(status.processes.map((one) => one.resident_bytes))));
+        if (nodes.length !== this.body.children.length || nodes.some((one, i) => one !== this.body.children[i]))
+            replace(this.body, ...nodes);
+        this.before = { status, at };
+    }
+
+    write({ node, cpu, memory }, share, resident) {
+        write(cpu, share === undefined ? absent : percent(share));
+        write(memory, bytes(resident));
+        return node;
+    }
+}

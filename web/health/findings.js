@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is wrong with a daemon, from its /api/v1/status: sentences, each with the list of what it concerns. Pure.
+import { plain } from "../element.js";
+
+const starved_help = "Fewer groups on this PMU help (collectors.*.groups), and an end to other programs that count, " +
+    "as perf; on x86 also kernel.nmi_watchdog=0.";
+
+// "no such event (ENOENT); see x" → "No such event (ENOENT); see x."
+export function sentence(text) {
+    const clean = plain(text).trim();
+
+    return clean === "" ? "" : clean[0].toUpperCase() + clean.slice(1) + (/[.!?]$/.test(clean) ? "" : ".");
+}
+
+// [{key, items}], in the order in which keys come first.
+function grouped(items, keyOf) {
+    const groups = new Map();
+
+    for (const item of items) {
+        const key = keyOf(item);
+        if (groups.has(key))
+            groups.get(key).items.push(item);
+        else
+            groups.set(key, { key, items: [item] });
+    }
+    return [...groups.values()];
+}
+
+const unique = (values) => [...new Set(values.filter((value) => value !== ""))];
+
+// [0, 1, 2, 5] → "0-2,5"
+export function cpuList(numbers) {
+    const sorted = [...new Set(numbers)].sort((a, b) => a - b);
+    const ranges = [];
+
+    for (const cpu of sorted)
+        if (ranges.length > 0 && ranges[ranges.length - 1][1] === cpu - 1)
+            ranges[ranges.length - 1][1] = cpu;
+        else
+            ranges.push([cpu, cpu]);
+    return ranges.map(([first, last]) => first === last ? `${first}` : `${first}-${last}`).join(",");
+}
+
+const cpus_of = (cpus) => cpus === "" ? "" : ` on CPU${/[-,]/.test(cpus) ? "s" : ""} ${cpus}`;
+const group_of = (group) => group === "" ? "" : `, group ${plain(group)}`;
+
+// "cpu: cycles, instructions on CPUs 0-3, group core"
+function failurePlace({ items }) {
+    const { collector, group, pmu, cpus } = items[0];
+    const events = unique(items.map((item) => item.event)).map(plain).join(", ");
+    const of = pmu === "" || pmu === collector ? "" : ` of ${plain(pmu)}`;
+    const where = events === "" ? "" : `: ${events}${of}${cpus_of(cpus)}`;
+
+    return `${plain(collector)}${where}${group_of(group)}`;
+}
+
+function starvedPlace({ items }) {
+    const { collector, group, pmu, cgroup } = items[0];
+    const cpus = cpuList(items.map((item) => item.cpu).filter((cpu) => cpu >= 0));
+
+    return `${plain(collector)}: ${plain(pmu)}${cpus_of(cpus)}${group_of(group)}` +
+        (cgroup === null ? "" : `, ${plain(cgroup)}`);
+}
+
+const keyed = (...names) => (item) => JSON.stringify(names.map((name) => item[name]));
+
+// One sentence for each reason.
+function failures(status) {
+    return grouped(status.failures, keyed("message")).map(({ items }) => ({
+        level: "warn", title: "Not counted", sentence: sentence(items[0].message),
+        places: grouped(items, keyed("collector", "group", "pmu", "cpus")).map(failurePlace),
+    }));
+}
+
+// While counting is paused, nothing runs.
+function starved(status) {
+    return grouped(status.paused ? [] : status.starved, keyed("cause", "state")).map(({ items }) => ({
+        level: "warn",
+        title: items[0].state === "starved" ? "Starved: no values" : "Counted in part",
+        sentence: `${sentence(items[0].cause)}${/counter/.test(items[0].cause) ? ` ${starved_help}` : ""}`,
+        places: grouped(items, keyed("collector", "group", "pmu", "cgroup")).map(starvedPlace),
+    }));
+}
+
+function collectors(status) {
+    return status.collectors.filter((one) => one.enabled && !one.success).map((one) => ({
+        level: "bad", title: `The collector ${plain(one.name)} fails`, sentence: sentence(one.error), places: [],
+    }));
+}
+
+const opener_faults = {
+    lost: "The process that opens counters has ended. What is open is counted on, and nothing new can be opened: " +
+        "restart perfcountd.",
+    late: "The process that opens counters does not answer. What is open is counted on.",
+};
+
+function daemon(status) {
+    const found = [];
+    const { descriptors, opener } = status;
+
+    if (opener_faults[opener.state])
+        found.push({ level: "bad", title: "Opener", sentence: opener_faults[opener.state], places: [] });
+    if (!status.config_last_reload_successful)
+        found.push({ level: "bad", title: "The last reload failed, and the configuration before it runs",
+            sentence: plain(status.config_last_reload_error), places: [] });
+    if (descriptors.needed > descriptors.counters)
+        found.push({ level: "warn", title: "Too few descriptors", places: [],
+            sentence: `Counters need ${descriptors.needed} open files, and ${descriptors.counters} are theirs of the ` +
+                `limit of ${descriptors.limit}: raise LimitNOFILE= of the service, or count less.` });
+    return found;
+}
+
+// [{level: "bad" | "warn", title, sentence, places: [text]}], the worst first.
+export function findings(status) {
+    const all = [...daemon(status), ...collectors(status), ...starved(status), ...failures(status)];
+
+    return [...all.filter((one) => one.level === "bad"), ...all.filter((one) => one.level !== "bad")];
+}
+
+// The derived metrics that have no value somewhere, by reason: [{sentence, where, metrics: [name]}].
+export function absences(metrics) {
+    const all = metrics.flatMap((metric) => metric.absent.map((one) => ({ ...one, name: metric.name })));
+
+    return grouped(all, keyed("collector", "pmu", "message")).map(({ items }) => ({
+        sentence: sentence(items[0].message),
+        where: [items[0].collector, items[0].pmu].filter(Boolean).map(plain).join(", "),
+        metrics: items.map((item) => item.name),
+    }));
+}
+
+// The share of a CPU that each process used between two answers. A clock that jumps is seen by the browser's, which
+// does not: {pid: share}. `seconds` are by the browser's clock.
+export function cpuShares(before, after, seconds) {
+    const by_daemon = after.timestamp - before.timestamp;
+    const elapsed = Math.abs(by_daemon - seconds) < 1 + seconds / 2 ? by_daemon : seconds;
+    const shares = {};
+
+    for (const process of after.processes) {
+        const old = before.processes.find((one) => one.pid === process.pid);
+        if (old && elapsed > 0)
+            shares[process.pid] = Math.max(process.cpu_seconds - old.cpu_seconds, 0) / elapsed;
+    }
+    return shares;
+}

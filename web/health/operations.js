@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an operator may do: pause counting, go on, read the configuration again. Another reader, or curl, may do the
+// same meanwhile. A client that is none sees why, and how to become one.
+import { element, write } from "../element.js";
+import { Fault } from "../client.js";
+import { duration, time_of } from "../numbers.js";
+import { sentence } from "./findings.js";
+
+const longest_s = 3600;
+
+export class Operations {
+    // `changed` is called when the daemon has done something.
+    constructor(page, changed) {
+        this.page = page;
+        this.changed = changed;
+        this.ends = null; // of the pause, by a clock that does not jump
+        this.controller = new AbortController();
+        this.state = element("p", { class: "state" }, "");
+        this.result = element("p", { class: "result", role: "status" });
+        this.refusal = element("p", { class: "quiet refusal", hidden: true });
+        this.make();
+        this.node = element("section", { class: "card operations", "aria-label": "Operation" },
+            element("h3", {}, "Operation"), this.state, this.form, this.confirmation,
+            element("div", { class: "controls" }, this.resume, this.reload), this.result, this.refusal);
+        this.update({ paused: false });
+    }
+
+    button(text, run, main = false) {
+        return element("button", { type: "button", class: main ? "main" : null, onclick: run }, text);
+    }
+
+    make() {
+        this.seconds = element("input", { type: "number", min: 1, max: longest_s, value: 60, required: true });
+        this.ask = element("button", { type: "submit" }, "Pause…");
+        this.form = element("form", { class: "controls", onsubmit: (event) => this.confirm(event) },
+            element("label", {}, "Pause for seconds", this.seconds), this.ask);
+        this.question = element("p", { id: "pause-question" });
+        this.sure = this.button("Pause now", () => this.pause(), true);
+        this.confirmation = element("div", { class: "confirmation", role: "group", hidden: true,
+            "aria-labelledby": "pause-question", onkeydown: (event) => event.key === "Escape" && this.leave() },
+            this.question, element("div", { class: "controls" }, this.sure,
+                this.button("Keep counting", () => this.leave())));
+        this.resume = this.button("Resume counting", () => this.run("DELETE", "api/v1/pause", {}, "Counting goes on."));
+        this.reload = this.button("Reload the configuration", () => this.run("POST", "-/reload", {},
+            "The configuration was reloaded."));
+    }
+
+    // A pause concerns all readers, so it is asked for twice.
+    confirm(event) {
+        event.preventDefault();
+        if (!this.form.reportValidity())
+            return;
+        write(this.question, `For ${duration(Number(this.seconds.value))} nothing is counted for any reader of this ` +
+            "machine, and samples stop. Totals stay as they are.");
+        this.confirmation.hidden = false;
+        this.sure.focus();
+    }
+
+    leave() {
+        this.confirmation.hidden = true;
+        this.ask.focus();
+    }
+
+    pause() {
+        this.leave();
+        this.run("POST", "api/v1/pause", { seconds: this.seconds.value }, "Counting is paused.");
+    }
+
+    async run(method, path, parameters, done) {
+        const { signal } = this.controller;
+
+        write(this.result, "…");
+        this.result.classList.remove("bad");
+        try {
+            await this.page.client.text(path, { method, parameters, signal });
+            write(this.result, `${time_of(Date.now() / 1000)}: ${done}`);
+        } catch (error) {
+            if (signal.aborted)
+                return;
+            this.result.classList.add("bad");
+            write(this.result, error instanceof Fault && error.status === 400 ? error.reason : error.message);
+        }
+        this.changed();
+    }
+
+    // The answer of GET /api/v1/pause.
+    update({ paused, seconds, refusal }) {
+        this.paused = paused;
+        this.ends = paused ? performance.now() + seconds * 1000 : null;
+        for (const control of [this.seconds, this.ask, this.resume, this.reload])
+            control.disabled = Boolean(refusal);
+        this.form.hidden = paused;
+        this.resume.hidden = !paused;
+        if (paused || refusal)
+            this.confirmation.hidden = true;
+        this.refusal.hidden = !refusal;
+        write(this.refusal, refusal ? `You may not pause and reload: ${sentence(refusal)}` : "");
+        this.tick();
+    }
+
+    // Once a second while it is paused; readers of the screen are not told.
+    tick() {
+        clearTimeout(this.timer);
+        if (!this.paused) {
+            write(this.state, "Counting.");
+            return;
+        }
+        const left = Math.max(0, Math.ceil((this.ends - performance.now()) / 1000));
+        write(this.state, left > 0 ? `Paused: ${duration(left)} left.` : "Paused: it goes on now.");
+        this.timer = setTimeout(() => this.tick_on(left), 1000);
+    }
+
+    tick_on(left) {
+        if (!this.page.visibility.visible)
+            return;
+        this.tick();
+        if (left <= 1)
+            this.changed();
+    }
+
+    close() {
+        clearTimeout(this.timer);
+        this.controller.abort();
+    }
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small line charts of a History. Chart.js draws them: 2.9 and 3.9, as distributions package it. It is loaded when the
+// first line is looked at; a page that was built without it has numbers only.
+import { element } from "./element.js";
+import { time_of } from "./numbers.js";
+
+const frame_ms = 8;         // of a frame that drawing may take, so that hundreds of lines hold nothing up
+const nearest_seconds = 5;
+
+let library = null;         // the promise of Chart, or of null
+let report = null;          // who wants to know that there is no library
+let missing = false;
+const lines = new Map();    // by element
+const waiting = new Set();  // lines to draw in the next frame
+let observers = null;
+
+function script(url) {
+    return new Promise((resolve) => {
+        const onload = () => resolve(true), onerror = () => resolve(false);
+
+        document.head.append(element("script", { src: url, onload, onerror }));
+    });
+}
+
+async function load() {
+    const url = new URL("chart.js", import.meta.url).href;
+
+    if (!globalThis.Chart && !await script(url)) {
+        const status = await fetch(url, { method: "HEAD" }).then((response) => response.status, () => 0);
+        if (status === 404)
+            noLibrary();
+        else
+            library = null; // the daemon was away: again with the next line
+        return null;
+    }
+    // 2.9 would write a style sheet into the page, which its policy forbids.
+    if (Chart.platform && "disableCSSInjection" in Chart.platform)
+        Chart.platform.disableCSSInjection = true;
+    return Chart;
+}
+
+function noLibrary() {
+    missing = true;
+    document.documentElement.classList.add("no-lines");
+    report?.();
+}
+
+// Calls back once, now or later, if this page was built without the library.
+export function onMissingLibrary(callback) {
+    report = callback;
+    if (missing)
+        callback?.();
+}
+
+function isOld() {
+    return !Chart.registry; // 2.9
+}
+
+function scaleOf(line, axis) {
+    const range = axis === "x" ? { min: -line.history.seconds, max: 0 } : { min: line.min, max: line.max };
+    const ticks = { maxTicksLimit: 5, color: line.colour("--quiet"), fontColor: line.colour("--quiet"),
+        callback: (value) => axis === "x" ? line.timeOf(value) : line.text(value) };
+    const grid = { color: line.colour("--rule"), drawBorder: false };
+
+    if (axis === "x")
+        Object.assign(ticks, { stepSize: line.history.seconds / 5, maxRotation: 0 });
+    if (isOld())
+        return { type: "linear", display: line.axes, ticks: { ...ticks, ...range, beginAtZero: axis === "y" },
+            gridLines: grid };
+    return { type: "linear", display: line.axes, ...range, beginAtZero: axis === "y", ticks, grid };
+}
+
+function optionsOf(line) {
+    const x = scaleOf(line, "x"), y = scaleOf(line, "y"), shared = { responsive: false, events: [] };
+
+    if (isOld())
+        return { ...shared, animation: { duration: 0 }, hover: { animationDuration: 0 }, responsiveAnimationDuration: 0,
+            legend: { display: false }, tooltips: { enabled: false }, scales: { xAxes: [x], yAxes: [y] } };
+    return { ...shared, animation: false, parsing: false, normalized: true, layout: { padding: 1 },
+        plugins: { legend: { display: false }, tooltip: { enabled: false } }, scales: { x, y } };
+}
+
+function watchers() {
+    const redraw = () => {
+        for (const line of lines.values())
+            line.restart();
+    };
+
+    observers ??= {
+        view: new IntersectionObserver((entries) => {
+            for (const entry of entries)
+                lines.get(entry.target)?.see(entry.isIntersecting);
+        }, { rootMargin: "100px" }),
+        size: new ResizeObserver((entries) => {
+            for (const entry of entries)
+                lines.get(entry.target)?.fit();
+        }),
+        dark: matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw),
+    };
+    return observers;
+}
+
+function drawSome() {
+    const end = performance.now() + frame_ms;
+
+    for (const line of waiting) {
+        waiting.delete(line);
+        line.draw();
+        if (performance.now() > end)
+            break;
+    }
+    if (waiting.size)
+        requestAnimationFrame(drawSome);
+}
+
+function drawSoon(line) {
+    if (waiting.size === 0)
+        requestAnimationFrame(drawSome);
+    waiting.add(line);
+}
+
+// The line of the values that a History has of `name`. `line.element` goes into the document; update() after values
+// were added; close() when it is not needed any more.
+export class Line {
+    // `label` says what it is; `text(value)` writes a value; `min` and `max` are the ends of its scale; without `max`, its
+    // highest value is. With `axes` it is a large one.
+    constructor(history, name, { label, text, min = 0, max, axes = false }) {
+        Object.assign(this, { history, name, label, text, min, max, axes, seen: false, chart: null, closed: false });
+        this.element = element("div", { class: axes ? "line large" : "line", role: "img", "aria-label": label,
+            onpointermove: (event) => this.point(event) });
+        lines.set(this.element, this);
+        watchers().view.observe(this.element);
+        watchers().size.observe(this.element);
+    }
+
+    close() {
+        this.closed = true;
+        lines.delete(this.element);
+        waiting.delete(this);
+        observers.view.unobserve(this.element);
+        observers.size.unobserve(this.element);
+        this.stop();
+        this.element.remove();
+    }
+
+    update() {
+        if (this.seen)
+            drawSoon(this);
+    }
+
+    see(seen) {
+        this.seen = seen;
+        if (seen)
+            this.update();
+        else
+            this.stop();
+    }
+
+    fit() {
+        if (this.chart && this.chart.made_for !== this.element.clientWidth)
+            this.restart();
+    }
+
+    restart() {
+        this.stop();
+        this.update();
+    }
+
+    stop() {
+        this.chart?.destroy();
+        this.chart = null;
+        this.element.replaceChildren();
+    }
+
+    colour(property) {
+        return getComputedStyle(this.element).getPropertyValue(property).trim();
+    }
+
+    // The time of day, so many seconds from now.
+    timeOf(seconds) {
+        return time_of(Date.now() / 1000 + seconds);
+    }
+
+    describe() {
+        const { last, lowest, highest, n } = this.history.summary(this.name);
+        const range = `lowest ${this.text(lowest)}, highest ${this.text(highest)} in the last ` +
+            `${Math.round(this.history.seconds / 60)} minutes`;
+        const sentence = n ? `${this.label}: last ${this.text(last)}, ${range}` : `${this.label}: no value yet`;
+
+        if (this.element.getAttribute("aria-label") !== sentence)
+            this.element.setAttribute("aria-label", sentence);
+    }
+
+    draw() {
+        this.describe();
+        if (missing)
+            return;
+        library ??= load();
+        library.then((chart) => {
+            if (chart && this.seen && !this.closed)
+                this.drawWith(chart);
+        });
+    }
+
+    drawWith(Chart) {
+        const data = this.history.points(this.name);
+
+        if (!this.chart) {
+            this.make(Chart, data);
+            return;
+        }
+        this.chart.data.datasets[0].data = data;
+        this.chart.update(isOld() ? { duration: 0 } : "none");
+    }
+
+    make(Chart, data) {
+        const canvas = element("canvas", { width: this.element.clientWidth, height: this.element.clientHeight });
+
+        if (!this.element.clientWidth)
+            return;
+        this.element.replaceChildren(canvas);
+        this.chart = new Chart(canvas, { type: "line", options: optionsOf(this), data: { datasets: [{
+            data, borderColor: this.colour("--accent"), borderWidth: 1.5, pointRadius: 0, spanGaps: false, fill: false,
+            tension: 0, lineTension: 0 }] } });
+        this.chart.made_for = this.element.clientWidth;
+    }
+
+    // Shows the value that the pointer is at.
+    point(event) {
+        const box = this.element.getBoundingClientRect();
+        const x = ((event.clientX - box.left) / box.width - 1) * this.history.seconds;
+        let near = null;
+
+        this.history.each(this.name, (ago, value) => {
+            if (Math.abs(x + ago) < (near ? Math.abs(x + near.ago) : nearest_seconds))
+                near = { ago, value };
+        });
+        this.element.title = Number.isFinite(near?.value) ? `${this.timeOf(-near.ago)}: ${this.text(near.value)}` : "";
+    }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The recording that is shown, and, once one was kept as A, both of them or their difference.
+import { element, replace, write } from "../element.js";
+import { difference } from "../flame/difference.js";
+import { Panel } from "./panel.js";
+
+// What of two recordings makes their difference mean less.
+function differs(before, after) {
+    const names = ["event", "cpu", "cgroup", "pid", "frequency", "period"];
+    const other = names.filter((name) => (before.request[name] ?? "") !== (after.request[name] ?? ""));
+
+    return other.length ? `A and B were asked for with another ${other.join(", ")}.` : "";
+}
+
+export class Comparison {
+    // onZoom(path): the reader has zoomed one graph; the others follow.
+    constructor(onZoom) {
+        const zoomed = (path) => {
+            this.zoomTo(path);
+            onZoom(path);
+        };
+
+        this.panels = ["A", "Recording", "Difference of A and B"].map((title) => new Panel(title, zoomed));
+        [this.a, this.b, this.both] = this.panels;
+        this.note = element("p", { class: "warn" });
+        this.root = element("div", { class: "panels" }, this.note, ...this.panels.map((panel) => panel.root));
+        this.kept = null; // recording A
+        this.recording = null;
+        this.hide();
+    }
+
+    // What is compared, or null.
+    get pair() {
+        return this.kept && this.recording && this.kept !== this.recording ? [this.kept, this.recording] : null;
+    }
+
+    hide() {
+        const { pair } = this, apart = pair && this.mode !== "difference";
+
+        this.a.root.hidden = !apart;
+        this.b.root.hidden = !this.recording || (pair && !apart);
+        this.both.root.hidden = !pair || apart;
+        this.root.classList.toggle("two", Boolean(apart));
+    }
+
+    // `state`: {by, shape, search, compare}. Returns the tree that is shown, and that of A if there is one.
+    draw(state) {
+        if (!this.recording)
+            return null;
+        const tree = this.recording.treeBy(state.by), { pair } = this;
+        this.mode = state.compare;
+        this.hide();
+        write(this.b.title, pair ? "B" : "Recording");
+        write(this.note, pair ? differs(...pair) : "");
+        if (!pair) {
+            this.b.show(this.recording, tree, { ...state, difference: false });
+            return { tree, before: null };
+        }
+        const before = this.kept.treeBy(state.by);
+        if (this.mode === "difference") {
+            this.both.show(this.recording, difference(before, tree), { ...state, difference: true });
+        } else {
+            this.a.show(this.kept, before, { ...state, difference: false });
+            this.b.show(this.recording, tree, { ...state, difference: false });
+        }
+        return { tree, before };
+    }
+
+    zoomTo(path) {
+        for (const panel of this.panels)
+            panel.zoomTo(path);
+    }
+
+    close() {
+        for (const panel of this.panels)
+            panel.close();
+        replace(this.root);
+    }
+}

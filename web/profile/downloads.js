@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files of a recording: what is shown, made here, and the formats of the daemon, which records anew for them.
+import { element, write } from "../element.js";
+import { folded } from "../flame/folded.js";
+import { svg } from "../flame/svg.js";
+import { duration } from "../numbers.js";
+import { summary } from "./notes.js";
+
+const kept_ms = 60000; // for a browser that asks where to put the file
+
+function save(name, type, text) {
+    const url = URL.createObjectURL(new Blob([text], { type }));
+    const link = element("a", { href: url, download: name });
+
+    document.body.append(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(url), kept_ms);
+}
+
+export class Downloads {
+    constructor(client) {
+        this.client = client;
+        this.shown = null; // {recording, tree, shape}
+        const button = (title, make) => element("button", { type: "button", disabled: true, onclick: make }, title);
+        this.folded = button("Folded stacks", () => this.save("folded", "text/plain"));
+        this.svg = button("SVG", () => this.save("svg", "image/svg+xml"));
+        this.pprof = element("a", { download: "profile.pb.gz" }, "pprof");
+        this.perf = element("a", { download: "perf.data" }, "perf.data");
+        this.anew = element("p", { class: "quiet", id: "profile-anew" });
+        for (const link of [this.pprof, this.perf])
+            link.setAttribute("aria-describedby", "profile-anew");
+        this.root = element("section", { class: "card", "aria-label": "Downloads" }, element("h3", {}, "Downloads"),
+                            element("p", { class: "pair" }, this.folded, this.svg, this.pprof, this.perf), this.anew);
+    }
+
+    // What the buttons save, and what the links ask for.
+    show(shown) {
+        this.shown = shown;
+        this.folded.disabled = this.svg.disabled = !shown?.tree.total;
+    }
+
+    ask(request) {
+        this.pprof.href = this.client.url("debug/pprof/profile", request);
+        this.perf.href = this.client.url("api/v1/perf.data", request);
+        write(this.anew, "Folded stacks and SVG are what is shown here. pprof and perf.data cannot be made of it: these links "
+            + `record anew, for ${duration(Number(request.seconds))}, by the choices above.`);
+    }
+
+    save(ending, type) {
+        const { recording, tree, shape } = this.shown;
+        const name = `perfcountd-${recording.header?.hostname ?? ""}-${recording.event}`.replace(/[^\w.-]+/g, "_");
+        const text = ending === "svg" ? svg(tree, { icicle: shape === "icicle", title: summary(recording) }) : folded(tree);
+
+        save(`${name}.${ending}`, type, text);
+    }
+}

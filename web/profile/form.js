@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// The controls of a recording: what is sampled, how often, where, and how long.
+import { element, replace, write } from "../element.js";
+import { Picker } from "./picker.js";
+
+const default_seconds = "10";
+
+// A sentence of the daemon belongs to the first control whose words it has. The rate has two names.
+const culprits = [
+    ["event", /parameter "event"|^event:|event "/],
+    ["rate", /parameter "(frequency|period)"|frequency|period/],
+    ["seconds", /parameter "seconds"|seconds are over/],
+    ["cpu", /parameter "cpu"|CPU/],
+    ["cgroup", /parameter "cgroup"|cgroup/i],
+    ["pid", /parameter "pid"|process/],
+];
+
+// The name of the control that a sentence is about, or null.
+export function culprit(sentence) {
+    const named = /^parameter "(\w+)"/.exec(sentence)?.[1];
+    const name = named === "frequency" || named === "period" ? "rate" : named;
+
+    if (culprits.some(([control]) => control === name))
+        return name;
+    return culprits.find(([, words]) => words.test(sentence))?.[0] ?? null;
+}
+
+function text_input(name, properties) {
+    return element("input", { id: `profile-${name}`, name, autocomplete: "off", spellcheck: "false", maxlength: 8000,
+                              "aria-describedby": `profile-${name}-fault`, ...properties });
+}
+
+export class Form {
+    // on: {record(), stop(), change()}
+    constructor(on) {
+        this.on = on;
+        this.picker = new Picker({ id: "profile-event", name: "event", "aria-describedby": "profile-event-fault" },
+                                 on.change);
+        this.inputs = {
+            event: this.picker.input,
+            rate: text_input("rate", { inputmode: "numeric", size: 10 }),
+            seconds: text_input("seconds", { inputmode: "decimal", size: 5, placeholder: default_seconds }),
+            cpu: text_input("cpu", { size: 8, placeholder: "all" }),
+            cgroup: text_input("cgroup", { size: 22, placeholder: "all", list: "profile-cgroups" }),
+            pid: text_input("pid", { inputmode: "numeric", size: 8, placeholder: "all" }),
+        };
+        this.rateKind = element("select", { "aria-label": "Rate by", onchange: on.change },
+                                element("option", { value: "frequency" }, "Samples a second"),
+                                element("option", { value: "period" }, "Events a sample"));
+        this.faults = {};
+        this.cgroups = element("datalist", { id: "profile-cgroups" });
+        this.recordButton = element("button", { type: "submit", class: "main" }, "Record");
+        this.stopButton = element("button", { type: "button", disabled: true, onclick: on.stop }, "Stop");
+        this.root = this.build();
+        for (const [name, input] of Object.entries(this.inputs))
+            if (name !== "event")
+                input.addEventListener("change", on.change);
+    }
+
+    build() {
+        const fields = [
+            this.field("event", "Event", this.picker.root),
+            this.field("rate", "Rate on each CPU", element("span", { class: "pair" }, this.rateKind, this.inputs.rate)),
+            this.field("seconds", "Seconds"),
+            this.field("cpu", "CPUs"),
+            this.field("cgroup", "Cgroup"),
+            this.field("pid", "Process id"),
+        ];
+
+        return element("form", { class: "controls", "aria-label": "Recording", onsubmit: (event) => this.submit(event) },
+                       ...fields, this.cgroups,
+                       element("span", { class: "pair" }, this.recordButton, this.stopButton));
+    }
+
+    field(name, title, control = this.inputs[name]) {
+        this.faults[name] = element("span", { id: `profile-${name}-fault`, class: "bad" });
+        return element("div", { class: "field" }, element("label", { for: `profile-${name}` }, title), control,
+                       this.faults[name]);
+    }
+
+    submit(event) {
+        event.preventDefault();
+        this.picker.close();
+        if (!this.recordButton.disabled)
+            this.on.record();
+    }
+
+    // What the URL and the API are given: empty values are left out by both.
+    values() {
+        const { event, rate, seconds, cpu, cgroup, pid } = this.inputs;
+
+        return { event: event.value.trim(), [this.rateKind.value]: rate.value.trim(),
+                 seconds: seconds.value.trim() || default_seconds, cpu: cpu.value.trim(), cgroup: cgroup.value.trim(),
+                 pid: pid.value.trim() };
+    }
+
+    fill(parameters) {
+        for (const name of ["event", "cpu", "cgroup", "pid"])
+            this.inputs[name].value = parameters.get(name) ?? "";
+        this.inputs.seconds.value = parameters.get("seconds") ?? default_seconds;
+        this.rateKind.value = parameters.has("period") ? "period" : "frequency";
+        this.inputs.rate.value = parameters.get(this.rateKind.value) ?? "";
+    }
+
+    // What the machine offers.
+    offer(offers, cgroups, sampler) {
+        const cycles = offers.some(({ name }) => name === "cycles");
+        const configured = sampler?.event && sampler.event !== "auto" ? sampler.event : null;
+
+        this.picker.setEvents(offers);
+        this.inputs.event.placeholder = configured ?? (cycles ? "cycles" : "cpu-clock");
+        this.inputs.rate.placeholder = sampler?.period ? `period ${sampler.period}` : String(sampler?.frequency ?? "");
+        replace(this.cgroups, ...cgroups.map((path) => element("option", { value: path })));
+    }
+
+    // Shows a sentence beside the control that it is about. Returns whether there is one.
+    accuse(sentence) {
+        const name = culprit(sentence);
+
+        if (!name)
+            return false;
+        write(this.faults[name], sentence);
+        this.inputs[name].setAttribute("aria-invalid", "true");
+        this.inputs[name].focus();
+        return true;
+    }
+
+    acquit() {
+        for (const [name, input] of Object.entries(this.inputs)) {
+            write(this.faults[name], "");
+            input.removeAttribute("aria-invalid");
+        }
+    }
+
+    // The focus goes to the button that is of use now, where it is on the other one.
+    setRecording(recording) {
+        const [from, to] = recording ? [this.recordButton, this.stopButton] : [this.stopButton, this.recordButton];
+        const moves = document.activeElement === from;
+
+        to.disabled = false;
+        if (moves)
+            to.focus();
+        from.disabled = true;
+    }
+}

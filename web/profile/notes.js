@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a recording has to say for itself, in sentences.
+import { amount, digits, duration } from "../numbers.js";
+
+const causes = {
+    stopped: (seconds) => `You stopped it after ${seconds}.`,
+    hidden: (seconds) => `It ended after ${seconds}, when this tab was hidden. Record again to see more.`,
+    left: (seconds) => `It ended after ${seconds}, when you went to another view.`,
+    late: (seconds) => `The daemon did not end it; the page did after ${seconds}.`,
+};
+
+function of(n, one, many) {
+    return `${n.toLocaleString()} ${n === 1 ? one : many}`;
+}
+
+function ending(recording) {
+    const seconds = duration(recording.elapsed);
+
+    if (recording.cause)
+        return causes[recording.cause](seconds);
+    if (recording.fault)
+        return recording.samples ? `${recording.fault.message} What came until then, ${seconds}, is kept.` : null;
+    if (recording.end && recording.end.reason !== "seconds")
+        return `The daemon ended it after ${seconds}: ${recording.end.reason}.`;
+    return null;
+}
+
+// While it runs.
+export function progress(recording) {
+    if (recording.begun === null)
+        return "Waiting for the daemon.";
+    const parts = [`${digits(Math.ceil(recording.left))} s left`, of(recording.samples, "sample", "samples"),
+                   `${amount(recording.lost)} lost`, `${amount(recording.dropped)} dropped`,
+                   `throttled ${of(recording.throttled, "time", "times")}`];
+
+    return `${recording.paused ? "Counting is paused, and sampling with it. " : ""}${parts.join(", ")}.`;
+}
+
+// What was recorded, in a line.
+export function summary(recording) {
+    const { header, samples, request } = recording;
+    const rate = header?.period ? `every ${header.period.toLocaleString()} events`
+                                : header?.frequency ? `at ${header.frequency.toLocaleString()} Hz` : "";
+    const parts = [`${recording.event || "samples"} ${rate}`.trim(), duration(recording.elapsed),
+                   of(samples, "sample", "samples"), request.cpu && `CPUs ${request.cpu}`, request.cgroup,
+                   request.pid && `process ${request.pid}`];
+
+    return parts.filter(Boolean).join(", ");
+}
+
+function losses({ lost, dropped, throttled, broken }) {
+    return [
+        lost && `The kernel lost ${of(lost, "record", "records")}, as its rings were full: ask for a lower frequency, or `
+            + "raise sampler.ring_pages.",
+        dropped && `${of(dropped, "record", "records")} did not reach this browser, which was too slow for them: ask for `
+            + "a lower frequency, or for less of the machine.",
+        throttled && `The kernel throttled sampling ${of(throttled, "time", "times")}, since it took too much of a CPU's `
+            + "time: ask for a lower frequency.",
+        broken && `${of(broken, "line", "lines")} of the answer could not be read and ${broken === 1 ? "is" : "are"} `
+            + "left out.",
+    ];
+}
+
+function awaited(end) {
+    const n = end?.awaiting_symbols ?? 0;
+
+    return n && `${of(n, "address has", "addresses have")} no name yet, since the daemon was still reading symbols: record `
+        + "again to see the names.";
+}
+
+// After its end. The daemon's own notes stand behind ours, without the one that ours replaces.
+export function notes(recording) {
+    const { tree, end, samples, ended } = recording;
+    const others = (end?.notes ?? []).filter((note) => !/^\d+ addresses have no symbol/.test(note)).map(sentence);
+    const none = ended && !samples && !recording.fault && "No sample came: nothing that was asked for ran, or the event "
+        + "did not happen.";
+
+    return [ending(recording), none, ...losses(recording), awaited(end), lumped(tree), ...others].filter(Boolean);
+}
+
+function lumped({ lumped, total }) {
+    return lumped > 0 && `${of(lumped, "sample", "samples")} of ${total.toLocaleString()} are in "(other)", since there are `
+        + "more distinct stacks than the page keeps.";
+}
+
+// Why there is no recording, and what to do.
+export function remedy({ message, status, retry_after }) {
+    if (status === 403 && /not enabled/.test(message))
+        return "Samples are off here. Set sampler: {enabled: true} in the configuration of perfcountd, and restart it.";
+    if (status === 503)
+        return `${sentence(message)} ${retry_after ? `Record again in ${duration(retry_after)}.` : "Record again later."}`;
+    return sentence(message);
+}
+
+function sentence(note) {
+    const text = String(note);
+
+    return `${text[0]?.toUpperCase() ?? ""}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+}

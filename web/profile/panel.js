@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// A flame graph with what stands around it: what was recorded, the path that it is zoomed to, and what a search
+// has found.
+import { element, plain, replace, write } from "../element.js";
+import { FlameGraph } from "../flame/graph.js";
+import { search } from "../flame/search.js";
+import { percent } from "../numbers.js";
+import { summary } from "./notes.js";
+
+const ends_shown = 4; // of a long path
+
+function heaviest(nodes) {
+    return nodes.reduce((best, node) => (!best || node.total > best.total ? node : best), null);
+}
+
+// The nodes of a path of names, as far as the tree has them.
+export function walk(tree, path) {
+    const nodes = [];
+    let node = tree.root;
+
+    for (const name of path) {
+        node = heaviest([...node.children?.values() ?? []].filter((child) => child.name === name));
+        if (!node)
+            break;
+        nodes.push(node);
+    }
+    return nodes;
+}
+
+export class Panel {
+    // onZoom(path) is called when the reader zooms.
+    constructor(title, onZoom) {
+        this.title = element("h3", {}, title);
+        this.about = element("p", { class: "quiet" });
+        this.matched = element("p", { class: "matched" });
+        this.crumbs = element("ol", { class: "crumbs" });
+        this.box = element("div", { class: "graph" });
+        this.root = element("section", { class: "card panel", "aria-label": title }, this.title, this.about,
+                            element("nav", { "aria-label": `Path of the zoom, ${title}` }, this.crumbs), this.matched,
+                            this.box);
+        this.path = [];
+        this.onZoom = onZoom;
+        this.graph = new FlameGraph(this.box, { onZoom: (path) => this.zoomed(path) });
+    }
+
+    // `options`: {shape, search, difference: bool}.
+    show(recording, tree, { shape, search: text, difference }) {
+        this.tree = tree;
+        write(this.about, summary(recording));
+        if (this.shape !== shape)
+            this.graph.setShape(shape);
+        this.shape = shape;
+        this.graph.setDifference(difference);
+        this.graph.setTree(tree);
+        this.find(text);
+        this.write_path();
+    }
+
+    // Why the text cannot be searched for is said where the share would stand.
+    find(text) {
+        const found = text ? search(this.tree, text) : null;
+
+        this.graph.setSearch(found && !found.error ? found.matches : null);
+        write(this.matched, !found ? "" : found.error ?? `“${plain(text)}” matches ${percent(found.share)}.`);
+    }
+
+    // The graph goes as far as its tree has the path, and further once it has more.
+    zoomTo(path) {
+        if (path.join("\n") === this.path.join("\n"))
+            return;
+        this.path = [...path];
+        this.graph.zoomTo(this.path);
+        this.write_path();
+    }
+
+    zoomed(path) {
+        this.path = [...path];
+        this.write_path();
+        this.onZoom(this.path);
+    }
+
+    write_path() {
+        const nodes = this.tree ? walk(this.tree, this.path) : [];
+        const names = nodes.map(({ name, total }) => `${plain(name)} ${this.share(total)}`);
+        const key = names.join("\n");
+
+        if (key === this.written)
+            return;
+        this.written = key;
+        const hidden = (i) => i >= 1 && i < nodes.length - ends_shown;
+        const items = names.map((name, i) => (hidden(i) ? null : this.crumb(name, i + 1)));
+        if (nodes.length > ends_shown + 1)
+            items[1] = element("li", {}, "…");
+        replace(this.crumbs, this.crumb("all", 0), ...items);
+    }
+
+    crumb(name, length) {
+        const last = length === this.path.length;
+        const go = () => {
+            this.zoomTo(this.path.slice(0, length));
+            this.onZoom(this.path);
+        };
+
+        return element("li", {}, element("button", { type: "button", "aria-current": last ? "true" : null, onclick: go },
+                                         name));
+    }
+
+    share(weight) {
+        return percent(this.tree.total ? weight / this.tree.total : 0);
+    }
+
+    close() {
+        this.graph.close();
+    }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// The columns of the table: what a cgroup is called, the metrics that it has here, and its events.
+import { plain } from "../element.js";
+import { absent, amount, metric, percent, unit_label } from "../numbers.js";
+import { title_of, whole } from "../titles.js";
+import { short_id, short_path } from "./cgroups.js";
+
+// What comes first where there is room for a few.
+const first = ["cpu_utilization", "ipc", "counted", "frequency_hertz", "backend_stall_ratio", "cache_miss_ratio",
+               "llc_mpki", "branch_mpki", "context_switches", "minor_faults", "container", "unit", "slice",
+               "major_faults"];
+
+function classes_of(one) {
+    if (one?.starved)
+        return "warn";
+    return one && one.value !== null && ((one.share ?? 1) < whole || one.partial) ? "estimate" : "";
+}
+
+function hint_of(one) {
+    if (one === undefined)
+        return "";
+    if (one.starved)
+        return "Starved: no counter was free for its group. This is not zero.";
+    if (one.value === null)
+        return "Not known in this interval.";
+    if (one.partial)
+        return "An estimate: on one of its PMUs no counter was free.";
+    return classes_of(one) ? `An estimate: counted for ${percent(one.share)} of the time.` : "";
+}
+
+// A column of a metric or an event; `write` turns its value into text.
+function value_column(name, help, write) {
+    return {
+        key: name, title: title_of(name), help, number: true, write,
+        value: (row) => row.values.get(name)?.value ?? null,
+        text(row) {
+            const one = row.values.get(name);
+            return one?.starved ? "starved" : one && one.value !== null ? write(one.value) : absent;
+        },
+        classes: (row) => classes_of(row.values.get(name)),
+        hint: (row) => hint_of(row.values.get(name)),
+    };
+}
+
+function metric_column(entry) {
+    const label = unit_label(entry.unit);
+
+    return value_column(entry.name, label ? `${entry.help} Unit: ${label}.` : entry.help,
+                        (value) => metric(value, entry.unit, entry.name));
+}
+
+function event_column(name) {
+    const column = value_column(name, `${plain(name)} per second.`, (value) => amount(value, "/s"));
+
+    return name === "task_clock" ? value_column(name, "Seconds of CPU time per second.", (value) => amount(value))
+        : { ...column, title: plain(column.title) };
+}
+
+// Of a name that systemd, or who runs containers, gave.
+function name_column(key, title, help, write) {
+    return { key, title, help, number: false, value: (row) => row[key], hint: (row) => plain(row[key]),
+             text: (row) => row[key] ? write(row[key]) : absent };
+}
+
+function times_of(group) {
+    const share = group.starved ? "starved" : group.share === null ? "its tasks did not run" : percent(group.share);
+
+    return `${plain(group.name)} (${group.pmus.map(plain).join(", ")}): ${share}`;
+}
+
+// The share of the time that each group of a row was counted, as lines.
+export function shares_of(row) {
+    return row.groups.map(times_of);
+}
+
+const path = { key: "cgroup", title: "Cgroup", help: "Its path. The events of a cgroup include those of all below it.",
+               number: false, heading: true, value: (row) => row.path, text: (row) => row.title,
+               hint: (row) => plain(row.path).slice(0, 1000) };
+const counted = { key: "counted", title: "Counted", number: true,
+                  help: "Share of the time that it was counted, of its groups the least. Below 100 %: estimates.",
+                  value: (row) => row.share, text: (row) => row.share === 0 ? "starved" : percent(row.share),
+                  classes: (row) => row.share !== null && row.share < whole ? "warn" : "",
+                  hint: (row) => shares_of(row).join("\n") };
+const names = [
+    name_column("unit", "Unit", "The unit of systemd that the path names.", short_path),
+    name_column("slice", "Slice", "The slice of systemd that it is in.", short_path),
+    name_column("container", "Container", "The beginning of the container's id.", (id) => plain(short_id(id))),
+];
+
+// All columns that there can be, by key. `metrics` are entries of /api/v1/metrics, `values` the names that rows have.
+export function columns_of(metrics, values) {
+    const of = new Map([path, counted, ...names].map((column) => [column.key, column]));
+
+    for (const entry of metrics.values())
+        if (entry.name !== "running_ratio" && (values.has(entry.name) ||
+                                               entry.available.some((one) => one.collector === "cgroup")))
+            of.set(entry.name, metric_column(entry));
+    for (const name of [...values].sort())
+        if (!of.has(name) && !(name === "task_clock" && of.has("cpu_utilization")))
+            of.set(name, event_column(name));
+    return of;
+}
+
+// How many columns besides the name fit into so many pixels.
+function room(width) {
+    return Math.max(2, Math.min(14, Math.floor((width - 300) / 145)));
+}
+
+// The keys of the columns that are shown where the reader has not chosen.
+export function usual(columns, width) {
+    return first.filter((key) => columns.has(key)).slice(0, room(width));
+}

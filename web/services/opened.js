@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is shown below a row that was opened: its whole name, how much of the time it was counted, and the lines of its
+// values.
+import { element, plain, replace, write } from "../element.js";
+import { Line } from "../lines.js";
+import { shares_of } from "./columns.js";
+
+// Of a value of a cgroup in a History.
+export function name_of(row, value) {
+    return `${value} ${row.key}`;
+}
+
+// A value with its line.
+class Value {
+    constructor(row, column, history) {
+        this.column = column;
+        this.line = new Line(history, name_of(row, column.key), {
+            label: `${column.title} of ${row.title}`, text: (value) => column.write(value), axes: true,
+        });
+        this.number = element("span", { class: "value" });
+        this.root = element("div", { class: "card" }, element("h3", { title: column.help }, column.title, " ", this.number),
+                            this.line.element);
+    }
+
+    take(row) {
+        write(this.number, this.column.text(row));
+        this.number.className = `value ${this.column.classes(row)}`.trim();
+        this.number.title = this.column.hint(row);
+        this.line.update();
+    }
+}
+
+export class Opened {
+    constructor(row, columns, history) {
+        this.key = row.key;
+        this.columns = columns;
+        this.history = history;
+        this.values = new Map();
+        this.shares = element("dd");
+        this.lines = element("div", { class: "lines" });
+        this.root = element("div", { class: "details" });
+        replace(this.root, element("dl", {}, this.names(row), element("dt", {}, "Counted"), this.shares), this.lines);
+        this.take(row);
+    }
+
+    names(row) {
+        const named = [["Path", row.path], ["Unit", row.unit], ["Slice", row.slice], ["Container", row.container]];
+
+        return named.filter(([, name]) => name !== "").flatMap(([title, name]) =>
+            [element("dt", {}, title), element("dd", {}, plain(name))]);
+    }
+
+    take(row) {
+        write(this.shares, shares_of(row).join("; "));
+        for (const [key, column] of this.columns)
+            if (row.values.has(key) && !this.values.has(key)) {
+                this.values.set(key, new Value(row, column, this.history));
+                this.lines.append(this.values.get(key).root);
+            }
+        for (const value of this.values.values())
+            value.take(row);
+    }
+
+    close() {
+        for (const value of this.values.values())
+            value.line.close();
+    }
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// A table that is sorted by its headers and written again in place: a row that is there keeps its elements, so that
+// focus, selection and place stay where they are. Only the first rows of the order are in the document.
+//
+// A column: {key, title, help, number, text(row), value(row), classes(row), hint(row), heading}. text() is what stands
+// there. value() is what it is sorted by: a number, a text, or null, which comes last in either order; text() where
+// there is none. classes() and hint() (what the pointer shows) may be left out. One column is the `heading` of its row.
+// A row has a `key`, a string of its own.
+import { element, replace, write } from "./element.js";
+import { count } from "./numbers.js";
+
+const collator = new Intl.Collator(undefined, { numeric: true });
+
+export function is_absent(value) {
+    return value === null || value === undefined || value === "" || Number.isNaN(value);
+}
+
+function compare(a, b) {
+    return typeof a === "number" && typeof b === "number" ? a - b : collator.compare(a, b);
+}
+
+// The rows in the order of a column, "asc" or "desc". Rows without a value come last; equal ones stay as they were.
+export function sorted(rows, column, order) {
+    const value = column.value ?? column.text;
+    const known = [], unknown = [];
+    const sign = order === "asc" ? 1 : -1;
+
+    for (const row of rows) {
+        const of = value(row);
+        if (is_absent(of))
+            unknown.push(row);
+        else
+            known.push({ row, value: of });
+    }
+    known.sort((a, b) => sign * compare(a.value, b.value));
+    return known.map((one) => one.row).concat(unknown);
+}
+
+// The first `limit` rows and, wherever it is, the row `key`.
+export function shown_of(rows, limit, key) {
+    const shown = rows.slice(0, limit);
+    const other = key === null ? undefined : rows.slice(limit).find((row) => row.key === key);
+
+    return other ? [...shown, other] : shown;
+}
+
+// Puts the children of a parent into the order of `nodes` without moving `still`, and takes out the others.
+export function arrange(parent, nodes, still) {
+    const wanted = new Set(nodes);
+    const middle = wanted.has(still) ? nodes.indexOf(still) : -1;
+
+    for (const child of [...parent.children])
+        if (!wanted.has(child))
+            child.remove();
+    for (let i = middle - 1; i >= 0; i--)
+        if (nodes[i + 1].previousSibling !== nodes[i])
+            parent.insertBefore(nodes[i], nodes[i + 1]);
+    let next = middle < 0 ? parent.firstChild : still.nextSibling;
+    for (const node of nodes.slice(middle + 1))
+        if (node === next)
+            next = next.nextSibling;
+        else
+            parent.insertBefore(node, next);
+}
+
+function has(selection, node) {
+    return selection !== null && selection.containsNode(node, true);
+}
+
+export class Table {
+    // `label` names the table. onSort(key, order) is called when the reader sorts, onRow(row) when a row is opened or
+    // chosen; without it rows are no buttons. `openable`: rows are opened by open(). `limit` rows are shown at first.
+    // `empty`: a sentence for no rows.
+    constructor(container, { label, columns, sort, order, onSort, onRow, openable = false, limit = 100,
+                             empty = "There is nothing." }) {
+        Object.assign(this, { label, onSort, onRow, openable, limit, step: limit, sort, order });
+        this.rows = [];
+        this.shown = new Map(); // key: {tr, cells, row}
+        this.opened = null; // {key, tr}
+        this.head = element("tr");
+        this.body = element("tbody", { onkeydown: (event) => this.key(event), onclick: (event) => this.click(event) });
+        this.more = element("button", { type: "button", onclick: () => this.extend() }, "Show more");
+        this.count = element("span", { class: "quiet" });
+        this.empty = element("p", { class: "quiet" }, empty);
+        const table = element("table", {}, element("caption", { class: "unseen" }, label),
+                              element("thead", {}, this.head), this.body);
+        this.scroll = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, table);
+        container.append(this.scroll, this.empty, element("p", { class: "more" }, this.more, " ", this.count));
+        this.setColumns(columns);
+    }
+
+    // Columns that are to be shown from now on.
+    setColumns(columns) {
+        this.columns = columns;
+        this.headings = new Map(columns.map((column) => [column.key, this.heading(column)]));
+        replace(this.head, [...this.headings.values()]);
+        replace(this.body);
+        this.shown.clear();
+        this.opened?.tr.firstChild.setAttribute("colspan", columns.length);
+        this.write();
+    }
+
+    heading(column) {
+        const sort = () => this.onHeading(column);
+
+        return element("th", { scope: "col", class: column.number ? "number" : null, "data-key": column.key },
+                       element("button", { type: "button", class: "sort", title: column.help, onclick: sort },
+                               column.title));
+    }
+
+    // The first click on a column sorts by what one looks for: the largest number, the first name.
+    onHeading(column) {
+        const first = column.number ? "desc" : "asc";
+        const order = this.sort !== column.key ? first : this.order === "asc" ? "desc" : "asc";
+
+        this.setSort(column.key, order);
+        this.onSort?.(column.key, order);
+    }
+
+    setSort(key, order) {
+        this.sort = key;
+        this.order = order;
+        this.write();
+    }
+
+    // The sentence that stands where there are no rows.
+    setEmpty(sentence) {
+        write(this.empty, sentence);
+    }
+
+    update(rows) {
+        this.rows = rows;
+        this.write();
+    }
+
+    extend() {
+        const first = this.shown.size;
+
+        this.limit += this.step;
+        this.write();
+        if (this.more.hidden)
+            [...this.shown.values()][first]?.button?.focus();
+    }
+
+    // Shows an element below the row of `key`, or none: null.
+    open(key, content = null) {
+        const before = this.opened;
+
+        this.opened = key === null ? null : { key, tr: element("tr", { class: "opened" },
+            element("td", { colspan: this.columns.length }, content)) };
+        before?.tr.remove();
+        this.write();
+    }
+
+    // Shows the rows as they are now.
+    write() {
+        const selection = this.selection();
+        const by = this.columns.find((column) => column.key === this.sort);
+        const inOrder = by ? sorted(this.rows, by, this.order) : this.rows;
+        const shown = shown_of(inOrder, this.limit, this.opened?.key ?? null);
+
+        for (const [key, th] of this.headings) {
+            const direction = key === this.sort ? (this.order === "asc" ? "ascending" : "descending") : "none";
+            if (th.getAttribute("aria-sort") !== direction)
+                th.setAttribute("aria-sort", direction);
+        }
+        const before = this.shown;
+        this.shown = new Map();
+        for (const row of shown)
+            this.shown.set(row.key, this.write_row(before.get(row.key) ?? this.make_row(), row, selection));
+        this.place(before, selection);
+        this.write_end();
+    }
+
+    // What the reader has selected in the rows, which then stand still; null for nothing.
+    selection() {
+        const selection = document.getSelection();
+
+        return selection && !selection.isCollapsed && selection.containsNode(this.body, true) ? selection : null;
+    }
+
+    make_row() {
+        const tr = element("tr"), cells = [];
+        let button = null;
+
+        for (const column of this.columns) {
+            const text = document.createTextNode("");
+            const heading = column.heading && this.onRow;
+            if (heading)
+                button = element("button", { type: "button", class: "row", tabindex: -1 }, text);
+            const td = element(column.heading ? "th" : "td", { scope: column.heading ? "row" : null },
+                               heading ? button : text);
+            cells.push({ td, text, classes: null, hint: "" });
+            tr.append(td);
+        }
+        return { tr, cells, button, row: null };
+    }
+
+    write_row(shown, row, selection) {
+        shown.row = row;
+        this.columns.forEach((column, i) => {
+            const cell = shown.cells[i], text = column.text(row), hint = column.hint?.(row) ?? "";
+            const classes = `${column.number ? "number " : ""}${column.classes?.(row) ?? ""}`.trim();
+            if (cell.text.data !== text && !has(selection, cell.td))
+                cell.text.data = text;
+            if (cell.classes !== classes)
+                cell.td.className = cell.classes = classes;
+            if (cell.hint !== hint)
+                cell.td.title = cell.hint = hint;
+        });
+        if (this.openable)
+            shown.button.setAttribute("aria-expanded", String(this.opened?.key === row.key));
+        return shown;
+    }
+
+    // Rows that have the focus are not moved, since they would lose it; while something is selected none is.
+    place(before, selection) {
+        const nodes = [];
+        const focus = document.activeElement?.closest?.("tr") ?? null;
+        const order = selection ? [...before.keys()].filter((key) => this.shown.has(key)) : [];
+        const keys = new Set([...order, ...this.shown.keys()]);
+
+        for (const key of keys) {
+            nodes.push(this.shown.get(key).tr);
+            if (this.opened?.key === key)
+                nodes.push(this.opened.tr);
+        }
+        this.shown = new Map([...keys].map((key) => [key, this.shown.get(key)]));
+        arrange(this.body, nodes, focus);
+        this.rove();
+    }
+
+    // One row can be reached by Tab; the arrows lead to the others.
+    rove(target = null) {
+        const buttons = [...this.shown.values()].map((one) => one.button).filter(Boolean);
+        const stop = target ?? buttons.find((one) => one === document.activeElement) ??
+                     buttons.find((one) => one.tabIndex === 0) ?? buttons[0];
+
+        for (const button of buttons)
+            if (button.tabIndex !== (button === stop ? 0 : -1))
+                button.tabIndex = button === stop ? 0 : -1;
+    }
+
+    write_end() {
+        const n = this.rows.length, text = `${count(this.shown.size)} of ${count(n)}`;
+
+        this.more.hidden = this.shown.size >= n;
+        this.more.parentNode.hidden = this.more.hidden;
+        this.empty.hidden = n > 0;
+        this.scroll.hidden = n === 0;
+        write(this.count, text);
+    }
+
+    key(event) {
+        const buttons = [...this.shown.values()].map((one) => one.button);
+        const at = buttons.indexOf(event.target);
+        const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: buttons.length - 1 }[event.key];
+
+        if (at < 0 || to === undefined || event.ctrlKey || event.altKey || event.metaKey)
+            return;
+        event.preventDefault();
+        if (buttons[to]) {
+            this.rove(buttons[to]);
+            buttons[to].focus();
+        }
+    }
+
+    click(event) {
+        const button = event.target.closest("button.row");
+        const shown = button && [...this.shown.values()].find((one) => one.button === button);
+
+        if (shown) {
+            this.rove(button);
+            this.onRow(shown.row);
+        }
+    }
+}
