@@ -5,7 +5,11 @@
 // is asked. What a single character matches, as "[a-z]" or "\w", is still asked of the browser's.
 
 const longest_pattern = 500, most_states = 1000, most_kept = 50000;
-const tokens = /\\(?:x[0-9a-fA-F]{2}|u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|[pP]\{[^}]*\}|.)|\[(?:\\.|[^\]\\])*\]|\(\?(?:<?[=!]|:|<[^>]*>|)|\{\d+(?:,\d*)?\}|./gsu;
+const escapes = String.raw`\\(?:x[0-9a-fA-F]{2}|u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|[pP]\{[^}]*\}|.)`;
+const characters = String.raw`\[(?:\\.|[^\]\\])*\]`;
+const groups = String.raw`\(\?(?:<?[=!]|:|<[^>]*>|)`;
+const repetitions = String.raw`\{\d+(?:,\d*)?\}`;
+const tokens = new RegExp([escapes, characters, groups, repetitions, "."].join("|"), "gsu");
 const word = /\w/;
 
 const edges = {
