@@ -171,10 +171,8 @@ static void reply_page(struct request *request, bool gzip)
         return;
     struct page_etag etag = etag_of(&page, gzip);
     struct MHD_Response *response = reply_make(&page, TYPE_HTML, NULL, gzip);
-    if (response) {
+    if (response)
         MHD_add_response_header(response, "Content-Security-Policy", policy);
-        MHD_add_response_header(response, "Cross-Origin-Opener-Policy", "same-origin");
-    }
     page_reply(request, response, &etag, VARY_ALL);
 }
 
