@@ -42,14 +42,14 @@ daemon/availability | base perf/* collectors derived
 daemon/command     | base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener daemon/*
 daemon/log         | base
 daemon/top         | base derived collectors formats daemon
-tests              | base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener daemon/*
+tests              | base/* perf/* config derived collectors/* symbols/* sampler formats web http/* systemd opener daemon/*
 bench              | base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener
 bench              | daemon/* tests
 END
 }
 
 # The folders that are checked for circles.
-product="base perf opener config derived collectors symbols sampler formats http systemd daemon"
+product="base perf opener config derived collectors symbols sampler formats web http systemd daemon"
 
 # check_tree DIRECTORY: prints each violation of the table as FILE:LINE: what is wrong.
 # shellcheck disable=SC2016 # dollars are awk's
@@ -389,6 +389,10 @@ http formats/exposition.h no
 http collectors/registry.h yes
 http perf/sys.h yes
 http daemon/log.h yes
+http base/util.h no
+http web/assets.h yes
+http/api web/assets.h no
+web base/util.h yes
 http/tls http/request.h yes
 http/auth http/api/api.h yes
 systemd base/util.h no

@@ -109,7 +109,7 @@ fetch() {
 
 lane_end_to_end() {
     local script
-    for script in cli stat exposition http limits descriptors libpfm4 lifecycle opener stream-events impostor \
+    for script in cli stat exposition http assets limits descriptors libpfm4 lifecycle opener stream-events impostor \
         symboliser-impostor tls security-doc bad-clients local-user proxy valgrind contrib auth excerpts; do
         end_to_end $script
     done
@@ -144,7 +144,7 @@ check "tests/steps-test.sh" tests/steps-test.sh
 check "tests/quickstart.sh" tests/quickstart.sh
 check "the programs that tests run" all_programs
 fetch &
-check "shellcheck" shellcheck quickstart .ci/run tests/*.sh tests/*/*.sh bench/footprint bench/peers.sh \
+check "shellcheck" shellcheck quickstart .ci/run tests/*.sh tests/*/*.sh web/*.sh bench/footprint bench/peers.sh \
     contrib/completion/perfcountd
 plain=no
 if check "gcc -O2 -Werror builds" built plain CFLAGS='-O2 -g' --enable-werror; then

@@ -63,7 +63,8 @@ packages() {
         build_depends
         for architecture in "${foreign[@]}"; do
             echo "crossbuild-essential-$architecture"
-            build_depends | sed "/-compiler$/d; s/$/:$architecture/" # a compiler is a program to run here
+            # A compiler is a program to run here, and a library of JavaScript is for all.
+            build_depends | sed "/-compiler$/d; /^libjs-/d; s/$/:$architecture/"
         done
         ;;
     *) die "there is no kind '$kind'; there are bare, compile, package and machine" ;;

@@ -17,8 +17,13 @@ const patience_ms = 15000;
 const longest_retry_s = 600;
 const reason_size = 4000;
 
-const unreachable = () => new Fault(globalThis.navigator?.onLine === false ?
-    "The daemon cannot be reached: this computer has no network." : "The daemon cannot be reached.");
+// A daemon on the reader's own computer needs no network.
+function unreachable(url) {
+    const offline = globalThis.navigator?.onLine === false &&
+        !/^(localhost$|127\.|\[::1\])/.test(new URL(url).hostname);
+
+    return new Fault(`The daemon cannot be reached${offline ? ": this computer has no network" : ""}.`);
+}
 
 // What an answer of ours says. The pages of proxies are HTML, and of no use here.
 async function reason_of(response) {
@@ -114,7 +119,7 @@ export class Client {
             response = await fetch(url, { method, signal: limit.controller.signal, cache: "no-store",
                                           headers: { "X-Requested-With": "perfcountd" } });
         } catch {
-            limit.fail(unreachable());
+            limit.fail(unreachable(url));
         }
         if (response.ok)
             return response;

@@ -3,26 +3,45 @@
 # Writes the files of the page, compressed, as what web/assets.c includes; or lists them.
 #
 # usage: compile.sh OUTPUT CHART-JS   CHART-JS becomes chart.js, unless it is "no"
-#        compile.sh --list            the files, a path below web/ on each line
+#        compile.sh --sources         the files, a path below web/ on each line
+#        compile.sh --list            those of them that are sent
+#        compile.sh --strip FILE      the file as it is sent
 #
-# The same files give the same output. Nothing in it is a pointer, so that it stays in pages of the daemon's file.
+# Comments that have a line of their own and indentation are left out on the way, a line staying where it was. The same
+# files give the same output. Nothing in it is a pointer, so that it stays in pages of the daemon's file.
 set -eu
 export LC_ALL=C
 
 web=$(cd "$(dirname "$0")" && pwd)
 
-list() {
+sources() {
     (cd "$web" && find . -type f \( -name '[a-z]*.css' -o -name '[a-z]*.html' -o -name '[a-z]*.js' \
         -o -name '[a-z]*.svg' \)) | sed 's|^\./||' | sort
 }
 
+# Styles are sent as page.css, which imports the others.
+list() {
+    sources | grep -v -e '^base\.css$' -e '/.*\.css$'
+}
+
+# stripped FILE: without what only a reader of the source needs. No text of a program goes over lines.
+stripped() {
+    case $1 in
+    */chart.js/*) cat "$1" ;;
+    *.js) sed 's|^ *//.*||; s/^ *//' "$1" ;;
+    */page.css) sed -n 's/^@import "\(.*\)";$/\1/p' "$1" | (cd "$web" && xargs cat) | sed 's|^ */\*.*\*/$||; s/^ *//' ;;
+    *) cat "$1" ;;
+    esac
+}
+
 # add PATH FILE: compresses it to the end of $work/bytes, and writes its row of the table.
 add() {
-    gzip -9n <"$2" >"$work/gz"
+    stripped "$2" >"$work/text"
+    gzip -9n <"$work/text" >"$work/gz"
     [ ${#1} -lt 48 ] || { echo "compile.sh: $1: make it shorter: struct asset has room for 47 characters" >&2; exit 1; }
-    type=$(echo "${1##*.}" | tr a-z A-Z)
+    type=$(echo "${1##*.}" | tr '[:lower:]' '[:upper:]')
     printf '    {"%s", "%.16s", ASSET_%s, %d, %d, %d},\n' "$1" "$(sha256sum <"$work/gz")" "$type" "$begin" \
-        "$(wc -c <"$work/gz")" "$(wc -c <"$2")"
+        "$(wc -c <"$work/gz")" "$(wc -c <"$work/text")"
     begin=$((begin + $(wc -c <"$work/gz")))
     cat "$work/gz" >>"$work/bytes"
 }
@@ -35,10 +54,11 @@ table() {
     [ "$1" = no ] || add chart.js "$1"
 }
 
-if [ "$1" = --list ]; then
-    list
-    exit
-fi
+case $1 in
+--sources) sources && exit ;;
+--list) list && exit ;;
+--strip) stripped "$2" && exit ;;
+esac
 work=$1.new
 mkdir -p "$work"
 trap 'rm -rf "$work"' EXIT

@@ -49,7 +49,7 @@ function noLibrary() {
 export function onMissingLibrary(callback) {
     report = callback;
     if (missing)
-        callback();
+        callback?.();
 }
 
 function isOld() {
@@ -122,8 +122,8 @@ function drawSoon(line) {
 // The line of the values that a History has of `name`. `line.element` goes into the document; update() after values
 // were added; close() when it is not needed any more.
 export class Line {
-    // `label` says what it is; `text(value)` writes a value; `min` and `max` are the ends of its scale, without `max` its
-    // highest value. With `axes` it is a large one.
+    // `label` says what it is; `text(value)` writes a value; `min` and `max` are the ends of its scale; without `max`, its
+    // highest value is. With `axes` it is a large one.
     constructor(history, name, { label, text, min = 0, max, axes = false }) {
         Object.assign(this, { history, name, label, text, min, max, axes, seen: false, chart: null, closed: false });
         this.element = element("div", { class: axes ? "line large" : "line", role: "img", "aria-label": label,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What / answers: web/index.html, which has every path, its description and an example for browsers without JavaScript;
- * or these as text, for clients that are no browsers.
+ * The answers at /: web/index.html, which has every path, its description and an example for browsers without
+ * JavaScript; or these as text, for clients that are no browsers.
  */
 #include <inttypes.h>
 #include <stdio.h>

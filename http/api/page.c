@@ -7,8 +7,8 @@
 
 #include "base/cleanup.h"
 #include "base/gzip.h"
+#include "http/api/etag.h"
 #include "http/api/handlers.h"
-#include "http/etag.h"
 #include "http/reply.h"
 
 #define VARY_CODING "Accept-Encoding"
@@ -39,24 +39,24 @@ struct page_etag page_etag_make(const char *tag, bool gzip)
     return etag;
 }
 
-struct search {
+struct sought {
     const struct page_etag *etag;
     bool found;
 };
 
-static enum MHD_Result on_header(void *userdata, enum MHD_ValueKind kind, const char *name, const char *value)
+static enum MHD_Result sought_on_header(void *userdata, enum MHD_ValueKind kind, const char *name, const char *value)
 {
-    struct search *search = userdata;
+    struct sought *sought = userdata;
 
     (void)kind;
     if (value && strcasecmp(name, MHD_HTTP_HEADER_IF_NONE_MATCH) == 0)
-        search->found |= etag_is_in(search->etag->text, value);
+        sought->found |= etag_is_in(sought->etag->text, value);
     return MHD_YES;
 }
 
 void page_reply(struct request *request, struct MHD_Response *response, const struct page_etag *etag, const char *vary)
 {
-    struct search search = {.etag = etag};
+    struct sought sought = {.etag = etag};
 
     if (!response)
         return;
@@ -64,9 +64,9 @@ void page_reply(struct request *request, struct MHD_Response *response, const st
     MHD_add_response_header(response, MHD_HTTP_HEADER_VARY, vary);
     for (size_t i = 0; i < ARRAY_SIZE(page_headers); i++)
         MHD_add_response_header(response, page_headers[i].name, page_headers[i].value);
-    MHD_get_connection_values(request->mhd, MHD_HEADER_KIND, on_header, &search);
+    MHD_get_connection_values(request->mhd, MHD_HEADER_KIND, sought_on_header, &sought);
     /* libmicrohttpd sends no body then, and the length that it would have (RFC 9110, section 8.6). */
-    reply_set(request, search.found ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK, response);
+    reply_set(request, sought.found ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK, response);
 }
 
 int page_decode(struct buffer *buffer, const struct asset *asset)

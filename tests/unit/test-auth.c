@@ -348,16 +348,11 @@ static unsigned count_of(const char *text, const char *part)
 
 static void test_headers(void **state)
 {
-    static const char *const requests[] = {"GET /",
-                                           "GET /metrics",
-                                           "GET /metrics",
-                                           "GET /api/v1/counters",
-                                           "GET /api/v1/counters",
-                                           "GET /-/healthy",
-                                           "GET /nothing",
-                                           "GET /api/v1/nothing",
-                                           "POST /metrics",
-                                           "GET /api/v1/rates?seconds=0.05",
+    static const char *const requests[] = {"GET /page/app.js",     "GET /metrics",
+                                           "GET /metrics",         "GET /api/v1/counters",
+                                           "GET /api/v1/counters", "GET /-/healthy",
+                                           "GET /nothing",         "GET /api/v1/nothing",
+                                           "POST /metrics",        "GET /api/v1/rates?seconds=0.05",
                                            "GET /metrics?a=b"};
     struct fixture f;
 

@@ -91,6 +91,39 @@ static void test_noise(void **state)
     }
 }
 
+static void test_decode(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+        _cleanup_(buffer_done) struct buffer content = {0}, expected = {0}, decoded = {0};
+        fill_noise(&expected, sizes[i]);
+        buffer_append(&content, expected.data, expected.size);
+        assert_int_equal(gzip_compress(&content), 0);
+        buffer_append_char(&decoded, '<');
+        assert_int_equal(gzip_decode(&decoded, content.data, content.size, sizes[i]), 0);
+        assert_int_equal(decoded.size, 1 + sizes[i]);
+        if (sizes[i])
+            assert_memory_equal(decoded.data + 1, expected.data, sizes[i]);
+    }
+}
+
+/* Neither shorter nor longer than it is, nor what is no gzip: the buffer has what it had. */
+static void test_decode_what_is_not_so(void **state)
+{
+    _cleanup_(buffer_done) struct buffer content = {0}, decoded = {0};
+
+    (void)state;
+    fill_text(&content, 1000);
+    assert_int_equal(gzip_decode(&decoded, content.data, content.size, 1000), -EBADMSG);
+    assert_int_equal(gzip_compress(&content), 0);
+    assert_int_equal(gzip_decode(&decoded, content.data, content.size, 999), -EBADMSG);
+    assert_int_equal(gzip_decode(&decoded, content.data, content.size, 1001), -EBADMSG);
+    assert_int_equal(gzip_decode(&decoded, content.data, content.size - 1, 1000), -EBADMSG);
+    content.data[content.size - 8]++; /* its CRC */
+    assert_int_equal(gzip_decode(&decoded, content.data, content.size, 1000), -EBADMSG);
+    assert_int_equal(decoded.size, 0);
+}
+
 static void test_larger_than_prepared(void **state)
 {
     _cleanup_(buffer_done) struct buffer content = {0};
@@ -108,6 +141,8 @@ int main(void)
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_page),
         cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_decode),
+        cmocka_unit_test(test_decode_what_is_not_so),
         cmocka_unit_test(test_larger_than_prepared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

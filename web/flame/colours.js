@@ -33,9 +33,7 @@ function pixel([r, g, b]) {
 }
 
 export class Colours {
-    // `element` is where the custom properties are read.
-    constructor(element) {
-        this.element = element;
+    constructor() {
         this.names = new Map();
         this.load();
     }
@@ -48,7 +46,7 @@ export class Colours {
 
     // The theme may have changed.
     load() {
-        const style = getComputedStyle(this.element);
+        const style = getComputedStyle(document.documentElement);
         const of = (name) => this.property(style, name);
         const full = new Array(count), mark = of("flame-mark");
 

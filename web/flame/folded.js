@@ -3,6 +3,7 @@
 // SAMPLES", in the order of their bytes. Functions of the kernel end in "_[k]". A ";" within a name becomes ":".
 
 const truncated = "[truncated]";
+const most_text = 1 << 26; // characters
 
 function text_of(node) {
     const name = node.name.replaceAll(";", ":").replace(/[\u0000-\u001f]/g, "?");
@@ -27,14 +28,16 @@ function write(lines, lumped) {
     return sorted.join("") + (lumped > 0 ? `${truncated} ${lumped}\n` : "");
 }
 
-// Samples in "(other)" are in the line "[truncated]", as those that the daemon has no room for.
+// Samples in "(other)" are in the line "[truncated]", as those that the daemon has no room for, and so are those whose
+// lines would make the text longer than can be held.
 export function folded(tree) {
     const lines = new Map(), waiting = [[tree.root, ""]];
-    let lumped = 0;
+    let lumped = 0, size = 0;
 
     while (waiting.length > 0) {
         const [node, line] = waiting.pop();
-        if (node.self > 0 && node.kind === "other")
+        size += node.self > 0 ? line.length : 0;
+        if (node.self > 0 && (node.kind === "other" || size > most_text))
             lumped += node.self;
         else if (node.self > 0 && line !== "")
             lines.set(line, (lines.get(line) ?? 0) + node.self);

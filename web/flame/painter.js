@@ -14,7 +14,7 @@ export class Painter {
     constructor(canvas) {
         this.canvas = canvas;
         this.context = canvas.getContext("2d", { alpha: false });
-        this.colours = new Colours(canvas);
+        this.colours = new Colours();
         this.labels = new Labels(this.context);
         this.resize(0, 0, 1);
     }

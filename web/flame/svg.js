@@ -3,7 +3,7 @@
 import { plain } from "../element.js";
 
 const width = 1200, row = 18, margin = 10, head = 34, letter = 7.3; // pixels; `letter`: of the font at its size
-const narrowest = 0.3;
+const narrowest = 0.3, longest_name = 400;
 const colours = { all: "#d8d8d8", process: "#c5cad3", user: "#f3b562", kernel: "#8fb8de", other: "#d8d8d8" };
 
 // XML has no characters for controls, halves of surrogates, U+FFFE and U+FFFF.
@@ -16,19 +16,24 @@ function percent(share) {
     return `${(100 * share).toFixed(2)} %`;
 }
 
+function cut(text, length) {
+    const characters = [...text.slice(0, 2 * length)];
+
+    return characters.length <= length ? characters.join("") : `${characters.slice(0, length - 1).join("")}…`;
+}
+
 // As much of a name as fits.
 function label(name, pixels) {
-    const room = Math.floor((pixels - 6) / letter), text = [...name.slice(0, 400)];
+    const room = Math.floor((pixels - 6) / letter);
 
-    if (room < 3)
-        return "";
-    return text.length <= room ? text.join("") : `${text.slice(0, room - 1).join("")}…`;
+    return room < 3 ? "" : cut(plain(name), room);
 }
 
 function frame_text(node, x, y, pixels, total) {
-    const module = node.module ? ` (${node.module})` : "";
-    const title = `${node.name}${module}: ${node.total} samples, ${percent(total > 0 ? node.total / total : 0)}`;
-    const text = label(plain(node.name), pixels);
+    const module = node.module ? ` (${cut(node.module, longest_name)})` : "";
+    const share = percent(total > 0 ? node.total / total : 0);
+    const title = `${cut(node.name, longest_name)}${module}: ${node.total} samples, ${share}`;
+    const text = label(node.name, pixels);
 
     return `<g><title>${escape(title)}</title>` +
         `<rect x="${x.toFixed(1)}" y="${y}" width="${pixels.toFixed(1)}" height="${row - 1}" fill="${colours[node.kind]}"/>` +
@@ -67,6 +72,6 @@ export function svg(tree, { icicle = false, title = "Flame graph" } = {}) {
         `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"` +
         ' font-family="monospace" font-size="12" fill="#1a1a1a">\n' +
         `<title>${escape(title)}</title>\n<rect width="100%" height="100%" fill="#fff"/>\n` +
-        `<text x="${margin}" y="22" font-size="15">${escape(label(plain(title), width))}</text>\n` +
+        `<text x="${margin}" y="22" font-size="15">${escape(label(title, 0.8 * width))}</text>\n` +
         frames.map(({ node, x, pixels }) => frame_text(node, x, y_of(node), pixels, tree.total)).join("") + "</svg>\n";
 }

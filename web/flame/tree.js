@@ -37,6 +37,13 @@ class Node {
 
 const other_key = keyOf(other);
 
+// The Map that a Map has at a key.
+function within(map, key) {
+    if (!map.has(key))
+        map.set(key, new Map());
+    return map.get(key);
+}
+
 function add_weights(to, node) {
     to.self += node.self;
     to.total += node.total;
@@ -47,7 +54,7 @@ export class StackTree {
     constructor({ limit = 200000, depth = 512, text = 1 << 24 } = {}) {
         this.limits = { limit, depth, text };
         this.root = new Node({ name: "all", module: "", kind: "all" }, null);
-        this.frames = new Map(); // each once, by keyOf()
+        this.frames = new Map(); // {key, frame} by kind, module, name
         this.text = 0;
         this.size = 0; // nodes, without the root
         this.depth = 0; // of the deepest node
@@ -95,27 +102,28 @@ export class StackTree {
 
     // null if there is no room for it.
     child(parent, frame) {
-        const wanted = keyOf(frame), found = parent.children?.get(wanted);
+        const known = this.known(frame), found = known && parent.children?.get(known.key);
 
         if (found)
             return found;
-        const kept = this.size < this.limits.limit ? this.keep(wanted, frame) : null;
+        const kept = this.size < this.limits.limit ? known ?? this.keep(frame) : null;
 
         return kept ? this.attach(parent, kept.key, kept.frame) : null;
     }
 
-    // The frame as it was first seen, so that its texts are held once.
-    keep(wanted, frame) {
-        const found = this.frames.get(wanted);
+    known({ name, module, kind }) {
+        return this.frames.get(kind)?.get(module)?.get(name);
+    }
 
-        if (found)
-            return found;
-        if (this.text + wanted.length > this.limits.text)
+    // Holds the texts of a frame, once for all its nodes.
+    keep(frame) {
+        const kept = { key: keyOf(frame), frame };
+
+        if (this.text + kept.key.length > this.limits.text)
             return null;
-        const kept = { key: wanted, frame };
-
-        this.text += wanted.length;
-        this.frames.set(wanted, kept);
+        this.text += kept.key.length;
+        const modules = within(this.frames, frame.kind), names = within(modules, frame.module);
+        names.set(frame.name, kept);
         return kept;
     }
 

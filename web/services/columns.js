@@ -2,23 +2,13 @@
 // The columns of the table: what a cgroup is called, the metrics that it has here, and its events.
 import { plain } from "../element.js";
 import { absent, amount, metric, percent, unit_label } from "../numbers.js";
+import { title_of, whole } from "../titles.js";
 import { short_id, short_path } from "./cgroups.js";
 
-const titles = { cpu_utilization: "CPUs", ipc: "IPC", ipc_user: "IPC, user", ipc_kernel: "IPC, kernel",
-                 frequency_hertz: "Frequency", task_clock: "CPU time" };
 // What comes first where there is room for a few.
 const first = ["cpu_utilization", "ipc", "counted", "frequency_hertz", "backend_stall_ratio", "cache_miss_ratio",
                "llc_mpki", "branch_mpki", "context_switches", "minor_faults", "container", "unit", "slice",
                "major_faults"];
-
-// Below this share of the time a number is an estimate. As perfcountd top has it.
-const whole = 0.9995;
-
-function title_of(name) {
-    const words = name.replace(/_ratio$/, "").replaceAll("_", " ").replace(/\bm?pki$/, (unit) => unit.toUpperCase());
-
-    return titles[name] ?? words.charAt(0).toUpperCase() + words.slice(1);
-}
 
 function classes_of(one) {
     if (one?.starved)
@@ -106,7 +96,7 @@ export function columns_of(metrics, values) {
                                                entry.available.some((one) => one.collector === "cgroup")))
             of.set(entry.name, metric_column(entry));
     for (const name of [...values].sort())
-        if (!of.has(name))
+        if (!of.has(name) && !(name === "task_clock" && of.has("cpu_utilization")))
             of.set(name, event_column(name));
     return of;
 }

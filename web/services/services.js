@@ -56,7 +56,7 @@ class Services {
         this.dropped = element("details", { hidden: true });
         replace(root, element("h2", {}, "Services"),
                 element("div", { class: "controls" },
-                        element("label", {}, "Filter: a part of a name, or a pattern with * and ?", this.input),
+                        element("label", {}, "Filter: a part of a name, or a pattern", this.input),
                         element("details", { class: "columns" }, element("summary", {}, "Columns"), this.choice)),
                 this.note);
         this.table = new Table(root, {

@@ -79,13 +79,15 @@ test("an answer that breaks off, is late or is none of ours is a sentence", asyn
     answer = (request, response) => response.destroy();
     assert.equal((await fault_of(client.json("x"))).message, "The daemon cannot be reached.");
     answer = sends(200, html, "<form>log in</form>");
-    assert.match((await fault_of(client.json("x"))).message, /^The answer is not one of perfcountd: .* Load the page again/);
+    assert.match((await fault_of(client.json("x"))).message,
+        /^The answer is not one of perfcountd: .* Load the page again/);
 });
 
 test("headers or a body that never come are late", async () => {
     answer = () => {};
     assert.equal((await fault_of(client.json("x", { patience: 50 }))).message, "The daemon does not answer in time.");
-    assert.equal((await fault_of(client.ask("GET", "x", { patience: 50 }))).message, "The daemon does not answer in time.");
+    assert.equal((await fault_of(client.ask("GET", "x", { patience: 50 }))).message,
+        "The daemon does not answer in time.");
     answer = (request, response) => {
         response.writeHead(200, json);
         response.write("[");

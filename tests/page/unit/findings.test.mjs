@@ -18,7 +18,8 @@ test("where all is well there is nothing to say", () => assert.deepEqual(finding
 
 test("one sentence for each reason, with all that it concerns", () => {
     const found = findings({ ...well, failures: [failure("a"), failure("b"), failure("c", { cpus: "7" }),
-        failure("d", { message: "permission denied" }), failure("", { collector: "cgroup", group: "", message: "none" })] });
+        failure("d", { message: "permission denied" }),
+        failure("", { collector: "cgroup", group: "", message: "none" })] });
 
     assert.deepEqual(found.map((one) => [one.sentence, one.places]), [
         ["No such event (ENOENT); see list-events.",

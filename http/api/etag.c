@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The header If-None-Match: see etag.h. */
-#include "http/etag.h"
+#include "http/api/etag.h"
 
 bool etag_is_in(const char *etag, const char *if_none_match)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The header If-None-Match (RFC 9110, section 13.1.2). Pure. */
-#ifndef HTTP_ETAG_H
-#define HTTP_ETAG_H
+#ifndef HTTP_API_ETAG_H
+#define HTTP_API_ETAG_H
 
 #include "base/util.h"
 

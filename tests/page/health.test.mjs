@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// The view Health: what it says of a daemon, what an operator may do there, and faults of all kinds.
+import assert from "node:assert/strict";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import test, { after } from "node:test";
+import { Session } from "./browser.mjs";
+import { eventually, scratch } from "./daemon.mjs";
+
+const config = `
+web: {local_operators: true, min_interval: 0s}
+sampler: {enabled: true, event: cpu-clock}
+collectors:
+  cpu: {groups: [{name: faults, events: "{minor-faults}"}, {name: missing, events: "no_such_pmu/event=1/"}]}
+  cgroup: {enabled: false}
+  self: {enabled: false}
+`;
+const session = await Session.open({ config });
+after(() => session.close());
+const { daemon } = session;
+const refused_or_gone = /ERR_|status of|NetworkError|Failed to load/;
+
+// As an operator, by a program: no browser lets the page of another set this header.
+const act = (method, path) => daemon.get(path, { method, headers: { "X-Requested-With": "perfcountd" } });
+const reload = (text) => {
+    daemon.configure(text);
+    return act("POST", "/-/reload");
+};
+const state = (view) => view.text(".operations .state");
+const seconds_left = async (view) => Number((await state(view)).match(/^Paused: (?:(\d+) min )?(\d+) s left/)?.[2]);
+const press = (view, text) => view.page.evaluate((wanted) => [...document.querySelectorAll("button")]
+    .find((one) => one.textContent === wanted && !one.hidden && !one.disabled).click(), text);
+
+test("what is not counted, why and what helps; what the daemon costs", async () => {
+    await session.see("#health", async (view) => {
+        const { failures, processes } = await daemon.get("/api/v1/status");
+        const [{ message }] = failures;
+
+        assert.ok(failures.length > 0);
+        await view.sees("One thing needs attention.", "#verdict");
+        await view.sees(message.slice(1), ".findings");
+        await view.sees(/cpu: event_1 of no_such_pmu.*, group missing/, ".findings");
+        for (const { process } of processes)
+            await view.sees(new RegExp(`${process}\\s+\\d[\\d.,]*\\s?%\\s+[\\d.,]+ MiB`), ".cost");
+        await view.sees(`${daemon.folder}/perfcountd.yaml`, ".facts");
+        await view.sees(/Collector cpu\s+works/, ".facts");
+    });
+});
+
+test("all is well, in one line", async () => {
+    await reload(config.replace(/, \{name: missing.*?\}/, ""));
+    await session.see("#health", async (view) => {
+        await view.sees("All is well", "#verdict");
+        assert.equal((await view.text(".findings")).trim(), "");
+    });
+    await reload(config);
+});
+
+test("documents are asked for when they are open, and that is in the URL", async () => {
+    await session.see("#health", async (view) => {
+        await view.sees("attention", "#verdict");
+        assert.deepEqual(view.asked(/metrics|config$/), []);
+        await view.page.click("summary");
+        await view.sees(/ipc, ipc_user/, "details");
+        assert.match(view.page.url(), /#health\?open=metrics$/);
+    });
+    await session.see("#health?open=config", async (view) => {
+        await view.sees('"local_operators": true', "details pre");
+    });
+});
+
+test("a pause is confirmed, counts down, and ends as one wants", async () => {
+    await session.see("#health", async (view) => {
+        await view.sees("Counting.", ".operations .state");
+        await press(view, "Pause…");
+        assert.equal((await view.focused()).text, "Pause now");
+        assert.match(await view.text(".confirmation"), /^For 1 min 0 s nothing is counted for any reader/);
+        await view.key("Escape");
+        assert.equal((await view.focused()).text, "Pause…");
+        assert.equal((await daemon.get("/api/v1/pause")).paused, false);
+        await view.page.$eval(".operations input", (input) => { input.value = "50"; });
+        await press(view, "Pause…");
+        await view.key("Enter");
+        await view.sees(/^Paused: (50|4\d) s left\.$/, ".operations .state");
+        assert.equal((await daemon.get("/api/v1/pause")).paused, true);
+        const begin = performance.now(), first = await seconds_left(view);
+        await eventually("a time that falls", async () => await seconds_left(view) <= first - 2);
+        assert.ok(performance.now() - begin > 900);
+        assert.match(await view.text("#verdict"), /Counting is paused/);
+        await press(view, "Resume counting");
+        await view.sees("Counting.", ".operations .state");
+        assert.equal((await daemon.get("/api/v1/pause")).paused, false);
+    });
+});
+
+test("a pause by somebody else is seen, and its end", async () => {
+    await session.see("#health", async (view) => {
+        await view.sees("Counting.", ".operations .state");
+        await act("POST", "/api/v1/pause?seconds=8");
+        await view.sees(/^Paused: [1-8] s left\.$/, ".operations .state");
+        await view.sees("Counting.", ".operations .state");
+    });
+});
+
+test("a reload says what is wrong, in whole, and that it was done", async () => {
+    await session.see("#health", async (view) => {
+        view.expect(refused_or_gone);
+        await view.sees("attention", "#verdict");
+        daemon.configure("web: {listn: []}");
+        await press(view, "Reload the configuration");
+        await view.sees(`${daemon.folder}/perfcountd.yaml:1:7: `, ".operations .result");
+        await view.sees("The last reload failed, and the configuration before it runs", ".findings");
+        daemon.configure(config);
+        await press(view, "Reload the configuration");
+        await view.sees("The configuration was reloaded.", ".operations .result");
+        await view.until("no failed reload", () => !document.querySelector(".finding.bad"));
+    });
+});
+
+test("who is no operator cannot press, and reads how to become one", async () => {
+    await reload(config.replace("local_operators: true", "local_operators: false"));
+    await session.see("#health", async (view) => {
+        await view.sees(/^You may not pause and reload: Only operators may do this: clients with a password/,
+            ".operations .refusal");
+        assert.deepEqual(await view.page.$$eval(".operations button, .operations input",
+            (all) => all.filter((one) => one.checkVisibility() && !one.disabled).map((one) => one.textContent)), []);
+    });
+    daemon.configure(config);
+    daemon.signal("SIGHUP");
+    await eventually("operators", async () => !(await act("GET", "/api/v1/pause")).refusal);
+});
+
+// --- faults
+
+const is_over = (view) => view.until("the end of the fault", () => document.getElementById("fault").hidden);
+
+test("a daemon that goes away and comes back", async () => {
+    await session.see("#health", async (view) => {
+        view.expect(refused_or_gone);
+        await view.sees("attention", "#verdict");
+        await daemon.stop();
+        await view.sees("The daemon cannot be reached. The page goes on asking.", "#fault");
+        await daemon.again();
+        await is_over(view);
+        await view.sees("Counting.", ".operations .state");
+    });
+});
+
+test("a daemon that stops to answer, and goes on", async () => {
+    await session.see("#health", async (view) => {
+        await view.sees("attention", "#verdict");
+        daemon.signal("SIGSTOP");
+        try {
+            await view.sees("The daemon does not answer in time.", "#fault");
+        } finally {
+            daemon.signal("SIGCONT");
+        }
+        await is_over(view);
+    });
+});
+
+test("a daemon of another version is noticed, and the page is loaded again only if its reader wants", async () => {
+    const binary = process.env.PERFCOUNTD;
+    const { version } = await daemon.get("/api/v1/status");
+    const other = version.replace(/\d$/, (digit) => (Number(digit) + 1) % 10);
+    const copy = join(scratch(), "perfcountd");
+
+    chmodSync(join(copy, ".."), 0o755);
+    writeFileSync(copy, Buffer.from(readFileSync(binary, "latin1").replaceAll(`${version}\0`, `${other}\0`), "latin1"),
+        { mode: 0o755 });
+    await session.see("#health", async (view) => {
+        view.expect(refused_or_gone);
+        await view.sees("attention", "#verdict");
+        await daemon.stop();
+        process.env.PERFCOUNTD = copy;
+        try {
+            await daemon.again();
+        } finally {
+            process.env.PERFCOUNTD = binary;
+        }
+        await view.sees(`The daemon is of version ${other} now, and this page is of ${version}.`, "#fault");
+        await view.sees(other, ".facts");
+        await press(view, "Load the page again");
+        await view.until("no fault", (other) => document.querySelector(".facts")?.innerText.includes(other) &&
+            document.getElementById("fault").hidden, other);
+        await daemon.stop();
+        await daemon.again();
+    });
+});
+

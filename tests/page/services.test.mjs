@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// The view of cgroups, with 300 of them, of which one works, and names that are hostile.
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync, rmdirSync, readdirSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { Session } from "./browser.mjs";
+import { rest, started } from "./daemon.mjs";
+
+// Where perf counts cgroups: a hierarchy of v1 with perf_event where there is one, else v2. As tests/e2e/cgroup-lib.sh.
+function hierarchy() {
+    const mounts = readFileSync("/proc/self/mountinfo", "utf8").split("\n").map((line) => line.split(" "));
+    const of = (wanted) => mounts.find((fields) => wanted(fields.slice(fields.indexOf("-") + 1)))?.[4];
+
+    return of(([type, , options]) => type === "cgroup" && options.split(",").includes("perf_event")) ??
+           of(([type]) => type === "cgroup2");
+}
+
+const names = ["<img src=x onerror=alert(1)>.service", "bidi-\u202eecivres.service", "tab\tname.service",
+    "&amp;.service", "__proto__", `docker-${"0123456789abcdef".repeat(4)}.scope`];
+const below = `/perfcountd-page-${process.pid}`, services = 300 - names.length - 1;
+const config = (rest) => `sampler: {enabled: false}\ncollectors:\n  cgroup: {include: ["${below}/**"], ${rest}}\n`;
+const busy = `${below}/load-7.service`;
+let folder = null, load = null, session = null;
+
+// mkdirSync() takes bytes: names need not be UTF-8.
+function make_cgroups() {
+    folder = `${hierarchy()}${below}`;
+    mkdirSync(folder);
+    for (const name of names)
+        mkdirSync(`${folder}/${name}`);
+    mkdirSync(Buffer.concat([Buffer.from(`${folder}/bad-`), Buffer.from([0xff, 0xfe])]));
+    for (let i = 1; i <= services; i++)
+        mkdirSync(`${folder}/load-${i}.service`);
+    load = started("sh", ["-c", `echo $$ >"${folder}/load-7.service/cgroup.procs"; while :; do sleep 0.01; done`]);
+}
+
+function remove_cgroups() {
+    for (const name of readdirSync(Buffer.from(folder), { encoding: "buffer", withFileTypes: true }))
+        if (name.isDirectory())
+            rmdirSync(Buffer.concat([Buffer.from(`${folder}/`), name.name]));
+    rmdirSync(folder);
+}
+
+const possible = process.getuid() === 0 && hierarchy() !== undefined && !process.env.PAGE_URL;
+const options = { skip: possible ? false : "only root makes cgroups, on the machine of the daemon" };
+
+before(async () => {
+    if (!possible)
+        return;
+    make_cgroups();
+    session = await Session.open({ config: config("max_cgroups: 400") });
+});
+after(async () => {
+    await session?.close();
+    if (load) {
+        const end = new Promise((resolve) => load.on("exit", resolve));
+        load.kill("SIGKILL");
+        await end;
+        await rest(200); // the process that it waited for
+    }
+    if (folder)
+        remove_cgroups();
+});
+
+const rows = (tab) => tab.page.$$eval("tbody th", (cells) => cells.map((cell) => cell.textContent));
+const query = (tab) => new URLSearchParams(new URL(tab.page.url()).hash.split("?")[1]);
+
+test("all cgroups are there, the one that works first, and no name is more than text", options, async () => {
+    await session.see("#services", async (tab) => {
+        await tab.sees("300 cgroups.");
+        await tab.until("the one that works", (path) =>
+            document.querySelector("tbody th")?.textContent === path, busy);
+        assert.equal((await rows(tab)).length, 100, "more rows than are looked at are in the document");
+        await tab.page.click(".more button");
+        await tab.page.click(".more button");
+        const all = (await rows(tab)).join("\n");
+        assert.equal((await rows(tab)).length, 300);
+        for (const name of ["<img src=x onerror=alert(1)>.service", "bidi-\\u202eecivres.service", "/__proto__",
+            "tab\\u0009name", "&amp;.service", "docker-0123456789ab….scope", "bad-\ufffd\ufffd"])
+            assert.ok(all.includes(name), `${name} is not among the names`);
+        assert.equal(await tab.page.$$eval("main img, main script", (found) => found.length), 0);
+    });
+});
+
+test("the table is filtered as one types, without a request, and the URL says so", options, async () => {
+    await session.see("#services", async (tab) => {
+        await tab.sees("300 cgroups.");
+        await tab.page.type("input[type=search]", "LOAD-29");
+        await tab.sees(/^\d+ of 300 cgroups match/m);
+        assert.equal((await rows(tab)).length, [...Array(services + 1).keys()].filter((i) => /^29/.test(i)).length);
+        assert.equal(query(tab).get("filter"), "LOAD-29");
+        await tab.go("#services?filter=load-*7.service");
+        await tab.until("the pattern of the URL", () =>
+            document.querySelector("input[type=search]").value === "load-*7.service");
+        assert.ok((await rows(tab)).every((path) => /load-\d*7\.service$/.test(path)));
+        await tab.go("#services?filter=0123456789abcdef0");
+        await tab.until("a container by its id", () => document.querySelectorAll("tbody th").length === 1);
+        await tab.go("#services?filter=%3Cimg+src%3Dx+onerror%3Dalert(2)%3E");
+        await tab.sees('No cgroup that is counted has "<img src=x onerror=alert(2)>"');
+    });
+});
+
+test("headers sort, by mouse and keyboard; a link leads to the same state", options, async () => {
+    const direction = (tab, key) => tab.page.$eval(`th[data-key=${key}]`, (th) => th.getAttribute("aria-sort"));
+
+    await session.see("#services?columns=minor_faults%2Cunit", async (tab) => {
+        await tab.sees("300 cgroups.");
+        await tab.page.click("th[data-key=cgroup] button");
+        assert.equal(await direction(tab, "cgroup"), "ascending");
+        assert.ok((await rows(tab)).findIndex((path) => path.endsWith("load-2.service")) <
+                  (await rows(tab)).findIndex((path) => path.endsWith("load-10.service")), "numbers are not in order");
+        await tab.page.focus("th[data-key=minor_faults] button");
+        await tab.key("Enter");
+        assert.equal(await direction(tab, "minor_faults"), "descending");
+        await tab.key("Space");
+        assert.equal(await direction(tab, "minor_faults"), "ascending");
+        assert.equal(`${query(tab).get("sort")} ${query(tab).get("order")}`, "minor_faults asc");
+        await tab.go(new URL(tab.page.url()).hash, { fresh: true });
+        await tab.until("the order of the link", () =>
+            document.querySelector("th[data-key=minor_faults]")?.getAttribute("aria-sort") === "ascending");
+        assert.deepEqual(await tab.page.$$eval("thead th", (cells) => cells.map((cell) => cell.dataset.key)),
+            ["cgroup", "minor_faults", "unit"]);
+    });
+});
+
+test("a row opens its lines; rows stay the same elements, with focus and selection", options, async () => {
+    await session.see(`#services?filter=load-7.`, async (tab) => {
+        await tab.sees("load-7.service", "tbody th");
+        await tab.page.focus("tbody button");
+        await tab.key("Enter");
+        await tab.sees("Counted", "tr.opened");
+        assert.equal(query(tab).get("open"), busy);
+        await tab.until("a line", () => document.querySelectorAll("tr.opened [role=img]").length >= 3);
+        await tab.page.evaluate(() => {
+            window.kept = document.querySelector("tbody tr");
+            window.before = document.querySelector("tr.opened .value").textContent;
+        });
+        await tab.until("another value", () => document.querySelector("tr.opened .value").textContent !== window.before);
+        assert.ok(await tab.page.evaluate(() => window.kept === document.querySelector("tbody tr")));
+        assert.equal((await tab.focused()).text, busy);
+        assert.equal(await tab.page.$eval("tbody button", (button) => button.getAttribute("aria-expanded")), "true");
+        await tab.key("Enter");
+        await tab.until("a closed row", () => !document.querySelector("tr.opened"));
+        assert.equal(query(tab).get("open"), null);
+    });
+});
+
+test("arrows lead from row to row, and what is selected stands still", options, async () => {
+    await session.see("#services?sort=cgroup&order=asc&filter=load-1", async (tab) => {
+        await tab.sees("load-1.service", "tbody th");
+        await tab.page.focus("tbody button");
+        await tab.key("ArrowDown", "ArrowDown", "ArrowUp");
+        assert.equal((await tab.focused()).text, (await rows(tab))[1]);
+        await tab.page.evaluate(() =>
+            document.getSelection().selectAllChildren(document.querySelectorAll("tbody th")[3]));
+        const selected = await tab.page.evaluate(() => String(document.getSelection()));
+        const since = performance.now();
+        while (tab.asked(/rates/, since).filter((one) => one.status === 200).length < 2)
+            await rest(100);
+        assert.equal(await tab.page.evaluate(() => String(document.getSelection())), selected);
+    });
+});
+
+test("columns are chosen, and the URL has them", options, async () => {
+    await session.see("#services", async (tab) => {
+        await tab.sees("300 cgroups.");
+        await tab.page.click("details.columns summary");
+        const boxes = await tab.page.$$eval(".columns input", (all) => all.map((box) => box.value));
+        for (const key of ["cpu_utilization", "counted", "unit", "slice", "container", "context_switches"])
+            assert.ok(boxes.includes(key), `there is no column ${key}`);
+        await tab.page.click(".columns input[value=major_faults]");
+        const had = await tab.page.$eval("th[data-key=major_faults]", () => true).catch(() => false);
+        assert.equal(query(tab).get("columns").split(",").includes("major_faults"), had);
+    });
+});
+
+for (const [width, dark] of [[360, true], [360, false], [1280, true], [3840, false]])
+    test(`at ${width} pixels, ${dark ? "dark" : "light"}: no overflow, nothing for axe to find`, options, async () => {
+        await session.see(`#services?open=${encodeURIComponent(busy)}`, async (tab) => {
+            await tab.sees("Counted", "tr.opened");
+            assert.ok(await tab.overflow() <= 0);
+            assert.deepEqual(await tab.findings(), []);
+        }, { width, dark, height: 900 });
+    });
+
+// CPU time of the page's thread; 1,000 cgroups take about half of the bound.
+test("an answer costs the browser little", options, async (t) => {
+    await session.see("#services", async (tab) => {
+        const debug = await tab.page.createCDPSession();
+        const busy_ms = async () => {
+            const { metrics } = await debug.send("Performance.getMetrics");
+            return 1000 * metrics.find((one) => one.name === "TaskDuration").value;
+        };
+        await debug.send("Performance.enable", { timeDomain: "threadTicks" });
+        await tab.sees("300 cgroups.");
+        const answers = () => tab.asked(/rates/).filter((one) => one.end && one.status === 200).length;
+        const before = await busy_ms(), n = answers();
+        while (answers() < n + 4)
+            await rest(100);
+        await rest(200);
+        const ms = (await busy_ms() - before) / 4;
+        t.diagnostic(`${ms.toFixed(1)} ms of the page's thread for each answer of 300 cgroups`);
+        assert.ok(ms < 50, `${ms} ms`);
+    });
+});
+
+test("cgroups for which there is no room are named; without any, the patterns are", options, async () => {
+    session.daemon.configure(config("max_cgroups: 290"));
+    await session.daemon.stop();
+    await session.daemon.again();
+    await session.see("#services", async (tab) => {
+        await tab.sees("10 cgroups are not counted");
+        await tab.page.click("main > details summary");
+        await tab.sees("There is room for 290");
+    });
+    session.daemon.configure('collectors: {cgroup: {include: ["/no-such/**"]}}\n');
+    await session.daemon.stop();
+    await session.daemon.again();
+    await session.see("#services", async (tab) => {
+        await tab.sees('matches "/no-such/**"');
+        await tab.sees("collectors.cgroup.include");
+    });
+});

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random stacks: everything that the tree says is what a sum over the stacks themselves says.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { difference } from "../../../web/flame/difference.js";
+import { folded } from "../../../web/flame/folded.js";
+import { hottest } from "../../../web/flame/hottest.js";
+import { search } from "../../../web/flame/search.js";
+import { Random, beginning, same, stack, sum, treeOf } from "./stacks.mjs";
+
+// Calls `check` with lists of random stacks.
+function each(seed, check) {
+    const random = new Random(seed);
+
+    for (let i = 0; i < 60; i++)
+        check(random.list(random.below(30), stack), random);
+}
+
+// A tree has a node for each path of frames that has a weight, and for no other.
+function check_tree(tree, stacks) {
+    const heavy = stacks.filter(({ weight }) => weight > 0);
+    const paths = new Set(heavy.flatMap(({ frames }) => frames.map((_, i) => JSON.stringify(frames.slice(0, i + 1)))));
+
+    assert.equal(tree.size, paths.size);
+    assert.equal(tree.total, sum(stacks));
+    for (const node of tree.nodes()) {
+        const path = node.path(), here = beginning(stacks, path);
+        assert.equal(node.total, sum(here));
+        assert.equal(node.self, sum(here.filter(({ frames }) => frames.length === path.length)));
+        assert.equal(node.depth, path.length);
+    }
+}
+
+function without_process(stacks) {
+    return stacks.map(({ frames, weight }) => ({ frames: frames.slice(1), weight }));
+}
+
+test("totals", () => {
+    each(1, (stacks) => check_tree(treeOf(stacks), stacks));
+});
+
+test("merged", () => {
+    each(2, (stacks) => check_tree(treeOf(stacks).merged(), without_process(stacks)));
+});
+
+test("the order in which stacks come does not matter", () => {
+    each(3, (stacks) => assert.equal(folded(treeOf(stacks)), folded(treeOf([...stacks].reverse()))));
+});
+
+test("folded, read again, is the same weight of each stack", () => {
+    each(4, (stacks) => {
+        const lines = folded(treeOf(stacks)).split("\n").slice(0, -1);
+        assert.equal(lines.reduce((total, line) => total + Number(line.slice(line.lastIndexOf(" "))), 0), sum(stacks));
+        assert.equal(new Set(lines.map((line) => line.slice(0, line.lastIndexOf(" ")))).size, lines.length);
+    });
+});
+
+test("hottest", () => {
+    each(5, (stacks) => {
+        for (const byProcess of [false, true])
+            for (const row of hottest(treeOf(stacks), { byProcess })) {
+                const of_process = stacks.filter(({ frames }) => !byProcess || frames[0].name === row.process);
+                const inside = of_process.filter(({ frames }) => frames.some((frame) => same(frame, row)));
+                assert.equal(row.total, sum(inside));
+                assert.equal(row.self, sum(of_process.filter(({ frames }) => same(frames.at(-1), row))));
+            }
+        const rows = hottest(treeOf(stacks));
+        assert.equal(rows.reduce((total, row) => total + row.self, 0), sum(stacks));
+        assert.ok(rows.every((row, i) => i === 0 || rows[i - 1].self >= row.self));
+    });
+});
+
+test("search", () => {
+    each(6, (stacks, random) => {
+        const text = random.of(["f", "MAIN", "e", "/^f$/", "/F/i", "/a.b|;/", "/^.$/", "nothing"]);
+        const regex = text.startsWith("/") ? new RegExp(text.slice(1, text.lastIndexOf("/")), `u${text.endsWith("i") ? "i" : ""}`) : null;
+        const is_match = ({ name }) => regex?.test(name) ?? name.toLowerCase().includes(text.toLowerCase());
+        const tree = treeOf(stacks), found = search(tree, text);
+        const weight = sum(stacks.filter(({ frames }) => frames.some(is_match)));
+
+        assert.equal(found.weight, weight);
+        assert.equal(found.share, tree.total ? weight / tree.total : 0);
+        assert.deepEqual(found.matches, new Set([...tree.nodes()].filter((node) => node.parent && is_match(node))));
+    });
+});
+
+test("difference", () => {
+    each(7, (old, random) => {
+        const young = random.list(random.below(30), stack), tree = difference(treeOf(old), treeOf(young));
+        const share = (stacks, path) => (sum(stacks) ? sum(beginning(stacks, path)) / sum(stacks) : 0);
+        const both = treeOf([...old, ...young]);
+
+        assert.deepEqual([tree.size, tree.total], [both.size, sum(young)]);
+        for (const node of tree.nodes()) {
+            assert.equal(node.before, share(old, node.path()));
+            assert.equal(node.after, share(young, node.path()));
+            assert.equal(node.total, sum(beginning(young, node.path())));
+        }
+    });
+});

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Searches: what texts and patterns find, and that none of them takes for ever.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { Pattern } from "../../../web/flame/pattern.js";
+import { search } from "../../../web/flame/search.js";
+import { Random, process, treeOf, user } from "./stacks.mjs";
+
+const tree = treeOf([
+    { frames: [process("nginx"), user("main"), user("ngx_read"), user("read")], weight: 3 },
+    { frames: [process("nginx"), user("main"), user("std::vector<int>::push_back(int&&)")], weight: 1 },
+    { frames: [process("cat"), user("main"), user("/usr/lib/x")], weight: 4 },
+]);
+
+// A text, the share that it finds, and how many frames.
+const found = [
+    ["main", 1, 2], ["READ", 0.375, 2], ["read", 0.375, 2], ["nginx", 0.5, 1], ["all", 0, 0], ["<int>::", 0.125, 1],
+    ["/usr/lib", 0.5, 1], ["/^read$/", 0.375, 1], ["/READ/", 0, 0], ["/READ/i", 0.375, 2], ["/^(ngx|cat)/", 0.875, 2],
+    ["/.*/", 1, 8], ["/\\(int&&\\)$/", 0.125, 1], ["(", 0.125, 1], ["[", 0, 0], ["", 0, 0], ["/", 0.5, 1], ["//", 0, 0],
+];
+
+test("each sample counts once, however many of its frames match", () => {
+    for (const [text, share, n] of found) {
+        const { matches, error, ...rest } = search(tree, text);
+        assert.deepEqual(rest, { weight: share * 8, share }, text);
+        assert.deepEqual([matches.size, error], [n, null], text);
+    }
+});
+
+test("a tree without samples has the share 0", () => {
+    assert.deepEqual(search(treeOf([]), "x"), { matches: new Set(), weight: 0, share: 0, error: null });
+});
+
+const refused = ["(", "[a", "a**", "\\", "(?=a)", "(?<!a)b", "(a)\\1", "(?<n>a)\\k<n>", "a{2,1}", "a{99999}",
+    "((a{50}){50}){50}", "(){9999}", "x".repeat(501), "\\p{Nothing}", "(?i:a)", "(".repeat(200)];
+
+test("a pattern that cannot be used is a sentence that says why", () => {
+    for (const pattern of refused) {
+        const { error, ...rest } = search(tree, `/${pattern}/`);
+        assert.match(error, /^The pattern \/.{0,99} does not work: [^:].*\.$/su);
+        assert.deepEqual(rest, { matches: new Set(), weight: 0, share: 0 });
+    }
+    assert.match(search(tree, "/(?=a)/").error, /"\(\?=" is not supported here/);
+});
+
+// They take the browser's own expressions from minutes to for ever.
+const endless = ["(a+)+$", "(a|a)*$", "(a|aa)+$", "(.*)*x", "a*a*a*a*a*a*b", "(a?){40}a{40}$", "(\\w+\\s?)*$", "(a*)*(a*)*b",
+    "((a+)+)+$", "(a|b|ab)*c", "(?:a?a?a?a?a?a?a?a?a?a?)+$", "^(([a-z])+.)+[A-Z]([a-z])+$"];
+
+test("no pattern takes for ever on a name", () => {
+    const name = `${"a".repeat(4000)}!`, begin = globalThis.process.cpuUsage();
+
+    for (const pattern of endless)
+        assert.equal(search(treeOf([{ frames: [user(name)], weight: 1 }]), `/${pattern}/`).error, null, pattern);
+    assert.ok(globalThis.process.cpuUsage(begin).user < 5e6);
+});
+
+test("nor on many names: it gives up with a sentence", () => {
+    const random = new Random(8);
+    const stacks = random.list(400, () => ({
+        frames: [user(random.list(512, () => String.fromCodePoint(0x100 + random.below(50000))).join(""))], weight: 1,
+    }));
+    const begin = performance.now(), { error } = search(treeOf(stacks), "/(.?){150}a/");
+
+    assert.match(error, /it takes longer than 1 s/);
+    assert.ok(performance.now() - begin < 10000);
+});
+
+const atoms = ["a", "b", "c", ".", "\\w", "[ab]", "[^a]", "[\\]b]", "\\d", "^", "$", "\\b", "_", " ", "é", "\u{1f600}",
+    "\\x61", "\\u{62}", "\\.", "\\p{L}", "(?<n>a)"];
+const counts = ["*", "+", "?", "{2}", "{1,2}", "{0}", "{2,}", "*?", "+?", "??", "{1,3}?"];
+
+function pattern(random, depth) {
+    const parts = random.list(1 + random.below(4), () => {
+        const group = depth > 0 && random.below(4) === 0;
+        const atom = group ? `${random.of(["(", "(?:"])}${pattern(random, depth - 1)})` : random.of(atoms);
+
+        return /^(\^|\$|\\b)$/.test(atom) || random.below(3) > 0 ? atom : atom + random.of(counts);
+    });
+
+    return parts.join("") + (random.below(5) === 0 ? `|${pattern(random, 0)}` : "");
+}
+
+test("random patterns find what the engine's own find", () => {
+    const random = new Random(9), letters = ["a", "b", "c", "1", " ", "_", "é", "\u{1f600}", "]", ".", "A"];
+    let hits = 0;
+
+    for (let i = 0; i < 800; i++) {
+        const text = pattern(random, 2).replace(/\(\?<n>/g, () => `(?<n${random.below(1e9)}>`);
+        const flags = random.of(["u", "iu", "su"]);
+        const own = new RegExp(text, flags), tested = new Pattern(text, flags);
+        for (const name of random.list(4, () => random.list(random.below(7), () => random.of(letters)).join(""))) {
+            hits += own.test(name);
+            assert.equal(tested.test(name), own.test(name), `/${text}/${flags} in "${name}"`);
+        }
+    }
+    assert.ok(hits > 500 && hits < 2700, `${hits} of 3200`);
+});

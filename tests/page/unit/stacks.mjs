@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stacks for the tests of the flame graph's model, and the same sums as it makes, without a tree.
+import { StackTree } from "../../../web/flame/tree.js";
+
+export const process = (name) => ({ name, module: "", kind: "process" });
+export const user = (name, module = "/usr/bin/demo") => ({ name, module, kind: "user" });
+export const kernel = (name) => ({ name, module: "[kernel.kallsyms]", kind: "kernel" });
+
+// xorshift32 (Marsaglia, "Xorshift RNGs", 2003): a test that fails does so each time.
+export class Random {
+    constructor(seed) {
+        this.state = seed;
+    }
+
+    below(n) {
+        this.state ^= this.state << 13;
+        this.state ^= this.state >>> 17;
+        this.state ^= this.state << 5;
+        return (this.state >>> 0) % n;
+    }
+
+    of(values) {
+        return values[this.below(values.length)];
+    }
+
+    list(n, make) {
+        return Array.from({ length: n }, () => make(this));
+    }
+}
+
+const names = ["main", "f", "g", "read", "__proto__", "constructor", "a b", "x;y", "é", "\u{1f600}", "\uffee", ""];
+
+function frame(random) {
+    return random.below(4) === 0 ? kernel(random.of(names)) : user(random.of(names), random.of(["/bin/a", "/bin/b"]));
+}
+
+// {frames, weight}: few names, so that stacks have frames in common and functions call themselves.
+export function stack(random) {
+    return {
+        frames: [process(random.of(["demo", "sh", ":7"])), ...random.list(1 + random.below(6), frame)],
+        weight: random.below(5),
+    };
+}
+
+export function treeOf(stacks, limits) {
+    const tree = new StackTree(limits);
+
+    for (const { frames, weight } of stacks)
+        tree.add(frames, weight);
+    return tree;
+}
+
+export function sum(stacks) {
+    return stacks.reduce((total, { weight }) => total + weight, 0);
+}
+
+export function same(a, b) {
+    return a.name === b.name && a.module === b.module && a.kind === b.kind;
+}
+
+// The stacks that begin with these frames.
+export function beginning(stacks, path) {
+    return stacks.filter(({ frames }) => path.every((node, i) => frames[i] && same(node, frames[i])));
+}
+
+export function nodeAt(tree, ...path) {
+    let node = tree.root;
+
+    for (const name of path)
+        node = [...node.children.values()].find((child) => child.name === name);
+    return node;
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The picture: it is well-formed XML whatever the names are, has no scripts, and shows what the tree says.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import test from "node:test";
+import { svg } from "../../../web/flame/svg.js";
+import { StackTree } from "../../../web/flame/tree.js";
+import { kernel, process, treeOf, user } from "./stacks.mjs";
+
+const hostile = ["<img src=x onerror=alert(1)>", "]]>", "<!--", "&lt;", "\"'", "\0\u0001\u001b[31m\u007f\u0085",
+    "\u202egnp.exe\u202c", "\ufffe\uffff", "\ud800", "\udc00x", "\u{1f600}".repeat(300), "<".repeat(4096), "__proto__"];
+
+const tree = treeOf([
+    { frames: [process("demo"), user("main"), user("hot_seventy")], weight: 70 },
+    { frames: [process("demo"), user("main"), kernel("vfs_read")], weight: 29.999 },
+    { frames: [process("demo"), user("main"), user("narrow")], weight: 0.001 },
+]);
+
+// {title, x, y, width, fill, text} of each frame.
+function frames_of(text) {
+    const frame = /<g><title>(.*?)<\/title><rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="17" fill="(.*?)"\/>(?:<text [^>]*>(.*?)<\/text>)?<\/g>/gs;
+
+    return [...text.matchAll(frame)].map(([, title, x, y, width, fill, name]) =>
+        ({ title, x: Number(x), y: Number(y), width: Number(width), fill, text: name }));
+}
+
+function frame(text, name) {
+    return frames_of(text).find(({ title }) => title.startsWith(name));
+}
+
+test("frames are as wide as their share, and stand on their callers", () => {
+    const up = svg(tree), down = svg(tree, { icicle: true });
+    const [all, main, seventy, read] = ["all", "main", "hot_seventy", "vfs_read"].map((name) => frame(up, name));
+
+    assert.equal(seventy.width, Number((0.7 * all.width).toFixed(1)));
+    assert.equal(frame(up, "narrow"), undefined);
+    assert.ok(all.y > main.y && main.y > seventy.y && seventy.y === read.y);
+    assert.ok(frame(down, "all").y < frame(down, "main").y);
+    assert.equal(read.title, "vfs_read ([kernel.kallsyms]): 29.999 samples, 30.00 %");
+    assert.equal(seventy.text, "hot_seventy");
+    assert.equal(new Set([all, frame(up, "demo"), main, read].map(({ fill }) => fill)).size, 4);
+    assert.ok(frames_of(up).every(({ x, width }) => x >= 10 && x + width <= 1190.1));
+});
+
+test("a name that does not fit is cut, and a narrow frame has none", () => {
+    const long = svg(treeOf([{ frames: [user("x".repeat(500))], weight: 1 }, { frames: [user("y")], weight: 199 }]));
+
+    assert.equal(frame(long, "xxx").text, undefined);
+    assert.match(frame(svg(treeOf([{ frames: [user("x".repeat(500))], weight: 1 }])), "xxx").text, /^x{100,200}…$/);
+});
+
+test("an empty tree is a picture too", () => {
+    assert.match(svg(new StackTree()), /all: 0 samples, 0\.00 %/);
+});
+
+test("hostile names are text, of characters that XML has", (context) => {
+    const stacks = hostile.flatMap((name) => [process, user, kernel].map((kind) => ({ frames: [kind(name)], weight: 1 })));
+    const text = svg(treeOf(stacks), { title: hostile.join("") });
+
+    assert.ok(text.isWellFormed?.() ?? true);
+    assert.doesNotMatch(text, /[\0-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\ufffe\uffff]|\p{Cs}/u);
+    assert.deepEqual(new Set(text.match(/<[^?/\s>]+/g)), new Set(["<svg", "<title", "<rect", "<text", "<g"]));
+    assert.doesNotMatch(text, /<[^>]*\s(on\w+|href|style)=/);
+    assert.equal(text.match(/<g>/g).length, 1 + stacks.length);
+    const lint = spawnSync("xmllint", ["--noout", "-"], { input: text });
+    if (lint.error)
+        context.diagnostic("xmllint is not here: what it would read was not given to it");
+    else
+        assert.equal(lint.stderr.toString(), "");
+});

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tree of stacks: what it adds up, and that it stays bounded whatever comes.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { folded } from "../../../web/flame/folded.js";
+import { hottest } from "../../../web/flame/hottest.js";
+import { search } from "../../../web/flame/search.js";
+import { svg } from "../../../web/flame/svg.js";
+import { StackTree } from "../../../web/flame/tree.js";
+import { Random, nodeAt, process, treeOf, user } from "./stacks.mjs";
+
+const MB = 1 << 20;
+
+test("nodes add up, and know their way to the root", () => {
+    const tree = treeOf([
+        { frames: [process("sh"), user("main"), user("f")], weight: 3 },
+        { frames: [process("sh"), user("main")], weight: 2 },
+    ]);
+    const f = nodeAt(tree, "sh", "main", "f");
+
+    assert.deepEqual([tree.total, tree.size, tree.depth, tree.lumped], [5, 3, 3, 0]);
+    assert.deepEqual([f.parent.total, f.parent.self, f.self, f.depth], [5, 2, 3, 3]);
+    assert.deepEqual(f.path().map((node) => node.name), ["sh", "main", "f"]);
+    assert.deepEqual([...tree.nodes()].map((node) => node.depth), [0, 1, 2, 3]);
+});
+
+test("a weight of 0, or of no number, adds nothing; a huge one stays a number", () => {
+    const tree = new StackTree(), frames = [process("sh"), user("main")];
+
+    for (const weight of [0, -1, NaN, null, "text"])
+        tree.add(frames, weight);
+    assert.deepEqual([tree.total, tree.size], [0, 0]);
+    for (const weight of [2 ** 53, 2 ** 60, Infinity, Number.MAX_VALUE])
+        tree.add(frames, weight);
+    assert.equal(tree.total, 4 * 2 ** 53);
+});
+
+test("names of the object's own are names like others", () => {
+    const names = ["__proto__", "constructor", "toString", "hasOwnProperty", "size"];
+    const tree = treeOf(names.map((name) => ({ frames: [process(name), user(name)], weight: 1 })));
+
+    assert.deepEqual([...tree.root.children.values()].map((node) => node.name), names);
+    assert.deepEqual(hottest(tree).map((row) => [row.self, row.total]), names.map(() => [1, 1]));
+});
+
+test("two frames are one only if kind, name and module are the same", () => {
+    const pairs = [["ab", "c"], ["a", "bc"], ["a", "b c"], ["a b", "c"], ["", "abc"], ["1 a", ""], ["a\0", ""]];
+    const tree = treeOf(pairs.map(([name, module]) => ({ frames: [user(name, module)], weight: 1 })));
+
+    tree.add([{ name: "ab", module: "c", kind: "kernel" }]);
+    tree.add([{ name: "ab", module: "c", kind: "user" }]);
+    assert.equal(tree.size, pairs.length + 1);
+});
+
+test("an endless stack keeps where it came from and what it did", () => {
+    const recursion = Array.from({ length: 10000 }, (_, i) => user(i % 2 ? "even" : "odd"));
+    const tree = treeOf([{ frames: [process("sh"), user("main"), ...recursion, user("leaf")], weight: 3 }]);
+    const rows = new Map(hottest(tree).map((row) => [row.name, row]));
+
+    assert.deepEqual([tree.size, tree.depth, tree.total], [512, 512, 3]);
+    assert.equal(nodeAt(tree, "sh", "main").total, 3);
+    assert.deepEqual([rows.get("leaf").self, rows.get("odd").total, rows.get("(left out)").total], [3, 3, 3]);
+    assert.equal(folded(tree).split(";").filter((name) => name === "(left out)").length, 1);
+    assert.equal(tree.merged().depth, 511);
+    assert.equal(search(tree, "/^(odd|even)$/").share, 1);
+    assert.ok(svg(tree).length < MB);
+});
+
+test("a stack as deep as may be is whole", () => {
+    const tree = treeOf([{ frames: Array.from({ length: 512 }, (_, i) => user(`f${i}`)), weight: 1 }]);
+
+    assert.deepEqual([tree.size, folded(tree).includes("left out")], [512, false]);
+});
+
+test("what finds no room is in (other), below the last frame that has room", () => {
+    const tree = new StackTree({ limit: 3 });
+
+    tree.add([process("sh"), user("main"), user("f")]);
+    tree.add([process("sh"), user("main"), user("g"), user("h")], 2);
+    tree.add([process("cat"), user("main")], 4);
+    tree.add([process("sh"), user("main")], 8);
+    assert.deepEqual([tree.total, tree.lumped], [15, 6]);
+    assert.equal(nodeAt(tree, "sh", "main", "(other)").self, 2);
+    assert.equal(nodeAt(tree, "sh", "main").total, 11);
+    assert.equal(nodeAt(tree, "(other)").kind, "other");
+    assert.equal(folded(tree), "sh;main 8\nsh;main;f 1\n[truncated] 6\n");
+    assert.deepEqual([tree.merged().total, tree.merged().lumped], [15, 6]);
+    assert.equal(nodeAt(tree.merged(), "(other)").total, 4);
+});
+
+test("(other) itself is bounded", () => {
+    const tree = new StackTree({ limit: 800 });
+
+    for (let i = 0; i < 800; i++)
+        tree.add([process(`p${i}`)]);
+    for (let i = 0; i < 800; i++)
+        tree.add([process(`p${i}`), user("f")]);
+    assert.deepEqual([tree.size, tree.total, tree.lumped], [901, 1600, 800]);
+    assert.equal(nodeAt(tree, "(other)").self, 700);
+});
+
+test("a program's own frame of that name is not (other)", () => {
+    const tree = treeOf([{ frames: [process("(other)"), user("(other)"), user("(left out)")], weight: 1 }]);
+
+    assert.equal(tree.lumped, 0);
+    assert.equal(folded(tree), "(other);(other);(left out) 1\n");
+});
+
+setFlagsFromString("--expose-gc");
+const collect = runInNewContext("gc");
+
+// Bytes of memory without what is garbage, and seconds of this process's CPU time, which others do not add to.
+function costs() {
+    collect();
+    const { user: own, system } = globalThis.process.cpuUsage();
+
+    return { bytes: globalThis.process.memoryUsage().heapUsed, seconds: (own + system) / 1e6 };
+}
+
+test("200,000 distinct stacks: memory and time are bounded, no weight is lost", (context) => {
+    const random = new Random(3), before = costs(), tree = new StackTree();
+
+    for (let i = 0; i < 200000; i++)
+        tree.add([process(`p${i % 50}`), ...random.list(8, () => user(`function_${random.below(3000)}`)), user(`f${i}`)]);
+    const after = costs(), seconds = after.seconds - before.seconds, size = (after.bytes - before.bytes) / MB;
+    context.diagnostic(`${tree.size} nodes, ${seconds.toFixed(1)} s, ${size.toFixed()} MB, ${tree.lumped} in (other)`);
+    assert.equal(tree.total, 200000);
+    assert.ok(tree.size <= 225000 + 1);
+    assert.ok(tree.lumped > 100000);
+    assert.ok(seconds < 20, `${seconds} s`);
+    assert.ok(size < 100, `${size} MB`);
+    assert.equal(folded(tree).split("\n").reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0), 200000);
+});
+
+test("names of 4 KB: their characters are bounded too", () => {
+    const tree = new StackTree({ text: 1 << 20 }), before = costs();
+
+    for (let i = 0; i < 2000; i++)
+        tree.add([process("sh"), user(`${i}${"<".repeat(4090)}`)]);
+    assert.equal(tree.total, 2000);
+    assert.ok(tree.text <= 1 << 20);
+    assert.ok(tree.lumped > 1700 && tree.lumped < 1800, `${tree.lumped}`);
+    assert.ok(svg(tree).length < 10 * MB);
+    assert.equal(search(tree, "<<<").weight, 2000 - tree.lumped);
+    assert.ok(folded(tree).length < 2 * MB);
+    assert.ok(costs().seconds - before.seconds < 10);
+});
+
+test("deep stacks of long names do not make a text or a picture that cannot be held", () => {
+    const tree = new StackTree(), names = Array.from({ length: 500 }, (_, i) => user(`${i}${"<".repeat(4090)}`));
+
+    for (let depth = 1; depth <= 500; depth++)
+        tree.add(names.slice(0, depth));
+    const text = folded(tree);
+    assert.ok(text.length < 65 * MB, `${text.length}`);
+    assert.equal(text.split("\n").reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0), 500);
+    assert.ok(svg(tree).length < 3 * MB);
+});

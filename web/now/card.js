@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// A card: the numbers of a PMU, the most telling first, what it does not have and why, and its CPUs.
+import { element, plain, replace } from "../element.js";
+import { title_of } from "../titles.js";
+import { Cpus } from "./cpus.js";
+import { Detail, Tile } from "./tile.js";
+
+// Its listener hears of the reader's own opening and closing only.
+function disclosure(name, summary, open, onOpen, ...children) {
+    const details = element("details", { class: name, open }, element("summary", {}, summary), children);
+
+    details.addEventListener("toggle", () => {
+        if (details.open !== details.shown)
+            onOpen(details.shown = details.open);
+    });
+    details.shown = open;
+    return details;
+}
+
+function absence_list(absences) {
+    return element("ul", {}, absences.map(({ message, names }) =>
+        element("li", {}, element("strong", {}, names.map(title_of).join(", ")), `: ${plain(message)}`)));
+}
+
+function absence_title(absences) {
+    const n = absences.flatMap((one) => one.names).length;
+
+    return n === 1 ? "1 metric is not here, and why" : `${n} metrics are not here, and why`;
+}
+
+// `plan` is what it has, see plan.js. `state` is what the URL has: {more, closed: sets of ids, pmu, metric}; `onState()`
+// is called when the reader changes it.
+export class Card {
+    constructor(history, plan, state, onState) {
+        Object.assign(this, { history, plan, state, onState, detail: null, made_of: JSON.stringify(plan) });
+        this.tiles = [...plan.first, ...plan.rest].map((kind) =>
+            new Tile(history, `${plan.id} ${kind.name}`, kind, plan.where, (picked) => this.pick(picked)));
+        this.place = element("div");
+        this.cpus = plan.cpu_kinds ? new Cpus(history, plan.id, plan.cpu_kinds) : null;
+        this.root = element("section", { class: "card", "data-pmu": plan.id, "aria-label": plan.title });
+        this.build();
+        this.follow();
+    }
+
+    build() {
+        const { plan } = this, roots = this.tiles.map((tile) => tile.root), n = plan.first.length;
+
+        this.more = roots.length > n
+            ? this.disclose("more", `${roots.length - n} more`, element("div", { class: "tiles" }, roots.slice(n)))
+            : null;
+        this.table = this.cpus ? this.disclose("closed", "CPUs", this.cpus.root) : null;
+        this.absent = plan.absences.length
+            ? element("details", {}, element("summary", {}, absence_title(plan.absences)), absence_list(plan.absences))
+            : null;
+        replace(this.root, element("h3", {}, plan.title, " ", element("span", { class: "quiet" }, plan.where)),
+                plan.note && element("p", {}, plan.note),
+                element("div", { class: "tiles" }, roots.slice(0, n)), this.place, this.more, this.table, this.absent);
+    }
+
+    // What is open is in the set `more`, what is closed in the set `closed`.
+    disclose(set, summary, ...children) {
+        const is_listed = this.state[set].has(this.plan.id);
+
+        return disclosure(set, summary, set === "more" ? is_listed : !is_listed, (open) => {
+            this.state[set][(set === "more") === open ? "add" : "delete"](this.plan.id);
+            this.onState();
+        }, ...children);
+    }
+
+    pick(kind) {
+        const same = this.state.pmu === this.plan.id && this.state.metric === kind.name;
+
+        Object.assign(this.state, same ? { pmu: "", metric: "" } : { pmu: this.plan.id, metric: kind.name });
+        this.onState();
+    }
+
+    // Shows what the state has.
+    follow() {
+        const name = this.state.pmu === this.plan.id ? this.state.metric : "";
+
+        if (this.more)
+            this.more.open = this.more.shown = this.state.more.has(this.plan.id);
+        if (this.table)
+            this.table.open = this.table.shown = !this.state.closed.has(this.plan.id);
+        if ((this.detail?.kind.name ?? "") === name)
+            return;
+        this.detail?.close();
+        this.detail = null;
+        for (const tile of this.tiles) {
+            tile.pick(tile.kind.name === name);
+            if (tile.kind.name === name)
+                this.detail = new Detail(this.history, `${this.plan.id} ${name}`, tile.kind, this.plan.where);
+        }
+        if (this.detail)
+            this.place.append(this.detail.root);
+    }
+
+    // `values` has one of each kind, `cpus` what Cpus takes.
+    take(values, cpus) {
+        for (const tile of this.tiles)
+            tile.take(values.get(tile.kind.name));
+        this.cpus?.take(cpus);
+        this.detail?.take();
+    }
+
+    close() {
+        for (const part of [...this.tiles, this.cpus, this.detail])
+            part?.close();
+        this.root.remove();
+    }
+}
