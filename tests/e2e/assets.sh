@@ -105,7 +105,6 @@ for path in / /page/app.js; do
     done
 done
 equals "/: referrer-policy" "$(header_of referrer-policy / -H "$html")" no-referrer
-equals "/: cross-origin-opener-policy" "$(header_of cross-origin-opener-policy / -H "$html")" same-origin
 
 while read -r status path; do
     equals "$path" "$(status_of "$path" --path-as-is)" "$status"

@@ -45,7 +45,7 @@ static const struct served_case cases[] = {
      200,
      {"Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src "
       "'self' data:; base-uri 'none'; frame-ancestors 'none'; form-action 'none'\r\n",
-      "Cross-Origin-Opener-Policy: same-origin\r\n", "Cache-Control: no-cache\r\n"}},
+      "Referrer-Policy: no-referrer\r\n", "Cache-Control: no-cache\r\n"}},
     {"HEAD /", HTML, 200, {"Content-Type: text/html; charset=utf-8\r\n", "ETag: \""}},
     {"GET /", "Accept: text/plain, text/html;q=0.5\r\n", 200, {"Content-Type: text/plain; charset=utf-8\r\n"}},
 };
