@@ -13,11 +13,7 @@
 
 #define VARY_CODING "Accept-Encoding"
 
-/*
- * An upgrade is seen at once, since a file is never used without asking. There are dozens of answers, so what the
- * page's own answer settles is not repeated: the referrer, and UTF-8 (HTML, "encoding").
- */
-
+/* There are dozens of answers: the encoding of text, and the policies, are in that of the page alone. */
 static const char *const types[] = {
     [ASSET_CSS] = "text/css",
     [ASSET_HTML] = TYPE_HTML,
