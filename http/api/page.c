@@ -20,14 +20,14 @@ struct header {
 /* An upgrade is seen at once, since a file is never used without asking. Nothing of it is for pages of others. */
 static const struct header page_headers[] = {
     {MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache"},
-    {"Referrer-Policy", "no-referrer"},
     {"Cross-Origin-Resource-Policy", "same-origin"},
 };
 
+/* Without a charset: modules are UTF-8, and styles are what the page is. */
 static const char *const types[] = {
-    [ASSET_CSS] = "text/css; charset=utf-8",
+    [ASSET_CSS] = "text/css",
     [ASSET_HTML] = TYPE_HTML,
-    [ASSET_JS] = "text/javascript; charset=utf-8",
+    [ASSET_JS] = "text/javascript",
     [ASSET_SVG] = "image/svg+xml",
 };
 

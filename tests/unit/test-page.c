@@ -14,15 +14,12 @@
 #define BROWSER "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8\r\n"
 
 static const struct served_case cases[] = {
-    {"GET /page/app.js", "", 200, {"Content-Type: text/javascript; charset=utf-8\r\n", "Vary: Accept-Encoding\r\n"}},
-    {"GET /page/page.css", "", 200, {"Content-Type: text/css; charset=utf-8\r\n", "Cache-Control: no-cache\r\n"}},
+    {"GET /page/app.js", "", 200, {"Content-Type: text/javascript\r\n", "Vary: Accept-Encoding\r\n"}},
+    {"GET /page/page.css", "", 200, {"Content-Type: text/css\r\n", "Cache-Control: no-cache\r\n"}},
     {"GET /page/icon.svg", "", 200, {"Content-Type: image/svg+xml\r\n", "X-Content-Type-Options: nosniff\r\n"}},
-    {"GET /page/now/now.js",
-     "Accept: */*\r\n",
-     200,
-     {"Referrer-Policy: no-referrer\r\n", "Cross-Origin-Resource-Policy: same-origin\r\n"}},
+    {"GET /page/now/now.js", "Accept: */*\r\n", 200, {"Cross-Origin-Resource-Policy: same-origin\r\n"}},
     {"GET /page/%61pp.js", "", 200, {"text/javascript"}},
-    {"HEAD /page/app.js", "", 200, {"Content-Type: text/javascript; charset=utf-8\r\n", "ETag: \""}},
+    {"HEAD /page/app.js", "", 200, {"Content-Type: text/javascript\r\n", "ETag: \""}},
     {"POST /page/app.js", "Content-Length: 0\r\n", 405, {"Allow: GET, HEAD\r\n"}},
     {"DELETE /page/nothing", "", 405, {"Allow: GET, HEAD\r\n"}},
     {"GET /page/app.js?v=2", "", 400, {"unknown parameter \"v\""}},
@@ -48,7 +45,7 @@ static const struct served_case cases[] = {
      200,
      {"Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src "
       "'self' data:; base-uri 'none'; frame-ancestors 'none'; form-action 'none'\r\n",
-      "Cross-Origin-Opener-Policy: same-origin\r\n", "Cache-Control: no-cache\r\n"}},
+      "Cross-Origin-Opener-Policy: same-origin\r\n", "Referrer-Policy: no-referrer\r\n"}},
     {"HEAD /", HTML, 200, {"Content-Type: text/html; charset=utf-8\r\n", "ETag: \""}},
     {"GET /", "Accept: text/plain, text/html;q=0.5\r\n", 200, {"Content-Type: text/plain; charset=utf-8\r\n"}},
 };
