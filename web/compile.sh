@@ -24,6 +24,11 @@ list() {
     sources | grep -v -e '^base\.css$' -e '/.*\.css$'
 }
 
+die() {
+    echo "compile.sh: $*" >&2
+    exit 1
+}
+
 # stripped FILE: without what only a reader of the source needs. No text of a program goes over lines.
 stripped() {
     case $1 in
@@ -47,7 +52,7 @@ compressed() {
 add() {
     stripped "$2" >"$work/text"
     compressed <"$work/text" >"$work/gz"
-    [ ${#1} -lt 48 ] || { echo "compile.sh: $1: make it shorter: struct asset has room for 47 characters" >&2; exit 1; }
+    [ ${#1} -lt 48 ] || die "$1: make it shorter: struct asset has room for 47 characters"
     type=$(echo "${1##*.}" | tr '[:lower:]' '[:upper:]')
     printf '    {"%s", "%.16s", ASSET_%s, %d, %d, %d},\n' "$1" "$(sha256sum <"$work/gz")" "$type" "$begin" \
         "$(wc -c <"$work/gz")" "$(wc -c <"$work/text")"
