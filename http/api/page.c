@@ -17,17 +17,20 @@ struct header {
     const char *name, *value;
 };
 
-/* An upgrade is seen at once, since a file is never used without asking. Nothing of it is for pages of others. */
+/*
+ * An upgrade is seen at once, since a file is never used without asking. Nothing of it is for pages of others. There
+ * are dozens of answers, so what the page's own answer settles is not repeated: the referrer, and UTF-8 (HTML,
+ * "encoding").
+ */
 static const struct header page_headers[] = {
     {MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache"},
-    {"Referrer-Policy", "no-referrer"},
     {"Cross-Origin-Resource-Policy", "same-origin"},
 };
 
 static const char *const types[] = {
-    [ASSET_CSS] = "text/css; charset=utf-8",
+    [ASSET_CSS] = "text/css",
     [ASSET_HTML] = TYPE_HTML,
-    [ASSET_JS] = "text/javascript; charset=utf-8",
+    [ASSET_JS] = "text/javascript",
     [ASSET_SVG] = "image/svg+xml",
 };
 
