@@ -7,8 +7,9 @@
 #        compile.sh --list            those of them that are sent
 #        compile.sh --strip FILE      the file as it is sent
 #
-# Comments at the end of a line, unless a quote is in them, and indentation are left out on the way, a line staying where
-# it was. The same files give the same output. Nothing in it is a pointer, so that it stays in pages of the daemon's file.
+# Comments at the end of a line, unless a quote is in them, and indentation are left out on the way, a line staying
+# where it was. The same files give the same output. Nothing in it is a pointer, so that it stays in pages of the
+# daemon's file.
 set -eu
 export LC_ALL=C
 
