@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page behind a reverse proxy, below a path: the block of doc/page.md in a real nginx, for a daemon with a password.
+// The page behind a reverse proxy, below a path: the block of doc/page.md in a real nginx, before a daemon with a
+// password.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { accessSync, readFileSync, writeFileSync } from "node:fs";
@@ -16,13 +17,14 @@ const nginx = process.env.PATH.split(":").map((folder) => join(folder, "nginx"))
         return false;
     }
 });
-const options = { skip: !nginx ? "there is no nginx" : process.env.PAGE_URL ? "the daemon is not this machine's" : false };
+const reason = nginx ? process.env.PAGE_URL && "the daemon is not this machine's" : "there is no nginx";
+const options = { skip: reason ?? false };
 let daemon = null, session = null;
 
 function block() {
-    const [, after_mark] = readFileSync(join(root, "doc/page.md"), "utf8").split("proxy.test.mjs runs this block -->\n");
+    const manual = readFileSync(join(root, "doc/page.md"), "utf8");
 
-    return after_mark.match(/^(?:    .*\n|\n)+/)[0];
+    return manual.split("proxy.test.mjs runs this block -->\n")[1].match(/^(?:    .*\n|\n)+/)[0];
 }
 
 function free_port() {
