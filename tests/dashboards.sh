@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Every query of contrib/grafana's dashboards, asked of a Prometheus that scrapes the daemon of this machine and that of
-# an emulated board with two kinds of core: `make check-dashboards`.
+# an emulated board with two kinds of core: `make check-dashboards`. Then the board's page in a browser, with PICTURES, a
+# directory, also as screenshots there.
 #
 # PERFCOUNTD names the binary of this machine. VM_CACHE, VM_BUILD: see vm/lib.sh.
 
@@ -28,7 +29,7 @@ start_board() {
     vm_run 'mkdir -p /sys/fs/cgroup && mount -t cgroup2 cgroup2 /sys/fs/cgroup && cd /sys/fs/cgroup &&
         echo +pids >cgroup.subtree_control && mkdir system.slice && echo +pids >system.slice/cgroup.subtree_control &&
         mkdir system.slice/load.service system.slice/rest.service' || board_failed "the board makes no cgroups"
-    daemon_start <<<"{}"
+    daemon_start <<<"sampler: {enabled: true, allow: everybody}"
     vm_run 'taskset -c 3 sh -c "echo \$\$ >/sys/fs/cgroup/system.slice/load.service/cgroup.procs
         exec spin 3 changing 7200" >/dev/null 2>&1 &' || board_failed "the board runs no load"
 }
@@ -87,4 +88,8 @@ holds "both machines are scraped" eventually 120 good_scrapes "http://127.0.0.1:
 holds "each query of each dashboard has data" python3 "$root/tests/contrib/query-dashboards.py" \
     "http://127.0.0.1:${ports[1]}" "$scrape_seconds" board.example.org "$root/tests/contrib/dashboards-absent.tsv" \
     "$root/contrib/grafana/fleet.json" "$root/contrib/grafana/board.json"
+kill "$prometheus_pid"
+wait "$prometheus_pid" 2>/dev/null
+prometheus_pid=
+holds "the page shows the board" env PAGE_BOARD="$url" "$root/tests/page/run.sh" "$root/tests/page/board.test.mjs"
 finish

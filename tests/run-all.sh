@@ -23,9 +23,9 @@ mkdir -p "$logs"
 . tests/steps.sh
 
 # The programs that tests run, by the step of quickstart that brings them. Without one a test would prove less.
-programs="bash cc chromium clang clang-format curl gnutls-cli haproxy ip jq jsonnet nginx objdump openssl perf pgrep
-    pprof prlimit prometheus prometheus-node-exporter promtool protoc python3 readelf setpriv setsid shellcheck strace
-    taskset tmux unshare valgrind wrk xmllint xz"
+programs="bash cc chromium clang clang-format curl firefox-esr gnutls-cli haproxy ip jq jsonnet nginx node npm
+    objdump openssl perf pgrep pprof prlimit prometheus prometheus-node-exporter promtool protoc python3
+    readelf setpriv setsid shellcheck strace taskset tmux unshare valgrind wrk xmllint xz"
 all_programs() {
     local program missing=
     for program in $programs; do
@@ -88,9 +88,9 @@ end_to_end() {
         timeout --foreground --kill-after=10 300 "tests/e2e/$1.sh"
 }
 
-# with_daemon SECONDS SCRIPT: with the daemon of build/plain.
+# with_daemon SECONDS SCRIPT [ARGUMENTS...]: with the daemon of build/plain.
 with_daemon() {
-    env PERFCOUNTD="$build/plain/perfcountd" timeout --foreground "$1" "$2"
+    env PERFCOUNTD="$build/plain/perfcountd" timeout --foreground --kill-after=10 "$@"
 }
 
 # --- beside compilers: nothing here depends on time
@@ -100,6 +100,7 @@ fetch() {
     local suite
     tests/tree.sh package bookworm arm64 armhf
     tests/vm/fetch.sh
+    tests/page/install.sh
     tests/tree.sh machine
     for suite in bullseye trixie; do
         tests/tree.sh compile $suite
@@ -182,6 +183,16 @@ lane_clients() {
         timeout --foreground 400 tests/dashboards.sh
 }
 
+# Board's is dashboards.sh's.
+lane_page() {
+    local file
+    check "page: the model and other parts, in node" tests/page/run.sh tests/page/unit/*.test.mjs
+    for file in tests/page/*.test.mjs; do
+        [ "${file##*/}" = board.test.mjs ] || check "page: $(basename "$file" .test.mjs)" with_daemon 200 \
+            tests/page/run.sh "$file"
+    done
+}
+
 lane_armhf() {
     show='passed|^[0-9]+ s$' check "armhf: unit tests, run by qemu" tests/distro/armhf.sh
 }
@@ -189,6 +200,7 @@ lane_armhf() {
 if [ $plain = yes ]; then
     lane_systemd &
     lane_clients &
+    lane_page &
 fi
 lane_armhf &
 wait

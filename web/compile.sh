@@ -3,7 +3,8 @@
 # Writes the files of the page, compressed, as what web/assets.c includes; or lists them.
 #
 # usage: compile.sh OUTPUT CHART-JS   CHART-JS becomes chart.js, unless it is "no"
-#        compile.sh --list            the files, a path below web/ on each line
+#        compile.sh --sources         the files, a path below web/ on each line
+#        compile.sh --list            those of them that are sent
 #        compile.sh --strip FILE      the file as it is sent
 #
 # Comments that have a line of their own and indentation are left out on the way, a line staying where it was. The same
@@ -13,9 +14,19 @@ export LC_ALL=C
 
 web=$(cd "$(dirname "$0")" && pwd)
 
-list() {
+sources() {
     (cd "$web" && find . -type f \( -name '[a-z]*.css' -o -name '[a-z]*.html' -o -name '[a-z]*.js' \
         -o -name '[a-z]*.svg' \)) | sed 's|^\./||' | sort
+}
+
+# Styles are sent as page.css, which imports the others.
+list() {
+    sources | grep -v -e '^base\.css$' -e '/.*\.css$'
+}
+
+die() {
+    echo "compile.sh: $*" >&2
+    exit 1
 }
 
 # stripped FILE: without what only a reader of the source needs. No text of a program goes over lines.
@@ -23,16 +34,25 @@ stripped() {
     case $1 in
     */chart.js/*) cat "$1" ;;
     *.js) sed 's|^ *//.*||; s/^ *//' "$1" ;;
-    *.css) sed 's|^ */\*.*\*/$||; s/^ *//' "$1" ;;
+    */page.css) sed -n 's/^@import "\(.*\)";$/\1/p' "$1" | (cd "$web" && xargs cat) | sed 's|^ */\*.*\*/$||; s/^ *//' ;;
     *) cat "$1" ;;
     esac
+}
+
+# compressed: from standard input to standard output, as small as the tools here make it.
+compressed() {
+    if command -v libdeflate-gzip >/dev/null; then
+        libdeflate-gzip -12 -c
+    else
+        gzip -9n
+    fi
 }
 
 # add PATH FILE: compresses it to the end of $work/bytes, and writes its row of the table.
 add() {
     stripped "$2" >"$work/text"
-    gzip -9n <"$work/text" >"$work/gz"
-    [ ${#1} -lt 48 ] || { echo "compile.sh: $1: make it shorter: struct asset has room for 47 characters" >&2; exit 1; }
+    compressed <"$work/text" >"$work/gz"
+    [ ${#1} -lt 48 ] || die "$1: make it shorter: struct asset has room for 47 characters"
     type=$(echo "${1##*.}" | tr '[:lower:]' '[:upper:]')
     printf '    {"%s", "%.16s", ASSET_%s, %d, %d, %d},\n' "$1" "$(sha256sum <"$work/gz")" "$type" "$begin" \
         "$(wc -c <"$work/gz")" "$(wc -c <"$work/text")"
@@ -49,8 +69,9 @@ table() {
 }
 
 case $1 in
---list) list && exit ;;
---strip) stripped "$2" && exit ;;
+--sources) sources; exit ;;
+--list) list; exit ;;
+--strip) stripped "$2"; exit ;;
 esac
 work=$1.new
 mkdir -p "$work"

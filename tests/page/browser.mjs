@@ -6,7 +6,7 @@ import { accessSync, constants, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Daemon, eventually, rest, scratch, started } from "./daemon.mjs";
+import { Daemon, eventually, rest, scratch } from "./daemon.mjs";
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 // The packages of package.json are outside of the tree's sources: see install.sh.
@@ -215,11 +215,11 @@ export class View {
 // One daemon and one browser, for all tests of a file.
 export class Session {
     // `config`, `flags`: the daemon's. `url`: of another daemon than one of its own. `browser`: chromium or firefox.
-    static async open({ config, flags, url = process.env.PAGE_URL, browser = "chromium" } = {}) {
+    static async open({ config, flags, url, browser = "chromium" } = {}) {
         const session = new Session();
 
         session.daemon = url ? null : await Daemon.start({ config, flags });
-        session.url = (url ?? await front_of(session.daemon)).replace(/\/$/, "");
+        session.url = (url ?? session.daemon.url).replace(/\/$/, "");
         session.browser = await launch(browser);
         return session;
     }
@@ -245,17 +245,4 @@ export class Session {
         await this.browser?.close();
         await this.daemon?.stop();
     }
-}
-
-// Where the page of a daemon is that has none compiled in: PAGE_FRONT is a command, given its port and the daemon's.
-async function front_of(daemon) {
-    if (!process.env.PAGE_FRONT)
-        return daemon.url;
-    const port = (Number(new URL(daemon.url).port) + 10000) % 20000 + 20000;
-    const url = `http://127.0.0.1:${port}`;
-    const [command, ...parameters] = process.env.PAGE_FRONT.split(" ");
-
-    started(command, parameters.map((one) => one === "PORT" ? port : one === "DAEMON" ? new URL(daemon.url).port : one));
-    await eventually("a front", () => fetch(url).then(() => true, () => false));
-    return url;
 }

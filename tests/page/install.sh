@@ -11,6 +11,8 @@ if cmp -s "$here/package-lock.json" "$tools/installed"; then
 fi
 command -v npm >/dev/null || { echo "there is no npm here" >&2; exit 1; }
 mkdir -p "$tools"
+exec 9>"$tools/lock"
+flock 9
 cp "$here/package.json" "$here/package-lock.json" "$tools/"
 cd "$tools"
 npm ci --ignore-scripts --no-audit --no-fund

@@ -1,38 +1,41 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the live page. Usage: run.sh [FILE...]; without files, all of them. Those of unit/ need node alone, the
-# others a daemon, named by PERFCOUNTD, and a real browser. See browser.mjs.
+# others a daemon, named by PERFCOUNTD, and a real browser: see browser.mjs.
 #
-# Exit status: 0 if all tests passed, 1 if not, 77 if they were skipped. A test that is skipped is a line
-# "SKIP: reason".
-
-# A network of its own, whose addresses and ports are nobody else's. A board is on the machine's.
-if [ -z "${PERFCOUNTD_OWN_LOOPBACK-}${PAGE_URL-}${PAGE_BOARD-}" ] && [ "$(id -u)" -eq 0 ]; then
-    PERFCOUNTD_OWN_LOOPBACK=yes exec unshare --net "$0" "$@"
-fi
+# PAGE_BOARD: the URL of a board's daemon, for board.test.mjs. Exit status: 0 if all tests passed, 1 if not, 77 if they
+# were skipped. A test that is skipped is a line "SKIP: reason".
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-[ -z "${PERFCOUNTD_OWN_LOOPBACK-}" ] || ip link set lo up
-for candidate in "${PERFCOUNTD-}" "$root"/build/{plain/,run/,}perfcountd; do
-    [ -n "$candidate" ] && [ -x "$candidate" ] && break
-done
-PERFCOUNTD=$(realpath "$candidate")
-export PERFCOUNTD
-PATH=$PATH:/usr/sbin:/sbin:$root/build/tools/usr/bin:$root/build/tools/usr/sbin
 
 skip() {
     echo "skipped: $*"
     exit 77
 }
 
-if [ $# -gt 0 ]; then
-    files=("$@")
-else
-    files=("$here"/unit/*.test.mjs "$here"/*.test.mjs)
-fi
 command -v node >/dev/null || skip "there is no node here; ./quickstart test installs it on Debian"
+[ "$(node --version | tr -dc '0-9.' | cut -d. -f1)" -ge 18 ] || skip "this is node $(node --version), and 18 is needed"
+[ $# -gt 0 ] || set -- "$here"/unit/*.test.mjs "$here"/*.test.mjs
+browsers=no
+for file; do
+    [[ $file == */unit/* ]] || browsers=yes
+done
+if [ $browsers = yes ]; then
+    "$here/install.sh" >&2 || skip "the npm packages of tests/page/package-lock.json cannot be installed"
+    for candidate in "${PERFCOUNTD-}" "$root"/build/{plain/,run/,}perfcountd; do
+        [ -n "$candidate" ] && [ -x "$candidate" ] && break
+    done
+    PERFCOUNTD=$(realpath "$candidate")
+    export PERFCOUNTD
+fi
+PATH=$PATH:/usr/sbin:/sbin:$root/build/tools/usr/bin:$root/build/tools/usr/sbin
+network=()
+# A network of its own, whose addresses and ports are nobody else's. A board is on the machine's.
+if [ $browsers = yes ] && [ "$(id -u)" -eq 0 ] && [ -z "${PAGE_BOARD-}" ]; then
+    # shellcheck disable=SC2016 # that shell's
+    network=(unshare --net sh -c 'ip link set lo up && exec "$@"' sh)
+fi
 # Results as lines of TAP. Reasons of skipped tests become the lines that run-all.sh counts.
-node --test --test-reporter=tap "${files[@]}" |
-    sed -E 's/^( *)(not ok .*)$/\1\2/; s/^ *ok [0-9]+ - .* # SKIP (.+)$/&\nSKIP: \1/'
+"${network[@]}" node --test --test-reporter=tap "$@" | sed -E 's/^ *ok [0-9]+ - .* # SKIP (.+)$/&\nSKIP: \1/'
 exit "${PIPESTATUS[0]}"

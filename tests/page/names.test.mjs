@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names that strangers wrote stay names: of processes, threads, functions, files, cgroups, events, and in links.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import test, { after } from "node:test";
+import { Session, root, views } from "./browser.mjs";
+import { eventually, scratch } from "./daemon.mjs";
+
+const markup = '<img src=x onerror="window.ran=1">';
+const strangers = spawn(join(root, "tests/page/hostile.sh"), [scratch()], { stdio: ["pipe", "pipe", "inherit"] });
+let said = "";
+strangers.stdout.on("data", (text) => said += text);
+await eventually("the programs of strangers", () => said.startsWith("ready") || strangers.exitCode !== null, 60);
+const cgroup = said.match(/ready (\S+)/)?.[1];
+
+const session = await Session.open({ config: `
+collectors:
+  cpu:
+    groups:
+      - {name: software, events: "{context-switches,minor-faults}"}
+      - {name: strange, events: "no_pmu/name=<plaintext>/"}
+  cgroup:
+    include: ["${cgroup ?? "/none"}", "${cgroup ?? "/none"}/*"]
+    groups:
+      - {name: software, events: "{cpu-clock,context-switches}"}
+sampler: {enabled: true, event: cpu-clock, frequency: 199, allow: everybody}
+` });
+after(async () => {
+    await session.close();
+    strangers.stdin.end();
+    await new Promise((resolve) => strangers.once("exit", resolve));
+});
+
+// Nothing of the names has become an element, has run, or was asked for; and the page is as wide as the window.
+async function inert(tab) {
+    const found = await tab.page.evaluate(() => ({
+        ran: window.ran,
+        elements: document.querySelectorAll("img, plaintext, #ran, main b[id], main i[id]").length,
+        handlers: document.querySelectorAll("[onerror], [onload]").length,
+        controls: document.body.textContent.match(/[\u202a-\u202e\u2066-\u2069]/g),
+    }));
+
+    assert.deepEqual(found, { ran: undefined, elements: 0, handlers: 0, controls: null });
+    assert.deepEqual(tab.requests.map((one) => new URL(one.url).pathname).filter((path) => /\/x$/.test(path)), []);
+    assert.ok(await tab.overflow() <= 0, "the page as a whole does not scroll sideways");
+}
+
+test("cgroups of strangers are rows of text", { skip: cgroup ? false : "no cgroups can be made here" }, async () => {
+    await session.see("#services", async (tab) => {
+        await tab.sees(markup, "main");
+        await tab.sees("a\\u202e\\u2066b", "main");
+        await tab.sees(/c\ufffd+d/, "main");
+        await tab.sees("nnnnnnnnnn", "main");
+        await inert(tab);
+        await tab.look({ width: 360, height: 700 });
+        await inert(tab);
+    });
+});
+
+test("an event that a stranger named is text among what is not counted", async () => {
+    await session.see("#health", async (tab) => {
+        await tab.sees("<plaintext>", "main");
+        await inert(tab);
+    });
+});
+
+test("programs, threads, functions and files of strangers are frames of text", async () => {
+    await session.see("#profile?seconds=2", async (tab) => {
+        await tab.page.click("main button.main");
+        const names = await tab.until("frames of the programs", () => {
+            const names = document.querySelector("main canvas")?.flame?.frames().map((frame) => frame.name);
+
+            return names?.some((name) => name.startsWith("<img")) && names;
+        });
+        assert.ok(names.includes(markup), "the function with markup is there as it is");
+        assert.ok(names.some((name) => name.includes("nnnnnnnn")), "the function with the long name is there");
+        await tab.until("the end of the recording", () => !document.querySelector("main button.main").disabled);
+        await inert(tab);
+        await tab.sees("<img src=x", "main table");
+        await tab.page.mouse.move(640, 500);
+        for (const look of [{ width: 360, height: 700 }, { width: 1280, height: 800 }]) {
+            await tab.look(look);
+            await inert(tab);
+        }
+        await tab.page.focus("main canvas").catch(() => {});
+        await tab.key("ArrowDown", "ArrowUp", "ArrowRight", "Enter", "Escape");
+        await inert(tab);
+    });
+});
+
+test("a link of a stranger is text", async () => {
+    const text = encodeURIComponent(`${markup}\u202e`), long = "n".repeat(4000);
+    const states = ["filter", "sort", "columns", "open", "event", "search", "cgroup", "pid", "cpu", "zoom", "seconds",
+        "frequency", "shape", "by", "pmu", "metric", "metrics"];
+
+    for (const view of views)
+        for (const value of [text, long])
+            await session.see(`#${view}?${states.map((name) => `${name}=${value}`).join("&")}`, async (tab) => {
+                await tab.sees(/./, "main h2");
+                await new Promise((resolve) => setTimeout(resolve, 700));
+                const kept = await tab.page.evaluate(() => window.ran);
+
+                assert.equal(kept, undefined);
+                assert.equal(await tab.page.$$eval("img", (all) => all.length), 0);
+                assert.ok(await tab.overflow() <= 0, `${view}: the page as a whole does not scroll sideways`);
+            });
+    await session.see(`#${text}`, async (tab) => inert(tab)).catch((error) => {
+        if (!/the view/.test(error.message)) // an unknown view is the first one
+            throw error;
+    });
+});
