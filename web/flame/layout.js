@@ -102,7 +102,7 @@ export class Layout {
         this.clear();
         if (!(root.total > 0 && width > 0))
             return;
-        this.add(root, -from * root.total * scale, root.total * scale, 0);
+        this.add(root, 0 - from * root.total * scale, root.total * scale, 0);
         // Each frame, once it is there, adds its children behind it: the arrays are the queue.
         for (let i = 0; i < this.length; i++)
             this.below(i, scale, width);
