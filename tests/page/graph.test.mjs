@@ -272,9 +272,9 @@ test("a stack of 10,000 frames scrolls inside of the graph", async () => {
 
     await graphed([[deep, 1]], async (tab) => {
         assert.equal(await tab.page.evaluate(() => window.graph.frames().length), 10001);
-        const { canvas, page } = await tab.page.evaluate(() => ({ canvas: window.graph.canvas.height,
-            page: document.documentElement.scrollHeight }));
-        assert.ok(canvas <= 800 && page < 2000, `${canvas} ${page}`);
+        const [canvas, high] = await tab.page.evaluate(() => [window.graph.canvas.height,
+            window.graph.container.clientHeight]);
+        assert.ok(canvas <= 800 && high <= 800, `${canvas} ${high}`);
         await does(tab, (path) => window.graph.zoomTo(path), deep.map((one) => one.name));
         await does(tab, () => window.graph.reveal(window.graph.zoom.node));
         const last = await frame(tab, "recursion_9999");
@@ -322,14 +322,6 @@ test("nothing is drawn while nothing changes; with reduced motion a zoom is one 
         await does(tab, () => window.graph.zoomTo(["seventy", "main"]));
         assert.equal(await tab.page.evaluate(() => window.drawn), 1);
     }, { reduced: true });
-});
-
-test("what is narrower than half a pixel is not drawn", async () => {
-    const many = Array.from({ length: 20000 }, (_, i) => [[f("main"), f(`leaf_${i}`)], i === 0 ? 20000 : 1]);
-
-    await graphed(many, async (tab) => {
-        assert.deepEqual((await frames(tab)).map((one) => one.name).sort(), ["all", "leaf_0", "main"]);
-    });
 });
 
 test("a first tap shows, a second one zooms", async () => {
