@@ -42,8 +42,8 @@ export class Downloads {
     ask(request) {
         this.pprof.href = this.client.url("debug/pprof/profile", request);
         this.perf.href = this.client.url("api/v1/perf.data", request);
-        write(this.again, "Folded stacks and SVG are of the graph above. The links to pprof and perf.data record again, "
-            + `for ${duration(Number(request.seconds))}, by the choices above.`);
+        write(this.again, "Folded stacks and SVG are of the graph above. The links to pprof and perf.data record "
+            + `again, for ${duration(Number(request.seconds))}, by the choices above.`);
     }
 
     save(ending, type) {
