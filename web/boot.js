@@ -8,7 +8,7 @@ load.addEventListener("click", () => window.location.reload());
 window.addEventListener("error", () => {
     if (document.getElementById("views").childElementCount > 0)
         return; // it has started
-    document.querySelector("#fault .text").textContent = "The page could not be loaded whole: the daemon, or something " +
-        "before it, has refused a part of it, or this browser is from before 2023.";
+    document.querySelector("#fault .text").textContent = "The page could not be loaded whole: the daemon, or " +
+        "something before it, has refused a part of it, or this browser is from before 2023.";
     document.getElementById("fault").hidden = load.hidden = false;
 }, true);

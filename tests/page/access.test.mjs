@@ -43,7 +43,8 @@ const headers = { Authorization: `Basic ${btoa("alice:secret")}` };
 async function works(browser, url, views = []) {
     browser.url = url;
     for (const name of views)
-        await browser.see(`#${name}`, (view) => view.until("a view", () => document.querySelector("main > *") !== null));
+        await browser.see(`#${name}`, (view) =>
+            view.until("a view", () => document.querySelector("main > *") !== null));
     await browser.see("#health", async (view) => {
         await view.sees("Counting.", ".operations .state");
         for (const [button, state] of [["Pause…"], ["Pause now", /^Paused: .*\d+ s left/],

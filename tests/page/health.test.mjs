@@ -164,7 +164,8 @@ test("a page that does not come whole says so, and does not stay blank", async (
     const tab = await session.browser.newPage();
     try {
         await tab.goto(`${session.url}/#health`);
-        await eventually("a sentence", () => tab.evaluate(() => document.getElementById("views").childElementCount > 0 ||
+        await eventually("a sentence", () => tab.evaluate(() =>
+            document.getElementById("views").childElementCount > 0 ||
             document.getElementById("fault").innerText.includes("The page could not be loaded whole")));
     } finally {
         await tab.close();
