@@ -268,6 +268,8 @@ export class FlameGraph {
 
     // What is laid out, for tests: places and sizes in CSS pixels of the canvas, the colour at the frame's middle.
     frames() {
+        if (!this.tree)
+            return [];
         const view = this.view(), { painter, layout } = this;
 
         return Array.from({ length: layout.length }, (_, i) => {
