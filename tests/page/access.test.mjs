@@ -46,7 +46,8 @@ for (const view of views)
         });
     });
 
-// All that can have the focus, in the order of Tab; ends when the focus leaves the page, or is where it began.
+// All that can have the focus, in the order of Tab, until the focus is where it was before. It may begin anywhere, and
+// leaves the page once on its way.
 async function walk(tab) {
     const stops = [];
 
@@ -56,7 +57,9 @@ async function walk(tab) {
             const at = document.activeElement, style = getComputedStyle(at), box = at.getBoundingClientRect();
 
             window.stops ??= new Set();
-            if (at === document.body || window.stops.has(at))
+            if (at === document.body)
+                return {};
+            if (window.stops.has(at))
                 return null;
             window.stops.add(at);
             return { what: at.outerHTML.slice(0, 100), width: box.width, height: box.height,
@@ -65,9 +68,10 @@ async function walk(tab) {
         });
         if (!stop)
             return stops;
-        stops.push(stop);
+        if (stop.what)
+            stops.push(stop);
     }
-    throw new Error("Tab never leaves the page");
+    throw new Error("Tab never comes back");
 }
 
 for (const view of views)
