@@ -188,7 +188,7 @@ size_t number_write_u64(char *to, uint64_t value)
     return size + 8;
 }
 
-static uint64_t power_of_ten(unsigned exponent)
+uint64_t number_power_of_ten(unsigned exponent)
 {
     uint64_t power = 1;
 
@@ -204,12 +204,12 @@ static size_t write_fraction(char *to, uint64_t fraction, unsigned n)
     size_t size = 0;
 
     while (n > 8) {
-        uint64_t unit = power_of_ten(n -= 8);
+        uint64_t unit = number_power_of_ten(n -= 8);
         store_digits(to + size, split_digits(fraction / unit));
         fraction %= unit;
         size += 8;
     }
-    store_digits(rest, split_digits(fraction * power_of_ten(8 - n)));
+    store_digits(rest, split_digits(fraction * number_power_of_ten(8 - n)));
     memcpy(to + size, rest, n);
     size += n;
     while (to[size - 1] == '0')
@@ -237,7 +237,7 @@ size_t number_write_fixed(char *to, uint64_t value, unsigned decimals)
 {
     if (decimals == 9)
         return write_nanoseconds(to, value);
-    uint64_t unit = power_of_ten(decimals);
+    uint64_t unit = number_power_of_ten(decimals);
     size_t size = number_write_u64(to, value / unit);
     if (value % unit == 0)
         return size;

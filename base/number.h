@@ -28,6 +28,8 @@ void number_format_duration(uint64_t ns, char *text);
 
 /* Writes the digits of `value`, without a NUL, and returns how many; `to` has room for NUMBER_SIZE_MAX bytes. */
 size_t number_write_u64(char *to, uint64_t value);
+/* 10 to the power of at most 19. For pow() alone, each process would have the library of mathematics. */
+uint64_t number_power_of_ten(unsigned exponent);
 /* Writes value / 10^decimals exactly, without trailing zeros in the fraction; `decimals` is at most 19. */
 size_t number_write_fixed(char *to, uint64_t value, unsigned decimals);
 /* Writes the fewest digits that read back as `value`; "NaN", "+Inf" and "-Inf" as Prometheus spells them. */

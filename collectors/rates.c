@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/cleanup.h"
+#include "base/number.h"
 
 struct past_row {
     uint64_t id;
@@ -105,7 +106,7 @@ static double counter_growth(const struct counter *now, uint64_t then)
     }
     if (now->value < then)
         return NAN;
-    return (double)(now->value - then) / pow(10, now->decimals);
+    return (double)(now->value - then) / (double)number_power_of_ten(now->decimals);
 }
 
 /* How long the group was enabled and running since the baseline; NAN where that is not known. */

@@ -47,6 +47,13 @@ export class History {
                     this.values.delete(name);
     }
 
+    // How long ago the first moment was that is kept.
+    age() {
+        const oldest = Math.max(0, this.moments - this.capacity);
+
+        return this.moments ? Math.min(this.seconds, this.now() - this.timeOf(oldest)) : 0;
+    }
+
     timeOf(moment) {
         return this.times[moment % this.capacity];
     }

@@ -5,7 +5,7 @@ import { element } from "./element.js";
 import { time_of } from "./numbers.js";
 
 const frame_ms = 8;         // of a frame that drawing may take, so that hundreds of lines hold nothing up
-const nearest_seconds = 5;
+const nearest_seconds = 5, shortest_span = 60;
 
 let library = null;         // the promise of Chart, or of null
 let report = null;          // who wants to know that there is no library
@@ -57,13 +57,13 @@ function isOld() {
 }
 
 function scaleOf(line, axis) {
-    const range = axis === "x" ? { min: -line.history.seconds, max: 0 } : { min: line.min, max: line.max };
+    const range = axis === "x" ? { min: -line.span(), max: 0 } : { min: line.min, max: line.max };
     const ticks = { maxTicksLimit: 5, color: line.colour("--quiet"), fontColor: line.colour("--quiet"),
         callback: (value) => axis === "x" ? line.timeOf(value) : line.text(value) };
     const grid = { color: line.colour("--rule"), drawBorder: false };
 
     if (axis === "x")
-        Object.assign(ticks, { stepSize: line.history.seconds / 5, maxRotation: 0 });
+        Object.assign(ticks, { maxRotation: 0 });
     if (isOld())
         return { type: "linear", display: line.axes, ticks: { ...ticks, ...range, beginAtZero: axis === "y" },
             gridLines: grid };
@@ -128,6 +128,7 @@ export class Line {
         Object.assign(this, { history, name, label, text, min, max, axes, seen: false, chart: null, closed: false });
         this.element = element("div", { class: axes ? "line large" : "line", role: "img", "aria-label": label,
             onpointermove: (event) => this.point(event) });
+        this.element.line = this; // for tests
         lines.set(this.element, this);
         watchers().view.observe(this.element);
         watchers().size.observe(this.element);
@@ -209,6 +210,9 @@ export class Line {
             this.make(Chart, data);
             return;
         }
+        const scales = this.chart.options.scales;
+
+        (scales.xAxes?.[0].ticks ?? scales.x).min = -this.span();
         this.chart.data.datasets[0].data = data;
         this.chart.update(isOld() ? { duration: 0 } : "none");
     }
@@ -225,10 +229,15 @@ export class Line {
         this.chart.made_for = this.element.clientWidth;
     }
 
+    // The seconds that it shows: a line that has just begun would have no width among five minutes.
+    span() {
+        return Math.min(this.history.seconds, Math.max(shortest_span, this.history.age()));
+    }
+
     // Shows the value that the pointer is at.
     point(event) {
-        const box = this.element.getBoundingClientRect();
-        const x = ((event.clientX - box.left) / box.width - 1) * this.history.seconds;
+        const area = this.chart?.chartArea, left = this.element.getBoundingClientRect().left;
+        const x = area ? ((event.clientX - left - area.left) / (area.right - area.left) - 1) * this.span() : NaN;
         let near = null;
 
         this.history.each(this.name, (ago, value) => {

@@ -89,7 +89,7 @@ export class Table {
         this.setColumns(columns);
     }
 
-    // Columns that are to be shown from now on.
+    // The columns from now on.
     setColumns(columns) {
         this.columns = columns;
         this.headings = new Map(columns.map((column) => [column.key, this.heading(column)]));
@@ -172,7 +172,7 @@ export class Table {
         this.write_end();
     }
 
-    // What the reader has selected in the rows, which then stand still; null for nothing.
+    // The selection of the reader in the rows, which then stand still; null for none.
     selection() {
         const selection = document.getSelection();
 

@@ -173,7 +173,7 @@ static void reply_page(struct request *request, bool gzip)
     struct MHD_Response *response = reply_make(&page, TYPE_HTML, NULL, gzip);
     if (response) {
         MHD_add_response_header(response, "Content-Security-Policy", policy);
-        MHD_add_response_header(response, "Cross-Origin-Opener-Policy", "same-origin");
+        MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
     }
     page_reply(request, response, &etag, VARY_ALL);
 }

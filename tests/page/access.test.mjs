@@ -1,132 +1,157 @@
 // SPDX-License-Identifier: Apache-2.0
-// For every reader: by keyboard alone, with a screen reader, on small and large screens, light and dark, with reduced
-// motion, and without scripts.
+// Ways to the page: with passwords, TLS, a proxy with a path of its own, a unix socket, and an address that the browser
+// does not trust. An operator may pause by each, and all of the page works.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
 import test, { after } from "node:test";
-import { Session, View, views } from "./browser.mjs";
-import { rest } from "./daemon.mjs";
+import { Session, program_of, views } from "./browser.mjs";
+import { Daemon, eventually, rest, scratch, started } from "./daemon.mjs";
 
-const session = await Session.open({ config: `
-collectors:
-  cpu: {groups: [{name: software, events: "{context-switches,minor-faults,cpu-clock}"}]}
-  cgroup: {include: ["/", "/*"]}
-sampler: {enabled: true, event: cpu-clock, frequency: 99, allow: everybody}
-web: {local_operators: true}
-` });
-after(() => session.close());
+const folder = scratch();
+chmodSync(folder, 0o755);
+// Of "secret" and "other".
+const hashes = { secret: "$2y$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW",
+                 other: "$2y$06$abcdefghijklmnopqrstuu6FttqYLNXdPO90XO7YlC0uHRd1WxOhm" };
+// The file of the web configuration, with further text.
+function webConfig(password, more = "") {
+    const file = join(folder, "web.yml");
 
-// Each view with something on it: a recording, a row that is open.
-async function fill(tab, view) {
-    if (view === "profile") {
-        await tab.page.click("main button.main");
-        await tab.until("the end of a recording", () => document.querySelector("main button.main").disabled === false &&
-            [...document.querySelectorAll("main canvas")].some((one) => one.flame?.frames().length > 0));
-    } else {
-        await tab.sees(/\d/, "main");
-        await rest(1500);
-    }
+    writeFileSync(file, `basic_auth_users: {alice: ${hashes[password]}}\n${more}`);
+    return file;
 }
+const config = "web: {min_interval: 0s}\nsampler: {enabled: true, event: cpu-clock}\n";
+const root = process.getuid() === 0;
+if (root)
+    execFileSync("ip", ["address", "replace", "192.0.2.1/24", "dev", "lo"]);
+const far = root && process.env.PERFCOUNTD_OWN_LOOPBACK ? ["--web.listen-address=192.0.2.1:0"] : [];
+const session = await Session.open({ config,
+    flags: [`--web.config.file=${webConfig("secret")}`, `--web.listen-address=unix:${folder}/http.sock`, ...far] });
+const { daemon } = session;
+let firefox = null;
+after(async () => {
+    await firefox?.close();
+    await session.close();
+});
 
-const state = { now: "", services: "", profile: "?seconds=0.5", health: "" };
+const signed = (url) => url.replace("://", "://alice:secret@");
+const headers = { Authorization: `Basic ${btoa("alice:secret")}` };
 
-for (const view of views)
-    test(`${view}: axe-core finds nothing serious, light and dark; no screen makes the page scroll sideways`, async () => {
-        await session.see(`#${view}${state[view]}`, async (tab) => {
-            await fill(tab, view);
-            for (const dark of [false, true]) {
-                await tab.look({ dark });
-                await rest(300);
-                assert.deepEqual(await tab.findings(), [], dark ? "dark" : "light");
-            }
-            for (const [width, height] of [[360, 640], [3840, 2160], [320, 400]]) {
-                await tab.look({ width, height });
-                await rest(300);
-                assert.deepEqual(await tab.wide(), [], `${width} pixels wide`);
-            }
-        });
-    });
-
-// All that can have the focus, in the order of Tab, until the focus is where it was before. It may begin anywhere, and
-// leaves the page once on its way.
-async function walk(tab) {
-    const stops = [];
-
-    for (let i = 0; i < 400; i++) {
-        await tab.key("Tab");
-        const stop = await tab.page.evaluate(() => {
-            const at = document.activeElement, style = getComputedStyle(at), box = at.getBoundingClientRect();
-
-            window.stops ??= new Set();
-            if (at === document.body)
-                return {};
-            if (window.stops.has(at))
-                return null;
-            window.stops.add(at);
-            return { what: at.outerHTML.slice(0, 100), width: box.width, height: box.height,
-                outlined: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0 || at.tagName === "CANVAS",
-                within: box.right > 0 && box.bottom > 0 && box.left < innerWidth && box.top < innerHeight };
-        });
-        if (!stop)
-            return stops;
-        if (stop.what)
-            stops.push(stop);
-    }
-    throw new Error("Tab never comes back");
-}
-
-for (const view of views)
-    test(`${view}: Tab reaches all controls, the focus is seen, and there is no trap`, async () => {
-        await session.see(`#${view}${state[view]}`, async (tab) => {
-            await fill(tab, view);
-            await tab.page.evaluate(() => document.activeElement.blur());
-            const stops = await walk(tab);
-
-            assert.deepEqual(stops.filter((stop) => !stop.outlined || !stop.within || stop.width < 1), []);
-            const missed = await tab.page.evaluate(() => [...document.querySelectorAll(
-                "a[href], button, input, select, summary, textarea, [tabindex='0']")].filter((one) =>
-                !one.disabled && one.checkVisibility({ visibilityProperty: true }) && one.tabIndex >= 0 &&
-                !window.stops.has(one) && one.type !== "radio").map((one) => one.outerHTML.slice(0, 100)));
-            assert.deepEqual(missed, [], "Tab reaches everything");
-        });
-    });
-
-test("every view is opened by keyboard alone", async () => {
-    await session.see("#now", async (tab) => {
-        for (const view of views.slice(1)) {
-            await tab.page.evaluate(() => document.activeElement.blur());
-            for (let i = 0; i < 10 && !(await tab.focused()).text.toLowerCase().startsWith(view); i++)
-                await tab.key("Tab");
-            await tab.key("Enter");
-            await tab.until(view, (name) => document.getElementById("main").dataset.view === name, view);
+// Each view opens, and counting is paused and resumed from the page.
+async function works(browser, url) {
+    browser.url = url;
+    for (const name of views)
+        await browser.see(`#${name}`, (view) => view.until("a view", () => document.querySelector("main > *") !== null));
+    await browser.see("#health", async (view) => {
+        await view.sees("Counting.", ".operations .state");
+        for (const [button, state] of [["Pause…"], ["Pause now", /^Paused: .*\d+ s left/],
+            ["Resume counting", "Counting."]]) {
+            await view.page.evaluate((text) => [...document.querySelectorAll(".operations button")]
+                .find((one) => one.textContent === text && !one.disabled).click(), button);
+            if (state)
+                await view.sees(state, ".operations .state");
         }
+        assert.equal(await view.page.$eval("#fault", (line) => line.hidden), true);
     });
+}
+
+test("with a password", () => works(session, signed(daemon.url)));
+
+test("with a password, in Firefox", { skip: program_of("firefox") ? false : "there is no Firefox" }, async () => {
+    firefox = await Session.open({ url: daemon.url, browser: "firefox" });
+    await works(firefox, signed(daemon.url));
 });
 
-test("with reduced motion nothing moves", async () => {
-    for (const view of views)
-        await session.see(`#${view}${state[view]}`, async (tab) => {
-            await fill(tab, view);
-            assert.deepEqual(await tab.page.evaluate(() => [
-                ...document.getAnimations().map((one) => String(one.animationName ?? one.transitionProperty)),
-                ...[...document.querySelectorAll("*")].filter((one) => /[1-9]/.test(getComputedStyle(one).transitionDuration))
-                    .map((one) => one.outerHTML.slice(0, 80))]), []);
-        }, { reduced: true });
+const without_network = far.length > 0 ? false : "there is no network of the test's own";
+test("at an address that the browser does not trust", { skip: without_network }, async () => {
+    const url = daemon.log.match(/http:\/\/192\.0\.2\.1:\d+/)[0];
+
+    session.url = signed(url);
+    assert.equal(await session.see("#now", (view) => view.page.evaluate(() => window.isSecureContext)), false);
+    await works(session, signed(url));
 });
 
-test("without scripts there is the list of routes", async () => {
-    const tab = new View(session, await session.browser.newPage());
-
-    await tab.page.setJavaScriptEnabled(false);
-    await tab.page.goto(`${session.url}/`);
-    const text = await tab.text();
-    for (const path of ["/metrics", "/api/v1/rates", "/api/v1/status", "/-/ready"])
-        assert.ok(text.includes(path), `${path} is in the list`);
-    await tab.close();
+test("a password that is not right any more is a sentence, and nothing is asked for again", async () => {
+    session.url = signed(daemon.url);
+    await session.see("#health", async (view) => {
+        view.expect(/401/);
+        await view.sees("Counting.", ".operations .state");
+        webConfig("other");
+        await view.sees("The daemon wants a password, or another one than before. Load the page again to be asked " +
+            "for it.", "#fault");
+        const since = performance.now();
+        await rest(6000);
+        assert.deepEqual(view.asked(/status|pause/, since), []);
+        assert.match(await view.text("#fault"), /Load the page again$/);
+    });
+    webConfig("secret");
+    await eventually("the old password", () => fetch(`${daemon.url}/metrics`, { headers }).then((one) => one.ok));
 });
 
-test("curl has the list of routes as text, and a text browser in the page's HTML", async () => {
-    assert.match(await session.daemon.get("/", { headers: { Accept: "*/*" } }), /^[^<]*\/api\/v1\/rates/);
-    const page = await session.daemon.get("/", { headers: { Accept: "text/html" } });
+// --- behind nginx
 
-    assert.match(page, /<noscript>[\s\S]*\/api\/v1\/rates[\s\S]*<\/noscript>/);
+function freePort() {
+    return new Promise((resolve) => {
+        const server = createServer().listen(0, "127.0.0.1", () => {
+            const { port } = server.address();
+            server.close(() => resolve(port));
+        });
+    });
+}
+
+// `targets` are those of proxy_pass; returns the URLs of nginx's servers for them.
+async function proxy(name, ...targets) {
+    const places = join(folder, name), ports = [];
+
+    mkdirSync(places);
+    for (let i = 0; i < targets.length; i++)
+        ports.push(await freePort());
+    writeFileSync(join(places, "nginx.conf"), `daemon off; master_process off; pid ${places}/pid;
+        error_log ${places}/error.log; events {} http { access_log off; ${["client_body", "proxy", "fastcgi", "uwsgi",
+        "scgi"].map((name) => `${name}_temp_path ${places}/${name};`).join(" ")}
+        proxy_set_header Host $http_host; proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+        ${targets.map(([path, target], i) =>
+        `server { listen 127.0.0.1:${ports[i]}; location ${path} { proxy_pass ${target}; } }`).join("\n")} }`);
+    started("nginx", ["-p", places, "-c", join(places, "nginx.conf")]);
+    const urls = ports.map((port, i) => `http://127.0.0.1:${port}${targets[i][0].replace(/\/$/, "")}`);
+    for (const url of urls)
+        await eventually("nginx", () => fetch(`${url}/`).then(() => true, () => false));
+    return urls;
+}
+
+test("behind a proxy, below a path of its own, and by the unix socket", async () => {
+    const [prefix, socket] = await proxy("ways", ["/boards/7/", `${daemon.url}/`],
+        ["/", `http://unix:${folder}/http.sock:`]);
+
+    await works(session, signed(prefix));
+    await works(session, signed(socket));
+});
+
+test("a proxy whose daemon is gone is a sentence", async () => {
+    const other = await Daemon.start({ config });
+    [session.url] = await proxy("gone", ["/", other.url]);
+    await session.see("#health", async (view) => {
+        view.expect(/502/);
+        await view.sees(/attention|All is well/, "#verdict");
+        await other.stop();
+        await view.sees("The proxy before the daemon does not reach it.", "#fault");
+        await other.again();
+        await view.until("the end of the fault", () => document.getElementById("fault").hidden);
+    });
+    await other.stop();
+});
+
+test("over TLS, with a password", async () => {
+    const [key, certificate] = ["key.pem", "certificate.pem"].map((name) => join(folder, name));
+
+    execFileSync("openssl", ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+        "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate],
+    { stdio: "ignore" });
+    chmodSync(key, 0o644);
+    const secure = await Daemon.start({ config, flags: [`--web.config.file=${
+        webConfig("secret", `tls_server_config: {cert_file: ${certificate}, key_file: ${key}}\n`)}`] });
+    await works(session, signed(secure.url));
+    await secure.stop();
 });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The view of cgroups, with 300 of them, of which one works, and names that are hostile.
+// The view of cgroups, with 300 of them: one works, and some have hostile names.
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, rmdirSync, readdirSync } from "node:fs";
 import { after, before, test } from "node:test";
@@ -135,7 +135,8 @@ test("a row opens its lines; rows stay the same elements, with focus and selecti
             window.kept = document.querySelector("tbody tr");
             window.before = document.querySelector("tr.opened .value").textContent;
         });
-        await tab.until("another value", () => document.querySelector("tr.opened .value").textContent !== window.before);
+        await tab.until("another value", () =>
+            document.querySelector("tr.opened .value").textContent !== window.before);
         assert.ok(await tab.page.evaluate(() => window.kept === document.querySelector("tbody tr")));
         assert.equal((await tab.focused()).text, busy);
         assert.equal(await tab.page.$eval("tbody button", (button) => button.getAttribute("aria-expanded")), "true");

@@ -14,15 +14,12 @@
 #define BROWSER "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8\r\n"
 
 static const struct served_case cases[] = {
-    {"GET /page/app.js", "", 200, {"Content-Type: text/javascript; charset=utf-8\r\n", "Vary: Accept-Encoding\r\n"}},
-    {"GET /page/page.css", "", 200, {"Content-Type: text/css; charset=utf-8\r\n", "Cache-Control: no-cache\r\n"}},
+    {"GET /page/app.js", "", 200, {"Content-Type: text/javascript\r\n", "Vary: Accept-Encoding\r\n"}},
+    {"GET /page/page.css", "", 200, {"Content-Type: text/css\r\n", "Cache-Control: no-cache\r\n"}},
     {"GET /page/icon.svg", "", 200, {"Content-Type: image/svg+xml\r\n", "X-Content-Type-Options: nosniff\r\n"}},
-    {"GET /page/now/now.js",
-     "Accept: */*\r\n",
-     200,
-     {"Referrer-Policy: no-referrer\r\n", "Cross-Origin-Resource-Policy: same-origin\r\n"}},
+    {"GET /page/now/now.js", "Accept: */*\r\n", 200, {"Cache-Control: no-cache\r\n"}},
     {"GET /page/%61pp.js", "", 200, {"text/javascript"}},
-    {"HEAD /page/app.js", "", 200, {"Content-Type: text/javascript; charset=utf-8\r\n", "ETag: \""}},
+    {"HEAD /page/app.js", "", 200, {"Content-Type: text/javascript\r\n", "ETag: \""}},
     {"POST /page/app.js", "Content-Length: 0\r\n", 405, {"Allow: GET, HEAD\r\n"}},
     {"DELETE /page/nothing", "", 405, {"Allow: GET, HEAD\r\n"}},
     {"GET /page/app.js?v=2", "", 400, {"unknown parameter \"v\""}},
@@ -48,7 +45,7 @@ static const struct served_case cases[] = {
      200,
      {"Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src "
       "'self' data:; base-uri 'none'; frame-ancestors 'none'; form-action 'none'\r\n",
-      "Cross-Origin-Opener-Policy: same-origin\r\n", "Cache-Control: no-cache\r\n"}},
+      "Referrer-Policy: no-referrer\r\n", "Cache-Control: no-cache\r\n"}},
     {"HEAD /", HTML, 200, {"Content-Type: text/html; charset=utf-8\r\n", "ETag: \""}},
     {"GET /", "Accept: text/plain, text/html;q=0.5\r\n", 200, {"Content-Type: text/plain; charset=utf-8\r\n"}},
 };
@@ -140,34 +137,43 @@ static void test_both_codings(void **state)
     served_done(&f);
 }
 
-/* A 304 has the length that the body would have (RFC 9110, section 8.6), and no body. */
+/*
+ * A 304 has no body; its length, where it has one, is the one that the body would have (RFC 9110, section 8.6).
+ * libmicrohttpd 0.9.72 gives none.
+ */
 static void assert_not_modified(struct served *f, const char *request, const char *headers)
 {
     struct received whole = receive(f, request, headers, false);
     _cleanup_(freep) char *etag = header_of(&whole, "ETag"), *length = header_of(&whole, "Content-Length");
-    _cleanup_(buffer_done) struct buffer with = {0}, other = {0};
+    _cleanup_(buffer_done) struct buffer with = {0}, in = {0};
 
     print_message("%s, %s\n", request, etag);
     buffer_appendf(&with, "%sIf-None-Match: \"x\"\r\nIf-None-Match: W/%s\r\n", headers, etag);
     buffer_append_char(&with, '\0');
     _cleanup_(closep) int fd = served_ask(f, request, with.data);
+    size_t body = served_receive(f, fd, true, &in);
+    assert_int_equal(in.size, body);
+    _cleanup_(freep) char *head = buffer_string(&in);
+    assert_int_equal(served_status(head), 304);
+    assert_has(head, etag);
+    assert_has(head, "Cache-Control: no-cache\r\n");
+    assert_has(head, "Vary: ");
+    if (strstr(head, "Content-Length: "))
+        assert_has(head, length);
     served_send(fd, "GET /-/healthy", "");
-    _cleanup_(freep) char *response = served_receive_text(f, fd, true);
-    assert_int_equal(served_status(response), 304);
-    assert_has(response, etag);
-    assert_has(response, "Cache-Control: no-cache\r\n");
-    assert_has(response, "Vary: ");
-    if (strstr(response, "Content-Length: "))
-        assert_has(response, length);
-    while (!strstr(response, "healthy\n")) {
-        _cleanup_(freep) char *before = response, *more = served_receive_text(f, fd, false);
-        assert_true(*more != '\0');
-        assert_true(asprintf(&response, "%s%s", before, more) > 0);
-    }
-    assert_has(response, "\r\n\r\nHTTP/1.1 200 OK\r\n");
-    buffer_appendf(&other, "%sIf-None-Match: \"x\"\r\n", headers);
-    buffer_append_char(&other, '\0');
-    struct received again = receive(f, request, other.data, false);
+    _cleanup_(freep) char *next = served_receive_text(f, fd, false);
+    assert_int_equal(served_status(next), 200);
+    buffer_done(&whole.bytes);
+}
+
+static void assert_modified(struct served *f, const char *request, const char *headers)
+{
+    struct received whole = receive(f, request, headers, false);
+    _cleanup_(buffer_done) struct buffer with = {0};
+
+    buffer_appendf(&with, "%sIf-None-Match: \"x\"\r\n", headers);
+    buffer_append_char(&with, '\0');
+    struct received again = receive(f, request, with.data, false);
     assert_int_equal(again.bytes.size - again.body, whole.bytes.size - whole.body);
     buffer_done(&again.bytes);
     buffer_done(&whole.bytes);
@@ -175,14 +181,16 @@ static void assert_not_modified(struct served *f, const char *request, const cha
 
 static void test_not_modified(void **state)
 {
+    static const char *const requests[][2] = {
+        {"GET /page/app.js", ""}, {"GET /page/app.js", GZIP}, {"GET /", HTML}, {"GET /", HTML GZIP}};
     struct served f;
 
     (void)state;
     served_start(&f, NULL, "127.0.0.1:0");
-    assert_not_modified(&f, "GET /page/app.js", "");
-    assert_not_modified(&f, "GET /page/app.js", GZIP);
-    assert_not_modified(&f, "GET /", HTML);
-    assert_not_modified(&f, "GET /", HTML GZIP);
+    for (size_t i = 0; i < ARRAY_SIZE(requests); i++) {
+        assert_not_modified(&f, requests[i][0], requests[i][1]);
+        assert_modified(&f, requests[i][0], requests[i][1]);
+    }
     served_done(&f);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tree as /api/v1/folded writes it, for flamegraph.pl and the like: a line for each stack, "comm;outermost;...;innermost
-// SAMPLES", in the order of their bytes. Functions of the kernel end in "_[k]". A ";" within a name becomes ":".
+// A tree as /api/v1/folded writes it, for flamegraph.pl and the like: a line for each stack,
+// "comm;outermost;...;innermost SAMPLES", in the order of their bytes. Functions of the kernel end in "_[k]". A ";"
+// within a name becomes ":".
 
 const truncated = "[truncated]";
 const most_text = 1 << 26; // characters

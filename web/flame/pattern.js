@@ -2,10 +2,14 @@
 // Regular expressions whose time is bounded. Names are written by strangers, and the pattern may come with a link: the
 // browser's own expressions can take for ever on "aaaa...", and nothing stops them. Here all ways through the pattern
 // are followed at once, a character at a time (as Thompson described it in 1968), and only whether there is a match
-// is asked. What a single character matches, as "[a-z]" or "\w", is still asked of the browser's.
+// is asked. The browser's expressions still decide about single characters, as in "[a-z]" or "\w".
 
 const longest_pattern = 500, most_states = 1000, most_kept = 50000;
-const tokens = /\\(?:x[0-9a-fA-F]{2}|u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|[pP]\{[^}]*\}|.)|\[(?:\\.|[^\]\\])*\]|\(\?(?:<?[=!]|:|<[^>]*>|)|\{\d+(?:,\d*)?\}|./gsu;
+const escapes = String.raw`\\(?:x[0-9a-fA-F]{2}|u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|[pP]\{[^}]*\}|.)`;
+const characters = String.raw`\[(?:\\.|[^\]\\])*\]`;
+const groups = String.raw`\(\?(?:<?[=!]|:|<[^>]*>|)`;
+const repetitions = String.raw`\{\d+(?:,\d*)?\}`;
+const tokens = new RegExp([escapes, characters, groups, repetitions, "."].join("|"), "gsu");
 const word = /\w/;
 
 const edges = {
@@ -124,8 +128,8 @@ export class Pattern {
         return (place.next.get(undefined) ?? this.follow(place, undefined)) === this.found;
     }
 
-    // The place where some states are reached behind a character, of which matters whether it is of a word. Places are
-    // kept, with the next one for each character, since names are much alike.
+    // The place where some states are reached behind a character; it matters whether that is of a word. Places are kept,
+    // with the next one for each character, since names are much alike.
     place(states, before) {
         const key = `${before} ${states.map((state) => state.number).sort().join(" ")}`;
         const found = this.places.get(key);

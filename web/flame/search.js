@@ -50,8 +50,8 @@ function find(tree, matching) {
     return { matches, weight, share: tree.total > 0 ? weight / tree.total : 0, error: null };
 }
 
-// Returns {matches: Set of nodes, weight, share, error}. A sample counts once, however many of its frames match. `error`
-// is null, or a sentence about the text; then nothing matches.
+// Returns {matches: Set of nodes, weight, share, error}. A sample counts once, however many of its frames match.
+// `error` is null, or a sentence about the text; then nothing matches.
 export function search(tree, text) {
     const nothing = { matches: new Set(), weight: 0, share: 0, error: null };
 

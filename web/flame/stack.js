@@ -22,7 +22,9 @@ function name_of(symbol, module) {
 function frame_of(entry) {
     const module = text_of(entry?.module, unknown);
 
-    return { name: name_of(text_of(entry?.symbol, unknown), module), module, kind: module === kernel ? "kernel" : "user" };
+    const name = name_of(text_of(entry?.symbol, unknown), module);
+
+    return { name, module, kind: module === kernel ? "kernel" : "user" };
 }
 
 // A sample without callers is where it was taken.

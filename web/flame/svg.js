@@ -36,7 +36,8 @@ function frame_text(node, x, y, pixels, total) {
     const text = label(node.name, pixels);
 
     return `<g><title>${escape(title)}</title>` +
-        `<rect x="${x.toFixed(1)}" y="${y}" width="${pixels.toFixed(1)}" height="${row - 1}" fill="${colours[node.kind]}"/>` +
+        `<rect x="${x.toFixed(1)}" y="${y}" width="${pixels.toFixed(1)}" height="${row - 1}"` +
+        ` fill="${colours[node.kind]}"/>` +
         (text ? `<text x="${(x + 3).toFixed(1)}" y="${y + 13}">${escape(text)}</text>` : "") + "</g>\n";
 }
 

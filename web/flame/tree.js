@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks summed up: a node for each path of frames, with the weight of the samples that came by. It is bounded, whatever
-// the programs do that it is about: what finds no room goes to "(other)" below the last frame that has a node, and is
-// counted in `lumped`; the middle of a stack that is too deep is the frame "(left out)".
+// Stacks summed up: a node for each path of frames, with the weight of the samples that came by. It is bounded,
+// whatever the programs do that it is about: what finds no room goes to "(other)" below the last frame that has a node,
+// and is counted in `lumped`; the middle of a stack that is too deep is the frame "(left out)".
 
 const heaviest = 2 ** 53; // of one sample
 const other = { name: "(other)", module: "", kind: "other" };

@@ -37,14 +37,14 @@ function core_card(pmu, documents, rates) {
 function no_pmu(absences) {
     const reason = absences.length ? `: ${plain(absences[0].message)}` : "";
 
-    return `There are no cycles, instructions and cache misses${reason}. What the kernel itself counts is here.`;
+    return `There are no cycles, instructions and cache misses${reason}. What the kernel itself counts is shown.`;
 }
 
 // Events that are not of a core: the kernel's own, tracepoints.
 function event_card(pmu, rows) {
     const cpus = rows.find((row) => row.cpus)?.cpus ?? "";
 
-    return { id: pmu, title: pmu === "software" ? "Kernel" : plain(pmu), where: cpus ? where_of(cpus) : "", cpus: [],
+    return { id: pmu, title: pmu === "software" ? "Kernel events" : plain(pmu), where: cpus ? where_of(cpus) : "", cpus: [],
              first: events_of(rows).map(kind_of_event), rest: [], cpu_kinds: null, absences: [], note: "" };
 }
 

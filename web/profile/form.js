@@ -7,12 +7,12 @@ const default_seconds = "10";
 
 // A sentence of the daemon belongs to the first control whose words it has. The rate has two names.
 const culprits = [
-    ["event", /parameter "event"|^event:|event "/],
-    ["rate", /parameter "(frequency|period)"|frequency|period/],
-    ["seconds", /parameter "seconds"|seconds are over/],
-    ["cpu", /parameter "cpu"|CPU/],
-    ["cgroup", /parameter "cgroup"|cgroup/i],
-    ["pid", /parameter "pid"|process/],
+    ["event", /^event:|^cpu \d+ |there is no (event|PMU)/],
+    ["rate", /frequency|period/],
+    ["seconds", /seconds are over/],
+    ["cpu", /there is no CPU/],
+    ["cgroup", /cgroup/],
+    ["pid", /process/],
 ];
 
 // The name of the control that a sentence is about, or null.

@@ -19,7 +19,7 @@ export function short_path(path) {
         : `${characters.slice(0, 50).join("")} … ${[...text.slice(-200)].slice(-60).join("")}`;
 }
 
-// What the names of a cgroup say.
+// The names in a path, as /api/v1/cgroups has them.
 function identity_of(path, entry = {}) {
     const name = path.slice(path.lastIndexOf("/") + 1);
 

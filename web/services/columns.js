@@ -5,7 +5,7 @@ import { absent, amount, metric, percent, unit_label } from "../numbers.js";
 import { title_of, whole } from "../titles.js";
 import { short_id, short_path } from "./cgroups.js";
 
-// What comes first where there is room for a few.
+// The first of these that are here are shown, as many as there is room for.
 const first = ["cpu_utilization", "ipc", "counted", "frequency_hertz", "backend_stall_ratio", "cache_miss_ratio",
                "llc_mpki", "branch_mpki", "context_switches", "minor_faults", "container", "unit", "slice",
                "major_faults"];
@@ -101,7 +101,7 @@ export function columns_of(metrics, values) {
     return of;
 }
 
-// How many columns besides the name fit into so many pixels.
+// The number of columns besides the name that fit into a width in pixels.
 function room(width) {
     return Math.max(2, Math.min(14, Math.floor((width - 300) / 145)));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is shown below a row that was opened: its whole name, how much of the time it was counted, and the lines of its
+// The part below a row that was opened: its whole name, how much of the time it was counted, and the lines of its
 // values.
 import { element, plain, replace, write } from "../element.js";
 import { Line } from "../lines.js";
@@ -18,8 +18,8 @@ class Value {
             label: `${column.title} of ${row.title}`, text: (value) => column.write(value), axes: true,
         });
         this.number = element("span", { class: "value" });
-        this.root = element("div", { class: "card" }, element("h3", { title: column.help }, column.title, " ", this.number),
-                            this.line.element);
+        this.root = element("div", { class: "card" }, this.line.element);
+        this.root.prepend(element("h3", { title: column.help }, column.title, " ", this.number));
     }
 
     take(row) {

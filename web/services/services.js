@@ -227,7 +227,7 @@ class Services {
         return still ? `${text} Nothing was counted in the last seconds: see Health.` : text;
     }
 
-    // What stands in place of the rows.
+    // The sentence in place of rows.
     empty() {
         if (this.rows.length > 0)
             return `No cgroup that is counted has "${plain(this.filter)}" in its path, unit, slice or container.`;

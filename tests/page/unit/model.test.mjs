@@ -73,7 +73,8 @@ test("hottest", () => {
 test("search", () => {
     each(6, (stacks, random) => {
         const text = random.of(["f", "MAIN", "e", "/^f$/", "/F/i", "/a.b|;/", "/^.$/", "nothing"]);
-        const regex = text.startsWith("/") ? new RegExp(text.slice(1, text.lastIndexOf("/")), `u${text.endsWith("i") ? "i" : ""}`) : null;
+        const [, pattern, flags] = /^\/(.+)\/(i?)$/.exec(text) ?? [];
+        const regex = pattern ? new RegExp(pattern, `u${flags}`) : null;
         const is_match = ({ name }) => regex?.test(name) ?? name.toLowerCase().includes(text.toLowerCase());
         const tree = treeOf(stacks), found = search(tree, text);
         const weight = sum(stacks.filter(({ frames }) => frames.some(is_match)));

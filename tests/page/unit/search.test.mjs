@@ -44,8 +44,8 @@ test("a pattern that cannot be used is a sentence that says why", () => {
 });
 
 // They take the browser's own expressions from minutes to for ever.
-const endless = ["(a+)+$", "(a|a)*$", "(a|aa)+$", "(.*)*x", "a*a*a*a*a*a*b", "(a?){40}a{40}$", "(\\w+\\s?)*$", "(a*)*(a*)*b",
-    "((a+)+)+$", "(a|b|ab)*c", "(?:a?a?a?a?a?a?a?a?a?a?)+$", "^(([a-z])+.)+[A-Z]([a-z])+$"];
+const endless = ["(a+)+$", "(a|a)*$", "(a|aa)+$", "(.*)*x", "a*a*a*a*a*a*b", "(a?){40}a{40}$", "(\\w+\\s?)*$",
+    "(a*)*(a*)*b", "((a+)+)+$", "(a|b|ab)*c", "(?:a?a?a?a?a?a?a?a?a?a?)+$", "^(([a-z])+.)+[A-Z]([a-z])+$"];
 
 test("no pattern takes for ever on a name", () => {
     const name = `${"a".repeat(4000)}!`, begin = globalThis.process.cpuUsage();

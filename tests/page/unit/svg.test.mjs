@@ -18,9 +18,10 @@ const tree = treeOf([
 
 // {title, x, y, width, fill, text} of each frame.
 function frames_of(text) {
-    const frame = /<g><title>(.*?)<\/title><rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="17" fill="(.*?)"\/>(?:<text [^>]*>(.*?)<\/text>)?<\/g>/gs;
+    const rect = '<rect x="([\\d.]+)" y="([\\d.]+)" width="([\\d.]+)" height="17" fill="(.*?)"/>';
+    const frame = `<g><title>(.*?)</title>${rect}(?:<text [^>]*>(.*?)</text>)?</g>`;
 
-    return [...text.matchAll(frame)].map(([, title, x, y, width, fill, name]) =>
+    return [...text.matchAll(new RegExp(frame, "gs"))].map(([, title, x, y, width, fill, name]) =>
         ({ title, x: Number(x), y: Number(y), width: Number(width), fill, text: name }));
 }
 
@@ -54,7 +55,8 @@ test("an empty tree is a picture too", () => {
 });
 
 test("hostile names are text, of characters that XML has", (context) => {
-    const stacks = hostile.flatMap((name) => [process, user, kernel].map((kind) => ({ frames: [kind(name)], weight: 1 })));
+    const kinds = [process, user, kernel];
+    const stacks = hostile.flatMap((name) => kinds.map((kind) => ({ frames: [kind(name)], weight: 1 })));
     const text = svg(treeOf(stacks), { title: hostile.join("") });
 
     assert.ok(text.isWellFormed?.() ?? true);

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// The browser's side of run-bench-page: looks at the page of a daemon in Chromium. Each line that it writes is a figure,
+// or the beginning or the end of a time in which run-bench-page reads the daemon's CPU clock.
+//
+// usage: page.mjs URL SECONDS ROUNDS [VIEW...]
+import { writeSync } from "node:fs";
+import { Session } from "../tests/page/browser.mjs";
+import { eventually, rest } from "../tests/page/daemon.mjs";
+
+const [url, seconds, rounds, ...views] = process.argv.slice(2);
+const ms = Number(seconds) * 1000;
+const frames_wanted = 20000;
+
+function say(line) {
+    writeSync(1, `${JSON.stringify(line)}\n`);
+}
+
+// The CPU time of the tab's main thread in milliseconds: scripts, layout, painting.
+async function worker(tab) {
+    const client = await tab.page.createCDPSession();
+
+    await client.send("Performance.enable", { timeDomain: "threadTicks" });
+    return async () => {
+        const { metrics } = await client.send("Performance.getMetrics");
+
+        return metrics.find(({ name }) => name === "TaskDuration").value * 1000;
+    };
+}
+
+// From the request of the page, with nothing in the browser's cache, until a number is on it.
+async function first_view(session) {
+    const page = await session.browser.newPage();
+    const work = await worker({ page });
+
+    await page.setCacheEnabled(false);
+    await page.evaluateOnNewDocument(() => {
+        new MutationObserver((_, observer) => {
+            const main = document.getElementById("main");
+            const leaves = main ? [...main.querySelectorAll("*")].filter((one) => one.childElementCount === 0) : [];
+            if (leaves.some((one) => /^[≈\s]*[-−]?\d/.test(one.textContent) && one.getClientRects().length > 0)) {
+                observer.disconnect();
+                requestAnimationFrame(() => window.seen = performance.now());
+            }
+        }).observe(document, { subtree: true, childList: true, characterData: true });
+    });
+    say({ begin: "first" });
+    const begin = await work();
+    await page.goto(`${url}/`, { waitUntil: "commit" }).catch(() => page.goto(`${url}/`));
+    const seen = await eventually("a number on the page", () => page.evaluate(() => window.seen ?? null));
+    const main = await work() - begin;
+    say({ end: "first", wall: seen, main });
+    const waits = await page.evaluate(() => Math.max(0, ...performance.getEntriesByType("resource")
+        .filter(({ name, responseStart }) => name.includes("/api/v1/rates") && responseStart > 0)
+        .map(({ requestStart, responseStart }) => responseStart - requestStart)));
+    say({ figure: "waits", value: waits });
+    await page.close();
+}
+
+async function opened(session) {
+    for (const view of views)
+        await session.see(`#${view}`, async () => {
+            await rest(1500); // loaded
+            say({ begin: view });
+            await rest(ms);
+            say({ end: view });
+        });
+}
+
+async function hidden(session) {
+    let asked = 0;
+
+    for (const view of views)
+        await session.see(`#${view}`, async (tab) => {
+            await rest(500);
+            await tab.hide();
+            await rest(200); // what was asked before is aborted
+            const since = performance.now();
+            await rest(ms);
+            asked += tab.asked(/./, since).length;
+        });
+    say({ figure: "hidden", value: asked });
+}
+
+// In the page: a graph of so many frames, 40 deep, in place of the view.
+async function build(wanted) {
+    const of = (name) => import(new URL(`page/flame/${name}.js`, document.baseURI).href);
+    const [{ FlameGraph }, { StackTree }, { Layout }] = await Promise.all([of("graph"), of("tree"), of("layout")]);
+    const frame = (name) => ({ name, module: "/usr/lib/libc.so.6", kind: name.length % 3 ? "user" : "kernel" });
+    const box = document.createElement("section"), tree = new StackTree(), large = new StackTree();
+    const depth = 40, stacks = Math.ceil(wanted / depth) + 100;
+
+    for (let i = 0; i < stacks; i++)
+        tree.add(Array.from({ length: depth }, (_, k) =>
+            frame(k < 6 ? `outer_${k}_${i >> (8 - k)}` : `function_${(i * 31 + k * 17) % 997}`)), 1);
+    for (let i = 0; large.size < 200000; i++)
+        large.add(Array.from({ length: 12 }, (_, k) => frame(`f${k}_${i % (5 * 4 ** k)}`)), 1 + i % 7);
+    const begin = performance.now();
+    new Layout().lay(large.root, { from: 0, to: 1 }, 1280);
+    const layout = performance.now() - begin;
+    document.getElementById("main").before(box);
+    document.getElementById("main").hidden = true;
+    window.graph = new FlameGraph(box);
+    box.querySelector(".flame-scroll").style.maxHeight = "none";
+    window.graph.setTree(tree);
+    return { layout, nodes: large.size };
+}
+
+// In the page: zooms, and says when the frames were drawn and what that took.
+function zoom(target) {
+    const { graph } = window, times = [], spent = [];
+
+    graph.zoomTo(target);
+    return new Promise((resolve) => {
+        const step = (now) => {
+            times.push(now);
+            spent.push(graph.spent.layout + graph.spent.draw);
+            if (graph.zoom.way || times.length < 3)
+                requestAnimationFrame(step);
+            else
+                resolve({ drawn: times.length - 1, ms: times.at(-1) - times[0], spent });
+        };
+        requestAnimationFrame(step);
+    });
+}
+
+async function zooming(session) {
+    await session.see("#health", async (tab) => {
+        const { layout, nodes } = await tab.page.evaluate(build, frames_wanted);
+        await tab.until("a drawn graph", () => window.graph.layout.length > 0 && !window.graph.scheduled);
+        const { frames, child } = await tab.page.evaluate(() => ({ frames: window.graph.layout.length,
+            child: window.graph.layout.ordered(window.graph.tree.root)[1].name }));
+        const work = await worker(tab);
+        const runs = [];
+        for (const target of [[child], []]) // so that the compiler has seen it
+            await tab.page.evaluate(zoom, target);
+        const begin = await work();
+        for (let i = 0; i < 2 * Number(rounds); i++) {
+            runs.push(await tab.page.evaluate(zoom, i % 2 ? [] : [child]));
+            await rest(100);
+        }
+        const drawn = runs.reduce((sum, run) => sum + run.drawn, 0);
+        say({ figure: "zoom", frames, nodes, layout, drawn, seconds: runs.reduce((sum, run) => sum + run.ms, 0) / 1000,
+              work: (await work() - begin) / drawn, spent: runs.flatMap((run) => run.spent) });
+    }, { width: 1280, height: 1000 });
+}
+
+const session = await Session.open({ url });
+
+try {
+    await first_view(session);
+    await opened(session);
+    await hidden(session);
+    await zooming(session);
+} finally {
+    await session.close();
+}
+process.exit(0);

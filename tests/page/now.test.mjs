@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// The view Now in a browser: numbers that are true, lines by both versions of Chart.js, gaps, pauses, its state in the
+// URL. PAGE_BOARD is the URL of a board with two kinds of core.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import test, { after } from "node:test";
+import { Session, root } from "./browser.mjs";
+import { rest, started } from "./daemon.mjs";
+
+const config = `
+web: {local_operators: true, min_interval: 0s}
+collectors:
+  cpu: {groups: [{preset: overview}, {name: software, events: "{context-switches,minor-faults}"}]}
+  cgroup: {enabled: false}
+`;
+const session = await Session.open({ config, url: null });
+after(() => session.close());
+const { daemon } = session;
+const has_pmu = (await daemon.get("/api/v1/pmus")).pmus.some((pmu) => pmu.scope === "core" && !pmu.absent);
+const modules = createRequire(join(process.env.PAGE_TOOLS ?? join(root, "build/tools/page"), "package.json"));
+
+// The daemon takes what changes something from no page but its own.
+const act = (method, path) => daemon.get(path, { method, headers: { "X-Requested-With": "perfcountd" } });
+
+// Waits for so many moments, which the first line has.
+function moments(view, n) {
+    return view.until(`${n} values of a line`, (n) => {
+        const { line } = document.querySelector(".line") ?? {};
+        return line && line.history.points(line.name).filter((point) => !Number.isNaN(point.y)).length >= n;
+    }, n);
+}
+
+// Of each canvas, the number of pixels that are of the line's colour.
+function drawn(view) {
+    return view.page.evaluate(() => [...document.querySelectorAll(".line canvas")].map((canvas) => {
+        const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+        const probe = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d");
+
+        probe.fillStyle = getComputedStyle(canvas).getPropertyValue("--accent").trim();
+        probe.fillRect(0, 0, 1, 1);
+        const [r, g, b] = probe.getImageData(0, 0, 1, 1).data;
+        let n = 0;
+        for (let i = 0; i < data.length; i += 4)
+            n += data[i + 3] > 100 && Math.abs(data[i] - r) + Math.abs(data[i + 1] - g) + Math.abs(data[i + 2] - b) < 60;
+        return n;
+    }));
+}
+
+function lines_drawn(view) {
+    return view.until("lines", () => document.querySelectorAll(".tile .line canvas").length >= 2)
+        .then(() => rest(300)).then(() => drawn(view));
+}
+
+// Answers the page's request for Chart.js by another answer than the daemon's.
+async function with_library(view, answer) {
+    await view.page.setRequestInterception(true);
+    view.page.on("request", (request) =>
+        new URL(request.url()).pathname.endsWith("/page/chart.js") ? request.respond(answer) : request.continue());
+    await view.go("#now", { fresh: true });
+}
+
+test("a CPU that is kept busy is seen to be busy, and what there is not is said", async () => {
+    const spin = started("taskset", ["-c", "0", "sh", "-c", "while :; do :; done"]);
+
+    await session.see("#now", async (view) => {
+        await moments(view, 2);
+        const used = await view.text('[data-cpu="0"] [data-name="used"] .value');
+        assert.ok(parseFloat(used) > 80, `CPU 0 is used ${used}`);
+        assert.match(await view.text('[data-pmu="software"] [data-name="context_switches"] .value'), /^[\d.,]+ [kM]?\/s$/);
+        assert.equal(await view.text('[data-pmu="software"] [data-name="context_switches"] .share'),
+                     "counted all the time");
+        if (has_pmu)
+            await view.sees(/IPC/, ".tile");
+        else
+            await view.sees(/There are no cycles.*this machine offers no hardware PMU/, ".card p");
+        assert.match(await view.page.$eval('[data-cpu="0"] .line', (one) => one.getAttribute("aria-label")),
+                     /^Utilisation, CPU 0: last \d.*%, lowest .*, highest .* in the last 5 minutes$/);
+        assert.deepEqual(await view.findings(), []);
+    });
+    spin.kill("SIGKILL");
+});
+
+test("lines are drawn, in the colours of the day and of the night", async () => {
+    await session.see("#now", async (view) => {
+        await moments(view, 3);
+        assert.ok((await lines_drawn(view)).some((n) => n > 10), "lines by day");
+        await view.look({ dark: true });
+        await rest(300);
+        assert.ok((await lines_drawn(view)).some((n) => n > 10), "lines by night");
+    });
+});
+
+test("Chart.js 2.9, as Debian 11 has it, draws them as well", async () => {
+    await session.see("#health", async (view) => {
+        await with_library(view, { contentType: "text/javascript",
+                                   body: readFileSync(modules.resolve("chart.js/dist/Chart.min.js")) });
+        await moments(view, 3);
+        assert.ok((await lines_drawn(view)).some((n) => n > 10));
+        assert.equal(await view.page.evaluate(() => globalThis.Chart.platform.disableCSSInjection), true);
+        await view.page.click('[data-name="used"] button');
+        await view.until("a large line", () => document.querySelector(".line.large canvas"));
+        assert.equal(await view.overflow(), 0);
+    });
+});
+
+test("built without the library, the page says so once, and has the numbers", async () => {
+    await session.see("#health", async (view) => {
+        view.expect(/404|chart\.js/);
+        await with_library(view, { status: 404, body: "" });
+        await view.sees("perfcountd was built without Chart.js");
+        await view.sees(/\d ?%/, '[data-name="used"] .value');
+        assert.equal((await view.text()).split("built without").length, 2);
+    });
+});
+
+test("the URL has what is open; Back and a link bring it again", async () => {
+    await session.see("#now", async (view) => {
+        await view.sees(/\d/, '[data-name="context_switches"] .value');
+        await view.page.click('[data-pmu="software"] [data-name="context_switches"] button');
+        await view.sees("Context switches, CPU", ".detail h4");
+        await view.page.click('details.closed summary');
+        await view.until("the URL", () => /^#now\?pmu=software&metric=context_switches&closed=\w+$/.test(location.hash));
+        assert.equal((await view.focused()).tag, "summary");
+    });
+    await session.see("#now?pmu=software&metric=minor_faults&closed=cpu", async (view) => {
+        await view.sees("Minor faults, CPU", ".detail h4");
+        await view.page.focus('[data-name="minor_faults"] button');
+        if (!has_pmu)
+            assert.equal(await view.page.$eval("details.closed", (one) => one.open), false);
+        await moments(view, 3); // numbers are written in place: what has the focus keeps it
+        assert.equal((await view.focused()).text, "Minor faults");
+        await view.key("Enter");
+        await view.until("no detail", () => !document.querySelector(".detail"));
+        assert.ok((await view.page.url()).endsWith("#now?closed=cpu"));
+    });
+});
+
+test("a pause says so, and is neither zero nor an old number", async () => {
+    await session.see("#now", async (view) => {
+        await view.sees(/\d/, '[data-name="context_switches"] .value');
+        await act("POST", "/api/v1/pause?seconds=60");
+        await view.sees(/Counting is paused until .*: for \d+ s more there are no numbers of events\./);
+        await view.until("no number", () =>
+            document.querySelector('[data-name="context_switches"] .value').textContent === "–");
+        await view.sees(/\d/, '[data-name="used"] .value');
+        await act("DELETE", "/api/v1/pause");
+        await view.until("a number", () =>
+            /\d/.test(document.querySelector('[data-name="context_switches"] .value').textContent));
+        await view.until("no banner", () => !document.body.innerText.includes("Counting is paused"));
+    });
+});
+
+test("a reload that counts something else shows it, without loading the page again", async () => {
+    await session.see("#now", async (view) => {
+        await view.sees(/\d/, '[data-name="context_switches"] .value');
+        daemon.configure(config.replace("minor-faults", "minor-faults,alignment-faults"));
+        await act("POST", "/-/reload");
+        await view.sees("Alignment faults", '[data-pmu="software"]');
+        daemon.configure(config);
+        await act("POST", "/-/reload");
+    });
+});
+
+test("requests end with the view and while nobody looks, which is a gap", async () => {
+    await session.see("#now", async (view) => {
+        await moments(view, 2);
+        const show = await view.hide();
+        await rest(6000);
+        await show();
+        await moments(view, 4);
+        const gaps = await view.page.evaluate(() => {
+            const { history, name } = document.querySelector(".line").line;
+            return history.points(name).filter((point) => Number.isNaN(point.y)).length;
+        });
+        assert.ok(gaps >= 1, "a gap where the page was hidden");
+        await view.go("#health");
+        const left = performance.now();
+        await rest(2500);
+        assert.deepEqual(view.asked(/rates/, left).map((one) => one.url), []);
+        await view.go("#now"); // what was kept is there again
+        await moments(view, 4);
+    });
+});
+
+for (const [width, height] of [[360, 740], [3840, 2160]])
+    test(`at ${width} pixels nothing is cut off`, async () => {
+        await session.see("#now?pmu=software&metric=minor_faults", async (view) => {
+            await moments(view, 1);
+            assert.equal(await view.overflow(), 0);
+        }, { width, height, reduced: true, dark: true });
+    });
+
+const board = process.env.PAGE_BOARD;
+
+test("a board's clusters have a card each, with the IPC that its daemon measures",
+    { skip: board ? false : "PAGE_BOARD names no board" }, async () => {
+        const far = await Session.open({ url: board });
+
+        try {
+            await far.see("#now", async (view) => {
+                await view.sees(/armv8_cortex_a55.*CPUs 0-1/, "h3");
+                await view.sees(/armv8_cortex_a76.*CPUs 2-3/, "h3");
+                for (const pmu of ["armv8_cortex_a55", "armv8_cortex_a76"])
+                    await view.until(`an IPC of ${pmu}`, (pmu) => Number(document.querySelector(
+                        `[data-pmu="${pmu}"] [data-name="ipc"] .value`)?.textContent) > 0, pmu);
+                assert.match(await view.text('[data-pmu="armv8_cortex_a55"]'), /\d+ metrics are not here, and why/);
+                assert.equal(await view.page.$$eval("tr[data-cpu]", (rows) => rows.length), 4);
+            });
+        } finally {
+            await far.browser.close();
+        }
+    });
