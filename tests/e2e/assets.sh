@@ -50,8 +50,8 @@ before=$(anonymous)
 first=$(wire_bytes)
 after=$(anonymous)
 second=$(wire_bytes -H 'If-None-Match: *')
-echo "bytes on the wire: ${first#* } of ${#files[@]} files and the page, and ${first% *} of headers; ${second% *} of a" \
-    "second visit"
+echo "bytes on the wire: ${first#* } of ${#files[@]} files and the page, and ${first% *} of headers;" \
+    "${second% *} of a second visit"
 compares "a first visit takes at most $wire_limit bytes" "${first#* } > 50000 && ${first#* } <= $wire_limit"
 if [ -z "${SANITIZED-}" ]; then
     compares "it is sent from the pages of the daemon's file: kB of other memory" "$after - $before < 40"
