@@ -73,6 +73,9 @@ function show() {
     const main = document.getElementById("main");
     replace(main);
     main.dataset.view = view.name;
+    main.setAttribute("aria-label", view.title);
+    if (shown)
+        page.say(`${view.title} is shown.`);
     for (const tab of document.querySelectorAll("#views a"))
         if (tab.dataset.view === view.name)
             tab.setAttribute("aria-current", "page");
