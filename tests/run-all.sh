@@ -23,9 +23,9 @@ mkdir -p "$logs"
 . tests/steps.sh
 
 # The programs that tests run, by the step of quickstart that brings them. Without one a test would prove less.
-programs="bash cc chromium clang clang-format curl gnutls-cli haproxy ip jq jsonnet nginx node objdump openssl perf pgrep
-    pprof prlimit prometheus prometheus-node-exporter promtool protoc python3 readelf setpriv setsid shellcheck strace
-    taskset tmux unshare valgrind wrk xmllint xz"
+programs="bash cc chromium clang clang-format curl firefox-esr gnutls-cli haproxy ip jq jsonnet nginx node npm
+    objdump openssl perf pgrep pprof prlimit prometheus prometheus-node-exporter promtool protoc python3
+    readelf setpriv setsid shellcheck strace taskset tmux unshare valgrind wrk xmllint xz"
 all_programs() {
     local program missing=
     for program in $programs; do
@@ -231,6 +231,7 @@ if [ $plain = yes ]; then
     show=. measures "bench/run --quick" bench/run --quick "$build/plain"
     show=. measures "bench/run-bench-sampler --quick" bench/run-bench-sampler --quick "$build/plain"
     show=. measures "bench/run-bench-cgroup --quick" bench/run-bench-cgroup --quick "$build/plain"
+    show=. measures "bench/run-bench-page --quick" bench/run-bench-page --quick "$build/plain"
     show=. measures "bench/run-bench-growth --quick" bench/run-bench-growth --quick "$build/plain"
 fi
 

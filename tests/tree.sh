@@ -64,7 +64,7 @@ packages() {
         for architecture in "${foreign[@]}"; do
             echo "crossbuild-essential-$architecture"
             # A compiler is a program to run here, and a library of JavaScript is for all.
-            build_depends | sed "/-compiler$/d; /^libjs-/d; s/$/:$architecture/"
+            build_depends | sed "/-compiler$/d; /-tools$/d; /^libjs-/d; s/$/:$architecture/"
         done
         ;;
     *) die "there is no kind '$kind'; there are bare, compile, package and machine" ;;

@@ -24,6 +24,11 @@ list() {
     sources | grep -v -e '^base\.css$' -e '/.*\.css$'
 }
 
+die() {
+    echo "compile.sh: $*" >&2
+    exit 1
+}
+
 # stripped FILE: without what only a reader of the source needs. No text of a program goes over lines.
 stripped() {
     case $1 in
@@ -34,11 +39,20 @@ stripped() {
     esac
 }
 
+# compressed: from standard input to standard output, as small as the tools here make it.
+compressed() {
+    if command -v libdeflate-gzip >/dev/null; then
+        libdeflate-gzip -12 -c
+    else
+        gzip -9n
+    fi
+}
+
 # add PATH FILE: compresses it to the end of $work/bytes, and writes its row of the table.
 add() {
     stripped "$2" >"$work/text"
-    gzip -9n <"$work/text" >"$work/gz"
-    [ ${#1} -lt 48 ] || { echo "compile.sh: $1: make it shorter: struct asset has room for 47 characters" >&2; exit 1; }
+    compressed <"$work/text" >"$work/gz"
+    [ ${#1} -lt 48 ] || die "$1: make it shorter: struct asset has room for 47 characters"
     type=$(echo "${1##*.}" | tr '[:lower:]' '[:upper:]')
     printf '    {"%s", "%.16s", ASSET_%s, %d, %d, %d},\n' "$1" "$(sha256sum <"$work/gz")" "$type" "$begin" \
         "$(wc -c <"$work/gz")" "$(wc -c <"$work/text")"

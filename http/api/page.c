@@ -13,20 +13,7 @@
 
 #define VARY_CODING "Accept-Encoding"
 
-struct header {
-    const char *name, *value;
-};
-
-/*
- * An upgrade is seen at once, since a file is never used without asking. Nothing of it is for pages of others. There
- * are dozens of answers, so what the page's own answer settles is not repeated: the referrer, and UTF-8 (HTML,
- * "encoding").
- */
-static const struct header page_headers[] = {
-    {MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache"},
-    {"Cross-Origin-Resource-Policy", "same-origin"},
-};
-
+/* There are dozens of answers: the encoding of text, and the policies, are in that of the page alone. */
 static const char *const types[] = {
     [ASSET_CSS] = "text/css",
     [ASSET_HTML] = TYPE_HTML,
@@ -65,8 +52,7 @@ void page_reply(struct request *request, struct MHD_Response *response, const st
         return;
     MHD_add_response_header(response, MHD_HTTP_HEADER_ETAG, etag->text);
     MHD_add_response_header(response, MHD_HTTP_HEADER_VARY, vary);
-    for (size_t i = 0; i < ARRAY_SIZE(page_headers); i++)
-        MHD_add_response_header(response, page_headers[i].name, page_headers[i].value);
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");
     MHD_get_connection_values(request->mhd, MHD_HEADER_KIND, sought_on_header, &sought);
     /* libmicrohttpd sends no body then, and the length that it would have (RFC 9110, section 8.6). */
     reply_set(request, sought.found ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK, response);

@@ -17,7 +17,7 @@ static const struct served_case cases[] = {
     {"GET /page/app.js", "", 200, {"Content-Type: text/javascript\r\n", "Vary: Accept-Encoding\r\n"}},
     {"GET /page/page.css", "", 200, {"Content-Type: text/css\r\n", "Cache-Control: no-cache\r\n"}},
     {"GET /page/icon.svg", "", 200, {"Content-Type: image/svg+xml\r\n", "X-Content-Type-Options: nosniff\r\n"}},
-    {"GET /page/now/now.js", "Accept: */*\r\n", 200, {"Cross-Origin-Resource-Policy: same-origin\r\n"}},
+    {"GET /page/now/now.js", "Accept: */*\r\n", 200, {"Cache-Control: no-cache\r\n"}},
     {"GET /page/%61pp.js", "", 200, {"text/javascript"}},
     {"HEAD /page/app.js", "", 200, {"Content-Type: text/javascript\r\n", "ETag: \""}},
     {"POST /page/app.js", "Content-Length: 0\r\n", 405, {"Allow: GET, HEAD\r\n"}},

@@ -2,9 +2,10 @@
 // The recording that is shown, and, once one was kept as A, both of them or their difference.
 import { element, replace, write } from "../element.js";
 import { difference } from "../flame/difference.js";
+import { summary } from "./notes.js";
 import { Panel } from "./panel.js";
 
-// What of two recordings makes their difference mean less.
+// Parameters that differ make the difference of two recordings mean less.
 function differs(before, after) {
     const names = ["event", "cpu", "cgroup", "pid", "frequency", "period"];
     const other = names.filter((name) => (before.request[name] ?? "") !== (after.request[name] ?? ""));
@@ -29,7 +30,7 @@ export class Comparison {
         this.hide();
     }
 
-    // What is compared, or null.
+    // The recordings that are compared, or null.
     get pair() {
         return this.kept && this.recording && this.kept !== this.recording ? [this.kept, this.recording] : null;
     }
@@ -47,23 +48,29 @@ export class Comparison {
     draw(state) {
         if (!this.recording)
             return null;
-        const tree = this.recording.treeBy(state.by), { pair } = this;
+        const tree = this.recording.treeBy(state.by), before = this.pair ? this.kept.treeBy(state.by) : null;
+
         this.mode = state.compare;
         this.hide();
-        write(this.b.title, pair ? "B" : "Recording");
-        write(this.note, pair ? differs(...pair) : "");
-        if (!pair) {
-            this.b.show(this.recording, tree, { ...state, difference: false });
-            return { tree, before: null };
-        }
-        const before = this.kept.treeBy(state.by);
-        if (this.mode === "difference") {
-            this.both.show(this.recording, difference(before, tree), { ...state, difference: true });
-        } else {
-            this.a.show(this.kept, before, { ...state, difference: false });
-            this.b.show(this.recording, tree, { ...state, difference: false });
-        }
+        write(this.b.title, before ? "B" : "Recording");
+        write(this.note, this.kept ? this.remark() : "");
+        if (before && this.mode === "difference")
+            this.show_difference(before, tree, state);
+        else
+            this.b.show(summary(this.recording), tree, { ...state, difference: false });
+        if (before && this.mode !== "difference")
+            this.a.show(summary(this.kept), before, { ...state, difference: false });
         return { tree, before };
+    }
+
+    show_difference(before, tree, state) {
+        const about = `A: ${summary(this.kept)}. B: ${summary(this.recording)}.`;
+
+        this.both.show(about, difference(before, tree), { ...state, difference: true });
+    }
+
+    remark() {
+        return this.pair ? differs(...this.pair) : "This is A. Record again to see B beside it.";
     }
 
     zoomTo(path) {

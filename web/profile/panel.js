@@ -5,7 +5,6 @@ import { element, plain, replace, write } from "../element.js";
 import { FlameGraph } from "../flame/graph.js";
 import { search } from "../flame/search.js";
 import { percent } from "../numbers.js";
-import { summary } from "./notes.js";
 
 const ends_shown = 4; // of a long path
 
@@ -40,13 +39,20 @@ export class Panel {
                             this.box);
         this.path = [];
         this.onZoom = onZoom;
-        this.graph = new FlameGraph(this.box, { onZoom: (path) => this.zoomed(path) });
+        this.graph = null; // made when there is something to show
     }
 
-    // `options`: {shape, search, difference: bool}.
-    show(recording, tree, { shape, search: text, difference }) {
+    make_graph() {
+        this.graph = new FlameGraph(this.box, { onZoom: (path) => this.zoomed(path) });
+        this.graph.zoomTo(this.path);
+    }
+
+    // `about` is a line; options: {shape, search, difference: bool}.
+    show(about, tree, { shape, search: text, difference }) {
         this.tree = tree;
-        write(this.about, summary(recording));
+        write(this.about, about);
+        if (!this.graph)
+            this.make_graph();
         if (this.shape !== shape)
             this.graph.setShape(shape);
         this.shape = shape;
@@ -69,7 +75,7 @@ export class Panel {
         if (path.join("\n") === this.path.join("\n"))
             return;
         this.path = [...path];
-        this.graph.zoomTo(this.path);
+        this.graph?.zoomTo(this.path);
         this.write_path();
     }
 
@@ -101,8 +107,9 @@ export class Panel {
             this.onZoom(this.path);
         };
 
-        return element("li", {}, element("button", { type: "button", "aria-current": last ? "true" : null, onclick: go },
-                                         name));
+        const properties = { type: "button", "aria-current": last ? "true" : null, onclick: go };
+
+        return element("li", {}, element("button", properties, name));
     }
 
     share(weight) {
@@ -110,6 +117,6 @@ export class Panel {
     }
 
     close() {
-        this.graph.close();
+        this.graph?.close();
     }
 }

@@ -32,6 +32,8 @@ export class Recording {
     }
 
     get elapsed() {
+        if (this.end)
+            return this.end.seconds;
         return this.begun === null ? 0 : ((this.finished ?? performance.now()) - this.begun) / 1000;
     }
 
