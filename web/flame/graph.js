@@ -268,6 +268,8 @@ export class FlameGraph {
 
     // The frames that are laid out, for tests: places and sizes are in CSS pixels of the canvas.
     frames() {
+        if (!this.tree)
+            return [];
         const view = this.view(), { painter, layout } = this;
 
         return Array.from({ length: layout.length }, (_, i) => {
