@@ -58,7 +58,6 @@ export async function readRecords(response, take, signal) {
     const decoder = new TextDecoder(); // bytes that are not UTF-8 become U+FFFD
     const reader = response.body.getReader();
     const stop = () => reader.cancel().catch(() => {});
-    let read = false;
     const lines = new Lines((line) => {
         const record = record_of(line);
 
@@ -77,15 +76,13 @@ export async function readRecords(response, take, signal) {
             if (piece === null || piece.done) {
                 lines.add(decoder.decode());
                 counts.ended = piece === null || lines.begun.trim() !== "" || lines.skips ? "cut" : "whole";
-                read = true;
                 break;
             }
             lines.add(decoder.decode(piece.value, { stream: true }));
         }
     } finally {
         signal?.removeEventListener("abort", stop);
-        if (!read) // of an answer that was read a browser would say that it was aborted
-            stop();
+        stop();
     }
     return { ...counts, long: lines.long, ended: signal?.aborted ? "stopped" : counts.ended };
 }
