@@ -84,6 +84,5 @@ function show() {
 
 replace(document.getElementById("views"), ...views.map(link));
 document.getElementById("skip").addEventListener("click", () => document.getElementById("main").focus());
-document.getElementById("load").addEventListener("click", () => window.location.reload());
 page.address.onChange(show);
 show();

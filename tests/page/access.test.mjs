@@ -39,11 +39,12 @@ after(async () => {
 const signed = (url) => url.replace("://", "://alice:secret@");
 const headers = { Authorization: `Basic ${btoa("alice:secret")}` };
 
-// Each view opens, and counting is paused and resumed from the page.
-async function works(browser, url) {
+// Views open, and counting is paused and resumed from the page.
+async function works(browser, url, views = []) {
     browser.url = url;
     for (const name of views)
-        await browser.see(`#${name}`, (view) => view.until("a view", () => document.querySelector("main > *") !== null));
+        await browser.see(`#${name}`, (view) =>
+            view.until("a view", () => document.querySelector("main > *") !== null));
     await browser.see("#health", async (view) => {
         await view.sees("Counting.", ".operations .state");
         for (const [button, state] of [["Pause…"], ["Pause now", /^Paused: .*\d+ s left/],
@@ -125,7 +126,7 @@ test("behind a proxy, below a path of its own, and by the unix socket", async ()
     const [prefix, socket] = await proxy("ways", ["/boards/7/", `${daemon.url}/`],
         ["/", `http://unix:${folder}/http.sock:`]);
 
-    await works(session, signed(prefix));
+    await works(session, signed(prefix), views);
     await works(session, signed(socket));
 });
 

@@ -159,6 +159,20 @@ test("a daemon that stops to answer, and goes on", async () => {
     });
 });
 
+test("a page that does not come whole says so, and does not stay blank", async () => {
+    await reload(`${config.replace("min_interval: 0s", "min_interval: 0s, limits: {connections_per_address: 3}")}`);
+    const tab = await session.browser.newPage();
+    try {
+        await tab.goto(`${session.url}/#health`);
+        await eventually("a sentence", () => tab.evaluate(() =>
+            document.getElementById("views").childElementCount > 0 ||
+            document.getElementById("fault").innerText.includes("The page could not be loaded whole")));
+    } finally {
+        await tab.close();
+        await reload(config);
+    }
+});
+
 test("a daemon of another version is noticed, and the page is loaded again only if its reader wants", async () => {
     const binary = process.env.PERFCOUNTD;
     const { version } = await daemon.get("/api/v1/status");
