@@ -23,6 +23,13 @@ export class Operations {
             element("h3", {}, "Operation"), this.state, this.form, this.confirmation,
             element("div", { class: "controls" }, this.resume, this.reload), this.result, this.refusal);
         this.update({ paused: false });
+        this.enable(false); // until the daemon has said who may
+        write(this.state, "");
+    }
+
+    enable(may) {
+        for (const control of [this.seconds, this.ask, this.resume, this.reload])
+            control.disabled = !may;
     }
 
     button(text, run, main = false) {
@@ -87,8 +94,7 @@ export class Operations {
     update({ paused, seconds, refusal }) {
         this.paused = paused;
         this.ends = paused ? performance.now() + seconds * 1000 : null;
-        for (const control of [this.seconds, this.ask, this.resume, this.reload])
-            control.disabled = Boolean(refusal);
+        this.enable(!refusal);
         this.form.hidden = paused;
         this.resume.hidden = !paused;
         if (paused || refusal)
