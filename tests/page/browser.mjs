@@ -182,9 +182,17 @@ export class View {
         });
     }
 
-    // Whether the page as a whole is wider than the window.
-    overflow() {
-        return this.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    // What makes the page as a whole wider than the window, [] where nothing does.
+    wide() {
+        return this.page.evaluate(() => {
+            const whole = document.documentElement, width = whole.clientWidth;
+
+            if (whole.scrollWidth <= width)
+                return [];
+            const all = [...document.querySelectorAll("body *")].filter((one) => !one.closest(".scroll") &&
+                one.getBoundingClientRect().right > width);
+            return [`${whole.scrollWidth - width} px`, ...all.slice(0, 5).map((one) => one.outerHTML.slice(0, 120))];
+        });
     }
 
     // axe-core's findings that are serious or critical, a sentence each.
@@ -231,6 +239,7 @@ export class Session {
         try {
             await view.listen();
             await view.look(look);
+            await look.ready?.(view);
             await view.go(hash, { fresh: true });
             const answer = await body(view);
             await rest(50); // what the browser still has to say

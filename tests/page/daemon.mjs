@@ -139,7 +139,8 @@ export class Daemon {
 
     // An answer's body, as JSON where it is.
     async get(path, options = {}) {
-        const response = await fetch(this.url + path, options);
+        const headers = { "X-Requested-With": "perfcountd", ...options.headers }; // node's requests look like a browser's
+        const response = await fetch(this.url + path, { ...options, headers });
         const text = await response.text();
 
         if (!response.ok)
