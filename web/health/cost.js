@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the daemon itself costs: the CPU time and the memory of each of its processes, and a line of all CPU time.
+// The cost of the daemon itself: the CPU time and the memory of each of its processes, and a line of all CPU time.
 import { element, replace, write } from "../element.js";
 import { History } from "../history.js";
 import { Line } from "../lines.js";

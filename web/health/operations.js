@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an operator may do: pause counting, go on, read the configuration again. Another reader, or curl, may do the
+// The powers of an operator: pause counting, go on, read the configuration again. Another reader, or curl, may do the
 // same meanwhile. A client that is none sees why, and how to become one.
 import { element, write } from "../element.js";
 import { Fault } from "../client.js";
@@ -104,7 +104,7 @@ export class Operations {
         this.tick();
     }
 
-    // Once a second while it is paused; readers of the screen are not told.
+    // Once a second while it is paused; screen readers do not hear of it.
     tick() {
         clearTimeout(this.timer);
         if (!this.paused) {
