@@ -16,7 +16,7 @@
 int gzip_prepare(struct gzip *gzip, size_t size)
 {
     *gzip = (struct gzip){0};
-    /* What stays comes first: the compressor would leave a hole in the heap that the next one does not fit in. */
+    /* The result comes first: behind it, the compressor leaves no hole in the heap that the next does not fit in. */
     if (buffer_reserve(&gzip->compressed, libdeflate_gzip_compress_bound(NULL, size)) &&
         (gzip->compressor = libdeflate_alloc_compressor(LEVEL)))
         return 0;

@@ -182,6 +182,11 @@ export class View {
         });
     }
 
+    // By how many pixels the page as a whole is wider than the window.
+    overflow() {
+        return this.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    }
+
     // What makes the page as a whole wider than the window, [] where nothing does.
     wide() {
         return this.page.evaluate(() => {

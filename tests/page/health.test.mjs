@@ -42,6 +42,8 @@ test("what is not counted, why and what helps; what the daemon costs", async () 
         await view.sees(/cpu: event_1 of no_such_pmu.*, group missing/, ".findings");
         for (const { process } of processes)
             await view.sees(new RegExp(`${process}\\s+\\d[\\d.,]*\\s?%\\s+[\\d.,]+ MiB`), ".cost");
+        await view.until("a line of it", () => document.querySelector(".cost .line canvas") !== null ||
+            document.documentElement.classList.contains("no-lines"));
         await view.sees(`${daemon.folder}/perfcountd.yaml`, ".facts");
         await view.sees(/Collector cpu\s+works/, ".facts");
     });

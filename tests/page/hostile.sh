@@ -22,7 +22,7 @@ end() {
     done
     wait 2>/dev/null || true
     for attempt in 1 2 3 4 5; do
-        [ -n "$parent" ] && [ -d "$parent" ] || break
+        [[ -n $parent && -d $parent ]] || break
         find "$parent" -depth -type d -delete 2>/dev/null || sleep "0.$attempt"
     done
 }

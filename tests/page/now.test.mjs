@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The view Now in a browser: numbers that are true, lines by both versions of Chart.js, gaps, pauses, its state in the
-// URL. PAGE_BOARD is the URL of a board with two kinds of core.
+// URL.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -190,25 +190,4 @@ for (const [width, height] of [[360, 740], [3840, 2160]])
             await moments(view, 1);
             assert.equal(await view.overflow(), 0);
         }, { width, height, reduced: true, dark: true });
-    });
-
-const board = process.env.PAGE_BOARD;
-
-test("a board's clusters have a card each, with the IPC that its daemon measures",
-    { skip: board ? false : "PAGE_BOARD names no board" }, async () => {
-        const far = await Session.open({ url: board });
-
-        try {
-            await far.see("#now", async (view) => {
-                await view.sees(/armv8_cortex_a55.*CPUs 0-1/, "h3");
-                await view.sees(/armv8_cortex_a76.*CPUs 2-3/, "h3");
-                for (const pmu of ["armv8_cortex_a55", "armv8_cortex_a76"])
-                    await view.until(`an IPC of ${pmu}`, (pmu) => Number(document.querySelector(
-                        `[data-pmu="${pmu}"] [data-name="ipc"] .value`)?.textContent) > 0, pmu);
-                assert.match(await view.text('[data-pmu="armv8_cortex_a55"]'), /\d+ metrics are not here, and why/);
-                assert.equal(await view.page.$$eval("tr[data-cpu]", (rows) => rows.length), 4);
-            });
-        } finally {
-            await far.browser.close();
-        }
     });

@@ -6,6 +6,8 @@ import { svg } from "../flame/svg.js";
 import { duration } from "../numbers.js";
 import { summary } from "./notes.js";
 
+// A browser there does not say that it follows a link of this page, and another page may have led it.
+const no_proof = " At an address without TLS the daemon refuses them: use curl there.";
 const kept_ms = 60000; // for a browser that asks where to put the file
 
 function save(name, type, text) {
@@ -43,7 +45,8 @@ export class Downloads {
         this.pprof.href = this.client.url("debug/pprof/profile", request);
         this.perf.href = this.client.url("api/v1/perf.data", request);
         write(this.again, "Folded stacks and SVG are of the graph above. The links to pprof and perf.data record "
-            + `again, for ${duration(Number(request.seconds))}, by the choices above.`);
+            + `again, for ${duration(Number(request.seconds))}, by the choices above.`
+            + (window.isSecureContext ? "" : no_proof));
     }
 
     save(ending, type) {

@@ -84,8 +84,8 @@ function lumped({ lumped, total }) {
 }
 
 // Why there is no recording, and what to do.
-export function remedy({ message, status, retry_after }) {
-    if (status === 403 && /not enabled/.test(message))
+export function remedy({ message, reason, status, retry_after }) {
+    if (status === 403 && /not enabled/.test(reason))
         return "Samples are off here. Set sampler: {enabled: true} in the configuration of perfcountd, and restart it.";
     if (status === 503)
         return `${sentence(message)} Record again ${retry_after ? `in ${duration(retry_after)}` : "later"}.`;

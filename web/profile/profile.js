@@ -61,7 +61,7 @@ class ProfileView {
         const paths = (cgroups.cgroups ?? []).map(({ cgroup }) => cgroup);
         this.form.offer(gather(list, config.sampler?.tracepoints), paths, config.sampler);
         if (config.sampler?.enabled === false)
-            this.accuse({ message: "the sampler is not enabled", status: 403 });
+            this.accuse({ reason: "the sampler is not enabled", status: 403 });
         this.page.fault(null);
         this.poll.close();
     }
@@ -168,8 +168,9 @@ class ProfileView {
 
     // Beside the control that caused it, or below the form.
     accuse(fault) {
-        const asked = fault && (fault.status === 400 || fault.status === 404 || /^event:/.test(fault.message));
-        const general = fault && !(asked && this.form.accuse(fault.message)) ? remedy(fault) : "";
+        const said = fault?.reason || fault?.message;
+        const asked = fault && (fault.status === 400 || fault.status === 404 || /^event:/.test(said));
+        const general = fault && !(asked && this.form.accuse(said)) ? remedy(fault) : "";
 
         write(this.fault, general);
         this.fault.hidden = !general;

@@ -97,14 +97,15 @@ test("a sentence of the daemon is about a control", () => {
     const sentences = {
         event: ['there is no event "x"', 'parameter "event": x', "cpu 0 cycles: this machine offers no hardware PMU"],
         rate: ["frequency and period exclude each other", 'parameter "period": x'],
-        cpu: ['parameter "cpu": there is no CPU 2 on this machine'], seconds: ["99999 seconds are over the limit of 3600"],
+        cpu: ['parameter "cpu": there is no CPU 2 on this machine'],
+        seconds: ["99999 seconds are over the limit of 3600"],
         cgroup: ["there is no cgroup /x below /sys"], pid: ["there is no process 7"],
     };
 
     for (const [control, all] of Object.entries(sentences))
         for (const sentence of all)
             assert.equal(culprit(sentence), control, sentence);
-    assert.match(remedy({ message: "busy", status: 503, retry_after: 5 }), /^Busy\. Record again in 5 s\.$/);
+    assert.match(remedy({ message: "busy.", status: 503, retry_after: 5 }), /^Busy\. Record again in 5 s\.$/);
 });
 
 test("events of several PMUs are one, first choices are there, what clients may not name is last", () => {
