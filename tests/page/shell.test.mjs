@@ -109,7 +109,8 @@ test("two windows with the page do not disturb each other", async () => {
 
         await other.goto(`${session.url}/#profile?seconds=2`);
         for (const page of [tab.page, other]) {
-            await eventually("a button", () => page.evaluate(() => Boolean(document.querySelector("button.main:enabled"))));
+            await eventually("a button", () => page.evaluate(() =>
+                document.querySelector("button.main:enabled") !== null));
             await page.evaluate(() => document.querySelector("button.main").click());
         }
         for (const page of [tab.page, other]) {
