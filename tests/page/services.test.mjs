@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, rmdirSync, readdirSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { Session } from "./browser.mjs";
-import { rest, started } from "./daemon.mjs";
+import { eventually, rest, started } from "./daemon.mjs";
 
 // Where perf counts cgroups: a hierarchy of v1 with perf_event where there is one, else v2. As tests/e2e/cgroup-lib.sh.
 function hierarchy() {
@@ -52,12 +52,10 @@ before(async () => {
 });
 after(async () => {
     await session?.close();
-    if (load) {
-        const end = new Promise((resolve) => load.on("exit", resolve));
-        load.kill("SIGKILL");
-        await end;
-        await rest(200); // the process that it waited for
-    }
+    load?.kill("SIGKILL");
+    if (load) // and the process that it waited for
+        await eventually("a cgroup without a process", () =>
+            readFileSync(`${hierarchy()}${busy}/cgroup.procs`).length === 0);
     if (folder)
         remove_cgroups();
 });
