@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the view of profiles have in common: a session whose daemon gives samples, the buttons, the graphs,
+// Shared by the tests of the view of profiles: a session whose daemon gives samples, the buttons, the graphs,
 // and a program whose profile is known.
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";

@@ -12,7 +12,7 @@ import { Recording } from "./recording.js";
 import { Toolbar, parameters_of, state_of } from "./toolbar.js";
 
 const draw_ms = 250, draws_share = 8; // drawing takes an eighth of the time at most
-const say_ms = 5000;
+const say_ms = 5000, counting_longest_ms = 100;
 
 class ProfileView {
     constructor(root, page) {
@@ -113,6 +113,7 @@ class ProfileView {
             return;
         const recording = new Recording(this.page.client, this.form.values());
         this.running = recording;
+        this.counting_ms = 0;
         this.form.acquit();
         this.accuse(null);
         this.write();
@@ -185,8 +186,16 @@ class ProfileView {
         this.toolbar.offer({ recording: Boolean(recording?.samples && recording.ended),
                              kept: this.kept.before !== null });
         this.downloads.show(shown && { recording, tree: shown.tree, shape: this.state.shape });
-        if (shown)
-            this.hottest.show(shown.tree, shown.before);
+        if (shown && !(this.running && this.counting_ms > counting_longest_ms))
+            this.count(shown);
+    }
+
+    // Of a tree that is too large to be counted several times a second, the functions are counted at the end.
+    count({ tree, before }) {
+        const begin = performance.now();
+
+        this.hottest.show(tree, before);
+        this.counting_ms = performance.now() - begin;
     }
 
     report() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One recording: a stream of /api/v1/samples that becomes a tree of stacks. What came is kept, however it ends.
+// One recording: a stream of /api/v1/samples that becomes a tree of stacks. Its samples are kept, however it ends.
 import { Fault } from "../client.js";
 import { readRecords } from "../flame/samples.js";
 import { stackOf } from "../flame/stack.js";
