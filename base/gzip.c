@@ -15,8 +15,10 @@
 
 int gzip_prepare(struct gzip *gzip, size_t size)
 {
-    *gzip = (struct gzip){.compressor = libdeflate_alloc_compressor(LEVEL)};
-    if (gzip->compressor && buffer_reserve(&gzip->compressed, libdeflate_gzip_compress_bound(gzip->compressor, size)))
+    *gzip = (struct gzip){0};
+    /* The result comes first: behind it, the compressor leaves no hole in the heap that the next does not fit in. */
+    if (buffer_reserve(&gzip->compressed, libdeflate_gzip_compress_bound(NULL, size)) &&
+        (gzip->compressor = libdeflate_alloc_compressor(LEVEL)))
         return 0;
     gzip_done(gzip);
     return -ENOMEM;

@@ -148,11 +148,11 @@ def indented(printed):
     return "".join(("    " + line).rstrip() + "\n" for line in printed.strip("\n").splitlines())
 
 
-def write_cgroups(root, printed):
-    """The output of run-bench-cgroup."""
-    path = os.path.join(root, CGROUPS)
+def write_output(root, name, mark, printed):
+    """The output of another benchmark than `make bench`, between its marks in a document."""
+    path = os.path.join(root, name)
     with open(path, encoding="utf-8") as file:
-        text = replaced(file.read(), "make bench-cgroup", indented(printed), CGROUPS)
+        text = replaced(file.read(), mark, indented(printed), name)
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may not start work: see refusal.h. */
+/* The sentences for clients that may not start work: see refusal.h. */
 #include "http/refusal.h"
 
 static const char forbidden_to_pages[] =

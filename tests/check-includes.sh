@@ -42,7 +42,8 @@ daemon/availability | base perf/* collectors derived
 daemon/command     | base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener daemon/*
 daemon/log         | base
 daemon/top         | base derived collectors formats daemon
-tests              | base/* perf/* config derived collectors/* symbols/* sampler formats web http/* systemd opener daemon/*
+tests              | base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener daemon/*
+tests              | web
 bench              | base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener
 bench              | daemon/* tests
 END

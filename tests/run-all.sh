@@ -231,6 +231,7 @@ if [ $plain = yes ]; then
     show=. measures "bench/run --quick" bench/run --quick "$build/plain"
     show=. measures "bench/run-bench-sampler --quick" bench/run-bench-sampler --quick "$build/plain"
     show=. measures "bench/run-bench-cgroup --quick" bench/run-bench-cgroup --quick "$build/plain"
+    show=. measures "bench/run-bench-page --quick" bench/run-bench-page --quick "$build/plain"
     show=. measures "bench/run-bench-growth --quick" bench/run-bench-growth --quick "$build/plain"
 fi
 

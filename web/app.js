@@ -73,6 +73,9 @@ function show() {
     const main = document.getElementById("main");
     replace(main);
     main.dataset.view = view.name;
+    main.setAttribute("aria-label", view.title);
+    if (shown)
+        page.say(`${view.title} is shown.`);
     for (const tab of document.querySelectorAll("#views a"))
         if (tab.dataset.view === view.name)
             tab.setAttribute("aria-current", "page");
@@ -84,6 +87,5 @@ function show() {
 
 replace(document.getElementById("views"), ...views.map(link));
 document.getElementById("skip").addEventListener("click", () => document.getElementById("main").focus());
-document.getElementById("load").addEventListener("click", () => window.location.reload());
 page.address.onChange(show);
 show();

@@ -25,7 +25,7 @@ function unreachable(url) {
     return new Fault(`The daemon cannot be reached${offline ? ": this computer has no network" : ""}.`);
 }
 
-// What an answer of ours says. The pages of proxies are HTML, and of no use here.
+// The reason in an answer of ours. The pages of proxies are HTML, and of no use here.
 async function reason_of(response) {
     const type = response.headers.get("Content-Type") ?? "";
 

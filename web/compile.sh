@@ -7,8 +7,9 @@
 #        compile.sh --list            those of them that are sent
 #        compile.sh --strip FILE      the file as it is sent
 #
-# Comments that have a line of their own and indentation are left out on the way, a line staying where it was. The same
-# files give the same output. Nothing in it is a pointer, so that it stays in pages of the daemon's file.
+# Comments at the end of a line, unless a quote is in them, and indentation are left out on the way, a line staying
+# where it was. The same files give the same output. Nothing in it is a pointer, so that it stays in pages of the
+# daemon's file.
 set -eu
 export LC_ALL=C
 
@@ -33,7 +34,7 @@ die() {
 stripped() {
     case $1 in
     */chart.js/*) cat "$1" ;;
-    *.js) sed 's|^ *//.*||; s/^ *//' "$1" ;;
+    *.js) sed "s|^ *//.*||; s| *// [^\"'\`]*\$||; s/^ *//" "$1" ;;
     */page.css) sed -n 's/^@import "\(.*\)";$/\1/p' "$1" | (cd "$web" && xargs cat) | sed 's|^ */\*.*\*/$||; s/^ *//' ;;
     *) cat "$1" ;;
     esac

@@ -4,14 +4,15 @@
 import { element } from "./element.js";
 import { time_of } from "./numbers.js";
 
-const frame_ms = 8;         // of a frame that drawing may take, so that hundreds of lines hold nothing up
-const nearest_seconds = 5, shortest_span = 60;
+const turn_ms = 24, pause_ms = 16; // hundreds of lines are drawn in turns, so that they hold nothing up
+const nearest_seconds = 5, shortest_span = 60, least_pixels = 1.5;
 
-let library = null;         // the promise of Chart, or of null
+let library = null;         // the promise that Chart will be there, or not
+let loaded = false;
 let report = null;          // who wants to know that there is no library
 let missing = false;
 const lines = new Map();    // by element
-const waiting = new Set();  // lines to draw in the next frame
+const waiting = new Set();  // lines to draw soon
 let observers = null;
 
 function script(url) {
@@ -31,12 +32,13 @@ async function load() {
             noLibrary();
         else
             library = null; // the daemon was away: again with the next line
-        return null;
+        return false;
     }
     // 2.9 would write a style sheet into the page, which its policy forbids.
     if (Chart.platform && "disableCSSInjection" in Chart.platform)
         Chart.platform.disableCSSInjection = true;
-    return Chart;
+    loaded = true;
+    return true;
 }
 
 function noLibrary() {
@@ -101,7 +103,7 @@ function watchers() {
 }
 
 function drawSome() {
-    const end = performance.now() + frame_ms;
+    const end = performance.now() + turn_ms;
 
     for (const line of waiting) {
         waiting.delete(line);
@@ -110,12 +112,12 @@ function drawSome() {
             break;
     }
     if (waiting.size)
-        requestAnimationFrame(drawSome);
+        setTimeout(drawSome, pause_ms);
 }
 
 function drawSoon(line) {
     if (waiting.size === 0)
-        requestAnimationFrame(drawSome);
+        setTimeout(drawSome);
     waiting.add(line);
 }
 
@@ -125,7 +127,7 @@ export class Line {
     // `label` says what it is; `text(value)` writes a value; `min` and `max` are the ends of its scale; without `max`, its
     // highest value is. With `axes` it is a large one.
     constructor(history, name, { label, text, min = 0, max, axes = false }) {
-        Object.assign(this, { history, name, label, text, min, max, axes, seen: false, chart: null, closed: false });
+        Object.assign(this, { history, name, label, text, min, max, axes, seen: false, chart: null, drawn: 0 });
         this.element = element("div", { class: axes ? "line large" : "line", role: "img", "aria-label": label,
             onpointermove: (event) => this.point(event) });
         this.element.line = this; // for tests
@@ -135,7 +137,7 @@ export class Line {
     }
 
     close() {
-        this.closed = true;
+        this.seen = false;
         lines.delete(this.element);
         waiting.delete(this);
         observers.view.unobserve(this.element);
@@ -194,20 +196,22 @@ export class Line {
 
     draw() {
         this.describe();
-        if (missing)
-            return;
-        library ??= load();
-        library.then((chart) => {
-            if (chart && this.seen && !this.closed)
-                this.drawWith(chart);
-        });
+        if (loaded)
+            this.drawChart();
+        else if (!missing)
+            (library ??= load()).then((is_there) => is_there && this.update());
     }
 
-    drawWith(Chart) {
-        const data = this.history.points(this.name);
+    // A line that would hardly move stays as it is.
+    drawChart() {
+        const now = this.history.now();
 
+        if (this.chart && (now - this.drawn) * this.element.clientWidth < least_pixels * this.span())
+            return;
+        this.drawn = now;
+        const data = this.history.points(this.name);
         if (!this.chart) {
-            this.make(Chart, data);
+            this.make(data);
             return;
         }
         const scales = this.chart.options.scales;
@@ -217,7 +221,7 @@ export class Line {
         this.chart.update(isOld() ? { duration: 0 } : "none");
     }
 
-    make(Chart, data) {
+    make(data) {
         const canvas = element("canvas", { width: this.element.clientWidth, height: this.element.clientHeight });
 
         if (!this.element.clientWidth)

@@ -87,7 +87,7 @@ export class Poll {
                 await this.ask(signal);
                 if (signal.aborted)
                     return;
-                this.tell(null);
+                this.report(null);
                 delay = first_delay_ms;
                 await rest(this.ms - (performance.now() - begin), signal);
             } catch (error) {
@@ -100,7 +100,7 @@ export class Poll {
     }
 
     // Shows a fault, or that it is over.
-    tell(error, sentence = null, action = null) {
+    report(error, sentence = null, action = null) {
         const before = this.fault;
 
         this.fault = error;
@@ -113,16 +113,16 @@ export class Poll {
     wait_of(error, delay) {
         if (!(error instanceof Fault)) {
             console.error(error);
-            this.tell(error, `This page has a fault of its own: ${error.message}. It goes on.`);
+            this.report(error, `This page has a fault of its own: ${error.message}. It goes on.`);
             return longest_delay_ms;
         }
         const ms = error.retry_after ? error.retry_after * 1000 : delay;
 
         if (error.status === 401) {
-            this.tell(error, `${error.message} Load the page again to be asked for it.`, "load");
+            this.report(error, `${error.message} Load the page again to be asked for it.`, "load");
             return Infinity;
         }
-        this.tell(error, `${error.message} ${ms >= announced_ms && error.retry_after ?
+        this.report(error, `${error.message} ${ms >= announced_ms && error.retry_after ?
             `The page asks again in ${Math.ceil(ms / 1000)} s.` : "The page goes on asking."}`);
         return ms;
     }

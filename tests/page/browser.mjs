@@ -244,6 +244,7 @@ export class Session {
         try {
             await view.listen();
             await view.look(look);
+            await look.ready?.(view);
             await view.go(hash, { fresh: true });
             const answer = await body(view);
             await rest(50); // what the browser still has to say

@@ -42,6 +42,8 @@ test("what is not counted, why and what helps; what the daemon costs", async () 
         await view.sees(/cpu: event_1 of no_such_pmu.*, group missing/, ".findings");
         for (const { process } of processes)
             await view.sees(new RegExp(`${process}\\s+\\d[\\d.,]*\\s?%\\s+[\\d.,]+ MiB`), ".cost");
+        await view.until("a line of it", () => document.querySelector(".cost .line canvas") !== null ||
+            document.documentElement.classList.contains("no-lines"));
         await view.sees(`${daemon.folder}/perfcountd.yaml`, ".facts");
         await view.sees(/Collector cpu\s+works/, ".facts");
     });
@@ -157,6 +159,20 @@ test("a daemon that stops to answer, and goes on", async () => {
         }
         await is_over(view);
     });
+});
+
+test("a page that does not come whole says so, and does not stay blank", async () => {
+    await reload(`${config.replace("min_interval: 0s", "min_interval: 0s, limits: {connections_per_address: 3}")}`);
+    const tab = await session.browser.newPage();
+    try {
+        await tab.goto(`${session.url}/#health`);
+        await eventually("a sentence", () => tab.evaluate(() =>
+            document.getElementById("views").childElementCount > 0 ||
+            document.getElementById("fault").innerText.includes("The page could not be loaded whole")));
+    } finally {
+        await tab.close();
+        await reload(config);
+    }
 });
 
 test("a daemon of another version is noticed, and the page is loaded again only if its reader wants", async () => {

@@ -179,7 +179,7 @@ for (const [width, dark] of [[360, true], [360, false], [1280, true], [3840, fal
     test(`at ${width} pixels, ${dark ? "dark" : "light"}: no overflow, nothing for axe to find`, options, async () => {
         await session.see(`#services?open=${encodeURIComponent(busy)}`, async (tab) => {
             await tab.sees("Counted", "tr.opened");
-            assert.ok(await tab.overflow() <= 0);
+            assert.deepEqual(await tab.wide(), []);
             assert.deepEqual(await tab.findings(), []);
         }, { width, dark, height: 900 });
     });
@@ -195,6 +195,8 @@ test("an answer costs the browser little", options, async (t) => {
         await debug.send("Performance.enable", { timeDomain: "threadTicks" });
         await tab.sees("300 cgroups.");
         const answers = () => tab.asked(/rates/).filter((one) => one.end && one.status === 200).length;
+        while (answers() < 3) // the code is compiled by then
+            await rest(100);
         const before = await busy_ms(), n = answers();
         while (answers() < n + 4)
             await rest(100);

@@ -9,8 +9,8 @@ import { dim, grey, hex } from "./colours.js";
 import { Tip, sentence, weight } from "./tip.js";
 import { Zoom, follow, pathOf } from "./zoom.js";
 
-const help = "Arrow keys go to the callers, the functions called, and the frames beside. Enter zooms in, Escape zooms " +
-    "out, Home shows all. The table of functions has the same figures.";
+const help = "Arrow keys go to the callers, the functions called, and the frames beside. Enter zooms in, Escape " +
+    "zooms out, Home shows all. The table of functions has the same figures.";
 const smallest_limit = 0.005;
 let graphs = 0;
 
@@ -266,7 +266,7 @@ export class FlameGraph {
         this.request();
     }
 
-    // What is laid out, for tests: places and sizes in CSS pixels of the canvas, the colour at the frame's middle.
+    // The frames that are laid out, for tests: places and sizes are in CSS pixels of the canvas.
     frames() {
         if (!this.tree)
             return [];
@@ -276,8 +276,8 @@ export class FlameGraph {
             const node = layout.nodes[i], row = layout.row[i], colour = painter.colour(node, row, view);
             const begin = painter.begin(layout, i), end = painter.end(layout, i), { scale } = painter;
 
-            return { name: node.name, kind: node.kind, module: node.module, row, share: node.total / this.tree.root.total,
-                     x: begin / scale, width: (end - begin) / scale, y: painter.top(row, view) / scale,
+            return { name: node.name, kind: node.kind, module: node.module, share: node.total / this.tree.root.total,
+                     x: begin / scale, width: (end - begin) / scale, row, y: painter.top(row, view) / scale,
                      height: painter.high / scale, colour: hex(painter.colours.colours[colour]),
                      dim: colour >= dim && colour < grey, grey: colour >= grey };
         });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the frames of a tree are, as far as they can be seen through a window on a part of the root's width. What is
+// Where the frames of a tree are, as far as they can be seen through a window on a part of the root's width. A frame
 // narrower than half a pixel is left out with all that is below it, so that the cost is of the frames that are seen,
 // not of the tree. Nothing is recursive: a stack may be deeper than the browser's own.
 
@@ -102,7 +102,7 @@ export class Layout {
         this.clear();
         if (!(root.total > 0 && width > 0))
             return;
-        this.add(root, -from * root.total * scale, root.total * scale, 0);
+        this.add(root, 0 - from * root.total * scale, root.total * scale, 0);
         // Each frame, once it is there, adds its children behind it: the arrays are the queue.
         for (let i = 0; i < this.length; i++)
             this.below(i, scale, width);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the colours of a flame graph mean.
+// Explains the colours of a flame graph.
 import { element, replace } from "../element.js";
 import { points } from "./painter.js";
 

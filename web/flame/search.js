@@ -2,7 +2,7 @@
 // The frames whose names have a text in them, and the share of the samples that have such a frame.
 import { Pattern } from "./pattern.js";
 
-const longest_name = 1024; // that a pattern looks at
+const longest_name = 8192; // that a pattern sees; the daemon has none that are longer
 const patience_ms = 1000;
 
 // A text is found whatever its case; "/text/" is a regular expression, with the flags i, m, s, u behind it.

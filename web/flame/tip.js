@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said of a frame: in a tooltip, and in a sentence for readers of the screen. All of it is text.
+// Describes a frame: in a tooltip, and in a sentence for readers of the screen. All of it is text.
 import { element, plain, replace } from "../element.js";
 import { amount, percent } from "../numbers.js";
 import { change, points } from "./painter.js";

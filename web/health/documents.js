@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is asked for only when its disclosure is open: the metrics that have no value, and the configuration.
+// Documents that are asked for only when their disclosure is open: the metrics that have no value, and the configuration.
 import { element, replace } from "../element.js";
 import { Poll } from "../poll.js";
 import { absences } from "./findings.js";

@@ -20,7 +20,7 @@ function descriptors(one) {
     return `${one.open + one.sampling} of ${most} for counters and rings; the limit is ${one.limit}`;
 }
 
-// What is shown, from the status.
+// Each row, from the status.
 const rows = {
     "Version": (status) => status.version,
     "Running since": (status) => when(status.start_time),

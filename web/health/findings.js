@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with a daemon, from its /api/v1/status: sentences, each with the list of what it concerns. Pure.
+// The faults of a daemon, from its /api/v1/status: sentences, each with the list of what it concerns. Pure.
 import { plain } from "../element.js";
 
 const starved_help = "Fewer groups on this PMU help (collectors.*.groups), and an end to other programs that count, " +

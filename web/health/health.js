@@ -68,6 +68,7 @@ class Health {
     close() {
         this.poll.close();
         this.operations.close();
+        this.cost.close();
         this.documents.close();
     }
 }

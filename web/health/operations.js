@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an operator may do: pause counting, go on, read the configuration again. Another reader, or curl, may do the
+// The powers of an operator: pause counting, go on, read the configuration again. Another reader, or curl, may do the
 // same meanwhile. A client that is none sees why, and how to become one.
 import { element, write } from "../element.js";
 import { Fault } from "../client.js";
@@ -23,6 +23,13 @@ export class Operations {
             element("h3", {}, "Operation"), this.state, this.form, this.confirmation,
             element("div", { class: "controls" }, this.resume, this.reload), this.result, this.refusal);
         this.update({ paused: false });
+        this.enable(false); // until the daemon has said who may
+        write(this.state, "");
+    }
+
+    enable(may) {
+        for (const control of [this.seconds, this.ask, this.resume, this.reload])
+            control.disabled = !may;
     }
 
     button(text, run, main = false) {
@@ -87,8 +94,7 @@ export class Operations {
     update({ paused, seconds, refusal }) {
         this.paused = paused;
         this.ends = paused ? performance.now() + seconds * 1000 : null;
-        for (const control of [this.seconds, this.ask, this.resume, this.reload])
-            control.disabled = Boolean(refusal);
+        this.enable(!refusal);
         this.form.hidden = paused;
         this.resume.hidden = !paused;
         if (paused || refusal)
@@ -98,7 +104,7 @@ export class Operations {
         this.tick();
     }
 
-    // Once a second while it is paused; readers of the screen are not told.
+    // Once a second while it is paused; screen readers do not hear of it.
     tick() {
         clearTimeout(this.timer);
         if (!this.paused) {

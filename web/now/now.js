@@ -10,7 +10,7 @@ import { Card } from "./card.js";
 import { by_cpu, cards_of, values_of } from "./plan.js";
 import { cpus_of, edition_of, usage } from "./readings.js";
 
-const seconds = 2, first_seconds = 0.5, interval_ms = 2000;
+const seconds = 2, first_seconds = 0.5, interval_ms = 2000, patience_ms = 17000;
 const old_ms = 7000; // a status that is older says nothing about now
 
 function list_of(set) {
@@ -85,7 +85,7 @@ class Now {
         const edition = edition_of(this.before.status);
         if (edition !== this.edition)
             await this.learn(edition, signal);
-        const rates = await this.page.client.json("api/v1/rates", { signal, parameters: {
+        const rates = await this.page.client.json("api/v1/rates", { signal, patience: patience_ms, parameters: {
             seconds: this.cards.size === 0 ? first_seconds : seconds, collector: ["cpu", "pmu"], totals: "pmu" } });
         const now = await this.status(signal);
         this.take({ ...rates, by_cpu: by_cpu(rates.rates) }, usage(this.before, now), now.status);

@@ -38,10 +38,10 @@ function share_text(kind, one) {
     if (one.state === "starved")
         return `starved: ${kind.starved ?? starved_help}`;
     if (kind.usage)
-        return one.value === null ? "not known" : "by the kernel's clock";
+        return one.value === null ? "not known" : "by the kernel's idle time";
     if (one.share === null)
         return "not known";
-    return one.state === "estimate" ? `counted ${percent(one.share)} of the time: an estimate` : "counted all the time";
+    return one.state === "estimate" ? `an estimate: counted ${percent(one.share)}` : `counted ${percent(one.share)}`;
 }
 
 // Writes a number into `node`.

@@ -5,7 +5,7 @@ import { difference } from "../flame/difference.js";
 import { summary } from "./notes.js";
 import { Panel } from "./panel.js";
 
-// What of two recordings makes their difference mean less.
+// Parameters that differ make the difference of two recordings mean less.
 function differs(before, after) {
     const names = ["event", "cpu", "cgroup", "pid", "frequency", "period"];
     const other = names.filter((name) => (before.request[name] ?? "") !== (after.request[name] ?? ""));
@@ -30,7 +30,7 @@ export class Comparison {
         this.hide();
     }
 
-    // What is compared, or null.
+    // The recordings that are compared, or null.
     get pair() {
         return this.kept && this.recording && this.kept !== this.recording ? [this.kept, this.recording] : null;
     }

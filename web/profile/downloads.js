@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of a recording: what is shown, made here, and the formats of the daemon, which records anew for them.
+// Files of a recording: what is shown, made here, and the formats of the daemon, which records again for them.
 import { element, write } from "../element.js";
 import { folded } from "../flame/folded.js";
 import { svg } from "../flame/svg.js";
 import { duration } from "../numbers.js";
 import { summary } from "./notes.js";
 
+// A browser there does not say that it follows a link of this page, and another page may have led it.
+const no_proof = " At an address without TLS the daemon refuses them: use curl there.";
 const kept_ms = 60000; // for a browser that asks where to put the file
 
 function save(name, type, text) {
@@ -27,14 +29,13 @@ export class Downloads {
         this.svg = button("SVG", () => this.save("svg", "image/svg+xml"));
         this.pprof = element("a", { download: "profile.pb.gz" }, "pprof");
         this.perf = element("a", { download: "perf.data" }, "perf.data");
-        this.anew = element("p", { class: "quiet", id: "profile-anew" });
+        this.again = element("p", { class: "quiet", id: "profile-again" });
         for (const link of [this.pprof, this.perf])
-            link.setAttribute("aria-describedby", "profile-anew");
+            link.setAttribute("aria-describedby", "profile-again");
         this.root = element("section", { class: "card", "aria-label": "Downloads" }, element("h3", {}, "Downloads"),
-                            element("p", { class: "pair" }, this.folded, this.svg, this.pprof, this.perf), this.anew);
+                            element("p", { class: "pair" }, this.folded, this.svg, this.pprof, this.perf), this.again);
     }
 
-    // What the buttons save, and what the links ask for.
     show(shown) {
         this.shown = shown;
         this.folded.disabled = this.svg.disabled = !shown?.tree.total;
@@ -43,14 +44,16 @@ export class Downloads {
     ask(request) {
         this.pprof.href = this.client.url("debug/pprof/profile", request);
         this.perf.href = this.client.url("api/v1/perf.data", request);
-        write(this.anew, "Folded stacks and SVG are what is shown here. pprof and perf.data cannot be made of it: these links "
-            + `record anew, for ${duration(Number(request.seconds))}, by the choices above.`);
+        write(this.again, "Folded stacks and SVG are of the graph above. The links to pprof and perf.data record "
+            + `again, for ${duration(Number(request.seconds))}, by the choices above.`
+            + (window.isSecureContext ? "" : no_proof));
     }
 
     save(ending, type) {
         const { recording, tree, shape } = this.shown;
         const name = `perfcountd-${recording.header?.hostname ?? ""}-${recording.event}`.replace(/[^\w.-]+/g, "_");
-        const text = ending === "svg" ? svg(tree, { icicle: shape === "icicle", title: summary(recording) }) : folded(tree);
+        const text = ending === "svg" ? svg(tree, { icicle: shape === "icicle", title: summary(recording) })
+                                      : folded(tree);
 
         save(`${name}.${ending}`, type, text);
     }

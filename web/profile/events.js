@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The events of /api/v1/events as the picker offers them: one entry for each name, first choices, and searching.
 
-// What people look for first. Of each line the first event that this machine has; cpu-clock only where no PMU counts
-// cycles.
+// The first choices: of each line the first event that this machine has, so cpu-clock only where no PMU counts cycles.
 const first = [
     ["where the CPUs' time goes", "cycles", "cpu-clock"],
     ["where caches miss", "cache-misses", "LLC-load-misses", "L1-dcache-load-misses"],

@@ -67,8 +67,9 @@ export class Form {
             this.field("pid", "Process id"),
         ];
 
-        return element("form", { class: "controls", "aria-label": "Recording", onsubmit: (event) => this.submit(event) },
-                       ...fields, this.cgroups,
+        const properties = { class: "controls", "aria-label": "Recording", onsubmit: (event) => this.submit(event) };
+
+        return element("form", properties, ...fields, this.cgroups,
                        element("span", { class: "pair" }, this.recordButton, this.stopButton));
     }
 
@@ -85,7 +86,7 @@ export class Form {
             this.on.record();
     }
 
-    // What the URL and the API are given: empty values are left out by both.
+    // As the URL and the API get them: empty values are left out by both.
     values() {
         const { event, rate, seconds, cpu, cgroup, pid } = this.inputs;
 
@@ -102,7 +103,6 @@ export class Form {
         this.inputs.rate.value = parameters.get(this.rateKind.value) ?? "";
     }
 
-    // What the machine offers.
     offer(offers, cgroups, sampler) {
         const cycles = offers.some(({ name }) => name === "cycles");
         const configured = sampler?.event && sampler.event !== "auto" ? sampler.event : null;

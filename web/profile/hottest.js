@@ -27,7 +27,8 @@ const compared = [
     columns[0],
     share_column("before", "Self in A", "Samples of A that were taken in the function itself"),
     share_column("self", "Self in B", "Samples of B that were taken in the function itself"),
-    { key: "change", title: "Change", number: true, text: (row) => points(row.change), value: (row) => row.change },
+    { key: "change", title: "Change", number: true, text: (row) => points(row.change),
+      value: (row) => Math.abs(row.change) },
     ...columns.slice(2),
 ];
 
@@ -71,6 +72,7 @@ export class Hottest {
         if (this.compares !== Boolean(before)) {
             this.compares = Boolean(before);
             this.table.setColumns(this.compares ? compared : columns);
+            this.table.setSort(this.compares ? "change" : "self", "desc");
         }
         this.table.update(rows(tree, before));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a recording has to say for itself, in sentences.
+// The sentences about a recording.
 import { amount, digits, duration } from "../numbers.js";
 
 const causes = {
@@ -36,7 +36,7 @@ export function progress(recording) {
     return `${recording.paused ? "Counting is paused, and sampling with it. " : ""}${parts.join(", ")}.`;
 }
 
-// What was recorded, in a line.
+// In a line.
 export function summary(recording) {
     const { header, samples, request } = recording;
     const rate = header?.period ? `every ${header.period.toLocaleString()} events`
@@ -50,12 +50,12 @@ export function summary(recording) {
 
 function losses({ lost, dropped, throttled, broken }) {
     return [
-        lost && `The kernel lost ${of(lost, "record", "records")}, as its rings were full: ask for a lower frequency, or `
+        lost && `The kernel lost ${of(lost, "record", "records")}, as its rings were full. Lower the frequency or `
             + "raise sampler.ring_pages.",
-        dropped && `${of(dropped, "record", "records")} did not reach this browser, which was too slow for them: ask for `
-            + "a lower frequency, or for less of the machine.",
-        throttled && `The kernel throttled sampling ${of(throttled, "time", "times")}, since it took too much of a CPU's `
-            + "time: ask for a lower frequency.",
+        dropped && `${of(dropped, "record", "records")} did not reach this browser, which was too slow. Lower the `
+            + "frequency, or sample less of the machine.",
+        throttled && `The kernel throttled sampling ${of(throttled, "time", "times")}, as it took too much of a CPU. `
+            + "Lower the frequency.",
         broken && `${of(broken, "line", "lines")} of the answer could not be read and ${broken === 1 ? "is" : "are"} `
             + "left out.",
     ];
@@ -64,31 +64,31 @@ function losses({ lost, dropped, throttled, broken }) {
 function awaited(end) {
     const n = end?.awaiting_symbols ?? 0;
 
-    return n && `${of(n, "address has", "addresses have")} no name yet, since the daemon was still reading symbols: record `
-        + "again to see the names.";
+    return n && `${of(n, "address has", "addresses have")} no name yet, as the daemon was still reading symbols. `
+        + "Record again to see the names.";
 }
 
 // After its end. The daemon's own notes stand behind ours, without the one that ours replaces.
 export function notes(recording) {
     const { tree, end, samples, ended } = recording;
     const others = (end?.notes ?? []).filter((note) => !/^\d+ addresses have no symbol/.test(note)).map(sentence);
-    const none = ended && !samples && !recording.fault && "No sample came: nothing that was asked for ran, or the event "
-        + "did not happen.";
+    const none = ended && !samples && !recording.fault && "No sample came: nothing of what was asked for ran, or the "
+        + "event did not happen.";
 
     return [ending(recording), none, ...losses(recording), awaited(end), lumped(tree), ...others].filter(Boolean);
 }
 
 function lumped({ lumped, total }) {
-    return lumped > 0 && `${of(lumped, "sample", "samples")} of ${total.toLocaleString()} are in "(other)", since there are `
-        + "more distinct stacks than the page keeps.";
+    return lumped > 0 && `${of(lumped, "sample", "samples")} of ${total.toLocaleString()} are in "(other)", as there `
+        + "are more distinct stacks than the page keeps.";
 }
 
 // Why there is no recording, and what to do.
-export function remedy({ message, status, retry_after }) {
-    if (status === 403 && /not enabled/.test(message))
+export function remedy({ message, reason, status, retry_after }) {
+    if (status === 403 && /not enabled/.test(reason))
         return "Samples are off here. Set sampler: {enabled: true} in the configuration of perfcountd, and restart it.";
     if (status === 503)
-        return `${sentence(message)} ${retry_after ? `Record again in ${duration(retry_after)}.` : "Record again later."}`;
+        return `${sentence(message)} Record again ${retry_after ? `in ${duration(retry_after)}` : "later"}.`;
     return sentence(message);
 }
 

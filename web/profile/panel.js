@@ -107,8 +107,9 @@ export class Panel {
             this.onZoom(this.path);
         };
 
-        return element("li", {}, element("button", { type: "button", "aria-current": last ? "true" : null, onclick: go },
-                                         name));
+        const properties = { type: "button", "aria-current": last ? "true" : null, onclick: go };
+
+        return element("li", {}, element("button", properties, name));
     }
 
     share(weight) {

@@ -31,8 +31,8 @@ class ProfileView {
     build(root) {
         this.form = new Form({ record: () => this.record(), stop: () => this.running?.stop("stopped"),
                                change: () => this.write() });
-        this.toolbar = new Toolbar({ change: (values) => this.change(values), keep: () => this.keep(this.kept.recording),
-                                     forget: () => this.keep(null) });
+        this.toolbar = new Toolbar({ change: (values) => this.change(values), forget: () => this.keep(null),
+                                     keep: () => this.keep(this.kept.recording) });
         this.comparison = new Comparison((path) => this.zoomed(path));
         this.hottest = new Hottest((name) => this.choose(name));
         this.downloads = new Downloads(this.page.client);
@@ -46,7 +46,7 @@ class ProfileView {
                 this.result);
     }
 
-    // What the machine offers, once. Poll asks again where it fails.
+    // The offers of the machine, once. Poll asks again where that fails.
     async load(signal) {
         const { client } = this.page;
         const optional = (path) => client.json(path, { signal }).catch((error) => {
@@ -61,7 +61,7 @@ class ProfileView {
         const paths = (cgroups.cgroups ?? []).map(({ cgroup }) => cgroup);
         this.form.offer(gather(list, config.sampler?.tracepoints), paths, config.sampler);
         if (config.sampler?.enabled === false)
-            this.accuse({ message: "the sampler is not enabled", status: 403 });
+            this.accuse({ reason: "the sampler is not enabled", status: 403 });
         this.page.fault(null);
         this.poll.close();
     }
@@ -75,7 +75,7 @@ class ProfileView {
         this.downloads.ask(this.form.values());
         this.comparison.zoomTo(this.state.zoom);
         this.draw();
-        this.tell();
+        this.report();
     }
 
     write() {
@@ -131,7 +131,7 @@ class ProfileView {
         const begin = performance.now();
 
         this.show(recording);
-        this.tell();
+        this.report();
         if (begin - this.said > say_ms) {
             this.said = begin;
             this.page.say(progress(recording));
@@ -161,15 +161,16 @@ class ProfileView {
         this.show(recording);
         if (recording.fault && !recording.header)
             this.accuse(recording.fault);
-        this.tell();
+        this.report();
         if (recording.header)
-            this.page.say(`The recording has ended. ${[...this.notes.children].map((one) => one.textContent).join(" ")}`);
+            this.page.say(`The recording has ended. ${this.sentences.join(" ")}`);
     }
 
     // Beside the control that caused it, or below the form.
     accuse(fault) {
-        const asked = fault && (fault.status === 400 || fault.status === 404 || /^event:/.test(fault.message));
-        const general = fault && !(asked && this.form.accuse(fault.message)) ? remedy(fault) : "";
+        const said = fault?.reason || fault?.message;
+        const asked = fault && (fault.status === 400 || fault.status === 404 || /^event:/.test(said));
+        const general = fault && !(asked && this.form.accuse(said)) ? remedy(fault) : "";
 
         write(this.fault, general);
         this.fault.hidden = !general;
@@ -181,21 +182,22 @@ class ProfileView {
         const shown = this.comparison.draw(this.state), { recording } = this.comparison;
 
         this.result.hidden = !recording;
-        this.toolbar.offer({ recording: Boolean(recording?.ended && recording.samples), kept: Boolean(this.kept.before) });
+        this.toolbar.offer({ recording: Boolean(recording?.samples && recording.ended),
+                             kept: this.kept.before !== null });
         this.downloads.show(shown && { recording, tree: shown.tree, shape: this.state.shape });
         if (shown)
             this.hottest.show(shown.tree, shown.before);
     }
 
-    tell() {
+    report() {
         const recording = this.running ?? this.kept.recording;
         const sentences = recording?.ended ? notes(recording) : [];
 
         this.bar.hidden = !this.running;
         this.bar.value = this.running ? Math.min(1, recording.elapsed / recording.seconds || 0) : 0;
         write(this.progress, this.running ? progress(recording) : "");
-        if (sentences.join() !== this.told) {
-            this.told = sentences.join();
+        if (sentences.join() !== this.sentences?.join()) {
+            this.sentences = sentences;
             replace(this.notes, ...sentences.map((sentence) => element("li", {}, sentence)));
         }
     }

@@ -4,7 +4,7 @@ import { element } from "../element.js";
 
 const search_delay_ms = 200;
 
-// What the URL may have; the first is the default, which it leaves out.
+// Values in the URL; the first is the default, which it leaves out.
 const choices = { by: ["process", "merged"], shape: ["icicle", "flame"], compare: ["side", "difference"] };
 const titles = { process: "By process", merged: "Merged", icicle: "Icicle", flame: "Flame", side: "A and B",
                  difference: "Difference" };
@@ -92,7 +92,7 @@ export class Toolbar {
         this.search.value = state.search;
     }
 
-    // What there is to be kept, compared, and forgotten.
+    // Whether there is a recording to keep, and one that was kept.
     offer({ recording, kept }) {
         this.keep.disabled = !recording;
         this.forget.hidden = this.fields.compare.hidden = !kept;

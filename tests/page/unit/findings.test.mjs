@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the view Health finds in a status.
+// The findings of the view Health in a status.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { absences, cpuList, cpuShares, findings, sentence } from "../../../web/health/findings.js";

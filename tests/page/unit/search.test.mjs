@@ -55,6 +55,13 @@ test("no pattern takes for ever on a name", () => {
     assert.ok(globalThis.process.cpuUsage(begin).user < 5e6);
 });
 
+test("the end of a long name is its end", () => {
+    const long = treeOf([{ frames: [user(`${"a".repeat(4095)}!`)], weight: 1 }]);
+
+    assert.equal(search(long, "/a$/").share, 0);
+    assert.equal(search(long, "/!$/").share, 1);
+});
+
 test("nor on many names: it gives up with a sentence", () => {
     const random = new Random(8);
     const stacks = random.list(400, () => ({

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// A recording of a stream that a server of the test's own sends well and badly, and its sentences.
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import test, { after, before } from "node:test";
+import { Client } from "../../../web/client.js";
+import { culprit } from "../../../web/profile/form.js";
+import { choices, find, gather } from "../../../web/profile/events.js";
+import { notes, progress, remedy, summary } from "../../../web/profile/notes.js";
+import { Recording } from "../../../web/profile/recording.js";
+
+let server, client, send; // send(response, write) of a test
+const header = { type: "header", event: "cycles", frequency: 99, seconds: 1 };
+const end = { type: "end", reason: "seconds", lost: 0, dropped: 0, seconds: 1, awaiting_symbols: 0, notes: [] };
+const sample = (symbol) => ({ type: "sample", comm: "p", pid: 1, callchain: [{ symbol, module: "/bin/p" }] });
+
+before(async () => {
+    server = createServer((request, response) => {
+        response.writeHead(200, { "Content-Type": "application/x-ndjson" });
+        send(response, (...records) => response.write(records.map((one) => `${JSON.stringify(one)}\n`).join("")));
+    });
+    await new Promise((done) => server.listen(0, "127.0.0.1", done));
+    client = new Client(`http://127.0.0.1:${server.address().port}/`);
+});
+after(() => {
+    server.closeAllConnections();
+    server.close();
+});
+
+async function recorded(how, during = () => {}) {
+    const recording = new Recording(client, { seconds: "1" });
+
+    send = how;
+    const run = recording.run();
+    await during(recording);
+    await run;
+    return recording;
+}
+
+test("a whole stream", async () => {
+    const one = await recorded((response, write) => {
+        write(header, sample("f"), { type: "lost", lost: 3 }, { type: "throttle" }, sample("g"), { ...end, lost: 3 });
+        response.end();
+    });
+
+    assert.deepEqual([one.samples, one.tree.total, one.treeBy("merged").depth, one.fault], [2, 2, 1, null]);
+    assert.equal(summary(one), "cycles at 99 Hz, 1 s, 2 samples");
+    assert.deepEqual(notes(one).map((text) => text.split(/[.,]/)[0]),
+                     ["The kernel lost 3 records", "The kernel throttled sampling 1 time"]);
+});
+
+test("the merged tree grows with the recording", () => {
+    const one = new Recording(client, {});
+
+    one.take(sample("f"));
+    const merged = one.treeBy("merged");
+    one.take(sample("g"));
+    assert.deepEqual([merged.total, one.treeBy("process").total], [2, 2]);
+});
+
+test("a connection that breaks keeps what came", async () => {
+    const one = await recorded((response, write) => {
+        write(header, sample("f"));
+        setTimeout(() => response.destroy(), 50);
+    });
+
+    assert.equal(one.tree.total, 1);
+    assert.match(notes(one)[0], /broke.*What came until then, 0 s, is kept\./);
+});
+
+test("a recording that is stopped keeps what came", async () => {
+    const one = await recorded((response, write) => write(header, sample("f")), async (recording) => {
+        while (!recording.samples)
+            await new Promise((done) => setTimeout(done, 5));
+        assert.match(progress(recording), /^1 s left, 1 sample, 0 lost, 0 dropped, throttled 0 times\.$/);
+        recording.stop("hidden");
+    });
+
+    assert.deepEqual([one.tree.total, one.fault], [1, null]);
+    assert.match(notes(one)[0], /when this tab was hidden/);
+});
+
+test("lines that are broken, names that are hostile, a clock of 1970", async () => {
+    const one = await recorded((response, write) => {
+        write(header, { ...sample("<img src=x onerror=alert(1)>\u202e"), time: -1e9 });
+        response.write("{\"type\":\n[1]\n");
+        write({ ...end, reason: "max", notes: ["a note"] });
+        response.end();
+    });
+
+    assert.deepEqual([one.tree.total, one.broken], [1, 2]);
+    assert.deepEqual(notes(one), ["The daemon ended it after 1 s: max.",
+                                  "2 lines of the answer could not be read and are left out.", "A note."]);
+});
+
+test("a sentence of the daemon is about a control", () => {
+    const sentences = {
+        event: ['there is no event "x"', 'parameter "event": x', "cpu 0 cycles: this machine offers no hardware PMU"],
+        rate: ["frequency and period exclude each other", 'parameter "period": x'],
+        cpu: ['parameter "cpu": there is no CPU 2 on this machine'],
+        seconds: ["99999 seconds are over the limit of 3600"],
+        cgroup: ["there is no cgroup /x below /sys"], pid: ["there is no process 7"],
+    };
+
+    for (const [control, all] of Object.entries(sentences))
+        for (const sentence of all)
+            assert.equal(culprit(sentence), control, sentence);
+    assert.match(remedy({ message: "busy.", status: 503, retry_after: 5 }), /^Busy\. Record again in 5 s\.$/);
+});
+
+test("events of several PMUs are one, first choices are there, what clients may not name is last", () => {
+    const offers = gather([
+        { name: "cpu-clock", pmu: "software", kind: "software", description: "" },
+        { name: "sched:cycles", pmu: "tracepoint", kind: "tracepoint", description: "" },
+        { name: "cycles", pmu: "a55", kind: "hardware", description: "Cycles." },
+        { name: "cycles", pmu: "a76", kind: "hardware", description: "Cycles." },
+        { name: "a76/stall_backend/", pmu: "a76", kind: "pmu", description: "" },
+        { name: "", pmu: "", kind: "note", description: "x" },
+    ], []);
+
+    assert.deepEqual(offers.map(({ name }) => name), ["cpu-clock", "sched:cycles", "cycles", "a76/stall_backend/"]);
+    assert.equal(offers[2].note, "Cycles. a55, a76");
+    assert.deepEqual(choices(offers).map(({ name }) => name), ["cycles", "a76/stall_backend/"]);
+    assert.deepEqual(find(offers, "CYC").map(({ name }) => name), ["cycles", "sched:cycles"]);
+});
