@@ -2,9 +2,8 @@
 // The shell of the page: shows the view that the address names, and says what goes wrong.
 import { Address } from "./address.js";
 import { Client } from "./client.js";
-import { Edition } from "./edition.js";
+import { Edition, Faults } from "./faults.js";
 import { element, plain, replace, write } from "./element.js";
-import { Faults } from "./faults.js";
 import { Visibility } from "./poll.js";
 import { now } from "./now/now.js";
 import { services } from "./services/services.js";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The line that says what is wrong. Each source, as a Poll, has a sentence of its own, and those that are the same are
 // shown once. A sentence stays long enough to be read, and a fault that comes and goes does not make the line flicker.
+import { Poll } from "./poll.js";
 
 const shown_ms = 3000;
 
@@ -40,5 +41,32 @@ export class Faults {
             node.textContent = text;
         this.load.hidden = !entries.some((entry) => entry.action === "load");
         this.line.hidden = text === "";
+    }
+}
+
+// --- Whether the daemon still is of the version that this page came with. After an update the page offers to be loaded again, and never does it by itself. The answers also say what the machine is called.
+
+const often_ms = 60000;
+
+export class Edition {
+    constructor(page) {
+        this.page = page;
+        this.version = null;
+        // Its own faults are those of the view too, which shows them.
+        this.poll = new Poll({ visibility: page.visibility, fault() {} }, often_ms, async (signal) => {
+            this.compare(await page.client.json("api/v1/status", { signal }));
+        });
+    }
+
+    compare(status) {
+        this.page.machine(status.machine.hostname);
+        this.version ??= status.version;
+        this.page.fault(status.version === this.version ? null :
+            `The daemon is of version ${status.version} now, and this page is of ${this.version}.`, this, "load");
+    }
+
+    // The daemon was away.
+    ask() {
+        this.poll.resume();
     }
 }

@@ -175,7 +175,7 @@ start_daemon --config.file="$scratch/perfcountd.yaml" --web.config.file="$scratc
 equals "a file of the page needs the password" "$(status_of /page/app.js)" 401
 equals "as the page does" "$(status_of / -H "$html")" 401
 # shellcheck disable=SC2016 # the shells of xargs expand it
-codes=$(printf '%s\n' "${files[@]}" | xargs -P 6 -n 6 bash -c '
+codes=$(printf '%s\n' "${files[@]}" | xargs -P 6 -n $(((${#files[@]} + 5) / 6)) bash -c '
     arguments=()
     for file; do
         arguments+=(-o /dev/null "$0/page/$file")

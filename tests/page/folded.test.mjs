@@ -6,9 +6,8 @@ import { execFileSync } from "node:child_process";
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
-import { folded } from "../../web/flame/folded.js";
-import { readRecords } from "../../web/flame/samples.js";
-import { stackOf } from "../../web/flame/stack.js";
+import { folded } from "../../web/flame/export.js";
+import { readRecords, stackOf } from "../../web/flame/samples.js";
 import { StackTree } from "../../web/flame/tree.js";
 import { Daemon, eventually, scratch, started } from "./daemon.mjs";
 

@@ -3,10 +3,9 @@
 import { element, write } from "../element.js";
 import { listenToKeys, listenToPointer } from "./input.js";
 import { Layout } from "./layout.js";
-import { legend } from "./legend.js";
-import { Painter, change, row_height } from "./painter.js";
 import { dim, grey, hex } from "./colours.js";
-import { Tip, sentence, weight } from "./tip.js";
+import { Painter, change, row_height } from "./painter.js";
+import { Tip, legend, sentence, weight } from "./tip.js";
 import { Zoom, follow, pathOf } from "./zoom.js";
 
 const help = "Arrow keys go to the callers, the functions called, and the frames beside. Enter zooms in, Escape " +

@@ -192,3 +192,65 @@ export class StackTree {
         }
     }
 }
+
+// --- Two trees laid over each other. Samples of the two may differ in number, so that shares of each are compared.
+
+// Returns a tree with the weights of `after`, whose nodes also have `before` and `after`: their totals' shares, from 0
+// to 1. A frame that is gone is kept with the total 0.
+export function difference(before, after) {
+    const tree = new StackTree(after.limits);
+    const old = new Map(); // the node of `before`, by the new tree's
+
+    tree.graft(tree.root, after.root);
+    tree.lumped = after.lumped;
+    tree.graft(tree.root, before.root, (to, node) => old.set(to, node.total));
+    for (const node of tree.nodes()) {
+        node.before = before.total > 0 ? (old.get(node) ?? 0) / before.total : 0;
+        node.after = after.total > 0 ? node.total / after.total : 0;
+    }
+    return tree;
+}
+
+// --- Functions, with the weight of the samples in which they ran (self) and in which they were on the stack (total).
+
+// Visits each node with the process that it is of, "" if there is none. `leave` is called when all below it are done.
+function walk(tree, enter, leave) {
+    const waiting = [[tree.root, "", false]];
+
+    while (waiting.length > 0) {
+        const [node, process, done] = waiting.pop();
+        if (done) {
+            leave(node, process);
+            continue;
+        }
+        enter(node, process);
+        waiting.push([node, process, true]);
+        for (const child of node.children?.values() ?? [])
+            waiting.push([child, child.kind === "process" ? child.name : process, false]);
+    }
+}
+
+// Returns [{name, module, kind, process, self, total}], the largest self first. A function that calls itself has each
+// sample once in its total. With `byProcess`, each process has its own rows; else `process` is "".
+export function hottest(tree, { byProcess = false } = {}) {
+    const rows = new Map();
+    const key_of = (node, process) => (byProcess ? `${process.length} ${process}${keyOf(node)}` : keyOf(node));
+    const is_function = (node) => node.kind !== "all" && node.kind !== "process";
+
+    walk(tree, (node, process) => {
+        if (!is_function(node))
+            return;
+        const key = key_of(node, process);
+        const row = rows.get(key) ?? { name: node.name, module: node.module, kind: node.kind,
+            process: byProcess ? process : "", self: 0, total: 0, above: 0 };
+
+        rows.set(key, row);
+        row.self += node.self;
+        row.total += row.above++ === 0 ? node.total : 0;
+    }, (node, process) => {
+        if (is_function(node))
+            rows.get(key_of(node, process)).above--;
+    });
+    return [...rows.values()].map(({ above, ...row }) => row)
+        .sort((a, b) => b.self - a.self || b.total - a.total || (a.name < b.name ? -1 : 1));
+}

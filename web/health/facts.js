@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Facts of the daemon and its machine, and its collectors.
-import { element, plain, write } from "../element.js";
-import { absent, digits, duration } from "../numbers.js";
+import { element, plain, replace, write } from "../element.js";
+import { History } from "../history.js";
+import { Line } from "../lines.js";
+import { absent, bytes, digits, duration, percent } from "../numbers.js";
+import { Poll } from "../poll.js";
+import { absences, cpuShares } from "./findings.js";
 
 const when = (seconds) => new Date(seconds * 1000).toLocaleString();
 
@@ -61,5 +65,155 @@ export class Facts {
             this.write(name, text(status));
         for (const one of status.collectors)
             this.write(`Collector ${plain(one.name)}`, collector(one));
+    }
+}
+
+// --- The cost of the daemon itself: the CPU time and the memory of each of its processes, and a line of all CPU time.
+
+const interval = 5, gap = 20; // seconds
+const roles = { daemon: "serves", opener: "opens counters", symboliser: "reads programs for samples" };
+const sum = (values) => values.reduce((all, one) => all + one, 0);
+
+function row(name) {
+    const cpu = element("td", { class: "number" }), memory = element("td", { class: "number" });
+    const node = element("tr", {}, element("th", { scope: "row", title: roles[name] ?? null }, name), cpu, memory);
+
+    return { node, cpu, memory };
+}
+
+export class Cost {
+    constructor(page) {
+        this.page = page;
+        this.before = null; // {status, at}
+        this.rows = new Map();
+        this.body = element("tbody");
+        if (!page.kept.has("cost"))
+            page.kept.set("cost", new History({ interval, gap }));
+        this.history = page.kept.get("cost");
+        this.line = new Line(this.history, "cpu", { label: "CPU of all processes", text: percent });
+        this.node = element("section", { class: "card cost", "aria-label": "Own cost" },
+            element("h3", {}, "Own cost"), element("div", { class: "scroll", tabindex: 0, role: "region",
+                "aria-label": "CPU and memory of each process" }, element("table", {}, element("thead", {},
+                element("tr", {}, element("th", { scope: "col" }, "Process"),
+                    element("th", { scope: "col", class: "number", title: "100 % is one CPU" }, "CPU"),
+                    element("th", { scope: "col", class: "number" }, "Memory"))), this.body)), this.line.element);
+    }
+
+    row_of(key, name) {
+        if (!this.rows.has(key))
+            this.rows.set(key, row(name));
+        return this.rows.get(key);
+    }
+
+    update(status) {
+        const at = performance.now();
+        const shares = this.before ? cpuShares(this.before.status, status, (at - this.before.at) / 1000) : {};
+        const known = Object.values(shares);
+
+        this.history.begin();
+        if (known.length > 0)
+            this.history.add("cpu", sum(known));
+        this.line.update();
+
+        const nodes = status.processes.map(({ process, pid, resident_bytes }) => this.write(
+            this.row_of(pid, process), shares[pid], resident_bytes));
+        nodes.push(this.write(this.row_of("all", "in all"), known.length > 0 ? sum(known) : undefined,
+            sum(status.processes.map((one) => one.resident_bytes))));
+        if (nodes.length !== this.body.children.length || nodes.some((one, i) => one !== this.body.children[i]))
+            replace(this.body, ...nodes);
+        this.before = { status, at };
+    }
+
+    close() {
+        this.line.close();
+    }
+
+    write({ node, cpu, memory }, share, resident) {
+        write(cpu, share === undefined ? absent : percent(share));
+        write(memory, bytes(resident));
+        return node;
+    }
+}
+
+// --- Documents that are asked for only while they are open: the metrics that have no value, and the configuration.
+
+const often_ms = 60000;
+
+function showMetrics(body, { metrics }) {
+    const reasons = absences(metrics);
+    const items = reasons.map(({ sentence, where, metrics: names }) => element("li", {},
+        element("p", {}, element("b", {}, where), `: ${sentence}`),
+        element("p", { class: "quiet" }, names.join(", "))));
+
+    replace(body, items.length > 0 ? element("ul", {}, ...items) : element("p", {}, "Each metric has a value."));
+}
+
+function showConfig(body, document) {
+    replace(body, element("pre", { class: "scroll", tabindex: 0, role: "region", "aria-label": "The configuration" },
+        JSON.stringify(document, null, 2)));
+}
+
+const disclosures = {
+    metrics: { title: "Derived metrics without a value, and why", path: "api/v1/metrics", show: showMetrics },
+    config: { title: "The configuration that runs", path: "api/v1/config", show: showConfig },
+};
+
+// Open ones are in the address: "#health?open=metrics,config".
+class Disclosure {
+    constructor(page, { title, path, show }, changed) {
+        this.page = page;
+        this.path = path;
+        this.show = show;
+        this.poll = null;
+        this.body = element("div");
+        this.node = element("details", { class: "card", ontoggle: () => {
+            this.follow();
+            changed();
+        } }, element("summary", {}, title), this.body);
+    }
+
+    follow() {
+        if (this.node.open && !this.poll)
+            this.poll = new Poll(this.page, often_ms, async (signal) => {
+                const document = await this.page.client.json(this.path, { signal });
+                const text = JSON.stringify(document);
+                if (text !== this.text)
+                    this.show(this.body, document);
+                this.text = text;
+            });
+        if (!this.node.open)
+            this.close();
+    }
+
+    close() {
+        this.poll?.close();
+        this.poll = null;
+    }
+}
+
+export class Documents {
+    constructor(page) {
+        this.page = page;
+        this.all = Object.entries(disclosures).map(([name, one]) =>
+            [name, new Disclosure(page, one, () => this.write())]);
+        this.node = element("section", { "aria-label": "Documents" }, ...this.all.map(([, one]) => one.node));
+        this.follow();
+    }
+
+    // Opens and closes what the address has.
+    follow() {
+        const open = (this.page.address.parameters.get("open") ?? "").split(",");
+
+        for (const [name, one] of this.all)
+            one.node.open = open.includes(name);
+    }
+
+    write() {
+        this.page.address.write({ open: this.all.filter(([, one]) => one.node.open).map(([name]) => name).join(",") });
+    }
+
+    close() {
+        for (const [, one] of this.all)
+            one.close();
     }
 }

@@ -2,9 +2,7 @@
 // The view Health: what is not counted and what helps, what the daemon costs, its configuration; pause and reload.
 import { element, replace, write } from "../element.js";
 import { Poll } from "../poll.js";
-import { Cost } from "./cost.js";
-import { Documents } from "./documents.js";
-import { Facts } from "./facts.js";
+import { Cost, Documents, Facts } from "./facts.js";
 import { findings } from "./findings.js";
 import { Operations } from "./operations.js";
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the documents say about a moment, in the terms of the view. Pure functions of the documents.
-import { whole } from "../titles.js";
+import { whole } from "../numbers.js";
 
 // "0-2,5" → [0, 1, 2, 5]
 export function cpus_of(list) {

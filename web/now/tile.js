@@ -3,8 +3,7 @@
 // cell of its table.
 import { element, plain, write } from "../element.js";
 import { Line } from "../lines.js";
-import { absent, amount, metric, percent, unit_label } from "../numbers.js";
-import { title_of } from "../titles.js";
+import { absent, amount, metric, percent, title_of, unit_label } from "../numbers.js";
 
 const starved_help = "no counter was free for it, so this is not zero. End what else counts, or count fewer events.";
 

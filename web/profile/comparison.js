@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The recording that is shown, and, once one was kept as A, both of them or their difference.
 import { element, replace, write } from "../element.js";
-import { difference } from "../flame/difference.js";
+import { difference } from "../flame/tree.js";
 import { summary } from "./notes.js";
 import { Panel } from "./panel.js";
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files of a recording: what is shown, made here, and the formats of the daemon, which records again for them.
 import { element, write } from "../element.js";
-import { folded } from "../flame/folded.js";
-import { svg } from "../flame/svg.js";
+import { folded, svg } from "../flame/export.js";
 import { duration } from "../numbers.js";
 import { summary } from "./notes.js";
 

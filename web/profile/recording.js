@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One recording: a stream of /api/v1/samples that becomes a tree of stacks. Its samples are kept, however it ends.
 import { Fault } from "../client.js";
-import { readRecords } from "../flame/samples.js";
-import { stackOf } from "../flame/stack.js";
+import { readRecords, stackOf } from "../flame/samples.js";
 import { StackTree } from "../flame/tree.js";
 
 const grace_ms = 20000; // behind the last second, for the names that the daemon still looks up

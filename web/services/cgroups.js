@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of the table, of what the daemon answers: all groups and PMUs of a cgroup are one row.
 import { plain } from "../element.js";
-import { value_of_formula } from "./formula.js";
 
 const ids = /[0-9a-f]{64}/g, longest = 120;
 
@@ -146,4 +145,91 @@ export class Cgroups {
         });
         return { rows, news };
     }
+}
+
+// --- The cgroups that the reader looks for: a part of a name, or a pattern as the daemon's parameter `cgroup` takes it.
+
+// Whether a pattern matches a whole text: * is any characters but /, ** any characters, ? one character but /. It takes
+// the product of both lengths at most: after a mismatch it goes on at the last *, or, where that cannot, the last **.
+export function glob(pattern, text) {
+    let p = 0, t = 0, star = null, stars = null;
+
+    while (t < text.length) {
+        if (pattern[p] === "*") {
+            const both = pattern[p + 1] === "*";
+            p += both ? 2 : 1;
+            if (both)
+                [stars, star] = [{ p, t }, null];
+            else
+                star = { p, t };
+        } else if (p < pattern.length && (pattern[p] === text[t] || (pattern[p] === "?" && text[t] !== "/"))) {
+            p++;
+            t++;
+        } else {
+            const back = star && text[star.t] !== "/" ? star : stars;
+            if (!back)
+                return false;
+            if (back === stars)
+                star = null;
+            t = ++back.t;
+            p = back.p;
+        }
+    }
+    return /^\**$/.test(pattern.slice(p));
+}
+
+// A function that says whether a cgroup {path, name, unit, slice, container} is looked for. Without * and ? the text is
+// a part of any of them, in upper or lower case; a pattern without / is compared with the names alone.
+export function filter_of(text) {
+    const wanted = text.trim();
+
+    if (wanted === "")
+        return () => true;
+    if (!/[*?]/.test(wanted)) {
+        const part = wanted.toLowerCase();
+        return (one) => [one.path, one.unit, one.slice, one.container]
+            .some((name) => name.toLowerCase().includes(part));
+    }
+    if (wanted.includes("/"))
+        return (one) => glob(wanted, one.path);
+    return (one) => [one.name, one.unit, one.slice, one.container].some((name) => name !== "" && glob(wanted, name));
+}
+
+// --- The value of a derived metric's formula, "1000 * branch_misses / instructions", of sums: where a cgroup runs on several PMUs, a ratio of it is the ratio of their sums. The grammar is that of derived/formula.h.
+
+const levels = ["+-", "*/"];
+
+function number(left, sign, right) {
+    switch (sign) {
+    case "+": return left + right;
+    case "-": return left - right;
+    case "*": return left * right;
+    default: return right > 0 ? left / right : NaN;
+    }
+}
+
+// `value_of(name)` is a number, NaN where it is not known. The result is NaN where an operand is, or nothing divides.
+export function value_of_formula(text, value_of) {
+    const tokens = text.match(/[a-z][a-z0-9_]*|\d+(\.\d+)?|[-+*/()]/g) ?? [];
+    let at = 0;
+
+    function operand() {
+        const token = tokens[at++] ?? "";
+        if (token !== "(")
+            return /^[a-z]/.test(token) ? value_of(token) : parseFloat(token);
+        const inner = expression(0);
+        at++;
+        return inner;
+    }
+
+    function expression(level) {
+        if (level === levels.length)
+            return operand();
+        let left = expression(level + 1);
+        while (at < tokens.length && levels[level].includes(tokens[at]))
+            left = number(left, tokens[at++], expression(level + 1));
+        return left;
+    }
+
+    return expression(0);
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The columns of the table: what a cgroup is called, the metrics that it has here, and its events.
 import { plain } from "../element.js";
-import { absent, amount, metric, percent, unit_label } from "../numbers.js";
-import { title_of, whole } from "../titles.js";
+import { absent, amount, metric, percent, title_of, unit_label, whole } from "../numbers.js";
 import { short_id, short_path } from "./cgroups.js";
 
 // The first of these that are here are shown, as many as there is room for.

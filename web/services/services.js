@@ -8,10 +8,9 @@ import { History } from "../history.js";
 import { count } from "../numbers.js";
 import { Poll } from "../poll.js";
 import { Table } from "../table.js";
-import { Cgroups } from "./cgroups.js";
+import { Cgroups, filter_of } from "./cgroups.js";
 import { columns_of, usual } from "./columns.js";
 import { Opened, name_of } from "./opened.js";
-import { filter_of } from "./filter.js";
 
 const seconds = 2, first_seconds = 0.5, listing_ms = 30000, listed_max = 200;
 

@@ -2,9 +2,8 @@
 // Random stacks: everything that the tree says is what a sum over the stacks themselves says.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { difference } from "../../../web/flame/difference.js";
-import { folded } from "../../../web/flame/folded.js";
-import { hottest } from "../../../web/flame/hottest.js";
+import { difference, hottest } from "../../../web/flame/tree.js";
+import { folded } from "../../../web/flame/export.js";
 import { search } from "../../../web/flame/search.js";
 import { Random, beginning, same, stack, sum, treeOf } from "./stacks.mjs";
 

@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import test, { after, before } from "node:test";
 import { Client } from "../../../web/client.js";
 import { culprit } from "../../../web/profile/form.js";
-import { choices, find, gather } from "../../../web/profile/events.js";
+import { choices, find, gather } from "../../../web/profile/picker.js";
 import { notes, progress, remedy, summary } from "../../../web/profile/notes.js";
 import { Recording } from "../../../web/profile/recording.js";
 

@@ -2,10 +2,8 @@
 // The rows of the table of cgroups: groups and PMUs that become one row, what is starved, filters, the order of rows.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Cgroups, short_path } from "../../../web/services/cgroups.js";
+import { Cgroups, filter_of, glob, short_path, value_of_formula } from "../../../web/services/cgroups.js";
 import { columns_of, usual } from "../../../web/services/columns.js";
-import { filter_of, glob } from "../../../web/services/filter.js";
-import { value_of_formula } from "../../../web/services/formula.js";
 import { shown_of, sorted } from "../../../web/table.js";
 
 const metrics = { metrics: [

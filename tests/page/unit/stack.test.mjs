@@ -3,9 +3,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { folded } from "../../../web/flame/folded.js";
-import { readRecords } from "../../../web/flame/samples.js";
-import { stackOf } from "../../../web/flame/stack.js";
+import { folded } from "../../../web/flame/export.js";
+import { readRecords, stackOf } from "../../../web/flame/samples.js";
 import { StackTree } from "../../../web/flame/tree.js";
 import { kernel, process, treeOf, user } from "./stacks.mjs";
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import test from "node:test";
-import { svg } from "../../../web/flame/svg.js";
+import { svg } from "../../../web/flame/export.js";
 import { StackTree } from "../../../web/flame/tree.js";
 import { kernel, process, treeOf, user } from "./stacks.mjs";
 

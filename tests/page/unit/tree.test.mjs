@@ -4,11 +4,9 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { folded } from "../../../web/flame/folded.js";
-import { hottest } from "../../../web/flame/hottest.js";
+import { folded, svg } from "../../../web/flame/export.js";
+import { hottest, StackTree } from "../../../web/flame/tree.js";
 import { search } from "../../../web/flame/search.js";
-import { svg } from "../../../web/flame/svg.js";
-import { StackTree } from "../../../web/flame/tree.js";
 import { Random, nodeAt, process, treeOf, user } from "./stacks.mjs";
 
 const MB = 1 << 20;
