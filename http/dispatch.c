@@ -9,7 +9,7 @@
 #include "base/suggest.h"
 #include "base/utf8.h"
 #include "http/auth/auth.h"
-#include "http/refusal.h"
+#include "http/auth/refusal.h"
 #include "http/reply.h"
 #include "http/route.h"
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Every query of contrib/grafana's dashboards, asked of a Prometheus that scrapes the daemon of this machine and that of
-# an emulated board with two kinds of core: `make check-dashboards`. Then the board's page in a browser, with PICTURES, a
-# directory, also as screenshots there. With --page, that alone.
+# an emulated board with two kinds of core: `make check-dashboards`. Then the board's page in a browser, with PICTURES,
+# a directory, also as screenshots there. With --page, that alone.
 #
 # PERFCOUNTD names the binary of this machine. VM_CACHE, VM_BUILD: see vm/lib.sh.
 
@@ -89,7 +89,8 @@ ask_queries() {
     holds "both machines are scraped" eventually 120 good_scrapes "http://127.0.0.1:${ports[1]}"
     holds "each query of each dashboard has data" python3 "$root/tests/contrib/query-dashboards.py" \
         "http://127.0.0.1:${ports[1]}" "$scrape_seconds" board.example.org \
-        "$root/tests/contrib/dashboards-absent.tsv" "$root/contrib/grafana/fleet.json" "$root/contrib/grafana/board.json"
+        "$root/tests/contrib/dashboards-absent.tsv" \
+        "$root/contrib/grafana/fleet.json" "$root/contrib/grafana/board.json"
     kill "$prometheus_pid"
     wait "$prometheus_pid" 2>/dev/null
     prometheus_pid=

@@ -44,7 +44,8 @@ export class Faults {
     }
 }
 
-// --- Whether the daemon still is of the version that this page came with. After an update the page offers to be loaded again, and never does it by itself. The answers also say what the machine is called.
+// --- Whether the daemon still is of the version that this page came with. After an update the page offers to be
+// loaded again, and never does it by itself. The answers also say what the machine is called.
 
 const often_ms = 60000;
 

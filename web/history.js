@@ -5,7 +5,7 @@
 const most_names = 8000;
 
 export class History {
-    // A moment that is more than `gap` seconds after the one before begins anew: nobody looked in between. `clock`
+    // A moment that is more than `gap` seconds after the one before starts a new line: nobody looked in between. `clock`
     // gives milliseconds.
     constructor({ seconds = 300, interval = 2, gap = 7, clock = () => performance.now() } = {}) {
         this.seconds = seconds;
@@ -58,7 +58,7 @@ export class History {
         return this.times[moment % this.capacity];
     }
 
-    // Adds a value to the moment that began last. What is no number is not known.
+    // Adds a value to the moment that began last. A value that is no number is not known.
     add(name, value) {
         if (!Number.isFinite(value) || !this.moments)
             return;

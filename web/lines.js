@@ -124,8 +124,8 @@ function drawSoon(line) {
 // The line of the values that a History has of `name`. `line.element` goes into the document; update() after values
 // were added; close() when it is not needed any more.
 export class Line {
-    // `label` says what it is; `text(value)` writes a value; `min` and `max` are the ends of its scale; without `max`, its
-    // highest value is. With `axes` it is a large one.
+    // `label` says what it is; `text(value)` writes a value; `min` and `max` are the ends of its scale; without `max`,
+    // its highest value is. With `axes` it is a large one.
     constructor(history, name, { label, text, min = 0, max, axes = false }) {
         Object.assign(this, { history, name, label, text, min, max, axes, seen: false, chart: null, drawn: 0 });
         this.element = element("div", { class: axes ? "line large" : "line", role: "img", "aria-label": label,
@@ -179,7 +179,7 @@ export class Line {
         return getComputedStyle(this.element).getPropertyValue(property).trim();
     }
 
-    // The time of day, so many seconds from now.
+    // The time of day that is this many seconds from now.
     timeOf(seconds) {
         return time_of(Date.now() / 1000 + seconds);
     }

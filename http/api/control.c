@@ -2,8 +2,8 @@
 /* The paths under /-/, and the pause. */
 #include "base/number.h"
 #include "http/api/handlers.h"
+#include "http/auth/refusal.h"
 #include "http/content.h"
-#include "http/refusal.h"
 #include "http/reply.h"
 
 #define PAUSE_SECONDS 60 /* where the client gives none */

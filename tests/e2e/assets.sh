@@ -44,7 +44,7 @@ wire_bytes() {
 anonymous() {
     awk '$1 == "RssAnon:" { print $2 }' "/proc/$daemon_pid/status"
 }
-# What compressing the page takes, the heap keeps.
+# The heap keeps what compressing the page takes.
 get / -H "$html" -H "$gzip" >"$scratch/page.gz"
 before=$(anonymous)
 first=$(wire_bytes)

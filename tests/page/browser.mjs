@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A browser of a test's own, and a view of the page in it. Whatever the page complains of while a test looks at it, an
-// error in the console, an exception, a violation of the policy, a request that goes elsewhere, fails the test.
+// A browser of a test's own, and a view of the page in it. A complaint while a test looks at the page, an error in the
+// console, an exception, a violation of the policy, or a request that goes elsewhere, fails the test.
 import assert from "node:assert/strict";
 import { accessSync, constants, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -75,7 +75,9 @@ export class View {
                 this.faults.push(`a request to elsewhere: ${one.url}`);
         });
         this.page.on("response", (response) => {
-            Object.assign(seen.get(response.request()) ?? {}, { status: response.status(), headers: response.headers() });
+            const asked = seen.get(response.request()) ?? {};
+
+            Object.assign(asked, { status: response.status(), headers: response.headers() });
         });
         for (const event of ["requestfinished", "requestfailed"])
             this.page.on(event, (request) => Object.assign(seen.get(request) ?? {},
@@ -86,7 +88,7 @@ export class View {
         });
     }
 
-    // Appearance: {width, height, scale, dark, reduced, touch}. What is left out is as before.
+    // Appearance: {width, height, scale, dark, reduced, touch}. Properties that are left out stay.
     async look({ width, height, scale = 1, dark, reduced } = {}) {
         const features = [];
 
@@ -142,7 +144,7 @@ export class View {
         }, source, flags, source === null ? text : "", selector);
     }
 
-    // What the reader sees of an element.
+    // The text of an element that the reader sees.
     text(selector = "body") {
         return this.page.evaluate((selector) => document.querySelector(selector)?.innerText ?? null, selector);
     }
@@ -187,7 +189,7 @@ export class View {
         return this.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     }
 
-    // What makes the page as a whole wider than the window, [] where nothing does.
+    // The elements that make the page as a whole wider than the window.
     wide() {
         return this.page.evaluate(() => {
             const whole = document.documentElement, width = whole.clientWidth;

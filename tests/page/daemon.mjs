@@ -139,7 +139,8 @@ export class Daemon {
 
     // An answer's body, as JSON where it is.
     async get(path, options = {}) {
-        const headers = { "X-Requested-With": "perfcountd", ...options.headers }; // node's requests look like a browser's
+        // node's requests look like a browser's
+        const headers = { "X-Requested-With": "perfcountd", ...options.headers };
         const response = await fetch(this.url + path, { ...options, headers });
         const text = await response.text();
 

@@ -53,7 +53,8 @@ fi
 mkdir -p "$folder/$markup"
 programs=("$folder/$markup/<b id=ran>$invalid" "$folder/$markup/$bidi$invalid<i id=ran>")
 cc -O1 -g0 -fno-omit-frame-pointer -o "$folder/plain" "$here/../e2e/hot.c"
-objcopy --redefine-sym "hot_seventy=$markup" --redefine-sym "hot_thirty=$bidi$invalid$long" "$folder/plain" "${programs[0]}"
+objcopy --redefine-sym "hot_seventy=$markup" --redefine-sym "hot_thirty=$bidi$invalid$long" \
+    "$folder/plain" "${programs[0]}"
 cp "${programs[0]}" "${programs[1]}"
 for program in "${programs[@]}"; do
     "$program" 600 >/dev/null &

@@ -24,7 +24,7 @@ const modules = createRequire(join(process.env.PAGE_TOOLS ?? join(root, "build/t
 // The daemon takes what changes something from no page but its own.
 const act = (method, path) => daemon.get(path, { method, headers: { "X-Requested-With": "perfcountd" } });
 
-// Waits for so many moments, which the first line has.
+// Waits until the first line has `n` moments.
 function moments(view, n) {
     return view.until(`${n} values of a line`, (n) => {
         const { line } = document.querySelector(".line") ?? {};
@@ -43,7 +43,8 @@ function drawn(view) {
         const [r, g, b] = probe.getImageData(0, 0, 1, 1).data;
         let n = 0;
         for (let i = 0; i < data.length; i += 4)
-            n += data[i + 3] > 100 && Math.abs(data[i] - r) + Math.abs(data[i + 1] - g) + Math.abs(data[i + 2] - b) < 60;
+            n += data[i + 3] > 100 &&
+                Math.abs(data[i] - r) + Math.abs(data[i + 1] - g) + Math.abs(data[i + 2] - b) < 60;
         return n;
     }));
 }
@@ -68,7 +69,8 @@ test("a CPU that is kept busy is seen to be busy, and what there is not is said"
         await moments(view, 2);
         const used = await view.text('[data-cpu="0"] [data-name="used"] .value');
         assert.ok(parseFloat(used) > 80, `CPU 0 is used ${used}`);
-        assert.match(await view.text('[data-pmu="software"] [data-name="context_switches"] .value'), /^[\d.,]+ [kM]?\/s$/);
+        assert.match(await view.text('[data-pmu="software"] [data-name="context_switches"] .value'),
+                     /^[\d.,]+ [kM]?\/s$/);
         assert.equal(await view.text('[data-pmu="software"] [data-name="context_switches"] .share'),
                      "counted 100%");
         if (has_pmu)
@@ -121,7 +123,8 @@ test("the URL has what is open; Back and a link bring it again", async () => {
         await view.page.click('[data-pmu="software"] [data-name="context_switches"] button');
         await view.sees("Context switches, CPU", ".detail h4");
         await view.page.click('details.closed summary');
-        await view.until("the URL", () => /^#now\?pmu=software&metric=context_switches&closed=\w+$/.test(location.hash));
+        await view.until("the URL", () =>
+            /^#now\?pmu=software&metric=context_switches&closed=\w+$/.test(location.hash));
         assert.equal((await view.focused()).tag, "summary");
     });
     await session.see("#now?pmu=software&metric=minor_faults&closed=cpu", async (view) => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all views have in common: each opens without a complaint, its state is in the URL, and who does not look at it
-// costs the daemon nothing.
+// All views: each opens without a complaint, its state is in the URL, and a reader who does not look at it costs the
+// daemon nothing.
 import assert from "node:assert/strict";
 import test, { after } from "node:test";
 import { Session, views } from "./browser.mjs";
@@ -27,7 +27,7 @@ for (const view of views)
             await rest(2500);
             assert.deepEqual(tab.asked(/./, hidden).map((one) => one.url), []);
             await show();
-            if (view !== "profile") // which asks for a recording when it is told to
+            if (view !== "profile") // which records when somebody asks it to
                 await eventually("requests", () => tab.asked(/api/, hidden).length > 0);
         });
     });

@@ -77,7 +77,9 @@ export function svg(tree, { icicle = false, title = "Flame graph" } = {}) {
         frames.map(({ node, x, pixels }) => frame_text(node, x, y_of(node), pixels, tree.total)).join("") + "</svg>\n";
 }
 
-// --- A tree as /api/v1/folded writes it, for flamegraph.pl and the like: a line for each stack, "comm;outermost;...;innermost SAMPLES", in the order of their bytes. Functions of the kernel end in "_[k]". A ";" within a name becomes ":".
+// --- A tree as /api/v1/folded writes it, for flamegraph.pl and the like: a line for each stack,
+// "comm;outermost;...;innermost SAMPLES", in the order of their bytes. Functions of the kernel end in "_[k]". A
+// ";" within a name becomes ":".
 
 const truncated = "[truncated]";
 const most_text = 1 << 26; // characters

@@ -174,7 +174,8 @@ export function points(difference) {
     return `${difference > 0 ? "+" : difference < 0 ? "−" : "±"}${percent(Math.abs(difference))}`;
 }
 
-// --- How much of a name fits into a frame. Measuring text costs more than all else, so the width of each character is measured once, and a text is as wide as its characters.
+// --- How much of a name fits into a frame. Measuring text costs more than all else, so the width of each
+// character is measured once, and a text is as wide as its characters.
 
 const most_characters = 400, most_names = 20000;
 

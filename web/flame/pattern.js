@@ -128,8 +128,8 @@ export class Pattern {
         return (place.next.get(undefined) ?? this.follow(place, undefined)) === this.found;
     }
 
-    // The place where some states are reached behind a character; it matters whether that is of a word. Places are kept,
-    // with the next one for each character, since names are much alike.
+    // The place where some states are reached behind a character; it matters whether that is of a word. Places are
+    // kept, with the next one for each character, since names are much alike.
     place(states, before) {
         const key = `${before} ${states.map((state) => state.number).sort().join(" ")}`;
         const found = this.places.get(key);

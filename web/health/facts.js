@@ -68,7 +68,8 @@ export class Facts {
     }
 }
 
-// --- The cost of the daemon itself: the CPU time and the memory of each of its processes, and a line of all CPU time.
+// --- The cost of the daemon itself: the CPU time and the memory of each of its processes, and a line of all CPU
+// time.
 
 const interval = 5, gap = 20; // seconds
 const roles = { daemon: "serves", opener: "opens counters", symboliser: "reads programs for samples" };

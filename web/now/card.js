@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A card: the numbers of a PMU, the most telling first, what it does not have and why, and its CPUs.
+// A card: the numbers of a PMU, the most useful first, the missing ones with the reason, and its CPUs.
 import { element, plain, replace, write } from "../element.js";
 import { percent, title_of, whole } from "../numbers.js";
 import { Cell, Detail, Tile } from "./tile.js";
@@ -27,8 +27,8 @@ function absence_title(absences) {
     return n === 1 ? "1 metric is not here, and why" : `${n} metrics are not here, and why`;
 }
 
-// `plan` is what it has, see plan.js. `state` is what the URL has: {more, closed: sets of ids, pmu, metric}; `onState()`
-// is called when the reader changes it.
+// `plan` is what it has, see plan.js. `state` is what the URL has: {more, closed: sets of ids, pmu, metric};
+// `onState()` is called when the reader changes it.
 export class Card {
     constructor(history, plan, state, onState) {
         Object.assign(this, { history, plan, state, onState, detail: null, made_of: JSON.stringify(plan) });
@@ -56,7 +56,7 @@ export class Card {
                 element("div", { class: "tiles" }, roots.slice(0, n)), this.place, this.more, this.table, this.absent);
     }
 
-    // What is open is in the set `more`, what is closed in the set `closed`.
+    // The set `more` has the cards that are open, the set `closed` the others that were closed.
     disclose(set, summary, ...children) {
         const is_listed = this.state[set].has(this.plan.id);
 

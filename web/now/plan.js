@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which cards there are, what is on each, and the values that a moment has for them.
+// The cards, the numbers that are on each, and the values that a moment has for them.
 import { plain } from "../element.js";
 import { absences_of, cpus_of, divide, event_of, events_of, least_share, mean, metric_of,
          metrics_of } from "./readings.js";
 import { kind_of_event, kind_of_metric, usage_kind } from "./tile.js";
 
-const telling = 4, software_columns = 2;
+const useful = 4, software_columns = 2;
 
 function where_of(cpus) {
     return /[-,]/.test(cpus) ? `CPUs ${cpus}` : `CPU ${cpus}`;
@@ -18,11 +18,11 @@ function other_events(rows, metrics) {
     return events_of(rows).filter((name) => !new RegExp(`\\b${name.replace(/\W/g, "\\$&")}\\b`).test(formulas));
 }
 
-// A kind of core, all CPUs of which are counted by one PMU.
+// A kind of core, whose CPUs are counted by one PMU.
 function core_card(pmu, documents, rates) {
     const metrics = metrics_of(documents.metrics, "cpu", pmu.name);
     const rows = rates.totals.filter((row) => row.collector === "cpu" && row.pmu === pmu.name);
-    const [first, rest] = divide(metrics, telling).map((part) => part.map(kind_of_metric));
+    const [first, rest] = divide(metrics, useful).map((part) => part.map(kind_of_metric));
     const events = other_events(rows, metrics).map(kind_of_event);
     const software = events_of(rates.totals.filter((row) => row.collector === "cpu" && row.pmu === "software"));
     const columns = software.slice(0, first.length ? software_columns : undefined).map(kind_of_event);
@@ -44,7 +44,8 @@ function no_pmu(absences) {
 function event_card(pmu, rows) {
     const cpus = rows.find((row) => row.cpus)?.cpus ?? "";
 
-    return { id: pmu, title: pmu === "software" ? "Kernel events" : plain(pmu), where: cpus ? where_of(cpus) : "", cpus: [],
+    return { id: pmu, title: pmu === "software" ? "Kernel events" : plain(pmu), cpus: [],
+             where: cpus ? where_of(cpus) : "",
              first: events_of(rows).map(kind_of_event), rest: [], cpu_kinds: null, absences: [], note: "" };
 }
 

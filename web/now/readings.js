@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the documents say about a moment, in the terms of the view. Pure functions of the documents.
+// The documents about a moment, in the terms of the view. Pure functions of the documents.
 import { whole } from "../numbers.js";
 
 // "0-2,5" → [0, 1, 2, 5]
@@ -40,7 +40,7 @@ function share_of(row) {
     return row.ratios.running_ratio ?? null;
 }
 
-// What rows of one target say: of those that have it, the one that was counted for most of the time.
+// A value of one target's rows: of those that have it, the one that was counted for most of the time.
 function best(rows, value_of) {
     let found = null;
 
@@ -109,12 +109,12 @@ export function absences_of(document, collector, pmu) {
 }
 
 // Those that say most about what a CPU does, as far as they are there; then the others.
-const telling = ["ipc", "backend_stall_ratio", "topdown_backend_bound_ratio", "llc_mpki", "cache_miss_ratio",
+const useful = ["ipc", "backend_stall_ratio", "topdown_backend_bound_ratio", "llc_mpki", "cache_miss_ratio",
                  "frontend_stall_ratio", "topdown_frontend_bound_ratio", "branch_miss_ratio", "branch_mpki", "l2_mpki"];
 
-// [the most telling, the rest], both in the order that they have.
+// [the most useful, the rest], both in the order that they have.
 export function divide(metrics, n) {
-    const rank = (metric) => (telling.indexOf(metric.name) + telling.length + 1) % (telling.length + 1);
+    const rank = (metric) => (useful.indexOf(metric.name) + useful.length + 1) % (useful.length + 1);
     const chosen = new Set([...metrics].sort((a, b) => rank(a) - rank(b)).slice(0, n));
 
     return [metrics.filter((metric) => chosen.has(metric)), metrics.filter((metric) => !chosen.has(metric))];
@@ -125,7 +125,7 @@ export function events_of(rows) {
     return [...new Set(rows.flatMap((row) => Object.keys(row.events)))];
 }
 
-// What the view has to read again when it changes.
+// The view reads its documents again when this changes.
 export function edition_of(status) {
     return JSON.stringify([status.start_time, status.config_last_reload_success_time, status.machine.cpus_online,
                            status.failures.length, status.starved.length]);

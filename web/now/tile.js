@@ -7,7 +7,7 @@ import { absent, amount, metric, percent, title_of, unit_label } from "../number
 
 const starved_help = "no counter was free for it, so this is not zero. End what else counts, or count fewer events.";
 
-// What there is to know about a kind of number: {name, title, help, text(value), max, starved}.
+// A kind of number: {name, title, help, text(value), max, starved}.
 export function kind_of_metric(entry) {
     const label = unit_label(entry.unit), is_share = entry.unit === "ratio" && !entry.name.startsWith("ipc");
 

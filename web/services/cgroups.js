@@ -147,7 +147,8 @@ export class Cgroups {
     }
 }
 
-// --- The cgroups that the reader looks for: a part of a name, or a pattern as the daemon's parameter `cgroup` takes it.
+// --- The cgroups that the reader looks for: a part of a name, or a pattern as the daemon's parameter `cgroup`
+// takes it.
 
 // Whether a pattern matches a whole text: * is any characters but /, ** any characters, ? one character but /. It takes
 // the product of both lengths at most: after a mismatch it goes on at the last *, or, where that cannot, the last **.
@@ -195,7 +196,8 @@ export function filter_of(text) {
     return (one) => [one.name, one.unit, one.slice, one.container].some((name) => name !== "" && glob(wanted, name));
 }
 
-// --- The value of a derived metric's formula, "1000 * branch_misses / instructions", of sums: where a cgroup runs on several PMUs, a ratio of it is the ratio of their sums. The grammar is that of derived/formula.h.
+// --- The value of a derived metric's formula, "1000 * branch_misses / instructions", of sums: where a cgroup runs
+// on several PMUs, a ratio of it is the ratio of their sums. The grammar is that of derived/formula.h.
 
 const levels = ["+-", "*/"];
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the view Now makes of the daemon's documents: cards, values, and how far each can be trusted.
+// The view Now, made of the daemon's documents: cards, values, and how far each can be trusted.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { by_cpu, cards_of, values_of } from "../../../web/now/plan.js";
@@ -53,7 +53,9 @@ test("lists of CPUs", () => {
 function status_at(timestamp, at, ...idle) {
     const cpu_idle_seconds = idle.map(([cpu, seconds]) => ({ cpu, seconds }));
 
-    return { at: at * 1000, status: { timestamp, machine: { cpu_idle_seconds: idle.length ? cpu_idle_seconds : null } } };
+    const machine = { cpu_idle_seconds: idle.length ? cpu_idle_seconds : null };
+
+    return { at: at * 1000, status: { timestamp, machine } };
 }
 
 test("utilisation is of the daemon's clock, unless somebody sets it", () => {
@@ -77,7 +79,7 @@ test("each kind of core has its card, the kernel and the machine have theirs", (
         ["power", "the whole machine", ["package_watts"]],
         ["Kernel events", "CPUs 0-3", ["context_switches"]],
     ]);
-    assert.deepEqual(cards[0].rest.map((kind) => kind.name), ["bus_cycles"]); // of which no metric is made
+    assert.deepEqual(cards[0].rest.map((kind) => kind.name), ["bus_cycles"]); // no metric is made of it
     assert.deepEqual(cards[0].cpu_kinds.map((kind) => kind.name), ["used", "ipc", "context_switches"]);
     assert.deepEqual(cards[0].absences, [{ message: no_misses.message, names: ["cache_miss_ratio", "llc_mpki"] }]);
     assert.deepEqual(absences_of(documents.metrics, "cpu", a76.name), []);
@@ -120,7 +122,8 @@ test("a metric that is absent because it is starved keeps its place, and says wh
 });
 
 test("each CPU has the numbers of its PMU; one that is offline has none", () => {
-    const rows = [core(a55.name, 0, 0.4, 0.5), row("software", "software", 0, { context_switches: 9 }, { running_ratio: 1 })];
+    const software = row("software", "software", 0, { context_switches: 9 }, { running_ratio: 1 });
+    const rows = [core(a55.name, 0, 0.4, 0.5), software];
     const rates = rates_of({ rows }), [card] = cards_of(documents, rates);
     const { cpus } = values_of(card, rates, new Map([[0, 0.9]]), new Set([0, 2, 3]));
 
@@ -130,7 +133,8 @@ test("each CPU has the numbers of its PMU; one that is offline has none", () => 
 });
 
 test("a machine without a PMU says so once, and shows what there is", () => {
-    const message = "this machine offers no hardware PMU", cpu = { name: "cpu", scope: "core", cpus: "0-3", absent: true };
+    const message = "this machine offers no hardware PMU";
+    const cpu = { name: "cpu", scope: "core", cpus: "0-3", absent: true };
     const absent = [{ collector: "cpu", pmu: "cpu", reason: "no_pmu", message }];
     const metrics = { metrics: [metric("ipc", "ratio", [], absent), metric("llc_mpki", "x", [], absent)] };
     const totals = [row("software", "software", "0-3", { minor_faults: 1 }, { running_ratio: 1 })];

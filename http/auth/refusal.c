@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sentences for clients that may not start work: see refusal.h. */
-#include "http/refusal.h"
+#include "http/auth/refusal.h"
 
 static const char forbidden_to_pages[] =
     "this may come from a page in a browser that somebody else has made, and such a page may read documents but start "

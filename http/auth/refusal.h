@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Why a client may not start work or change something here, by its standing. */
-#ifndef HTTP_REFUSAL_H
-#define HTTP_REFUSAL_H
+#ifndef HTTP_AUTH_REFUSAL_H
+#define HTTP_AUTH_REFUSAL_H
 
 #include "http/request.h"
 
