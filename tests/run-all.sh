@@ -13,7 +13,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 build=$root/build
 logs=$build/test
 jobs=$(getconf _NPROCESSORS_ONLN)
-fuzz_seconds=${FUZZ_SECONDS-5}
+fuzz_seconds=${FUZZ_SECONDS-4}
 PATH=$PATH:/usr/sbin:/sbin:$build/tools/usr/bin:$build/tools/usr/sbin
 trap 'kill $(jobs -p) 2>/dev/null; exit 143' TERM
 cd "$root" || exit 1
@@ -183,14 +183,30 @@ lane_clients() {
         timeout --foreground 400 tests/dashboards.sh
 }
 
-# Board's is dashboards.sh's.
-lane_page() {
-    local file
-    check "page: the model and other parts, in node" tests/page/run.sh tests/page/unit/*.test.mjs
-    for file in tests/page/*.test.mjs; do
-        [ "${file##*/}" = board.test.mjs ] || check "page: $(basename "$file" .test.mjs)" with_daemon 200 \
-            tests/page/run.sh "$file"
+# pages NAME...: tests of the page in a browser.
+pages() {
+    local name
+    for name; do
+        check "page: $name" with_daemon 200 tests/page/run.sh "tests/page/$name.test.mjs"
     done
+}
+
+# Half of them; the other lane takes all others, but for the board's, which dashboards.sh runs.
+some_pages="shell readers names away firefox access layout proxy health"
+lane_page() {
+    # shellcheck disable=SC2086 # names
+    pages $some_pages
+}
+
+lane_page_others() {
+    local file name
+    check "page: its parts, in node" tests/page/run.sh tests/page/unit/*.test.mjs
+    for file in tests/page/*.test.mjs; do
+        name=$(basename "$file" .test.mjs)
+        [[ " board $some_pages " == *" $name "* ]] || pages "$name"
+    done
+    # By CPU time, so that the others here do no harm.
+    show=. measures "bench/run-bench-page --quick" bench/run-bench-page --quick "$build/plain"
 }
 
 lane_armhf() {
@@ -201,6 +217,7 @@ if [ $plain = yes ]; then
     lane_systemd &
     lane_clients &
     lane_page &
+    lane_page_others &
 fi
 lane_armhf &
 wait
@@ -231,7 +248,6 @@ if [ $plain = yes ]; then
     show=. measures "bench/run --quick" bench/run --quick "$build/plain"
     show=. measures "bench/run-bench-sampler --quick" bench/run-bench-sampler --quick "$build/plain"
     show=. measures "bench/run-bench-cgroup --quick" bench/run-bench-cgroup --quick "$build/plain"
-    show=. measures "bench/run-bench-page --quick" bench/run-bench-page --quick "$build/plain"
     show=. measures "bench/run-bench-growth --quick" bench/run-bench-growth --quick "$build/plain"
 fi
 

@@ -5,8 +5,8 @@
 const most_names = 8000;
 
 export class History {
-    // A moment that is more than `gap` seconds after the one before starts a new line: nobody looked in between. `clock`
-    // gives milliseconds.
+    // A moment that is more than `gap` seconds after the one before starts a new line: nobody looked in between.
+    // `clock` gives milliseconds.
     constructor({ seconds = 300, interval = 2, gap = 7, clock = () => performance.now() } = {}) {
         this.seconds = seconds;
         this.gap = gap;

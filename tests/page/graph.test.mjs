@@ -211,7 +211,7 @@ test("differences have colours of two directions, and say how much", async () =>
     await graphed(plain_tree, async (tab) => {
         await tab.page.evaluate(async () => {
             const of = (name) => import(new URL(`page/flame/${name}.js`, document.baseURI).href);
-            const [{ difference }, { StackTree }] = await Promise.all([of("difference"), of("tree")]);
+            const { difference, StackTree } = await of("tree");
             const before = new StackTree(), step = (name) => ({ name, kind: "user", module: "/usr/lib/libx.so" });
             const process = (name) => ({ name, kind: "process", module: "" });
 

@@ -86,7 +86,7 @@ test("programs, threads, functions and files of strangers are frames of text", a
             const graphs = [...document.querySelectorAll("main canvas")].map((one) => one.flame);
             const names = graphs.flatMap((graph) => graph?.frames() ?? []).map((frame) => frame.name);
 
-            return names.includes(markup) && names.some((name) => name.includes("nnnnnnnn")) 
+            return names.includes(markup) && names.some((name) => name.includes("nnnnnnnn"))
         }, markup);
         await tab.until("the end of the recording", () => !document.querySelector("main button.main").disabled);
         await inert(tab);

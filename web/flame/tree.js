@@ -102,7 +102,8 @@ export class StackTree {
 
     // null if there is no room for it.
     child(parent, frame) {
-        const known = this.known(frame), found = known && parent.children?.get(known.key);
+        const known = this.known(frame); // a tree that was made of another has nodes of frames that it does not know
+        const found = parent.children?.get(known ? known.key : keyOf(frame));
 
         if (found)
             return found;

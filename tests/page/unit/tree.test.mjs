@@ -24,6 +24,16 @@ test("nodes add up, and know their way to the root", () => {
     assert.deepEqual([...tree.nodes()].map((node) => node.depth), [0, 1, 2, 3]);
 });
 
+test("a tree that was made of another goes on growing", () => {
+    const tree = treeOf([{ frames: [process("sh"), user("main"), user("f")], weight: 3 }]), merged = tree.merged();
+
+    merged.add([user("main"), user("f")], 2);
+    merged.add([user("main"), user("g")], 1);
+    const main = nodeAt(merged, "main");
+    assert.deepEqual([merged.size, main.total, [...main.children.values()].map(({ name, total }) => [name, total])],
+                     [3, 6, [["f", 5], ["g", 1]]]);
+});
+
 test("a weight of 0, or of no number, adds nothing; a huge one stays a number", () => {
     const tree = new StackTree(), frames = [process("sh"), user("main")];
 
