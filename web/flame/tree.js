@@ -214,20 +214,22 @@ export function difference(before, after) {
 
 // --- Functions, with the weight of the samples in which they ran (self) and in which they were on the stack (total).
 
-// Visits each node with the process that it is of, "" if there is none. `leave` is called when all below it are done.
+// Visits each node with the process that it is of, "" if there is none. `leave` is called with what `enter` returned,
+// unless that is null, when all below the node are done.
 function walk(tree, enter, leave) {
-    const waiting = [[tree.root, "", false]];
+    const waiting = [[tree.root, "", null]];
 
     while (waiting.length > 0) {
-        const [node, process, done] = waiting.pop();
-        if (done) {
-            leave(node, process);
+        const [node, process, entered] = waiting.pop();
+        if (entered) {
+            leave(entered);
             continue;
         }
-        enter(node, process);
-        waiting.push([node, process, true]);
+        const kept = enter(node, process);
+        if (kept)
+            waiting.push([node, process, kept]);
         for (const child of node.children?.values() ?? [])
-            waiting.push([child, child.kind === "process" ? child.name : process, false]);
+            waiting.push([child, child.kind === "process" ? child.name : process, null]);
     }
 }
 
@@ -236,22 +238,21 @@ function walk(tree, enter, leave) {
 export function hottest(tree, { byProcess = false } = {}) {
     const rows = new Map();
     const key_of = (node, process) => (byProcess ? `${process.length} ${process}${keyOf(node)}` : keyOf(node));
-    const is_function = (node) => node.kind !== "all" && node.kind !== "process";
 
     walk(tree, (node, process) => {
-        if (!is_function(node))
-            return;
+        if (node.kind === "all" || node.kind === "process")
+            return null;
         const key = key_of(node, process);
-        const row = rows.get(key) ?? { name: node.name, module: node.module, kind: node.kind,
-            process: byProcess ? process : "", self: 0, total: 0, above: 0 };
-
-        rows.set(key, row);
+        let row = rows.get(key);
+        if (!row) {
+            row = { name: node.name, module: node.module, kind: node.kind, process: byProcess ? process : "",
+                    self: 0, total: 0, above: 0 };
+            rows.set(key, row);
+        }
         row.self += node.self;
         row.total += row.above++ === 0 ? node.total : 0;
-    }, (node, process) => {
-        if (is_function(node))
-            rows.get(key_of(node, process)).above--;
-    });
+        return row;
+    }, (row) => row.above--);
     return [...rows.values()].map(({ above, ...row }) => row)
         .sort((a, b) => b.self - a.self || b.total - a.total || (a.name < b.name ? -1 : 1));
 }
