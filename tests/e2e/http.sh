@@ -33,7 +33,7 @@ equals "HEAD has the length of GET" "$head_length" "$get_length"
 contains "a client that is no browser gets a list" "$(get /)" "$(printf '\nPOST /-/reload\n')"
 page=$(get / -H 'Accept: text/html')
 contains "the page says how, where it is not GET" "$page" '<dt>POST /-/reload</dt>'
-contains "its links to streams have an end" "$page" '<a href="/api/v1/samples?seconds=1">'
+contains "its links to streams have an end" "$page" '<a href="./api/v1/samples?seconds=1">'
 equals "HEAD /metrics" "$(status_of /metrics -I)" 200
 
 equals "an unknown path" "$(status_of /nothing)" 404

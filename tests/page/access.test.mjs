@@ -3,7 +3,7 @@
 // does not trust. An operator may pause by each, and all of the page works.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
@@ -74,6 +74,16 @@ test("at an address that the browser does not trust", { skip: without_network },
     session.url = signed(url);
     assert.equal(await session.see("#now", (view) => view.page.evaluate(() => window.isSecureContext)), false);
     await works(session, signed(url));
+    await session.see("#profile?seconds=1&frequency=99", async (view) => {
+        const debug = await view.page.createCDPSession(), saved = join(folder, "saved");
+        await debug.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: saved });
+        for (const [name, begin] of [["profile.pb.gz", "1f8b"], ["perf.data", "5045524649"]]) {
+            await view.page.evaluate((name) => document.querySelector(`main a[download="${name}"]`).click(), name);
+            await view.sees(`${name} is recorded.`, "#profile-again");
+            await eventually(name, () => existsSync(join(saved, name)));
+            assert.ok(readFileSync(join(saved, name)).toString("hex").startsWith(begin), name);
+        }
+    });
 });
 
 test("a password that is not right any more is a sentence, and nothing is asked for again", async () => {

@@ -5,12 +5,11 @@ import { folded, svg } from "../flame/export.js";
 import { duration } from "../numbers.js";
 import { summary } from "./notes.js";
 
-// A browser there does not say that it follows a link of this page, and another page may have led it.
-const no_proof = " At an address without TLS the daemon refuses them: use curl there.";
 const kept_ms = 60000; // for a browser that asks where to put the file
+const grace_ms = 30000; // behind the last second of what the daemon records
 
-function save(name, type, text) {
-    const url = URL.createObjectURL(new Blob([text], { type }));
+function save(name, blob) {
+    const url = URL.createObjectURL(blob);
     const link = element("a", { href: url, download: name });
 
     document.body.append(link);
@@ -26,8 +25,10 @@ export class Downloads {
         const button = (title, make) => element("button", { type: "button", disabled: true, onclick: make }, title);
         this.folded = button("Folded stacks", () => this.save("folded", "text/plain"));
         this.svg = button("SVG", () => this.save("svg", "image/svg+xml"));
-        this.pprof = element("a", { download: "profile.pb.gz" }, "pprof");
-        this.perf = element("a", { download: "perf.data" }, "perf.data");
+        const link = (title, name, path) =>
+            element("a", { download: name, onclick: (event) => this.follow(event, name, path) }, title);
+        this.pprof = link("pprof", "profile.pb.gz", "debug/pprof/profile");
+        this.perf = link("perf.data", "perf.data", "api/v1/perf.data");
         this.again = element("p", { class: "quiet", id: "profile-again" });
         for (const link of [this.pprof, this.perf])
             link.setAttribute("aria-describedby", "profile-again");
@@ -41,11 +42,37 @@ export class Downloads {
     }
 
     ask(request) {
+        this.request = request;
         this.pprof.href = this.client.url("debug/pprof/profile", request);
         this.perf.href = this.client.url("api/v1/perf.data", request);
         write(this.again, "Folded stacks and SVG are of the graph above. The links to pprof and perf.data record "
-            + `again, for ${duration(Number(request.seconds))}, by the choices above.`
-            + (window.isSecureContext ? "" : no_proof));
+            + `again, for ${duration(Number(request.seconds))}, by the choices above.`);
+    }
+
+    // Without TLS a browser does not say that it follows a link of this page, as the page's own requests do.
+    async follow(event, name, path) {
+        const { request } = this, seconds = Number(request.seconds) || 0;
+
+        if (window.isSecureContext)
+            return;
+        event.preventDefault();
+        this.stop();
+        this.controller = new AbortController();
+        const { signal } = this.controller;
+        write(this.again, `Recording ${name} for ${duration(seconds)}.`);
+        try {
+            const response = await this.client.ask("GET", path, {
+                parameters: request, signal, patience: seconds * 1000 + grace_ms });
+            save(name, await response.blob());
+            write(this.again, `${name} is recorded.`);
+        } catch (error) {
+            write(this.again, `${name} is not recorded. ${signal.aborted ? "" : error.message}`.trim());
+        }
+    }
+
+    // The view is hidden or left.
+    stop() {
+        this.controller?.abort();
     }
 
     save(ending, type) {
@@ -54,6 +81,6 @@ export class Downloads {
         const text = ending === "svg" ? svg(tree, { icicle: shape === "icicle", title: summary(recording) })
                                       : folded(tree);
 
-        save(`${name}.${ending}`, type, text);
+        save(`${name}.${ending}`, new Blob([text], { type }));
     }
 }

@@ -24,7 +24,7 @@ class ProfileView {
         this.comparison.kept = this.kept.before;
         this.comparison.recording = this.kept.recording;
         this.follow(page.address.parameters);
-        this.forget = page.visibility.onChange((visible) => visible || this.running?.stop("hidden"));
+        this.forget = page.visibility.onChange((visible) => visible || this.stop("hidden"));
         this.poll = new Poll(page, draw_ms, (signal) => this.load(signal));
     }
 
@@ -211,9 +211,14 @@ class ProfileView {
         }
     }
 
+    stop(cause) {
+        this.running?.stop(cause);
+        this.downloads.stop();
+    }
+
     close() {
         this.closed = true;
-        this.running?.stop("left");
+        this.stop("left");
         clearTimeout(this.timer);
         this.forget();
         this.poll.close();
