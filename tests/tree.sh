@@ -37,10 +37,13 @@ source_line() {
             print "deb", $2, suite, $4 }' || :
 }
 
-# The names in Build-Depends, without versions and profiles, and without what every build has.
+# build_depends [ARCHITECTURE]: the names in Build-Depends, without versions and profiles, and without what every build
+# has; for another ARCHITECTURE without programs to run here (":native", compilers) and what is for all (libjs-).
 build_depends() {
     awk '/^[^ ]/ { on = sub(/^Build-Depends:/, "") } on' "$root/debian/control" | tr -d '\n' | tr , '\n' |
-        awk '$1 != "debhelper-compat" { print $1 }'
+        awk -v foreign="${1-}" '$1 == "debhelper-compat" { next }
+            foreign && $1 ~ /:native$|-compiler$|^libjs-/ { next }
+            { sub(/:native$/, "", $1); print $1 (foreign ? ":" foreign : "") }'
 }
 
 # The packages to install, one on each line.
@@ -63,8 +66,7 @@ packages() {
         build_depends
         for architecture in "${foreign[@]}"; do
             echo "crossbuild-essential-$architecture"
-            # A compiler is a program to run here, and a library of JavaScript is for all.
-            build_depends | sed "/-compiler$/d; /-tools$/d; /^libjs-/d; s/$/:$architecture/"
+            build_depends "$architecture"
         done
         ;;
     *) die "there is no kind '$kind'; there are bare, compile, package and machine" ;;
