@@ -23,7 +23,7 @@ mkdir -p "$logs"
 . tests/steps.sh
 
 # The programs that tests run, by the step of quickstart that brings them. Without one a test would prove less.
-programs="bash cc chromium clang clang-format curl firefox-esr gnutls-cli haproxy ip jq jsonnet nginx node npm
+programs="bash cc certutil chromium clang clang-format curl firefox-esr gnutls-cli haproxy ip jq jsonnet nginx node npm
     objdump openssl perf pgrep pprof prlimit prometheus prometheus-node-exporter promtool protoc python3
     readelf setpriv setsid shellcheck strace taskset tmux unshare valgrind wrk xmllint xz"
 all_programs() {

@@ -62,7 +62,8 @@ async function works(browser, url, views = []) {
 
 test("with a password", () => works(session, signed(daemon.url)));
 
-test("with a password, in Firefox", { skip: program_of("firefox") ? false : "there is no Firefox" }, async () => {
+const without_firefox = program_of("firefox") ? false : "there is no Firefox";
+test("with a password, in Firefox", { skip: without_firefox }, async () => {
     firefox = await Session.open({ url: daemon.url, browser: "firefox" });
     await works(firefox, signed(daemon.url));
 });
@@ -156,15 +157,45 @@ test("a proxy whose daemon is gone is a sentence", async () => {
     await other.stop();
 });
 
-test("over TLS, with a password", async () => {
-    const [key, certificate] = ["key.pem", "certificate.pem"].map((name) => join(folder, name));
+// A key and a certificate of its own for each name, as NAME.key and NAME.pem.
+function certify(name, ...more) {
+    const [key, certificate] = ["key", "pem"].map((ending) => join(folder, `${name}.${ending}`));
 
     execFileSync("openssl", ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-        "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate],
-    { stdio: "ignore" });
+        "-subj", `/CN=${name}`, ...more, "-keyout", key, "-out", certificate], { stdio: "ignore" });
     chmodSync(key, 0o644);
+    return { key, certificate };
+}
+
+test("over TLS, with a password", async () => {
+    const { key, certificate } = certify("localhost", "-addext", "subjectAltName=IP:127.0.0.1");
     const secure = await Daemon.start({ config, flags: [`--web.config.file=${
         webConfig("secret", `tls_server_config: {cert_file: ${certificate}, key_file: ${key}}\n`)}`] });
     await works(session, signed(secure.url));
+    await secure.stop();
+});
+
+// The profile of a Firefox that has the certificate.
+function profile_with({ key, certificate }) {
+    const profile = scratch(), bundle = join(folder, "client.p12"), base = ["-d", `sql:${profile}`];
+
+    execFileSync("openssl", ["pkcs12", "-export", "-inkey", key, "-in", certificate, "-out", bundle,
+        "-passout", "pass:x"]);
+    execFileSync("certutil", ["-N", "--empty-password", ...base]);
+    execFileSync("pk12util", ["-i", bundle, "-W", "x", ...base], { stdio: "ignore" });
+    return profile;
+}
+
+test("with a client certificate, in Firefox", { skip: without_firefox }, async () => {
+    const server = certify("server", "-addext", "subjectAltName=IP:127.0.0.1"), client = certify("client");
+    const file = join(folder, "certificates.yml");
+    writeFileSync(file, `tls_server_config: {cert_file: ${server.certificate}, key_file: ${server.key},
+        client_auth_type: RequireAndVerifyClientCert, client_ca_file: ${client.certificate}}\n`);
+    const secure = await Daemon.start({ config, flags: [`--web.config.file=${file}`] });
+    const preferences = { "security.default_personal_cert": "Select Automatically" };
+    const look = { profile: profile_with(client), preferences };
+    const known = await Session.open({ url: secure.url, browser: "firefox", look });
+    await works(known, secure.url, views);
+    await known.close();
     await secure.stop();
 });

@@ -27,7 +27,8 @@ export function program_of(browser) {
     return null;
 }
 
-async function launch(name) {
+// `profile`: the folder of it, and `preferences` of Firefox.
+async function launch(name, { profile = scratch(), preferences = {} } = {}) {
     const { default: puppeteer } = modules("puppeteer-core");
     const flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
         "--disable-background-networking", "--disable-component-update", "--force-color-profile=srgb"];
@@ -37,7 +38,8 @@ async function launch(name) {
         executablePath: program_of(name),
         headless: true,
         acceptInsecureCerts: true,
-        userDataDir: scratch(),
+        userDataDir: profile,
+        extraPrefsFirefox: preferences,
         args: name === "firefox" ? [] : flags,
         env: { ...process.env, HOME: scratch(), LANG: "C.UTF-8" },
         defaultViewport: { width: 1280, height: 800 },
@@ -229,13 +231,14 @@ export class View {
 
 // One daemon and one browser, for all tests of a file.
 export class Session {
-    // `config`, `flags`: the daemon's. `url`: of another daemon than one of its own. `browser`: chromium or firefox.
-    static async open({ config, flags, url, browser = "chromium" } = {}) {
+    // `config`, `flags`: the daemon's. `url`: of another daemon than one of its own. `browser`: chromium or firefox;
+    // `look` is as launch() takes it.
+    static async open({ config, flags, url, browser = "chromium", look } = {}) {
         const session = new Session();
 
         session.daemon = url ? null : await Daemon.start({ config, flags });
         session.url = (url ?? session.daemon.url).replace(/\/$/, "");
-        session.browser = await launch(browser);
+        session.browser = await launch(browser, look);
         return session;
     }
 
