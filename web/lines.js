@@ -6,6 +6,7 @@ import { time_of } from "./numbers.js";
 
 const turn_ms = 24, pause_ms = 16; // hundreds of lines are drawn in turns, so that they hold nothing up
 const nearest_seconds = 5, shortest_span = 60, least_pixels = 1.5;
+const time_px = 110; // of a time of day at the axis, with room beside it
 
 let library = null;         // the promise that Chart will be there, or not
 let loaded = false;
@@ -65,7 +66,8 @@ function scaleOf(line, axis) {
     const grid = { color: line.colour("--rule"), drawBorder: false };
 
     if (axis === "x")
-        Object.assign(ticks, { maxRotation: 0 });
+        Object.assign(ticks, { maxRotation: 0,
+                               maxTicksLimit: Math.max(2, Math.floor(line.element.clientWidth / time_px)) });
     if (isOld())
         return { type: "linear", display: line.axes, ticks: { ...ticks, ...range, beginAtZero: axis === "y" },
             gridLines: grid };

@@ -220,7 +220,7 @@ class Services {
     sentence(n) {
         const all = this.rows.length;
         const still = all > 0 && this.rows.every((row) => [...row.values.values()].every((one) => one.value === null));
-        const text = n === all ? `${count(all)} cgroups.`
+        const text = n === all ? `${count(all)} ${all === 1 ? "cgroup" : "cgroups"}.`
             : `${count(n)} of ${count(all)} cgroups match the filter.`;
 
         return still ? `${text} Nothing was counted in the last seconds: see Health.` : text;
