@@ -168,13 +168,14 @@ basic_auth_users: {alice: $2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFF
 auth_excluded_paths: [/-/ready]
 rate_limit: {interval: 10ms, burst: 60}
 END
-# Two more than six: the daemon may not have seen the end of the connections of the two requests before.
+# More than six: the daemon may not have seen the end of the connections of the requests before.
 cat >"$scratch/perfcountd.yaml" <<'END'
 web: {limits: {connections_per_address: 8}}
 END
 start_daemon --config.file="$scratch/perfcountd.yaml" --web.config.file="$scratch/web.yaml"
 equals "a file of the page needs the password" "$(status_of /page/app.js)" 401
 equals "as the page does" "$(status_of / -H "$html")" 401
+equals "with it, the page comes first" "$(status_of / -H "$html" -u alice:secret)" 200
 # shellcheck disable=SC2016 # the shells of xargs expand it
 codes=$(printf '%s\n' "${files[@]}" | xargs -P 6 -n $(((${#files[@]} + 5) / 6)) bash -c '
     arguments=()
