@@ -74,8 +74,14 @@ case $1 in
 --list) list; exit ;;
 --strip) stripped "$2"; exit ;;
 esac
+# Nothing is new since the last time, which is often: make runs this each time.
+if [ -e "$1" ] && [ "$(cat "$1.stamp" 2>/dev/null)" = "$2" ] &&
+    [ -z "$(find "$web" "$2" -newer "$1.stamp" 2>/dev/null)" ]; then
+    exit
+fi
 work=$1.new
 mkdir -p "$work"
+echo "$2" >"$work/begin"
 trap 'rm -rf "$work"' EXIT
 : >"$work/bytes"
 {
@@ -90,3 +96,4 @@ trap 'rm -rf "$work"' EXIT
     echo '};'
 } >"$work/output"
 cmp -s "$work/output" "$1" || mv "$work/output" "$1"
+mv "$work/begin" "$1.stamp"
