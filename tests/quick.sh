@@ -4,9 +4,9 @@
 #
 # usage: [BEGIN=SECONDS] quick.sh [--no-tests] DIRECTORY [CONFIGURE-ARGUMENTS...]
 #
-# --no-tests: the tests are only compiled, for the warnings. configure must have been made. DIRECTORY is where to build;
-# what an earlier run built there stays. The last line is "N passed, N failed, N flaky, N skipped"; above it the seconds
-# since BEGIN (of date +%s) or since this was started, and before them each test that failed or was skipped, and why.
+# --no-tests: only the product is built. configure must have been made. DIRECTORY is where to build; what an earlier run
+# built there stays. The last line is "N passed, N failed, N flaky, N skipped"; above it the seconds since BEGIN (of date
+# +%s) or since this was started, and before them each test that failed or was skipped, and why.
 set -u
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -29,11 +29,7 @@ built() {
         echo "$*" >arguments
     fi
     make -j"$jobs" all || return
-    if [ $tests = yes ]; then
-        make -j"$jobs" check TESTS=
-    else
-        warnings_of_tests .
-    fi
+    [ $tests = no ] || make -j"$jobs" check TESTS=
 }
 
 if check "the build" built "$@" && [ $tests = yes ]; then

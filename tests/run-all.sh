@@ -13,7 +13,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 build=$root/build
 logs=$build/test
 jobs=$(getconf _NPROCESSORS_ONLN)
-fuzz_seconds=${FUZZ_SECONDS-4}
+fuzz_seconds=${FUZZ_SECONDS-3}
 PATH=$PATH:/usr/sbin:/sbin:$build/tools/usr/bin:$build/tools/usr/sbin
 trap 'kill $(jobs -p) 2>/dev/null; exit 143' TERM
 cd "$root" || exit 1
@@ -183,29 +183,18 @@ lane_clients() {
         timeout --foreground 400 tests/dashboards.sh
 }
 
-# pages NAME...: tests of the page in a browser.
-pages() {
-    local name
-    for name; do
-        check "page: $name" with_daemon 200 tests/page/run.sh "tests/page/$name.test.mjs"
-    done
-}
-
-# Half of them; the other lane takes all others, but for the board's, which dashboards.sh runs.
-some_pages="shell readers names away firefox access layout proxy health"
+# lane_page N: each third of the tests in a browser, from the N-th on. The board's is run by dashboards.sh.
 lane_page() {
-    # shellcheck disable=SC2086 # names
-    pages $some_pages
+    local file
+    while read -r file; do
+        check "page: $(basename "$file" .test.mjs)" with_daemon 200 tests/page/run.sh "$file"
+    done < <(find tests/page -maxdepth 1 -name '*.test.mjs' ! -name board.test.mjs | sort |
+        awk -v n="$1" 'NR % 3 == n % 3')
 }
 
-lane_page_others() {
-    local file name
+# By CPU time, so that others here do no harm.
+lane_page_parts() {
     check "page: its parts, in node" tests/page/run.sh tests/page/unit/*.test.mjs
-    for file in tests/page/*.test.mjs; do
-        name=$(basename "$file" .test.mjs)
-        [[ " board $some_pages " == *" $name "* ]] || pages "$name"
-    done
-    # By CPU time, so that the others here do no harm.
     show=. measures "bench/run-bench-page --quick" bench/run-bench-page --quick "$build/plain"
 }
 
@@ -216,8 +205,9 @@ lane_armhf() {
 if [ $plain = yes ]; then
     lane_systemd &
     lane_clients &
-    lane_page &
-    lane_page_others &
+    lane_page 1 &
+    { lane_page 2; lane_page_parts; } &
+    lane_page 3 &
 fi
 lane_armhf &
 wait
@@ -230,8 +220,9 @@ if [ $plain = yes ]; then
     end_to_end idle & # both wait, and count the calls of their own daemons
     end_to_end retry
     wait
-    [ ! -x "$build/sanitized/perfcountd" ] || end_to_end cgroup sanitized
+    [ ! -x "$build/sanitized/perfcountd" ] || end_to_end cgroup sanitized & # each counts cgroups of its own
     end_to_end cgroup-soak
+    wait
     end_to_end sampler
     end_to_end sampler-perf
     end_to_end profile

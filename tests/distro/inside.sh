@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs in the clean system for run.sh: builds /build/source by each compiler of that system without a warning, and by
-# gcc's build runs all unit tests and the end-to-end smoke.
+# Runs in the clean system for run.sh: builds /build/source by each compiler of that system without a warning, with its
+# tests by gcc, and runs all unit tests and the end-to-end smoke.
 #
 # usage: inside.sh CFLAGS
 set -u -o pipefail
