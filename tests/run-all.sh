@@ -55,7 +55,7 @@ built() {
 # clang_builds: the daemon and the fuzzers. The unit tests run in gcc's build.
 clang_builds() {
     local make=(make -C "$build/clang" -j"$jobs")
-    configured clang CC=clang CFLAGS='-O1 -g' --enable-werror --enable-asan --enable-ubsan --enable-fuzzing &&
+    configured clang CC=clang CFLAGS='-O0 -g1' --enable-werror --enable-asan --enable-ubsan --enable-fuzzing &&
         "${make[@]}" all && "${make[@]}" fuzzers && warnings_of_tests "$build/clang"
 }
 
@@ -129,7 +129,7 @@ lane_packages() {
 lane_sanitizers() {
     local script
     if check "gcc with ASan and UBSan builds" \
-        built sanitized CFLAGS='-O1 -g' --enable-werror --enable-asan --enable-ubsan; then
+        built sanitized CFLAGS='-O0 -g1' --enable-werror --enable-asan --enable-ubsan; then
         unit_tests "$build/sanitized"
         for script in smoke http tls lifecycle opener symboliser-impostor; do
             end_to_end $script sanitized
