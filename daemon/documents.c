@@ -206,11 +206,10 @@ static void add_cgroup(void *userdata, const struct cgroup_view *view)
     json_t *cgroup = json_pack("{s:s, s:s, s:I, s:I}", "cgroup", view->label, "state", cgroup_state_name(view->state),
                                "inode", (json_int_t)view->inode, "descriptors", (json_int_t)view->descriptors);
 
-    if (cgroup && view->identity) {
-        json_object_set_new(cgroup, "unit", json_text(view->identity->unit));
-        json_object_set_new(cgroup, "slice", json_text(view->identity->slice));
-        json_object_set_new(cgroup, "container_id", json_string(view->identity->container_id));
-    }
+    for (enum name_kind kind = 0; cgroup && view->names && kind < N_NAME_KINDS; kind++)
+        if (view->names->texts[kind] || kind <= NAME_CONTAINER_ID)
+            json_object_set_new(cgroup, name_kind_text(kind),
+                                json_text(view->names->texts[kind] ? view->names->texts[kind] : ""));
     json_array_append_new(userdata, cgroup);
 }
 

@@ -116,6 +116,13 @@ static int real_mount_tracefs(struct sys *sys, const char *path)
     return mount("tracefs", target, "tracefs", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0 ? -errno : 0;
 }
 
+static int no_read_state(struct sys *sys, const struct state_request *request)
+{
+    (void)sys;
+    (void)request;
+    return -ENOSYS;
+}
+
 void sys_init(struct sys *sys)
 {
     *sys = (struct sys){
@@ -130,6 +137,8 @@ void sys_init(struct sys *sys)
         .munmap = real_munmap,
         .now = real_now,
         .mount_tracefs = real_mount_tracefs,
+        .read_state = no_read_state,
+        .state_records = -1,
     };
 }
 

@@ -35,6 +35,7 @@ struct sys_group {
 };
 
 struct descriptors;
+struct state_request;
 
 struct sys {
     /* The directory that has /sys and /proc: "" on the real machine, a directory of fixtures in a test. */
@@ -55,6 +56,13 @@ struct sys {
     uint64_t (*now)(struct sys *sys, clockid_t clock);
     /* Mounts tracefs at `path`. */
     int (*mount_tracefs)(struct sys *sys, const char *path);
+    /*
+     * Has a state file (state-file.h) read: 0, and then records with its ticket come by `state_records`. -EALREADY
+     * where the file is as it was; -EAGAIN where the reader has enough to do; -ENOSYS where there is no reader;
+     * -EBADRQC where the request is refused; errors of open(2).
+     */
+    int (*read_state)(struct sys *sys, const struct state_request *request);
+    int state_records;               /* packets of collectors/names/record.h; -1 where there is no reader */
     struct descriptors *descriptors; /* the limit of open_group() (descriptors.h); NULL: the kernel's alone */
     void *userdata;                  /* belongs to the code that replaced some of these functions */
 };

@@ -205,7 +205,7 @@ void cgroup_visit(const void *state, void (*visit)(void *userdata, const struct 
             .label = counts->label,
             .state = counts->node ? CGROUP_STATE_WATCHED : CGROUP_STATE_LINGERING,
             .inode = counts->inode,
-            .identity = &counts->identity,
+            .names = &counts->names,
             .descriptors = cgroup_counts_descriptors(counts),
         };
         visit(userdata, &view);

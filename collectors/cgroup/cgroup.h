@@ -3,8 +3,8 @@
 #ifndef COLLECTORS_CGROUP_CGROUP_H
 #define COLLECTORS_CGROUP_CGROUP_H
 
-#include "collectors/cgroup/identity.h"
 #include "collectors/collector.h"
+#include "collectors/names/names.h"
 
 enum cgroup_state { CGROUP_STATE_WATCHED, CGROUP_STATE_DROPPED, CGROUP_STATE_LINGERING };
 #define N_CGROUP_STATES 3
@@ -16,7 +16,7 @@ struct cgroup_view {
     const char *label;
     enum cgroup_state state;
     uint64_t inode;
-    const struct cgroup_identity *identity; /* NULL of a cgroup that is dropped */
+    const struct names *names; /* NULL of a cgroup that is dropped */
     size_t descriptors;
 };
 

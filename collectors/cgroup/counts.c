@@ -3,6 +3,7 @@
 #include "collectors/cgroup/counts.h"
 
 #include "base/cleanup.h"
+#include "collectors/names/path.h"
 
 struct cgroup_counts *cgroup_counts_free(struct cgroup_counts *counts, struct snapshot *snapshot)
 {
@@ -10,7 +11,7 @@ struct cgroup_counts *cgroup_counts_free(struct cgroup_counts *counts, struct sn
         return NULL;
     group_collector_done(&counts->groups, snapshot);
     metrics_remove(&snapshot->metrics, counts->info);
-    cgroup_identity_done(&counts->identity);
+    names_done(&counts->names);
     free(counts->path);
     free(counts->label);
     free(counts);
@@ -97,16 +98,17 @@ static struct series *cgroup_counts_add_info(const struct collector_context *con
 {
     static const struct metric metric = {
         .name = "perf_cgroup_info",
-        .help = "The systemd unit, the slice and the container that the path of a cgroup names.",
+        .help = "The names of what runs in a cgroup: its systemd unit, its container, its pod.",
         .unit = "",
         .type = METRIC_INFO,
     };
-    struct label labels[] = {{"cgroup", counts->label},
-                             {"unit", counts->identity.unit},
-                             {"slice", counts->identity.slice},
-                             {"container_id", counts->identity.container_id}};
-    struct series *series =
-        metrics_add(&context->snapshot->metrics, &metric, context->collector, 0, labels, ARRAY_SIZE(labels));
+    struct label labels[1 + NAME_RUNTIME + 1] = {{"cgroup", counts->label}};
+    size_t n = 1;
+
+    for (enum name_kind kind = 0; kind <= NAME_RUNTIME; kind++)
+        if (counts->names.texts[kind])
+            labels[n++] = (struct label){name_kind_text(kind), counts->names.texts[kind]};
+    struct series *series = metrics_add(&context->snapshot->metrics, &metric, context->collector, 0, labels, n);
 
     if (series)
         series_set(series, 1);
@@ -117,7 +119,7 @@ int cgroup_counts_open(const struct collector_context *context, const char *path
                        struct cgroup_counts **ret)
 {
     struct cgroup_counts *counts = calloc(1, sizeof(*counts));
-    int r = counts ? cgroup_identify(path, &counts->identity) : -ENOMEM;
+    int r = counts ? names_from_path(&counts->names, path) : -ENOMEM;
 
     if (r == 0) {
         counts->path = strdup(path);

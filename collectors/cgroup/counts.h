@@ -8,9 +8,9 @@
 #ifndef COLLECTORS_CGROUP_COUNTS_H
 #define COLLECTORS_CGROUP_COUNTS_H
 
-#include "collectors/cgroup/identity.h"
 #include "collectors/cgroup/tree.h"
 #include "collectors/group-collector.h"
+#include "collectors/names/names.h"
 
 struct cgroup_counts {
     char *path;               /* relative to the root, as its bytes are */
@@ -18,7 +18,7 @@ struct cgroup_counts {
     struct cgroup_node *node; /* whose userdata these counts are; NULL once the cgroup is gone */
     struct group_collector groups;
     bool ended; /* nothing is open; the rows are the last */
-    struct cgroup_identity identity;
+    struct names names;
     struct series *info;
     uint64_t inode;
     uint64_t gone_ns; /* CLOCK_MONOTONIC */

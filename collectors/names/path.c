@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The systemd unit and the container that a cgroup's path names: see identity.h.
+ * The names that a cgroup's path has: see path.h.
  *
  * Units are directories of the unit's name: systemd.unit(5) has the suffixes, and systemd's control-group documentation
  * (https://systemd.io/CGROUP_DELEGATION/) says which types have cgroups. In a unit that delegates, and so in a
  * container, systemd's names may appear again; the innermost unit is the one that runs.
  */
-#include "collectors/cgroup/identity.h"
+#include "collectors/names/path.h"
 
 #include "base/cleanup.h"
 
@@ -91,20 +91,19 @@ static int escaped_byte(const char *text, size_t length)
     return high < 0 || low < 0 || (high | low) == 0 ? -1 : high << 4 | low;
 }
 
-/*
- * Writes the name of a unit and its NUL, and returns where they end. A "-" stays: only where a name was made of a path
- * does it stand for a slash.
- */
-static char *component_unescape(char *to, struct component component)
+/* A "-" stays: only where a name was made of a path does it stand for a slash. */
+static int set_unescaped(struct names *names, enum name_kind kind, struct component component)
 {
+    char text[NAME_SIZE_MAX];
+    size_t size = MIN(component.length, sizeof(text)), n = 0;
+
     /* systemd's cg_escape() puts "_" before names that could be taken for one of the kernel's files. */
-    for (size_t i = component.length && component.text[0] == '_'; i < component.length;) {
-        int byte = escaped_byte(component.text + i, component.length - i);
-        *to++ = byte < 0 ? component.text[i] : (char)byte;
+    for (size_t i = size && component.text[0] == '_'; i < size;) {
+        int byte = escaped_byte(component.text + i, size - i);
+        text[n++] = byte < 0 ? component.text[i] : (char)byte;
         i += byte < 0 ? 1 : 4;
     }
-    *to++ = '\0';
-    return to;
+    return names_set(names, kind, text, n);
 }
 
 /* The next component from `*at` on; false at the end of the path. */
@@ -118,7 +117,7 @@ static bool next_component(const char **at, struct component *ret)
     return true;
 }
 
-int cgroup_identify(const char *path, struct cgroup_identity *ret)
+int names_from_path(struct names *names, const char *path)
 {
     struct component component, unit = {"", 0}, slice = {"", 0}, id = {"", 0};
 
@@ -131,19 +130,8 @@ int cgroup_identify(const char *path, struct cgroup_identity *ret)
         else if (is_unit(component))
             unit = component;
     }
-    char *texts = malloc(unit.length + slice.length + id.length + 3);
-    if (!texts)
-        return -ENOMEM;
-    ret->unit = texts;
-    ret->slice = component_unescape(ret->unit, unit);
-    ret->container_id = component_unescape(ret->slice, slice);
-    memcpy(ret->container_id, id.text, id.length);
-    ret->container_id[id.length] = '\0';
-    return 0;
-}
-
-void cgroup_identity_done(struct cgroup_identity *identity)
-{
-    free(identity->unit);
-    *identity = (struct cgroup_identity){0};
+    int r = set_unescaped(names, NAME_UNIT, unit);
+    if (r == 0)
+        r = set_unescaped(names, NAME_SLICE, slice);
+    return r < 0 ? r : names_set(names, NAME_CONTAINER_ID, id.text, id.length);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Paths as systemd, docker, Kubernetes' runtimes and podman make them. */
 #include "base/cleanup.h"
-#include "collectors/cgroup/identity.h"
+#include "collectors/names/path.h"
 #include "tests/unit/test.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -37,7 +37,7 @@ static const struct {
     {"/a\\x2fb.service", "a/b.service", "", ""},
     {"/system.slice/_cpu.service", "cpu.service", "system.slice", ""},
     {"/system.slice/__x.service", "_x.service", "system.slice", ""},
-    {"/\xff\"\n.service", "\xff\"\n.service", "", ""},
+    {"/\xff\"\n.service", "\xef\xbf\xbd\"\xef\xbf\xbd.service", "", ""},
     /* docker */
     {"/docker/" ID, "", "", ID},
     {"/docker/" ID "/init", "", "", ID},
@@ -68,22 +68,27 @@ static const struct {
     {"/docker/0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF0123456789ABCDEF", "", "", ""},
 };
 
-static void test_identify(void **state)
+static void assert_name(const struct names *names, enum name_kind kind, const char *expected)
+{
+    assert_string_equal(names->texts[kind] ? names->texts[kind] : "", expected);
+}
+
+static void test_from_path(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        _cleanup_(cgroup_identity_done) struct cgroup_identity identity = {0};
+        _cleanup_(names_done) struct names names = {0};
         print_message("%s\n", cases[i].in);
-        assert_int_equal(cgroup_identify(cases[i].in, &identity), 0);
-        assert_string_equal(identity.unit, cases[i].out_unit);
-        assert_string_equal(identity.slice, cases[i].out_slice);
-        assert_string_equal(identity.container_id, cases[i].out_container);
+        assert_int_equal(names_from_path(&names, cases[i].in), 0);
+        assert_name(&names, NAME_UNIT, cases[i].out_unit);
+        assert_name(&names, NAME_SLICE, cases[i].out_slice);
+        assert_name(&names, NAME_CONTAINER_ID, cases[i].out_container);
     }
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_identify)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_from_path)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What people call what runs in a cgroup: see names.h. */
+#include "collectors/names/names.h"
+
+#include "base/cleanup.h"
+#include "base/utf8.h"
+
+#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+
+static const char *const kind_texts[N_NAME_KINDS] = {
+    [NAME_UNIT] = "unit",
+    [NAME_SLICE] = "slice",
+    [NAME_CONTAINER_ID] = "container_id",
+    [NAME_CONTAINER] = "container",
+    [NAME_IMAGE] = "image",
+    [NAME_POD] = "pod",
+    [NAME_NAMESPACE] = "namespace",
+    [NAME_COMPOSE_PROJECT] = "compose_project",
+    [NAME_COMPOSE_SERVICE] = "compose_service",
+    [NAME_RUNTIME] = "runtime",
+    [NAME_DESCRIPTION] = "description",
+};
+
+const char *name_kind_text(enum name_kind kind)
+{
+    return kind_texts[kind];
+}
+
+int name_kind_find(const char *text, enum name_kind *ret)
+{
+    for (size_t i = 0; i < N_NAME_KINDS; i++)
+        if (str_equal(kind_texts[i], text)) {
+            *ret = (enum name_kind)i;
+            return 0;
+        }
+    return -ENOENT;
+}
+
+/* The next character, or what stands for a byte that is none; *ret_taken bytes of the text. */
+static const char *next_character(const char *text, size_t size, size_t *ret_taken, size_t *ret_size)
+{
+    size_t printable = utf8_printable_prefix(text, size), character = utf8_character(text, size);
+
+    *ret_taken = character ? character : 1;
+    *ret_size = printable && character ? character : strlen(REPLACEMENT);
+    return printable && character ? text : REPLACEMENT;
+}
+
+int names_set(struct names *names, enum name_kind kind, const char *text, size_t size)
+{
+    char clean[NAME_SIZE_MAX + 1];
+    size_t n = 0, taken, part;
+
+    for (size_t i = 0; i < size; i += taken) {
+        const char *from = next_character(text + i, MIN(size - i, 4), &taken, &part);
+        if (n + part > NAME_SIZE_MAX)
+            break;
+        memcpy(clean + n, from, part);
+        n += part;
+    }
+    char *copy = n ? strndup(clean, n) : NULL;
+    if (n && !copy)
+        return -ENOMEM;
+    free(names->texts[kind]);
+    names->texts[kind] = copy;
+    return 0;
+}
+
+int names_merge(struct names *names, const struct names *other)
+{
+    for (size_t i = 0; i < N_NAME_KINDS; i++) {
+        if (names->texts[i] || !other->texts[i])
+            continue;
+        names->texts[i] = strdup(other->texts[i]);
+        if (!names->texts[i])
+            return -ENOMEM;
+    }
+    names->is_pause |= other->is_pause;
+    names->source = names->source ? names->source : other->source;
+    return 0;
+}
+
+static bool texts_equal(const char *a, const char *b)
+{
+    return a && b ? str_equal(a, b) : a == b;
+}
+
+bool names_equal(const struct names *a, const struct names *b)
+{
+    for (size_t i = 0; i < N_NAME_KINDS; i++)
+        if (!texts_equal(a->texts[i], b->texts[i]))
+            return false;
+    return a->is_pause == b->is_pause && a->source == b->source && a->unnamed == b->unnamed;
+}
+
+void names_done(struct names *names)
+{
+    for (size_t i = 0; i < N_NAME_KINDS; i++)
+        free(names->texts[i]);
+    *names = (struct names){0};
+}
+
+const char *names_best(const struct names *names)
+{
+    static const enum name_kind order[] = {NAME_COMPOSE_SERVICE, NAME_CONTAINER, NAME_UNIT, NAME_SLICE};
+
+    for (size_t i = 0; i < ARRAY_SIZE(order); i++)
+        if (names->texts[order[i]])
+            return names->texts[order[i]];
+    return NULL;
+}
