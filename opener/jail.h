@@ -7,9 +7,6 @@
 
 #include "base/error.h"
 
-/* Sets the name that `ps` shows, where there is room for it. */
-void opener_jail_set_name(const char *name);
-
 /*
  * For the opener. Its only descriptors are from now on `socket` and standard error. It ends with `parent`, and not by a
  * signal that a terminal or a service manager sends to all processes. It keeps the capabilities that counting needs

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/process/capabilities.h"
 #include "base/process/fd-socket.h"
+#include "base/process/program.h"
 #include "opener/jail.h"
 #include "opener/server.h"
 #include "perf/hierarchy.h"
@@ -58,7 +59,7 @@ static _Noreturn void opener_run(struct sys *sys, const struct opener *opener, c
     struct error error = {0};
     bool filtered = false;
 
-    opener_jail_set_name("perfcountd-opener");
+    program_set_name("perfcountd-opener");
     hello.error = user_allow_kill(user, &error);
     if (hello.error == 0)
         hello.error = opener_jail_enter(socket, server.rules.daemon, server.rules.permissions.sampling,
