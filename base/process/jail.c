@@ -17,8 +17,6 @@
 #include "base/process/fd.h"
 #include "base/sanitizer.h"
 
-#define NOBODY 65534
-
 /* Limits */
 
 /* AddressSanitizer needs more than any limit of memory. */
@@ -52,7 +50,8 @@ static int leave_root(void)
 {
     if (!is_root())
         return 0;
-    if (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 || setresuid(NOBODY, NOBODY, NOBODY) < 0)
+    if (setgroups(0, NULL) < 0 || setresgid(JAIL_USER, JAIL_USER, JAIL_USER) < 0 ||
+        setresuid(JAIL_USER, JAIL_USER, JAIL_USER) < 0)
         return -errno;
     return is_root() ? -EPERM : 0;
 }

@@ -24,6 +24,9 @@ struct jail {
     size_t n_calls;
 };
 
+/* Whom root becomes: nobody. */
+#define JAIL_USER 65534
+
 /* An argument of a system call that must be `value`; one that must not have any of `bits`. */
 #define CALL_EXACTLY(n, value)                                                                                         \
     {                                                                                                                  \

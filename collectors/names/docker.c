@@ -12,8 +12,8 @@ static const struct name_field config_fields[] = {
 };
 
 static const struct name_field label_fields[] = {
-    {"io.kubernetes.container.name", NAME_CONTAINER},         {"io.kubernetes.pod.name", NAME_POD},
-    {"io.kubernetes.pod.namespace", NAME_NAMESPACE},          {"com.docker.compose.project", NAME_COMPOSE_PROJECT},
+    {"io.kubernetes.container.name", NAME_CONTAINER},     {"io.kubernetes.pod.name", NAME_POD},
+    {"io.kubernetes.pod.namespace", NAME_NAMESPACE},      {"com.docker.compose.project", NAME_COMPOSE_PROJECT},
     {"com.docker.compose.service", NAME_COMPOSE_SERVICE},
 };
 

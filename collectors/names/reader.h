@@ -18,7 +18,8 @@
 struct name_reader {
     struct child child;
     int files;   /* where files go in, each with a struct state_request of perf/state-file.h; the opener's */
-    int records; /* where name_record packets come out; the daemon's. Non-blocking; at its end when the child has ended */
+    int records; /* where name_record packets come out; the daemon's. Non-blocking; at its end when the child has ended
+                  */
 };
 #define NAME_READER_NONE ((struct name_reader){.child = CHILD_NONE, .files = -1, .records = -1})
 

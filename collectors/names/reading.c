@@ -35,8 +35,9 @@ static const struct jail_limit limits[] = {
 };
 
 /* fork(3), which neither makes a namespace nor shares memory, and wait(2). */
-#define NEVER_CLONED (CLONE_VM | CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |         \
-                      CLONE_NEWPID | CLONE_NEWNET)
+#define NEVER_CLONED                                                                                                   \
+    (CLONE_VM | CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |           \
+     CLONE_NEWNET)
 static const struct call_rule calls[] = {
     {SCMP_SYS(clone), 1, {CALL_WITHOUT(0, NEVER_CLONED)}},
     {SCMP_SYS(set_robust_list), 0, {{0}}},
@@ -44,9 +45,9 @@ static const struct call_rule calls[] = {
     {SCMP_SYS(prctl), 1, {CALL_EXACTLY(0, PR_SET_SECCOMP)}}, /* jail_forbid_processes() */
 };
 
-static int reading_enter_jail(const struct reading *reading)
+int reading_enter_jail(int files, int records)
 {
-    const int sockets[] = {reading->files, reading->records};
+    const int sockets[] = {files, records};
 
     json_object_seed(0); /* jansson reads /dev/urandom for it */
     return jail_enter(&(struct jail){.sockets = sockets,
@@ -180,7 +181,7 @@ _Noreturn void reading_run(int files, int records)
     jail_ignore_signals();
     int r = reading_send_hello(records);
     if (r == 0) {
-        hello.error = reading_enter_jail(&reading);
+        hello.error = reading_enter_jail(files, records);
         malloc_trim(0);
         r = fd_socket_send_one(records, &hello, sizeof(hello), -1);
     }

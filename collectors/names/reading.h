@@ -13,6 +13,8 @@ struct reading_hello {
     int32_t error; /* why it cannot enter its jail, and ends; 0 */
 };
 
+/* -errno where it cannot; what was given up until then stays given up. */
+int reading_enter_jail(int files, int records);
 /* Takes files from one socket and gives records to the other, until one of them is closed. */
 _Noreturn void reading_run(int files, int records);
 
