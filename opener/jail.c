@@ -57,7 +57,7 @@ static void closedirp(DIR **directory)
         closedir(*directory);
 }
 
-static int close_others(int socket)
+static int close_others(int socket, int reader)
 {
     _cleanup_(closedirp) DIR *directory = opendir("/proc/self/fd");
     const struct dirent *entry;
@@ -67,7 +67,7 @@ static int close_others(int socket)
         return -errno;
     while ((entry = readdir(directory)))
         if (number_parse_u64(entry->d_name, &fd) == 0 && fd > STDERR_FILENO && fd != (uint64_t)socket &&
-            fd != (uint64_t)dirfd(directory))
+            (int)fd != reader && fd != (uint64_t)dirfd(directory))
             close((int)fd);
     return 0;
 }
@@ -161,13 +161,13 @@ void opener_jail_set_name(const char *name)
     strcpy(program_invocation_name, name);
 }
 
-int opener_jail_enter(int socket, pid_t parent, bool sampling, uint64_t *ret_capabilities, bool *ret_filtered,
-                      struct error *error)
+int opener_jail_enter(int socket, int reader, pid_t parent, bool sampling, uint64_t *ret_capabilities,
+                      bool *ret_filtered, struct error *error)
 {
     int r = replace_standard_streams();
 
     if (r == 0)
-        r = close_others(socket);
+        r = close_others(socket, reader);
     if (r < 0)
         return error_set(error, r, "cannot close descriptors: %s", strerror(-r));
     ignore_signals();
