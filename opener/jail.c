@@ -101,10 +101,11 @@ static int opener_filter_calls(bool sampling, bool *ret_filtered, struct error *
     return call_filter_load(context, r, ret_filtered, error);
 }
 
-int opener_jail_enter(int socket, pid_t parent, bool sampling, uint64_t *ret_capabilities, bool *ret_filtered,
-                      struct error *error)
+int opener_jail_enter(int socket, int reader, pid_t parent, bool sampling, uint64_t *ret_capabilities,
+                      bool *ret_filtered, struct error *error)
 {
-    int r = fd_keep_only(&socket, 1);
+    const int kept[] = {socket, reader}; /* -1 is no descriptor, and stays none */
+    int r = fd_keep_only(kept, ARRAY_SIZE(kept));
 
     if (r < 0)
         return error_set(error, r, "cannot close descriptors: %s", strerror(-r));
