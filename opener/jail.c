@@ -104,8 +104,8 @@ static int opener_filter_calls(bool sampling, bool *ret_filtered, struct error *
 int opener_jail_enter(int socket, int reader, pid_t parent, bool sampling, uint64_t *ret_capabilities,
                       bool *ret_filtered, struct error *error)
 {
-    const int kept[] = {socket, reader}; /* -1 is no descriptor, and stays none */
-    int r = fd_keep_only(kept, ARRAY_SIZE(kept));
+    const int sockets[] = {socket, reader}; /* -1 is no descriptor, and stays none */
+    int r = fd_keep_only(sockets, ARRAY_SIZE(sockets));
 
     if (r < 0)
         return error_set(error, r, "cannot close descriptors: %s", strerror(-r));
