@@ -55,8 +55,8 @@ void names_done(struct names *names);
 #define NAMES_BEST_MAX (3 * (NAME_SIZE_MAX + 1))
 
 /*
- * The name that a person uses: "project/service" of compose, "namespace/pod/container" of Kubernetes, the container, the
- * unit, the slice; NULL: nothing. It is in `room`.
+ * The name that a person uses: "project/service" of compose, "namespace/pod/container" of Kubernetes, the container,
+ * the unit, the slice; NULL: nothing. It is in `room`.
  */
 const char *names_best(const struct names *names, char room[NAMES_BEST_MAX]);
 
