@@ -177,7 +177,7 @@ _Noreturn void reading_run(int files, int records)
     const struct reading reading = {.files = files, .records = records};
     struct reading_hello hello = {0};
 
-    program_set_name("perfcountd-reader");
+    program_set_name("perfcountd-names");
     jail_ignore_signals();
     int r = reading_send_hello(records);
     if (r == 0) {

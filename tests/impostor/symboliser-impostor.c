@@ -133,7 +133,6 @@ static const struct trial {
     {"capabilities", SYS_capset, {SIGNED(page), SIGNED(page)}, 0},
     {"to be looked into", SYS_prctl, {PR_SET_DUMPABLE, 1, 0, 0, 0}, 0},
     {"to outlive its parent", SYS_prctl, {PR_SET_PDEATHSIG, 0, 0, 0, 0}, 0},
-    {"to be killed by no signal", SYS_rt_sigaction, {SIGALRM, SIGNED(page), 0, 8}, 0},
     {"another filter", SYS_seccomp, {SECCOMP_SET_MODE_FILTER, 0, SIGNED(page)}, 0},
     {"another personality", SYS_personality, {0x0400000}, 0},
     {"more descriptors", SYS_prlimit64, {0, RLIMIT_NOFILE, SIGNED(&more), 0}, 0},
