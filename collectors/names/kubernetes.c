@@ -98,32 +98,27 @@ static bool parse_pod(const char *name, struct log_name *ret)
 
 /* --- what the directories say --- */
 
-static bool log_names_item(const struct log_names *names, const char *name, struct name_item *ret)
+static struct name_key key_of(const char *name, const struct log_name *parts)
 {
-    struct log_name parts;
-
-    if (!names->parse(name, &parts))
-        return false;
-    *ret = (struct name_item){(char *)name, (size_t)(parts.key.text - name), parts.key.size};
-    return true;
+    return (struct name_key){(size_t)(parts->key.text - name), parts->key.size};
 }
 
 static void log_names_found(void *userdata, const char *name)
 {
     struct log_names *names = userdata;
-    struct name_item item;
+    struct log_name parts;
 
-    if (log_names_item(names, name, &item))
-        names->full |= name_list_add(&names->list, &item) < 0;
+    if (names->parse(name, &parts))
+        names->full |= name_list_add(&names->list, name, key_of(name, &parts)) < 0;
 }
 
 static void log_names_gone(void *userdata, const char *name)
 {
     struct log_names *names = userdata;
-    struct name_item item;
+    struct log_name parts;
 
-    if (log_names_item(names, name, &item))
-        name_list_remove(&names->list, &item);
+    if (names->parse(name, &parts))
+        name_list_remove(&names->list, name, key_of(name, &parts));
 }
 
 static void log_names_cleared(void *userdata)

@@ -2,74 +2,106 @@
 /* Names of files, found by a part of each: see name-list.h. */
 #include "collectors/names/name-list.h"
 
-static int compare_keys(const struct name_item *item, const char *key)
+#include "base/hash-index.h"
+
+struct name_item {
+    struct name_item *next; /* in its bucket */
+    struct name_key key;
+    char name[];
+};
+
+/* Where the names are whose keys begin as `key` does. There is a bucket. */
+static struct name_item **list_bucket(const struct name_list *list, const char *key)
 {
-    return memcmp(item->text + item->key, key, NAME_KEY_MIN);
+    uint64_t words[NAME_KEY_MIN / sizeof(uint64_t)], hash = 0;
+
+    memcpy(words, key, sizeof(words));
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        hash = hash_mix(hash, words[i]);
+    return &list->buckets[hash_fold(hash) & (list->size - 1)];
 }
 
-/* The first whose key begins as `key` does. */
-static size_t list_position(const struct name_list *list, const char *key)
+/* Twice as many buckets, or the first. */
+static int list_grow(struct name_list *list)
 {
-    return array_search(list->n, i, compare_keys(&list->at[i], key) < 0);
+    struct name_list larger = {.n = list->n, .size = list->size ? 2 * list->size : 16};
+
+    larger.buckets = calloc(larger.size, sizeof(struct name_item *));
+    if (!larger.buckets)
+        return -ENOMEM;
+    for (size_t i = 0; i < list->size; i++)
+        for (struct name_item *item = list->buckets[i], *next; item; item = next) {
+            struct name_item **bucket = list_bucket(&larger, item->name + item->key.at);
+            next = item->next;
+            item->next = *bucket;
+            *bucket = item;
+        }
+    free(list->buckets);
+    *list = larger;
+    return 0;
 }
 
-/* The index of the same text; `n` where there is none. */
-static size_t list_index(const struct name_list *list, const struct name_item *item)
+/* Where the name is, or the end of its bucket. */
+static struct name_item **list_place(const struct name_list *list, const char *name, struct name_key key)
 {
-    const char *key = item->text + item->key;
+    struct name_item **at = list_bucket(list, name + key.at);
 
-    for (size_t i = list_position(list, key); i < list->n && compare_keys(&list->at[i], key) == 0; i++)
-        if (str_equal(list->at[i].text, item->text))
-            return i;
-    return list->n;
+    while (*at && !str_equal((*at)->name, name))
+        at = &(*at)->next;
+    return at;
 }
 
-int name_list_add(struct name_list *list, const struct name_item *item)
+int name_list_add(struct name_list *list, const char *name, struct name_key key)
 {
-    size_t at = list_position(list, item->text + item->key);
+    size_t size = strlen(name) + 1;
 
-    if (list_index(list, item) < list->n)
+    if (list->n == list->size && list->n < NAME_LIST_MAX && list_grow(list) < 0)
+        return -ENOMEM;
+    struct name_item **place = list_place(list, name, key);
+    if (*place)
         return 0;
     if (list->n >= NAME_LIST_MAX)
         return -ENOSPC;
-    char *text = strdup(item->text);
-    if (!text || array_grow(&list->at, list->n) < 0) {
-        free(text);
+    struct name_item *item = malloc(sizeof(*item) + size);
+    if (!item)
         return -ENOMEM;
-    }
-    memmove(list->at + at + 1, list->at + at, (list->n - at) * sizeof(*list->at));
-    list->at[at] = (struct name_item){.text = text, .key = item->key, .key_size = item->key_size};
+    item->next = NULL;
+    item->key = key;
+    memcpy(item->name, name, size);
+    *place = item;
     list->n++;
     return 0;
 }
 
-void name_list_remove(struct name_list *list, const struct name_item *item)
+void name_list_remove(struct name_list *list, const char *name, struct name_key key)
 {
-    size_t at = list_index(list, item);
+    struct name_item **place = list->n ? list_place(list, name, key) : NULL;
 
-    if (at == list->n)
+    if (!place || !*place)
         return;
-    free(list->at[at].text);
+    struct name_item *item = *place;
+    *place = item->next;
+    free(item);
     list->n--;
-    memmove(list->at + at, list->at + at + 1, (list->n - at) * sizeof(*list->at));
 }
 
-const char *name_list_find(const struct name_list *list, const char *key, size_t key_size)
+const char *name_list_find(const struct name_list *list, const char *key, size_t size)
 {
-    if (key_size < NAME_KEY_MIN)
+    if (list->n == 0 || size < NAME_KEY_MIN)
         return NULL;
-    for (size_t i = list_position(list, key); i < list->n && compare_keys(&list->at[i], key) == 0; i++) {
-        const struct name_item *item = &list->at[i];
-        if (item->key_size <= key_size && memcmp(item->text + item->key, key, item->key_size) == 0)
-            return item->text;
-    }
+    for (const struct name_item *item = *list_bucket(list, key); item; item = item->next)
+        if (item->key.size <= size && memcmp(item->name + item->key.at, key, item->key.size) == 0)
+            return item->name;
     return NULL;
 }
 
 void name_list_clear(struct name_list *list)
 {
-    for (size_t i = 0; i < list->n; i++)
-        free(list->at[i].text);
-    free(list->at);
+    for (size_t i = 0; i < list->size; i++)
+        for (struct name_item *item = list->buckets[i], *next; item; item = next) {
+            next = item->next;
+            free(item);
+        }
+    free(list->buckets);
     *list = (struct name_list){0};
 }
