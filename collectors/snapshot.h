@@ -41,9 +41,10 @@ struct row {
     int cpu;            /* -1 where the target is not one CPU */
     const char *collector_name;
     const char *group;
-    const char *pmu;    /* the hardware PMU of the group, else that of its first event */
-    const char *cgroup; /* NULL where the target is a CPU */
-    const char *json;   /* its target, rendered once: `"cgroup": ..., "cpu": ..., ` */
+    const char *pmu;           /* the hardware PMU of the group, else that of its first event */
+    const char *cgroup;        /* NULL where the target is a CPU */
+    const struct names *names; /* of the cgroup; borrowed; NULL where it has none */
+    const char *json;          /* its target, rendered once: `"cgroup": ..., "cpu": ..., ` */
     enum row_state state;
     bool absent;            /* its CPU is offline for now: served nowhere */
     bool uneven;            /* on some CPUs, some of its events are not counted: no ratio of two is of the same CPUs */
