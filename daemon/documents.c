@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/process/jail.h"
 #include "collectors/cgroup/cgroup.h"
 #include "collectors/idle-times.h"
 #include "perf/reason.h"
@@ -168,6 +169,12 @@ static void processes_add(json_t *processes, const char *name, pid_t pid, uid_t 
                   (json_int_t)stat->threads));
 }
 
+/* As root the process leaves root when it enters its jail. */
+static uid_t reader_user(uid_t started_as)
+{
+    return geteuid() == 0 || started_as == 0 ? JAIL_USER : geteuid();
+}
+
 json_t *document_processes(const struct children *children, uid_t opener_uid, uint64_t boot_ns)
 {
     _cleanup_(closep) int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
@@ -180,6 +187,8 @@ json_t *document_processes(const struct children *children, uid_t opener_uid, ui
         processes_add(processes, "opener", children->opener->pid, opener_uid, &stat, boot_ns);
     if (processes && children->symboliser && child_read(children->symboliser, &stat) == 0)
         processes_add(processes, "symboliser", children->symboliser->pid, geteuid(), &stat, boot_ns);
+    if (processes && children->reader && child_read(children->reader, &stat) == 0)
+        processes_add(processes, "reader", children->reader->pid, reader_user(opener_uid), &stat, boot_ns);
     return processes;
 }
 
@@ -201,15 +210,30 @@ json_t *document_status(struct registry *registry, const struct document_process
         starved_json(registry_read(registry, 0, UINT64_MAX)));
 }
 
+/* The names that there are, and the three of the path in any case. */
+static void add_names(json_t *cgroup, const struct names *names)
+{
+    char room[NAMES_BEST_MAX];
+    const char *name = names_best(names, room);
+
+    for (enum name_kind kind = 0; kind < N_NAME_KINDS; kind++)
+        if (names->texts[kind] || kind <= NAME_CONTAINER_ID)
+            json_object_set_new(cgroup, name_kind_text(kind), json_text(names->texts[kind] ? names->texts[kind] : ""));
+    if (name)
+        json_object_set_new(cgroup, "name", json_text(name));
+    if (names->source)
+        json_object_set_new(cgroup, "named_by", json_string(names->source));
+    if (names->unnamed)
+        json_object_set_new(cgroup, "unnamed", json_string(names->unnamed));
+}
+
 static void add_cgroup(void *userdata, const struct cgroup_view *view)
 {
     json_t *cgroup = json_pack("{s:s, s:s, s:I, s:I}", "cgroup", view->label, "state", cgroup_state_name(view->state),
                                "inode", (json_int_t)view->inode, "descriptors", (json_int_t)view->descriptors);
 
-    for (enum name_kind kind = 0; cgroup && view->names && kind < N_NAME_KINDS; kind++)
-        if (view->names->texts[kind] || kind <= NAME_CONTAINER_ID)
-            json_object_set_new(cgroup, name_kind_text(kind),
-                                json_text(view->names->texts[kind] ? view->names->texts[kind] : ""));
+    if (cgroup)
+        add_names(cgroup, view->names);
     json_array_append_new(userdata, cgroup);
 }
 

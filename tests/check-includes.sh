@@ -22,13 +22,14 @@ perf/userpage      | base perf perf/event
 opener             | base/* perf/*
 config             | base perf/*
 derived            | base
-collectors         | base/* perf/* config derived collectors/cgroup
-collectors/cgroup  | base perf/* config derived collectors
+collectors         | base/* perf/* config derived collectors/cgroup collectors/names
+collectors/cgroup  | base/* perf/* config derived collectors collectors/names
+collectors/names   | base/* config/name-kind.h perf
 symbols            | base perf/* symbols/symboliser
 symbols/symboliser | base/*
 sampler            | base perf/* config symbols
 formats            | base derived collectors/snapshot.h collectors/known.h collectors/metric.h collectors/rates.h
-formats            | collectors/totals.h perf/record.h sampler/writer.h symbols/*
+formats            | collectors/names/names.h collectors/totals.h perf/record.h sampler/writer.h symbols/*
 web                |
 http               | base config formats http/tls http/auth http/api
 http               | collectors/snapshot.h collectors/rates.h sampler/stream.h
@@ -375,6 +376,8 @@ config collectors/metric.h yes
 collectors config/config.h no
 collectors http/server.h yes
 collectors/cgroup collectors/rows.h no
+collectors/names perf/sys.h no
+collectors/names collectors/cgroup/set.h yes
 symbols perf/sys.h no
 symbols sampler/stream.h yes
 symbols/symboliser base/util.h no

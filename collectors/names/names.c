@@ -2,39 +2,12 @@
 /* What people call what runs in a cgroup: see names.h. */
 #include "collectors/names/names.h"
 
+#include <stdio.h>
+
 #include "base/cleanup.h"
 #include "base/utf8.h"
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
-
-static const char *const kind_texts[N_NAME_KINDS] = {
-    [NAME_UNIT] = "unit",
-    [NAME_SLICE] = "slice",
-    [NAME_CONTAINER_ID] = "container_id",
-    [NAME_CONTAINER] = "container",
-    [NAME_IMAGE] = "image",
-    [NAME_POD] = "pod",
-    [NAME_NAMESPACE] = "namespace",
-    [NAME_COMPOSE_PROJECT] = "compose_project",
-    [NAME_COMPOSE_SERVICE] = "compose_service",
-    [NAME_RUNTIME] = "runtime",
-    [NAME_DESCRIPTION] = "description",
-};
-
-const char *name_kind_text(enum name_kind kind)
-{
-    return kind_texts[kind];
-}
-
-int name_kind_find(const char *text, enum name_kind *ret)
-{
-    for (size_t i = 0; i < N_NAME_KINDS; i++)
-        if (str_equal(kind_texts[i], text)) {
-            *ret = (enum name_kind)i;
-            return 0;
-        }
-    return -ENOENT;
-}
 
 /* The next character, or what stands for a byte that is none; *ret_taken bytes of the text. */
 static const char *next_character(const char *text, size_t size, size_t *ret_taken, size_t *ret_size)
@@ -100,12 +73,30 @@ void names_done(struct names *names)
     *names = (struct names){0};
 }
 
-const char *names_best(const struct names *names)
-{
-    static const enum name_kind order[] = {NAME_COMPOSE_SERVICE, NAME_CONTAINER, NAME_UNIT, NAME_SLICE};
+/* Each is joined by slashes where it has its last part. */
+static const struct {
+    enum name_kind parts[3];
+    size_t n;
+} best[] = {
+    {{NAME_COMPOSE_PROJECT, NAME_COMPOSE_SERVICE}, 2},
+    {{NAME_NAMESPACE, NAME_POD, NAME_CONTAINER}, 3},
+    {{NAME_NAMESPACE, NAME_POD}, 2},
+    {{NAME_UNIT}, 1},
+    {{NAME_SLICE}, 1},
+};
 
-    for (size_t i = 0; i < ARRAY_SIZE(order); i++)
-        if (names->texts[order[i]])
-            return names->texts[order[i]];
+const char *names_best(const struct names *names, char room[NAMES_BEST_MAX])
+{
+    for (size_t i = 0; i < ARRAY_SIZE(best); i++) {
+        char *end = room;
+        if (!names->texts[best[i].parts[best[i].n - 1]])
+            continue;
+        for (size_t k = 0; k < best[i].n; k++) {
+            const char *text = names->texts[best[i].parts[k]];
+            if (text)
+                end += sprintf(end, "%s%s", end == room ? "" : "/", text);
+        }
+        return room;
+    }
     return NULL;
 }
