@@ -72,6 +72,9 @@ static int setup(void **state)
     make_file("shared/of-other", OTHER);
     make_link("../stranger/file", "shared/planted", OTHER);
     make_link("../root/file", "shared/to-root", STRANGER);
+    make_directory("closed", 0, 0700);
+    make_directory("closed/stranger", STRANGER, 0700);
+    make_file("closed/stranger/file", STRANGER);
     make_directory("world", STRANGER, 0777);
     make_file("world/file", STRANGER);
     make_directory("sticky", 0, 01777);
@@ -179,6 +182,9 @@ static const struct {
     {"shared/planted", STRANGER, -EBADRQC},
     {"shared/to-root", STRANGER, -EBADRQC},
     {"world/file", STRANGER, -EBADRQC},
+    {"closed/stranger/file", STRANGER, -EACCES},
+    {"closed/nothing", STRANGER, -EACCES},
+    {"closed/stranger", 0, -EBADRQC},
     {"stranger/file", OTHER, -EBADRQC},
     {"stranger/of-other", OTHER, -EBADRQC},
 };
