@@ -9,7 +9,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "collectors/names/document.h"
+#include "collectors/names/reader/document.h"
 #include "tests/unit/fixture.h"
 #include "tests/unit/test.h"
 
