@@ -5,7 +5,7 @@
 #ifndef DAEMON_SESSION_H
 #define DAEMON_SESSION_H
 
-#include "collectors/names/reader.h"
+#include "collectors/names/reader/reader.h"
 #include "collectors/registry.h"
 #include "daemon/fd-budget.h"
 #include "daemon/options.h"
