@@ -92,7 +92,7 @@ test_defaults() {
     equals "and every service below it" "$(services_watched)" "$(services_there)"
     equals "perfcountd.service by its name" "$(info /system.slice/perfcountd.service)" \
         'unit="perfcountd.service",slice="system.slice"} 1'
-    equals "a slice by its own" "$(info /system.slice)" 'unit="",slice="system.slice"} 1'
+    equals "a slice by its own" "$(info /system.slice)" 'slice="system.slice"} 1'
 
     before=$(count /system.slice)
     inside systemctl start "$unit"
@@ -150,7 +150,8 @@ described() {
 # descriptions: of all units of the system's manager that are watched.
 descriptions() {
     get /api/v1/cgroups | jq -r '.cgroups[] | select(.state == "watched" and .description)
-        | select(.cgroup | test("/user@[0-9]+[.]service/") | not) | "\(.cgroup | split("/") | last): \(.description)"' | sort
+        | select(.cgroup | test("/user@[0-9]+[.]service/") | not)
+        | "\(.cgroup | split("/") | last): \(.description)"' | sort
 }
 # descriptions_there: as systemctl has them; systemd itself makes up those of units that have none in a file.
 descriptions_there() {
