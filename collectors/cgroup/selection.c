@@ -69,12 +69,13 @@ static bool matches_all_below(const char *pattern, const struct subject *subject
 /* Whether the path says no more than its parent's: what is in such a cgroup is inside of the one that has the names. */
 static bool is_inside(const char *path)
 {
+    static const struct names none;
     _cleanup_(names_done) struct names own = {0}, outer = {0};
     const char *slash = strrchr(path, '/');
     _cleanup_(freep) char *parent = strndup(path, slash ? (size_t)(slash - path) : 0);
 
     return parent && names_from_path(&own, path) == 0 && names_from_path(&outer, parent) == 0 &&
-           names_equal(&own, &outer);
+           names_equal(&own, &outer) && !names_equal(&own, &none);
 }
 
 bool cgroup_rules_want(const struct cgroup_rules *rules, const char *path, const struct names *names)
@@ -83,7 +84,7 @@ bool cgroup_rules_want(const struct cgroup_rules *rules, const char *path, const
     bool included = any_matches(rules->include, rules->n_include, &subject, matches_path) ||
                     (any_matches(rules->include, rules->n_include, &subject, matches_name) && !is_inside(path));
 
-    return included && !(names && names->is_pause) && !any_matches(rules->exclude, rules->n_exclude, &subject, matches);
+    return included && !any_matches(rules->exclude, rules->n_exclude, &subject, matches);
 }
 
 bool cgroup_rules_may_want(const struct cgroup_rules *rules, const char *path)
@@ -133,7 +134,7 @@ struct cgroup_selection cgroup_select(const struct cgroup_rules *rules, struct c
         qsort(candidates, n, sizeof(*candidates), compare_candidates);
     for (size_t i = 0; i < n; i++) {
         struct cgroup_candidate *candidate = &candidates[i];
-        if (!cgroup_rules_want(rules, candidate->path, candidate->names)) {
+        if (!candidate->wanted) {
             candidate->choice = CGROUP_UNWANTED;
         } else if (selection.watched < room) {
             candidate->choice = CGROUP_WATCHED;
