@@ -2,6 +2,7 @@
 /* A process that this one starts: see child.h. */
 #include "base/process/child.h"
 
+#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -37,6 +38,15 @@ bool child_reap(struct child *child, int *ret_status)
     return true;
 }
 
+void child_describe_end(pid_t pid, int status, char *text, size_t size)
+{
+    if (WIFSIGNALED(status))
+        snprintf(text, size, "process %d was ended by signal %d (%s)", (int)pid, WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    else
+        snprintf(text, size, "process %d ended with exit status %d", (int)pid, WEXITSTATUS(status));
+}
+
 int child_read(const struct child *child, struct process_stat *ret)
 {
     struct process_stat stat;
@@ -44,7 +54,7 @@ int child_read(const struct child *child, struct process_stat *ret)
 
     if (r < 0)
         return r;
-    stat.cpu_ns += child->ended_cpu_ns;
+    stat.cpu_ns += stat.waited_ns + child->ended_cpu_ns;
     *ret = stat;
     return 0;
 }

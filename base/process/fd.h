@@ -9,5 +9,10 @@
 int fd_count_open(int directory, uint64_t *ret);
 /* An epoll descriptor that is readable while one of the `n` is; those that are negative are left out. -errno. */
 int fd_join(const int *fds, size_t n);
+/*
+ * Closes all but standard error and those of `kept`. Standard input and output keep their numbers, and are /dev/null.
+ * -errno.
+ */
+int fd_keep_only(const int *kept, size_t n);
 
 #endif

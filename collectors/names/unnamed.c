@@ -10,8 +10,8 @@
     "no state file of a container runtime has it, at the places that doc/names.md lists; where its runtime has its "   \
     "files elsewhere, make a symbolic link there"
 #define NOT_FOUND_OF_USER                                                                                              \
-    "no state file of its user's container runtime has it; where the service hides homes, run \"systemctl edit "       \
-    "perfcountd\" and add [Service] ProtectHome=read-only"
+    "no state file of its user's container runtime has it; where the service hides homes, ProtectHome=read-only "      \
+    "shows them, by user-containers.conf (perfcountd(8), Systemd)"
 
 static const struct {
     int error;
