@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the patterns say of a cgroup: see verdict.h. */
+/* Whether the patterns want a cgroup: see verdict.h. */
 #include "collectors/cgroup/verdict.h"
 
 #include "base/cleanup.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the patterns say of a cgroup, by its path and its names: kept in the node until one of them is another. */
+/* Whether the patterns want a cgroup, by its path and its names: kept in the node until one of them is another. */
 #ifndef COLLECTORS_CGROUP_VERDICT_H
 #define COLLECTORS_CGROUP_VERDICT_H
 
