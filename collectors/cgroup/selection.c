@@ -44,7 +44,7 @@ static bool matches_name(const char *pattern, const char *path, const struct nam
            glob_match_last(glob, names->texts[kind]);
 }
 
-static bool matches_either(const char *pattern, const char *path, const struct names *names)
+static bool excludes(const char *pattern, const char *path, const struct names *names)
 {
     return matches_path(pattern, path, names) || matches_name(pattern, path, names);
 }
@@ -65,24 +65,45 @@ static bool matches_all_below(const char *pattern, const char *path, const struc
     return glob_match_all_below(pattern, path);
 }
 
-/* Whether the path says no more than its parent's: what is in such a cgroup is inside of the one that has the names. */
-static bool is_inside(const char *path)
+/* Whether two paths say the same about a unit, or about a container: a cgroup's other names follow from it. */
+static bool paths_agree(const struct names *a, const struct names *b, enum name_kind first)
 {
-    static const struct names none;
+    bool any = false;
+
+    for (size_t i = first; i < first + 2; i++) {
+        const char *one = a->texts[i], *other = b->texts[i];
+        if (!one != !other || (one && !str_equal(one, other)))
+            return false;
+        any |= one != NULL;
+    }
+    return any;
+}
+
+/* Whether a name of this kind is that of the parent: the cgroup is inside of the unit or the container that has it. */
+static bool is_inside(const char *path, enum name_kind kind)
+{
     _cleanup_(names_done) struct names own = {0}, outer = {0};
     const char *slash = strrchr(path, '/');
     _cleanup_(freep) char *parent = strndup(path, slash ? (size_t)(slash - path) : 0);
 
     return parent && names_from_path(&own, path) == 0 && names_from_path(&outer, parent) == 0 &&
-           names_equal(&own, &outer) && !names_equal(&own, &none);
+           paths_agree(&own, &outer, kind <= NAME_SLICE ? NAME_UNIT : NAME_CONTAINER_ID);
+}
+
+static bool includes(const char *pattern, const char *path, const struct names *names)
+{
+    enum name_kind kind = NAME_UNIT;
+    const char *glob;
+
+    return matches_path(pattern, path, names) ||
+           (matches_name(pattern, path, names) && name_kind_parse(pattern, &kind, &glob) == 0 &&
+            !is_inside(path, kind));
 }
 
 bool cgroup_rules_want(const struct cgroup_rules *rules, const char *path, const struct names *names)
 {
-    bool included = any_matches(rules->include, rules->n_include, path, names, matches_path) ||
-                    (any_matches(rules->include, rules->n_include, path, names, matches_name) && !is_inside(path));
-
-    return included && !any_matches(rules->exclude, rules->n_exclude, path, names, matches_either);
+    return any_matches(rules->include, rules->n_include, path, names, includes) &&
+           !any_matches(rules->exclude, rules->n_exclude, path, names, excludes);
 }
 
 bool cgroup_rules_may_want(const struct cgroup_rules *rules, const char *path)
