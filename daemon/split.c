@@ -136,16 +136,20 @@ static int split_on_readable(sd_event_source *source, int fd, uint32_t events, v
 static int split_on_reader_end(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
     struct split *split = userdata;
-    int pid = (int)split->reader->child.pid, status = 0;
+    pid_t pid = split->reader->child.pid;
+    char end[128];
+    int status = 0;
 
     (void)source;
     (void)fd;
     (void)events;
     if (!child_reap(&split->reader->child, &status))
         return 0;
-    log_warning("the reader of containers' state files is gone (process %d, wait status %d): containers keep their "
-                "names, but new ones have those of their paths; restart perfcountd",
-                pid, status);
+    child_describe_end(pid, status, end, sizeof(end));
+    log_warning(
+        "the reader of containers' names is gone: %s; containers keep their names, and new ones have only those "
+        "of their paths; restart perfcountd",
+        end);
     split->reader_source = sd_event_source_disable_unref(split->reader_source);
     return 0;
 }

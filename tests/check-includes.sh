@@ -24,7 +24,7 @@ config             | base perf/*
 derived            | base
 collectors         | base/* perf/* config derived collectors/cgroup collectors/names
 collectors/cgroup  | base/* perf/* config derived collectors collectors/names
-collectors/names   | base/* perf
+collectors/names   | base/* config/name-kind.h perf
 symbols            | base perf/* symbols/symboliser
 symbols/symboliser | base/*
 sampler            | base perf/* config symbols
@@ -42,7 +42,7 @@ daemon             | base/* perf/* config derived collectors/* symbols/* sampler
 daemon/availability | base perf/* collectors derived
 daemon/command     | base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener daemon/*
 daemon/log         | base
-daemon/top         | base derived collectors collectors/names/names.h formats daemon
+daemon/top         | base derived collectors collectors/names formats daemon
 tests              | base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener daemon/*
 tests              | web
 bench              | base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener
