@@ -122,7 +122,7 @@ static int start(struct bench *bench, bool with_opener)
     }
     close(sockets[0]);
     sys_init(&sys);
-    if (with_opener && opener_start(&sys, &permissions, &user, &opener, &error) < 0) {
+    if (with_opener && opener_start(&sys, &permissions, &user, -1, &opener, &error) < 0) {
         fprintf(stderr, "bench-opener: %s\n", error.message);
         _exit(EXIT_FAILURE);
     }

@@ -18,7 +18,7 @@ struct reload_outcome {
 
 /* The daemon's other processes; NULL where there never is one. */
 struct children {
-    const struct child *opener, *symboliser;
+    const struct child *opener, *symboliser, *reader;
 };
 
 /* The surroundings of a collector, all borrowed. They live until close; machine and config until the next open. */

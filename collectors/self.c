@@ -80,7 +80,7 @@ struct self {
     struct series *build;
     struct series **slots; /* of PMUs */
     size_t n_slots;
-    struct self_child opener, symboliser;
+    struct self_child opener, symboliser, reader;
     struct self_cost *cost;
 };
 
@@ -98,6 +98,7 @@ static void self_close(const struct collector_context *context, void *state)
     free(self->slots);
     self_child_done(&self->opener, &context->snapshot->metrics);
     self_child_done(&self->symboliser, &context->snapshot->metrics);
+    self_child_done(&self->reader, &context->snapshot->metrics);
     self_cost_free(self->cost, &context->snapshot->metrics);
     closep(&self->stat_fd);
     closep(&self->fd_directory);
@@ -120,7 +121,9 @@ static int self_add_series(const struct collector_context *context, struct self 
         return -ENOMEM;
     series_set(self->build, 1);
     int r = self_child_init(&self->opener, context, "opener");
-    return r < 0 ? r : self_child_init(&self->symboliser, context, "symboliser");
+    if (r == 0)
+        r = self_child_init(&self->symboliser, context, "symboliser");
+    return r < 0 ? r : self_child_init(&self->reader, context, "reader");
 }
 
 /* For recording rules: the divisor of events that count slots. */
@@ -201,6 +204,7 @@ static int self_collect(const struct collector_context *context, void *state, st
     self_collect_stat(self);
     self_child_collect(&self->opener, context->children->opener, self->boot_ns);
     self_child_collect(&self->symboliser, context->children->symboliser, self->boot_ns);
+    self_child_collect(&self->reader, context->children->reader, self->boot_ns);
     self_cost_collect(self->cost);
     series_set(self->series[RELOAD_SUCCESSFUL], context->reload->successful);
     series_set(self->series[RELOAD_TIME], context->reload->success_realtime_ns);

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/process/jail.h"
 #include "collectors/cgroup/cgroup.h"
 #include "collectors/idle-times.h"
 #include "perf/reason.h"
@@ -168,6 +169,12 @@ static void processes_add(json_t *processes, const char *name, pid_t pid, uid_t 
                   (json_int_t)stat->threads));
 }
 
+/* As root the process leaves root when it enters its jail. */
+static uid_t reader_user(uid_t started_as)
+{
+    return geteuid() == 0 || started_as == 0 ? JAIL_USER : geteuid();
+}
+
 json_t *document_processes(const struct children *children, uid_t opener_uid, uint64_t boot_ns)
 {
     _cleanup_(closep) int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
@@ -180,6 +187,8 @@ json_t *document_processes(const struct children *children, uid_t opener_uid, ui
         processes_add(processes, "opener", children->opener->pid, opener_uid, &stat, boot_ns);
     if (processes && children->symboliser && child_read(children->symboliser, &stat) == 0)
         processes_add(processes, "symboliser", children->symboliser->pid, geteuid(), &stat, boot_ns);
+    if (processes && children->reader && child_read(children->reader, &stat) == 0)
+        processes_add(processes, "reader", children->reader->pid, reader_user(opener_uid), &stat, boot_ns);
     return processes;
 }
 

@@ -36,7 +36,7 @@ static int start_opener(struct split *split, const struct options *options, cons
     if (r == 0)
         r = permissions_from_config(sys, config, settings_file(options), &permissions, error);
     if (r == 0)
-        r = opener_start(sys, &permissions, &split->user, &split->opener, error);
+        r = opener_start(sys, &permissions, &split->user, -1, &split->opener, error);
     if (r == 0)
         log_debug("counters are opened by process %d", (int)split->opener->child.pid);
     return r;

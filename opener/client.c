@@ -232,12 +232,24 @@ static int client_open_file(struct sys *sys, const char *path, int flags)
     return given == -EBADRQC ? fd : given;
 }
 
+static int client_read_state(struct sys *sys, const struct state_request *request)
+{
+    struct opener_client *client = sys->userdata;
+    _cleanup_(fd_list_close) struct fd_list opened = {0};
+    struct opener_reply reply;
+
+    buffer_clear(&client->packet);
+    int r = opener_request_write_state(request, &client->packet);
+    return r < 0 ? r : client_ask(client, &(struct fd_list){0}, 0, &reply, &opened);
+}
+
 void opener_client_attach(struct opener_client *client, struct sys *sys)
 {
     sys->userdata = client;
     sys->perf_event_open = client_perf_event_open;
     sys->open_group = client_open_group;
     sys->open_file = client_open_file;
+    sys->read_state = client_read_state;
 }
 
 void opener_client_done(struct opener_client *client)

@@ -2,19 +2,16 @@
 /* The jail of the opener: see jail.h. */
 #include "opener/jail.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/number.h"
-#include "base/process/call-filter.h"
 #include "base/process/capabilities.h"
+#include "base/process/fd.h"
+#include "base/process/jail.h"
 
 /*
  * The capabilities that opening needs. CAP_DAC_READ_SEARCH: the numbers of tracepoints, which only root may read, and
@@ -39,48 +36,7 @@ static int capabilities_keep_needed(bool sampling, struct error *error)
     return capabilities_keep_only(mask & capabilities_own(), error);
 }
 
-/* Descriptors */
-
-/* Standard input and output are closed, but their numbers stay in use. */
-static int replace_standard_streams(void)
-{
-    _cleanup_(closep) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-    if (null < 0)
-        return -errno;
-    return dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ? -errno : 0;
-}
-
-static void closedirp(DIR **directory)
-{
-    if (*directory)
-        closedir(*directory);
-}
-
-static int close_others(int socket)
-{
-    _cleanup_(closedirp) DIR *directory = opendir("/proc/self/fd");
-    const struct dirent *entry;
-    uint64_t fd;
-
-    if (!directory)
-        return -errno;
-    while ((entry = readdir(directory)))
-        if (number_parse_u64(entry->d_name, &fd) == 0 && fd > STDERR_FILENO && fd != (uint64_t)socket &&
-            fd != (uint64_t)dirfd(directory))
-            close((int)fd);
-    return 0;
-}
-
 /* Signals */
-
-static void ignore_signals(void)
-{
-    static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM, SIGTSTP};
-
-    for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
-        signal(ignored[i], SIG_IGN);
-}
 
 static int end_with(pid_t parent, struct error *error)
 {
@@ -145,32 +101,16 @@ static int opener_filter_calls(bool sampling, bool *ret_filtered, struct error *
     return call_filter_load(context, r, ret_filtered, error);
 }
 
-/* Names */
-
-void opener_jail_set_name(const char *name)
+int opener_jail_enter(int socket, int reader, pid_t parent, bool sampling, uint64_t *ret_capabilities,
+                      bool *ret_filtered, struct error *error)
 {
-    _cleanup_(closep) int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-    char line[4096];
-    ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof(line));
+    const int sockets[] = {socket, reader}; /* -1 is no descriptor, and stays none */
+    int r = fd_keep_only(sockets, ARRAY_SIZE(sockets));
 
-    prctl(PR_SET_NAME, name, 0, 0, 0);
-    /* The arguments still stand one behind the other, and nothing reads them any more. */
-    if (n <= (ssize_t)strlen(name) || memcmp(line, program_invocation_name, strlen(program_invocation_name) + 1) != 0)
-        return;
-    memset(program_invocation_name, 0, (size_t)n);
-    strcpy(program_invocation_name, name);
-}
-
-int opener_jail_enter(int socket, pid_t parent, bool sampling, uint64_t *ret_capabilities, bool *ret_filtered,
-                      struct error *error)
-{
-    int r = replace_standard_streams();
-
-    if (r == 0)
-        r = close_others(socket);
     if (r < 0)
         return error_set(error, r, "cannot close descriptors: %s", strerror(-r));
-    ignore_signals();
+    jail_ignore_signals();
+    signal(SIGALRM, SIG_IGN);
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
         return error_set(error, -errno, "cannot protect the opener's memory: %s", strerror(errno));
     r = capabilities_keep_needed(sampling, error);

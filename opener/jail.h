@@ -7,16 +7,13 @@
 
 #include "base/error.h"
 
-/* Sets the name that `ps` shows, where there is room for it. */
-void opener_jail_set_name(const char *name);
-
 /*
- * For the opener. Its only descriptors are from now on `socket` and standard error. It ends with `parent`, and not by a
- * signal that a terminal or a service manager sends to all processes. It keeps the capabilities that counting needs
- * (and, where it is `sampling`, samples), which go to *ret_capabilities, and the system calls of server.c.
- * *ret_filtered is false where the kernel has no filters. -errno with a sentence.
+ * For the opener. Its only descriptors are from now on `socket`, `reader` (-1: none) and standard error. It ends with
+ * `parent`, and not by a signal that a terminal or a service manager sends to all processes. It keeps the capabilities
+ * that counting needs (and, where it is `sampling`, samples), which go to *ret_capabilities, and the system calls of
+ * server.c. *ret_filtered is false where the kernel has no filters. -errno with a sentence.
  */
-int opener_jail_enter(int socket, pid_t parent, bool sampling, uint64_t *ret_capabilities, bool *ret_filtered,
-                      struct error *error);
+int opener_jail_enter(int socket, int reader, pid_t parent, bool sampling, uint64_t *ret_capabilities,
+                      bool *ret_filtered, struct error *error);
 
 #endif

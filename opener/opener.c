@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/process/capabilities.h"
 #include "base/process/fd-socket.h"
+#include "base/process/program.h"
 #include "opener/jail.h"
 #include "opener/server.h"
 #include "perf/hierarchy.h"
@@ -50,18 +51,19 @@ static int opener_send_hello(int socket, const struct opener_hello *hello)
 }
 
 /* _exit(2) does not run the handlers of exit(3), which are the daemon's. */
-static _Noreturn void opener_run(struct sys *sys, const struct opener *opener, const struct user *user, int socket)
+static _Noreturn void opener_run(struct sys *sys, const struct opener *opener, const struct user *user, int socket,
+                                 int reader)
 {
     struct opener_server server = {
-        .sys = sys, .socket = socket, .rules = opener->client.rules, .cgroups = opener->cgroups};
+        .sys = sys, .socket = socket, .reader = reader, .rules = opener->client.rules, .cgroups = opener->cgroups};
     struct opener_hello hello = {0};
     struct error error = {0};
     bool filtered = false;
 
-    opener_jail_set_name("perfcountd-opener");
+    program_set_name("perfcountd-opener");
     hello.error = user_allow_kill(user, &error);
     if (hello.error == 0)
-        hello.error = opener_jail_enter(socket, server.rules.daemon, server.rules.permissions.sampling,
+        hello.error = opener_jail_enter(socket, reader, server.rules.daemon, server.rules.permissions.sampling,
                                         &hello.capabilities, &filtered, &error);
     hello.filtered = filtered;
     if (hello.error < 0)
@@ -98,7 +100,7 @@ static int opener_receive_hello(struct opener *opener, struct error *error)
     return 0;
 }
 
-static int opener_fork(struct opener *opener, struct sys *sys, const struct user *user, struct error *error)
+static int opener_fork(struct opener *opener, struct sys *sys, const struct user *user, int reader, struct error *error)
 {
     int sockets[2];
 
@@ -112,7 +114,7 @@ static int opener_fork(struct opener *opener, struct sys *sys, const struct user
     if (opener->child.pid < 0)
         return error_set(error, -errno, "cannot start the opener of counters: %s", strerror(errno));
     if (opener->child.pid == 0)
-        opener_run(sys, opener, user, theirs);
+        opener_run(sys, opener, user, theirs, reader);
     return 0;
 }
 
@@ -133,15 +135,15 @@ static struct opener *opener_new(struct sys *sys, struct opener_permissions *per
     return opener;
 }
 
-int opener_start(struct sys *sys, struct opener_permissions *permissions, const struct user *user, struct opener **ret,
-                 struct error *error)
+int opener_start(struct sys *sys, struct opener_permissions *permissions, const struct user *user, int reader,
+                 struct opener **ret, struct error *error)
 {
     /* Neither of the two processes can mount tracefs later. */
     machine_find_tracefs(sys);
     _cleanup_(opener_freep) struct opener *opener = opener_new(sys, permissions);
     if (!opener)
         return error_oom(error);
-    int r = opener_fork(opener, sys, user, error);
+    int r = opener_fork(opener, sys, user, reader, error);
     if (r == 0)
         r = opener_receive_hello(opener, error);
     if (r < 0)

@@ -23,11 +23,12 @@ struct opener {
 
 /*
  * Forks the opener, which opens by `sys` what `permissions` allow (taken over in any case); from now on `sys` asks it.
- * To be called while there is one thread. This process keeps its privileges: the caller must call daemon_jail_enter()
+ * To be called while there is one thread. `reader` (-1: none) is the socket to which the opener sends state files; it
+ * stays the caller's, who closes it then. This process keeps its privileges: the caller must call daemon_jail_enter()
  * with `user` before it listens to a network. -errno with a sentence.
  */
-int opener_start(struct sys *sys, struct opener_permissions *permissions, const struct user *user, struct opener **ret,
-                 struct error *error);
+int opener_start(struct sys *sys, struct opener_permissions *permissions, const struct user *user, int reader,
+                 struct opener **ret, struct error *error);
 /* Kills the opener if it still runs, and reaps it; waits at most one second for its end. */
 struct opener *opener_free(struct opener *opener);
 

@@ -51,6 +51,15 @@ static int request_parse_file(const struct opener_file_packet *file, size_t size
     return 0;
 }
 
+static int request_parse_state(const struct opener_state_packet *state, size_t size, size_t n_fds,
+                               struct opener_request *ret)
+{
+    if (n_fds || size != sizeof(*state))
+        return -EBADMSG;
+    *ret = (struct opener_request){.kind = OPENER_REQUEST_STATE, .state = &state->request};
+    return 0;
+}
+
 int opener_request_parse(const void *packet, size_t size, size_t n_fds, struct opener_request *ret)
 {
     const struct opener_packet_header *header = packet;
@@ -62,6 +71,8 @@ int opener_request_parse(const void *packet, size_t size, size_t n_fds, struct o
         return request_parse_group(packet, size, n_fds, ret);
     case OPENER_REQUEST_FILE:
         return request_parse_file(packet, size, n_fds, ret);
+    case OPENER_REQUEST_STATE:
+        return request_parse_state(packet, size, n_fds, ret);
     }
     return -EBADMSG;
 }
@@ -199,10 +210,19 @@ static bool file_is_allowed(const char *path, const struct opener_rules *rules)
            opener_path_kind(path, rules->permissions.sampling) != OPENER_FILE_UNKNOWN;
 }
 
+static bool state_is_allowed(const struct state_request *request)
+{
+    char path[STATE_PATH_MAX];
+
+    return state_request_path(request, path, sizeof(path)) == 0;
+}
+
 static int request_check(const struct opener_request *request, const struct opener_rules *rules)
 {
     if (request->kind == OPENER_REQUEST_FILE)
         return file_is_allowed(request->path, rules) ? 0 : -EBADRQC;
+    if (request->kind == OPENER_REQUEST_STATE)
+        return state_is_allowed(request->state) ? 0 : -EBADRQC;
     int r = target_is_allowed(request, rules) ? 0 : -EBADRQC;
     for (size_t i = 0; i < request->group->n_events && r == 0; i++)
         r = request_check_event(rules, &request->events[i].attr, opener_request_text(request, i));
@@ -302,5 +322,15 @@ int opener_request_write_file(const char *path, struct buffer *packet)
 
     buffer_append(packet, &head, sizeof(head));
     buffer_append(packet, path, strlen(path) + 1);
+    return packet->failed ? -ENOMEM : 0;
+}
+
+int opener_request_write_state(const struct state_request *request, struct buffer *packet)
+{
+    struct opener_packet_header header = {
+        .version = OPENER_VERSION, .kind = OPENER_REQUEST_STATE, .size = sizeof(struct opener_state_packet)};
+
+    buffer_append(packet, &header, sizeof(header));
+    buffer_append(packet, request, sizeof(*request));
     return packet->failed ? -ENOMEM : 0;
 }

@@ -13,6 +13,7 @@
 #include "base/process/fd-socket.h"
 #include "opener/path.h"
 #include "opener/rules.h"
+#include "perf/state-file.h"
 #include "perf/sys.h"
 
 #define OPENER_VERSION 1
@@ -21,7 +22,7 @@
 /* All texts of one request: names of functions, and paths of programs, that probes are set in. */
 #define OPENER_TEXT_MAX (16 * 1024)
 
-enum opener_request_kind { OPENER_REQUEST_GROUP = 1, OPENER_REQUEST_FILE };
+enum opener_request_kind { OPENER_REQUEST_GROUP = 1, OPENER_REQUEST_FILE, OPENER_REQUEST_STATE };
 
 struct opener_packet_header {
     uint16_t version, kind;
@@ -48,6 +49,12 @@ struct opener_file_packet {
     struct opener_packet_header header;
 };
 
+/* OPENER_REQUEST_STATE: its reply has an error or nothing, and no descriptor. */
+struct opener_state_packet {
+    struct opener_packet_header header;
+    struct state_request request;
+};
+
 #define OPENER_PACKET_MAX                                                                                              \
     (sizeof(struct opener_group_packet) + OPENER_EVENTS_MAX * sizeof(struct opener_packet_event) + OPENER_TEXT_MAX)
 
@@ -57,6 +64,7 @@ struct opener_request {
     const struct opener_group_packet *group;
     const struct opener_packet_event *events;
     const char *text, *path;
+    const struct state_request *state;
 };
 
 /* `packet` is aligned as uint64_t. -EBADMSG where it is not a request, or not one with `n_fds` descriptors. */
@@ -78,6 +86,7 @@ const char *opener_request_text(const struct opener_request *request, size_t n);
 int opener_request_write(const struct opener_rules *rules, const struct sys_group *group, size_t first,
                          struct buffer *packet, size_t *ret_n);
 int opener_request_write_file(const char *path, struct buffer *packet);
+int opener_request_write_state(const struct state_request *request, struct buffer *packet);
 
 /* The reply to a request. A descriptor comes along for each result that is 0, in order. */
 struct opener_reply {

@@ -17,7 +17,8 @@ struct walk {
     struct sys *sys;
     int at; /* O_PATH: a directory, at the end the file */
     struct stat status;
-    uid_t owner; /* the one user besides root to whom anything belonged; 0: nobody so far */
+    uid_t owner;       /* the one user besides root to whom anything belonged; 0: nobody so far */
+    const uid_t *user; /* to whom the file must belong; NULL: to any one user */
     unsigned links;
     char rest[PATH_MAX];
 };
@@ -27,7 +28,7 @@ static int walk_check_owner(struct walk *walk)
 {
     uid_t uid = walk->status.st_uid;
 
-    if (uid != 0 && walk->owner != 0 && uid != walk->owner)
+    if (uid != 0 && ((walk->owner != 0 && uid != walk->owner) || (walk->user && uid != *walk->user)))
         return -EBADRQC;
     walk->owner = uid ? uid : walk->owner;
     return 0;
@@ -80,14 +81,22 @@ static int walk_follow(struct walk *walk, int link)
     return text[0] == '/' ? walk_begin(walk, "/") : 0;
 }
 
+/* Whether others could have put something into the directory. */
+static bool directory_is_of_others(const struct walk *walk)
+{
+    mode_t mode = walk->status.st_mode;
+    bool is_users = walk->user && *walk->user != 0 && walk->status.st_uid == *walk->user;
+
+    return mode & (is_users ? S_IWOTH : S_IWGRP | S_IWOTH) && !(mode & S_ISVTX);
+}
+
 static int walk_step(struct walk *walk, const char *name)
 {
-    const struct stat *directory = &walk->status;
     struct stat status;
 
-    if (!S_ISDIR(directory->st_mode))
+    if (!S_ISDIR(walk->status.st_mode))
         return -ENOTDIR;
-    if (directory->st_mode & (S_IWGRP | S_IWOTH) && !(directory->st_mode & S_ISVTX))
+    if (directory_is_of_others(walk))
         return -EBADRQC;
     _cleanup_(closep) int fd = openat(walk->at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &status) < 0)
@@ -106,15 +115,18 @@ static int walk_open(const struct walk *walk)
 {
     char link[64];
 
-    if (!S_ISREG(walk->status.st_mode) || (walk->owner != 0 && walk->status.st_uid != walk->owner))
+    uid_t owner = walk->user ? *walk->user : walk->owner;
+    bool is_owners = (owner == 0 && !walk->user) || walk->status.st_uid == owner;
+
+    if (!S_ISREG(walk->status.st_mode) || !is_owners)
         return -EBADRQC;
     snprintf(link, sizeof(link), "/proc/self/fd/%d", walk->at);
     return walk->sys->open_file(walk->sys, link, 0);
 }
 
-int opener_safe_path_open(struct sys *sys, const char *path)
+static int safe_path_open(struct sys *sys, const char *path, const uid_t *user)
 {
-    struct walk walk = {.sys = sys, .at = -1};
+    struct walk walk = {.sys = sys, .at = -1, .user = user};
     char name[NAME_MAX + 1];
 
     if (strlen(path) >= sizeof(walk.rest))
@@ -127,4 +139,14 @@ int opener_safe_path_open(struct sys *sys, const char *path)
         r = walk_open(&walk);
     closep(&walk.at);
     return r;
+}
+
+int opener_safe_path_open(struct sys *sys, const char *path)
+{
+    return safe_path_open(sys, path, NULL);
+}
+
+int opener_safe_path_open_of(struct sys *sys, const char *path, uid_t user)
+{
+    return safe_path_open(sys, path, &user);
 }

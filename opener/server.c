@@ -14,6 +14,7 @@
 #include "base/number.h"
 #include "opener/executable.h"
 #include "opener/safe-path.h"
+#include "opener/state-file.h"
 #include "perf/jit-map.h"
 
 static bool fd_is_on(int fd, long magic)
@@ -207,8 +208,15 @@ static int server_reply(const struct opener_server *server, const void *packet, 
         r = opener_request_check(&request, &server->rules);
     if (r < 0)
         return r;
-    return request.kind == OPENER_REQUEST_GROUP ? server_open_group(server, &request, given, reply, opened)
-                                                : server_open_file(server, &request, reply, opened);
+    switch (request.kind) {
+    case OPENER_REQUEST_GROUP:
+        return server_open_group(server, &request, given, reply, opened);
+    case OPENER_REQUEST_FILE:
+        return server_open_file(server, &request, reply, opened);
+    case OPENER_REQUEST_STATE:
+        return opener_state_file_send(server->sys, request.state, server->reader);
+    }
+    return -EBADMSG;
 }
 
 static int server_refuse(const struct opener_server *server, int error)

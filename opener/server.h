@@ -9,6 +9,7 @@ struct opener_server {
     struct sys *sys;
     int socket;
     struct opener_rules rules;
+    int reader;          /* the socket to which state files go (state-file.h); -1: nobody reads them */
     const char *cgroups; /* the directory of the hierarchy of cgroups, "" where there is none */
 };
 

@@ -11,7 +11,7 @@
 #include "base/util.h"
 
 #define STATE_ID_LENGTH 64 /* hexadecimal digits of a container's id */
-#define STATE_HOME_MAX 128
+#define STATE_HOME_MAX 135 /* with it, struct state_request has no padding */
 #define STATE_PATH_MAX 512
 /* Larger files are not read. */
 #define STATE_FILE_MAX ((size_t)4 << 20)
@@ -47,6 +47,7 @@ struct state_request {
     char id[STATE_ID_LENGTH + 1]; /* "" where the place has all containers */
     char home[STATE_HOME_MAX];    /* of the user, "" for root's places */
 };
+_Static_assert(sizeof(struct state_request) == 24 + STATE_ID_LENGTH + 1 + STATE_HOME_MAX, "it is sent as it is");
 
 /* The path of the file. -EINVAL where the request is not one that the opener follows. */
 int state_request_path(const struct state_request *request, char *ret, size_t size);

@@ -44,7 +44,7 @@ int child_read(const struct child *child, struct process_stat *ret)
 
     if (r < 0)
         return r;
-    stat.cpu_ns += child->ended_cpu_ns;
+    stat.cpu_ns += stat.waited_ns + child->ended_cpu_ns;
     *ret = stat;
     return 0;
 }

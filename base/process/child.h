@@ -21,7 +21,8 @@ struct child {
 bool child_reap(struct child *child, int *ret_status);
 /* Forgets it without reaping; its parent is then whoever inherits it. */
 void child_forget(struct child *child);
-/* Of the one that runs, with the time of those that have ended. -ESRCH where none runs; errors of process_stat_read().
+/* Of the one that runs, with the time of its own children that have ended, and of those that have ended before it.
+ * -ESRCH where none runs; errors of process_stat_read().
  */
 int child_read(const struct child *child, struct process_stat *ret);
 

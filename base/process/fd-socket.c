@@ -16,7 +16,7 @@ void fd_list_close(struct fd_list *list)
         close(list->fds[--list->n]);
 }
 
-int fd_socket_send(int socket, const void *packet, size_t size, const struct fd_list *fds)
+static int packet_send(int socket, const void *packet, size_t size, const struct fd_list *fds, int flags)
 {
     union control control = {.bytes = {0}};
     struct iovec vector = {.iov_base = (void *)packet, .iov_len = size};
@@ -30,11 +30,16 @@ int fd_socket_send(int socket, const void *packet, size_t size, const struct fd_
         memcpy(CMSG_DATA(CMSG_FIRSTHDR(&message)), fds->fds, fds->n * sizeof(int));
     }
     for (;;) {
-        if (sendmsg(socket, &message, MSG_NOSIGNAL) >= 0)
+        if (sendmsg(socket, &message, MSG_NOSIGNAL | flags) >= 0)
             return 0;
         if (errno != EINTR)
             return -errno;
     }
+}
+
+int fd_socket_send(int socket, const void *packet, size_t size, const struct fd_list *fds)
+{
+    return packet_send(socket, packet, size, fds, 0);
 }
 
 static void fd_list_take(struct fd_list *list, struct msghdr *message)
@@ -87,6 +92,11 @@ ssize_t fd_socket_receive(int socket, void *packet, size_t size, struct fd_list 
 int fd_socket_send_one(int socket, const void *packet, size_t size, int fd)
 {
     return fd_socket_send(socket, packet, size, &(struct fd_list){.n = fd >= 0, .fds = {fd}});
+}
+
+int fd_socket_send_one_now(int socket, const void *packet, size_t size, int fd)
+{
+    return packet_send(socket, packet, size, &(struct fd_list){.n = fd >= 0, .fds = {fd}}, MSG_DONTWAIT);
 }
 
 int fd_socket_receive_one(int socket, void *packet, size_t size, int *ret_fd)

@@ -28,6 +28,8 @@ ssize_t fd_socket_receive(int socket, void *packet, size_t size, struct fd_list 
 
 /* One packet with one descriptor, or with none where `fd` is -1. The descriptor stays the caller's. */
 int fd_socket_send_one(int socket, const void *packet, size_t size, int fd);
+/* The same, without waiting: -EAGAIN where the other side has enough to read. */
+int fd_socket_send_one_now(int socket, const void *packet, size_t size, int fd);
 /*
  * One packet of exactly `size` bytes. *ret_fd is the caller's, -1 where the packet has no descriptor. -EPIPE when the
  * other side has closed; -EBADMSG for a packet of another size or with more descriptors; errors of recvmsg(2).

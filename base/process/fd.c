@@ -3,7 +3,12 @@
 #include "base/process/fd.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/number.h"
 
 #define DIRECTORY "/proc/self/fd"
 
@@ -28,4 +33,49 @@ int fd_count_open(int directory, uint64_t *ret)
     closedir(entries);
     *ret = n - 3; /* ".", ".." and the descriptor of the listing */
     return 0;
+}
+
+static int replace_standard_streams(void)
+{
+    _cleanup_(closep) int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    if (null < 0)
+        return -errno;
+    return dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ? -errno : 0;
+}
+
+static bool fd_is_in(int fd, const int *fds, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (fds[i] == fd)
+            return true;
+    return false;
+}
+
+static void closedirp(DIR **directory)
+{
+    if (*directory)
+        closedir(*directory);
+}
+
+static int close_others(const int *kept, size_t n)
+{
+    _cleanup_(closedirp) DIR *directory = opendir(DIRECTORY);
+    const struct dirent *entry;
+    uint64_t fd;
+
+    if (!directory)
+        return -errno;
+    while ((entry = readdir(directory)))
+        if (number_parse_u64(entry->d_name, &fd) == 0 && fd > STDERR_FILENO && fd != (uint64_t)dirfd(directory) &&
+            !fd_is_in((int)fd, kept, n))
+            close((int)fd);
+    return 0;
+}
+
+int fd_keep_only(const int *kept, size_t n)
+{
+    int r = replace_standard_streams();
+
+    return r < 0 ? r : close_others(kept, n);
 }

@@ -7,5 +7,10 @@
 
 /* The number of open descriptors. `directory` is a descriptor of /proc/self/fd that the caller keeps, or -1. -errno. */
 int fd_count_open(int directory, uint64_t *ret);
+/*
+ * Closes all but standard error and those of `kept`. Standard input and output keep their numbers, and are /dev/null.
+ * -errno.
+ */
+int fd_keep_only(const int *kept, size_t n);
 
 #endif

@@ -10,7 +10,18 @@
 #include "base/file.h"
 
 /* The fields behind the name, by their numbers in proc(5). */
-enum { STATE = 3, USER_TICKS = 14, SYSTEM_TICKS, THREADS = 20, START_TICKS = 22, VIRTUAL_BYTES, RESIDENT_PAGES, END };
+enum {
+    STATE = 3,
+    USER_TICKS = 14,
+    SYSTEM_TICKS,
+    WAITED_USER_TICKS,
+    WAITED_SYSTEM_TICKS,
+    THREADS = 20,
+    START_TICKS = 22,
+    VIRTUAL_BYTES,
+    RESIDENT_PAGES,
+    END
+};
 
 static uint64_t ticks_to_ns(uint64_t ticks)
 {
@@ -38,6 +49,7 @@ int process_stat_parse(const char *text, struct process_stat *ret)
     }
     *ret = (struct process_stat){
         .cpu_ns = ticks_to_ns(fields[USER_TICKS] + fields[SYSTEM_TICKS]),
+        .waited_ns = ticks_to_ns(fields[WAITED_USER_TICKS] + fields[WAITED_SYSTEM_TICKS]),
         .start_ns = ticks_to_ns(fields[START_TICKS]),
         .threads = fields[THREADS],
         .virtual_bytes = fields[VIRTUAL_BYTES],

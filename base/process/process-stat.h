@@ -11,8 +11,9 @@
 #include "base/util.h"
 
 struct process_stat {
-    uint64_t cpu_ns;   /* user and system, of all threads; a multiple of a clock tick */
-    uint64_t start_ns; /* since boot; a multiple of a clock tick */
+    uint64_t cpu_ns;    /* user and system, of all threads; a multiple of a clock tick */
+    uint64_t waited_ns; /* the same of its own children that it has waited for, and of theirs */
+    uint64_t start_ns;  /* since boot; a multiple of a clock tick */
     uint64_t threads, virtual_bytes, resident_bytes;
 };
 

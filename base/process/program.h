@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program file of this process, as a person may name it in a command. */
+/* The program file of this process, as a person may name it in a command; the name that the process goes by. */
 #ifndef BASE_PROCESS_PROGRAM_H
 #define BASE_PROCESS_PROGRAM_H
 
@@ -13,5 +13,7 @@
  * PROGRAM_PATH_MAX.
  */
 void program_path(char *text, size_t size);
+/* Sets the name that `ps` shows, where there is room for it. For a process that was forked. */
+void program_set_name(const char *name);
 
 #endif

@@ -124,7 +124,7 @@ static int drop_and_open(struct daemon *daemon)
 {
     struct error error = {0};
 
-    daemon->session.children = (struct children){split_opener(daemon->split), &daemon->symboliser};
+    daemon->session.children = (struct children){.opener = split_opener(daemon->split), .symboliser = &daemon->symboliser};
     if (split_drop(daemon->split, &error) < 0 || session_open(&daemon->session, &error) < 0)
         return fail_start(error.message);
     return EXIT_SUCCESS;

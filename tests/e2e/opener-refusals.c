@@ -201,7 +201,7 @@ static bool run(bool sampling)
 
     sys_init(&sys);
     printf("-- %s samples\n", sampling ? "with" : "without");
-    if (opener_start(&sys, &permissions, &user, &opener, &error) < 0) {
+    if (opener_start(&sys, &permissions, &user, -1, &opener, &error) < 0) {
         printf("NOT OK  %s\n", error.message);
         return false;
     }

@@ -81,6 +81,21 @@ static void check_file(const char *path, bool sampling)
     }
 }
 
+/* One of few files of few directories; a user's is of that user, who is not root. */
+static void check_state(const struct state_request *request)
+{
+    char path[STATE_PATH_MAX] = "";
+
+    assert(state_request_path(request, path, sizeof(path)) == 0);
+    const char *name = strrchr(path, '/');
+    assert(name && !strstr(path, "/../"));
+    assert(str_equal(name, "/config.v2.json") || str_equal(name, "/config.json") ||
+           str_equal(name, "/containers.json") || str_equal(name, "/volatile-containers.json"));
+    assert(request->user || str_starts(path, "/var/lib/") || str_starts(path, "/var/snap/") ||
+           str_starts(path, "/run/"));
+    assert(request->user || !*request->home);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct opener_request request;
@@ -110,6 +125,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     assert(n_fds == 0);
-    check_file(request.path, sampling);
+    if (request.kind == OPENER_REQUEST_STATE)
+        check_state(request.state);
+    else
+        check_file(request.path, sampling);
     return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A symboliser that was taken over: a process in the real one's jail, with its descriptors, tries what a stranger
- * would. Started by root it is jailed as root and as nobody. Prints a line for each attempt; exit status 1 where one is
- * not as it should be.
+ * A symboliser that was taken over, or with the argument "reader" a reader of a container runtime's file: a process in
+ * the real one's jail, with its descriptors, tries what a stranger would. Started by root it is jailed as root and as
+ * nobody. Prints a line for each attempt; exit status 1 where one is not as it should be.
  *
  * Its parent can be looked into here, so that what protects it is the jail alone.
  */
@@ -33,6 +33,8 @@
 #include "base/file.h"
 #include "base/newer.h"
 #include "base/process/fd-socket.h"
+#include "base/process/jail.h"
+#include "collectors/names/reading.h"
 #include "symbols/symboliser/jail.h"
 #include "symbols/symboliser/symboliser.h"
 
@@ -40,6 +42,7 @@
 #define PARENT LONG_MIN /* in an argument: the number of the parent */
 #define WORKS INT_MAX   /* whatever it returns, it is no error */
 #define KILLED INT_MIN  /* the process does not live on */
+#define SYMBOLISER 1    /* as WORKS, but only for the symboliser */
 
 static char parent_mem[32], page[4096] __attribute__((aligned(4096)));
 static struct open_how how = {.flags = O_RDONLY};
@@ -51,6 +54,7 @@ static struct sockaddr local = {.sa_family = AF_UNIX, .sa_data = "/run/x"};
 static struct msghdr empty_message;
 static const char *arguments[] = {"true", NULL};
 static int pair[2];
+static bool is_reader;
 
 #define SIGNED(pointer) ((long)(pointer))
 
@@ -61,8 +65,8 @@ static const struct trial {
 } trials[] = {
     /* Things that it needs */
     {"memory", SYS_mmap, {0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0}, WORKS},
-    {"a table", SYS_memfd_create, {SIGNED("x"), MFD_CLOEXEC | MFD_ALLOW_SEALING}, WORKS},
-    {"a smaller limit of its memory", SYS_prlimit64, {0, RLIMIT_DATA, SIGNED(&data), 0}, WORKS},
+    {"a table", SYS_memfd_create, {SIGNED("x"), MFD_CLOEXEC | MFD_ALLOW_SEALING}, SYMBOLISER},
+    {"a smaller limit of its memory", SYS_prlimit64, {0, RLIMIT_DATA, SIGNED(&data), 0}, SYMBOLISER},
     /* Files */
     {"/etc/shadow", SYS_openat, {AT_FDCWD, SIGNED("/etc/shadow"), O_RDONLY}, 0},
     {"/etc/passwd", SYS_openat, {AT_FDCWD, SIGNED("/etc/passwd"), O_RDONLY}, 0},
@@ -187,12 +191,21 @@ static void wait_for_parent(void)
     fd_socket_receive_one(SYMBOLISER_SOCKET, &any, sizeof(any), &fd);
 }
 
+/* The reader's process for a file has the socket of the records alone. */
+static int enter_jail(void)
+{
+    if (!is_reader)
+        return symboliser_jail_enter(SYMBOLISER_SOCKET);
+    int r = reading_enter_jail(SYMBOLISER_SOCKET, SYMBOLISER_SOCKET);
+    return r == 0 ? jail_forbid_processes() : r;
+}
+
 static void live(int socket, pid_t parent, size_t first)
 {
     for (int fd = 0; fd <= STDERR_FILENO; fd++)
         if (dup2(open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY), fd) < 0)
             _exit(EXIT_FAILURE);
-    if (dup2(socket, SYMBOLISER_SOCKET) < 0 || symboliser_jail_enter(SYMBOLISER_SOCKET) < 0)
+    if (dup2(socket, SYMBOLISER_SOCKET) < 0 || enter_jail() < 0)
         _exit(SYMBOLISER_UNCONFINED);
     for (size_t i = first; i < ARRAY_SIZE(trials); i++) {
         if (trials[i].expected == KILLED)
@@ -224,11 +237,18 @@ static const char *name_of(long value)
     return value == KILLED ? "killed" : value < 0 ? error_name((int)value) : "works";
 }
 
+static long expected_of(const struct trial *trial)
+{
+    if (trial->expected == SYMBOLISER)
+        return is_reader ? -EPERM : WORKS;
+    return trial->expected ? trial->expected : -EPERM;
+}
+
 static void report_trial(const char *who, size_t n, long value)
 {
     const struct trial *trial = &trials[n];
 
-    report(who, trial->name, name_of(value), name_of(trial->expected ? trial->expected : -EPERM));
+    report(who, trial->name, name_of(value), name_of(expected_of(trial)));
 }
 
 /* The value of a line of /proc/PID/status. */
@@ -314,8 +334,9 @@ static void become_nobody(void)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    is_reader = argc > 1 && str_equal(argv[1], "reader");
     signal(SIGPIPE, SIG_IGN);
     if (geteuid() == 0) {
         observe_all("as root", true);

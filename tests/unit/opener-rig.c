@@ -79,6 +79,7 @@ int opener_rig_setup(void **state)
     rig->server = (struct opener_server){
         .sys = &rig->kernel,
         .socket = sockets[1],
+        .reader = -1,
         .rules = {.daemon = getpid(),
                   .counting = {counting_types, ARRAY_SIZE(counting_types)},
                   .probing = {probing_types, ARRAY_SIZE(probing_types)}},

@@ -140,6 +140,24 @@ static void test_one_refused(void **state)
     }
 }
 
+static void test_full(void **state)
+{
+    const struct rig *rig = *state;
+    char packet[6];
+    int fd, r = 0, n = 0;
+
+    while ((r = fd_socket_send_one_now(rig->ends[0], "packet", 6, -1)) == 0)
+        n++;
+    assert_int_equal(r, -EAGAIN);
+    assert_true(n > 0);
+    assert_int_equal(fd_socket_receive_one(rig->ends[1], packet, sizeof(packet), &fd), 0);
+    while (--n > 0)
+        assert_int_equal(fd_socket_receive_one(rig->ends[1], packet, sizeof(packet), &fd), 0);
+    assert_int_equal(fd_socket_send_one_now(rig->ends[0], "packet", 6, rig->ends[0]), 0);
+    assert_int_equal(fd_socket_receive_one(rig->ends[1], packet, sizeof(packet), &fd), 0);
+    close(fd);
+}
+
 static void test_closed(void **state)
 {
     const struct rig *rig = *state;
@@ -161,6 +179,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_short, setup, teardown),
         cmocka_unit_test_setup_teardown(test_one, setup, teardown),
         cmocka_unit_test_setup_teardown(test_one_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_full, setup, teardown),
         cmocka_unit_test_setup_teardown(test_closed, setup, teardown),
     };
 

@@ -67,6 +67,13 @@ static int setup(void **state)
     make_file("open/file", 0);
     make_directory("group", 0, 0775);
     make_file("group/file", 0);
+    make_directory("shared", STRANGER, 0775);
+    make_file("shared/file", STRANGER);
+    make_file("shared/of-other", OTHER);
+    make_link("../stranger/file", "shared/planted", OTHER);
+    make_link("../root/file", "shared/to-root", STRANGER);
+    make_directory("world", STRANGER, 0777);
+    make_file("world/file", STRANGER);
     make_directory("sticky", 0, 01777);
     make_file("sticky/file", 0);
     make_link("../root/file", "sticky/planted", STRANGER);
@@ -142,9 +149,58 @@ static void test_paths(void **state)
     }
 }
 
+/* A file that must be of this user. */
+static const struct {
+    const char *in;
+    uid_t user;
+    int out;
+} owned_cases[] = {
+    {"root/file", 0, 0},
+    {"root/link", 0, 0},
+    {"sticky/file", 0, 0},
+    {"root/of-stranger", 0, -EBADRQC},
+    {"root/to-stranger", 0, -EBADRQC},
+    {"stranger/file", 0, -EBADRQC},
+    {"stranger/of-root", 0, -EBADRQC},
+    {"group/file", 0, -EBADRQC},
+    {"root/fifo", 0, -EBADRQC},
+    {"root/dangling", 0, -ENOENT},
+    {"stranger/file", STRANGER, 0},
+    {"stranger/own-link", STRANGER, 0},
+    {"root/of-stranger", STRANGER, 0},
+    {"root/to-stranger", STRANGER, 0},
+    {"shared/file", STRANGER, 0},
+    {"root/file", STRANGER, -EBADRQC},
+    {"stranger/of-root", STRANGER, -EBADRQC},
+    {"stranger/of-other", STRANGER, -EBADRQC},
+    {"stranger/link", STRANGER, -EBADRQC},
+    {"stranger/etc/shadow", STRANGER, -EBADRQC},
+    {"shared/of-other", STRANGER, -EBADRQC},
+    {"shared/planted", STRANGER, -EBADRQC},
+    {"shared/to-root", STRANGER, -EBADRQC},
+    {"world/file", STRANGER, -EBADRQC},
+    {"stranger/file", OTHER, -EBADRQC},
+    {"stranger/of-other", OTHER, -EBADRQC},
+};
+
+static void test_owned_paths(void **state)
+{
+    struct sys sys;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip_because("only root can make files of others");
+    sys_init(&sys);
+    for (size_t i = 0; i < ARRAY_SIZE(owned_cases); i++) {
+        _cleanup_(closep) int fd = opener_safe_path_open_of(&sys, owned_cases[i].in, owned_cases[i].user);
+        if (MIN(fd, 0) != owned_cases[i].out)
+            fail_msg("\"%s\" of %u: %d, not %d", owned_cases[i].in, owned_cases[i].user, fd, owned_cases[i].out);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_paths)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_paths), cmocka_unit_test(test_owned_paths)};
 
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -21,7 +21,7 @@ static const struct {
 } cases[] = {
     {"713 (perfcountd) S " TO_TICKS "25 17 0 0 20 0 3 0 4021 22933504 1934 18446744073709551615 1 1 0\n", 0, 42, 3,
      4021, 22933504, 1934},
-    {"713 (a) R 1 ) ((x) S " TO_TICKS "25 17 0 0 20 0 1 0 4021 22933504 1934", 0, 42, 1, 4021, 22933504, 1934},
+    {"713 (a) R 1 ) ((x) S " TO_TICKS "25 17 2 1 20 0 1 0 4021 22933504 1934", 0, 42, 1, 4021, 22933504, 1934},
     {"713 (\n) D " TO_TICKS "0 0 0 0 -51 0 1 0 18446744073 0 0\n", 0, 0, 1, 18446744073, 0, 0},
     {"713 (gone) Z " TO_TICKS "25 17 0 0 20 0 0 0 4021 0 0 0\n", -ESRCH, 0, 0, 0, 0, 0},
     {"713 (gone) X 0", -ESRCH, 0, 0, 0, 0, 0},
@@ -43,6 +43,7 @@ static void test_parse(void **state)
         if (cases[i].out < 0)
             continue;
         assert_int_equal(stat.cpu_ns, cases[i].ticks * TICK);
+        assert_int_equal(stat.waited_ns, strstr(cases[i].in, " 2 1 ") ? 3 * TICK : 0);
         assert_int_equal(stat.start_ns, cases[i].start * TICK);
         assert_int_equal(stat.virtual_bytes, cases[i].size);
         assert_int_equal(stat.resident_bytes, cases[i].pages * (uint64_t)sysconf(_SC_PAGESIZE));

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Any bytes as a container runtime's state file: each container that is found has a sound id, texts that a line may
+ * have, and a record that comes back as it was. The first byte, from 'A' on, chooses the place.
+ */
+#undef NDEBUG
+#include <assert.h>
+
+#include "base/cleanup.h"
+#include "base/utf8.h"
+#include "collectors/names/document.h"
+#include "collectors/names/record.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static int on_found(void *userdata, const char *id, struct names *names)
+{
+    struct name_record record = {.header = {.is_pause = names->is_pause}, .names = *names}, copy;
+    _cleanup_(buffer_done) struct buffer packet = {0};
+
+    (void)userdata;
+    assert(strspn(id, "0123456789abcdef") == STATE_ID_LENGTH && id[STATE_ID_LENGTH] == '\0');
+    assert(names->texts[NAME_RUNTIME]);
+    memcpy(record.header.id, id, STATE_ID_LENGTH);
+    for (size_t i = 0; i < N_NAME_KINDS; i++) {
+        const char *text = names->texts[i];
+        assert(!text ||
+               (*text && strlen(text) <= NAME_SIZE_MAX && text[utf8_printable_prefix(text, strlen(text))] == 0));
+        assert(!text || (i >= NAME_CONTAINER && i <= NAME_RUNTIME));
+    }
+    assert(name_record_write(&record, &packet) == 0);
+    assert(name_record_parse(packet.data, packet.size, &copy) == 0);
+    assert(names_equal(names, &copy.names));
+    name_record_done(&copy);
+    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const struct state_request of_any = {.id = ID};
+    struct state_request request = of_any;
+    struct name_record record;
+
+    if (size < 1)
+        return 0;
+    request.place = (uint8_t)(data[0] - 'A');
+    _cleanup_(freep) char *content = malloc(MAX(size - 1, 1)); /* exactly that large, for AddressSanitizer */
+    assert(content);
+    memcpy(content, data + 1, size - 1);
+    name_document_read(&request, content, size - 1, on_found, NULL);
+    if (name_record_parse(content, size - 1, &record) == 0)
+        name_record_done(&record);
+    return 0;
+}
