@@ -107,8 +107,9 @@ check_reader() {
     compares "the reader: it is not root" "$(awk '$1 == "Uid:" { print $2 * $3 * $4 * $5 }' "/proc/$1/status") > 0"
     equals "the reader: it gets no privileges" "$(status_field "$1" NoNewPrivs)" 1
     equals "the reader: its system calls are filtered" "$(status_field "$1" Seccomp)" 2
-    equals "the reader: it has sockets to the opener and the daemon, and no file" \
-        "$(find "/proc/$1/fd" -mindepth 1 -printf '%l\n' | grep -cvE '^(socket:|pipe:|/dev/null$)')" 0
+    equals "the reader: it has no file" "$(find "/proc/$1/fd" -mindepth 1 ! -name 2 -printf '%l\n' |
+        grep -vE '^(socket:|/dev/null$)')" ""
+    equals "the reader: it has two sockets" "$(find "/proc/$1/fd" -mindepth 1 -lname 'socket:*' | wc -l)" 2
     equals "the reader: no socket of its is of the network" "$(find "/proc/$1/fd" -mindepth 1 -printf '%l\n' |
         sed -n 's/^socket:\[\(.*\)\]$/\1/p' | grep -cvxFf <(awk '{ print $7 }' /proc/net/unix))" 0
     if ! calls_of "$1" "$scratch/calls"; then
@@ -202,6 +203,7 @@ new_containers 0
 start_machine 'groups: [{name: f, events: minor-faults}]' 'linger: 0s' -- --log.level=debug
 opener=$(child_named perfcountd-open)
 reader=$(child_named $reader_name)
+[ -n "$opener" ] && [ -n "$reader" ] || { fail "an opener and a reader are started" "$(cat "$daemon_log")"; finish; }
 for round in 0 1 2 3; do
     [ "$round" -eq 0 ] || new_containers "$round"
     for cgroup in "${cgroups[@]}"; do
