@@ -255,8 +255,10 @@ static int opening_resume_at(struct opening *opening, const struct place *place)
     return opening_open_events(opening, place, opening->events.mask & ~counted);
 }
 
-static int show_unavailable(struct group_counts *counts, const struct collector_context *context, const char *cgroup)
+static int show_unavailable(struct group_counts *counts, const struct collector_context *context,
+                            const struct place *place)
 {
+    struct row_target where = {.group = counts->name, .cgroup = place->cgroup, .names = place->names};
     int r = 0;
 
     unavailable_sweep(&counts->unavailable, context->snapshot);
@@ -264,7 +266,7 @@ static int show_unavailable(struct group_counts *counts, const struct collector_
         struct unavailable_event *event = &counts->unavailable.items[i];
         /* Where CPUs of one kind differ, the row that sums them shows the event. */
         bool counted = group_rows_have(&counts->rows, event->event, event->cpu, event->pmu);
-        r = unavailable_show(event, context, counts->name, cgroup, !counted);
+        r = unavailable_show(event, context, &where, !counted);
     }
     return r;
 }
@@ -279,7 +281,7 @@ int group_counts_resume(struct group_counts *counts, const struct collector_cont
     for (size_t i = 0; i < target->n && r == 0; i++)
         r = opening_resume_at(&opening, &target->items[i]);
     group_rows_settle(&counts->rows, counts->groups);
-    return r < 0 ? r : show_unavailable(counts, context, target->items[0].cgroup);
+    return r < 0 ? r : show_unavailable(counts, context, &target->items[0]);
 }
 
 int group_counts_open(const struct collector_context *context, const struct config_group *group,

@@ -196,6 +196,7 @@ static int group_row_replace(const struct group_rows *rows, struct group_row *gr
                                 .group = name,
                                 .pmu = key->pmu,
                                 .cgroup = place->cgroup,
+                                .names = place->names,
                                 .cpu = key->cpu,
                                 .slots = pmu_slots(context->machine, key->pmu),
                                 .created_ns = group_row->created_ns};

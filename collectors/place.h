@@ -24,6 +24,7 @@ struct place {
     enum place_kind kind;
     struct group_target target; /* cpu -1: none of the PMU's CPUs is online, or PLACE_NO_... */
     const char *cgroup;         /* its label, or NULL */
+    const struct names *names;  /* of the cgroup, for its rows; or NULL */
     const struct pmu *pmu;      /* of PLACE_PMU; borrowed from the machine */
     bool away;                  /* its CPU is offline: nothing is opened, and its totals are kept */
     const struct places *list;  /* of PLACE_NO_...: the list that it ends */

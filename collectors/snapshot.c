@@ -97,6 +97,7 @@ static int row_copy_target(struct row *row, struct snapshot *snapshot, const str
     row->collector = target->collector;
     row->collector_name = snapshot->collector_names[target->collector];
     row->cpu = target->cpu;
+    row->names = target->names;
     row->state = target->error ? ROW_UNAVAILABLE : ROW_COUNTING;
     row->group = intern_text(&snapshot->texts, target->group);
     row->pmu = intern_text(&snapshot->texts, target->pmu);

@@ -13,6 +13,8 @@
 #include "collectors/metric.h"
 #include "derived/derivation.h"
 
+struct names;
+
 enum row_state { ROW_COUNTING, ROW_MULTIPLEXED, ROW_STARVED, ROW_UNAVAILABLE };
 #define N_ROW_STATES 4
 
@@ -41,9 +43,10 @@ struct row {
     int cpu;            /* -1 where the target is not one CPU */
     const char *collector_name;
     const char *group;
-    const char *pmu;    /* the hardware PMU of the group, else that of its first event */
-    const char *cgroup; /* NULL where the target is a CPU */
-    const char *json;   /* its target, rendered once: `"cgroup": ..., "cpu": ..., ` */
+    const char *pmu;           /* the hardware PMU of the group, else that of its first event */
+    const char *cgroup;        /* NULL where the target is a CPU */
+    const struct names *names; /* of what runs in the cgroup (collectors/names/names.h), as they are now; NULL */
+    const char *json;          /* its target, rendered once: `"cgroup": ..., "cpu": ..., ` */
     enum row_state state;
     bool absent;            /* its CPU is offline for now: served nowhere */
     bool uneven;            /* on some CPUs, some of its events are not counted: no ratio of two is of the same CPUs */
@@ -95,8 +98,9 @@ struct row_target {
     unsigned collector;
     const char *group, *pmu, *cgroup, *error;
     int cpu;
-    unsigned slots;      /* of its CPU, see perf/pmu.h */
-    uint64_t created_ns; /* CLOCK_REALTIME when its totals started from 0; 0 where the series have no _created */
+    unsigned slots;            /* of its CPU, see perf/pmu.h */
+    uint64_t created_ns;       /* CLOCK_REALTIME when its totals started from 0; 0 where the series have no _created */
+    const struct names *names; /* borrowed for as long as the row is there */
 };
 
 /*

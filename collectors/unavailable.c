@@ -96,14 +96,15 @@ void unavailable_sweep(struct unavailable_events *events, struct snapshot *snaps
     events->n = n;
 }
 
-int unavailable_show(struct unavailable_event *event, const struct collector_context *context, const char *group,
-                     const char *cgroup, bool visible)
+int unavailable_show(struct unavailable_event *event, const struct collector_context *context,
+                     const struct row_target *where, bool visible)
 {
     struct row_counter counter = {.event = event->metric, .pmu = event->pmu, .unit = ""};
     struct row_target target = {.collector = context->collector,
-                                .group = group,
+                                .group = where->group,
                                 .pmu = event->pmu,
-                                .cgroup = cgroup,
+                                .cgroup = where->cgroup,
+                                .names = where->names,
                                 .cpu = event->cpu,
                                 .error = event->message};
 

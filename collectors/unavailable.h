@@ -37,9 +37,9 @@ void unavailable_forget(struct unavailable_events *events, uint64_t mask, int cp
 /* Removes events that are no longer unavailable anywhere. */
 void unavailable_sweep(struct unavailable_events *events, struct snapshot *snapshot);
 
-/* Adds the row that shows the event, or removes it. -ENOMEM. */
-int unavailable_show(struct unavailable_event *event, const struct collector_context *context, const char *group,
-                     const char *cgroup, bool visible);
+/* Adds the row that shows the event, or removes it; `where` says the group, the cgroup and its names. -ENOMEM. */
+int unavailable_show(struct unavailable_event *event, const struct collector_context *context,
+                     const struct row_target *where, bool visible);
 
 /* Adds them to the failures that a person reads. -ENOMEM. */
 int unavailable_report(const struct unavailable_events *events, const struct collector_context *context,

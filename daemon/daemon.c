@@ -283,8 +283,8 @@ void daemon_done(struct daemon *daemon)
     daemon->pause = pause_free(daemon->pause);
     daemon->retry = retry_free(daemon->retry);
     cpuset_done(&daemon->unhandled_cpus);
+    daemon->split = split_free(daemon->split); /* before the session's reader: it ends with the last who could send */
     session_done(&daemon->session);
-    daemon->split = split_free(daemon->split);
     failure_log_done(&daemon->failure_log);
     sd_event_unref(daemon->event);
 }

@@ -210,15 +210,30 @@ json_t *document_status(struct registry *registry, const struct document_process
         starved_json(registry_read(registry, 0, UINT64_MAX)));
 }
 
+/* The names that there are, and the three of the path in any case. */
+static void add_names(json_t *cgroup, const struct names *names)
+{
+    char room[NAMES_BEST_MAX];
+    const char *name = names_best(names, room);
+
+    for (enum name_kind kind = 0; kind < N_NAME_KINDS; kind++)
+        if (names->texts[kind] || kind <= NAME_CONTAINER_ID)
+            json_object_set_new(cgroup, name_kind_text(kind), json_text(names->texts[kind] ? names->texts[kind] : ""));
+    if (name)
+        json_object_set_new(cgroup, "name", json_text(name));
+    if (names->source)
+        json_object_set_new(cgroup, "named_by", json_string(names->source));
+    if (names->unnamed)
+        json_object_set_new(cgroup, "unnamed", json_string(names->unnamed));
+}
+
 static void add_cgroup(void *userdata, const struct cgroup_view *view)
 {
     json_t *cgroup = json_pack("{s:s, s:s, s:I, s:I}", "cgroup", view->label, "state", cgroup_state_name(view->state),
                                "inode", (json_int_t)view->inode, "descriptors", (json_int_t)view->descriptors);
 
-    for (enum name_kind kind = 0; cgroup && view->names && kind < N_NAME_KINDS; kind++)
-        if (view->names->texts[kind] || kind <= NAME_CONTAINER_ID)
-            json_object_set_new(cgroup, name_kind_text(kind),
-                                json_text(view->names->texts[kind] ? view->names->texts[kind] : ""));
+    if (cgroup)
+        add_names(cgroup, view->names);
     json_array_append_new(userdata, cgroup);
 }
 

@@ -27,6 +27,11 @@ static uint64_t with_opener(const struct fd_budget_terms *terms)
     return terms->has_opener;
 }
 
+static uint64_t with_reader(const struct fd_budget_terms *terms)
+{
+    return terms->has_reader;
+}
+
 static uint64_t with_watchdog(const struct fd_budget_terms *terms)
 {
     return terms->has_watchdog;
@@ -67,6 +72,7 @@ static const struct {
     {1, with_watchdog}, /* the event loop's timerfd for it */
     {1, with_journal},  /* the socket of the journal */
     {2, with_opener},   /* the socket to the opener, its /proc/PID/stat; later descriptors over it are counters */
+    {4, with_reader},   /* both sockets of the reader of state files, its /proc/PID/stat, its pidfd */
     {1, when_serving},  /* uevents */
     {2, with_cgroups},  /* the root of the hierarchy, inotify */
     {2, with_self},     /* /proc/self/stat, /proc/self/fd */

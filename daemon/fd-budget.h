@@ -26,7 +26,7 @@ struct fd_budget_terms {
     uint64_t counting, sampling; /* that count and sample now: a new budget takes nothing back */
     unsigned cpus;               /* possible ones */
     bool serves;                 /* for the daemon, or for `plan`; other commands have no clients */
-    bool has_opener, has_watchdog, has_journal;
+    bool has_opener, has_reader, has_watchdog, has_journal;
 };
 
 /* Numbers of descriptors. Their sum is the limit, unless counters hold more of an earlier budget. */

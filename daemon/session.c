@@ -9,8 +9,10 @@
 #include "base/cleanup.h"
 #include "base/process/capabilities.h"
 #include "base/process/fd.h"
+#include "daemon/log/log.h"
 #include "daemon/settings.h"
 #include "opener/opener.h"
+#include "opener/state-file.h"
 
 DEFINE_CLEANUP(struct machine *, machine_free);
 
@@ -27,6 +29,20 @@ static uint64_t raise_descriptor_limit(void)
     return MIN(limit.rlim_cur, UINT32_MAX);
 }
 
+static void start_reader(struct session *session)
+{
+    struct error error = {0};
+    int r = name_reader_start(&session->sys, &session->reader, &error);
+
+    session->has_reader = r == 0;
+    if (r < 0 && r != -ENOENT)
+        log_warning("containers are not named by their state files: %s", error.message);
+    if (r < 0)
+        return;
+    session->sys.state_records = session->reader.records;
+    opener_state_file_attach(&session->sys, &session->reader.files);
+}
+
 int session_begin(struct session *session, const struct options *options, bool serves, struct error *error)
 {
     uint64_t limit = raise_descriptor_limit(), open = 0;
@@ -38,12 +54,14 @@ int session_begin(struct session *session, const struct options *options, bool s
                          "the limit of open files is %" PRIu64
                          ", which is too low for perfcountd to start: raise it (LimitNOFILE= of the unit, ulimit -n)",
                          limit);
+    start_reader(session);
     session->terms = (struct fd_budget_terms){
         .limit = limit,
         .inherited = r < 0 ? STDERR_FILENO + 1 : open,
         .handed_over = (uint64_t)MAX(sd_listen_fds(0), 0),
         .serves = serves,
         .has_opener = !options->no_opener && capabilities_are_privileged(),
+        .has_reader = session->has_reader,
         .has_watchdog = sd_watchdog_enabled(0, NULL) > 0,
         .has_journal = getenv("JOURNAL_STREAM") != NULL,
     };
@@ -166,4 +184,7 @@ void session_done(struct session *session)
     descriptors_done(&session->descriptors, &session->sys);
     session->config = config_free(session->config);
     session->machine = machine_free(session->machine);
+    if (session->has_reader)
+        name_reader_end(&session->reader);
+    session->has_reader = false;
 }

@@ -5,6 +5,7 @@
 #ifndef DAEMON_SESSION_H
 #define DAEMON_SESSION_H
 
+#include "collectors/names/reader.h"
 #include "collectors/registry.h"
 #include "daemon/fd-budget.h"
 #include "daemon/options.h"
@@ -16,14 +17,17 @@ struct session {
     struct config *config;
     struct registry *registry;
     struct reload_outcome reload;
-    struct children children;     /* for the collector self */
+    struct children children; /* for the collector self */
+    bool has_reader;          /* of state files; this machine has places of them */
+    struct name_reader reader;
     struct fd_budget_terms terms; /* terms.config is valid only inside session.c */
     struct fd_budget budget;      /* of the limit of open files, for what runs */
     struct descriptors descriptors;
 };
 
 /*
- * Comes first, while nothing is open: raises the limit of open files and counts what was handed over. `serves` as in
+ * Comes first, while nothing is open: raises the limit of open files, counts what was handed over, and starts the
+ * reader of state files where there are any; `sys`, which is set, then opens them by itself. `serves` as in
  * fd-budget.h. -EMFILE with a sentence.
  */
 int session_begin(struct session *session, const struct options *options, bool serves, struct error *error);

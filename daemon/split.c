@@ -2,7 +2,9 @@
 /* The daemon's side of the privilege split: see split.h. */
 #include "daemon/split.h"
 
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/process/capabilities.h"
@@ -17,9 +19,11 @@
 #define REAP_MAX_USEC USEC_PER_SEC
 
 struct split {
-    struct opener *opener; /* NULL: there is one process */
-    struct user user;      /* that this process becomes */
-    sd_event_source *source, *reaper;
+    struct opener *opener;      /* NULL: there is one process */
+    struct name_reader *reader; /* NULL: there is none */
+    struct user user;           /* that this process becomes */
+    sd_event_source *source, *reaper, *reader_source;
+    int reader_pidfd;
     uint64_t reap_usec; /* between two tries to reap it */
     void (*on_change)(void *userdata);
     void *userdata;
@@ -36,19 +40,24 @@ static int start_opener(struct split *split, const struct options *options, cons
     if (r == 0)
         r = permissions_from_config(sys, config, settings_file(options), &permissions, error);
     if (r == 0)
-        r = opener_start(sys, &permissions, &split->user, -1, &split->opener, error);
+        r = opener_start(sys, &permissions, &split->user, split->reader ? split->reader->files : -1, &split->opener,
+                         error);
+    if (r == 0 && split->reader) /* nobody but the opener sends files from now on */
+        close(steal_fd(&split->reader->files));
     if (r == 0)
         log_debug("counters are opened by process %d", (int)split->opener->child.pid);
     return r;
 }
 
-int split_new(const struct options *options, const struct config *config, struct sys *sys, struct split **ret,
-              struct error *error)
+int split_new(const struct options *options, const struct config *config, struct sys *sys, struct name_reader *reader,
+              struct split **ret, struct error *error)
 {
     _cleanup_(split_freep) struct split *split = calloc(1, sizeof(*split));
 
     if (!split)
         return error_oom(error);
+    split->reader = reader;
+    split->reader_pidfd = -1;
     if (!options->no_opener && capabilities_are_privileged()) {
         int r = start_opener(split, options, config, sys, error);
         if (r < 0)
@@ -79,6 +88,8 @@ struct split *split_free(struct split *split)
         return NULL;
     sd_event_source_disable_unref(split->source);
     sd_event_source_disable_unref(split->reaper);
+    sd_event_source_disable_unref(split->reader_source);
+    closep(&split->reader_pidfd);
     opener_free(split->opener);
     free(split);
     return NULL;
@@ -122,11 +133,44 @@ static int split_on_readable(sd_event_source *source, int fd, uint32_t events, v
     return 0;
 }
 
+static int split_on_reader_end(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+    struct split *split = userdata;
+    pid_t pid = split->reader->child.pid;
+    char end[128];
+    int status = 0;
+
+    (void)source;
+    (void)fd;
+    (void)events;
+    if (!child_reap(&split->reader->child, &status))
+        return 0;
+    child_describe_end(pid, status, end, sizeof(end));
+    log_warning(
+        "the reader of containers' names is gone: %s; containers keep their names, and new ones have only those "
+        "of their paths; restart perfcountd",
+        end);
+    split->reader_source = sd_event_source_disable_unref(split->reader_source);
+    return 0;
+}
+
+static int split_watch_reader(struct split *split, sd_event *event)
+{
+    if (!split->reader || split->reader->child.pid <= 0)
+        return 0;
+    split->reader_pidfd = (int)syscall(SYS_pidfd_open, split->reader->child.pid, 0);
+    if (split->reader_pidfd < 0)
+        return -errno;
+    return sd_event_add_io(event, &split->reader_source, split->reader_pidfd, EPOLLIN, split_on_reader_end, split);
+}
+
 /* A request waits for its own reply: what arrives here is a late reply, or the end of the opener. */
 int split_watch(struct split *split, sd_event *event, void (*on_change)(void *userdata), void *userdata)
 {
-    if (!split->opener)
-        return 0;
+    int r = split_watch_reader(split, event);
+
+    if (r < 0 || !split->opener)
+        return r;
     split->on_change = on_change;
     split->userdata = userdata;
     return sd_event_add_io(event, &split->source, opener_poll_fd(split->opener), EPOLLIN, split_on_readable, split);

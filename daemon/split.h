@@ -7,6 +7,7 @@
 #include <systemd/sd-event.h>
 
 #include "base/error.h"
+#include "collectors/names/reader.h"
 #include "config/config.h"
 #include "daemon/options.h"
 #include "perf/sys.h"
@@ -15,11 +16,12 @@ struct split;
 
 /*
  * Splits where this process has privileges and `options` allow it: `sys` then asks the opener, which opens what
- * `config` names and nothing else. Call it before there are threads or other open descriptors. -errno with a sentence;
- * -EINVAL where the configured user is wrong.
+ * `config` names and nothing else. The socket for files of `reader` (NULL: none) then goes to the opener. Call it
+ * before there are threads or other open descriptors. -errno with a sentence; -EINVAL where the configured user is
+ * wrong.
  */
-int split_new(const struct options *options, const struct config *config, struct sys *sys, struct split **ret,
-              struct error *error);
+int split_new(const struct options *options, const struct config *config, struct sys *sys, struct name_reader *reader,
+              struct split **ret, struct error *error);
 /*
  * Where it has split: gives up this process's privileges (opener/daemon-jail.h). Call it when addresses, files and the
  * log are open, which may need privileges, and before any client is served. -errno with a sentence: the process must
@@ -28,7 +30,9 @@ int split_new(const struct options *options, const struct config *config, struct
 int split_drop(struct split *split, struct error *error);
 struct split *split_free(struct split *split);
 
-/* Calls `on_change` when the opener is gone, and when it answers again after it was late. -errno of sd_event_add_io(3).
+/*
+ * Calls `on_change` when the opener is gone, and when it answers again after it was late. Logs the end of the reader.
+ * -errno of sd_event_add_io(3).
  */
 int split_watch(struct split *split, sd_event *event, void (*on_change)(void *userdata), void *userdata);
 bool split_is_lost(const struct split *split);

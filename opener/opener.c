@@ -184,15 +184,10 @@ bool opener_kill(struct opener *opener)
 
 void opener_describe_end(const struct opener *opener, char *text, size_t size)
 {
-    int pid = (int)opener->pid, status = opener->status;
-
     if (opener->killed)
-        snprintf(text, size, "process %d gave a wrong answer and was killed", pid);
-    else if (WIFSIGNALED(status))
-        snprintf(text, size, "process %d was ended by signal %d (%s)", pid, WTERMSIG(status),
-                 strsignal(WTERMSIG(status)));
+        snprintf(text, size, "process %d gave a wrong answer and was killed", (int)opener->pid);
     else
-        snprintf(text, size, "process %d ended with exit status %d", pid, WEXITSTATUS(status));
+        child_describe_end(opener->pid, opener->status, text, size);
 }
 
 /* An opener that hangs in the kernel is left to the process that inherits it. */

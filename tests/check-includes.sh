@@ -23,7 +23,7 @@ opener             | base/* perf/*
 config             | base perf/*
 derived            | base
 collectors         | base/* perf/* config derived collectors/cgroup collectors/names
-collectors/cgroup  | base perf/* config derived collectors collectors/names
+collectors/cgroup  | base/* perf/* config derived collectors collectors/names
 collectors/names   | base/* perf
 symbols            | base perf/* symbols/symboliser
 symbols/symboliser | base/*

@@ -5,8 +5,8 @@
 # usage: [BEGIN=SECONDS] quick.sh [--no-tests] DIRECTORY [CONFIGURE-ARGUMENTS...]
 #
 # --no-tests: only the product is built. configure must have been made. DIRECTORY is where to build; what an earlier run
-# built there stays. The last line is "N passed, N failed, N flaky, N skipped"; above it the seconds since BEGIN (of date
-# +%s) or since this was started, and before them each test that failed or was skipped, and why.
+# built there stays. The last line is "N passed, N failed, N flaky, N skipped"; above it the seconds since BEGIN (of
+# date +%s) or since this was started, and before them each test that failed or was skipped, and why.
 set -u
 
 root=$(cd "$(dirname "$0")/.." && pwd)

@@ -109,6 +109,8 @@ fetch() {
 
 lane_end_to_end() {
     local script
+    show='^[a-z].*: [0-9]' check "tests/check-style.sh" env PERFCOUNTD="$build/plain/perfcountd" \
+        OBJECTS="$build/plain" tests/check-style.sh
     for script in cli stat exposition http assets limits descriptors libpfm4 lifecycle opener stream-events impostor \
         symboliser-impostor tls security-doc bad-clients local-user proxy valgrind contrib auth excerpts kubernetes \
         container-files; do
@@ -146,20 +148,23 @@ check "tests/quickstart.sh" tests/quickstart.sh
 check "the programs that tests run" all_programs
 fetch &
 check "shellcheck" shellcheck quickstart .ci/run tests/*.sh tests/*/*.sh web/*.sh bench/footprint bench/peers.sh \
-    contrib/completion/perfcountd
+    contrib/completion/perfcountd &
 plain=no
 if check "gcc -O2 -Werror builds" built plain CFLAGS='-O2 -g' --enable-werror; then
     plain=yes
-    show='^[a-z].*: [0-9]' check "tests/check-style.sh" env PERFCOUNTD="$build/plain/perfcountd" \
-        OBJECTS="$build/plain" tests/check-style.sh
     lane_end_to_end &
     lane_packages &
 fi
 lane_sanitizers &
 wait
 
-# --- the emulated boards, which take both CPUs; time in them is that of their instructions
+# --- the emulated boards, which take both CPUs; time in them is that of their instructions. armhf takes what they leave
 
+lane_armhf() {
+    show='passed|^[0-9]+ s$' check "armhf: unit tests, run by qemu" nice -n 5 tests/distro/armhf.sh
+}
+
+lane_armhf &
 if [ $plain = yes ]; then
     show='^==|checks passed|up in' check "emulated boards, Linux 6.1 and 5.10" \
         env VM_BUILD="$build/arm64" tests/vm/run.sh
@@ -199,10 +204,6 @@ lane_page_parts() {
     show=. measures "bench/run-bench-page --quick" bench/run-bench-page --quick "$build/plain"
 }
 
-lane_armhf() {
-    show='passed|^[0-9]+ s$' check "armhf: unit tests, run by qemu" tests/distro/armhf.sh
-}
-
 if [ $plain = yes ]; then
     lane_systemd &
     lane_clients &
@@ -210,7 +211,6 @@ if [ $plain = yes ]; then
     { lane_page 2; lane_page_parts; } &
     lane_page 3 &
 fi
-lane_armhf &
 wait
 
 # --- one at a time

@@ -46,6 +46,15 @@ a_run "check good true" "measures late false" run_again
 ends_with "one that fails twice fails" "1 passed, 1 failed, 0 flaky, 0 skipped" 1
 a_run "check good true" "run_again_until=0; measures late bash -c '$second'" run_again
 ends_with "without time for it, too" "1 passed, 1 failed, 0 flaky, 0 skipped" 1
+a_run "check good true" "disturbance() { echo 1 of 9; }; measures late false" run_again
+ends_with "one that fails twice is skipped where the host disturbed both" "1 passed, 0 failed, 0 flaky, 1 skipped" 0
+contains "which is said at the end" "${output##*$'\n\n'}" "skipped: late: not judged: the host took away 1 of 9 s"
+a_run "check good true" "disturbance() { [ -e once ] || { touch once; echo 1 of 9; }; }; measures late false" run_again
+ends_with "and fails where it disturbed one of them" "1 passed, 1 failed, 0 flaky, 0 skipped" 1
+a_run "check good true" "disturbance() { echo 1 of 9; }; check late false" run_again
+ends_with "a functional step fails however disturbed" "1 passed, 1 failed, 0 flaky, 0 skipped" 1
+a_run 'getconf() { echo 2; }; seconds=20; for taken in 0 1 2; do echo "took: $(disturbance)"; done; check good true'
+equals "a twentieth of the CPUs' time disturbs" "$(grep took: <<<"$output" | xargs)" "took: took: took: 2 of 40"
 a_run "measures 'a \$name; (with)' bash -c '$second' x 'two words' '\$three'" 'check good true' run_again
 ends_with "the second time has the same words" "1 passed, 0 failed, 1 flaky, 0 skipped" 0
 

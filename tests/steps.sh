@@ -5,7 +5,8 @@
 #
 # A step passes, fails, or is skipped (exit status 77). A line "SKIP: REASON" in the output of a step that passes is a
 # part of it that was skipped, and counts as one more. Only a step that measures time may be run again, alone, after all
-# others: it is flaky if it passes then. A script that no step ran is a failure.
+# others: it is flaky if it passes then, and skipped if the host took away a twentieth of the CPUs' time from each try:
+# then it measured the host. A script that no step ran is a failure.
 
 results=$logs/results # a line each: OUTCOME STEP REMARK, with tabs between
 ran=$logs/ran         # the scripts that steps ran
@@ -58,25 +59,32 @@ complaint() {
         '\.sh: line [0-9]+: .*(command not found|(integer|unary|binary) .*expected|unbound variable|syntax error)' "$1"
 }
 
-# attempt STEP COMMAND...: sets status, and remark where it is not 0.
+# attempt STEP COMMAND...: sets status, seconds, taken (by the host, of a CPU), and remark where status is not 0.
 attempt() {
-    local log start=$SECONDS stolen found
+    local log start=$SECONDS found
     log=$(log_of "$1")
-    stolen=$(stolen)
+    taken=$(stolen)
     status=0
     "${@:2}" >"$log" 2>&1 </dev/null || status=$?
     seconds=$((SECONDS - start))
-    remark="exit status $status, $(($(stolen) - stolen)) s stolen, all of it is in ${log#"$root/"}"
+    taken=$(($(stolen) - taken))
+    remark="exit status $status, $taken s stolen, all of it is in ${log#"$root/"}"
     if [ "$status" -eq 0 ] && found=$(complaint "$log"); then
         status=1
         remark=$found
     fi
 }
 
+# disturbance: "N of M", of the last attempt, where the host took away a twentieth of the CPUs' time or more.
+disturbance() {
+    local all=$((seconds * $(getconf _NPROCESSORS_ONLN)))
+    [ "$taken" -eq 0 ] || [ $((taken * 20)) -lt $all ] || echo "$taken of $all"
+}
+
 # step KIND STEP COMMAND...: KIND is once or measures. Where it passes, lines that match $show are shown. Returns 0
 # where it passes at once, so that others may depend on it.
 step() {
-    local kind=$1 name=$2 log status seconds remark
+    local kind=$1 name=$2 log status seconds taken remark
     shift 2
     log=$(log_of "$name")
     note_scripts "$@"
@@ -89,7 +97,7 @@ step() {
         ;;
     77:*) result skipped "$name" "" "$(tail -n 1 "$log" | sed 's/^skipped: //')" ;;
     *:measures)
-        { printf '%q ' second_time "$name" "$@"; echo; } >>"$again"
+        { printf '%q ' second_time "$(disturbance)" "$name" "$@"; echo; } >>"$again"
         result again "$name" "$seconds" "$remark"
         why "$log"
         ;;
@@ -111,12 +119,22 @@ measures() {
     step measures "$@"
 }
 
-# second_time STEP COMMAND...: of one that measures. $run_again_until seconds after the start it is given up.
+# not_passed STEP SECONDS REMARK FIRST SECOND: failed, or skipped where the host disturbed both tries.
+not_passed() {
+    if [ -n "$4" ] && [ -n "$5" ]; then
+        result skipped "$1" "$2" "not judged: the host took away $4 s of the CPUs, then $5 ($3)"
+    else
+        result failed "$1" "$2" "$3"
+    fi
+}
+
+# second_time DISTURBANCE STEP COMMAND...: of one that measures. It is given up $run_again_until seconds after the start.
 second_time() {
-    local name=$1 status seconds remark
+    local first=$1 name=$2 status seconds taken remark
+    shift
     mv "$(log_of "$name")" "$(log_of "$name first")"
     if [ $((SECONDS - steps_begin)) -ge "${run_again_until:-2000}" ]; then
-        result failed "$name" "" "there is no time to run it again"
+        not_passed "$name" "" "there is no time to run it again" "$first" "$first"
         return
     fi
     attempt "$@"
@@ -124,7 +142,7 @@ second_time() {
         result flaky "$name" "$seconds" "it passed only at the second try; $(log_of "$name first") has the first"
         skipped_parts "$name" "$(log_of "$name")"
     else
-        result failed "$name" "$seconds" "twice: $remark"
+        not_passed "$name" "$seconds" "twice: $remark" "$first" "$(disturbance)"
         why "$(log_of "$name")"
     fi
 }

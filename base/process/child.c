@@ -2,6 +2,7 @@
 /* A process that this one starts: see child.h. */
 #include "base/process/child.h"
 
+#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -35,6 +36,15 @@ bool child_reap(struct child *child, int *ret_status)
     }
     child_forget(child);
     return true;
+}
+
+void child_describe_end(pid_t pid, int status, char *text, size_t size)
+{
+    if (WIFSIGNALED(status))
+        snprintf(text, size, "process %d was ended by signal %d (%s)", (int)pid, WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    else
+        snprintf(text, size, "process %d ended with exit status %d", (int)pid, WEXITSTATUS(status));
 }
 
 int child_read(const struct child *child, struct process_stat *ret)

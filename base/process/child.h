@@ -19,6 +19,8 @@ struct child {
 
 /* Reaps it if it has ended, without waiting; whether nothing is left to reap. *ret_status is that of wait4(2). */
 bool child_reap(struct child *child, int *ret_status);
+/* How a process ended, of the status of wait4(2): "process 123 was ended by signal 9 (Killed)". */
+void child_describe_end(pid_t pid, int status, char *text, size_t size);
 /* Forgets it without reaping; its parent is then whoever inherits it. */
 void child_forget(struct child *child);
 /* Of the one that runs, with the time of its own children that have ended, and of those that have ended before it.

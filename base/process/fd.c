@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/epoll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,6 +34,19 @@ int fd_count_open(int directory, uint64_t *ret)
     closedir(entries);
     *ret = n - 3; /* ".", ".." and the descriptor of the listing */
     return 0;
+}
+
+int fd_join(const int *fds, size_t n)
+{
+    _cleanup_(closep) int joined = epoll_create1(EPOLL_CLOEXEC);
+    struct epoll_event event = {.events = EPOLLIN};
+
+    if (joined < 0)
+        return -errno;
+    for (size_t i = 0; i < n; i++)
+        if (fds[i] >= 0 && epoll_ctl(joined, EPOLL_CTL_ADD, fds[i], &event) < 0)
+            return -errno;
+    return steal_fd(&joined);
 }
 
 static int replace_standard_streams(void)

@@ -7,6 +7,8 @@
 
 /* The number of open descriptors. `directory` is a descriptor of /proc/self/fd that the caller keeps, or -1. -errno. */
 int fd_count_open(int directory, uint64_t *ret);
+/* An epoll descriptor that is readable while one of the `n` is; those that are negative are left out. -errno. */
+int fd_join(const int *fds, size_t n);
 /*
  * Closes all but standard error and those of `kept`. Standard input and output keep their numbers, and are /dev/null.
  * -errno.

@@ -10,6 +10,7 @@
 #include "collectors/cgroup/label.h"
 #include "collectors/cgroup/set.h"
 #include "collectors/group-collector.h"
+#include "collectors/names/path.h"
 
 /* How often, at a reading, the directories are compared where inotify does not report all changes. */
 #define RESCAN_NS NSEC_PER_SEC
@@ -76,7 +77,7 @@ static int cgroup_open(const struct collector_context *context, void *previous, 
         cgroup_close(context, cgroup);
         return r;
     }
-    *context->fd = cgroup_tree_fd(cgroup->set.tree);
+    *context->fd = cgroup->set.fd;
     *ret = cgroup;
     return 0;
 }
@@ -212,10 +213,14 @@ void cgroup_visit(const void *state, void (*visit)(void *userdata, const struct 
     }
     for (size_t i = 0; i < cgroup->set.n_dropped; i++) {
         _cleanup_(freep) char *label = NULL;
-        if (cgroup_label(cgroup->set.dropped[i]->path, CGROUP_LABEL_PLAIN, &label) < 0)
+        _cleanup_(names_done) struct names names = {0};
+        if (cgroup_label(cgroup->set.dropped[i]->path, CGROUP_LABEL_PLAIN, &label) < 0 ||
+            names_from_path(&names, cgroup->set.dropped[i]->path) < 0)
             return;
+        if (names.texts[NAME_CONTAINER_ID] && !names.texts[NAME_CONTAINER])
+            names.unnamed = "it is dropped, and no source of names is asked about it; raise max_cgroups";
         struct cgroup_view view = {
-            .label = label, .state = CGROUP_STATE_DROPPED, .inode = cgroup->set.dropped[i]->inode};
+            .label = label, .state = CGROUP_STATE_DROPPED, .inode = cgroup->set.dropped[i]->inode, .names = &names};
         visit(userdata, &view);
     }
 }

@@ -16,7 +16,7 @@ struct cgroup_view {
     const char *label;
     enum cgroup_state state;
     uint64_t inode;
-    const struct names *names; /* NULL of a cgroup that is dropped */
+    const struct names *names; /* of a cgroup that is dropped, those of the path */
     size_t descriptors;
 };
 

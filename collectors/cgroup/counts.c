@@ -3,7 +3,6 @@
 #include "collectors/cgroup/counts.h"
 
 #include "base/cleanup.h"
-#include "collectors/names/path.h"
 
 struct cgroup_counts *cgroup_counts_free(struct cgroup_counts *counts, struct snapshot *snapshot)
 {
@@ -34,6 +33,7 @@ static int cgroup_counts_list_places(const struct cgroup_counts *counts, const s
                                    .kind = PLACE_CPU,
                                    .target = {.pid = fd, .cpu = cpu, .flags = PERF_FLAG_PID_CGROUP},
                                    .cgroup = counts->label,
+                                   .names = &counts->names,
                                    .away = !cpuset_has(&machine->online, (unsigned)cpu),
                                });
     if (r == 0)
@@ -41,6 +41,7 @@ static int cgroup_counts_list_places(const struct cgroup_counts *counts, const s
                                    .kind = PLACE_NO_CPU,
                                    .target = {.cpu = -1},
                                    .cgroup = counts->label,
+                                   .names = &counts->names,
                                    .list = places,
                                });
     return r;
@@ -92,9 +93,30 @@ int cgroup_counts_resume(struct cgroup_counts *counts, const struct collector_co
     return -ENODEV;
 }
 
+int cgroup_counts_open(const struct collector_context *context, const char *path, const char *label, int fd,
+                       struct cgroup_counts **ret)
+{
+    struct cgroup_counts *counts = calloc(1, sizeof(*counts));
+    int r = counts ? 0 : -ENOMEM;
+
+    if (r == 0) {
+        counts->path = strdup(path);
+        counts->label = strdup(label);
+        r = counts->path && counts->label ? cgroup_counts_resume(counts, context, fd) : -ENOMEM;
+    }
+    if (r < 0) {
+        cgroup_counts_free(counts, context->snapshot);
+        return r;
+    }
+    *ret = counts;
+    return 0;
+}
+
+/* --- names --- */
+
 /* A gauge in the text format, an info in OpenMetrics; for joins. */
 static struct series *cgroup_counts_add_info(const struct collector_context *context,
-                                             const struct cgroup_counts *counts)
+                                             const struct cgroup_counts *counts, const struct names *names)
 {
     static const struct metric metric = {
         .name = "perf_cgroup_info",
@@ -106,8 +128,8 @@ static struct series *cgroup_counts_add_info(const struct collector_context *con
     size_t n = 1;
 
     for (enum name_kind kind = 0; kind <= NAME_RUNTIME; kind++)
-        if (counts->names.texts[kind])
-            labels[n++] = (struct label){name_kind_text(kind), counts->names.texts[kind]};
+        if (names->texts[kind])
+            labels[n++] = (struct label){name_kind_text(kind), names->texts[kind]};
     struct series *series = metrics_add(&context->snapshot->metrics, &metric, context->collector, 0, labels, n);
 
     if (series)
@@ -115,26 +137,26 @@ static struct series *cgroup_counts_add_info(const struct collector_context *con
     return series;
 }
 
-int cgroup_counts_open(const struct collector_context *context, const char *path, const char *label, int fd,
-                       struct cgroup_counts **ret)
+int cgroup_counts_find_names(struct cgroup_counts *counts, const struct collector_context *context,
+                             struct name_book *book)
 {
-    struct cgroup_counts *counts = calloc(1, sizeof(*counts));
-    int r = counts ? names_from_path(&counts->names, path) : -ENOMEM;
+    _cleanup_(names_done) struct names names = {0};
+    int r = name_book_find(book, counts->path, &names);
 
-    if (r == 0) {
-        counts->path = strdup(path);
-        counts->label = strdup(label);
-        r = counts->path && counts->label ? cgroup_counts_resume(counts, context, fd) : -ENOMEM;
+    if (r == 0 && !counts->node && counts->names.texts[NAME_CONTAINER]) {
+        r = names_merge(&names, &counts->names);
+        names.unnamed = NULL;
     }
-    if (r == 0) {
-        counts->info = cgroup_counts_add_info(context, counts);
-        r = counts->info ? 0 : -ENOMEM;
-    }
-    if (r < 0) {
-        cgroup_counts_free(counts, context->snapshot);
+    if (r < 0 || (counts->info && names_equal(&counts->names, &names)))
         return r;
-    }
-    *ret = counts;
+    struct series *info = cgroup_counts_add_info(context, counts, &names);
+    if (!info)
+        return -ENOMEM;
+    metrics_remove(&context->snapshot->metrics, counts->info);
+    counts->info = info;
+    names_done(&counts->names);
+    counts->names = names;
+    names = (struct names){0};
     return 0;
 }
 

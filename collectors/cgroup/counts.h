@@ -10,19 +10,19 @@
 
 #include "collectors/cgroup/tree.h"
 #include "collectors/group-collector.h"
-#include "collectors/names/names.h"
+#include "collectors/names/book.h"
 
 struct cgroup_counts {
     char *path;               /* relative to the root, as its bytes are */
     char *label;              /* the value of the label `cgroup` */
     struct cgroup_node *node; /* whose userdata these counts are; NULL once the cgroup is gone */
     struct group_collector groups;
-    bool ended; /* nothing is open; the rows are the last */
-    struct names names;
-    struct series *info;
+    bool ended;          /* nothing is open; the rows are the last */
+    struct names names;  /* none at first; its rows point to them */
+    struct series *info; /* has the names; NULL before cgroup_counts_find_names() */
     uint64_t inode;
     uint64_t gone_ns; /* CLOCK_MONOTONIC */
-    bool exceeds;     /* too many linger */
+    bool exceeds;     /* it does not linger: too many do, or it is left out */
 };
 
 /*
@@ -32,6 +32,12 @@ struct cgroup_counts {
  */
 int cgroup_counts_open(const struct collector_context *context, const char *path, const char *label, int fd,
                        struct cgroup_counts **ret);
+/*
+ * Asks the book what is in the cgroup. Where it says other names than before, the series perf_cgroup_info is replaced,
+ * and nothing else. A container that is gone keeps the names that it had. -ENOMEM, and then nothing has changed.
+ */
+int cgroup_counts_find_names(struct cgroup_counts *counts, const struct collector_context *context,
+                             struct name_book *book);
 /* Closes the descriptors and removes the rows. */
 struct cgroup_counts *cgroup_counts_free(struct cgroup_counts *counts, struct snapshot *snapshot);
 

@@ -21,6 +21,9 @@ struct cgroup_node {
     uint64_t inode;
     unsigned depth; /* 0 for the root */
     void *userdata; /* the listener's; NULL at first */
+    bool left_out;  /* the listener's, as the next two; false and 0 at first */
+    bool looked_at; /* vacancy.h */
+    int vacancy;    /* the watch that reports when it is not vacant any more; 0: none */
 
     /* For the tree and the index. */
     const char *name;           /* the end of `path`; "" for the root */

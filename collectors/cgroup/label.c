@@ -49,3 +49,20 @@ bool cgroup_label_is_ambiguous(const char *label)
 {
     return strstr(label, REPLACEMENT) != NULL;
 }
+
+int cgroup_label_choose(const char *path, bool (*is_taken)(const void *userdata, const char *label),
+                        const void *userdata, char **ret)
+{
+    bool is_utf8 = utf8_valid_prefix(path, strlen(path)) == strlen(path);
+    _cleanup_(freep) char *label = NULL, *distinct = NULL;
+    int r = cgroup_label(path, CGROUP_LABEL_PLAIN, &label);
+
+    if (r == 0 && (is_taken(userdata, label) || (is_utf8 && cgroup_label_is_ambiguous(label)))) {
+        r = cgroup_label(path, CGROUP_LABEL_DISTINCT, &distinct);
+        if (r == 0 && is_taken(userdata, distinct))
+            r = -EEXIST;
+    }
+    if (r == 0)
+        *ret = distinct ? steal(distinct) : steal(label);
+    return r;
+}

@@ -16,6 +16,12 @@ enum cgroup_label { CGROUP_LABEL_PLAIN, CGROUP_LABEL_DISTINCT };
 
 /* The caller frees `ret`. No two paths have the same distinct label. -ENOMEM. */
 int cgroup_label(const char *path, enum cgroup_label kind, char **ret);
+/*
+ * The plain label, or the distinct one where the plain label is taken, or where a path of valid UTF-8 looks like a
+ * distinct label of others. -EEXIST where that is taken, too: the path was made to have it. -ENOMEM.
+ */
+int cgroup_label_choose(const char *path, bool (*is_taken)(const void *userdata, const char *label),
+                        const void *userdata, char **ret);
 /* Whether another path might have the same plain label: a U+FFFD is in it. */
 bool cgroup_label_is_ambiguous(const char *label);
 

@@ -3,9 +3,10 @@
 #include "collectors/cgroup/set.h"
 
 #include "base/cleanup.h"
-#include "base/utf8.h"
+#include "base/process/fd.h"
 #include "collectors/cgroup/directory.h"
 #include "collectors/cgroup/label.h"
+#include "collectors/cgroup/lingering.h"
 #include "perf/descriptors.h"
 #include "perf/userpage/thread-counter.h"
 
@@ -13,62 +14,50 @@ void cgroup_set_done(struct cgroup_set *set, const struct collector_context *con
 {
     for (size_t i = 0; i < set->n; i++)
         cgroup_counts_free(set->counts[i], context->snapshot);
+    vacancies_done(&set->vacancies);
+    closep(&set->fd);
+    name_book_free(set->book);
     cgroup_tree_free(set->tree);
     hierarchy_done(&set->hierarchy);
     free(set->counts);
     free(set->dropped);
-    *set = (struct cgroup_set){0};
+    *set = (struct cgroup_set){.fd = -1, .vacancies.fd = -1};
 }
 
-static struct cgroup_counts *find_lingering(const struct cgroup_set *set, const char *path)
+static bool is_label_taken(const void *userdata, const char *label)
 {
-    for (size_t i = 0; i < set->n; i++)
-        if (!set->counts[i]->node && str_equal(set->counts[i]->path, path))
-            return set->counts[i];
-    return NULL;
-}
+    const struct cgroup_set *set = userdata;
 
-static bool is_label_taken(const struct cgroup_set *set, const char *label)
-{
     for (size_t i = 0; i < set->n; i++)
         if (str_equal(set->counts[i]->label, label))
             return true;
     return false;
 }
 
-/*
- * Names that are not UTF-8 may look the same: the second gets a distinct label, and so does always a name that looks
- * like one of them. A name that still has the label of another was made to have it, and is not watched.
- */
-static int choose_label(const struct cgroup_set *set, const char *path, char **ret)
-{
-    bool is_utf8 = utf8_valid_prefix(path, strlen(path)) == strlen(path);
-    _cleanup_(freep) char *plain = NULL, *distinct = NULL;
-    int r = cgroup_label(path, CGROUP_LABEL_PLAIN, &plain);
-
-    if (r < 0)
-        return r;
-    if (!is_label_taken(set, plain) && !(is_utf8 && cgroup_label_is_ambiguous(plain))) {
-        *ret = steal(plain);
-        return 0;
-    }
-    r = cgroup_label(path, CGROUP_LABEL_DISTINCT, &distinct);
-    if (r == 0 && is_label_taken(set, distinct))
-        r = -EEXIST;
-    if (r == 0)
-        *ret = steal(distinct);
-    return r;
-}
-
 static void attach_counts(struct cgroup_counts *counts, struct cgroup_node *node)
 {
     counts->node = node;
     counts->inode = node->inode;
+    counts->exceeds = false;
     node->userdata = counts;
 }
 
+/* Nobody wants to see a pause container, whatever the patterns say: it does not linger either. */
+static int name_cgroup(struct cgroup_set *set, const struct collector_context *context, struct cgroup_counts *counts)
+{
+    int r = cgroup_counts_find_names(counts, context, set->book);
+
+    if (r < 0 || !counts->node || !counts->names.is_pause)
+        return r;
+    counts->node->left_out = true;
+    counts->exceeds = true;
+    set->changed = true;
+    cgroup_counts_end(counts, set->sys);
+    return 0;
+}
+
 /* Goes on with a cgroup after a reload, after CPUs came or went, or after it lingered under the same name. */
-static int resume_cgroup(const struct collector_context *context, struct cgroup_counts *counts,
+static int resume_cgroup(struct cgroup_set *set, const struct collector_context *context, struct cgroup_counts *counts,
                          struct cgroup_node *node, int fd)
 {
     if (fd < 0) {
@@ -76,9 +65,10 @@ static int resume_cgroup(const struct collector_context *context, struct cgroup_
         return fd;
     }
     int r = cgroup_counts_resume(counts, context, fd);
-    if (r == 0)
-        attach_counts(counts, node);
-    return r;
+    if (r < 0)
+        return r;
+    attach_counts(counts, node);
+    return name_cgroup(set, context, counts);
 }
 
 static int open_cgroup(struct cgroup_set *set, const struct collector_context *context, struct cgroup_node *node,
@@ -86,7 +76,7 @@ static int open_cgroup(struct cgroup_set *set, const struct collector_context *c
 {
     _cleanup_(freep) char *label = NULL;
     struct cgroup_counts *counts;
-    int r = choose_label(set, node->path, &label);
+    int r = cgroup_label_choose(node->path, is_label_taken, set, &label);
 
     if (r < 0)
         return r;
@@ -97,17 +87,17 @@ static int open_cgroup(struct cgroup_set *set, const struct collector_context *c
         return r;
     attach_counts(counts, node);
     set->counts[set->n++] = counts;
-    return 0;
+    return name_cgroup(set, context, counts);
 }
 
 /* `fd` is its directory, or an error. A cgroup that vanished while it was opened is no failure: the tree reports it. */
 static int watch_cgroup(struct cgroup_set *set, const struct collector_context *context, struct cgroup_node *node,
                         int fd)
 {
-    struct cgroup_counts *counts = find_lingering(set, node->path);
+    struct cgroup_counts *counts = lingering_find(set->counts, set->n, node->path);
 
     if (counts)
-        return resume_cgroup(context, counts, node, fd);
+        return resume_cgroup(set, context, counts, node, fd);
     return fd < 0 ? fd : open_cgroup(set, context, node, fd);
 }
 
@@ -152,6 +142,7 @@ static void set_on_removed(void *userdata, struct cgroup_node *node)
     struct cgroup_set *set = userdata;
 
     set->changed |= set_wants(set, node->path);
+    vacancies_forget(&set->vacancies, node);
     if (node->userdata)
         cgroup_counts_end(node->userdata, set->sys);
 }
@@ -171,13 +162,15 @@ static uint64_t set_descriptor_budget(const struct collector_context *context, c
     return room - MIN(room, self);
 }
 
-static int list_candidates(const struct cgroup_set *set, struct cgroup_candidate **ret, size_t *ret_n)
+static int list_candidates(struct cgroup_set *set, struct cgroup_candidate **ret, size_t *ret_n)
 {
     struct cgroup_candidate *candidates = NULL;
     struct cgroup_node *node;
     size_t n = 0;
 
     for (size_t i = 0; (node = cgroup_tree_node(set->tree, i)); i++) {
+        if (node->left_out || (set_wants(set, node->path) && vacancies_find(&set->vacancies, set->tree, node)))
+            continue;
         if (array_grow(&candidates, n) < 0) {
             free(candidates);
             return -ENOMEM;
@@ -271,53 +264,21 @@ int cgroup_set_select(struct cgroup_set *set, const struct collector_context *co
 
 /* --- cgroups that linger --- */
 
-static int compare_gone(const void *a, const void *b)
-{
-    const struct cgroup_counts *const *first = a, *const *second = b;
-
-    return (*first)->gone_ns < (*second)->gone_ns ? -1 : (*first)->gone_ns > (*second)->gone_ns;
-}
-
-static size_t count_lingering(const struct cgroup_set *set)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < set->n; i++)
-        n += !set->counts[i]->node;
-    return n;
-}
-
-/* Ends the lingering of the oldest beyond `max`. */
-static void mark_excess(struct cgroup_set *set, uint64_t max)
-{
-    _cleanup_(freep) struct cgroup_counts **lingering = NULL;
-    size_t n = count_lingering(set), k = 0;
-
-    if (n > max)
-        lingering = calloc(n, sizeof(lingering[0]));
-    if (!lingering)
-        return;
-    for (size_t i = 0; i < set->n; i++)
-        if (!set->counts[i]->node)
-            lingering[k++] = set->counts[i];
-    qsort(lingering, n, sizeof(lingering[0]), compare_gone);
-    for (size_t i = 0; i < n - max; i++)
-        lingering[i]->exceeds = true;
-}
-
 void cgroup_set_forget(struct cgroup_set *set, const struct collector_context *context)
 {
     const struct config_cgroup *config = &context->config->cgroup;
     uint64_t now = set->sys->now(set->sys, CLOCK_MONOTONIC);
     size_t n = 0;
 
-    mark_excess(set, config->max_cgroups);
+    lingering_limit(set->counts, set->n, config->max_cgroups);
     for (size_t i = 0; i < set->n; i++) {
         struct cgroup_counts *counts = set->counts[i];
-        if (!counts->node && (counts->exceeds || now - counts->gone_ns >= config->linger_ns))
+        if (lingering_is_over(counts, now, config->linger_ns)) {
+            name_book_forget(set->book, counts->path);
             cgroup_counts_free(counts, context->snapshot);
-        else
+        } else {
             set->counts[n++] = counts;
+        }
     }
     set->n = n;
 }
@@ -332,7 +293,7 @@ static int resume_all(struct cgroup_set *set, const struct collector_context *co
         if (!counts->node || !cgroup_rules_want(&set->rules, counts->path))
             continue;
         _cleanup_(closep) int fd = cgroup_tree_open(set->tree, counts->node);
-        r = resume_cgroup(context, counts, counts->node, fd);
+        r = resume_cgroup(set, context, counts, counts->node, fd);
         if (r == -ENOMEM)
             return r;
         if (r < 0 && !cgroup_directory_is_gone(r))
@@ -343,6 +304,17 @@ static int resume_all(struct cgroup_set *set, const struct collector_context *co
 
 /* --- the set as a whole --- */
 
+static int set_open_book(struct cgroup_set *set, struct error *error)
+{
+    int r = name_book_new(set->sys, &set->book);
+
+    if (r == 0) {
+        int fds[] = {cgroup_tree_fd(set->tree), name_book_fd(set->book)};
+        r = set->fd = set->vacancies.joined = fd_join(fds, ARRAY_SIZE(fds));
+    }
+    return r < 0 ? error_set(error, r, "cannot open the sources of cgroups' names: %s", strerror(-r)) : 0;
+}
+
 int cgroup_set_open(struct cgroup_set *set, const struct collector_context *context, struct error *error)
 {
     struct cgroup_listener listener = {.userdata = set,
@@ -352,9 +324,12 @@ int cgroup_set_open(struct cgroup_set *set, const struct collector_context *cont
                                        .removed = set_on_removed};
 
     set->sys = context->sys;
+    set->fd = set->vacancies.fd = -1;
     set_use_patterns(set, &context->config->cgroup);
     int r = hierarchy_find(context->sys, &set->hierarchy, error);
-    return r < 0 ? r : cgroup_tree_new(set->hierarchy.path, &listener, &set->tree, error);
+    if (r == 0)
+        r = cgroup_tree_new(set->hierarchy.path, &listener, &set->tree, error);
+    return r < 0 ? r : set_open_book(set, error);
 }
 
 int cgroup_set_configure(struct cgroup_set *set, const struct collector_context *context)
@@ -382,9 +357,19 @@ static void set_hear(struct cgroup_set *set, const struct collector_context *con
     set->context = NULL;
 }
 
+/* Those that the machine has no memory for keep the names that they have until the next change. */
+static void set_name_all(struct cgroup_set *set, const struct collector_context *context)
+{
+    for (size_t i = 0; i < set->n; i++)
+        name_cgroup(set, context, set->counts[i]);
+}
+
 void cgroup_set_dispatch(struct cgroup_set *set, const struct collector_context *context)
 {
     set_hear(set, context, cgroup_tree_dispatch);
+    set->changed |= vacancies_dispatch(&set->vacancies, set->tree);
+    if (name_book_dispatch(set->book))
+        set_name_all(set, context);
     if (set->changed)
         cgroup_set_select(set, context);
     cgroup_set_forget(set, context);

@@ -9,6 +9,8 @@
 
 #include "collectors/cgroup/counts.h"
 #include "collectors/cgroup/selection.h"
+#include "collectors/cgroup/vacancy.h"
+#include "collectors/names/book.h"
 #include "perf/hierarchy.h"
 
 struct cgroup_set {
@@ -16,6 +18,9 @@ struct cgroup_set {
     const struct collector_context *context; /* while changes are taken in: new cgroups are opened at once */
     struct hierarchy hierarchy;
     struct cgroup_tree *tree;
+    struct name_book *book;
+    struct vacancies vacancies;
+    int fd; /* readable when cgroup_set_dispatch() has something to do; -1 where nothing would say so */
     struct cgroup_counts **counts; /* of cgroups that are watched, and that linger */
     size_t n;
     struct cgroup_node **dropped; /* borrowed from the tree; valid until it changes */
@@ -27,8 +32,8 @@ struct cgroup_set {
 };
 
 /*
- * `set` is zeroed, and stays where it is. Errors of hierarchy_find() and cgroup_tree_new(); cgroup_set_done() in any
- * case.
+ * `set` is zeroed, and stays where it is. Errors of hierarchy_find(), cgroup_tree_new() and name_book_new();
+ * cgroup_set_done() in any case.
  */
 int cgroup_set_open(struct cgroup_set *set, const struct collector_context *context, struct error *error);
 void cgroup_set_done(struct cgroup_set *set, const struct collector_context *context);
@@ -40,7 +45,10 @@ void cgroup_set_done(struct cgroup_set *set, const struct collector_context *con
 int cgroup_set_configure(struct cgroup_set *set, const struct collector_context *context);
 /* Opens the cgroups that are selected now, and ends the others. -ENOMEM. */
 int cgroup_set_select(struct cgroup_set *set, const struct collector_context *context);
-/* Takes in what the tree's descriptor reports; cgroups that are new are opened before anything else is done. */
+/*
+ * Takes in what the descriptor reports: cgroups that are new, which are opened before anything else is done, and names
+ * that changed.
+ */
 void cgroup_set_dispatch(struct cgroup_set *set, const struct collector_context *context);
 /* Compares the tree with the directories. */
 void cgroup_set_rescan(struct cgroup_set *set, const struct collector_context *context);

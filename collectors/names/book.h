@@ -8,14 +8,17 @@
 
 struct name_book;
 
-/* -ENOMEM. A source that this machine does not have is no error. */
+/* -ENOMEM, -EMFILE. A source that this machine does not have is no error. */
 int name_book_new(struct sys *sys, struct name_book **ret);
 struct name_book *name_book_free(struct name_book *book);
 /* Readable when name_book_dispatch() has something to do; owned by the book; -1 where no source has a descriptor. */
 int name_book_fd(const struct name_book *book);
-/* Takes in what changed; whether a name may be another now, so that all cgroups are to be looked up again. */
+/* Takes in what changed; whether a name may be another now, so that all cgroups must be looked up again. */
 bool name_book_dispatch(struct name_book *book);
-/* `names` is empty; `path` is relative to the root of the hierarchy. Makes no system call for each. -ENOMEM. */
+/*
+ * `names` is empty; `path` is relative to the root of the hierarchy. A container without a name has names->unnamed.
+ * Makes no system call for each. -ENOMEM.
+ */
 int name_book_find(struct name_book *book, const char *path, struct names *names);
 /* The cgroup is gone, and nobody will ask about it again. */
 void name_book_forget(struct name_book *book, const char *path);

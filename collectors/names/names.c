@@ -2,6 +2,8 @@
 /* What people call what runs in a cgroup: see names.h. */
 #include "collectors/names/names.h"
 
+#include <stdio.h>
+
 #include "base/cleanup.h"
 #include "base/utf8.h"
 
@@ -100,12 +102,30 @@ void names_done(struct names *names)
     *names = (struct names){0};
 }
 
-const char *names_best(const struct names *names)
-{
-    static const enum name_kind order[] = {NAME_COMPOSE_SERVICE, NAME_CONTAINER, NAME_UNIT, NAME_SLICE};
+/* Each is joined by slashes where it has its last part. */
+static const struct {
+    enum name_kind parts[3];
+    size_t n;
+} best[] = {
+    {{NAME_COMPOSE_PROJECT, NAME_COMPOSE_SERVICE}, 2},
+    {{NAME_NAMESPACE, NAME_POD, NAME_CONTAINER}, 3},
+    {{NAME_NAMESPACE, NAME_POD}, 2},
+    {{NAME_UNIT}, 1},
+    {{NAME_SLICE}, 1},
+};
 
-    for (size_t i = 0; i < ARRAY_SIZE(order); i++)
-        if (names->texts[order[i]])
-            return names->texts[order[i]];
+const char *names_best(const struct names *names, char room[NAMES_BEST_MAX])
+{
+    for (size_t i = 0; i < ARRAY_SIZE(best); i++) {
+        char *end = room;
+        if (!names->texts[best[i].parts[best[i].n - 1]])
+            continue;
+        for (size_t k = 0; k < best[i].n; k++) {
+            const char *text = names->texts[best[i].parts[k]];
+            if (text)
+                end += sprintf(end, "%s%s", end == room ? "" : "/", text);
+        }
+        return room;
+    }
     return NULL;
 }

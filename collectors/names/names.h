@@ -31,7 +31,7 @@ enum name_kind {
 struct names {
     char *texts[N_NAME_KINDS]; /* NULL where there is none */
     bool is_pause;             /* it only holds the namespaces of a pod */
-    /* Who gave the container's name: "docker", "kubernetes", "path"...; NULL where it has none. Static text. */
+    /* The source of the container's name: "docker", "kubernetes", "path"...; NULL where it has none. Static text. */
     const char *source;
     /* Where it is a container without a name, why: a sentence with the remedy. Static text; NULL otherwise. */
     const char *unnamed;
@@ -52,7 +52,12 @@ int names_merge(struct names *names, const struct names *other);
 bool names_equal(const struct names *a, const struct names *b);
 void names_done(struct names *names);
 
-/* What a person calls it: the compose service, the pod's container, the container, the unit; NULL: nothing. */
-const char *names_best(const struct names *names);
+#define NAMES_BEST_MAX (3 * (NAME_SIZE_MAX + 1))
+
+/*
+ * The name that a person uses: "project/service" of compose, "namespace/pod/container" of Kubernetes, the container,
+ * the unit, the slice; NULL: nothing. It is in `room`.
+ */
+const char *names_best(const struct names *names, char room[NAMES_BEST_MAX]);
 
 #endif

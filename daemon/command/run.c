@@ -73,7 +73,8 @@ static int split_off(struct daemon *daemon)
         return fail_start(error.message);
     if (settings_read(daemon->options, &daemon->session.sys, &config, &error) < 0)
         return fail_config(daemon, error.message);
-    int r = split_new(daemon->options, config, &daemon->session.sys, &daemon->split, &error);
+    int r = split_new(daemon->options, config, &daemon->session.sys,
+                      daemon->session.has_reader ? &daemon->session.reader : NULL, &daemon->split, &error);
     if (r < 0) {
         fail_start(error.message);
         return r == -EINVAL ? EXIT_BAD_USAGE : EXIT_FAILURE;
@@ -124,7 +125,10 @@ static int drop_and_open(struct daemon *daemon)
 {
     struct error error = {0};
 
-    daemon->session.children = (struct children){.opener = split_opener(daemon->split), .symboliser = &daemon->symboliser};
+    daemon->session.children =
+        (struct children){.opener = split_opener(daemon->split),
+                          .symboliser = &daemon->symboliser,
+                          .reader = daemon->session.has_reader ? &daemon->session.reader.child : NULL};
     if (split_drop(daemon->split, &error) < 0 || session_open(&daemon->session, &error) < 0)
         return fail_start(error.message);
     return EXIT_SUCCESS;

@@ -16,7 +16,7 @@ tick_us=$(/usr/bin/python3 -c 'import time; print(int(1e6 * time.clock_getres(6)
 flood() {
     local title=$1 host=${url#*://} name ratio=2.5 wait=0
     [ "$2" != wrong ] || ratio=1 wait=$tick_us
-    /usr/bin/python3 "$here/flood-kinds.py" "${host%:*}" "${host##*:}" "$2" "$3" 3 1.2 "${@:4}" \
+    /usr/bin/python3 "$here/flood-kinds.py" "${host%:*}" "${host##*:}" "$2" "$3" 3 1 "${@:4}" \
         >"$scratch/figures" 2>"$scratch/complaints" ||
         fail "$title: flood-kinds.py" "$(tail -n 5 "$scratch/complaints")"
     sed 's/^/    /' "$scratch/figures" "$scratch/complaints" | tail -n 30

@@ -15,7 +15,7 @@ cp "$impostor" "$scratch/impostor"
 impostor() {
     local title=$1 status=0
     shift
-    timeout --foreground --kill-after=5 200 "$scratch/impostor" "$@" >"$scratch/attempts" 2>&1 </dev/null || status=$?
+    timeout --foreground --kill-after=5 200 "${wrapper[@]}" "$scratch/impostor" "$@" >"$scratch/attempts" 2>&1 </dev/null || status=$?
     if [ $status -eq 0 ]; then
         pass "$title: $(tail -n 1 "$scratch/attempts")"
         attempts_left_out <"$scratch/attempts"
@@ -35,8 +35,27 @@ cp /bin/true "$probed"
 offset=$(objdump -h "$probed" | awk '$2 == ".init" { print "0x" $6 }')
 
 # The built-in configuration counts and does no more: it gets no tracepoint, no probe, no samples, no breakpoint.
+# It runs where docker seems to be: a container's file with a secret in it, that only root may read.
+cat >"$scratch/with-docker" <<'END'
+#!/bin/sh -e
+mount -t tmpfs -o mode=0755 tmpfs /var/lib
+container=0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
+umask 077
+mkdir -p /var/lib/docker/containers/$container
+echo '{"ID":"'$container'","Name":"/the-name","Config":{"Env":["PASSWORD=the-secret"],"Image":"the-image",
+    "Cmd":["the-secret"],"Labels":{"token":"the-secret"}}}' >/var/lib/docker/containers/$container/config.v2.json
+chmod 0711 /var/lib/docker
+exec "$@"
+END
+chmod +x "$scratch/with-docker"
 echo '{}' >"$config"
+wrapper=(unshare --mount "$scratch/with-docker")
 impostor "the built-in configuration" --config.file="$config"
+wrapper=()
+attempted "docker's names are read" "docker's, names without secrets: got done"
+attempted "a user's names are read" "a user's, names without secrets: got done"
+attempted "another user's are not" "state file: for another user: got EBADRQC"
+attempted "a link to root's file is not followed" "state file: a link to /etc/shadow: got EBADRQC"
 attempted "requests for tracepoints are refused" "a tracepoint that is not configured: got ENOPKG"
 attempted "samples are refused" "a sample period: got EUNATCH"
 attempted "counters are opened" "a counter of a CPU: got done"

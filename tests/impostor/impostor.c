@@ -21,6 +21,7 @@
 #include "daemon/settings.h"
 #include "tests/impostor/helper.h"
 #include "tests/impostor/impostor.h"
+#include "tests/impostor/state-requests.h"
 
 #define SKIPPED 77
 #define STRANGER 12345 /* nobody's user */
@@ -101,6 +102,7 @@ static void remove_scratch(const struct knowledge *known)
 
     if (!*known->scratch)
         return;
+    state_requests_clean(known);
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         snprintf(path, sizeof(path), "%s/%s", known->scratch, names[i]);
         unlink(path);
@@ -120,6 +122,7 @@ static void learn(struct impostor *impostor)
     (void)!readlink("/proc/self/exe", known->program, sizeof(known->program) - 1);
     known->victim_offset = file_offset_of((uintptr_t)witness_victim);
     make_scratch(known);
+    state_requests_prepare(known);
 }
 
 /* As root this makes all others that are needed; the service finds an accomplice that was started for it. */
@@ -163,12 +166,21 @@ static int make_terminal(void)
 
 /* The split */
 
+static void start_reader(struct impostor *impostor, struct error *error)
+{
+    impostor->has_reader = name_reader_start(&impostor->sys, &impostor->reader, error) == 0;
+    if (impostor->has_reader)
+        impostor->sys.state_records = impostor->reader.records;
+}
+
 static int take_place(struct impostor *impostor, struct error *error)
 {
+    start_reader(impostor, error);
     int r = settings_read(&impostor->options, &impostor->sys, &impostor->config, error);
 
     if (r == 0)
-        r = split_new(&impostor->options, impostor->config, &impostor->sys, &impostor->split, error);
+        r = split_new(&impostor->options, impostor->config, &impostor->sys,
+                      impostor->has_reader ? &impostor->reader : NULL, &impostor->split, error);
     if (r == 0)
         r = split_drop(impostor->split, error);
     if (r < 0)
@@ -196,6 +208,7 @@ static const struct {
     {"requests for events", requests_run},
     {"requests for probes", probe_requests_run},
     {"requests for files", file_requests_run},
+    {"requests for state files", state_requests_run},
     {"packets that are no requests", garbage_run},
     {"descriptors in the hands of a stranger", powers_run},
 };

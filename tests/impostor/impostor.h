@@ -29,6 +29,8 @@ struct impostor {
     struct config *config;
     struct sys sys;
     struct split *split;
+    bool has_reader;
+    struct name_reader reader; /* of state files */
     const struct opener_client *client;
     struct machine *machine;
     struct knowledge known;
@@ -84,6 +86,7 @@ void strangers_run(struct impostor *impostor);
 void requests_run(struct impostor *impostor);
 void probe_requests_run(struct impostor *impostor);
 void file_requests_run(struct impostor *impostor);
+void state_requests_run(struct impostor *impostor);
 void garbage_run(struct impostor *impostor);
 void powers_run(struct impostor *impostor);
 

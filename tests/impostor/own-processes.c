@@ -114,6 +114,8 @@ static const struct attempt attempts[] = {
 void own_processes_run(struct impostor *impostor)
 {
     intrude(impostor, "the opener", impostor->opener);
+    if (impostor->has_reader)
+        intrude(impostor, "the reader of state files", impostor->reader.child.pid);
     intrude(impostor, "the process 1", 1);
     disturb(impostor, "the process 1", 1);
     if (impostor->witness) {

@@ -220,17 +220,17 @@ void fake_service_add_odd_cgroups(struct snapshot *snapshot)
 static void add_rows(struct snapshot *snapshot, unsigned n_cpus)
 {
     for (unsigned cpu = 0; cpu < n_cpus; cpu++)
-        snapshot_add_row(snapshot, &(struct row_target){FAKE_CPU, "core", "cpu", NULL, NULL, (int)cpu, 0, 0}, core,
-                         ARRAY_SIZE(core));
+        snapshot_add_row(snapshot, &(struct row_target){FAKE_CPU, "core", "cpu", NULL, NULL, (int)cpu, 0, 0, NULL},
+                         core, ARRAY_SIZE(core));
     fake_service_add_cgroup(snapshot, "/system.slice/a\\x2d\"b\".service");
-    struct row *starved = snapshot_add_row(snapshot, &(struct row_target){FAKE_CPU, "late", "cpu", NULL, NULL, 0, 0, 0},
-                                           core, ARRAY_SIZE(core));
+    struct row *starved = snapshot_add_row(
+        snapshot, &(struct row_target){FAKE_CPU, "late", "cpu", NULL, NULL, 0, 0, 0, NULL}, core, ARRAY_SIZE(core));
     starved->state = ROW_STARVED;
     series_set(starved->enabled, NSEC_PER_SEC);
     series_set(starved->running, 0);
     snapshot_add_row(snapshot,
-                     &(struct row_target){FAKE_CPU, "bus", "cpu", NULL, "no such \"event\" (ENOENT)", 0, 0, 0}, missing,
-                     ARRAY_SIZE(missing));
+                     &(struct row_target){FAKE_CPU, "bus", "cpu", NULL, "no such \"event\" (ENOENT)", 0, 0, 0, NULL},
+                     missing, ARRAY_SIZE(missing));
 }
 
 static void add_self(struct snapshot *snapshot)

@@ -244,7 +244,33 @@ static pid_t find_process_of_file(pid_t reader)
     return (pid_t)strtol(text, NULL, 10);
 }
 
-/* A process that ends over its file costs the names in that file. */
+/* A regular file of a file system that answers when it likes, as a user may have one. */
+static void test_file_hangs(void **state)
+{
+    struct rig *rig = *state;
+    int file = open("/sys/kernel/tracing/trace_pipe", O_RDONLY | O_CLOEXEC);
+
+    if (file < 0)
+        skip_because("/sys/kernel/tracing/trace_pipe, which answers when something is traced, cannot be opened: %s",
+                     strerror(errno));
+    assert_refuses(rig, 0, file, -EIO);
+    assert_reads(rig, 16);
+}
+
+/* Above standard error. */
+static size_t count_descriptors(pid_t pid)
+{
+    char path[64];
+    size_t n = 0;
+
+    for (int fd = STDERR_FILENO + 1; fd < 1024; fd++) {
+        snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, fd);
+        n += faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    }
+    return n;
+}
+
+/* A process that ends over its file costs the names in that file. It could not have taken another file. */
 static void test_process_of_file_ends(void **state)
 {
     struct rig *rig = *state;
@@ -256,6 +282,12 @@ static void test_process_of_file_ends(void **state)
     assert_true(hear(rig, &record));
     pid_t pid = find_process_of_file(rig->reader.child.pid);
     assert_true(pid > 0);
+    if (geteuid() == 0) {
+        assert_int_equal(count_descriptors(rig->reader.child.pid), 3); /* files, records, the file */
+        assert_int_equal(count_descriptors(pid), 2);
+    } else {
+        leave_out("only root sees the descriptors of the reader");
+    }
     assert_int_equal(kill(pid, SIGKILL), 0);
     do {
         name_record_done(&record);
@@ -356,6 +388,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_files_refused, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(test_memory, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(test_many_containers, rig_setup, rig_teardown),
+        cmocka_unit_test_setup_teardown(test_file_hangs, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(test_process_of_file_ends, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(test_privileges, rig_setup, rig_teardown),
         cmocka_unit_test_setup_teardown(test_signals, rig_setup, rig_teardown),

@@ -2,8 +2,10 @@
 /* State files through the opener, over real sockets: what arrives at the reader, and what does not. */
 #include <fcntl.h>
 #include <ftw.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -255,6 +257,49 @@ static void test_refused(void **state)
     }
 }
 
+/* A link of the user's to root's file takes the file's place, and leaves it, all the while. */
+static _Noreturn void take_turns(pid_t parent)
+{
+    while (getppid() == parent) {
+        (void)!rename("link", FILE_PATH);
+        (void)!symlink("/etc/passwd", "next-link");
+        (void)!lchown("next-link", user, user);
+        (void)!rename("file", FILE_PATH);
+        (void)!rename("next-link", "link");
+        int fd = open("next-file", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        (void)!fchown(fd, user, user);
+        close(fd);
+        (void)!rename("next-file", "file");
+    }
+    _exit(0);
+}
+
+static void test_race(void **state)
+{
+    struct state_rig *rig = *state;
+    struct state_request arrived;
+    unsigned n_arrived = 0, n_refused = 0;
+    pid_t parent = getpid(), pid = fork();
+
+    if (pid == 0)
+        take_turns(parent);
+    for (int i = 0; i < 200000 && (n_arrived < 200 || n_refused < 200); i++) {
+        struct stat status;
+        int fd = -1, r = ask(rig);
+        n_refused += r == -EBADRQC;
+        if (r < 0)
+            continue;
+        n_arrived++;
+        assert_int_equal(fd_socket_receive_one(rig->ends[1], &arrived, sizeof(arrived), &fd), 0);
+        assert_int_equal(fstat(fd, &status), 0);
+        assert_int_equal(status.st_uid, user);
+        close(fd);
+    }
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    assert_true(n_arrived >= 200 && n_refused >= 200);
+}
+
 static void test_requests_are_refused(void **state)
 {
     struct state_rig *rig = *state;
@@ -333,6 +378,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_file_arrives, setup, teardown),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test_setup_teardown(test_race, setup, teardown),
         cmocka_unit_test_setup_teardown(test_requests_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_reader_is_full_or_gone, setup, teardown),
         cmocka_unit_test_setup_teardown(test_without_opener, setup, teardown),

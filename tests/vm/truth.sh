@@ -7,8 +7,8 @@
 # shellcheck disable=SC2154 # set there
 
 TRUTH_SECONDS=${TRUTH_SECONDS:-4}
-TRUTH_READINGS=${TRUTH_READINGS:-40}
-TRUTH_SCRAPES=${TRUTH_SCRAPES:-200}
+TRUTH_READINGS=${TRUTH_READINGS:-25}
+TRUTH_SCRAPES=${TRUTH_SCRAPES:-120}
 
 # instructions_of CPU EVENT: the total now.
 instructions_of() {
