@@ -236,6 +236,13 @@ bool glob_match(const char *pattern, const char *path)
     return walk.now->n > 0 && (walk.now->has[size / WORD_BITS] >> size % WORD_BITS & 1);
 }
 
+bool glob_match_last(const char *pattern, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return glob_match(pattern, slash && !strchr(pattern, '/') ? slash + 1 : path);
+}
+
 /* Goes on to the slash below the path; the root has it already. */
 static void walk_run_below(struct walk *walk, const char *pattern, const char *path)
 {

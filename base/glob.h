@@ -14,6 +14,8 @@
 
 /* A pattern that glob_check() refuses matches nothing. */
 bool glob_match(const char *pattern, const char *path);
+/* A pattern without a slash is compared with what stands behind the last slash: "*.service" is all services. */
+bool glob_match_last(const char *pattern, const char *path);
 /*
  * Whether the pattern may match a path below this one: "/a/b/c" is below "/a", and everything is below "/". Yes where
  * it does match one; the answer may be yes where no path could match ("/a/[/]b").

@@ -2,11 +2,15 @@
 /* Checks of values: see option-checks.h. */
 #include "config/option-checks.h"
 
+#include <stdio.h>
+
 #include "base/cleanup.h"
 #include "base/glob.h"
 #include "base/number.h"
+#include "base/suggest.h"
 #include "base/utf8.h"
 #include "config/address.h"
+#include "config/name-kind.h"
 #include "perf/cpuset.h"
 #include "perf/event/event.h"
 #include "perf/event/parse.h"
@@ -63,16 +67,66 @@ int option_check_cpus(const char *text, struct error *error)
     return r < 0 ? -EINVAL : 0;
 }
 
-/* A pattern that cannot match the path of any cgroup is a mistake. */
-int option_check_pattern(const char *text, struct error *error)
+static int check_path_pattern(const char *text, struct error *error)
 {
     size_t size = strlen(text);
 
-    if (text[0] != '/')
-        return error_set(error, -EINVAL, "\"%s\" does not start with \"/\", as the path of every cgroup does", text);
     if (strstr(text, "//") || (size > 1 && text[size - 1] == '/'))
         return error_set(error, -EINVAL, "\"%s\" has an empty part; the path of a cgroup has none", text);
     return glob_check(text, error);
+}
+
+static int check_name_pattern(const char *text, const char *glob, struct error *error)
+{
+    if (!*glob)
+        return error_set_at(error, -EINVAL, (size_t)(glob - text), "no name is empty; \"%s*\" is every name", text);
+    int r = glob_check(glob, error);
+    if (r < 0 && error)
+        error->offset += (size_t)(glob - text);
+    return r;
+}
+
+static int refuse_key(const char *key, struct error *error)
+{
+    struct suggest suggest = {.wrong = key};
+    char nearest[128], known[256];
+    size_t used = 0;
+
+    for (size_t i = 0; i < N_NAME_KEYS; i++) {
+        const char *text = name_kind_text((enum name_kind)i);
+        suggest_consider(&suggest, text);
+        used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "", text);
+    }
+    suggest_format(&suggest, nearest, sizeof(nearest));
+    if (*nearest)
+        return error_set(error, -EINVAL, "\"%s\" is no kind of name%s", key, nearest);
+    return error_set(error, -EINVAL, "\"%s\" is no kind of name; known are %s", key, known);
+}
+
+/* A text that is neither a path nor begins with a key of names and "=". */
+static int refuse_pattern(const char *text, struct error *error)
+{
+    size_t size = strcspn(text, "=");
+
+    if (!text[size])
+        return error_set(error, -EINVAL,
+                         "\"%s\" is neither a path, which starts with \"/\", nor a name such as container=grafana",
+                         text);
+    _cleanup_(freep) char *key = strndup(text, size);
+    return key ? refuse_key(key, error) : error_oom(error);
+}
+
+/* A pattern that cannot match any cgroup is a mistake. */
+int option_check_pattern(const char *text, struct error *error)
+{
+    enum name_kind kind;
+    const char *glob;
+
+    if (text[0] == '/')
+        return check_path_pattern(text, error);
+    if (name_kind_parse(text, &kind, &glob) == 0)
+        return check_name_pattern(text, glob, error);
+    return refuse_pattern(text, error);
 }
 
 int option_check_not_empty(const char *text, struct error *error)

@@ -39,9 +39,10 @@ struct option {
     uint64_t min, max;   /* of a number, a duration in nanoseconds, or the items of a list; there `max` 0 means 64 */
     const struct option_choice *choices;                 /* of an enum, ended by a choice without a word */
     int (*check)(const char *text, struct error *error); /* of a text, a number, an item of a list; may be NULL */
-    const char *range;                                   /* in words */
-    const char *default_yaml;                            /* NULL for a key without a default */
-    const char *help;                                    /* a sentence without the final stop */
+    bool extends;             /* of a list: the item "default" stands for the items of the default */
+    const char *range;        /* in words */
+    const char *default_yaml; /* NULL for a key without a default */
+    const char *help;         /* a sentence without the final stop */
 };
 
 struct option_table {

@@ -133,14 +133,11 @@ static size_t *list_count(const struct option *option, const void *base)
     return (size_t *)((char *)base + option->count_offset);
 }
 
-static int list_parse(const struct option *option, const char *text, void *base, struct error *error)
+static int list_add(const struct option *option, const char *text, void *base, struct error *error)
 {
     char ***items = option_member(option, base);
     size_t *n = list_count(option, base), most = option->max ? option->max : LIST_MAX;
-    int r = option->check ? option->check(text, error) : 0;
 
-    if (r < 0)
-        return r;
     for (size_t i = 0; i < *n; i++)
         if (str_equal((*items)[i], text))
             return error_set(error, -EINVAL, "\"%s\" is given twice", text);
@@ -153,6 +150,27 @@ static int list_parse(const struct option *option, const char *text, void *base,
         return error_oom(error);
     (*items)[(*n)++] = copy;
     return 0;
+}
+
+static int list_add_default(const struct option *option, void *base, struct error *error)
+{
+    _cleanup_(document_done) struct document document = {0};
+    int r = document_parse(option->default_yaml, strlen(option->default_yaml), &document, error);
+    const node *item;
+
+    for (size_t i = 0; r == 0 && (item = document_item(&document, document_root(&document), i)); i++)
+        r = list_add(option, node_text(item), base, error);
+    if (r == -EINVAL)
+        error_prefix(error, "default");
+    return r;
+}
+
+static int list_parse(const struct option *option, const char *text, void *base, struct error *error)
+{
+    if (option->extends && str_equal(text, "default"))
+        return list_add_default(option, base, error);
+    int r = option->check ? option->check(text, error) : 0;
+    return r < 0 ? r : list_add(option, text, base, error);
 }
 
 static void list_done(const struct option *option, void *base)

@@ -21,6 +21,24 @@ static const struct option_choice standings[] = {
 #define NUMBER(member, least, most) MEMBER(number, member), .min = (least), .max = (most), .range = #least " to " #most
 #define GROUPS(member) MEMBER(groups, member), .range = "at most 256 groups of at most 64 events"
 
+#define CGROUP_PATTERNS                                                                                                \
+    "patterns of paths, which start with \"/\", or of names, such as container=grafana-*; \"default\""
+#define SLICES_AND_SERVICES "/*.slice, /system.slice/*.service, /system.slice/*.slice/*.service"
+/*
+ * Containers and virtual machines where their runtimes put them, without the slices of pods above them and without what
+ * is inside of them. No pattern leads into directories where none of them is: each directory that it leads to is
+ * watched.
+ */
+#define CONTAINERS                                                                                                     \
+    "/system.slice/docker-*.scope, /system.slice/nerdctl-*.scope, /system.slice/cri-containerd-*.scope,"               \
+    " /machine.slice/*, /machine.slice/*.slice/*.scope,"                                                               \
+    " /user.slice/user-*.slice/user@*.service/user.slice/docker-*.scope,"                                              \
+    " /user.slice/user-*.slice/user@*.service/user.slice/nerdctl-*.scope,"                                             \
+    " /user.slice/user-*.slice/user@*.service/user.slice/libpod-*.scope,"                                              \
+    " /user.slice/user-*.slice/user@*.service/user.slice/*.slice/libpod-*.scope,"                                      \
+    " /kubepods.slice/*.slice/*.scope, /kubepods.slice/*.slice/*.slice/*.scope, /kubepods/pod*/*, /kubepods/*/pod*/*," \
+    " /docker/*, /default/*, /libpod_parent/libpod-*, /lxc.payload.*, /lxc/*"
+
 static const struct option config_rows[] = {
     {
         .path = "user",
@@ -171,16 +189,18 @@ static const struct option config_rows[] = {
         TEXT_LIST(cgroup.include, cgroup.n_include),
         .min = 1,
         .check = option_check_pattern,
-        .range = "patterns of paths from the root of the cgroups, which is \"/\"",
-        .default_yaml = "[\"/*.slice\", \"/system.slice/*.service\", \"/system.slice/*.slice/*.service\"]",
+        .extends = true,
+        .range = CGROUP_PATTERNS,
+        .default_yaml = "[" SLICES_AND_SERVICES ", " CONTAINERS "]",
         .help = "which cgroups to count",
     },
     {
         .path = "collectors.cgroup.exclude",
         TEXT_LIST(cgroup.exclude, cgroup.n_exclude),
         .check = option_check_pattern,
-        .range = "patterns of paths from the root of the cgroups, which is \"/\"",
-        .default_yaml = "[]",
+        .extends = true,
+        .range = CGROUP_PATTERNS,
+        .default_yaml = "[\"/**/*-conmon-*\"]",
         .help = "which of these cgroups not to count",
     },
     {

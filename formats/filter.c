@@ -12,10 +12,21 @@
 
 #define CPU_MAX 65535
 
-static const char *const keys[N_FILTER_KEYS] = {
-    [FILTER_CPU] = "cpu",     [FILTER_PMU] = "pmu",     [FILTER_CGROUP] = "cgroup",
-    [FILTER_GROUP] = "group", [FILTER_EVENT] = "event",
-};
+static const char *key_text(size_t key)
+{
+    static const char *const keys[FILTER_NAME] = {
+        [FILTER_CPU] = "cpu",     [FILTER_PMU] = "pmu",     [FILTER_CGROUP] = "cgroup",
+        [FILTER_GROUP] = "group", [FILTER_EVENT] = "event",
+    };
+
+    return key < FILTER_NAME ? keys[key] : name_kind_text((enum name_kind)(key - FILTER_NAME));
+}
+
+/* Whether the values of it are patterns of what comes and goes. */
+static bool is_pattern(enum filter_key key)
+{
+    return key == FILTER_CGROUP || key >= FILTER_NAME;
+}
 
 void filter_done(struct filter *filter)
 {
@@ -63,23 +74,23 @@ static int parse_cpus(const char *value, unsigned *ret_first, unsigned *ret_last
     return 0;
 }
 
-static int check_cgroup_pattern(const char *value, struct error *error)
+static int check_pattern(const struct filter_term *term, struct error *error)
 {
-    int r = glob_check(value, error);
+    int r = glob_check(term->text, error);
 
     if (r < 0)
-        error_prefix(error, "parameter \"cgroup\"");
-    else if (value[0] != '/' && strchr(value, '/'))
+        error_prefix(error, "parameter \"%s\"", key_text(term->key));
+    else if (term->key == FILTER_CGROUP && term->text[0] != '/' && strchr(term->text, '/'))
         r = error_set(error, -EINVAL,
                       "parameter \"cgroup\": expected a path, which starts with \"/\", or one name, found \"%.64s\"",
-                      value);
+                      term->text);
     return r;
 }
 
 static int find_key(const char *name, enum filter_key *ret)
 {
     for (size_t i = 0; i < N_FILTER_KEYS; i++)
-        if (str_equal(keys[i], name)) {
+        if (str_equal(key_text(i), name)) {
             *ret = (enum filter_key)i;
             return 0;
         }
@@ -100,8 +111,8 @@ int filter_add(struct filter *filter, const char *const *collector_names, const 
         return error_set(error, -EINVAL, "parameter \"%s\": the text is empty", name);
     if (term.key == FILTER_CPU)
         r = parse_cpus(value, &term.first, &term.last, error);
-    else if (term.key == FILTER_CGROUP)
-        r = check_cgroup_pattern(value, error);
+    else if (is_pattern(term.key))
+        r = check_pattern(&term, error);
     if (r < 0)
         return r;
     if (array_grow(&filter->terms, filter->n) < 0)
@@ -121,13 +132,6 @@ bool filter_is_mask(const struct filter *filter)
     return filter->n == 0;
 }
 
-static bool matches_cgroup(const char *pattern, const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return glob_match(pattern, slash && !strchr(pattern, '/') ? slash + 1 : path);
-}
-
 bool filter_event_matches(const char *wanted, const char *name)
 {
     for (; *wanted && (tolower((unsigned char)*wanted) == *name || (*wanted == '-' && *name == '_')); wanted++)
@@ -137,8 +141,8 @@ bool filter_event_matches(const char *wanted, const char *name)
 
 static bool matches_text(enum filter_key key, const char *wanted, const char *text)
 {
-    if (key == FILTER_CGROUP)
-        return matches_cgroup(wanted, text);
+    if (is_pattern(key))
+        return glob_match_last(wanted, text);
     return str_equal(wanted, text) || (key == FILTER_EVENT && filter_event_matches(wanted, text));
 }
 
@@ -167,11 +171,20 @@ static bool passes_cpu(const struct filter *filter, int cpu)
     return false;
 }
 
+static bool passes_names(const struct filter *filter, const struct names *names)
+{
+    bool passes = true;
+
+    for (size_t i = 0; passes && i < N_NAME_KEYS; i++)
+        passes = passes_text(filter, (enum filter_key)(FILTER_NAME + i), names ? names->texts[i] : NULL);
+    return passes;
+}
+
 bool filter_passes_row(const struct filter *filter, const struct row *row)
 {
-    return !filter ||
-           ((filter_mask(filter) >> row->collector & 1) && passes_cpu(filter, row->cpu) &&
-            passes_text(filter, FILTER_CGROUP, row->cgroup) && passes_text(filter, FILTER_GROUP, row->group));
+    return !filter || ((filter_mask(filter) >> row->collector & 1) && passes_cpu(filter, row->cpu) &&
+                       passes_text(filter, FILTER_CGROUP, row->cgroup) &&
+                       passes_text(filter, FILTER_GROUP, row->group) && passes_names(filter, row->names));
 }
 
 bool filter_passes_counter(const struct filter *filter, const struct counter *counter)
@@ -194,7 +207,7 @@ bool filter_passes_some(const struct filter *filter, const struct row *row)
 static const struct {
     enum known_kind kind;
     const char *noun;
-} lists[N_FILTER_KEYS] = {
+} lists[FILTER_NAME] = {
     [FILTER_PMU] = {KNOWN_PMUS, "PMU"},
     [FILTER_GROUP] = {KNOWN_GROUPS, "group"},
     [FILTER_EVENT] = {KNOWN_EVENTS, "event"},
@@ -226,7 +239,7 @@ static int check_name(const struct filter_term *term, const struct snapshot *sna
     if (check.found)
         return 0;
     known_each(snapshot, lists[term->key].kind, refusal_take, &unknown);
-    return unknown_error(&unknown, error, "parameter \"%s\": no counter here has the %s \"%.64s\"", keys[term->key],
+    return unknown_error(&unknown, error, "parameter \"%s\": no counter here has the %s \"%.64s\"", key_text(term->key),
                          lists[term->key].noun, term->text);
 }
 
@@ -247,7 +260,7 @@ int filter_check(const struct filter *filter, const struct snapshot *snapshot, s
         const struct filter_term *term = &filter->terms[i];
         if (term->key == FILTER_CPU)
             r = check_cpus(term, snapshot, error);
-        else if (term->key != FILTER_CGROUP)
+        else if (!is_pattern(term->key))
             r = check_name(term, snapshot, error);
     }
     return r;

@@ -1,23 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The counters that a client asks for: parameters `collector` (in scrapes `collect[]`, as node_exporter has it), `cpu`,
- * `pmu`, `cgroup`, `group` and `event`. Values of one parameter are alternatives; a counter must satisfy each parameter
- * that is given.
+ * `pmu`, `cgroup`, `group`, `event`, and those of names, `container`, `unit` and so on (config/name-kind.h). Values of
+ * one parameter are alternatives; a counter must satisfy each parameter that is given.
  *
  * A `cgroup` is a pattern of the whole path, or, without a slash, of its last component: "*.service" is all services.
+ * So is a name, as of an image: "nginx:*" is "docker.io/library/nginx:1.25", too.
  */
 #ifndef FORMATS_FILTER_H
 #define FORMATS_FILTER_H
 
 #include "base/error.h"
+#include "collectors/names/names.h"
 #include "collectors/snapshot.h"
 
-enum filter_key { FILTER_CPU, FILTER_PMU, FILTER_CGROUP, FILTER_GROUP, FILTER_EVENT };
-#define N_FILTER_KEYS 5
+enum filter_key {
+    FILTER_CPU,
+    FILTER_PMU,
+    FILTER_CGROUP,
+    FILTER_GROUP,
+    FILTER_EVENT,
+    FILTER_NAME, /* and the numbers behind it: the kinds of names */
+    N_FILTER_KEYS = FILTER_NAME + N_NAME_KEYS
+};
 
 struct filter_term {
     enum filter_key key;
-    const char *text;     /* borrowed; for FILTER_CGROUP a pattern of base/glob.h */
+    const char *text;     /* borrowed; for FILTER_CGROUP and names a pattern of base/glob.h */
     unsigned first, last; /* of FILTER_CPU */
 };
 
@@ -38,7 +47,8 @@ int filter_add(struct filter *filter, const char *const *collector_names, const 
 
 /*
  * Checks events, groups, PMUs and CPUs against those that can be here (see collectors/known.h): -EINVAL with a sentence
- * that names the parameter, and lists what is known. Cgroups come and go: a pattern that matches none is no error.
+ * that names the parameter, and lists what is known. Cgroups and their names come and go: a pattern that matches none
+ * is no error.
  */
 int filter_check(const struct filter *filter, const struct snapshot *snapshot, struct error *error);
 /*
@@ -52,7 +62,7 @@ uint32_t filter_mask(const struct filter *filter);
 /* Whether it chooses by collector alone. */
 bool filter_is_mask(const struct filter *filter);
 
-/* NULL passes all. A row passes by collector, cpu, cgroup and group; a counter by event and pmu. */
+/* NULL passes all. A row passes by collector, cpu, cgroup, names and group; a counter by event and pmu. */
 bool filter_passes_row(const struct filter *filter, const struct row *row);
 bool filter_passes_counter(const struct filter *filter, const struct counter *counter);
 /* Whether the row and at least one of its counters pass. */

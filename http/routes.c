@@ -7,9 +7,13 @@
 #include "sampler/stream.h"
 
 static const char *const telemetry_parameters[] = {"collect[]", NULL};
-static const char *const counters_parameters[] = {"collector", "cpu", "pmu", "cgroup", "group", "event", NULL};
-static const char *const rates_parameters[] = {"collector", "cpu",  "pmu",   "cgroup", "group",  "event",
-                                               "seconds",   "sort", "order", "limit",  "totals", NULL};
+/* As formats/filter.h has them. */
+#define FILTERS                                                                                                        \
+    "collector", "cpu", "pmu", "cgroup", "group", "event", "unit", "slice", "container_id", "container", "image",      \
+        "pod", "namespace", "compose_project", "compose_service", "runtime"
+
+static const char *const counters_parameters[] = {FILTERS, NULL};
+static const char *const rates_parameters[] = {FILTERS, "seconds", "sort", "order", "limit", "totals", NULL};
 static const char *const pause_parameters[] = {"seconds", NULL};
 
 const struct route routes[] = {
@@ -25,7 +29,8 @@ const struct route routes[] = {
      .parameters = counters_parameters,
      .json = true,
      .example = "?cpu=0-3&event=cycles",
-     .help = "every counter with its raw count; filters collector, cpu, pmu, cgroup (glob), group, event"},
+     .help = "every counter with its raw count; filters collector, cpu, pmu, cgroup (glob), group, event, "
+             "and names such as container (glob)"},
     {.path = "/api/v1/rates",
      .method = "GET",
      .handle = handle_rates,

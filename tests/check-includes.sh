@@ -24,7 +24,7 @@ config             | base perf/*
 derived            | base
 collectors         | base/* perf/* config derived collectors/cgroup collectors/names
 collectors/cgroup  | base/* perf/* config derived collectors collectors/names
-collectors/names   | base/* perf
+collectors/names   | base/* config/name-kind.h perf
 symbols            | base perf/* symbols/symboliser
 symbols/symboliser | base/*
 sampler            | base perf/* config symbols

@@ -23,15 +23,18 @@ stop_all() {
 }
 trap stop_all EXIT
 
-# start_board: with the built-in configuration, and a service that works and sleeps.
+# start_board: with the built-in configuration, a service and a container that work and sleep.
 start_board() {
     board_start dashboards 6.1 4 cortex-a55 cortex-a76
     vm_run 'mkdir -p /sys/fs/cgroup && mount -t cgroup2 cgroup2 /sys/fs/cgroup && cd /sys/fs/cgroup &&
         echo +pids >cgroup.subtree_control && mkdir system.slice && echo +pids >system.slice/cgroup.subtree_control &&
-        mkdir system.slice/load.service system.slice/rest.service' || board_failed "the board makes no cgroups"
+        mkdir system.slice/load.service system.slice/rest.service lxc.payload.web' ||
+        board_failed "the board makes no cgroups"
     daemon_start <<<"sampler: {enabled: true, allow: everybody}"
     vm_run 'taskset -c 3 sh -c "echo \$\$ >/sys/fs/cgroup/system.slice/load.service/cgroup.procs
-        exec spin 3 changing 7200" >/dev/null 2>&1 &' || board_failed "the board runs no load"
+        exec spin 3 changing 7200" >/dev/null 2>&1 &
+        taskset -c 2 sh -c "echo \$\$ >/sys/fs/cgroup/lxc.payload.web/cgroup.procs
+        exec spin 2 changing 7200" >/dev/null 2>&1 &' || board_failed "the board runs no load"
 }
 
 # start_here: with the built-in groups, an event that no machine has, and no cgroup: the panels of failures need some.
@@ -90,7 +93,7 @@ ask_queries() {
     holds "each query of each dashboard has data" python3 "$root/tests/contrib/query-dashboards.py" \
         "http://127.0.0.1:${ports[1]}" "$scrape_seconds" board.example.org \
         "$root/tests/contrib/dashboards-absent.tsv" \
-        "$root/contrib/grafana/fleet.json" "$root/contrib/grafana/board.json"
+        "$root"/contrib/grafana/{fleet,board,containers}.json
     kill "$prometheus_pid"
     wait "$prometheus_pid" 2>/dev/null
     prometheus_pid=

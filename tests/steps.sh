@@ -128,7 +128,7 @@ not_passed() {
     fi
 }
 
-# second_time DISTURBANCE STEP COMMAND...: of one that measures. It is given up $run_again_until seconds after the start.
+# second_time DISTURBANCE STEP COMMAND...: of one that measures; given up $run_again_until seconds after the start.
 second_time() {
     local first=$1 name=$2 status seconds taken remark
     shift

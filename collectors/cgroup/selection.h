@@ -7,9 +7,12 @@
 #ifndef COLLECTORS_CGROUP_SELECTION_H
 #define COLLECTORS_CGROUP_SELECTION_H
 
-#include "base/util.h"
+#include "collectors/names/names.h"
 
-/* Borrows the patterns (base/glob.h). */
+/*
+ * Borrows the patterns: of paths (base/glob.h), or of names (config/name-kind.h). Names may become known at any time,
+ * so that a pattern of names in `include` leads everywhere but below what `exclude` has by path.
+ */
 struct cgroup_rules {
     char *const *include, *const *exclude;
     size_t n_include, n_exclude;
@@ -22,6 +25,7 @@ enum cgroup_choice { CGROUP_UNWANTED, CGROUP_WATCHED, CGROUP_DROPPED };
 
 struct cgroup_candidate {
     const char *path;
+    const struct names *names; /* borrowed; NULL: none is known */
     unsigned depth;
     void *userdata; /* the caller's, since the order changes */
     enum cgroup_choice choice;
@@ -31,13 +35,21 @@ struct cgroup_selection {
     size_t watched, dropped; /* the numbers of each; watched + dropped match the patterns */
 };
 
-/* Whether the patterns want it, however many fit. */
-bool cgroup_rules_want(const struct cgroup_rules *rules, const char *path);
+/*
+ * Whether the patterns want it, however many fit. `names` is NULL where none is known: then only paths can match. A
+ * name includes the cgroup of the unit or the container that has it, and not the cgroups inside of that one, whose
+ * paths say no more; it excludes all. What only holds the namespaces of a pod is never wanted.
+ */
+bool cgroup_rules_want(const struct cgroup_rules *rules, const char *path, const struct names *names);
+/* Whether they want it by its path, or might by some name. */
+bool cgroup_rules_may_want(const struct cgroup_rules *rules, const char *path);
 /*
  * Whether the patterns may want a path below this one: an include pattern may match there, and no exclude pattern
  * matches everything there.
  */
 bool cgroup_rules_want_below(const struct cgroup_rules *rules, const char *path);
+/* Whether any pattern is one of names. */
+bool cgroup_rules_use_names(const struct cgroup_rules *rules);
 /* How many cgroups fit. */
 uint64_t cgroup_rules_room(const struct cgroup_rules *rules);
 /* Sets the choices of the candidates, and sorts them: they are watched in this order. */

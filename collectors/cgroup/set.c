@@ -113,7 +113,7 @@ static void set_use_patterns(struct cgroup_set *set, const struct config_cgroup 
 
 static bool set_wants(void *userdata, const char *path)
 {
-    return cgroup_rules_want(&((const struct cgroup_set *)userdata)->rules, path);
+    return cgroup_rules_may_want(&((const struct cgroup_set *)userdata)->rules, path);
 }
 
 static bool set_wants_below(void *userdata, const char *path)
@@ -290,7 +290,7 @@ static int resume_all(struct cgroup_set *set, const struct collector_context *co
 
     for (size_t i = 0; i < set->n; i++) {
         struct cgroup_counts *counts = set->counts[i];
-        if (!counts->node || !cgroup_rules_want(&set->rules, counts->path))
+        if (!counts->node || !cgroup_rules_want(&set->rules, counts->path, &counts->names))
             continue;
         _cleanup_(closep) int fd = cgroup_tree_open(set->tree, counts->node);
         r = resume_cgroup(set, context, counts, counts->node, fd);

@@ -9,35 +9,6 @@
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
-static const char *const kind_texts[N_NAME_KINDS] = {
-    [NAME_UNIT] = "unit",
-    [NAME_SLICE] = "slice",
-    [NAME_CONTAINER_ID] = "container_id",
-    [NAME_CONTAINER] = "container",
-    [NAME_IMAGE] = "image",
-    [NAME_POD] = "pod",
-    [NAME_NAMESPACE] = "namespace",
-    [NAME_COMPOSE_PROJECT] = "compose_project",
-    [NAME_COMPOSE_SERVICE] = "compose_service",
-    [NAME_RUNTIME] = "runtime",
-    [NAME_DESCRIPTION] = "description",
-};
-
-const char *name_kind_text(enum name_kind kind)
-{
-    return kind_texts[kind];
-}
-
-int name_kind_find(const char *text, enum name_kind *ret)
-{
-    for (size_t i = 0; i < N_NAME_KINDS; i++)
-        if (str_equal(kind_texts[i], text)) {
-            *ret = (enum name_kind)i;
-            return 0;
-        }
-    return -ENOENT;
-}
-
 /* The next character, or what stands for a byte that is none; *ret_taken bytes of the text. */
 static const char *next_character(const char *text, size_t size, size_t *ret_taken, size_t *ret_size)
 {

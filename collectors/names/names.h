@@ -6,27 +6,10 @@
 #ifndef COLLECTORS_NAMES_NAMES_H
 #define COLLECTORS_NAMES_NAMES_H
 
-#include "base/util.h"
+#include "config/name-kind.h"
 
 /* Names are cut to this many bytes, at the end of a character. */
 #define NAME_SIZE_MAX 512
-
-enum name_kind {
-    /* Of the path alone. */
-    NAME_UNIT,         /* the innermost systemd unit, unescaped as systemd-escape(1) does: "ssh.service" */
-    NAME_SLICE,        /* the innermost slice: "system.slice" */
-    NAME_CONTAINER_ID, /* 64 hexadecimal digits, of docker, containerd, cri-o, podman */
-    /* Of the path, or of what the sources (source.h) know. */
-    NAME_CONTAINER,
-    NAME_IMAGE,
-    NAME_POD,
-    NAME_NAMESPACE, /* of Kubernetes */
-    NAME_COMPOSE_PROJECT,
-    NAME_COMPOSE_SERVICE,
-    NAME_RUNTIME,     /* "docker", "podman", "containerd", "cri-o", "lxc", "nspawn", "libvirt" */
-    NAME_DESCRIPTION, /* of the systemd unit; no label */
-    N_NAME_KINDS
-};
 
 struct names {
     char *texts[N_NAME_KINDS]; /* NULL where there is none */
@@ -36,11 +19,6 @@ struct names {
     /* Where it is a container without a name, why: a sentence with the remedy. Static text; NULL otherwise. */
     const char *unnamed;
 };
-
-/* "unit", "container", ...: the label, the field of JSON, the parameter and the key of a pattern. */
-const char *name_kind_text(enum name_kind kind);
-/* -ENOENT where there is no such kind. */
-int name_kind_find(const char *text, enum name_kind *ret);
 
 /*
  * Takes the first `size` bytes of `text`, cut to NAME_SIZE_MAX; each byte that is not of UTF-8 and each control

@@ -5,7 +5,21 @@
 
 #include "collectors/names/names.h"
 
+#define UNIT_NAME_SIZE 256 /* of systemd's units, the NUL included */
+
+/* A unit or slice of a service manager of this machine, not of a container. */
+struct path_unit {
+    char name[UNIT_NAME_SIZE]; /* as its file is named, with escapes: "user@1000.service" */
+    bool of_user;              /* of the manager of `user`, whose cgroup is user@UID.service */
+    uint32_t user;
+    bool is_last; /* the path ends with it */
+};
+
 /* `names` is empty. -ENOMEM. */
 int names_from_path(struct names *names, const char *path);
+/* The innermost unit, or slice where there is no unit; false where there is none. */
+bool path_find_unit(const char *path, struct path_unit *ret);
+/* Whether it is below user-UID.slice: that user may have made the cgroup and its name. UID 0 is root. */
+bool path_find_user(const char *path, uint32_t *ret);
 
 #endif

@@ -1,19 +1,20 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes fleet.json and board.json, the dashboards for Grafana 9 and newer, from the tables below.
+"""Writes fleet.json, board.json and containers.json, dashboards for Grafana 9 and newer, from the tables below.
 
 usage: generate.py [--check]
 
-Without an option it writes both files beside itself; with --check it fails if they are not what it would write. The
+Without an option it writes the files beside itself; with --check it fails if they are not what it would write. The
 files are in the tree so that they can be imported as they are.
 """
 import json
 import os
 import sys
 
-from panels import (BACKEND, BOARD, BRANCHES, CGROUP, FAULTS, FRONTEND, IN_CGROUP, LAST_LEVEL, ON_PMU, WARNINGS,
-                    WHERE, bars, cgroup_ratio, cgroup_total, cpu_ratio, dashboard, lines, memory, number, of_services,
-                    per_thousand, rate, row, running, table, text, total, variable, watts)
+from panels import (BACKEND, BOARD, BRANCHES, CGROUP, CONTAINER, FAULTS, FRONTEND, IN_CGROUP, LAST_LEVEL, ON_PMU,
+                    WARNINGS, WHERE, bars, cgroup_ratio, cgroup_total, container_ratio, cpu_ratio, dashboard, lines,
+                    memory, number, of_containers, of_services, per_thousand, rate, row, running, table, text, total,
+                    variable, watts)
 
 TO_BOARD = {"title": "The board ${__data.fields.instance}", "targetBlank": False,
             "url": "/d/perfcountd-board/perfcountd-board?${datasource:queryparam}&var-job=${__data.fields.job}"
@@ -240,6 +241,43 @@ BOARD_PANELS = [
     row("Failures, and what counting costs"), *FAILURES,
 ]
 
+CPU_TIME = of_containers(cgroup_total("task_clock_seconds"))
+CONTAINER_LEGEND = "{{instance}} {{namespace}} {{pod}} {{compose_project}} {{container}} {{id}}"
+
+CONTAINERS = [
+    text("Containers by the names that people gave them, as the label *container* of `perf_cgroup_info` has them. A "
+         "container without a name is not here: `perfcountd plan` on the board shows why it has none. *Board* has all "
+         "cgroups."),
+    row("Now"),
+    number("Containers", "none", "count by (instance) (%s)" % CPU_TIME, "Containers that are counted, by board.",
+           width=4),
+    number("CPUs", "none", "sum by (instance) (%s)" % CPU_TIME, "CPUs that the containers of a board use together.",
+           width=4, decimals=2),
+    table("Containers", [
+        ("CPUs", "none", CPU_TIME), ("IPC", "none", container_ratio("instructions", "cycles")),
+        ("Cycles/s", "hertz", of_containers(cgroup_total("cycles"))),
+        ("Context switches/s", "cps", of_containers(cgroup_total("context_switches"))),
+        ("Major faults/s", "cps", of_containers(cgroup_total("major_faults")))],
+          "Each container now. Two of one name differ in their ids.",
+          CONTAINER.replace("job, ", "").split(", "), height=10),
+    row("Over time"),
+    lines("CPU time by container", "none", CPU_TIME, "In CPUs: 2 means two CPUs all the time.", CONTAINER_LEGEND,
+          width=12, decimals=2),
+    lines("IPC by container", "none", container_ratio("instructions", "cycles"),
+          "Instructions per cycle of each container. Below 1 its code mostly waits.", CONTAINER_LEGEND, width=12,
+          decimals=2),
+    lines("Context switches by container", "cps", of_containers(cgroup_total("context_switches")),
+          "Context switches per second.", CONTAINER_LEGEND),
+    lines("Minor faults by container", "cps", of_containers(cgroup_total("minor_faults")),
+          "Page faults per second that needed no disk.", CONTAINER_LEGEND),
+    lines("Major faults by container", "cps", of_containers(cgroup_total("major_faults")),
+          "Page faults per second that read from a disk.", CONTAINER_LEGEND),
+    lines("CPU time by pod or project", "none",
+          "sum by (instance, namespace, pod, compose_project) (%s)" % CPU_TIME,
+          "The containers of each pod, or of each project of compose, together. Those of neither are one line.",
+          "{{instance}} {{namespace}} {{pod}} {{compose_project}}", width=24, decimals=2, stack=True),
+]
+
 
 VARIABLES = [
     {"name": "datasource", "label": "Data source", "type": "datasource", "query": "prometheus", "refresh": 1,
@@ -251,6 +289,7 @@ OF_BOARD = [
     variable("pmu", "label_values(perf_cpu_group_enabled_seconds_total{%s}, pmu)" % WHERE, "PMU"),
     variable("cgroup", "label_values(perf_cgroup_info{%s}, cgroup)" % WHERE),
 ]
+OF_CONTAINERS = [variable("container", 'label_values(perf_cgroup_info{%s, container=~".+"}, container)' % WHERE)]
 
 
 DASHBOARDS = {
@@ -258,6 +297,8 @@ DASHBOARDS = {
                             FLEET),
     "board.json": dashboard("perfcountd-board", "perfcountd / Board", "One board that runs perfcountd: its PMUs, CPUs, "
                             "cgroups and failures.", VARIABLES + OF_BOARD, BOARD_PANELS),
+    "containers.json": dashboard("perfcountd-containers", "perfcountd / Containers", "Containers, pods and projects of "
+                                 "compose by their names.", VARIABLES + OF_CONTAINERS, CONTAINERS),
 }
 
 

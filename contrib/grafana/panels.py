@@ -7,6 +7,9 @@ IN_CGROUP = WHERE + ', cgroup=~"$cgroup"'
 SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 BOARD = "job, instance"
 CGROUP = BOARD + ", cgroup"
+# Labels that perf_cgroup_info may have of a container.
+NAMES = "container, image, pod, namespace, compose_project, compose_service"
+CONTAINER = BOARD + ", %s, id" % NAMES
 
 # --- PromQL
 
@@ -79,6 +82,19 @@ def of_services(expression):
     """With the names of systemd's units. A unit's cgroup includes those below it."""
     return '(%s) * on (%s) group_left (unit) max by (%s, unit) (perf_cgroup_info{%s, unit=~".+[.](service|scope)"})' % (
         expression, CGROUP, CGROUP, WHERE)
+
+
+def of_containers(expression):
+    """By the names of containers. A container may have cgroups inside its own, whose counts are in those of its own."""
+    return ('max by (%s) (label_replace((%s) * on (%s) group_left (container_id, %s) perf_cgroup_info{%s, '
+            'container=~"$container"}, "id", "$1", "container_id", "(.{12}).*"))' % (
+                CONTAINER, expression, CGROUP, NAMES, WHERE))
+
+
+def container_ratio(above, below):
+    above, below = (rate("perf_cgroup_%s_total" % event) for event in (above, below))
+    return "%s / (%s > 0)" % (of_containers("sum by (%s) (%s and %s)" % (CGROUP, above, below)),
+                              of_containers("sum by (%s) (%s and %s)" % (CGROUP, below, above)))
 
 
 FRONTEND = ["stall_frontend", "stalled_cycles_frontend"]

@@ -15,6 +15,7 @@ local rules = import 'rules.libsonnet';
   grafanaDashboards+:: {
     'perfcountd-fleet.json': import '../grafana/fleet.json',
     'perfcountd-board.json': import '../grafana/board.json',
+    'perfcountd-containers.json': import '../grafana/containers.json',
   },
 
   prometheusRules+:: {

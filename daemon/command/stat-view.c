@@ -31,7 +31,9 @@ static int refuse_flag(const struct error *error)
         return command_fail(EXIT_BAD_USAGE, error);
     text += strlen(before);
     size_t name = strcspn(text, "\"");
-    error_set(&refused, -EINVAL, "--%.*s%s", (int)name, text, text[name] ? text + name + 1 : "");
+    bool is_name = !str_starts(text, "cgroup\"") && !str_starts(text, "limit\"");
+    error_set(&refused, -EINVAL, "--%s%.*s%s", is_name ? "cgroup=" : "", (int)name, text,
+              text[name] ? text + name + 1 : "");
     return command_fail(EXIT_BAD_USAGE, &refused);
 }
 
@@ -45,15 +47,25 @@ static char *metric_name(const char *name)
     return copy;
 }
 
-int stat_view_parse(struct stat_view *view)
+/* "container=grafana" is the parameter of that name. */
+static int add_cgroups(struct stat_view *view, const char *pattern, struct error *error)
 {
     static const char *const no_collectors[] = {NULL};
+    const char *glob = pattern;
+    enum name_kind kind;
+    bool is_name = name_kind_parse(pattern, &kind, &glob) == 0;
+
+    return filter_add(&view->filter, no_collectors, is_name ? name_kind_text(kind) : "cgroup", glob, error);
+}
+
+int stat_view_parse(struct stat_view *view)
+{
     const struct options *options = view->options;
     struct error error;
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < options->n_cgroups; i++)
-        r = filter_add(&view->filter, no_collectors, "cgroup", options->cgroups[i], &error);
+        r = add_cgroups(view, options->cgroups[i], &error);
     if (r == 0 && options->limit)
         r = order_add(&view->order, "limit", options->limit, &error);
     if (r < 0)

@@ -4,13 +4,11 @@
 
 #include "daemon/top/top-text.h"
 
-#define NAME_MIN 14      /* of a cgroup, beside numbers */
-#define CPU_NAME 8       /* "cpu 127 " */
-#define PMU_WIDTH 18     /* "armv8_cortex_a76" with two blanks */
-#define UNIT_MAX 32      /* of a unit or a slice */
-#define CONTAINER_MAX 12 /* the digits that container engines show */
-#define NAME_WIDE 48     /* of a cgroup, before units and slices get room */
-#define WIDE 120         /* a name and all numbers leave room for texts from here on */
+#define NAME_MIN 14  /* of a cgroup, beside numbers */
+#define CPU_NAME 8   /* "cpu 127 " */
+#define PMU_WIDTH 18 /* "armv8_cortex_a76" with two blanks */
+#define NAME_WIDE 48 /* of a cgroup, before texts get room */
+#define WIDE 120     /* a name and all numbers leave room for texts from here on */
 
 static size_t longest_text(const struct top_table *table, const char *(*text)(const struct top_row *row))
 {
@@ -21,14 +19,9 @@ static size_t longest_text(const struct top_table *table, const char *(*text)(co
     return width;
 }
 
-static const char *row_name(const struct top_row *row)
+static const char *row_label(const struct top_row *row)
 {
-    return row->name;
-}
-
-static const char *row_unit(const struct top_row *row)
-{
-    return row->unit;
+    return row->label;
 }
 
 static const char *row_pmu(const struct top_row *row)
@@ -36,15 +29,32 @@ static const char *row_pmu(const struct top_row *row)
     return row->pmu ? row->pmu : "";
 }
 
-static const char *row_slice(const struct top_row *row)
-{
-    return row->slice;
-}
-
 static const char *row_container(const struct top_row *row)
 {
-    return row->container;
+    return row->names[NAME_CONTAINER];
 }
+
+static const char *row_id(const struct top_row *row)
+{
+    return row->id;
+}
+
+static const char *row_image(const struct top_row *row)
+{
+    return row->names[NAME_IMAGE];
+}
+
+static const char *row_path(const struct top_row *row)
+{
+    return row->name == row->target ? "" : row->target;
+}
+
+const struct top_layout_text top_layout_texts[] = {
+    {"CONTAINER", row_container, 9, 24},
+    {"ID", row_id, 12, 12},
+    {"IMAGE", row_image, 12, 32},
+    {"PATH", row_path, 16, SIZE_MAX - 2},
+};
 
 /* As many columns of numbers as fit, the one that rows are sorted by among them. */
 static void choose_columns(const struct top_view *view, const struct top_table *table, size_t room,
@@ -63,13 +73,14 @@ static void choose_columns(const struct top_view *view, const struct top_table *
         layout->columns[layout->n - 1] = sort;
 }
 
-/* A text of at most `limit` columns with two blanks behind it, where there is one and room for it. */
-static size_t choose_text(size_t longest, size_t limit, size_t *room)
+/* The width of a text with two blanks behind it, where a row has one and there is room for it. */
+static size_t choose_text(const struct top_layout_text *text, const struct top_table *table, size_t *room)
 {
-    size_t width = MIN(longest, limit) + 2;
+    size_t longest = longest_text(table, text->text), width = MIN(MAX(longest, strlen(text->title)), text->most) + 2;
 
-    if (longest == 0 || width > *room)
+    if (longest == 0 || *room < MIN(width, text->least + 2))
         return 0;
+    width = MIN(width, *room);
     *room -= width;
     return width;
 }
@@ -77,7 +88,7 @@ static size_t choose_text(size_t longest, size_t limit, size_t *room)
 /* Up to `limit` columns, where a name is that long. */
 static void grow_name(struct top_layout *layout, const struct top_table *table, size_t limit, size_t *room)
 {
-    size_t wanted = MIN(longest_text(table, row_name) + 2, limit);
+    size_t wanted = MIN(longest_text(table, row_label) + 2, limit);
     size_t more = MIN(wanted - MIN(wanted, layout->name), *room);
 
     layout->name += more;
@@ -96,9 +107,8 @@ void top_layout_make(const struct top_view *view, const struct top_table *table,
     room -= layout.n * TOP_COLUMN_WIDTH;
     if (cgroups && width >= WIDE) {
         grow_name(&layout, table, NAME_WIDE, &room);
-        layout.unit = choose_text(longest_text(table, row_unit), UNIT_MAX, &room);
-        layout.slice = choose_text(longest_text(table, row_slice), UNIT_MAX, &room);
-        layout.container = choose_text(longest_text(table, row_container), CONTAINER_MAX, &room);
+        for (size_t i = 0; i < TOP_TEXTS; i++)
+            layout.texts[i] = choose_text(&top_layout_texts[i], table, &room);
     }
     if (cgroups)
         grow_name(&layout, table, width, &room);

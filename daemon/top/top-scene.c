@@ -33,7 +33,7 @@ static void write_pmu(const struct top_row *pmu, const struct top_table *pmus, s
 {
     char text[32];
 
-    top_frame_append(frame, TOP_BOLD, pmu->name);
+    top_frame_append(frame, TOP_BOLD, pmu->target);
     for (size_t k = 0; k < top_column_count(); k++) {
         const struct top_column *column = top_column_at(k);
         if (!top_table_has(pmus, k) || isnan(pmu->values[k]))
@@ -103,11 +103,9 @@ static void write_titles(const struct top_view *view, const struct top_layout *l
     for (size_t i = 0; i < layout->n; i++)
         top_frame_append_right(frame, layout->columns[i] == sort ? TOP_TITLE_SORTED : TOP_TITLE,
                                top_column_at(layout->columns[i])->title, TOP_COLUMN_WIDTH);
-    if (layout->unit + layout->slice + layout->container)
-        top_frame_append(frame, TOP_TITLE, "  ");
-    top_frame_append_left(frame, TOP_TITLE, "UNIT", layout->unit);
-    top_frame_append_left(frame, TOP_TITLE, "SLICE", layout->slice);
-    top_frame_append_left(frame, TOP_TITLE, "CONTAINER", layout->container);
+    top_frame_append(frame, TOP_TITLE, "  ");
+    for (size_t i = 0; i < TOP_TEXTS; i++)
+        top_frame_append_left(frame, TOP_TITLE, top_layout_texts[i].title, layout->texts[i]);
     top_frame_append_left(frame, TOP_TITLE, "", frame->width);
     top_frame_next(frame);
 }
@@ -125,7 +123,7 @@ static void write_row(const struct top_row *row, const struct top_layout *layout
 {
     char text[32];
 
-    write_field(frame, TOP_PLAIN, row->name, layout->name);
+    write_field(frame, TOP_PLAIN, row->label, layout->name);
     write_field(frame, TOP_DIM, row->pmu ? row->pmu : "", layout->pmu);
     for (size_t i = 0; i < layout->n; i++) {
         size_t k = layout->columns[i];
@@ -133,12 +131,9 @@ static void write_row(const struct top_row *row, const struct top_layout *layout
         top_column_format(top_column_at(k), row->values[k], estimate, text, sizeof(text));
         top_frame_append_right(frame, estimate ? TOP_WARNING : TOP_PLAIN, text, TOP_COLUMN_WIDTH);
     }
-    if (layout->unit + layout->slice + layout->container)
-        top_frame_append(frame, TOP_PLAIN, "  ");
-    write_field(frame, TOP_DIM, row->unit, layout->unit);
-    write_field(frame, TOP_DIM, row->slice, layout->slice);
-    if (layout->container)
-        top_frame_appendf(frame, TOP_DIM, "%.12s", row->container);
+    top_frame_append(frame, TOP_PLAIN, "  ");
+    for (size_t i = 0; i < TOP_TEXTS; i++)
+        write_field(frame, TOP_DIM, top_layout_texts[i].text(row), layout->texts[i]);
     top_frame_next(frame);
 }
 

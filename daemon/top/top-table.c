@@ -25,7 +25,9 @@ struct top_table {
     struct top_row *rows;
     size_t n;
     uint32_t has;      /* a bit for each column */
-    char (*names)[16]; /* of CPUs, one for each row */
+    char (*texts)[16]; /* for each row: "cpu 4", or the first digits of a container's id */
+    char **labels;     /* names with a path behind them */
+    size_t n_labels;
 };
 
 struct top_table *top_table_free(struct top_table *table)
@@ -35,7 +37,10 @@ struct top_table *top_table_free(struct top_table *table)
     json_decref(table->rates);
     json_decref(table->cgroups);
     free(table->rows);
-    free(table->names);
+    free(table->texts);
+    for (size_t i = 0; i < table->n_labels; i++)
+        free(table->labels[i]);
+    free(table->labels);
     free(table);
     return NULL;
 }
@@ -137,11 +142,14 @@ static void table_add_row(struct top_table *table, const struct top_part *parts,
     struct top_row *row = &table->rows[table->n];
     size_t group;
 
-    *row = (struct top_row){.name = parts->name, .cpu = parts->cpu, .unit = "", .slice = "", .container = ""};
+    *row = (struct top_row){.target = parts->name, .cpu = parts->cpu, .id = ""};
     if (table->kind == TOP_CPUS) {
-        snprintf(table->names[table->n], sizeof(table->names[0]), "cpu %d", parts->cpu);
-        row->name = table->names[table->n];
+        snprintf(table->texts[table->n], sizeof(table->texts[0]), "cpu %d", parts->cpu);
+        row->target = table->texts[table->n];
     }
+    row->name = row->label = row->target;
+    for (size_t k = 0; k < N_NAME_KINDS; k++)
+        row->names[k] = "";
     for (size_t k = 0; k < TOP_COLUMNS_MAX; k++)
         row->values[k] = NAN;
     row_find_pmu(row, parts, n, table->by_pmu);
@@ -153,30 +161,81 @@ static void table_add_row(struct top_table *table, const struct top_part *parts,
     table->n++;
 }
 
-static int compare_name(const void *key, const void *element)
+/* --- what people call a cgroup */
+
+static int compare_key(const void *key, const void *element)
 {
-    return strcmp(key, ((const struct top_row *)element)->name);
+    return strcmp(key, ((const struct top_row *)element)->target);
 }
 
-/* Rows are in the order of their names yet. */
-static void table_add_identities(struct top_table *table)
+/* `cgroup` is an entry of /api/v1/cgroups. */
+static void row_add_names(struct top_table *table, struct top_row *row, const json_t *cgroup)
+{
+    const char *name = text_of(cgroup, "name");
+    char *id = table->texts[row - table->rows];
+
+    for (enum name_kind kind = 0; kind < N_NAME_KINDS; kind++)
+        row->names[kind] = text_of(cgroup, name_kind_text(kind));
+    row->name = row->label = *name ? name : row->target;
+    snprintf(id, sizeof(table->texts[0]), "%.12s", row->names[NAME_CONTAINER_ID]);
+    row->id = id;
+}
+
+/* Rows are in the order of their targets yet. */
+static void table_add_names(struct top_table *table)
 {
     const json_t *cgroup;
     size_t i;
 
     json_array_foreach(json_object_get(table->cgroups, "cgroups"), i, cgroup)
     {
-        const char *name = text_of(cgroup, "cgroup");
-        struct top_row *row = table->n ? bsearch(name, table->rows, table->n, sizeof(*row), compare_name) : NULL;
+        const char *path = text_of(cgroup, "cgroup");
+        struct top_row *row = table->n ? bsearch(path, table->rows, table->n, sizeof(*row), compare_key) : NULL;
         struct top_row *end = table->rows + table->n;
-        while (row && row > table->rows && str_equal(row[-1].name, name))
+        while (row && row > table->rows && str_equal(row[-1].target, path))
             row--;
-        for (; row && row < end && str_equal(row->name, name); row++) {
-            row->unit = text_of(cgroup, "unit");
-            row->slice = text_of(cgroup, "slice");
-            row->container = text_of(cgroup, "container_id");
-        }
+        for (; row && row < end && str_equal(row->target, path); row++)
+            row_add_names(table, row, cgroup);
     }
+}
+
+static int compare_named(const void *a, const void *b)
+{
+    const struct top_row *one = *(struct top_row *const *)a, *other = *(struct top_row *const *)b;
+    int order = strcmp(one->name, other->name);
+
+    return order == 0 ? strcmp(one->target, other->target) : order;
+}
+
+static int table_label(struct top_table *table, struct top_row *row)
+{
+    char *label = NULL;
+
+    if (array_grow(&table->labels, table->n_labels) < 0 || asprintf(&label, "%s %s", row->name, row->target) < 0)
+        return -ENOMEM;
+    row->label = table->labels[table->n_labels++] = label;
+    return 0;
+}
+
+/* A name that several cgroups have says less than their paths. */
+static int table_distinguish(struct top_table *table)
+{
+    _cleanup_(freep) struct top_row **rows = calloc(table->n + 1, sizeof(*rows));
+    size_t end;
+    int r = rows ? 0 : -ENOMEM;
+
+    for (size_t i = 0; r == 0 && i < table->n; i++)
+        rows[i] = &table->rows[i];
+    if (r == 0 && table->n)
+        qsort(rows, table->n, sizeof(struct top_row *), compare_named);
+    for (size_t i = 0; r == 0 && i < table->n; i = end) {
+        for (end = i + 1; end < table->n && str_equal(rows[i]->name, rows[end]->name);)
+            end++;
+        bool is_one = str_equal(rows[i]->target, rows[end - 1]->target);
+        for (size_t k = i; r == 0 && !is_one && k < end; k++)
+            r = table_label(table, rows[k]);
+    }
+    return r;
 }
 
 static int table_fill(struct top_table *table)
@@ -186,8 +245,8 @@ static int table_fill(struct top_table *table)
     size_t n = 0, i, rows;
 
     table->rows = calloc(json_array_size(array) + 1, sizeof(*table->rows));
-    table->names = calloc(json_array_size(array) + 1, sizeof(*table->names));
-    if (!parts || !table->rows || !table->names)
+    table->texts = calloc(json_array_size(array) + 1, sizeof(*table->texts));
+    if (!parts || !table->rows || !table->texts)
         return -ENOMEM;
     json_array_foreach(array, i, document) n += part_from(document, table->kind, &parts[n]);
     if (n)
@@ -197,9 +256,10 @@ static int table_fill(struct top_table *table)
             rows++;
         table_add_row(table, parts + i, rows);
     }
-    if (table->kind == TOP_CGROUPS)
-        table_add_identities(table);
-    return 0;
+    if (table->kind != TOP_CGROUPS)
+        return 0;
+    table_add_names(table);
+    return table_distinguish(table);
 }
 
 struct top_table *top_table_new(json_t *rates, json_t *cgroups, enum top_kind kind, bool by_pmu)
@@ -240,7 +300,7 @@ static int compare_rows(const void *a, const void *b, void *userdata)
 {
     const struct top_row *one = a, *other = b;
     const struct top_order *order = userdata;
-    int names = one->cpu >= 0 ? one->cpu - other->cpu : strcmp(one->name, other->name);
+    int names = one->cpu >= 0 ? one->cpu - other->cpu : strcmp(one->label, other->label);
 
     if (order->column >= top_column_count())
         return order->reverse ? -names : names;

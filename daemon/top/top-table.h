@@ -6,6 +6,7 @@
 #ifndef DAEMON_TOP_TOP_TABLE_H
 #define DAEMON_TOP_TOP_TABLE_H
 
+#include "collectors/names/names.h"
 #include "daemon/top/top-column.h"
 
 /* The target of a row. Those of cgroups are split by PMU where that is asked for. */
@@ -14,9 +15,12 @@ enum top_kind { TOP_CGROUPS, TOP_CPUS, TOP_PMUS };
 
 /* Texts are those of the documents. */
 struct top_row {
-    const char *name;                     /* of a cgroup or a PMU; of a CPU, "cpu 4" */
-    const char *pmu;                      /* of its hardware, "" where it has none; NULL where it has several */
-    const char *unit, *slice, *container; /* of a cgroup, "" where it has none */
+    const char *target;              /* the path of a cgroup, a PMU, "cpu 4" */
+    const char *name;                /* what people call the cgroup; the target where they do not */
+    const char *label;               /* the name, and the path behind it where another cgroup has the name too */
+    const char *pmu;                 /* of its hardware, "" where it has none; NULL where it has several */
+    const char *names[N_NAME_KINDS]; /* of a cgroup, "" where it has none */
+    const char *id;                  /* the digits of a container's id that container engines show */
     int cpu;
     double values[TOP_COLUMNS_MAX]; /* NAN: not known */
     uint32_t estimates;             /* a bit for each value of a group that was counted for a part of the time */
@@ -36,7 +40,7 @@ const struct top_row *top_table_at(const struct top_table *table, size_t i);
 /* Whether any row has the column. */
 bool top_table_has(const struct top_table *table, size_t column);
 
-/* By a column, the highest value first, rows without a value last; by name for top_column_count(). */
+/* By a column, the highest value first, rows without a value last; by label for top_column_count(). */
 void top_table_sort(struct top_table *table, size_t column, bool reverse);
 
 #endif

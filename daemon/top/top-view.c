@@ -3,7 +3,6 @@
 #include "daemon/top/top-view.h"
 
 #include <stdio.h>
-#include <strings.h>
 
 #include "base/glob.h"
 
@@ -15,7 +14,7 @@ static const struct top_view_help help[] = {
     {"N", "sort by name"},
     {"r", "reverse the order"},
     {"f Space", "freeze, and go on"},
-    {"/", "show the rows whose name has a text, or matches a pattern with * ? ["},
+    {"/", "show the rows with a text in a name or the path, or that match a pattern with * ? [, or container=PATTERN"},
     {"Esc", "show all rows again; leave a page"},
     {"p", "each cgroup once, or once for each PMU"},
     {"+ -", "a longer, a shorter interval"},
@@ -214,21 +213,38 @@ static const char *last_component(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-static bool contains_ignoring_case(const char *text, const char *part)
+static bool contains(const char *part, const char *text)
 {
-    size_t n = strlen(part);
+    return strcasestr(text, part) != NULL;
+}
 
-    for (; strlen(text) >= n; text++)
-        if (strncasecmp(text, part, n) == 0)
-            return true;
-    return false;
+/* Without a slash in the pattern, the last component counts, as in the API. */
+static bool matches(const char *pattern, const char *text)
+{
+    return glob_match(pattern, strchr(pattern, '/') ? text : last_component(text));
+}
+
+/* The pattern of a filter "container=web*", and which name it is of; NULL for another filter. */
+static const char *pattern_of_kind(const char *filter, enum name_kind *ret)
+{
+    size_t size = strcspn(filter, "=");
+    char key[32];
+
+    snprintf(key, sizeof(key), "%.*s", (int)MIN(size, sizeof(key)), filter);
+    return filter[size] && name_kind_find(key, ret) == 0 ? filter + size + 1 : NULL;
 }
 
 bool top_view_shows(const struct top_view *view, const struct top_row *row)
 {
     const char *filter = view->filters[view->kind];
+    bool (*passes)(const char *, const char *) = strpbrk(filter, "*?[") ? matches : contains;
+    enum name_kind kind;
+    const char *pattern = pattern_of_kind(filter, &kind);
 
-    if (!strpbrk(filter, "*?["))
-        return contains_ignoring_case(row->name, filter);
-    return glob_match(filter, strchr(filter, '/') ? row->name : last_component(row->name));
+    if (pattern)
+        return *row->names[kind] && matches(pattern, row->names[kind]);
+    bool shows = passes(filter, row->target) || passes(filter, row->name);
+    for (kind = 0; kind < N_NAME_KINDS && !shows; kind++)
+        shows = *row->names[kind] && passes(filter, row->names[kind]);
+    return shows;
 }

@@ -55,8 +55,8 @@ static inline char *top_view_filter(struct top_view *view)
 }
 
 /*
- * Whether a row passes the filter: a part of its name in any case; or, with one of `*?[`, a pattern of the whole path,
- * without a slash of its last component.
+ * Whether a row passes the filter: a part of its path or of a name in any case; or, with one of `*?[`, a pattern of
+ * either, without a slash of its last component; or KEY=PATTERN, of the name with this key.
  */
 bool top_view_shows(const struct top_view *view, const struct top_row *row);
 

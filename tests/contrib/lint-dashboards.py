@@ -244,7 +244,7 @@ def links(dashboard):
     if not re.fullmatch("perfcountd-[a-z]{1,29}", dashboard["uid"]):
         yield "its uid is not perfcountd-NAME"
     for uid in re.findall(r'"/d/([^/"]*)', json.dumps(dashboard)):
-        if uid not in ("perfcountd-fleet", "perfcountd-board"):
+        if uid not in ("perfcountd-fleet", "perfcountd-board", "perfcountd-containers"):
             yield "a link leads to %s, which is none of ours" % uid
 
 

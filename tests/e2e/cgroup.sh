@@ -811,6 +811,33 @@ test_v1() {
     holds "the controller is back in v2" v1_is_gone
 }
 
+# --- patterns of names
+
+test_patterns_of_names() {
+    local in=$below/named id unit=perfcountd-test-$$.service
+    id=$(printf '%064x' $$)
+    make $in $in/deep $in/deep/$unit $in/deep/$unit/inner $in/deep/other-$unit $in/docker $in/docker/$id \
+        $in/docker/$id/inner $in/late
+    cgroup_config "$config" "include: [\"unit=*$unit\", container_id=$id]" "exclude: [\"unit=other-*\", /docker/**]" \
+        "linger: 0s" "$faults_group"
+    start_daemon --config.file="$config"
+    holds "names choose, wherever the cgroups are, and nothing that is inside of them" eventually 5 \
+        watches_exactly $in/deep/$unit $in/docker/$id
+    make $in/late/new-$unit
+    holds "one that comes later is opened" eventually 5 is_in_state $in/late/new-$unit watched
+    fault $in/docker/$id/inner 500
+    caused "what is inside is in its counts" "$(count $in/docker/$id)" 500
+    equals "?unit=GLOB" "$(get "/api/v1/counters?unit=*-$unit" | jq -r '[.counters[].cgroup] | unique | join(" ")')" \
+        "$in/late/new-$unit"
+    equals "?container_id= and ?unit=: both" "$(get "/api/v1/counters?container_id=$id&unit=*" | jq '.counters | length')" 0
+    equals "a name that nothing has" "$(get "/api/v1/rates?seconds=0.05&container=nothing" | jq '.rates | length')" 0
+    matches "a bad glob is refused, by name" "$(get "/api/v1/counters?pod=[x" -w ' %{http_code}')" 'pod.* 400$'
+    end_daemon
+    "$PERFCOUNTD" stat --config.file="$config" --cgroup=container_id="$id" --interval=0.1s --output="$scratch/table"
+    equals "stat --cgroup=KEY=GLOB" "$(cgroups_of_table)" "$in/docker/$id"
+    remove_cgroups "$hierarchy$in"
+}
+
 # --- perfcountd stat --cgroup
 
 # stat_faults FLAGS...: two services fault, the second one more often. Sets status.
@@ -853,7 +880,7 @@ test_stat() {
     remove_cgroups "$hierarchy$in"
 }
 
-tests=(selection coming_and_going truth names limits layouts at_once uncounted stat v1)
+tests=(selection patterns_of_names coming_and_going truth names limits layouts at_once uncounted stat v1)
 for test in "${@:-${tests[@]}}"; do
     echo "-- ${test//_/ }"
     "test_$test"

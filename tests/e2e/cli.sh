@@ -78,6 +78,7 @@ refuses "a bad interval" 'soon' stat --interval=soon
 refuses "a bad count" '-1' stat --count=-1
 refuses "a bad limit" '--limit: .*1 to 10000.*"none"' stat --limit=none
 refuses "a bad pattern" '--cgroup: ' stat --cgroup='a/b'
+refuses "a bad pattern of a name" '--cgroup=container: ' stat --cgroup='container=[a'
 refuses "a command to run without --" '"sleep".*behind "--"' stat sleep 1
 refuses "an interval while a command runs" '--interval cannot be used with a command' stat --interval=1s -- true
 refuses "CPUs of cgroups" '--per-cpu cannot be used with --sort' stat --per-cpu --sort=ipc

@@ -80,7 +80,7 @@ equals "every rule and alert is tested" "$untested" ""
 
 export PYTHONDONTWRITEBYTECODE=1
 lint=$root/tests/contrib/lint-dashboards.py
-for dashboard in fleet board; do
+for dashboard in fleet board containers; do
     file=$contrib/grafana/$dashboard.json
     holds "the linter has nothing to say: $dashboard.json" "$lint" "$file"
     holds "each of its rules finds what it is for: $dashboard.json" "$lint" --self-test "$file"
@@ -93,7 +93,7 @@ holds "the dashboards are those of generate.py" "$contrib/grafana/generate.py" -
 mixin() {
     jsonnet -e "local mixin = import '$contrib/mixin/mixin.libsonnet'; $1"
 }
-for dashboard in fleet board; do
+for dashboard in fleet board containers; do
     equals "the mixin has $dashboard.json" \
         "$(mixin "mixin.grafanaDashboards['perfcountd-$dashboard.json']" | jq -cS .)" \
         "$(jq -cS . "$contrib/grafana/$dashboard.json")"

@@ -83,7 +83,7 @@ run_top() {
 column() {
     screen | awk -v title="$1" '
         /^CGROUP/ { for (i = 1; i <= NF; i++) if ($i == title) behind = NF - i; found = 1; next }
-        found && /^\// { text = $(NF - behind); sub(/~/, "", text); print text }'
+        found && NF > behind && !/^q quit/ { text = $(NF - behind); sub(/~/, "", text); print text }'
 }
 amount() {
     column "$1" | tr k K | numfmt --from=si
@@ -216,13 +216,27 @@ test_hostile_names() {
     close_terminal
 }
 
+# Two containers of one name, which has a control character, and another one.
+test_names() {
+    mkdir -p "$parent"/{,inner/}lxc.payload.$'we\eb' "$parent/lxc.payload.db"
+    COLUMNS=200 "$PERFCOUNTD" top "${flags[@]}" --count=1 --sort=name >"$scratch/out" </dev/null
+    holds "a container has its name, and the path beside it" grep -qE "^db .* db +$below/lxc.payload.db$" "$scratch/out"
+    holds "so has a unit" grep -qE "^busy.service .* $below/busy.service$" "$scratch/out"
+    equals "where two have a name, the path stands behind it" "$(grep -oE "^we.b $below/(inner/)?lxc" "$scratch/out" |
+        sed "s|.* $below/||" | tr '\n' ' ')" "inner/lxc lxc "
+    lacks "names control no terminal" $'\e' "$scratch/out"
+    COLUMNS=80 "$PERFCOUNTD" top "${flags[@]}" --count=1 --cgroup='container=we*' >"$scratch/out" </dev/null
+    holds "a filter takes the name of a container" grep -qE '^2 of [0-9]+ cgroups' "$scratch/out"
+    rmdir "$parent"/{inner/,}lxc.payload.* "$parent/inner"
+}
+
 test_sizes() {
     open_terminal 40 12
     run_top "${flags[@]}"
     shows "a narrow terminal has a name and numbers" '^CGROUP +%CPU'
     lost "and leaves columns out" 'SWITCH/s'
     compares "no line is wider" "$(screen | wc -L) <= 40"
-    shows "a name is shortened in its middle" '^/[a-z-]*\.\.[a-z.]*'
+    shows "a name is shortened in its middle" '^[/a-z-]+\.\.[0-9a-z.]+'
     keys S
     shows "the column that rows are sorted by is always there" 'by SWITCH/s'
     keys End
@@ -417,7 +431,7 @@ test_unknown_terminals() {
     close_terminal
 }
 
-tests=(own_counters filter_and_views hostile_names sizes ends stops flicker daemon default_socket plain_text
+tests=(own_counters filter_and_views hostile_names names sizes ends stops flicker daemon default_socket plain_text
     unknown_terminals)
 for test in "${@:-${tests[@]}}"; do
     echo "-- ${test//_/ }"

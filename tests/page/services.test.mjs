@@ -16,10 +16,11 @@ function hierarchy() {
 }
 
 const names = ["<img src=x onerror=alert(1)>.service", "bidi-\u202eecivres.service", "tab\tname.service",
-    "&amp;.service", "__proto__", `docker-${"0123456789abcdef".repeat(4)}.scope`];
+    "&amp;.service", "__proto__", `docker-${"0123456789abcdef".repeat(4)}.scope`,
+    "lxc.payload.<img src=x onerror=alert(3)>", "lxc.payload.web", "systemd-nspawn@web.service"];
 const below = `/perfcountd-page-${process.pid}`, services = 300 - names.length - 1;
 const config = (rest) => `sampler: {enabled: false}\ncollectors:\n  cgroup: {include: ["${below}/**"], ${rest}}\n`;
-const busy = `${below}/load-7.service`;
+const busy = `${below}/load-7.service`, busy_name = "load-7.service";
 let folder = null, load = null, session = null;
 
 // mkdirSync() takes bytes: names need not be UTF-8.
@@ -66,15 +67,16 @@ const query = (tab) => new URLSearchParams(new URL(tab.page.url()).hash.split("?
 test("all cgroups are there, the one that works first, and no name is more than text", options, async () => {
     await session.see("#services", async (tab) => {
         await tab.sees("300 cgroups.");
-        await tab.until("the one that works", (path) =>
-            document.querySelector("tbody th")?.textContent === path, busy);
+        await tab.until("the one that works", (name) =>
+            document.querySelector("tbody th")?.textContent === name, busy_name);
         assert.equal((await rows(tab)).length, 100, "more rows than are looked at are in the document");
         await tab.page.click(".more button");
         await tab.page.click(".more button");
         const all = (await rows(tab)).join("\n");
         assert.equal((await rows(tab)).length, 300);
         for (const name of ["<img src=x onerror=alert(1)>.service", "bidi-\\u202eecivres.service", "/__proto__",
-            "tab\\u0009name", "&amp;.service", "docker-0123456789ab….scope", "bad-\ufffd\ufffd"])
+            "tab\ufffdname", "&amp;.service", "docker-0123456789ab….scope", "bad-\ufffd\ufffd",
+            "<img src=x onerror=alert(3)>", `web ${below}/lxc.payload.web`, `web ${below}/systemd-nspawn@web.service`])
             assert.ok(all.includes(name), `${name} is not among the names`);
         assert.equal(await tab.page.$$eval("main img, main script", (found) => found.length), 0);
     });
@@ -90,11 +92,14 @@ test("the table is filtered as one types, without a request, and the URL says so
         await tab.go("#services?filter=load-*7.service");
         await tab.until("the pattern of the URL", () =>
             document.querySelector("input[type=search]").value === "load-*7.service");
-        assert.ok((await rows(tab)).every((path) => /load-\d*7\.service$/.test(path)));
+        assert.ok((await rows(tab)).every((name) => /^load-\d*7\.service$/.test(name)));
         await tab.go("#services?filter=0123456789abcdef0");
         await tab.until("a container by its id", () => document.querySelectorAll("tbody th").length === 1);
         await tab.go("#services?filter=%3Cimg+src%3Dx+onerror%3Dalert(2)%3E");
         await tab.sees('No cgroup that is counted has "<img src=x onerror=alert(2)>"');
+        await tab.go("#services?filter=container%3Dw*");
+        await tab.until("containers by their names", () => document.querySelectorAll("tbody th").length === 2);
+        assert.ok((await rows(tab)).every((name) => name.startsWith("web /")));
     });
 });
 
@@ -136,7 +141,9 @@ test("a row opens its lines; rows stay the same elements, with focus and selecti
         await tab.until("another value", () =>
             document.querySelector("tr.opened .value").textContent !== window.before);
         assert.ok(await tab.page.evaluate(() => window.kept === document.querySelector("tbody tr")));
-        assert.equal((await tab.focused()).text, busy);
+        assert.equal((await tab.focused()).text, busy_name);
+        assert.equal(await tab.page.$eval("tbody th", (cell) => cell.title), busy);
+        await tab.sees(busy, "tr.opened dl");
         assert.equal(await tab.page.$eval("tbody button", (button) => button.getAttribute("aria-expanded")), "true");
         await tab.key("Enter");
         await tab.until("a closed row", () => !document.querySelector("tr.opened"));
@@ -165,7 +172,7 @@ test("columns are chosen, and the URL has them", options, async () => {
         await tab.sees("300 cgroups.");
         await tab.page.click("details.columns summary");
         const boxes = await tab.page.$$eval(".columns input", (all) => all.map((box) => box.value));
-        for (const key of ["cpu_utilization", "counted", "unit", "slice", "container", "context_switches"])
+        for (const key of ["cpu_utilization", "counted", "unit", "container", "container_id", "context_switches"])
             assert.ok(boxes.includes(key), `there is no column ${key}`);
         await tab.page.click(".columns input[value=major_faults]");
         const had = await tab.page.$eval("th[data-key=major_faults]", () => true).catch(() => false);

@@ -2,7 +2,9 @@
 /* The choice of the cgroups that are watched: by patterns, and by their order under the limits. */
 #include <stdio.h>
 
+#include "base/cleanup.h"
 #include "collectors/cgroup/selection.h"
+#include "collectors/names/path.h"
 #include "tests/unit/test.h"
 
 #define PATTERNS_MAX 3
@@ -144,6 +146,87 @@ static void test_select(void **state)
     }
 }
 
+#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define SCOPE "/system.slice/docker-" ID ".scope"
+
+/* Whether patterns want a cgroup of these names, and whether they might if it had others. */
+static const struct {
+    const char *in_include[PATTERNS_MAX], *in_exclude[PATTERNS_MAX], *in_path, *in_container, *in_image;
+    bool out, out_may;
+} named[] = {
+    {{"container=grafana"}, {0}, SCOPE, "grafana", NULL, true, true},
+    {{"container=grafana"}, {0}, SCOPE, NULL, NULL, false, true}, /* its name comes later */
+    {{"container=grafana"}, {0}, SCOPE, "grafana-2", NULL, false, true},
+    {{"container=graf*", "/none"}, {0}, SCOPE, "grafana", NULL, true, true},
+    {{"image=nginx:*"}, {0}, SCOPE, "web", "docker.io/library/nginx:1.25", true, true},
+    {{"image=docker.io/*"}, {0}, SCOPE, "web", "docker.io/library/nginx:1.25", false, true},
+    {{"container_id=" ID}, {0}, SCOPE, NULL, NULL, true, true},
+    {{"unit=ssh.service"}, {0}, "/system.slice/ssh.service", NULL, NULL, true, true},
+    {{"slice=system.slice"}, {0}, "/system.slice/ssh.service", NULL, NULL, true, true},
+    {{"namespace=*"}, {0}, SCOPE, "grafana", NULL, false, true},
+    {{"nonsense=*"}, {0}, SCOPE, "grafana", NULL, false, false},
+    /* what is inside of a unit or a container is in its counters */
+    {{"container=grafana"}, {0}, SCOPE "/inner", "grafana", NULL, false, true},
+    {{"container=grafana", "/**"}, {0}, SCOPE "/inner", "grafana", NULL, true, true},
+    {{"unit=a.service"}, {0}, "/a.service/b.service", NULL, NULL, false, true},
+    {{"unit=b.service"}, {0}, "/a.service/b.service", NULL, NULL, true, true},
+    /* excluded by a name */
+    {{"/**"}, {"container=grafana"}, SCOPE, "grafana", NULL, false, true},
+    {{"/**"}, {"container=grafana"}, SCOPE "/inner", "grafana", NULL, false, true},
+    {{"/**"}, {"container=grafana"}, SCOPE, NULL, NULL, true, true},
+    {{"container=*"}, {"image=nginx*"}, SCOPE, "web", "nginx", false, true},
+    {{"container=*"}, {"/system.slice/**"}, SCOPE, "web", "nginx", false, false},
+};
+
+static void test_names(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(named); i++) {
+        _cleanup_(names_done) struct names names = {0};
+        struct cgroup_rules rules = {
+            .include = (char *const *)named[i].in_include,
+            .n_include = count(named[i].in_include),
+            .exclude = (char *const *)named[i].in_exclude,
+            .n_exclude = count(named[i].in_exclude),
+        };
+        assert_int_equal(names_from_path(&names, named[i].in_path), 0);
+        if (named[i].in_container)
+            assert_int_equal(names_set(&names, NAME_CONTAINER, named[i].in_container, strlen(named[i].in_container)),
+                             0);
+        if (named[i].in_image)
+            assert_int_equal(names_set(&names, NAME_IMAGE, named[i].in_image, strlen(named[i].in_image)), 0);
+        if (cgroup_rules_want(&rules, named[i].in_path, &names) != named[i].out ||
+            cgroup_rules_may_want(&rules, named[i].in_path) != named[i].out_may)
+            fail_msg("%zu: %s of %s", i, named[i].in_include[0], named[i].in_path);
+        names.is_pause = true;
+        assert_false(cgroup_rules_want(&rules, named[i].in_path, &names));
+    }
+}
+
+static void test_use_names(void **state)
+{
+    static const struct {
+        const char *in_include[PATTERNS_MAX], *in_exclude[PATTERNS_MAX];
+        bool out;
+    } use[] = {
+        {{"/**"}, {0}, false},
+        {{"/a=b", "/container=x"}, {"/unit=y"}, false},
+        {{"/**", "pod=x"}, {0}, true},
+        {{"/**"}, {"/a", "namespace=kube-*"}, true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(use); i++) {
+        struct cgroup_rules rules = {
+            .include = (char *const *)use[i].in_include,
+            .n_include = count(use[i].in_include),
+            .exclude = (char *const *)use[i].in_exclude,
+            .n_exclude = count(use[i].in_exclude),
+        };
+        assert_true(cgroup_rules_use_names(&rules) == use[i].out);
+    }
+}
+
 static void test_want_below(void **state)
 {
     static const struct {
@@ -163,6 +246,10 @@ static void test_want_below(void **state)
         {{"/**"}, {"/a"}, "/a", true}, /* itself is excluded, and what is below is not */
         {{"/**"}, {"/a/*"}, "/a", true},
         {{"/**"}, {"/a/**.skip"}, "/a", true},
+        {{"container=x"}, {0}, "/", true}, /* a container may be anywhere */
+        {{"container=x"}, {0}, "/a/b/c", true},
+        {{"container=x"}, {"/a/**"}, "/a", false},
+        {{"/a"}, {"container=x"}, "/a", false},
     };
 
     (void)state;
@@ -189,7 +276,8 @@ static void test_nothing(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_select), cmocka_unit_test(test_want_below),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_select), cmocka_unit_test(test_names),
+                                       cmocka_unit_test(test_use_names), cmocka_unit_test(test_want_below),
                                        cmocka_unit_test(test_nothing)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -147,23 +147,62 @@ static const struct {
     {{"cgroup", "*", "cpu", "0"}, 0},
 };
 
+static void assert_passes(struct fake_service *fake, const char *const *in, size_t n, size_t counters)
+{
+    _cleanup_(filter_done) struct filter filter = {0};
+    struct error error;
+
+    for (size_t i = 0; i < n && in[i]; i += 2)
+        assert_int_equal(filter_add(&filter, fake->snapshot.collector_names, in[i], in[i + 1], &error), 0);
+    json_t *document = render(&fake->snapshot, &filter);
+    print_message("%s %s\n", in[0] ? in[0] : "", in[0] ? in[1] : "");
+    assert_int_equal(json_array_size(json_object_get(document, "counters")), counters);
+    json_decref(document);
+}
+
 static void test_filters(void **state)
 {
     struct fake_service fake;
-    struct error error;
 
     (void)state;
     fake_service_init(&fake, 4);
-    for (size_t i = 0; i < ARRAY_SIZE(filters); i++) {
-        _cleanup_(filter_done) struct filter filter = {0};
-        for (size_t k = 0; k < ARRAY_SIZE(filters[i].in) && filters[i].in[k]; k += 2)
-            assert_int_equal(
-                filter_add(&filter, fake.snapshot.collector_names, filters[i].in[k], filters[i].in[k + 1], &error), 0);
-        json_t *document = render(&fake.snapshot, &filter);
-        print_message("%s %s\n", filters[i].in[0] ? filters[i].in[0] : "", filters[i].in[0] ? filters[i].in[1] : "");
-        assert_int_equal(json_array_size(json_object_get(document, "counters")), filters[i].out);
-        json_decref(document);
-    }
+    for (size_t i = 0; i < ARRAY_SIZE(filters); i++)
+        assert_passes(&fake, filters[i].in, ARRAY_SIZE(filters[i].in), filters[i].out);
+    fake_service_done(&fake);
+}
+
+/* The cgroup's two counters are of a container; CPUs have no names. */
+static void test_names(void **state)
+{
+    static const struct {
+        const char *in[6];
+        size_t out;
+    } named[] = {
+        {{"container", "grafana"}, 2},
+        {{"container", "graf*"}, 2},
+        {{"container", "*"}, 2},
+        {{"container", "loki"}, 0},
+        {{"container", "loki", "container", "grafana"}, 2},
+        {{"container", "grafana", "image", "nginx"}, 0},
+        {{"container", "grafana", "image", "grafana:*"}, 2},
+        {{"container", "grafana", "event", "cycles"}, 1},
+        {{"image", "docker.io/*/grafana:9"}, 2},
+        {{"image", "docker.io/*"}, 0},
+        {{"namespace", "*"}, 0},
+        {{"collector", "cpu", "container", "grafana"}, 0},
+        {{"unit", "*.service"}, 0},
+    };
+    char container[] = "grafana", image[] = "docker.io/library/grafana:9";
+    struct names names = {.texts = {[NAME_CONTAINER] = container, [NAME_IMAGE] = image}};
+    struct fake_service fake;
+
+    (void)state;
+    fake_service_init(&fake, 4);
+    for (size_t i = 0; i < fake.snapshot.n_rows; i++)
+        if (fake.snapshot.rows[i]->cgroup)
+            fake.snapshot.rows[i]->names = &names;
+    for (size_t i = 0; i < ARRAY_SIZE(named); i++)
+        assert_passes(&fake, named[i].in, ARRAY_SIZE(named[i].in), named[i].out);
     fake_service_done(&fake);
 }
 
@@ -178,6 +217,8 @@ static const struct {
     {"cpu", " 1", -EINVAL},      {"event", "", -EINVAL},
     {"nope", "1", -ENOENT},      {"cgroup", "", -EINVAL},
     {"cgroup", "/[a", -EINVAL},  {"cgroup", "system.slice/a", -EINVAL},
+    {"container", "", -EINVAL},  {"namespace", "[", -EINVAL},
+    {"unit", "a\\", -EINVAL},    {"description", "a", -ENOENT},
 };
 
 static void test_bad_filters(void **state)
@@ -197,10 +238,8 @@ static void test_bad_filters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_document),
-        cmocka_unit_test(test_odd_names),
-        cmocka_unit_test(test_filters),
-        cmocka_unit_test(test_bad_filters),
+        cmocka_unit_test(test_document), cmocka_unit_test(test_odd_names),   cmocka_unit_test(test_filters),
+        cmocka_unit_test(test_names),    cmocka_unit_test(test_bad_filters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

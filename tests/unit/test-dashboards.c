@@ -142,6 +142,7 @@ static void test_files(void **state)
     check_file(*state, "prometheus/compat.yml", 29);
     check_file(*state, "grafana/fleet.json", 60);
     check_file(*state, "grafana/board.json", 90);
+    check_file(*state, "grafana/containers.json", 20);
 }
 
 /* The check can fail. */

@@ -113,6 +113,31 @@ static void test_match(void **state)
     }
 }
 
+static void test_match_last(void **state)
+{
+    static const struct {
+        const char *in_pattern, *in_path;
+        bool out;
+    } last[] = {
+        {"*.service", "/system.slice/ssh.service", true},
+        {"system.slice", "/system.slice/ssh.service", false},
+        {"/system.slice/*", "/system.slice/ssh.service", true},
+        {"/*", "/system.slice/ssh.service", false},
+        {"grafana", "grafana", true},
+        {"graf*", "grafana", true},
+        {"nginx:*", "docker.io/library/nginx:1.25", true},
+        {"docker.io/**", "docker.io/library/nginx:1.25", true},
+        {"docker.io/*", "docker.io/library/nginx:1.25", false},
+        {"*", "", true},
+        {"?*", "/", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(last); i++)
+        if (glob_match_last(last[i].in_pattern, last[i].in_path) != last[i].out)
+            fail_msg("%s on %s", last[i].in_pattern, last[i].in_path);
+}
+
 static const struct {
     const char *in_pattern, *in_path;
     bool out_may, out_all;
@@ -284,8 +309,8 @@ static void test_longest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_match), cmocka_unit_test(test_below),   cmocka_unit_test(test_below_by_chance),
-        cmocka_unit_test(test_check), cmocka_unit_test(test_longest),
+        cmocka_unit_test(test_match),           cmocka_unit_test(test_match_last), cmocka_unit_test(test_below),
+        cmocka_unit_test(test_below_by_chance), cmocka_unit_test(test_check),      cmocka_unit_test(test_longest),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Filters and orders of the API that nothing here satisfies: an error where nothing ever can, else an empty list. */
+#include <stdio.h>
+
+#include "config/name-kind.h"
 #include "tests/unit/served.h"
 #include "tests/unit/test.h"
 
@@ -59,10 +62,29 @@ static void test_answers(void **state)
     served_done(&f);
 }
 
+/* Each kind of name is a parameter; which names there are changes all the time. */
+static void test_names(void **state)
+{
+    static const char *const paths[] = {"counters?", "rates?seconds=0.05&"};
+    struct served f;
+
+    (void)state;
+    served_start(&f, NULL, "127.0.0.1:0");
+    for (size_t i = 0; i < N_NAME_KEYS; i++)
+        for (size_t k = 0; k < ARRAY_SIZE(paths); k++) {
+            char request[128];
+            snprintf(request, sizeof(request), "GET /api/v1/%s%s=nope", paths[k], name_kind_text((enum name_kind)i));
+            served_check(&f, &(struct served_case){request, "", 200, {k ? "\"rates\": []" : "\"counters\": []"}});
+        }
+    served_check(&f, &(struct served_case){"GET /api/v1/counters?contaner=x", "", 400, {"container"}});
+    served_done(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,8 +77,8 @@ static void test_cgroups(void **state)
 
     (void)state;
     assert_int_equal(top_table_count(table), 3);
-    assert_string_equal(top_table_at(table, 0)->name, "/a");
-    assert_string_equal(top_table_at(table, 1)->name, "/b");
+    assert_string_equal(top_table_at(table, 0)->label, "/a");
+    assert_string_equal(top_table_at(table, 1)->label, "/b");
     check_value(table, 0, "ipc", 2);
     assert_false(is_estimate(table, 0, "ipc"));
     /* over both PMUs: a ratio of sums, not a sum or a mean of ratios */
@@ -90,9 +90,9 @@ static void test_cgroups(void **state)
     check_value(table, 1, "counted", 0.5);
     assert_true(is_estimate(table, 1, "ipc"));
     assert_false(is_estimate(table, 1, "faults"));
-    assert_string_equal(top_table_at(table, 1)->unit, "b.service");
-    assert_string_equal(top_table_at(table, 1)->slice, "s.slice");
-    assert_string_equal(top_table_at(table, 0)->unit, "");
+    assert_string_equal(top_table_at(table, 1)->names[NAME_UNIT], "b.service");
+    assert_string_equal(top_table_at(table, 1)->names[NAME_SLICE], "s.slice");
+    assert_string_equal(top_table_at(table, 0)->names[NAME_UNIT], "");
     /* starved: not known, and not 0 */
     check_value(table, 2, "ipc", NAN);
     check_value(table, 2, "cpu", NAN);
@@ -112,7 +112,7 @@ static void test_by_pmu(void **state)
         assert_string_equal(top_table_at(table, i)->pmu, pmus[i]);
     check_value(table, 1, "ipc", 0.4);
     check_value(table, 2, "ipc", 1.5);
-    assert_string_equal(top_table_at(table, 2)->unit, "b.service");
+    assert_string_equal(top_table_at(table, 2)->names[NAME_UNIT], "b.service");
 }
 
 static void test_cpus(void **state)
@@ -122,13 +122,13 @@ static void test_cpus(void **state)
 
     (void)state;
     assert_int_equal(top_table_count(table), 2);
-    assert_string_equal(top_table_at(table, 0)->name, "cpu 9");
-    assert_string_equal(top_table_at(table, 1)->name, "cpu 10");
+    assert_string_equal(top_table_at(table, 0)->label, "cpu 9");
+    assert_string_equal(top_table_at(table, 1)->label, "cpu 10");
     assert_string_equal(top_table_at(table, 0)->pmu, "armv8_cortex_a76");
     check_value(table, 0, "faults", 5); /* and not its parts again */
     check_value(table, 1, "misses", 5e6);
     assert_int_equal(top_table_count(pmus), 1);
-    assert_string_equal(top_table_at(pmus, 0)->name, "armv8_cortex_a76");
+    assert_string_equal(top_table_at(pmus, 0)->target, "armv8_cortex_a76");
     check_value(pmus, 0, "ipc", 2);
     check_value(pmus, 0, "misses", 6e6);
 }
@@ -140,7 +140,7 @@ static void check_order(struct top_table *table, const char *column, bool revers
 
     top_table_sort(table, str_equal(column, "name") ? top_column_count() : top_column_find(column), reverse);
     for (size_t i = 0; i < top_table_count(table); i++)
-        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s ", top_table_at(table, i)->name);
+        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s ", top_table_at(table, i)->label);
     assert_string_equal(names, expected);
 }
 
@@ -212,7 +212,37 @@ static void test_other_shapes(void **state)
     assert_int_equal(top_table_count(table), 1);
     check_value(table, 0, "ipc", NAN);
     _cleanup_(top_table_freep) struct top_table *cpus = table_of(half, NULL, TOP_CPUS, false);
-    assert_string_equal(top_table_at(cpus, 0)->name, "cpu 65535");
+    assert_string_equal(top_table_at(cpus, 0)->label, "cpu 65535");
+}
+
+/* Cgroups go by name. Where a name is that of another, or another's path, the path is there as well. */
+static void test_names(void **state)
+{
+    static const char named[] =
+        "{\"rates\": ["
+        "{\"collector\": \"cgroup\", \"cgroup\": \"/d/1\", \"pmu\": \"big\", \"group\": \"g\", \"events\": {}},"
+        "{\"collector\": \"cgroup\", \"cgroup\": \"/d/1\", \"pmu\": \"little\", \"group\": \"g\", \"events\": {}},"
+        "{\"collector\": \"cgroup\", \"cgroup\": \"/d/2\", \"pmu\": \"big\", \"group\": \"g\", \"events\": {}},"
+        "{\"collector\": \"cgroup\", \"cgroup\": \"/d/3\", \"pmu\": \"big\", \"group\": \"g\", \"events\": {}},"
+        "{\"collector\": \"cgroup\", \"cgroup\": \"/x\", \"pmu\": \"big\", \"group\": \"g\", \"events\": {}},"
+        "{\"collector\": \"cgroup\", \"cgroup\": \"/y\", \"pmu\": \"big\", \"group\": \"g\", \"events\": {}}"
+        "]}";
+    static const char names[] =
+        "{\"cgroups\": [{\"cgroup\": \"/d/1\", \"name\": \"shop/db\", \"container\": \"shop-db-1\","
+        " \"container_id\": \"0123456789abcdef\"},"
+        "{\"cgroup\": \"/d/2\", \"name\": \"web\"}, {\"cgroup\": \"/d/3\", \"name\": \"web\"},"
+        "{\"cgroup\": \"/y\", \"name\": \"/x\"}, {\"cgroup\": \"/x\", \"name\": 3}, {\"cgroup\": \"/d/2/x\"}]}";
+    _cleanup_(top_table_freep) struct top_table *table = table_of(named, names, TOP_CGROUPS, false);
+    _cleanup_(top_table_freep) struct top_table *by_pmu = table_of(named, names, TOP_CGROUPS, true);
+
+    (void)state;
+    assert_string_equal(top_table_at(table, 0)->target, "/d/1");
+    assert_string_equal(top_table_at(table, 0)->names[NAME_CONTAINER], "shop-db-1");
+    assert_string_equal(top_table_at(table, 0)->id, "0123456789ab");
+    assert_string_equal(top_table_at(table, 1)->name, "web");
+    assert_string_equal(top_table_at(table, 1)->id, "");
+    check_order(table, "name", false, "/x /x /x /y shop/db web /d/2 web /d/3 ");
+    check_order(by_pmu, "name", false, "/x /x /x /y shop/db shop/db web /d/2 web /d/3 ");
 }
 
 int main(void)
@@ -220,6 +250,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cgroups), cmocka_unit_test(test_by_pmu),       cmocka_unit_test(test_cpus),
         cmocka_unit_test(test_sort),    cmocka_unit_test(test_other_shapes), cmocka_unit_test(test_uneven),
+        cmocka_unit_test(test_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

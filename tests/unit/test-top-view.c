@@ -123,10 +123,19 @@ static void test_pages(void **state)
     assert_true(view.quit);
 }
 
-static bool shows(const struct top_view *view, const char *name)
+/* A path without names, or one of a container. */
+static bool shows(const struct top_view *view, const char *path)
 {
-    const struct top_row row = {.name = name};
+    struct top_row row = {.target = path, .name = path};
 
+    for (size_t i = 0; i < N_NAME_KINDS; i++)
+        row.names[i] = "";
+    if (str_equal(path, "/c")) {
+        row.name = "shop/db";
+        row.names[NAME_CONTAINER] = "shop-db-1";
+        row.names[NAME_IMAGE] = "example.org/db:3";
+        row.names[NAME_COMPOSE_PROJECT] = "shop";
+    }
     return top_view_shows(view, &row);
 }
 
@@ -145,6 +154,24 @@ static void test_filter(void **state)
         {"/s/*", "/s/a", true},
         {"/s/*", "/s/a/b", false},
         {"[", "/[", false},
+        {"OP/DB", "/c", true},
+        {"db-1", "/c", true},
+        {"shop/*", "/c", true},
+        {"shop-*", "/c", true},
+        {"db-*", "/c", false},
+        {"db*", "/c", true},
+        {"/c*", "/c", true},
+        {"container=shop-db-*", "/c", true},
+        {"container=shop-db", "/c", false},
+        {"container=SHOP-DB-1", "/c", false},
+        {"image=**/db:?", "/c", true},
+        {"image=db:*", "/c", true},
+        {"image=example*", "/c", false},
+        {"compose_project=shop", "/c", true},
+        {"pod=*", "/c", false},
+        {"container=*", "/s/ssh.service", false},
+        {"cgroup=x", "/s/cgroup=x", true},
+        {"container_of_a_key_longer_than_any_that_there_is=", "/c", false},
     };
     struct top_view view = view_of();
 

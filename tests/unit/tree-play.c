@@ -60,7 +60,7 @@ static bool wants(void *userdata, const char *path)
 {
     const struct play *play = userdata;
 
-    return play->rules.n_include == 0 || cgroup_rules_want(&play->rules, path);
+    return play->rules.n_include == 0 || cgroup_rules_want(&play->rules, path, NULL);
 }
 
 static bool wants_below(void *userdata, const char *path)

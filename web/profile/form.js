@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The controls of a recording: what is sampled, how often, where, and how long.
-import { element, replace, write } from "../element.js";
+import { element, plain, replace, write } from "../element.js";
 import { Picker } from "./picker.js";
 
 const default_seconds = "10";
@@ -110,7 +110,8 @@ export class Form {
         this.picker.setEvents(offers);
         this.inputs.event.placeholder = configured ?? (cycles ? "cycles" : "cpu-clock");
         this.inputs.rate.placeholder = sampler?.period ? `period ${sampler.period}` : String(sampler?.frequency ?? "");
-        replace(this.cgroups, ...cgroups.map((path) => element("option", { value: path })));
+        replace(this.cgroups, ...cgroups.map(({ cgroup, name }) =>
+            element("option", { value: cgroup, label: plain(name ?? cgroup) })));
     }
 
     // Shows a sentence beside the control that it is about. Returns whether there is one.

@@ -58,8 +58,7 @@ class ProfileView {
                                                            optional("api/v1/cgroups"), optional("api/v1/config")]);
 
         this.kept.offers = list;
-        const paths = (cgroups.cgroups ?? []).map(({ cgroup }) => cgroup);
-        this.form.offer(gather(list, config.sampler?.tracepoints), paths, config.sampler);
+        this.form.offer(gather(list, config.sampler?.tracepoints), cgroups.cgroups ?? [], config.sampler);
         if (config.sampler?.enabled === false)
             this.accuse({ reason: "the sampler is not enabled", status: 403 });
         this.page.fault(null);

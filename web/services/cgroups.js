@@ -1,29 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of the table, of what the daemon answers: all groups and PMUs of a cgroup are one row.
+// The rows of the table, of what the daemon answers: all groups and PMUs of a cgroup are one row, called as people call
+// the cgroup.
 import { plain } from "../element.js";
 
 const ids = /[0-9a-f]{64}/g, longest = 120;
 
-// An id of a container as it is usually written.
-export function short_id(id) {
-    return id.slice(0, 12);
-}
-
-// A path in a line: ids are short, and of a long one the middle is left out.
-export function short_path(path) {
-    const text = plain(path.replace(ids, (id) => `${short_id(id)}…`));
+// A path or a name in a line: ids are as they are usually written, and of a long text the middle is left out.
+export function short_text(path) {
+    const text = plain(path.replace(ids, (id) => `${id.slice(0, 12)}…`));
     const characters = [...text.slice(0, 10000)];
 
     return characters.length <= longest ? text
         : `${characters.slice(0, 50).join("")} … ${[...text.slice(-200)].slice(-60).join("")}`;
 }
 
-// The names in a path, as /api/v1/cgroups has them.
-function identity_of(path, entry = {}) {
-    const name = path.slice(path.lastIndexOf("/") + 1);
+// The names in an entry of /api/v1/cgroups, and what they are of.
+export const kinds = new Map([
+    ["container", "The container"],
+    ["image", "The image of the container"],
+    ["pod", "The pod of Kubernetes"],
+    ["namespace", "The namespace of Kubernetes"],
+    ["compose_project", "The project of compose"],
+    ["compose_service", "The service of compose"],
+    ["runtime", "What runs the container"],
+    ["unit", "The unit of systemd"],
+    ["slice", "The slice of systemd"],
+    ["container_id", "The id of the container"],
+    ["description", "What systemd says of the unit"],
+]);
 
-    return { path, name, unit: entry.unit ?? "", slice: entry.slice ?? "", container: entry.container_id ?? "",
-             state: entry.state ?? "watched", title: short_path(path) };
+// `is_alone` says whether no other cgroup is called so; else the path is a part of the title.
+function identity_of(entry, is_alone = () => true) {
+    const path = entry.cgroup, name = entry.name || path, title = short_text(name);
+    const names = new Map([...kinds.keys()].filter((kind) => entry[kind]).map((kind) => [kind, entry[kind]]));
+
+    return { entry, path, name, names, state: entry.state ?? "watched",
+             title: is_alone(title) ? title : `${title} ${short_text(path)}` };
 }
 
 function share_of(parts) {
@@ -116,8 +128,15 @@ export class Cgroups {
 
     // Takes the document of /api/v1/cgroups.
     learn(document) {
+        const times = new Map();
+
+        for (const one of document.cgroups) {
+            const { title } = identity_of(one);
+            times.set(title, 1 + (times.get(title) ?? 0));
+        }
         this.document = document;
-        this.identities = new Map(document.cgroups.map((one) => [one.cgroup, identity_of(one.cgroup, one)]));
+        this.identities = new Map(document.cgroups.map((one) =>
+            [one.cgroup, identity_of(one, (title) => times.get(title) === 1)]));
     }
 
     // Takes the document of /api/v1/metrics.
@@ -141,7 +160,7 @@ export class Cgroups {
         }
         const rows = [...cgroups].map(([path, parts]) => {
             news ||= !this.identities.has(path);
-            return row_of(this.identities.get(path) ?? identity_of(path), parts, this.formulas);
+            return row_of(this.identities.get(path) ?? identity_of({ cgroup: path }), parts, this.formulas);
         });
         return { rows, news };
     }
@@ -179,21 +198,21 @@ export function glob(pattern, text) {
     return /^\**$/.test(pattern.slice(p));
 }
 
-// A function that says whether a cgroup {path, name, unit, slice, container} is looked for. Without * and ? the text is
-// a part of any of them, in upper or lower case; a pattern without / is compared with the names alone.
+// A function that says whether a cgroup, as identity_of() makes it, is looked for. Without * and ? the text is a part
+// of its path or of a name, in upper or lower case; a pattern without / is compared with the last part of either;
+// "container=web*" is a pattern of that name.
 export function filter_of(text) {
-    const wanted = text.trim();
+    const wanted = text.trim(), [, kind, pattern] = /^(\w+)=(.*)$/.exec(wanted) ?? [];
+    const all = (one) => [one.path, one.name, ...one.names.values()];
+    const matches = (pattern, name) =>
+        glob(pattern, pattern.includes("/") ? name : name.slice(name.lastIndexOf("/") + 1));
 
-    if (wanted === "")
-        return () => true;
-    if (!/[*?]/.test(wanted)) {
-        const part = wanted.toLowerCase();
-        return (one) => [one.path, one.unit, one.slice, one.container]
-            .some((name) => name.toLowerCase().includes(part));
-    }
-    if (wanted.includes("/"))
-        return (one) => glob(wanted, one.path);
-    return (one) => [one.name, one.unit, one.slice, one.container].some((name) => name !== "" && glob(wanted, name));
+    if (kinds.has(kind))
+        return (one) => one.names.has(kind) && matches(pattern, one.names.get(kind));
+    if (/[*?]/.test(wanted))
+        return (one) => all(one).some((name) => matches(wanted, name));
+    const part = wanted.toLowerCase();
+    return (one) => all(one).some((name) => name.toLowerCase().includes(part));
 }
 
 // --- The value of a derived metric's formula, "1000 * branch_misses / instructions", of sums: where a cgroup runs

@@ -2,11 +2,11 @@
 // The columns of the table: what a cgroup is called, the metrics that it has here, and its events.
 import { plain } from "../element.js";
 import { absent, amount, metric, percent, title_of, unit_label, whole } from "../numbers.js";
-import { short_id, short_path } from "./cgroups.js";
+import { kinds, short_text } from "./cgroups.js";
 
 // The first of these that are here are shown, as many as there is room for.
 const first = ["cpu_utilization", "ipc", "counted", "frequency_hertz", "backend_stall_ratio", "cache_miss_ratio",
-               "llc_mpki", "branch_mpki", "context_switches", "minor_faults", "container", "unit", "slice",
+               "llc_mpki", "branch_mpki", "context_switches", "minor_faults", "image", "container", "unit",
                "major_faults"];
 
 function classes_of(one) {
@@ -55,10 +55,12 @@ function event_column(name) {
         : { ...column, title: plain(column.title) };
 }
 
-// Of a name that systemd, or who runs containers, gave.
-function name_column(key, title, help, write) {
-    return { key, title, help, number: false, value: (row) => row[key], hint: (row) => plain(row[key]),
-             text: (row) => row[key] ? write(row[key]) : absent };
+// Of a name that systemd, or a stranger, gave.
+function name_column(key, help) {
+    const value = (row) => row.names.get(key) ?? "";
+
+    return { key, title: title_of(key), help: `${help}.`, number: false, value, hint: (row) => plain(value(row)),
+             text: (row) => value(row) ? short_text(value(row)) : absent };
 }
 
 function times_of(group) {
@@ -72,23 +74,19 @@ export function shares_of(row) {
     return row.groups.map(times_of);
 }
 
-const path = { key: "cgroup", title: "Cgroup", help: "Its path. The events of a cgroup include those of all below it.",
-               number: false, heading: true, value: (row) => row.path, text: (row) => row.title,
+const name = { key: "cgroup", title: "Cgroup", help: "Its name. The events of a cgroup include those of all below it.",
+               number: false, heading: true, value: (row) => row.title, text: (row) => row.title,
                hint: (row) => plain(row.path).slice(0, 1000) };
 const counted = { key: "counted", title: "Counted", number: true,
                   help: "Share of the time that it was counted, of its groups the least. Below 100 %: estimates.",
                   value: (row) => row.share, text: (row) => row.share === 0 ? "starved" : percent(row.share),
                   classes: (row) => row.share !== null && row.share < whole ? "warn" : "",
                   hint: (row) => shares_of(row).join("\n") };
-const names = [
-    name_column("unit", "Unit", "The unit of systemd that the path names.", short_path),
-    name_column("slice", "Slice", "The slice of systemd that it is in.", short_path),
-    name_column("container", "Container", "The beginning of the container's id.", (id) => plain(short_id(id))),
-];
 
-// All columns that there can be, by key. `metrics` are entries of /api/v1/metrics, `values` the names that rows have.
+// All columns that there can be, by key. `metrics` are entries of /api/v1/metrics, `values` what rows have.
 export function columns_of(metrics, values) {
-    const of = new Map([path, counted, ...names].map((column) => [column.key, column]));
+    const names = [...kinds].filter(([kind]) => values.has(kind)).map((one) => name_column(...one));
+    const of = new Map([name, counted, ...names].map((column) => [column.key, column]));
 
     for (const entry of metrics.values())
         if (entry.name !== "running_ratio" && (values.has(entry.name) ||

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part below a row that was opened: its whole name, how much of the time it was counted, and the lines of its
+// The part below a row that was opened: its path and names, how much of the time it was counted, and the lines of its
 // values.
 import { element, plain, replace, write } from "../element.js";
 import { Line } from "../lines.js";
+import { title_of } from "../numbers.js";
+import { kinds } from "./cgroups.js";
 import { shares_of } from "./columns.js";
 
 // Of a value of a cgroup in a History.
@@ -39,18 +41,24 @@ export class Opened {
         this.shares = element("dd");
         this.lines = element("div", { class: "lines" });
         this.root = element("div", { class: "details" });
-        replace(this.root, element("dl", {}, this.names(row), element("dt", {}, "Counted"), this.shares), this.lines);
+        this.names = element("dl");
+        replace(this.root, this.names, this.lines);
         this.take(row);
     }
 
-    names(row) {
-        const named = [["Path", row.path], ["Unit", row.unit], ["Slice", row.slice], ["Container", row.container]];
+    // Names may change.
+    show_names({ entry }) {
+        const known = ["cgroup", ...kinds.keys(), "named_by", "unnamed"].filter((key) => entry[key]);
 
-        return named.filter(([, name]) => name !== "").flatMap(([title, name]) =>
-            [element("dt", {}, title), element("dd", {}, plain(name))]);
+        if (this.entry !== JSON.stringify(entry))
+            replace(this.names, known.flatMap((key) => [element("dt", {}, title_of(key)),
+                                                        element("dd", {}, plain(entry[key]))]),
+                    element("dt", {}, "Counted"), this.shares);
+        this.entry = JSON.stringify(entry);
     }
 
     take(row) {
+        this.show_names(row);
         write(this.shares, shares_of(row).join("; "));
         for (const [key, column] of this.columns)
             if (row.values.has(key) && !this.values.has(key)) {

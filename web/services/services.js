@@ -20,7 +20,7 @@ class Services {
         this.cgroups = new Cgroups();
         this.answer = null;
         this.rows = [];
-        this.names = new Set(); // of the values that rows have had
+        this.names = new Set(); // of what rows have had
         this.columns = new Map();
         this.listed = -Infinity;
         this.opened = null;
@@ -49,7 +49,8 @@ class Services {
 
     build(root) {
         this.input = element("input", { type: "search", value: this.filter, autocomplete: "off", spellcheck: "false",
-                                        size: 28, placeholder: "ssh or *.service", oninput: () => this.onFilter() });
+                                        size: 28, placeholder: "ssh, *.service, image=db:*",
+                                        oninput: () => this.onFilter() });
         this.choice = element("fieldset", {}, element("legend", {}, "Columns"));
         this.note = element("p", { class: "quiet" });
         this.dropped = element("details", { hidden: true });
@@ -91,7 +92,7 @@ class Services {
         if (news)
             this.listed = -Infinity;
         for (const row of rows)
-            for (const name of row.values.keys())
+            for (const name of [...row.values.keys(), ...row.names.keys()])
                 this.names.add(name);
         this.rows = rows;
         this.keep();
@@ -229,7 +230,7 @@ class Services {
     // The sentence in place of rows.
     empty() {
         if (this.rows.length > 0)
-            return `No cgroup that is counted has "${plain(this.filter)}" in its path, unit, slice or container.`;
+            return `No cgroup that is counted has "${plain(this.filter)}" in its path or its names.`;
         if (!this.config)
             return "Waiting for the first answer.";
         if (!this.config.enabled)

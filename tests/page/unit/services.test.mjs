@@ -2,7 +2,7 @@
 // The rows of the table of cgroups: groups and PMUs that become one row, what is starved, filters, the order of rows.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Cgroups, filter_of, glob, short_path, value_of_formula } from "../../../web/services/cgroups.js";
+import { Cgroups, filter_of, glob, short_text, value_of_formula } from "../../../web/services/cgroups.js";
 import { columns_of, usual } from "../../../web/services/columns.js";
 import { shown_of, sorted } from "../../../web/table.js";
 
@@ -42,7 +42,7 @@ test("groups of a cgroup are one row", () => {
 
     assert.equal(rows.length, 1);
     assert.equal(news, false);
-    assert.equal(rows[0].unit, "b.service");
+    assert.equal(rows[0].names.get("unit"), "b.service");
     assert.equal(rows[0].share, 0.4);
     assert.deepEqual({ ...rows[0].values.get("ipc") }, { value: 0.5, share: 0.4, starved: false, partial: false });
     assert.equal(rows[0].values.get("minor_faults").share, 1);
@@ -111,7 +111,8 @@ test("an estimate looks like one", () => {
 });
 
 test("few columns on a phone, more on a desk", () => {
-    const columns = columns_of(new Map(), new Set(["minor_faults", "context_switches", "major_faults"]));
+    const columns = columns_of(new Map(), new Set(["minor_faults", "context_switches", "major_faults", "unit",
+        "image"]));
 
     assert.equal(usual(columns, 360).length, 2);
     assert.ok(usual(columns, 1280).length > 4);
@@ -120,11 +121,11 @@ test("few columns on a phone, more on a desk", () => {
 test("long and hostile paths in a line", () => {
     const path = `/docker/${"0123456789abcdef".repeat(4)}`;
 
-    assert.equal(short_path(path), "/docker/0123456789ab…");
-    assert.equal(short_path("/\u202egnp.service"), "/\\u202egnp.service");
-    assert.ok([...short_path(`/${"😀".repeat(2000)}`)].length <= 121);
-    assert.ok(short_path(`/${"😀".repeat(2000)}`).isWellFormed?.() ?? true);
-    assert.ok(short_path(`/${"a".repeat(4096)}/end.service`).endsWith("/end.service"));
+    assert.equal(short_text(path), "/docker/0123456789ab…");
+    assert.equal(short_text("/\u202egnp.service"), "/\\u202egnp.service");
+    assert.ok([...short_text(`/${"😀".repeat(2000)}`)].length <= 121);
+    assert.ok(short_text(`/${"😀".repeat(2000)}`).isWellFormed?.() ?? true);
+    assert.ok(short_text(`/${"a".repeat(4096)}/end.service`).endsWith("/end.service"));
 });
 
 const globs = [
@@ -143,14 +144,54 @@ test("patterns", () => {
     }) < 1000, "a pattern with many stars takes long");
 });
 
-test("filters look at path, unit, slice and container", () => {
-    const one = { path: "/a.slice/Web.service", name: "Web.service", unit: "Web.service", slice: "a.slice",
-                  container: "0123456789abcdef" };
+// The first row of a document of /api/v1/cgroups, in which each has the same counters.
+function rows_named(...entries) {
+    const cgroups = new Cgroups();
 
-    for (const text of ["", " ", "web", "WEB", "a.slice", "0123", "*.service", "a.*", "/a.slice/*", "0123*", "**/Web*"])
+    cgroups.learn({ cgroups: entries });
+    return cgroups.rows({ rates: entries.map(({ cgroup }) => part("cpu", { cycles: 1 }, {}, "core", cgroup)) }).rows;
+}
+
+test("filters look at the path and all names", () => {
+    const [one] = rows_named({ cgroup: "/a.slice/Web.service", name: "Shop/web", unit: "Web.service", slice: "a.slice",
+                               container_id: "0123456789abcdef", container: "shop-web-1", image: "x.org/web:3",
+                               pod: "" });
+
+    for (const text of ["", " ", "web", "WEB", "a.slice", "0123", "*.service", "a.*", "/a.slice/*", "0123*", "**/Web*",
+        "shop/w", "Shop/*", "shop-*-1", "web*", "image=web:*", "container=shop-*", "image=**/web:?", "unit=Web.service",
+        "container=shop-web-1"])
         assert.equal(filter_of(text)(one), true, text);
-    for (const text of ["x", "web*", "*.slicex", "/b/*", "a[b", "(", "\\"])
+    for (const text of ["x-", "we?", "*.slicex", "/b/*", "a[b", "(", "\\", "container=shop", "container=", "pod=*",
+        "image=x*", "namespace=**", "name=Shop/web", "__proto__=*"])
         assert.equal(filter_of(text)(one), false, text);
+});
+
+test("cgroups are called by their names, and by their paths where two look the same", () => {
+    const id = "0123456789abcdef".repeat(4);
+    const rows = rows_named({ cgroup: `/docker/${id}`, name: "shop/db" }, { cgroup: "/a", name: "web" },
+                            { cgroup: "/b", name: "web" }, { cgroup: "/c", name: "" }, { cgroup: "/d", name: "/c" },
+                            { cgroup: "/e", name: "x\u202e" }, { cgroup: "/f", name: "x\\u202e" });
+
+    assert.deepEqual(rows.map((row) => row.title), ["shop/db", "web /a", "web /b", "/c /c", "/c /d", "x\\u202e /e",
+        "x\\u202e /f"]);
+    assert.equal(new Set(rows.map((row) => row.title)).size, rows.length);
+    const column = columns_of(new Map(), new Set()).get("cgroup");
+    assert.equal(column.text(rows[0]), "shop/db");
+    assert.equal(column.hint(rows[0]), `/docker/${id}`);
+});
+
+test("names that some row has are columns, as text of one line", () => {
+    const rows = rows_named({ cgroup: "/a", container: "<b>\u202ex", image: "i".repeat(4096), pod: "" },
+                            { cgroup: "/b" });
+    const columns = columns_of(new Map(), new Set(rows.flatMap((row) => [...row.names.keys()])));
+
+    assert.equal(columns.get("container").text(rows[0]), "<b>\\u202ex");
+    assert.equal(columns.get("container").hint(rows[0]), "<b>\\u202ex");
+    assert.equal(columns.get("container").text(rows[1]), "–");
+    assert.ok(columns.get("image").text(rows[0]).length < 130);
+    assert.equal(columns.has("pod"), false);
+    const names = sorted(rows, columns.get("container"), "desc");
+    assert.equal(names.at(-1).path, "/b");
 });
 
 test("formulas", () => {

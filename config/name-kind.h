@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kinds of names that people give to what runs in a cgroup, and patterns of names: KEY=GLOB. Pure. */
+#ifndef CONFIG_NAME_KIND_H
+#define CONFIG_NAME_KIND_H
+
+#include "base/util.h"
+
+enum name_kind {
+    /* Of the path alone. */
+    NAME_UNIT,         /* the innermost systemd unit, unescaped as systemd-escape(1) does: "ssh.service" */
+    NAME_SLICE,        /* the innermost slice: "system.slice" */
+    NAME_CONTAINER_ID, /* 64 hexadecimal digits, of docker, containerd, cri-o, podman */
+    /* Of the path, or of what the sources (collectors/names/source.h) know. */
+    NAME_CONTAINER,
+    NAME_IMAGE,
+    NAME_POD,
+    NAME_NAMESPACE, /* of Kubernetes */
+    NAME_COMPOSE_PROJECT,
+    NAME_COMPOSE_SERVICE,
+    NAME_RUNTIME,     /* "docker", "podman", "containerd", "cri-o", "lxc", "nspawn", "libvirt" */
+    NAME_DESCRIPTION, /* of the systemd unit; no label, no parameter and no key */
+    N_NAME_KINDS
+};
+
+/* The kinds that are labels, parameters of requests and keys of patterns come first. */
+#define N_NAME_KEYS NAME_DESCRIPTION
+
+/* "unit", "container", ...: the label, the field of JSON, the parameter and the key of a pattern. */
+const char *name_kind_text(enum name_kind kind);
+/* -ENOENT where there is no such kind. */
+int name_kind_find(const char *text, enum name_kind *ret);
+/* A pattern "container=grafana-*" and its glob, for glob_match_last(). -ENOENT where it does not begin with a key. */
+int name_kind_parse(const char *pattern, enum name_kind *ret, const char **ret_glob);
+
+#endif
