@@ -247,6 +247,7 @@ struct simulated *simulated_new(unsigned n_cpus, unsigned n_cgroups)
         .root = simulated->root,
         .perf_event_open = event_open,
         .open_group = sys_open_one_by_one,
+        .state_records = -1,
         .open_file = sys_open_file,
         .read = event_read,
         .ioctl = event_ioctl,

@@ -356,6 +356,7 @@ struct fake_sys *fake_sys_new(void)
         .root = fake->root,
         .perf_event_open = fake_open,
         .open_group = sys_open_one_by_one,
+        .state_records = -1,
         .open_file = sys_open_file,
         .read = fake_read,
         .ioctl = fake_ioctl,
