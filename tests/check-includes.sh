@@ -42,7 +42,7 @@ daemon             | base/* perf/* config derived collectors/* symbols/* sampler
 daemon/availability | base perf/* collectors derived
 daemon/command     | base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener daemon/*
 daemon/log         | base
-daemon/top         | base derived collectors formats daemon
+daemon/top         | base derived collectors collectors/names formats daemon
 tests              | base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener daemon/*
 tests              | web
 bench              | base/* perf/* config derived collectors/* symbols/* sampler formats http/* systemd opener

@@ -5,10 +5,11 @@
 # usage: tree.sh KIND [SUITE [ARCHITECTURE...]]
 #
 # KIND is what the system is for:
-#   bare      a fresh system: with git alone
-#   compile   what debian/control builds with, gcc, clang, and what the unit tests and e2e/smoke.sh need
-#   package   what debian/control builds with, debhelper and lintian; for other ARCHITECTUREs too
-#   machine   systemd, and the libraries of perfcountd's package
+#   bare        a fresh system: with git alone
+#   compile     what debian/control builds with, gcc, clang, and what the unit tests and e2e/smoke.sh need
+#   package     what debian/control builds with, debhelper and lintian; for other ARCHITECTUREs too
+#   machine     systemd, and the libraries of perfcountd's package
+#   containers  that, and podman, docker.io and containerd
 # SUITE is bullseye (Debian 11), bookworm (12, where it is not given) or trixie (13).
 #
 # They stay in TREE_CACHE under a name that is made of all that went into them, and must not be written to. Packages
@@ -23,7 +24,7 @@ kind=${1-}
 suite=${2-bookworm}
 foreign=("${@:3}")
 tools=mmdebstrap:mmdebstrap
-[ "$kind" != machine ] || tools+=" systemd-nspawn:systemd-container curl:curl jq:jq"
+[[ ! $kind =~ ^(machine|containers)$ ]] || tools+=" systemd-nspawn:systemd-container curl:curl jq:jq"
 log=$TREE_CACHE/$suite-$kind.log
 # shellcheck source=tree-lib.sh
 . "$root/tests/tree-lib.sh"
@@ -51,11 +52,13 @@ packages() {
     local architecture
     case $kind in
     bare) printf '%s\n' ca-certificates git ;;
-    machine)
+    machine | containers)
         printf '%s\n' systemd systemd-sysv dbus procps curl jq
         # Behind systemd is what perfcountd is linked to, and libpfm4 and libdw, which it loads.
         printf '%s\n' libmicrohttpd12 libjansson4 libyaml-0-2 libdeflate0 libsystemd0 libcap-ng0 libseccomp2
         printf '%s\n' libpfm4 libdw1
+        [ "$kind" = machine ] ||
+            printf '%s\n' podman crun uidmap dbus-user-session libpam-systemd docker.io containerd busybox-static
         ;;
     compile)
         printf '%s\n' build-essential autoconf automake clang curl jq procps python3
@@ -69,7 +72,7 @@ packages() {
             build_depends "$architecture"
         done
         ;;
-    *) die "there is no kind '$kind'; there are bare, compile, package and machine" ;;
+    *) die "there is no kind '$kind'; there are bare, compile, package, machine and containers" ;;
     esac
 }
 

@@ -306,12 +306,11 @@ static int resume_all(struct cgroup_set *set, const struct collector_context *co
 
 static int set_open_book(struct cgroup_set *set, struct error *error)
 {
+    int fds[1 + NAME_BOOK_FDS] = {cgroup_tree_fd(set->tree)};
     int r = name_book_new(set->sys, &set->book);
 
-    if (r == 0) {
-        int fds[] = {cgroup_tree_fd(set->tree), name_book_fd(set->book)};
-        r = set->fd = set->vacancies.joined = fd_join(fds, ARRAY_SIZE(fds));
-    }
+    if (r == 0)
+        r = set->fd = set->vacancies.joined = fd_join(fds, 1 + name_book_fds(set->book, fds + 1));
     return r < 0 ? error_set(error, r, "cannot open the sources of cgroups' names: %s", strerror(-r)) : 0;
 }
 

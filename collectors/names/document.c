@@ -25,6 +25,14 @@ static int found_one(void *userdata, const char *id, struct names *names)
     return r < 0 ? r : finding->found(finding->userdata, id, names);
 }
 
+/* Where it cannot allocate a part of its tree, jansson gives no error at all (2.14, load.c). */
+static bool ran_out_of_memory(const json_error_t *error)
+{
+    enum json_error_code code = json_error_code(error);
+
+    return code == json_error_out_of_memory || code == json_error_unknown;
+}
+
 int name_document_read(const struct state_request *request, const char *content, size_t size, name_found found,
                        void *userdata)
 {
@@ -40,6 +48,6 @@ int name_document_read(const struct state_request *request, const char *content,
     _cleanup_(json_decrefp) json_t *document =
         json_loadb(content, size, JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL, &error);
     if (!document)
-        return json_error_code(&error) == json_error_out_of_memory ? -ENOMEM : -EBADMSG;
+        return ran_out_of_memory(&error) ? -ENOMEM : -EBADMSG;
     return formats[place->format]->read(document, request->id, found_one, &finding);
 }

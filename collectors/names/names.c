@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What people call what runs in a cgroup: see names.h. */
+/* The names of what runs in a cgroup: see names.h. */
 #include "collectors/names/names.h"
 
 #include <stdio.h>

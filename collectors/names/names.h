@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What people call what runs in a cgroup: the systemd unit, the container, the pod. Strangers write these names: they
+ * The names that people have for what runs in a cgroup: the systemd unit, the container, the pod. Strangers write these names: they
  * may be any text, and say nothing that could be trusted.
  */
 #ifndef COLLECTORS_NAMES_NAMES_H

@@ -25,7 +25,7 @@ static const char *const system_places[] = {
     "/etc/systemd/system.control",   "/run/systemd/system.control",  "/run/systemd/transient",
     "/run/systemd/generator.early",  "/etc/systemd/system",          "/etc/systemd/system.attached",
     "/run/systemd/system",           "/run/systemd/system.attached", "/run/systemd/generator",
-    "/usr/local/lib/systemd/system", "/usr/lib/systemd/system",      "/lib/systemd/system",
+    "/usr/local/lib/systemd/system", "/lib/systemd/system",          "/usr/lib/systemd/system",
     "/run/systemd/generator.late",
 };
 
@@ -35,6 +35,7 @@ static const char *const user_places[] = {
     "&/systemd/transient",
     "&/systemd/generator.early",
     "~/.config/systemd/user",
+    "/etc/xdg/systemd/user",
     "/etc/systemd/user",
     "&/systemd/user",
     "/run/systemd/user",
@@ -43,8 +44,8 @@ static const char *const user_places[] = {
     "/usr/local/share/systemd/user",
     "/usr/share/systemd/user",
     "/usr/local/lib/systemd/user",
-    "/usr/lib/systemd/user",
     "/lib/systemd/user",
+    "/usr/lib/systemd/user",
     "&/systemd/generator.late",
 };
 

@@ -3,7 +3,7 @@
 # shellcheck disable=SC2034 # what is for the scripts
 # A machine with systemd of the test's own, booted by systemd-nspawn and ended with the script, and perfcountd as a
 # service in it. It shares the loopback network, so that curl out here reaches it. Its changes go to memory. SUITE is
-# its Debian, bookworm where it is not set.
+# its Debian, bookworm where it is not set; `machine_kind` is what tests/tree.sh makes, a machine where it is not set.
 #
 # Sets: leader (its init's process), machine (the directory of its cgroups).
 
@@ -11,7 +11,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/../e2e/lib.sh"
 
 [ "$(id -u)" -eq 0 ] || skip "only root boots a machine"
-tree=$("$root/tests/tree.sh" machine "${SUITE:-bookworm}") || exit 1
+tree=$("$root/tests/tree.sh" "${machine_kind:-machine}" "${SUITE:-bookworm}") || exit 1
 need curl jq cc nsenter systemd-nspawn
 cc -O2 -static -o "$scratch/cgroup-load" "$here/cgroup-load.c" || exit 1
 cc -O1 -fno-omit-frame-pointer -static -o "$scratch/hot" "$here/hot.c" || exit 1
@@ -71,7 +71,7 @@ booted() {
     not running $nspawn || [[ $(inside systemctl is-system-running) =~ ^(running|degraded)$ ]]
 }
 
-# boot: --read-only lets others use the tree as well; --volatile makes a writable machine of it.
+# boot NSPAWN-OPTIONS...: --read-only lets others use the tree as well; --volatile makes a writable machine of it.
 boot() {
     local cgroup impostor_bind=()
     [ ! -x "$impostor" ] || impostor_bind=(--bind-ro="$impostor:/usr/local/bin/impostor")
@@ -86,7 +86,7 @@ boot() {
             --link-journal=no --resolv-conf=off --timezone=off \
             --bind-ro="$PERFCOUNTD:/usr/local/bin/perfcountd" \
             --bind-ro="$scratch/cgroup-load:/usr/local/bin/cgroup-load" \
-            --bind-ro="$scratch/hot:/usr/local/bin/hot" "${impostor_bind[@]}"
+            --bind-ro="$scratch/hot:/usr/local/bin/hot" "${impostor_bind[@]}" "$@"
     ) >"$scratch/boot.log" 2>&1 </dev/null &
     nspawn=$!
     eventually 30 find_leader || no_machine "there is no init"
