@@ -124,7 +124,8 @@ put_docker() {
 # names_of CGROUP FIELD...: of /api/v1/cgroups on one line, "-" for what is not there.
 names_of() {
     get /api/v1/cgroups | jq -r --arg cgroup "$1" '[.cgroups[] | select(.cgroup == $cgroup)] as $found |
-        if $found == [] then "none" else [$found[0][$ARGS.positional[]] // "-"] | join(" ") end' --args "${@:2}"
+        if $found == [] then "none" else [$ARGS.positional[] as $field | $found[0][$field] // "-"] | join(" ") end' \
+        --args "${@:2}"
 }
 
 # has_names CGROUP "NAMESPACE POD CONTAINER"

@@ -143,8 +143,8 @@ remove_pods() {
 # --- what strangers write
 
 # Each is what a link's name begins with; the container it would be for has a cgroup. Names of pods are those of DNS.
-hostile=('<img src=x onerror=alert(1)>' $'new\nline' 'quote"s' 'back\slash' $'\e[31mred' $'bidi\u202egnp.exe'
-    $'\xff\xfe' '{{ template }}' '%s%n' "'; DROP TABLE" $'\u0085' 'UPPER')
+hostile=('<img src=x onerror=alert(1)>' $'new\nline' 'quote"s' 'back\slash' $'\e[31mred' $'bidi\xe2\x80\xaegnp.exe'
+    $'\xff\xfe' '{{ template }}' '%s%n' "'; DROP TABLE" $'\xc2\x85' 'UPPER')
 
 test_hostile() {
     local i id name cgroup directory=$machine/var/log/containers n_links=10000
