@@ -8,7 +8,9 @@
 
 /* In the order in which they are asked: the first that knows a name gives it. The last row ends the table. */
 static const struct name_source *const sources[] = {
+    &name_source_kubernetes,
     &name_source_state,
+    &name_source_systemd,
     NULL,
 };
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The names of cgroups that come and go, of a book that tests write. */
 #include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "tests/unit/cgroup-play.h"
 #include "tests/unit/find-series.h"
@@ -177,6 +179,54 @@ static void test_pause_is_left_out(void **state)
     }
 }
 
+static void write_events(const char *directory, const char *text)
+{
+    char path[160];
+
+    snprintf(path, sizeof(path), "%s/cgroup.events", directory);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Those that were empty when they were found wait for a process; a new one is always empty, and is not left out. */
+static void test_vacant(void **state)
+{
+    struct cgroup_play play;
+    char paths[3][144], path[160];
+
+    (void)state;
+    play_init_with_book(&play, "max_cgroups: 4");
+    for (unsigned i = 0; i < ARRAY_SIZE(paths); i++) {
+        snprintf(paths[i], sizeof(paths[i]), "%s%s", cgroup_play_path(&play, i, path), i < 2 ? ".scope" : ".slice");
+        assert_int_equal(mkdir(paths[i], 0755), 0);
+        write_events(paths[i], "populated 0\nfrozen 0\n");
+    }
+    cgroup_tree_rescan(play.set.tree); /* as at the start */
+    assert_int_equal(cgroup_set_select(&play.set, &play.rig.context), 0);
+    assert_int_equal(play.set.n_wanted, 1);
+    assert_string_equal(play.set.counts[0]->path, "/c0002.slice");
+    write_events(paths[0], "populated 1\nfrozen 0\n");
+    cgroup_play_dispatch(&play);
+    assert_int_equal(play.set.n_wanted, 2);
+    assert_string_equal(play.set.counts[1]->path, "/c0000.scope");
+    write_events(paths[0], "populated 0\nfrozen 0\n"); /* it is watched until it is removed */
+    cgroup_play_dispatch(&play);
+    assert_int_equal(cgroup_set_select(&play.set, &play.rig.context), 0);
+    assert_int_equal(play.set.n_wanted, 2);
+    cgroup_play_make(&play, 3);
+    assert_int_equal(play.set.n_wanted, 3);
+    for (unsigned i = 0; i < ARRAY_SIZE(paths); i++) {
+        strcat(strcpy(path, paths[i]), "/cgroup.events");
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(rmdir(paths[i]), 0);
+    }
+    cgroup_play_drop(&play, 3);
+    assert_int_equal(play.set.n_wanted, 0);
+    cgroup_play_done(&play);
+}
+
 static size_t count_series(const struct metrics *metrics)
 {
     size_t n = 0;
@@ -226,6 +276,7 @@ int main(void)
         cmocka_unit_test(test_lingers_with_its_name),
         cmocka_unit_test(test_comes_back_under_another_name),
         cmocka_unit_test(test_pause_is_left_out),
+        cmocka_unit_test(test_vacant),
         cmocka_unit_test(test_churn),
     };
 
