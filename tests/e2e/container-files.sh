@@ -204,7 +204,10 @@ new_containers 0
 start_machine 'groups: [{name: f, events: minor-faults}]' 'linger: 0s' -- --log.level=debug
 opener=$(child_named perfcountd-open)
 reader=$(child_named $reader_name)
-[ -n "$opener" ] && [ -n "$reader" ] || { fail "an opener and a reader are started" "$(cat "$daemon_log")"; finish; }
+if [ -z "$opener" ] || [ -z "$reader" ]; then
+    fail "an opener and a reader are started" "$(cat "$daemon_log")"
+    finish
+fi
 for round in 0 1 2 3; do
     [ "$round" -eq 0 ] || new_containers "$round"
     for cgroup in "${cgroups[@]}"; do

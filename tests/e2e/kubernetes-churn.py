@@ -19,10 +19,10 @@ SECONDS = 8  # for the names of a round
 
 class Pod:
     def __init__(self, arguments, number):
-        digits = hashlib.sha256(b"pod %d" % number).hexdigest()
+        self.name = "%s-%d" % (arguments.name, number)
+        digits = hashlib.sha256(self.name.encode()).hexdigest()
         uid = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:32]))
-        self.name = "pod-%d" % number
-        self.id = hashlib.sha256(b"container %d" % number).hexdigest()
+        self.id = hashlib.sha256(digits.encode()).hexdigest()
         self.cgroup = "/kubepods/burstable/pod%s/%s" % (uid, self.id)
         self.directory = arguments.parent + self.cgroup
         self.link = "%s/%s_churn_app-%s.log" % (arguments.logs, self.name, self.id)
@@ -81,6 +81,7 @@ def main():
     parser.add_argument("--parent", required=True, help="the directory of the cgroup that is the daemon's root")
     parser.add_argument("--logs", required=True, help="the daemon's /var/log/containers")
     parser.add_argument("--url", required=True)
+    parser.add_argument("--name", required=True, help="what the pods' names begin with")
     parser.add_argument("--pods", type=int, required=True)
     parser.add_argument("--at-once", type=int, required=True)
     arguments = parser.parse_args()
