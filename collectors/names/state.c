@@ -21,7 +21,7 @@
 #include "collectors/names/source.h"
 #include "collectors/names/unnamed.h"
 
-/* How often the file of a container that is known is compared; and those of one that none of them names. */
+/* How often, at least, the file of a container that is known is compared; and those of one that none of them names. */
 #define REFRESH_NS (15 * NSEC_PER_SEC)
 #define REFRESH_STEP_NS (5 * NSEC_PER_SEC)
 #define SLOW_RETRY_NS (60 * NSEC_PER_SEC)
@@ -136,7 +136,7 @@ static int state_ask_places(struct state *state, struct account *account, struct
 /* At few times, so that the process wakes once for many containers. */
 static uint64_t next_refresh(uint64_t now)
 {
-    return ((now + REFRESH_NS) / REFRESH_STEP_NS + 1) * REFRESH_STEP_NS;
+    return (now + REFRESH_NS) / REFRESH_STEP_NS * REFRESH_STEP_NS;
 }
 
 /* Whether the reason why it has no name is another now. */
