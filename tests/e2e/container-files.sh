@@ -120,8 +120,8 @@ check_reader() {
     echo "the reader may call: $calls"
     matches "the reader: it may start a process for a file, end, and take messages" " $calls " \
         ' clone .*exit_group .*recvmsg '
-    lacks "the reader: it opens, connects and traces nothing, and starts no program" "^($(IFS='|'; echo "${forbidden[*]}"))\$" \
-        "$scratch/calls"
+    lacks "the reader: it opens, connects and traces nothing, and starts no program" \
+        "^($(IFS='|'; echo "${forbidden[*]}"))\$" "$scratch/calls"
     compares "the reader: it may do little else" "$(wc -l <"$scratch/calls") <= 45"
     calls_of "$daemon_pid" "$scratch/calls"
     matches "the same look finds what the daemon may do" " $(xargs <"$scratch/calls") " ' accept4 .*openat '

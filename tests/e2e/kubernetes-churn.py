@@ -36,7 +36,7 @@ class Pod:
     def end(self):
         os.unlink(self.link)
         for directory in (self.directory, os.path.dirname(self.directory)):
-            # What left the cgroup can hold it for a moment.
+            # A process that left the cgroup can hold it for a moment.
             for attempt in range(100):
                 try:
                     os.rmdir(directory)

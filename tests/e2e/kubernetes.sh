@@ -185,7 +185,7 @@ PY
             besteffort hostile cri-containerd "$(id_of hostile "$i")")" namespace pod container)" "- - -"
     done
     cgroup=$(container_cgroup cgroupfs besteffort none cri-containerd "$(id_of none)")
-    equals "nor do those that lack a part" "$(names_of "$cgroup" namespace pod container)" "- - -"
+    equals "nor do those without one of the parts" "$(names_of "$cgroup" namespace pod container)" "- - -"
     matches "and the reason is there" "$(names_of "$cgroup" unnamed)" 'no link in /var/log/containers has its id'
     get /metrics >"$scratch/text"
     get /metrics -H 'Accept: application/openmetrics-text; version=1.0.0' >"$scratch/openmetrics"
