@@ -114,7 +114,7 @@ lane_end_to_end() {
         OBJECTS="$build/plain" tests/check-style.sh
     for script in cli stat exposition http assets limits descriptors libpfm4 lifecycle opener stream-events impostor \
         symboliser-impostor tls security-doc bad-clients local-user proxy valgrind contrib auth excerpts kubernetes \
-        container-files; do
+        container-files container-users; do
         end_to_end $script
     done
 }
