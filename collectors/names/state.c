@@ -334,7 +334,7 @@ static int state_find(void *data, const char *path, struct names *names)
     size_t before = state->containers.n;
     path_find_user(path, &user);
     if (before == CONTAINERS_MAX && !containers_find(&state->containers, user, id)) {
-        names->unnamed = "so many containers are known that no more are looked for; remove cgroups that are not used";
+        names->unnamed = "too many containers are known already; remove cgroups that are not used";
         return 0;
     }
     int r = containers_add(&state->containers, user, id, path, &container);

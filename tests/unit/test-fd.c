@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The descriptors of a process that keeps only some. */
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -78,7 +79,7 @@ static void test_join(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_keep_only)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_keep_only), cmocka_unit_test(test_join)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

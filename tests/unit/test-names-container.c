@@ -26,7 +26,7 @@ static const char *path_of(unsigned i)
     return path;
 }
 
-/* As many at random, against a table of which are there. */
+/* Adding and forgetting at random, against a table of those that are there. */
 static void test_as_long_as_a_cgroup(void **state)
 {
     static bool known[USERS][IDS][PATHS];
