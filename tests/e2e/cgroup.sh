@@ -713,23 +713,23 @@ calls_each() {
 # The patterns are those of the default, in a hierarchy that no other test uses.
 test_uncounted() {
     local in=$below/uncounted
-    make $in $in/user.slice $in/system.slice $in/other
+    make $in $in/other.slice $in/system.slice $in/empty
     in_layout "echo 0 >$hierarchy$in/cgroup.procs; umount -R /sys/fs/cgroup
         exec unshare --cgroup bash -c 'mount -t cgroup2 none /sys/fs/cgroup; shift; exec \"\$@\"' x \"\$@\"" \
         "$faults_group" "linger: 0s"
-    holds "the built-in patterns choose the slices" eventually 5 watches_exactly /system.slice /user.slice
-    calls_during make_and_remove $in/user.slice/a .service
+    holds "the built-in patterns choose the slices" eventually 5 watches_exactly /other.slice /system.slice
+    calls_during make_and_remove $in/other.slice/a .service
     equals "cgroups that come and go in a slice that is not looked into" "$(calls_each)" "0.0 calls, 0.0 times awake"
-    calls_during make_and_remove $in/other/a .slice
+    calls_during make_and_remove $in/empty/a .slice
     equals "and in a directory that leads to none" "$(calls_each)" "0.0 calls, 0.0 times awake"
     calls_during make_and_remove $in/system.slice/a .service
     compares "those of services are taken in: $(calls_each)" "$(wc -l <"$scratch/calls") > 100"
     calls_during make_and_remove $in/system.slice/a .mount
     compares "beside services, they cost the event alone: $(calls_each)" "$(wc -l <"$scratch/calls") <= 90"
-    sed -i "s/^    enabled: true$/&\n    include: ['\/user.slice\/*']/" "$config"
-    make $in/user.slice/late
+    sed -i "s/^    enabled: true$/&\n    include: ['\/other.slice\/*']/" "$config"
+    make $in/other.slice/late
     kill -HUP "$daemon_pid"
-    holds "after a reload other directories are looked into" eventually 5 watches_exactly /user.slice/late
+    holds "after a reload other directories are looked into" eventually 5 watches_exactly /other.slice/late
     calls_during make_and_remove $in/system.slice/a .service
     equals "and those before are not" "$(calls_each)" "0.0 calls, 0.0 times awake"
     end_daemon
