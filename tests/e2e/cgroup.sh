@@ -844,6 +844,38 @@ test_patterns_of_names() {
     remove_cgroups "$hierarchy$in"
 }
 
+# --- scopes without processes
+
+test_vacant() {
+    local in=$below/vacant id residents=()
+    id=$(printf '%064x' $$)
+    make $in $in/left.scope $in/docker-$id.scope $in/idle.service $in/busy.scope
+    # shellcheck disable=SC2016 # that shell expands them
+    sh -c 'echo $$ >"$0/cgroup.procs" && exec sleep 60' "$hierarchy$in/busy.scope" &
+    residents+=($!)
+    cgroup_config "$config" "include: [\"$in/*\"]" "linger: 0s" "$faults_group"
+    start_daemon --config.file="$config"
+    holds "scopes without processes are left out" eventually 5 watches_exactly $in/busy.scope $in/idle.service
+    make $in/new.scope
+    holds "not a new one, whose first process is about to come" eventually 5 is_in_state $in/new.scope watched
+    # shellcheck disable=SC2016
+    sh -c 'echo $$ >"$0/cgroup.procs" && exec sleep 60' "$hierarchy$in/docker-$id.scope" &
+    residents+=($!)
+    children+=("${residents[@]}")
+    holds "nor one as soon as it has a process" eventually 5 is_in_state $in/docker-$id.scope watched
+    equals "the reason why a container has no name" "$(get /api/v1/cgroups |
+        jq -c '[.cgroups[] | select(.unnamed)] | length, (.[0].unnamed | length > 20)' | xargs)" "1 true"
+    end_daemon
+    "$PERFCOUNTD" plan --json --config.file="$config" >"$scratch/plan.json"
+    equals "plan: each cgroup has the source of its name, or the reason" "3 true" \
+        "$(jq -r '.cgroups.cgroups[] | .named_by // .unnamed | length > 3' "$scratch/plan.json" | uniq -c | xargs)"
+    matches "plan: and says so of containers" "$("$PERFCOUNTD" plan --config.file="$config")" \
+        "CONTAINER +NAMED BY +CGROUP"$'\n'"- +- +$in/docker-$id.scope +[a-z]"
+    kill "${residents[@]}"
+    wait "${residents[@]}" 2>/dev/null
+    remove_cgroups "$hierarchy$in"
+}
+
 # --- perfcountd stat --cgroup
 
 # stat_faults FLAGS...: two services fault, the second one more often. Sets status.
@@ -886,7 +918,7 @@ test_stat() {
     remove_cgroups "$hierarchy$in"
 }
 
-tests=(selection patterns_of_names coming_and_going truth names limits layouts at_once uncounted stat v1)
+tests=(selection patterns_of_names coming_and_going truth names limits layouts at_once uncounted vacant stat v1)
 for test in "${@:-${tests[@]}}"; do
     echo "-- ${test//_/ }"
     "test_$test"
