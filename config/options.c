@@ -200,7 +200,7 @@ static const struct option config_rows[] = {
         .check = option_check_pattern,
         .extends = true,
         .range = CGROUP_PATTERNS,
-        .default_yaml = "[\"/**/*-conmon-*\"]",
+        .default_yaml = "[\"/**-conmon-*\"]",
         .help = "which of these cgroups not to count",
     },
     {
