@@ -31,7 +31,7 @@ static const struct option_choice standings[] = {
  */
 #define CONTAINERS                                                                                                     \
     "/system.slice/docker-*.scope, /system.slice/nerdctl-*.scope, /system.slice/cri-containerd-*.scope,"               \
-    " /machine.slice/*, /machine.slice/*.slice/*.scope,"                                                               \
+    " /machine.slice/*, /machine.slice/*.slice/*.scope, /machine/*.libvirt-*,"                                         \
     " /user.slice/user-*.slice/user@*.service/user.slice/docker-*.scope,"                                              \
     " /user.slice/user-*.slice/user@*.service/user.slice/nerdctl-*.scope,"                                             \
     " /user.slice/user-*.slice/user@*.service/user.slice/libpod-*.scope,"                                              \

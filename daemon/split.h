@@ -7,7 +7,7 @@
 #include <systemd/sd-event.h>
 
 #include "base/error.h"
-#include "collectors/names/reader.h"
+#include "collectors/names/reader/reader.h"
 #include "config/config.h"
 #include "daemon/options.h"
 #include "perf/sys.h"

@@ -109,7 +109,7 @@ int opener_jail_enter(int socket, int reader, pid_t parent, bool sampling, uint6
 
     if (r < 0)
         return error_set(error, r, "cannot close descriptors: %s", strerror(-r));
-    jail_ignore_signals();
+    jail_drop_signals();
     signal(SIGALRM, SIG_IGN);
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
         return error_set(error, -errno, "cannot protect the opener's memory: %s", strerror(errno));

@@ -25,6 +25,7 @@ derived            | base
 collectors         | base/* perf/* config derived collectors/cgroup collectors/names
 collectors/cgroup  | base/* perf/* config derived collectors collectors/names
 collectors/names   | base/* config/name-kind.h perf
+collectors/names/reader | base/* perf collectors/names
 symbols            | base perf/* symbols/symboliser
 symbols/symboliser | base/*
 sampler            | base perf/* config symbols
@@ -378,6 +379,8 @@ collectors http/server.h yes
 collectors/cgroup collectors/rows.h no
 collectors/names perf/sys.h no
 collectors/names collectors/cgroup/set.h yes
+collectors/names collectors/names/reader/reader.h yes
+collectors/names/reader collectors/names/record.h no
 symbols perf/sys.h no
 symbols sampler/stream.h yes
 symbols/symboliser base/util.h no

@@ -102,6 +102,7 @@ fetch() {
     tests/vm/fetch.sh
     tests/page/install.sh
     tests/tree.sh machine
+    tests/tree.sh containers
     for suite in bullseye trixie; do
         tests/tree.sh compile $suite
     done
@@ -177,6 +178,10 @@ lane_systemd() {
     check "the package in the systemd machine" with_daemon 900 tests/package/run.sh
 }
 
+lane_containers() {
+    check "podman, docker and containerd" with_daemon 300 tests/containers/runtimes.sh
+}
+
 lane_clients() {
     # Rates by two clocks over two windows of ten seconds, and the duration of scrapes.
     kind=measures end_to_end prometheus
@@ -205,6 +210,7 @@ lane_page_parts() {
 
 if [ $plain = yes ]; then
     lane_systemd &
+    lane_containers &
     lane_clients &
     lane_page 1 &
     { lane_page 2; lane_page_parts; } &

@@ -58,7 +58,7 @@ packages() {
         printf '%s\n' libmicrohttpd12 libjansson4 libyaml-0-2 libdeflate0 libsystemd0 libcap-ng0 libseccomp2
         printf '%s\n' libpfm4 libdw1
         [ "$kind" = machine ] ||
-            printf '%s\n' podman crun uidmap dbus-user-session libpam-systemd docker.io containerd busybox-static
+            printf '%s\n' podman catatonit crun uidmap dbus-user-session libpam-systemd docker.io containerd busybox-static
         ;;
     compile)
         printf '%s\n' build-essential autoconf automake clang curl jq procps python3

@@ -194,7 +194,7 @@ int jail_forbid_processes(void)
 
 /* Signals */
 
-void jail_ignore_signals(void)
+void jail_drop_signals(void)
 {
     static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGUSR1, SIGUSR2, SIGTSTP};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the reader says of a state file: see record.h. */
+/* A record of the reader: see record.h. */
 #include "collectors/names/record.h"
 
 int name_record_write(const struct name_record *record, struct buffer *packet)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the reader (reader.h) says of a state file, a packet for each container in it: the only way out of the process
- * that has read the file. Pure.
+ * A record of the reader (reader/reader.h) is the names of one container, a packet for each in the state file: the only
+ * way out of the process that has read the file. Pure.
  */
 #ifndef COLLECTORS_NAMES_RECORD_H
 #define COLLECTORS_NAMES_RECORD_H

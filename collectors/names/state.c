@@ -21,7 +21,7 @@
 #include "collectors/names/source.h"
 #include "collectors/names/unnamed.h"
 
-/* How often the file of a container that is known is compared; and those of one that none of them names. */
+/* How often, at least, the file of a container that is known is compared; and those of one that none of them names. */
 #define REFRESH_NS (15 * NSEC_PER_SEC)
 #define REFRESH_STEP_NS (5 * NSEC_PER_SEC)
 #define SLOW_RETRY_NS (60 * NSEC_PER_SEC)
@@ -136,7 +136,7 @@ static int state_ask_places(struct state *state, struct account *account, struct
 /* At few times, so that the process wakes once for many containers. */
 static uint64_t next_refresh(uint64_t now)
 {
-    return ((now + REFRESH_NS) / REFRESH_STEP_NS + 1) * REFRESH_STEP_NS;
+    return (now + REFRESH_NS) / REFRESH_STEP_NS * REFRESH_STEP_NS;
 }
 
 /* Whether the reason why it has no name is another now. */
@@ -312,23 +312,25 @@ static int state_find(void *data, const char *path, struct names *names)
 {
     struct state *state = data;
     struct container *container;
+    uint32_t user = 0;
     const char *id = names->texts[NAME_CONTAINER_ID];
 
     if (!id || strlen(id) != STATE_ID_LENGTH)
         return 0;
     if (state->timer < 0) {
-        names->unnamed = unnamed_reason(-ENOSYS, false);
+        names->unnamed = names->unnamed ? names->unnamed : unnamed_reason(-ENOSYS, false);
         return 0;
     }
     size_t before = state->containers.n;
-    int r = containers_add(&state->containers, account_of_path(path), id, path, &container);
+    path_find_user(path, &user);
+    int r = containers_add(&state->containers, user, id, path, &container);
     if (r < 0)
         return r;
     if (state->containers.n > before) {
         container->unnamed = unnamed_reason(0, false);
         state_arm(state, 0, 0);
     }
-    names->unnamed = container->unnamed;
+    names->unnamed = names->unnamed ? names->unnamed : container->unnamed;
     return names_merge(names, &container->names);
 }
 
@@ -336,10 +338,11 @@ static void state_forget(void *data, const char *path)
 {
     _cleanup_(names_done) struct names names = {0};
     struct state *state = data;
-    uint32_t user = account_of_path(path);
+    uint32_t user = 0;
 
     if (state->timer < 0 || names_from_path(&names, path) < 0 || !names.texts[NAME_CONTAINER_ID])
         return;
+    path_find_user(path, &user);
     containers_forget(&state->containers, user, names.texts[NAME_CONTAINER_ID], path);
     if (!containers_have_user(&state->containers, user))
         accounts_drop(&state->accounts, user);

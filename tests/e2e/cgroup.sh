@@ -814,10 +814,14 @@ test_v1() {
 # --- patterns of names
 
 test_patterns_of_names() {
-    local in=$below/named id unit=perfcountd-test-$$.service
+    local in=$below/named id resident unit=perfcountd-test-$$.service
     id=$(printf '%064x' $$)
     make $in $in/deep $in/deep/$unit $in/deep/$unit/inner $in/deep/other-$unit $in/docker $in/docker/$id \
         $in/docker/$id/inner $in/late
+    # shellcheck disable=SC2016 # that shell expands them
+    sh -c 'echo $$ >"$0/cgroup.procs" && exec sleep 60' "$hierarchy$in/docker/$id/inner" &
+    resident=$!
+    children+=("$resident")
     cgroup_config "$config" "include: [\"unit=*$unit\", container_id=$id]" "exclude: [\"unit=other-*\", /docker/**]" \
         "linger: 0s" "$faults_group"
     start_daemon --config.file="$config"
@@ -833,8 +837,10 @@ test_patterns_of_names() {
     equals "a name that nothing has" "$(get "/api/v1/rates?seconds=0.05&container=nothing" | jq '.rates | length')" 0
     matches "a bad glob is refused, by name" "$(get "/api/v1/counters?pod=[x" -w ' %{http_code}')" 'pod.* 400$'
     end_daemon
-    "$PERFCOUNTD" stat --config.file="$config" --cgroup=container_id="$id" --interval=0.1s --output="$scratch/table"
+    "$PERFCOUNTD" stat --config.file="$config" --cgroup=container_id="$id" --interval=0.1s --output="$scratch/table" 2>"$scratch/err"
     equals "stat --cgroup=KEY=GLOB" "$(cgroups_of_table)" "$in/docker/$id"
+    kill "$resident"
+    wait "$resident" 2>/dev/null
     remove_cgroups "$hierarchy$in"
 }
 
@@ -855,11 +861,11 @@ cgroups_of_table() {
 
 test_stat() {
     local in=$below/stat hostile=$'\e[31mred.service' status
-    make $in $in/a.service $in/b.service $in/idle.scope "$in/$hostile"
+    make $in $in/a.service $in/b.service $in/idle.slice "$in/$hostile"
     cgroup_config "$config" "include: [\"$in/*\"]" "$faults_group"
-    stat_faults --cgroup='[ab].service' --cgroup=$in/idle.scope --sort=minor-faults
+    stat_faults --cgroup='[ab].service' --cgroup=$in/idle.slice --sort=minor-faults
     equals "stat --cgroup: the cgroups that match, the most faults first" "$(cgroups_of_table)" \
-        "$in/b.service $in/a.service $in/idle.scope"
+        "$in/b.service $in/a.service $in/idle.slice"
     stat_faults --sort=minor_faults --limit=1
     equals "--sort and --limit without --cgroup: one of all" "$(cgroups_of_table)" "$in/b.service"
     stat_faults --cgroup='[ab].service' --sort=minor-faults --json

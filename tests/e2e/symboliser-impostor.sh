@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A stranger in the symboliser's place, and in that of the reader of container runtimes' files: the real jail, entered by
-# root and by nobody, leaves nothing but what reading an open file takes. That the real processes are in it is checked by
-# tests/unit/test-symboliser and test-name-reader.
+# A stranger in the symboliser's place, and in that of the reader of container runtimes' files: the real jail, entered
+# by root and by nobody, leaves nothing but what reading an open file takes. That the real processes are in it is
+# checked by tests/unit/test-symboliser and test-name-reader.
 . "$(dirname "$0")/lib.sh"
 beside=$(dirname "$PERFCOUNTD")
 impostor=$beside/tests/impostor/symboliser-impostor

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/utf8.h"
-#include "collectors/names/document.h"
+#include "collectors/names/reader/document.h"
 #include "collectors/names/record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests for state files of container runtimes: other files and other users', links and races; and what the reader
- * says of a file that it may read, which is names and none of the secrets beside them.
+ * Requests for state files of container runtimes: other files and other users', and links; and the answer of the reader
+ * for a file that may be read, which is names and none of the secrets beside them.
  */
 #include "tests/impostor/state-requests.h"
 
@@ -342,7 +342,7 @@ static long try_file_itself(struct impostor *impostor, const struct attempt *att
     return fd < 0 ? -errno : 0;
 }
 
-/* What the reader gets by this way it does not read; and it has no room for more than the socket's. */
+/* The reader never reads from this socket, which has room for some packets and no more. */
 static long try_writing_to_reader(struct impostor *impostor, const struct attempt *attempt)
 {
     const struct state_request request = make_request(STORED, 0, "", "");

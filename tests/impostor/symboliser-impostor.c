@@ -34,7 +34,7 @@
 #include "base/newer.h"
 #include "base/process/fd-socket.h"
 #include "base/process/jail.h"
-#include "collectors/names/reading.h"
+#include "collectors/names/reader/reading.h"
 #include "symbols/symboliser/jail.h"
 #include "symbols/symboliser/symboliser.h"
 

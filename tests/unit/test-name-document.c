@@ -3,11 +3,14 @@
  * State files, cut down to what matters, as each runtime writes them: docker.io 20.10, compose 2, cri-dockerd; podman
  * 4.3 and CRI-O by containers/storage; bundles of containerd for Kubernetes, nerdctl and ctr.
  */
+#include <fcntl.h>
 #include <stdio.h>
 
 #include "base/buffer.h"
 #include "base/cleanup.h"
-#include "collectors/names/document.h"
+#include "base/file.h"
+#include "collectors/names/reader/document.h"
+#include "tests/unit/fixture.h"
 #include "tests/unit/test.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -35,7 +38,7 @@ static int on_found(void *userdata, const char *id, struct names *names)
     for (size_t i = 0; i < N_NAME_KINDS; i++)
         if (names->texts[i])
             buffer_appendf(lines, "%s=%s ", name_kind_text((enum name_kind)i), names->texts[i]);
-    buffer_append_char(lines, '\n');
+    lines->data[lines->size - 1] = '\n'; /* each has a runtime, so there is a blank */
     return 0;
 }
 
@@ -59,29 +62,29 @@ static const struct {
      "\",\"Managed\":false,\"Path\":\"/x\","
      "\"Config\":{\"Hostname\":\"0123456789ab\",\"Env\":[\"PASSWORD=secret\"],\"Image\":\"grafana/grafana:9.5\","
      "\"Labels\":{}},\"Name\":\"/grafana\",\"Driver\":\"overlay2\",\"RestartCount\":0}",
-     "container=grafana image=grafana/grafana:9.5 runtime=docker \n"},
+     "container=grafana image=grafana/grafana:9.5 runtime=docker\n"},
     {STATE_DOCKER,
      "{\"Config\":{\"Image\":\"postgres\",\"Labels\":{\"com.docker.compose.config-hash\":\"1\","
      "\"com.docker.compose.project\":\"shop\",\"com.docker.compose.service\":\"db\"}},\"Name\":\"/shop-db-1\"}\n",
-     "container=shop-db-1 image=postgres compose_project=shop compose_service=db runtime=docker \n"},
+     "container=shop-db-1 image=postgres compose_project=shop compose_service=db runtime=docker\n"},
     {STATE_DOCKER,
      "{\"Config\":{\"Image\":\"sha256:0123\",\"Labels\":{\"io.kubernetes.container.name\":\"coredns\","
      "\"io.kubernetes.docker.type\":\"container\",\"io.kubernetes.pod.name\":\"coredns-5d78c9869d-abcde\","
      "\"io.kubernetes.pod.namespace\":\"kube-system\"}},"
      "\"Name\":\"/k8s_coredns_coredns-5d78c9869d-abcde_kube-system_0f1e_0\"}",
-     "container=coredns image=sha256:0123 pod=coredns-5d78c9869d-abcde namespace=kube-system runtime=docker \n"},
+     "container=coredns image=sha256:0123 pod=coredns-5d78c9869d-abcde namespace=kube-system runtime=docker\n"},
     {STATE_DOCKER,
      "{\"Config\":{\"Image\":\"registry.k8s.io/pause:3.9\",\"Labels\":{\"io.kubernetes.container.name\":\"POD\","
      "\"io.kubernetes.docker.type\":\"podsandbox\",\"io.kubernetes.pod.name\":\"a\"}},\"Name\":\"/k8s_POD_a_b_c_0\"}",
-     "pause container=POD image=registry.k8s.io/pause:3.9 pod=a runtime=docker \n"},
-    {STATE_DOCKER, "{\"Name\":\"no-slash\",\"Config\":null}", "container=no-slash runtime=docker \n"},
-    {STATE_DOCKER, "{\"Name\":\"/a\",\"Config\":{\"Image\":7,\"Labels\":[\"x\"]}}", "container=a runtime=docker \n"},
+     "pause container=POD image=registry.k8s.io/pause:3.9 pod=a runtime=docker\n"},
+    {STATE_DOCKER, "{\"Name\":\"no-slash\",\"Config\":null}", "container=no-slash runtime=docker\n"},
+    {STATE_DOCKER, "{\"Name\":\"/a\",\"Config\":{\"Image\":7,\"Labels\":[\"x\"]}}", "container=a runtime=docker\n"},
     {STATE_DOCKER, "{\"Name\":\"/a\",\"Config\":{\"Labels\":{\"com.docker.compose.service\":\"\"}}}",
-     "container=a runtime=docker \n"},
+     "container=a runtime=docker\n"},
     {STATE_DOCKER, "{\"Name\":\"/a\",\"HostConfig\":{\"NanoCpus\":123456789012345678901234567890}}",
-     "container=a runtime=docker \n"},
+     "container=a runtime=docker\n"},
     {STATE_DOCKER, "{\"Name\":\"/a\\n<img src=x onerror=alert(1)>\\u0000\\u202e\"}",
-     "container=a\xef\xbf\xbd<img src=x onerror=alert(1)>\xef\xbf\xbd\xe2\x80\xae runtime=docker \n"},
+     "container=a\xef\xbf\xbd<img src=x onerror=alert(1)>\xef\xbf\xbd\xe2\x80\xae runtime=docker\n"},
     /* podman */
     {STATE_STORAGE,
      "[{\"id\":\"" ID
@@ -89,19 +92,19 @@ static const struct {
      "\\\"docker.io/grafana/"
      "grafana:9.5\\\",\\\"image-id\\\":\\\"9876\\\",\\\"name\\\":\\\"grafana\\\",\\\"created-at\\\""
      ":1700000000}\",\"created\":\"2023-11-14T22:13:20Z\",\"flags\":{\"MountLabel\":\"\",\"ProcessLabel\":\"\"}}]",
-     "container=grafana image=docker.io/grafana/grafana:9.5 runtime=podman \n"},
+     "container=grafana image=docker.io/grafana/grafana:9.5 runtime=podman\n"},
     {STATE_STORAGE, /* renamed */
      "[{\"id\":\"" ID "\",\"names\":[\"new\"],\"metadata\":\"{\\\"name\\\":\\\"old\\\"}\"},"
      "{\"id\":\"" ID2 "\",\"metadata\":\"{\\\"name\\\":\\\"b\\\"}\"}]",
-     "container=new runtime=podman \nfedc: container=b runtime=podman \n"},
+     "container=new runtime=podman\nfedc: container=b runtime=podman\n"},
     {STATE_STORAGE,
      "[{\"id\":\"" ID "\",\"names\":[\"63c4292d1879-infra\"]},{\"id\":\"" ID2 "\",\"names\":[\"pods-own\"],"
      "\"metadata\":\"{\\\"image-name\\\":\\\"localhost/podman-pause:4.3.1-0\\\"}\"}]",
-     "pause container=63c4292d1879-infra runtime=podman \n"
-     "fedc: pause container=pods-own image=localhost/podman-pause:4.3.1-0 runtime=podman \n"},
-    {STATE_STORAGE, "[{\"id\":\"" ID "\",\"names\":[\"my-infra\"]}]", "container=my-infra runtime=podman \n"},
-    {STATE_STORAGE, "[{\"id\":\"" ID "\"}]", "runtime=podman \n"},
-    {STATE_STORAGE, "[{\"id\":\"" ID "\",\"names\":\"a\",\"metadata\":\"{\\\"name\\\"\"}]", "runtime=podman \n"},
+     "pause container=63c4292d1879-infra runtime=podman\n"
+     "fedc: pause container=pods-own image=localhost/podman-pause:4.3.1-0 runtime=podman\n"},
+    {STATE_STORAGE, "[{\"id\":\"" ID "\",\"names\":[\"my-infra\"]}]", "container=my-infra runtime=podman\n"},
+    {STATE_STORAGE, "[{\"id\":\"" ID "\"}]", "runtime=podman\n"},
+    {STATE_STORAGE, "[{\"id\":\"" ID "\",\"names\":\"a\",\"metadata\":\"{\\\"name\\\"\"}]", "runtime=podman\n"},
     {STATE_STORAGE, "[{\"id\":\"../etc\",\"names\":[\"a\"]},7,null,{\"id\":7},{}]", ""},
     {STATE_STORAGE, "[]", ""},
     {STATE_STORAGE, "", ""},
@@ -115,12 +118,12 @@ static const struct {
      "\\\"k8s_coredns-abc_kube-system_0f1e_0\\\",\\\"pod-id\\\":\\\"" ID2
      "\\\",\\\"metadata-name\\\":\\\"coredns-abc\\\","
      "\\\"namespace\\\":\\\"kube-system\\\",\\\"pod\\\":true}\"}]",
-     "container=coredns image=registry.k8s.io/coredns:1.10 pod=coredns-abc namespace=kube-system runtime=cri-o \n"
-     "fedc: pause container=coredns-abc pod=coredns-abc namespace=kube-system runtime=cri-o \n"},
+     "container=coredns image=registry.k8s.io/coredns:1.10 pod=coredns-abc namespace=kube-system runtime=cri-o\n"
+     "fedc: pause container=coredns-abc pod=coredns-abc namespace=kube-system runtime=cri-o\n"},
     {STATE_STORAGE, "[{\"id\":\"" ID "\",\"metadata\":\"{\\\"pod-id\\\":\\\"x\\\",\\\"pod-name\\\":\\\"k8s_\\\"}\"}]",
-     "pod=k8s_ runtime=cri-o \n"},
+     "pod=k8s_ runtime=cri-o\n"},
     {STATE_STORAGE, "[{\"id\":\"" ID "\",\"metadata\":\"{\\\"pod-id\\\":\\\"x\\\",\\\"pod-name\\\":\\\"k8s_a\\\"}\"}]",
-     "pod=a runtime=cri-o \n"},
+     "pod=a runtime=cri-o\n"},
     /* containerd */
     {STATE_BUNDLE,
      "{\"ociVersion\":\"1.0.2-dev\",\"process\":{\"env\":[\"TOKEN=secret\"],\"rlimits\":[{\"type\":\"RLIMIT_NOFILE\","
@@ -128,16 +131,16 @@ static const struct {
      "\"io.kubernetes.cri.container-name\":\"web\",\"io.kubernetes.cri.container-type\":\"container\","
      "\"io.kubernetes.cri.image-name\":\"docker.io/library/nginx:1.25\",\"io.kubernetes.cri.sandbox-id\":\"" ID2 "\","
      "\"io.kubernetes.cri.sandbox-name\":\"web-0\",\"io.kubernetes.cri.sandbox-namespace\":\"shop\"}}",
-     "container=web image=docker.io/library/nginx:1.25 pod=web-0 namespace=shop runtime=containerd \n"},
+     "container=web image=docker.io/library/nginx:1.25 pod=web-0 namespace=shop runtime=containerd\n"},
     {STATE_BUNDLE,
      "{\"ociVersion\":\"1.1.0\",\"annotations\":{\"io.kubernetes.cri.container-type\":\"sandbox\","
      "\"io.kubernetes.cri.sandbox-name\":\"web-0\",\"io.kubernetes.cri.sandbox-namespace\":\"shop\"}}",
-     "pause pod=web-0 namespace=shop runtime=containerd \n"},
+     "pause pod=web-0 namespace=shop runtime=containerd\n"},
     {STATE_BUNDLE,
      "{\"ociVersion\":\"1.1.0\",\"annotations\":{\"nerdctl/extraHosts\":\"null\",\"nerdctl/name\":\"alpine-01234\","
      "\"nerdctl/namespace\":\"default\",\"nerdctl/platform\":\"linux/amd64\"}}",
-     "container=alpine-01234 runtime=containerd \n"},
-    {STATE_BUNDLE, "{\"ociVersion\":\"1.0.2\",\"hooks\":{}}", "runtime=containerd \n"},
+     "container=alpine-01234 runtime=containerd\n"},
+    {STATE_BUNDLE, "{\"ociVersion\":\"1.0.2\",\"hooks\":{}}", "runtime=containerd\n"},
 };
 
 static void test_documents(void **state)
@@ -150,6 +153,31 @@ static void test_documents(void **state)
         assert_string_equal(out, cases[i].out);
         assert_null(strstr(out, "secret"));
     }
+}
+
+/* "bundle-ctr-1.6.json" is a file as containerd 1.6 wrote it for ctr; its names are beside it. */
+static void check_file(const char *path)
+{
+    static const char *const formats[] = {
+        [STATE_DOCKER] = "docker-", [STATE_STORAGE] = "storage-", [STATE_BUNDLE] = "bundle-"};
+    const char *name = strrchr(path, '/') + 1;
+    size_t format = 0;
+
+    while (!str_starts(name, formats[format]))
+        format++;
+    _cleanup_(freep) char *out = NULL, *content = NULL;
+    size_t size;
+    assert_int_equal(file_read(AT_FDCWD, path, STATE_FILE_MAX, &content, &size), 0);
+    assert_int_equal(read_document((enum state_format)format, content, size, &out), 0);
+    assert_null(strstr(out, "s3cr3t"));
+    out[strlen(out) - 1] = '\0';
+    fixture_expect(path, ".names", out);
+}
+
+static void test_real_files(void **state)
+{
+    (void)state;
+    assert_int_equal(fixture_each("tests/state-files/*.json", check_file), 5);
 }
 
 /* Half written at any byte: only the blank at the end may be missing. */
@@ -224,8 +252,8 @@ static void test_large_documents(void **state)
         const char *out;
     } large[] = {
         {STATE_DOCKER, deep, -EBADMSG, ""},
-        {STATE_STORAGE, deep_metadata, 0, "runtime=podman \n"},
-        {STATE_DOCKER, wide, 0, "container=a runtime=docker \n"},
+        {STATE_STORAGE, deep_metadata, 0, "runtime=podman\n"},
+        {STATE_DOCKER, wide, 0, "container=a runtime=docker\n"},
     };
 
     (void)state;
@@ -237,7 +265,7 @@ static void test_large_documents(void **state)
     }
     _cleanup_(freep) char *out = NULL;
     assert_int_equal(read_document(STATE_DOCKER, label, strlen(label), &out), 0);
-    assert_int_equal(strlen(out), strlen("container= runtime=docker \n") + NAME_SIZE_MAX);
+    assert_int_equal(strlen(out), strlen("container= runtime=docker\n") + NAME_SIZE_MAX);
 }
 
 static int on_found_fails(void *userdata, const char *id, struct names *names)
@@ -262,9 +290,9 @@ static void test_reading_ends(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_documents),       cmocka_unit_test(test_half_written),
-        cmocka_unit_test(test_other_documents), cmocka_unit_test(test_large_documents),
-        cmocka_unit_test(test_reading_ends),
+        cmocka_unit_test(test_documents),       cmocka_unit_test(test_real_files),
+        cmocka_unit_test(test_half_written),    cmocka_unit_test(test_other_documents),
+        cmocka_unit_test(test_large_documents), cmocka_unit_test(test_reading_ends),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "base/process/fd-socket.h"
 #include "base/sanitizer.h"
-#include "collectors/names/reader.h"
+#include "collectors/names/reader/reader.h"
 #include "collectors/names/record.h"
 #include "tests/unit/test.h"
 
@@ -135,7 +135,7 @@ static void test_reads(void **state)
         assert_reads(*state, ticket);
 }
 
-/* What is no request changes nothing. */
+/* A packet that is no request changes nothing. */
 static void test_no_request(void **state)
 {
     struct rig *rig = *state;

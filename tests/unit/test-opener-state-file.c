@@ -161,7 +161,7 @@ static void test_file_arrives(void **state)
     assert_nothing_arrived(rig);
 }
 
-/* What may stand in the file's place. */
+/* Other things stand in the file's place. */
 static void be_missing(void)
 {
     assert_int_equal(unlink(FILE_PATH), 0);

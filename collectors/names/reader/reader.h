@@ -8,8 +8,8 @@
  * It is forked before the opener and while there is one thread, and only where the machine has a place of state files
  * at that time: elsewhere it would cost memory for nothing.
  */
-#ifndef COLLECTORS_NAMES_READER_H
-#define COLLECTORS_NAMES_READER_H
+#ifndef COLLECTORS_NAMES_READER_READER_H
+#define COLLECTORS_NAMES_READER_READER_H
 
 #include "base/error.h"
 #include "base/process/child.h"

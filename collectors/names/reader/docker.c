@@ -5,7 +5,7 @@
  * core/labels.go).
  */
 #include "base/cleanup.h"
-#include "collectors/names/format.h"
+#include "collectors/names/reader/format.h"
 
 static const struct name_field config_fields[] = {
     {"Image", NAME_IMAGE},

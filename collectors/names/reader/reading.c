@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The reader's own process: see reading.h. */
-#include "collectors/names/reading.h"
+#include "collectors/names/reader/reading.h"
 
 #include <fcntl.h>
 #include <malloc.h>
@@ -14,7 +14,7 @@
 #include "base/process/fd-socket.h"
 #include "base/process/jail.h"
 #include "base/process/program.h"
-#include "collectors/names/document.h"
+#include "collectors/names/reader/document.h"
 #include "collectors/names/record.h"
 
 /* For one file. A file system that does not answer must not keep the names of others. */
@@ -178,7 +178,7 @@ _Noreturn void reading_run(int files, int records)
     struct reading_hello hello = {0};
 
     program_set_name("perfcountd-names");
-    jail_ignore_signals();
+    jail_drop_signals();
     int r = reading_send_hello(records);
     if (r == 0) {
         hello.error = reading_enter_jail(files, records);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The reader's own process (reader.h): it is forked, enters its jail, and reads each file that it is given. */
-#ifndef COLLECTORS_NAMES_READING_H
-#define COLLECTORS_NAMES_READING_H
+#ifndef COLLECTORS_NAMES_READER_READING_H
+#define COLLECTORS_NAMES_READER_READING_H
 
 #include "base/util.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The content of a state file: see document.h. */
-#include "collectors/names/document.h"
+#include "collectors/names/reader/document.h"
 
 #include "base/cleanup.h"
 
@@ -10,7 +10,7 @@ static const struct name_format *const formats[N_STATE_FORMATS] = {
     [STATE_BUNDLE] = &name_format_bundle,
 };
 
-struct finding {
+struct name_finding {
     const struct state_place *place;
     name_found found;
     void *userdata;
@@ -18,7 +18,7 @@ struct finding {
 
 static int found_one(void *userdata, const char *id, struct names *names)
 {
-    const struct finding *finding = userdata;
+    const struct name_finding *finding = userdata;
     const char *runtime = finding->place->source;
     int r = names->texts[NAME_RUNTIME] ? 0 : names_set(names, NAME_RUNTIME, runtime, strlen(runtime));
 
@@ -37,7 +37,7 @@ int name_document_read(const struct state_request *request, const char *content,
                        void *userdata)
 {
     const struct state_place *place = state_place(request->place);
-    struct finding finding = {.place = place, .found = found, .userdata = userdata};
+    struct name_finding finding = {.place = place, .found = found, .userdata = userdata};
     json_error_t error;
 
     if (!place)

@@ -5,7 +5,7 @@
  * Kubernetes and nerdctl leave no label of Compose there.
  */
 #include "base/cleanup.h"
-#include "collectors/names/format.h"
+#include "collectors/names/reader/format.h"
 
 static const struct name_field annotation_fields[] = {
     {"nerdctl/name", NAME_CONTAINER},

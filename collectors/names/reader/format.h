@@ -3,14 +3,14 @@
  * A format of state files (perf/state-file.h), as it gives the names of containers: one const table entry and its
  * static functions, in one file each. Pure.
  */
-#ifndef COLLECTORS_NAMES_FORMAT_H
-#define COLLECTORS_NAMES_FORMAT_H
+#ifndef COLLECTORS_NAMES_READER_FORMAT_H
+#define COLLECTORS_NAMES_READER_FORMAT_H
 
 #include <jansson.h>
 
 #include "collectors/names/names.h"
 
-/* The id is 64 hexadecimal digits. What it returns, other than 0, ends the reading. It may change `names`. */
+/* The id is 64 hexadecimal digits. A result other than 0 ends the reading. It may change `names`. */
 typedef int (*name_found)(void *userdata, const char *id, struct names *names);
 
 struct name_format {

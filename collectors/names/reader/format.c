@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What formats of state files have in common: see format.h. */
-#include "collectors/names/format.h"
+/* All formats of state files take names out of objects by this: see format.h. */
+#include "collectors/names/reader/format.h"
 
 int name_format_take(const json_t *object, const struct name_field *fields, size_t n, struct names *names)
 {

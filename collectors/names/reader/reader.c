@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The reader of state files, as the daemon starts and ends it: see reader.h. */
-#include "collectors/names/reader.h"
+#include "collectors/names/reader/reader.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/process/fd-socket.h"
-#include "collectors/names/reading.h"
+#include "collectors/names/reader/reading.h"
 #include "perf/state-file.h"
 
 /* How long the child may take to start, while nothing else waits. */

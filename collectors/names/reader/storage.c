@@ -5,7 +5,7 @@
  * (internal/storage/runtime.go, the same name) also the pod. podman-rename(1) changes `names`, and not the metadata.
  */
 #include "base/cleanup.h"
-#include "collectors/names/format.h"
+#include "collectors/names/reader/format.h"
 #include "perf/state-file.h"
 
 static const struct name_field podman_fields[] = {
