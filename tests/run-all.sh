@@ -175,6 +175,7 @@ fi
 
 lane_systemd() {
     check "systemd machine" with_daemon 600 tests/systemd/units.sh
+    check "systemd-nspawn and LXC" with_daemon 300 tests/containers/machines.sh
     show='systemd-analyze security' check "systemd service" with_daemon 300 tests/systemd/service.sh
     check "the package in the systemd machine" with_daemon 900 tests/package/run.sh
 }
