@@ -257,6 +257,47 @@ static void test_file_hangs(void **state)
     assert_reads(rig, 16);
 }
 
+static bool status_has(const char *status, const char *line)
+{
+    return strstr(status, line) != NULL;
+}
+
+static char *read_status(pid_t pid)
+{
+    char path[64], *status;
+
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    assert_int_equal(file_read(AT_FDCWD, path, 65536, &status, NULL), 0);
+    return status;
+}
+
+/* How many filters of system calls a process has: counted since Linux 5.9, and -1 before. */
+static long filters_in(const char *status)
+{
+    static const char key[] = "\nSeccomp_filters:\t";
+    const char *line = strstr(status, key);
+
+    return line ? strtol(line + strlen(key), NULL, 10) : -1;
+}
+
+/* With that many filters more than this process has. */
+static void assert_jailed(pid_t pid, long filters)
+{
+    _cleanup_(freep) char *status = read_status(pid), *own = read_status(getpid());
+
+    assert_true(status_has(status, "\nCapEff:\t0000000000000000\n"));
+    assert_true(status_has(status, "\nCapPrm:\t0000000000000000\n"));
+    assert_true(status_has(status, "\nNoNewPrivs:\t1\n"));
+    assert_false(status_has(status, "\nUid:\t0\t"));
+    if (geteuid() == 0)
+        assert_true(status_has(status, "\nGroups:\t \n") && status_has(status, "\nCapBnd:\t0000000000000000\n"));
+    if (runs_emulated())
+        return;
+    assert_true(status_has(status, "\nSeccomp:\t2\n"));
+    if (filters_in(own) >= 0)
+        assert_int_equal(filters_in(status), filters_in(own) + filters);
+}
+
 /* Above standard error. */
 static size_t count_descriptors(pid_t pid)
 {
@@ -288,6 +329,7 @@ static void test_process_of_file_ends(void **state)
     } else {
         leave_out("only root sees the descriptors of the reader");
     }
+    assert_jailed(pid, 2);
     assert_int_equal(kill(pid, SIGKILL), 0);
     do {
         name_record_done(&record);
@@ -301,28 +343,12 @@ static void test_process_of_file_ends(void **state)
     assert_reads(rig, 13);
 }
 
-static bool status_has(const char *status, const char *line)
-{
-    return strstr(status, line) != NULL;
-}
-
 static void test_privileges(void **state)
 {
     struct rig *rig = *state;
-    _cleanup_(freep) char *status = NULL;
-    char path[64];
     struct process_stat stat;
 
-    snprintf(path, sizeof(path), "/proc/%d/status", (int)rig->reader.child.pid);
-    assert_int_equal(file_read(AT_FDCWD, path, 65536, &status, NULL), 0);
-    assert_true(status_has(status, "\nCapEff:\t0000000000000000\n") &&
-                status_has(status, "\nCapPrm:\t0000000000000000"));
-    assert_true(status_has(status, "\nNoNewPrivs:\t1\n"));
-    assert_false(status_has(status, "\nUid:\t0\t"));
-    if (geteuid() == 0)
-        assert_true(status_has(status, "\nGroups:\t \n") && status_has(status, "\nCapBnd:\t0000000000000000\n"));
-    if (!runs_emulated())
-        assert_true(status_has(status, "\nSeccomp:\t2\n"));
+    assert_jailed(rig->reader.child.pid, 1);
     assert_int_equal(child_read(&rig->reader.child, &stat), 0);
     assert_int_equal(stat.threads, 1);
 }
