@@ -6,12 +6,12 @@
 #include "base/util.h"
 
 enum name_kind {
-    /* Of the path alone. */
-    NAME_UNIT,         /* the innermost systemd unit, unescaped as systemd-escape(1) does: "ssh.service" */
-    NAME_SLICE,        /* the innermost slice: "system.slice" */
+    /* Of the path alone: a unit, and its slice. */
+    NAME_UNIT,  /* the innermost systemd unit, unescaped as systemd-escape(1) does: "ssh.service" */
+    NAME_SLICE, /* the innermost slice: "system.slice" */
+    /* Where one of the next two begins in a path, a container does. */
     NAME_CONTAINER_ID, /* 64 hexadecimal digits, of docker, containerd, cri-o, podman */
-    /* Of the path, or of what the sources (collectors/names/source.h) know. */
-    NAME_CONTAINER,
+    NAME_CONTAINER,    /* of the path, or of what the sources (collectors/names/source.h) know, as all behind it */
     NAME_IMAGE,
     NAME_POD,
     NAME_NAMESPACE, /* of Kubernetes */

@@ -72,14 +72,16 @@ static const struct {
     {1, with_watchdog}, /* the event loop's timerfd for it */
     {1, with_journal},  /* the socket of the journal */
     {2, with_opener},   /* the socket to the opener, its /proc/PID/stat; later descriptors over it are counters */
-    {4, with_reader},   /* both sockets of the reader of state files, its /proc/PID/stat, its pidfd */
-    {1, when_serving},  /* uevents */
-    {2, with_cgroups},  /* the root of the hierarchy, inotify */
-    {2, with_self},     /* /proc/self/stat, /proc/self/fd */
-    {2, listeners},     /* the socket, and libmicrohttpd's epoll */
-    {2, listeners},     /* again: a reload opens the new set before it closes the old one */
-    {3, always},        /* for a moment: a file and its directory, an event that is tried, the service manager's socket,
-                           a client that is accepted and refused */
+    {6, with_reader},  /* both sockets of the reader of state files, its /proc/PID/stat, its pidfd; the timer of what it
+                          is asked, and their epoll */
+    {1, when_serving}, /* uevents */
+    {6, with_cgroups}, /* the root of the hierarchy; inotify of the tree, of vacant cgroups, of links of Kubernetes, of
+                          units of systemd; their epoll */
+    {2, with_self},    /* /proc/self/stat, /proc/self/fd */
+    {2, listeners},    /* the socket, and libmicrohttpd's epoll */
+    {2, listeners},    /* again: a reload opens the new set before it closes the old one */
+    {3, always},       /* for a moment: a file and its directory, an event that is tried, the service manager's socket,
+                          a client that is accepted and refused */
 };
 
 static uint64_t minus(uint64_t a, uint64_t b)

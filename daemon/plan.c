@@ -103,10 +103,12 @@ static json_t *cgroups_json(const struct registry *registry)
         return json_null();
     cgroup_visit(state, add_cgroup, &totals);
     cgroup_summarize(state, &summary);
-    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "hierarchy", json_text(summary.hierarchy), "match",
+    json_t *document = document_cgroups(registry), *listed = json_incref(json_object_get(document, "cgroups"));
+    json_decref(document);
+    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "hierarchy", json_text(summary.hierarchy), "match",
                      (json_int_t)summary.n_wanted, "watched", totals.watched, "dropped", totals.dropped, "room",
                      (json_int_t)summary.limit, "descriptors_each", (json_int_t)summary.descriptors_each, "descriptors",
-                     totals.descriptors);
+                     totals.descriptors, "cgroups", listed);
 }
 
 static json_int_t count_series(const struct metrics *metrics)

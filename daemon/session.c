@@ -3,6 +3,7 @@
 #include "daemon/session.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <systemd/sd-daemon.h>
 
@@ -13,6 +14,10 @@
 #include "daemon/settings.h"
 #include "opener/opener.h"
 #include "opener/state-file.h"
+
+#define COLLECTORS_MAX 32
+#define SETTLE_NS (333 * NSEC_PER_MSEC)
+#define SILENCE_MS 30
 
 DEFINE_CLEANUP(struct machine *, machine_free);
 
@@ -134,6 +139,31 @@ static int accept_with_budget(struct session *session, const struct machine *mac
     else
         session->descriptors.limits = fd_budget_limits(&session->budget);
     return r;
+}
+
+/* Whether a descriptor of a collector was readable within `ms`. */
+static bool session_dispatch(struct session *session, int ms)
+{
+    struct pollfd fds[COLLECTORS_MAX];
+    size_t n = 0;
+
+    for (int fd; n < COLLECTORS_MAX && (fd = registry_fd(session->registry, n)) != -ENODEV; n++)
+        fds[n] = (struct pollfd){.fd = fd, .events = POLLIN};
+    if (poll(fds, n, ms) <= 0)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (fds[i].revents)
+            registry_dispatch(session->registry, i);
+    return true;
+}
+
+void session_settle(struct session *session)
+{
+    uint64_t end = session->sys.now(&session->sys, CLOCK_MONOTONIC) + SETTLE_NS;
+
+    while (session->has_reader && session->sys.now(&session->sys, CLOCK_MONOTONIC) < end &&
+           session_dispatch(session, SILENCE_MS))
+        ;
 }
 
 int session_reload(struct session *session, const struct options *options,

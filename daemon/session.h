@@ -40,6 +40,11 @@ int session_divide_descriptors(struct session *session, struct error *error);
 /* Opens what the configuration wants and reads it once. -ENOMEM only: an event that cannot be opened is reported. */
 int session_open(struct session *session, struct error *error);
 /*
+ * For a command without an event loop: the names of containers come a moment after their cgroups were found. Takes them
+ * in until nothing comes any more, for at most a third of a second; at once where this machine has no reader of names.
+ */
+void session_settle(struct session *session);
+/*
  * Loads both again, asks `accept` (which may refuse the new configuration, and finds the new budget in the session),
  * and swaps them. On failure the old ones stay in use; only -ENOMEM can follow `accept`, and then the new ones are in
  * use. Groups that did not change go on counting.

@@ -137,6 +137,16 @@ static struct series *cgroup_counts_add_info(const struct collector_context *con
     return series;
 }
 
+static bool have_same_labels(const struct names *a, const struct names *b)
+{
+    for (enum name_kind kind = 0; kind <= NAME_RUNTIME; kind++) {
+        const char *text = a->texts[kind], *other = b->texts[kind];
+        if (text && other ? !str_equal(text, other) : text != other)
+            return false;
+    }
+    return true;
+}
+
 int cgroup_counts_find_names(struct cgroup_counts *counts, const struct collector_context *context,
                              struct name_book *book)
 {
@@ -147,13 +157,15 @@ int cgroup_counts_find_names(struct cgroup_counts *counts, const struct collecto
         r = names_merge(&names, &counts->names);
         names.unnamed = NULL;
     }
-    if (r < 0 || (counts->info && names_equal(&counts->names, &names)))
+    if (r < 0)
         return r;
-    struct series *info = cgroup_counts_add_info(context, counts, &names);
-    if (!info)
-        return -ENOMEM;
-    metrics_remove(&context->snapshot->metrics, counts->info);
-    counts->info = info;
+    if (!counts->info || !have_same_labels(&counts->names, &names)) {
+        struct series *info = cgroup_counts_add_info(context, counts, &names);
+        if (!info)
+            return -ENOMEM;
+        metrics_remove(&context->snapshot->metrics, counts->info);
+        counts->info = info;
+    }
     names_done(&counts->names);
     counts->names = names;
     names = (struct names){0};

@@ -21,7 +21,8 @@ struct cgroup_node {
     uint64_t inode;
     unsigned depth; /* 0 for the root */
     void *userdata; /* the listener's; NULL at first */
-    bool left_out;  /* the listener's, as the next two; false and 0 at first */
+    bool wanted;    /* the listener's, as the next three; false and 0 at first: verdict.h */
+    bool left_out;
     bool looked_at; /* vacancy.h */
     int vacancy;    /* the watch that reports when it is not vacant any more; 0: none */
 

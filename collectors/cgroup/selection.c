@@ -6,106 +6,122 @@
 #include "base/glob.h"
 #include "collectors/names/path.h"
 
-/* What a pattern is compared with. */
-struct subject {
-    const char *path;
-    const struct names *names; /* NULL: none is known */
-};
+/* Whether a pattern has a cgroup of this path; `names` is NULL where none is known. */
+typedef bool (*pattern_test)(const char *pattern, const char *path, const struct names *names);
 
-typedef bool (*pattern_test)(const char *pattern, const struct subject *subject);
-
-static bool any_matches(char *const *patterns, size_t n, const struct subject *subject, pattern_test test)
+static bool any_matches(char *const *patterns, size_t n, const char *path, const struct names *names, pattern_test test)
 {
     for (size_t i = 0; i < n; i++)
-        if (test(patterns[i], subject))
+        if (test(patterns[i], path, names))
             return true;
     return false;
 }
 
-static bool is_of_name(const char *pattern, const struct subject *subject)
+static bool is_of_names(const char *pattern, const char *path, const struct names *names)
 {
     enum name_kind kind;
     const char *glob;
 
-    (void)subject;
+    (void)path;
+    (void)names;
     return name_kind_parse(pattern, &kind, &glob) == 0;
 }
 
-/* No path matches a pattern of a name. */
-static bool matches_path(const char *pattern, const struct subject *subject)
+/* A pattern of names matches no path. */
+static bool matches_path(const char *pattern, const char *path, const struct names *names)
 {
-    return glob_match(pattern, subject->path);
+    (void)names;
+    return glob_match(pattern, path);
 }
 
-static bool matches_name(const char *pattern, const struct subject *subject)
+static bool matches_name(const char *pattern, const char *path, const struct names *names)
 {
     enum name_kind kind;
     const char *glob;
 
-    return subject->names && name_kind_parse(pattern, &kind, &glob) == 0 && subject->names->texts[kind] &&
-           glob_match_last(glob, subject->names->texts[kind]);
+    (void)path;
+    return names && name_kind_parse(pattern, &kind, &glob) == 0 && names->texts[kind] &&
+           glob_match_last(glob, names->texts[kind]);
 }
 
-static bool matches(const char *pattern, const struct subject *subject)
+static bool excludes(const char *pattern, const char *path, const struct names *names)
 {
-    return matches_path(pattern, subject) || matches_name(pattern, subject);
+    return matches_path(pattern, path, names) || matches_name(pattern, path, names);
 }
 
-static bool may_match(const char *pattern, const struct subject *subject)
+static bool may_match(const char *pattern, const char *path, const struct names *names)
 {
-    return is_of_name(pattern, subject) || matches_path(pattern, subject);
+    return matches_path(pattern, path, names) || is_of_names(pattern, path, names);
 }
 
-static bool may_match_below(const char *pattern, const struct subject *subject)
+static bool may_match_below(const char *pattern, const char *path, const struct names *names)
 {
-    return is_of_name(pattern, subject) || glob_may_match_below(pattern, subject->path);
+    return glob_may_match_below(pattern, path) || is_of_names(pattern, path, names);
 }
 
-static bool matches_all_below(const char *pattern, const struct subject *subject)
+static bool matches_all_below(const char *pattern, const char *path, const struct names *names)
 {
-    return glob_match_all_below(pattern, subject->path);
+    (void)names;
+    return glob_match_all_below(pattern, path);
 }
 
-/* Whether the path says no more than its parent's: what is in such a cgroup is inside of the one that has the names. */
-static bool is_inside(const char *path)
+/* Whether two paths say the same about a unit, or about a container: a cgroup's other names follow from it. */
+static bool paths_agree(const struct names *a, const struct names *b, enum name_kind first)
+{
+    bool any = false;
+
+    for (size_t i = first; i < first + 2; i++) {
+        const char *one = a->texts[i], *other = b->texts[i];
+        if (!one != !other || (one && !str_equal(one, other)))
+            return false;
+        any |= one != NULL;
+    }
+    return any;
+}
+
+/* Whether a name of this kind is that of the parent: the cgroup is inside of the unit or the container that has it. */
+static bool is_inside(const char *path, enum name_kind kind)
 {
     _cleanup_(names_done) struct names own = {0}, outer = {0};
     const char *slash = strrchr(path, '/');
     _cleanup_(freep) char *parent = strndup(path, slash ? (size_t)(slash - path) : 0);
 
     return parent && names_from_path(&own, path) == 0 && names_from_path(&outer, parent) == 0 &&
-           names_equal(&own, &outer);
+           paths_agree(&own, &outer, kind <= NAME_SLICE ? NAME_UNIT : NAME_CONTAINER_ID);
+}
+
+static bool includes(const char *pattern, const char *path, const struct names *names)
+{
+    enum name_kind kind = NAME_UNIT;
+    const char *glob;
+
+    return matches_path(pattern, path, names) ||
+           (matches_name(pattern, path, names) && name_kind_parse(pattern, &kind, &glob) == 0 &&
+            !is_inside(path, kind));
 }
 
 bool cgroup_rules_want(const struct cgroup_rules *rules, const char *path, const struct names *names)
 {
-    const struct subject subject = {path, names};
-    bool included = any_matches(rules->include, rules->n_include, &subject, matches_path) ||
-                    (any_matches(rules->include, rules->n_include, &subject, matches_name) && !is_inside(path));
-
-    return included && !(names && names->is_pause) && !any_matches(rules->exclude, rules->n_exclude, &subject, matches);
+    return any_matches(rules->include, rules->n_include, path, names, includes) &&
+           !any_matches(rules->exclude, rules->n_exclude, path, names, excludes);
 }
 
 bool cgroup_rules_may_want(const struct cgroup_rules *rules, const char *path)
 {
-    const struct subject subject = {.path = path};
-
-    return any_matches(rules->include, rules->n_include, &subject, may_match) &&
-           !any_matches(rules->exclude, rules->n_exclude, &subject, matches_path);
+    return any_matches(rules->include, rules->n_include, path, NULL, may_match) &&
+           !any_matches(rules->exclude, rules->n_exclude, path, NULL, matches_path);
 }
 
 bool cgroup_rules_want_below(const struct cgroup_rules *rules, const char *path)
 {
-    const struct subject subject = {.path = path};
-
-    return any_matches(rules->include, rules->n_include, &subject, may_match_below) &&
-           !any_matches(rules->exclude, rules->n_exclude, &subject, matches_all_below);
+    return any_matches(rules->include, rules->n_include, path, NULL, may_match_below) &&
+           !any_matches(rules->exclude, rules->n_exclude, path, NULL, matches_all_below);
 }
 
 bool cgroup_rules_use_names(const struct cgroup_rules *rules)
 {
-    return any_matches(rules->include, rules->n_include, NULL, is_of_name) ||
-           any_matches(rules->exclude, rules->n_exclude, NULL, is_of_name);
+    return any_matches(rules->include, rules->n_include, NULL, NULL, is_of_names) ||
+           any_matches(rules->exclude, rules->n_exclude, NULL, NULL, is_of_names);
 }
 
 uint64_t cgroup_rules_room(const struct cgroup_rules *rules)
@@ -133,7 +149,7 @@ struct cgroup_selection cgroup_select(const struct cgroup_rules *rules, struct c
         qsort(candidates, n, sizeof(*candidates), compare_candidates);
     for (size_t i = 0; i < n; i++) {
         struct cgroup_candidate *candidate = &candidates[i];
-        if (!cgroup_rules_want(rules, candidate->path, candidate->names)) {
+        if (!candidate->wanted) {
             candidate->choice = CGROUP_UNWANTED;
         } else if (selection.watched < room) {
             candidate->choice = CGROUP_WATCHED;

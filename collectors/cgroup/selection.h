@@ -25,8 +25,8 @@ enum cgroup_choice { CGROUP_UNWANTED, CGROUP_WATCHED, CGROUP_DROPPED };
 
 struct cgroup_candidate {
     const char *path;
-    const struct names *names; /* borrowed; NULL: none is known */
     unsigned depth;
+    bool wanted;    /* by the patterns */
     void *userdata; /* the caller's, since the order changes */
     enum cgroup_choice choice;
 };
@@ -37,8 +37,7 @@ struct cgroup_selection {
 
 /*
  * Whether the patterns want it, however many fit. `names` is NULL where none is known: then only paths can match. A
- * name includes the cgroup of the unit or the container that has it, and not the cgroups inside of that one, whose
- * paths say no more; it excludes all. What only holds the namespaces of a pod is never wanted.
+ * name includes the cgroup of the unit or the container that has it, and not those inside of that one; it excludes all.
  */
 bool cgroup_rules_want(const struct cgroup_rules *rules, const char *path, const struct names *names);
 /* Whether they want it by its path, or might by some name. */

@@ -7,6 +7,7 @@
 #include "collectors/cgroup/directory.h"
 #include "collectors/cgroup/label.h"
 #include "collectors/cgroup/lingering.h"
+#include "collectors/cgroup/verdict.h"
 #include "perf/descriptors.h"
 #include "perf/userpage/thread-counter.h"
 
@@ -129,7 +130,8 @@ static void set_on_added(void *userdata, struct cgroup_node *node, int fd)
 {
     struct cgroup_set *set = userdata;
 
-    if (!set_wants(set, node->path))
+    verdict_update(node, &set->rules, set->book);
+    if (!node->wanted)
         return;
     set->changed = true;
     if (set->context && set->n_free > 0 && fd >= 0 && watch_cgroup(set, set->context, node, fd) == 0)
@@ -141,10 +143,12 @@ static void set_on_removed(void *userdata, struct cgroup_node *node)
 {
     struct cgroup_set *set = userdata;
 
-    set->changed |= set_wants(set, node->path);
+    set->changed |= node->wanted;
     vacancies_forget(&set->vacancies, node);
     if (node->userdata)
         cgroup_counts_end(node->userdata, set->sys);
+    else if (set->book) /* it may have been asked about */
+        name_book_forget(set->book, node->path);
 }
 
 /* --- which are watched --- */
@@ -169,13 +173,14 @@ static int list_candidates(struct cgroup_set *set, struct cgroup_candidate **ret
     size_t n = 0;
 
     for (size_t i = 0; (node = cgroup_tree_node(set->tree, i)); i++) {
-        if (node->left_out || (set_wants(set, node->path) && vacancies_find(&set->vacancies, set->tree, node)))
+        if (node->left_out || (node->wanted && vacancies_find(&set->vacancies, set->tree, node)))
             continue;
         if (array_grow(&candidates, n) < 0) {
             free(candidates);
             return -ENOMEM;
         }
-        candidates[n++] = (struct cgroup_candidate){.path = node->path, .depth = node->depth, .userdata = node};
+        candidates[n++] = (struct cgroup_candidate){
+            .path = node->path, .depth = node->depth, .wanted = node->wanted, .userdata = node};
     }
     *ret = candidates;
     *ret_n = n;
@@ -290,7 +295,7 @@ static int resume_all(struct cgroup_set *set, const struct collector_context *co
 
     for (size_t i = 0; i < set->n; i++) {
         struct cgroup_counts *counts = set->counts[i];
-        if (!counts->node || !cgroup_rules_want(&set->rules, counts->path, &counts->names))
+        if (!counts->node || !counts->node->wanted)
             continue;
         _cleanup_(closep) int fd = cgroup_tree_open(set->tree, counts->node);
         r = resume_cgroup(set, context, counts, counts->node, fd);
@@ -306,12 +311,11 @@ static int resume_all(struct cgroup_set *set, const struct collector_context *co
 
 static int set_open_book(struct cgroup_set *set, struct error *error)
 {
+    int fds[1 + NAME_BOOK_FDS] = {cgroup_tree_fd(set->tree)};
     int r = name_book_new(set->sys, &set->book);
 
-    if (r == 0) {
-        int fds[] = {cgroup_tree_fd(set->tree), name_book_fd(set->book)};
-        r = set->fd = set->vacancies.joined = fd_join(fds, ARRAY_SIZE(fds));
-    }
+    if (r == 0)
+        r = set->fd = set->vacancies.joined = fd_join(fds, 1 + name_book_fds(set->book, fds + 1));
     return r < 0 ? error_set(error, r, "cannot open the sources of cgroups' names: %s", strerror(-r)) : 0;
 }
 
@@ -342,6 +346,7 @@ int cgroup_set_configure(struct cgroup_set *set, const struct collector_context 
     set_use_patterns(set, config);
     if (others) /* of another configuration: the one before is there until this one is in use */
         cgroup_tree_rescan(set->tree);
+    verdict_update_all(set->tree, &set->rules, set->book);
     int r = resume_all(set, context, &span);
     if (r == 0)
         r = cgroup_set_select(set, context);
@@ -362,6 +367,8 @@ static void set_name_all(struct cgroup_set *set, const struct collector_context 
 {
     for (size_t i = 0; i < set->n; i++)
         name_cgroup(set, context, set->counts[i]);
+    if (cgroup_rules_use_names(&set->rules))
+        set->changed |= verdict_update_all(set->tree, &set->rules, set->book);
 }
 
 void cgroup_set_dispatch(struct cgroup_set *set, const struct collector_context *context)

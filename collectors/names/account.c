@@ -6,22 +6,6 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "base/number.h"
-
-#define USERS "/user.slice/user-"
-
-uint32_t account_of_path(const char *path)
-{
-    uint64_t user;
-
-    if (!str_starts(path, USERS))
-        return 0;
-    const char *digits = path + strlen(USERS);
-    size_t n = strspn(digits, "0123456789");
-    if (!str_starts(digits + n, ".slice/") || number_parse_u64_n(digits, n, &user) < 0 || user >= UINT32_MAX)
-        return 0;
-    return (uint32_t)user;
-}
 
 int account_find_home(struct sys *sys, uint32_t user, char *ret, size_t size)
 {

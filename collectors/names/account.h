@@ -30,11 +30,6 @@ struct accounts {
 };
 
 /*
- * The user below whose slice systemd(1) has the cgroup: the UID of "/user.slice/user-UID.slice/..." at the top of the
- * path, where root alone makes directories; 0 for all others. Pure.
- */
-uint32_t account_of_path(const char *path);
-/*
  * The home of a user by /etc/passwd, as an absolute path. Other name services are not asked, since they may wait for
  * the network. -ENOENT; -ENAMETOOLONG; errors of open(2).
  */

@@ -2,38 +2,26 @@
 /* The book of names: see book.h. */
 #include "collectors/names/book.h"
 
+#include <poll.h>
+
 #include "base/cleanup.h"
-#include "base/process/fd.h"
 #include "collectors/names/path.h"
 #include "collectors/names/source.h"
 
 /* In the order in which they are asked: the first that knows a name gives it. The last row ends the table. */
 static const struct name_source *const sources[] = {
+    &name_source_kubernetes,
     &name_source_state,
+    &name_source_systemd,
     NULL,
 };
 
 struct name_book {
     void *states[ARRAY_SIZE(sources)]; /* by source */
-    int fd;
+    int fds[ARRAY_SIZE(sources)];
 };
 
-static int book_open_sources(struct name_book *book, struct sys *sys)
-{
-    int fds[ARRAY_SIZE(sources)] = {-1};
-    bool any = false;
-    size_t n = 0;
-
-    for (int r; sources[n]; n++) {
-        fds[n] = -1;
-        r = sources[n]->open(sys, &book->states[n], &fds[n]);
-        if (r < 0)
-            return r;
-        any |= fds[n] >= 0;
-    }
-    book->fd = any ? fd_join(fds, n) : -1;
-    return any ? MIN(book->fd, 0) : 0;
-}
+_Static_assert(ARRAY_SIZE(sources) - 1 <= NAME_BOOK_FDS, "there is room for the descriptor of each source");
 
 int name_book_new(struct sys *sys, struct name_book **ret)
 {
@@ -41,8 +29,11 @@ int name_book_new(struct sys *sys, struct name_book **ret)
 
     if (!book)
         return -ENOMEM;
-    book->fd = -1;
-    int r = book_open_sources(book, sys);
+    int r = 0;
+    for (size_t i = 0; sources[i] && r == 0; i++) {
+        book->fds[i] = -1;
+        r = sources[i]->open(sys, &book->states[i], &book->fds[i]);
+    }
     if (r < 0)
         name_book_free(book);
     else
@@ -54,7 +45,6 @@ struct name_book *name_book_free(struct name_book *book)
 {
     if (!book)
         return NULL;
-    closep(&book->fd);
     for (size_t i = 0; sources[i]; i++)
         if (book->states[i])
             sources[i]->close(book->states[i]);
@@ -62,17 +52,30 @@ struct name_book *name_book_free(struct name_book *book)
     return NULL;
 }
 
-int name_book_fd(const struct name_book *book)
+size_t name_book_fds(const struct name_book *book, int ret[NAME_BOOK_FDS])
 {
-    return book->fd;
-}
-
-bool name_book_dispatch(struct name_book *book)
-{
-    bool changed = false;
+    size_t n = 0;
 
     for (size_t i = 0; sources[i]; i++)
-        changed |= sources[i]->dispatch(book->states[i]);
+        if (book->fds[i] >= 0)
+            ret[n++] = book->fds[i];
+    return n;
+}
+
+/* Most often the tree of cgroups has changed, and no source has anything to do: that costs one system call. */
+bool name_book_dispatch(struct name_book *book)
+{
+    struct pollfd ready[ARRAY_SIZE(sources)];
+    bool changed = false;
+    nfds_t n = 0;
+
+    for (; sources[n]; n++)
+        ready[n] = (struct pollfd){.fd = book->fds[n], .events = POLLIN};
+    if (poll(ready, n, 0) <= 0)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (ready[i].revents)
+            changed |= sources[i]->dispatch(book->states[i]);
     return changed;
 }
 

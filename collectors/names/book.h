@@ -8,11 +8,13 @@
 
 struct name_book;
 
-/* -ENOMEM, -EMFILE. A source that this machine does not have is no error. */
+/* -ENOMEM. A source that this machine does not have is no error. */
 int name_book_new(struct sys *sys, struct name_book **ret);
 struct name_book *name_book_free(struct name_book *book);
-/* Readable when name_book_dispatch() has something to do; owned by the book; -1 where no source has a descriptor. */
-int name_book_fd(const struct name_book *book);
+#define NAME_BOOK_FDS 3
+
+/* The sources' descriptors, NAME_BOOK_FDS at most; one is readable when name_book_dispatch() has something to do. */
+size_t name_book_fds(const struct name_book *book, int ret[NAME_BOOK_FDS]);
 /* Takes in what changed; whether a name may be another now, so that all cgroups must be looked up again. */
 bool name_book_dispatch(struct name_book *book);
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The names that people have for what runs in a cgroup: the systemd unit, the container, the pod. Strangers write these names: they
- * may be any text, and say nothing that could be trusted.
+ * The names that people have for what runs in a cgroup: the systemd unit, the container, the pod. Strangers write these
+ * names: they may be any text, and say nothing that could be trusted.
  */
 #ifndef COLLECTORS_NAMES_NAMES_H
 #define COLLECTORS_NAMES_NAMES_H

@@ -21,10 +21,14 @@
 #include "collectors/names/source.h"
 #include "collectors/names/unnamed.h"
 
-/* How often the file of a container that is known is compared; and those of one that none of them names. */
+/* How often, at least, the file of a container that is known is compared. */
 #define REFRESH_NS (15 * NSEC_PER_SEC)
 #define REFRESH_STEP_NS (5 * NSEC_PER_SEC)
+/* A container that no file names is looked for more and more seldom: from once a minute to once in 16 minutes. */
 #define SLOW_RETRY_NS (60 * NSEC_PER_SEC)
+#define SLOW_DOUBLINGS 4
+/* A user may make any number of cgroups that look like containers'. */
+#define CONTAINERS_MAX 4096
 /* While the reader has enough to do. */
 #define BUSY_NS (50 * NSEC_PER_MSEC)
 /* How much is done at once, so that the event loop is not held up; the descriptor stays readable. */
@@ -136,7 +140,14 @@ static int state_ask_places(struct state *state, struct account *account, struct
 /* At few times, so that the process wakes once for many containers. */
 static uint64_t next_refresh(uint64_t now)
 {
-    return ((now + REFRESH_NS) / REFRESH_STEP_NS + 1) * REFRESH_STEP_NS;
+    return (now + REFRESH_NS) / REFRESH_STEP_NS * REFRESH_STEP_NS;
+}
+
+static uint64_t next_retry(size_t attempts)
+{
+    size_t n = ARRAY_SIZE(retries_ns);
+
+    return attempts < n ? retries_ns[attempts] : SLOW_RETRY_NS << (attempts - n);
 }
 
 /* Whether the reason why it has no name is another now. */
@@ -153,9 +164,8 @@ static bool state_attempt(struct state *state, struct container *container, uint
         container->due_ns = next_refresh(now);
         return false;
     }
-    bool is_over = container->attempts == ARRAY_SIZE(retries_ns);
-    container->due_ns = now + (is_over ? SLOW_RETRY_NS : retries_ns[container->attempts]);
-    container->attempts += !is_over;
+    container->due_ns = now + next_retry(container->attempts);
+    container->attempts += container->attempts < ARRAY_SIZE(retries_ns) + SLOW_DOUBLINGS;
     return error != 0 && container_set_unnamed(container, unnamed_reason(error, container->user != 0));
 }
 
@@ -312,23 +322,29 @@ static int state_find(void *data, const char *path, struct names *names)
 {
     struct state *state = data;
     struct container *container;
+    uint32_t user = 0;
     const char *id = names->texts[NAME_CONTAINER_ID];
 
     if (!id || strlen(id) != STATE_ID_LENGTH)
         return 0;
     if (state->timer < 0) {
-        names->unnamed = unnamed_reason(-ENOSYS, false);
+        names->unnamed = names->unnamed ? names->unnamed : unnamed_reason(-ENOSYS, false);
         return 0;
     }
     size_t before = state->containers.n;
-    int r = containers_add(&state->containers, account_of_path(path), id, path, &container);
+    path_find_user(path, &user);
+    if (before == CONTAINERS_MAX && !containers_find(&state->containers, user, id)) {
+        names->unnamed = "too many containers are known already; remove cgroups that are not used";
+        return 0;
+    }
+    int r = containers_add(&state->containers, user, id, path, &container);
     if (r < 0)
         return r;
     if (state->containers.n > before) {
         container->unnamed = unnamed_reason(0, false);
         state_arm(state, 0, 0);
     }
-    names->unnamed = container->unnamed;
+    names->unnamed = names->unnamed ? names->unnamed : container->unnamed;
     return names_merge(names, &container->names);
 }
 
@@ -336,10 +352,11 @@ static void state_forget(void *data, const char *path)
 {
     _cleanup_(names_done) struct names names = {0};
     struct state *state = data;
-    uint32_t user = account_of_path(path);
+    uint32_t user = 0;
 
     if (state->timer < 0 || names_from_path(&names, path) < 0 || !names.texts[NAME_CONTAINER_ID])
         return;
+    path_find_user(path, &user);
     containers_forget(&state->containers, user, names.texts[NAME_CONTAINER_ID], path);
     if (!containers_have_user(&state->containers, user))
         accounts_drop(&state->accounts, user);

@@ -44,6 +44,7 @@ int command_open_session(struct session *session, const struct options *options,
         return command_fail(EXIT_BAD_USAGE, &error);
     if (session_divide_descriptors(session, &error) < 0 || session_open(session, &error) < 0)
         return command_fail(EXIT_FAILURE, &error);
+    session_settle(session);
     return EXIT_SUCCESS;
 }
 

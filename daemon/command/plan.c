@@ -143,6 +143,39 @@ static int print_pmus(const json_t *pmus)
     return table_print(table, stdout);
 }
 
+static void add_container(struct table *table, const json_t *cgroup)
+{
+    const json_t *unnamed = json_object_get(cgroup, "unnamed");
+
+    table_cell(table, TABLE_PLAIN, "%s", unnamed ? "-" : text_of(cgroup, "name"));
+    table_cell(table, TABLE_PLAIN, "%s", unnamed ? "-" : text_of(cgroup, "named_by"));
+    table_cell(table, TABLE_PLAIN, "%s", text_of(cgroup, "cgroup"));
+    table_cell(table, TABLE_WARNING, "%s", unnamed ? json_string_value(unnamed) : "");
+}
+
+/* The path of another cgroup says its name. */
+static int print_containers(const json_t *cgroups)
+{
+    static const char *const titles[] = {"CONTAINER", "NAMED BY", "CGROUP", ""};
+    _cleanup_(table_freep) struct table *table = table_new(titles, ARRAY_SIZE(titles));
+    const json_t *cgroup;
+    size_t i, n = 0;
+
+    if (!table)
+        return -ENOMEM;
+    json_array_foreach(json_object_get(cgroups, "cgroups"), i, cgroup)
+    {
+        if (!json_object_get(cgroup, "container") && !*text_of(cgroup, "container_id"))
+            continue;
+        add_container(table, cgroup);
+        n++;
+    }
+    if (n == 0)
+        return 0;
+    fputc('\n', stdout);
+    return table_print(table, stdout);
+}
+
 static void print_cgroups(const json_t *cgroups)
 {
     if (json_is_null(cgroups))
@@ -218,6 +251,8 @@ static int print_plan(const json_t *plan, const struct registry *registry)
     if (plan_print_metrics(json_object_get(plan, "metrics")) < 0)
         return command_fail_memory();
     print_cgroups(json_object_get(plan, "cgroups"));
+    if (print_containers(json_object_get(plan, "cgroups")) < 0)
+        return command_fail_memory();
     print_descriptors(plan);
     print_privileges(json_object_get(plan, "privileges"));
     return print_unavailable(registry) < 0 ? command_fail_memory() : EXIT_SUCCESS;

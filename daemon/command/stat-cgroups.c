@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/escape.h"
+#include "collectors/names/names.h"
 #include "daemon/command/table.h"
 #include "derived/formula.h"
 
@@ -21,6 +22,7 @@ struct column {
 struct columns {
     struct column *items;
     size_t n;
+    bool has_names;
 };
 
 static void columns_done(struct columns *columns)
@@ -100,12 +102,23 @@ static void split_name(struct column *column)
     snprintf(column->heads[1], sizeof(column->heads[1]), "%s%s", column->name + cut, column->is_event ? "/s" : "");
 }
 
+/* "" where people have no name for the cgroup. */
+static const char *row_name(const struct row *row, char room[NAMES_BEST_MAX])
+{
+    const char *name = row->names ? names_best(row->names, room) : NULL;
+
+    return name ? name : "";
+}
+
 static int columns_make(const struct totals *totals, const char *sort, struct columns *columns)
 {
+    char room[NAMES_BEST_MAX];
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < totals->n; i++)
         r = add_metric_columns(columns, &totals->items[i]);
+    for (size_t i = 0; i < totals->n; i++)
+        columns->has_names |= *row_name(totals->items[i].row, room) != '\0';
     for (size_t i = 0; r == 0 && i < totals->n; i++)
         r = add_event_columns(columns, &totals->items[i], sort);
     for (size_t i = 0; i < columns->n; i++)
@@ -157,12 +170,26 @@ static void add_heads(struct table *table, const struct columns *columns, size_t
 {
     for (size_t i = 0; i < columns->n; i++)
         table_cell(table, TABLE_BOLD, "%s", columns->items[i].heads[line]);
+    table_cell(table, TABLE_BOLD, "%s", line && columns->has_names ? "name" : "");
     table_cell(table, TABLE_BOLD, "%s", line ? "cgroup" : "");
+}
+
+static int add_text(struct table *table, const char *text)
+{
+    _cleanup_(buffer_done) struct buffer printable = {0};
+
+    escape_append_printable(&printable, text);
+    buffer_append_char(&printable, '\0');
+    if (printable.failed)
+        return -ENOMEM;
+    table_cell(table, TABLE_PLAIN, "%s", printable.data);
+    return 0;
 }
 
 static int add_cgroup(struct table *table, const struct columns *columns, const struct totals *totals, uint32_t first)
 {
-    _cleanup_(buffer_done) struct buffer name = {0};
+    const struct row *row = totals->items[first].row;
+    char room[NAMES_BEST_MAX];
 
     for (size_t i = 0; i < columns->n; i++) {
         const struct column *column = &columns->items[i];
@@ -171,12 +198,8 @@ static int add_cgroup(struct table *table, const struct columns *columns, const 
         table_format_metric(value, column->is_event ? "" : column->unit, text, sizeof(text));
         table_cell(table, TABLE_PLAIN, "%s", text);
     }
-    escape_append_printable(&name, totals->items[first].row->cgroup);
-    buffer_append_char(&name, '\0');
-    if (name.failed)
-        return -ENOMEM;
-    table_cell(table, TABLE_PLAIN, "%s", name.data);
-    return 0;
+    int r = add_text(table, row_name(row, room));
+    return r < 0 ? r : add_text(table, row->cgroup);
 }
 
 static size_t sort_blocks(const struct totals *totals, const struct order *order, struct order_key *keys)
@@ -195,12 +218,12 @@ int stat_cgroups_print(const struct totals *totals, const struct order *order, F
     _cleanup_(columns_done) struct columns columns = {0};
     _cleanup_(freep) struct order_key *keys = calloc(totals->n + 1, sizeof(*keys));
     int r = keys ? columns_make(totals, order->sort, &columns) : -ENOMEM;
-    _cleanup_(freep) const char **titles = calloc(columns.n + 1, sizeof(*titles));
-    _cleanup_(table_freep) struct table *table = titles ? table_new(titles, columns.n + 1) : NULL;
+    _cleanup_(freep) const char **titles = calloc(columns.n + 2, sizeof(*titles));
+    _cleanup_(table_freep) struct table *table = titles ? table_new(titles, columns.n + 2) : NULL;
 
     if (r < 0 || !table)
         return -ENOMEM;
-    for (size_t i = 0; i <= columns.n; i++)
+    for (size_t i = 0; i < columns.n + 2; i++)
         titles[i] = i < columns.n ? ">" : "";
     add_heads(table, &columns, 0);
     add_heads(table, &columns, 1);

@@ -201,14 +201,14 @@ done
 
 # --- few, and enough
 
-for limit in 24 32 64 256; do
+for limit in 28 32 64 256; do
     play "$limit"
     play "$limit" --no-opener
 done
 
 # --- plan as text
 
-limited 24
+limited 28
 matches "plan says how many descriptors are set aside" "$("${wrapper[@]}" "$PERFCOUNTD" plan --config.file="$config")" \
     'set aside: [0-9]+ for the daemon itself, [0-9]+ for clients, [0-9]+ for counters, which need [0-9]+'
 finish

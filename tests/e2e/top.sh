@@ -219,7 +219,7 @@ test_hostile_names() {
 # Two containers of one name, which has a control character, and another one.
 test_names() {
     mkdir -p "$parent"/{,inner/}lxc.payload.$'we\eb' "$parent/lxc.payload.db"
-    COLUMNS=200 "$PERFCOUNTD" top "${flags[@]}" --count=1 --sort=name >"$scratch/out" </dev/null
+    COLUMNS=240 "$PERFCOUNTD" top "${flags[@]}" --count=1 --sort=name >"$scratch/out" </dev/null
     holds "a container has its name, and the path beside it" grep -qE "^db .* db +$below/lxc.payload.db$" "$scratch/out"
     holds "so has a unit" grep -qE "^busy.service .* $below/busy.service$" "$scratch/out"
     equals "where two have a name, the path stands behind it" "$(grep -oE "^we.b $below/(inner/)?lxc" "$scratch/out" |

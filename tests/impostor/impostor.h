@@ -75,7 +75,7 @@ void impostor_judge(struct impostor *impostor, const char *name, long got, const
 void impostor_try(struct impostor *impostor, const struct attempt *attempts, size_t n);
 void impostor_try_apart(struct impostor *impostor, const struct attempt *attempts, size_t n);
 
-/* The chapters, each in the file of its name. */
+/* The chapters, each in the file of its name, strangers in own-processes.c. */
 void state_run(struct impostor *impostor);
 void own_files_run(struct impostor *impostor);
 void own_calls_run(struct impostor *impostor);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attempts of this process at others: the opener, the process 1, one of root's; and executing setuid programs. */
+/*
+ * Attempts of this process at others: the opener, the reader, the process 1, one of root's; setuid programs; and
+ * attempts of others at these: an account on the machine, and one that has the daemon's user.
+ */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -115,7 +118,7 @@ void own_processes_run(struct impostor *impostor)
 {
     intrude(impostor, "the opener", impostor->opener);
     if (impostor->has_reader)
-        intrude(impostor, "the reader of state files", impostor->reader.child.pid);
+        intrude(impostor, "the reader", impostor->reader.child.pid);
     intrude(impostor, "the process 1", 1);
     disturb(impostor, "the process 1", 1);
     if (impostor->witness) {
@@ -124,4 +127,44 @@ void own_processes_run(struct impostor *impostor)
         disturb(impostor, "the opener", impostor->opener);
     }
     impostor_try(impostor, attempts, ARRAY_SIZE(attempts));
+}
+
+/* Others */
+
+static void helper_intrude(struct impostor *impostor, int helper, const char *who, const char *whom, pid_t pid)
+{
+    static const struct must denied = DENIED;
+
+    for (int i = 0; i < N_INTRUSIONS; i++) {
+        const struct order order = {.kind = ORDER_PROCESS, .number = (uint32_t)i, .pid = pid};
+        char name[96];
+        /* The same user may end it, and see how many files it may have: there is no remedy. */
+        if (helper == impostor->twin && (i == INTRUSION_SIGNAL || i == INTRUSION_LIMIT))
+            continue;
+        snprintf(name, sizeof(name), "%s: %s of %s", who, intrusion_name((enum intrusion)i), whom);
+        impostor_judge(impostor, name, helper_order(helper, &order, -1), &denied);
+    }
+}
+
+static void helper_intrude_all(struct impostor *impostor, int helper, const char *who)
+{
+    if (helper < 0) {
+        impostor_skip(impostor, "only root can start it before the split");
+        impostor_judge(impostor, who, ATTEMPT_SKIPPED, NULL);
+        return;
+    }
+    helper_intrude(impostor, helper, who, "the daemon", getpid());
+    helper_intrude(impostor, helper, who, "the opener", impostor->opener);
+    if (impostor->has_reader)
+        helper_intrude(impostor, helper, who, "the reader", impostor->reader.child.pid);
+}
+
+void strangers_run(struct impostor *impostor)
+{
+    const struct order become = {.kind = ORDER_BECOME, .number = getuid()};
+
+    if (impostor->twin >= 0 && helper_order(impostor->twin, &become, -1) < 0)
+        impostor->twin = -1;
+    helper_intrude_all(impostor, impostor->accomplice, "an account");
+    helper_intrude_all(impostor, impostor->twin, "a process of the daemon's user");
 }

@@ -15,13 +15,14 @@ function hierarchy() {
            of(([type]) => type === "cgroup2");
 }
 
+const container = `docker-${"0123456789abcdef".repeat(4)}.scope`; // which has a process: others are not counted
 const names = ["<img src=x onerror=alert(1)>.service", "bidi-\u202eecivres.service", "tab\tname.service",
-    "&amp;.service", "__proto__", `docker-${"0123456789abcdef".repeat(4)}.scope`,
+    "&amp;.service", "__proto__", container,
     "lxc.payload.<img src=x onerror=alert(3)>", "lxc.payload.web", "systemd-nspawn@web.service"];
 const below = `/perfcountd-page-${process.pid}`, services = 300 - names.length - 1;
 const config = (rest) => `sampler: {enabled: false}\ncollectors:\n  cgroup: {include: ["${below}/**"], ${rest}}\n`;
 const busy = `${below}/load-7.service`, busy_name = "load-7.service";
-let folder = null, load = null, session = null;
+let folder = null, loads = [], session = null;
 
 // mkdirSync() takes bytes: names need not be UTF-8.
 function make_cgroups() {
@@ -32,7 +33,8 @@ function make_cgroups() {
     mkdirSync(Buffer.concat([Buffer.from(`${folder}/bad-`), Buffer.from([0xff, 0xfe])]));
     for (let i = 1; i <= services; i++)
         mkdirSync(`${folder}/load-${i}.service`);
-    load = started("sh", ["-c", `echo $$ >"${folder}/load-7.service/cgroup.procs"; while :; do sleep 0.01; done`]);
+    loads = [["load-7.service", 0.01], [container, 1]].map(([name, pause]) =>
+        started("sh", ["-c", `echo $$ >"${folder}/${name}/cgroup.procs"; while :; do sleep ${pause}; done`]));
 }
 
 function remove_cgroups() {
@@ -53,10 +55,11 @@ before(async () => {
 });
 after(async () => {
     await session?.close();
-    load?.kill("SIGKILL");
-    if (load) // and the process that it waited for
-        await eventually("a cgroup without a process", () =>
-            readFileSync(`${hierarchy()}${busy}/cgroup.procs`).length === 0);
+    for (const load of loads)
+        load.kill("SIGKILL");
+    if (folder) // and the processes that they waited for
+        await eventually("cgroups without processes", () => ["load-7.service", container].every((name) =>
+            readFileSync(`${folder}/${name}/cgroup.procs`).length === 0));
     if (folder)
         remove_cgroups();
 });
@@ -100,6 +103,10 @@ test("the table is filtered as one types, without a request, and the URL says so
         await tab.go("#services?filter=container%3Dw*");
         await tab.until("containers by their names", () => document.querySelectorAll("tbody th").length === 2);
         assert.ok((await rows(tab)).every((name) => name.startsWith("web /")));
+        await tab.go(`#services?open=${encodeURIComponent(`${below}/lxc.payload.web`)}`);
+        await tab.sees(/Named by\s+path/, "tr.opened dl");
+        await tab.go(`#services?open=${encodeURIComponent(`${below}/${container}`)}`);
+        await tab.sees(/Unnamed\s+\S+ /, "tr.opened dl");
     });
 });
 

@@ -91,8 +91,8 @@ test_defaults() {
     eventually 5 all_are_watched # the last of those that run once at boot may just have ended
     equals "and every service below it" "$(services_watched)" "$(services_there)"
     equals "perfcountd.service by its name" "$(info /system.slice/perfcountd.service)" \
-        'unit="perfcountd.service",slice="system.slice",container_id=""} 1'
-    equals "a slice by its own" "$(info /system.slice)" 'unit="",slice="system.slice",container_id=""} 1'
+        'unit="perfcountd.service",slice="system.slice"} 1'
+    equals "a slice by its own" "$(info /system.slice)" 'slice="system.slice"} 1'
 
     before=$(count /system.slice)
     inside systemctl start "$unit"
@@ -101,7 +101,7 @@ test_defaults() {
     compares "system.slice has it, too" "$after - $before >= $pages && $after - $before < 1.03 * $pages"
     # In the text backslashes are doubled.
     equals "an escaped unit's name is written as it was before" "$(info "${cgroup//\\/\\\\}")" \
-        'unit="load@a-b c.service",slice="system.slice",container_id=""} 1'
+        'unit="load@a-b c.service",slice="system.slice"} 1'
     equals "?cgroup=GLOB finds it" "$(get "/api/v1/counters?cgroup=/system.slice/load@*&event=minor_faults" |
         jq -r '.counters[].cgroup')" "$cgroup"
     equals "it is watched" "$(state_of "$cgroup")" watched
@@ -115,7 +115,7 @@ test_defaults() {
     holds "a unit whose cgroup has another name is counted" \
         eventually 5 is_in_state /system.slice/_cgroup.odd.service watched
     equals "and has its own labels" "$(info /system.slice/_cgroup.odd.service)" \
-        'unit="cgroup.odd.service",slice="system.slice",container_id=""} 1'
+        'unit="cgroup.odd.service",slice="system.slice"} 1'
     inside systemctl stop cgroup.odd
     stop_service
 }
@@ -129,15 +129,75 @@ test_scopes() {
         "sleep 0.2; cgroup-load /sys/fs/cgroup/system.slice/work.scope faults $pages"
     caused "a scope is counted" "$(count /system.slice/work.scope)" "$pages"
     equals "by its name" "$(info /system.slice/work.scope)" \
-        'unit="work.scope",slice="system.slice",container_id=""} 1'
+        'unit="work.scope",slice="system.slice"} 1'
     inside systemd-run --quiet --scope --slice=a-b.slice --unit=deep sh -c \
         "sleep 0.2; cgroup-load /sys/fs/cgroup/a.slice/a-b.slice/deep.scope faults $pages"
     caused "also in slices of slices" "$(count /a.slice/a-b.slice/deep.scope)" "$pages"
     equals "with the inner slice" "$(info /a.slice/a-b.slice/deep.scope)" \
-        'unit="deep.scope",slice="a-b.slice",container_id=""} 1'
+        'unit="deep.scope",slice="a-b.slice"} 1'
     equals "init.scope is one as well" "$(state_of /init.scope)" watched
     equals "nothing else is counted" "$(get /api/v1/counters?collector=cgroup | jq -r '.counters[].cgroup' |
         grep -vc '[.]scope$')" 0
+    stop_service
+}
+
+# --- descriptions
+
+# described CGROUP: its description.
+described() {
+    get /api/v1/cgroups | jq -r --arg cgroup "$1" '.cgroups[] | select(.cgroup == $cgroup) | .description // "none"'
+}
+# descriptions: of all units of the system's manager that are watched.
+descriptions() {
+    get /api/v1/cgroups | jq -r '.cgroups[] | select(.state == "watched" and .description)
+        | select(.cgroup | test("/user@[0-9]+[.]service/") | not)
+        | "\(.cgroup | split("/") | last): \(.description)"' | sort
+}
+# descriptions_there: as systemctl has them; systemd itself makes up those of units that have none in a file.
+descriptions_there() {
+    local units
+    mapfile -t units < <(cd "$machine" && find . -path '*/user@*/*' -prune -o -type d -regex \
+        '.*[.]\(service\|slice\|scope\|mount\|socket\|swap\)' -printf '%f\n' | sed 's/^_//')
+    inside systemctl show -p Id -p Description -p FragmentPath -p DropInPaths -- "${units[@]}" |
+        awk -v RS= -F '\n' '{ delete value
+            for (i = 1; i <= NF; i++) { at = index($i, "="); value[substr($i, 1, at - 1)] = substr($i, at + 1) }
+            if (value["FragmentPath"] value["DropInPaths"] != "" && value["Id"] != value["Description"])
+                print value["Id"] ": " value["Description"] }' | sort
+}
+all_are_described() {
+    [ "$(descriptions)" = "$(descriptions_there)" ]
+}
+
+test_descriptions() {
+    local unit
+    unit=load@$(inside systemd-escape 'a-b c').service
+    inside mkdir -p /run/systemd/system/load@.service.d
+    printf '[Unit]\nDescription=%%I of "%%p" \\\n  <b> %%%%\n' |
+        inside_write /run/systemd/system/load@.service.d/description.conf
+    # There is no PAM in the machine, which would make the manager's directory.
+    inside mkdir -p /run/systemd/system/user@.service.d /run/user/0
+    printf '[Service]\nPAMName=\nEnvironment=XDG_RUNTIME_DIR=/run/user/%%i\n' |
+        inside_write /run/systemd/system/user@.service.d/pam.conf
+    inside systemctl daemon-reload
+    inside systemctl start "$unit" user@0.service
+    inside env XDG_RUNTIME_DIR=/run/user/0 systemd-run --quiet --user --slice=app.slice --unit=mine sleep infinity
+    inside systemd-run --quiet --unit=transient --description='A transient unit' sleep infinity
+    inside systemd-run --quiet --slice=a-b.slice --unit=plain sleep infinity
+    write_config '["/**"]'
+    start_service -- --config.file="$config"
+    compares "units have descriptions" "$(descriptions_there | wc -l) >= 10"
+    eventually 5 all_are_described # the last of those that run once at boot may just have ended
+    equals "those that systemctl shows" "$(descriptions)" "$(descriptions_there)"
+    equals "specifiers of a drop-in are resolved" "$(described "/system.slice/$unit")" 'a-b c of "load"    <b> %'
+    equals "a transient unit has its own" "$(described /system.slice/transient.service)" "A transient unit"
+    equals "what has none has none" "$(described /a.slice)" none
+    equals "the units of a user's manager have theirs" \
+        "$(described /user.slice/user-0.slice/user@0.service/app.slice)" "User Application Slice"
+    equals "but not those that only the user may read" \
+        "$(described /user.slice/user-0.slice/user@0.service/app.slice/mine.service)" none
+    inside rm -r /run/systemd/system/load@.service.d /run/systemd/system/user@.service.d
+    inside systemctl daemon-reload
+    inside systemctl stop "$unit" user@0.service transient plain a-b.slice
     stop_service
 }
 
@@ -236,7 +296,7 @@ test_reload() {
 
 boot
 install_load_unit
-tests=(defaults scopes short_lived dynamic_user reload)
+tests=(defaults scopes descriptions short_lived dynamic_user reload)
 for test in "${@:-${tests[@]}}"; do
     echo "-- ${test//_/ }"
     "test_$test"

@@ -10,11 +10,12 @@
 
 void cgroup_play_init_on(struct cgroup_play *play, struct fake_sys *fake, const char *settings)
 {
+    const char *include = strstr(settings, "include:") ? "" : "include: '/c*', ";
     struct error error;
     char text[512];
 
-    snprintf(text, sizeof(text),
-             "collectors: {cgroup: {include: '/c*', groups: [{name: core, events: '{cs,faults}'}], %s}}", settings);
+    snprintf(text, sizeof(text), "collectors: {cgroup: {%sgroups: [{name: core, events: '{cs,faults}'}], %s}}", include,
+             settings);
     fake_file(fake, "/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
     fake_file(fake, "/sys/fs/cgroup/cgroup.procs", "%s", "");
     *play = (struct cgroup_play){0};

@@ -12,7 +12,7 @@ struct cgroup_play {
     struct cgroup_set set;
 };
 
-/* `settings` are further keys of collectors.cgroup; two events are counted. */
+/* `settings` are further keys of collectors.cgroup, with `include` or without; two events are counted. */
 void cgroup_play_init_on(struct cgroup_play *play, struct fake_sys *fake, const char *settings);
 void cgroup_play_init(struct cgroup_play *play, const char *settings);
 void cgroup_play_done(struct cgroup_play *play);

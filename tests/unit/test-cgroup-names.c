@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The names of cgroups that come and go, of a book that tests write. */
 #include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "tests/unit/cgroup-play.h"
 #include "tests/unit/find-series.h"
@@ -22,7 +24,8 @@ static size_t number_of(const char *path)
 {
     unsigned number = 0;
 
-    assert_int_equal(sscanf(path, "/c%4u", &number), 1);
+    if (!str_equal(path, "/")) /* the root is like "/c0000", which has no name */
+        assert_int_equal(sscanf(path, "/c%4u", &number), 1);
     assert_true(number < ARRAY_SIZE(book.entries));
     return number;
 }
@@ -177,6 +180,127 @@ static void test_pause_is_left_out(void **state)
     }
 }
 
+static void write_events(const char *directory, const char *text)
+{
+    char path[160];
+
+    snprintf(path, sizeof(path), "%s/cgroup.events", directory);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Those that were empty when they were found wait for a process; a new one is always empty, and is not left out. */
+static void test_vacant(void **state)
+{
+    struct cgroup_play play;
+    char paths[3][144], path[160];
+
+    (void)state;
+    play_init_with_book(&play, "max_cgroups: 4");
+    for (unsigned i = 0; i < ARRAY_SIZE(paths); i++) {
+        snprintf(paths[i], sizeof(paths[i]), "%s%s", cgroup_play_path(&play, i, path), i < 2 ? ".scope" : ".slice");
+        assert_int_equal(mkdir(paths[i], 0755), 0);
+        write_events(paths[i], "populated 0\nfrozen 0\n");
+    }
+    cgroup_tree_rescan(play.set.tree); /* as at the start */
+    assert_int_equal(cgroup_set_select(&play.set, &play.rig.context), 0);
+    assert_int_equal(play.set.n_wanted, 1);
+    assert_string_equal(play.set.counts[0]->path, "/c0002.slice");
+    write_events(paths[0], "populated 1\nfrozen 0\n");
+    cgroup_play_dispatch(&play);
+    assert_int_equal(play.set.n_wanted, 2);
+    assert_string_equal(play.set.counts[1]->path, "/c0000.scope");
+    write_events(paths[0], "populated 0\nfrozen 0\n"); /* it is watched until it is removed */
+    cgroup_play_dispatch(&play);
+    assert_int_equal(cgroup_set_select(&play.set, &play.rig.context), 0);
+    assert_int_equal(play.set.n_wanted, 2);
+    cgroup_play_make(&play, 3);
+    assert_int_equal(play.set.n_wanted, 3);
+    for (unsigned i = 0; i < ARRAY_SIZE(paths); i++) {
+        strcat(strcpy(path, paths[i]), "/cgroup.events");
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(rmdir(paths[i]), 0);
+    }
+    cgroup_play_drop(&play, 3);
+    assert_int_equal(play.set.n_wanted, 0);
+    cgroup_play_done(&play);
+}
+
+/* It is opened when its name is known, and let go when it has another. */
+static void test_wanted_by_name(void **state)
+{
+    struct cgroup_play play;
+
+    (void)state;
+    play_init_with_book(&play, "include: 'container=shop*', max_cgroups: 4, linger: 1m");
+    book.entries[2].container = "shop-2";
+    for (unsigned i = 1; i <= 3; i++)
+        cgroup_play_make(&play, i);
+    assert_int_equal(cgroup_play_state(&play, 1), '-');
+    assert_int_equal(cgroup_play_state(&play, 2), 'w'); /* known from the start: opened at once */
+    assert_int_equal(play.set.n_wanted, 1);
+    assert_int_equal(play.rig.snapshot.n_rows, 1);
+    book_write(&play, 1, (struct entry){"shop-1", false});
+    assert_int_equal(cgroup_play_state(&play, 1), 'w');
+    assert_true(has_info(&play, "shop-1"));
+    assert_int_equal(play.set.n_wanted, 2);
+    book_write(&play, 1, (struct entry){"till", false});
+    assert_int_equal(cgroup_play_state(&play, 1), 'l');
+    assert_int_equal(play.set.n_wanted, 1);
+    book_write(&play, 1, (struct entry){"shop-1", false}); /* goes on */
+    assert_int_equal(cgroup_play_state(&play, 1), 'w');
+    assert_int_equal(play.rig.snapshot.n_rows, 2);
+    assert_int_equal(cgroup_set_configure(&play.set, &play.rig.context), 0);
+    assert_int_equal(cgroup_play_state(&play, 1), 'w');
+    assert_int_equal(cgroup_play_state(&play, 3), '-');
+    for (unsigned i = 1; i <= 3; i++)
+        cgroup_play_drop(&play, i);
+    assert_false(book.asked[3]); /* nobody asks about it any more */
+    fake_advance(play.rig.fake, 60 * NSEC_PER_SEC);
+    cgroup_play_dispatch(&play);
+    assert_false(book.asked[1] || book.asked[2]);
+    cgroup_play_done(&play);
+}
+
+/* It was counted until its name was known. */
+static void test_excluded_by_name(void **state)
+{
+    struct cgroup_play play;
+
+    (void)state;
+    play_init_with_book(&play, "exclude: 'container=noise', max_cgroups: 4, linger: 1m");
+    book.entries[2].container = "noise";
+    cgroup_play_make(&play, 1);
+    cgroup_play_make(&play, 2);
+    assert_int_equal(cgroup_play_state(&play, 1), 'w');
+    assert_int_equal(cgroup_play_state(&play, 2), '-');
+    book_write(&play, 1, (struct entry){"noise", false});
+    assert_int_equal(cgroup_play_state(&play, 1), 'l');
+    assert_int_equal(play.rig.fake->n_open, 0);
+    cgroup_play_drop(&play, 1);
+    cgroup_play_drop(&play, 2);
+    cgroup_play_done(&play);
+}
+
+/* They are there before the book is open. */
+static void test_wanted_from_the_start(void **state)
+{
+    struct fake_sys *fake = fake_machine_no_pmu();
+    struct cgroup_play play;
+
+    (void)state;
+    memset(&book, 0, sizeof(book));
+    book.entries[1].container = "shop";
+    fake_file(fake, "/sys/fs/cgroup/c0001/cgroup.procs", "%s", "");
+    fake_file(fake, "/sys/fs/cgroup/c0002/cgroup.procs", "%s", "");
+    cgroup_play_init_on(&play, fake, "include: [container=shop, '/c0002'], max_cgroups: 4");
+    assert_int_equal(cgroup_play_state(&play, 1), 'w');
+    assert_int_equal(cgroup_play_state(&play, 2), 'w');
+    cgroup_play_done(&play);
+}
+
 static size_t count_series(const struct metrics *metrics)
 {
     size_t n = 0;
@@ -226,6 +350,10 @@ int main(void)
         cmocka_unit_test(test_lingers_with_its_name),
         cmocka_unit_test(test_comes_back_under_another_name),
         cmocka_unit_test(test_pause_is_left_out),
+        cmocka_unit_test(test_vacant),
+        cmocka_unit_test(test_wanted_by_name),
+        cmocka_unit_test(test_excluded_by_name),
+        cmocka_unit_test(test_wanted_from_the_start),
         cmocka_unit_test(test_churn),
     };
 

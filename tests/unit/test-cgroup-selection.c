@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "collectors/cgroup/selection.h"
 #include "collectors/names/path.h"
+#include "config/config.h"
 #include "tests/unit/test.h"
 
 #define PATTERNS_MAX 3
@@ -26,7 +27,7 @@ static const struct {
     uint64_t in_max, in_budget, in_needs;
     const char *out_watched, *out_dropped;
 } cases[] = {
-    {"the built-in patterns",
+    {"slices and services",
      {"/*.slice", "/system.slice/*.service", "/system.slice/*.slice/*.service"},
      {0},
      256,
@@ -129,8 +130,10 @@ static void test_select(void **state)
 
         print_message("%s\n", cases[i].name);
         for (size_t k = 0; k < ARRAY_SIZE(tree); k++)
-            candidates[k] = (struct cgroup_candidate){
-                .path = tree[k], .depth = depth_of(tree[k]), .userdata = (void *)(uintptr_t)tree[k]};
+            candidates[k] = (struct cgroup_candidate){.path = tree[k],
+                                                      .depth = depth_of(tree[k]),
+                                                      .wanted = cgroup_rules_want(&rules, tree[k], NULL),
+                                                      .userdata = (void *)(uintptr_t)tree[k]};
         struct cgroup_selection selection = cgroup_select(&rules, candidates, ARRAY_SIZE(tree));
         list(candidates, ARRAY_SIZE(tree), CGROUP_WATCHED, watched, sizeof(watched));
         list(candidates, ARRAY_SIZE(tree), CGROUP_DROPPED, dropped, sizeof(dropped));
@@ -170,6 +173,14 @@ static const struct {
     {{"container=grafana", "/**"}, {0}, SCOPE "/inner", "grafana", NULL, true, true},
     {{"unit=a.service"}, {0}, "/a.service/b.service", NULL, NULL, false, true},
     {{"unit=b.service"}, {0}, "/a.service/b.service", NULL, NULL, true, true},
+    {{"container=web"}, {0}, "/machine.slice/systemd-nspawn@web.service", NULL, NULL, true, true},
+    {{"container=web"}, {0}, "/machine.slice/systemd-nspawn@web.service/payload", NULL, NULL, false, true},
+    {{"container=web"}, {0}, "/machine.slice/systemd-nspawn@web.service/payload/a.service", NULL, NULL, false, true},
+    {{"unit=a.service"}, {0}, "/machine.slice/systemd-nspawn@web.service/payload/a.service", NULL, NULL, true, true},
+    {{"container_id=" ID}, {0}, "/docker/" ID, NULL, NULL, true, true},
+    {{"container_id=" ID}, {0}, "/docker/" ID "/docker", NULL, NULL, false, true},
+    {{"slice=a.slice"}, {0}, "/a.slice", NULL, NULL, true, true},
+    {{"slice=a.slice"}, {0}, "/a.slice/x", NULL, NULL, false, true},
     /* excluded by a name */
     {{"/**"}, {"container=grafana"}, SCOPE, "grafana", NULL, false, true},
     {{"/**"}, {"container=grafana"}, SCOPE "/inner", "grafana", NULL, false, true},
@@ -198,9 +209,91 @@ static void test_names(void **state)
         if (cgroup_rules_want(&rules, named[i].in_path, &names) != named[i].out ||
             cgroup_rules_may_want(&rules, named[i].in_path) != named[i].out_may)
             fail_msg("%zu: %s of %s", i, named[i].in_include[0], named[i].in_path);
-        names.is_pause = true;
-        assert_false(cgroup_rules_want(&rules, named[i].in_path, &names));
     }
+}
+
+#define USER "/user.slice/user-1000.slice/user@1000.service"
+#define POD "pod0a1b2c3d_1111_2222_3333_444455556666"
+
+/* Where runtimes put containers, and what is beside and inside of them; whether the built-in patterns lead below. */
+static const struct {
+    const char *in;
+    bool out, out_below;
+} builtin[] = {
+    {"/", false, true},
+    {"/system.slice", true, true},
+    {"/system.slice/ssh.service", true, false},
+    {"/system.slice/system-getty.slice/getty@tty1.service", true, false},
+    {SCOPE, true, false},
+    {SCOPE "/inner", false, false},
+    {"/system.slice/nerdctl-" ID ".scope", true, false},
+    {"/system.slice/cri-containerd-" ID ".scope", true, false},
+    {"/system.slice/run-r0123.scope", false, false},
+    {"/system.slice/crio-conmon-" ID ".scope", false, false},
+    {"/machine.slice/libpod-" ID ".scope", true, false},
+    {"/machine.slice/libpod-" ID ".scope/container", false, false},
+    {"/machine.slice/libpod-conmon-" ID ".scope", false, false},
+    {"/machine.slice/machine-libpod_pod_" ID ".slice", false, true},
+    {"/machine.slice/machine-libpod_pod_" ID ".slice/libpod-" ID ".scope", true, false},
+    {"/machine.slice/systemd-nspawn@web.service", true, false},
+    {"/machine.slice/systemd-nspawn@web.service/payload", false, false},
+    {"/machine.slice/machine-qemu\\x2d1\\x2dvm.scope", true, false},
+    {"/machine/vm.libvirt-qemu", true, false},
+    {"/user.slice", true, true},
+    {"/user.slice/user-1000.slice", false, true},
+    {"/user.slice/user-1000.slice/session-1.scope", false, false},
+    {USER "/app.slice", false, false},
+    {USER "/user.slice", false, true},
+    {USER "/user.slice/libpod-" ID ".scope", true, false},
+    {USER "/user.slice/libpod-" ID ".scope/container", false, false},
+    {USER "/user.slice/libpod-conmon-" ID ".scope", false, false},
+    {USER "/user.slice/podman-pause-0a1b2c3d.scope", false, false},
+    {USER "/user.slice/podman-1234.scope", false, false},
+    {USER "/user.slice/user-libpod_pod_" ID ".slice/libpod-" ID ".scope", true, false},
+    {USER "/user.slice/docker-" ID ".scope", true, false},
+    {"/kubepods.slice", true, true},
+    {"/kubepods.slice/kubepods-" POD ".slice", false, true},
+    {"/kubepods.slice/kubepods-" POD ".slice/cri-containerd-" ID ".scope", true, false},
+    {"/kubepods.slice/kubepods-" POD ".slice/crio-" ID ".scope", true, false},
+    {"/kubepods.slice/kubepods-" POD ".slice/crio-" ID ".scope/container", false, false},
+    {"/kubepods.slice/kubepods-burstable.slice", false, true},
+    {"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-" POD ".slice", false, true},
+    {"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-" POD ".slice/cri-containerd-" ID ".scope", true,
+     false},
+    {"/kubepods/" POD "/" ID, true, false},
+    {"/kubepods/besteffort/" POD, false, true},
+    {"/kubepods/besteffort/" POD "/" ID, true, false},
+    {"/kubepods/besteffort/" POD "/crio-conmon-" ID, false, false},
+    {"/docker/" ID, true, false},
+    {"/docker/" ID "/inner", false, false},
+    {"/default/db", true, false},
+    {"/libpod_parent/libpod-" ID, true, false},
+    {"/libpod_parent/conmon", false, false},
+    {"/lxc.payload.web", true, false},
+    {"/lxc.payload.web/init.scope", false, false},
+    {"/lxc.monitor.web", false, false},
+    {"/lxc/web", true, false},
+    {"/init.scope", false, false},
+    {"/dev-hugepages.mount", false, false},
+};
+
+static void test_builtin(void **state)
+{
+    _cleanup_(config_freep) struct config *config = NULL;
+
+    (void)state;
+    assert_int_equal(config_default(&config, NULL), 0);
+    struct cgroup_rules rules = {
+        .include = config->cgroup.include,
+        .n_include = config->cgroup.n_include,
+        .exclude = config->cgroup.exclude,
+        .n_exclude = config->cgroup.n_exclude,
+    };
+    assert_false(cgroup_rules_use_names(&rules));
+    for (size_t i = 0; i < ARRAY_SIZE(builtin); i++)
+        if (cgroup_rules_want(&rules, builtin[i].in, NULL) != builtin[i].out ||
+            cgroup_rules_want_below(&rules, builtin[i].in) != builtin[i].out_below)
+            fail_msg("%s", builtin[i].in);
 }
 
 static void test_use_names(void **state)
@@ -276,9 +369,9 @@ static void test_nothing(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_select), cmocka_unit_test(test_names),
-                                       cmocka_unit_test(test_use_names), cmocka_unit_test(test_want_below),
-                                       cmocka_unit_test(test_nothing)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_select),     cmocka_unit_test(test_names),
+                                       cmocka_unit_test(test_builtin),    cmocka_unit_test(test_use_names),
+                                       cmocka_unit_test(test_want_below), cmocka_unit_test(test_nothing)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

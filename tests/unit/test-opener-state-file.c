@@ -161,7 +161,7 @@ static void test_file_arrives(void **state)
     assert_nothing_arrived(rig);
 }
 
-/* What may stand in the file's place. */
+/* Other things stand in the file's place. */
 static void be_missing(void)
 {
     assert_int_equal(unlink(FILE_PATH), 0);
@@ -193,6 +193,13 @@ static void be_link_through_proc(void)
     be_missing();
     assert_int_equal(symlink("/proc/self/environ", FILE_PATH), 0);
     own(FILE_PATH);
+}
+
+static void be_below_a_file(void)
+{
+    be_missing();
+    assert_int_equal(rmdir(PATH), 0);
+    make_file(PATH, "");
 }
 
 static void be_in_open_directory(void)
@@ -230,6 +237,7 @@ static const struct {
     {be_missing, -ENOENT, false},
     {be_fifo, -EBADRQC, false},
     {be_directory, -EBADRQC, false},
+    {be_below_a_file, -ENOENT, false},
     {be_link_to_shadow, -EBADRQC, false},
     {be_link_through_proc, -EBADRQC, true}, /* another user's own is that user's own file */
     {be_in_open_directory, -EBADRQC, false},

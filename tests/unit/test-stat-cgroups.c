@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of cgroups that `perfcountd stat` prints, where there is no terminal. */
 #include "base/cleanup.h"
+#include "collectors/names/names.h"
 #include "daemon/command/stat-cgroups.h"
 #include "tests/unit/readings.h"
 #include "tests/unit/test.h"
@@ -84,11 +85,32 @@ static void test_order(void **state)
            "    -           -        0.000           0         0  /c\\x1b[31m\\x0a\\xff.slice\n");
 }
 
+/* Names stand before the paths, where a cgroup has one. */
+static void test_names(void **state)
+{
+    static char shop[] = "shop", hostile[] = "d\033[2Jb";
+    static const struct names names = {.texts = {[NAME_COMPOSE_PROJECT] = shop, [NAME_COMPOSE_SERVICE] = hostile}};
+    static const struct names unknown = {0};
+    _cleanup_(readings_done) struct readings readings;
+
+    (void)state;
+    readings_init(&readings);
+    add_cgroups(&readings);
+    for (size_t i = 0; i < readings.snapshot.n_rows; i++)
+        readings.snapshot.rows[i]->names = i < 3 ? &names : &unknown;
+    expect(&readings, &(struct order){.sort = "ipc", .limit = 2},
+           "       frequency_         cpu_    context_    minor_\n"
+           "  ipc       hertz  utilization  switches/s  faults/s  name            cgroup\n"
+           "2.000     2.000 G        1.000          50       750                  /b.slice\n"
+           "1.000     2.000 G        1.000          50   1.500 k  shop/d\\x1b[2Jb  /a.slice\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_order),
+        cmocka_unit_test(test_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,228 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The names of containers of real runtimes: podman (root's and a user's), docker and containerd. Containers start, are
+# renamed, restarted and removed, and a real Prometheus joins their counters with their names.
+#
+# usage: [SUITE=bookworm] runtimes.sh
+
+# A loopback of its own: docker never sees this machine's network.
+if [ -z "${PERFCOUNTD_OWN_LOOPBACK-}" ] && [ "$(id -u)" -eq 0 ]; then
+    PERFCOUNTD_OWN_LOOPBACK=yes exec unshare --net "$0" "$@"
+fi
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+need ip prometheus
+ip link set lo up
+
+declare -A names=([podman]=cellar [rootless]=attic [docker]=harbour [ctr]=shed) cgroups=() clocks=()
+declare -A said=([podman]=podman [rootless]=podman [docker]=docker [ctr]=containerd)
+runtimes="podman rootless docker ctr"
+can_rename="podman rootless docker" # containerd's containers keep their id
+
+# --- what perfcountd says
+
+# field CGROUP FIELD: of /api/v1/cgroups, "none" where it is not there.
+field() {
+    get /api/v1/cgroups | jq -r --arg cgroup "$1" --arg field "$2" \
+        '[.cgroups[] | select(.cgroup == $cgroup)[$field]] | first // "none"'
+}
+has_field() {
+    [ "$(field "$1" "$2")" = "$3" ]
+}
+# infos CGROUP: the container's name in each series of perf_cgroup_info of that cgroup.
+infos() {
+    get /metrics | grep -F "perf_cgroup_info{cgroup=\"$1\"," | sed 's/.*[,{]container="\([^"]*\)".*/\1/'
+}
+has_info() {
+    [ "$(infos "$1")" = "$2" ]
+}
+# task_clock CGROUP: its seconds so far, 0 where it has none.
+task_clock() {
+    get /metrics | grep -F "perf_cgroup_task_clock_seconds_total{cgroup=\"$1\"," |
+        awk '{ sum += $NF } END { print sum + 0 }'
+}
+# joined NAME...: whether PromQL gives a row for each of these names and for no other, each with its cost.
+joined() {
+    [ "$(query "sum by (container) (rate(perf_cgroup_task_clock_seconds_total[5s]) * on (instance, cgroup)
+        group_left (container) perf_cgroup_info{container!=\"\"}) > 0" |
+        jq -r '[.[].metric.container] | sort | join(" ")')" = "$(printf '%s\n' "$@" | sort | xargs)" ]
+}
+
+# --- a user's containers need a drop-in, as the manual says
+
+test_drop_in() {
+    local cgroup
+    start rootless attic >"$scratch/run.log" 2>&1 ||
+        fail "a user's podman runs a container" "$(cat "$scratch/run.log")"
+    cgroups[rootless]=$(cgroup_of rootless attic)
+    cgroup=${cgroups[rootless]}
+    matches "a user's container is below the user's manager" "$cgroup" \
+        '^/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-[0-9a-f]{64}.scope$'
+    holds "it is counted by the built-in include" eventually 5 has_field "$cgroup" state watched
+    equals "the service does not see homes, so it has no name" "$(field "$cgroup" container)" none
+    contains "which /api/v1/cgroups explains with the remedy" "$(field "$cgroup" unnamed)" ProtectHome=read-only
+    inside mkdir -p /run/systemd/system/perfcountd.service.d
+    inside_write /run/systemd/system/perfcountd.service.d/homes.conf <<<$'[Service]\nProtectHome=read-only'
+    restart_units
+    holds "with that drop-in it has its name" eventually 5 has_field "$cgroup" container attic
+}
+
+# --- start
+
+test_start() {
+    local runtime cgroup
+    start podman cellar >/dev/null
+    start docker harbour --label com.docker.compose.project=shop --label com.docker.compose.service=db >/dev/null
+    start ctr shed >/dev/null
+    for runtime in $runtimes; do
+        cgroups[$runtime]=$(cgroup_of "$runtime" "${names[$runtime]}")
+        cgroup=${cgroups[$runtime]}
+        echo "-- $runtime: $cgroup"
+        holds "$runtime: the container has its name" eventually 5 has_info "$cgroup" "${names[$runtime]}"
+        equals "$runtime: the runtime" "$(field "$cgroup" runtime)" "${said[$runtime]}"
+        [ "$runtime" = ctr ] || equals "$runtime: the image" "$(field "$cgroup" image)" "$image"
+        holds "$runtime: it has counts" eventually 5 has_counts "$cgroup"
+        equals "$runtime: ?container=NAME finds it" \
+            "$(get "/api/v1/counters?container=${names[$runtime]}&event=task_clock" | jq -r '.counters[].cgroup')" \
+            "$cgroup"
+    done
+    equals "compose's labels are the best name" "$(field "${cgroups[docker]}" name)" shop/db
+    equals "podman named root's" "$(field "${cgroups[podman]}" named_by)" podman
+    equals "the path named containerd's" "$(field "${cgroups[ctr]}" named_by)" path
+    equals "each container is counted once" "$(get '/api/v1/cgroups' |
+        jq '[.cgroups[] | select(.container and .state == "watched")] | length')" 4
+}
+has_counts() {
+    awk -v clock="$(task_clock "$1")" 'BEGIN { exit !(clock > 0) }'
+}
+
+test_join() {
+    cat >"$scratch/prometheus.yml" <<END
+global: {scrape_interval: 1s, scrape_timeout: 1s}
+scrape_configs:
+  - job_name: perfcountd
+    static_configs: [{targets: ["${url#http://}"]}]
+END
+    start_prometheus "$scratch/prometheus.yml"
+    holds "Prometheus has the rates by the containers' names" eventually 15 joined "${names[@]}"
+}
+
+# --- rename, restart, remove
+
+test_rename() {
+    local runtime begin
+    for runtime in $runtimes; do
+        clocks[$runtime]=$(task_clock "${cgroups[$runtime]}")
+    done
+    for runtime in $can_rename; do
+        "$runtime" rename "${names[$runtime]}" "new-${names[$runtime]}"
+        names[$runtime]=new-${names[$runtime]}
+    done
+    begin=$SECONDS
+    for runtime in $can_rename; do
+        holds "$runtime: renamed, it has its new name, and that alone" \
+            eventually 17 has_info "${cgroups[$runtime]}" "${names[$runtime]}"
+    done
+    compares "within 15 s, or a little more on a busy machine" "$((SECONDS - begin)) < 30"
+    for runtime in $runtimes; do
+        compares "$runtime: its counter goes on" "$(task_clock "${cgroups[$runtime]}") >= ${clocks[$runtime]}"
+    done
+    holds "Prometheus has them by the new names, and none by an old one" eventually 10 joined "${names[@]}"
+    equals "no counter began again" \
+        "$(value 'sum(resets(perf_cgroup_task_clock_seconds_total{cgroup=~".*(libpod|docker)-.*"}[1m]))')" 0
+}
+
+test_restart() {
+    local runtime cgroup
+    for runtime in $runtimes; do
+        cgroup=${cgroups[$runtime]}
+        clocks[$runtime]=$(task_clock "$cgroup")
+        restart "$runtime" "${names[$runtime]}" >/dev/null 2>&1
+        equals "$runtime: restarted, it is in the same cgroup" "$(cgroup_of "$runtime" "${names[$runtime]}")" "$cgroup"
+        holds "$runtime: it is counted again" eventually 5 has_field "$cgroup" state watched
+        holds "$runtime: by its name" eventually 5 has_info "$cgroup" "${names[$runtime]}"
+        compares "$runtime: and goes on from its total" "$(task_clock "$cgroup") >= ${clocks[$runtime]}"
+    done
+}
+
+test_remove() {
+    local runtime cgroup
+    start podman fleeting --rm >/dev/null
+    cgroup=$(cgroup_of podman fleeting)
+    holds "a container that is removed when it ends has its name" eventually 5 has_info "$cgroup" fleeting
+    podman kill fleeting >/dev/null
+    cgroups[podman_rm]=$cgroup
+    names[podman_rm]=fleeting
+    for runtime in $runtimes; do
+        remove "$runtime" "${names[$runtime]}" >/dev/null 2>&1
+    done
+    for runtime in "${!cgroups[@]}"; do
+        cgroup=${cgroups[$runtime]}
+        holds "$runtime: removed, it lingers" eventually 5 has_field "$cgroup" state lingering
+        equals "$runtime: with its last name" "$(infos "$cgroup")" "${names[$runtime]}"
+    done
+}
+
+# --- patterns of names
+
+# write_config LINE: of collectors.cgroup.
+write_config() {
+    printf 'web: {min_interval: 0s}\ncollectors:\n  cpu: {enabled: false}\n  cgroup: %s\n' "$1" |
+        inside_write "$config"
+}
+watches_exactly() {
+    [ "$(get /api/v1/cgroups | jq -r '[.cgroups[] | select(.state == "watched") | .cgroup] | sort | join(" ")')" = \
+        "$(printf '%s\n' "$@" | sort | xargs)" ]
+}
+
+test_include() {
+    local cgroup
+    write_config '{include: ["container=new-*"], exclude: ["/user.slice/**"]}'
+    inside systemctl reload perfcountd
+    holds "include: container=GLOB takes these containers, and nothing inside of them" eventually 5 \
+        watches_exactly "${cgroups[podman]}" "${cgroups[docker]}"
+    start docker new-quay >/dev/null
+    cgroup=$(cgroup_of docker new-quay)
+    holds "a new container is counted as soon as its name is known" eventually 5 has_field "$cgroup" state watched
+    equals "by that name" "$(infos "$cgroup")" new-quay
+    remove docker new-quay >/dev/null 2>&1
+    write_config '{}'
+    inside systemctl reload perfcountd
+    holds "with the built-in include, the others are counted again" eventually 5 \
+        has_field "${cgroups[ctr]}" state watched
+}
+
+# --- pods, and runtimes that go
+
+test_pod() {
+    local cgroup pod
+    pod=$(podman pod create --name wing --network none 2>"$scratch/pod.log") ||
+        fail "podman makes a pod" "$(cat "$scratch/pod.log")"
+    podman run --detach --pod wing --name room "$image" sh -c "$work" >/dev/null
+    cgroup=$(cgroup_of podman room)
+    holds "podman: a container of a pod has its name" eventually 5 has_info "$cgroup" room
+    equals "podman: the pod's pause container is left out" "$(get /api/v1/cgroups |
+        jq -r --arg id "$(podman inspect --format '{{.Id}}' "${pod:0:12}-infra")" \
+            '[.cgroups[] | select(.container_id == $id and .state == "watched")] | length')" 0
+    podman pod rm --force wing >/dev/null 2>&1
+}
+
+test_secret() {
+    local path
+    for path in /metrics /api/v1/cgroups /api/v1/status /api/v1/counters; do
+        get "$path"
+    done >"$scratch/replies"
+    inside journalctl --no-pager -u perfcountd >"$scratch/journal"
+    lacks "no environment variable of a container is in a reply or in the log" "$secret" \
+        "$scratch/replies" "$scratch/journal"
+}
+
+boot_with_runtimes
+write_config '{}'
+install_units
+restart_units
+for test in drop_in start join rename restart include pod remove secret; do
+    "test_$test"
+done
+equals "Prometheus had nothing to complain of" "$(grep -v 'level=info' "$scratch/prometheus.log")" ""
+finish
