@@ -833,11 +833,13 @@ test_patterns_of_names() {
     caused "what is inside is in its counts" "$(count $in/docker/$id)" 500
     equals "?unit=GLOB" "$(get "/api/v1/counters?unit=*-$unit" | jq -r '[.counters[].cgroup] | unique | join(" ")')" \
         "$in/late/new-$unit"
-    equals "?container_id= and ?unit=: both" "$(get "/api/v1/counters?container_id=$id&unit=*" | jq '.counters | length')" 0
+    equals "?container_id= and ?unit=: both" \
+        "$(get "/api/v1/counters?container_id=$id&unit=*" | jq '.counters | length')" 0
     equals "a name that nothing has" "$(get "/api/v1/rates?seconds=0.05&container=nothing" | jq '.rates | length')" 0
     matches "a bad glob is refused, by name" "$(get "/api/v1/counters?pod=[x" -w ' %{http_code}')" 'pod.* 400$'
     end_daemon
-    "$PERFCOUNTD" stat --config.file="$config" --cgroup=container_id="$id" --interval=0.1s --output="$scratch/table" 2>"$scratch/err"
+    "$PERFCOUNTD" stat --config.file="$config" --cgroup=container_id="$id" --interval=0.1s \
+        --output="$scratch/table" 2>"$scratch/err"
     equals "stat --cgroup=KEY=GLOB" "$(cgroups_of_table)" "$in/docker/$id"
     kill "$resident"
     wait "$resident" 2>/dev/null
