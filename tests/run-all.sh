@@ -114,7 +114,7 @@ lane_end_to_end() {
         OBJECTS="$build/plain" tests/check-style.sh
     for script in cli stat exposition http assets limits descriptors libpfm4 lifecycle opener stream-events impostor \
         symboliser-impostor tls security-doc bad-clients local-user proxy valgrind contrib auth excerpts kubernetes \
-        container-files; do
+        container-files container-users; do
         end_to_end $script
     done
 }
@@ -175,6 +175,7 @@ fi
 
 lane_systemd() {
     check "systemd machine" with_daemon 600 tests/systemd/units.sh
+    check "systemd-nspawn and LXC" with_daemon 300 tests/containers/machines.sh
     show='systemd-analyze security' check "systemd service" with_daemon 300 tests/systemd/service.sh
     check "the package in the systemd machine" with_daemon 900 tests/package/run.sh
 }

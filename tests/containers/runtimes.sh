@@ -163,6 +163,35 @@ test_remove() {
     done
 }
 
+# --- patterns of names
+
+# write_config LINE: of collectors.cgroup.
+write_config() {
+    printf 'web: {min_interval: 0s}\ncollectors:\n  cpu: {enabled: false}\n  cgroup: %s\n' "$1" |
+        inside_write "$config"
+}
+watches_exactly() {
+    [ "$(get /api/v1/cgroups | jq -r '[.cgroups[] | select(.state == "watched") | .cgroup] | sort | join(" ")')" = \
+        "$(printf '%s\n' "$@" | sort | xargs)" ]
+}
+
+test_include() {
+    local cgroup
+    write_config '{include: ["container=new-*"], exclude: ["/user.slice/**"]}'
+    inside systemctl reload perfcountd
+    holds "include: container=GLOB takes these containers, and nothing inside of them" eventually 5 \
+        watches_exactly "${cgroups[podman]}" "${cgroups[docker]}"
+    start docker new-quay >/dev/null
+    cgroup=$(cgroup_of docker new-quay)
+    holds "a new container is counted as soon as its name is known" eventually 5 has_field "$cgroup" state watched
+    equals "by that name" "$(infos "$cgroup")" new-quay
+    remove docker new-quay >/dev/null 2>&1
+    write_config '{}'
+    inside systemctl reload perfcountd
+    holds "with the built-in include, the others are counted again" eventually 5 \
+        has_field "${cgroups[ctr]}" state watched
+}
+
 # --- pods, and runtimes that go
 
 test_pod() {
@@ -189,10 +218,10 @@ test_secret() {
 }
 
 boot_with_runtimes
-printf 'web: {min_interval: 0s}\ncollectors:\n  cpu: {enabled: false}\n' | inside_write "$config"
+write_config '{}'
 install_units
 restart_units
-for test in drop_in start join rename restart pod remove secret; do
+for test in drop_in start join rename restart include pod remove secret; do
     "test_$test"
 done
 equals "Prometheus had nothing to complain of" "$(grep -v 'level=info' "$scratch/prometheus.log")" ""
