@@ -136,7 +136,7 @@ static int list_names(const struct directory_listener *listener, int *fd)
 static enum directory_state list_nearest(const struct directory_watch *watch, struct nearest_directory *nearest)
 {
     if (nearest->error == -ENOENT || nearest->error == -ENOTDIR)
-        return DIRECTORY_MISSING;
+        return watch->watch < 0 ? DIRECTORY_UNWATCHED : DIRECTORY_MISSING;
     if (nearest->error)
         return DIRECTORY_UNREADABLE;
     if (!is_trusted(&nearest->status))
