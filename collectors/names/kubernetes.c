@@ -209,10 +209,10 @@ static int kubernetes_find(void *state, const char *path, struct names *names)
     const char *id = names->texts[NAME_CONTAINER_ID];
     uint32_t user;
 
-    /* A user may make a cgroup with the id of a container that is not the user's. */
+    /* A user, or a container, may make a cgroup with the id of another container. The pod around it is true. */
     if (path_find_user(path, &user) && user != 0)
         return 0;
-    const char *link = id ? name_list_find(&kubernetes->links.list, id, strlen(id)) : NULL;
+    const char *link = id && !path_is_nested(path) ? name_list_find(&kubernetes->links.list, id, strlen(id)) : NULL;
     const char *pod = link ? NULL : find_pod(kubernetes, path);
     int r = 0;
     if (link)
