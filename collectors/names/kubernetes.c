@@ -149,7 +149,6 @@ static int set_part(struct names *names, enum name_kind kind, struct text_part p
  */
 static const char *find_pod(const struct kubernetes_source *kubernetes, const char *path)
 {
-    const char *found = NULL;
     char uid[UID_MAX + 1];
 
     for (const char *at = path; (at = strstr(at, "pod")); at++) {
@@ -159,9 +158,10 @@ static const char *find_pod(const struct kubernetes_source *kubernetes, const ch
         for (size_t i = 0; i < size; i++)
             uid[i] = at[3 + i] == '_' ? '-' : at[3 + i];
         const char *name = name_list_find(&kubernetes->pods.list, uid, size);
-        found = name ? name : found;
+        if (name)
+            return path_is_in_container(path, at) ? NULL : name;
     }
-    return found;
+    return NULL;
 }
 
 /* Sets what a name of the list says. */

@@ -218,13 +218,14 @@ static int set_found(struct names *names, const struct path_walk *walk)
     return r;
 }
 
-static struct path_walk walk_path(const char *path)
+/* Of the components before `end`; NULL: of all. */
+static struct path_walk walk_path(const char *path, const char *end)
 {
     static const struct component none = {"", 0};
     struct path_walk walk = {.unit = none, .slice = none, .id = none, .container = none};
     struct component component, parent = none;
 
-    for (size_t depth = 0; next_component(&path, &component); depth++) {
+    for (size_t depth = 0; next_component(&path, &component) && (!end || path <= end); depth++) {
         if (!take_id(&walk, component, parent))
             take_container(&walk, component, parent, depth);
         if (component_ends_with(component, ".slice"))
@@ -238,13 +239,19 @@ static struct path_walk walk_path(const char *path)
 
 int names_from_path(struct names *names, const char *path)
 {
-    struct path_walk walk = walk_path(path);
+    struct path_walk walk = walk_path(path, NULL);
     return set_found(names, &walk);
 }
 
 bool path_is_nested(const char *path)
 {
-    return walk_path(path).nested;
+    return walk_path(path, NULL).nested;
+}
+
+bool path_is_in_container(const char *path, const char *part)
+{
+    struct path_walk walk = walk_path(path, part);
+    return walk.id.length || walk.container.length;
 }
 
 /* The UID between `prefix` and `suffix`. */

@@ -24,6 +24,8 @@ bool path_find_unit(const char *path, struct path_unit *ret);
  * whatever id it has.
  */
 bool path_is_nested(const char *path);
+/* Whether a container made what `part`, in the path, begins: it is below the container's cgroup. */
+bool path_is_in_container(const char *path, const char *part);
 /* Whether it is below user-UID.slice: that user may have made the cgroup and its name. UID 0 is root. */
 bool path_find_user(const char *path, uint32_t *ret);
 

@@ -261,6 +261,10 @@ static void test_pods(void **state)
     assert_found(play, SYSTEMD "/cri-containerd-" ID ".scope", "kube-system/coredns/");
     assert_found(play, "/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod" STATIC ".slice/cri-" ID,
                  "kube-system/etcd-node1/");
+    /* A container may make a cgroup of any name. */
+    assert_found(play, "/docker/" ID PLAIN, "//");
+    assert_found(play, "/system.slice/docker-" ID ".scope/x" SYSTEMD, "//");
+    assert_found(play, PLAIN "/" ID "/pod" STATIC, "kube-system/coredns/");
     assert_found(play, "/kubepods/xpod" UID, "//");
     assert_found(play, "/kubepods/pod" UID "0", "//");
     assert_found(play, "/kubepods/pod1a2b3c4d-0000-4000", "//");
