@@ -326,6 +326,10 @@ static int state_find(void *data, const char *path, struct names *names)
 
     if (!id || strlen(id) != STATE_ID_LENGTH)
         return 0;
+    if (path_is_nested(path)) {
+        names->unnamed = "it is in another container, whose own runtime knows its name; run perfcountd there";
+        return 0;
+    }
     if (state->timer < 0) {
         names->unnamed = names->unnamed ? names->unnamed : unnamed_reason(-ENOSYS, false);
         return 0;
