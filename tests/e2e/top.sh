@@ -230,6 +230,27 @@ test_names() {
     rmdir "$parent"/{inner/,}lxc.payload.* "$parent/inner"
 }
 
+# The name that docker has for a container: of a daemon, and by counters of their own.
+test_containers() {
+    local config id enter
+    # shellcheck source=container-lib.sh
+    . "$here/container-lib.sh"
+    id=$(id_of db)
+    put_docker "$id" shop-db-1 '{"com.docker.compose.project": "shop", "com.docker.compose.service": "db"}'
+    run_in "/system.slice/docker-$id.scope"
+    start_machine
+    enter=(nsenter --mount="/proc/$daemon_pid/ns/mnt" --cgroup="/proc/$daemon_pid/ns/cgroup" "$PERFCOUNTD")
+    holds "the daemon knows its name" eventually 8 grep_top '^shop/db +.* shop-db-1 ' --url="$url"
+    holds "top learns it" grep_top "^shop/db +.* shop-db-1 +${id:0:12} +example/app:1 " --config.file="$config"
+    "${enter[@]}" stat --config.file="$config" --cgroup=compose_project=shop --interval=0.2s >"$scratch/out" 2>&1
+    holds "stat learns it" grep -qE " shop/db +/system.slice/docker-$id.scope$" "$scratch/out"
+    end_machine
+}
+# grep_top REGEX FLAGS...: a frame in the daemon's namespaces has it.
+grep_top() {
+    COLUMNS=200 "${enter[@]}" top --count=1 --interval=200ms "${@:2}" 2>&1 </dev/null | tee "$scratch/out" | grep -qE "$1"
+}
+
 test_sizes() {
     open_terminal 40 12
     run_top "${flags[@]}"
@@ -431,7 +452,7 @@ test_unknown_terminals() {
     close_terminal
 }
 
-tests=(own_counters filter_and_views hostile_names names sizes ends stops flicker daemon default_socket plain_text
+tests=(own_counters filter_and_views hostile_names names containers sizes ends stops flicker daemon default_socket plain_text
     unknown_terminals)
 for test in "${@:-${tests[@]}}"; do
     echo "-- ${test//_/ }"
