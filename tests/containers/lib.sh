@@ -15,9 +15,9 @@ machine_kind=containers
 config=/run/perfcountd.yaml
 image=registry.invalid/shop/busybox:1.36
 secret=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
-# Little work, so that each has some task_clock all the time.
+# Little work, so that each has some task_clock all the time. It ends at once when it is asked to.
 # shellcheck disable=SC2016 # the container's shell expands it
-work='while :; do for i in 1 2 3 4 5 6 7 8 9 10; do :; done; usleep 20000; done'
+work='trap exit TERM; while :; do for i in 1 2 3 4 5 6 7 8 9 10; do :; done; usleep 20000; done'
 # crun raises the limit of locked memory for root, which needs a capability that not every machine has.
 root_runtime=runc
 
@@ -33,7 +33,7 @@ docker() {
     inside docker "$@"
 }
 ctr() {
-    inside ctr "$@"
+    inside ctr --namespace "${in_namespace:-default}" "$@"
 }
 
 # start RUNTIME NAME [OPTIONS...]. A hierarchy without controllers has no shares of CPUs.
@@ -95,7 +95,7 @@ import_images() {
         ctr images import /run/saved.tar
 }
 
-# A user's namespace may have a proc of its own only where a whole one is to be seen.
+# A user's namespace may have a proc of its own only where a whole one must be seen.
 prepare_runtimes() {
     inside sh -ec 'useradd --create-home --uid 1000 alice
         mkdir -p /run/whole-proc /run/whole-sys

@@ -41,11 +41,17 @@ task_clock() {
     get /metrics | grep -F "perf_cgroup_task_clock_seconds_total{cgroup=\"$1\"," |
         awk '{ sum += $NF } END { print sum + 0 }'
 }
-# joined NAME...: whether PromQL gives a row for each of these names and for no other, each with its cost.
-joined() {
-    [ "$(query "sum by (container) (rate(perf_cgroup_task_clock_seconds_total[5s]) * on (instance, cgroup)
+# rows: the containers' names in PromQL's answer, where each with a cost has a row.
+rows() {
+    query "sum by (container) (rate(perf_cgroup_task_clock_seconds_total[5s]) * on (instance, cgroup)
         group_left (container) perf_cgroup_info{container!=\"\"}) > 0" |
-        jq -r '[.[].metric.container] | sort | join(" ")')" = "$(printf '%s\n' "$@" | sort | xargs)" ]
+        jq -r '[.[]?.metric.container] | sort | join(" ")'
+}
+names() {
+    printf '%s\n' "${names[@]}" | sort | xargs
+}
+has_rows() {
+    [ "$(rows)" = "$(names)" ]
 }
 
 # --- a user's containers need a drop-in, as the manual says
@@ -104,13 +110,25 @@ scrape_configs:
     static_configs: [{targets: ["${url#http://}"]}]
 END
     start_prometheus "$scratch/prometheus.yml"
-    holds "Prometheus has the rates by the containers' names" eventually 15 joined "${names[@]}"
+    eventually 15 has_rows
+    equals "Prometheus has the rates by the containers' names" "$(rows)" "$(names)"
 }
 
 # --- rename, restart, remove
 
+# alice_claims ID NAME: her podman's file says that this container is hers and has this name.
+alice_claims() {
+    # shellcheck disable=SC2016 # the shell in there expands it
+    inside setpriv --reuid=alice --regid=alice --init-groups sh -ec '
+        cd /home/alice/.local/share/containers/storage/*-containers
+        jq --arg id "$1" --arg name "$2" ". + [.[0] + {id: \$id, names: [\$name]}]" containers.json >new
+        mv new containers.json' sh "$@"
+}
+
 test_rename() {
     local runtime begin
+    alice_claims "$(podman inspect --format '{{.Id}}' cellar)" impostor-1
+    alice_claims "$(docker inspect --format '{{.Id}}' harbour)" impostor-2
     for runtime in $runtimes; do
         clocks[$runtime]=$(task_clock "${cgroups[$runtime]}")
     done
@@ -127,7 +145,13 @@ test_rename() {
     for runtime in $runtimes; do
         compares "$runtime: its counter goes on" "$(task_clock "${cgroups[$runtime]}") >= ${clocks[$runtime]}"
     done
-    holds "Prometheus has them by the new names, and none by an old one" eventually 10 joined "${names[@]}"
+    equals "a user's file still claims root's containers" "$(inside sh -c \
+        'jq -r ".[].names[0]" /home/alice/.local/share/containers/storage/*-containers/containers.json' |
+        sort | xargs)" "impostor-1 impostor-2 new-attic"
+    equals "which names none of them" \
+        "$(get /api/v1/cgroups | jq '[.cgroups[] | select(.container // "" | startswith("impostor"))] | length')" 0
+    eventually 10 has_rows
+    equals "Prometheus has them by the new names, and none by an old one" "$(rows)" "$(names)"
     equals "no counter began again" \
         "$(value 'sum(resets(perf_cgroup_task_clock_seconds_total{cgroup=~".*(libpod|docker)-.*"}[1m]))')" 0
 }
@@ -163,7 +187,7 @@ test_remove() {
     done
 }
 
-# --- patterns of names
+# --- plan, and what nobody may see
 
 # write_config LINE: of collectors.cgroup.
 write_config() {
@@ -207,6 +231,65 @@ test_pod() {
     podman pod rm --force wing >/dev/null 2>&1
 }
 
+# Real bundles of containerd, with the annotations that nerdctl and Kubernetes' plug-in give it.
+test_annotations() {
+    local id cgroup pod=/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod0a1b2c3d_1111_2222.slice
+    local cri=io.kubernetes.cri kube
+    kube=(--annotation "$cri.sandbox-name=shop-0" --annotation "$cri.sandbox-namespace=town")
+    id=$(new_id)
+    start ctr "$id" --annotation nerdctl/name=pantry
+    holds "containerd: a container of nerdctl's has its name" eventually 5 has_info "/default/$id" pantry
+    equals "by its bundle" "$(field "/default/$id" named_by)" containerd
+    end_task "$id"
+    ctr --namespace k8s.io images import /run/saved.tar >/dev/null
+    id=$(new_id)
+    cgroup=$pod/cri-containerd-$id.scope
+    in_namespace=k8s.io start ctr "$id" --cgroup "$cgroup" "${kube[@]}" \
+        --annotation "$cri.container-type=container" --annotation "$cri.container-name=till"
+    holds "containerd: a pod's container has its name" eventually 5 has_field "$cgroup" name town/shop-0/till
+    id=$(new_id)
+    in_namespace=k8s.io start ctr "$id" --cgroup "$pod/cri-containerd-$id.scope" "${kube[@]}" \
+        --annotation "$cri.container-type=sandbox"
+    holds "the pod's sandbox has a process" inside grep -q . "/sys/fs/cgroup$pod/cri-containerd-$id.scope/cgroup.procs"
+    holds "and is left out" eventually 5 has_field "$pod/cri-containerd-$id.scope" state none
+    in_namespace=k8s.io end_task "$id"
+}
+new_id() {
+    od -An -N32 -tx1 /dev/urandom | tr -d ' \n'
+}
+
+# It comes back with the other driver of cgroups, and ends what ran.
+test_docker_killed() {
+    local cgroup=${cgroups[docker]} id
+    inside mkdir -p /run/systemd/system/docker.service.d
+    inside_write /run/systemd/system/docker.service.d/cgroupfs.conf <<'END'
+[Service]
+ExecStart=
+ExecStart=/usr/sbin/dockerd -H fd:// --exec-opt native.cgroupdriver=cgroupfs
+END
+    inside systemctl daemon-reload
+    inside systemctl kill --signal KILL docker.service
+    holds "dockerd is killed" eventually 5 not inside systemctl is-active docker.service
+    equals "its container runs on" "$(field "$cgroup" state)" watched
+    equals "and keeps its name" "$(infos "$cgroup")" "${names[docker]}"
+    holds "dockerd comes back" eventually 30 docker info
+    holds "and ends the container, which lingers" eventually 15 has_field "$cgroup" state lingering
+    start docker quay >"$scratch/run.log" 2>&1 || fail "docker runs a container" "$(cat "$scratch/run.log")"
+    id=$(docker inspect --format '{{.Id}}' quay)
+    equals "with its driver cgroupfs" "$(cgroup_of docker quay)" "/docker/$id"
+    holds "a container has its name, too" eventually 5 has_info "/docker/$id" quay
+    remove docker quay >/dev/null
+}
+
+# --- plan, and what nobody may see
+
+test_plan() {
+    local plan
+    plan=$(inside /usr/local/bin/perfcountd plan --config.file="$config" 2>&1)
+    matches "plan has who named a container" "$plan" "shop/db +docker +${cgroups[docker]}"
+    matches "and podman's" "$plan" "${names[podman]} +podman +${cgroups[podman]}"
+}
+
 test_secret() {
     local path
     for path in /metrics /api/v1/cgroups /api/v1/status /api/v1/counters; do
@@ -221,7 +304,7 @@ boot_with_runtimes
 write_config '{}'
 install_units
 restart_units
-for test in drop_in start join rename restart include pod remove secret; do
+for test in drop_in start join rename plan restart include pod annotations docker_killed remove secret; do
     "test_$test"
 done
 equals "Prometheus had nothing to complain of" "$(grep -v 'level=info' "$scratch/prometheus.log")" ""

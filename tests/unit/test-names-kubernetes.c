@@ -314,6 +314,9 @@ static void test_many(void **state)
     for (size_t i = 0; i < n; i++) {
         name_of(i, LINKS, path);
         play_unlink(play, path);
+        if (i % 5000 == 0)
+            while (play_dispatch(play))
+                ;
     }
     while (play_dispatch(play))
         ;
