@@ -182,10 +182,10 @@ def counting():
 class Cgroups:
     """This number of cgroups below one parent; gone at the end."""
 
-    def __init__(self, number):
+    def __init__(self, number, name="b%03d"):
         self.root = hierarchy()
         self.below = "/perfcountd-bench-%d" % os.getpid()
-        self.names = ["%s/b%03d" % (self.below, n) for n in range(number)]
+        self.names = ["%s/%s" % (self.below, name % n) for n in range(number)]
         try:
             os.mkdir(self.root + self.below)
         except OSError as error:

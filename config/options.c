@@ -31,7 +31,7 @@ static const struct option_choice standings[] = {
  */
 #define CONTAINERS                                                                                                     \
     "/system.slice/docker-*.scope, /system.slice/nerdctl-*.scope, /system.slice/cri-containerd-*.scope,"               \
-    " /machine.slice/*, /machine.slice/*.slice/*.scope, /machine/*.libvirt-*,"                                         \
+    " /machine.slice/*.scope, /machine.slice/*.service, /machine.slice/*.slice/*.scope, /machine/*.libvirt-*,"         \
     " /user.slice/user-*.slice/user@*.service/user.slice/docker-*.scope,"                                              \
     " /user.slice/user-*.slice/user@*.service/user.slice/nerdctl-*.scope,"                                             \
     " /user.slice/user-*.slice/user@*.service/user.slice/libpod-*.scope,"                                              \
@@ -200,7 +200,7 @@ static const struct option config_rows[] = {
         .check = option_check_pattern,
         .extends = true,
         .range = CGROUP_PATTERNS,
-        .default_yaml = "[\"/**/*-conmon-*\"]",
+        .default_yaml = "[\"/**-conmon-*\"]",
         .help = "which of these cgroups not to count",
     },
     {

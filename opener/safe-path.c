@@ -81,13 +81,18 @@ static int walk_follow(struct walk *walk, int link)
     return text[0] == '/' ? walk_begin(walk, "/") : 0;
 }
 
-/* Whether others could have put something into the directory. */
-static bool directory_is_of_others(const struct walk *walk)
+/*
+ * Whether others could have put something into the directory: -EBADRQC. A user has nothing in a directory that is
+ * closed to all but root, and nobody learns by that user's name what is in there: -EACCES.
+ */
+static int directory_check(const struct walk *walk)
 {
     mode_t mode = walk->status.st_mode;
-    bool is_users = walk->user && *walk->user != 0 && walk->status.st_uid == *walk->user;
+    bool of_user = walk->user && *walk->user != 0, is_users = of_user && walk->status.st_uid == *walk->user;
 
-    return mode & (is_users ? S_IWOTH : S_IWGRP | S_IWOTH) && !(mode & S_ISVTX);
+    if (of_user && !is_users && !(mode & S_IXOTH))
+        return -EACCES;
+    return mode & (is_users ? S_IWOTH : S_IWGRP | S_IWOTH) && !(mode & S_ISVTX) ? -EBADRQC : 0;
 }
 
 static int walk_step(struct walk *walk, const char *name)
@@ -96,8 +101,9 @@ static int walk_step(struct walk *walk, const char *name)
 
     if (!S_ISDIR(walk->status.st_mode))
         return -ENOTDIR;
-    if (directory_is_of_others(walk))
-        return -EBADRQC;
+    int r = directory_check(walk);
+    if (r < 0)
+        return r;
     _cleanup_(closep) int fd = openat(walk->at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &status) < 0)
         return -errno;
@@ -105,7 +111,7 @@ static int walk_step(struct walk *walk, const char *name)
         return walk_enter(walk, steal_fd(&fd));
     struct stat parent = walk->status;
     walk->status = status;
-    int r = walk_check_owner(walk);
+    r = walk_check_owner(walk);
     walk->status = parent;
     return r < 0 ? r : walk_follow(walk, fd);
 }

@@ -18,7 +18,7 @@ int opener_safe_path_open(struct sys *sys, const char *path);
 /*
  * The same for a file that must be of `user`, and all that is on the path of that user or of root. Such a user may
  * share directories with a group, whose members can then put another file of that user's there, and no file of their
- * own.
+ * own. -EACCES for a path through a directory of root's that such a user may not enter.
  */
 int opener_safe_path_open_of(struct sys *sys, const char *path, uid_t user);
 

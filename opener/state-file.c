@@ -24,8 +24,8 @@ int opener_state_file_send(struct sys *sys, const struct state_request *request,
     if (state_request_path(request, path, sizeof(path)) < 0)
         return -EBADRQC;
     _cleanup_(closep) int fd = opener_safe_path_open_of(sys, path, request->user);
-    if (fd < 0)
-        return fd;
+    if (fd < 0) /* also where a part of the path is a file: so it says less of what is there */
+        return fd == -ENOTDIR ? -ENOENT : fd;
     if (fstat(fd, &status) < 0)
         return -errno;
     if (state_file_version(&status) == request->version)

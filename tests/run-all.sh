@@ -113,7 +113,8 @@ lane_end_to_end() {
     show='^[a-z].*: [0-9]' check "tests/check-style.sh" env PERFCOUNTD="$build/plain/perfcountd" \
         OBJECTS="$build/plain" tests/check-style.sh
     for script in cli stat exposition http assets limits descriptors libpfm4 lifecycle opener stream-events impostor \
-        symboliser-impostor tls security-doc bad-clients local-user proxy valgrind contrib auth excerpts; do
+        symboliser-impostor tls security-doc bad-clients local-user proxy valgrind contrib auth excerpts kubernetes \
+        container-files container-users; do
         end_to_end $script
     done
 }
@@ -174,6 +175,7 @@ fi
 
 lane_systemd() {
     check "systemd machine" with_daemon 600 tests/systemd/units.sh
+    check "systemd-nspawn and LXC" with_daemon 300 tests/containers/machines.sh
     show='systemd-analyze security' check "systemd service" with_daemon 300 tests/systemd/service.sh
     check "the package in the systemd machine" with_daemon 900 tests/package/run.sh
 }
@@ -235,6 +237,7 @@ if [ $plain = yes ]; then
     end_to_end names
     end_to_end kernel-addresses
     show=. check "make bench-check" bench/run-bench-check "$build/plain"
+    show=. check "bench/run-bench-names --quick" bench/run-bench-names --quick "$build/plain"
 
     # These measure time.
     kind=measures end_to_end times

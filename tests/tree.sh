@@ -9,7 +9,7 @@
 #   compile     what debian/control builds with, gcc, clang, and what the unit tests and e2e/smoke.sh need
 #   package     what debian/control builds with, debhelper and lintian; for other ARCHITECTUREs too
 #   machine     systemd, and the libraries of perfcountd's package
-#   containers  that, and podman, docker.io and containerd
+#   containers  that, and podman, docker.io, containerd, systemd-nspawn and LXC
 # SUITE is bullseye (Debian 11), bookworm (12, where it is not given) or trixie (13).
 #
 # They stay in TREE_CACHE under a name that is made of all that went into them, and must not be written to. Packages
@@ -58,7 +58,8 @@ packages() {
         printf '%s\n' libmicrohttpd12 libjansson4 libyaml-0-2 libdeflate0 libsystemd0 libcap-ng0 libseccomp2
         printf '%s\n' libpfm4 libdw1
         [ "$kind" = machine ] ||
-            printf '%s\n' podman catatonit crun uidmap dbus-user-session libpam-systemd docker.io containerd busybox-static
+            printf '%s\n' podman catatonit crun uidmap dbus-user-session libpam-systemd docker.io containerd \
+                systemd-container lxc busybox-static
         ;;
     compile)
         printf '%s\n' build-essential autoconf automake clang curl jq procps python3

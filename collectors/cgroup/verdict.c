@@ -7,12 +7,12 @@
 bool verdict_update(struct cgroup_node *node, const struct cgroup_rules *rules, struct name_book *book)
 {
     _cleanup_(names_done) struct names names = {0};
-    bool before = node->wanted, may = cgroup_rules_may_want(rules, node->path);
+    bool before = node->wanted;
 
     /* Without memory it has the names that are known by then. */
-    if (may && book && cgroup_rules_use_names(rules))
+    if (book && cgroup_rules_use_names(rules))
         name_book_find(book, node->path, &names);
-    node->wanted = may && cgroup_rules_want(rules, node->path, &names);
+    node->wanted = cgroup_rules_want(rules, node->path, &names);
     return node->wanted != before;
 }
 

@@ -2,6 +2,8 @@
 /* The book of names: see book.h. */
 #include "collectors/names/book.h"
 
+#include <poll.h>
+
 #include "base/cleanup.h"
 #include "collectors/names/path.h"
 #include "collectors/names/source.h"
@@ -60,12 +62,20 @@ size_t name_book_fds(const struct name_book *book, int ret[NAME_BOOK_FDS])
     return n;
 }
 
+/* Most often the tree of cgroups has changed, and no source has anything to do: that costs one system call. */
 bool name_book_dispatch(struct name_book *book)
 {
+    struct pollfd ready[ARRAY_SIZE(sources)];
     bool changed = false;
+    nfds_t n = 0;
 
-    for (size_t i = 0; sources[i]; i++)
-        changed |= sources[i]->dispatch(book->states[i]);
+    for (; sources[n]; n++)
+        ready[n] = (struct pollfd){.fd = book->fds[n], .events = POLLIN};
+    if (poll(ready, n, 0) <= 0)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (ready[i].revents)
+            changed |= sources[i]->dispatch(book->states[i]);
     return changed;
 }
 

@@ -22,9 +22,11 @@ static const char *next_character(const char *text, size_t size, size_t *ret_tak
 int names_set(struct names *names, enum name_kind kind, const char *text, size_t size)
 {
     char clean[NAME_SIZE_MAX + 1];
-    size_t n = 0, taken, part;
+    size_t n = size <= NAME_SIZE_MAX ? utf8_printable_prefix(text, size) : 0, taken, part;
 
-    for (size_t i = 0; i < size; i += taken) {
+    if (n)
+        memcpy(clean, text, n);
+    for (size_t i = n; i < size; i += taken) {
         const char *from = next_character(text + i, MIN(size - i, 4), &taken, &part);
         if (n + part > NAME_SIZE_MAX)
             break;

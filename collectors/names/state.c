@@ -21,10 +21,14 @@
 #include "collectors/names/source.h"
 #include "collectors/names/unnamed.h"
 
-/* How often, at least, the file of a container that is known is compared; and those of one that none of them names. */
+/* How often, at least, the file of a container that is known is compared. */
 #define REFRESH_NS (15 * NSEC_PER_SEC)
 #define REFRESH_STEP_NS (5 * NSEC_PER_SEC)
+/* A container that no file names is looked for more and more seldom: from once a minute to once in 16 minutes. */
 #define SLOW_RETRY_NS (60 * NSEC_PER_SEC)
+#define SLOW_DOUBLINGS 4
+/* A user may make any number of cgroups that look like containers'. */
+#define CONTAINERS_MAX 4096
 /* While the reader has enough to do. */
 #define BUSY_NS (50 * NSEC_PER_MSEC)
 /* How much is done at once, so that the event loop is not held up; the descriptor stays readable. */
@@ -139,6 +143,13 @@ static uint64_t next_refresh(uint64_t now)
     return (now + REFRESH_NS) / REFRESH_STEP_NS * REFRESH_STEP_NS;
 }
 
+static uint64_t next_retry(size_t attempts)
+{
+    size_t n = ARRAY_SIZE(retries_ns);
+
+    return attempts < n ? retries_ns[attempts] : SLOW_RETRY_NS << (attempts - n);
+}
+
 /* Whether the reason why it has no name is another now. */
 static bool state_attempt(struct state *state, struct container *container, uint64_t now)
 {
@@ -153,9 +164,8 @@ static bool state_attempt(struct state *state, struct container *container, uint
         container->due_ns = next_refresh(now);
         return false;
     }
-    bool is_over = container->attempts == ARRAY_SIZE(retries_ns);
-    container->due_ns = now + (is_over ? SLOW_RETRY_NS : retries_ns[container->attempts]);
-    container->attempts += !is_over;
+    container->due_ns = now + next_retry(container->attempts);
+    container->attempts += container->attempts < ARRAY_SIZE(retries_ns) + SLOW_DOUBLINGS;
     return error != 0 && container_set_unnamed(container, unnamed_reason(error, container->user != 0));
 }
 
@@ -323,6 +333,10 @@ static int state_find(void *data, const char *path, struct names *names)
     }
     size_t before = state->containers.n;
     path_find_user(path, &user);
+    if (before == CONTAINERS_MAX && !containers_find(&state->containers, user, id)) {
+        names->unnamed = "too many containers are known already; remove cgroups that are not used";
+        return 0;
+    }
     int r = containers_add(&state->containers, user, id, path, &container);
     if (r < 0)
         return r;

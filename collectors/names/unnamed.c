@@ -19,6 +19,7 @@ static const struct {
 } reasons[] = {
     {0, UNNAMED_YET},
     {-ENOSYS, WITHOUT_READER},
+    {-EPIPE, "the opener, which opens state files, is gone; restart perfcountd"},
     {-EBADRQC, "the state file of its runtime is refused, since another account than its owner could have written it; "
                "check the owners and modes of its directories"},
     {-EACCES,

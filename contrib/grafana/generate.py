@@ -289,7 +289,10 @@ OF_BOARD = [
     variable("pmu", "label_values(perf_cpu_group_enabled_seconds_total{%s}, pmu)" % WHERE, "PMU"),
     variable("cgroup", "label_values(perf_cgroup_info{%s}, cgroup)" % WHERE),
 ]
-OF_CONTAINERS = [variable("container", 'label_values(perf_cgroup_info{%s, container=~".+"}, container)' % WHERE)]
+OF_CONTAINERS = [
+    variable("instance", 'label_values(perf_cgroup_info{job=~"$job", container=~".+"}, instance)'),
+    variable("container", 'label_values(perf_cgroup_info{%s, container=~".+"}, container)' % WHERE),
+]
 
 
 DASHBOARDS = {
@@ -298,7 +301,7 @@ DASHBOARDS = {
     "board.json": dashboard("perfcountd-board", "perfcountd / Board", "One board that runs perfcountd: its PMUs, CPUs, "
                             "cgroups and failures.", VARIABLES + OF_BOARD, BOARD_PANELS),
     "containers.json": dashboard("perfcountd-containers", "perfcountd / Containers", "Containers, pods and projects of "
-                                 "compose by their names.", VARIABLES + OF_CONTAINERS, CONTAINERS),
+                                 "compose by their names.", VARIABLES[:2] + OF_CONTAINERS, CONTAINERS),
 }
 
 

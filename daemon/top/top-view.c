@@ -206,43 +206,19 @@ void top_view_apply_key(struct top_view *view, int key, const struct top_page_ex
         apply_page_key(view, key);
 }
 
-static const char *last_component(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 static bool contains(const char *part, const char *text)
 {
     return strcasestr(text, part) != NULL;
 }
 
-/* Without a slash in the pattern, the last component counts, as in the API. */
-static bool matches(const char *pattern, const char *text)
-{
-    return glob_match(pattern, strchr(pattern, '/') ? text : last_component(text));
-}
-
-/* The pattern of a filter "container=web*", and which name it is of; NULL for another filter. */
-static const char *pattern_of_kind(const char *filter, enum name_kind *ret)
-{
-    size_t size = strcspn(filter, "=");
-    char key[32];
-
-    snprintf(key, sizeof(key), "%.*s", (int)MIN(size, sizeof(key)), filter);
-    return filter[size] && name_kind_find(key, ret) == 0 ? filter + size + 1 : NULL;
-}
-
 bool top_view_shows(const struct top_view *view, const struct top_row *row)
 {
-    const char *filter = view->filters[view->kind];
-    bool (*passes)(const char *, const char *) = strpbrk(filter, "*?[") ? matches : contains;
+    const char *filter = view->filters[view->kind], *pattern;
+    bool (*passes)(const char *, const char *) = strpbrk(filter, "*?[") ? glob_match_last : contains;
     enum name_kind kind;
-    const char *pattern = pattern_of_kind(filter, &kind);
 
-    if (pattern)
-        return *row->names[kind] && matches(pattern, row->names[kind]);
+    if (name_kind_parse(filter, &kind, &pattern) == 0)
+        return *row->names[kind] && glob_match_last(pattern, row->names[kind]);
     bool shows = passes(filter, row->target) || passes(filter, row->name);
     for (kind = 0; kind < N_NAME_KINDS && !shows; kind++)
         shows = *row->names[kind] && passes(filter, row->names[kind]);

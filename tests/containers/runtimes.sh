@@ -187,6 +187,35 @@ test_remove() {
     done
 }
 
+# --- patterns of names
+
+# write_config LINE: of collectors.cgroup.
+write_config() {
+    printf 'web: {min_interval: 0s}\ncollectors:\n  cpu: {enabled: false}\n  cgroup: %s\n' "$1" |
+        inside_write "$config"
+}
+watches_exactly() {
+    [ "$(get /api/v1/cgroups | jq -r '[.cgroups[] | select(.state == "watched") | .cgroup] | sort | join(" ")')" = \
+        "$(printf '%s\n' "$@" | sort | xargs)" ]
+}
+
+test_include() {
+    local cgroup
+    write_config '{include: ["container=new-*"], exclude: ["/user.slice/**"]}'
+    inside systemctl reload perfcountd
+    holds "include: container=GLOB takes these containers, and nothing inside of them" eventually 5 \
+        watches_exactly "${cgroups[podman]}" "${cgroups[docker]}"
+    start docker new-quay >/dev/null
+    cgroup=$(cgroup_of docker new-quay)
+    holds "a new container is counted as soon as its name is known" eventually 5 has_field "$cgroup" state watched
+    equals "by that name" "$(infos "$cgroup")" new-quay
+    remove docker new-quay >/dev/null 2>&1
+    write_config '{}'
+    inside systemctl reload perfcountd
+    holds "with the built-in include, the others are counted again" eventually 5 \
+        has_field "${cgroups[ctr]}" state watched
+}
+
 # --- pods, and runtimes that go
 
 test_pod() {
@@ -252,29 +281,13 @@ END
     remove docker quay >/dev/null
 }
 
-# --- patterns of names
-
-write_config() {
-    printf 'web: {min_interval: 0s}\ncollectors:\n  cpu: {enabled: false}\n%s' "${1-}" | inside_write "$config"
-}
+# --- what plan says
 
 test_plan() {
     local plan
     plan=$(inside /usr/local/bin/perfcountd plan --config.file="$config" 2>&1)
     matches "plan has who named a container" "$plan" "shop/db +docker +${cgroups[docker]}"
     matches "and podman's" "$plan" "${names[podman]} +podman +${cgroups[podman]}"
-}
-
-test_pattern() {
-    write_config '  cgroup: {include: ["container=barn-*"]}
-'
-    restart_units
-    start docker cow-1 >/dev/null
-    start podman barn-1 >/dev/null
-    holds "include: container=GLOB counts what gets such a name" \
-        eventually 5 has_field "$(cgroup_of podman barn-1)" container barn-1
-    holds "by its counters" eventually 5 has_counts "$(cgroup_of podman barn-1)"
-    equals "and nothing else" "$(get /api/v1/cgroups | jq -r '.cgroups[].cgroup')" "$(cgroup_of podman barn-1)"
 }
 
 test_secret() {
@@ -288,10 +301,10 @@ test_secret() {
 }
 
 boot_with_runtimes
-write_config
+write_config '{}'
 install_units
 restart_units
-for test in drop_in start join rename plan restart pod annotations docker_killed remove secret pattern; do
+for test in drop_in start join rename plan restart include pod annotations docker_killed remove secret; do
     "test_$test"
 done
 equals "Prometheus had nothing to complain of" "$(grep -v 'level=info' "$scratch/prometheus.log")" ""

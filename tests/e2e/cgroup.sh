@@ -713,23 +713,23 @@ calls_each() {
 # The patterns are those of the default, in a hierarchy that no other test uses.
 test_uncounted() {
     local in=$below/uncounted
-    make $in $in/user.slice $in/system.slice $in/other
+    make $in $in/other.slice $in/system.slice $in/empty
     in_layout "echo 0 >$hierarchy$in/cgroup.procs; umount -R /sys/fs/cgroup
         exec unshare --cgroup bash -c 'mount -t cgroup2 none /sys/fs/cgroup; shift; exec \"\$@\"' x \"\$@\"" \
         "$faults_group" "linger: 0s"
-    holds "the built-in patterns choose the slices" eventually 5 watches_exactly /system.slice /user.slice
-    calls_during make_and_remove $in/user.slice/a .service
+    holds "the built-in patterns choose the slices" eventually 5 watches_exactly /other.slice /system.slice
+    calls_during make_and_remove $in/other.slice/a .service
     equals "cgroups that come and go in a slice that is not looked into" "$(calls_each)" "0.0 calls, 0.0 times awake"
-    calls_during make_and_remove $in/other/a .slice
+    calls_during make_and_remove $in/empty/a .slice
     equals "and in a directory that leads to none" "$(calls_each)" "0.0 calls, 0.0 times awake"
     calls_during make_and_remove $in/system.slice/a .service
     compares "those of services are taken in: $(calls_each)" "$(wc -l <"$scratch/calls") > 100"
     calls_during make_and_remove $in/system.slice/a .mount
     compares "beside services, they cost the event alone: $(calls_each)" "$(wc -l <"$scratch/calls") <= 90"
-    sed -i "s/^    enabled: true$/&\n    include: ['\/user.slice\/*']/" "$config"
-    make $in/user.slice/late
+    sed -i "s/^    enabled: true$/&\n    include: ['\/other.slice\/*']/" "$config"
+    make $in/other.slice/late
     kill -HUP "$daemon_pid"
-    holds "after a reload other directories are looked into" eventually 5 watches_exactly /user.slice/late
+    holds "after a reload other directories are looked into" eventually 5 watches_exactly /other.slice/late
     calls_during make_and_remove $in/system.slice/a .service
     equals "and those before are not" "$(calls_each)" "0.0 calls, 0.0 times awake"
     end_daemon
@@ -833,14 +833,48 @@ test_patterns_of_names() {
     caused "what is inside is in its counts" "$(count $in/docker/$id)" 500
     equals "?unit=GLOB" "$(get "/api/v1/counters?unit=*-$unit" | jq -r '[.counters[].cgroup] | unique | join(" ")')" \
         "$in/late/new-$unit"
-    equals "?container_id= and ?unit=: both" "$(get "/api/v1/counters?container_id=$id&unit=*" | jq '.counters | length')" 0
+    equals "?container_id= and ?unit=: both" \
+        "$(get "/api/v1/counters?container_id=$id&unit=*" | jq '.counters | length')" 0
     equals "a name that nothing has" "$(get "/api/v1/rates?seconds=0.05&container=nothing" | jq '.rates | length')" 0
     matches "a bad glob is refused, by name" "$(get "/api/v1/counters?pod=[x" -w ' %{http_code}')" 'pod.* 400$'
     end_daemon
-    "$PERFCOUNTD" stat --config.file="$config" --cgroup=container_id="$id" --interval=0.1s --output="$scratch/table" 2>"$scratch/err"
+    "$PERFCOUNTD" stat --config.file="$config" --cgroup=container_id="$id" --interval=0.1s \
+        --output="$scratch/table" 2>"$scratch/err"
     equals "stat --cgroup=KEY=GLOB" "$(cgroups_of_table)" "$in/docker/$id"
     kill "$resident"
     wait "$resident" 2>/dev/null
+    remove_cgroups "$hierarchy$in"
+}
+
+# --- scopes without processes
+
+test_vacant() {
+    local in=$below/vacant id residents=()
+    id=$(printf '%064x' $$)
+    make $in $in/left.scope $in/docker-$id.scope $in/idle.service $in/busy.scope
+    # shellcheck disable=SC2016 # that shell expands them
+    sh -c 'echo $$ >"$0/cgroup.procs" && exec sleep 60' "$hierarchy$in/busy.scope" &
+    residents+=($!)
+    cgroup_config "$config" "include: [\"$in/*\"]" "linger: 0s" "$faults_group"
+    start_daemon --config.file="$config"
+    holds "scopes without processes are left out" eventually 5 watches_exactly $in/busy.scope $in/idle.service
+    make $in/new.scope
+    holds "not a new one, whose first process is about to come" eventually 5 is_in_state $in/new.scope watched
+    # shellcheck disable=SC2016
+    sh -c 'echo $$ >"$0/cgroup.procs" && exec sleep 60' "$hierarchy$in/docker-$id.scope" &
+    residents+=($!)
+    children+=("${residents[@]}")
+    holds "nor one as soon as it has a process" eventually 5 is_in_state $in/docker-$id.scope watched
+    equals "the reason why a container has no name" "$(get /api/v1/cgroups |
+        jq -c '[.cgroups[] | select(.unnamed)] | length, (.[0].unnamed | length > 20)' | xargs)" "1 true"
+    end_daemon
+    "$PERFCOUNTD" plan --json --config.file="$config" >"$scratch/plan.json"
+    equals "plan: each cgroup has the source of its name, or the reason" "3 true" \
+        "$(jq -r '.cgroups.cgroups[] | .named_by // .unnamed | length > 3' "$scratch/plan.json" | uniq -c | xargs)"
+    matches "plan: and says so of containers" "$("$PERFCOUNTD" plan --config.file="$config")" \
+        "CONTAINER +NAMED BY +CGROUP"$'\n'"- +- +$in/docker-$id.scope +[a-z]"
+    kill "${residents[@]}"
+    wait "${residents[@]}" 2>/dev/null
     remove_cgroups "$hierarchy$in"
 }
 
@@ -886,7 +920,7 @@ test_stat() {
     remove_cgroups "$hierarchy$in"
 }
 
-tests=(selection patterns_of_names coming_and_going truth names limits layouts at_once uncounted stat v1)
+tests=(selection patterns_of_names coming_and_going truth names limits layouts at_once uncounted vacant stat v1)
 for test in "${@:-${tests[@]}}"; do
     echo "-- ${test//_/ }"
     "test_$test"

@@ -85,6 +85,9 @@ for dashboard in fleet board containers; do
     holds "the linter has nothing to say: $dashboard.json" "$lint" "$file"
     holds "each of its rules finds what it is for: $dashboard.json" "$lint" --self-test "$file"
 done
+"$root/tests/contrib/panels.py" "$contrib/grafana/containers.json" "$root/tests/contrib/containers.yml" \
+    >"$scratch/containers.yml"
+holds "promtool test rules: a container is counted once, by its name" promtool test rules "$scratch/containers.yml"
 holds "the dashboards are those of generate.py" "$contrib/grafana/generate.py" --check
 
 # --- the mixin

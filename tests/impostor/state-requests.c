@@ -102,6 +102,17 @@ static void be_in_open_directory(const char *path)
     (void)!chmod(directory, 0777);
 }
 
+/* In a directory that is closed to all but root. */
+static void be_closed(const char *path)
+{
+    char home[PATH_MAX];
+
+    make_file(path, OWNER);
+    snprintf(home, sizeof(home), "%.*s", (int)(strstr(path, "/" BELOW) - path), path);
+    own(home, 0);
+    (void)!chmod(home, 0700);
+}
+
 static const struct home {
     const char *name;
     void (*be)(const char *path);
@@ -115,6 +126,7 @@ static const struct home {
     {"link-to-environ", be_link_to_environ},
     {"link-of-other", be_link_of_other},
     {"in-open-directory", be_in_open_directory},
+    {"closed", be_closed},
 };
 
 static void make_home(const char *scratch, const struct home *home)
@@ -240,6 +252,9 @@ static long try_with_descriptor(struct impostor *impostor, const struct attempt 
 /* NOTHING: there is no such file, or no reader on this machine; ProtectHome= hides homes. */
 #define NOTHING MUST(EBADRQC, ENOENT, ENOSYS, EACCES, ENOTDIR)
 
+/* The answer does not depend on what is in there. */
+#define CLOSED MUST(EACCES, ENOSYS)
+
 static const struct attempt requests[] = {
     {"state file: an id that leads elsewhere", try_id, .must = REFUSED, .text = "../../../../../etc/shadow"},
     {"state file: an id with a slash of the right length", try_id, .must = REFUSED,
@@ -268,6 +283,9 @@ static const struct attempt requests[] = {
     {"state file: a link to /proc/1/environ", try_home, .must = NOTHING, .text = "link-to-environ", .number = OWNER},
     {"state file: a link of another user", try_home, .must = NOTHING, .text = "link-of-other", .number = OWNER},
     {"state file: in a directory of everybody", try_home, .must = NOTHING, .text = "in-open-directory",
+     .number = OWNER},
+    {"state file: in a directory of root's alone", try_home, .must = CLOSED, .text = "closed", .number = OWNER},
+    {"state file: not in a directory of root's alone", try_home, .must = CLOSED, .text = "closed/nothing",
      .number = OWNER},
 };
 

@@ -103,6 +103,10 @@ test("the table is filtered as one types, without a request, and the URL says so
         await tab.go("#services?filter=container%3Dw*");
         await tab.until("containers by their names", () => document.querySelectorAll("tbody th").length === 2);
         assert.ok((await rows(tab)).every((name) => name.startsWith("web /")));
+        await tab.go(`#services?open=${encodeURIComponent(`${below}/lxc.payload.web`)}`);
+        await tab.sees(/Named by\s+path/, "tr.opened dl");
+        await tab.go(`#services?open=${encodeURIComponent(`${below}/${container}`)}`);
+        await tab.sees(/Unnamed\s+\S+ /, "tr.opened dl");
     });
 });
 

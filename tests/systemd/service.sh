@@ -503,6 +503,45 @@ attempted() {
     holds "$1" grep -qE "^ok   .*($2)" "$scratch/attempts"
 }
 
+# A user's podman: its file, of the fields that podman 4.3 writes, and its cgroup.
+test_user_containers() {
+    local id cgroup pid file=/home/ann/.local/share/containers/storage/overlay-containers/containers.json
+    id=$(printf '%064d' 7)
+    cgroup=/user.slice/user-1234.slice/user@1234.service/user.slice/libpod-$id.scope
+    inside useradd --uid 1234 --create-home ann
+    # shellcheck disable=SC2016 # the shells in there expand it
+    printf '[{"id": "%s", "names": ["web"], "image": "0", "metadata": "{}"}]' "$id" |
+        inside setpriv --reuid=1234 --regid=1234 --clear-groups sh -c \
+            'umask 077 && mkdir -p "$(dirname "$1")" && cat >"$1"' x "$file"
+    inside mkdir -p "/sys/fs/cgroup$cgroup" /var/lib/containers
+    # shellcheck disable=SC2016
+    inside sh -c 'echo $$ >"$1/cgroup.procs" && exec sleep 600' x "/sys/fs/cgroup$cgroup" &
+    children+=($!)
+    write_config <<'END'
+web: {min_interval: 0s}
+collectors: {cgroup: {include: ["/user.slice/**/*.scope"]}}
+END
+    inside systemctl restart perfcountd
+    holds "the unit hides homes: a user's container has no name, and the reason says what shows it" \
+        eventually 10 is_named "$cgroup" '^- .*user-containers.conf'
+    drop_in perfcountd.service user-containers <"$root/contrib/systemd/user-containers.conf"
+    inside systemctl restart perfcountd
+    holds "with user-containers.conf it has its name" eventually 10 is_named "$cgroup" '^web '
+    pid=$(main_pid)
+    equals "the process that listens cannot read the file" \
+        "$(inside nsenter --target "$pid" --mount setpriv --reuid="$(status_field "$pid" Uid)" \
+            --regid="$(status_field "$pid" Gid)" --clear-groups --bounding-set=-all cat "$file" 2>/dev/null | wc -l)" 0
+    echo "systemd-analyze security: $(inside systemd-analyze --no-pager security perfcountd.service | tail -n 1)"
+    no_drop_in perfcountd.service user-containers
+    write_config <<<"$good_config"
+    inside systemctl restart perfcountd
+}
+# is_named CGROUP REGEX: of the container's name and why it has none, "-" for what is not there.
+is_named() {
+    operate /api/v1/cgroups | jq -r --arg cgroup "$1" '.cgroups[] | select(.cgroup == $cgroup) |
+        "\(.container // "-") \(.unnamed // "-")"' | grep -q "$2"
+}
+
 test_stop() {
     start
     stop_service
@@ -536,7 +575,7 @@ url=http://127.0.0.1:$port
 drop_in perfcountd.socket 10-port \
     <<<$'[Socket]\nListenStream=\n'"ListenStream=127.0.0.1:$port"$'\nListenStream=/run/perfcountd.sock'
 tests=(start counts tracepoints privileges operators reload pause watchdog restart activation own_address processes
-    opener_end sampler impostor stop security)
+    opener_end sampler user_containers impostor stop security)
 for test in "${@:-${tests[@]}}"; do
     echo "-- ${test//_/ }"
     "test_$test"

@@ -233,7 +233,7 @@ static const struct {
     {"/machine.slice/libpod-" ID ".scope", true, false},
     {"/machine.slice/libpod-" ID ".scope/container", false, false},
     {"/machine.slice/libpod-conmon-" ID ".scope", false, false},
-    {"/machine.slice/machine-libpod_pod_" ID ".slice", true, true},
+    {"/machine.slice/machine-libpod_pod_" ID ".slice", false, true},
     {"/machine.slice/machine-libpod_pod_" ID ".slice/libpod-" ID ".scope", true, false},
     {"/machine.slice/systemd-nspawn@web.service", true, false},
     {"/machine.slice/systemd-nspawn@web.service/payload", false, false},

@@ -86,11 +86,11 @@ static void assert_default(const struct config *config)
     assert_string_equal(config->cpu.cpus, "all");
     assert_true(config->self_enabled);
     assert_true(config->cgroup.enabled);
-    assert_int_equal(config->cgroup.n_include, 22);
+    assert_int_equal(config->cgroup.n_include, 23);
     assert_string_equal(config->cgroup.include[0], "/*.slice");
-    assert_string_equal(config->cgroup.include[21], "/lxc/*");
+    assert_string_equal(config->cgroup.include[22], "/lxc/*");
     assert_int_equal(config->cgroup.n_exclude, 1);
-    assert_string_equal(config->cgroup.exclude[0], "/**/*-conmon-*");
+    assert_string_equal(config->cgroup.exclude[0], "/**-conmon-*");
     assert_int_equal(config->cgroup.max_cgroups, 256);
     assert_false(config->cgroup.per_cpu);
     assert_int_equal(config->cgroup.linger_ns, 60 * NSEC_PER_SEC);

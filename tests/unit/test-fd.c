@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The descriptors of a process that keeps only some. */
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,9 +47,39 @@ static void test_keep_only(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+static bool is_readable(int fd)
+{
+    struct pollfd one = {.fd = fd, .events = POLLIN};
+
+    return poll(&one, 1, 0) == 1;
+}
+
+static void test_join(void **state)
+{
+    int first[2], second[2];
+
+    (void)state;
+    assert_int_equal(pipe(first), 0);
+    assert_int_equal(pipe(second), 0);
+    int fd = fd_join((int[]){first[0], -1, second[0]}, 3);
+    assert_true(fd >= 0);
+    assert_false(is_readable(fd));
+    assert_int_equal(write(second[1], "x", 1), 1);
+    assert_true(is_readable(fd));
+    assert_true(is_readable(fd)); /* for as long as nobody reads */
+    assert_int_equal(read(second[0], &(char){0}, 1), 1);
+    assert_false(is_readable(fd));
+    close(fd);
+    for (size_t i = 0; i < 2; i++) {
+        close(first[i]);
+        close(second[i]);
+    }
+    assert_int_equal(fd_join((int[]){9999}, 1), -EBADF);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_keep_only)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_keep_only), cmocka_unit_test(test_join)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

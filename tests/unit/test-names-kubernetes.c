@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The names that the kubelet's links and directories give, and links that are not the kubelet's. */
-#include <dirent.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -284,7 +284,7 @@ static void test_refused(void **state)
 
 static void name_of(size_t i, const char *directory, char path[256])
 {
-    snprintf(path, 256, "%spod-%zu_space_name-%016zx%.48s.log", directory, i, i * 2654435761, ID);
+    snprintf(path, 256, "%spod-%zu_space_name-%08" PRIx32 "%.56s.log", directory, i, (uint32_t)i * 2654435761u, ID);
 }
 
 /* Links that are left behind: found before, and as they come and go. */
@@ -306,7 +306,7 @@ static void test_many(void **state)
     while (play_dispatch(play))
         ;
     for (size_t i = 0; i < n; i += i < NAME_LIST_MAX - 10 ? 10 : 1) {
-        snprintf(id, sizeof(id), PLAIN "/%016zx%.48s", i * 2654435761, ID);
+        snprintf(id, sizeof(id), PLAIN "/%08" PRIx32 "%.56s", (uint32_t)i * 2654435761u, ID);
         snprintf(expected, sizeof(expected), "space/pod-%zu/name", i);
         assert_found(play, id, i < NAME_LIST_MAX ? expected : "//");
         assert_unnamed(play, id, i < NAME_LIST_MAX ? "" : "more names than are kept");

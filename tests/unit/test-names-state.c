@@ -245,6 +245,7 @@ static void test_reasons(void **state)
         {-EPERM, 0, "may not be read"},
         {-EBADRQC, 0, "is refused"},
         {-ENOSYS, 0, "restart perfcountd"},
+        {-EPIPE, 0, "the opener, which opens state files, is gone"},
         {-ENOENT, -EBADMSG, "is not what such a file should be"},
         {-ENOENT, -EFBIG, "too large"},
         {-EIO, 0, "no state file of a container runtime has it"},

@@ -39,6 +39,21 @@ static void make_link(const char *target, const char *name, uid_t owner)
     assert_int_equal(lchown(name, owner, owner), 0);
 }
 
+/* For files that must be of STRANGER. */
+static void make_directories_of_users(void)
+{
+    make_directory("shared", STRANGER, 0775);
+    make_file("shared/file", STRANGER);
+    make_file("shared/of-other", OTHER);
+    make_link("../stranger/file", "shared/planted", OTHER);
+    make_link("../root/file", "shared/to-root", STRANGER);
+    make_directory("closed", 0, 0700);
+    make_directory("closed/stranger", STRANGER, 0700);
+    make_file("closed/stranger/file", STRANGER);
+    make_directory("world", STRANGER, 0777);
+    make_file("world/file", STRANGER);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -67,17 +82,11 @@ static int setup(void **state)
     make_file("open/file", 0);
     make_directory("group", 0, 0775);
     make_file("group/file", 0);
-    make_directory("shared", STRANGER, 0775);
-    make_file("shared/file", STRANGER);
-    make_file("shared/of-other", OTHER);
-    make_link("../stranger/file", "shared/planted", OTHER);
-    make_link("../root/file", "shared/to-root", STRANGER);
-    make_directory("world", STRANGER, 0777);
-    make_file("world/file", STRANGER);
     make_directory("sticky", 0, 01777);
     make_file("sticky/file", 0);
     make_link("../root/file", "sticky/planted", STRANGER);
     assert_int_equal(mkfifo("root/fifo", 0600), 0);
+    make_directories_of_users();
     return 0;
 }
 
@@ -179,6 +188,9 @@ static const struct {
     {"shared/planted", STRANGER, -EBADRQC},
     {"shared/to-root", STRANGER, -EBADRQC},
     {"world/file", STRANGER, -EBADRQC},
+    {"closed/stranger/file", STRANGER, -EACCES},
+    {"closed/nothing", STRANGER, -EACCES},
+    {"closed/stranger", 0, -EBADRQC},
     {"stranger/file", OTHER, -EBADRQC},
     {"stranger/of-other", OTHER, -EBADRQC},
 };

@@ -195,6 +195,13 @@ static void be_link_through_proc(void)
     own(FILE_PATH);
 }
 
+static void be_below_a_file(void)
+{
+    be_missing();
+    assert_int_equal(rmdir(PATH), 0);
+    make_file(PATH, "");
+}
+
 static void be_in_open_directory(void)
 {
     assert_int_equal(chmod(PATH, 0777), 0);
@@ -230,6 +237,7 @@ static const struct {
     {be_missing, -ENOENT, false},
     {be_fifo, -EBADRQC, false},
     {be_directory, -EBADRQC, false},
+    {be_below_a_file, -ENOENT, false},
     {be_link_to_shadow, -EBADRQC, false},
     {be_link_through_proc, -EBADRQC, true}, /* another user's own is that user's own file */
     {be_in_open_directory, -EBADRQC, false},

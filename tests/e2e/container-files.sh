@@ -1,0 +1,230 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The state files of Docker, podman and containerd have environment variables, arguments and labels, and so secrets. Of
+# those files a few names reach the daemon: a secret that is in each of them is searched in the memory of the processes
+# that stay, in the log, and in every answer. The reader has nothing to carry it away by.
+. "$(dirname "$0")/lib.sh"
+need curl jq cc pgrep promtool sha256sum /usr/bin/python3
+. "$here/cgroup-lib.sh"
+. "$here/container-lib.sh"
+
+# Neither is in an argument or the environment of the daemon. The beacon is in names, which do reach it.
+random_text() {
+    od -An -N16 -tx1 /dev/urandom | tr -d ' \n'
+}
+canary=canary$(random_text) beacon=beacon$(random_text)
+tasks=/run/containerd/io.containerd.runtime.v2.task
+
+# put_podman ID NAME: the one containers.json of containers/storage.
+put_podman() {
+    jq -n --arg id "$1" --arg name "$2" --arg secret "$canary" '[{id: $id, names: [$name], image: $id, layer: $id,
+        metadata: ({"image-name": "example/app:1", "image-id": $id, name: $name, "created-at": 1,
+            mountlabel: $secret} | tojson),
+        created: "2024-01-01T00:00:00Z", flags: {MountLabel: $secret, ($secret): ""}, "big-data-names": [$secret]}]' |
+        put /var/lib/containers/storage/overlay-containers/containers.json 600
+}
+
+# new_containers N: one of each kind, with the beacon in its name. Sets cgroups.
+new_containers() {
+    local id
+    cgroups=()
+    id=$(id_of docker "$1")
+    put_docker "$id" "docker-$1-$beacon" \
+        '{"com.docker.compose.project": "shop", "com.docker.compose.service": "db"}'
+    cgroups+=("/system.slice/docker-$id.scope")
+    id=$(id_of podman "$1")
+    put_podman "$id" "podman-$1-$beacon"
+    cgroups+=("/machine.slice/libpod-$id.scope")
+    id=$(id_of bundle "$1")
+    put_bundle $tasks/k8s.io "$id" '{"io.kubernetes.cri.container-type": "container",
+        "io.kubernetes.cri.sandbox-name": "pod", "io.kubernetes.cri.sandbox-namespace": "shop",
+        "io.kubernetes.cri.container-name": "bundle-'"$1-$beacon"'"}'
+    cgroups+=("/kubepods/besteffort/pod$(uid_of "bundle $1")/$id")
+    id=$(id_of nerdctl "$1")
+    put_bundle $tasks/default "$id" '{"nerdctl/name": "nerdctl-'"$1-$beacon"'", "nerdctl/namespace": "default"}'
+    cgroups+=("/system.slice/nerdctl-$id.scope")
+    run_in "${cgroups[@]}"
+}
+has_beacon() {
+    [[ $(names_of "$1" container) == *"$beacon"* ]]
+}
+
+# in_memory TEXT PID...
+in_memory() {
+    /usr/bin/python3 "$here/memory-has.py" "${@:2}" <<<"$1"
+}
+
+# child_named NAME: of the daemon.
+child_named() {
+    pgrep -P "$daemon_pid" -x "$1"
+}
+
+check_memory() {
+    local counts
+    counts=$(in_memory "$canary" "$daemon_pid" "$opener" "$reader")
+    equals "round $1: the secret is not in the memory of the daemon, the opener and the reader" "$counts" "0 0 0"
+    compares "round $1: the search does find a name there" "$(in_memory "$beacon" "$daemon_pid") > 0"
+}
+
+# check_replies: each path of the API, and the log.
+check_replies() {
+    local path
+    for path in /metrics /api/v1/counters /api/v1/cgroups /api/v1/status /api/v1/config /api/v1/pmus /api/v1/metrics \
+        '/api/v1/rates?seconds=0.1' '/api/v1/cgroups?container=*' '/api/v1/samples?seconds=0.1' / /nothing; do
+        get "$path" >>"$scratch/replies"
+    done
+    cp "$daemon_log" "$scratch/log"
+    echo "$canary" >"$scratch/canary"
+    contains "names are in the replies" "$(grep -o -m 1 "$beacon" "$scratch/replies" | head -n 1)" "$beacon"
+    equals "the secret is in no reply and not in the log" \
+        "$(cat "$scratch/replies" "$scratch/log" | grep -cF -f "$scratch/canary")" 0
+    equals "the daemon has no state file open" \
+        "$(find "/proc/$daemon_pid/fd" "/proc/$opener/fd" -mindepth 1 -printf '%l\n' | grep -c '\.json')" 0
+}
+
+# status_field PID FIELD: of /proc/PID/status.
+status_field() {
+    awk -v field="$2:" '$1 == field { $1 = ""; print substr($0, 2) }' "/proc/$1/status"
+}
+
+# System calls by which a process could take something away, as patterns.
+forbidden=(open openat openat2 open_by_handle_at creat socket socketpair connect bind listen 'accept4?' 'io_uring_.*'
+    clone3 'v?fork' 'execve(at)?' ptrace 'process_.*' 'pidfd_.*' kill tkill tgkill 'unlink.*' 'rename.*' 'link.*'
+    'symlink.*' 'mkdir.*' 'mknod.*' mount unshare setns bpf perf_event_open memfd_create 'getdents.*' 'foreign .*')
+
+# calls_of PID FILE: those that it may make; fails, with the reason in the file, where the kernel does not show them.
+calls_of() {
+    /usr/bin/python3 "$here/process-calls.py" "$1" >"$2" 2>&1
+}
+
+# The reader has seen the secret, and cannot do anything with it.
+check_reader() {
+    local set calls
+    for set in CapInh CapPrm CapEff CapBnd CapAmb; do
+        equals "the reader: $set" "$(status_field "$1" $set)" 0000000000000000
+    done
+    equals "the reader: no supplementary groups" "$(status_field "$1" Groups | xargs)" ""
+    compares "the reader: it is not root" "$(awk '$1 == "Uid:" { print $2 * $3 * $4 * $5 }' "/proc/$1/status") > 0"
+    equals "the reader: it gets no privileges" "$(status_field "$1" NoNewPrivs)" 1
+    equals "the reader: its system calls are filtered" "$(status_field "$1" Seccomp)" 2
+    equals "the reader: it has no file" "$(find "/proc/$1/fd" -mindepth 1 ! -name 2 -printf '%l\n' |
+        grep -vE '^(socket:|/dev/null$)')" ""
+    equals "the reader: it has two sockets" "$(find "/proc/$1/fd" -mindepth 1 -lname 'socket:*' | wc -l)" 2
+    equals "the reader: no socket of its is of the network" "$(find "/proc/$1/fd" -mindepth 1 -printf '%l\n' |
+        sed -n 's/^socket:\[\(.*\)\]$/\1/p' | grep -cvxFf <(awk '{ print $7 }' /proc/net/unix))" 0
+    if ! calls_of "$1" "$scratch/calls"; then
+        left_out "$(head -n 1 "$scratch/calls")"
+        return
+    fi
+    calls=$(xargs <"$scratch/calls")
+    echo "the reader may call: $calls"
+    matches "the reader: it may start a process for a file, end, and take messages" " $calls " \
+        ' clone .*exit_group .*recvmsg '
+    lacks "the reader: it opens, connects and traces nothing, and starts no program" \
+        "^($(IFS='|'; echo "${forbidden[*]}"))\$" "$scratch/calls"
+    compares "the reader: it may do little else" "$(wc -l <"$scratch/calls") <= 45"
+    calls_of "$daemon_pid" "$scratch/calls"
+    matches "the same look finds what the daemon may do" " $(xargs <"$scratch/calls") " ' accept4 .*openat '
+}
+
+# Files that are no such files do not stop the reader, and are explained.
+check_bad_files() {
+    local id title content
+    while IFS='|' read -r title content; do
+        id=$(id_of "$title")
+        printf '%b' "$content" | put "/var/lib/docker/containers/$id/config.v2.json" 600
+        run_in "/system.slice/docker-$id.scope"
+        holds "$title: there is no name, and the reason with a remedy" eventually 8 is_explained "$id"
+    done <<'FILES'
+half written|{"Name": "/half", "Config": {"Image": "example
+empty|
+an array|["Name", "x"]
+another type|{"Name": 7, "Config": "x", "ID": null}
+a name that is none|{"Name": "/", "Config": {}}
+FILES
+    id=$(id_of large)
+    mkdir -p "$machine/var/lib/docker/containers/$id"
+    truncate -s 100M "$machine/var/lib/docker/containers/$id/config.v2.json"
+    run_in "/system.slice/docker-$id.scope"
+    holds "100 MB: not read, and the reason is there" eventually 8 is_explained "$id"
+    id=$(id_of "half written")
+    put_docker "$id" "whole-$beacon"
+    holds "the rest was written: the name is there by the next refresh" eventually 20 has_beacon \
+        "/system.slice/docker-$id.scope"
+    equals "it is the same reader" "$(child_named "$1")" "$reader"
+}
+# Labels may be any text, of anybody who may start a container.
+check_hostile_labels() {
+    local i id cgroup texts=('<img src=x onerror=alert(1)>' $'new\nline\r\t' 'quote"s' 'back\slash' $'\e[31mred'
+        $'bidi\xe2\x80\xaegnp.exe' '{{ template }}' "$(printf 'ü%.0s' $(seq 2048))" '' ' ' $'\xc2\x85\xef\xbb\xbf')
+    for i in "${!texts[@]}"; do
+        id=$(id_of labels "$i")
+        put_docker "$id" "labels-$i-$beacon" "$(jq -n --arg text "${texts[i]}" \
+            '{"com.docker.compose.project": $text, "com.docker.compose.service": $text}')"
+        run_in "/docker/$id"
+    done
+    # Bytes that are not UTF-8, and a name that is there twice.
+    id=$(id_of labels bytes)
+    printf '{"Name": "/bytes", "Name": "/twice-%s", "Config": {"Image": "\xff\xfe", "Labels": {"x": "\xc0"}}}' \
+        "$beacon" | put "/var/lib/docker/containers/$id/config.v2.json" 600
+    run_in "/docker/$id"
+    for i in "${!texts[@]}"; do
+        cgroup=/docker/$(id_of labels "$i")
+        holds "a container with the label $(printf '%.40q' "${texts[i]}") has its name" \
+            eventually 8 has_beacon "$cgroup"
+    done
+    get /api/v1/cgroups >"$scratch/cgroups"
+    holds "no control character is in a name" jq -e '[.cgroups[] | .container, .compose_project, .compose_service |
+        values | test("[\\p{Cc}\\x{feff}]")] | (length > 20) and (any | not)' "$scratch/cgroups"
+    get /metrics >"$scratch/text"
+    get /metrics -H 'Accept: application/openmetrics-text; version=1.0.0' >"$scratch/openmetrics"
+    strictly_parsed "$scratch/text" "$scratch/openmetrics"
+}
+
+# A user's cgroup may have any name, also that of root's container.
+check_another_user() {
+    local id
+    id=$(id_of docker 0)
+    run_in "/user.slice/user-1000.slice/user@1000.service/user.slice/docker-$id.scope"
+    eventually 5 not has_names "/user.slice/user-1000.slice/user@1000.service/user.slice/docker-$id.scope" none
+    sleep 1
+    equals "a user's cgroup with the id of root's container has no name" \
+        "$(names_of "/user.slice/user-1000.slice/user@1000.service/user.slice/docker-$id.scope" container image)" "- -"
+}
+is_explained() {
+    [[ $(names_of "/system.slice/docker-$1.scope" container unnamed) =~ ^-\ .{20} ]]
+}
+
+reader_name=perfcountd-name # 15 characters, as the kernel keeps them
+mkdir -p "$machine/var/lib/docker/containers" "$machine/var/lib/containers/storage/overlay-containers" \
+    "$machine$tasks/k8s.io" "$machine$tasks/default"
+chmod 710 "$machine/var/lib/docker"
+chmod 700 "$machine$tasks" "$machine/var/lib/containers"
+new_containers 0
+start_machine 'groups: [{name: f, events: minor-faults}]' 'linger: 0s' -- --log.level=debug
+opener=$(child_named perfcountd-open)
+reader=$(child_named $reader_name)
+if [ -z "$opener" ] || [ -z "$reader" ]; then
+    fail "an opener and a reader are started" "$(cat "$daemon_log")"
+    finish
+fi
+for round in 0 1 2 3; do
+    [ "$round" -eq 0 ] || new_containers "$round"
+    for cgroup in "${cgroups[@]}"; do
+        holds "round $round: ${cgroup:0:24}... has its name" eventually 8 has_beacon "$cgroup"
+    done
+    check_memory "$round"
+done
+id=$(id_of docker 3)
+equals "compose's names are of the two labels" \
+    "$(names_of "/system.slice/docker-$id.scope" compose_project compose_service image)" "shop db example/app:1"
+equals "the search finds the secret where it is" "$(in_memory "$canary" $$ | awk '{ print ($1 > 0) }')" 1
+check_replies
+check_reader "$reader"
+check_bad_files $reader_name
+check_hostile_labels
+check_another_user
+equals "after all of it the secret is in no memory" "$(in_memory "$canary" "$daemon_pid" "$opener" "$reader")" \
+    "0 0 0"
+end_machine
+finish

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any bytes as the path of a cgroup and, behind the first NUL, a unit's file: names are short and can be shown. */
+#undef NDEBUG
+#include <assert.h>
+
+#include "base/cleanup.h"
+#include "base/utf8.h"
+#include "collectors/names/path.h"
+#include "collectors/names/unit-file.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_names(const char *path)
+{
+    _cleanup_(names_done) struct names names = {0};
+
+    assert(names_from_path(&names, path) == 0);
+    for (size_t i = 0; i < N_NAME_KINDS; i++) {
+        const char *text = names.texts[i] ? names.texts[i] : "x";
+        assert(*text && strlen(text) <= NAME_SIZE_MAX && utf8_printable_prefix(text, strlen(text)) == strlen(text));
+    }
+    const char *id = names.texts[NAME_CONTAINER_ID];
+    assert(!id || (strlen(id) == 64 && strspn(id, "0123456789abcdef") == 64 && strstr(path, id)));
+    assert(!id || !names.texts[NAME_CONTAINER]);
+}
+
+static void check_file(const char *text, const char *unit)
+{
+    _cleanup_(freep) char *found = NULL, *expanded = NULL;
+    int r = unit_file_description(text, &found);
+
+    assert(r == -ENOENT || (r == 0 && strlen(found) <= strlen(text) && !strchr(found, '\n')));
+    assert(unit_file_expand(found ? found : text, unit, &expanded) == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    _cleanup_(freep) char *text = malloc(size + 2);
+    struct path_unit unit = {0};
+    uint32_t user = 0;
+
+    assert(text);
+    memcpy(text, data, size);
+    memset(text + size, 0, 2);
+    check_names(text);
+    assert(!path_find_user(text, &user) || strstr(text, "user.slice/"));
+    if (path_find_unit(text, &unit))
+        assert(strchr(unit.name, '.') && strstr(text, unit.name));
+    check_file(text + strlen(text) + 1, unit.name);
+    return 0;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The names of what runs in a cgroup: hostile ones, those of two sources, the best of them. */
+#include "collectors/names/names.h"
+#include "tests/unit/test.h"
+
+#define FFFD "\xef\xbf\xbd"
+
+static void set(struct names *names, enum name_kind kind, const char *text)
+{
+    assert_int_equal(names_set(names, kind, text, strlen(text)), 0);
+}
+
+static void test_cleans(void **state)
+{
+    static const struct {
+        const char *in, *out;
+    } cases[] = {
+        {"shop-db-1", "shop-db-1"},
+        {"<img src=x onerror=alert(1)>", "<img src=x onerror=alert(1)>"}, /* who writes HTML escapes it */
+        {"", NULL},
+        {"a\nb\"c", "a" FFFD "b\"c"},
+        {"\x1b[31m", FFFD "[31m"},
+        {"\xff\xfe", FFFD FFFD},
+        {"caf\xc3\xa9", "caf\xc3\xa9"},
+        {"\xc3", FFFD},
+    };
+    struct names names = {0};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        set(&names, NAME_CONTAINER, cases[i].in);
+        if (cases[i].out)
+            assert_string_equal(names.texts[NAME_CONTAINER], cases[i].out);
+        else
+            assert_null(names.texts[NAME_CONTAINER]);
+    }
+    names_done(&names);
+}
+
+/* At the end of a character. */
+static void test_cuts(void **state)
+{
+    char text[4096];
+    struct names names = {0};
+
+    (void)state;
+    for (size_t shift = 0; shift < 4; shift++) {
+        memset(text, 'x', sizeof(text));
+        for (size_t i = shift; i + 3 <= sizeof(text); i += 3)
+            memcpy(text + i, "\xe2\x82\xac", 3);
+        assert_int_equal(names_set(&names, NAME_IMAGE, text, sizeof(text)), 0);
+        size_t length = strlen(names.texts[NAME_IMAGE]);
+        assert_in_range(length, NAME_SIZE_MAX - 2, NAME_SIZE_MAX);
+        assert_int_equal((length - shift) % 3, 0);
+    }
+    names_done(&names);
+}
+
+static void test_merges(void **state)
+{
+    struct names names = {0}, other = {.source = "docker", .is_pause = true}, third = {.source = "kubernetes"};
+
+    (void)state;
+    set(&names, NAME_UNIT, "docker.scope");
+    set(&other, NAME_UNIT, "other.scope");
+    set(&other, NAME_CONTAINER, "shop");
+    set(&third, NAME_CONTAINER, "late");
+    assert_false(names_equal(&names, &other));
+    assert_int_equal(names_merge(&names, &other), 0);
+    assert_int_equal(names_merge(&names, &third), 0);
+    assert_string_equal(names.texts[NAME_UNIT], "docker.scope");
+    assert_string_equal(names.texts[NAME_CONTAINER], "shop");
+    assert_string_equal(names.source, "docker");
+    assert_true(names.is_pause);
+    assert_true(names_equal(&names, &names));
+    names_done(&names);
+    assert_null(names.texts[NAME_UNIT]);
+    names_done(&other);
+    names_done(&third);
+}
+
+static void test_best(void **state)
+{
+    static const struct {
+        const char *in[N_NAME_KINDS], *out;
+    } cases[] = {
+        {{NULL}, NULL},
+        {{[NAME_SLICE] = "a.slice"}, "a.slice"},
+        {{[NAME_SLICE] = "a.slice", [NAME_UNIT] = "a.service"}, "a.service"},
+        {{[NAME_UNIT] = "docker-1.scope", [NAME_CONTAINER] = "shop-db-1"}, "shop-db-1"},
+        {{[NAME_CONTAINER] = "shop-db-1", [NAME_COMPOSE_PROJECT] = "shop", [NAME_COMPOSE_SERVICE] = "db"}, "shop/db"},
+        {{[NAME_CONTAINER] = "shop-db-1", [NAME_COMPOSE_SERVICE] = "db"}, "db"},
+        {{[NAME_CONTAINER] = "shop-db-1", [NAME_COMPOSE_PROJECT] = "shop"}, "shop-db-1"},
+        {{[NAME_CONTAINER] = "c", [NAME_POD] = "p", [NAME_NAMESPACE] = "n"}, "n/p/c"},
+        {{[NAME_CONTAINER] = "c", [NAME_POD] = "p"}, "p/c"},
+        {{[NAME_UNIT] = "kubepods.slice", [NAME_POD] = "p", [NAME_NAMESPACE] = "n"}, "n/p"},
+        {{[NAME_DESCRIPTION] = "Database", [NAME_UNIT] = "db.service"}, "db.service"},
+    };
+    char room[NAMES_BEST_MAX];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct names names = {0};
+        for (size_t kind = 0; kind < N_NAME_KINDS; kind++)
+            if (cases[i].in[kind])
+                set(&names, (enum name_kind)kind, cases[i].in[kind]);
+        const char *best = names_best(&names, room);
+        if (cases[i].out)
+            assert_string_equal(best, cases[i].out);
+        else
+            assert_null(best);
+        names_done(&names);
+    }
+}
+
+/* Three of the longest names. */
+static void test_best_has_room(void **state)
+{
+    char text[NAME_SIZE_MAX + 1] = "", room[NAMES_BEST_MAX];
+    struct names names = {0};
+
+    (void)state;
+    memset(text, 'x', NAME_SIZE_MAX);
+    set(&names, NAME_NAMESPACE, text);
+    set(&names, NAME_POD, text);
+    set(&names, NAME_CONTAINER, text);
+    assert_int_equal(strlen(names_best(&names, room)), NAMES_BEST_MAX - 1);
+    names_done(&names);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cleans), cmocka_unit_test(test_cuts),          cmocka_unit_test(test_merges),
+        cmocka_unit_test(test_best),   cmocka_unit_test(test_best_has_room),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
