@@ -10,8 +10,8 @@
     "no state file of a container runtime has it, at the places that doc/names.md lists; where its runtime has its "   \
     "files elsewhere, make a symbolic link there"
 #define NOT_FOUND_OF_USER                                                                                              \
-    "no state file of its user's container runtime has it; where the service hides homes, ProtectHome=read-only "      \
-    "shows them, by user-containers.conf (perfcountd(8), Systemd)"
+    "no state file of its user's container runtime has it, or perfcountd may not read it; where the service hides "    \
+    "homes, ProtectHome=read-only shows them, by user-containers.conf (perfcountd(8), Systemd)"
 
 static const struct {
     int error;
@@ -45,7 +45,7 @@ size_t unnamed_rank(int error)
 
 const char *unnamed_reason(int error, bool is_of_user)
 {
-    size_t rank = unnamed_rank(error);
+    bool is_hidden = error == -ENOENT || error == -EACCES || error == -EPERM;
 
-    return is_of_user && rank == ARRAY_SIZE(reasons) - 1 ? NOT_FOUND_OF_USER : reasons[rank].reason;
+    return is_of_user && is_hidden ? NOT_FOUND_OF_USER : reasons[unnamed_rank(error)].reason;
 }

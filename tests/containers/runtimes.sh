@@ -281,7 +281,7 @@ END
     remove docker quay >/dev/null
 }
 
-# --- plan, and what nobody may see
+# --- what plan says
 
 test_plan() {
     local plan
