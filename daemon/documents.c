@@ -210,15 +210,15 @@ json_t *document_status(struct registry *registry, const struct document_process
         starved_json(registry_read(registry, 0, UINT64_MAX)));
 }
 
-/* The names that there are, the three of the path in any case; and where they are from, or why there is none. */
+/* The names that there are; and where they are from, or why there is none. */
 static void add_names(json_t *cgroup, const struct names *names)
 {
     char room[NAMES_BEST_MAX];
     const char *name = names_best(names, room), *unnamed = names->unnamed;
 
     for (enum name_kind kind = 0; kind < N_NAME_KINDS; kind++)
-        if (names->texts[kind] || kind <= NAME_CONTAINER_ID)
-            json_object_set_new(cgroup, name_kind_text(kind), json_text(names->texts[kind] ? names->texts[kind] : ""));
+        if (names->texts[kind])
+            json_object_set_new(cgroup, name_kind_text(kind), json_text(names->texts[kind]));
     if (!name && !unnamed)
         unnamed = "it is neither a unit nor a container that is known";
     if (name)

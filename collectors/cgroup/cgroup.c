@@ -172,9 +172,10 @@ static int cgroup_report_sight(const struct collector_context *context, const st
                                "this process is in a cgroup namespace and sees only what is below its own root; start "
                                "it outside to see all");
     if (r == 0 && cgroup->set.n_wanted == 0)
-        r = cgroup_add_failure(context, failures, "patterns",
-                               "no cgroup matches collectors.cgroup.include; patterns are relative to the root of the "
-                               "hierarchy, which /api/v1/cgroups names");
+        r = cgroup_add_failure(
+            context, failures, "patterns",
+            "no cgroup matches collectors.cgroup.include; patterns of paths are relative to the root "
+            "of the hierarchy, which /api/v1/cgroups names, and those of names wait for a name");
     return r;
 }
 

@@ -36,8 +36,11 @@ static bool vacancies_open(struct vacancies *vacancies)
 
     if (vacancies->fd >= 0)
         return true;
-    vacancies->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    return vacancies->fd >= 0 && epoll_ctl(vacancies->joined, EPOLL_CTL_ADD, vacancies->fd, &event) == 0;
+    _cleanup_(closep) int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (fd < 0 || epoll_ctl(vacancies->joined, EPOLL_CTL_ADD, fd, &event) < 0)
+        return false;
+    vacancies->fd = steal_fd(&fd);
+    return true;
 }
 
 /* "populated 0": neither it nor one below has a process. */

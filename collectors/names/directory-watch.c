@@ -80,15 +80,6 @@ static int add_watch(const struct directory_watches *watches, int fd)
     return inotify_add_watch(watches->fd, path, WATCH_MASK);
 }
 
-static void drop_watch(const struct directory_watches *watches, int watch)
-{
-    for (size_t i = 0; i < watches->n; i++)
-        if (watches->at[i].watch == watch)
-            return;
-    if (watch >= 0)
-        inotify_rm_watch(watches->fd, watch);
-}
-
 /* Watches the nearest directory. It may have been replaced before it was watched: then that one is not the nearest. */
 static struct nearest_directory watch_nearest(struct directory_watches *watches, struct directory_watch *watch)
 {
@@ -97,8 +88,9 @@ static struct nearest_directory watch_nearest(struct directory_watches *watches,
     for (size_t i = 0; i < TRIES_MAX; i++) {
         int old = watch->watch;
         watch->watch = add_watch(watches, nearest.fd);
-        if (old != watch->watch)
-            drop_watch(watches, old);
+        /* Another that shares it hears of that by IN_IGNORED, and looks again. */
+        if (old >= 0 && old != watch->watch)
+            inotify_rm_watch(watches->fd, old);
         struct nearest_directory again = find_nearest(watches->sys, watch->path);
         bool settled = is_same(&nearest, &again);
         nearest_done(&nearest);
@@ -144,7 +136,7 @@ static int list_names(const struct directory_listener *listener, int *fd)
 static enum directory_state list_nearest(const struct directory_watch *watch, struct nearest_directory *nearest)
 {
     if (nearest->error == -ENOENT || nearest->error == -ENOTDIR)
-        return DIRECTORY_MISSING;
+        return watch->watch < 0 ? DIRECTORY_UNWATCHED : DIRECTORY_MISSING;
     if (nearest->error)
         return DIRECTORY_UNREADABLE;
     if (!is_trusted(&nearest->status))

@@ -15,7 +15,7 @@
 enum directory_state {
     DIRECTORY_MISSING,
     DIRECTORY_LISTED,
-    DIRECTORY_UNWATCHED, /* listed, but there is no inotify or no watch left: it stays as it was */
+    DIRECTORY_UNWATCHED, /* there is no inotify or no watch left: it stays as it was, also where it was not there */
     DIRECTORY_REFUSED,   /* others than root, or this process, may write to it */
     DIRECTORY_UNREADABLE,
     N_DIRECTORY_STATES

@@ -149,7 +149,6 @@ static int set_part(struct names *names, enum name_kind kind, struct text_part p
  */
 static const char *find_pod(const struct kubernetes_source *kubernetes, const char *path)
 {
-    const char *found = NULL;
     char uid[UID_MAX + 1];
 
     for (const char *at = path; (at = strstr(at, "pod")); at++) {
@@ -159,9 +158,10 @@ static const char *find_pod(const struct kubernetes_source *kubernetes, const ch
         for (size_t i = 0; i < size; i++)
             uid[i] = at[3 + i] == '_' ? '-' : at[3 + i];
         const char *name = name_list_find(&kubernetes->pods.list, uid, size);
-        found = name ? name : found;
+        if (name)
+            return path_is_in_container(path, at) ? NULL : name;
     }
-    return found;
+    return NULL;
 }
 
 /* Sets what a name of the list says. */
@@ -209,10 +209,10 @@ static int kubernetes_find(void *state, const char *path, struct names *names)
     const char *id = names->texts[NAME_CONTAINER_ID];
     uint32_t user;
 
-    /* A user may make a cgroup with the id of a container that is not the user's. */
+    /* A user, or a container, may make a cgroup with the id of another container. The pod around it is true. */
     if (path_find_user(path, &user) && user != 0)
         return 0;
-    const char *link = id ? name_list_find(&kubernetes->links.list, id, strlen(id)) : NULL;
+    const char *link = id && !path_is_nested(path) ? name_list_find(&kubernetes->links.list, id, strlen(id)) : NULL;
     const char *pod = link ? NULL : find_pod(kubernetes, path);
     int r = 0;
     if (link)

@@ -25,6 +25,7 @@ struct path_walk {
     struct component unit, slice, id, container;
     bool escaped; /* the container's name is that of a unit */
     const char *runtime;
+    bool nested; /* it is in another container */
 };
 
 /* Units other than slices that have cgroups. */
@@ -126,6 +127,7 @@ static bool take_id(struct path_walk *walk, struct component component, struct c
             memcmp(id + ID_LENGTH, suffix, strlen(suffix)) != 0 ||
             (id_forms[i].parent && !component_is(parent, id_forms[i].parent)))
             continue;
+        walk->nested |= walk->container.length || (walk->id.length && memcmp(walk->id.text, id, ID_LENGTH) != 0);
         walk->id = (struct component){id, ID_LENGTH};
         walk->container = (struct component){"", 0};
         walk->runtime = id_forms[i].runtime;
@@ -164,6 +166,7 @@ static void take_container(struct path_walk *walk, struct component component, s
             continue;
         struct component name = {component.text + strlen(prefix), component.length - strlen(prefix) - strlen(suffix)};
         size_t libvirt = name_forms[i].dash ? libvirt_prefix(name, name_forms[i].dash) : 0;
+        walk->nested |= walk->container.length || walk->id.length;
         walk->id = (struct component){"", 0};
         walk->container = (struct component){name.text + libvirt, name.length - libvirt};
         walk->escaped = is_unit(component);
@@ -215,13 +218,14 @@ static int set_found(struct names *names, const struct path_walk *walk)
     return r;
 }
 
-int names_from_path(struct names *names, const char *path)
+/* Of the components before `end`; NULL: of all. */
+static struct path_walk walk_path(const char *path, const char *end)
 {
     static const struct component none = {"", 0};
     struct path_walk walk = {.unit = none, .slice = none, .id = none, .container = none};
     struct component component, parent = none;
 
-    for (size_t depth = 0; next_component(&path, &component); depth++) {
+    for (size_t depth = 0; next_component(&path, &component) && (!end || path <= end); depth++) {
         if (!take_id(&walk, component, parent))
             take_container(&walk, component, parent, depth);
         if (component_ends_with(component, ".slice"))
@@ -230,7 +234,24 @@ int names_from_path(struct names *names, const char *path)
             walk.unit = component;
         parent = component;
     }
+    return walk;
+}
+
+int names_from_path(struct names *names, const char *path)
+{
+    struct path_walk walk = walk_path(path, NULL);
     return set_found(names, &walk);
+}
+
+bool path_is_nested(const char *path)
+{
+    return walk_path(path, NULL).nested;
+}
+
+bool path_is_in_container(const char *path, const char *part)
+{
+    struct path_walk walk = walk_path(path, part);
+    return walk.id.length || walk.container.length;
 }
 
 /* The UID between `prefix` and `suffix`. */

@@ -19,6 +19,13 @@ struct path_unit {
 int names_from_path(struct names *names, const char *path);
 /* The innermost unit, or slice where there is no unit; false where there is none. */
 bool path_find_unit(const char *path, struct path_unit *ret);
+/*
+ * Whether its container is in another one, which made the cgroup and its name: this machine's runtimes do not know it,
+ * whatever id it has.
+ */
+bool path_is_nested(const char *path);
+/* Whether a container made what `part`, in the path, begins: it is below the container's cgroup. */
+bool path_is_in_container(const char *path, const char *part);
 /* Whether it is below user-UID.slice: that user may have made the cgroup and its name. UID 0 is root. */
 bool path_find_user(const char *path, uint32_t *ret);
 

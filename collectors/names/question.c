@@ -2,6 +2,8 @@
 /* The state files that were asked for: see question.h. */
 #include "collectors/names/question.h"
 
+#include <sys/random.h>
+
 /* The reader takes a few milliseconds for the largest file. */
 #define ANSWER_NS (10 * NSEC_PER_SEC)
 
@@ -13,7 +15,9 @@ int questions_ask(struct questions *questions, const struct account *account, ui
 
     if (questions->n == QUESTIONS_MAX)
         return -EAGAIN;
-    question.ticket = request.ticket = ++questions->last_ticket;
+    if (getrandom(&question.ticket, sizeof(question.ticket), GRND_NONBLOCK) != sizeof(question.ticket))
+        return -EAGAIN;
+    request.ticket = question.ticket;
     strcpy(question.id, id);
     strcpy(request.id, id);
     strcpy(request.home, account->home);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The state files that were asked for, and whose answers are on their way. An answer counts only for the place, the
- * account and the container that were asked for, whatever the process says that has read the file.
+ * account and the container that were asked for, whatever the process says that has read the file: nobody can guess the
+ * ticket of another file.
  */
 #ifndef COLLECTORS_NAMES_QUESTION_H
 #define COLLECTORS_NAMES_QUESTION_H
@@ -16,10 +17,9 @@ struct question {
     char id[STATE_ID_LENGTH + 1]; /* "" where the place has all containers */
 };
 
-/* `sys` and `last_ticket` are set at first. */
+/* `sys` is set at first. */
 struct questions {
     struct sys *sys;
-    uint64_t last_ticket;
     size_t n;
     struct question items[QUESTIONS_MAX];
 };

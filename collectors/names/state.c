@@ -283,8 +283,7 @@ static int state_open(struct sys *sys, void **ret, int *ret_fd)
         return -ENOMEM;
     *state =
         (struct state){.sys = sys, .fd = -1, .timer = -1, .has_reader = sys->state_records >= 0, .armed_ns = NEVER};
-    /* No ticket of an earlier source is used again. */
-    state->questions = (struct questions){.sys = sys, .last_ticket = sys->now(sys, CLOCK_MONOTONIC)};
+    state->questions.sys = sys;
     if (state->has_reader) {
         state->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
         r = state->timer < 0 ? -errno : 0;
@@ -327,6 +326,10 @@ static int state_find(void *data, const char *path, struct names *names)
 
     if (!id || strlen(id) != STATE_ID_LENGTH)
         return 0;
+    if (path_is_nested(path)) {
+        names->unnamed = "it is in another container, whose own runtime knows its name; run perfcountd there";
+        return 0;
+    }
     if (state->timer < 0) {
         names->unnamed = names->unnamed ? names->unnamed : unnamed_reason(-ENOSYS, false);
         return 0;

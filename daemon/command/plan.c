@@ -165,7 +165,7 @@ static int print_containers(const json_t *cgroups)
         return -ENOMEM;
     json_array_foreach(json_object_get(cgroups, "cgroups"), i, cgroup)
     {
-        if (!json_object_get(cgroup, "container") && !*text_of(cgroup, "container_id"))
+        if (!json_object_get(cgroup, "container") && !json_object_get(cgroup, "container_id"))
             continue;
         add_container(table, cgroup);
         n++;

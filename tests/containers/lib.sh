@@ -95,7 +95,7 @@ import_images() {
         ctr images import /run/saved.tar
 }
 
-# A user's namespace may have a proc of its own only where a whole one is to be seen.
+# A user's namespace may have a proc of its own only where a whole one must be seen.
 prepare_runtimes() {
     inside sh -ec 'useradd --create-home --uid 1000 alice
         mkdir -p /run/whole-proc /run/whole-sys

@@ -188,7 +188,7 @@ test_remove() {
     done
 }
 
-# --- patterns of names
+# --- plan, and what nobody may see
 
 # write_config LINE: of collectors.cgroup.
 write_config() {

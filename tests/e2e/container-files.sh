@@ -195,6 +195,17 @@ is_explained() {
     [[ $(names_of "/system.slice/docker-$1.scope" container unnamed) =~ ^-\ .{20} ]]
 }
 
+# check_places: the manual has each place that the opener opens.
+check_places() {
+    local place places
+    places=$(grep -oE '"(/var|/run|~|&)/[^"%]*"' "$root/perf/state-file.c" | tr -d '"' |
+        sed 's|^&|/run/user/UID|' | sort -u)
+    compares "there are places of state files" "$(wc -l <<<"$places") > 10"
+    for place in $places; do
+        holds "doc/names.md has $place" grep -qF "\`$place\`" "$root/doc/names.md"
+    done
+}
+
 reader_name=perfcountd-name # 15 characters, as the kernel keeps them
 mkdir -p "$machine/var/lib/docker/containers" "$machine/var/lib/containers/storage/overlay-containers" \
     "$machine$tasks/k8s.io" "$machine$tasks/default"
@@ -224,6 +235,7 @@ check_reader "$reader"
 check_bad_files $reader_name
 check_hostile_labels
 check_another_user
+check_places
 equals "after all of it the secret is in no memory" "$(in_memory "$canary" "$daemon_pid" "$opener" "$reader")" \
     "0 0 0"
 end_machine

@@ -64,7 +64,7 @@ def cgroups(url):
 
 
 def named(url, pods):
-    """How many have their names within the time, and how many have others'."""
+    """How many have their names within the time, how many have others', and what is known of some without."""
     deadline = time.monotonic() + SECONDS
     while True:
         known = cgroups(url)
@@ -72,7 +72,7 @@ def named(url, pods):
         right = sum(name == pod.name for name, pod in zip(names, pods))
         wrong = sum(name is not None and name != pod.name for name, pod in zip(names, pods))
         if right == len(pods) or wrong or time.monotonic() > deadline:
-            return right, wrong
+            return right, wrong, [(pod.name, known.get(pod.cgroup)) for pod, name in zip(pods, names) if not name][:3]
         time.sleep(0.1)
 
 
@@ -85,7 +85,7 @@ def main():
     parser.add_argument("--pods", type=int, required=True)
     parser.add_argument("--at-once", type=int, required=True)
     arguments = parser.parse_args()
-    begin, right, wrong = time.monotonic(), 0, 0
+    begin, right, wrong, missing = time.monotonic(), 0, 0, []
     moved = processes(arguments.at_once)
     try:
         before = []
@@ -96,9 +96,10 @@ def main():
                 if before:
                     before[i].end()
             before = pods
-            round_right, round_wrong = named(arguments.url, pods)
+            round_right, round_wrong, round_missing = named(arguments.url, pods)
             right += round_right
             wrong += round_wrong
+            missing += round_missing
     finally:
         for pid in moved:
             with contextlib.suppress(ProcessLookupError):
@@ -106,7 +107,7 @@ def main():
             os.waitpid(pid, 0)
     for pod in before:
         pod.end()
-    print(json.dumps({"pods": first + len(pods), "named": right, "wrong": wrong,
+    print(json.dumps({"pods": first + len(pods), "named": right, "wrong": wrong, "missing": missing,
                       "seconds": round(time.monotonic() - begin, 1)}))
 
 

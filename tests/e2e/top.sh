@@ -220,7 +220,8 @@ test_hostile_names() {
 test_names() {
     mkdir -p "$parent"/{,inner/}lxc.payload.$'we\eb' "$parent/lxc.payload.db"
     COLUMNS=240 "$PERFCOUNTD" top "${flags[@]}" --count=1 --sort=name >"$scratch/out" </dev/null
-    holds "a container has its name, and the path beside it" grep -qE "^db .* db +$below/lxc.payload.db$" "$scratch/out"
+    holds "a container has its name, and the path beside it" grep -qE "^db .* db +$below/lxc.payload.db$" \
+        "$scratch/out"
     holds "so has a unit" grep -qE "^busy.service .* $below/busy.service$" "$scratch/out"
     equals "where two have a name, the path stands behind it" "$(grep -oE "^we.b $below/(inner/)?lxc" "$scratch/out" |
         sed "s|.* $below/||" | tr '\n' ' ')" "inner/lxc lxc "
@@ -228,6 +229,28 @@ test_names() {
     COLUMNS=80 "$PERFCOUNTD" top "${flags[@]}" --count=1 --cgroup='container=we*' >"$scratch/out" </dev/null
     holds "a filter takes the name of a container" grep -qE '^2 of [0-9]+ cgroups' "$scratch/out"
     rmdir "$parent"/{inner/,}lxc.payload.* "$parent/inner"
+}
+
+# The name that docker has for a container: of a daemon, and by counters of their own.
+test_containers() {
+    local config id enter
+    # shellcheck source=container-lib.sh
+    . "$here/container-lib.sh"
+    id=$(id_of db)
+    put_docker "$id" shop-db-1 '{"com.docker.compose.project": "shop", "com.docker.compose.service": "db"}'
+    run_in "/system.slice/docker-$id.scope"
+    start_machine
+    enter=(nsenter --mount="/proc/$daemon_pid/ns/mnt" --cgroup="/proc/$daemon_pid/ns/cgroup" "$PERFCOUNTD")
+    holds "the daemon knows its name" eventually 8 grep_top '^shop/db +.* shop-db-1 ' --url="$url"
+    holds "top learns it" grep_top "^shop/db +.* shop-db-1 +${id:0:12} +example/app:1 " --config.file="$config"
+    "${enter[@]}" stat --config.file="$config" --cgroup=compose_project=shop --interval=0.2s >"$scratch/out" 2>&1
+    holds "stat learns it" grep -qE " shop/db +/system.slice/docker-$id.scope$" "$scratch/out"
+    end_machine
+}
+# grep_top REGEX FLAGS...: a frame in the daemon's namespaces has it.
+grep_top() {
+    COLUMNS=200 "${enter[@]}" top --count=1 --interval=200ms "${@:2}" >"$scratch/out" 2>&1 </dev/null
+    grep -qE "$1" "$scratch/out"
 }
 
 test_sizes() {
@@ -431,8 +454,8 @@ test_unknown_terminals() {
     close_terminal
 }
 
-tests=(own_counters filter_and_views hostile_names names sizes ends stops flicker daemon default_socket plain_text
-    unknown_terminals)
+tests=(own_counters filter_and_views hostile_names names containers sizes ends stops flicker daemon default_socket
+    plain_text unknown_terminals)
 for test in "${@:-${tests[@]}}"; do
     echo "-- ${test//_/ }"
     "test_$test"

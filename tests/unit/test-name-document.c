@@ -79,7 +79,7 @@ static const struct {
      "pause container=POD image=registry.k8s.io/pause:3.9 pod=a runtime=docker\n"},
     {STATE_DOCKER, "{\"Name\":\"no-slash\",\"Config\":null}", "container=no-slash runtime=docker\n"},
     {STATE_DOCKER, "{\"Name\":\"/a\",\"Config\":{\"Image\":7,\"Labels\":[\"x\"]}}", "container=a runtime=docker\n"},
-    {STATE_DOCKER, "{\"Name\":\"/a\",\"Config\":{\"Labels\":{\"com.docker.compose.service\":\"\"}}}",
+    {STATE_DOCKER, "{\"Name\":\"/a\",\"Config\":{\"Labels\":{\"io.kubernetes.container.name\":\"\"}}}",
      "container=a runtime=docker\n"},
     {STATE_DOCKER, "{\"Name\":\"/a\",\"HostConfig\":{\"NanoCpus\":123456789012345678901234567890}}",
      "container=a runtime=docker\n"},

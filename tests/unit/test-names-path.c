@@ -216,6 +216,31 @@ static void test_units(void **state)
     }
 }
 
+static void test_nested(void **state)
+{
+    static const char *const nested[] = {
+        "/docker/" ID "/docker/" OTHER,
+        "/system.slice/docker-" ID ".scope/docker-" OTHER ".scope/init",
+        "/lxc.payload.a/docker/" ID,
+        "/docker/" ID "/lxc.payload.a",
+        "/machine.slice/machine-a.scope/payload/machine.slice/libpod-" ID ".scope",
+    };
+    static const char *const others[] = {
+        "/",
+        "/docker/" ID,
+        POD "/crio-" ID ".scope/container",
+        "/docker/" ID "/docker-" ID ".scope",
+        "/lxc.payload.a/b",
+        "/system.slice/docker-" ID ".scope/system.slice/nginx.service",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(nested); i++)
+        assert_true(path_is_nested(nested[i]));
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+        assert_false(path_is_nested(others[i]));
+}
+
 static void test_users(void **state)
 {
     (void)state;
@@ -230,10 +255,8 @@ static void test_users(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_from_path),
-        cmocka_unit_test(test_containers),
-        cmocka_unit_test(test_units),
-        cmocka_unit_test(test_users),
+        cmocka_unit_test(test_from_path), cmocka_unit_test(test_containers), cmocka_unit_test(test_units),
+        cmocka_unit_test(test_nested),    cmocka_unit_test(test_users),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -339,6 +339,8 @@ static void test_many(void **state)
         assert_described(play, path, name);
     }
     assert_int_equal(opened, 0);
+    assert_described(play, "/system.slice/a@0.service", "0");
+    assert_true(opened > 0);
     for (size_t length = 200; length < 300; length += 11) {
         memset(name, length % 2 ? '-' : 'x', length);
         name[length] = '\0';

@@ -6,8 +6,8 @@ import { kinds, short_text } from "./cgroups.js";
 
 // The first of these that are here are shown, as many as there is room for.
 const first = ["cpu_utilization", "ipc", "counted", "frequency_hertz", "backend_stall_ratio", "cache_miss_ratio",
-               "llc_mpki", "branch_mpki", "context_switches", "minor_faults", "image", "container", "unit",
-               "major_faults"];
+               "llc_mpki", "branch_mpki", "context_switches", "minor_faults", "image", "major_faults",
+               "container", "unit"];
 
 function classes_of(one) {
     if (one?.starved)
