@@ -316,7 +316,7 @@ static void test_reader_ends(void **state)
     play_done();
 }
 
-/* The source of a name is the owner of the place, but for the store that podman and CRI-O share. */
+/* The name is given by the owner of the place, but for the store that podman and CRI-O share. */
 static void test_source(void **state)
 {
     static const struct {
