@@ -15,14 +15,27 @@ random_text() {
 canary=canary$(random_text) beacon=beacon$(random_text)
 tasks=/run/containerd/io.containerd.runtime.v2.task
 
-# put_podman ID NAME: the one containers.json of containers/storage.
-put_podman() {
-    jq -n --arg id "$1" --arg name "$2" --arg secret "$canary" '[{id: $id, names: [$name], image: $id, layer: $id,
-        metadata: ({"image-name": "example/app:1", "image-id": $id, name: $name, "created-at": 1,
-            mountlabel: $secret} | tojson),
-        created: "2024-01-01T00:00:00Z", flags: {MountLabel: $secret, ($secret): ""}, "big-data-names": [$secret]}]' |
-        put /var/lib/containers/storage/overlay-containers/containers.json 600
+# stored ID NAME METADATA: a container of containers/storage; METADATA is JSON.
+stored() {
+    jq -n --arg id "$1" --arg name "$2" --argjson metadata "$3" --arg secret "$canary" '{id: $id, names: [$name],
+        image: $id, layer: $id, created: "2024-01-01T00:00:00Z", flags: {MountLabel: $secret, ($secret): ""},
+        metadata: ($metadata + {"image-name": "example/app:1", "image-id": $id, "created-at": 1,
+            mountlabel: $secret} | tojson), "big-data-names": [$secret]}'
 }
+
+# put_storage PODMAN CRIO POD N: containers.json, with the ids of a container of podman's, of one of CRI-O's, and of its
+# pod.
+put_storage() {
+    {
+        stored "$1" "podman-$4-$beacon" '{"name": "first"}'
+        stored "$2" "k8s_crio_pod_shop_uid_0" '{"pod-name": "k8s_pod_shop_uid_0", "pod-id": "'"$3"'",
+            "name": "k8s_crio_pod_shop_uid_0", "metadata-name": "crio-'"$4-$beacon"'"}'
+        stored "$3" "k8s_pod_shop_uid_0" '{"pod-name": "k8s_pod_shop_uid_0", "pod-id": "'"$3"'",
+            "name": "k8s_pod_shop_uid_0", "metadata-name": "pod"}'
+    } | jq -s . | put /var/lib/containers/storage/overlay-containers/containers.json 600
+}
+
+crio=/kubepods.slice/kubepods-pod$(uid_of crio | tr - _).slice
 
 # new_containers N: one of each kind, with the beacon in its name. Sets cgroups.
 new_containers() {
@@ -33,8 +46,8 @@ new_containers() {
         '{"com.docker.compose.project": "shop", "com.docker.compose.service": "db"}'
     cgroups+=("/system.slice/docker-$id.scope")
     id=$(id_of podman "$1")
-    put_podman "$id" "podman-$1-$beacon"
-    cgroups+=("/machine.slice/libpod-$id.scope")
+    put_storage "$id" "$(id_of crio "$1")" "$(id_of crio-pod "$1")" "$1"
+    cgroups+=("/machine.slice/libpod-$id.scope" "$crio/crio-$(id_of crio "$1").scope")
     id=$(id_of bundle "$1")
     put_bundle $tasks/k8s.io "$id" '{"io.kubernetes.cri.container-type": "container",
         "io.kubernetes.cri.sandbox-name": "pod", "io.kubernetes.cri.sandbox-namespace": "shop",
@@ -127,6 +140,9 @@ check_reader() {
     matches "the same look finds what the daemon may do" " $(xargs <"$scratch/calls") " ' accept4 .*openat '
 }
 
+# No name, and a sentence of the file or of the runtime, not that it is being looked for.
+explained='^- (the state file of its runtime (is not what|is too large)|its runtime has given it no name).*; '
+
 # Files that are no such files do not stop the reader, and are explained.
 check_bad_files() {
     local id title content
@@ -134,7 +150,9 @@ check_bad_files() {
         id=$(id_of "$title")
         printf '%b' "$content" | put "/var/lib/docker/containers/$id/config.v2.json" 600
         run_in "/system.slice/docker-$id.scope"
-        holds "$title: there is no name, and the reason with a remedy" eventually 8 is_explained "$id"
+        eventually 8 is_explained "$id"
+        matches "$title: there is no name, and the reason with a remedy" \
+            "$(names_of "/system.slice/docker-$id.scope" container unnamed)" "$explained"
     done <<'FILES'
 half written|{"Name": "/half", "Config": {"Image": "example
 empty|
@@ -146,7 +164,9 @@ FILES
     mkdir -p "$machine/var/lib/docker/containers/$id"
     truncate -s 100M "$machine/var/lib/docker/containers/$id/config.v2.json"
     run_in "/system.slice/docker-$id.scope"
-    holds "100 MB: not read, and the reason is there" eventually 8 is_explained "$id"
+    eventually 8 is_explained "$id"
+    matches "100 MB: not read, and the reason is there" \
+        "$(names_of "/system.slice/docker-$id.scope" container unnamed)" "too large to be read; remove"
     id=$(id_of "half written")
     put_docker "$id" "whole-$beacon"
     holds "the rest was written: the name is there by the next refresh" eventually 20 has_beacon \
@@ -192,13 +212,13 @@ check_another_user() {
         "$(names_of "/user.slice/user-1000.slice/user@1000.service/user.slice/docker-$id.scope" container image)" "- -"
 }
 is_explained() {
-    [[ $(names_of "/system.slice/docker-$1.scope" container unnamed) =~ ^-\ .{20} ]]
+    [[ $(names_of "/system.slice/docker-$1.scope" container unnamed) =~ $explained ]]
 }
 
 # check_places: the manual has each place that the opener opens.
 check_places() {
     local place places
-    places=$(grep -oE '"(/var|/run|~|&)/[^"%]*"' "$root/perf/state-file.c" | tr -d '"' |
+    places=$(grep -oE '"(/var|/run|~|&)/[^"%]*"' "$root/perf/files/state-file.c" | tr -d '"' |
         sed 's|^&|/run/user/UID|' | sort -u)
     compares "there are places of state files" "$(wc -l <<<"$places") > 10"
     for place in $places; do
@@ -230,6 +250,10 @@ id=$(id_of docker 3)
 equals "compose's names are of the two labels" \
     "$(names_of "/system.slice/docker-$id.scope" compose_project compose_service image)" "shop db example/app:1"
 equals "the search finds the secret where it is" "$(in_memory "$canary" $$ | awk '{ print ($1 > 0) }')" 1
+equals "CRI-O's are of its metadata" "$(names_of "$crio/crio-$(id_of crio 3).scope" namespace pod runtime)" \
+    "shop pod cri-o"
+run_in "$crio/crio-$(id_of crio-pod 3).scope"
+holds "CRI-O's pause container is left out" eventually 8 has_names "$crio/crio-$(id_of crio-pod 3).scope" none
 check_replies
 check_reader "$reader"
 check_bad_files $reader_name
