@@ -127,7 +127,10 @@ alice_claims() {
 }
 
 test_rename() {
-    local runtime begin
+    local runtime begin nameless
+    nameless=$(new_id)
+    start ctr "$nameless"
+    alice_claims "$nameless" impostor-3
     alice_claims "$(podman inspect --format '{{.Id}}' cellar)" impostor-1
     alice_claims "$(docker inspect --format '{{.Id}}' harbour)" impostor-2
     for runtime in $runtimes; do
@@ -148,9 +151,11 @@ test_rename() {
     done
     equals "a user's file still claims root's containers" "$(inside sh -c \
         'jq -r ".[].names[0]" /home/alice/.local/share/containers/storage/*-containers/containers.json' |
-        sort | xargs)" "impostor-1 impostor-2 new-attic"
+        sort | xargs)" "impostor-1 impostor-2 impostor-3 new-attic"
     equals "which names none of them" \
         "$(get /api/v1/cgroups | jq '[.cgroups[] | select(.container // "" | startswith("impostor"))] | length')" 0
+    equals "also where root's has none" "$(field "/default/$nameless" container)" none
+    end_task "$nameless"
     eventually 10 has_rows
     equals "Prometheus has them by the new names, and none by an old one" "$(rows)" "$(expected_rows)"
     equals "no counter began again" \
