@@ -82,7 +82,7 @@ static const struct call_rule calls_of_all[] = {
     {SCMP_SYS(sched_yield), 0, {{0}}},
 };
 
-/* The calls of executable.c and perf/jit-map.c. */
+/* The calls of executable.c and perf/files/jit-map.c. */
 static const struct call_rule calls_of_sampling[] = {
     {SCMP_SYS(read), 0, {{0}}},
 };

@@ -15,7 +15,7 @@ enum opener_file_kind {
     OPENER_FILE_TRACEFS,
     OPENER_FILE_PROC,
     OPENER_FILE_EXECUTABLE, /* procfs's link to a file that a process has mapped */
-    OPENER_FILE_JIT_MAP,    /* the list of functions that a process compiles at run time: perf/jit-map.h */
+    OPENER_FILE_JIT_MAP,    /* the list of functions that a process compiles at run time: perf/files/jit-map.h */
 };
 
 enum opener_file_kind opener_path_kind(const char *path, bool sampling);

@@ -13,7 +13,7 @@
 #include "base/process/fd-socket.h"
 #include "opener/path.h"
 #include "opener/rules.h"
-#include "perf/state-file.h"
+#include "perf/files/state-file.h"
 #include "perf/sys.h"
 
 #define OPENER_VERSION 1

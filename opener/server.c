@@ -15,7 +15,7 @@
 #include "opener/executable.h"
 #include "opener/safe-path.h"
 #include "opener/state-file.h"
-#include "perf/jit-map.h"
+#include "perf/files/jit-map.h"
 
 static bool fd_is_on(int fd, long magic)
 {

@@ -6,7 +6,7 @@
 #ifndef OPENER_STATE_FILE_H
 #define OPENER_STATE_FILE_H
 
-#include "perf/state-file.h"
+#include "perf/files/state-file.h"
 #include "perf/sys.h"
 
 /*

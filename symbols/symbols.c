@@ -3,7 +3,7 @@
 #include "symbols/symbols.h"
 
 #include "base/cleanup.h"
-#include "perf/jit-map.h"
+#include "perf/files/jit-map.h"
 #include "symbols/build-id.h"
 #include "symbols/ksymbols.h"
 #include "symbols/mapped-file.h"

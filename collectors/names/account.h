@@ -6,7 +6,7 @@
 #ifndef COLLECTORS_NAMES_ACCOUNT_H
 #define COLLECTORS_NAMES_ACCOUNT_H
 
-#include "perf/state-file.h"
+#include "perf/files/state-file.h"
 #include "perf/sys.h"
 
 /* The file of a place that has all containers of an account. */

@@ -4,7 +4,7 @@
 #define COLLECTORS_NAMES_CONTAINER_H
 
 #include "collectors/names/names.h"
-#include "perf/state-file.h"
+#include "perf/files/state-file.h"
 
 struct container {
     char id[STATE_ID_LENGTH + 1];

@@ -8,7 +8,7 @@
 
 #include "base/buffer.h"
 #include "collectors/names/names.h"
-#include "perf/state-file.h"
+#include "perf/files/state-file.h"
 
 /* The names that leave a state file: NAME_CONTAINER to NAME_RUNTIME, and is_pause. */
 #define NAME_RECORD_MAX (sizeof(struct name_record_header) + (NAME_RUNTIME - NAME_CONTAINER + 1) * (2 + NAME_SIZE_MAX))

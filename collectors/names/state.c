@@ -210,6 +210,14 @@ static bool state_take_end(struct state *state, const struct question *question,
                                      : unnamed_reason(header->error ? header->error : -ENOENT, container->user != 0));
 }
 
+/* CRI-O and podman have their stores in the same places. */
+static const char *source_of(const struct question *question, const struct names *names)
+{
+    const char *runtime = names->texts[NAME_RUNTIME];
+
+    return runtime && str_equal(runtime, "cri-o") ? "cri-o" : state_place(question->place)->source;
+}
+
 /* The names of a container. Whether they are other names than before. */
 static bool state_take_names(struct state *state, const struct question *question, struct name_record *record)
 {
@@ -218,7 +226,7 @@ static bool state_take_names(struct state *state, const struct question *questio
     if (!container || (*question->id && !str_equal(question->id, record->header.id)))
         return false;
     if (record->names.texts[NAME_CONTAINER])
-        record->names.source = state_place(question->place)->source;
+        record->names.source = source_of(question, &record->names);
     bool changed = container_take(container, question->place, &record->names);
     if (container_is_named(container))
         container->due_ns = next_refresh(state->sys->now(state->sys, CLOCK_MONOTONIC));

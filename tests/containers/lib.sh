@@ -105,7 +105,7 @@ prepare_runtimes() {
         inside_write /etc/containers/containers.conf <<<$'[containers]\ndefault_sysctls = []\npids_limit = 0'
 }
 
-# boot_with_runtimes: docker and containerd are started by their packages' units. What they store is in memory.
+# boot_with_runtimes: docker and containerd are started by their packages' units. Their storage is in memory.
 boot_with_runtimes() {
     local store stores=()
     for store in /var/lib/containers /var/lib/docker /var/lib/containerd /home:mode=755; do

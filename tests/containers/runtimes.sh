@@ -43,15 +43,15 @@ task_clock() {
 }
 # rows: the containers' names in PromQL's answer, where each with a cost has a row.
 rows() {
-    query "sum by (container) (rate(perf_cgroup_task_clock_seconds_total[5s]) * on (instance, cgroup)
+    query "sum by (container) (rate(perf_cgroup_task_clock_seconds_total[20s]) * on (instance, cgroup)
         group_left (container) perf_cgroup_info{container!=\"\"}) > 0" |
         jq -r '[.[]?.metric.container] | sort | join(" ")'
 }
-names() {
+expected_rows() {
     printf '%s\n' "${names[@]}" | sort | xargs
 }
 has_rows() {
-    [ "$(rows)" = "$(names)" ]
+    [ "$(rows)" = "$(expected_rows)" ]
 }
 
 # --- a user's containers need a drop-in, as the manual says
@@ -68,7 +68,8 @@ test_drop_in() {
     equals "the service does not see homes, so it has no name" "$(field "$cgroup" container)" none
     contains "which /api/v1/cgroups explains with the remedy" "$(field "$cgroup" unnamed)" ProtectHome=read-only
     inside mkdir -p /run/systemd/system/perfcountd.service.d
-    inside_write /run/systemd/system/perfcountd.service.d/homes.conf <<<$'[Service]\nProtectHome=read-only'
+    inside_write /run/systemd/system/perfcountd.service.d/user-containers.conf \
+        <"$root/contrib/systemd/user-containers.conf"
     restart_units
     holds "with that drop-in it has its name" eventually 5 has_field "$cgroup" container attic
 }
@@ -104,14 +105,14 @@ has_counts() {
 
 test_join() {
     cat >"$scratch/prometheus.yml" <<END
-global: {scrape_interval: 1s, scrape_timeout: 1s}
+global: {scrape_interval: 2s, scrape_timeout: 2s}
 scrape_configs:
   - job_name: perfcountd
     static_configs: [{targets: ["${url#http://}"]}]
 END
     start_prometheus "$scratch/prometheus.yml"
     eventually 15 has_rows
-    equals "Prometheus has the rates by the containers' names" "$(rows)" "$(names)"
+    equals "Prometheus has the rates by the containers' names" "$(rows)" "$(expected_rows)"
 }
 
 # --- rename, restart, remove
@@ -151,7 +152,7 @@ test_rename() {
     equals "which names none of them" \
         "$(get /api/v1/cgroups | jq '[.cgroups[] | select(.container // "" | startswith("impostor"))] | length')" 0
     eventually 10 has_rows
-    equals "Prometheus has them by the new names, and none by an old one" "$(rows)" "$(names)"
+    equals "Prometheus has them by the new names, and none by an old one" "$(rows)" "$(expected_rows)"
     equals "no counter began again" \
         "$(value 'sum(resets(perf_cgroup_task_clock_seconds_total{cgroup=~".*(libpod|docker)-.*"}[1m]))')" 0
 }

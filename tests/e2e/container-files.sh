@@ -218,7 +218,7 @@ is_explained() {
 # check_places: the manual has each place that the opener opens.
 check_places() {
     local place places
-    places=$(grep -oE '"(/var|/run|~|&)/[^"%]*"' "$root/perf/state-file.c" | tr -d '"' |
+    places=$(grep -oE '"(/var|/run|~|&)/[^"%]*"' "$root/perf/files/state-file.c" | tr -d '"' |
         sed 's|^&|/run/user/UID|' | sort -u)
     compares "there are places of state files" "$(wc -l <<<"$places") > 10"
     for place in $places; do

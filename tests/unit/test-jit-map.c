@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "perf/jit-map.h"
+#include "perf/files/jit-map.h"
 #include "tests/unit/test.h"
 
 static void test_status(void **state)

@@ -37,10 +37,11 @@ static struct play {
     void *state;
     int fd;
     struct file files[4];
-    int refusal;       /* what read_state() says of files that are not there */
-    unsigned n_read;   /* files */
-    uint64_t foreign;  /* further records have this ticket */
-    const char *other; /* further records are of this id */
+    int refusal;         /* what read_state() says of files that are not there */
+    unsigned n_read;     /* files */
+    uint64_t foreign;    /* further records have this ticket */
+    const char *other;   /* further records are of this id */
+    const char *runtime; /* and have this runtime */
 } play;
 
 static void reader_send(uint64_t ticket, const struct file *file, const char *id, const char *name)
@@ -54,6 +55,8 @@ static void reader_send(uint64_t ticket, const struct file *file, const char *id
         record.header.error = file->error;
     if (name)
         assert_int_equal(names_set(&record.names, NAME_CONTAINER, name, strlen(name)), 0);
+    if (id && play.runtime)
+        assert_int_equal(names_set(&record.names, NAME_RUNTIME, play.runtime, strlen(play.runtime)), 0);
     assert_int_equal(name_record_write(&record, &packet), 0);
     assert_int_equal(send(play.sockets[1], packet.data, packet.size, 0), packet.size);
     name_record_done(&record);
@@ -331,6 +334,29 @@ static void test_reader_ends(void **state)
     play_done();
 }
 
+/* The name is given by the owner of the place, but for the store that podman and CRI-O share. */
+static void test_source(void **state)
+{
+    static const struct {
+        const char *in, *out;
+    } cases[] = {{NULL, "podman"}, {"podman", "podman"}, {"cri-o", "cri-o"}, {"other", "podman"}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct names names = {0};
+        play_init();
+        play.runtime = cases[i].in;
+        play.files[0] = (struct file){STORAGE, 7, 0, {{ID_B, "two"}}};
+        name_of(SCOPE_B);
+        assert_true(dispatch_after(0));
+        assert_int_equal(names_from_path(&names, SCOPE_B), 0);
+        assert_int_equal(name_source_state.find(play.state, SCOPE_B, &names), 0);
+        assert_string_equal(names.source, cases[i].out);
+        names_done(&names);
+        play_done();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -345,6 +371,7 @@ int main(void)
         cmocka_unit_test(test_no_name_in_the_file),
         cmocka_unit_test(test_without_reader),
         cmocka_unit_test(test_reader_ends),
+        cmocka_unit_test(test_source),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

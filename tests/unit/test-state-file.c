@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The places of state files: the path that a request names, and the requests that name none. */
-#include "perf/state-file.h"
+#include "perf/files/state-file.h"
 #include "tests/unit/test.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

@@ -4,7 +4,7 @@
 #define COLLECTORS_NAMES_READER_DOCUMENT_H
 
 #include "collectors/names/reader/format.h"
-#include "perf/state-file.h"
+#include "perf/files/state-file.h"
 
 /*
  * Calls `found` for each container; each has at least a runtime. -EBADMSG where the content is not what the place has;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A format of state files (perf/state-file.h), as it gives the names of containers: one const table entry and its
+ * A format of state files (perf/files/state-file.h), as it gives the names of containers: one const table entry and its
  * static functions, in one file each. Pure.
  */
 #ifndef COLLECTORS_NAMES_READER_FORMAT_H

@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/process/fd-socket.h"
 #include "collectors/names/reader/reading.h"
-#include "perf/state-file.h"
+#include "perf/files/state-file.h"
 
 /* How long the child may take to start, while nothing else waits. */
 #define PATIENCE_MS 10000

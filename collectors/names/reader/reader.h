@@ -17,7 +17,7 @@
 
 struct name_reader {
     struct child child;
-    int files;   /* where files go in, each with a struct state_request of perf/state-file.h; the opener's */
+    int files;   /* where files go in, each with a struct state_request of perf/files/state-file.h; the opener's */
     int records; /* where name_record packets come out; the daemon's. Non-blocking; at its end when the child has ended
                   */
 };

@@ -6,7 +6,7 @@
  */
 #include "base/cleanup.h"
 #include "collectors/names/reader/format.h"
-#include "perf/state-file.h"
+#include "perf/files/state-file.h"
 
 static const struct name_field podman_fields[] = {
     {"name", NAME_CONTAINER},

@@ -3,8 +3,8 @@
  * The state files of container runtimes: a fixed list of places, and a request for one file of it. The opener makes the
  * path from the request, so that whoever asks cannot name another file. Pure.
  */
-#ifndef PERF_STATE_FILE_H
-#define PERF_STATE_FILE_H
+#ifndef PERF_FILES_STATE_FILE_H
+#define PERF_FILES_STATE_FILE_H
 
 #include <sys/stat.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of functions compiled at run time: see jit-map.h. Allocates nothing, as the opener runs this too. */
-#include "perf/jit-map.h"
+#include "perf/files/jit-map.h"
 
 #include <fcntl.h>
 #include <stdio.h>

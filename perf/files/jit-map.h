@@ -3,8 +3,8 @@
  * The list of the functions that a process compiles at run time, /tmp/perf-PID.map, which node, Java agents and .NET
  * write for perf (tools/perf/Documentation/jit-interface.txt).
  */
-#ifndef PERF_JIT_MAP_H
-#define PERF_JIT_MAP_H
+#ifndef PERF_FILES_JIT_MAP_H
+#define PERF_FILES_JIT_MAP_H
 
 #include "perf/sys.h"
 

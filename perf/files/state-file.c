@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state files of container runtimes: see state-file.h. */
-#include "perf/state-file.h"
+#include "perf/files/state-file.h"
 
 #include <stdio.h>
 
