@@ -166,7 +166,9 @@ static bool state_attempt(struct state *state, struct container *container, uint
     }
     container->due_ns = now + next_retry(container->attempts);
     container->attempts += container->attempts < ARRAY_SIZE(retries_ns) + SLOW_DOUBLINGS;
-    return error != 0 && container_set_unnamed(container, unnamed_reason(error, container->user != 0));
+    /* The reason of a container that a file has without a name stays. */
+    return error != 0 && container->place < 0 &&
+           container_set_unnamed(container, unnamed_reason(error, container->user != 0));
 }
 
 static bool state_ask_due(struct state *state, uint64_t now)

@@ -158,6 +158,24 @@ static void test_written_later(void **state)
     play_done();
 }
 
+/* A file that has the container without a name is looked at again, and the reason stays. */
+static void test_without_name(void **state)
+{
+    (void)state;
+    play_init();
+    play.files[0] = (struct file){DOCKER_A, 7, 0, {{ID_A, NULL}}};
+    name_of(SCOPE_A);
+    assert_true(dispatch_after(0));
+    for (size_t i = 0; i < 4; i++) {
+        assert_non_null(strstr(name_of(SCOPE_A), "given it no name"));
+        assert_false(dispatch_after(NSEC_PER_SEC));
+    }
+    play.files[0] = (struct file){DOCKER_A, 8, 0, {{ID_A, "shop"}}};
+    dispatch_after(60 * NSEC_PER_SEC);
+    assert_string_equal(name_of(SCOPE_A), "shop");
+    play_done();
+}
+
 static void test_renamed(void **state)
 {
     (void)state;
@@ -342,11 +360,17 @@ static void test_source(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_found),          cmocka_unit_test(test_written_later),
-        cmocka_unit_test(test_renamed),        cmocka_unit_test(test_list),
-        cmocka_unit_test(test_accounts),       cmocka_unit_test(test_answers_nobody_asked_for),
-        cmocka_unit_test(test_reasons),        cmocka_unit_test(test_no_name_in_the_file),
-        cmocka_unit_test(test_without_reader), cmocka_unit_test(test_reader_ends),
+        cmocka_unit_test(test_found),
+        cmocka_unit_test(test_written_later),
+        cmocka_unit_test(test_without_name),
+        cmocka_unit_test(test_renamed),
+        cmocka_unit_test(test_list),
+        cmocka_unit_test(test_accounts),
+        cmocka_unit_test(test_answers_nobody_asked_for),
+        cmocka_unit_test(test_reasons),
+        cmocka_unit_test(test_no_name_in_the_file),
+        cmocka_unit_test(test_without_reader),
+        cmocka_unit_test(test_reader_ends),
         cmocka_unit_test(test_source),
     };
 
