@@ -9,13 +9,9 @@
 #define NOT_FOUND                                                                                                      \
     "no state file of a container runtime has it, at the places that doc/names.md lists; where its runtime has its "   \
     "files elsewhere, make a symbolic link there"
-#define HIDDEN_HOMES                                                                                                   \
-    "; where the service hides homes, ProtectHome=read-only shows them, by user-containers.conf (perfcountd(8), "      \
-    "Systemd)"
-#define NOT_FOUND_OF_USER "no state file of its user's container runtime has it" HIDDEN_HOMES
-#define NO_ACCESS                                                                                                      \
-    "the state file of its runtime may not be read; start perfcountd as root, with its opener, or as the user whose "  \
-    "container it is"
+#define NOT_FOUND_OF_USER                                                                                              \
+    "no state file of its user's container runtime has it, or perfcountd may not read it; where the service hides "    \
+    "homes, ProtectHome=read-only shows them, by user-containers.conf (perfcountd(8), Systemd)"
 
 static const struct {
     int error;
@@ -26,7 +22,9 @@ static const struct {
     {-EPIPE, "the opener, which opens state files, is gone; restart perfcountd"},
     {-EBADRQC, "the state file of its runtime is refused, since another account than its owner could have written it; "
                "check the owners and modes of its directories"},
-    {-EACCES, NO_ACCESS},
+    {-EACCES,
+     "the state file of its runtime may not be read; start perfcountd as root, with its opener, or as the user "
+     "whose container it is"},
     {-EFBIG, "the state file of its runtime is too large to be read; remove containers that are stopped"},
     {-EBADMSG,
      "the state file of its runtime is not what such a file should be; doc/names.md has the versions that are "
@@ -47,10 +45,7 @@ size_t unnamed_rank(int error)
 
 const char *unnamed_reason(int error, bool is_of_user)
 {
-    int reason = reasons[unnamed_rank(error)].error;
+    bool is_hidden = error == -ENOENT || error == -EACCES || error == -EPERM;
 
-    if (is_of_user && reason == -ENOENT)
-        return NOT_FOUND_OF_USER;
-    /* Hidden homes are directories that nobody may enter. */
-    return is_of_user && reason == -EACCES ? NO_ACCESS HIDDEN_HOMES : reasons[unnamed_rank(error)].reason;
+    return is_of_user && is_hidden ? NOT_FOUND_OF_USER : reasons[unnamed_rank(error)].reason;
 }
