@@ -13,7 +13,8 @@
 
 #define STACK_SIZE (256 * 1024)
 #define PATIENCE_SEC 5
-#define NICENESS 5 /* a third of the weight of the event loop and of other processes, so that it does not starve */
+/* Above that of the process: a third of the weight of the event loop and of other processes, so that none starves. */
+#define NICENESS 5
 
 TAILQ_HEAD(job_list, job);
 
@@ -94,7 +95,7 @@ static void *worker_main(void *userdata)
     struct job *job;
 
     /* On Linux the priority is each thread's own (setpriority(2)). Where it may not be lowered, it works as well. */
-    setpriority(PRIO_PROCESS, (id_t)gettid(), NICENESS);
+    setpriority(PRIO_PROCESS, (id_t)gettid(), getpriority(PRIO_PROCESS, (id_t)gettid()) + NICENESS);
     pthread_mutex_lock(&worker->lock);
     while ((job = worker_await_job(worker))) {
         pthread_mutex_unlock(&worker->lock);
