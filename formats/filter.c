@@ -119,6 +119,7 @@ int filter_add(struct filter *filter, const char *const *collector_names, const 
         return error_oom(error);
     filter->terms[filter->n++] = term;
     filter->given[term.key]++;
+    filter->names_given |= term.key >= FILTER_NAME;
     return 0;
 }
 
@@ -175,7 +176,7 @@ static bool passes_names(const struct filter *filter, const struct names *names)
 {
     bool passes = true;
 
-    for (size_t i = 0; passes && i < N_NAME_KEYS; i++)
+    for (size_t i = 0; filter->names_given && passes && i < N_NAME_KEYS; i++)
         passes = passes_text(filter, (enum filter_key)(FILTER_NAME + i), names ? names->texts[i] : NULL);
     return passes;
 }

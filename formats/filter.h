@@ -35,6 +35,7 @@ struct filter {
     struct filter_term *terms;
     size_t n;
     unsigned given[N_FILTER_KEYS]; /* the number of terms of each key */
+    bool names_given;              /* of any key of names; most requests have none */
 };
 
 void filter_done(struct filter *filter);
