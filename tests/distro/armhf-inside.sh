@@ -14,7 +14,7 @@ declare -A running=()
 
 build() {
     (cd /build/source && autoreconf -i) && mkdir -p /build/armhf && cd /build/armhf &&
-        PKG_CONFIG=$host-pkg-config /build/source/configure --host=$host CFLAGS=-O0 --enable-werror &&
+        PKG_CONFIG=$host-pkg-config /build/source/configure --host=$host CFLAGS=-O1 --enable-werror &&
         make -j"$jobs" "${names[@]/#/tests/unit/}"
 }
 

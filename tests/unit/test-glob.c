@@ -223,7 +223,7 @@ static void test_below_by_chance(void **state)
     static const char *const pieces[] = {"/", "/", "*", "**", "?", "a", "b", "/a", "/b", "[ab]", "[!a]", "/**/", "\\a"};
     static const char *const names[] = {"/a", "/b", "/ab", "/ba", "/aab"};
     char pattern[64], path[64], above[64];
-    size_t n = runs_emulated() ? 10000 : 100000, n_matches = 0, n_all = 0, n_unneeded = 0;
+    size_t n = runs_emulated() ? 2000 : 100000, n_matches = 0, n_all = 0, n_unneeded = 0;
 
     (void)state;
     srand(13);
