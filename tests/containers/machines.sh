@@ -13,14 +13,6 @@ masked=()
 # shellcheck disable=SC2016 # the container's shell expands it
 work='while :; do for i in 1 2 3 4 5 6 7 8 9 10; do :; done; usleep 20000; done'
 
-# field CGROUP FIELD: of /api/v1/cgroups, "none" where it is not there.
-field() {
-    get /api/v1/cgroups | jq -r --arg cgroup "$1" --arg field "$2" \
-        '[.cgroups[] | select(.cgroup == $cgroup)[$field]] | first // "none"'
-}
-has_field() {
-    [ "$(field "$1" "$2")" = "$3" ]
-}
 # is_named CGROUP CONTAINER RUNTIME SOURCE
 is_named() {
     holds "$2 has its name" eventually 5 has_field "$1" container "$2"

@@ -21,14 +21,6 @@ can_rename="podman rootless docker" # containerd's containers keep their id
 
 # --- what perfcountd says
 
-# field CGROUP FIELD: of /api/v1/cgroups, "none" where it is not there.
-field() {
-    get /api/v1/cgroups | jq -r --arg cgroup "$1" --arg field "$2" \
-        '[.cgroups[] | select(.cgroup == $cgroup)[$field]] | first // "none"'
-}
-has_field() {
-    [ "$(field "$1" "$2")" = "$3" ]
-}
 # infos CGROUP: the container's name in each series of perf_cgroup_info of that cgroup.
 infos() {
     get /metrics | grep -F "perf_cgroup_info{cgroup=\"$1\"," | sed 's/.*[,{]container="\([^"]*\)".*/\1/'

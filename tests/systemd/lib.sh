@@ -138,3 +138,12 @@ stop_service() {
     inside systemctl stop perfcountd
     took=$((($(date +%s%N) - begin) / 1000000))
 }
+
+# field CGROUP FIELD: of /api/v1/cgroups, "none" where it is not there.
+field() {
+    get /api/v1/cgroups | jq -r --arg cgroup "$1" --arg field "$2" \
+        '[.cgroups[] | select(.cgroup == $cgroup)[$field]] | first // "none"'
+}
+has_field() {
+    [ "$(field "$1" "$2")" = "$3" ]
+}
