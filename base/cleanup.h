@@ -9,6 +9,7 @@
 #ifndef BASE_CLEANUP_H
 #define BASE_CLEANUP_H
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -32,6 +33,12 @@ static inline void fclosep(FILE **f)
 {
     if (*f)
         fclose(*f);
+}
+
+static inline void closedirp(DIR **directory)
+{
+    if (*directory)
+        closedir(*directory);
 }
 
 static inline void closep(const int *fd)

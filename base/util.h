@@ -30,6 +30,12 @@ static inline bool str_starts(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+static inline bool str_ends(const char *text, const char *suffix)
+{
+    size_t size = strlen(text), length = strlen(suffix);
+    return size >= length && str_equal(text + size - length, suffix);
+}
+
 static inline bool str_is_one_of(const char *text, const char *const *words, size_t n_words)
 {
     for (size_t i = 0; i < n_words; i++)

@@ -17,12 +17,6 @@
 /* __SO_ACCEPTCON of include/uapi/linux/net.h: the flag of a unix socket that listens. */
 #define FLAG_LISTENS 0x10000
 
-static void close_directory(DIR **directory)
-{
-    if (*directory)
-        closedir(*directory);
-}
-
 /* IPv4 addresses as IPv6 has them. */
 static struct in6_addr ip_of(const struct address *address)
 {
@@ -118,7 +112,7 @@ static int search_table(const char *path, const struct address *address, int bes
 static bool process_has_socket(int process, const char *link)
 {
     int fd = openat(process, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    _cleanup_(close_directory) DIR *fds = fd >= 0 ? fdopendir(fd) : NULL;
+    _cleanup_(closedirp) DIR *fds = fd >= 0 ? fdopendir(fd) : NULL;
     const struct dirent *entry;
     char target[64];
 
@@ -147,7 +141,7 @@ static void read_name(int process, char *name, size_t size)
 
 static int find_process(const char *link, struct holder *ret)
 {
-    _cleanup_(close_directory) DIR *processes = opendir("/proc");
+    _cleanup_(closedirp) DIR *processes = opendir("/proc");
     const struct dirent *entry;
     uint64_t pid;
 

@@ -172,12 +172,6 @@ int sys_read_filef(struct sys *sys, char **ret_text, const char *format, ...)
     return sys_read_file(sys, path, ret_text);
 }
 
-static void directory_closep(DIR **directory)
-{
-    if (*directory)
-        closedir(*directory);
-}
-
 static int compare_names(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
@@ -209,7 +203,7 @@ int sys_list_directory(struct sys *sys, const char *path, char ***ret_names, siz
 
     if (fd < 0)
         return fd;
-    _cleanup_(directory_closep) DIR *directory = fdopendir(fd);
+    _cleanup_(closedirp) DIR *directory = fdopendir(fd);
     if (!directory)
         return -errno;
     fd = -1;

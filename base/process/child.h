@@ -23,7 +23,8 @@ bool child_reap(struct child *child, int *ret_status);
 void child_describe_end(pid_t pid, int status, char *text, size_t size);
 /* Forgets it without reaping; its parent is then whoever inherits it. */
 void child_forget(struct child *child);
-/* Of the one that runs, with the time of its own children that have ended, and of those that have ended before it.
+/*
+ * Of the one that runs, with the time of its own children that have ended, and of those that have ended before it.
  * -ESRCH where none runs; errors of process_stat_read().
  */
 int child_read(const struct child *child, struct process_stat *ret);

@@ -66,12 +66,6 @@ static bool fd_is_in(int fd, const int *fds, size_t n)
     return false;
 }
 
-static void closedirp(DIR **directory)
-{
-    if (*directory)
-        closedir(*directory);
-}
-
 static int close_others(const int *kept, size_t n)
 {
     _cleanup_(closedirp) DIR *directory = opendir(DIRECTORY);

@@ -84,13 +84,6 @@ static bool is_candidate(const struct dirent *item)
     return !str_equal(item->d_name, ".") && !str_equal(item->d_name, "..");
 }
 
-static DIR *directory_close(DIR *directory)
-{
-    closedir(directory);
-    return NULL;
-}
-DEFINE_CLEANUP(DIR *, directory_close);
-
 /* Two links, its name and its own ".", mean that no directory is in it; kernfs counts so, some file systems do not. */
 static bool has_no_directories(int fd)
 {
@@ -107,7 +100,7 @@ int cgroup_directory_list(const struct cgroup_root *root, int *fd,
 
     if (has_no_directories(own))
         return 0;
-    _cleanup_(directory_closep) DIR *directory = fdopendir(own);
+    _cleanup_(closedirp) DIR *directory = fdopendir(own);
     if (!directory)
         return -errno;
     int dir_fd = steal_fd(&own);

@@ -11,8 +11,6 @@
 #include "base/cleanup.h"
 #include "collectors/names/path.h"
 
-#define SUFFIX ".scope"
-
 void vacancies_done(struct vacancies *vacancies)
 {
     closep(&vacancies->fd);
@@ -22,9 +20,8 @@ static bool is_scope(const char *path)
 {
     _cleanup_(names_done) struct names names = {0};
     const char *last = strrchr(path, '/');
-    size_t length = strlen(path);
 
-    if (length > strlen(SUFFIX) && str_equal(path + length - strlen(SUFFIX), SUFFIX))
+    if (str_ends(path, ".scope"))
         return true;
     return last && names_from_path(&names, last) == 0 && names.texts[NAME_CONTAINER_ID];
 }

@@ -3,8 +3,7 @@
  * Directories whose names say something: see directory-watch.h.
  *
  * A directory is watched before it is listed, so that a name that comes meanwhile is either listed or reported.
- * After
- * anything that happens to the directory itself, or to a name on the way to it, it is looked for from the start.
+ * After anything that happens to the directory itself, or to a name on the way to it, it is looked for from the start.
  */
 #include "collectors/names/directory-watch.h"
 
@@ -109,16 +108,9 @@ static bool is_trusted(const struct stat *status)
     return (status->st_uid == 0 || status->st_uid == geteuid()) && !(status->st_mode & (S_IWGRP | S_IWOTH));
 }
 
-static DIR *directory_close(DIR *directory)
-{
-    closedir(directory);
-    return NULL;
-}
-DEFINE_CLEANUP(DIR *, directory_close);
-
 static int list_names(const struct directory_listener *listener, int *fd)
 {
-    _cleanup_(directory_closep) DIR *directory = fdopendir(*fd);
+    _cleanup_(closedirp) DIR *directory = fdopendir(*fd);
 
     if (!directory)
         return -errno;

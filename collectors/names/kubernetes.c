@@ -16,8 +16,8 @@
 #include "collectors/names/name-list.h"
 #include "collectors/names/path.h"
 #include "collectors/names/source.h"
+#include "perf/files/state-file.h"
 
-#define ID_LENGTH 64
 #define LINK_END ".log"
 #define UID_MAX 36 /* "01234567-89ab-cdef-0123-456789abcdef"; of a static pod 32 digits */
 
@@ -81,8 +81,8 @@ static bool parse_link(const char *name, struct log_name *ret)
         return false;
     ret->container = (struct text_part){name, (size_t)(dash - name)};
     ret->key = (struct text_part){dash + 1, strlen(dash + 1) - end};
-    bool whole = ret->key.size == ID_LENGTH;
-    bool cut = length == NAME_MAX && ret->key.size >= NAME_KEY_MIN && ret->key.size < ID_LENGTH;
+    bool whole = ret->key.size == STATE_ID_LENGTH;
+    bool cut = length == NAME_MAX && ret->key.size >= NAME_KEY_MIN && ret->key.size < STATE_ID_LENGTH;
     return (whole || cut) && is_dns_name(ret->container) && strspn(ret->key.text, "0123456789abcdef") == ret->key.size;
 }
 
@@ -263,7 +263,6 @@ static void kubernetes_close(void *state)
 }
 
 const struct name_source name_source_kubernetes = {
-    .name = "kubernetes",
     .open = kubernetes_open,
     .dispatch = kubernetes_dispatch,
     .find = kubernetes_find,

@@ -11,8 +11,7 @@
 #include <stdio.h>
 
 #include "collectors/names/unit-file.h"
-
-#define ID_LENGTH 64
+#include "perf/files/state-file.h"
 
 /* A component of the path, or a part of it. */
 struct component {
@@ -111,7 +110,7 @@ static struct component as_unit(struct component component)
 
 static bool is_id(const char *text)
 {
-    return strspn(text, "0123456789abcdef") >= ID_LENGTH;
+    return strspn(text, "0123456789abcdef") >= STATE_ID_LENGTH;
 }
 
 /* The container's id in a component. */
@@ -119,16 +118,16 @@ static bool take_id(struct path_walk *walk, struct component component, struct c
 {
     for (size_t i = 0; i < ARRAY_SIZE(id_forms); i++) {
         const char *prefix = id_forms[i].prefix, *suffix = id_forms[i].suffix;
-        size_t before = strlen(prefix), around = before + ID_LENGTH + strlen(suffix);
+        size_t before = strlen(prefix), around = before + STATE_ID_LENGTH + strlen(suffix);
         if (prefix[0] == ':' ? component.length < around : component.length != around)
             continue;
         const char *id = component.text + component.length - around + before;
         if (memcmp(id - before, prefix, before) != 0 || !is_id(id) ||
-            memcmp(id + ID_LENGTH, suffix, strlen(suffix)) != 0 ||
+            memcmp(id + STATE_ID_LENGTH, suffix, strlen(suffix)) != 0 ||
             (id_forms[i].parent && !component_is(parent, id_forms[i].parent)))
             continue;
-        walk->nested |= walk->container.length || (walk->id.length && memcmp(walk->id.text, id, ID_LENGTH) != 0);
-        walk->id = (struct component){id, ID_LENGTH};
+        walk->nested |= walk->container.length || (walk->id.length && memcmp(walk->id.text, id, STATE_ID_LENGTH) != 0);
+        walk->id = (struct component){id, STATE_ID_LENGTH};
         walk->container = (struct component){"", 0};
         walk->runtime = id_forms[i].runtime;
         return true;

@@ -10,7 +10,6 @@
 #include "perf/sys.h"
 
 struct name_source {
-    const char *name; /* "systemd", "kubernetes", "state" */
     /* *ret_fd: readable when dispatch has something to do; owned by the state; -1 where there is none. -ENOMEM. */
     int (*open)(struct sys *sys, void **ret, int *ret_fd);
     /* Takes in what changed; whether a name may be another now. */

@@ -376,7 +376,6 @@ static void state_forget(void *data, const char *path)
 }
 
 const struct name_source name_source_state = {
-    .name = "state",
     .open = state_open,
     .dispatch = state_dispatch,
     .find = state_find,

@@ -49,19 +49,13 @@ static int set_text(struct names *names, enum name_kind kind, const char *text)
     return names_set(names, kind, text, strlen(text));
 }
 
-static bool text_ends_with(const char *text, const char *end)
-{
-    size_t size = strlen(text), length = strlen(end);
-    return size >= length && str_equal(text + size - length, end);
-}
-
 /* libvirt calls the domain "debian" the machine "qemu-1-debian"; the path's name is without its number. */
 static int set_machine(const struct registered_machine *machine, struct names *names)
 {
     const char *runtime = machine->service, *container = names->texts[NAME_CONTAINER];
     int r = 0;
 
-    if (container && !text_ends_with(machine->name, container))
+    if (container && !str_ends(machine->name, container))
         return 0; /* of a container in the machine */
     for (size_t i = 0; i < ARRAY_SIZE(services); i++)
         if (str_equal(services[i][0], machine->service))
@@ -133,7 +127,6 @@ static void systemd_close(void *state)
 }
 
 const struct name_source name_source_systemd = {
-    .name = "systemd",
     .open = systemd_open,
     .dispatch = systemd_dispatch,
     .find = systemd_find,

@@ -160,10 +160,10 @@ static const char *file_name(const char *path)
 
 static int drop_ins_add(struct drop_in_list *drop_ins, const char *directory, const char *name)
 {
-    size_t at = array_search(drop_ins->n, i, strcmp(file_name(drop_ins->paths[i]), name) < 0), length = strlen(name);
+    size_t at = array_search(drop_ins->n, i, strcmp(file_name(drop_ins->paths[i]), name) < 0);
     char path[PATH_MAX];
 
-    if (drop_ins->n == DROP_INS_MAX || length < 6 || !str_equal(name + length - 5, ".conf") ||
+    if (drop_ins->n == DROP_INS_MAX || !str_ends(name, ".conf") ||
         (at < drop_ins->n && str_equal(file_name(drop_ins->paths[at]), name)))
         return 0;
     int n = snprintf(path, sizeof(path), "%s/%s", directory, name);
