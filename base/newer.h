@@ -39,6 +39,9 @@
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38
 #endif
+#ifndef CAP_BPF
+#define CAP_BPF 39
+#endif
 
 /* glibc 2.33: both the function and its struct; what it replaces counts in ints */
 #if defined(__GLIBC__) && !__GLIBC_PREREQ(2, 33)

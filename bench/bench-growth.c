@@ -17,7 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/newer.h"
-#include "bench/simulated.h"
+#include "bench/simulated-tally.h"
 #include "collectors/registry.h"
 #include "formats/exposition.h"
 
@@ -26,21 +26,27 @@
 #define ALL UINT32_MAX
 /* Events of a group: what the built-in configuration has on a CPU. */
 #define PER_GROUP 2
+#define NO_CGROUPS UINT32_MAX
 
 /* The size that x stands for, and the fixed sizes of the rest of the machine. */
 struct curve {
     const char *name;
     unsigned cpus, groups, cgroups; /* 0: x */
+    unsigned each;                  /* cgroups are counted by BPF: simulated_tally_new() */
 };
 
 static const struct curve curves[] = {
-    {"cpus", 0, 4, 1},    /* x CPUs, four groups each */
-    {"events", 8, 0, 1},  /* x events on eight CPUs */
-    {"cgroups", 2, 2, 0}, /* x cgroups, two groups each on two CPUs */
+    {"cpus", 0, 4, NO_CGROUPS, 0},   /* x CPUs, four groups each */
+    {"events", 8, 0, NO_CGROUPS, 0}, /* x events on eight CPUs */
+    {"cgroups", 2, 2, 0, 0},         /* x cgroups, two groups each on two CPUs */
+    {"tally", 64, 3, 0, 16},         /* x cgroups by BPF, three groups on 64 CPUs */
+    {"tally-busy", 64, 3, 0, 1},     /* the same, each on all CPUs in each second */
+    {"tally-cpus", 0, 3, 4000, 16},  /* 4,000 cgroups by BPF, three groups on x CPUs */
 };
 
 struct rig {
     struct simulated *simulated;
+    struct simulated_tally *tally; /* NULL: cgroups are counted by perf */
     struct machine *machine;
     struct config *config, *again;
     struct registry *registry;
@@ -77,9 +83,14 @@ STEP step_open(struct rig *rig)
         errx(1, "%s", error.message);
 }
 
-STEP step_reading(struct rig *rig)
+STEP step_collect(struct rig *rig)
 {
     rig->snapshot = registry_read(rig->registry, ALL, 0);
+}
+
+STEP step_reading(struct rig *rig)
+{
+    step_collect(rig);
     buffer_clear(&rig->text);
     if (exposition_write(&rig->text, &rig->snapshot->metrics, ALL, EXPOSITION_TEXT) < 0)
         errx(1, "out of memory");
@@ -122,7 +133,7 @@ static void write_groups(struct buffer *yaml, unsigned n)
     buffer_append_text(yaml, "]");
 }
 
-static struct config *configure(unsigned n_groups, bool cgroups)
+static struct config *configure(unsigned n_groups, bool cgroups, const char *engine)
 {
     _cleanup_(buffer_done) struct buffer yaml = {0};
     struct config *config;
@@ -131,8 +142,8 @@ static struct config *configure(unsigned n_groups, bool cgroups)
     buffer_appendf(&yaml,
                    "collectors: {self: {enabled: false}, cpu: {enabled: %s, groups: ", cgroups ? "false" : "true");
     write_groups(&yaml, n_groups);
-    buffer_appendf(
-        &yaml, "}, cgroup: {enabled: %s, include: ['/b*'], max_cgroups: 100000, groups: ", cgroups ? "true" : "false");
+    buffer_appendf(&yaml, "}, cgroup: {enabled: %s, engine: %s, include: ['/b*'], max_cgroups: 100000, groups: ",
+                   cgroups ? "true" : "false", engine);
     write_groups(&yaml, n_groups);
     buffer_append_text(&yaml, "}}\n");
     if (yaml.failed)
@@ -145,14 +156,18 @@ static struct config *configure(unsigned n_groups, bool cgroups)
 static void rig_init(struct rig *rig, const struct curve *curve, unsigned x)
 {
     unsigned cpus = curve->cpus ? curve->cpus : x, groups = curve->groups ? curve->groups : x / PER_GROUP;
-    bool cgroups = !curve->cgroups;
+    unsigned cgroups = curve->cgroups ? curve->cgroups : x;
+    const char *engine = curve->each ? "bpf" : "perf";
     struct error error;
 
-    *rig = (struct rig){.simulated = simulated_new(cpus, cgroups ? x : 0)};
+    cgroups = cgroups == NO_CGROUPS ? 0 : cgroups;
+    *rig = (struct rig){.simulated = simulated_new(cpus, cgroups)};
     if (!rig->simulated)
         err(1, "the simulated machine");
-    rig->config = configure(groups, cgroups);
-    rig->again = configure(groups, cgroups);
+    if (curve->each && !(rig->tally = simulated_tally_new(rig->simulated, curve->each)))
+        errx(1, "out of memory");
+    rig->config = configure(groups, curve->cgroups != NO_CGROUPS, engine);
+    rig->again = configure(groups, curve->cgroups != NO_CGROUPS, engine);
     if (machine_load(simulated_sys(rig->simulated), &rig->machine, &error) < 0)
         errx(1, "%s", error.message);
     if (registry_new(simulated_sys(rig->simulated), &rig->reload, &rig->registry) < 0)
@@ -166,7 +181,16 @@ static void rig_done(struct rig *rig)
     config_free(rig->again);
     machine_free(rig->machine);
     buffer_done(&rig->text);
+    simulated_tally_free(rig->tally);
     simulated_free(rig->simulated);
+}
+
+static void advance(struct rig *rig)
+{
+    if (rig->tally)
+        simulated_tally_advance(rig->tally);
+    else
+        simulated_advance(rig->simulated);
 }
 
 static size_t count_series(const struct snapshot *snapshot)
@@ -178,14 +202,15 @@ static size_t count_series(const struct snapshot *snapshot)
     return n;
 }
 
-/* The least time of some readings, of more where they are short; the first settles what is allocated on first use. */
-static double measure_reading(struct rig *rig, unsigned readings)
+/* The least time of some of these, of more where they are short; the first settles what is allocated on first use. */
+static double measure_step(void (*step)(struct rig *rig), struct rig *rig, unsigned readings)
 {
     double best = INFINITY, start = cpu_us();
 
     for (unsigned i = 0; i < readings || (readings >= READINGS && cpu_us() - start < READINGS_US); i++) {
-        simulated_advance(rig->simulated);
-        best = MIN(best, timed(step_reading, rig));
+        advance(rig);
+        double us = timed(step, rig);
+        best = MIN(best, us);
     }
     return best;
 }
@@ -199,9 +224,11 @@ static void measure(const struct curve *curve, unsigned x, unsigned readings)
     double opening = timed(step_open, &rig);
     size_t reads = simulated_reads(rig.simulated);
     registry_read(rig.registry, ALL, 0);
-    size_t bytes = heap() - before;
+    size_t bytes = heap() - before + (rig.tally ? simulated_tally_size(rig.tally) : 0);
     reads = simulated_reads(rig.simulated) - reads;
-    double reading = measure_reading(&rig, readings);
+    double reading = measure_step(step_reading, &rig, readings), collecting = 0;
+    if (rig.tally)
+        collecting = measure_step(step_collect, &rig, readings);
     size_t size = rig.text.size;
     size_t opened = simulated_open(rig.simulated), series = count_series(rig.snapshot);
     double reloading = timed(step_reload, &rig);
@@ -211,8 +238,8 @@ static void measure(const struct curve *curve, unsigned x, unsigned readings)
     double closing = timed(step_close, &rig);
     if (simulated_open(rig.simulated) != 0)
         errx(1, "%zu events are still open", simulated_open(rig.simulated));
-    printf("x=%u groups=%zu series=%zu page=%zu bytes=%zu open=%.1f reading=%.1f reload=%.1f close=%.1f\n", x, reads,
-           series, size, bytes, opening, reading, reloading, closing);
+    printf("x=%u groups=%zu series=%zu page=%zu bytes=%zu open=%.1f reading=%.1f collect=%.1f reload=%.1f close=%.1f\n",
+           x, reads, series, size, bytes, opening, reading, collecting, reloading, closing);
     rig_done(&rig);
 }
 
@@ -237,5 +264,5 @@ int main(int argc, char **argv)
             measure(&curves[i], (unsigned)atoi(argv[2]), readings);
             return 0;
         }
-    errx(2, "usage: bench-growth cpus|events|cgroups X [READINGS]");
+    errx(2, "usage: bench-growth cpus|events|cgroups|tally|tally-busy|tally-cpus X [READINGS]");
 }

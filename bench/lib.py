@@ -182,9 +182,9 @@ def counting():
 class Cgroups:
     """This number of cgroups below one parent; gone at the end."""
 
-    def __init__(self, number, name="b%03d"):
+    def __init__(self, number, name="b%03d", below="/perfcountd-bench-%d" % os.getpid()):
         self.root = hierarchy()
-        self.below = "/perfcountd-bench-%d" % os.getpid()
+        self.below = below
         self.names = ["%s/%s" % (self.below, name % n) for n in range(number)]
         try:
             os.mkdir(self.root + self.below)

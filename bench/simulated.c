@@ -71,6 +71,12 @@ static int event_open(struct sys *sys, struct perf_event_attr *attr, pid_t pid, 
     return FD_FIRST + (int)i;
 }
 
+uint64_t simulated_rate(const struct simulated *simulated, int fd)
+{
+    (void)simulated;
+    return 1000003 + 1009 * (uint64_t)((fd - FD_FIRST) % 97);
+}
+
 /* The layout of perf_event_open(2), "Reading results", for groups with both times and ids. */
 static ssize_t event_read(struct sys *sys, int fd, void *buffer, size_t size)
 {
@@ -85,7 +91,7 @@ static ssize_t event_read(struct sys *sys, int fd, void *buffer, size_t size)
     *to++ = simulated->seconds * NSEC_PER_SEC;
     *to++ = simulated->seconds * NSEC_PER_SEC;
     for (uint32_t i = (uint32_t)(leader - simulated->events); i != NONE; i = simulated->events[i].next) {
-        *to++ = simulated->seconds * (1000003 + 1009 * (uint64_t)(i % 97));
+        *to++ = simulated->seconds * simulated_rate(simulated, FD_FIRST + (int)i);
         *to++ = FD_FIRST + (uint64_t)i;
     }
     size_t needed = (size_t)(to - words) * sizeof(words[0]);
@@ -230,7 +236,7 @@ struct simulated *simulated_free(struct simulated *simulated)
     return NULL;
 }
 
-static void *map(size_t size)
+void *simulated_map(size_t size)
 {
     void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
@@ -239,7 +245,7 @@ static void *map(size_t size)
 
 struct simulated *simulated_new(unsigned n_cpus, unsigned n_cgroups)
 {
-    struct simulated *simulated = map(sizeof(*simulated));
+    struct simulated *simulated = simulated_map(sizeof(*simulated));
 
     if (!simulated)
         return NULL;
@@ -258,7 +264,7 @@ struct simulated *simulated_new(unsigned n_cpus, unsigned n_cgroups)
         .mount_tracefs = no_tracefs,
     };
     strcpy(simulated->root, "/tmp/perfcountd-bench-XXXXXX");
-    simulated->events = map(EVENTS_MAX * sizeof(simulated->events[0]));
+    simulated->events = simulated_map(EVENTS_MAX * sizeof(simulated->events[0]));
     int r = simulated->events && mkdtemp(simulated->root) ? 0 : -errno;
     if (r == 0)
         r = make_files(simulated, n_cpus, n_cgroups);

@@ -20,6 +20,10 @@ struct simulated *simulated_free(struct simulated *simulated);
 struct sys *simulated_sys(struct simulated *simulated);
 /* A second passes, and every event counts something. */
 void simulated_advance(struct simulated *simulated);
+/* How much an event counts in a second. */
+uint64_t simulated_rate(const struct simulated *simulated, int fd);
+/* Pages of zero that are not on the heap; munmap(2). NULL: out of memory. */
+void *simulated_map(size_t size);
 /* How often groups were read. */
 size_t simulated_reads(const struct simulated *simulated);
 /* How many events are open. */

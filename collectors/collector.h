@@ -21,6 +21,8 @@ struct children {
     const struct child *opener, *symboliser, *reader;
 };
 
+struct group_collector;
+
 /* The surroundings of a collector, all borrowed. They live until close; machine and config until the next open. */
 struct collector_context {
     struct sys *sys;
@@ -29,6 +31,8 @@ struct collector_context {
     struct snapshot *snapshot;
     const struct reload_outcome *reload;
     const struct children *children;
+    const struct group_collector *cpu; /* of the collector cpu, which lends its groups; NULL where it has none. For
+                                          collectors behind it */
     const struct cpuset *left; /* CPUs that went offline since the last open, or may have, whether or not they are back:
                                   groups that were open there are dead */
     bool paused;               /* groups that are opened stay disabled */

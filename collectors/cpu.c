@@ -20,16 +20,8 @@ static int cpu_list_places(const struct collector_context *context, struct place
     _cleanup_(cpuset_done) struct cpuset cpus = {0};
     int r = cpu_choose(context, &cpus, error);
 
-    for (int cpu = cpuset_next(&cpus, -1); r == 0 && cpu >= 0; cpu = cpuset_next(&cpus, cpu)) {
-        struct place place = {
-            .kind = PLACE_CPU,
-            .target = {.pid = -1, .cpu = cpu},
-            .away = !cpuset_has(&context->machine->online, (unsigned)cpu),
-        };
-        r = places_add(places, &place);
-    }
     if (r == 0)
-        r = places_add(places, &(struct place){.kind = PLACE_NO_CPU, .target = {.cpu = -1}, .list = places});
+        r = places_add_cpus(places, context->machine, &cpus, &(struct place){.target = {.pid = -1}});
     return r == -ENOMEM ? error_oom(error) : r;
 }
 

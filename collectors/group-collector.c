@@ -15,13 +15,7 @@ void group_collector_done(struct group_collector *collector, struct snapshot *sn
 /* The i-th target. */
 static struct places target_at(const struct places *places, size_t i)
 {
-    struct places target = *places;
-
-    if (!places->one_target) {
-        target.items += i;
-        target.n = 1;
-    }
-    return target;
+    return places->one_target ? *places : (struct places){.items = places->items + i, .n = 1};
 }
 
 /* Takes the counts of this group on this target out. Counts are in the order of targets, so it is mostly the next. */
@@ -95,6 +89,21 @@ void group_collector_add_states(const struct group_collector *collector, size_t 
 {
     for (size_t i = 0; i < collector->n; i++)
         group_counts_add_states(collector->items[i], states);
+}
+
+void group_collector_leave(struct group_collector *collector, const struct collector_context *context)
+{
+    for (size_t i = 0; i < collector->n; i++)
+        group_counts_leave(collector->items[i], context);
+}
+
+size_t group_collector_descriptors(const struct group_collector *collector)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < collector->n; i++)
+        n += group_counts_descriptors(collector->items[i]);
+    return n;
 }
 
 int group_collector_open(const struct collector_context *context, const struct config_groups *groups,

@@ -28,6 +28,8 @@ void group_collector_done(struct group_collector *collector, struct snapshot *sn
 size_t group_collector_read(struct group_collector *collector, struct sys *sys);
 bool group_collector_is_stale(const struct group_collector *collector);
 void group_collector_add_states(const struct group_collector *collector, size_t states[N_ROW_STATES]);
+void group_collector_leave(struct group_collector *collector, const struct collector_context *context);
+size_t group_collector_descriptors(const struct group_collector *collector);
 
 /*
  * A struct collector whose state is a group collector on the heap. group_collector_open() consumes `previous`, which

@@ -13,8 +13,8 @@ struct group_counts {
     /* Held once for all counts of the group, by the snapshot; `pmu` as place_pmu_name() has it. */
     const char *signature, *name, *pmu;
     uint32_t n_groups;
-    bool stale;
-    bool awaits_cpu; /* a CPU that is there and cannot be counted on yet */
+    bool bare, stale; /* bare: without rows */
+    bool awaits_cpu;  /* a CPU that is there and cannot be counted on yet */
     struct opened_group *groups;
     struct group_rows rows;
     struct unavailable_events unavailable;
@@ -43,6 +43,7 @@ static struct group_counts *group_counts_new(const struct collector_context *con
         return NULL;
     group_rows_init(&counts->rows, context->machine, group, target->summed);
     counts->unavailable.summed = target->summed;
+    counts->bare = target->bare;
     counts->signature = intern_text(texts, group->signature);
     counts->name = intern_text(texts, group->name);
     counts->pmu = intern_text(texts, place_pmu_name(&target->items[0]));
@@ -136,8 +137,9 @@ static int opening_add_group(struct opening *opening, const struct place *place,
     counts->n_groups++;
     if (!counts->groups[counts->n_groups - 1].scale)
         return -ENOMEM;
-    return group_rows_add(&counts->rows, opening->context, &opening->events, place, counts->groups,
-                          counts->n_groups - 1);
+    return counts->bare ? 0
+                        : group_rows_add(&counts->rows, opening->context, &opening->events, place, counts->groups,
+                                         counts->n_groups - 1);
 }
 
 /*
@@ -194,17 +196,6 @@ static int opening_reopen_group(struct opening *opening, const struct place *pla
     return r;
 }
 
-/*
- * A group on a CPU that left is dead, or may be: it is closed. A CPU that is there may never have left, as after
- * messages were lost; then the group has counted up to now.
- */
-static void close_dead(struct opened_group *group, struct sys *sys, bool away)
-{
-    if (!away && group->activity != GROUP_STALE)
-        opened_group_read(group, sys);
-    opened_group_set_away(group);
-}
-
 /* Opens the groups again that were open at the place before and are closed. */
 static int opening_reopen_closed(struct opening *opening, const struct place *place)
 {
@@ -236,7 +227,7 @@ static int opening_resume_at(struct opening *opening, const struct place *place)
         if (opened->cpu != place->target.cpu)
             continue;
         if (opened->activity == GROUP_STALE || place->away || cpuset_has(opening->context->left, (unsigned)opened->cpu))
-            close_dead(opened, opening->context->sys, place->away);
+            opened_group_leave(opened, opening->context->sys, place->away);
         counted |= opened->events;
         open |= opened->group ? opened->events : 0;
     }
@@ -262,6 +253,8 @@ static int show_unavailable(struct group_counts *counts, const struct collector_
     int r = 0;
 
     unavailable_sweep(&counts->unavailable, context->snapshot);
+    if (counts->bare)
+        return 0;
     for (size_t i = 0; i < counts->unavailable.n && r == 0; i++) {
         struct unavailable_event *event = &counts->unavailable.items[i];
         /* Where CPUs of one kind differ, the row that sums them shows the event. */
@@ -307,6 +300,20 @@ bool group_counts_match(const struct group_counts *counts, const struct config_g
                                   str_equal(counts->pmu, place_pmu_name(&target->items[0])));
 }
 
+struct group_counts_view group_counts_view(const struct group_counts *counts)
+{
+    return (struct group_counts_view){counts->groups, counts->n_groups, &counts->unavailable};
+}
+
+const struct config_group *group_counts_find_config(const struct group_counts *counts,
+                                                    const struct config_groups *groups)
+{
+    for (size_t i = 0; i < groups->n; i++)
+        if (str_equal(groups->items[i].signature, counts->signature))
+            return &groups->items[i];
+    return NULL;
+}
+
 /* --- closing --- */
 
 void group_counts_close(struct group_counts *counts)
@@ -323,7 +330,7 @@ void group_counts_leave(struct group_counts *counts, const struct collector_cont
         struct opened_group *group = &counts->groups[i];
         bool away = !cpuset_has(&context->machine->online, (unsigned)group->cpu);
         if (away || cpuset_has(context->left, (unsigned)group->cpu))
-            close_dead(group, context->sys, away);
+            opened_group_leave(group, context->sys, away);
     }
     group_rows_settle(&counts->rows, counts->groups);
 }
@@ -332,13 +339,14 @@ void group_counts_leave(struct group_counts *counts, const struct collector_cont
 
 size_t group_counts_read(struct group_counts *counts, struct sys *sys)
 {
+    struct group_reading reading;
     size_t readable = 0;
     bool quiet = true;
 
     counts->stale = false;
     for (size_t i = 0; i < counts->n_groups; i++) {
         struct opened_group *group = &counts->groups[i];
-        readable += opened_group_read(group, sys) == 0;
+        readable += opened_group_read(group, sys, &reading) == 0;
         counts->stale |= group->activity == GROUP_STALE;
         quiet &= group->activity == GROUP_IDLE || group->activity == GROUP_AWAY;
     }
@@ -384,6 +392,6 @@ size_t group_counts_descriptors(const struct group_counts *counts)
     size_t n = 0;
 
     for (size_t i = 0; i < counts->n_groups; i++)
-        n += counts->groups[i].group ? group_size(counts->groups[i].group) : 0;
+        n += counts->groups[i].group ? group_descriptors(counts->groups[i].group) : 0;
     return n;
 }

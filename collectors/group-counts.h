@@ -7,6 +7,7 @@
 #ifndef COLLECTORS_GROUP_COUNTS_H
 #define COLLECTORS_GROUP_COUNTS_H
 
+#include "collectors/opened-group.h"
 #include "collectors/place.h"
 
 struct group_counts;
@@ -32,6 +33,17 @@ int group_counts_resume(struct group_counts *counts, const struct collector_cont
                         const struct config_group *group, const struct places *target);
 /* Closes the groups at places that are away or were, for a caller that cannot resume yet. */
 void group_counts_leave(struct group_counts *counts, const struct collector_context *context);
+/* Opened groups and unavailable events, for callers that show them themselves (places.bare). */
+struct group_counts_view {
+    struct opened_group *groups;
+    size_t n_groups;
+    const struct unavailable_events *unavailable;
+};
+struct group_counts_view group_counts_view(const struct group_counts *counts);
+/* Their configured group among these; NULL where it is not there. */
+const struct config_group *group_counts_find_config(const struct group_counts *counts,
+                                                    const struct config_groups *groups);
+
 /* Closes the descriptors; rows and totals stay as they are. */
 void group_counts_close(struct group_counts *counts);
 

@@ -11,14 +11,18 @@
 
 #include "collectors/opened-group.h"
 #include "collectors/place.h"
+#include "collectors/row-sum.h"
 
+/* Its ordinal, CPU and PMU distinguish a row from the others of the configured group. */
 struct group_row {
-    struct row *row;
+    struct row *row;     /* NULL where the rows are only planned (collectors/cgroup/tally/tally-rows.h) */
+    const char *pmu;     /* of the row; the snapshot has the text */
     uint64_t events;     /* of the configured group: those that have a counter in the row, in this order */
-    uint32_t first;      /* of its opened groups; each has the next. GROUP_ROW_END where there is none */
-    bool uneven;         /* see struct row */
-    unsigned ordinal;    /* 1 for the group itself, 2 for "cache-2", ... */
     uint64_t created_ns; /* see struct row_target */
+    uint32_t first;      /* of its opened groups; each has the next. GROUP_ROW_END where there is none */
+    int16_t cpu;         /* -1: of all CPUs */
+    uint8_t ordinal;     /* 1 for the group itself, 2 for "cache-2", ... */
+    bool uneven;         /* see struct row */
 };
 
 #define GROUP_ROW_END UINT32_MAX
@@ -43,6 +47,41 @@ void group_rows_done(struct group_rows *rows, struct snapshot *snapshot);
  */
 int group_rows_add(struct group_rows *rows, const struct collector_context *context, const struct place_events *events,
                    const struct place *place, struct opened_group *groups, uint32_t last);
+
+/* A perf group, for the choice of its row. */
+struct row_part {
+    int cpu;
+    unsigned ordinal; /* among the perf groups that the configured group became on this CPU; from 1 */
+    uint64_t events;
+};
+
+/*
+ * The row of a perf group. A new one, without a `row` and events, is the last, and its PMU's name is that of the
+ * machine. `events` as above. -ENOMEM.
+ */
+int group_rows_place(struct group_rows *rows, const struct collector_context *context,
+                     const struct place_events *events, const struct row_part *part, struct group_row **ret);
+
+/* A row before it is made, any number of times. */
+struct row_draft {
+    char *name; /* of the group, with its ordinal */
+    struct row_counter *counters;
+    size_t n;
+    unsigned slots;
+};
+
+/*
+ * With counters of the events in `mask`, for which `counters` is the room, and whose attrs `events` has. The texts are
+ * those of the machine and the configuration. -ENOMEM.
+ */
+int row_draft_init(struct row_draft *draft, struct row_counter *counters, const struct collector_context *context,
+                   const struct group_rows *rows, const struct group_row *row, const struct place_events *events,
+                   uint64_t mask);
+/* The room is the caller's. */
+void row_draft_done(struct row_draft *draft);
+/* `whose` says the cgroup, its names and created_ns. NULL when out of memory. */
+struct row *row_draft_make(const struct row_draft *draft, const struct collector_context *context,
+                           const struct group_row *row, const struct row_target *whose);
 
 /* For group_rows_update(). */
 void group_row_update(const struct group_row *group_row, const struct opened_group *groups);

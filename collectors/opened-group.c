@@ -55,15 +55,13 @@ static int take_reading(struct opened_group *opened, const struct group_reading 
     return r;
 }
 
-int opened_group_read(struct opened_group *opened, struct sys *sys)
+int opened_group_read(struct opened_group *opened, struct sys *sys, struct group_reading *ret)
 {
-    struct group_reading reading;
-
     if (!opened->group)
         return opened->error;
-    opened->error = group_read(opened->group, &reading);
+    opened->error = group_read(opened->group, ret);
     if (opened->error == 0)
-        opened->error = take_reading(opened, &reading);
+        opened->error = take_reading(opened, ret);
     if (opened->error == 0 && !(opened->activity == GROUP_IDLE && opened->backoff_s)) {
         opened->backoff_s = 0;
         return 0;
@@ -92,8 +90,12 @@ void opened_group_close(struct opened_group *opened)
     scale_reopen(opened->scale);
 }
 
-void opened_group_set_away(struct opened_group *opened)
+void opened_group_leave(struct opened_group *opened, struct sys *sys, bool away)
 {
+    struct group_reading reading;
+
+    if (!away && opened->activity != GROUP_STALE)
+        opened_group_read(opened, sys, &reading);
     opened_group_close(opened);
     opened->error = -ENODEV;
     opened->activity = GROUP_AWAY;
@@ -117,6 +119,15 @@ int opened_group_reopen(struct opened_group *opened, struct sys *sys, const stru
     if (r == 0)
         opened->group = steal(group);
     return r;
+}
+
+void opened_group_replace(struct opened_group *opened, struct group *group)
+{
+    opened_group_close(opened);
+    opened->group = group;
+    opened->activity = GROUP_IDLE;
+    opened->error = 0;
+    opened->backoff_s = 0;
 }
 
 /* Why a group cannot be read. */

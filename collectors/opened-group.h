@@ -37,18 +37,27 @@ struct opened_group {
 
 void opened_group_done(struct opened_group *opened);
 
-/* By one read(2). Errors of group_read() and scale_add(); the error of opening it where it is closed. */
-int opened_group_read(struct opened_group *opened, struct sys *sys);
+/*
+ * By one read(2); *ret has what was read. Errors of group_read() and scale_add(); the error of opening it where it is
+ * closed.
+ */
+int opened_group_read(struct opened_group *opened, struct sys *sys, struct group_reading *ret);
 /* Disables the group if it is open, or enables it again. Errors of ioctl(2). */
 int opened_group_pause(struct opened_group *opened, bool paused);
 
 /* Closes the descriptors; the totals are kept. */
 void opened_group_close(struct opened_group *opened);
-/* Its CPU is away: closes. */
-void opened_group_set_away(struct opened_group *opened);
+/*
+ * Its CPU left, and is away still or not: closes. A group on a CPU that left is dead, or may be. A CPU that is there
+ * may never have left, as after messages were lost; then the group has counted up to now.
+ */
+void opened_group_leave(struct opened_group *opened, struct sys *sys, bool away);
 /* Opens a closed group again, whole: `attrs` are its members in order. On failure it stays closed. */
 int opened_group_reopen(struct opened_group *opened, struct sys *sys, const struct attr *attrs,
                         const struct group_target *target);
+
+/* The descriptors are those of `group` from now on, which it owns; what these had counted before says nothing. */
+void opened_group_replace(struct opened_group *opened, struct group *group);
 
 /* Why a group is starved, by the error of its last reading (0: none); static text. */
 const char *opened_group_explain(int error);

@@ -20,6 +20,25 @@ int places_add(struct places *places, const struct place *place)
     return r;
 }
 
+int places_add_cpus(struct places *places, const struct machine *machine, const struct cpuset *cpus,
+                    const struct place *like)
+{
+    struct place place = *like;
+    int r = 0;
+
+    for (int cpu = cpuset_next(cpus, -1); cpu >= 0 && r == 0; cpu = cpuset_next(cpus, cpu)) {
+        place.kind = PLACE_CPU;
+        place.target.cpu = cpu;
+        place.away = !cpuset_has(&machine->online, (unsigned)cpu);
+        r = places_add(places, &place);
+    }
+    place = *like;
+    place.kind = PLACE_NO_CPU;
+    place.target.cpu = -1;
+    place.list = places;
+    return r < 0 ? r : places_add(places, &place);
+}
+
 const char *place_pmu_name(const struct place *place)
 {
     return place->pmu ? place->pmu->name : "";

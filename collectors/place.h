@@ -35,11 +35,18 @@ struct places {
     size_t n;
     bool one_target; /* they are the CPUs of one cgroup; else each place is a target of its own */
     bool summed;     /* of one target: a row is of all CPUs of a PMU, not of one CPU */
+    bool bare;       /* of one target: without rows, since others show what is counted */
 };
 
 void places_done(struct places *places);
 /* -ENOMEM. */
 int places_add(struct places *places, const struct place *place);
+/*
+ * Adds each of the `cpus`, and the last place of a list of CPUs; `like` is what they have in common: the target without
+ * its CPU, and the cgroup. The list must stay where it is. -ENOMEM.
+ */
+int places_add_cpus(struct places *places, const struct machine *machine, const struct cpuset *cpus,
+                    const struct place *like);
 
 /* This distinguishes places of the same CPU across a reload: the PMU's name of PLACE_PMU, else "". */
 const char *place_pmu_name(const struct place *place);

@@ -51,6 +51,7 @@ static struct collector_context registry_context(struct registry *registry, size
         .snapshot = &registry->snapshot,
         .reload = registry->reload,
         .children = &registry->children,
+        .cpu = registry_state(registry, &collector_cpu),
         .left = &registry->left,
         .paused = registry_is_paused(registry),
         .collector = (unsigned)i,

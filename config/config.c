@@ -177,6 +177,13 @@ enum standing config_standing_to_sample(const struct config *config)
     return MIN(config->sampler.allow, config_standing_to_operate(config));
 }
 
+uint64_t config_max_cgroups(const struct config *config, enum config_engine engine)
+{
+    if (config->cgroup.max_cgroups != MAX_CGROUPS_AUTO)
+        return config->cgroup.max_cgroups;
+    return engine == ENGINE_BPF ? 4096 : 256;
+}
+
 bool config_has_deprecated_key(const struct config *config, struct error *warning)
 {
     const struct config_sampler *sampler = &config->sampler;

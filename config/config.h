@@ -59,6 +59,9 @@ int config_each_event(const struct config *config,
 enum standing config_standing_to_operate(const struct config *config);
 enum standing config_standing_to_sample(const struct config *config);
 
+/* The most cgroups that an engine, which is not ENGINE_AUTO, may count. */
+uint64_t config_max_cgroups(const struct config *config, enum config_engine engine);
+
 /*
  * Whether it has a key that a later version will refuse: `warning`, which may be NULL, gets the position and what to
  * write instead, for config_format_error().

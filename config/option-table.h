@@ -37,7 +37,7 @@ struct option {
     size_t offset;       /* of the member */
     size_t count_offset; /* of the member that counts the items of a list */
     uint64_t min, max;   /* of a number, a duration in nanoseconds, or the items of a list; there `max` 0 means 64 */
-    const struct option_choice *choices;                 /* of an enum, ended by a choice without a word */
+    const struct option_choice *choices; /* of an enum; of a number, words beside it; the last has none */
     int (*check)(const char *text, struct error *error); /* of a text, a number, an item of a list; may be NULL */
     bool extends;             /* of a list: the item "default" stands for the items of the default */
     const char *range;        /* in words */

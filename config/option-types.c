@@ -71,29 +71,47 @@ static json_t *bool_json(const struct option *option, const void *base)
 const struct option_type option_bool = {"true or false", bool_read, bool_parse, bool_json, option_done_nothing};
 const struct option_type option_deprecated_bool = {"true or false", bool_read, bool_parse, NULL, option_done_nothing};
 
+/* NULL where the text is none of the choices. */
+static const struct option_choice *choice_find(const struct option *option, const char *text)
+{
+    const struct option_choice *choice = option->choices;
+
+    while (choice && choice->word && !str_equal(text, choice->word))
+        choice++;
+    return choice && choice->word ? choice : NULL;
+}
+
+/* NULL where the value is none of the choices. */
+static const char *choice_word(const struct option *option, uint64_t value)
+{
+    const struct option_choice *choice = option->choices;
+
+    while (choice && choice->word && choice->value != value)
+        choice++;
+    return choice ? choice->word : NULL;
+}
+
 static int choice_parse(const struct option *option, const char *text, void *base, struct error *error)
 {
+    const struct option_choice *found = choice_find(option, text);
     struct suggest suggest = {.wrong = text};
     char nearest[128];
 
-    for (const struct option_choice *choice = option->choices; choice->word; choice++) {
-        if (str_equal(text, choice->word)) {
-            *(unsigned *)option_member(option, base) = choice->value;
-            return 0;
-        }
-        suggest_consider(&suggest, choice->word);
+    if (found) {
+        *(unsigned *)option_member(option, base) = found->value;
+        return 0;
     }
+    for (const struct option_choice *choice = option->choices; choice->word; choice++)
+        suggest_consider(&suggest, choice->word);
     return error_set(error, -EINVAL, "expected %s, found \"%s\"%s", option->range, text,
                      suggest_format(&suggest, nearest, sizeof(nearest)));
 }
 
 static json_t *choice_json(const struct option *option, const void *base)
 {
-    const struct option_choice *choice = option->choices;
+    const char *word = choice_word(option, *(unsigned *)option_member(option, base));
 
-    while (choice->word && choice->value != *(unsigned *)option_member(option, base))
-        choice++;
-    return choice->word ? json_string(choice->word) : json_null();
+    return word ? json_string(word) : json_null();
 }
 
 const struct option_type option_choice = {"a word", option_read_text, choice_parse, choice_json, option_done_nothing};
@@ -254,10 +272,15 @@ int option_set_number(const struct option *option, const char *text, int r, uint
 
 static int number_parse(const struct option *option, const char *text, void *base, struct error *error)
 {
+    const struct option_choice *choice = choice_find(option, text);
     char expected[128];
     uint64_t value = 0;
     int r = number_parse_u64(text, &value);
 
+    if (choice) {
+        *(uint64_t *)option_member(option, base) = choice->value;
+        return 0;
+    }
     snprintf(expected, sizeof(expected), "a whole number, %s", option->range);
     return option_set_number(option, text, r, value, expected, base, error);
 }
@@ -266,7 +289,7 @@ static int number_parse(const struct option *option, const char *text, void *bas
 static int number_read(const struct option *option, const struct document *document, const node *n, void *base,
                        struct error *error)
 {
-    if (node_text(n) && n->data.scalar.style != YAML_PLAIN_SCALAR_STYLE)
+    if (node_text(n) && n->data.scalar.style != YAML_PLAIN_SCALAR_STYLE && !choice_find(option, node_text(n)))
         return document_error(document, n, error, "%s: expected %s, found a text in quotes", option->path,
                               option->type->name);
     return option_read_text(option, document, n, base, error);
@@ -274,7 +297,10 @@ static int number_read(const struct option *option, const struct document *docum
 
 static json_t *number_json(const struct option *option, const void *base)
 {
-    return json_integer((json_int_t) * (uint64_t *)option_member(option, base));
+    uint64_t value = *(uint64_t *)option_member(option, base);
+    const char *word = choice_word(option, value);
+
+    return word ? json_string(word) : json_integer((json_int_t)value);
 }
 
 const struct option_type option_number = {"a whole number", number_read, number_parse, number_json,

@@ -15,6 +15,27 @@ static const struct option_choice standings[] = {
     {NULL, 0},
 };
 
+static const struct option_choice engines[] = {
+    {"auto", ENGINE_AUTO},
+    {"perf", ENGINE_PERF},
+    {"bpf", ENGINE_BPF},
+    {NULL, 0},
+};
+
+const char *config_engine_name(enum config_engine engine)
+{
+    const struct option_choice *choice = engines;
+
+    while (choice->value != engine)
+        choice++;
+    return choice->word;
+}
+
+static const struct option_choice max_cgroups[] = {
+    {"auto", MAX_CGROUPS_AUTO},
+    {NULL, 0},
+};
+
 #define MEMBER(type_of, member) .type = &option_##type_of, .offset = offsetof(struct config, member)
 #define BOOL(member) MEMBER(bool, member), .range = "true or false"
 #define TEXT_LIST(member, count) MEMBER(text_list, member), .count_offset = offsetof(struct config, count)
@@ -185,6 +206,15 @@ static const struct option config_rows[] = {
         .help = "whether to count per cgroup",
     },
     {
+        .path = "collectors.cgroup.engine",
+        MEMBER(choice, cgroup.engine),
+        .choices = engines,
+        .range = "auto, perf or bpf",
+        .default_yaml = "auto",
+        .help = "how cgroups are counted: by perf events of each, or by a BPF program; auto is bpf where it works, "
+                "else perf",
+    },
+    {
         .path = "collectors.cgroup.include",
         TEXT_LIST(cgroup.include, cgroup.n_include),
         .min = 1,
@@ -205,9 +235,13 @@ static const struct option config_rows[] = {
     },
     {
         .path = "collectors.cgroup.max_cgroups",
-        NUMBER(cgroup.max_cgroups, 0, 100000),
-        .default_yaml = "256",
-        .help = "the most cgroups to count; those nearest to the root come first",
+        MEMBER(number, cgroup.max_cgroups),
+        .max = 100000,
+        .choices = max_cgroups,
+        .range = "0 to 100000, or auto",
+        .default_yaml = "auto",
+        .help =
+            "the most cgroups to count, those nearest to the root first; auto is 4096 with the engine bpf, else 256",
     },
     {
         .path = "collectors.cgroup.per_cpu",

@@ -7,10 +7,14 @@
 #define CONFIG_OPTIONS_H
 
 #include "config/option-table.h"
+#include "config/values.h"
 
 extern const struct option_table config_options; /* of struct config */
 
 struct config;
+
+/* "auto", "perf" or "bpf". */
+const char *config_engine_name(enum config_engine engine);
 
 /*
  * Gives each member whose option has no node its default; `nodes` are those of option_table_read(), or NULL for all

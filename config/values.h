@@ -3,6 +3,8 @@
 #ifndef CONFIG_VALUES_H
 #define CONFIG_VALUES_H
 
+#include <limits.h>
+
 #include "config/standing.h"
 #include "perf/event/event.h"
 
@@ -68,11 +70,22 @@ struct config_pmu {
     struct config_groups groups;
 };
 
+/* How cgroups are counted. */
+enum config_engine {
+    ENGINE_AUTO, /* bpf where it works, else perf */
+    ENGINE_PERF, /* events of each cgroup on each CPU */
+    ENGINE_BPF,  /* events of each CPU, which a program in the kernel divides among cgroups */
+};
+
+/* Of max_cgroups: as the engine needs it. */
+#define MAX_CGROUPS_AUTO UINT_MAX
+
 struct config_cgroup {
     bool enabled;
+    enum config_engine engine;
     char **include, **exclude; /* patterns of base/glob.h, checked */
     size_t n_include, n_exclude;
-    uint64_t max_cgroups;
+    uint64_t max_cgroups; /* or MAX_CGROUPS_AUTO; see config_max_cgroups() */
     bool per_cpu;
     uint64_t linger_ns;
     struct config_groups groups;

@@ -98,7 +98,8 @@ static void on_opener_changed(void *userdata)
         return;
     }
     log_event(LOG_KIND_OPENER_LOST, NULL, 0,
-              "the opener is gone: %s; open groups go on counting, but nothing new can be opened; restart perfcountd",
+              "the opener is gone: %s; open groups go on counting, but nothing new can be opened, and cgroups are not "
+              "counted by bpf; restart perfcountd",
               end);
     report_state(daemon, notify_status);
 }

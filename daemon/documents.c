@@ -11,6 +11,7 @@
 #include "base/process/jail.h"
 #include "collectors/cgroup/cgroup.h"
 #include "collectors/idle-times.h"
+#include "config/options.h"
 #include "perf/reason.h"
 
 static const char *const scope_names[] = {
@@ -46,7 +47,7 @@ json_t *document_pmus(const struct machine *machine)
     return pmus ? json_pack("{s:o}", "pmus", pmus) : NULL;
 }
 
-static json_t *collectors_json(const struct registry *registry)
+json_t *document_collectors(const struct registry *registry)
 {
     json_t *collectors = json_array();
     struct collector_status status;
@@ -139,7 +140,7 @@ static uint64_t refused_descriptors(const struct session *session)
         n += str_equal(failures->items[i].reason, reason_name(-EMFILE)) ? failures->items[i].n_targets : 0;
     if (state)
         cgroup_summarize(state, &cgroups);
-    uint64_t wanted = MIN(cgroups.n_wanted, session->config->cgroup.max_cgroups);
+    uint64_t wanted = MIN(cgroups.n_wanted, cgroups.max_cgroups);
     return n + (wanted - MIN(wanted, cgroups.limit)) * cgroups.descriptors_each;
 }
 
@@ -192,12 +193,25 @@ json_t *document_processes(const struct children *children, uid_t opener_uid, ui
     return processes;
 }
 
+/* How cgroups are counted; null where they are not. */
+static json_t *engine_json(const struct registry *registry)
+{
+    const void *state = registry_state(registry, &collector_cgroup);
+    struct cgroup_summary summary;
+
+    if (!state)
+        return json_null();
+    cgroup_summarize(state, &summary);
+    return json_pack("{s:s, s:s?, s:f}", "engine", config_engine_name(summary.engine), "engine_reason",
+                     summary.engine_reason, "unknown_seconds", (double)summary.unknown_ns / (double)NSEC_PER_SEC);
+}
+
 json_t *document_status(struct registry *registry, const struct document_process *process)
 {
     json_t *config_file = process->config->file ? json_text(process->config->file) : json_null();
 
     return json_pack(
-        "{s:s, s:f, s:i, s:f, s:o, s:b, s:f, s:o, s:b, s:o, s:O, s:o, s:o, s:O, s:o, s:o, s:o, s:o}", "version",
+        "{s:s, s:f, s:i, s:f, s:o, s:b, s:f, s:o, s:b, s:o, s:O, s:o, s:o, s:O, s:o, s:o, s:o, s:o, s:o}", "version",
         PACKAGE_VERSION, "timestamp", (double)process->realtime_ns / (double)NSEC_PER_SEC, "pid", (int)getpid(),
         "start_time", (double)process->started_realtime_ns / (double)NSEC_PER_SEC, "config_file", config_file,
         "config_last_reload_successful", process->reload->successful, "config_last_reload_success_time",
@@ -206,8 +220,8 @@ json_t *document_status(struct registry *registry, const struct document_process
         process->pause.paused ? json_real(process->pause.until) : json_null(), "max_fds",
         json_object_get(process->descriptors, "limit"), "descriptors", process->descriptors, "processes",
         process->processes, "opener", process->opener, "machine", machine_json(process->machine, process->idle_times),
-        "collectors", collectors_json(registry), "failures", document_failures(registry), "starved",
-        starved_json(registry_read(registry, 0, UINT64_MAX)));
+        "collectors", document_collectors(registry), "cgroups", engine_json(registry), "failures",
+        document_failures(registry), "starved", starved_json(registry_read(registry, 0, UINT64_MAX)));
 }
 
 /* The names that there are; and where they are from, or why there is none. */
@@ -249,8 +263,9 @@ json_t *document_cgroups(const struct registry *registry)
         return json_pack("{s:o}", "cgroups", cgroups);
     cgroup_visit(state, add_cgroup, cgroups);
     cgroup_summarize(state, &summary);
-    return json_pack("{s:o, s:i, s:I, s:I, s:I, s:s?, s:o}", "hierarchy", json_text(summary.hierarchy), "version",
-                     summary.v1 ? 1 : 2, "wanted", (json_int_t)summary.n_wanted, "limit", (json_int_t)summary.limit,
+    return json_pack("{s:o, s:i, s:s, s:s?, s:I, s:I, s:I, s:s?, s:o}", "hierarchy", json_text(summary.hierarchy),
+                     "version", summary.v1 ? 1 : 2, "engine", config_engine_name(summary.engine), "engine_reason",
+                     summary.engine_reason, "wanted", (json_int_t)summary.n_wanted, "limit", (json_int_t)summary.limit,
                      "descriptors_each", (json_int_t)summary.descriptors_each, "limitation", summary.limitation,
                      "cgroups", cgroups);
 }

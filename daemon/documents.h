@@ -51,6 +51,9 @@ json_t *document_idle_times(struct sys *sys);
 /* kernel.perf_event_paranoid; null where it cannot be read. */
 json_t *document_paranoid(const struct machine *machine);
 
+/* [{"name", "enabled", "success", "duration_seconds", "error"}] */
+json_t *document_collectors(const struct registry *registry);
+
 /* [{"collector", "group", "event", "pmu", "reason", "cpus", "message"}] */
 json_t *document_failures(const struct registry *registry);
 

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "config/web-config.h"
 #include "perf/pmu-kind.h"
+#include "perf/tally/layout.h"
 
 struct permission_walk {
     struct sys *sys;
@@ -60,12 +61,22 @@ static int add_web_files(struct opener_permissions *permissions, const char *pat
     return r == 0 ? opener_permissions_add_file(permissions, config->tls.client_ca_file) : r;
 }
 
+/* The number of slots is one of tally.h's: those of the watched cgroups, or the smallest, and it has two of its own. */
+static uint32_t tally_slots(const struct config *config)
+{
+    if (!config->cgroup.enabled || config->cgroup.engine == ENGINE_PERF)
+        return 0;
+    return (uint32_t)MAX(config_max_cgroups(config, ENGINE_BPF) + TALLY_SLOT_FIRST, 256);
+}
+
 int permissions_from_config(struct sys *sys, const struct config *config, const char *config_file,
                             struct opener_permissions *ret, struct error *error)
 {
     struct permission_walk walk = {.sys = sys, .permissions = ret};
 
-    *ret = (struct opener_permissions){.sampling = config->sampler.enabled, .breakpoints = config->opener_breakpoints};
+    *ret = (struct opener_permissions){.sampling = config->sampler.enabled,
+                                       .breakpoints = config->opener_breakpoints,
+                                       .tally_slots = tally_slots(config)};
     int r = config_each_event(config, grant, &walk);
     machine_free(walk.machine);
     if (r == 0)

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "collectors/cgroup/cgroup.h"
+#include "config/options.h"
 #include "daemon/availability/availability-json.h"
 #include "daemon/command/presets.h"
 #include "daemon/documents.h"
@@ -103,9 +104,11 @@ static json_t *cgroups_json(const struct registry *registry)
         return json_null();
     cgroup_visit(state, add_cgroup, &totals);
     cgroup_summarize(state, &summary);
+    totals.descriptors += (json_int_t)summary.descriptors_shared;
     json_t *document = document_cgroups(registry), *listed = json_incref(json_object_get(document, "cgroups"));
     json_decref(document);
-    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "hierarchy", json_text(summary.hierarchy), "match",
+    return json_pack("{s:o, s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "hierarchy", json_text(summary.hierarchy),
+                     "engine", config_engine_name(summary.engine), "engine_reason", summary.engine_reason, "match",
                      (json_int_t)summary.n_wanted, "watched", totals.watched, "dropped", totals.dropped, "room",
                      (json_int_t)summary.limit, "descriptors_each", (json_int_t)summary.descriptors_each, "descriptors",
                      totals.descriptors, "cgroups", listed);
@@ -197,13 +200,13 @@ json_t *plan_json(struct session *session)
         json_array_append_new(groups, group_json(&plan.groups[i]));
         descriptors += (json_int_t)plan.groups[i].descriptors;
     }
-    return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:I}", "config",
+    return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:I}", "config",
                      json_text(session->config->file ? session->config->file : "built-in"), "kernel",
                      session->machine->release ? session->machine->release : "", "privileges", privileges_json(session),
                      "pmus", pmus_json(&session->sys, session->machine, snapshot), "groups", groups, "presets",
                      presets_plan(session, snapshot), "cgroups", cgroups_json(session->registry), "metrics",
-                     availability_json_summarize(session->registry, session->machine), "missing",
-                     document_failures(session->registry), "file_descriptors", descriptors, "file_descriptor_limit",
-                     (json_int_t)session->budget.limit, "descriptors", document_descriptors(session), "series",
-                     count_series(&snapshot->metrics));
+                     availability_json_summarize(session->registry, session->machine), "collectors",
+                     document_collectors(session->registry), "missing", document_failures(session->registry),
+                     "file_descriptors", descriptors, "file_descriptor_limit", (json_int_t)session->budget.limit,
+                     "descriptors", document_descriptors(session), "series", count_series(&snapshot->metrics));
 }

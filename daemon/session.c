@@ -59,6 +59,9 @@ int session_begin(struct session *session, const struct options *options, bool s
                          "the limit of open files is %" PRIu64
                          ", which is too low for perfcountd to start: raise it (LimitNOFILE= of the unit, ulimit -n)",
                          limit);
+    if (tally_loader_new(&session->loader) < 0)
+        return error_oom(error);
+    tally_loader_bind(session->loader, &session->sys);
     start_reader(session);
     session->terms = (struct fd_budget_terms){
         .limit = limit,
@@ -214,6 +217,7 @@ void session_done(struct session *session)
     descriptors_done(&session->descriptors, &session->sys);
     session->config = config_free(session->config);
     session->machine = machine_free(session->machine);
+    session->loader = tally_loader_free(session->loader);
     if (session->has_reader)
         name_reader_end(&session->reader);
     session->has_reader = false;

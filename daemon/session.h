@@ -9,6 +9,7 @@
 #include "collectors/registry.h"
 #include "daemon/fd-budget.h"
 #include "daemon/options.h"
+#include "perf/tally/loader.h"
 
 struct session {
     struct sys sys;
@@ -23,12 +24,13 @@ struct session {
     struct fd_budget_terms terms; /* terms.config is valid only inside session.c */
     struct fd_budget budget;      /* of the limit of open files, for what runs */
     struct descriptors descriptors;
+    struct tally_loader *loader; /* of tallies, where no opener has them */
 };
 
 /*
  * Comes first, while nothing is open: raises the limit of open files, counts what was handed over, and starts the
- * reader of state files where there are any; `sys`, which is set, then opens them by itself. `serves` as in
- * fd-budget.h. -EMFILE with a sentence.
+ * reader of state files where there are any; `sys`, which is set, then opens them by itself, and has tallies by itself.
+ * `serves` as in fd-budget.h. -EMFILE with a sentence; -ENOMEM.
  */
 int session_begin(struct session *session, const struct options *options, bool serves, struct error *error);
 

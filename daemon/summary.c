@@ -5,6 +5,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "collectors/cgroup/cgroup.h"
+#include "config/options.h"
 
 static void count_watched(void *userdata, const struct cgroup_view *view)
 {
@@ -24,6 +25,17 @@ static size_t count_cgroups(const struct registry *registry)
     if (cgroup)
         cgroup_visit(cgroup, count_watched, &n);
     return n;
+}
+
+/* All zero where cgroups are not counted. */
+static struct cgroup_summary summarize_cgroups(const struct registry *registry)
+{
+    const void *cgroup = registry_state(registry, &collector_cgroup);
+    struct cgroup_summary summary = {0};
+
+    if (cgroup)
+        cgroup_summarize(cgroup, &summary);
+    return summary;
 }
 
 static bool is_counted(const struct row *row)
@@ -126,7 +138,7 @@ static int row_list_add(struct row_list *examples, const struct row *row)
     return 0;
 }
 
-/* "cpu 0-7: ", "pmu: ", or "24 cgroups: ". */
+/* "cpu 0-7", "pmu", or "24 cgroups by bpf". */
 static void append_targets(struct buffer *line, const struct registry *registry, const struct snapshot *snapshot,
                            const struct row *example)
 {
@@ -134,6 +146,7 @@ static void append_targets(struct buffer *line, const struct registry *registry,
 
     if (example->cgroup) {
         append_count(line, "", count_cgroups(registry), "cgroup");
+        buffer_appendf(line, " by %s", config_engine_name(summarize_cgroups(registry).engine));
         return;
     }
     for (size_t i = 0; i < snapshot->n_rows; i++)
@@ -190,6 +203,7 @@ void summary_describe(struct registry *registry, char *text, size_t size)
     _cleanup_(buffer_done) struct buffer line = {0};
     struct row_list examples = {0};
     size_t others, events = count_failures(registry, &others);
+    const char *reason = summarize_cgroups(registry).engine_reason;
 
     for (size_t i = 0; i < snapshot->n_rows; i++)
         if (is_counted(snapshot->rows[i]) && row_list_add(&examples, snapshot->rows[i]) < 0)
@@ -201,6 +215,8 @@ void summary_describe(struct registry *registry, char *text, size_t size)
             append_targets(&line, registry, snapshot, examples.rows[i]);
             append_collector(&line, &examples, examples.rows[i]->collector);
         }
+    if (reason)
+        buffer_appendf(&line, "; the engine for cgroups is not bpf: %s", reason);
     if (events > 0) {
         append_count(&line, "; ", events, "event");
         buffer_appendf(&line, " %s not counted, see \"perfcountd plan\"", events == 1 ? "is" : "are");

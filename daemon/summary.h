@@ -19,8 +19,8 @@ struct summary_state {
 void summary_format(struct registry *registry, const struct summary_state *state, char *text, size_t size);
 
 /*
- * Describes what is counted: "counting: cpu 0-7: core (armv8_cortex_a55, armv8_cortex_a76), software; 24 cgroups: core;
- * 3 events are not counted, see "perfcountd plan"".
+ * Describes what is counted: "counting: cpu 0-7: core (armv8_cortex_a55, armv8_cortex_a76), software; 24 cgroups by
+ * bpf: core; 3 events are not counted, see "perfcountd plan"".
  */
 void summary_describe(struct registry *registry, char *text, size_t size);
 

@@ -31,10 +31,9 @@ static bool socket_is_readable(int socket)
     return poll(&fd, 1, 0) > 0;
 }
 
-/* Sets how long the reply with `n` results is waited for; the socket remembers it. */
-static int client_set_patience(struct opener_client *client, size_t n)
+/* Sets how long a reply is waited for; the socket remembers it. */
+static int client_set_patience(struct opener_client *client, unsigned ms)
 {
-    unsigned ms = OPENER_PATIENCE_MS + (unsigned)n * OPENER_PATIENCE_EACH_MS;
     struct timeval patience = {.tv_sec = ms / 1000, .tv_usec = (suseconds_t)(ms % 1000) * 1000};
 
     if (ms == client->patience_ms)
@@ -84,9 +83,8 @@ static size_t count_opened(const struct opener_reply *reply)
     return n;
 }
 
-/* Sends client->packet; the reply has `n` results. 0, or the error of the request as a whole. */
-static int client_ask(struct opener_client *client, const struct fd_list *given, size_t n, struct opener_reply *reply,
-                      struct fd_list *opened)
+int opener_client_ask(struct opener_client *client, const struct fd_list *given, size_t n, unsigned patience_ms,
+                      struct opener_reply *reply, struct fd_list *opened)
 {
     bool had_no_room;
 
@@ -94,7 +92,7 @@ static int client_ask(struct opener_client *client, const struct fd_list *given,
         return -EPIPE;
     int r = client_check_late(client);
     if (r == 0)
-        r = client_set_patience(client, n);
+        r = client_set_patience(client, patience_ms);
     if (r < 0)
         return r;
     r = fd_socket_send(client->socket, client->packet.data, client->packet.size, given);
@@ -112,6 +110,14 @@ static int client_ask(struct opener_client *client, const struct fd_list *given,
         return client_give_up(client);
     size_t wanted = count_opened(reply);
     return opened->n == wanted || (had_no_room && opened->n < wanted) ? 0 : client_give_up(client);
+}
+
+/* With a tenth of a second more for each result. */
+static int client_ask(struct opener_client *client, const struct fd_list *given, size_t n, struct opener_reply *reply,
+                      struct fd_list *opened)
+{
+    return opener_client_ask(client, given, n, OPENER_PATIENCE_MS + (unsigned)n * OPENER_PATIENCE_EACH_MS, reply,
+                             opened);
 }
 
 /* An event whose descriptor this process had no room for fails because too many files are open. */

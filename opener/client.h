@@ -24,7 +24,8 @@ struct opener_client {
     struct opener_rules rules;
     struct buffer packet;
     bool lost, late;
-    unsigned patience_ms; /* of the socket; 0: not set yet */
+    uint32_t tally_events; /* of the tally that was started last */
+    unsigned patience_ms;  /* of the socket; 0: not set yet */
 };
 
 /* From now on `sys` asks the opener; the client must outlive `sys`. */
@@ -34,6 +35,13 @@ void opener_client_attach(struct opener_client *client, struct sys *sys);
  * ended or has sent something that was not asked for.
  */
 int opener_client_take_late_reply(struct opener_client *client);
+/*
+ * Sends client->packet and waits for the reply, which has `n` results. 0, or the error of the request as a whole: that
+ * of the reply, or one from before it. `reply` and `opened` are empty at first; there are fewer descriptors than
+ * results of 0 where this process had no room for more.
+ */
+int opener_client_ask(struct opener_client *client, const struct fd_list *given, size_t n, unsigned patience_ms,
+                      struct opener_reply *reply, struct fd_list *opened);
 void opener_client_done(struct opener_client *client);
 
 #endif

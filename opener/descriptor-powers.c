@@ -11,100 +11,187 @@
 #define SAMPLED_TRACEPOINT (1U << DESCRIPTOR_SAMPLED_TRACEPOINT)
 #define SAMPLING (SAMPLER | SAMPLED_TRACEPOINT)
 #define SEALED (TRACEPOINT | SAMPLED_TRACEPOINT)
-#define ALL (COUNTER | TRACEPOINT | BREAKPOINT | SAMPLING)
+#define EVENTS (COUNTER | TRACEPOINT | BREAKPOINT | SAMPLING)
+#define TALLY (1U << DESCRIPTOR_TALLY)
+#define ALL (EVENTS | TALLY)
 
 #define ERRORS(...) .n_errors = sizeof((int[]){__VA_ARGS__}) / sizeof(int), .errors = {__VA_ARGS__}
 #define CORE "kernel/events/core.c: "
+#define BPF "kernel/bpf/syscall.c: "
+/* Requests of perf_event_open(2) to a map. */
+#define NO_REQUEST(operation, ...)                                                                                     \
+    {                                                                                                                  \
+        TALLY, operation, ERRORS(ENOTTY, __VA_ARGS__), "A map takes no requests of ioctl(2).", BPF "bpf_map_fops"      \
+    }
+#define NO_WRITING(operation)                                                                                          \
+    {                                                                                                                  \
+        TALLY, operation, ERRORS(EPERM), "The map is frozen, so the kernel maps it for reading only.",                 \
+            BPF "bpf_map_mmap()"                                                                                       \
+    }
+/* Commands of bpf(2) to an event. */
+#define NO_MAP(operation, ...)                                                                                         \
+    {                                                                                                                  \
+        EVENTS, operation, ERRORS(EINVAL, EPERM, ENOSYS, __VA_ARGS__), "An event is no map.", BPF "__bpf_map_get()"    \
+    }
+#define NO_CHANGE(operation, ...)                                                                                      \
+    {                                                                                                                  \
+        TALLY, operation, ERRORS(EPERM, ENOSYS, __VA_ARGS__),                                                          \
+            "The opener has frozen the map: no system call changes it any more, whoever makes it.",                    \
+            BPF "map_get_sys_perms()"                                                                                  \
+    }
 
 static const struct descriptor_power powers[] = {
-    {ALL, OPERATION_ENABLE, ERRORS(0), "The event is the daemon's own; it counts what it was opened for.",
+    {EVENTS, OPERATION_ENABLE, ERRORS(0), "The event is the daemon's own; it counts what it was opened for.",
      CORE "_perf_ioctl()"},
-    {ALL, OPERATION_DISABLE, ERRORS(0), "The daemon counts less, which it can do by itself.", CORE "_perf_ioctl()"},
-    {ALL, OPERATION_RESET, ERRORS(0), "The daemon's own count begins again at 0.", CORE "_perf_event_reset()"},
-    {ALL & ~SAMPLING, OPERATION_REFRESH, ERRORS(EINVAL), "The kernel refuses it for an event without samples.",
+    {EVENTS, OPERATION_DISABLE, ERRORS(0), "The daemon counts less, which it can do by itself.", CORE "_perf_ioctl()"},
+    {EVENTS, OPERATION_RESET, ERRORS(0), "The daemon's own count begins again at 0.", CORE "_perf_event_reset()"},
+    {EVENTS & ~SAMPLING, OPERATION_REFRESH, ERRORS(EINVAL), "The kernel refuses it for an event without samples.",
      CORE "_perf_event_refresh()"},
     {SAMPLING, OPERATION_REFRESH, ERRORS(0, EINVAL),
      "The event stops after that many samples. The kernel refuses it where children inherit the event.",
      CORE "_perf_event_refresh()"},
-    {ALL & ~SAMPLING, OPERATION_PERIOD, ERRORS(EINVAL), "The kernel refuses it for an event without samples.",
+    {EVENTS & ~SAMPLING, OPERATION_PERIOD, ERRORS(EINVAL), "The kernel refuses it for an event without samples.",
      CORE "_perf_event_period()"},
     {SAMPLING, OPERATION_PERIOD, ERRORS(0),
      "More samples cost time of the CPU, up to kernel.perf_event_max_sample_rate and "
      "kernel.perf_cpu_time_max_percent, at which the kernel throttles the event.",
      CORE "_perf_event_period(), __perf_event_account_interrupt()"},
-    {ALL, OPERATION_SET_OUTPUT, ERRORS(0, EINVAL, EACCES),
+    {EVENTS, OPERATION_SET_OUTPUT, ERRORS(0, EINVAL, EACCES),
      "The records, if there are any, go to the stranger's ring: the same records that mapping the descriptor shows. "
      "The "
      "kernel refuses rings of other CPUs and clocks.",
      CORE "perf_event_set_output()"},
-    {ALL, OPERATION_BE_OUTPUT, ERRORS(EINVAL, EACCES),
+    {EVENTS, OPERATION_BE_OUTPUT, ERRORS(EINVAL, EACCES),
      "Without a ring the event cannot be an output. Where the daemon mapped one, the stranger's own records come into "
      "it, under an "
      "id that the daemon does not know and skips.",
      CORE "perf_event_set_output()"},
-    {ALL & ~SEALED, OPERATION_SET_FILTER, ERRORS(EINVAL), "These events have no filter of fields.",
+    {EVENTS & ~SEALED, OPERATION_SET_FILTER, ERRORS(EINVAL), "These events have no filter of fields.",
      CORE "perf_event_set_filter()"},
     {SEALED, OPERATION_SET_FILTER, ERRORS(EEXIST),
      "The opener has set a filter that is always true, and the kernel accepts no second filter.",
      "kernel/trace/trace_events_filter.c: ftrace_profile_set_filter()"},
-    {ALL & ~SEALED, OPERATION_SET_TEXT_FILTER, ERRORS(EINVAL), "These events have no filter of fields.",
+    {EVENTS & ~SEALED, OPERATION_SET_TEXT_FILTER, ERRORS(EINVAL), "These events have no filter of fields.",
      CORE "perf_event_set_filter()"},
     {SEALED, OPERATION_SET_TEXT_FILTER, ERRORS(EEXIST),
      "The same. With this filter the kernel would follow addresses that any program chooses, and the count would "
      "reveal what is there.",
      "kernel/trace/trace_events_filter.c: ftrace_profile_set_filter(), filter_pred_pchar()"},
-    {ALL & ~SEALED, OPERATION_SET_ADDRESS_FILTER, ERRORS(EINVAL),
+    {EVENTS & ~SEALED, OPERATION_SET_ADDRESS_FILTER, ERRORS(EINVAL),
      "Only PMUs that trace have filters of addresses, and the opener opens none of them.", CORE "has_addr_filter()"},
     {SEALED, OPERATION_SET_ADDRESS_FILTER, ERRORS(EEXIST), "It is sealed against this filter too.",
      CORE "perf_event_set_filter()"},
-    {ALL, OPERATION_ID, ERRORS(0), "A number that says nothing.", CORE "primary_event_id()"},
-    {ALL, OPERATION_SET_BPF, ERRORS(EBADF, EINVAL, EOPNOTSUPP), "There is no program.", CORE "_perf_ioctl()"},
-    {ALL, OPERATION_SET_LOADED_BPF, ERRORS(EPERM, EINVAL, ENOSYS),
+    {EVENTS, OPERATION_ID, ERRORS(0), "A number that says nothing.", CORE "primary_event_id()"},
+    {EVENTS, OPERATION_SET_BPF, ERRORS(EBADF, EINVAL, EOPNOTSUPP), "There is no program.", CORE "_perf_ioctl()"},
+    {EVENTS, OPERATION_SET_LOADED_BPF, ERRORS(EPERM, EINVAL, ENOSYS),
      "The kernel loads programs for events only with CAP_PERFMON and CAP_BPF; a socket filter, which it may load for "
      "anybody, is of the wrong kind.",
      "kernel/bpf/syscall.c: bpf_prog_load(); " CORE "perf_event_set_bpf_prog()"},
-    {ALL, OPERATION_QUERY_BPF, ERRORS(EPERM, EOPNOTSUPP, EINVAL), "The kernel requires CAP_PERFMON.",
+    {EVENTS, OPERATION_QUERY_BPF, ERRORS(EPERM, EOPNOTSUPP, EINVAL), "The kernel requires CAP_PERFMON.",
      "kernel/trace/bpf_trace.c: perf_event_query_prog_array()"},
-    {ALL, OPERATION_PAUSE_OUTPUT, ERRORS(0), "The daemon misses records of its own ring.",
+    {EVENTS, OPERATION_PAUSE_OUTPUT, ERRORS(0), "The daemon misses records of its own ring.",
      CORE "_perf_ioctl(), rb_toggle_paused()"},
-    {ALL & ~BREAKPOINT, OPERATION_MODIFY, ERRORS(EOPNOTSUPP, EINVAL),
+    {EVENTS & ~BREAKPOINT, OPERATION_MODIFY, ERRORS(EOPNOTSUPP, EINVAL),
      "The kernel modifies breakpoints and nothing else.", CORE "perf_event_modify_attr()"},
     {BREAKPOINT, OPERATION_MODIFY, ERRORS(0),
      "It is not harmless: the stranger moves the breakpoint to any address of user space and learns how often programs "
      "of others reach it. This is why breakpoints need the key opener.breakpoints.",
      CORE "perf_event_modify_breakpoint()"},
-    {ALL, OPERATION_MODIFY_TYPE, ERRORS(EINVAL), "The kernel keeps the type.", CORE "perf_event_modify_attr()"},
-    {ALL & ~BREAKPOINT, OPERATION_MODIFY_KERNEL, ERRORS(EOPNOTSUPP, EINVAL),
+    {EVENTS, OPERATION_MODIFY_TYPE, ERRORS(EINVAL), "The kernel keeps the type.", CORE "perf_event_modify_attr()"},
+    {EVENTS & ~BREAKPOINT, OPERATION_MODIFY_KERNEL, ERRORS(EOPNOTSUPP, EINVAL),
      "The kernel modifies breakpoints and nothing else.", CORE "perf_event_modify_attr()"},
     {BREAKPOINT, OPERATION_MODIFY_KERNEL, ERRORS(EPERM, EINVAL),
      "The kernel requires CAP_SYS_ADMIN to move a breakpoint to one of its own addresses.",
      "kernel/events/hw_breakpoint.c: hw_breakpoint_parse()"},
-    {ALL, OPERATION_MAP_PAGE, ERRORS(0),
+    {EVENTS, OPERATION_MAP_PAGE, ERRORS(0),
      "The page has the count and its times. On x86 the process may then execute rdpmc, as every process may with an "
      "event of "
      "its own.",
      CORE "perf_mmap()"},
-    {ALL & ~SAMPLING, OPERATION_MAP_RING, ERRORS(0), "The ring stays empty, since nothing is sampled.",
+    {EVENTS & ~SAMPLING, OPERATION_MAP_RING, ERRORS(0), "The ring stays empty, since nothing is sampled.",
      CORE "perf_mmap()"},
     {SAMPLING, OPERATION_MAP_RING, ERRORS(0, EINVAL),
      "The stranger reads the samples that the operator allowed the daemon: the position and process of a CPU, in the "
      "kernel too, and the mappings of processes; without registers, stacks, data or addresses of data. This is the "
      "price of sampler.enabled, and it lasts as long as the descriptor, also after the service has ended.",
      CORE "perf_mmap(), perf_output_sample()"},
-    {ALL, OPERATION_MAP_AUX, ERRORS(EOPNOTSUPP, EINVAL, EACCES),
+    {EVENTS, OPERATION_MAP_AUX, ERRORS(EOPNOTSUPP, EINVAL, EACCES),
      "Only PMUs that trace have a separate area, and the opener opens none of them.",
      "kernel/events/ring_buffer.c: rb_alloc_aux()"},
-    {ALL, OPERATION_READ, ERRORS(0), "It is the count.", CORE "perf_read()"},
-    {ALL, OPERATION_WRITE, ERRORS(EINVAL, EBADF), "Events cannot be written to.", CORE "perf_fops"},
+    {EVENTS, OPERATION_READ, ERRORS(0), "It is the count.", CORE "perf_read()"},
+    {ALL, OPERATION_WRITE, ERRORS(EINVAL, EBADF), "Neither events nor maps can be written to.", CORE "perf_fops"},
     {ALL, OPERATION_POLL, ERRORS(0), "It says that there are records, or none.", CORE "perf_poll()"},
     {ALL, OPERATION_SIGNAL, ERRORS(0),
      "Signals go out with the ids of the process that set the owner: to its own processes, and to no other.",
      "fs/fcntl.c: sigio_perm()"},
-    {ALL, OPERATION_REOPEN, ERRORS(ENXIO, EACCES), "An event has no file that could be opened again.",
+    {ALL, OPERATION_REOPEN, ERRORS(ENXIO, EACCES), "It has no file that could be opened again.",
      "fs/anon_inodes.c, fs/inode.c: no_open()"},
-    {ALL, OPERATION_LEAD, ERRORS(EINVAL, EACCES, EPERM),
+    {EVENTS, OPERATION_LEAD, ERRORS(EINVAL, EACCES, EPERM),
      "The kernel refuses members of another task or CPU, and events of a CPU where the stranger may not open any.",
      CORE "perf_event_open()"},
+    NO_REQUEST(OPERATION_ENABLE),
+    NO_REQUEST(OPERATION_DISABLE),
+    NO_REQUEST(OPERATION_RESET),
+    NO_REQUEST(OPERATION_REFRESH),
+    NO_REQUEST(OPERATION_PERIOD),
+    NO_REQUEST(OPERATION_SET_OUTPUT, EACCES, EPERM),
+    NO_REQUEST(OPERATION_SET_FILTER),
+    NO_REQUEST(OPERATION_SET_TEXT_FILTER),
+    NO_REQUEST(OPERATION_SET_ADDRESS_FILTER),
+    NO_REQUEST(OPERATION_ID),
+    NO_REQUEST(OPERATION_SET_BPF),
+    NO_REQUEST(OPERATION_SET_LOADED_BPF, EPERM, ENOSYS),
+    NO_REQUEST(OPERATION_QUERY_BPF),
+    NO_REQUEST(OPERATION_MODIFY),
+    NO_REQUEST(OPERATION_MODIFY_TYPE),
+    NO_REQUEST(OPERATION_MODIFY_KERNEL),
+    NO_WRITING(OPERATION_PAUSE_OUTPUT),
+    NO_WRITING(OPERATION_MAP_PAGE),
+    NO_WRITING(OPERATION_MAP_RING),
+    NO_WRITING(OPERATION_MAP_AUX),
+    {TALLY, OPERATION_BE_OUTPUT, ERRORS(EBADF, EINVAL, EACCES, EPERM), "A map is no event.", CORE "perf_fget_light()"},
+    {TALLY, OPERATION_LEAD, ERRORS(EBADF, EACCES, EPERM), "A map is no event.", CORE "perf_fget_light()"},
+    {TALLY, OPERATION_READ, ERRORS(EINVAL, EBADF), "A map has nothing that could be read as a file.",
+     BPF "bpf_dummy_read()"},
+    {EVENTS, OPERATION_MAP_READABLE, ERRORS(0), "It is the page that anybody may map who has the descriptor.",
+     CORE "perf_mmap()"},
+    {TALLY, OPERATION_MAP_READABLE, ERRORS(0),
+     "The stranger reads the counts of every cgroup that is watched and, as long as the service counts, which of them "
+     "runs on a CPU and since when, by their ids. This is the price of the engine bpf, and the memory lasts as long as "
+     "the descriptor.",
+     BPF "bpf_map_mmap()"},
+    {EVENTS, OPERATION_MAP_PROTECT, ERRORS(0), "The same as mapping the page for writing.", CORE "perf_mmap()"},
+    {TALLY, OPERATION_MAP_PROTECT, ERRORS(EACCES), "A frozen map stays readable only.",
+     BPF "bpf_map_mmap(), which clears VM_MAYWRITE"},
+    {ALL, OPERATION_MAP_PRIVATE, ERRORS(EINVAL), "The kernel maps neither privately.",
+     BPF "bpf_map_mmap(); " CORE "perf_mmap()"},
+    NO_MAP(OPERATION_ELEMENT_LOOK_UP),
+    {TALLY, OPERATION_ELEMENT_LOOK_UP, ERRORS(0, EPERM, ENOSYS), "It is what the mapping shows.",
+     BPF "map_lookup_elem()"},
+    NO_MAP(OPERATION_ELEMENT_UPDATE),
+    NO_CHANGE(OPERATION_ELEMENT_UPDATE),
+    NO_MAP(OPERATION_ELEMENTS_UPDATE),
+    NO_CHANGE(OPERATION_ELEMENTS_UPDATE),
+    NO_MAP(OPERATION_ELEMENT_DELETE),
+    NO_CHANGE(OPERATION_ELEMENT_DELETE),
+    NO_MAP(OPERATION_FREEZE),
+    NO_CHANGE(OPERATION_FREEZE, EBUSY),
+    NO_MAP(OPERATION_INFORM),
+    {TALLY, OPERATION_INFORM, ERRORS(0, EPERM, ENOSYS), "It is the size of the map, its name and its id.",
+     BPF "bpf_map_get_info_by_fd()"},
+    {ALL, OPERATION_FIND, ERRORS(EPERM, ENOSYS), "The kernel requires CAP_SYS_ADMIN to find maps by their ids.",
+     BPF "bpf_map_get_fd_by_id()"},
+    NO_MAP(OPERATION_PIN, EACCES, ENOENT),
+    {TALLY, OPERATION_PIN, ERRORS(0, EPERM, EACCES, ENOENT, ENOSYS),
+     "A pin keeps the memory of the map, as the descriptor does, where the stranger has a directory of the BPF file "
+     "system.",
+     "kernel/bpf/inode.c: bpf_obj_do_pin()"},
+    NO_MAP(OPERATION_PROGRAM, EACCES),
+    {TALLY, OPERATION_PROGRAM, ERRORS(EPERM, ENOSYS, 0),
+     "Where kernel.unprivileged_bpf_disabled is 0, anybody may load a socket filter, and freezing does not concern "
+     "programs. It can falsify the counts of this tally, as the daemon that was taken over can itself; the kernel's "
+     "program checks each number that it takes from the map, and the next tally has maps of its own.",
+     "kernel/bpf/verifier.c: check_map_access_type()"},
 };
 
 const char *descriptor_kind_name(enum descriptor_kind kind)
@@ -115,44 +202,57 @@ const char *descriptor_kind_name(enum descriptor_kind kind)
         [DESCRIPTOR_BREAKPOINT] = "breakpoint",
         [DESCRIPTOR_SAMPLER] = "sampler",
         [DESCRIPTOR_SAMPLED_TRACEPOINT] = "sampled tracepoint",
+        [DESCRIPTOR_TALLY] = "tally",
     };
 
     return names[kind];
 }
 
+static const char *const operation_names[N_DESCRIPTOR_OPERATIONS] = {
+    [OPERATION_ENABLE] = "ENABLE",
+    [OPERATION_DISABLE] = "DISABLE",
+    [OPERATION_RESET] = "RESET",
+    [OPERATION_REFRESH] = "REFRESH",
+    [OPERATION_PERIOD] = "PERIOD",
+    [OPERATION_SET_OUTPUT] = "SET_OUTPUT to a stranger's ring",
+    [OPERATION_BE_OUTPUT] = "SET_OUTPUT of a stranger's event to it",
+    [OPERATION_SET_FILTER] = "SET_FILTER of numbers",
+    [OPERATION_SET_TEXT_FILTER] = "SET_FILTER of texts",
+    [OPERATION_SET_ADDRESS_FILTER] = "SET_FILTER of addresses",
+    [OPERATION_ID] = "ID",
+    [OPERATION_SET_BPF] = "SET_BPF without a program",
+    [OPERATION_SET_LOADED_BPF] = "SET_BPF with a stranger's program",
+    [OPERATION_QUERY_BPF] = "QUERY_BPF",
+    [OPERATION_PAUSE_OUTPUT] = "PAUSE_OUTPUT",
+    [OPERATION_MODIFY] = "MODIFY_ATTRIBUTES, another address",
+    [OPERATION_MODIFY_TYPE] = "MODIFY_ATTRIBUTES, another type",
+    [OPERATION_MODIFY_KERNEL] = "MODIFY_ATTRIBUTES, an address of the kernel",
+    [OPERATION_MAP_PAGE] = "mmap of the page",
+    [OPERATION_MAP_RING] = "mmap of a ring",
+    [OPERATION_MAP_AUX] = "mmap of an AUX area",
+    [OPERATION_READ] = "read",
+    [OPERATION_WRITE] = "write",
+    [OPERATION_POLL] = "poll",
+    [OPERATION_SIGNAL] = "F_SETOWN, F_SETSIG and O_ASYNC towards root's process",
+    [OPERATION_REOPEN] = "opening /proc/self/fd/N",
+    [OPERATION_LEAD] = "leading a stranger's event",
+    [OPERATION_MAP_READABLE] = "mmap for reading",
+    [OPERATION_MAP_PROTECT] = "mprotect for writing",
+    [OPERATION_MAP_PRIVATE] = "private mmap",
+    [OPERATION_ELEMENT_LOOK_UP] = "BPF_MAP_LOOKUP_ELEM",
+    [OPERATION_ELEMENT_UPDATE] = "BPF_MAP_UPDATE_ELEM",
+    [OPERATION_ELEMENTS_UPDATE] = "BPF_MAP_UPDATE_BATCH",
+    [OPERATION_ELEMENT_DELETE] = "BPF_MAP_DELETE_ELEM",
+    [OPERATION_FREEZE] = "BPF_MAP_FREEZE",
+    [OPERATION_INFORM] = "BPF_OBJ_GET_INFO_BY_FD",
+    [OPERATION_FIND] = "BPF_MAP_GET_FD_BY_ID",
+    [OPERATION_PIN] = "BPF_OBJ_PIN",
+    [OPERATION_PROGRAM] = "a stranger's program that writes to it",
+};
+
 const char *descriptor_operation_name(enum descriptor_operation operation)
 {
-    static const char *const names[N_DESCRIPTOR_OPERATIONS] = {
-        [OPERATION_ENABLE] = "ENABLE",
-        [OPERATION_DISABLE] = "DISABLE",
-        [OPERATION_RESET] = "RESET",
-        [OPERATION_REFRESH] = "REFRESH",
-        [OPERATION_PERIOD] = "PERIOD",
-        [OPERATION_SET_OUTPUT] = "SET_OUTPUT to a stranger's ring",
-        [OPERATION_BE_OUTPUT] = "SET_OUTPUT of a stranger's event to it",
-        [OPERATION_SET_FILTER] = "SET_FILTER of numbers",
-        [OPERATION_SET_TEXT_FILTER] = "SET_FILTER of texts",
-        [OPERATION_SET_ADDRESS_FILTER] = "SET_FILTER of addresses",
-        [OPERATION_ID] = "ID",
-        [OPERATION_SET_BPF] = "SET_BPF without a program",
-        [OPERATION_SET_LOADED_BPF] = "SET_BPF with a stranger's program",
-        [OPERATION_QUERY_BPF] = "QUERY_BPF",
-        [OPERATION_PAUSE_OUTPUT] = "PAUSE_OUTPUT",
-        [OPERATION_MODIFY] = "MODIFY_ATTRIBUTES, another address",
-        [OPERATION_MODIFY_TYPE] = "MODIFY_ATTRIBUTES, another type",
-        [OPERATION_MODIFY_KERNEL] = "MODIFY_ATTRIBUTES, an address of the kernel",
-        [OPERATION_MAP_PAGE] = "mmap of the page",
-        [OPERATION_MAP_RING] = "mmap of a ring",
-        [OPERATION_MAP_AUX] = "mmap of an AUX area",
-        [OPERATION_READ] = "read",
-        [OPERATION_WRITE] = "write",
-        [OPERATION_POLL] = "poll",
-        [OPERATION_SIGNAL] = "F_SETOWN, F_SETSIG and O_ASYNC towards root's process",
-        [OPERATION_REOPEN] = "opening /proc/self/fd/N",
-        [OPERATION_LEAD] = "leading a stranger's event",
-    };
-
-    return names[operation];
+    return operation_names[operation];
 }
 
 const struct descriptor_power *descriptor_power_find(enum descriptor_kind kind, enum descriptor_operation operation)

@@ -15,10 +15,11 @@ enum descriptor_kind {
     DESCRIPTOR_BREAKPOINT, /* opener.breakpoints */
     DESCRIPTOR_SAMPLER,    /* a counter that samples */
     DESCRIPTOR_SAMPLED_TRACEPOINT, /* sampler.event or sampler.tracepoints; sealed as well */
+    DESCRIPTOR_TALLY,              /* the maps of counts of cgroups (perf/tally/tally.h), which are frozen */
     N_DESCRIPTOR_KINDS
 };
 
-/* The operations of perf_event_open(2) and of file descriptors. */
+/* The operations of perf_event_open(2), of file descriptors, and of bpf(2). */
 enum descriptor_operation {
     OPERATION_ENABLE,
     OPERATION_DISABLE,
@@ -47,10 +48,22 @@ enum descriptor_operation {
     OPERATION_SIGNAL, /* F_SETOWN, F_SETSIG and O_ASYNC towards a process of root's */
     OPERATION_REOPEN, /* /proc/self/fd/N */
     OPERATION_LEAD,   /* a task event of the stranger's joins its group */
+    OPERATION_MAP_READABLE,
+    OPERATION_MAP_PROTECT, /* mprotect(2) of that for writing */
+    OPERATION_MAP_PRIVATE,
+    OPERATION_ELEMENT_LOOK_UP,
+    OPERATION_ELEMENT_UPDATE,
+    OPERATION_ELEMENTS_UPDATE, /* several at once */
+    OPERATION_ELEMENT_DELETE,
+    OPERATION_FREEZE,
+    OPERATION_INFORM,
+    OPERATION_FIND, /* by the id of the map */
+    OPERATION_PIN,
+    OPERATION_PROGRAM, /* a program of the stranger's that writes to the map */
     N_DESCRIPTOR_OPERATIONS
 };
 
-#define DESCRIPTOR_ERRORS_MAX 4
+#define DESCRIPTOR_ERRORS_MAX 5
 
 struct descriptor_power {
     unsigned kinds; /* a bit each, 1 << enum descriptor_kind */

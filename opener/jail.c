@@ -3,7 +3,9 @@
 #include "opener/jail.h"
 
 #include <fcntl.h>
+#include <linux/bpf.h>
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -13,27 +15,59 @@
 #include "base/process/fd.h"
 #include "base/process/jail.h"
 
+/* A capability or a system call is for one of these. */
+enum jail_purpose { ALWAYS, SAMPLING, TALLY, N_PURPOSES };
+
+static bool has_purpose(const struct opener_permissions *permissions, enum jail_purpose purpose)
+{
+    switch (purpose) {
+    case SAMPLING:
+        return permissions->sampling;
+    case TALLY:
+        return permissions->tally_slots;
+    case ALWAYS:
+    case N_PURPOSES:
+        break;
+    }
+    return true;
+}
+
 /*
  * The capabilities that opening needs. CAP_DAC_READ_SEARCH: the numbers of tracepoints, which only root may read, and
  * programs that not everybody may read. Samples need CAP_SYS_PTRACE for what processes have mapped (CAP_SYS_ADMIN for
- * the mapped files themselves) and CAP_SYSLOG for the addresses of the kernel's functions.
+ * the mapped files themselves) and CAP_SYSLOG for the addresses of the kernel's functions. The program of a tally needs
+ * CAP_BPF with CAP_PERFMON, or CAP_SYS_ADMIN.
  */
 static const struct {
     unsigned capability;
-    bool only_sampling;
+    enum jail_purpose purpose;
 } kept[] = {
-    {CAP_PERFMON, false},   {CAP_SYS_ADMIN, false}, {CAP_DAC_READ_SEARCH, false},
-    {CAP_SYS_PTRACE, true}, {CAP_SYSLOG, true},
+    {CAP_PERFMON, ALWAYS},      {CAP_SYS_ADMIN, ALWAYS}, {CAP_DAC_READ_SEARCH, ALWAYS},
+    {CAP_SYS_PTRACE, SAMPLING}, {CAP_SYSLOG, SAMPLING},  {CAP_BPF, TALLY},
 };
 
-static int capabilities_keep_needed(bool sampling, struct error *error)
+static int capabilities_keep_needed(const struct opener_permissions *permissions, struct error *error)
 {
     uint64_t mask = 0;
 
     for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
-        if (sampling || !kept[i].only_sampling)
+        if (has_purpose(permissions, kept[i].purpose))
             mask |= UINT64_C(1) << kept[i].capability;
     return capabilities_keep_only(mask & capabilities_own(), error);
+}
+
+/*
+ * Kernels before 5.11 count maps and programs as locked memory. It takes CAP_SYS_RESOURCE, or a hard limit that is high
+ * enough; where it fails, loading the program says so.
+ */
+static void raise_locked_memory(void)
+{
+    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+
+    if (setrlimit(RLIMIT_MEMLOCK, &limit) == 0 || getrlimit(RLIMIT_MEMLOCK, &limit) < 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_MEMLOCK, &limit);
 }
 
 /* Signals */
@@ -87,21 +121,112 @@ static const struct call_rule calls_of_sampling[] = {
     {SCMP_SYS(read), 0, {{0}}},
 };
 
+/* A private mapping of a file, which cannot be written to. */
+#define MAPPED_CODE                                                                                                    \
+    {2, SCMP_CMP_MASKED_EQ, PROT_WRITE, 0},                                                                            \
+    {                                                                                                                  \
+        3, SCMP_CMP_MASKED_EQ, MAP_PRIVATE | MAP_ANONYMOUS, MAP_PRIVATE                                                \
+    }
+#define BPF_COMMAND(command)                                                                                           \
+    {                                                                                                                  \
+        SCMP_SYS(bpf), 1,                                                                                              \
+        {                                                                                                              \
+            {                                                                                                          \
+                0, SCMP_CMP_MASKED_EQ, UINT32_MAX, command                                                             \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+/* How fork(3) calls clone(2): no thread, no namespace. */
+#define FORK_FLAGS ((uint64_t)UINT32_MAX & ~(uint64_t)(CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | CLONE_PARENT_SETTID))
+
+/* Of user ids, only that root becomes the real user. */
+#define NO_ID(n)                                                                                                       \
+    {                                                                                                                  \
+        n, SCMP_CMP_MASKED_EQ, UINT32_MAX, UINT32_MAX                                                                  \
+    }
+
+/*
+ * The calls of perf/tally/: those of the loader, and of its child, in which libbpf loads the program. Only a file can
+ * be mapped as executable, as its library is, and nothing here can have written one. Of bpf(2) there are no commands
+ * that find, pin or attach what others loaded.
+ */
+static const struct call_rule calls_of_tally[] = {
+    BPF_COMMAND(BPF_MAP_UPDATE_ELEM),
+    BPF_COMMAND(BPF_MAP_DELETE_ELEM),
+    BPF_COMMAND(BPF_PROG_TEST_RUN),
+    BPF_COMMAND(BPF_RAW_TRACEPOINT_OPEN),
+    BPF_COMMAND(BPF_MAP_GET_FD_BY_ID), /* tally-quota.c */
+    {SCMP_SYS(name_to_handle_at), 0, {{0}}},
+    {SCMP_SYS(fcntl), 1, {CALL_EXACTLY(1, F_DUPFD_CLOEXEC)}},
+    {SCMP_SYS(fcntl64), 1, {CALL_EXACTLY(1, F_DUPFD_CLOEXEC)}},
+    {SCMP_SYS(socketpair), 0, {{0}}},
+    {SCMP_SYS(clone), 1, {{0, SCMP_CMP_MASKED_EQ, FORK_FLAGS, SIGCHLD}}},
+    {SCMP_SYS(poll), 0, {{0}}},
+    {SCMP_SYS(ppoll), 0, {{0}}},
+    {SCMP_SYS(ppoll_time64), 0, {{0}}},
+    {SCMP_SYS(kill), 1, {CALL_EXACTLY(1, SIGKILL)}},
+    {SCMP_SYS(wait4), 0, {{0}}},
+    {SCMP_SYS(waitpid), 0, {{0}}},
+    /* the child */
+    BPF_COMMAND(BPF_BTF_LOAD),
+    BPF_COMMAND(BPF_MAP_CREATE),
+    BPF_COMMAND(BPF_MAP_FREEZE),
+    BPF_COMMAND(BPF_PROG_LOAD),
+    BPF_COMMAND(BPF_OBJ_GET_INFO_BY_FD),
+    {SCMP_SYS(prctl), 1, {CALL_EXACTLY(0, PR_SET_PDEATHSIG)}},
+    {SCMP_SYS(prctl), 1, {CALL_EXACTLY(0, PR_SET_NAME)}},
+    {SCMP_SYS(prctl), 1, {CALL_EXACTLY(0, PR_CAPBSET_READ)}},
+    {SCMP_SYS(capget), 0, {{0}}},
+    {SCMP_SYS(getppid), 0, {{0}}},
+    {SCMP_SYS(close_range), 0, {{0}}},
+    {SCMP_SYS(setresuid), 2, {CALL_EXACTLY(0, 0), NO_ID(1)}},
+    {SCMP_SYS(setresuid32), 2, {CALL_EXACTLY(0, 0), NO_ID(1)}},
+    {SCMP_SYS(setrlimit), 1, {CALL_EXACTLY(0, RLIMIT_MEMLOCK)}},
+    {SCMP_SYS(getrlimit), 1, {CALL_EXACTLY(0, RLIMIT_MEMLOCK)}},
+    {SCMP_SYS(ugetrlimit), 1, {CALL_EXACTLY(0, RLIMIT_MEMLOCK)}},
+    {SCMP_SYS(prlimit64), 2, {CALL_EXACTLY(0, 0), CALL_EXACTLY(1, RLIMIT_MEMLOCK)}},
+    {SCMP_SYS(read), 0, {{0}}},
+    {SCMP_SYS(pread64), 0, {{0}}},
+    {SCMP_SYS(lseek), 0, {{0}}},
+    {SCMP_SYS(_llseek), 0, {{0}}},
+    {SCMP_SYS(access), 0, {{0}}},
+    {SCMP_SYS(faccessat), 0, {{0}}},
+    {SCMP_SYS(faccessat2), 0, {{0}}},
+    {SCMP_SYS(uname), 0, {{0}}},
+    {SCMP_SYS(getdents64), 0, {{0}}},
+    {SCMP_SYS(mmap), 2, {MAPPED_CODE}},
+    {SCMP_SYS(mmap2), 2, {MAPPED_CODE}},
+    {SCMP_SYS(mprotect), 1, {CALL_WITHOUT(2, PROT_EXEC)}},
+    {SCMP_SYS(mremap), 0, {{0}}},
+    {SCMP_SYS(getrandom), 0, {{0}}},
+    {SCMP_SYS(set_robust_list), 0, {{0}}},
+    {SCMP_SYS(rseq), 0, {{0}}},
+    {SCMP_SYS(rt_sigprocmask), 0, {{0}}},
+};
+
+static const struct {
+    const struct call_rule *rules;
+    size_t n;
+} calls[N_PURPOSES] = {
+    [ALWAYS] = {calls_of_all, ARRAY_SIZE(calls_of_all)},
+    [SAMPLING] = {calls_of_sampling, ARRAY_SIZE(calls_of_sampling)},
+    [TALLY] = {calls_of_tally, ARRAY_SIZE(calls_of_tally)},
+};
+
 /* Any other call fails and ends nothing, so that a libc which makes more calls than these still works. */
-static int opener_filter_calls(bool sampling, bool *ret_filtered, struct error *error)
+static int opener_filter_calls(const struct opener_permissions *permissions, bool *ret_filtered, struct error *error)
 {
     scmp_filter_ctx context = seccomp_init(SCMP_ACT_ERRNO(EPERM));
     /* Otherwise libseccomp reports every failure of the kernel with the same error. */
     int r = context ? seccomp_attr_set(context, SCMP_FLTATR_API_SYSRAWRC, 1) : -ENOMEM;
 
-    if (r == 0)
-        r = call_filter_allow(context, calls_of_all, ARRAY_SIZE(calls_of_all));
-    if (r == 0 && sampling)
-        r = call_filter_allow(context, calls_of_sampling, ARRAY_SIZE(calls_of_sampling));
+    for (enum jail_purpose i = ALWAYS; i < N_PURPOSES && r == 0; i++)
+        if (has_purpose(permissions, i))
+            r = call_filter_allow(context, calls[i].rules, calls[i].n);
     return call_filter_load(context, r, ret_filtered, error);
 }
 
-int opener_jail_enter(int socket, int reader, pid_t parent, bool sampling, uint64_t *ret_capabilities,
+int opener_jail_enter(int socket, int reader, const struct opener_rules *rules, uint64_t *ret_capabilities,
                       bool *ret_filtered, struct error *error)
 {
     const int sockets[] = {socket, reader}; /* -1 is no descriptor, and stays none */
@@ -113,11 +238,13 @@ int opener_jail_enter(int socket, int reader, pid_t parent, bool sampling, uint6
     signal(SIGALRM, SIG_IGN);
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
         return error_set(error, -errno, "cannot protect the opener's memory: %s", strerror(errno));
-    r = capabilities_keep_needed(sampling, error);
+    if (has_purpose(&rules->permissions, TALLY))
+        raise_locked_memory();
+    r = capabilities_keep_needed(&rules->permissions, error);
     if (r == 0)
-        r = end_with(parent, error);
+        r = end_with(rules->daemon, error);
     if (r < 0)
         return r;
     *ret_capabilities = capabilities_own();
-    return opener_filter_calls(sampling, ret_filtered, error);
+    return opener_filter_calls(&rules->permissions, ret_filtered, error);
 }

@@ -3,17 +3,16 @@
 #ifndef OPENER_JAIL_H
 #define OPENER_JAIL_H
 
-#include <sys/types.h>
-
-#include "base/error.h"
+#include "opener/rules.h"
 
 /*
  * For the opener. Its only descriptors are from now on `socket`, `reader` (-1: none) and standard error. It ends with
- * `parent`, and not by a signal that a terminal or a service manager sends to all processes. It keeps the capabilities
- * that counting needs (and, where it is `sampling`, samples), which go to *ret_capabilities, and the system calls of
- * server.c. *ret_filtered is false where the kernel has no filters. -errno with a sentence.
+ * the daemon, and not by a signal that a terminal or a service manager sends to all processes. It keeps the
+ * capabilities, which go to *ret_capabilities, and the system calls that opening needs by the rules: those of samples
+ * and of a tally only where the permissions have them. *ret_filtered is false where the kernel has no filters. -errno
+ * with a sentence.
  */
-int opener_jail_enter(int socket, int reader, pid_t parent, bool sampling, uint64_t *ret_capabilities,
+int opener_jail_enter(int socket, int reader, const struct opener_rules *rules, uint64_t *ret_capabilities,
                       bool *ret_filtered, struct error *error);
 
 #endif

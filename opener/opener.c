@@ -3,6 +3,7 @@
 #include "opener/opener.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,8 +19,10 @@
 #include "base/process/program.h"
 #include "opener/jail.h"
 #include "opener/server.h"
+#include "opener/tally-client.h"
 #include "perf/hierarchy.h"
 #include "perf/machine.h"
+#include "perf/tally/loader.h"
 
 /* How long the opener may take to start, while nothing else waits. */
 #define PATIENCE_S 10
@@ -50,12 +53,30 @@ static int opener_send_hello(int socket, const struct opener_hello *hello)
     return fd_socket_send_one(socket, hello, sizeof(*hello), stat);
 }
 
+/* It lives as long as this process. */
+static int bind_tally(struct sys *sys, const struct opener_rules *rules, struct error *error)
+{
+    struct tally_loader *loader;
+
+    if (!rules->permissions.tally_slots)
+        return 0;
+    if (tally_loader_new(&loader) < 0)
+        return error_oom(error);
+    tally_loader_bind(loader, sys);
+    return 0;
+}
+
 /* _exit(2) does not run the handlers of exit(3), which are the daemon's. */
 static _Noreturn void opener_run(struct sys *sys, const struct opener *opener, const struct user *user, int socket,
                                  int reader)
 {
-    struct opener_server server = {
-        .sys = sys, .socket = socket, .reader = reader, .rules = opener->client.rules, .cgroups = opener->cgroups};
+    struct tally_quota tallies = {0};
+    struct opener_server server = {.sys = sys,
+                                   .socket = socket,
+                                   .reader = reader,
+                                   .rules = opener->client.rules,
+                                   .cgroups = opener->cgroups,
+                                   .tallies = &tallies};
     struct opener_hello hello = {0};
     struct error error = {0};
     bool filtered = false;
@@ -63,11 +84,13 @@ static _Noreturn void opener_run(struct sys *sys, const struct opener *opener, c
     program_set_name("perfcountd-opener");
     hello.error = user_allow_kill(user, &error);
     if (hello.error == 0)
-        hello.error = opener_jail_enter(socket, reader, server.rules.daemon, server.rules.permissions.sampling,
-                                        &hello.capabilities, &filtered, &error);
+        hello.error = bind_tally(sys, &server.rules, &error);
+    if (hello.error == 0)
+        hello.error = opener_jail_enter(socket, reader, &server.rules, &hello.capabilities, &filtered, &error);
     hello.filtered = filtered;
     if (hello.error < 0)
         snprintf(hello.message, sizeof(hello.message), "%.200s", error.message);
+    malloc_trim(0); /* of the filter, which was put together on the heap */
     int r = opener_send_hello(socket, &hello);
     if (r == 0 && hello.error == 0)
         r = opener_server_run(&server);
@@ -148,7 +171,9 @@ int opener_start(struct sys *sys, struct opener_permissions *permissions, const 
         r = opener_receive_hello(opener, error);
     if (r < 0)
         return r;
+    opener->sys = sys;
     opener_client_attach(&opener->client, sys);
+    opener_client_attach_tally(sys);
     *ret = steal(opener);
     return 0;
 }
@@ -213,6 +238,8 @@ struct opener *opener_free(struct opener *opener)
 {
     if (!opener)
         return NULL;
+    if (opener->sys) /* collectors are closed later */
+        opener->sys->tally = NULL;
     opener_client_done(&opener->client);
     opener_end(opener);
     child_forget(&opener->child);

@@ -11,6 +11,7 @@
 
 struct opener {
     struct opener_client client;
+    struct sys *sys; /* that asks it; NULL before */
     struct child child;
     uid_t user;            /* of the opener */
     pid_t pid;             /* child.pid is 0 once it is reaped */

@@ -60,6 +60,16 @@ static int request_parse_state(const struct opener_state_packet *state, size_t s
     return 0;
 }
 
+static int request_parse_tally(const struct opener_tally_packet *tally, size_t size, size_t n_fds,
+                               struct opener_request *ret)
+{
+    int r = opener_tally_parse(tally, size, n_fds);
+
+    if (r == 0)
+        *ret = (struct opener_request){.kind = OPENER_REQUEST_TALLY, .tally = tally};
+    return r;
+}
+
 int opener_request_parse(const void *packet, size_t size, size_t n_fds, struct opener_request *ret)
 {
     const struct opener_packet_header *header = packet;
@@ -73,6 +83,8 @@ int opener_request_parse(const void *packet, size_t size, size_t n_fds, struct o
         return request_parse_file(packet, size, n_fds, ret);
     case OPENER_REQUEST_STATE:
         return request_parse_state(packet, size, n_fds, ret);
+    case OPENER_REQUEST_TALLY:
+        return request_parse_tally(packet, size, n_fds, ret);
     }
     return -EBADMSG;
 }
@@ -223,6 +235,8 @@ static int request_check(const struct opener_request *request, const struct open
         return file_is_allowed(request->path, rules) ? 0 : -EBADRQC;
     if (request->kind == OPENER_REQUEST_STATE)
         return state_is_allowed(request->state) ? 0 : -EBADRQC;
+    if (request->kind == OPENER_REQUEST_TALLY)
+        return opener_tally_check(request->tally, rules);
     int r = target_is_allowed(request, rules) ? 0 : -EBADRQC;
     for (size_t i = 0; i < request->group->n_events && r == 0; i++)
         r = request_check_event(rules, &request->events[i].attr, opener_request_text(request, i));
@@ -235,6 +249,7 @@ int opener_request_check(const struct opener_request *request, const struct open
     int r = request_check(request, rules);
 
     wider.permissions.sampling = true;
+    wider.permissions.tally_slots = UINT32_MAX;
     return r == -EBADRQC && request_check(request, &wider) != -EBADRQC ? -EUNATCH : r;
 }
 
@@ -333,4 +348,12 @@ int opener_request_write_state(const struct state_request *request, struct buffe
     buffer_append(packet, &header, sizeof(header));
     buffer_append(packet, request, sizeof(*request));
     return packet->failed ? -ENOMEM : 0;
+}
+
+size_t opener_reply_size(const struct opener_reply *reply)
+{
+    size_t length = reply->error ? strnlen(reply->message, sizeof(reply->message)) : 0;
+
+    return reply->error ? offsetof(struct opener_reply, message[length ? length + 1 : 0])
+                        : offsetof(struct opener_reply, results[reply->n]);
 }

@@ -13,21 +13,14 @@
 #include "base/process/fd-socket.h"
 #include "opener/path.h"
 #include "opener/rules.h"
+#include "opener/tally-request.h"
 #include "perf/files/state-file.h"
 #include "perf/sys.h"
 
-#define OPENER_VERSION 1
 #define OPENER_EVENTS_MAX FD_LIST_MAX
-#define OPENER_FDS_MAX 2
 /* All texts of one request: names of functions, and paths of programs, that probes are set in. */
 #define OPENER_TEXT_MAX (16 * 1024)
-
-enum opener_request_kind { OPENER_REQUEST_GROUP = 1, OPENER_REQUEST_FILE, OPENER_REQUEST_STATE };
-
-struct opener_packet_header {
-    uint16_t version, kind;
-    uint32_t size; /* of the whole packet */
-};
+#define OPENER_MESSAGE_MAX 512
 
 /* OPENER_REQUEST_GROUP: this, `n_events` events, `text_size` bytes of text. No number in it becomes a pointer. */
 struct opener_group_packet {
@@ -65,15 +58,16 @@ struct opener_request {
     const struct opener_packet_event *events;
     const char *text, *path;
     const struct state_request *state;
+    const struct opener_tally_packet *tally;
 };
 
 /* `packet` is aligned as uint64_t. -EBADMSG where it is not a request, or not one with `n_fds` descriptors. */
 int opener_request_parse(const void *packet, size_t size, size_t n_fds, struct opener_request *ret);
 /*
- * 0, or why the request is refused: -EUNATCH where an opener that was started for sampling would allow it; -ENOPKG for
- * a tracepoint, probe or breakpoint that was not in the configuration at the start, or a PMU that did not exist then;
- * -ENOKEY for a breakpoint of the configuration without opener.breakpoints; -EBADRQC for all else that no daemon needs
- * or may have.
+ * 0, or why the request is refused: -EUNATCH where an opener that was started for sampling, or for a tally with as many
+ * slots, would allow it; -ENOPKG for a tracepoint, probe or breakpoint that was not in the configuration at the start,
+ * or a PMU that did not exist then; -ENOKEY for a breakpoint of the configuration without opener.breakpoints; -EBADRQC
+ * for all else that no daemon needs or may have.
  */
 int opener_request_check(const struct opener_request *request, const struct opener_rules *rules);
 /* The text of the n-th event, NULL where it has none; borrowed from the packet. */
@@ -90,10 +84,16 @@ int opener_request_write_state(const struct state_request *request, struct buffe
 
 /* The reply to a request. A descriptor comes along for each result that is 0, in order. */
 struct opener_reply {
-    int32_t error; /* of the request as a whole: nothing was tried */
+    int32_t error; /* of the request as a whole: nothing was tried, or all of it failed */
     uint32_t n;
-    int32_t results[OPENER_EVENTS_MAX];
+    uint64_t id; /* of a cgroup */
+    union {
+        int32_t results[OPENER_EVENTS_MAX];
+        char message[OPENER_MESSAGE_MAX]; /* with an error: its sentence with its NUL, if it has one */
+    };
 };
+/* How many of its bytes are sent. */
+size_t opener_reply_size(const struct opener_reply *reply);
 
 /* The first packet of the opener, with a descriptor of its /proc/PID/stat where it can be opened. */
 struct opener_hello {

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "perf/cpuset.h"
 #include "perf/pmu-kind.h"
 
 #define DEVICES "/sys/bus/event_source/devices"
@@ -139,9 +140,23 @@ static int rules_find_pmus(struct opener_rules *rules, struct sys *sys)
     return r;
 }
 
+/* 0 where sysfs does not say it. */
+static unsigned count_cpus(struct sys *sys)
+{
+    _cleanup_(cpuset_done) struct cpuset cpus = {0};
+    _cleanup_(freep) char *text = NULL;
+    unsigned n = 0;
+
+    if (sys_read_file(sys, "/sys/devices/system/cpu/possible", &text) < 0 || cpuset_parse(text, &cpus, NULL) < 0)
+        return 0;
+    CPUSET_FOREACH (cpu, &cpus)
+        n = (unsigned)cpu + 1;
+    return n;
+}
+
 int opener_rules_init(struct opener_rules *rules, struct sys *sys, struct opener_permissions *permissions)
 {
-    *rules = (struct opener_rules){.daemon = getpid(), .permissions = *permissions};
+    *rules = (struct opener_rules){.daemon = getpid(), .permissions = *permissions, .n_cpus = count_cpus(sys)};
     *permissions = (struct opener_permissions){0};
     int r = rules_find_pmus(rules, sys);
     if (r < 0)

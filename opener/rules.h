@@ -22,8 +22,9 @@ struct opener_permitted_event {
 
 /* The permissions that the configuration gives; the caller fills them. */
 struct opener_permissions {
-    bool sampling;    /* samples of all tasks */
-    bool breakpoints; /* opener.breakpoints: the breakpoints among `events` may be handed out */
+    bool sampling;        /* samples of all tasks */
+    bool breakpoints;     /* opener.breakpoints: the breakpoints among `events` may be handed out */
+    uint32_t tally_slots; /* cgroups may be counted by a tally with at most this number of slots; 0: by none */
     struct opener_permitted_event *events;
     size_t n_events;
     char **files; /* the configuration's own files, by the paths that it names */
@@ -46,6 +47,7 @@ struct opener_types {
 struct opener_rules {
     pid_t daemon; /* the only task that may be counted; others may be sampled where permissions.sampling */
     struct opener_permissions permissions;
+    unsigned n_cpus; /* possible ones: the largest number and 1 */
     /* The PMUs at the start, by what their descriptors can do. Events of other PMUs are permitted one by one. */
     struct opener_types counting, tracing, probing;
 };

@@ -15,6 +15,7 @@
 #include "opener/executable.h"
 #include "opener/safe-path.h"
 #include "opener/state-file.h"
+#include "opener/tally-server.h"
 #include "perf/files/jit-map.h"
 
 static bool fd_is_on(int fd, long magic)
@@ -198,6 +199,17 @@ static int server_open_file(const struct opener_server *server, const struct ope
     return 0;
 }
 
+/* A tally knows cgroups by their ids in the second version's hierarchy. */
+static int server_tally(const struct opener_server *server, const struct opener_tally_packet *packet,
+                        const struct fd_list *given, struct opener_reply *reply, struct fd_list *opened)
+{
+    int r = packet->call == OPENER_TALLY_ASSIGN ? server_check_cgroup(server, given->fds[0]) : 0;
+
+    if (r == 0 && packet->call == OPENER_TALLY_ASSIGN && !fd_is_on(given->fds[0], CGROUP2_SUPER_MAGIC))
+        r = -EXDEV;
+    return r < 0 ? r : opener_tally_serve(server->sys, server->tallies, packet, given, reply, opened);
+}
+
 static int server_reply(const struct opener_server *server, const void *packet, size_t size,
                         const struct fd_list *given, struct opener_reply *reply, struct fd_list *opened)
 {
@@ -215,6 +227,8 @@ static int server_reply(const struct opener_server *server, const void *packet, 
         return server_open_file(server, &request, reply, opened);
     case OPENER_REQUEST_STATE:
         return opener_state_file_send(server->sys, request.state, server->reader);
+    case OPENER_REQUEST_TALLY:
+        return server_tally(server, request.tally, given, reply, opened);
     }
     return -EBADMSG;
 }
@@ -223,7 +237,7 @@ static int server_refuse(const struct opener_server *server, int error)
 {
     const struct opener_reply reply = {.error = error};
 
-    return fd_socket_send(server->socket, &reply, offsetof(struct opener_reply, results), &(struct fd_list){0});
+    return fd_socket_send(server->socket, &reply, opener_reply_size(&reply), &(struct fd_list){0});
 }
 
 /* 1 after a reply, 0 when the daemon has closed its end, -errno. */
@@ -237,7 +251,7 @@ static int server_run_once(const struct opener_server *server)
     if (n == 0 || (n < 0 && n != -EBADMSG))
         return (int)n;
     reply.error = n < 0 ? (int)n : server_reply(server, packet, (size_t)n, &given, &reply, &opened);
-    int r = fd_socket_send(server->socket, &reply, offsetof(struct opener_reply, results[reply.n]), &opened);
+    int r = fd_socket_send(server->socket, &reply, opener_reply_size(&reply), &opened);
     /* Descriptors need memory (ENOMEM), and only some may be in flight (ETOOMANYREFS): the error goes without them. */
     if (r < 0 && opened.n > 0)
         r = server_refuse(server, r);

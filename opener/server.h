@@ -4,6 +4,7 @@
 #define OPENER_SERVER_H
 
 #include "opener/request.h"
+#include "opener/tally-quota.h"
 
 struct opener_server {
     struct sys *sys;
@@ -11,6 +12,7 @@ struct opener_server {
     struct opener_rules rules;
     int reader;          /* the socket to which state files go (state-file.h); -1: nobody reads them */
     const char *cgroups; /* the directory of the hierarchy of cgroups, "" where there is none */
+    struct tally_quota *tallies;
 };
 
 /*

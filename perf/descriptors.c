@@ -131,6 +131,22 @@ void descriptors_done(struct descriptors *descriptors, struct sys *sys)
     *descriptors = (struct descriptors){0};
 }
 
+int descriptors_keep(struct sys *sys, const int *fds, size_t n)
+{
+    struct descriptors *descriptors = sys->descriptors;
+
+    if (!descriptors)
+        return 0;
+    if (room_for(descriptors, USE_COUNTING) < n)
+        return -EMFILE;
+    for (size_t i = 0; i < n; i++)
+        if (grow_uses(descriptors, (size_t)fds[i]) < 0)
+            return -ENOMEM;
+    for (size_t i = 0; i < n; i++)
+        record_use(descriptors, fds[i], USE_COUNTING);
+    return 0;
+}
+
 uint64_t descriptors_room(const struct sys *sys, uint64_t own)
 {
     const struct descriptors *descriptors = sys->descriptors;

@@ -38,6 +38,11 @@ void descriptors_attach(struct descriptors *descriptors, struct sys *sys, const 
 /* Leaves the seam. NULL is allowed, and one that was never attached. */
 void descriptors_done(struct descriptors *descriptors, struct sys *sys);
 
+/*
+ * Descriptors that counting has opened otherwise count as its own from now on; the seam closes them. -EMFILE where
+ * there is no room for all of them, -ENOMEM; then they are not counted.
+ */
+int descriptors_keep(struct sys *sys, const int *fds, size_t n);
 /* How many descriptors a user that now holds `own` may hold in all for counting; UINT64_MAX where there is no limit. */
 uint64_t descriptors_room(const struct sys *sys, uint64_t own);
 /* The limit `files`; UINT64_MAX where there is none. */

@@ -12,9 +12,15 @@ struct member {
     uint64_t id;
 };
 
+/* Small, since each cgroup has some on each CPU. */
 struct group {
-    struct sys *sys;
-    size_t n;
+    union {
+        struct sys *sys;
+        struct group *whole; /* of a part */
+    };
+    uint16_t n;
+    bool is_part, always_runs;
+    uint32_t references;
     struct member members[];
 };
 
@@ -30,13 +36,27 @@ DEFINE_CLEANUP(struct group *, group_free);
 
 struct group *group_free(struct group *group)
 {
-    if (!group)
+    if (!group || --group->references > 0)
         return NULL;
+    if (group->is_part)
+        group_free(group->whole);
     /* Siblings first: closing a leader would make each of them a group of its own for a moment. */
-    while (group->n > 0)
+    while (group->n > 0 && !group->is_part)
         group->sys->close(group->sys, group->members[--group->n].fd);
     free(group);
     return NULL;
+}
+
+struct group *group_ref(struct group *group)
+{
+    group->references++;
+    return group;
+}
+
+/* The group that has the descriptors. */
+static const struct group *group_whole(const struct group *group)
+{
+    return group->is_part ? group->whole : group;
 }
 
 /* The attributes that every member has; `disabled` of the leader holds for all. */
@@ -96,8 +116,22 @@ static struct group *group_new(struct sys *sys, size_t n)
     struct group *group = malloc(sizeof(*group) + n * sizeof(group->members[0]));
 
     if (group)
-        *group = (struct group){.sys = sys};
+        *group = (struct group){.sys = sys, .references = 1, .always_runs = true};
     return group;
+}
+
+struct group *group_part(struct group *whole, const int *members, size_t n)
+{
+    struct group *part = group_new(NULL, n);
+
+    if (!part)
+        return NULL;
+    part->whole = group_ref(whole);
+    part->is_part = true;
+    part->always_runs = whole->always_runs;
+    for (size_t i = 0; i < n; i++)
+        part->members[part->n++] = members[i] == GROUP_CLOCK ? (struct member){.fd = -1} : whole->members[members[i]];
+    return part;
 }
 
 int group_open(struct sys *sys, const struct attr *leader, const struct group_target *target, struct group **ret)
@@ -110,6 +144,12 @@ int group_open(struct sys *sys, const struct attr *leader, const struct group_ta
         return r < 0 ? r : error;
     *ret = group;
     return 0;
+}
+
+/* The kernel schedules these apart from those of hardware (perf_sw_context); a leader of hardware takes them along. */
+static bool needs_no_counter(const struct attr *attr)
+{
+    return attr->kernel.type == PERF_TYPE_SOFTWARE || attr->kernel.type == PERF_TYPE_TRACEPOINT;
 }
 
 int group_open_many(struct sys *sys, const struct attr *attrs, size_t n, bool whole, const struct group_target *target,
@@ -128,19 +168,31 @@ int group_open_many(struct sys *sys, const struct attr *attrs, size_t n, bool wh
     for (size_t i = 0; i < n; i++) {
         ret_errors[i] = fds[i] < 0 ? fds[i] : group_adopt(group, fds[i]);
         failed |= ret_errors[i] < 0;
+        group->always_runs &= ret_errors[i] < 0 || needs_no_counter(&attrs[i]);
     }
     *ret = group->n > 0 && !(whole && failed) ? steal(group) : NULL;
     return 0;
 }
 
+/*
+ * The leader's state holds for all: members are opened enabled (sys.h). PERF_IOC_FLAG_GROUP would disable each of them,
+ * and a member of another PMU than the leader's may count no more when it is enabled again (Linux 6.18).
+ */
+static int group_control(const struct group *group, unsigned long request)
+{
+    const struct group *whole = group_whole(group);
+
+    return whole->sys->ioctl(whole->sys, whole->members[0].fd, request, 0);
+}
+
 int group_enable(struct group *group)
 {
-    return group->sys->ioctl(group->sys, group->members[0].fd, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
+    return group_control(group, PERF_EVENT_IOC_ENABLE);
 }
 
 int group_disable(struct group *group)
 {
-    return group->sys->ioctl(group->sys, group->members[0].fd, PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP);
+    return group_control(group, PERF_EVENT_IOC_DISABLE);
 }
 
 /* The kernel lists members in the order in which they joined. In another order they would be found by id. */
@@ -156,25 +208,52 @@ static int find_value(const struct raw_reading *raw, size_t hint, uint64_t id, u
     return -EBADMSG;
 }
 
-int group_read(const struct group *group, struct group_reading *ret)
+/* The room for more values than it has members shows a group that is larger than expected. */
+static inline int read_raw(const struct group *whole, struct raw_reading *ret)
 {
-    struct raw_reading raw;
-    size_t size = offsetof(struct raw_reading, members) + group->n * sizeof(raw.members[0]);
+    size_t size = offsetof(struct raw_reading, members) + whole->n * sizeof(ret->members[0]);
+    ssize_t n = whole->sys->read(whole->sys, whole->members[0].fd, ret, sizeof(*ret));
 
-    /* The room for more values than it has members shows a group that is larger than expected. */
-    ssize_t n = group->sys->read(group->sys, group->members[0].fd, &raw, sizeof(raw));
     if (n < 0)
         return (int)n;
     if (n == 0)
         return -ENODATA;
-    if ((size_t)n != size || raw.n != group->n)
-        return -EBADMSG;
-    for (size_t i = 0; i < group->n; i++)
+    return (size_t)n != size || ret->n != whole->n ? -EBADMSG : 0;
+}
+
+static int part_read(const struct group *part, struct group_reading *ret)
+{
+    struct raw_reading raw;
+    int r = read_raw(part->whole, &raw);
+
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < part->n; i++)
+        if (part->members[i].fd < 0)
+            ret->values[i] = raw.running;
+        else if (find_value(&raw, i < raw.n ? i : 0, part->members[i].id, &ret->values[i]) < 0)
+            return -EBADMSG;
+    ret->enabled = raw.enabled;
+    ret->running = raw.running;
+    ret->n = part->n;
+    return 0;
+}
+
+int group_read(const struct group *group, struct group_reading *ret)
+{
+    struct raw_reading raw;
+
+    if (group->is_part)
+        return part_read(group, ret);
+    int r = read_raw(group, &raw);
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < raw.n; i++)
         if (find_value(&raw, i, group->members[i].id, &ret->values[i]) < 0)
             return -EBADMSG;
     ret->enabled = raw.enabled;
     ret->running = raw.running;
-    ret->n = group->n;
+    ret->n = raw.n;
     return 0;
 }
 
@@ -183,9 +262,24 @@ size_t group_size(const struct group *group)
     return group->n;
 }
 
+size_t group_descriptors(const struct group *group)
+{
+    return group->is_part ? 0 : group->n;
+}
+
 int group_fd(const struct group *group, size_t n)
 {
     return group->members[n].fd;
+}
+
+uint64_t group_id(const struct group *group, size_t n)
+{
+    return group->members[n].id;
+}
+
+bool group_always_runs(const struct group *group)
+{
+    return group->always_runs;
 }
 
 /* Events that any counter takes, the most common first; cycles may have a counter of their own beside the others. */

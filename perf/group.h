@@ -38,8 +38,19 @@ int group_open(struct sys *sys, const struct attr *leader, const struct group_ta
  */
 int group_open_many(struct sys *sys, const struct attr *attrs, size_t n, bool whole, const struct group_target *target,
                     int *ret_errors, struct group **ret);
-/* Closes all descriptors. */
+/* Adds an owner. */
+struct group *group_ref(struct group *group);
+/* Removes an owner; the last one closes all descriptors. */
 struct group *group_free(struct group *group);
+
+/* A member of a part that is no member of the group: a clock, which counts what is the group's running time. */
+#define GROUP_CLOCK (-1)
+
+/*
+ * A part of a group: these of its members, in this order, at most GROUP_MEMBERS_MAX. It shares the descriptors and
+ * keeps them open; enabling, disabling and reading it is the same as of the whole. NULL when out of memory.
+ */
+struct group *group_part(struct group *whole, const int *members, size_t n);
 
 /* Enables or disables all members. Errors of ioctl(2). */
 int group_enable(struct group *group);
@@ -53,8 +64,15 @@ int group_read(const struct group *group, struct group_reading *ret);
 
 /* The number of members, the leader among them. */
 size_t group_size(const struct group *group);
-/* The descriptor of the n-th member, for mmap(2); the group owns it. */
+/* How many descriptors it opened: a part none. */
+size_t group_descriptors(const struct group *group);
+/* The descriptor of the n-th member, for mmap(2); the group owns it. -1 for a clock of a part. */
 int group_fd(const struct group *group, size_t n);
+/* The kernel's number of the n-th member, which is never used twice; 0 for a clock of a part. */
+uint64_t group_id(const struct group *group, size_t n);
+/* Whether it runs all the time that it is enabled, since its members need no counters of a PMU: so do those of the
+ * whole. */
+bool group_always_runs(const struct group *group);
 
 /*
  * How many events `pmu` counts at once. No file says this, so groups of one event are opened on its first CPU, each

@@ -36,6 +36,7 @@ struct sys_group {
 
 struct descriptors;
 struct state_request;
+struct tally_calls;
 
 struct sys {
     /* The directory that has /sys and /proc: "" on the real machine, a directory of fixtures in a test. */
@@ -63,6 +64,7 @@ struct sys {
      */
     int (*read_state)(struct sys *sys, const struct state_request *request);
     int state_records;               /* packets of collectors/names/record.h; -1 where there is no reader */
+    const struct tally_calls *tally; /* tally/tally.h; NULL: this process cannot have one */
     struct descriptors *descriptors; /* the limit of open_group() (descriptors.h); NULL: the kernel's alone */
     void *userdata;                  /* belongs to the code that replaced some of these functions */
 };

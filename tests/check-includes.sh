@@ -19,12 +19,14 @@ base/process       | base
 perf               | base base/process/program.h perf/event perf/userpage
 perf/event         | base perf
 perf/files         | base perf
+perf/tally         | base base/process perf
 perf/userpage      | base perf perf/event
 opener             | base/* perf/*
 config             | base perf/*
 derived            | base
 collectors         | base/* perf/* config derived collectors/cgroup collectors/names
-collectors/cgroup  | base/* perf/* config derived collectors collectors/names
+collectors/cgroup  | base/* perf/* config derived collectors collectors/cgroup/tally collectors/names
+collectors/cgroup/tally | base perf/* config collectors collectors/names
 collectors/names   | base/* config/name-kind.h perf/*
 collectors/names/reader | base/* perf/* collectors/names
 symbols            | base perf/* symbols/symboliser

@@ -80,11 +80,13 @@ fuzz_all() {
     [ $n -gt 0 ] || result failed fuzzers "" "there is none in build/clang/tests/fuzz"
 }
 
-# end_to_end SCRIPT [BUILD]: of tests/e2e, with the daemon of build/BUILD; $kind is measures for one that measures.
+# [ENGINE=bpf] end_to_end SCRIPT [BUILD]: of tests/e2e, with the daemon of build/BUILD; $kind is measures for one that
+# measures.
 end_to_end() {
     local build_of=${2-plain} sanitized=()
     [ "$build_of" = plain ] || sanitized=(SANITIZED=yes)
-    "${kind-check}" "e2e $1${2:+ ($2)}" env PERFCOUNTD="$build/$build_of/perfcountd" "${sanitized[@]}" \
+    "${kind-check}" "e2e $1${2:+ ($2)}${ENGINE:+, engine $ENGINE}" \
+        env PERFCOUNTD="$build/$build_of/perfcountd" "${sanitized[@]}" \
         timeout --foreground --kill-after=10 300 "tests/e2e/$1.sh"
 }
 
@@ -98,7 +100,7 @@ with_daemon() {
 # Downloads for later steps. If they fail, those steps say why.
 fetch() {
     local suite
-    tests/tree.sh package bookworm arm64 armhf
+    tests/tree.sh package bookworm armhf
     tests/vm/fetch.sh
     tests/page/install.sh
     tests/tree.sh machine
@@ -112,15 +114,15 @@ lane_end_to_end() {
     local script
     show='^[a-z].*: [0-9]' check "tests/check-style.sh" env PERFCOUNTD="$build/plain/perfcountd" \
         OBJECTS="$build/plain" tests/check-style.sh
-    for script in cli stat exposition http assets limits descriptors libpfm4 lifecycle opener stream-events impostor \
-        symboliser-impostor tls security-doc bad-clients local-user proxy valgrind contrib auth excerpts kubernetes \
-        container-files container-users; do
+    for script in cli stat exposition http assets limits descriptors libpfm4 lifecycle opener tally-end stream-events \
+        impostor symboliser-impostor tls security-doc bad-clients local-user proxy valgrind contrib auth excerpts \
+        kubernetes container-files container-users; do
         end_to_end $script
     done
 }
 
-# armhf's is built by lane_armhf; its package by make check-package alone.
-export ARCHITECTURES="amd64 arm64"
+# The boards' and armhf's are built by lanes of their own; their packages by make check-package alone.
+export ARCHITECTURES=amd64
 [ "$(dpkg --print-architecture 2>/dev/null)" = amd64 ] || unset ARCHITECTURES
 lane_packages() {
     show=^perfcountd_ check "Debian packages, with lintian" tests/package/build.sh
@@ -171,7 +173,7 @@ if [ $plain = yes ]; then
         env VM_BUILD="$build/arm64" tests/vm/run.sh
 fi
 
-# --- tests that mostly wait: two lanes, and one that computes
+# --- tests that mostly wait, in lanes of about the same length, and one that computes
 
 lane_systemd() {
     check "systemd machine" with_daemon 600 tests/systemd/units.sh
@@ -182,6 +184,8 @@ lane_systemd() {
 
 lane_containers() {
     check "podman, docker and containerd" with_daemon 300 tests/containers/runtimes.sh
+    end_to_end page
+    end_to_end top
 }
 
 lane_clients() {
@@ -189,8 +193,6 @@ lane_clients() {
     kind=measures end_to_end prometheus
     kind=measures end_to_end prometheus-secure
     end_to_end pause
-    end_to_end page
-    end_to_end top
     check "dashboards, asked of a real Prometheus" env VM_BUILD="$build/arm64" PERFCOUNTD="$build/plain/perfcountd" \
         timeout --foreground 400 tests/dashboards.sh
 }
@@ -229,8 +231,11 @@ if [ $plain = yes ]; then
     end_to_end retry
     wait
     [ ! -x "$build/sanitized/perfcountd" ] || end_to_end cgroup sanitized & # each counts cgroups of its own
+    ENGINE=bpf end_to_end cgroup &
+    ENGINE=bpf end_to_end cgroup-soak &
     end_to_end cgroup-soak
     wait
+    end_to_end cgroup-engines
     end_to_end sampler
     end_to_end sampler-perf
     end_to_end profile

@@ -6,11 +6,15 @@
  */
 #include "collectors/cgroup/cgroup.h"
 
+#include <stdio.h>
+
 #include "base/cleanup.h"
 #include "collectors/cgroup/label.h"
 #include "collectors/cgroup/set.h"
+#include "collectors/cgroup/tally.h"
 #include "collectors/group-collector.h"
 #include "collectors/names/path.h"
+#include "config/options.h"
 
 /* How often, at a reading, the directories are compared where inotify does not report all changes. */
 #define RESCAN_NS NSEC_PER_SEC
@@ -19,6 +23,7 @@ struct cgroup {
     struct cgroup_set set;
     uint64_t rescanned_ns;
     struct series *states[N_CGROUP_STATES];
+    struct series *engine, *unknown; /* `unknown` only with the engine bpf */
 };
 
 static const char *const state_names[N_CGROUP_STATES] = {
@@ -32,6 +37,13 @@ const char *cgroup_state_name(enum cgroup_state state)
     return state_names[state];
 }
 
+static void cgroup_remove_engine(const struct collector_context *context, struct cgroup *cgroup)
+{
+    metrics_remove(&context->snapshot->metrics, cgroup->engine);
+    metrics_remove(&context->snapshot->metrics, cgroup->unknown);
+    cgroup->engine = cgroup->unknown = NULL;
+}
+
 static void cgroup_close(const struct collector_context *context, void *state)
 {
     struct cgroup *cgroup = state;
@@ -40,6 +52,7 @@ static void cgroup_close(const struct collector_context *context, void *state)
         return;
     for (size_t i = 0; i < N_CGROUP_STATES; i++)
         metrics_remove(&context->snapshot->metrics, cgroup->states[i]);
+    cgroup_remove_engine(context, cgroup);
     cgroup_set_done(&cgroup->set, context);
     free(cgroup);
 }
@@ -62,14 +75,56 @@ static int cgroup_add_gauges(const struct collector_context *context, struct cgr
     return 0;
 }
 
+/* The engine may be another after a reload. */
+static int cgroup_add_engine(const struct collector_context *context, struct cgroup *cgroup)
+{
+    static const struct metric engine = {
+        .name = "perfcountd_cgroup_engine_info",
+        .help = "The engine that counts cgroups.",
+        .unit = "",
+        .type = METRIC_INFO,
+    };
+    static const struct metric unknown = {
+        .name = "perfcountd_cgroup_unknown_seconds_total",
+        .help = "Time of CPUs that belongs to no known cgroup.",
+        .unit = "seconds",
+        .type = METRIC_COUNTER,
+    };
+    struct metrics *metrics = &context->snapshot->metrics;
+    struct label label = {"engine", config_engine_name(cgroup->set.engine.type->number)};
+
+    cgroup_remove_engine(context, cgroup);
+    cgroup->engine = metrics_add(metrics, &engine, context->collector, 0, &label, 1);
+    if (!cgroup->engine)
+        return -ENOMEM;
+    series_set(cgroup->engine, 1);
+    if (!cgroup->set.engine.tally)
+        return 0;
+    cgroup->unknown = metrics_add(metrics, &unknown, context->collector, 9, NULL, 0);
+    return cgroup->unknown ? 0 : -ENOMEM;
+}
+
+/* An engine that cannot go on is chosen again, and then all counts begin at 0. */
+static int cgroup_resume(const struct collector_context *context, struct cgroup *cgroup, struct error *error)
+{
+    int r = cgroup_engine_resume(&cgroup->set.engine, context, error);
+
+    if (r == 0 || r == -ENOMEM)
+        return r;
+    cgroup_set_done(&cgroup->set, context);
+    return cgroup_set_open(&cgroup->set, context, error);
+}
+
 static int cgroup_open(const struct collector_context *context, void *previous, void **ret, struct error *error)
 {
     struct cgroup *cgroup = previous ? previous : calloc(1, sizeof(*cgroup));
     int r = cgroup ? 0 : error_oom(error);
 
-    if (r == 0 && !previous)
-        r = cgroup_set_open(&cgroup->set, context, error);
+    if (r == 0)
+        r = previous ? cgroup_resume(context, cgroup, error) : cgroup_set_open(&cgroup->set, context, error);
     if (r == 0 && !previous && cgroup_add_gauges(context, cgroup) < 0)
+        r = error_oom(error);
+    if (r == 0 && cgroup_add_engine(context, cgroup) < 0)
         r = error_oom(error);
     if (r == 0 && cgroup_set_configure(&cgroup->set, context) < 0)
         r = error_oom(error);
@@ -111,34 +166,27 @@ static int cgroup_collect(const struct collector_context *context, void *state, 
     size_t states[N_CGROUP_STATES] = {0};
     struct cgroup *cgroup = state;
 
-    (void)error;
     cgroup_rescan_if_blind(context, cgroup);
     cgroup_set_forget(&cgroup->set, context);
-    for (size_t i = 0; i < cgroup->set.n; i++) {
-        struct cgroup_counts *counts = cgroup->set.counts[i];
-        if (!counts->node)
-            continue;
-        cgroup_counts_read(counts, context->sys);
-        cgroup_counts_add_states(counts, context->groups);
-        *context->stale |= group_collector_is_stale(&counts->groups);
-    }
+    int r = cgroup->set.engine.type->read_all(&cgroup->set.engine, context, cgroup->set.counts, cgroup->set.n, error);
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < cgroup->set.n; i++)
+        if (cgroup->set.counts[i]->node)
+            cgroup_counts_add_states(cgroup->set.counts[i], context->groups);
     cgroup_count_states(cgroup, states);
     for (size_t i = 0; i < N_CGROUP_STATES; i++)
         series_set(cgroup->states[i], states[i]);
+    if (cgroup->unknown)
+        series_set(cgroup->unknown, cgroup_tally_unknown_ns(cgroup->set.engine.tally));
     return 0;
 }
 
 static int cgroup_pause(const struct collector_context *context, void *state)
 {
-    struct cgroup *cgroup = state;
-    int r = 0;
+    struct cgroup_set *set = &((struct cgroup *)state)->set;
 
-    for (size_t i = 0; i < cgroup->set.n; i++) {
-        struct cgroup_counts *counts = cgroup->set.counts[i];
-        int error = counts->ended ? 0 : group_collector_pause(context, &counts->groups);
-        r = r < 0 ? r : error;
-    }
-    return r;
+    return set->engine.type->pause(&set->engine, context, set->counts, set->n);
 }
 
 static int cgroup_add_failure(const struct collector_context *context, struct failures *failures, const char *reason,
@@ -179,6 +227,21 @@ static int cgroup_report_sight(const struct collector_context *context, const st
     return r;
 }
 
+/* Some cgroups are not watched. */
+static int cgroup_report_dropped(const struct collector_context *context, const struct cgroup *cgroup,
+                                 struct failures *failures)
+{
+    const char *no_room = cgroup->set.engine.no_room.message;
+    char message[sizeof(cgroup->set.engine.no_room.message) + 64];
+
+    if (!no_room[0])
+        return cgroup_add_failure(context, failures, "limit",
+                                  "some are not watched, because collectors.cgroup.max_cgroups or the limit of open "
+                                  "files (LimitNOFILE, ulimit -n) is reached; /api/v1/cgroups names them");
+    snprintf(message, sizeof(message), "some are not watched, which /api/v1/cgroups names: %s", no_room);
+    return cgroup_add_failure(context, failures, "limit", message);
+}
+
 static int cgroup_report(const struct collector_context *context, const void *state, struct failures *failures)
 {
     const struct cgroup *cgroup = state;
@@ -191,9 +254,7 @@ static int cgroup_report(const struct collector_context *context, const void *st
     if (r == 0)
         r = cgroup_report_sight(context, cgroup, failures);
     if (r == 0 && cgroup->set.n_dropped)
-        r = cgroup_add_failure(context, failures, "limit",
-                               "some are not watched, because collectors.cgroup.max_cgroups or the limit of open files "
-                               "(LimitNOFILE, ulimit -n) is reached; /api/v1/cgroups names them");
+        r = cgroup_report_dropped(context, cgroup, failures);
     return r;
 }
 
@@ -231,6 +292,11 @@ void cgroup_summarize(const void *state, struct cgroup_summary *ret)
     const struct cgroup *cgroup = state;
 
     *ret = (struct cgroup_summary){
+        .engine = cgroup->set.engine.type->number,
+        .descriptors_shared = cgroup->set.engine.tally ? cgroup_tally_descriptors(cgroup->set.engine.tally) : 0,
+        .unknown_ns = cgroup->set.engine.tally ? cgroup_tally_unknown_ns(cgroup->set.engine.tally) : 0,
+        .engine_reason = cgroup->set.engine.reason.message[0] ? cgroup->set.engine.reason.message : NULL,
+        .max_cgroups = cgroup->set.rules.max_cgroups,
         .hierarchy = cgroup->set.hierarchy.path,
         .v1 = cgroup->set.hierarchy.kind == HIERARCHY_V1,
         .n_wanted = cgroup->set.n_wanted,

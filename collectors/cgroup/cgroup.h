@@ -21,12 +21,17 @@ struct cgroup_view {
 };
 
 struct cgroup_summary {
-    const char *hierarchy; /* its directory */
+    enum config_engine engine; /* that counts */
+    const char *engine_reason; /* NULL, or why `auto` did not take bpf: a sentence without its full stop */
+    uint64_t max_cgroups;      /* as configured, or as the engine has it */
+    const char *hierarchy;     /* its directory */
     bool v1;
     size_t n_wanted;           /* cgroups that the patterns want */
     uint64_t descriptors_each; /* that a cgroup needs here at most */
     uint64_t limit;            /* how many can be watched, by max_cgroups and by descriptors */
     const char *limitation;    /* NULL, or why changes are noticed late */
+    size_t descriptors_shared; /* that the engine has open for all cgroups together */
+    uint64_t unknown_ns;       /* time of CPUs that belongs to no known cgroup */
 };
 
 /* `state` is of the collector `cgroup`. Calls `visit` for each cgroup. */

@@ -8,7 +8,7 @@ struct cgroup_counts *cgroup_counts_free(struct cgroup_counts *counts, struct sn
 {
     if (!counts)
         return NULL;
-    group_collector_done(&counts->groups, snapshot);
+    counts->engine->type->free(counts, snapshot);
     metrics_remove(&snapshot->metrics, counts->info);
     names_done(&counts->names);
     free(counts->path);
@@ -19,72 +19,19 @@ struct cgroup_counts *cgroup_counts_free(struct cgroup_counts *counts, struct sn
 
 /* --- opening --- */
 
-/* Each possible CPU, and the last place of a list of CPUs. */
-static int cgroup_counts_list_places(const struct cgroup_counts *counts, const struct collector_context *context,
-                                     int fd, struct places *places)
-{
-    const struct machine *machine = context->machine;
-    int r = 0;
-
-    places->one_target = true;
-    places->summed = !context->config->cgroup.per_cpu;
-    for (int cpu = cpuset_next(&machine->possible, -1); cpu >= 0 && r == 0; cpu = cpuset_next(&machine->possible, cpu))
-        r = places_add(places, &(struct place){
-                                   .kind = PLACE_CPU,
-                                   .target = {.pid = fd, .cpu = cpu, .flags = PERF_FLAG_PID_CGROUP},
-                                   .cgroup = counts->label,
-                                   .names = &counts->names,
-                                   .away = !cpuset_has(&machine->online, (unsigned)cpu),
-                               });
-    if (r == 0)
-        r = places_add(places, &(struct place){
-                                   .kind = PLACE_NO_CPU,
-                                   .target = {.cpu = -1},
-                                   .cgroup = counts->label,
-                                   .names = &counts->names,
-                                   .list = places,
-                               });
-    return r;
-}
-
-/*
- * The kernel says ENOENT of a removed cgroup, as of an event that a PMU does not have (perf_cgroup_connect(), by way of
- * css_tryget_online_from_dir()). An event that every kernel has distinguishes the two.
- */
-static bool is_removed(const struct collector_context *context, int fd)
-{
-    struct perf_event_attr attr = {
-        .type = PERF_TYPE_SOFTWARE,
-        .config = PERF_COUNT_SW_DUMMY,
-        .size = sizeof(attr),
-        .disabled = 1,
-    };
-    int event = context->sys->perf_event_open(context->sys, &attr, fd, cpuset_next(&context->machine->online, -1), -1,
-                                              PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC);
-
-    if (event >= 0)
-        context->sys->close(context->sys, event);
-    return event == -ENOENT;
-}
-
 static void cgroup_counts_close(struct cgroup_counts *counts)
 {
-    for (size_t i = 0; i < counts->groups.n; i++)
-        group_counts_close(counts->groups.items[i]);
+    counts->engine->type->close(counts);
     counts->ended = true;
 }
 
 int cgroup_counts_resume(struct cgroup_counts *counts, const struct collector_context *context, int fd)
 {
-    _cleanup_(places_done) struct places places = {0};
-    int r = cgroup_counts_list_places(counts, context, fd, &places);
     bool was_ended = counts->ended;
+    int r = counts->engine->type->resume(counts, context, fd);
 
-    if (r < 0)
-        return r;
-    r = group_collector_configure(&counts->groups, context, &context->config->cgroup.groups, &places);
     counts->ended = false;
-    if (r < 0 || !is_removed(context, fd))
+    if (r != -ENODEV)
         return r;
     /* Counts that had ended could not be opened again, and have had their last reading. */
     if (!was_ended)
@@ -93,13 +40,14 @@ int cgroup_counts_resume(struct cgroup_counts *counts, const struct collector_co
     return -ENODEV;
 }
 
-int cgroup_counts_open(const struct collector_context *context, const char *path, const char *label, int fd,
-                       struct cgroup_counts **ret)
+int cgroup_counts_open(struct cgroup_engine *engine, const struct collector_context *context, const char *path,
+                       const char *label, int fd, struct cgroup_counts **ret)
 {
     struct cgroup_counts *counts = calloc(1, sizeof(*counts));
     int r = counts ? 0 : -ENOMEM;
 
     if (r == 0) {
+        counts->engine = engine;
         counts->path = strdup(path);
         counts->label = strdup(label);
         r = counts->path && counts->label ? cgroup_counts_resume(counts, context, fd) : -ENOMEM;
@@ -176,8 +124,8 @@ int cgroup_counts_find_names(struct cgroup_counts *counts, const struct collecto
 
 void cgroup_counts_leave(struct cgroup_counts *counts, const struct collector_context *context)
 {
-    for (size_t i = 0; i < counts->groups.n && !counts->ended; i++)
-        group_counts_leave(counts->groups.items[i], context);
+    if (!counts->ended)
+        counts->engine->type->leave(counts, context);
 }
 
 void cgroup_counts_end(struct cgroup_counts *counts, struct sys *sys)
@@ -194,44 +142,22 @@ void cgroup_counts_end(struct cgroup_counts *counts, struct sys *sys)
 
 size_t cgroup_counts_read(struct cgroup_counts *counts, struct sys *sys)
 {
-    return counts->ended ? 0 : group_collector_read(&counts->groups, sys);
+    return counts->ended ? 0 : counts->engine->type->read(counts, sys);
 }
 
 void cgroup_counts_add_states(const struct cgroup_counts *counts, size_t states[N_ROW_STATES])
 {
     if (!counts->ended)
-        group_collector_add_states(&counts->groups, states);
+        counts->engine->type->add_states(counts, states);
 }
 
 int cgroup_counts_report(const struct cgroup_counts *counts, const struct collector_context *context,
                          struct failures *failures)
 {
-    _cleanup_(failures_done) struct failures own = {0};
-    int r = counts->ended ? 0 : group_collector_report(context, &counts->groups, &own);
-
-    return r < 0 ? r : failures_add_cgroup(failures, &own);
+    return counts->ended ? 0 : counts->engine->type->report(counts, context, failures);
 }
 
 size_t cgroup_counts_descriptors(const struct cgroup_counts *counts)
 {
-    size_t n = 0;
-
-    for (size_t i = 0; i < counts->groups.n; i++)
-        n += group_counts_descriptors(counts->groups.items[i]);
-    return n;
-}
-
-size_t cgroup_counts_needs(const struct collector_context *context)
-{
-    const struct config_groups *groups = &context->config->cgroup.groups;
-    const struct machine *machine = context->machine;
-    size_t n = 0;
-
-    CPUSET_FOREACH (cpu, &machine->online)
-        for (size_t i = 0; i < groups->n; i++)
-            for (size_t k = 0; k < groups->items[i].n_events; k++) {
-                const struct pmu *pmu = attr_pmu(machine, &groups->items[i].events[k].event, (unsigned)cpu);
-                n += pmu && !pmu->absent;
-            }
-    return n;
+    return counts->engine->type->descriptors(counts);
 }

@@ -8,15 +8,23 @@
 #ifndef COLLECTORS_CGROUP_COUNTS_H
 #define COLLECTORS_CGROUP_COUNTS_H
 
+#include "collectors/cgroup/engine-type.h"
 #include "collectors/cgroup/tree.h"
 #include "collectors/group-collector.h"
 #include "collectors/names/book.h"
 
+struct tallied_counts;
+
 struct cgroup_counts {
-    char *path;               /* relative to the root, as its bytes are */
-    char *label;              /* the value of the label `cgroup` */
-    struct cgroup_node *node; /* whose userdata these counts are; NULL once the cgroup is gone */
-    struct group_collector groups;
+    char *path;                   /* relative to the root, as its bytes are */
+    char *label;                  /* the value of the label `cgroup` */
+    struct cgroup_node *node;     /* whose userdata these counts are; NULL once the cgroup is gone */
+    struct cgroup_engine *engine; /* that counts it; borrowed */
+    union {
+        struct group_collector groups;  /* of the engine perf */
+        struct tallied_counts *tallied; /* of the engine bpf */
+    };
+    uint32_t slot;       /* of the engine bpf: its own in the tally; 0: none */
     bool ended;          /* nothing is open; the rows are the last */
     struct names names;  /* none at first; its rows point to them */
     struct series *info; /* has the names; NULL before cgroup_counts_find_names() */
@@ -30,8 +38,8 @@ struct cgroup_counts {
  * copied. Events that could not be opened are in the report; -ENOMEM, and -ENODEV where the cgroup was removed
  * meanwhile.
  */
-int cgroup_counts_open(const struct collector_context *context, const char *path, const char *label, int fd,
-                       struct cgroup_counts **ret);
+int cgroup_counts_open(struct cgroup_engine *engine, const struct collector_context *context, const char *path,
+                       const char *label, int fd, struct cgroup_counts **ret);
 /*
  * Asks the book what is in the cgroup. Where it says other names than before, the series perf_cgroup_info is replaced,
  * and nothing else. A container that is gone keeps the names that it had. -ENOMEM, and then nothing has changed.
@@ -56,7 +64,7 @@ void cgroup_counts_leave(struct cgroup_counts *counts, const struct collector_co
  */
 void cgroup_counts_end(struct cgroup_counts *counts, struct sys *sys);
 
-/* Reads each perf group by one read(2) and updates the rows. Returns how many could be read; 0 once it has ended. */
+/* Reads, and updates the rows. Returns how many could be read; 0 once it has ended. */
 size_t cgroup_counts_read(struct cgroup_counts *counts, struct sys *sys);
 /* Adds its groups to the number in each state; counts that have ended have none. */
 void cgroup_counts_add_states(const struct cgroup_counts *counts, size_t states[N_ROW_STATES]);
@@ -65,8 +73,5 @@ int cgroup_counts_report(const struct cgroup_counts *counts, const struct collec
                          struct failures *failures);
 /* Open descriptors; 0 once it has ended. */
 size_t cgroup_counts_descriptors(const struct cgroup_counts *counts);
-
-/* How many descriptors one cgroup needs here at most: events x CPUs. */
-size_t cgroup_counts_needs(const struct collector_context *context);
 
 #endif

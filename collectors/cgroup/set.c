@@ -15,6 +15,7 @@ void cgroup_set_done(struct cgroup_set *set, const struct collector_context *con
 {
     for (size_t i = 0; i < set->n; i++)
         cgroup_counts_free(set->counts[i], context->snapshot);
+    cgroup_engine_done(&set->engine, context);
     vacancies_done(&set->vacancies);
     closep(&set->fd);
     name_book_free(set->book);
@@ -83,7 +84,7 @@ static int open_cgroup(struct cgroup_set *set, const struct collector_context *c
         return r;
     r = array_grow(&set->counts, set->n);
     if (r == 0)
-        r = cgroup_counts_open(context, node->path, label, fd, &counts);
+        r = cgroup_counts_open(&set->engine, context, node->path, label, fd, &counts);
     if (r < 0)
         return r;
     attach_counts(counts, node);
@@ -214,7 +215,9 @@ static int end_others(struct cgroup_set *set, const struct cgroup_candidate *can
 /* A cgroup that is there and could not be opened may be opened later. */
 static int note_refused(struct cgroup_set *set, struct cgroup_node *node, int error)
 {
-    enum reason_span span = cgroup_directory_is_gone(error) ? REASON_LASTS : reason_span(error);
+    enum reason_span span = cgroup_directory_is_gone(error) ? REASON_LASTS
+                            : error == -ENOSPC              ? REASON_PASSES
+                                                            : reason_span(error);
 
     set->span = MAX(set->span, span);
     return error == -EEXIST || (span != REASON_LASTS && error != -ENOMEM) ? note_dropped(set, node) : error;
@@ -237,6 +240,25 @@ static int watch_chosen(const struct collector_context *context, struct cgroup_s
     return r == -ENOMEM ? r : 0;
 }
 
+/* The cgroups that are watched go on with the new configuration and CPUs; the tree is kept. */
+static int resume_all(struct cgroup_set *set, const struct collector_context *context, enum reason_span *ret_span)
+{
+    int r;
+
+    for (size_t i = 0; i < set->n; i++) {
+        struct cgroup_counts *counts = set->counts[i];
+        if (!counts->node || !counts->node->wanted)
+            continue;
+        _cleanup_(closep) int fd = cgroup_tree_open(set->tree, counts->node);
+        r = resume_cgroup(set, context, counts, counts->node, fd);
+        if (r == -ENOMEM)
+            return r;
+        if (r < 0 && !cgroup_directory_is_gone(r))
+            *ret_span = MAX(*ret_span, reason_span(r));
+    }
+    return 0;
+}
+
 static int select_cgroups(struct cgroup_set *set, const struct collector_context *context)
 {
     _cleanup_(freep) struct cgroup_candidate *candidates = NULL;
@@ -245,15 +267,20 @@ static int select_cgroups(struct cgroup_set *set, const struct collector_context
     int r = list_candidates(set, &candidates, &n);
     if (r < 0)
         return r;
-    set->rules.max_cgroups = context->config->cgroup.max_cgroups;
+    set->rules.max_cgroups = config_max_cgroups(context->config, set->engine.type->number);
     set->rules.descriptor_budget = set_descriptor_budget(context, set);
-    set->rules.descriptors_per_cgroup = cgroup_counts_needs(context);
+    set->rules.descriptors_per_cgroup = set->engine.type->needs(context);
     struct cgroup_selection selection = cgroup_select(&set->rules, candidates, n);
     set->n_wanted = selection.watched + selection.dropped;
     set->limit = cgroup_rules_room(&set->rules);
     set->n_free = set->limit - selection.watched;
     r = end_others(set, candidates, n);
-    return r < 0 ? r : watch_chosen(context, set, candidates, n);
+    if (r == 0 && cgroup_engine_make_room(&set->engine, selection.watched, set->rules.max_cgroups) == 1)
+        r = resume_all(set, context, &set->span);
+    if (r == 0)
+        r = watch_chosen(context, set, candidates, n);
+    cgroup_engine_settle(&set->engine);
+    return r;
 }
 
 int cgroup_set_select(struct cgroup_set *set, const struct collector_context *context)
@@ -275,7 +302,7 @@ void cgroup_set_forget(struct cgroup_set *set, const struct collector_context *c
     uint64_t now = set->sys->now(set->sys, CLOCK_MONOTONIC);
     size_t n = 0;
 
-    lingering_limit(set->counts, set->n, config->max_cgroups);
+    lingering_limit(set->counts, set->n, set->rules.max_cgroups);
     for (size_t i = 0; i < set->n; i++) {
         struct cgroup_counts *counts = set->counts[i];
         if (lingering_is_over(counts, now, config->linger_ns)) {
@@ -286,25 +313,6 @@ void cgroup_set_forget(struct cgroup_set *set, const struct collector_context *c
         }
     }
     set->n = n;
-}
-
-/* The cgroups that are watched go on with the new configuration and CPUs; the tree is kept. */
-static int resume_all(struct cgroup_set *set, const struct collector_context *context, enum reason_span *ret_span)
-{
-    int r;
-
-    for (size_t i = 0; i < set->n; i++) {
-        struct cgroup_counts *counts = set->counts[i];
-        if (!counts->node || !counts->node->wanted)
-            continue;
-        _cleanup_(closep) int fd = cgroup_tree_open(set->tree, counts->node);
-        r = resume_cgroup(set, context, counts, counts->node, fd);
-        if (r == -ENOMEM)
-            return r;
-        if (r < 0 && !cgroup_directory_is_gone(r))
-            *ret_span = MAX(*ret_span, reason_span(r));
-    }
-    return 0;
 }
 
 /* --- the set as a whole --- */
@@ -331,6 +339,8 @@ int cgroup_set_open(struct cgroup_set *set, const struct collector_context *cont
     set->fd = set->vacancies.fd = -1;
     set_use_patterns(set, &context->config->cgroup);
     int r = hierarchy_find(context->sys, &set->hierarchy, error);
+    if (r == 0)
+        r = cgroup_engine_open(&set->engine, context, &set->hierarchy, error);
     if (r == 0)
         r = cgroup_tree_new(set->hierarchy.path, &listener, &set->tree, error);
     return r < 0 ? r : set_open_book(set, error);

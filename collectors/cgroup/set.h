@@ -8,15 +8,16 @@
 #define COLLECTORS_CGROUP_SET_H
 
 #include "collectors/cgroup/counts.h"
+#include "collectors/cgroup/engine.h"
 #include "collectors/cgroup/selection.h"
 #include "collectors/cgroup/vacancy.h"
 #include "collectors/names/book.h"
-#include "perf/hierarchy.h"
 
 struct cgroup_set {
     struct sys *sys;
     const struct collector_context *context; /* while changes are taken in: new cgroups are opened at once */
     struct hierarchy hierarchy;
+    struct cgroup_engine engine;
     struct cgroup_tree *tree;
     struct name_book *book;
     struct vacancies vacancies;
@@ -32,8 +33,8 @@ struct cgroup_set {
 };
 
 /*
- * `set` is zeroed, and stays where it is. Errors of hierarchy_find(), cgroup_tree_new() and name_book_new();
- * cgroup_set_done() in any case.
+ * `set` is zeroed, and stays where it is. Errors of hierarchy_find(), cgroup_engine_open(), cgroup_tree_new() and
+ * name_book_new(); cgroup_set_done() in any case.
  */
 int cgroup_set_open(struct cgroup_set *set, const struct collector_context *context, struct error *error);
 void cgroup_set_done(struct cgroup_set *set, const struct collector_context *context);

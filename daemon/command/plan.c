@@ -180,9 +180,15 @@ static void print_cgroups(const json_t *cgroups)
 {
     if (json_is_null(cgroups))
         return;
-    printf("\n%lld cgroups match below %s; %lld are watched, for %lld file descriptors (at most %lld each)\n",
+    printf("\n%lld cgroups match below %s; %lld are watched by %s, for %lld file descriptors",
            number_of(cgroups, "match"), text_of(cgroups, "hierarchy"), number_of(cgroups, "watched"),
-           number_of(cgroups, "descriptors"), number_of(cgroups, "descriptors_each"));
+           text_of(cgroups, "engine"), number_of(cgroups, "descriptors"));
+    if (number_of(cgroups, "descriptors_each") > 0)
+        printf(" (at most %lld each)\n", number_of(cgroups, "descriptors_each"));
+    else
+        printf(", however many there are\n");
+    if (text_of(cgroups, "engine_reason"))
+        table_print_styled(stdout, TABLE_WARNING, "the engine is not bpf: %s\n", text_of(cgroups, "engine_reason"));
     if (number_of(cgroups, "dropped") > 0)
         table_print_styled(stdout, TABLE_WARNING, "%lld are dropped: the limit is %lld\n",
                            number_of(cgroups, "dropped"), number_of(cgroups, "room"));
@@ -228,6 +234,16 @@ static void print_privileges(const json_t *privileges)
                            "the NMI watchdog holds a counter of each CPU: kernel.nmi_watchdog=0 frees it\n");
 }
 
+/* Collectors that failed as a whole. */
+static void print_failed(const struct registry *registry)
+{
+    struct collector_status status;
+
+    for (size_t i = 0; registry_status(registry, i, &status); i++)
+        if (status.enabled && !status.successful && status.error[0])
+            table_print_styled(stdout, TABLE_WARNING, "\nthe collector %s fails: %s\n", status.name, status.error);
+}
+
 static int print_unavailable(const struct registry *registry)
 {
     char **sentences;
@@ -255,6 +271,7 @@ static int print_plan(const json_t *plan, const struct registry *registry)
         return command_fail_memory();
     print_descriptors(plan);
     print_privileges(json_object_get(plan, "privileges"));
+    print_failed(registry);
     return print_unavailable(registry) < 0 ? command_fail_memory() : EXIT_SUCCESS;
 }
 

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A load of known size in a cgroup: an exact number of page faults, or a CPU kept busy for a known time.
+ * A load of known size in a cgroup: an exact number of page faults, a CPU kept busy for a known time, or some of each.
  *
  * usage: cgroup-load CGROUP-DIRECTORY faults PAGES
  *        cgroup-load CGROUP-DIRECTORY spin MILLISECONDS
+ *        cgroup-load CGROUP-DIRECTORY work MILLISECONDS
+ *
+ * "work" writes a line once it is in the cgroup, works from a line of its standard input on, writes a line, and waits
+ * to be killed.
  *
  * Everything is made ready before it joins the cgroup, so that next to nothing but the load is counted there. Built by
  * the scripts without sanitizers, whose shadow pages would be faults as well.
@@ -36,18 +40,32 @@ static uint64_t milliseconds(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-static void fault(const char *directory, size_t pages)
+static volatile char *map_pages(size_t pages)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    volatile char *area = mmap(NULL, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    size_t size = pages * (size_t)sysconf(_SC_PAGESIZE);
+    void *area = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     if (area == MAP_FAILED)
         err(1, "mmap");
     /* A kernel without huge pages says EINVAL, and is right. */
-    (void)madvise((void *)(uintptr_t)area, pages * page, MADV_NOHUGEPAGE);
-    join_cgroup(directory);
+    (void)madvise(area, size, MADV_NOHUGEPAGE);
+    return area;
+}
+
+static void touch(volatile char *area, size_t pages)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
     for (size_t i = 0; i < pages; i++)
         area[i * page] = 1;
+}
+
+static void fault(const char *directory, size_t pages)
+{
+    volatile char *area = map_pages(pages);
+
+    join_cgroup(directory);
+    touch(area, pages);
 }
 
 static void spin(const char *directory, uint64_t duration)
@@ -60,14 +78,43 @@ static void spin(const char *directory, uint64_t duration)
         ;
 }
 
+static void say(void)
+{
+    if (write(STDOUT_FILENO, "\n", 1) != 1)
+        err(1, "standard output");
+}
+
+/* Each round has 50 faults, a millisecond of computing, and a sleep. */
+static void work(const char *directory, uint64_t duration)
+{
+    volatile char *area = map_pages(50);
+    char line;
+
+    join_cgroup(directory);
+    say();
+    if (read(STDIN_FILENO, &line, 1) != 1)
+        err(1, "standard input");
+    for (uint64_t end = milliseconds() + duration, now; (now = milliseconds()) < end;) {
+        touch(area, 50);
+        (void)madvise((void *)(uintptr_t)area, 50 * (size_t)sysconf(_SC_PAGESIZE), MADV_DONTNEED);
+        while (milliseconds() == now)
+            ;
+        usleep(200);
+    }
+    say();
+    pause();
+}
+
 int main(int argc, char **argv)
 {
     unsigned long number;
 
     if (argc != 4 || (number = strtoul(argv[3], NULL, 10)) == 0)
-        errx(2, "usage: cgroup-load CGROUP-DIRECTORY faults PAGES | spin MILLISECONDS");
+        errx(2, "usage: cgroup-load CGROUP-DIRECTORY faults PAGES | spin MILLISECONDS | work MILLISECONDS");
     if (strcmp(argv[2], "faults") == 0)
         fault(argv[1], number);
+    else if (strcmp(argv[2], "work") == 0)
+        work(argv[1], number);
     else
         spin(argv[1], number);
     _exit(0);

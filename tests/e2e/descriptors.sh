@@ -63,12 +63,13 @@ ask() {
     echo "${status:-none}"
 }
 
-# of_daemon: descriptors that are neither counters nor clients.
+# of_daemon: descriptors that are neither counters, nor maps and programs of a tally, nor clients.
 of_daemon() {
-    local all perf
+    local all counting
     all=$(find "/proc/$daemon_pid/fd" -type l 2>/dev/null | wc -l)
-    perf=$(find "/proc/$daemon_pid/fd" -lname '*perf_event*' 2>/dev/null | wc -l)
-    echo $((all - perf - ${#clients[@]}))
+    counting=$(find "/proc/$daemon_pid/fd" \( -lname '*perf_event*' -o -lname 'anon_inode:bpf[-_]*' \) 2>/dev/null |
+        wc -l)
+    echo $((all - counting - ${#clients[@]}))
 }
 
 # serves TITLE: two clients at once.

@@ -60,6 +60,14 @@ attempted "a link to root's file is not followed" "state file: a link to /etc/sh
 attempted "requests for tracepoints are refused" "a tracepoint that is not configured: got ENOPKG"
 attempted "samples are refused" "a sample period: got EUNATCH"
 attempted "counters are opened" "a counter of a CPU: got done"
+if [ -e /sys/kernel/btf/vmlinux ]; then
+    attempted "counts of all cgroups cannot be written to" "counts of cgroups \(tally\): mmap of the page: got EPERM"
+    attempted "nor changed by a system call" "records of CPUs \(tally\): BPF_MAP_UPDATE_ELEM: got EPERM"
+    attempted "they show no address of the kernel's" "records of a tally: an address of the kernel's: got done"
+    attempted "tallies cannot be hoarded" "tallies whose descriptors are kept: got EBUSY"
+else
+    left_out "the kernel does not describe its types, so that no program that counts cgroups can be loaded"
+fi
 
 # All kinds of descriptors, and samples.
 counting='      - {name: software, events: "{context-switches,minor-faults}"}

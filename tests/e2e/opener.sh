@@ -52,6 +52,7 @@ collectors:
       - {name: trace, events: "sched:sched_process_fork"}
 $@
   cgroup:
+    engine: ${engine-perf}
     include: ["$below/**"]
     $faults_group
 END
@@ -524,4 +525,32 @@ wrapper=()
 "$beside/tests/e2e/opener-refusals" >"$scratch/refusals"
 equals "each forbidden request is refused" "$?" 0
 cat "$scratch/refusals"
+# --- the program that counts cgroups: its maps, programs and links are all that the opener has besides
+
+engine=auto write_config ""
+start_daemon --config.file="$config"
+set_opener "the daemon with the engine auto"
+equals "the opener: CAP_BPF as well" "$(field "$opener" CapEff)" 000000c000200004
+if [ "$(status_field .cgroups.engine)" = bpf ]; then
+    matches "and what bpf(2) gave it" "$(find "/proc/$opener/fd" -mindepth 1 -printf '%l\n' | sort -u | tr '\n' ' ')" \
+        "anon_inode:bpf-map anon_inode:bpf-prog "
+    kill -STOP "$opener"
+    mkdir "$parent/waiting"
+    is_explained() {
+        [[ $(failure_of_cgroups) == *"are not watched"*"the opener does not answer"* ]]
+    }
+    holds "a cgroup that comes while it is stopped is not watched, with the reason" eventually 10 is_explained
+    kill -CONT "$opener"
+    holds "and is counted once it answers" eventually 10 has_cgroup "$below/waiting"
+    rmdir "$parent/waiting"
+else
+    left_out "the engine bpf does not count here: $(status_field .cgroups.engine_reason)"
+fi
+stop_daemon
+"$beside/tests/e2e/opener-tally" >"$scratch/tally"
+case $? in
+0) pass "the opener loads the program that counts cgroups, in its filter" ;;
+77) left_out "$(sed -n 's/^skipped: //p' "$scratch/tally" | head -n 1)" ;;
+*) fail "the opener loads the program that counts cgroups, in its filter" "$(cat "$scratch/tally")" ;;
+esac
 finish

@@ -38,9 +38,6 @@ test_end() {
 
 # --- a new cgroup is counted within 100 ms of its creation, without a scrape
 
-files_are_at_least() {
-    [ "$(open_files "$daemon_pid")" -ge "$1" ]
-}
 # take_in COUNT: makes new cgroups, and prints for each the milliseconds until the daemon had its counters.
 take_in() {
     local i files begin
@@ -48,7 +45,7 @@ take_in() {
         files=$(open_files "$daemon_pid")
         begin=$(milliseconds)
         mkdir "$parent/new-$i"
-        until files_are_at_least $((files + 1)) || [ "$(milliseconds)" -gt $((begin + 5000)) ]; do :; done
+        until is_open "$below/new-$i" "$files" || [ "$(milliseconds)" -gt $((begin + 5000)) ]; do :; done
         echo $(($(milliseconds) - begin))
     done
 }

@@ -14,6 +14,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define SAMPLING 0x80
 
+enum { CPUS = 4, SLOTS = 256 };
+
 /* Said in other words than the code under test says it. */
 static void check_counting(const struct perf_event_attr *attr)
 {
@@ -96,6 +98,45 @@ static void check_state(const struct state_request *request)
     assert(request->user || !*request->home);
 }
 
+/* As many descriptors as there are counters, or the one of the cgroup; nothing is larger than the rules say. */
+static void check_tally(const struct opener_tally_packet *tally, size_t n_fds)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < TALLY_EVENTS_MAX; i++) {
+        n += tally->events[i].source == TALLY_READ;
+        assert(tally->events[i].group < TALLY_GROUPS_MAX && tally->events[i].source <= TALLY_SWITCHES);
+    }
+    assert(n_fds == n + (tally->call == OPENER_TALLY_ASSIGN));
+    assert(n == 0 || tally->call == OPENER_TALLY_SET_CPU);
+    assert(tally->shape.slots <= SLOTS && tally->shape.events <= TALLY_EVENTS_MAX);
+    assert(tally->shape.groups <= TALLY_GROUPS_MAX);
+    assert(tally->shape.cpus == (tally->call == OPENER_TALLY_START ? CPUS : 0));
+    assert(tally->number < (tally->call == OPENER_TALLY_ASSIGN ? SLOTS : CPUS));
+    assert(tally->call != OPENER_TALLY_ASSIGN || tally->number > 0);
+}
+
+static void check_request(const struct opener_request *request, bool sampling, const char *packet, size_t size,
+                          size_t n_fds)
+{
+    switch (request->kind) {
+    case OPENER_REQUEST_GROUP:
+        check_group(request, sampling, packet, size, n_fds);
+        break;
+    case OPENER_REQUEST_FILE:
+        assert(n_fds == 0);
+        check_file(request->path, sampling);
+        break;
+    case OPENER_REQUEST_STATE:
+        assert(n_fds == 0);
+        check_state(request->state);
+        break;
+    case OPENER_REQUEST_TALLY:
+        check_tally(request->tally, n_fds);
+        break;
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct opener_request request;
@@ -110,7 +151,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *files[] = {(char *)"web.yml"};
     const struct opener_rules rules = {
         .daemon = 4711,
-        .permissions = {.sampling = sampling, .events = permitted, .n_events = 2, .files = files, .n_files = 1},
+        .permissions = {.sampling = sampling,
+                        .events = permitted,
+                        .n_events = 2,
+                        .files = files,
+                        .n_files = 1,
+                        .tally_slots = SLOTS},
+        .n_cpus = CPUS,
         .counting = {counting, ARRAY_SIZE(counting)},
         .probing = {probing, ARRAY_SIZE(probing)},
     };
@@ -120,14 +167,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(packet, data + 1, size - 1);
     if (opener_request_parse(packet, size - 1, n_fds, &request) < 0 || opener_request_check(&request, &rules) < 0)
         return 0;
-    if (request.kind == OPENER_REQUEST_GROUP) {
-        check_group(&request, sampling, packet, size - 1, n_fds);
-        return 0;
-    }
-    assert(n_fds == 0);
-    if (request.kind == OPENER_REQUEST_STATE)
-        check_state(request.state);
-    else
-        check_file(request.path, sampling);
+    check_request(&request, sampling, packet, size - 1, n_fds);
     return 0;
 }

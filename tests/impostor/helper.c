@@ -90,6 +90,8 @@ static long obey(const struct order *order, int fd)
         return oracle_try(fd);
     case ORDER_REPLACE:
         return replace(order->path);
+    case ORDER_ADDRESS:
+        return map_find_address(fd, order->number);
     case ORDER_PROCESS:
         return intrusion_try((enum intrusion)order->number, order->pid);
     }

@@ -18,6 +18,7 @@ enum order_kind {
     ORDER_POWER,   /* operation `number` on the descriptor that comes along; `pid` is root's process, or 0 */
     ORDER_ORACLE,  /* on the descriptor of syscalls:sys_enter_openat: reads memory through a filter */
     ORDER_REPLACE, /* the file `path` by a link to /bin/sh */
+    ORDER_ADDRESS, /* of the kernel's, in the records of `number` CPUs: -EFAULT where there is one */
     ORDER_PROCESS, /* enum intrusion `number` into the process `pid` */
 };
 
@@ -51,6 +52,10 @@ long intrusion_try(enum intrusion intrusion, pid_t pid);
 const char *intrusion_name(enum intrusion intrusion);
 /* With a descriptor; `order` as for ORDER_POWER. It undoes its change of the descriptor where it can. */
 long power_try(const struct order *order, int fd);
+
+/* The same for operations on maps, from OPERATION_MAP_READABLE on, and ORDER_ADDRESS. */
+long map_power_try(enum descriptor_operation operation, int fd);
+long map_find_address(int fd, uint32_t n);
 
 /* Forks a helper; its socket, or -errno. */
 int helper_start(void);

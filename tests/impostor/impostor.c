@@ -209,6 +209,7 @@ static const struct {
     {"requests for probes", probe_requests_run},
     {"requests for files", file_requests_run},
     {"requests for state files", state_requests_run},
+    {"requests for a tally of cgroups", tally_requests_run},
     {"packets that are no requests", garbage_run},
     {"descriptors in the hands of a stranger", powers_run},
 };

@@ -87,6 +87,7 @@ void requests_run(struct impostor *impostor);
 void probe_requests_run(struct impostor *impostor);
 void file_requests_run(struct impostor *impostor);
 void state_requests_run(struct impostor *impostor);
+void tally_requests_run(struct impostor *impostor);
 void garbage_run(struct impostor *impostor);
 void powers_run(struct impostor *impostor);
 

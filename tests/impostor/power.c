@@ -300,7 +300,8 @@ static long file_try(const struct order *order, int fd)
     case OPERATION_LEAD:
         return lead(fd);
     default:
-        return command_try(order, fd);
+        return order->number >= OPERATION_MAP_READABLE ? map_power_try((enum descriptor_operation)order->number, fd)
+                                                       : command_try(order, fd);
     }
 }
 

@@ -9,6 +9,7 @@
 #include "perf/event/parse.h"
 #include "perf/group.h"
 #include "perf/hierarchy.h"
+#include "perf/tally/tally.h"
 #include "tests/impostor/ask.h"
 #include "tests/impostor/helper.h"
 
@@ -238,6 +239,40 @@ static void try_cgroup(struct impostor *impostor)
     hierarchy_done(&hierarchy);
 }
 
+static void try_map(struct impostor *impostor, const char *name, int fd)
+{
+    static const struct perf_event_attr none;
+    const struct subject subject = {name, DESCRIPTOR_TALLY, &none, fd};
+
+    try_subject(impostor, &subject);
+    close(fd);
+}
+
+/* It has no counters of its own, and nothing is attached: the maps are there from the start. */
+static void try_tally(struct impostor *impostor)
+{
+    const struct tally_shape shape = {.cpus = impostor->client->rules.n_cpus, .slots = 3, .events = 1, .groups = 1};
+    static const struct must no_address = MUST_WORK;
+    struct tally_maps maps;
+    struct error error;
+    struct sys *sys = &impostor->sys;
+
+    if (sys->tally->start(sys, &shape, &maps, &error) < 0) {
+        impostor_skip(impostor, "%s", error.message);
+        impostor_judge(impostor, "a stranger with the maps of a tally", ATTEMPT_SKIPPED, NULL);
+        return;
+    }
+    const struct order order = {.kind = ORDER_ADDRESS, .number = shape.cpus};
+    for (unsigned cpu = 0; cpu < shape.cpus; cpu++)
+        sys->tally->set_cpu(sys, cpu, &(struct tally_event){.source = TALLY_SWITCHES}, &(int){-1});
+    sys->tally->attach(sys, true);
+    impostor_judge(impostor, "a stranger with the records of a tally: an address of the kernel's",
+                   helper_order(impostor->accomplice, &order, maps.records), &no_address);
+    try_map(impostor, "counts of cgroups", maps.counts);
+    try_map(impostor, "records of CPUs", maps.records);
+    sys->tally->stop(sys);
+}
+
 void powers_run(struct impostor *impostor)
 {
     if (impostor->accomplice < 0) {
@@ -248,6 +283,7 @@ void powers_run(struct impostor *impostor)
     try_groups(impostor, &impostor->config->cpu.groups);
     try_groups(impostor, &impostor->config->pmu.groups);
     try_cgroup(impostor);
+    try_tally(impostor);
     if (!impostor->config->sampler.enabled)
         return;
     try_sampled(impostor, "cpu-clock");

@@ -100,7 +100,7 @@ compares "and restarts the service" "$(main_pid) > 0 && $(main_pid) != $pid"
 equals "which is enabled and active" "$(state_of_unit perfcountd.service)" "enabled active"
 equals "with its socket" "$(state_of_unit perfcountd.socket)" "enabled active"
 holds "and serves" eventually 10 serves
-inside sed -i 's/max_cgroups: 256/max_cgroups: 99/' "$conffile"
+inside sed -i 's/max_cgroups: auto/max_cgroups: 99/' "$conffile"
 inside cat "$conffile" >"$scratch/local.yaml"
 install_package "$scratch/0.1.0-1.1.deb"
 equals "a change survives the same version" "$(inside cat "$conffile")" "$(cat "$scratch/local.yaml")"

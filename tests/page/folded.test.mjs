@@ -60,12 +60,14 @@ test("a stream folds to what /api/v1/folded has of the same samples", async () =
     const worker = new Program();
     const query = (seconds) => `pid=${worker.child.pid}&frequency=199&seconds=${seconds}`;
 
-    // Until the daemon has read the symbols of all that the program does.
-    await eventually("a stream that awaits no symbol", async () => {
+    // Until the daemon has read the symbols of all that the program does: two streams in a row await none.
+    let calm = 0;
+    await eventually("streams that await no symbol", async () => {
         const stream = await streamed(`${daemon.url}/api/v1/samples?${query(3)}`);
         await worker.work();
-        return (await stream.ended).end.awaiting_symbols === 0;
-    });
+        calm = (await stream.ended).end.awaiting_symbols === 0 ? calm + 1 : 0;
+        return calm === 2;
+    }, 60);
     const text = daemon.get(`/api/v1/folded?${query(5)}`, { headers });
     await eventually("rings", async () => (await daemon.get("/api/v1/status")).descriptors.sampling > 0);
     const stream = await streamed(`${daemon.url}/api/v1/samples?${query(5)}`);

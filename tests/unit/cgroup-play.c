@@ -6,11 +6,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/unit/cgroup-rig.h"
+#include "tests/unit/fake-tally.h"
 #include "tests/unit/test.h"
 
 void cgroup_play_init_on(struct cgroup_play *play, struct fake_sys *fake, const char *settings)
 {
     const char *include = strstr(settings, "include:") ? "" : "include: '/c*', ";
+    bool had_one = fake->sys.tally;
     struct error error;
     char text[512];
 
@@ -19,9 +22,12 @@ void cgroup_play_init_on(struct cgroup_play *play, struct fake_sys *fake, const 
     fake_file(fake, "/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
     fake_file(fake, "/sys/fs/cgroup/cgroup.procs", "%s", "");
     *play = (struct cgroup_play){0};
+    if (cgroup_rig_uses(ENGINE_BPF) && !had_one)
+        fake_tally_add(fake);
     rig_init_collector(&play->rig, fake, "cgroup", text);
     assert_int_equal(cgroup_set_open(&play->set, &play->rig.context, &error), 0);
     assert_int_equal(cgroup_set_configure(&play->set, &play->rig.context), 0);
+    assert_true(had_one || cgroup_rig_uses(play->set.engine.type->number));
 }
 
 void cgroup_play_init(struct cgroup_play *play, const char *settings)

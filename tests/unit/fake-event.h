@@ -31,6 +31,11 @@ struct fake_pmu *fake_group_pmu(const struct fake_sys *fake, const struct fake_e
 
 /* Writes to the event's page what perf_event_update_userpage() of kernel/events/core.c writes. */
 void fake_update_page(const struct fake_sys *fake, const struct fake_event *event);
+/* Lets time pass for the events of a CPU, but for those of a cgroup; and for one event, which need not be open. */
+void fake_run_cpu(struct fake_sys *fake, unsigned cpu, uint64_t ns);
+void fake_count_event(const struct fake_sys *fake, struct fake_event *event, uint64_t running);
+/* Whether a failure is ordered for the next such call. */
+bool fake_will_fail(const struct fake_sys *fake, enum fake_call call, const struct perf_event_attr *attr, int cpu);
 /* now() of the seam. */
 uint64_t fake_now(struct sys *sys, clockid_t clock);
 

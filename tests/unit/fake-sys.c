@@ -54,6 +54,17 @@ static const struct fake_failure *ordered(struct fake_sys *fake, enum fake_call 
     return NULL;
 }
 
+bool fake_will_fail(const struct fake_sys *fake, enum fake_call call, const struct perf_event_attr *attr, int cpu)
+{
+    for (size_t i = 0; i < fake->n_failures; i++) {
+        const struct fake_failure *failure = &fake->failures[i];
+        if (failure->call == call && !failure->after && (!failure->on_cpu || failure->cpu == cpu) &&
+            (!failure->on_event || (attr->type == failure->type && attr->config == failure->config)))
+            return true;
+    }
+    return false;
+}
+
 /* perf_event_open */
 
 static struct fake_pmu *find_pmu_for(struct fake_sys *fake, const struct perf_event_attr *attr, int cpu)

@@ -52,7 +52,7 @@ void fake_rate(struct fake_sys *fake, struct fake_rate rate)
     fake->rates[fake->n_rates++] = rate;
 }
 
-static void event_count(const struct fake_sys *fake, struct fake_event *event, uint64_t running)
+void fake_count_event(const struct fake_sys *fake, struct fake_event *event, uint64_t running)
 {
     struct fake_rate rate = {.count = 1, .ns = 1};
 
@@ -98,13 +98,22 @@ static void event_run(const struct fake_sys *fake, struct fake_event *event, uin
     uint64_t running = event->off_counter ? 0 : running_time(fake, event->leader, ns);
     event->time_enabled += ns;
     event->time_running += running;
-    event_count(fake, event, running);
+    fake_count_event(fake, event, running);
 }
 
 void fake_cgroup_run(struct fake_sys *fake, int fd, unsigned cpu, uint64_t ns)
 {
-    for (size_t i = 0; i < fake->n_events; i++)
+    for (size_t i = 0; fd >= 0 && i < fake->n_events; i++)
         if (fake->events[i] && fake->events[i]->cgroup == fd && fake->events[i]->cpu == (int)cpu)
+            event_run(fake, fake->events[i], ns);
+    if (fake->run_cgroup)
+        fake->run_cgroup(fake, fd, cpu, ns);
+}
+
+void fake_run_cpu(struct fake_sys *fake, unsigned cpu, uint64_t ns)
+{
+    for (size_t i = 0; i < fake->n_events; i++)
+        if (fake->events[i] && fake->events[i]->cgroup == -1 && fake->events[i]->cpu == (int)cpu)
             event_run(fake, fake->events[i], ns);
 }
 

@@ -84,6 +84,7 @@ int opener_rig_setup(void **state)
                   .counting = {counting_types, ARRAY_SIZE(counting_types)},
                   .probing = {probing_types, ARRAY_SIZE(probing_types)}},
         .cgroups = "/sys/fs/cgroup",
+        .tallies = &rig->tallies,
     };
     opener_client_attach(&rig->client, &rig->daemon);
     assert_int_equal(pthread_create(&rig->thread, NULL, run, rig), 0);

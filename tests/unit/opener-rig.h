@@ -18,6 +18,7 @@
 struct opener_rig {
     struct opener_client client;
     struct opener_server server;
+    struct tally_quota tallies;
     struct sys daemon, kernel;
     pthread_t thread;
     int n_files;    /* files that the kernel behind the server opened */

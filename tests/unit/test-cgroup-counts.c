@@ -20,20 +20,20 @@ static void test_sums(void **state)
     struct rig rig;
 
     (void)state;
-    rig_init_collector(
-        &rig, fake_machine_one_pmu(), "cgroup",
+    cgroup_rig_start(
+        &rig, fake_machine_one_pmu(),
         GROUPS("[{name: core, events: '{cycles,instructions}'}, {name: software, events: '{task-clock,cs}'}]"));
-    assert_int_equal(cgroup_counts_needs(&rig.context), 16);
+    assert_int_equal(rig_engine.type->needs(&rig.context), cgroup_rig_own(16));
     struct cgroup_counts *counts = cgroup_rig_open(&rig, "/a", CGROUP);
-    assert_int_equal(cgroup_counts_descriptors(counts), 16);
-    assert_int_equal(row_descriptors(&rig), 16);
+    assert_int_equal(cgroup_counts_descriptors(counts), cgroup_rig_own(16));
+    assert_int_equal(row_descriptors(&rig), cgroup_rig_own(16));
     assert_int_equal(rig.fake->n_open, 16);
     assert_int_equal(rig.snapshot.n_rows, 2);
     fake_advance(rig.fake, 500);
     unsigned before = rig.fake->calls[FAKE_READ];
     size_t allocations_before = allocations;
     assert_true(allocations_before > 0);
-    assert_int_equal(cgroup_counts_read(counts, rig.sys), 8);
+    assert_int_equal(cgroup_counts_read(counts, rig.sys), cgroup_rig_uses(ENGINE_PERF) ? 8 : 4); /* groups, CPUs */
     assert_int_equal(allocations, allocations_before);
     assert_int_equal(rig.fake->calls[FAKE_READ], before + 8);
     assert_int_equal(cgroup_value(&rig, "cycles", "cpu", "core"), 0);
@@ -95,8 +95,8 @@ static void test_two_kinds_of_cpu(void **state)
             "[{name: core, events: '{cycles,instructions}'}, {name: software, events: '{task-clock,cs}'}, {name: "
             "mixed, events: '{cycles,task-clock}'}, {name: big, events: '{armv8_cortex_a76/l2d_cache_refill/,cs}'}]"));
     assert_int_equal(rig.snapshot.n_rows, 7);
-    assert_int_equal(cgroup_counts_needs(&rig.context), 8 * 2 * 3 + 8 + 4);
-    assert_int_equal(cgroup_counts_descriptors(counts), cgroup_counts_needs(&rig.context));
+    assert_int_equal(rig_engine.type->needs(&rig.context), cgroup_rig_own(8 * 2 * 3 + 8 + 4));
+    assert_int_equal(cgroup_counts_descriptors(counts), rig_engine.type->needs(&rig.context));
     fake_cgroup_run(rig.fake, CGROUP, 0, 10);
     fake_cgroup_run(rig.fake, CGROUP, 3, 5);
     cgroup_rig_run(&rig, counts, 7, 7, 100);
@@ -119,9 +119,9 @@ static void test_no_pmu(void **state)
     struct rig rig;
 
     (void)state;
-    rig_init_collector(&rig, fake_machine_no_pmu(), "cgroup",
-                       GROUPS("[{name: core, events: '{cycles,instructions}'}, {name: mixed, events: '{cycles,cs}'}]"));
-    assert_int_equal(cgroup_counts_needs(&rig.context), 2);
+    cgroup_rig_start(&rig, fake_machine_no_pmu(),
+                     GROUPS("[{name: core, events: '{cycles,instructions}'}, {name: mixed, events: '{cycles,cs}'}]"));
+    assert_int_equal(rig_engine.type->needs(&rig.context), cgroup_rig_own(2));
     counts[0] = cgroup_rig_open(&rig, "/a", CGROUP);
     counts[1] = cgroup_rig_open(&rig, "/b", OTHER);
     struct failures failures = cgroup_rig_failures(&rig, counts, 2);
@@ -153,8 +153,7 @@ static void test_no_pmu(void **state)
     assert_int_equal(rig.snapshot.n_rows, rows);
     assert_int_equal(find_row(&rig.snapshot, "cpu", "core")->id, id);
     cgroup_counts_free(counts[0], &rig.snapshot);
-    cgroup_counts_free(counts[1], &rig.snapshot);
-    rig_done(&rig);
+    cgroup_rig_done(&rig, counts[1]);
 }
 
 /* Two counters: groups that are the same on each CPU, and deltas scaled by each CPU's own ratio. */
@@ -272,12 +271,12 @@ static void test_event_missing_on_one_cpu(void **state)
 {
     (void)state;
     for (int missing_on = 0; missing_on < 4; missing_on += 3) {
+        struct fake_sys *fake = fake_machine_one_pmu();
         struct rig rig;
 
-        rig_init_collector(&rig, fake_machine_one_pmu(), "cgroup",
-                           GROUPS("[{name: mixed, events: '{cycles,cs,instructions}'}]"));
-        rig_refuse(rig.fake, ENOENT, PERF_COUNT_HW_CPU_CYCLES, missing_on);
-        struct cgroup_counts *counts = cgroup_rig_open(&rig, "/a", CGROUP);
+        rig_refuse(fake, ENOENT, PERF_COUNT_HW_CPU_CYCLES, missing_on);
+        struct cgroup_counts *counts =
+            cgroup_rig_init(&rig, fake, GROUPS("[{name: mixed, events: '{cycles,cs,instructions}'}]"));
         assert_int_equal(rig.snapshot.n_rows, 1);
         cgroup_rig_run(&rig, counts, 0, 3, 10);
         assert_int_equal(cgroup_value(&rig, "cycles", "cpu", "mixed"), 30);
@@ -325,11 +324,11 @@ static void test_no_hardware_on_one_cpu(void **state)
 {
     (void)state;
     for (int missing_on = 0; missing_on < 4; missing_on += 3) {
+        struct fake_sys *fake = fake_machine_one_pmu();
         struct rig rig;
 
-        rig_init_collector(&rig, fake_machine_one_pmu(), "cgroup", GROUPS("[{name: mixed, events: '{cycles,cs}'}]"));
-        rig_refuse(rig.fake, ENOENT, PERF_COUNT_HW_CPU_CYCLES, missing_on);
-        struct cgroup_counts *counts = cgroup_rig_open(&rig, "/a", CGROUP);
+        rig_refuse(fake, ENOENT, PERF_COUNT_HW_CPU_CYCLES, missing_on);
+        struct cgroup_counts *counts = cgroup_rig_init(&rig, fake, GROUPS("[{name: mixed, events: '{cycles,cs}'}]"));
         cgroup_rig_run(&rig, counts, 0, 3, 10);
         assert_int_equal(cgroup_value(&rig, "cycles", "cpu", "mixed"), 30);
         /* With the others where they are known already, else apart from them: all of it either way. */
@@ -376,5 +375,5 @@ int main(void)
         cmocka_unit_test(test_strict),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cgroup_rig_run_tests(tests);
 }

@@ -91,7 +91,7 @@ static void assert_default(const struct config *config)
     assert_string_equal(config->cgroup.include[22], "/lxc/*");
     assert_int_equal(config->cgroup.n_exclude, 1);
     assert_string_equal(config->cgroup.exclude[0], "/**-conmon-*");
-    assert_int_equal(config->cgroup.max_cgroups, 256);
+    assert_true(config->cgroup.engine == ENGINE_AUTO && config->cgroup.max_cgroups == MAX_CGROUPS_AUTO);
     assert_false(config->cgroup.per_cpu);
     assert_int_equal(config->cgroup.linger_ns, 60 * NSEC_PER_SEC);
     assert_int_equal(config->cgroup.groups.n, 2);
@@ -297,12 +297,34 @@ static void test_standings(void **state)
     }
 }
 
+static void test_max_cgroups(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *in;
+        uint64_t out_perf, out_bpf;
+    } cases[] = {
+        {"", 256, 4096},
+        {"collectors: {cgroup: {max_cgroups: auto}}", 256, 4096},
+        {"collectors: {cgroup: {max_cgroups: \"auto\"}}", 256, 4096},
+        {"collectors: {cgroup: {max_cgroups: 0}}", 0, 0},
+        {"collectors: {cgroup: {max_cgroups: 1000}}", 1000, 1000},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_(config_freep) struct config *config = parse(cases[i].in);
+        assert_int_equal(config_max_cgroups(config, ENGINE_PERF), cases[i].out_perf);
+        assert_int_equal(config_max_cgroups(config, ENGINE_BPF), cases[i].out_bpf);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_standings), cmocka_unit_test(test_good_files),      cmocka_unit_test(test_bad_files),
-        cmocka_unit_test(test_default),   cmocka_unit_test(test_positions),       cmocka_unit_test(test_signatures),
-        cmocka_unit_test(test_override),  cmocka_unit_test(test_override_listen), cmocka_unit_test(test_format_error),
+        cmocka_unit_test(test_standings),    cmocka_unit_test(test_max_cgroups), cmocka_unit_test(test_good_files),
+        cmocka_unit_test(test_bad_files),    cmocka_unit_test(test_default),     cmocka_unit_test(test_positions),
+        cmocka_unit_test(test_signatures),   cmocka_unit_test(test_override),    cmocka_unit_test(test_override_listen),
+        cmocka_unit_test(test_format_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -137,6 +137,28 @@ static void test_tries(void **state)
     rig_done(&rig);
 }
 
+/* Those that were opened otherwise: all of them count, or none. */
+static void test_keep(void **state)
+{
+    struct rig rig;
+    int fds[3], more[GROUP_MAX];
+
+    (void)state;
+    rig_init(&rig, (struct descriptor_limits){.counting = 3});
+    for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+        fds[i] = rig.fake->sys.open_file(&rig.fake->sys, "/proc", 0);
+    assert_int_equal(open_group(&rig, 1, false, false, -1, more), 1);
+    assert_int_equal(descriptors_keep(&rig.fake->sys, fds, 3), -EMFILE);
+    assert_int_equal(rig.descriptors.n_counting, 1);
+    close_all(&rig, more, 1);
+    assert_int_equal(descriptors_keep(&rig.fake->sys, fds, 3), 0);
+    assert_int_equal(rig.descriptors.n_counting, 3);
+    assert_int_equal(open_group(&rig, 1, false, false, -1, more), 0);
+    close_all(&rig, fds, 3);
+    assert_int_equal(rig.descriptors.n_counting, 0);
+    rig_done(&rig);
+}
+
 static void test_room(void **state)
 {
     int fds[GROUP_MAX];
@@ -164,10 +186,8 @@ static void test_room(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_gives_back),
-        cmocka_unit_test(test_tries),
-        cmocka_unit_test(test_room),
+        cmocka_unit_test(test_limits), cmocka_unit_test(test_gives_back), cmocka_unit_test(test_tries),
+        cmocka_unit_test(test_keep),   cmocka_unit_test(test_room),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

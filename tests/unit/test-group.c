@@ -238,6 +238,69 @@ static void test_capacity_not_allowed(void **state)
     fake_sys_free(fake);
 }
 
+/* A part has some of the members in an order of its own, and a clock that is no member; it keeps the group open. */
+static void test_part(void **state)
+{
+    const struct attr attrs[] = {HARDWARE(0), HARDWARE(1), SOFTWARE(3)};
+    const int members[] = {2, GROUP_CLOCK, GROUP_CLOCK, 0, GROUP_CLOCK};
+    struct fake_sys *fake = fake_machine_one_pmu();
+    struct group_reading reading;
+
+    (void)state;
+    struct group *group = open_whole(fake, attrs, 3);
+    struct group *part = group_part(group, members, ARRAY_SIZE(members)), *other = group_part(group, members, 1);
+    assert_int_equal(group_size(part), 5);
+    assert_int_equal(group_descriptors(group), 3);
+    assert_int_equal(group_descriptors(part), 0);
+    assert_int_equal(group_fd(part, 0), group_fd(group, 2));
+    assert_int_equal(group_id(part, 3), group_id(group, 0));
+    assert_int_equal(group_fd(part, 1), -1);
+    assert_int_equal(group_id(part, 1), 0);
+    fake_rate(fake, (struct fake_rate){.type = PERF_TYPE_SOFTWARE, .config = 3, .count = 7, .ns = 1});
+    assert_int_equal(group_enable(part), 0);
+    fake_advance(fake, 100);
+    group_free(group);
+    group_free(other);
+    assert_int_equal(fake->n_open, 3);
+    unsigned before = fake->calls[FAKE_READ];
+    assert_int_equal(group_read(part, &reading), 0);
+    assert_int_equal(fake->calls[FAKE_READ], before + 1);
+    assert_int_equal(reading.n, 5);
+    assert_int_equal(reading.enabled, 100);
+    assert_int_equal(reading.values[0], 700);
+    for (size_t i = 1; i < 5; i++)
+        assert_int_equal(reading.values[i], 100);
+    assert_int_equal(group_disable(part), 0);
+    fake_advance(fake, 100);
+    assert_int_equal(group_read(part, &reading), 0);
+    assert_int_equal(reading.running, 100);
+    fake_set_online(fake, 0, false);
+    assert_int_equal(group_read(part, &reading), -EBADMSG);
+    group_free(part);
+    assert_int_equal(fake->n_open, 0);
+    fake_sys_free(fake);
+}
+
+static void test_always_runs(void **state)
+{
+    const struct attr hardware[] = {SOFTWARE(1), HARDWARE(0)}, software[] = {SOFTWARE(1), SOFTWARE(3)};
+    const int first = 0;
+    struct fake_sys *fake = fake_machine_one_pmu();
+    struct group *with = open_whole(fake, hardware, 2), *without = open_whole(fake, software, 2);
+
+    (void)state;
+    assert_false(group_always_runs(with));
+    assert_true(group_always_runs(without));
+    struct group *part = group_part(with, &first, 1);
+    assert_false(group_always_runs(part));
+    group_free(part);
+    group_free(group_ref(with)); /* an owner more, and one less */
+    assert_int_equal(fake->n_open, 4);
+    group_free(with);
+    group_free(without);
+    fake_sys_free(fake);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +314,8 @@ int main(void)
         cmocka_unit_test(test_many),
         cmocka_unit_test(test_capacity),
         cmocka_unit_test(test_capacity_not_allowed),
+        cmocka_unit_test(test_part),
+        cmocka_unit_test(test_always_runs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,6 +27,7 @@ static void test_pmus(void **state)
     assert_true(rules.permissions.sampling);
     assert_false(rules.permissions.breakpoints);
     assert_int_equal(rules.probing.n, 1);
+    assert_int_equal(rules.n_cpus, 4);
     for (uint32_t type = 0; type < 30; type++) {
         bool counts = type == PERF_TYPE_HARDWARE || type == PERF_TYPE_SOFTWARE || type == PERF_TYPE_HW_CACHE ||
                       type == PERF_TYPE_RAW || type == 28 || opener_types_have(&rules.counting, type);

@@ -80,6 +80,8 @@ static const struct {
     {"cpu: {groups: [{name: soft, events: cs}]}, pmu: {groups: [{name: power, events: power/energy-pkg/}]}",
      "counting: cpu 0-7: soft; pmu: power (power)"},
     {"cpu: {groups: []}, pmu: {enabled: false}", "nothing can be counted"},
+    {"cpu: {enabled: false}, pmu: {enabled: false}, cgroup: {engine: perf, groups: [{name: core, events: cycles}]}",
+     "counting: 2 cgroups by perf: core (armv8_cortex_a55, armv8_cortex_a76)"},
 };
 
 static void test_descriptions(void **state)
@@ -93,7 +95,12 @@ static void test_descriptions(void **state)
         fake_add_pmu(fake, "power", 40, "cpumask", "0");
         fake_pmu_file(fake, "power", "format/event", "config:0-7");
         fake_pmu_file(fake, "power", "events/energy-pkg", "event=0x02");
-        snprintf(yaml, sizeof(yaml), "collectors: {self: {enabled: false}, cgroup: {enabled: false}, %s}",
+        fake_file(fake, "/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+        fake_file(fake, "/sys/fs/cgroup/cgroup.procs", "%s", "");
+        fake_file(fake, "/sys/fs/cgroup/a.slice/cgroup.procs", "%s", "");
+        fake_file(fake, "/sys/fs/cgroup/b.slice/cgroup.procs", "%s", "");
+        snprintf(yaml, sizeof(yaml), "collectors: {self: {enabled: false}, %s%s}",
+                 strstr(descriptions[i].in_collectors, "cgroup:") ? "" : "cgroup: {enabled: false}, ",
                  descriptions[i].in_collectors);
         rig_init(&rig, fake, yaml);
         summary_describe(rig.registry, text, sizeof(text));

@@ -55,7 +55,7 @@ pack() {
     cp -L "$sysroot/lib/ld-linux-aarch64.so.1" "$image/lib/"
     pack_libraries "$image/bin/perfcountd" "$image/bin/impostor"
     # Loaded at run time, where the daemon is built to.
-    for library in libpfm.so.4 libdw.so.1; do
+    for library in libpfm.so.4 libdw.so.1 libbpf.so.1; do
         if path=$(find_library $library); then
             cp -L "$path" "$image/lib/"
             pack_libraries "$path"
@@ -63,7 +63,7 @@ pack() {
     done
     quietly "could not build hot" "${compiler[@]}" -static -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Werror \
         -o "$image/bin/hot" "$root/tests/e2e/hot.c"
-    for program in spin hold drop; do
+    for program in spin hold drop switches; do
         quietly "could not build $program" "${compiler[@]}" -static -O2 -Wall -Wextra -Werror \
             -o "$image/bin/$program" "$vm_dir/guest/$program.c"
     done

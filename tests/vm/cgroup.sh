@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Cycles and instructions of cgroups that run known loops: on both kinds of core, two on one CPU, with more groups than
-# counters, and while a CPU comes and goes. Sourced after board.sh, discovery.sh, hotplug.sh and truth.sh.
+# Cycles and instructions of cgroups that run known loops, with each engine: on both kinds of core, two on one CPU,
+# three levels down, with more groups than counters, and while a CPU comes and goes. Sourced after board.sh,
+# discovery.sh, hotplug.sh and truth.sh.
 # shellcheck disable=SC2154 # set there
 
 little=armv8_cortex_a55
@@ -19,8 +20,8 @@ cgroup_make() {
 cgroup_remove() {
     # shellcheck disable=SC2016 # the board's
     vm_run 'cd /sys/fs/cgroup || exit
-        for name in *.slice; do
-            [ ! -e $name ] || rmdir $name || exit
+        for name in *.slice/*/* *.slice/* *.slice; do
+            [ ! -d $name ] || rmdir $name || exit
         done' || die "the board does not remove its cgroups"
 }
 
@@ -34,12 +35,12 @@ cgroup_spin() {
     vm_run "$(cgroup_command "$1" "$2" "spin $1 ${4-} $3")"
 }
 
-# cgroup_daemon EVENTS...: a group of each, called g1 and so on.
+# cgroup_daemon EVENTS...: a group of each, called g1 and so on, counted by $engine.
 cgroup_daemon() {
     local i=0 events
     {
         printf '%s\n' 'web: {min_interval: 0s}' 'collectors:' '  cpu: {enabled: false}' '  cgroup:' \
-            '    include: ["/*.slice"]' '    groups:'
+            "    engine: $engine" '    include: ["/*.slice", "/*.slice/**"]' '    groups:'
         for events in "$@"; do
             printf '      - {name: g%s, events: "%s"}\n' $((i += 1)) "$events"
         done
@@ -60,6 +61,8 @@ counted() {
 cgroup_loops() {
     cgroup_make a.slice b.slice
     cgroup_daemon "{cycles:u,instructions:u}"
+    equals "cgroups are counted by $engine" "$(get /api/v1/status | jq -c .cgroups.engine,.cgroups.engine_reason |
+        xargs)" "$engine null"
     cgroup_spin 1 a.slice 300
     cgroup_spin 3 a.slice 100
     cgroup_spin 3 b.slice 500
@@ -140,11 +143,34 @@ cgroup_hotplug() {
     within "cgroups: so it is with cycles" "$(counted a.slice $big cycles_user)" 600000000 100
 }
 
+# Three levels, with a loop in each; one of the levels goes, and what it had stays above.
+cgroup_nested() {
+    cgroup_make a.slice a.slice/b a.slice/b/c
+    cgroup_daemon "{cycles:u,instructions:u}"
+    cgroup_spin 3 a.slice 100
+    cgroup_spin 3 a.slice/b 100
+    cgroup_spin 3 a.slice/b/c 200
+    within "nested: the innermost has its 200 million instructions, within 1 %" \
+        "$(counted a.slice/b/c $big instructions_user)" 200000000 100
+    within "nested: the one above has 100 million more" "$(counted a.slice/b $big instructions_user)" 300000000 100
+    vm_run 'rmdir /sys/fs/cgroup/a.slice/b/c'
+    within "nested: the outermost has all, also when one is gone" "$(counted a.slice $big instructions_user)" \
+        400000000 100
+    compares "nested: no cgroup has less than those inside of it" \
+        "$(counted a.slice $big cycles_user) >= $(counted a.slice/b $big cycles_user)"
+}
+
+# test_cgroup KERNEL: all parts with one engine, and the first ones with the other, too; with CGROUP_PARTS=all, which
+# make check-vm-long sets, all with both.
 test_cgroup() {
-    cgroup_loops
-    cgroup_share
-    cgroup_multiplexed
-    cgroup_hotplug
+    local engine part parts=(loops nested share multiplexed hotplug) first=perf second=bpf
+    [ "$1" != 6.1 ] || first=bpf second=perf
+    for engine in $first $second; do
+        [ "$engine" = $first ] || [ "${CGROUP_PARTS-}" = all ] || parts=(loops nested)
+        for part in "${parts[@]}"; do
+            "cgroup_$part"
+        done
+    done
     daemon_stop
     cgroup_remove
 }

@@ -12,10 +12,10 @@ tools="qemu-system-aarch64:qemu-system-arm dtc:device-tree-compiler cpio:cpio
     aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu aarch64-linux-gnu-readelf:binutils-aarch64-linux-gnu
     autoreconf:autoconf automake:automake make:make
     pkg-config:pkg-config curl:curl jq:jq python3:python3 xz:xz-utils"
-# With -dev come the libraries and all that these need. libpfm4 and libdw are loaded at run time.
+# With -dev come the libraries and all that these need. libpfm4, libdw and libbpf are loaded at run time.
 sysroot_packages="libc6-dev linux-libc-dev libmicrohttpd-dev libjansson-dev libyaml-dev libdeflate-dev libsystemd-dev
     libgnutls28-dev libcap-ng-dev libseccomp-dev libcrypt-dev
-    libpfm4-dev libdw-dev libiberty-dev libncurses-dev busybox-static"
+    libpfm4-dev libdw-dev libbpf1 libiberty-dev libncurses-dev busybox-static"
 old_kernel=linux-image-5.10.0-32-arm64 # of the Orange Pi 5's series
 old_suite=bullseye
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg

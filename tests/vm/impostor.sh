@@ -29,6 +29,9 @@ test_impostor() {
     impostor "an impostor with the built-in configuration" <<<'{}'
     attempted "requests for kprobes are refused" "a kprobe: got ENOPKG"
     attempted "a counter of a cgroup is harmless" "of a cgroup \(counter\): MODIFY_ATTRIBUTES, another type: got EINVAL"
+    attempted "counts of all cgroups cannot be written to" "counts of cgroups \(tally\): mmap of the page: got EPERM"
+    attempted "and show no address of the kernel's" "records of a tally: an address of the kernel's: got done"
+    attempted "tallies cannot be hoarded" "tallies whose descriptors are kept: got EBUSY"
     attempted "cycles are harmless" "cycles \(counter\): MODIFY_ATTRIBUTES, another type: got EINVAL"
     impostor "an impostor with tracepoints, probes and samples" <<'END'
 collectors:

@@ -5,8 +5,9 @@
 # usage: run.sh [BOARD...]   where BOARD is one of two-6.1, two-5.10, eight-6.1, single-6.1, single-5.10; or footprint,
 # which is for bench/footprint: eight CPUs of two kinds
 #
-# VM_CACHE, VM_BUILD: see lib.sh. TRUTH_SECONDS, TRUTH_READINGS, TRUTH_SCRAPES, HOTPLUG_TRANSITIONS: see truth.sh and
-# hotplug.sh; `make check-vm-long` has the full lengths, CI these scripts' own.
+# VM_CACHE, VM_BUILD: see lib.sh. TRUTH_SECONDS, TRUTH_READINGS, TRUTH_SCRAPES, HOTPLUG_TRANSITIONS, CGROUP_PARTS: see
+# truth.sh, hotplug.sh and cgroup.sh; IMPOSTOR_KERNELS: those with a stranger in the daemon's place. `make check-vm-long`
+# has the full lengths, CI these scripts' own.
 
 # shellcheck source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -28,6 +29,7 @@ test_silence() {
     contains "a check fails if the daemon does not answer" "$outcome" "NOT OK"
 }
 
+# two_kinds KERNEL
 two_kinds() {
     part test_two_kinds
     part test_plan
@@ -36,24 +38,24 @@ two_kinds() {
     part test_opener
     part test_truth
     part test_tracepoint
-    part test_cgroup
+    part test_cgroup "$1"
     part test_contention
     part test_sampler
     part test_sampler_hotplug
-    part test_hotplug armv8_cortex_a76
+    part test_hotplug armv8_cortex_a76 "$([ "$1" = 6.1 ] && echo bpf || echo perf)"
 }
 
 board() {
     local noun
     for noun in board cgroup contention discovery footprint hotplug impostor metrics privilege sampler self \
-        tracepoint truth; do
+        tally tracepoint truth; do
         # shellcheck source=/dev/null
         . "$vm_dir/$noun.sh"
     done
     case $1 in
     two-*)
         board_start "$1" "${1#two-}" 4 cortex-a55 cortex-a76
-        two_kinds
+        two_kinds "${1#two-}"
         [ "$1" = two-5.10 ] || part test_metrics
         ;;
     eight-*)
@@ -63,8 +65,9 @@ board() {
     single-*)
         board_start "$1" "${1#single-}" 2
         part test_single_pmu
+        part test_tally
         part test_footprint
-        part test_impostor
+        [[ " ${IMPOSTOR_KERNELS-5.10} " != *" ${1#single-} "* ]] || part test_impostor
         ;;
     footprint)
         board_start "$1" 6.1 8 cortex-a55 cortex-a76

@@ -119,7 +119,7 @@ END
     vm_run 'taskset -c 3 hot 300 >/dev/null 2>&1 & echo $! >/tmp/hot.pid'
     get "/api/v1/samples?period=4000000&cpu=1-3" -f -N >"$scratch/hotplug" &
     fetch=$!
-    holds "sampling: CPU 3 is sampled" eventually 20 grep -q '"cpu":3' "$scratch/hotplug"
+    holds "sampling: CPU 3 is sampled" eventually 40 grep -q '"cpu":3' "$scratch/hotplug"
     open=$(events_open)
     vm_run 'sleep 1'
     holds "sampling: CPU 3 goes" switch_cpu 3 0

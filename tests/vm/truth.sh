@@ -93,21 +93,36 @@ multiplexed() {
     done
 }
 
-# The multiplexed groups, read over and over under a load that comes and goes.
+# The multiplexed groups, of the CPU and of a cgroup that BPF counts, read over and over under a load that comes and
+# goes.
 never_falls() {
     local output
-    many_groups | daemon_cpu=3 daemon_start
+    cgroup_make load.slice
+    {
+        many_groups
+        printf '%s\n' '  cgroup:' '    engine: bpf' '    include: ["/load.slice"]' '    groups:' \
+            '      - {name: r08, events: r08}' '      - {name: r11, events: r11}'
+    } | daemon_cpu=3 daemon_start
     # shellcheck disable=SC2016 # the board's
     vm_run 'while :; do i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done; sleep 1; done >/dev/null 2>&1 &
         echo $! >/tmp/load.pid
+        echo $! >/sys/fs/cgroup/load.slice/cgroup.procs
         taskset -p 8 $!' >/dev/null
     if output=$(python3 "$vm_dir/monotonic.py" "$url" "$control" "$TRUTH_SCRAPES" 2>&1); then
         pass "no total falls in readings at random intervals: $output"
     else
         fail "no total falls in readings at random intervals" "$output"
     fi
+    # Over all that time: what they were between the last two readings may be starved.
+    equals "the groups of the cgroup were multiplexed" "$(get "/api/v1/counters?collector=cgroup" |
+        jq "[.counters[] | select(.pmu == \"armv8_cortex_a76\") | .running_ns / .enabled_ns] |
+            length > 0 and all(. > 0 and . < 0.9)")" true
     # shellcheck disable=SC2016 # the board's
-    vm_run 'kill $(cat /tmp/load.pid)'
+    vm_run 'pid=$(cat /tmp/load.pid)
+        kill $pid
+        while grep -q . /sys/fs/cgroup/load.slice/cgroup.procs; do sleep 0.1; done'
+    daemon_stop
+    cgroup_remove
 }
 
 test_truth() {

@@ -256,9 +256,11 @@ class Services {
         if (dropped.length === 0)
             return;
         replace(this.dropped, element("summary", {}, `${count(dropped.length)} cgroups are not counted`),
-                element("p", {}, `There is room for ${count(limit)}, each with ${descriptors_each} open files. ` +
-                        "To count more, raise collectors.cgroup.max_cgroups and the limit of open files, or include " +
-                        "fewer. The cgroups that are nearest to the root come first."),
+                element("p", {}, `There is room for ${count(limit)}` +
+                        (descriptors_each ? `, each with ${descriptors_each} open files` : "") +
+                        ". To count more, raise collectors.cgroup.max_cgroups" +
+                        (descriptors_each ? " and the limit of open files" : "") +
+                        ", or include fewer. The cgroups that are nearest to the root come first."),
                 element("ul", {}, names, rest > 0 ? element("li", {}, `and ${count(rest)} more`) : null));
     }
 

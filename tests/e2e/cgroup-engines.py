@@ -1,0 +1,226 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs loads in cgroups that two daemons count, one with each engine, and prints as JSON what both have of each.
+
+Both are compared while the loads rest, so that it does not matter which daemon is read first. Meanwhile the
+engine bpf is read all the time: no total may fall, and no cgroup may have less than those inside of it have together.
+"""
+import argparse
+import collections
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+import urllib.parse
+
+EVENTS = {"task_clock_seconds": "task_clock", "minor_faults": "minor_faults", "context_switches": "context_switches"}
+SERIES = re.compile(r'perf_cgroup_(%s)_total\{cgroup="([^"]*)"[^ ]* (\S+)' % "|".join(EVENTS))
+# A sum of times has a digit behind the point that its parts are rounded to.
+ROUNDING = 1e-6
+
+
+class Daemon:
+    """Totals by cgroup and event, by a connection that stays."""
+
+    def __init__(self, url):
+        self.address = urllib.parse.urlsplit(url)
+        self.connection = http.client.HTTPConnection(self.address.netloc, timeout=30)
+
+    def get(self, path):
+        self.connection.request("GET", path)
+        response = self.connection.getresponse()
+        body = response.read().decode("utf-8", "surrogateescape")
+        if response.status != 200:
+            raise RuntimeError("%s: %d" % (path, response.status))
+        return body
+
+    def totals(self):
+        found = SERIES.findall(self.get("/metrics?collect[]=cgroup"))
+        return {(cgroup, EVENTS[event]): float(value) for event, cgroup, value in found}
+
+    def unknown_seconds(self):
+        return json.loads(self.get("/api/v1/status"))["cgroups"]["unknown_seconds"]
+
+
+class Watcher(threading.Thread):
+    """Reads one daemon all the time."""
+
+    def __init__(self, url, below):
+        super().__init__(daemon=True)
+        self.daemon_read = Daemon(url)
+        self.below = below
+        self.ends = threading.Event()
+        self.readings = self.fell = self.less_than_inside = 0
+        self.complaints = []
+        self.failure = None
+
+    def complain(self, text):
+        if len(self.complaints) < 5:
+            self.complaints.append(text)
+
+    def compare(self, totals, last):
+        for key, value in totals.items():
+            if value < last.get(key, 0):
+                self.fell += 1
+                self.complain("%s fell from %r to %r" % (key, last[key], value))
+        inside = collections.Counter()
+        for (cgroup, event), value in totals.items():
+            inside[os.path.dirname(cgroup), event] += value
+        for key, value in inside.items():
+            if key in totals and value > totals[key] + ROUNDING:
+                self.less_than_inside += 1
+                self.complain("%s has %r, those inside of it %r" % (key, totals[key], value))
+
+    def run(self):
+        last = {}
+        try:
+            while not self.ends.is_set():
+                totals = self.daemon_read.totals()
+                self.compare(totals, last)
+                # A cgroup that is gone keeps its last values while it lingers.
+                last.update(totals)
+                self.readings += 1
+        except Exception as error:
+            self.failure = repr(error)
+
+
+class Play:
+    def __init__(self, arguments):
+        self.root, self.below, self.load = arguments.hierarchy, arguments.below, arguments.load
+        self.daemons = {"perf": Daemon(arguments.perf), "bpf": Daemon(arguments.bpf)}
+
+    def make(self, *names):
+        for name in names:
+            os.mkdir(self.root + self.below + "/" + name)
+        deadline = time.monotonic() + 20
+        for daemon in self.daemons.values():
+            while not all((self.below + "/" + name, "minor_faults") in daemon.totals() for name in names):
+                if time.monotonic() > deadline:
+                    raise RuntimeError("%r are not watched" % (names,))
+                time.sleep(0.02)
+
+    def command(self, name, *work):
+        return [self.load, self.root + self.below + "/" + name, *map(str, work)]
+
+    def worker(self, name, milliseconds):
+        """A process that is in the cgroup and waits for its start; it is killed, so that its end does not count."""
+        process = subprocess.Popen(self.command(name, "work", milliseconds), stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE)
+        process.stdout.readline()
+        return process
+
+    def measure(self, names, work):
+        """The counts of each daemon in the cgroups meanwhile, and the seconds that are unknown to bpf."""
+        before = {engine: daemon.totals() for engine, daemon in self.daemons.items()}
+        unknown = self.daemons["bpf"].unknown_seconds()
+        extra = work() or {}
+        after = {engine: daemon.totals() for engine, daemon in self.daemons.items()}
+        rows = [{"cgroup": name, "event": event,
+                 **{engine: after[engine][self.below + "/" + name, event] -
+                    before[engine].get((self.below + "/" + name, event), 0) for engine in self.daemons}}
+                for name in names for event in EVENTS.values()]
+        return {"rows": rows, "unknown": self.daemons["bpf"].unknown_seconds() - unknown, **extra}
+
+    def inside(self):
+        """Tasks that are in their cgroups before and after: one by itself, one three levels down."""
+        self.make("inside", "one", "one/two", "one/two/three")
+        workers = [self.worker("inside", 1500), self.worker("one/two/three", 1500)]
+
+        def work():
+            for worker in workers:
+                worker.stdin.write(b"\n")
+                worker.stdin.flush()
+            for worker in workers:
+                worker.stdout.readline()
+        measured = self.measure(["inside", "one", "one/two", "one/two/three"], work)
+        for worker in workers:
+            worker.kill()
+            worker.wait()
+        return measured
+
+    def entering(self):
+        """Short tasks that run already when they enter."""
+        self.make("entering")
+        return self.measure(["entering"],
+                            lambda: [subprocess.run(self.command("entering", "spin", 20), check=True)
+                                     for _ in range(40)] and None)
+
+    def staying(self):
+        """A task that nothing interrupts: each engine's total, and bpf's again, while it runs."""
+        self.make("staying")
+        key = self.below + "/staying", "task_clock"
+        readings = []
+
+        def work():
+            process = subprocess.Popen(["chrt", "--fifo", "1"] + self.command("staying", "spin", 900))
+            while process.poll() is None:
+                readings.append([self.daemons[engine].totals()[key] for engine in ("bpf", "perf", "bpf")])
+                time.sleep(0.03)
+            return {"returncode": process.returncode}
+        measured = self.measure(["staying"], work)
+        return {**measured, "readings": readings}
+
+    def moving(self):
+        """A task that another one moves between two cgroups while it runs."""
+        self.make("moving", "moving/a", "moving/b")
+        moves = 0
+
+        def work():
+            nonlocal moves
+            process = subprocess.Popen(self.command("moving/a", "spin", 1200))
+            time.sleep(0.05)
+            while process.poll() is None:
+                moves += 1
+                try:
+                    with open(self.root + self.below + "/moving/" + "ab"[moves % 2] + "/cgroup.procs", "w") as procs:
+                        procs.write(str(process.pid))
+                except ProcessLookupError:
+                    break
+                time.sleep(0.02)
+            process.wait()
+            return {"moves": moves}
+        return self.measure(["moving", "moving/a", "moving/b"], work)
+
+    def going(self, n):
+        """Cgroups that come, fault and go: their parent keeps what they had."""
+        self.make("going")
+
+        def work():
+            for i in range(n):
+                self.make("going/%d" % i)
+                subprocess.run(self.command("going/%d" % i, "faults", 500), check=True)
+                os.rmdir(self.root + self.below + "/going/%d" % i)
+            return {"faults": 500 * n}
+        return self.measure(["going"], work)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("perf", "bpf", "hierarchy", "below", "load"):
+        parser.add_argument("--" + name, required=True)
+    parser.add_argument("--readings", type=int, required=True)
+    arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(1))
+    play = Play(arguments)
+    watcher = Watcher(arguments.bpf, arguments.below)
+    watcher.start()
+    figures = {}
+    while not figures or watcher.readings < arguments.readings and not watcher.failure:
+        if not figures:
+            figures = {"inside": play.inside(), "entering": play.entering(), "staying": play.staying(),
+                       "moving": play.moving(), "going": play.going(20)}
+        else:
+            subprocess.run(play.command("inside", "spin", 20), check=True)
+    watcher.ends.set()
+    watcher.join()
+    figures["watched"] = {name: getattr(watcher, name)
+                          for name in ("readings", "fell", "less_than_inside", "complaints", "failure")}
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()

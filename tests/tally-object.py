@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The object of the BPF program in the tree is what clang makes of its source: the same instructions and relocations.
+
+usage: tests/tally-object.py [INC]   another file than perf/tally/object.inc
+
+What a debugger reads, and the kernel's types, differ by version of clang and of the headers. Exit status 77 where
+clang is not 14, since others choose other instructions, or libbpf's headers are missing.
+"""
+import gzip
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+TREE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PROGBITS, NOBITS, REL = 1, 8, 9
+EXECUTABLE = 4
+
+
+def text(table, at):
+    return table[at:table.index(b"\0", at)].decode()
+
+
+def sections(elf):
+    """By name: (type, flags, bytes, info, link) of an ELF file of 64 bits, and their order."""
+    offset, = struct.unpack_from("<Q", elf, 40)
+    size, count, names = struct.unpack_from("<HHH", elf, 58)
+    headers = [struct.unpack_from("<IIQQQQIIQQ", elf, offset + i * size) for i in range(count)]
+    table = elf[headers[names][4]:][:headers[names][5]]
+    return [(text(table, h[0]), h[1], h[2], elf[h[4]:h[4] + h[5]] if h[1] != NOBITS else b"", h[7], h[6])
+            for h in headers]
+
+
+def symbol(all_sections, table, number):
+    """The name of a symbol; that of its section, where it has none."""
+    _, _, _, entries, _, link = all_sections[table]
+    name, _, _, section = struct.unpack_from("<IBBH", entries, number * 24)
+    return text(all_sections[link][3], name) if name else all_sections[section][0]
+
+
+def instructions(elf):
+    """By section: its instructions, and at which of them which symbol is put in."""
+    every = sections(elf)
+    found = {s[0]: [s[3]] for s in every if s[1] == PROGBITS and (s[2] & EXECUTABLE or s[0] in (".rodata", "license"))}
+    for name, kind, _, entries, info, link in every:
+        if kind == REL and every[info][0] in found:
+            for at in range(0, len(entries), 16):
+                where, what = struct.unpack_from("<QQ", entries, at)
+                found[every[info][0]].append((where, what & 0xffffffff, symbol(every, link, what >> 32)))
+    return found
+
+
+def shipped(path):
+    with open(path, encoding="utf-8") as file:
+        lines = file.read().split("{", 1)[1]
+    return gzip.decompress(bytes(int(number) for number in re.findall(r"\d+", lines)))
+
+
+def compiled():
+    clang = os.environ.get("CLANG", "clang")
+    try:
+        version = subprocess.run([clang, "-dumpversion"], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        version = "none"
+    if version.split(".")[0].strip() != "14":
+        print(f"SKIP: the object in the tree is clang 14's, and {clang} here is {version.strip()}")
+        sys.exit(77)
+    if not os.path.exists("/usr/include/bpf/bpf_helpers.h") and "BPF_CPPFLAGS" not in os.environ:
+        print("SKIP: bpf/bpf_helpers.h is missing; install libbpf-dev")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as folder:
+        output = os.path.join(folder, "object")
+        subprocess.run([os.path.join(TREE, "perf/tally/compile.sh"), "--object", output], check=True)
+        with open(output, "rb") as file:
+            return file.read()
+
+
+def main():
+    built = instructions(compiled())
+    kept = instructions(shipped(sys.argv[1] if len(sys.argv) > 1 else os.path.join(TREE, "perf/tally/object.inc")))
+    wrong = [name for name in sorted(set(built) | set(kept)) if built.get(name) != kept.get(name)]
+    for name in wrong:
+        print(f"NOT OK: {name} in perf/tally/object.inc is not what its source gives; run perf/tally/compile.sh "
+              "perf/tally/object.inc")
+    if not wrong:
+        count = sum(len(code[0]) // 8 for code in built.values())
+        print(f"ok: {len(built)} sections with {count} instructions are what the source gives")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

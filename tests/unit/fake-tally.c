@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A machine to play that can have a tally: see fake-tally.h. */
+#include "tests/unit/fake-tally.h"
+
+#undef NDEBUG
+#include <assert.h>
+#include <sys/stat.h>
+
+#include "perf/tally/tally.h"
+#include "tests/unit/fake-event.h"
+
+#define FD_FIRST 500000
+#define RUNS_MAX 64
+#define SLOTS_MAX 1024
+
+/* A CPU, as the program and its loader have it. */
+struct fake_cpu {
+    struct tally_event events[TALLY_EVENTS_MAX];
+    int fds[TALLY_EVENTS_MAX];
+};
+
+/* A tally that was started. Its maps stay until the machine is freed. */
+struct fake_run {
+    struct tally_shape shape;
+    uint64_t *counts;
+    struct tally_record *records;
+    struct fake_cpu *cpus;
+    struct {
+        int cgroup; /* 0: none */
+        uint32_t slot;
+    } slots[SLOTS_MAX];
+};
+
+struct fake_tally {
+    struct fake_run runs[RUNS_MAX];
+    unsigned n_runs;
+    struct fake_run *counting; /* NULL: none is attached */
+    int running[64];           /* the cgroup on each CPU; -1: the root */
+    struct fake_event switches[64];
+    int (*mmap)(struct sys *sys, int fd, size_t size, int protection, void **ret);
+    int (*munmap)(struct sys *sys, void *address, size_t size);
+    int (*close)(struct sys *sys, int fd);
+};
+
+static struct fake_run *last_run(struct sys *sys)
+{
+    struct fake_tally *tally = fake_of(sys)->tally;
+
+    return tally->n_runs ? &tally->runs[tally->n_runs - 1] : NULL;
+}
+
+/* --- the program --- */
+
+static uint32_t find_slot(const struct fake_run *run, int cgroup)
+{
+    for (size_t i = 0; i < SLOTS_MAX && cgroup >= 0; i++)
+        if (run->slots[i].cgroup == cgroup)
+            return run->slots[i].slot;
+    return TALLY_SLOT_ROOT;
+}
+
+static void put_word(uint64_t *words, uint64_t *valid, unsigned word, uint64_t value)
+{
+    words[word] = value;
+    *valid |= UINT64_C(1) << word;
+}
+
+/* The counters now; returns which of them can be read. */
+static uint64_t read_words(struct fake_sys *fake, const struct fake_run *run, unsigned cpu, uint64_t *words)
+{
+    const struct fake_cpu *c = &run->cpus[cpu];
+    uint64_t valid = 0;
+
+    for (unsigned i = 0; i < run->shape.events; i++) {
+        const struct fake_event *event = c->events[i].source == TALLY_READ ? fake_find_event(fake, c->fds[i]) : NULL;
+        unsigned enabled = run->shape.events + 2 * c->events[i].group;
+        if (c->events[i].source == TALLY_SWITCHES)
+            put_word(words, &valid, i, run->records[cpu].switches);
+        if (!event || event->dead || fake_will_fail(fake, FAKE_READ, &event->leader->attr, event->cpu))
+            continue;
+        put_word(words, &valid, i, event->count);
+        if (!c->events[i].gives_times)
+            continue;
+        put_word(words, &valid, enabled, event->time_enabled);
+        put_word(words, &valid, enabled + 1, event->time_running);
+    }
+    for (unsigned i = 0; i < run->shape.events; i++) {
+        unsigned running = run->shape.events + 2 * c->events[i].group + 1;
+        if (c->events[i].source == TALLY_RUNNING && valid >> running & 1)
+            put_word(words, &valid, i, words[running]);
+    }
+    return valid;
+}
+
+static uint64_t *entry_of(const struct fake_run *run, unsigned cpu, uint32_t slot, size_t word)
+{
+    return &run->counts[((size_t)cpu * run->shape.slots + slot) * tally_words(&run->shape) + word];
+}
+
+/* The interval ends, and a slot begins: TALLY_SLOT_NONE ends it alone. */
+static void run_enter(struct fake_sys *fake, struct fake_run *run, unsigned cpu, uint32_t slot)
+{
+    struct tally_record *r = &run->records[cpu];
+    size_t n = tally_words(&run->shape);
+    uint64_t now[TALLY_WORDS_MAX] = {0}, valid = read_words(fake, run, cpu, now);
+
+    for (size_t i = 0; i < n && r->slot != TALLY_SLOT_NONE; i++)
+        if (r->valid & valid & UINT64_C(1) << i)
+            *entry_of(run, cpu, r->slot, i) = now[i] - r->offset[i];
+    r->seq++;
+    r->slot = slot;
+    r->valid = valid;
+    r->check = tally_check_begin(r->seq, slot, r->epoch, valid);
+    for (size_t i = 0; i < n; i++) {
+        r->offset[i] = slot == TALLY_SLOT_NONE ? 0 : now[i] - *entry_of(run, cpu, slot, i);
+        r->check = tally_check_step(r->check, r->offset[i]);
+    }
+}
+
+static void look(struct fake_sys *fake, unsigned cpu)
+{
+    struct fake_tally *tally = fake->tally;
+
+    if (tally->counting)
+        run_enter(fake, tally->counting, cpu, find_slot(tally->counting, tally->running[cpu]));
+}
+
+/* Switches are counted at the rate of their event, though there are but two. */
+static void run_cgroup(struct fake_sys *fake, int cgroup, unsigned cpu, uint64_t ns)
+{
+    struct fake_tally *tally = fake->tally;
+    struct fake_event *switches = &tally->switches[cpu];
+
+    tally->running[cpu] = cgroup;
+    look(fake, cpu);
+    fake_run_cpu(fake, cpu, ns);
+    switches->attr = (struct perf_event_attr){.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CONTEXT_SWITCHES};
+    fake_count_event(fake, switches, ns);
+    if (tally->counting)
+        tally->counting->records[cpu].switches = switches->count;
+    tally->running[cpu] = -1;
+    look(fake, cpu);
+}
+
+/* --- the calls --- */
+
+static int fake_start(struct sys *sys, const struct tally_shape *shape, struct tally_maps *ret, struct error *error)
+{
+    struct fake_tally *tally = fake_of(sys)->tally;
+    struct fake_run *run = &tally->runs[tally->n_runs];
+
+    (void)error;
+    assert(tally->n_runs < RUNS_MAX && shape->events <= TALLY_EVENTS_MAX && shape->groups <= TALLY_GROUPS_MAX);
+    *run = (struct fake_run){
+        .shape = *shape,
+        .counts = calloc((size_t)shape->cpus * shape->slots, 8 * (size_t)tally_words(shape)),
+        .records = calloc(shape->cpus, sizeof(*run->records)),
+        .cpus = calloc(shape->cpus, sizeof(*run->cpus)),
+    };
+    assert(run->counts && run->records && run->cpus);
+    for (unsigned cpu = 0; cpu < shape->cpus; cpu++) {
+        run->records[cpu].slot = TALLY_SLOT_NONE;
+        run->records[cpu].epoch = 1;
+        run->records[cpu].switches = tally->switches[cpu].count;
+    }
+    *ret = (struct tally_maps){FD_FIRST + 2 * (int)tally->n_runs, FD_FIRST + 2 * (int)tally->n_runs + 1};
+    tally->n_runs++;
+    return 0;
+}
+
+static int fake_set_cpu(struct sys *sys, unsigned cpu, const struct tally_event *events, const int *fds)
+{
+    struct fake_tally *tally = fake_of(sys)->tally;
+    struct fake_run *run = last_run(sys);
+
+    if (run == tally->counting)
+        run_enter(fake_of(sys), run, cpu, TALLY_SLOT_NONE);
+    for (unsigned i = 0; i < run->shape.events; i++)
+        assert((events[i].source == TALLY_READ) == (fake_find_event(fake_of(sys), fds[i]) != NULL));
+    memcpy(run->cpus[cpu].events, events, sizeof(run->cpus[cpu].events));
+    memcpy(run->cpus[cpu].fds, fds, sizeof(run->cpus[cpu].fds));
+    return 0;
+}
+
+static int fake_flush(struct sys *sys)
+{
+    for (unsigned cpu = 0; cpu < last_run(sys)->shape.cpus; cpu++)
+        look(fake_of(sys), cpu);
+    return 0;
+}
+
+static int fake_attach(struct sys *sys, bool attached)
+{
+    struct fake_tally *tally = fake_of(sys)->tally;
+
+    for (unsigned cpu = 0; tally->counting && cpu < tally->counting->shape.cpus; cpu++)
+        run_enter(fake_of(sys), tally->counting, cpu, TALLY_SLOT_NONE);
+    tally->counting = attached ? last_run(sys) : NULL;
+    return attached ? fake_flush(sys) : 0;
+}
+
+/* The inode of a directory; else it is the descriptor that the test gave it. */
+static int id_of(int cgroup_fd)
+{
+    struct stat st;
+
+    return fstat(cgroup_fd, &st) == 0 && S_ISDIR(st.st_mode) ? (int)st.st_ino : cgroup_fd;
+}
+
+static int fake_assign(struct sys *sys, int cgroup_fd, uint32_t slot, uint64_t *ret_id)
+{
+    struct fake_run *run = last_run(sys);
+    int cgroup = id_of(cgroup_fd);
+    size_t i = 0;
+
+    assert(slot >= TALLY_SLOT_FIRST && slot < run->shape.slots);
+    while (run->slots[i].cgroup && run->slots[i].cgroup != cgroup)
+        assert(++i < SLOTS_MAX);
+    run->slots[i].cgroup = cgroup;
+    run->slots[i].slot = slot;
+    *ret_id = (uint64_t)cgroup;
+    return 0;
+}
+
+static int fake_withdraw(struct sys *sys, uint64_t id)
+{
+    struct fake_run *run = last_run(sys);
+
+    for (size_t i = 0; i < SLOTS_MAX; i++)
+        if (run->slots[i].cgroup == (int)id) {
+            run->slots[i].cgroup = 0;
+            return 0;
+        }
+    return -ENOENT;
+}
+
+static void fake_stop(struct sys *sys)
+{
+    fake_of(sys)->tally->counting = NULL;
+}
+
+static const struct tally_calls fake_calls = {
+    .start = fake_start,
+    .set_cpu = fake_set_cpu,
+    .attach = fake_attach,
+    .assign = fake_assign,
+    .withdraw = fake_withdraw,
+    .flush = fake_flush,
+    .stop = fake_stop,
+};
+
+/* --- its maps --- */
+
+static struct fake_run *run_of(struct fake_tally *tally, int fd)
+{
+    return fd >= FD_FIRST && fd < FD_FIRST + 2 * (int)tally->n_runs ? &tally->runs[(fd - FD_FIRST) / 2] : NULL;
+}
+
+static int map(struct sys *sys, int fd, size_t size, int protection, void **ret)
+{
+    struct fake_sys *fake = fake_of(sys);
+    struct fake_run *run = run_of(fake->tally, fd);
+
+    if (!run)
+        return fake->tally->mmap(sys, fd, size, protection, ret);
+    *ret = (fd - FD_FIRST) % 2 ? (void *)run->records : (void *)run->counts;
+    fake->n_mapped++;
+    return 0;
+}
+
+static int unmap(struct sys *sys, void *address, size_t size)
+{
+    struct fake_sys *fake = fake_of(sys);
+
+    for (unsigned i = 0; i < fake->tally->n_runs; i++)
+        if (address == fake->tally->runs[i].counts || address == fake->tally->runs[i].records) {
+            fake->n_mapped--;
+            return 0;
+        }
+    return fake->tally->munmap(sys, address, size);
+}
+
+static int close_map(struct sys *sys, int fd)
+{
+    return run_of(fake_of(sys)->tally, fd) ? 0 : fake_of(sys)->tally->close(sys, fd);
+}
+
+static void tally_remove(struct fake_sys *fake)
+{
+    assert(!fake->tally->counting);
+    for (unsigned i = 0; i < fake->tally->n_runs; i++) {
+        free(fake->tally->runs[i].counts);
+        free(fake->tally->runs[i].records);
+        free(fake->tally->runs[i].cpus);
+    }
+    free(fake->tally);
+}
+
+void fake_tally_add(struct fake_sys *fake)
+{
+    struct fake_tally *tally = calloc(1, sizeof(*tally));
+
+    assert(tally);
+    for (size_t i = 0; i < ARRAY_SIZE(tally->running); i++)
+        tally->running[i] = -1;
+    tally->mmap = fake->sys.mmap;
+    tally->munmap = fake->sys.munmap;
+    tally->close = fake->sys.close;
+    fake->tally = tally;
+    fake->run_cgroup = run_cgroup;
+    fake->remove_tally = tally_remove;
+    fake->sys.mmap = map;
+    fake->sys.munmap = unmap;
+    fake->sys.close = close_map;
+    fake->sys.tally = &fake_calls;
+}
+
+unsigned fake_tally_starts(const struct fake_sys *fake)
+{
+    return fake->tally->n_runs;
+}
+
+size_t fake_tally_assigned(const struct fake_sys *fake)
+{
+    const struct fake_tally *tally = fake->tally;
+    size_t n = 0;
+
+    for (size_t i = 0; i < SLOTS_MAX && tally->n_runs; i++)
+        n += tally->runs[tally->n_runs - 1].slots[i].cgroup != 0;
+    return n;
+}
+
+void fake_tally_spoil(struct fake_sys *fake, unsigned cpu)
+{
+    fake->tally->counting->records[cpu].check++;
+}
+
+void fake_tally_miss(struct fake_sys *fake, unsigned cpu, uint64_t ns)
+{
+    run_enter(fake, fake->tally->counting, cpu, TALLY_SLOT_UNKNOWN);
+    fake_run_cpu(fake, cpu, ns);
+    look(fake, cpu);
+}

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# The board's kernel takes the program that counts cgroups, in the smallest and the largest shape, and with the default
+# events. Sourced after board.sh and cgroup.sh.
+# shellcheck disable=SC2154 # set there
+
+# tally_daemon TITLE GROUPS...: the events of each group; none are the default.
+tally_daemon() {
+    local i=0 events title=$1
+    {
+        printf '%s\n' 'web: {min_interval: 0s}' 'collectors:' '  cgroup:' '    engine: bpf' '    include: ["/*.slice"]'
+        [ $# -eq 1 ] || echo '    groups:'
+        for events in "${@:2}"; do
+            printf '      - {name: g%s, events: "%s"}\n' $((i += 1)) "$events"
+        done
+    } | daemon_start
+    equals "the kernel takes the program with $title" \
+        "$(get /api/v1/status -f | jq -r '.collectors[] | select(.name == "cgroup") | "\(.success) \(.error)"') $(
+            get /api/v1/status -f | jq -r .cgroups.engine)" "true  bpf"
+    cgroup_spin 1 a.slice 10
+    compares "and something is counted" "$(get '/api/v1/counters?collector=cgroup&cgroup=/a.slice' -f |
+        jq '[.counters[].value] | add // 0') > 0"
+}
+
+test_tally() {
+    local software='{context-switches,minor-faults,major-faults}'
+    cgroup_make a.slice
+    tally_daemon "one event" minor-faults
+    tally_daemon "24 events in 8 groups" "$software" "$software" "$software" "$software" "$software" "$software" \
+        "$software" "$software"
+    tally_daemon "the default events"
+    daemon_stop
+    cgroup_remove
+}
