@@ -223,13 +223,6 @@ static int note_refused(struct cgroup_set *set, struct cgroup_node *node, int er
     return error == -EEXIST || (span != REASON_LASTS && error != -ENOMEM) ? note_dropped(set, node) : error;
 }
 
-/* One whose names there was no memory for when it came. */
-static int name_if_unnamed(struct cgroup_set *set, const struct collector_context *context,
-                           struct cgroup_counts *counts)
-{
-    return counts->info ? 0 : name_cgroup(set, context, counts);
-}
-
 static int watch_chosen(const struct collector_context *context, struct cgroup_set *set,
                         const struct cgroup_candidate *candidates, size_t n)
 {
@@ -239,8 +232,9 @@ static int watch_chosen(const struct collector_context *context, struct cgroup_s
         struct cgroup_node *node = candidates[i].userdata;
         if (candidates[i].choice != CGROUP_WATCHED)
             continue;
-        if (node->userdata) {
-            r = name_if_unnamed(set, context, node->userdata);
+        struct cgroup_counts *counts = node->userdata;
+        if (counts) { /* there may have been no memory for its names when it came */
+            r = counts->info ? 0 : name_cgroup(set, context, counts);
             continue;
         }
         _cleanup_(closep) int fd = cgroup_tree_open(set->tree, node);
@@ -309,21 +303,8 @@ int cgroup_set_select(struct cgroup_set *set, const struct collector_context *co
 
 void cgroup_set_forget(struct cgroup_set *set, const struct collector_context *context)
 {
-    const struct config_cgroup *config = &context->config->cgroup;
-    uint64_t now = set->sys->now(set->sys, CLOCK_MONOTONIC);
-    size_t n = 0;
-
     lingering_limit(set->counts, set->n, set->rules.max_cgroups);
-    for (size_t i = 0; i < set->n; i++) {
-        struct cgroup_counts *counts = set->counts[i];
-        if (lingering_is_over(counts, now, config->linger_ns)) {
-            name_book_forget(set->book, counts->path);
-            cgroup_counts_free(counts, context->snapshot);
-        } else {
-            set->counts[n++] = counts;
-        }
-    }
-    set->n = n;
+    set->n = lingering_expire(set->counts, set->n, context, set->book);
 }
 
 /* --- the set as a whole --- */
@@ -357,16 +338,22 @@ int cgroup_set_open(struct cgroup_set *set, const struct collector_context *cont
     return r < 0 ? r : set_open_book(set, error);
 }
 
+void cgroup_set_adopt(struct cgroup_set *set, const struct config_cgroup *config)
+{
+    set->rescan_due |= config->include != set->rules.include || config->exclude != set->rules.exclude;
+    set_use_patterns(set, config);
+}
+
 int cgroup_set_configure(struct cgroup_set *set, const struct collector_context *context)
 {
     enum reason_span span = REASON_LASTS;
 
     const struct config_cgroup *config = &context->config->cgroup;
-    bool others = config->include != set->rules.include || config->exclude != set->rules.exclude;
 
-    set_use_patterns(set, config);
-    if (others) /* of another configuration: the one before is there until this one is in use */
+    cgroup_set_adopt(set, config);
+    if (set->rescan_due) /* of another configuration: the one before is there until this one is in use */
         cgroup_tree_rescan(set->tree);
+    set->rescan_due = false;
     verdict_update_all(set->tree, &set->rules, set->book);
     int r = resume_all(set, context, &span);
     if (r == 0)
