@@ -18,8 +18,16 @@
 #include "tests/faults/campaign.h"
 
 static const struct scenario *const scenarios[] = {
-    &scenario_start, &scenario_scrapes, &scenario_reload,       &scenario_hotplug,
-    &scenario_pause, &scenario_end,     &scenario_cgroups_perf, &scenario_cgroups_bpf,
+    &scenario_start,
+    &scenario_scrapes,
+    &scenario_reload,
+    &scenario_hotplug,
+    &scenario_pause,
+    &scenario_end,
+    &scenario_cgroups_perf,
+    &scenario_cgroups_bpf,
+    &scenario_cgroups_reload_perf,
+    &scenario_cgroups_reload_bpf,
 };
 
 struct wishes {

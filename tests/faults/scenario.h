@@ -41,5 +41,7 @@ extern const struct scenario scenario_end;
 /* scenario-cgroups.c */
 extern const struct scenario scenario_cgroups_perf;
 extern const struct scenario scenario_cgroups_bpf;
+extern const struct scenario scenario_cgroups_reload_perf;
+extern const struct scenario scenario_cgroups_reload_bpf;
 
 #endif
