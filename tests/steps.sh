@@ -22,10 +22,10 @@ stolen() {
 }
 stolen_before=$(stolen)
 
-# result passed|failed|skipped|flaky|again STEP SECONDS [REMARK]
+# result passed|failed|skipped|flaky|again STEP SECONDS [REMARK]: after attempt() with its cpu_seconds.
 result() {
     printf '%s\t%s\t%s\n' "$1" "$2" "${4-}" >>"$results"
-    printf '%-7s %s%s%s\n' "$1" "$2" "${3:+ ($3 s)}" "${4:+: $4}"
+    printf '%-7s %s%s%s\n' "$1" "$2" "${3:+ ($3 s${cpu_seconds:+, $cpu_seconds s of CPU})}" "${4:+: $4}"
 }
 
 log_of() {
@@ -59,14 +59,16 @@ complaint() {
         '\.sh: line [0-9]+: .*(command not found|(integer|unary|binary) .*expected|unbound variable|syntax error)' "$1"
 }
 
-# attempt STEP COMMAND...: sets status, seconds, taken (by the host, of a CPU), and remark where status is not 0.
+# attempt STEP COMMAND...: sets status, seconds, cpu_seconds, taken (by the host, of a CPU), and remark where
+# status is not 0.
 attempt() {
-    local log start=$SECONDS found
+    local log found TIMEFORMAT='%R %U %S'
     log=$(log_of "$1")
     taken=$(stolen)
     status=0
-    "${@:2}" >"$log" 2>&1 </dev/null || status=$?
-    seconds=$((SECONDS - start))
+    { time "${@:2}" >"$log" 2>&1 </dev/null; } 2>"$log.times" || status=$?
+    read -r seconds cpu_seconds < <(awk '{ printf "%.0f %.0f\n", $1, $2 + $3 }' "$log.times")
+    rm "$log.times"
     taken=$(($(stolen) - taken))
     remark="exit status $status, $taken s stolen, all of it is in ${log#"$root/"}"
     if [ "$status" -eq 0 ] && found=$(complaint "$log"); then
@@ -84,7 +86,7 @@ disturbance() {
 # step KIND STEP COMMAND...: KIND is once or measures. Where it passes, lines that match $show are shown. Returns 0
 # where it passes at once, so that others may depend on it.
 step() {
-    local kind=$1 name=$2 log status seconds taken remark
+    local kind=$1 name=$2 log status seconds cpu_seconds taken remark
     shift 2
     log=$(log_of "$name")
     note_scripts "$@"
@@ -130,7 +132,7 @@ not_passed() {
 
 # second_time DISTURBANCE STEP COMMAND...: of one that measures; given up $run_again_until seconds after the start.
 second_time() {
-    local first=$1 name=$2 status seconds taken remark
+    local first=$1 name=$2 status seconds cpu_seconds taken remark
     shift
     mv "$(log_of "$name")" "$(log_of "$name first")"
     if [ $((SECONDS - steps_begin)) -ge "${run_again_until:-2000}" ]; then
