@@ -6,8 +6,8 @@
 # which is for bench/footprint: eight CPUs of two kinds
 #
 # VM_CACHE, VM_BUILD: see lib.sh. TRUTH_SECONDS, TRUTH_READINGS, TRUTH_SCRAPES, HOTPLUG_TRANSITIONS, CGROUP_PARTS: see
-# truth.sh, hotplug.sh and cgroup.sh; IMPOSTOR_KERNELS: those with a stranger in the daemon's place. `make check-vm-long`
-# has the full lengths, CI these scripts' own.
+# truth.sh, hotplug.sh and cgroup.sh; IMPOSTOR_KERNELS: those with a stranger in the daemon's place.
+# `make check-vm-long` has the full lengths, CI these scripts' own.
 
 # shellcheck source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
