@@ -15,11 +15,14 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "symbols/symboliser/symboliser.h"
 #include "tests/faults/campaign.h"
 
 static const struct scenario *const scenarios[] = {
     &scenario_start, &scenario_scrapes, &scenario_reload,       &scenario_hotplug,
     &scenario_pause, &scenario_end,     &scenario_cgroups_perf, &scenario_cgroups_bpf,
+    &scenario_http, &scenario_streams, &scenario_secure, &scenario_renewal, &scenario_toggle, &scenario_relisten,
+    &scenario_ending,
 };
 
 struct wishes {
@@ -138,6 +141,8 @@ static void run_scenario(struct campaign *campaign, const struct scenario *scena
 
 int main(int argc, char **argv)
 {
+    if (argc > 1 && str_equal(argv[1], SYMBOLISER_COMMAND)) /* symboliser.h */
+        return symboliser_serve(SYMBOLISER_SOCKET);
     struct campaign campaign = {.jobs = 2};
     struct wishes wishes = {0};
     struct sums sums = {0};

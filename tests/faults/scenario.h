@@ -40,5 +40,16 @@ extern const struct scenario scenario_end;
 /* scenario-cgroups.c */
 extern const struct scenario scenario_cgroups_perf;
 extern const struct scenario scenario_cgroups_bpf;
+/* scenario-http.c */
+extern const struct scenario scenario_http;
+/* scenario-streams.c */
+extern const struct scenario scenario_streams;
+/* scenario-secure.c */
+extern const struct scenario scenario_secure;
+extern const struct scenario scenario_renewal;
+extern const struct scenario scenario_toggle;
+extern const struct scenario scenario_relisten;
+/* scenario-ending.c */
+extern const struct scenario scenario_ending;
 
 #endif
