@@ -17,6 +17,8 @@
 #define V1_NO_LIMIT (UINT64_C(1) << 62)
 /* This part of a limit is for the kernel's own: sockets, descriptors, pages of page tables. */
 #define RESERVE_PART 8
+/* Small replies are always made, of what is kept. */
+#define SMALL_ROOM (UINT64_C(1) << 20)
 
 /* Where the hierarchies are mounted by convention, and the controllers of their lines in /proc/PID/cgroup. */
 static const struct {
@@ -181,7 +183,7 @@ void memory_limit_apply(const struct memory_limit *limit)
 
     if (getrlimit(RLIMIT_DATA, &before) < 0 || !read_data(&data))
         return;
-    if (__builtin_add_overflow(data, room, &most) || most > before.rlim_max)
+    if (__builtin_add_overflow(data, MAX(room, SMALL_ROOM), &most) || most > before.rlim_max)
         most = before.rlim_max;
     setrlimit(RLIMIT_DATA, &(struct rlimit){(rlim_t)most, before.rlim_max});
 }

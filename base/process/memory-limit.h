@@ -26,7 +26,7 @@ void memory_limit_done(struct memory_limit *limit);
  * kernel needs for the process. UINT64_MAX where nothing limits it, or where that cannot be read.
  */
 uint64_t memory_limit_room(const struct memory_limit *limit);
-/* Bounds the data of this process (RLIMIT_DATA, the soft limit) by what there is room for now. */
+/* Bounds the data of this process (RLIMIT_DATA, the soft limit) by what there is room for now, and 1 MB at least. */
 void memory_limit_apply(const struct memory_limit *limit);
 
 #endif
