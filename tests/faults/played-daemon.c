@@ -27,6 +27,7 @@ struct played *played_new(struct fake_sys *fake, const char *config)
 
     fault_expect(played, "out of memory");
     played->fake = fake;
+    played->n_descriptors = residue_now().descriptors;
     played->options = (struct options){.config_file = CONFIG_FILE, .no_opener = true};
     truth_init(&played->truth, fake);
     played_write_config(played, config);
@@ -110,6 +111,7 @@ bool played_start(struct played *played)
     serving_init(daemon);
     faulty_sys_init(&daemon->session.sys, played->fake);
     played->runs = true;
+    truth_restart(&played->truth, NULL);
     for (size_t i = 0; i < ARRAY_SIZE(stages) && r == 0; i++)
         r = stages[i](daemon, &error);
     if (r == 0) {
@@ -245,7 +247,7 @@ static void describe_open(const struct played *played, struct buffer *out)
     struct residue now = residue_now();
 
     buffer_appendf(out, "%u events, %u pages, %" PRIu64 " descriptors, %zu watches\n", played->fake->n_open,
-                   played->fake->n_mapped, now.descriptors, residue_count_watches());
+                   played->fake->n_mapped, now.descriptors - played->n_descriptors, residue_count_watches());
 }
 
 void played_describe(struct played *played, struct buffer *out)

@@ -16,6 +16,7 @@ struct played {
     struct options options;
     struct daemon daemon;
     bool runs;
+    uint64_t n_descriptors; /* of the process, before */
 };
 
 /* A configuration of the collectors; it listens on a port of 127.0.0.1 that the kernel chooses. */

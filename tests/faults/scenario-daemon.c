@@ -78,7 +78,7 @@ const struct scenario scenario_scrapes = {
     .finish = finish,
 };
 
-/* There and half the way back. */
+/* There and half the way back: the group "software" goes and comes. */
 static void reload_act(void *state)
 {
     struct played *played = state;
@@ -89,6 +89,7 @@ static void reload_act(void *state)
     truth_advance(&played->truth, 1000);
     played_scrape(played);
     played_write_config(played, PLAYED_CONFIG(CPU_GROUPS ", self: {enabled: false}"));
+    truth_restart(&played->truth, "software");
     daemon_reload(&played->daemon, &error);
     played_turn(played);
 }

@@ -38,6 +38,13 @@ void truth_done(struct truth *truth)
     free(truth->totals);
 }
 
+void truth_restart(struct truth *truth, const char *group)
+{
+    for (size_t i = 0; i < truth->n_totals; i++)
+        if (!group || str_equal(truth->totals[i].group, group))
+            truth->totals[i].value = 0;
+}
+
 void truth_advance(struct truth *truth, uint64_t ns)
 {
     faults_hold();
@@ -124,6 +131,7 @@ static struct truth_total *find_total(struct truth *truth, const struct row *row
     struct truth_total *total = &truth->totals[truth->n_totals++];
     *total = (struct truth_total){.value = 0};
     memcpy(total->key, key, sizeof(key));
+    snprintf(total->group, sizeof(total->group), "%s", row->group);
     return total;
 }
 

@@ -15,6 +15,7 @@
 /* A total as it was served last. */
 struct truth_total {
     char key[160];
+    char group[32];
     uint64_t value;
 };
 
@@ -36,6 +37,9 @@ struct truth {
 /* Sets the rates. */
 void truth_init(struct truth *truth, struct fake_sys *fake);
 void truth_done(struct truth *truth);
+
+/* The totals of a configured group may start from 0; NULL: all of them. */
+void truth_restart(struct truth *truth, const char *group);
 
 /* Time passes on all CPUs. */
 void truth_advance(struct truth *truth, uint64_t ns);
