@@ -90,13 +90,13 @@ def measure(arguments, pairs):
 
 def points_of(process, phase, calls):
     for call, n in sorted(calls.items()):
-        if call in calls_errors.NEVER:
+        if call in calls_errors.NEVER or (process, phase, call) in calls_errors.REMOVES:
             continue
-        for error in calls_errors.injections(call):
+        for error in calls_errors.injections(process, call):
             for when in WHENS:
                 if when.isdigit() and int(when) > n:
                     continue
-                if when == "every" and (call, error) in calls_errors.NOT_EVERY or phase == "end" and when == "10":
+                if when == "every" and error in calls_errors.NOT_EVERY or phase == "end" and when == "10":
                     continue
                 yield "%s:%s:%s:%s:%s" % (process, phase, call, error, when)
 

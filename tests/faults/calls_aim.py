@@ -155,7 +155,7 @@ class Strace:
                                         stderr=subprocess.PIPE, start_new_session=True)
         traced = wait_for(lambda: self.process.poll() is not None or
                           all(status_field(t, "TracerPid") == str(self.process.pid) for t in threads))
-        if not traced or self.process.poll() is not None:
+        if not traced or self.process.poll() not in (None, 0):  # 0: the process has ended of it already
             raise Missed("strace: %s" % self.process.stderr.read().decode(errors="replace").strip())
 
     def end(self):

@@ -19,7 +19,7 @@ ERRORS = {
     "epoll_pwait2": "EINTR ENOSYS",
     "eventfd2": "EMFILE ENFILE", "execve": "ENOMEM EACCES",
     "fadvise64": "EINVAL", "fcntl": "EMFILE EPERM", "flock": "EINTR", "fstatfs": "EIO ENOSYS",
-    "ftruncate": "EIO EPERM", "futex": "EAGAIN",
+    "ftruncate": "EIO EPERM",
     "getdents64": "EIO ENOENT", "getpeername": "ENOBUFS", "getsockname": "ENOBUFS", "getsockopt": "ENOMEM",
     "getrandom": "EINTR", "getrusage": "EINVAL",
     "inotify_add_watch": "ENOSPC ENOMEM", "inotify_init1": "EMFILE ENOMEM", "inotify_rm_watch": "EINVAL",
@@ -44,16 +44,31 @@ ERRORS = {
     "statfs": "EIO", "sysinfo": "EFAULT", "times": "EFAULT",
     "timerfd_create": "EMFILE ENOMEM", "timerfd_settime": "EINVAL", "uname": "EFAULT",
     "unlink": "EACCES", "wait4": "EINTR ECHILD", "waitid": "EINTR ECHILD",
-    "write": "EINTR EAGAIN ENOSPC EIO", "clock_gettime": "EINVAL", "clock_nanosleep": "EINTR",
+    "write": "EINTR EAGAIN ENOSPC EIO", "clock_nanosleep": "EINTR",
 }
-# Calls that cannot fail, and two that a process cannot go on without.
+# Calls that cannot fail as they are made here; of futex(2), libc ends the process at what the kernel does not say.
 NEVER = {
+    "clock_gettime", "futex",
     "alarm", "exit", "exit_group", "getegid", "geteuid", "getgid", "getpid", "getppid", "getresgid", "getresuid",
     "gettid", "getuid", "restart_syscall", "rt_sigreturn", "sched_yield", "set_tid_address", "arch_prctl",
     "set_robust_list", "rseq", "umask", "sigaltstack",
 }
-# Of libc: it tries these again for ever, as the manual page says that one must.
-NOT_EVERY = {("futex", "EAGAIN"), ("getrandom", "EINTR")}
+# Errors after which one must try again, as the manual pages say: none is for ever.
+NOT_EVERY = {"EINTR", "EAGAIN"}
+# What the descriptors of a process cannot say, and libc does not expect.
+IMPOSSIBLE = {
+    ("worker", "write"): {"ENOSPC", "EIO", "EAGAIN"},  # to an eventfd
+    ("daemon", "write"): {"ENOSPC", "EIO", "EAGAIN"},
+    ("opener", "recvmsg"): {"EAGAIN"}, ("reader", "recvmsg"): {"EAGAIN"}, ("symboliser", "recvmsg"): {"EAGAIN"},
+    # of a socket that epoll(7) has said to be ready, once
+    ("daemon", "recvfrom"): {"EAGAIN"}, ("daemon", "sendto"): {"EAGAIN"},
+    ("daemon", "read"): {"EAGAIN"}, ("opener", "read"): {"EAGAIN"}, ("symboliser", "read"): {"EAGAIN"},
+    ("reader", "read"): {"EAGAIN"},
+}
+# Where most calls are EPOLL_CTL_DEL, which no lack of memory makes to fail: strace cannot aim at EPOLL_CTL_ADD alone.
+REMOVES = {("daemon", "serve", "epoll_ctl"), ("daemon", "end", "epoll_ctl")}
+# As long as these fail, no client hears anything, and nothing of ours is at fault.
+UNHEARD = {"accept4", "recvfrom", "sendto", "sendmsg", "epoll_ctl", "epoll_wait", "setsockopt", "shutdown"}
 # An injected failure leaves the descriptor open, or the mapping in place, which the call itself would not.
 LEAVES_OPEN = {"close", "munmap", "close_range", "inotify_rm_watch"}
 
@@ -64,9 +79,9 @@ ESSENTIAL = {
 }
 
 
-def injections(call):
+def injections(process, call):
     """As strace names them."""
-    return ERRORS[call].split()
+    return [error for error in ERRORS[call].split() if error not in IMPOSSIBLE.get((process, call), ())]
 
 
 def text(name):

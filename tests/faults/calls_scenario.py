@@ -5,6 +5,7 @@ import gzip
 import http.client
 import json
 import os
+import re
 import threading
 import time
 
@@ -28,6 +29,7 @@ class Steps:
     def __init__(self, service):
         self.service = service
         self.wrong, self.unsaid = [], []
+        self.text = ""
 
     def note(self, what, reason=""):
         self.wrong.append(what + (": " + reason if reason else ""))
@@ -50,21 +52,25 @@ class Steps:
 
     def totals(self):
         body = self.get("/metrics")
-        return self.service.truth.take(body.decode()) if body is not None else None
+        if body is None:
+            return None
+        self.text = body.decode()
+        return self.service.truth.take(self.text)
 
     def scrape(self):
         totals = self.totals()
         if totals is None:
             return
         below, generation = self.service.below, "g%d" % self.service.generation
+        why = "; ".join(re.findall(r'^perfcountd_groups\{.*state="(?:starved|unavailable)"\} [1-9].*', self.text, re.M))
         for cgroup in ("known",):
             if not any("perf_cgroup_minor_faults" in s and "%s/%s\"" % (below, cgroup) in s for s in totals):
-                self.note("the scrape has nothing of the cgroup %s" % cgroup)
+                self.note("the scrape has nothing of the cgroup %s" % cgroup, why)
         for cpu in range(os.cpu_count()):
             for metric, group in (("minor_faults", "soft"), ("cpu_migrations", generation)):
                 start = "perf_cpu_%s_total{cpu=\"%d\"" % (metric, cpu)
                 if not any(s.startswith(start) and "group=\"%s\"" % group in s for s in totals):
-                    self.note("the scrape has no %s of CPU %d, group %s" % (metric, cpu, group))
+                    self.note("the scrape has no %s of CPU %d, group %s" % (metric, cpu, group), why)
 
     def formats(self):
         body = self.get("/metrics", headers={"Accept": "application/openmetrics-text;version=1.0.0",
@@ -99,10 +105,17 @@ class Steps:
             if not wait_for(is_there, 1, 0.05):
                 self.note("the new container is not counted")
             elif not wait_for(is_named, 1, 0.05):
-                self.note("the new container has no name")
+                self.note("the new container has no name", self.why_unnamed(container))
             self.service.run_load(container, FAULTS)
             self.totals()
         wait_for(lambda: removed(path), 3)
+
+    def why_unnamed(self, container):
+        body = self.get("/api/v1/cgroups")
+        for cgroup in json.loads(body)["cgroups"] if body is not None else []:
+            if cgroup["cgroup"].endswith(container):
+                return cgroup.get("unnamed", "")
+        return ""
 
     def exact(self):
         """What a load of known size adds is counted, and nothing else."""
@@ -132,9 +145,9 @@ class Steps:
         folded = self.get("/api/v1/folded?seconds=0.4&frequency=500&pid=%d" % pid)
         client.join()
         self.service.end_hot()
-        if folded is not None and b"hot_seventy" not in folded:
-            self.note("no name of a function in the profile: %r" % folded[-120:])
         samples = bodies.get("samples")
+        if folded is not None and b"hot_seventy" not in folded:
+            self.note("no name of a function in the profile", notices(samples))
         if samples is not None and b'"type":"end"' not in samples[-2000:]:
             self.note("the stream has no end: %r" % samples[-120:])
 
@@ -184,3 +197,11 @@ class Steps:
         self.exact()
         self.cgroups()
         self.sample()
+
+
+def notices(samples):
+    """What the end of a stream says of symbols."""
+    if samples is None or b'"type":"end"' not in samples:
+        return ""
+    end = json.loads(samples.splitlines()[-1])
+    return "; ".join(note for note in end.get("notes", []) + end.get("warnings", []) if "symbol" in note)

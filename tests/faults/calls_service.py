@@ -73,7 +73,7 @@ class Service:
                     members.write(str(process.pid))
                 yield
             finally:
-                self.truth.add_load(path[len(self.parent) - len(self.below):], 20)  # of its end
+                self.truth.add_load(path[len(self.parent) - len(self.below):], 100)  # of its end
                 process.kill()
 
     def write_config(self, tls=False):
