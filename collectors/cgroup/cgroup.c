@@ -100,7 +100,8 @@ static int cgroup_add_engine(const struct collector_context *context, struct cgr
     series_set(cgroup->engine, 1);
     if (!cgroup->set.engine.tally)
         return 0;
-    cgroup->unknown = metrics_add(metrics, &unknown, context->collector, 9, NULL, 0);
+    cgroup->unknown = metrics_add_created(metrics, &unknown, context->collector, 9, NULL, 0,
+                                          cgroup_tally_created_ns(cgroup->set.engine.tally));
     return cgroup->unknown ? 0 : -ENOMEM;
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What comes and goes on the machine: cgroups with programs in them, containers with their state files, programs."""
+"""The machine's part: cgroups with programs in them, containers with their state files, and programs come and go."""
 import contextlib
 import hashlib
 import json

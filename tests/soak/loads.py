@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What right clients ask for besides scrapes, one function for each kind; it raises a Complaint where the reply is wrong."""
+"""Right clients ask for more than scrapes: a function for each kind, which raises a Complaint at a wrong reply."""
 import gzip
 import json
 import os
@@ -15,7 +15,7 @@ STREAMS = 4  # at once of a daemon, which takes 8
 DOCUMENTS = ["/", "/api/v1/status", "/api/v1/config", "/api/v1/cgroups", "/api/v1/counters?container=*", "/api/v1/pmus",
              "/api/v1/events", "/api/v1/metrics", "/api/v1/counters?collector=cgroup", "/-/healthy", "/-/ready",
              "/api/v1/counters?cgroup=%2Fperf*&event=task_clock&event=minor_faults", "/metrics?collect[]=cgroup"]
-RATES = ["", "&collector=cpu", "&cpu=0&group=software", "&cgroup=**&collector=cgroup", "&event=minor_faults"]
+RATES = ["", "&collector=cpu", "&cpu=0", "&cgroup=**&collector=cgroup", "&event=minor_faults"]
 ENDS = {"seconds", "max", "reload", "the process has ended", "the cgroup has been removed"}
 
 
@@ -200,7 +200,7 @@ class Loads:
             self.load_config(choice.random() < 0.5, False)
             self.use(self.variant, choice.random() < 0.5)
 
-    def back_to_base(self):
+    def back_to_base(self, _):
         with self.reloading:
             self.use(self.configurations.base(), False)
             self.ask_operator("DELETE", "/api/v1/pause")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a soak does, and when: each round follows from the seed and its number alone."""
+"""The plan of a soak: each round follows from the seed and its number alone."""
 import dataclasses
 import json
 import random

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the processes of a daemon have and have used: memory, descriptors, watches, wake-ups, CPU time."""
+"""Readings of the processes of a daemon: memory, descriptors, watches, wake-ups, CPU time."""
+import collections
 import contextlib
 import json
 import os
@@ -8,7 +9,7 @@ import time
 
 
 class Uses:
-    """What a daemon's processes have used so far, those that have ended included."""
+    """Sums over a daemon's processes since the start, those that have ended included."""
 
     def __init__(self):
         self.last = {}  # by pid
@@ -29,12 +30,13 @@ class Reading:
 
     def __init__(self, processes, uses):
         self.time = time.monotonic()
-        self.anonymous, self.descriptors, self.watches = {}, 0, 0
+        self.anonymous, self.kinds, self.watches = {}, collections.Counter(), 0
         for name, pid in processes.items():
             with contextlib.suppress(OSError):
                 self.anonymous[name] = anonymous_of(pid)
-                self.descriptors += len(os.listdir("/proc/%d/fd" % pid))
+                self.kinds += descriptors_of(name, pid)
                 self.watches += watches_of(pid)
+        self.descriptors = sum(self.kinds.values())
         self.wakeups, self.cpu = uses.wakeups, uses.cpu
 
 
@@ -47,6 +49,15 @@ def anonymous_of(pid):
     """kB."""
     with open("/proc/%d/smaps_rollup" % pid) as rollup:
         return int(re.search(r"^Anonymous: *(\d+) kB", rollup.read(), re.M)[1])
+
+
+def descriptors_of(name, pid):
+    """How many of each kind."""
+    found = collections.Counter()
+    for fd in os.listdir("/proc/%d/fd" % pid):
+        with contextlib.suppress(OSError):
+            found["%s of the %s" % (re.sub(r"\d+", "N", os.readlink("/proc/%d/fd/%s" % (pid, fd))), name)] += 1
+    return found
 
 
 def watches_of(pid):

@@ -4,10 +4,13 @@
 # One counts cgroups by perf, over HTTP; the other one by BPF, over TLS, on a machine with containers.
 #
 # usage: [DURATION=60] [SEED=N] [HOTPLUG=yes] run.sh      DURATION in seconds; the same seed makes the same plan
+# shellcheck source=../e2e/lib.sh
 . "$(dirname "$0")/../e2e/lib.sh"
 here=$root/tests/e2e
 need curl jq cc openssl unshare /usr/bin/python3
+# shellcheck source=../e2e/cgroup-lib.sh
 . "$here/cgroup-lib.sh"
+# shellcheck source=../e2e/tls-lib.sh
 . "$here/tls-lib.sh"
 
 duration=${DURATION-60}
@@ -43,13 +46,15 @@ docker=$scratch/lib/docker/containers
 mkdir -p "$docker"
 printf 'tls_server_config: {cert_file: pki/server.pem, key_file: pki/server.key}\n' >"$scratch/web.yml"
 # shellcheck disable=SC2016 # the inner shell's
-wrapper=(unshare --mount --propagation private bash -c 'mount --bind "$1" /var/lib && shift && exec "$@"' x "$scratch/lib")
+wrapper=(unshare --mount --propagation private
+    bash -c 'mount --bind "$1" /var/lib && shift && exec "$@"' x "$scratch/lib")
 client=(--cacert "$pki/ca.pem")
 start_daemon --config.file="$scratch/bpf.yaml" --web.config.file="$scratch/web.yml"
 wrapper=()
 pids+=("$daemon_pid") logs+=("$daemon_log")
 target bpf bpf "$pki/ca.pem"
 
+# shellcheck disable=SC2154 # what the libraries have
 jq -n --slurpfile targets <(cat "$scratch/perf.target" "$scratch/bpf.target") --arg root "$hierarchy" \
     --arg below "$below" --arg scratch "$scratch" --arg program "$program" --arg load "$load" --arg docker "$docker" \
     --argjson hotplug "$([ "${HOTPLUG-no}" = yes ] && echo true || echo false)" \

@@ -19,7 +19,7 @@ import time
 from churn import Machine, can_hotplug
 from clients import Complaint, Target
 from loads import Loads
-from plan import LONG, SHORT, Configurations, round_actions
+from plan import LONG, SHORT, Action, Configurations, round_actions
 from readings import Reading, Uses, processes_of, quiet
 from strangers import Strangers
 from table import HEAD, Column
@@ -55,7 +55,7 @@ class Log:
                 print("BAD: %s" % text, flush=True)
 
     def during(self, begin, end):
-        """What else happened then."""
+        """Says which other actions there were then."""
         with self.lock:
             found = [str(action) for since, until, action in self.done if since < end and until > begin]
             found += [str(action) for action, since in self.running.items() if since < end]
@@ -114,11 +114,8 @@ class Soak:
         self.rounds += 1
 
     def settle(self):
-        for loads in self.loads:
-            try:
-                loads.back_to_base()
-            except (Complaint, OSError) as error:
-                self.log.complain("back to the first configuration: %s" % error)
+        for target in self.targets:
+            self.act(Action(0, "back_to_base", target.number, 0))
         deadline = time.monotonic() + 20
         for target in self.targets:
             while self.cgroups_of(target) != ["watched"]:
@@ -195,6 +192,7 @@ class Soak:
                 "scrapes": sums["count"], "failed": sums["failed"], "falls": len(sums["falls"]),
                 "compared": sums["compared"], "restarts": sums["restarts"], "undecided": sums["undecided"],
                 "memory": column.memory_slopes(), "descriptors_growth": column.growth("descriptors"),
+                "more_descriptors": column.more_descriptors(),
                 "watches_growth": column.growth("watches"), "quiet_wakeups": statistics.median(column.quiet),
             } for column, sums in zip(self.columns, self.scrapes)},
         }

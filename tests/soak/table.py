@@ -39,7 +39,8 @@ class Column:
         part = self.readings[self.printed:]
         first = self.readings[max(0, self.printed - 1)]
         seconds = max(part[-1].time - first.time, 1e-9)
-        memory = " ".join("%6s" % (middle(r.anonymous[name] for r in part if name in r.anonymous)) for name in PROCESSES)
+        memory = " ".join("%6s" % middle(r.anonymous[name] for r in part if name in r.anonymous)
+                          for name in PROCESSES)
         text = "%8.0f %-5s %28s %5s %7s %8.1f %6.1f %8.2f %7d %7d  %s" % (
             part[-1].time - begin, self.name, memory, middle(r.descriptors for r in part),
             middle(r.watches for r in part), (part[-1].wakeups - first.wakeups) / seconds,
@@ -71,6 +72,10 @@ class Column:
         quarter = len(self.readings) // 4
         values = [getattr(reading, what) for reading in self.readings]
         return statistics.median(values[-quarter or -1:]) - statistics.median(values[quarter:2 * quarter] or values[:1])
+
+    def more_descriptors(self):
+        """The descriptors at the end that were not there after a quarter of the time, by kind."""
+        return dict(self.readings[-1].kinds - self.readings[len(self.readings) // 4].kinds)
 
 
 def middle(values):

@@ -66,7 +66,7 @@ class Reader:
 
 class Totals:
     """
-    What was seen last of each series, and when. A series falls unless its _created is later than that, or a reload
+    The last value of each series, and when it was seen. A series falls unless its _created is later than that, or a reload
     meanwhile may have removed it. Where a format has no _created, the next OpenMetrics scrape decides.
     """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The right client of a daemon, a process: it scrapes in each format, and each time has to get all that it asked for."""
+"""The right client of a daemon, a process: it scrapes in each format, and must get all that it asked for each time."""
 import contextlib
 import gzip
 import http.client
@@ -27,7 +27,7 @@ FORMS = [
 
 
 class Scrapes:
-    """What the scrapes since the last report were like."""
+    """The scrapes since the last report."""
 
     def __init__(self):
         self.count, self.bytes, self.slow, self.series = 0, 0, [], 0
