@@ -145,7 +145,6 @@ static void test_switches(void **state)
     const struct tally_record *records = map_records(&rig);
     for (unsigned cpu = 0; cpu < rig.shape.cpus; cpu++) {
         expect_record(&records[cpu], 0xf);
-        assert_true(records[cpu].switches > 0);
         assert_int_equal(tally_rig_sum_cpu(&rig, cpu, 1), records[cpu].switches);
     }
     assert_true(tally_rig_sum_slot(&rig, SLOT, 1) > 0);
