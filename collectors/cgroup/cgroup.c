@@ -138,11 +138,11 @@ static int cgroup_open(const struct collector_context *context, void *previous, 
     return 0;
 }
 
-static void cgroup_dispatch(const struct collector_context *context, void *state)
+static int cgroup_dispatch(const struct collector_context *context, void *state)
 {
     struct cgroup *cgroup = state;
 
-    cgroup_set_dispatch(&cgroup->set, context);
+    return cgroup_set_dispatch(&cgroup->set, context);
 }
 
 static void cgroup_count_states(const struct cgroup *cgroup, size_t states[N_CGROUP_STATES])

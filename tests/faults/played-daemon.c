@@ -2,7 +2,6 @@
 /* A daemon on a machine that is played: see played-daemon.h. */
 #include "tests/faults/played-daemon.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/cleanup.h"
@@ -13,11 +12,9 @@
 #include "tests/faults/faulty-sys.h"
 #include "tests/faults/residue.h"
 #include "tests/faults/said.h"
-#include "tests/unit/tree-play.h"
 
 #define CONFIG_FILE "/etc/perfcountd.yaml"
 #define TURNS_MAX 1000
-#define ROUND_NS 1000
 /* More than the longest wait between two tries, and than cgroups linger. */
 #define WAIT_S 61
 
@@ -157,7 +154,7 @@ void played_scrape(struct played *played)
 
     if (!played->runs)
         return;
-    const struct snapshot *snapshot = registry_read(played->daemon.session.registry, UINT32_MAX, 0);
+    const struct snapshot *snapshot = played->daemon.service.read(&played->daemon, UINT32_MAX, true);
     truth_check(&played->truth, snapshot);
     exposition_write(&text, &snapshot->metrics, UINT32_MAX, EXPOSITION_TEXT);
 }
@@ -187,88 +184,4 @@ void played_recover(struct played *played)
     if (reports_failures(played))
         fault_expect(daemon_reload(&played->daemon, &error) == 0, "it cannot reload: %s", error.message);
     played_scrape(played);
-}
-
-/* --- what is there --- */
-
-static void run_round(struct played *played)
-{
-    char path[8];
-
-    truth_advance(&played->truth, ROUND_NS);
-    for (unsigned i = 1; i <= 4; i++) {
-        snprintf(path, sizeof(path), "/c%u", i);
-        for (unsigned cpu = 0; cpu < 2; cpu++)
-            if (cpuset_has(&played->fake->online, cpu))
-                truth_run(&played->truth, path, cpu, (i + cpu) * ROUND_NS);
-    }
-    played_scrape(played);
-}
-
-/* The lines of the exposition, each without its value. */
-static void describe_series(const struct snapshot *snapshot, struct buffer *out)
-{
-    _cleanup_(buffer_done) struct buffer text = {0};
-    char *line, *at;
-
-    exposition_write(&text, &snapshot->metrics, UINT32_MAX, EXPOSITION_TEXT);
-    buffer_append_char(&text, '\0');
-    at = text.data;
-    while ((line = strsep(&at, "\n"))) {
-        char *space = strrchr(line, ' ');
-        if (line[0] == '#' || !space)
-            continue;
-        *space = '\0';
-        buffer_appendf(out, "%s\n", line);
-    }
-}
-
-static void describe_row(const struct row *row, const struct truth *before, struct buffer *out)
-{
-    char key[sizeof(before->totals[0].key)];
-
-    buffer_appendf(out, "%s %s %s %s cpu %d: %s, %u descriptors%s", row->collector_name, row->cgroup ? row->cgroup : "",
-                   row->group, row->pmu, row->cpu, row_state_name(row->state), row->n_descriptors,
-                   row->absent ? ", absent" : "");
-    for (size_t i = 0; i < row->n_counters; i++) {
-        uint64_t value = row->counters[i].value, then = 0;
-        snprintf(key, sizeof(key), "%s %s %s %s cpu %d %s", row->collector_name, row->cgroup ? row->cgroup : "",
-                 row->group, row->pmu, row->cpu, row->counters[i].event);
-        for (size_t k = 0; k < before->n_totals; k++)
-            if (str_equal(before->totals[k].key, key))
-                then = before->totals[k].value;
-        buffer_appendf(out, " %s+%" PRIu64, row->counters[i].event, row->counters[i].known ? value - then : 0);
-    }
-    buffer_appendf(out, "\n");
-}
-
-static void describe_open(const struct played *played, struct buffer *out)
-{
-    struct residue now = residue_now();
-
-    buffer_appendf(out, "%u events, %u pages, %" PRIu64 " descriptors, %zu watches\n", played->fake->n_open,
-                   played->fake->n_mapped, now.descriptors - played->n_descriptors, residue_count_watches());
-}
-
-void played_describe(struct played *played, struct buffer *out)
-{
-    struct truth before = {0};
-
-    if (!played->runs) {
-        buffer_appendf(out, "nothing runs: %u events are open\n", played->fake->n_open);
-        return;
-    }
-    run_round(played);
-    before.n_totals = played->truth.n_totals;
-    before.totals = calloc(before.n_totals + 1, sizeof(before.totals[0]));
-    fault_expect(before.totals, "out of memory");
-    memcpy(before.totals, played->truth.totals, before.n_totals * sizeof(before.totals[0]));
-    run_round(played);
-    const struct snapshot *snapshot = registry_read(played->daemon.session.registry, 0, 0);
-    for (size_t i = 0; i < snapshot->n_rows; i++)
-        if (!snapshot->rows[i]->removed)
-            describe_row(snapshot->rows[i], &before, out);
-    describe_series(snapshot, out);
-    describe_open(played, out);
-    truth_done(&before);
 }

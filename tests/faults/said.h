@@ -16,7 +16,7 @@ void said_add(const char *sentence);
 size_t said_count(void);
 /* Whether any of them has this text. */
 bool said_has(const char *text);
-/* Fails the point where a sentence was said twice. */
-void said_check_once(void);
+/* Fails the point where a sentence was said more than `n` times. */
+void said_check_repeats(unsigned n);
 
 #endif

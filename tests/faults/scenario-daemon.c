@@ -96,6 +96,7 @@ static void reload_act(void *state)
 
 const struct scenario scenario_reload = {
     .name = "reload",
+    .asks = 2,
     .prepare = running_daemon,
     .act = reload_act,
     .recover = recover,
@@ -119,6 +120,9 @@ static void hotplug_act(void *state)
 {
     set_online(state, false);
     set_online(state, true);
+    played_pass(state, 61); /* a check that could not look is made again */
+    played_scrape(state);
+    played_pass(state, 2);
 }
 
 /* A check may have failed, and another comes with the next scrape. */
@@ -132,6 +136,7 @@ static void hotplug_recover(void *state)
 
 const struct scenario scenario_hotplug = {
     .name = "hotplug",
+    .asks = 2,
     .prepare = running_daemon,
     .act = hotplug_act,
     .recover = hotplug_recover,
