@@ -19,10 +19,9 @@
 #include "tests/faults/campaign.h"
 
 static const struct scenario *const scenarios[] = {
-    &scenario_start, &scenario_scrapes, &scenario_reload,       &scenario_hotplug,
-    &scenario_pause, &scenario_end,     &scenario_cgroups_perf, &scenario_cgroups_bpf,
-    &scenario_http, &scenario_streams, &scenario_secure, &scenario_renewal, &scenario_toggle, &scenario_relisten,
-    &scenario_ending,
+    &scenario_start,  &scenario_scrapes,      &scenario_reload,      &scenario_hotplug,  &scenario_pause,
+    &scenario_end,    &scenario_cgroups_perf, &scenario_cgroups_bpf, &scenario_http,     &scenario_streams,
+    &scenario_secure, &scenario_renewal,      &scenario_toggle,      &scenario_relisten, &scenario_ending,
 };
 
 struct wishes {

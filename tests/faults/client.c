@@ -279,8 +279,7 @@ const char *client_unpack(struct client *client, size_t *ret_size)
     faults_hold();
     struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
     assert(decompressor);
-    enum libdeflate_result r =
-        libdeflate_gzip_decompress(decompressor, body, client->body_size, text, room, ret_size);
+    enum libdeflate_result r = libdeflate_gzip_decompress(decompressor, body, client->body_size, text, room, ret_size);
     libdeflate_free_decompressor(decompressor);
     faults_release();
     if (r != LIBDEFLATE_SUCCESS)
@@ -301,8 +300,8 @@ const char *client_text(struct client *client)
 
 const char *client_describe(const struct client *client, char *text, size_t size)
 {
-    static const char *const others[] = {[CLIENT_WAITS] = "hangs", [CLIENT_CLOSED] = "closed",
-                                         [CLIENT_MALFORMED] = "malformed"};
+    static const char *const others[] = {
+        [CLIENT_WAITS] = "hangs", [CLIENT_CLOSED] = "closed", [CLIENT_MALFORMED] = "malformed"};
 
     if (client->outcome == CLIENT_ANSWERED)
         snprintf(text, size, "%u, %zu bytes", client->status, client->body_size);

@@ -72,7 +72,8 @@ static void ending_describe(void *state, struct buffer *out)
     struct client *samples = &served->clients[SAMPLES], *folded = &served->clients[PROFILE];
     int code = -1;
 
-    fault_expect(sd_event_get_exit_code(served_daemon_of(served)->event, &code) == 0 && code == 0, "exit status %d", code);
+    fault_expect(sd_event_get_exit_code(served_daemon_of(served)->event, &code) == 0 && code == 0, "exit status %d",
+                 code);
     for (size_t k = 0; k < N_CLIENTS; k++)
         fault_expect(served->clients[k].outcome != CLIENT_WAITS, "client %zu is still connected", k);
     if (samples->outcome == CLIENT_ANSWERED && samples->status == 200)

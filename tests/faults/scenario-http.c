@@ -47,17 +47,17 @@ static const struct question {
     {"GET /api/v1/config", "", 200},
     {"GET /api/v1/events", GZIP, 200},
     {"GET /", "Accept: text/html\r\n", 200},
-    {"GET /page/base.css", GZIP, 200},
+    {"GET /page/app.js", GZIP, 200},
     {"GET /-/ready", "", 200},
     {"POST /api/v1/pmus", "Content-Length: 0\r\n", 405},
     {"GET /api/v1/counters?cpu=x", "", 400},
 };
 
-
 struct scrapes {
     struct served_daemon served;
     char *forms[ARRAY_SIZE(questions)]; /* of the answers under a fault; NULL where the status was not that of before */
     uint64_t highest[N_CPUS];           /* cycles that were served */
+    bool recovered;
 };
 
 /* A text without its numbers, which are others each time: each is "#". The caller frees it. */
@@ -158,6 +158,7 @@ static void scrapes_recover(void *state)
 {
     struct scrapes *scrapes = state;
 
+    scrapes->recovered = true;
     client_disconnect(&scrapes->served.clients[0]);
     faults_pass(2 * NSEC_PER_SEC);
     served_daemon_turn(&scrapes->served, 20);
@@ -169,19 +170,20 @@ static void scrapes_describe(void *state, struct buffer *out)
     struct scrapes *scrapes = state;
     struct client *client = &scrapes->served.clients[0];
 
-    for (size_t i = 0; i < ARRAY_SIZE(questions); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(questions) && scrapes->recovered; i++) {
         ask(scrapes, i);
         fault_expect(client->outcome == CLIENT_ANSWERED, "%s has no answer after the fault", questions[i].request);
         fault_expect(client->status == questions[i].status, "%s is answered by %u after the fault: %.200s",
                      questions[i].request, client->status, client_text(client));
         _cleanup_(freep) char *form = form_of(client->head ? "" : client_text(client));
         if (scrapes->forms[i] && faults_are_of_memory())
-            fault_expect(str_equal(form, scrapes->forms[i]), "%s: what came under the fault was not all:\n%s\n--- but\n%s",
-                         questions[i].request, scrapes->forms[i], form);
+            fault_expect(str_equal(form, scrapes->forms[i]),
+                         "%s: what came under the fault was not all:\n%s\n--- but\n%s", questions[i].request,
+                         scrapes->forms[i], form);
         check_cycles(scrapes, client_text(client));
         buffer_appendf(out, "%s\n%s\n", questions[i].request, form);
     }
-    for (size_t cpu = 0; cpu < N_CPUS; cpu++)
+    for (size_t cpu = 0; cpu < N_CPUS && scrapes->recovered; cpu++)
         buffer_appendf(out, "cycles of CPU %zu: %" PRIu64 "\n", cpu, scrapes->highest[cpu]);
 }
 

@@ -27,7 +27,6 @@
 #define WITH_OTHER BASIC("YWxpY2U6b3RoZXI=")  /* alice:other */
 #define N_CLIENTS 5
 
-
 struct secure {
     struct served_daemon served;
     bool changing; /* which of the two passwords is right */

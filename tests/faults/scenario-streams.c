@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Four clients have samples at once, each in another format, from rings of two captures, with symbols by the
- * symboliser. A stream that ends as a whole has each sample that was taken, or counts it as lost; else it breaks off, or
- * there is a sentence.
+ * symboliser. A stream that ends as a whole has each sample that was taken, or counts it as lost; else it breaks off,
+ * or there is a sentence.
  */
 #undef NDEBUG
 #include <assert.h>

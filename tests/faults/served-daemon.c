@@ -4,6 +4,7 @@
 #include "tests/faults/served-daemon.h"
 
 #include <assert.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -50,6 +51,7 @@ void served_daemon_set_web(struct served_daemon *served, const char *text)
 
 void served_daemon_start(struct served_daemon *served)
 {
+    signal(SIGPIPE, SIG_IGN); /* as daemon/command/run.c */
     fault_expect(played_start(served->played), "the daemon does not start");
 }
 
