@@ -177,6 +177,15 @@ int split_watch(struct split *split, sd_event *event, void (*on_change)(void *us
     return sd_event_add_io(event, &split->source, opener_poll_fd(split->opener), EPOLLIN, split_on_readable, split);
 }
 
+int split_check(const struct split *split, struct error *error)
+{
+    if (!split->opener || opener_client_check(&split->opener->client) != -ETIMEDOUT)
+        return 0;
+    return error_set(error, -ETIMEDOUT,
+                     "the opener does not answer, and nothing could be opened; reload again when it does; if it never "
+                     "does, restart perfcountd");
+}
+
 bool split_is_lost(const struct split *split)
 {
     return split->opener && split->opener->client.lost;
