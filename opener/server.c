@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <sched.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -233,11 +234,38 @@ static int server_reply(const struct opener_server *server, const void *packet, 
     return -EBADMSG;
 }
 
+/* Memory that is short for a moment ends nothing; where it stays short, the opener does not spin for ever. */
+#define TRIES_MAX 1000
+
+static bool server_tries_again(int error, unsigned *tries)
+{
+    if ((error != -ENOMEM && error != -ENOBUFS) || ++*tries >= TRIES_MAX)
+        return false;
+    sched_yield();
+    return true;
+}
+
 static int server_refuse(const struct opener_server *server, int error)
 {
     const struct opener_reply reply = {.error = error};
+    unsigned tries = 0;
+    int r;
 
-    return fd_socket_send(server->socket, &reply, opener_reply_size(&reply), &(struct fd_list){0});
+    do
+        r = fd_socket_send(server->socket, &reply, opener_reply_size(&reply), &(struct fd_list){0});
+    while (server_tries_again(r, &tries));
+    return r;
+}
+
+static ssize_t server_receive(const struct opener_server *server, void *packet, size_t size, struct fd_list *given)
+{
+    unsigned tries = 0;
+    ssize_t n;
+
+    do
+        n = fd_socket_receive(server->socket, packet, size, given, NULL);
+    while (server_tries_again((int)MIN(n, 0), &tries));
+    return n;
 }
 
 /* 1 after a reply, 0 when the daemon has closed its end, -errno. */
@@ -246,14 +274,14 @@ static int server_run_once(const struct opener_server *server)
     uint64_t packet[OPENER_PACKET_MAX / sizeof(uint64_t) + 1];
     _cleanup_(fd_list_close) struct fd_list given = {0}, opened = {0};
     struct opener_reply reply = {0};
-    ssize_t n = fd_socket_receive(server->socket, packet, sizeof(packet), &given, NULL);
+    ssize_t n = server_receive(server, packet, sizeof(packet), &given);
 
     if (n == 0 || (n < 0 && n != -EBADMSG))
         return (int)n;
     reply.error = n < 0 ? (int)n : server_reply(server, packet, (size_t)n, &given, &reply, &opened);
     int r = fd_socket_send(server->socket, &reply, opener_reply_size(&reply), &opened);
     /* Descriptors need memory (ENOMEM), and only some may be in flight (ETOOMANYREFS): the error goes without them. */
-    if (r < 0 && opened.n > 0)
+    if (r == -ENOMEM || r == -ENOBUFS || (r < 0 && opened.n > 0))
         r = server_refuse(server, r);
     return r < 0 ? r : 1;
 }

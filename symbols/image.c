@@ -207,6 +207,12 @@ static bool is_of_another_file(const struct image *image, const struct symbol_ta
             memcmp(head->build_id, image->build_id, image->build_id_size) != 0);
 }
 
+/* No fault of the file: descriptors or memory were short, or there was no process. */
+static bool error_passes(int error)
+{
+    return error == -EAGAIN || error == -ECANCELED || error == -EMFILE || error == -ENFILE || error == -ENOBUFS;
+}
+
 static void image_on_table(void *userdata, int result, struct symbol_table *table)
 {
     struct image *image = userdata;
@@ -221,7 +227,7 @@ static void image_on_table(void *userdata, int result, struct symbol_table *tabl
         images_shrink(images);
     } else if (image->state == IMAGE_READY) {
         image->jit_size = 0; /* the old table stays, and the list is read again later */
-    } else if (result == -EAGAIN || result == -ECANCELED) {
+    } else if (error_passes(result)) {
         image->state = IMAGE_ABSENT;
         image->retry_ns = images->sys->now(images->sys, CLOCK_MONOTONIC) + RETRY_NS;
     } else {

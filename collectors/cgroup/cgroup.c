@@ -100,7 +100,8 @@ static int cgroup_add_engine(const struct collector_context *context, struct cgr
     series_set(cgroup->engine, 1);
     if (!cgroup->set.engine.tally)
         return 0;
-    cgroup->unknown = metrics_add(metrics, &unknown, context->collector, 9, NULL, 0);
+    cgroup->unknown = metrics_add_created(metrics, &unknown, context->collector, 9, NULL, 0,
+                                          cgroup_tally_created_ns(cgroup->set.engine.tally));
     return cgroup->unknown ? 0 : -ENOMEM;
 }
 
@@ -137,11 +138,11 @@ static int cgroup_open(const struct collector_context *context, void *previous, 
     return 0;
 }
 
-static void cgroup_dispatch(const struct collector_context *context, void *state)
+static int cgroup_dispatch(const struct collector_context *context, void *state)
 {
     struct cgroup *cgroup = state;
 
-    cgroup_set_dispatch(&cgroup->set, context);
+    return cgroup_set_dispatch(&cgroup->set, context);
 }
 
 static void cgroup_count_states(const struct cgroup *cgroup, size_t states[N_CGROUP_STATES])

@@ -209,6 +209,13 @@ static int note_refused(struct cgroup_set *set, struct cgroup_node *node, int er
     return error == -EEXIST || (span != REASON_LASTS && error != -ENOMEM) ? note_dropped(set, node) : error;
 }
 
+/* One whose names there was no memory for when it came. */
+static int name_if_unnamed(struct cgroup_set *set, const struct collector_context *context,
+                           struct cgroup_counts *counts)
+{
+    return counts->info ? 0 : name_cgroup(set, context, counts);
+}
+
 static int watch_chosen(const struct collector_context *context, struct cgroup_set *set,
                         const struct cgroup_candidate *candidates, size_t n)
 {
@@ -216,8 +223,12 @@ static int watch_chosen(const struct collector_context *context, struct cgroup_s
 
     for (size_t i = 0; i < n && r != -ENOMEM; i++) {
         struct cgroup_node *node = candidates[i].userdata;
-        if (candidates[i].choice != CGROUP_WATCHED || node->userdata)
+        if (candidates[i].choice != CGROUP_WATCHED)
             continue;
+        if (node->userdata) {
+            r = name_if_unnamed(set, context, node->userdata);
+            continue;
+        }
         _cleanup_(closep) int fd = cgroup_tree_open(set->tree, node);
         r = watch_cgroup(set, context, node, fd);
         if (r < 0)
@@ -365,15 +376,15 @@ static void set_name_all(struct cgroup_set *set, const struct collector_context 
         set->changed |= verdict_update_all(set->tree, &set->rules, set->book);
 }
 
-void cgroup_set_dispatch(struct cgroup_set *set, const struct collector_context *context)
+int cgroup_set_dispatch(struct cgroup_set *set, const struct collector_context *context)
 {
     set_hear(set, context, cgroup_tree_dispatch);
     set->changed |= vacancies_dispatch(&set->vacancies, set->tree);
     if (name_book_dispatch(set->book))
         set_name_all(set, context);
-    if (set->changed)
-        cgroup_set_select(set, context);
+    int r = set->changed ? cgroup_set_select(set, context) : 0;
     cgroup_set_forget(set, context);
+    return r;
 }
 
 void cgroup_set_rescan(struct cgroup_set *set, const struct collector_context *context)

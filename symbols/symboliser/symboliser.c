@@ -18,6 +18,7 @@
 #define REQUEST_USEC (6 * USEC_PER_SEC) /* a second more than the process gives itself */
 #define IDLE_USEC (30 * USEC_PER_SEC)
 #define ATTEMPTS_MAX 2
+#define AGAIN_USEC (3 * USEC_PER_SEC) /* between two that cannot be jailed */
 /* Set in the environment of the process, so that a main() that does not know the command never starts another. */
 #define GUARD "PERFCOUNTD_SYMBOLISER"
 
@@ -37,7 +38,8 @@ struct symboliser {
     bool dying;      /* killed, and not yet waited for */
     bool busy;       /* with the first request of the queue */
     bool greeted;    /* its first message was read */
-    bool unconfined; /* it ended since it cannot be jailed */
+    bool unconfined;     /* the last one ended since it cannot be jailed, */
+    uint64_t again_usec; /* which may have changed from then on */
     int failure;     /* the result of the first request when the process has ended */
     struct table_request queue[SYMBOLISER_QUEUE];
     size_t first, n;
@@ -84,6 +86,20 @@ static void forget_process(struct symboliser *symboliser)
     symboliser->dying = symboliser->greeted = false;
 }
 
+static uint64_t symboliser_now(const struct symboliser *symboliser)
+{
+    uint64_t usec = 0;
+
+    sd_event_now(symboliser->event, CLOCK_MONOTONIC, &usec);
+    return usec;
+}
+
+/* What kept one from its jail may be over: memory or descriptors that were short. */
+static bool symboliser_may_start(const struct symboliser *symboliser)
+{
+    return !symboliser->unconfined || symboliser_now(symboliser) >= symboliser->again_usec;
+}
+
 static int symboliser_on_exit(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
     struct symboliser *symboliser = userdata;
@@ -97,7 +113,8 @@ static int symboliser_on_exit(sd_event_source *source, int fd, uint32_t events, 
     int failure = symboliser->dying ? symboliser->failure : -EIO;
     if (WIFEXITED(status) && WEXITSTATUS(status) == SYMBOLISER_UNCONFINED) {
         symboliser->unconfined = true;
-        failure = -EPERM;
+        symboliser->again_usec = symboliser_now(symboliser) + AGAIN_USEC;
+        failure = -EAGAIN;
     }
     forget_process(symboliser);
     if (symboliser->busy)
@@ -144,6 +161,7 @@ static int symboliser_on_answer(sd_event_source *source, int fd, uint32_t events
         end_process(symboliser, -EIO);
         return 0;
     }
+    symboliser->unconfined = false;
     timer_arm_in(symboliser->timer, IDLE_USEC);
     queue_finish_first(symboliser, result, result == 0 ? &table : NULL);
     symbol_table_close(&table); /* unless it was taken */
@@ -264,11 +282,11 @@ static int request_send(struct symboliser *symboliser)
 static void queue_send_first(struct symboliser *symboliser)
 {
     while (symboliser->n && !symboliser->busy && !symboliser->dying) {
-        if (!symboliser->unconfined && (symboliser->child->pid || start_process(symboliser) == 0)) {
+        if (symboliser->child->pid || (symboliser_may_start(symboliser) && start_process(symboliser) == 0)) {
             request_send(symboliser);
             return;
         }
-        queue_finish_first(symboliser, symboliser->unconfined ? -EPERM : -EAGAIN, NULL);
+        queue_finish_first(symboliser, -EAGAIN, NULL);
     }
 }
 
