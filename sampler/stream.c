@@ -233,6 +233,7 @@ static void stream_on_record(void *userdata, const struct record *record)
     stream->rescan.lost |= record->type == PERF_RECORD_LOST;
     if (!is_in_stream(stream, record))
         return;
+    stream->end.throttled += record->type == PERF_RECORD_THROTTLE;
     if (is_refused(stream, record->type == PERF_RECORD_SAMPLE)) {
         stream->end.dropped++;
         return;
