@@ -292,7 +292,7 @@ static void registry_read_collector(struct registry *registry, size_t i, uint64_
 const struct snapshot *registry_read(struct registry *registry, uint32_t mask, uint64_t max_age_ns)
 {
     uint64_t now_ns = registry->sys->now(registry->sys, CLOCK_MONOTONIC), end_ns = now_ns;
-    bool any = false;
+    bool any = max_age_ns == 0; /* also where all of them are disabled */
 
     for (size_t i = 0; i < N_COLLECTORS; i++) {
         struct slot *slot = &registry->slots[i];

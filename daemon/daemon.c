@@ -255,7 +255,10 @@ int daemon_reload(struct daemon *daemon, struct error *error)
     if (shutdown_has_begun(daemon->shutdown))
         return error_set(error, -ESHUTDOWN, "perfcountd is shutting down");
     notify_reloading();
-    int r = session_reload(&daemon->session, daemon->options, daemon_configure_server, daemon, error);
+    daemon->session.reload.successful = false;
+    int r = split_check(daemon->split, error);
+    if (r == 0)
+        r = session_reload(&daemon->session, daemon->options, daemon_configure_server, daemon, error);
     const struct log_field field = daemon_config_field(daemon);
     if (r < 0) {
         snprintf(daemon->reload_error, sizeof(daemon->reload_error), "%s", error->message);

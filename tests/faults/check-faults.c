@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "symbols/symboliser/symboliser.h"
 #include "tests/faults/campaign.h"
 
 static const struct scenario *const scenarios[] = {
@@ -28,6 +29,13 @@ static const struct scenario *const scenarios[] = {
     &scenario_cgroups_bpf,
     &scenario_cgroups_reload_perf,
     &scenario_cgroups_reload_bpf,
+    &scenario_http,
+    &scenario_streams,
+    &scenario_secure,
+    &scenario_renewal,
+    &scenario_toggle,
+    &scenario_relisten,
+    &scenario_ending,
 };
 
 struct wishes {
@@ -146,6 +154,8 @@ static void run_scenario(struct campaign *campaign, const struct scenario *scena
 
 int main(int argc, char **argv)
 {
+    if (argc > 1 && str_equal(argv[1], SYMBOLISER_COMMAND)) /* symboliser.h */
+        return symboliser_serve(SYMBOLISER_SOCKET);
     struct campaign campaign = {.jobs = 2};
     struct wishes wishes = {0};
     struct sums sums = {0};

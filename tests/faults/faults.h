@@ -57,6 +57,8 @@ struct fault_counts {
 
 /* `counts` (may be NULL) is filled in as calls come. */
 void faults_plan(const struct fault *fault, struct fault_counts *counts);
+/* Whether allocations fail, and no calls. */
+bool faults_are_of_memory(void);
 void faults_begin(void);
 /* The fault is over. Returns whether it was reached at all. */
 bool faults_end(void);
