@@ -11,8 +11,8 @@
  *     finish     frees the state; then nothing may be left: memory, descriptors, mappings
  *
  * A new scenario is a row in the table of check-faults.c and these functions, in a file scenario/NAME.c. It fails by
- * fault_expect() (faults.h), at any stage. What is printed to standard error in a run is what the product said:
- * said.h asks for it.
+ * fault_expect() (faults.h), at any stage. The product's sentences are taken from standard error:
+ * see said.h.
  */
 #ifndef TESTS_FAULTS_SCENARIO_H
 #define TESTS_FAULTS_SCENARIO_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a machine that is played has counted: see truth.h. */
+/* The truth of a machine that is played: see truth.h. */
 #include "tests/faults/truth.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a machine that is played has counted, and that no total says anything else. Each event has a rate of its own, a
- * prime number: a total that has counts of another event is no multiple of it.
+ * The truth of a machine that is played: it has counted so much, and no total may say anything else. Each event has a
+ * rate of its own, a prime number: a total that has counts of another event is no multiple of it.
  */
 #ifndef TESTS_FAULTS_TRUTH_H
 #define TESTS_FAULTS_TRUTH_H

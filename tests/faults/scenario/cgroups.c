@@ -87,8 +87,10 @@ static void reload_perf_act(void *state)
     reload_act(state, OTHER_CGROUPS("perf"));
 }
 
+/* A tally that cannot be started again, or has no memory for it, is replaced: its counts begin at 0 (engine.h). */
 static void reload_bpf_act(void *state)
 {
+    ((struct played *)state)->truth.comes_and_goes = "software";
     reload_act(state, OTHER_CGROUPS("bpf"));
 }
 
