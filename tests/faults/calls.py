@@ -94,7 +94,7 @@ def points_of(process, phase, calls):
             continue
         for error in calls_errors.injections(process, call):
             for when in WHENS:
-                if when.isdigit() and int(when) > n:
+                if when.isdigit() and (int(when) > n or (call, error) in calls_errors.ONLY_EVERY):
                     continue
                 if when == "every" and error in calls_errors.NOT_EVERY or phase == "end" and when == "10":
                     continue

@@ -10,12 +10,12 @@ ERRORS = {
     "bind": "EADDRINUSE EACCES", "listen": "EADDRINUSE",
     "bpf": "EPERM ENOMEM E2BIG",
     "brk": "retval=0",
-    "capget": "EINVAL", "capset": "EPERM",
+    "capget": "EPERM", "capset": "EPERM",
     "clone": "EAGAIN ENOMEM", "clone3": "EAGAIN ENOSYS", "vfork": "EAGAIN",
     "close": "EINTR EIO", "close_range": "ENOSYS EMFILE",
     "connect": "ECONNREFUSED",
     "dup": "EMFILE", "dup2": "EMFILE EBUSY",
-    "epoll_create1": "EMFILE ENOMEM", "epoll_ctl": "ENOMEM ENOSPC", "epoll_wait": "EINTR", "epoll_pwait": "EINTR",
+    "epoll_create1": "EMFILE ENOMEM", "epoll_ctl": "ENOMEM ENOSPC", "epoll_wait": "EINTR EINVAL", "epoll_pwait": "EINTR",
     "epoll_pwait2": "EINTR ENOSYS",
     "eventfd2": "EMFILE ENFILE", "execve": "ENOMEM EACCES",
     "fadvise64": "EINVAL", "fcntl": "EMFILE EPERM", "flock": "EINTR", "fstatfs": "EIO ENOSYS",
@@ -23,7 +23,7 @@ ERRORS = {
     "getdents64": "EIO ENOENT", "getpeername": "ENOBUFS", "getsockname": "ENOBUFS", "getsockopt": "ENOMEM",
     "getrandom": "EINTR", "getrusage": "EINVAL",
     "inotify_add_watch": "ENOSPC ENOMEM", "inotify_init1": "EMFILE ENOMEM", "inotify_rm_watch": "EINVAL",
-    "ioctl": "EINVAL EIO ENOMEM",
+    "ioctl": "EINVAL ENOMEM",
     "kill": "EPERM ESRCH", "lseek": "EINVAL", "madvise": "EINVAL ENOMEM", "memfd_create": "EMFILE ENOMEM",
     "mmap": "ENOMEM EPERM", "mprotect": "ENOMEM", "mremap": "ENOMEM", "munmap": "ENOMEM",
     "name_to_handle_at": "EOPNOTSUPP ENOMEM", "newfstatat": "EACCES ENOMEM", "fstat": "ENOMEM", "statx": "ENOMEM",
@@ -36,7 +36,7 @@ ERRORS = {
     "rt_sigaction": "EINVAL", "rt_sigprocmask": "EINVAL", "sched_getaffinity": "EINVAL",
     "sched_setscheduler": "EPERM", "sched_setattr": "EPERM", "setpriority": "EPERM",
     "seccomp": "EINVAL ENOMEM EACCES",
-    "sendfile": "EAGAIN EIO", "sendmsg": "EINTR ENOBUFS ENOMEM EPIPE", "sendto": "EINTR EAGAIN ENOBUFS EPIPE",
+    "sendfile": "EAGAIN EIO", "sendmsg": "EINTR ENOBUFS ENOMEM", "sendto": "EINTR EAGAIN ENOBUFS EPIPE",
     "sendmmsg": "ENOMEM", "writev": "EPIPE EAGAIN",
     "setgroups": "EPERM ENOMEM", "setresgid": "EPERM", "setresuid": "EPERM EAGAIN",
     "setsockopt": "ENOMEM EINVAL", "shutdown": "ENOTCONN",
@@ -55,6 +55,8 @@ NEVER = {
 }
 # Errors after which one must try again, as the manual pages say: none is for ever.
 NOT_EVERY = {"EINTR", "EAGAIN"}
+# Of the event loop itself, which ends with a sentence where it cannot go on; the kernel says it always, or never.
+ONLY_EVERY = {("epoll_wait", "EINVAL"), ("timerfd_settime", "EINVAL")}
 # What the descriptors of a process cannot say, and libc does not expect.
 IMPOSSIBLE = {
     ("worker", "write"): {"ENOSPC", "EIO", "EAGAIN"},  # to an eventfd
