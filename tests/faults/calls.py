@@ -88,6 +88,10 @@ def measure(arguments, pairs):
     return counts
 
 
+def is_brief(call, error):
+    return error in calls_errors.NOT_EVERY or (call, error) in calls_errors.NOT_EVERY_OF
+
+
 def points_of(process, phase, calls):
     for call, n in sorted(calls.items()):
         if call in calls_errors.NEVER or (process, phase, call) in calls_errors.REMOVES:
@@ -96,7 +100,7 @@ def points_of(process, phase, calls):
             for when in WHENS:
                 if when.isdigit() and (int(when) > n or (call, error) in calls_errors.ONLY_EVERY):
                     continue
-                if when == "every" and error in calls_errors.NOT_EVERY or phase == "end" and when == "10":
+                if when == "every" and is_brief(call, error) or phase == "end" and when == "10":
                     continue
                 yield "%s:%s:%s:%s:%s" % (process, phase, call, error, when)
 
@@ -157,7 +161,7 @@ def main():
         parser.add_argument(name, action="store_true")
     parser.add_argument("--jobs", type=int, default=2 * os.cpu_count())
     parser.add_argument("points", nargs="*")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     counts = {}
     if arguments.counts:
         with open(arguments.counts, encoding="utf-8") as file:

@@ -32,7 +32,7 @@ ERRORS = {
     "poll": "EINTR ENOMEM", "ppoll": "EINTR ENOMEM",
     "prctl": "EINVAL EPERM", "pread64": "EIO", "prlimit64": "EPERM", "setrlimit": "EPERM",
     "read": "EINTR EIO EAGAIN", "readv": "EIO", "readlink": "EACCES ENOMEM", "readlinkat": "ENOMEM",
-    "recvfrom": "EINTR EAGAIN ENOMEM ECONNRESET", "recvmsg": "EINTR EAGAIN ENOMEM",
+    "recvfrom": "EINTR EAGAIN ENOMEM", "recvmsg": "EINTR EAGAIN ENOMEM",
     "rt_sigaction": "EINVAL", "rt_sigprocmask": "EINVAL", "sched_getaffinity": "EINVAL",
     "sched_setscheduler": "EPERM", "sched_setattr": "EPERM", "setpriority": "EPERM",
     "seccomp": "EINVAL ENOMEM EACCES",
@@ -55,6 +55,8 @@ NEVER = {
 }
 # Errors after which one must try again, as the manual pages say: none is for ever.
 NOT_EVERY = {"EINTR", "EAGAIN"}
+# Memory that recv(2) needs is short for a moment; an answer in the socket is asked for until it comes.
+NOT_EVERY_OF = {("recvfrom", "ENOMEM")}
 # Of the event loop itself, which ends with a sentence where it cannot go on; the kernel says it always, or never.
 ONLY_EVERY = {("epoll_wait", "EINVAL"), ("timerfd_settime", "EINVAL")}
 # What the descriptors of a process cannot say, and libc does not expect.
