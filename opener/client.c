@@ -214,6 +214,14 @@ static int client_ask_for_file(struct opener_client *client, const char *path)
     return fd;
 }
 
+/* No rule allows this file: any opener refuses it, and a refusal is an answer. */
+int opener_client_check(struct opener_client *client)
+{
+    int r = client_ask_for_file(client, "/");
+
+    return r == -ETIMEDOUT || r == -EPIPE ? r : 0;
+}
+
 static bool error_is_denied(int error)
 {
     return error == -EACCES || error == -EPERM;
