@@ -55,11 +55,12 @@ NEVER = {
 }
 # Errors after which one must try again, as the manual pages say: none is for ever.
 NOT_EVERY = {"EINTR", "EAGAIN"}
-# Memory that recv(2) needs is short for a moment; an answer in the socket is asked for until it comes.
-NOT_EVERY_OF = {("recvfrom", "ENOMEM")}
+# Memory that recv(2) needs is short for a moment, and an answer in the socket is asked for until it comes; mappings that
+# all stay fill the address space.
+NOT_EVERY_OF = {("recvfrom", "ENOMEM"), ("munmap", "ENOMEM")}
 # Of the event loop itself, which ends with a sentence where it cannot go on; the kernel says it always, or never.
 ONLY_EVERY = {("epoll_wait", "EINVAL"), ("timerfd_settime", "EINVAL")}
-# What the descriptors of a process cannot say, and libc does not expect.
+# Errors that the descriptors of a process do not give, and that libc does not expect.
 IMPOSSIBLE = {
     ("worker", "write"): {"ENOSPC", "EIO", "EAGAIN"},  # to an eventfd
     ("daemon", "write"): {"ENOSPC", "EIO", "EAGAIN"},
@@ -71,7 +72,7 @@ IMPOSSIBLE = {
     ("daemon", "read"): {"EAGAIN"}, ("opener", "read"): {"EAGAIN"}, ("symboliser", "read"): {"EAGAIN"},
     ("reader", "read"): {"EAGAIN"},
 }
-# Where most calls are EPOLL_CTL_DEL, which no lack of memory makes to fail: strace cannot aim at EPOLL_CTL_ADD alone.
+# Where most calls are EPOLL_CTL_DEL, which does not fail where memory is short: strace cannot aim at EPOLL_CTL_ADD alone.
 REMOVES = {("daemon", "serve", "epoll_ctl"), ("daemon", "end", "epoll_ctl")}
 # As long as these fail, no client hears anything, and nothing of ours is at fault.
 UNHEARD = {"accept4", "recvfrom", "sendto", "sendmsg", "epoll_ctl", "epoll_wait", "setsockopt", "shutdown"}
@@ -91,6 +92,6 @@ def injections(process, call):
 
 
 def text(name):
-    """What a sentence says of the error."""
+    """The words of a sentence for the error."""
     number = getattr(errno, name, None)
     return os.strerror(number) if number else None

@@ -78,7 +78,7 @@ class Run:
         os.kill(stopped, signal.SIGCONT)
 
     def warm(self):
-        """What is measured before the fault."""
+        """The scenario without a fault."""
         self.steps.exact()
         self.steps.all(lambda: False)
         if self.steps.wrong:
