@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A quota of 5 % of a CPU for the daemon and its children, while clients want documents, rates, samples and profiles: they
-# wait, and are served; what a stream loses by it is said in its end.
+# A quota of 5 % of a CPU for the daemon and its children, while clients want documents, rates and samples:
+# they wait, and are served; what a stream loses by it is said in its end.
 . "$(dirname "$0")/lib.sh"
 [ "$(id -u)" -eq 0 ] || skip "only root makes cgroups"
 make_confinement cpu
@@ -21,7 +21,9 @@ no_quota() {
 }
 # How often, and for how many milliseconds, the kernel held the daemon back.
 throttled() {
-    awk '$1 == "nr_throttled" { n = $2 } $1 == "throttled_time" { ms = $2 / 1e6 } $1 == "throttled_usec" { ms = $2 / 1e3 }
+    awk '$1 == "nr_throttled" { n = $2 }
+        $1 == "throttled_time" { ms = $2 / 1e6 }
+        $1 == "throttled_usec" { ms = $2 / 1e3 }
         END { printf "%d %.0f\n", n, ms }' "$confinement/cpu.stat"
 }
 
@@ -66,8 +68,9 @@ least=$((5000 * $(getconf _NPROCESSORS_ONLN) * (seconds - 2) / 2))
 if tail -n 1 "$scratch/samples" | grep -q 'the kernel throttled sampling'; then
     least=0 # as another test has it, which lowers kernel.perf_event_max_sample_rate: then that is what is said
 fi
+missing=$(tail -n 1 "$scratch/samples" | jq '.lost + .dropped')
 compares "what is missing in the stream is said to be lost or dropped: samples" \
-    "$(grep -c '"type":"sample"' "$scratch/samples") + $(tail -n 1 "$scratch/samples" | jq '.lost + .dropped') >= $least"
+    "$(grep -c '"type":"sample"' "$scratch/samples") + $missing >= $least"
 is_quick() {
     [ "$(curl -s -o /dev/null -w '%{time_total}' "$url/metrics" | awk '{ print ($1 < 0.05) }')" = 1 ]
 }
