@@ -234,16 +234,7 @@ static int server_reply(const struct opener_server *server, const void *packet, 
     return -EBADMSG;
 }
 
-/* Memory that is short for a moment ends nothing; where it stays short, the opener does not spin for ever. */
 #define TRIES_MAX 1000
-
-static bool server_tries_again(int error, unsigned *tries)
-{
-    if ((error != -ENOMEM && error != -ENOBUFS) || ++*tries >= TRIES_MAX)
-        return false;
-    sched_yield();
-    return true;
-}
 
 static int server_refuse(const struct opener_server *server, int error)
 {
@@ -251,21 +242,10 @@ static int server_refuse(const struct opener_server *server, int error)
     unsigned tries = 0;
     int r;
 
-    do
+    do /* memory that is short for a moment ends nothing */
         r = fd_socket_send(server->socket, &reply, opener_reply_size(&reply), &(struct fd_list){0});
-    while (server_tries_again(r, &tries));
+    while ((r == -ENOMEM || r == -ENOBUFS) && ++tries < TRIES_MAX && sched_yield() == 0);
     return r;
-}
-
-static ssize_t server_receive(const struct opener_server *server, void *packet, size_t size, struct fd_list *given)
-{
-    unsigned tries = 0;
-    ssize_t n;
-
-    do
-        n = fd_socket_receive(server->socket, packet, size, given, NULL);
-    while (server_tries_again((int)MIN(n, 0), &tries));
-    return n;
 }
 
 /* 1 after a reply, 0 when the daemon has closed its end, -errno. */
@@ -274,7 +254,7 @@ static int server_run_once(const struct opener_server *server)
     uint64_t packet[OPENER_PACKET_MAX / sizeof(uint64_t) + 1];
     _cleanup_(fd_list_close) struct fd_list given = {0}, opened = {0};
     struct opener_reply reply = {0};
-    ssize_t n = server_receive(server, packet, sizeof(packet), &given);
+    ssize_t n = fd_socket_receive(server->socket, packet, sizeof(packet), &given, NULL);
 
     if (n == 0 || (n < 0 && n != -EBADMSG))
         return (int)n;

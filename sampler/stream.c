@@ -164,6 +164,7 @@ static bool stream_begin(struct stream *stream)
     stream->writer_state = stream->writer->begin(source, &stream->backlog.bytes);
     stream->state = STREAM_RUNNING;
     if (!stream->writer_state) {
+        stream->backlog.bytes.failed = true;
         snprintf(stream->reason, sizeof(stream->reason), "error: out of memory");
         stream_finish(stream);
         return false;

@@ -18,7 +18,7 @@
 #define REQUEST_USEC (6 * USEC_PER_SEC) /* a second more than the process gives itself */
 #define IDLE_USEC (30 * USEC_PER_SEC)
 #define ATTEMPTS_MAX 2
-#define AGAIN_USEC (3 * USEC_PER_SEC) /* between two that cannot be jailed */
+#define AGAIN_USEC (3 * USEC_PER_SEC) /* between two that cannot be jailed, or have no library */
 /* Set in the environment of the process, so that a main() that does not know the command never starts another. */
 #define GUARD "PERFCOUNTD_SYMBOLISER"
 
@@ -35,12 +35,12 @@ struct symboliser {
     struct child own, *child; /* `child` is `own` unless another was set */
     int pidfd, socket;
     sd_event_source *pid_source, *socket_source, *timer;
-    bool dying;      /* killed, and not yet waited for */
-    bool busy;       /* with the first request of the queue */
-    bool greeted;    /* its first message was read */
-    bool unconfined;     /* the last one ended since it cannot be jailed, */
-    uint64_t again_usec; /* which may have changed from then on */
-    int failure;     /* the result of the first request when the process has ended */
+    bool dying;          /* killed, and not yet waited for */
+    bool busy;           /* with the first request of the queue */
+    bool greeted;        /* its first message was read */
+    bool unconfined;     /* the last one ended since it cannot be jailed */
+    uint64_t again_usec; /* from then on, that or a missing library may have changed */
+    int failure;         /* the result of the first request when the process has ended */
     struct table_request queue[SYMBOLISER_QUEUE];
     size_t first, n;
     size_t file_max;
@@ -145,6 +145,15 @@ static int receive_answer(struct symboliser *symboliser, int *ret_result, struct
     return r;
 }
 
+/* The library may be there for the next process: installed meanwhile, or there were no descriptors to load it. */
+static void symboliser_load_again(struct symboliser *symboliser)
+{
+    if (symboliser_now(symboliser) < symboliser->again_usec)
+        return;
+    symboliser->again_usec = symboliser_now(symboliser) + AGAIN_USEC;
+    end_process(symboliser, -EAGAIN);
+}
+
 static int symboliser_on_answer(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
     struct symboliser *symboliser = userdata;
@@ -165,6 +174,8 @@ static int symboliser_on_answer(sd_event_source *source, int fd, uint32_t events
     timer_arm_in(symboliser->timer, IDLE_USEC);
     queue_finish_first(symboliser, result, result == 0 ? &table : NULL);
     symbol_table_close(&table); /* unless it was taken */
+    if (result == -ENOPKG)
+        symboliser_load_again(symboliser);
     queue_send_first(symboliser);
     return 0;
 }

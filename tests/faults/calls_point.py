@@ -152,6 +152,9 @@ class Run:
     def check_descriptors(self, before):
         if self.point.call in calls_errors.LEAVES_OPEN:
             return
+        # Without inotify(7), the counters of a cgroup that has gone are closed by the next rescan.
+        if any("only by rescans" in text for _, text, _ in self.service.messages()):
+            return
 
         def more():
             after = self.service.descriptors()
@@ -231,7 +234,10 @@ class Run:
         service, point = self.service, self.point
         self.start()
         if point.phase == "start" and point.process != "symboliser":
-            why = service.ready()
+            why = service.ready(3 if point.call in calls_errors.UNHEARD else 10)
+            if why and service.alive() and point.call in calls_errors.UNHEARD:
+                self.strace.end()
+                why = service.ready()
             before, first, degraded = self.baseline_descriptors(), 0, []
             if not service.alive():
                 self.check_end_sentence()

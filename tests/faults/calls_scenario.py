@@ -67,9 +67,10 @@ class Steps:
             if not any("perf_cgroup_minor_faults" in s and "%s/%s\"" % (below, cgroup) in s for s in totals):
                 self.note("the scrape has nothing of the cgroup %s" % cgroup, why)
         for cpu in range(os.cpu_count()):
+            # A group whose members were not opened together has the parts "soft" and "soft-2".
             for metric, group in (("minor_faults", "soft"), ("cpu_migrations", generation)):
                 start = "perf_cpu_%s_total{cpu=\"%d\"" % (metric, cpu)
-                if not any(s.startswith(start) and "group=\"%s\"" % group in s for s in totals):
+                if not any(s.startswith(start) and "group=\"" + group in s for s in totals):
                     self.note("the scrape has no %s of CPU %d, group %s" % (metric, cpu, group), why)
 
     def formats(self):

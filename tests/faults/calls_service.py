@@ -115,7 +115,7 @@ sampler: {enabled: true, event: cpu-clock}
         """The child with that name."""
         for pid in os.listdir("/proc"):
             if pid.isdigit() and status_field(int(pid), "PPid") == str(self.pid) and \
-                    status_field(int(pid), "Name") == name:
+                    status_field(int(pid), "Name") == name and status_field(int(pid), "State") != "Z":
                 return int(pid)
         return None
 
@@ -153,8 +153,10 @@ sampler: {enabled: true, event: cpu-clock}
                 continue
             try:
                 for fd in os.listdir("/proc/%d/fd" % pid):
-                    kind = role + "'s " + re.sub(r":\[\d+\]|\d+", "", os.readlink("/proc/%d/fd/%s" % (pid, fd)))
-                    found[kind] = found.get(kind, 0) + 1
+                    kind = re.sub(r":\[\d+\]|\d+", "", os.readlink("/proc/%d/fd/%s" % (pid, fd)))
+                    if kind.startswith(("socket", "anon_inode", "/proc", "/sys", "/memfd")):
+                        kind = role + "'s " + kind
+                        found[kind] = found.get(kind, 0) + 1
                 with open("/proc/%d/maps" % pid, encoding="utf-8", errors="replace") as maps:
                     found[role + "'s rings"] = sum("perf_event" in line for line in maps)
             except OSError:

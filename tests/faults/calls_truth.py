@@ -52,7 +52,7 @@ class Truth:
         sums = {}
         for series, value in totals.items():
             name = series.split("{")[0]
-            if "group=\"soft\"" in series and name.startswith("perf_cpu_"):
+            if "group=\"soft" in series and name.startswith("perf_cpu_"):
                 sums[name] = sums.get(name, 0) + value
             if name.startswith("perf_cpu_group_") and name.endswith("_seconds_total"):
                 self.bound(series, value, elapsed)

@@ -38,7 +38,9 @@ static void *ending_prepare(void)
     served_daemon_ask(served, RATES, "GET /api/v1/rates?seconds=30", "");
     served_daemon_ask(served, SAMPLES, "GET /api/v1/samples", "");
     served_daemon_ask(served, PROFILE, "GET /api/v1/folded", "");
-    clients_wait(served_daemon_of(served)->event, served->clients, N_CLIENTS, 0.2);
+    for (unsigned i = 0; i < 5000 && !strstr(served->clients[SAMPLES].in, "\"header\""); i++)
+        clients_wait(served_daemon_of(served)->event, served->clients, N_CLIENTS, 0.001);
+    served_daemon_turn(served, 20);
     assert(rings_sample(fake, 1000000, 4242, 0x401234) == 2);
     return ending;
 }

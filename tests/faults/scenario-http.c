@@ -153,14 +153,17 @@ static void scrapes_act(void *state)
     }
 }
 
-/* The next connection, and the next reading. */
+/* The next connection, and the next reading; an event that was refused for good is asked for again by a reload. */
 static void scrapes_recover(void *state)
 {
     struct scrapes *scrapes = state;
+    struct error error;
 
     scrapes->recovered = true;
     client_disconnect(&scrapes->served.clients[0]);
     faults_pass(2 * NSEC_PER_SEC);
+    if (!faults_are_of_memory())
+        fault_expect(daemon_reload(served_daemon_of(&scrapes->served), &error) == 0, "%s", error.message);
     served_daemon_turn(&scrapes->served, 20);
 }
 
