@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # No descriptors while the daemon runs: its limit at the lowest (EMFILE), and a machine that has no more files
-# (ENFILE, which strace plays, so that no other process has it). Clients that are connected are served; all is as before at the end.
+# (ENFILE, which strace plays, so that no other process has it). Clients that are connected are served; all is as
+# before at the end.
 . "$(dirname "$0")/lib.sh"
 need prlimit strace
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # shellcheck disable=SC2154,SC2034 # what e2e/lib.sh has, and what is for the scripts
-# Shared by the tests of pressure: right clients that scrape meanwhile, what they had, and how long it takes until
-# all is as before. Read first by a script, which ends with `finish`. With --long a script plays for longer, or more of it.
+# Shared by the tests of pressure: right clients that scrape meanwhile, what they had, and how long it takes until all
+# is as before. Read first by a script, which ends with `finish`. With --long a script plays for longer, or more of
+# it.
 
 pressure=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=../e2e/lib.sh

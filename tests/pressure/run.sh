@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Each test of pressure: those that mostly wait beside each other, then those that take the CPUs or all cgroups, alone.
-# The arguments go to each of them: --long plays for longer. The figures of all are printed; exit status 1 where one failed.
+# Each test of pressure: those that mostly wait beside each other, then those that take the CPUs or all cgroups,
+# alone. The arguments go to each of them: --long plays for longer. The figures of all are printed; exit status 1
+# where one failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 logs=$(mktemp -d "${TMPDIR:-/tmp}/perfcountd-pressure.XXXXXX")
