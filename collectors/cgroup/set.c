@@ -258,7 +258,7 @@ static int select_cgroups(struct cgroup_set *set, const struct collector_context
     int r = list_candidates(set, &candidates, &n);
     if (r < 0)
         return r;
-    cgroup_budget_update(set, context);
+    cgroup_budget_update(&set->rules, context, set->engine.type, set->counts, set->n);
     struct cgroup_selection selection = cgroup_select(&set->rules, candidates, n);
     set->n_wanted = selection.watched + selection.dropped;
     set->limit = cgroup_rules_room(&set->rules);
