@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/process/capabilities.h"
 #include "base/timer.h"
 #include "daemon/log/log.h"
@@ -212,7 +213,7 @@ static json_t *capabilities_json(uint64_t mask)
     for (unsigned i = 0; i < 64; i++) {
         const char *name = mask >> i & 1 ? capability_name(i) : NULL;
         if (name)
-            json_array_append_new(names, json_sprintf("cap_%s", name));
+            names = json_array_add(names, json_sprintf("cap_%s", name));
     }
     return names;
 }

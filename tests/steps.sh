@@ -3,6 +3,8 @@
 # shellcheck disable=SC2154 # root and logs
 # How run-all.sh runs its steps, judges and counts them. Sourced with `root`, the tree, and `logs`, an empty directory.
 #
+# Of long steps that other steps guard as well, each commit runs one half, by its hash, so that over time all are run.
+#
 # A step passes, fails, or is skipped (exit status 77). A line "SKIP: REASON" in the output of a step that passes is a
 # part of it that was skipped, and counts as one more. Only a step that measures time may be run again, alone, after all
 # others: it is flaky if it passes then, and skipped if the host took away a twentieth of the CPUs' time from each try:
@@ -21,6 +23,9 @@ stolen() {
     awk '$1 == "cpu" { printf "%.0f\n", $9 / 100 }' /proc/stat
 }
 stolen_before=$(stolen)
+
+# 0 or 1: which half this commit runs.
+half=$(git -C "$root" rev-parse HEAD 2>/dev/null | cksum | awk '{ print $1 % 2 }')
 
 # result passed|failed|skipped|flaky|again STEP SECONDS [REMARK]: after attempt() with its cpu_seconds.
 result() {
@@ -90,6 +95,10 @@ step() {
     shift 2
     log=$(log_of "$name")
     note_scripts "$@"
+    if [ -n "${not_now-}" ]; then
+        result skipped "$name" "" "$not_now"
+        return 1
+    fi
     attempt "$name" "$@"
     case $status:$kind in
     0:*)
@@ -119,6 +128,13 @@ check() {
 # measures STEP COMMAND...: a test of time that passes, which other load on the machine can spoil.
 measures() {
     step measures "$@"
+}
+
+# of_half N COMMAND...: the steps of the command are for the commits of half N.
+of_half() {
+    local not_now=
+    [ "$1" = "$half" ] || not_now="each commit runs one half of such steps, by its hash: this one runs the other"
+    "${@:2}"
 }
 
 # not_passed STEP SECONDS REMARK FIRST SECOND: failed, or skipped where the host disturbed both tries.

@@ -122,8 +122,8 @@ in_front() {
     children+=("$pid")
 }
 
-# waits_for_signals: the process $pid has blocked SIGINT: it is counting. Until it is perfcountd it is the shell's child,
-# which has blocked that, too.
+# waits_for_signals: the process $pid has blocked SIGINT: it is counting. Before, it is a child of the shell, which has
+# blocked that, too.
 waits_for_signals() {
     [ "/proc/$pid/exe" -ef "$PERFCOUNTD" ] &&
         (((0x$(awk '$1 == "SigBlk:" { print $2 }' "/proc/$pid/status") & 2) != 0))

@@ -68,8 +68,8 @@ static double time_of(const char *hash, struct crypt_data *data)
 }
 
 /*
- * A cheap hash, the most costly one, and an unknown name cannot be distinguished: taken in turns, by the shortest time of
- * each, since what others do on the machine only adds to it.
+ * A cheap hash, the most costly one, and an unknown name cannot be distinguished: taken in turns, by the shortest time
+ * of each, since what others do on the machine only adds to it.
  */
 static void test_wrong_takes_its_time(void **state)
 {
