@@ -344,17 +344,21 @@ int registry_fd(const struct registry *registry, size_t n)
     return registry->slots[n].state ? registry->slots[n].fd : -1;
 }
 
-void registry_dispatch(struct registry *registry, size_t n)
+int registry_dispatch(struct registry *registry, size_t n)
 {
     struct collector_context context = registry_context(registry, n);
 
     if (!registry->slots[n].state)
-        return;
+        return 0;
     snapshot_hold(&registry->snapshot);
-    collectors[n]->dispatch(&context, registry->slots[n].state);
-    registry_gather_failures(registry);
+    int r = collectors[n]->dispatch(&context, registry->slots[n].state);
+    if (registry_gather_failures(registry) < 0)
+        r = -ENOMEM;
+    if (r < 0)
+        registry->slots[n].span = REASON_PASSES;
     snapshot_release(&registry->snapshot);
     registry->snapshot.generation++;
+    return r;
 }
 
 void registry_expire(struct registry *registry)

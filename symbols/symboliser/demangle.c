@@ -28,7 +28,8 @@ static void text_append(const char *part, size_t size, void *userdata)
     struct text *text = userdata;
     size_t room = text->size - 1 - text->used, n = MIN(size, room);
 
-    memcpy(text->data + text->used, part, n);
+    if (n > 0) /* an empty part may be NULL: the name of a crate has none */
+        memcpy(text->data + text->used, part, n);
     text->used += n;
 }
 

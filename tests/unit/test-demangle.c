@@ -59,6 +59,7 @@ static void test_other_names(void **state)
         "_",
         "_ZN99999999999999999999aE",
         "i",
+        "_RNvC0crate4main", /* its first part is empty */
         "_RNvB_",
         "_GLOBAL__sub_I_main",
     };

@@ -211,6 +211,28 @@ static void test_pause_tries_nothing(void **state)
     rig_done(&rig);
 }
 
+/* A group that cannot be enabled again is opened again, with what it had counted before the pause. */
+static void test_pause_that_does_not_end(void **state)
+{
+    struct rig rig;
+
+    (void)state;
+    rig_init(&rig, fake_machine_one_pmu(), CORE);
+    fake_advance(rig.fake, 100);
+    assert_int_equal(registry_pause(rig.registry, true), 0);
+    fake_fail(rig.fake, (struct fake_failure){.call = FAKE_IOCTL, .error = EBUSY, .times = 1});
+    assert_int_equal(registry_pause(rig.registry, false), -EBUSY);
+    fake_advance(rig.fake, 10);
+    rig_read(&rig);
+    assert_true(registry_is_stale(rig.registry));
+    rig_rescan(&rig, "");
+    assert_int_equal(cycles_on(&rig, 0), 100);
+    fake_advance(rig.fake, 10);
+    assert_int_equal(cycles_on(&rig, 0), 110);
+    assert_int_equal(groups_counting(&rig), 4);
+    rig_done(&rig);
+}
+
 /* A group that cannot be disabled does not keep the others from it, and the caller gets the error. */
 static void test_pause_fails(void **state)
 {
@@ -387,6 +409,7 @@ int main(void)
         cmocka_unit_test(test_pause_loses_nothing),
         cmocka_unit_test(test_pause_holds_what_is_opened),
         cmocka_unit_test(test_pause_tries_nothing),
+        cmocka_unit_test(test_pause_that_does_not_end),
         cmocka_unit_test(test_pause_fails),
         cmocka_unit_test(test_reload),
         cmocka_unit_test(test_reload_reordered),

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Any bytes as what a daemon that was taken over sends to its opener: packets one after another, each with descriptors,
+ * also those that the opener handed out before. Each packet gets one reply, with as many descriptors as it says;
+ * the opener keeps none, opens nothing but what the rules allow, and takes as a cgroup only what is one.
+ */
+#undef NDEBUG
+#include <assert.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "opener/server.h"
+#include "tests/fuzz/input.h"
+#include "tests/unit/fake-sys.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { DAEMON = 4711, CPUS = 4, SLOTS = 64, PACKETS_MAX = 24, FDS_MAX = 128, GIVEN_MAX = 30 };
+enum { TYPE_PROBE = 6, TYPE_PMU = 9 };
+enum packet_kind { RAW, GROUP, FILES, STATE, TALLY, N_PACKET_KINDS };
+enum fd_kind { MEMORY, DIRECTORY, CGROUP, SOCKET, HANDED_OUT, N_FD_KINDS };
+
+static struct {
+    struct fake_sys *fake;
+    struct sys sys; /* the opener's */
+    struct tally_calls tally;
+    struct tally_quota quota;
+    struct opener_server server;
+    char cgroups[256];
+    int daemon; /* its end of the socket */
+    int files[SOCKET + 1];
+    struct fd_list handed_out;
+    bool sampling;
+} world;
+
+static const char *const paths[] = {
+    "/etc/web.yml",
+    "/proc/kallsyms",
+    "/proc/42/maps",
+    "/proc/42/map_files/1000-2000",
+    "/proc/42/root/tmp/perf-42.map",
+    "/sys/kernel/tracing/available_events",
+    "/sys/kernel/tracing/events/sched/sched_switch/id",
+    "/proc/42/mem",
+    "/etc/shadow",
+};
+
+/* --- the kernel, which only looks whether it may be asked that --- */
+
+static bool fd_is_cgroup(int fd)
+{
+    struct statfs status;
+
+    return fstatfs(fd, &status) == 0 && (status.f_type == CGROUP2_SUPER_MAGIC || status.f_type == CGROUP_SUPER_MAGIC);
+}
+
+static int kernel_open(struct sys *sys, struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd,
+                       unsigned long flags)
+{
+    (void)sys;
+    assert(flags & PERF_FLAG_FD_CLOEXEC && (pid != -1 || cpu >= 0));
+    assert(group_fd == -1 || fcntl(group_fd, F_GETFD) >= 0);
+    if (flags & PERF_FLAG_PID_CGROUP)
+        assert(fd_is_cgroup(pid) && world.cgroups[0]);
+    else
+        assert(pid == -1 || pid == DAEMON || world.sampling);
+    assert(!attr->sample_period || world.sampling);
+    assert(attr->type != PERF_TYPE_BREAKPOINT && attr->type != PERF_TYPE_TRACEPOINT);
+    assert(attr->type != TYPE_PROBE || (attr->config1 && attr->config2 == 0x10));
+    return attr->config == UINT64_MAX ? -ENOENT : memfd_create("event", MFD_CLOEXEC);
+}
+
+static int kernel_ioctl(struct sys *sys, int fd, unsigned long request, unsigned long argument)
+{
+    (void)sys;
+    (void)argument;
+    assert(fcntl(fd, F_GETFD) >= 0 && request == PERF_EVENT_IOC_SET_FILTER);
+    return 0;
+}
+
+static int tally_start(struct sys *sys, const struct tally_shape *shape, struct tally_maps *ret, struct error *error)
+{
+    (void)sys;
+    assert(shape->cpus == CPUS && shape->slots <= SLOTS && shape->events <= TALLY_EVENTS_MAX && shape->events > 0);
+    if (shape->groups == TALLY_GROUPS_MAX)
+        return error_set(error, -EPERM, "no");
+    ret->counts = memfd_create("counts", MFD_CLOEXEC);
+    ret->records = memfd_create("records", MFD_CLOEXEC);
+    return 0;
+}
+
+static int tally_set_cpu(struct sys *sys, unsigned cpu, const struct tally_event *events, const int *fds)
+{
+    (void)sys;
+    assert(cpu < CPUS);
+    for (size_t i = 0; i < TALLY_EVENTS_MAX; i++)
+        assert(events[i].source == TALLY_READ ? fcntl(fds[i], F_GETFD) >= 0 : fds[i] == -1);
+    return 0;
+}
+
+static int tally_attach(struct sys *sys, bool attached)
+{
+    (void)sys;
+    return attached ? 0 : -EINVAL;
+}
+
+static int tally_assign(struct sys *sys, int cgroup_fd, uint32_t slot, uint64_t *ret_id)
+{
+    struct statfs status;
+
+    (void)sys;
+    assert(slot > 0 && slot < SLOTS && fstatfs(cgroup_fd, &status) == 0 && status.f_type == CGROUP2_SUPER_MAGIC);
+    *ret_id = 1;
+    return 0;
+}
+
+static int tally_withdraw(struct sys *sys, uint64_t id)
+{
+    (void)sys;
+    return id == 1 ? 0 : -ENOENT;
+}
+
+static int tally_flush(struct sys *sys)
+{
+    (void)sys;
+    return 0;
+}
+
+static void tally_stop(struct sys *sys)
+{
+    (void)sys;
+}
+
+/* --- the machine --- */
+
+static void find_cgroups(void)
+{
+    static const char *const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
+    struct statfs status;
+
+    for (size_t i = 0; i < ARRAY_SIZE(mounts); i++)
+        if (statfs(mounts[i], &status) == 0 && status.f_type == CGROUP2_SUPER_MAGIC)
+            strcpy(world.cgroups, mounts[i]);
+}
+
+static void leave(void)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(world.files); i++)
+        close(world.files[i]);
+    fake_sys_free(world.fake);
+}
+
+static void make_files(struct fake_sys *fake)
+{
+    fake_file(fake, "/etc/web.yml", "x\n");
+    fake_file(fake, "/etc/shadow", "x\n");
+    fake_file(fake, "/proc/42/maps", "1000-2000 r-xp 00000000 00:00 1 /bin/x\n");
+    fake_file(fake, "/proc/42/status", "NSpid:\t42\n");
+    fake_file(fake, "/proc/42/root/tmp/perf-42.map", "1000 10 f\n");
+    fake_file(fake, "/sys/kernel/tracing/events/sched/sched_switch/id", "311\n");
+}
+
+static void enter(void)
+{
+    world.fake = fake_sys_new();
+    make_files(world.fake);
+    find_cgroups();
+    sys_init(&world.sys);
+    world.sys.root = world.fake->root;
+    world.sys.perf_event_open = kernel_open;
+    world.sys.open_group = sys_open_one_by_one;
+    world.sys.ioctl = kernel_ioctl;
+    world.tally = (struct tally_calls){.start = tally_start,
+                                       .set_cpu = tally_set_cpu,
+                                       .attach = tally_attach,
+                                       .assign = tally_assign,
+                                       .withdraw = tally_withdraw,
+                                       .flush = tally_flush,
+                                       .stop = tally_stop};
+    world.sys.tally = &world.tally;
+    world.files[MEMORY] = memfd_create("fuzz", MFD_CLOEXEC);
+    world.files[DIRECTORY] = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    world.files[CGROUP] = open(world.cgroups[0] ? world.cgroups : "/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    world.files[SOCKET] = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    atexit(leave);
+}
+
+static unsigned count_fds(void)
+{
+    unsigned n = 0;
+
+    for (int fd = 0; fd < FDS_MAX; fd++)
+        n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}
+
+/* --- packets --- */
+
+static void append_event(struct input *input, struct buffer *packet)
+{
+    static const uint32_t types[] = {PERF_TYPE_HARDWARE, PERF_TYPE_SOFTWARE, TYPE_PMU, TYPE_PROBE,
+                                     PERF_TYPE_TRACEPOINT};
+    struct opener_packet_event event = {.attr = {.size = sizeof(event.attr), .disabled = 1}};
+    uint8_t choice = input_byte(input);
+
+    event.attr.type = types[choice % ARRAY_SIZE(types)];
+    event.attr.config = choice & 0x40 ? input_word(input) : choice / 8;
+    if (event.attr.type == TYPE_PROBE) {
+        event.attr.config2 = 0x10;
+        event.text = 1;
+    }
+    if (choice & 0x80) { /* any field */
+        size_t at = input_byte(input) % (sizeof(event) / sizeof(uint32_t));
+        uint32_t word = (uint32_t)input_word(input);
+        memcpy((char *)&event + at * sizeof(word), &word, sizeof(word));
+    }
+    buffer_append(packet, &event, sizeof(event));
+}
+
+static void write_group(struct input *input, size_t n_fds, struct buffer *packet)
+{
+    static const char text[] = "/bin/true";
+    uint8_t choice = input_byte(input);
+    struct opener_group_packet group = {
+        .pid = choice & 1   ? -1
+               : choice & 2 ? DAEMON
+                            : 42,
+        .cpu = (int32_t)(choice / 4 % (CPUS + 1)) - (choice & 1 ? 0 : 1),
+        .flags = choice & 0x20 ? PERF_FLAG_PID_CGROUP : 0,
+        .n_events = 1 + choice / 64,
+        .text_size = sizeof(text),
+        .whole = choice & 1,
+    };
+
+    group.leader = n_fds > (choice & 0x20 ? 1U : 0U);
+    buffer_append(packet, &group, sizeof(group));
+    for (size_t i = 0; i < group.n_events; i++)
+        append_event(input, packet);
+    buffer_append(packet, text, sizeof(text));
+}
+
+static void write_tally(struct input *input, struct buffer *packet)
+{
+    struct opener_tally_packet tally = {.call = 1 + input_byte(input) % OPENER_TALLY_STOP};
+    uint8_t choice = input_byte(input);
+
+    tally.number = tally.call == OPENER_TALLY_ATTACH ? choice & 1 : choice;
+    tally.id = tally.call == OPENER_TALLY_WITHDRAW ? choice : 0;
+    if (tally.call != OPENER_TALLY_SET_CPU && tally.call != OPENER_TALLY_ATTACH && tally.call != OPENER_TALLY_ASSIGN)
+        tally.number = 0;
+    if (tally.call == OPENER_TALLY_START)
+        tally.shape = (struct tally_shape){CPUS, choice, 1 + choice % 4, 1 + choice / 32};
+    for (unsigned i = 0; i < choice % 4U && tally.call == OPENER_TALLY_SET_CPU; i++)
+        input_copy(input, &tally.events[i], sizeof(tally.events[i]));
+    buffer_append(packet, &tally, sizeof(tally));
+}
+
+static void write_state(struct input *input, struct buffer *packet)
+{
+    struct opener_state_packet state = {.request = {.place = input_byte(input)}};
+    uint8_t choice = input_byte(input);
+
+    state.request.user = choice & 1 ? 1000 : 0;
+    memset(state.request.id, 'a', choice & 2 ? STATE_ID_LENGTH : 0);
+    input_copy(input, state.request.home, choice & 4 ? choice % sizeof(state.request.home) : 0);
+    buffer_append(packet, &state, sizeof(state));
+}
+
+static void write_file(struct input *input, struct buffer *packet)
+{
+    const struct opener_file_packet file = {{0}};
+    uint8_t choice = input_byte(input);
+    char text[64] = "";
+
+    buffer_append(packet, &file, sizeof(file));
+    if (choice < ARRAY_SIZE(paths))
+        buffer_append_text(packet, paths[choice]);
+    input_copy(input, text, choice % (sizeof(text) - 1));
+    buffer_append_text(packet, text);
+    buffer_append_char(packet, '\0');
+}
+
+static void write_packet(struct input *input, enum packet_kind kind, size_t n_fds, struct buffer *packet)
+{
+    static const uint16_t kinds[] = {[GROUP] = OPENER_REQUEST_GROUP,
+                                     [FILES] = OPENER_REQUEST_FILE,
+                                     [STATE] = OPENER_REQUEST_STATE,
+                                     [TALLY] = OPENER_REQUEST_TALLY};
+
+    if (kind == RAW) {
+        size_t size = 1 + input_half(input) % 1024;
+        input_copy(input, buffer_reserve(packet, size), size);
+        buffer_advance(packet, size);
+        return;
+    }
+    if (kind == GROUP)
+        write_group(input, n_fds, packet);
+    else if (kind == FILES)
+        write_file(input, packet);
+    else if (kind == STATE)
+        write_state(input, packet);
+    else
+        write_tally(input, packet);
+    *(struct opener_packet_header *)packet->data =
+        (struct opener_packet_header){OPENER_VERSION, kinds[kind], (uint32_t)packet->size};
+}
+
+static int choose_fd(struct input *input)
+{
+    uint8_t choice = input_byte(input);
+    enum fd_kind kind = choice % N_FD_KINDS;
+
+    if (kind != HANDED_OUT)
+        return world.files[kind];
+    return world.handed_out.n ? world.handed_out.fds[choice / N_FD_KINDS % world.handed_out.n] : world.files[MEMORY];
+}
+
+/* --- what comes back --- */
+
+static void keep(struct fd_list *fds)
+{
+    while (fds->n > 0 && world.handed_out.n < GIVEN_MAX)
+        world.handed_out.fds[world.handed_out.n++] = fds->fds[--fds->n];
+    fd_list_close(fds);
+}
+
+static void receive(void)
+{
+    struct opener_reply reply = {0};
+    struct fd_list fds = {0};
+    size_t n_opened = 0;
+
+    ssize_t n = fd_socket_receive(world.daemon, &reply, sizeof(reply), &fds, NULL);
+    assert(n >= (ssize_t)offsetof(struct opener_reply, results) && (size_t)n == opener_reply_size(&reply));
+    assert(reply.error <= 0 && reply.n <= OPENER_EVENTS_MAX && (reply.error == 0 || reply.n == 0));
+    for (size_t i = 0; i < reply.n && reply.error == 0; i++)
+        n_opened += reply.results[i] == 0;
+    assert(fds.n == n_opened);
+    keep(&fds);
+    assert(recv(world.daemon, &reply, sizeof(reply), MSG_DONTWAIT) < 0);
+}
+
+static void exchange(struct input *input)
+{
+    _cleanup_(buffer_done) struct buffer packet = {0};
+    struct fd_list fds = {0};
+    uint8_t choice = input_byte(input);
+    unsigned before = count_fds();
+
+    for (size_t i = choice / N_PACKET_KINDS % 5; i > 0; i--)
+        fds.fds[fds.n++] = choose_fd(input);
+    write_packet(input, choice % N_PACKET_KINDS, fds.n, &packet);
+    assert(!packet.failed && fd_socket_send(world.daemon, packet.data, packet.size, &fds) == 0);
+    assert(opener_server_run(&world.server) == -EAGAIN);
+    size_t had = world.handed_out.n;
+    receive();
+    assert(count_fds() == before + world.handed_out.n - had);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static uint32_t counting[] = {PERF_TYPE_HARDWARE, PERF_TYPE_SOFTWARE, TYPE_PMU}, probing[] = {TYPE_PROBE};
+    static struct opener_permitted_event permitted = {.type = TYPE_PROBE, .config2 = 0x10, .text = (char *)"/bin/true"};
+    static char *files[] = {(char *)"/etc/web.yml"};
+    struct input input = {data, data + size};
+    int sockets[2], reader[2];
+
+    if (!world.fake)
+        enter();
+    world.sampling = input_byte(&input) & 1;
+    assert(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sockets) == 0);
+    assert(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, reader) == 0);
+    world.daemon = sockets[0];
+    world.quota = (struct tally_quota){0};
+    world.server = (struct opener_server){
+        .sys = &world.sys,
+        .socket = sockets[1],
+        .reader = reader[1],
+        .rules = {.daemon = DAEMON,
+                  .permissions = {.sampling = world.sampling,
+                                  .events = &permitted,
+                                  .n_events = 1,
+                                  .files = files,
+                                  .n_files = 1,
+                                  .tally_slots = SLOTS},
+                  .n_cpus = CPUS,
+                  .counting = {counting, ARRAY_SIZE(counting)},
+                  .probing = {probing, ARRAY_SIZE(probing)}},
+        .cgroups = world.cgroups,
+        .tallies = &world.quota,
+    };
+    for (unsigned i = 0; i < PACKETS_MAX && input_left(&input) > 0; i++)
+        exchange(&input);
+    fd_list_close(&world.handed_out);
+    close(sockets[0]);
+    assert(opener_server_run(&world.server) == 0);
+    close(sockets[1]);
+    close(reader[0]);
+    close(reader[1]);
+    return 0;
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes as the stream of samples that the flame graph is made of, by mutation of real and odd lines: however it is
+// cut, the same records are read; each becomes a stack; no weight is lost in the tree, in its folded text, in the tree
+// without processes or in the table; the picture has no markup but its own; a search ends.
+//
+// usage: node fuzz.mjs [SECONDS [SEED]]     a seed that is printed makes the same inputs again
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import { folded, svg } from "../../../web/flame/export.js";
+import { Layout } from "../../../web/flame/layout.js";
+import { readRecords, stackOf } from "../../../web/flame/samples.js";
+import { search } from "../../../web/flame/search.js";
+import { StackTree, difference, hottest } from "../../../web/flame/tree.js";
+import { Random } from "./stacks.mjs";
+
+const recorded = readFileSync(new URL("recorded.ndjson", import.meta.url), "latin1").split("\n");
+// Texts of JSON and of names that mean something somewhere, as bytes.
+const tokens = [
+    "\n", "\r\n", "{", "}", "[", "]", ",", ":", '"', "null", "true", "1e999", "-1", '"type":"sample"', '"comm":',
+    '"callchain":[', '"symbol":', '"module":', '"ip":"0x0"', '"pid":', "__proto__", "constructor", "(other)",
+    "(left out)", "[unknown]", "[kernel.kallsyms]", "//anon", "/usr/lib/libc.so.6", ";", " ", "_[k]", "&<>\\\"'",
+    "\\u0000", "\\ud800", "\\ufffe", "\\u202e", "\xff", "\xc3", "\xf0\x9f\x98\x80", "]]>", "<script>", "a".repeat(300),
+];
+const samples = [
+    '{"type":"sample","comm":"p","pid":1,"callchain":[{"symbol":"f","module":"/bin/p"},{"symbol":"g"}]}',
+    '{"type":"sample","pid":7,"ip":"0x10","symbol":"h","module":"[kernel.kallsyms]"}',
+    '{"type":"sample","comm":"a b;c","callchain":[{},null,3,"x",[],{"symbol":"","module":"/a/"}]}',
+    '{"type":"sample","comm":"\xc3\xa9\xf0\x9f\x98\x80",' +
+        '"callchain":[{"symbol":"\\ud800\xe2\x80\xae","module":"\xc2\x85"}]}',
+    '{"type":"sample","comm":"k","callchain":[{"symbol":"g/","module":"b"}]}',
+    '{"type":"sample","comm":"k","callchain":[{"symbol":"g","module":"/b"}]}',
+    '{"type":"sample","comm":{"toString":1},"pid":[1],"callchain":[{"symbol":"<b>","module":"&\\u0001"}]}',
+];
+const patterns = ["f", "/^f|g$/i", "/(a+)+$/", "/[/", "/(?<!x)/", "/\\p{L}*/su", "//", "/x/gg", "/./"];
+const limits = [{}, { limit: 3 }, { depth: 3 }, { text: 60 }, { limit: 8, depth: 4, text: 200 }];
+
+function bytes_of(text) {
+    return Uint8Array.from(text, (one) => one.charCodeAt(0) & 0xff);
+}
+
+// --- inputs
+
+function seed_text(random) {
+    return random.list(1 + random.below(6), (one) => one.of(one.below(2) ? samples : recorded)).join("\n") + "\n";
+}
+
+function mutate(random, text) {
+    const at = random.below(text.length + 1), to = at + random.below(24);
+
+    switch (random.below(6)) {
+    case 0:
+        return text.slice(0, at) + random.of(tokens) + text.slice(at);
+    case 1:
+        return text.slice(0, at) + random.of(tokens) + text.slice(to);
+    case 2:
+        return text.slice(0, at) + String.fromCharCode(random.below(256)) + text.slice(at + 1);
+    case 3:
+        return text.slice(0, at) + text.slice(to);
+    case 4:
+        return text.slice(0, at) + text.slice(at, to).repeat(1 + random.below(40)) + text.slice(to);
+    default:
+        return text.slice(0, at) + seed_text(random) + text.slice(at);
+    }
+}
+
+function input(random) {
+    let text = seed_text(random);
+
+    for (let i = random.below(8); i > 0; i--)
+        text = mutate(random, text);
+    return text;
+}
+
+// --- what must hold
+
+async function read(pieces) {
+    const records = [];
+    const body = new ReadableStream({
+        start(controller) {
+            pieces.forEach((piece) => controller.enqueue(piece));
+            controller.close();
+        },
+    });
+
+    return { ...await readRecords({ body }, (record) => records.push(record)), taken: records };
+}
+
+function cut(random, bytes) {
+    const pieces = [];
+
+    for (let at = 0; at < bytes.length;) {
+        const size = 1 + random.below(random.of([8, 64, 4096]));
+        pieces.push(bytes.slice(at, at + size));
+        at += size;
+    }
+    return pieces;
+}
+
+function check_stack(frames) {
+    assert(frames.length >= 2 && frames[0].kind === "process");
+    for (const { name, module, kind } of frames)
+        assert(typeof name === "string" && name !== "" && typeof module === "string" &&
+               ["process", "user", "kernel"].includes(kind));
+}
+
+// A node for each path, if there is room.
+function check_paths(tree, stacks) {
+    const paths = new Set();
+
+    for (const frames of stacks)
+        for (let i = 1; i <= frames.length; i++)
+            paths.add(JSON.stringify(frames.slice(0, i)));
+    assert.equal(tree.size, paths.size);
+}
+
+function check_tree(tree, total) {
+    const lumped = [...tree.nodes()].filter(({ name, kind }) => kind === "other" && name === "(other)");
+
+    assert.equal(tree.total, total);
+    assert.equal(tree.lumped, lumped.reduce((sum, node) => sum + node.self, 0));
+    assert(tree.depth <= tree.limits.depth + 1);
+    for (const node of tree.nodes()) {
+        const below = [...node.children?.values() ?? []].reduce((sum, child) => sum + child.total, 0);
+        assert.equal(node.total, node.self + below);
+    }
+}
+
+function check_folded(tree) {
+    const lines = folded(tree).split("\n");
+
+    assert.equal(lines.pop(), "");
+    const weights = lines.map((line) => /^[^\n]+ (\d+)$/.exec(line)?.[1]);
+    assert.equal(weights.reduce((sum, weight) => sum + Number(weight), 0), tree.total);
+    assert.equal(new Set(lines.map((line) => line.slice(0, line.lastIndexOf(" ")))).size, lines.length);
+}
+
+// XML 1.0, "Char", and elements without any attribute but those of the picture.
+function check_svg(tree) {
+    const text = svg(tree, { title: tree.root.children?.values().next().value?.name ?? "t" });
+    const rest = text.replace(/<\/?(svg|g|title|rect|text)( [a-zA-Z-]+="[^"<>&]*")*\/?>|<\?xml [^>]*\?>/g, "");
+
+    assert(!/[<>]/.test(rest) && !/&(?!#\d+;)/.test(rest));
+    assert(!/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Cs}/u.test(text));
+}
+
+function check_table(tree) {
+    const rows = hottest(tree), own = [...tree.nodes()].filter(({ kind }) => kind !== "all" && kind !== "process");
+
+    assert.equal(rows.reduce((sum, row) => sum + row.self, 0), own.reduce((sum, node) => sum + node.self, 0));
+    for (const row of rows)
+        assert(row.self <= row.total && row.total <= tree.total);
+}
+
+function check_search(random, tree) {
+    let text = random.of(patterns);
+
+    if (random.below(2))
+        text = mutate(random, text);
+    const { matches, weight, share, error } = search(tree, text.slice(0, 200));
+    assert(weight <= tree.total && share <= 1 && (error === null || (matches.size === 0 && error !== "")));
+}
+
+function check_layout(tree) {
+    const layout = new Layout();
+
+    for (const node of tree.nodes())
+        layout.ordered(node);
+    assert(difference(tree, tree).total === tree.total);
+}
+
+export async function try_one(random) {
+    const bytes = bytes_of(input(random));
+    const whole = await read([bytes]), pieces = await read(cut(random, bytes));
+
+    assert.deepEqual(pieces, whole);
+    assert.equal(whole.records, whole.taken.length);
+    const tree = new StackTree(random.of(limits)), stacks = whole.taken.map(stackOf);
+    for (const frames of stacks) {
+        check_stack(frames);
+        tree.add(frames);
+    }
+    if (tree.limits.limit > 1000 && tree.limits.depth > 500 && tree.limits.text > 1000)
+        check_paths(tree, stacks);
+    check_tree(tree, whole.taken.length);
+    check_tree(tree.merged(), whole.taken.length);
+    check_folded(tree);
+    check_svg(tree);
+    check_table(tree);
+    check_search(random, tree);
+    check_layout(tree);
+}
+
+// Tries inputs until `goes_on(number)` is false. Returns how many. Of a failure, the error says the seed.
+export async function fuzz(seed, goes_on) {
+    let n = 0;
+
+    for (; goes_on(n); n++) {
+        const own = (seed + n * 0x9e3779b1) >>> 0 || 1; // each input can be made again by itself
+        try {
+            await try_one(new Random(own));
+        } catch (error) {
+            throw new Error(`seed ${own}`, { cause: error });
+        }
+    }
+    return n;
+}
+
+// As libFuzzer prints it.
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+    const seconds = Number(process.argv[2] ?? 10), seed = Number(process.argv[3] ?? Date.now() % 2 ** 31);
+    const end = performance.now() + seconds * 1000;
+
+    console.log(`INFO: Seed: ${seed}`);
+    const n = await fuzz(seed, (i) => (process.argv[3] && seconds === 0 ? i < 1 : performance.now() < end));
+    console.log(`stat::number_of_executed_units: ${n}`);
+}
